@@ -1,0 +1,174 @@
+//! The type model: what a reader (DWARF, BTF) produces and everything else consumes.
+//!
+//! A [`Types`] arena owns the types of one binary; a [`TypeId`] indexes it. Readers load lazily:
+//! a type is in the arena together with everything reachable *by value*; targets of pointers may
+//! still be declarations ([`Aggregate::complete`] false) until they are asked for.
+//! All offsets are relative to the start of the aggregate that holds the member.
+
+use std::fmt;
+
+/// Index of a type in its [`Types`] arena; meaningless in another arena.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TypeId(pub u32);
+
+/// Where something was declared.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct SourceLine {
+    /// File as the debug information names it, directory included where known.
+    pub file: String,
+    /// 1-based line.
+    pub line: u32,
+}
+
+/// The types of one binary.
+#[derive(Clone, Debug, Default)]
+pub struct Types {
+    pub(crate) types: Vec<Type>,
+}
+
+/// One type.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Type {
+    /// `int`, `char`, `_Bool`, ...
+    Base {
+        /// Name as in C.
+        name: String,
+        /// Size in bytes.
+        size: u64,
+    },
+    /// An enumeration.
+    Enum {
+        /// Tag, if any.
+        name: Option<String>,
+        /// Size in bytes.
+        size: u64,
+        /// Enumerators in order of declaration.
+        enumerators: Vec<(String, i128)>,
+    },
+    /// A pointer (or C++/Rust reference).
+    Pointer {
+        /// What it points to; `None` is `void`.
+        target: Option<TypeId>,
+        /// Size in bytes.
+        size: u64,
+        /// Printed as `*`, `&` or `&&`.
+        sigil: &'static str,
+    },
+    /// An array; one entry of `counts` per dimension, `None` for a flexible or unknown bound.
+    Array {
+        /// Element type.
+        element: TypeId,
+        /// Elements per dimension, outermost first.
+        counts: Vec<Option<u64>>,
+    },
+    /// A typedef.
+    Typedef {
+        /// Its name.
+        name: String,
+        /// What it names; `None` is `void`.
+        target: Option<TypeId>,
+        /// Explicit alignment in bytes, where the debug information carries it.
+        declared_align: Option<u64>,
+    },
+    /// `const`, `volatile`, `restrict`, `_Atomic`.
+    Qualified {
+        /// The keyword.
+        qualifier: &'static str,
+        /// What is qualified; `None` is `void`.
+        target: Option<TypeId>,
+    },
+    /// A struct, union or class.
+    Aggregate(Aggregate),
+    /// A function type.
+    Function {
+        /// Return type; `None` is `void`.
+        result: Option<TypeId>,
+        /// Parameter types.
+        params: Vec<TypeId>,
+        /// Ends in `...`.
+        variadic: bool,
+    },
+    /// Something the reader does not model (the text says what); it has no size.
+    Unknown(String),
+}
+
+/// What kind of aggregate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum AggregateKind {
+    /// `struct`
+    Struct,
+    /// `union`
+    Union,
+    /// `class`
+    Class,
+}
+
+impl fmt::Display for AggregateKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Struct => "struct",
+            Self::Union => "union",
+            Self::Class => "class",
+        })
+    }
+}
+
+/// A struct, union or class and its members.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Aggregate {
+    /// struct, union or class.
+    pub kind: AggregateKind,
+    /// Tag; `None` for anonymous ones.
+    pub name: Option<String>,
+    /// `sizeof` in bytes.
+    pub size: u64,
+    /// `__attribute__((aligned(N)))` on the type, in bytes, where the debug information says so.
+    pub declared_align: Option<u64>,
+    /// Members in declaration order.
+    pub members: Vec<Member>,
+    /// Where it is declared.
+    pub decl: Option<SourceLine>,
+    /// False for a mere declaration (`struct x;`).
+    pub complete: bool,
+}
+
+/// One member of an aggregate.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Member {
+    /// `None` for an anonymous struct/union member.
+    pub name: Option<String>,
+    /// Its type.
+    pub ty: TypeId,
+    /// Byte offset from the start of the aggregate; for a bitfield, of its storage unit.
+    pub offset: u64,
+    /// Bitfields: first bit, counted from the start of the aggregate (little-endian numbering),
+    /// and width in bits.
+    pub bits: Option<BitRange>,
+    /// `aligned(N)` on the member, in bytes, where the debug information says so.
+    pub declared_align: Option<u64>,
+    /// Where it is declared.
+    pub decl: Option<SourceLine>,
+}
+
+/// A bitfield's place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct BitRange {
+    /// First bit, from the start of the aggregate.
+    pub offset_bits: u64,
+    /// Width in bits.
+    pub size_bits: u64,
+}
+
+/// A member as found by offset: its path and its place.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct MemberPath {
+    /// `mmap_lock.owner`, `chunk_md.contig_hint`, `lruvecs[].lists[]`; array indices are dropped so
+    /// that equal members of different elements fall together. Empty when the offset is in a hole.
+    pub path: String,
+    /// Named aggregate types from the outermost inwards: `["mm_struct", "rw_semaphore"]`.
+    pub types_path: Vec<String>,
+    /// Offset of the innermost member from the start of the outermost aggregate, in bytes.
+    pub offset: u64,
+    /// Size of the innermost member in bytes.
+    pub size: u64,
+}

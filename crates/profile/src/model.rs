@@ -1,0 +1,298 @@
+//! A recording in memory: the rows of the profile's tables.
+//!
+//! Addresses are guest (or process) virtual addresses. A *line* is 64 bytes unless
+//! [`Meta::line_bytes`] says otherwise and is named by the address of its first byte. A *context*
+//! is a CPU (kernel recordings) or a thread (programs). A *site* is one memory instruction.
+//! `run` numbers the recordings merged into one profile from 0; addresses of different runs are
+//! unrelated.
+
+use serde::{Deserialize, Serialize};
+
+/// What an access did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Access {
+    /// A load.
+    Read = 0,
+    /// A store.
+    Write = 1,
+    /// A read-modify-write by one instruction (atomic or not).
+    ReadWrite = 2,
+}
+
+/// How a coherence event moved (or upgraded) a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Transfer {
+    /// A load by a context that had lost the line to another's store.
+    Read = 0,
+    /// A store by a context that had lost the line to another's store.
+    Write = 1,
+    /// A store by a context that still had the line, while others shared it. No data moves.
+    Upgrade = 2,
+}
+
+/// One memory instruction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Site {
+    /// Virtual address of the instruction as it ran.
+    pub pc: u64,
+    /// Its bytes as they were executed (after the kernel patched alternatives), at most 15.
+    pub bytes: Vec<u8>,
+}
+
+/// Accesses and coherence events of one context on one line, over the whole window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LineRow {
+    /// Recording.
+    pub run: u16,
+    /// Address of the line.
+    pub line: u64,
+    /// Context.
+    pub context: u16,
+    /// Loads (a read-write counts here and under `writes`).
+    pub reads: u64,
+    /// Stores.
+    pub writes: u64,
+    /// Read transfers into this context.
+    pub read_transfers: u64,
+    /// Write transfers into this context.
+    pub write_transfers: u64,
+    /// Upgrades by this context.
+    pub upgrades: u64,
+    /// Loads that returned another value than the last store in recorded order had left
+    /// (`None`: values were not seen).
+    pub order_errors: Option<u64>,
+}
+
+/// Accesses of one context, by one site, to one granule of a line that was written and shared.
+/// Counting starts when the line first becomes so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CountRow {
+    /// Recording.
+    pub run: u16,
+    /// Address of the first byte accessed.
+    pub addr: u64,
+    /// Bytes accessed.
+    pub size: u8,
+    /// Context.
+    pub context: u16,
+    /// Index into [`Profile::sites`].
+    pub site: u32,
+    /// Kind of access.
+    pub access: Access,
+    /// How many.
+    pub count: u64,
+    /// How many of the stores left every byte as it was; `None` where values were not seen.
+    pub silent: Option<u64>,
+}
+
+/// Coherence events of one kind between two accesses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ConflictRow {
+    /// Recording.
+    pub run: u16,
+    /// Kind of event.
+    pub transfer: Transfer,
+    /// The context that missed (or upgraded).
+    pub context: u16,
+    /// First byte of the access that missed.
+    pub addr: u64,
+    /// Bytes of it.
+    pub size: u8,
+    /// Its site.
+    pub site: u32,
+    /// Its kind.
+    pub access: Access,
+    /// The context on the other side: the last one to write what was needed, or, where the access
+    /// used none of the others' bytes, the last to write the line. For an upgrade: one that shared.
+    pub other_context: u16,
+    /// First byte of the other side's access.
+    pub other_addr: u64,
+    /// Bytes of it.
+    pub other_size: u8,
+    /// Its site.
+    pub other_site: u32,
+    /// Its kind.
+    pub other_access: Access,
+    /// How many events.
+    pub count: u64,
+    /// Of them: the access itself used no byte that another had written since the context lost
+    /// the line. 0 for upgrades.
+    pub false_first_touch: u64,
+    /// Of them: the context used no such byte until it lost the line again or the window ended.
+    /// 0 for upgrades.
+    pub false_lifetime: u64,
+}
+
+/// One access of an ordered burst.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BurstRow {
+    /// Recording.
+    pub run: u16,
+    /// Place in the recorded order: unique and increasing within one run.
+    pub ticket: u64,
+    /// Context.
+    pub context: u16,
+    /// Site.
+    pub site: u32,
+    /// First byte accessed.
+    pub addr: u64,
+    /// Bytes accessed.
+    pub size: u8,
+    /// Kind.
+    pub access: Access,
+    /// A store that left every byte as it was; `None` where values were not seen.
+    pub silent: Option<bool>,
+}
+
+/// A stretch of memory whose accesses are in the bursts, complete between two tickets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RegionRow {
+    /// Recording.
+    pub run: u16,
+    /// First byte.
+    pub start: u64,
+    /// Bytes.
+    pub bytes: u32,
+    /// Accesses with a ticket from here ...
+    pub first_ticket: u64,
+    /// ... to before here are in the bursts.
+    pub end_ticket: u64,
+    /// Operations the workload had finished at `first_ticket` (0 where it marks none).
+    pub first_op: u64,
+    /// Operations finished at `end_ticket`.
+    pub end_op: u64,
+}
+
+/// What a stretch of memory was at the end of the window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum RangeKind {
+    /// Slab page(s): `owner` names the cache, `stride` the slot size, `first` the first slot.
+    Slab = 0,
+    /// A CPU's copy of the static per-cpu area: `id` is the CPU, `first` the address that
+    /// corresponds to per-cpu offset `stride` (0 for static data).
+    PerCpu = 1,
+    /// The kernel image (globals).
+    Image = 2,
+    /// The `struct page` array.
+    PageArray = 3,
+    /// The direct map.
+    DirectMap = 4,
+    /// vmalloc space (stacks among it).
+    Vmalloc = 5,
+    /// A task's kernel stack: `owner` is its comm, `id` its pid.
+    Stack = 6,
+    /// A user heap allocation: `owner` its call site.
+    Heap = 7,
+}
+
+/// One stretch of memory. Ranges may nest; the smallest one that holds an address describes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RangeRow {
+    /// Recording.
+    pub run: u16,
+    /// What it is.
+    pub kind: RangeKind,
+    /// First byte.
+    pub start: u64,
+    /// Bytes.
+    pub bytes: u64,
+    /// Name of the cache, task or allocation site; empty where there is none.
+    pub owner: String,
+    /// CPU or pid; 0 where there is none.
+    pub id: u32,
+    /// Slab: address of the first slot. PerCpu: see [`RangeKind::PerCpu`].
+    pub first: u64,
+    /// Slab: bytes from slot to slot; 0 elsewhere.
+    pub stride: u32,
+    /// Slab: bytes of the object in a slot (`kmem_cache.object_size`); 0 elsewhere.
+    pub object_bytes: u32,
+}
+
+/// One recording among those merged.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Default)]
+pub struct Run {
+    /// Seed given to the workload and to the yields.
+    pub seed: u64,
+    /// False if the recording was cut off (Ctrl-C, a killed guest, a full disk); `ended` says how.
+    pub complete: bool,
+    /// Why the window ended, in words.
+    pub ended: String,
+    /// Wall time of the window in nanoseconds.
+    pub window_wall_ns: u64,
+    /// CPU time of the collector's process in the window, in nanoseconds.
+    pub window_cpu_ns: u64,
+    /// Accesses seen.
+    pub accesses: u64,
+    /// Operations that the workload marked.
+    pub operations: u64,
+    /// Burst records that were dropped for want of room.
+    pub bursts_dropped: u64,
+    /// Last lines of the console (kernel) or of standard error (program).
+    pub console_tail: Vec<String>,
+}
+
+/// A named setting, as given or by default, in words.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Setting {
+    /// `cpus`, `yield`, `memory`, ...
+    pub name: String,
+    /// Its value.
+    pub value: String,
+}
+
+/// Everything about a recording that is not a table.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Default)]
+pub struct Meta {
+    /// Version of relayout that wrote it.
+    pub tool_version: String,
+    /// `kernel` or `program`.
+    pub target: String,
+    /// Workload name or program command line.
+    pub workload: String,
+    /// Full command line of relayout, one string per argument.
+    pub command: Vec<String>,
+    /// Settings, all of them.
+    pub settings: Vec<Setting>,
+    /// Bytes of a cache line.
+    pub line_bytes: u32,
+    /// Contexts (CPUs).
+    pub contexts: u16,
+    /// `x86_64`.
+    pub machine: String,
+    /// Collector and its version: `QEMU 10.0.2, plugin API 4`.
+    pub collector: String,
+    /// Path of the debug file as given.
+    pub debug_file: String,
+    /// GNU build id of the debug file, lower-case hex.
+    pub build_id: String,
+    /// Release string of the kernel, or the program's path.
+    pub release: String,
+    /// Whether stored values were seen (silent stores known).
+    pub values_seen: bool,
+    /// The recordings merged, by `run`.
+    pub runs: Vec<Run>,
+}
+
+/// A whole recording.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Profile {
+    /// What is not a table.
+    pub meta: Meta,
+    /// Sites, indexed by the `site` columns.
+    pub sites: Vec<Site>,
+    /// Totals by line and context.
+    pub lines: Vec<LineRow>,
+    /// Accesses by granule, context, site and kind.
+    pub counts: Vec<CountRow>,
+    /// Coherence events by pair of accesses.
+    pub conflicts: Vec<ConflictRow>,
+    /// Ordered accesses, by run and ticket.
+    pub bursts: Vec<BurstRow>,
+    /// What the bursts cover.
+    pub regions: Vec<RegionRow>,
+    /// What memory was.
+    pub ranges: Vec<RangeRow>,
+}
