@@ -1,0 +1,322 @@
+//! What collectors append while recording, and what the host reads back.
+//!
+//! Each context (CPU, thread) appends *segments* to a file of its own, `ctx-<N>.seg`. A segment is
+//! a [`SegmentHeader`] and `count` records of one [`Kind`], all little-endian. The CRC covers the
+//! payload, so that a reader can tell a torn last segment from a whole one. Tables are appended as
+//! *deltas*: equal keys in several segments add up.
+//!
+//! All records are plain integers without padding bytes that matter; `VERSION` changes whenever a
+//! record does.
+
+/// Version of the segment format.
+pub const VERSION: u16 = 1;
+/// First bytes of each segment.
+pub const MAGIC: [u8; 4] = *b"RLS1";
+
+/// What a segment's records are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u16)]
+pub enum Kind {
+    /// [`SiteRecord`]
+    Site = 1,
+    /// [`LineRecord`]
+    Line = 2,
+    /// [`CountRecord`]
+    Count = 3,
+    /// [`ConflictRecord`]
+    Conflict = 4,
+    /// [`BurstRecord`]
+    Burst = 5,
+    /// [`RegionRecord`]
+    Region = 6,
+    /// [`SummaryRecord`]
+    Summary = 7,
+}
+
+impl Kind {
+    /// The kind with this number, if there is one.
+    pub fn from_u16(n: u16) -> Option<Self> {
+        Some(match n {
+            1 => Self::Site,
+            2 => Self::Line,
+            3 => Self::Count,
+            4 => Self::Conflict,
+            5 => Self::Burst,
+            6 => Self::Region,
+            7 => Self::Summary,
+            _ => return None,
+        })
+    }
+
+    /// Bytes of one record.
+    pub fn record_bytes(self) -> usize {
+        match self {
+            Self::Site => size_of::<SiteRecord>(),
+            Self::Line => size_of::<LineRecord>(),
+            Self::Count => size_of::<CountRecord>(),
+            Self::Conflict => size_of::<ConflictRecord>(),
+            Self::Burst => size_of::<BurstRecord>(),
+            Self::Region => size_of::<RegionRecord>(),
+            Self::Summary => size_of::<SummaryRecord>(),
+        }
+    }
+}
+
+/// Head of a segment, 24 bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct SegmentHeader {
+    /// [`MAGIC`]
+    pub magic: [u8; 4],
+    /// [`VERSION`]
+    pub version: u16,
+    /// A [`Kind`].
+    pub kind: u16,
+    /// Context that wrote it.
+    pub context: u16,
+    /// Zero.
+    pub reserved: u16,
+    /// Records that follow.
+    pub count: u32,
+    /// Number of the segment in its file, from 0.
+    pub sequence: u32,
+    /// CRC-32 (IEEE) of the records' bytes.
+    pub crc: u32,
+}
+
+/// One memory instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct SiteRecord {
+    /// Virtual address.
+    pub pc: u64,
+    /// Number used by the other records; the same in all files of a recording.
+    pub site: u32,
+    /// Bytes of `bytes` that count.
+    pub len: u8,
+    /// The instruction as it ran.
+    pub bytes: [u8; 19],
+}
+
+/// Totals of the segment's context on one line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct LineRecord {
+    /// Address of the line.
+    pub line: u64,
+    /// Loads.
+    pub reads: u64,
+    /// Stores.
+    pub writes: u64,
+    /// Read transfers.
+    pub read_transfers: u32,
+    /// Write transfers.
+    pub write_transfers: u32,
+    /// Upgrades.
+    pub upgrades: u32,
+    /// Loads that returned another value than the last store left.
+    pub order_errors: u32,
+}
+
+/// Accesses by granule, site and kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct CountRecord {
+    /// First byte.
+    pub addr: u64,
+    /// Site number.
+    pub site: u32,
+    /// Bytes accessed.
+    pub size: u8,
+    /// 0 read, 1 write, 2 read-write.
+    pub access: u8,
+    /// Zero.
+    pub reserved: u16,
+    /// How many.
+    pub count: u32,
+    /// Silent stores among them.
+    pub silent: u32,
+}
+
+/// Coherence events by pair of accesses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct ConflictRecord {
+    /// First byte of the access that missed.
+    pub addr: u64,
+    /// First byte of the other side's.
+    pub other_addr: u64,
+    /// Site that missed.
+    pub site: u32,
+    /// The other side's site.
+    pub other_site: u32,
+    /// Bytes of the access that missed.
+    pub size: u8,
+    /// 0 read, 1 write, 2 read-write.
+    pub access: u8,
+    /// Bytes of the other side's.
+    pub other_size: u8,
+    /// 0 read, 1 write, 2 read-write.
+    pub other_access: u8,
+    /// The other side's context.
+    pub other_context: u16,
+    /// 0 read transfer, 1 write transfer, 2 upgrade.
+    pub transfer: u8,
+    /// Zero.
+    pub reserved: u8,
+    /// Events.
+    pub count: u32,
+    /// Of them false by first touch.
+    pub false_first_touch: u32,
+    /// Of them false by lifetime.
+    pub false_lifetime: u32,
+    /// Zero.
+    pub reserved2: u32,
+}
+
+/// One access of a burst.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct BurstRecord {
+    /// Place in the recorded order.
+    pub ticket: u64,
+    /// First byte.
+    pub addr: u64,
+    /// Site number.
+    pub site: u32,
+    /// Bytes accessed.
+    pub size: u8,
+    /// 0 read, 1 write, 2 read-write.
+    pub access: u8,
+    /// 0 no, 1 silent store, 2 not known.
+    pub silent: u8,
+    /// Zero.
+    pub reserved: u8,
+}
+
+/// What the bursts of one stretch of memory cover.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct RegionRecord {
+    /// First byte.
+    pub start: u64,
+    /// First ticket.
+    pub first_ticket: u64,
+    /// One past the last ticket that is sure to be there.
+    pub end_ticket: u64,
+    /// Operations finished at `first_ticket`.
+    pub first_op: u64,
+    /// Operations finished at `end_ticket`.
+    pub end_op: u64,
+    /// Bytes of the stretch.
+    pub bytes: u32,
+    /// Zero.
+    pub reserved: u32,
+}
+
+/// Written once by context 0 when the collector ends in an orderly way. A recording without it was
+/// cut off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct SummaryRecord {
+    /// Wall time of the window.
+    pub window_wall_ns: u64,
+    /// CPU time of the process in the window.
+    pub window_cpu_ns: u64,
+    /// Accesses seen.
+    pub accesses: u64,
+    /// Operations marked.
+    pub operations: u64,
+    /// Burst records dropped for want of room.
+    pub bursts_dropped: u64,
+    /// Table entries lost because a table was full (0 in a sound recording).
+    pub entries_lost: u64,
+    /// 1 if values were seen.
+    pub values_seen: u32,
+    /// 1 if the window was closed by its end marker.
+    pub window_closed: u32,
+}
+
+/// Records that can be written and read as bytes.
+///
+/// # Safety
+/// Implementors are `repr(C)` structs of integers (and arrays of them) without implicit padding, so
+/// that every byte is initialised and every bit pattern is a value.
+pub unsafe trait Record: Copy {
+    /// Which kind of segment holds it.
+    const KIND: Kind;
+}
+
+macro_rules! records {
+    ($($ty:ty => $kind:ident, $bytes:literal;)*) => {$(
+        // SAFETY: integers only; the assertion below rules out implicit padding.
+        unsafe impl Record for $ty {
+            const KIND: Kind = Kind::$kind;
+        }
+        const _: () = assert!(size_of::<$ty>() == $bytes);
+    )*};
+}
+
+records! {
+    SiteRecord => Site, 32;
+    LineRecord => Line, 40;
+    CountRecord => Count, 24;
+    ConflictRecord => Conflict, 48;
+    BurstRecord => Burst, 24;
+    RegionRecord => Region, 48;
+    SummaryRecord => Summary, 56;
+}
+const _: () = assert!(size_of::<SegmentHeader>() == 24);
+
+/// The bytes of `records`, in memory order (little-endian hosts only).
+pub fn as_bytes<R: Record>(records: &[R]) -> &[u8] {
+    // SAFETY: `Record` promises initialised bytes without padding.
+    unsafe { core::slice::from_raw_parts(records.as_ptr().cast(), size_of_val(records)) }
+}
+
+/// Reads one record from the front of `bytes`; `None` if there are too few.
+pub fn read_record<R: Record>(bytes: &[u8]) -> Option<R> {
+    if bytes.len() < size_of::<R>() {
+        return None;
+    }
+    // SAFETY: enough bytes, and every bit pattern is a value.
+    Some(unsafe { core::ptr::read_unaligned(bytes.as_ptr().cast()) })
+}
+
+/// CRC-32 (IEEE 802.3, reflected), as in zlib.
+pub fn crc32(bytes: &[u8]) -> u32 {
+    let mut crc = !0u32;
+    for &b in bytes {
+        crc = TABLE[((crc ^ u32::from(b)) & 0xff) as usize] ^ (crc >> 8);
+    }
+    !crc
+}
+
+const TABLE: [u32; 256] = {
+    let mut table = [0u32; 256];
+    let mut i = 0;
+    while i < 256 {
+        let mut c = i as u32;
+        let mut k = 0;
+        while k < 8 {
+            c = if c & 1 == 1 { 0xedb8_8320 ^ (c >> 1) } else { c >> 1 };
+            k += 1;
+        }
+        table[i] = c;
+        i += 1;
+    }
+    table
+};
+
+#[cfg(target_endian = "big")]
+compile_error!("segments are written in memory order, which must be little-endian");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn crc_matches_zlib() {
+        assert_eq!(crc32(b"123456789"), 0xcbf4_3926);
+    }
+}
