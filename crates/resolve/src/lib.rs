@@ -1,1 +1,3 @@
-//! TODO
+//! From (pc, address) to (object, type, member path).
+
+pub mod insn;
