@@ -1,1 +1,13 @@
-//! TODO
+//! What hurts: which accesses of different contexts fight over a cache line, and what another
+//! placement of the same bytes would do to them.
+//!
+//! - [`replay`](mod@replay) runs the recorded accesses of one object through a coherence model with
+//!   the object's bytes at other offsets.
+//!
+//! Values in, values out: no files, no processes, no terminal.
+
+pub mod replay;
+
+pub use replay::{
+    LineTally, ObjectTrace, Placement, Recorded, Replay, Tally, TraceAccess, replay, replay_lines,
+};

@@ -1,0 +1,173 @@
+//! Trace-driven replay: what would these accesses cost if the object's bytes lay elsewhere?
+//!
+//! The model is MESI over infinite caches with contexts as cores. A line's state is unknown when
+//! the trace begins, so a context's first access to a line that nobody has written in the trace
+//! costs nothing.
+//!
+//! - *Read transfer*: a load by a context without a valid copy of a line that was written in the
+//!   trace (by another, since its own writing would have left it a copy).
+//! - *Write transfer*: the same for a store. A read-write counts as a store.
+//! - *Upgrade*: a store by a context with a valid copy while others hold copies too.
+//!
+//! Each transfer is classified twice. *False by first touch*: the access itself uses (loads or
+//! stores) no byte of the line that another context wrote since this one lost the line, or ever in
+//! the trace if it never had it. *False by lifetime*: neither does any later access of the context
+//! until it loses the line again or the trace ends, so the context could have done without this
+//! transfer had those bytes been elsewhere (after Dubois et al., "The detection and elimination of
+//! useless misses in multiprocessors", ISCA 1993). A lifetime-false transfer is always false by
+//! first touch.
+//!
+//! A silent store (one that left every byte as it was) takes the line from the others like any
+//! store, but writes no byte in the sense above: nobody needs its value, so a transfer caused by
+//! silent stores alone is false by both measures. Where silence is not known, a store counts as
+//! having written. An access whose bytes fall on two lines touches both.
+//!
+//! Replay freezes the recorded order: spinning, failed exchanges and hold times do not react to
+//! the new placement.
+
+mod bits;
+mod machine;
+mod prepare;
+
+use std::iter::Sum;
+use std::ops::{Add, AddAssign, Range};
+
+use relayout_profile::Access;
+
+pub use prepare::Replay;
+
+/// One access to an object, relative to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TraceAccess {
+    /// CPU or thread.
+    pub context: u16,
+    /// First byte, from the object's first byte in the recorded layout.
+    pub offset: u32,
+    /// Bytes accessed.
+    pub size: u8,
+    /// Kind.
+    pub access: Access,
+    /// A store that left every byte as it was; `None` where values were not seen.
+    pub silent: Option<bool>,
+    /// Index into the profile's sites.
+    pub site: u32,
+}
+
+/// The recorded accesses of one object.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ObjectTrace {
+    /// Recorded address of the object's first byte.
+    pub base: u64,
+    /// In recorded order.
+    pub accesses: Vec<TraceAccess>,
+    /// Operations that the workload finished while this was recorded; 0 if unknown.
+    pub operations: u64,
+    /// Bytes of the object (offsets, ascending, disjoint) whose accesses are all here.
+    pub covered: Vec<Range<u32>>,
+}
+
+/// What a replay counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Tally {
+    /// Loads that had to fetch the line from another context (HITM).
+    pub read_transfers: u64,
+    /// Stores that had to.
+    pub write_transfers: u64,
+    /// Stores that had the line and had to invalidate other copies.
+    pub upgrades: u64,
+    /// Transfers whose access used no byte that another had written since the line was lost.
+    pub false_first_touch: u64,
+    /// Transfers after which the context used no such byte until it lost the line again.
+    pub false_lifetime: u64,
+}
+
+impl Tally {
+    /// Read and write transfers.
+    pub fn transfers(&self) -> u64 {
+        self.read_transfers + self.write_transfers
+    }
+}
+
+impl AddAssign for Tally {
+    fn add_assign(&mut self, other: Self) {
+        self.read_transfers += other.read_transfers;
+        self.write_transfers += other.write_transfers;
+        self.upgrades += other.upgrades;
+        self.false_first_touch += other.false_first_touch;
+        self.false_lifetime += other.false_lifetime;
+    }
+}
+
+impl Add for Tally {
+    type Output = Self;
+
+    fn add(mut self, other: Self) -> Self {
+        self += other;
+        self
+    }
+}
+
+impl Sum for Tally {
+    fn sum<I: Iterator<Item = Self>>(tallies: I) -> Self {
+        tallies.fold(Self::default(), Self::add)
+    }
+}
+
+/// What a replay counted on one line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LineTally {
+    /// Lines from the one that holds the object's new first byte.
+    pub line: u32,
+    /// Its events.
+    pub tally: Tally,
+}
+
+/// Where a layout puts the bytes of an object.
+///
+/// Asked for single bytes, so that an access which spans two members follows both. Every byte that
+/// is accessed needs a place, bytes in holes too; two bytes with one place would be taken as one.
+pub trait Placement {
+    /// New offset, from the object's new first byte, of the byte at `offset` in the recorded
+    /// layout.
+    fn place(&self, offset: u32) -> u32;
+}
+
+impl<F: Fn(u32) -> u32> Placement for F {
+    fn place(&self, offset: u32) -> u32 {
+        self(offset)
+    }
+}
+
+/// The recorded layout itself.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Recorded;
+
+impl Placement for Recorded {
+    fn place(&self, offset: u32) -> u32 {
+        offset
+    }
+}
+
+/// Replays `trace` once with its bytes where `placement` puts them.
+///
+/// `phase` is the new address of the object's first byte modulo the line. `line_bytes` is rounded
+/// to a power of two and held between 16 and 256; twice the line size counts in line pairs. To try
+/// many placements on one trace, make a [`Replay`] and keep it.
+pub fn replay(
+    trace: &ObjectTrace,
+    phase: u32,
+    placement: &impl Placement,
+    line_bytes: u32,
+) -> Tally {
+    Replay::new(trace).tally(phase, placement, line_bytes)
+}
+
+/// As [`replay`], line by line: the lines that were touched, ascending.
+pub fn replay_lines(
+    trace: &ObjectTrace,
+    phase: u32,
+    placement: &impl Placement,
+    line_bytes: u32,
+) -> Vec<LineTally> {
+    Replay::new(trace).lines(phase, placement, line_bytes)
+}
