@@ -3,11 +3,14 @@
 //!
 //! - [`replay`](mod@replay) runs the recorded accesses of one object through a coherence model with
 //!   the object's bytes at other offsets.
+//! - [`traces`] carves the accesses of one object out of a profile's bursts.
 //!
 //! Values in, values out: no files, no processes, no terminal.
 
 pub mod replay;
+pub mod traces;
 
 pub use replay::{
     LineTally, ObjectTrace, Placement, Recorded, Replay, Tally, TraceAccess, replay, replay_lines,
 };
+pub use traces::{Extent, TraceIndex};

@@ -1,0 +1,280 @@
+//! Carves the accesses of one object out of a profile's bursts.
+//!
+//! Bursts hold the accesses to *regions*: stretches around lines that proved hot, each logged from
+//! one ticket to another. An object may touch several regions and have bytes in none. Its trace is
+//! cut down to the tickets in which all its regions were logged, since an access that is missing
+//! would make the others look cheaper; which bytes are covered is part of the trace.
+
+use std::ops::Range;
+
+use relayout_profile::{BurstRow, Profile, RegionRow};
+use rustc_hash::FxHashMap;
+
+use crate::replay::{ObjectTrace, TraceAccess};
+
+/// Accesses are found by the aligned block of this many bytes that their first byte is in.
+const BLOCK_BYTES: u64 = 512;
+/// An access is at most this long.
+const ACCESS_BYTES_MAX: u64 = u8::MAX as u64;
+
+/// By run and block: a range of the ordered indices.
+type Blocks = FxHashMap<(u16, u64), Range<u32>>;
+
+/// The bursts of a profile, indexed by address.
+pub struct TraceIndex<'p> {
+    bursts: &'p [BurstRow],
+    /// By run and block: where its bursts are in `order`.
+    blocks: Blocks,
+    /// Indices of `bursts`, by block, then in recorded order.
+    order: Vec<u32>,
+    /// By run and start.
+    regions: Vec<RegionRow>,
+    region_bytes_max: u64,
+}
+
+/// Where an object was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Extent {
+    /// Recording.
+    pub run: u16,
+    /// Address of its first byte.
+    pub base: u64,
+    /// Bytes.
+    pub bytes: u32,
+}
+
+/// The logged part of an object that one region holds.
+struct Part {
+    bytes: Range<u32>,
+    /// When it was logged: tickets, ascending and disjoint.
+    windows: Vec<Range<u64>>,
+    /// Accesses to it.
+    accesses: usize,
+}
+
+impl<'p> TraceIndex<'p> {
+    /// Indexes the bursts of `profile`: one pass to count, one to place, no comparison sort.
+    pub fn new(profile: &'p Profile) -> Self {
+        let bursts = &profile.bursts[..profile.bursts.len().min(u32::MAX as usize)];
+        let (blocks, order) = index(bursts);
+        let mut regions = profile.regions.clone();
+        regions.sort_unstable_by_key(|region| (region.run, region.start, region.first_ticket));
+        let region_bytes_max = regions
+            .iter()
+            .map(|region| region.bytes)
+            .max()
+            .unwrap_or(0)
+            .into();
+        Self {
+            bursts,
+            blocks,
+            order,
+            regions,
+            region_bytes_max,
+        }
+    }
+
+    /// The traces of the object at `extent`, one for each stretch of time in which all of it that
+    /// was ever logged was being logged; empty if nothing of it was.
+    ///
+    /// Where its regions were never all logged at once, those with the fewest accesses are left
+    /// out, and their bytes are not in [`ObjectTrace::covered`].
+    pub fn traces(&self, extent: Extent) -> Vec<ObjectTrace> {
+        let accesses = self.accesses(extent);
+        let (windows, covered) = agree(self.parts(extent, &accesses));
+        windows
+            .into_iter()
+            .map(|window| {
+                let from = accesses.partition_point(|(ticket, _)| *ticket < window.start);
+                let to = accesses.partition_point(|(ticket, _)| *ticket < window.end);
+                let kept = accesses[from..to].iter().map(|(_, access)| *access);
+                ObjectTrace {
+                    base: extent.base,
+                    accesses: kept.filter(|access| touches(&covered, access)).collect(),
+                    operations: self.operations(extent, &window),
+                    covered: covered.clone(),
+                }
+            })
+            .filter(|trace| !trace.accesses.is_empty())
+            .collect()
+    }
+
+    /// Accesses that touch the object, with their tickets, in recorded order; cut at its ends.
+    fn accesses(&self, extent: Extent) -> Vec<(u64, TraceAccess)> {
+        let end = extent.base.saturating_add(extent.bytes.into());
+        let first_block = extent.base.saturating_sub(ACCESS_BYTES_MAX) / BLOCK_BYTES;
+        let mut found: Vec<u32> = (first_block..=end.saturating_sub(1) / BLOCK_BYTES)
+            .filter_map(|block| self.blocks.get(&(extent.run, block)))
+            .flat_map(|range| &self.order[range.start as usize..range.end as usize])
+            .copied()
+            .filter(|&index| {
+                let burst = &self.bursts[index as usize];
+                burst.addr < end && burst.addr.saturating_add(burst.size.into()) > extent.base
+            })
+            .collect();
+        found.sort_unstable_by_key(|&index| self.bursts[index as usize].ticket);
+        found
+            .into_iter()
+            .map(|index| cut(&self.bursts[index as usize], extent.base, end))
+            .collect()
+    }
+
+    /// The object's parts that were logged, by region; the most accessed first.
+    fn parts(&self, extent: Extent, accesses: &[(u64, TraceAccess)]) -> Vec<Part> {
+        let mut parts: Vec<Part> = Vec::new();
+        for region in self.regions_of(extent) {
+            let bytes = overlap(region, extent);
+            let window = region.first_ticket..region.end_ticket;
+            match parts.last_mut() {
+                Some(part) if part.bytes == bytes => part.windows.push(window),
+                _ => parts.push(Part {
+                    bytes,
+                    windows: vec![window],
+                    accesses: 0,
+                }),
+            }
+        }
+        for (_, access) in accesses {
+            let end = access.offset + u32::from(access.size);
+            for part in &mut parts {
+                let touched = access.offset < part.bytes.end && end > part.bytes.start;
+                part.accesses += usize::from(touched);
+            }
+        }
+        parts.sort_by_key(|part| std::cmp::Reverse(part.accesses));
+        parts
+    }
+
+    fn regions_of(&self, extent: Extent) -> impl Iterator<Item = &RegionRow> {
+        let end = extent.base.saturating_add(extent.bytes.into());
+        let low = extent.base.saturating_sub(self.region_bytes_max);
+        let from = self
+            .regions
+            .partition_point(|region| (region.run, region.start) < (extent.run, low));
+        self.regions[from..]
+            .iter()
+            .take_while(move |region| region.run == extent.run && region.start < end)
+            .filter(move |region| region.start.saturating_add(region.bytes.into()) > extent.base)
+    }
+
+    /// Operations finished in `window`, from the marks at both ends of the longest region of the
+    /// object that was logged throughout, as if they had come evenly.
+    fn operations(&self, extent: Extent, window: &Range<u64>) -> u64 {
+        self.regions_of(extent)
+            .filter(|region| region.first_ticket <= window.start && window.end <= region.end_ticket)
+            .max_by_key(|region| region.end_ticket - region.first_ticket)
+            .map_or(0, |region| {
+                let all = region.end_op.saturating_sub(region.first_op);
+                let tickets = region.end_ticket - region.first_ticket;
+                let part = u128::from(window.end - window.start) * u128::from(all);
+                // At most `all`, as the window is within the region's.
+                part.checked_div(tickets.into()).unwrap_or(0) as u64
+            })
+    }
+}
+
+/// Groups bursts by run and block, keeping their order.
+fn index(bursts: &[BurstRow]) -> (Blocks, Vec<u32>) {
+    let block = |burst: &BurstRow| (burst.run, burst.addr / BLOCK_BYTES);
+    let mut numbers: FxHashMap<(u16, u64), u32> = FxHashMap::default();
+    let mut counts: Vec<u32> = Vec::new();
+    let of_burst: Vec<u32> = bursts
+        .iter()
+        .map(|burst| {
+            let number = *numbers.entry(block(burst)).or_insert_with(|| {
+                counts.push(0);
+                counts.len() as u32 - 1
+            });
+            counts[number as usize] += 1;
+            number
+        })
+        .collect();
+    let mut next: Vec<u32> = counts
+        .iter()
+        .scan(0, |sum, &count| {
+            let first = *sum;
+            *sum += count;
+            Some(first)
+        })
+        .collect();
+    let mut order = vec![0; bursts.len()];
+    for (index, &number) in of_burst.iter().enumerate() {
+        order[next[number as usize] as usize] = index as u32;
+        next[number as usize] += 1;
+    }
+    let range = |number: u32| {
+        let end = next[number as usize];
+        end - counts[number as usize]..end
+    };
+    (
+        numbers
+            .into_iter()
+            .map(|(key, number)| (key, range(number)))
+            .collect(),
+        order,
+    )
+}
+
+/// The part of `burst` that lies between `base` and `end`.
+fn cut(burst: &BurstRow, base: u64, end: u64) -> (u64, TraceAccess) {
+    let first = burst.addr.max(base);
+    let past = burst.addr.saturating_add(burst.size.into()).min(end);
+    let access = TraceAccess {
+        context: burst.context,
+        // Both fit: the extent's length is a u32, the access's a u8.
+        offset: (first - base) as u32,
+        size: (past - first) as u8,
+        access: burst.access,
+        silent: burst.silent,
+        site: burst.site,
+    };
+    (burst.ticket, access)
+}
+
+fn overlap(region: &RegionRow, extent: Extent) -> Range<u32> {
+    let offset = |addr: u64| addr.saturating_sub(extent.base).min(extent.bytes.into()) as u32;
+    offset(region.start)..offset(region.start.saturating_add(region.bytes.into()))
+}
+
+fn touches(covered: &[Range<u32>], access: &TraceAccess) -> bool {
+    let end = access.offset + u32::from(access.size);
+    covered
+        .iter()
+        .any(|bytes| access.offset < bytes.end && end > bytes.start)
+}
+
+/// The times when all `parts` were logged, and their bytes; parts that would leave no such time
+/// are left out.
+fn agree(parts: Vec<Part>) -> (Vec<Range<u64>>, Vec<Range<u32>>) {
+    let mut windows: Option<Vec<Range<u64>>> = None;
+    let mut covered: Vec<Range<u32>> = Vec::new();
+    for part in parts {
+        let both = match &windows {
+            None => part.windows,
+            Some(windows) => intersect(windows, &part.windows),
+        };
+        if !both.is_empty() {
+            windows = Some(both);
+            covered.push(part.bytes);
+        }
+    }
+    covered.sort_unstable_by_key(|bytes| bytes.start);
+    covered.dedup_by(|next, last| {
+        let joined = next.start <= last.end;
+        if joined {
+            last.end = last.end.max(next.end);
+        }
+        joined
+    });
+    (windows.unwrap_or_default(), covered)
+}
+
+fn intersect(left: &[Range<u64>], right: &[Range<u64>]) -> Vec<Range<u64>> {
+    let mut both: Vec<Range<u64>> = left
+        .iter()
+        .flat_map(|a| right.iter().map(|b| a.start.max(b.start)..a.end.min(b.end)))
+        .filter(|window| !window.is_empty())
+        .collect();
+    both.sort_unstable_by_key(|window| window.start);
+    both
+}
