@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//
+// Instructions that tell the recorder where the window begins and ends.
+//
+// Each marker is an 8-byte nop whose displacement is a number that no compiler emits, so the same
+// binary runs unchanged on hardware and on a QEMU without the plugin:
+//
+//     0f 1f 84 00 imm32      nopl imm32(%rax,%rax,1)
+#ifndef RELAYOUT_MARKER_H
+#define RELAYOUT_MARKER_H
+
+// The window opens: all workers exist, are pinned and wait.
+#define MARKER_START 0x524c0001
+// The window closes: all operations are done, nothing is torn down yet.
+#define MARKER_STOP 0x524c0002
+// One operation of the workload is finished.
+#define MARKER_OPERATION 0x524c0003
+// As START and STOP, around a program of the user's; they count only if it has no marker itself.
+#define MARKER_START_DEFAULT 0x524c0004
+#define MARKER_STOP_DEFAULT 0x524c0005
+
+// Executes the marker `number`, which must be a constant.
+#define MARKER(number)                                                                             \
+    __asm__ volatile(".byte 0x0f, 0x1f, 0x84, 0x00\n\t.long %c0" : : "i"(number) : "memory")
+
+#endif

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//
+// stat of files whose parent directories are the same for all workers.
+//
+// Processes. A path walk takes no reference on the parents, but one on the file's dentry at the
+// end: workers pick from a few files at random, so that these counts are the contended words.
+#define _GNU_SOURCE
+#include "files.h"
+#include "workloads.h"
+
+#include <inttypes.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { FILES = 16 };
+
+// Set by prepare.
+static char paths[FILES][PATH_MAX];
+
+static int stat_prepare(const struct run *run)
+{
+    static const char *const parents[] = {"a", "a/b", "a/b/c"};
+    char path[PATH_MAX];
+    for (size_t i = 0; i < sizeof(parents) / sizeof(parents[0]); i++) {
+        if (run_path(run, path, "%s", parents[i]) < 0)
+            return -1;
+        if (mkdir(path, 0700) < 0)
+            return failure("mkdir %s", path);
+    }
+
+    struct random random = random_new(run->seed, run->threads);
+    for (int i = 0; i < FILES; i++) {
+        if (run_path(run, paths[i], "a/b/c/%d-%08" PRIx64, i, random_next(&random) >> 32) < 0)
+            return -1;
+        int fd = file_create(paths[i], 0);
+        if (fd < 0)
+            return -1;
+        if (close(fd) < 0)
+            return failure("close %s", paths[i]);
+    }
+    return 0;
+}
+
+static int stat_operate(struct worker *worker, uint64_t number)
+{
+    (void)number;
+    struct stat status;
+    const char *path = paths[random_below(&worker->random, FILES)];
+    return stat(path, &status) < 0 ? failure("stat %s", path) : 0;
+}
+
+const struct workload stat_workload = {
+    .name = "stat",
+    .summary = "processes stat sixteen files below the same parent directories",
+    .operation = "one stat",
+    .iterations = 20000,
+    .warmup = 64,
+    .sharing = SHARING_PROCESSES,
+    .prepare = stat_prepare,
+    .operate = stat_operate,
+};
