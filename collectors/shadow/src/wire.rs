@@ -274,6 +274,12 @@ pub fn as_bytes<R: Record>(records: &[R]) -> &[u8] {
     unsafe { core::slice::from_raw_parts(records.as_ptr().cast(), size_of_val(records)) }
 }
 
+/// The bytes of a header, in memory order.
+pub fn as_header_bytes(header: &SegmentHeader) -> &[u8; 24] {
+    // SAFETY: integers without padding, 24 bytes as asserted above.
+    unsafe { &*core::ptr::from_ref(header).cast() }
+}
+
 /// Reads one record from the front of `bytes`; `None` if there are too few.
 pub fn read_record<R: Record>(bytes: &[u8]) -> Option<R> {
     if bytes.len() < size_of::<R>() {
@@ -285,28 +291,8 @@ pub fn read_record<R: Record>(bytes: &[u8]) -> Option<R> {
 
 /// CRC-32 (IEEE 802.3, reflected), as in zlib.
 pub fn crc32(bytes: &[u8]) -> u32 {
-    let mut crc = !0u32;
-    for &b in bytes {
-        crc = TABLE[((crc ^ u32::from(b)) & 0xff) as usize] ^ (crc >> 8);
-    }
-    !crc
+    crc32fast::hash(bytes)
 }
-
-const TABLE: [u32; 256] = {
-    let mut table = [0u32; 256];
-    let mut i = 0;
-    while i < 256 {
-        let mut c = i as u32;
-        let mut k = 0;
-        while k < 8 {
-            c = if c & 1 == 1 { 0xedb8_8320 ^ (c >> 1) } else { c >> 1 };
-            k += 1;
-        }
-        table[i] = c;
-        i += 1;
-    }
-    table
-};
 
 #[cfg(target_endian = "big")]
 compile_error!("segments are written in memory order, which must be little-endian");

@@ -1,1 +1,29 @@
-//! TODO
+//! relayout's QEMU plugin for plugin interface 1. All that it does is in `relayout-qemu-core`.
+
+#![allow(non_upper_case_globals)]
+
+use std::ffi::{c_char, c_int};
+
+use relayout_qemu_core::QemuInfo;
+
+const INTERFACE: c_int = 1;
+
+/// The interface version that QEMU checks before it calls anything.
+#[unsafe(no_mangle)]
+#[used]
+pub static qemu_plugin_version: c_int = INTERFACE;
+
+/// Entry point, called once by QEMU.
+///
+/// # Safety
+/// Called by QEMU with what its plugin manual says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn qemu_plugin_install(
+    id: u64,
+    info: *const QemuInfo,
+    argc: c_int,
+    argv: *const *const c_char,
+) -> c_int {
+    // SAFETY: passed on as it came.
+    unsafe { relayout_qemu_core::install(INTERFACE, id, info, argc, argv) }
+}

@@ -1,0 +1,124 @@
+//! QEMU's plugin interface: the functions that are used, as documented in QEMU's "TCG Plugins"
+//! manual. They resolve against the QEMU process that loads the plugin; those that only newer
+//! interfaces have are looked up at run time.
+
+use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+
+/// Head of `qemu_info_t`, the same from interface 1 to 4.
+#[repr(C)]
+pub struct QemuInfo {
+    /// `x86_64`
+    pub target_name: *const c_char,
+    /// Oldest interface this QEMU takes.
+    pub version_min: c_int,
+    /// Interface this QEMU has.
+    pub version_cur: c_int,
+    /// False in user mode.
+    pub system_emulation: bool,
+    /// CPUs at start.
+    pub smp_vcpus: c_int,
+    /// CPUs at most.
+    pub max_vcpus: c_int,
+}
+
+#[repr(C)]
+pub struct Tb([u8; 0]);
+#[repr(C)]
+pub struct Insn([u8; 0]);
+
+pub type PluginId = u64;
+pub type MemCallback = extern "C" fn(vcpu: c_uint, info: u32, vaddr: u64, data: *mut c_void);
+pub type ExecCallback = extern "C" fn(vcpu: c_uint, data: *mut c_void);
+
+/// `QEMU_PLUGIN_CB_NO_REGS`
+pub const NO_REGS: c_int = 0;
+/// `QEMU_PLUGIN_MEM_W`
+pub const MEM_W: c_int = 2;
+/// `QEMU_PLUGIN_MEM_RW`
+pub const MEM_RW: c_int = 3;
+
+unsafe extern "C" {
+    pub fn qemu_plugin_register_vcpu_tb_trans_cb(id: PluginId, cb: extern "C" fn(PluginId, *mut Tb));
+    pub fn qemu_plugin_register_atexit_cb(
+        id: PluginId,
+        cb: extern "C" fn(PluginId, *mut c_void),
+        data: *mut c_void,
+    );
+    pub fn qemu_plugin_reset(id: PluginId, cb: extern "C" fn(PluginId));
+    pub fn qemu_plugin_tb_n_insns(tb: *const Tb) -> usize;
+    pub fn qemu_plugin_tb_get_insn(tb: *const Tb, n: usize) -> *mut Insn;
+    pub fn qemu_plugin_insn_vaddr(insn: *const Insn) -> u64;
+    pub fn qemu_plugin_insn_size(insn: *const Insn) -> usize;
+    pub fn qemu_plugin_register_vcpu_mem_cb(
+        insn: *mut Insn,
+        cb: MemCallback,
+        flags: c_int,
+        rw: c_int,
+        data: *mut c_void,
+    );
+    pub fn qemu_plugin_register_vcpu_insn_exec_cb(
+        insn: *mut Insn,
+        cb: ExecCallback,
+        flags: c_int,
+        data: *mut c_void,
+    );
+    pub fn qemu_plugin_mem_size_shift(info: u32) -> c_uint;
+    pub fn qemu_plugin_mem_is_store(info: u32) -> bool;
+    pub fn qemu_plugin_outs(text: *const c_char);
+    // No version tag: its shape differs between interfaces, see `InsnData`.
+    fn qemu_plugin_insn_data();
+}
+
+/// `qemu_plugin_mem_value`
+#[repr(C)]
+pub struct MemValue {
+    kind: c_uint,
+    /// Little-endian value; bytes above the access's size are not meaningful.
+    pub low: u64,
+    /// Upper half of 16-byte values.
+    pub high: u64,
+}
+
+/// `qemu_plugin_mem_get_value`, from interface 4 on.
+pub type GetValue = unsafe extern "C" fn(info: u32) -> MemValue;
+
+/// How to get an instruction's bytes: by pointer up to interface 2, by copy from 3 on.
+#[derive(Clone, Copy)]
+pub struct InsnData {
+    copies: bool,
+}
+
+impl InsnData {
+    pub fn new(interface: c_int) -> Self {
+        Self { copies: interface >= 3 }
+    }
+
+    /// Copies the instruction's bytes to `into`; returns how many there are.
+    ///
+    /// # Safety
+    /// `insn` must be an instruction of the block being translated.
+    pub unsafe fn get(self, insn: *const Insn, into: &mut [u8; 16]) -> usize {
+        type ByPointer = unsafe extern "C" fn(*const Insn) -> *const u8;
+        type ByCopy = unsafe extern "C" fn(*const Insn, *mut c_void, usize) -> usize;
+        let f = qemu_plugin_insn_data as *const ();
+        // SAFETY: the interface version says which of the two it is.
+        unsafe {
+            let len = qemu_plugin_insn_size(insn).min(into.len());
+            if self.copies {
+                let f: ByCopy = std::mem::transmute(f);
+                f(insn, into.as_mut_ptr().cast(), len);
+            } else {
+                let f: ByPointer = std::mem::transmute(f);
+                std::ptr::copy_nonoverlapping(f(insn), into.as_mut_ptr(), len);
+            }
+            len
+        }
+    }
+}
+
+/// A function of this process by name.
+pub fn find_symbol(name: &CStr) -> Option<*mut c_void> {
+    // SAFETY: a plain look-up.
+    let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
+    (!found.is_null()).then_some(found)
+}

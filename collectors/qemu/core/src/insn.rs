@@ -1,0 +1,99 @@
+//! What must be known of an x86 instruction when it is translated: does it read and write the same
+//! memory (then its store alone is watched and counts as a read-write), and is it a
+//! compare-and-exchange (then the value it stores is not certain).
+//!
+//! Opcodes and groups are those of the Intel SDM, volume 2, appendix A.
+
+/// How an instruction uses its memory operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemoryUse {
+    /// Reads and writes the same bytes.
+    pub read_write: bool,
+    /// May store something else than the new value.
+    pub uncertain: bool,
+}
+
+/// Looks at an instruction's bytes; never fails: what it does not know it takes for a plain access.
+pub fn memory_use(bytes: &[u8]) -> MemoryUse {
+    let plain = MemoryUse { read_write: false, uncertain: false };
+    let mut rest = bytes;
+    while let [first, tail @ ..] = rest {
+        match first {
+            0xf0 | 0x66 | 0x67 | 0xf2 | 0xf3 | 0x26 | 0x2e | 0x36 | 0x3e | 0x64 | 0x65 => rest = tail,
+            0x40..=0x4f => {
+                rest = tail;
+                break;
+            }
+            _ => break,
+        }
+    }
+    let (two_byte, opcode, modrm) = match rest {
+        [0x0f, opcode, modrm, ..] => (true, *opcode, *modrm),
+        [opcode, modrm, ..] => (false, *opcode, *modrm),
+        _ => return plain,
+    };
+    if modrm >> 6 == 3 {
+        return plain;
+    }
+    let group = modrm >> 3 & 7;
+    let read_write = if two_byte { two_byte_rw(opcode, group) } else { one_byte_rw(opcode, group) };
+    let uncertain = two_byte && matches!(opcode, 0xb0 | 0xb1 | 0xc7) && read_write;
+    MemoryUse { read_write, uncertain }
+}
+
+fn one_byte_rw(opcode: u8, group: u8) -> bool {
+    match opcode {
+        // add, or, adc, sbb, and, sub, xor with a memory destination (0x38, 0x39 is cmp)
+        0x00..=0x37 => opcode & 7 < 2,
+        0x80 | 0x81 | 0x83 => group != 7,
+        0x86 | 0x87 => true,
+        0xc0 | 0xc1 | 0xd0..=0xd3 => true,
+        0xf6 | 0xf7 => matches!(group, 2 | 3),
+        0xfe => group < 2,
+        0xff => group < 2,
+        _ => false,
+    }
+}
+
+fn two_byte_rw(opcode: u8, group: u8) -> bool {
+    match opcode {
+        0xa4 | 0xa5 | 0xac | 0xad => true,
+        0xab | 0xb3 | 0xbb => true,
+        0xba => group >= 5,
+        0xb0 | 0xb1 | 0xc0 | 0xc1 => true,
+        0xc7 => group == 1,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(bytes: &[u8], read_write: bool, uncertain: bool) {
+        assert_eq!(memory_use(bytes), MemoryUse { read_write, uncertain }, "{bytes:02x?}");
+    }
+
+    #[test]
+    fn knows_read_modify_write() {
+        check(&[0xf0, 0x48, 0x0f, 0xb1, 0x17], true, true); // lock cmpxchg %rdx,(%rdi)
+        check(&[0xf0, 0x0f, 0xc1, 0x07], true, false); // lock xadd %eax,(%rdi)
+        check(&[0x48, 0x87, 0x07], true, false); // xchg %rax,(%rdi)
+        check(&[0x65, 0xff, 0x05, 0, 0, 0, 0], true, false); // incl %gs:0(%rip)
+        check(&[0x83, 0x47, 0x10, 0x01], true, false); // addl $1,0x10(%rdi)
+        check(&[0x48, 0x0f, 0xba, 0x2f, 0x03], true, false); // btsq $3,(%rdi)
+        check(&[0x48, 0x0f, 0xc7, 0x0f], true, true); // cmpxchg16b (%rdi)
+    }
+
+    #[test]
+    fn leaves_plain_accesses_alone() {
+        check(&[0x48, 0x8b, 0x47, 0x38], false, false); // mov 0x38(%rdi),%rax
+        check(&[0x48, 0x89, 0x47, 0x38], false, false); // mov %rax,0x38(%rdi)
+        check(&[0x83, 0x7f, 0x10, 0x01], false, false); // cmpl $1,0x10(%rdi)
+        check(&[0x39, 0x07], false, false); // cmp %eax,(%rdi)
+        check(&[0x01, 0xc7], false, false); // add %eax,%edi: registers
+        check(&[0xff, 0x57, 0x08], false, false); // call *8(%rdi)
+        check(&[], false, false);
+        check(&[0xf0, 0xf0, 0x48], false, false);
+    }
+}

@@ -1,0 +1,92 @@
+//! The plugin's arguments.
+
+use std::ffi::{CStr, c_char, c_int};
+use std::path::PathBuf;
+
+/// What the host asked for.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// Folder with the control file, for the segments.
+    pub dir: PathBuf,
+    /// Yield the host thread after about this many accesses of a CPU; 0 never.
+    pub yield_every: u32,
+    /// Where yields fall.
+    pub seed: u64,
+    /// Code not to watch, `[from, to)`.
+    pub skip: Vec<(u64, u64)>,
+    /// Measure the window but watch nothing.
+    pub idle: bool,
+    /// The program has markers of its own: default ones do not open the window.
+    pub own_markers: bool,
+    /// Burst records in all, if not the default.
+    pub bursts: Option<u64>,
+}
+
+impl Options {
+    /// # Safety
+    /// `argv` must hold `argc` valid C strings.
+    pub unsafe fn from_argv(argc: c_int, argv: *const *const c_char) -> Result<Self, String> {
+        let args = (0..usize::try_from(argc).unwrap_or(0)).map(|n| {
+            // SAFETY: as promised by the caller.
+            unsafe { CStr::from_ptr(*argv.add(n)) }.to_string_lossy().into_owned()
+        });
+        Self::parse(args)
+    }
+
+    fn parse(args: impl Iterator<Item = String>) -> Result<Self, String> {
+        let mut options = Self::default();
+        for arg in args {
+            let (key, value) = arg.split_once('=').ok_or_else(|| format!("'{arg}' is not key=value"))?;
+            let bad = || format!("bad value in '{arg}'");
+            match key {
+                "dir" => options.dir = PathBuf::from(value),
+                "yield" => options.yield_every = value.parse().map_err(|_| bad())?,
+                "seed" => options.seed = value.parse().map_err(|_| bad())?,
+                "bursts" => options.bursts = Some(value.parse().map_err(|_| bad())?),
+                "skip" => options.skip = parse_ranges(value).ok_or_else(bad)?,
+                "mode" => options.idle = value == "idle",
+                "own" => options.own_markers = value == "1",
+                _ => return Err(format!("unknown argument '{key}'")),
+            }
+        }
+        if options.dir.as_os_str().is_empty() {
+            return Err("dir= is missing".into());
+        }
+        Ok(options)
+    }
+}
+
+fn parse_ranges(text: &str) -> Option<Vec<(u64, u64)>> {
+    text.split('+')
+        .filter(|part| !part.is_empty())
+        .map(|part| {
+            let (from, to) = part.split_once('-')?;
+            Some((u64::from_str_radix(from, 16).ok()?, u64::from_str_radix(to, 16).ok()?))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<Options, String> {
+        Options::parse(text.split_whitespace().map(str::to_owned))
+    }
+
+    #[test]
+    fn reads_what_the_host_writes() {
+        let options = parse("dir=/x yield=1000 seed=7 skip=a0-b0+c0-d0 mode=idle own=1").unwrap();
+        assert_eq!(options.dir, PathBuf::from("/x"));
+        assert_eq!((options.yield_every, options.seed, options.idle), (1000, 7, true));
+        assert_eq!(options.skip, [(0xa0, 0xb0), (0xc0, 0xd0)]);
+        assert!(options.own_markers);
+    }
+
+    #[test]
+    fn refuses_nonsense() {
+        for bad in ["", "dir", "dir=/x yield=x", "dir=/x skip=1", "dir=/x what=1"] {
+            assert!(parse(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,428 @@
+//! The plugin's life: installed, waiting for the start marker, recording, closed, written out.
+
+use std::ffi::{CString, c_char, c_int, c_uint, c_void};
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering::*};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use relayout_shadow::control::Stage;
+use relayout_shadow::wire::SummaryRecord;
+use relayout_shadow::{Access, Config, Context, Shadow, Value};
+
+use crate::api::{self, GetValue, Insn, InsnData, PluginId, QemuInfo, Tb};
+use crate::insn::memory_use;
+use crate::markers::Marker;
+use crate::options::Options;
+use crate::output::Output;
+use crate::sites::Sites;
+
+/// Kernel addresses have the top bit set.
+const KERNEL: u64 = 1 << 63;
+/// From here up: fixmap (the APIC's registers among it) and vsyscall, which are not memory to
+/// share.
+const FIXMAP: u64 = 0xffff_ffff_ff00_0000;
+/// Accesses of a CPU between looks at the clock and the control page.
+const CHECK_EVERY: u32 = 1 << 16;
+/// What is gathered is appended at least this often.
+const FLUSH_EVERY: Duration = Duration::from_secs(1);
+
+/// Flags in the user data of a memory callback, above the site's number.
+const READ_WRITE: u64 = 1 << 32;
+const UNCERTAIN: u64 = 1 << 33;
+
+struct Plugin {
+    id: PluginId,
+    options: Options,
+    shadow: Shadow<Output>,
+    cpus: Vec<AtomicPtr<Cpu>>,
+    sites: Mutex<Sites>,
+    insn_data: InsnData,
+    get_value: Option<GetValue>,
+    started: Mutex<Option<(Instant, u64)>>,
+    /// Accesses are followed: the window is open.
+    recording: AtomicBool,
+    /// Code is to be instrumented when translated.
+    instrument: AtomicBool,
+    closed_by_marker: AtomicBool,
+    finished: AtomicBool,
+}
+
+/// What one vCPU thread uses alone.
+#[repr(align(128))]
+struct Cpu {
+    context: Context,
+    until_yield: u32,
+    until_check: u32,
+    random: u64,
+    flushed: Instant,
+    reported: (u64, u64),
+}
+
+static PLUGIN: AtomicPtr<Plugin> = AtomicPtr::new(std::ptr::null_mut());
+
+fn plugin() -> Option<&'static Plugin> {
+    // SAFETY: set once, from a leaked box.
+    unsafe { PLUGIN.load(Acquire).as_ref() }
+}
+
+/// Called by the loadable objects' `qemu_plugin_install`. Returns 0, or 1 with the reason printed.
+///
+/// # Safety
+/// The arguments must be those that QEMU passed, for plugin interface `interface`.
+pub unsafe fn install(
+    interface: c_int,
+    id: PluginId,
+    info: *const QemuInfo,
+    argc: c_int,
+    argv: *const *const c_char,
+) -> c_int {
+    // SAFETY: as promised by the caller.
+    let made = unsafe { Options::from_argv(argc, argv).and_then(|o| Plugin::new(interface, id, &*info, o)) };
+    match made {
+        Ok(plugin) => {
+            PLUGIN.store(Box::leak(Box::new(plugin)), Release);
+            register(id);
+            0
+        }
+        Err(reason) => {
+            say(&format!("relayout plugin: {reason}\n"));
+            1
+        }
+    }
+}
+
+fn say(text: &str) {
+    if let Ok(text) = CString::new(text) {
+        // SAFETY: a valid C string.
+        unsafe { api::qemu_plugin_outs(text.as_ptr()) };
+    }
+}
+
+fn register(id: PluginId) {
+    // SAFETY: callbacks of the right types, for the plugin that is being installed or reset.
+    unsafe {
+        api::qemu_plugin_register_vcpu_tb_trans_cb(id, on_translate);
+        api::qemu_plugin_register_atexit_cb(id, on_exit, std::ptr::null_mut());
+    }
+}
+
+impl Plugin {
+    fn new(interface: c_int, id: PluginId, info: &QemuInfo, options: Options) -> Result<Self, String> {
+        if !info.system_emulation {
+            return Err("only system emulation is watched".into());
+        }
+        let cpus = usize::try_from(info.max_vcpus).unwrap_or(0);
+        let output = Output::open(&options.dir, cpus)
+            .map_err(|e| format!("{}: {e}", options.dir.display()))?;
+        output.control().interface.store(interface as u32, Release);
+        let get_value = (interface >= 4)
+            .then(|| api::find_symbol(c"qemu_plugin_mem_get_value"))
+            .flatten()
+            // SAFETY: the documented signature of that function.
+            .map(|f| unsafe { std::mem::transmute::<*mut c_void, GetValue>(f) });
+        let mut config = Config::new(cpus);
+        config.burst_total_max = options.bursts.unwrap_or(config.burst_total_max);
+        let shadow = Shadow::new(config, output).ok_or("too many CPUs, or no memory")?;
+        Ok(Self {
+            id,
+            cpus: (0..cpus).map(|_| AtomicPtr::default()).collect(),
+            options,
+            shadow,
+            sites: Mutex::default(),
+            insn_data: InsnData::new(interface),
+            get_value,
+            started: Mutex::new(None),
+            recording: AtomicBool::new(false),
+            instrument: AtomicBool::new(false),
+            closed_by_marker: AtomicBool::new(false),
+            finished: AtomicBool::new(false),
+        })
+    }
+
+    fn stage(&self) -> Stage {
+        Stage::from_u32(self.shadow.host.control().state.load(Acquire))
+    }
+
+    fn set_stage(&self, stage: Stage) {
+        self.shadow.host.control().state.store(stage as u32, Release);
+    }
+
+    fn marker(&self, marker: Marker) {
+        match marker {
+            Marker::Start => self.start(),
+            Marker::StartDefault if !self.options.own_markers => self.start(),
+            Marker::StartDefault => {}
+            Marker::Stop | Marker::StopDefault => self.close(true),
+            Marker::Operation => {
+                if self.stage() == Stage::Recording {
+                    self.shadow.operation();
+                }
+            }
+        }
+    }
+
+    fn start(&self) {
+        if self.stage() == Stage::Waiting {
+            self.set_stage(Stage::Starting);
+            // SAFETY: called from a callback, as the interface allows.
+            unsafe { api::qemu_plugin_reset(self.id, on_reset) };
+        }
+    }
+
+    fn open(&self) {
+        self.instrument.store(!self.options.idle, Release);
+        *self.started.lock().unwrap_or_else(PoisonError::into_inner) =
+            Some((Instant::now(), process_cpu_ns()));
+        self.recording.store(true, Release);
+        self.set_stage(Stage::Recording);
+    }
+
+    fn close(&self, by_marker: bool) {
+        if !self.recording.swap(false, AcqRel) {
+            return;
+        }
+        let started = *self.started.lock().unwrap_or_else(PoisonError::into_inner);
+        let control = self.shadow.host.control();
+        if let Some((wall, cpu)) = started {
+            control.window_wall_ns.store(wall.elapsed().as_nanos() as u64, Release);
+            control.window_cpu_ns.store(process_cpu_ns().saturating_sub(cpu), Release);
+        }
+        control.operations.store(self.shadow.operations(), Release);
+        self.closed_by_marker.store(by_marker, Release);
+        if self.stage() != Stage::Failed {
+            self.set_stage(Stage::Closed);
+        }
+    }
+
+    /// Appends everything. All vCPU threads have stopped.
+    fn finish(&self) {
+        if self.finished.swap(true, AcqRel) || self.stage() == Stage::Waiting {
+            return;
+        }
+        self.close(false);
+        let output = &self.shadow.host;
+        self.sites.lock().unwrap_or_else(PoisonError::into_inner).flush(output);
+        let control = output.control();
+        let mut summary = SummaryRecord {
+            window_wall_ns: control.window_wall_ns.load(Acquire),
+            window_cpu_ns: control.window_cpu_ns.load(Acquire),
+            accesses: 0,
+            operations: self.shadow.operations(),
+            bursts_dropped: 0,
+            entries_lost: 0,
+            values_seen: u32::from(self.get_value.is_some()),
+            window_closed: u32::from(self.closed_by_marker.load(Acquire)),
+        };
+        for n in (0..self.cpus.len()).rev() {
+            // SAFETY: no vCPU runs any more.
+            let Some(cpu) = (unsafe { self.cpu(n) }) else { continue };
+            self.shadow.finish(&mut cpu.context);
+            summary.accesses += cpu.context.accesses;
+            summary.bursts_dropped += cpu.context.bursts_dropped;
+            summary.entries_lost += cpu.context.lost;
+            if n == 0 && control.error.load(Acquire) == 0 {
+                cpu.context.append(&[summary], output);
+            }
+        }
+        control.accesses.store(summary.accesses, Release);
+        if self.stage() != Stage::Failed {
+            self.set_stage(Stage::Finished);
+        }
+    }
+
+    /// What vCPU `n` uses.
+    ///
+    /// # Safety
+    /// Only the thread that runs vCPU `n` may call it, or anyone once none runs.
+    #[inline]
+    unsafe fn cpu(&self, n: usize) -> Option<&'static mut Cpu> {
+        let slot = self.cpus.get(n)?;
+        // SAFETY: as promised; made once and never freed.
+        match unsafe { slot.load(Relaxed).as_mut() } {
+            Some(cpu) => Some(cpu),
+            None => {
+                let cpu = Box::leak(Box::new(Cpu::new(n as u8, self)?));
+                slot.store(cpu, Release);
+                Some(cpu)
+            }
+        }
+    }
+
+    fn translate(&self, tb: *mut Tb) {
+        let instrument = self.instrument.load(Acquire);
+        // SAFETY: `tb` is the block being translated.
+        let count = unsafe { api::qemu_plugin_tb_n_insns(tb) };
+        for n in 0..count {
+            // SAFETY: as above, `n` is below the count.
+            let (insn, pc) = unsafe {
+                let insn = api::qemu_plugin_tb_get_insn(tb, n);
+                (insn, api::qemu_plugin_insn_vaddr(insn))
+            };
+            if pc < KERNEL {
+                self.translate_user(insn);
+            } else if instrument && !self.options.skip.iter().any(|&(lo, hi)| lo <= pc && pc < hi) {
+                self.translate_kernel(insn, pc);
+            }
+        }
+        if instrument {
+            self.sites.lock().unwrap_or_else(PoisonError::into_inner).flush(&self.shadow.host);
+        }
+    }
+
+    fn translate_user(&self, insn: *mut Insn) {
+        let mut bytes = [0; 16];
+        // SAFETY: `insn` belongs to the block being translated.
+        let len = unsafe { self.insn_data.get(insn, &mut bytes) };
+        if let Some(marker) = Marker::decode(&bytes[..len]) {
+            // SAFETY: as above; the data is a small number, not a pointer.
+            unsafe {
+                let data = marker as usize as *mut c_void;
+                api::qemu_plugin_register_vcpu_insn_exec_cb(insn, on_marker, api::NO_REGS, data);
+            }
+        }
+    }
+
+    fn translate_kernel(&self, insn: *mut Insn, pc: u64) {
+        let mut bytes = [0; 16];
+        // SAFETY: `insn` belongs to the block being translated.
+        let len = unsafe { self.insn_data.get(insn, &mut bytes) };
+        let used = memory_use(&bytes[..len]);
+        let site = {
+            let mut sites = self.sites.lock().unwrap_or_else(PoisonError::into_inner);
+            sites.number(pc, bytes, len)
+        };
+        let mut data = u64::from(site);
+        data |= if used.read_write { READ_WRITE } else { 0 };
+        data |= if used.uncertain { UNCERTAIN } else { 0 };
+        let rw = if used.read_write { api::MEM_W } else { api::MEM_RW };
+        // SAFETY: as above; the data is a number, not a pointer.
+        unsafe {
+            let data = data as usize as *mut c_void;
+            api::qemu_plugin_register_vcpu_mem_cb(insn, on_mem, api::NO_REGS, rw, data);
+        }
+    }
+
+    #[inline]
+    fn access(&self, cpu: &mut Cpu, info: u32, vaddr: u64, data: u64) {
+        // SAFETY: plain decoding of the callback's own argument.
+        let (shift, store) =
+            unsafe { (api::qemu_plugin_mem_size_shift(info), api::qemu_plugin_mem_is_store(info)) };
+        let access = match (data & READ_WRITE != 0, store) {
+            (true, _) => Access::ReadWrite,
+            (false, true) => Access::Write,
+            (false, false) => Access::Read,
+        };
+        let value = || {
+            // SAFETY: called within the memory callback that `info` belongs to.
+            let value = unsafe { self.get_value?(info) };
+            let mut bytes = [0; 16];
+            bytes[..8].copy_from_slice(&value.low.to_le_bytes());
+            bytes[8..].copy_from_slice(&value.high.to_le_bytes());
+            Some(Value { bytes, certain: data & UNCERTAIN == 0 })
+        };
+        self.shadow.access(&mut cpu.context, vaddr, 1 << shift, access, data as u32, value);
+        cpu.until_check -= 1;
+        if cpu.until_check == 0 {
+            cpu.until_check = CHECK_EVERY;
+            self.check(cpu);
+        }
+        if cpu.until_yield != 0 {
+            cpu.until_yield -= 1;
+            if cpu.until_yield == 0 {
+                cpu.until_yield = cpu.next_yield(self.options.yield_every);
+                std::thread::yield_now();
+            }
+        }
+    }
+
+    #[cold]
+    fn check(&self, cpu: &mut Cpu) {
+        let control = self.shadow.host.control();
+        let (accesses, transfers) = (cpu.context.accesses, cpu.context.transfers);
+        control.accesses.fetch_add(accesses - cpu.reported.0, Relaxed);
+        control.transfers.fetch_add(transfers - cpu.reported.1, Relaxed);
+        control.operations.store(self.shadow.operations(), Relaxed);
+        cpu.reported = (accesses, transfers);
+        if cpu.flushed.elapsed() >= FLUSH_EVERY {
+            cpu.context.flush(&self.shadow.host);
+            cpu.flushed = Instant::now();
+        }
+        if control.stop.load(Relaxed) != 0 || control.error.load(Relaxed) != 0 {
+            self.close(false);
+        }
+    }
+}
+
+impl Cpu {
+    fn new(n: u8, plugin: &Plugin) -> Option<Self> {
+        let mut cpu = Self {
+            context: Context::new(n, &plugin.shadow.host)?,
+            until_yield: 0,
+            until_check: CHECK_EVERY,
+            random: (plugin.options.seed ^ (u64::from(n) << 56)).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1,
+            flushed: Instant::now(),
+            reported: (0, 0),
+        };
+        cpu.until_yield = cpu.next_yield(plugin.options.yield_every);
+        Some(cpu)
+    }
+
+    /// Accesses until the next yield: `every` on average, between half and one and a half of it.
+    fn next_yield(&mut self, every: u32) -> u32 {
+        if every == 0 {
+            return 0;
+        }
+        self.random ^= self.random << 13;
+        self.random ^= self.random >> 7;
+        self.random ^= self.random << 17;
+        (every / 2 + (self.random >> 33) as u32 % every).max(1)
+    }
+}
+
+fn process_cpu_ns() -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: a valid place for the answer.
+    unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut time) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+extern "C" fn on_translate(_id: PluginId, tb: *mut Tb) {
+    if let Some(plugin) = plugin() {
+        plugin.translate(tb);
+    }
+}
+
+extern "C" fn on_reset(id: PluginId) {
+    if let Some(plugin) = plugin() {
+        register(id);
+        plugin.open();
+    }
+}
+
+extern "C" fn on_exit(_id: PluginId, _data: *mut c_void) {
+    if let Some(plugin) = plugin() {
+        plugin.finish();
+    }
+}
+
+extern "C" fn on_marker(_vcpu: c_uint, data: *mut c_void) {
+    const MARKERS: [Marker; 5] =
+        [Marker::Start, Marker::Stop, Marker::Operation, Marker::StartDefault, Marker::StopDefault];
+    if let (Some(plugin), Some(marker)) = (plugin(), MARKERS.get(data as usize)) {
+        plugin.marker(*marker);
+    }
+}
+
+extern "C" fn on_mem(vcpu: c_uint, info: u32, vaddr: u64, data: *mut c_void) {
+    if !(KERNEL..FIXMAP).contains(&vaddr) {
+        return;
+    }
+    let Some(plugin) = plugin() else { return };
+    if !plugin.recording.load(Relaxed) {
+        return;
+    }
+    // SAFETY: QEMU calls back on the thread of that vCPU.
+    if let Some(cpu) = unsafe { plugin.cpu(vcpu as usize) } {
+        plugin.access(cpu, info, vaddr, data as u64);
+    }
+}

@@ -1,0 +1,39 @@
+//! Zeroed memory in small pieces, never given back while recording.
+
+use crate::shadow::Host;
+
+const CHUNK_BYTES: usize = 1 << 20;
+
+/// A bump allocator over chunks of the host's memory; one per context, so it takes no lock.
+pub struct Arena {
+    next: usize,
+    end: usize,
+}
+
+impl Arena {
+    pub const fn new() -> Self {
+        Self { next: 0, end: 0 }
+    }
+
+    /// A zeroed `T` that lives until the process ends; `None` if the host has no memory left.
+    ///
+    /// `T` must be valid when all its bytes are zero.
+    pub fn zeroed<T, H: Host>(&mut self, host: &H) -> Option<*mut T> {
+        self.zeroed_bytes(size_of::<T>(), align_of::<T>(), host).map(|p| p.cast())
+    }
+
+    /// `bytes` of zeroed memory at a multiple of `align`.
+    pub fn zeroed_bytes<H: Host>(&mut self, bytes: usize, align: usize, host: &H) -> Option<*mut u8> {
+        if bytes > CHUNK_BYTES / 4 {
+            return host.zeroed(bytes);
+        }
+        let mut at = self.next.next_multiple_of(align);
+        if self.next == 0 || at + bytes > self.end {
+            let chunk = host.zeroed(CHUNK_BYTES)? as usize;
+            self.end = chunk + CHUNK_BYTES;
+            at = chunk.next_multiple_of(align);
+        }
+        self.next = at + bytes;
+        Some(at as *mut u8)
+    }
+}

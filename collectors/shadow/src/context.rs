@@ -1,0 +1,155 @@
+//! What belongs to one context alone: caches, tables, buffers. Used by one thread at a time.
+
+use crate::arena::Arena;
+use crate::burst::{BUFFER_RECORDS, Buffer};
+use crate::page::{CountPage, PageShadow};
+use crate::shadow::Host;
+use crate::table::Table;
+use crate::wire::{self, BurstRecord, ConflictRecord, CountRecord, LineRecord, Record};
+use crate::LINES_PER_PAGE;
+
+const TLB_ENTRIES: usize = 512;
+/// Line records appended at a time when a context's totals are drained.
+const LINE_BATCH: usize = 1024;
+
+/// Where a page's shadow and this context's counts for it are.
+#[derive(Clone, Copy)]
+pub struct Found {
+    pub page: u64,
+    pub shadow: *const PageShadow,
+    pub counts: *mut CountPage,
+}
+
+/// One context of the recording.
+pub struct Context {
+    /// Its number, below [`crate::CONTEXTS_MAX`].
+    pub id: u8,
+    /// Accesses seen.
+    pub accesses: u64,
+    /// Coherence transfers into this context.
+    pub transfers: u64,
+    /// Burst records dropped for want of room.
+    pub bursts_dropped: u64,
+    /// Accesses that could not be followed for want of memory.
+    pub lost: u64,
+    pub(crate) tlb: [Found; TLB_ENTRIES],
+    pub(crate) arena: Arena,
+    pub(crate) counts: Table<CountRecord>,
+    pub(crate) conflicts: Table<ConflictRecord>,
+    pub(crate) events: Table<LineRecord>,
+    pub(crate) bursts: Buffer,
+    pub(crate) pages: *mut CountPage,
+    sequence: u32,
+}
+
+impl Context {
+    /// `None` if the host has no memory.
+    pub fn new<H: Host>(id: u8, host: &H) -> Option<Self> {
+        let none = Found { page: u64::MAX, shadow: core::ptr::null(), counts: core::ptr::null_mut() };
+        Some(Self {
+            id,
+            accesses: 0,
+            transfers: 0,
+            bursts_dropped: 0,
+            lost: 0,
+            tlb: [none; TLB_ENTRIES],
+            arena: Arena::new(),
+            counts: Table::new(15, host)?,
+            conflicts: Table::new(13, host)?,
+            events: Table::new(12, host)?,
+            bursts: Buffer {
+                records: host.zeroed(BUFFER_RECORDS * size_of::<BurstRecord>())?.cast(),
+                len: 0,
+            },
+            pages: core::ptr::null_mut(),
+            sequence: 0,
+        })
+    }
+
+    #[inline]
+    pub(crate) fn tlb_slot(page: u64) -> usize {
+        (page >> 12) as usize % TLB_ENTRIES
+    }
+
+    /// Appends all that is gathered, except totals by line.
+    pub fn flush<H: Host>(&mut self, host: &H) {
+        let Self { counts, conflicts, events, bursts, id, sequence, .. } = self;
+        let mut out = Out { host, id: *id, sequence };
+        counts.drain(|r| out.append(r));
+        conflicts.drain(|r| out.append(r));
+        events.drain(|r| out.append(r));
+        out.append(bursts.take());
+    }
+
+    /// Appends the totals by line that have gathered, and starts them from zero.
+    pub fn flush_lines<H: Host>(&mut self, host: &H) {
+        let empty = LineRecord {
+            line: 0,
+            reads: 0,
+            writes: 0,
+            read_transfers: 0,
+            write_transfers: 0,
+            upgrades: 0,
+            order_errors: 0,
+        };
+        let mut batch = [empty; LINE_BATCH];
+        let mut len = 0;
+        let mut out = Out { host, id: self.id, sequence: &mut self.sequence };
+        let mut next = self.pages;
+        // SAFETY: count pages are linked by this context only and never freed.
+        while let Some(page) = unsafe { next.as_mut() } {
+            for line in 0..LINES_PER_PAGE {
+                let [reads, writes] = core::mem::take(&mut page.cells[line]);
+                if reads | writes == 0 {
+                    continue;
+                }
+                batch[len] = LineRecord {
+                    line: page.page + (line * crate::LINE_BYTES) as u64,
+                    reads: reads.into(),
+                    writes: writes.into(),
+                    ..empty
+                };
+                len += 1;
+                if len == LINE_BATCH {
+                    out.append(&batch);
+                    len = 0;
+                }
+            }
+            next = page.next;
+        }
+        out.append(&batch[..len]);
+    }
+
+    /// Appends records of the collector's own (sites, the summary).
+    pub fn append<R: Record, H: Host>(&mut self, records: &[R], host: &H) {
+        Out { host, id: self.id, sequence: &mut self.sequence }.append(records);
+    }
+}
+
+struct Out<'a, H: Host> {
+    host: &'a H,
+    id: u8,
+    sequence: &'a mut u32,
+}
+
+impl<H: Host> Out<'_, H> {
+    fn append<R: Record>(&mut self, records: &[R]) {
+        if records.is_empty() {
+            return;
+        }
+        let payload = wire::as_bytes(records);
+        let header = wire::SegmentHeader {
+            magic: wire::MAGIC,
+            version: wire::VERSION,
+            kind: R::KIND as u16,
+            context: u16::from(self.id),
+            reserved: 0,
+            count: records.len() as u32,
+            sequence: *self.sequence,
+            crc: wire::crc32(payload),
+        };
+        *self.sequence += 1;
+        self.host.append(self.id, &header, payload);
+    }
+}
+

@@ -1,0 +1,68 @@
+//! The page through which a collector and its host watch each other while recording.
+//!
+//! The host makes the file, zeroed, and maps it; so does the collector. All fields are written by
+//! the collector, except [`Control::stop`].
+
+use core::sync::atomic::{AtomicU32, AtomicU64};
+
+/// Value of [`Control::magic`] once a collector is attached.
+pub const CONTROL_MAGIC: u64 = 0x524c_4354_524c_0001;
+/// Bytes of the file.
+pub const CONTROL_BYTES: usize = 4096;
+
+/// Where a recording stands; the value of [`Control::state`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Stage {
+    /// No marker yet.
+    Waiting = 0,
+    /// The start marker ran; code is being translated anew.
+    Starting = 1,
+    /// The window is open.
+    Recording = 2,
+    /// The window is closed.
+    Closed = 3,
+    /// The collector had to stop: see [`Control::error`].
+    Failed = 4,
+    /// All is appended.
+    Finished = 5,
+}
+
+impl Stage {
+    /// The stage with this number; unknown numbers count as failed.
+    pub fn from_u32(n: u32) -> Self {
+        match n {
+            0 => Self::Waiting,
+            1 => Self::Starting,
+            2 => Self::Recording,
+            3 => Self::Closed,
+            5 => Self::Finished,
+            _ => Self::Failed,
+        }
+    }
+}
+
+/// Layout of the file. All-zero is a fresh one.
+#[repr(C)]
+pub struct Control {
+    /// [`CONTROL_MAGIC`]
+    pub magic: AtomicU64,
+    /// A [`Stage`].
+    pub state: AtomicU32,
+    /// `errno` of what failed, 0 if nothing did.
+    pub error: AtomicU32,
+    /// Accesses seen, brought up to date now and then.
+    pub accesses: AtomicU64,
+    /// Transfers seen, likewise.
+    pub transfers: AtomicU64,
+    /// Operations marked by the workload.
+    pub operations: AtomicU64,
+    /// Wall time of the window; set when it closes.
+    pub window_wall_ns: AtomicU64,
+    /// CPU time of the process in the window; set when it closes.
+    pub window_cpu_ns: AtomicU64,
+    /// Set by the host to close the window.
+    pub stop: AtomicU32,
+    /// Version of the plugin interface in use.
+    pub interface: AtomicU32,
+}

@@ -1,0 +1,183 @@
+//! The shadow of one page of guest memory, and the table that finds it.
+//!
+//! A line's state is one word, so that a line that only one context uses, or that is only read,
+//! needs no lock:
+//!
+//! | tag | meaning | payload |
+//! | --- | --- | --- |
+//! | 0 | not touched | |
+//! | 1 | one context only | owner, granules it wrote, its last write (offset, size, kind, site) |
+//! | 2 | several contexts, only reads | mask of them |
+//! | 3 | anything else | pointer to a [`Detail`] |
+
+use core::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering::*};
+
+use crate::burst::Region;
+use crate::detail::Detail;
+use crate::shadow::Host;
+use crate::{CONTEXTS_MAX, LINES_PER_PAGE, PAGE_BYTES, REGIONS_PER_PAGE};
+
+/// An access as the shadow remembers it: enough to name it as the other side of a conflict.
+#[derive(Clone, Copy, Default)]
+#[repr(C)]
+pub struct Past {
+    pub site: u32,
+    pub offset: u8,
+    pub size: u8,
+    pub context: u8,
+    pub access: u8,
+}
+
+/// A line's state word, decoded.
+#[derive(Clone, Copy)]
+pub enum State {
+    Untouched,
+    /// `granules`: bit g is set if the owner wrote any of bytes 8g..8g+8; `last` is meaningful if
+    /// there is one.
+    Private { owner: u8, granules: u8, last: Past },
+    ReadShared { contexts: u64 },
+    Detailed(*mut Detail),
+}
+
+const TAG: u64 = 7;
+
+impl State {
+    #[inline]
+    pub fn decode(word: u64) -> Self {
+        match word & TAG {
+            0 => Self::Untouched,
+            1 => {
+                let owner = (word >> 3) as u8 & 63;
+                Self::Private {
+                    owner,
+                    granules: (word >> 9) as u8,
+                    last: Past {
+                        site: (word >> 28) as u32,
+                        offset: (word >> 17) as u8 & 63,
+                        size: 1 << ((word >> 23) & 7),
+                        context: owner,
+                        access: (word >> 26) as u8 & 3,
+                    },
+                }
+            }
+            2 => Self::ReadShared { contexts: word >> 8 },
+            _ => Self::Detailed((word & !TAG) as *mut Detail),
+        }
+    }
+
+    #[inline]
+    pub fn encode(self) -> u64 {
+        match self {
+            Self::Untouched => 0,
+            Self::Private { owner, granules, last } => {
+                1 | u64::from(owner) << 3
+                    | u64::from(granules) << 9
+                    | u64::from(last.offset) << 17
+                    | u64::from(last.size.ilog2()) << 23
+                    | u64::from(last.access) << 26
+                    | u64::from(last.site) << 28
+            }
+            Self::ReadShared { contexts } => 2 | contexts << 8,
+            Self::Detailed(detail) => detail as u64 | 3,
+        }
+    }
+}
+
+/// Granules (aligned 8 bytes) touched by `size` bytes at `offset` of a line, as a bit mask.
+#[inline]
+pub fn granules(offset: u8, size: u8) -> u8 {
+    let first = offset >> 3;
+    let last = (offset + size - 1) >> 3;
+    (((1u16 << (last - first + 1)) - 1) << first) as u8
+}
+
+/// Accesses of one context to the lines of one page.
+#[repr(C)]
+pub struct CountPage {
+    pub page: u64,
+    pub next: *mut CountPage,
+    /// `[reads, writes]` by line.
+    pub cells: [[u32; 2]; LINES_PER_PAGE],
+}
+
+/// The shadow of one page. All-zero is a fresh one.
+#[repr(C, align(64))]
+pub struct PageShadow {
+    pub words: [AtomicU64; LINES_PER_PAGE],
+    /// Address of the page.
+    pub page: u64,
+    /// Bit r: region r is being logged.
+    pub hot: AtomicU8,
+    pub regions: [AtomicPtr<Region>; REGIONS_PER_PAGE],
+    pub counts: [AtomicPtr<CountPage>; CONTEXTS_MAX],
+}
+
+/// Finds page shadows by address: open addressing, insert only, lock-free.
+pub struct PageTable {
+    slots: *mut AtomicPtr<PageShadow>,
+    mask: usize,
+    used: AtomicU32,
+}
+
+impl PageTable {
+    pub fn new<H: Host>(bits: u32, host: &H) -> Option<Self> {
+        let slots = host.zeroed(size_of::<AtomicPtr<PageShadow>>() << bits)?.cast();
+        Some(Self { slots, mask: (1 << bits) - 1, used: AtomicU32::new(0) })
+    }
+
+    /// The shadow of the page at `page` (its address), made by `make` if there is none; `None` if
+    /// memory or the table is exhausted.
+    pub fn get(
+        &self,
+        page: u64,
+        make: impl FnOnce() -> Option<*mut PageShadow>,
+    ) -> Option<&'static PageShadow> {
+        let mut at = Self::hash(page) & self.mask;
+        let mut make = Some(make);
+        let mut fresh: *mut PageShadow = core::ptr::null_mut();
+        loop {
+            // SAFETY: `at` is masked to the table's size; page shadows are never freed.
+            let slot = unsafe { &*self.slots.add(at) };
+            let found = slot.load(Acquire);
+            if !found.is_null() {
+                // SAFETY: published with release ordering, never freed.
+                let shadow = unsafe { &*found };
+                if shadow.page == page {
+                    return Some(shadow);
+                }
+                at = (at + 1) & self.mask;
+                continue;
+            }
+            if self.used.load(Relaxed) as usize * 8 > self.mask * 7 {
+                return None;
+            }
+            if let Some(make) = make.take() {
+                fresh = make()?;
+                // SAFETY: fresh, not yet shared.
+                unsafe { (*fresh).page = page };
+            }
+            if slot.compare_exchange(found, fresh, AcqRel, Acquire).is_ok() {
+                self.used.fetch_add(1, Relaxed);
+                // SAFETY: just published, never freed.
+                return Some(unsafe { &*fresh });
+            }
+        }
+    }
+
+    /// All page shadows.
+    pub fn iter(&self) -> impl Iterator<Item = &'static PageShadow> + '_ {
+        (0..=self.mask).filter_map(|at| {
+            // SAFETY: within the table; page shadows are never freed.
+            unsafe { (*self.slots.add(at)).load(Acquire).as_ref() }
+        })
+    }
+
+    fn hash(page: u64) -> usize {
+        ((page / PAGE_BYTES as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 24) as usize
+    }
+}
+
+// SAFETY: slots are atomics in memory that is never freed.
+unsafe impl Sync for PageTable {}
+// SAFETY: as above.
+unsafe impl Send for PageTable {}

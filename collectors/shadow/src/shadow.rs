@@ -1,0 +1,503 @@
+//! The shadow itself: one call per access.
+
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
+
+use crate::burst::{Region, region_record};
+use crate::context::{Context, Found};
+use crate::detail::{Detail, Outcome, READ_TRANSFER, UPGRADE};
+use crate::page::{CountPage, PageShadow, PageTable, Past, State, granules};
+use crate::wire::{BurstRecord, ConflictRecord, CountRecord, LineRecord, SegmentHeader};
+use crate::{CONTEXTS_MAX, LINE_BYTES, PAGE_BYTES, REGION_BYTES, REGIONS_PER_PAGE};
+
+/// What the collector provides.
+pub trait Host {
+    /// `bytes` of zeroed memory, page-aligned, never given back; `None` if there is none.
+    fn zeroed(&self, bytes: usize) -> Option<*mut u8>;
+    /// Appends a segment to the file of `context`. Called by the thread that runs it.
+    fn append(&self, context: u8, header: &SegmentHeader, payload: &[u8]);
+    /// Lets another thread run: a lock is held by a thread that may not be running.
+    fn relax(&self);
+}
+
+/// What an access does; numbers as in [`CountRecord::access`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Access {
+    /// Load.
+    Read = 0,
+    /// Store.
+    Write = 1,
+    /// Both, by one instruction.
+    ReadWrite = 2,
+}
+
+/// The value that an access loaded or stored.
+#[derive(Clone, Copy, Debug)]
+pub struct Value {
+    /// Bytes in memory order; the first `size` count.
+    pub bytes: [u8; 16],
+    /// False where the instruction may have stored something else (a compare-and-exchange that
+    /// failed).
+    pub certain: bool,
+}
+
+/// When detail begins and ends.
+#[derive(Clone, Copy, Debug)]
+pub struct Config {
+    /// Contexts, at most [`CONTEXTS_MAX`].
+    pub contexts: usize,
+    /// Coherence events of a line from which its accesses are counted by granule and site.
+    pub count_from: u32,
+    /// Coherence events from which values are compared.
+    pub values_from: u32,
+    /// Coherence events from which the ordered accesses around the line are logged.
+    pub burst_from: u32,
+    /// Accesses logged per region, at most.
+    pub burst_region_max: u32,
+    /// Accesses logged in all, at most.
+    pub burst_total_max: u64,
+    /// Regions logged on each side of a hot line's own.
+    pub burst_reach: u64,
+}
+
+impl Config {
+    /// The defaults for `contexts` contexts.
+    pub fn new(contexts: usize) -> Self {
+        Self {
+            contexts,
+            count_from: 2,
+            values_from: 2,
+            burst_from: 16,
+            burst_region_max: 64 * 1024,
+            burst_total_max: 6_000_000,
+            burst_reach: 2,
+        }
+    }
+}
+
+/// The shadow of a whole address space. Shared by all contexts.
+pub struct Shadow<H: Host> {
+    /// The collector.
+    pub host: H,
+    config: Config,
+    pages: PageTable,
+    tickets: AtomicU64,
+    operations: AtomicU64,
+    logged: AtomicU64,
+    log_full: AtomicBool,
+}
+
+impl<H: Host> Shadow<H> {
+    /// `None` if the host has no memory or there are too many contexts.
+    pub fn new(config: Config, host: H) -> Option<Self> {
+        if config.contexts == 0 || config.contexts > CONTEXTS_MAX {
+            return None;
+        }
+        let pages = PageTable::new(20, &host)?;
+        Some(Self {
+            host,
+            config,
+            pages,
+            tickets: AtomicU64::new(0),
+            operations: AtomicU64::new(0),
+            logged: AtomicU64::new(0),
+            log_full: AtomicBool::new(false),
+        })
+    }
+
+    /// The workload finished an operation.
+    pub fn operation(&self) {
+        self.operations.fetch_add(1, Relaxed);
+    }
+
+    /// Operations finished so far.
+    pub fn operations(&self) -> u64 {
+        self.operations.load(Relaxed)
+    }
+
+    /// One access by `cx`. `value` is asked only where values are compared; it returns `None` where
+    /// the collector cannot know.
+    #[inline]
+    pub fn access(
+        &self,
+        cx: &mut Context,
+        addr: u64,
+        size: u8,
+        access: Access,
+        site: u32,
+        value: impl FnOnce() -> Option<Value>,
+    ) {
+        cx.accesses += 1;
+        let offset = (addr % LINE_BYTES as u64) as u8;
+        if usize::from(offset) + usize::from(size) > LINE_BYTES || size == 0 {
+            return self.straddling(cx, addr, size, access, site);
+        }
+        let Some(found) = self.find(cx, addr & !(PAGE_BYTES as u64 - 1)) else { return };
+        // SAFETY: page shadows and count pages are never freed.
+        let (shadow, counts) = unsafe { (&*found.shadow, &mut *found.counts) };
+        let line = (addr as usize % PAGE_BYTES) / LINE_BYTES;
+        count(counts, line, access);
+        let now = Past { site, offset, size, context: cx.id, access: access as u8 };
+        let region = (addr as usize % PAGE_BYTES) / REGION_BYTES;
+        let hot = shadow.hot.load(Relaxed) >> region & 1 == 1;
+        if !hot && quick(shadow, line, now) {
+            return;
+        }
+        let silent = self.slow(cx, shadow, line, now, value, hot.then_some(region));
+        debug_assert!(silent.is_none() || access != Access::Read);
+    }
+
+    /// Ends the window for `cx`: settles and appends all that is pending. To be called for each
+    /// context once no other thread is inside [`Shadow::access`].
+    pub fn finish(&self, cx: &mut Context) {
+        let tickets = self.tickets.load(Relaxed);
+        for page in self.pages.iter() {
+            for (line, word) in page.words.iter().enumerate() {
+                if let State::Detailed(detail) = State::decode(word.load(Acquire)) {
+                    let line = page.page + (line * LINE_BYTES) as u64;
+                    // SAFETY: details are never freed, and no other thread is inside.
+                    if let Some(settled) = unsafe { (*detail).settle(cx.id, line) } {
+                        self.add_conflict(cx, &settled);
+                    }
+                }
+            }
+            if cx.id == 0 {
+                self.finish_regions(cx, page, tickets);
+            }
+        }
+        cx.flush(&self.host);
+        cx.flush_lines(&self.host);
+    }
+
+    fn finish_regions(&self, cx: &mut Context, page: &PageShadow, tickets: u64) {
+        for (n, region) in page.regions.iter().enumerate() {
+            // SAFETY: regions are never freed.
+            let Some(region) = (unsafe { region.load(Acquire).as_ref() }) else { continue };
+            if !region.closed.swap(true, AcqRel) {
+                let start = page.page + (n * REGION_BYTES) as u64;
+                cx.append(&[region_record(start, region, tickets, self.operations())], &self.host);
+            }
+        }
+    }
+
+    /// An access that touches two lines (or none of them wholly): each line sees its part.
+    #[cold]
+    fn straddling(&self, cx: &mut Context, addr: u64, size: u8, access: Access, site: u32) {
+        let first = (LINE_BYTES as u64 - addr % LINE_BYTES as u64).min(size.into()) as u8;
+        let parts = [(addr, first), (addr + u64::from(first), size - first)];
+        cx.accesses -= 1;
+        for (addr, size) in parts {
+            if size > 0 && usize::from(size) <= LINE_BYTES {
+                self.access(cx, addr, size, access, site, || None);
+            }
+        }
+    }
+
+    #[inline]
+    fn find(&self, cx: &mut Context, page: u64) -> Option<Found> {
+        let found = cx.tlb[Context::tlb_slot(page)];
+        if found.page == page {
+            return Some(found);
+        }
+        self.find_slow(cx, page)
+    }
+
+    #[cold]
+    fn find_slow(&self, cx: &mut Context, page: u64) -> Option<Found> {
+        let Context { arena, id, pages, lost, .. } = cx;
+        let id = usize::from(*id);
+        let Some(shadow) = self.pages.get(page, || arena.zeroed(&self.host)) else {
+            *lost += 1;
+            return None;
+        };
+        let mut counts = shadow.counts[id].load(Relaxed);
+        if counts.is_null() {
+            let Some(fresh) = arena.zeroed::<CountPage, H>(&self.host) else {
+                *lost += 1;
+                return None;
+            };
+            // SAFETY: fresh zeroed memory, valid as a count page.
+            unsafe {
+                (*fresh).page = page;
+                (*fresh).next = *pages;
+            }
+            *pages = fresh;
+            shadow.counts[id].store(fresh, Relaxed);
+            counts = fresh;
+        }
+        let found = Found { page, shadow, counts };
+        cx.tlb[Context::tlb_slot(page)] = found;
+        Some(found)
+    }
+
+    /// Everything but the common case. Returns whether a store was silent.
+    #[inline(never)]
+    fn slow(
+        &self,
+        cx: &mut Context,
+        shadow: &'static PageShadow,
+        line: usize,
+        now: Past,
+        value: impl FnOnce() -> Option<Value>,
+        hot: Option<usize>,
+    ) -> Option<bool> {
+        let addr = shadow.page + (line * LINE_BYTES) as u64;
+        let Some(detail) = self.detail(cx, shadow, line, now) else {
+            self.log(cx, shadow, addr, now, hot, None);
+            return None;
+        };
+        // SAFETY: details are never freed; the lock gives exclusive use.
+        let state = unsafe {
+            (*detail).lock(&self.host);
+            &mut *detail
+        };
+        let compared = state.events >= self.config.values_from;
+        let value = if compared { value() } else { None };
+        let known = value.is_some_and(|v| v.certain);
+        let outcome = state.access(addr, now, value);
+        let events = state.events;
+        self.log(cx, shadow, addr, now, hot, outcome.silent.filter(|_| known));
+        state.unlock();
+        self.record(cx, addr, now, &outcome, events);
+        if outcome.event.is_some() && events == self.config.burst_from {
+            self.heat(cx, addr);
+        }
+        outcome.silent
+    }
+
+    /// The detail of a line, made now if this access needs it; `None` if the line's word alone
+    /// says all (and has been brought up to date).
+    fn detail(
+        &self,
+        cx: &mut Context,
+        shadow: &PageShadow,
+        line: usize,
+        now: Past,
+    ) -> Option<*mut Detail> {
+        let word = &shadow.words[line];
+        loop {
+            let old = word.load(Acquire);
+            let state = State::decode(old);
+            let next = match state {
+                State::Detailed(detail) => return Some(detail),
+                _ => match advance(state, now) {
+                    Some(next) => next,
+                    None => State::Detailed(self.fresh_detail(cx, state)?),
+                },
+            };
+            if word.compare_exchange(old, next.encode(), AcqRel, Acquire).is_ok() {
+                return match next {
+                    State::Detailed(detail) => Some(detail),
+                    _ => None,
+                };
+            }
+        }
+    }
+
+    fn fresh_detail(&self, cx: &mut Context, state: State) -> Option<*mut Detail> {
+        let contexts = self.config.contexts;
+        let bytes = Detail::bytes_for(contexts);
+        let Some(at) = cx.arena.zeroed_bytes(bytes, align_of::<Detail>(), &self.host) else {
+            cx.lost += 1;
+            return None;
+        };
+        let detail = at.cast::<Detail>();
+        // SAFETY: fresh zeroed memory of the right size, not shared yet.
+        let fresh = unsafe { &mut *detail };
+        fresh.init(contexts);
+        match state {
+            State::Private { owner, granules, last } => fresh.adopt_private(owner, granules, last),
+            State::ReadShared { contexts } => fresh.adopt_shared(contexts),
+            State::Untouched | State::Detailed(_) => {}
+        }
+        Some(detail)
+    }
+
+    fn record(&self, cx: &mut Context, line: u64, now: Past, outcome: &Outcome, events: u32) {
+        if let Some(settled) = &outcome.settled {
+            self.add_conflict(cx, settled);
+        }
+        if let Some(event) = &outcome.event {
+            self.add_conflict(cx, event);
+        }
+        if outcome.event.is_some() || outcome.order_error {
+            self.add_event(cx, line, outcome);
+        }
+        if events >= self.config.count_from {
+            cx.counts.add(&CountRecord {
+                addr: line + u64::from(now.offset),
+                site: now.site,
+                size: now.size,
+                access: now.access,
+                reserved: 0,
+                count: 1,
+                silent: u32::from(outcome.silent == Some(true)),
+            });
+            if cx.counts.is_full() {
+                cx.flush(&self.host);
+            }
+        }
+    }
+
+    fn add_conflict(&self, cx: &mut Context, conflict: &ConflictRecord) {
+        cx.conflicts.add(conflict);
+        if cx.conflicts.is_full() {
+            cx.flush(&self.host);
+        }
+    }
+
+    fn add_event(&self, cx: &mut Context, line: u64, outcome: &Outcome) {
+        let transfer = outcome.event.as_ref().map(|e| e.transfer);
+        cx.transfers += u64::from(transfer.is_some_and(|t| t != UPGRADE));
+        cx.events.add(&LineRecord {
+            line,
+            reads: 0,
+            writes: 0,
+            read_transfers: u32::from(transfer == Some(READ_TRANSFER)),
+            write_transfers: u32::from(transfer == Some(crate::detail::WRITE_TRANSFER)),
+            upgrades: u32::from(transfer == Some(UPGRADE)),
+            order_errors: u32::from(outcome.order_error),
+        });
+        if cx.events.is_full() {
+            cx.flush(&self.host);
+        }
+    }
+
+    /// Logs an access to a hot region.
+    fn log(
+        &self,
+        cx: &mut Context,
+        shadow: &PageShadow,
+        line: u64,
+        now: Past,
+        hot: Option<usize>,
+        silent: Option<bool>,
+    ) {
+        let Some(n) = hot else { return };
+        // SAFETY: regions are never freed; a hot bit is set after its region is published.
+        let Some(region) = (unsafe { shadow.regions[n].load(Acquire).as_ref() }) else { return };
+        if region.closed.load(Relaxed) {
+            return;
+        }
+        let ticket = self.tickets.fetch_add(1, Relaxed);
+        let in_region = region.count.fetch_add(1, Relaxed);
+        if in_region >= self.config.burst_region_max || self.log_full.load(Relaxed) {
+            cx.bursts_dropped += 1;
+            return self.close(cx, shadow, n, region, ticket);
+        }
+        cx.bursts.push(BurstRecord {
+            ticket,
+            addr: line + u64::from(now.offset),
+            site: now.site,
+            size: now.size,
+            access: now.access,
+            silent: silent.map_or(2, u8::from),
+            reserved: 0,
+        });
+        if cx.bursts.is_full() {
+            let len = cx.bursts.len as u64;
+            if self.logged.fetch_add(len, Relaxed) + len >= self.config.burst_total_max {
+                self.log_full.store(true, Relaxed);
+            }
+            cx.flush(&self.host);
+        }
+    }
+
+    fn close(&self, cx: &mut Context, shadow: &PageShadow, n: usize, region: &Region, ticket: u64) {
+        if region.closed.swap(true, AcqRel) {
+            return;
+        }
+        shadow.hot.fetch_and(!(1 << n), Relaxed);
+        let start = shadow.page + (n * REGION_BYTES) as u64;
+        cx.append(&[region_record(start, region, ticket, self.operations())], &self.host);
+    }
+
+    /// Begins to log the region of a line that proved hot, and its neighbours.
+    #[cold]
+    fn heat(&self, cx: &mut Context, line: u64) {
+        if self.log_full.load(Relaxed) {
+            return;
+        }
+        let own = line & !(REGION_BYTES as u64 - 1);
+        let reach = self.config.burst_reach * REGION_BYTES as u64;
+        let mut start = own.saturating_sub(reach);
+        while start <= own.saturating_add(reach) {
+            self.heat_region(cx, start);
+            start += REGION_BYTES as u64;
+        }
+    }
+
+    fn heat_region(&self, cx: &mut Context, start: u64) {
+        let page = start & !(PAGE_BYTES as u64 - 1);
+        let arena = &mut cx.arena;
+        let Some(shadow) = self.pages.get(page, || arena.zeroed(&self.host)) else { return };
+        let n = (start as usize % PAGE_BYTES) / REGION_BYTES;
+        debug_assert!(n < REGIONS_PER_PAGE);
+        if !shadow.regions[n].load(Acquire).is_null() {
+            return;
+        }
+        let Some(region) = arena.zeroed::<Region, H>(&self.host) else { return };
+        // SAFETY: fresh zeroed memory, not shared yet.
+        unsafe {
+            (*region).first_ticket = self.tickets.load(Relaxed);
+            (*region).first_op = self.operations();
+        }
+        let null = core::ptr::null_mut();
+        if shadow.regions[n].compare_exchange(null, region, AcqRel, Acquire).is_ok() {
+            shadow.hot.fetch_or(1 << n, Release);
+        }
+    }
+}
+
+#[inline]
+fn count(counts: &mut CountPage, line: usize, access: Access) {
+    let cell = &mut counts.cells[line];
+    cell[0] = cell[0].wrapping_add(u32::from(access != Access::Write));
+    cell[1] = cell[1].wrapping_add(u32::from(access != Access::Read));
+}
+
+/// Handles an access to a line that needs no detail and whose word stays, or changes only in the
+/// owner's own part. True if that was all.
+#[inline]
+fn quick(shadow: &PageShadow, line: usize, now: Past) -> bool {
+    let word = &shadow.words[line];
+    let old = word.load(Acquire);
+    let state = State::decode(old);
+    if matches!(state, State::Detailed(_)) {
+        return false;
+    }
+    let Some(next) = advance(state, now) else { return false };
+    let next = next.encode();
+    next == old || word.compare_exchange(old, next, AcqRel, Relaxed).is_ok()
+}
+
+/// The state after `now` of a line without detail; `None` if it needs detail from here on.
+#[inline]
+fn advance(state: State, now: Past) -> Option<State> {
+    let writes = now.access != 0;
+    match state {
+        State::Private { owner, granules: old, last } if owner == now.context => Some(if writes {
+            State::Private { owner, granules: old | granules(now.offset, now.size), last: power_of_two(now) }
+        } else {
+            State::Private { owner, granules: old, last }
+        }),
+        State::Untouched => Some(State::Private {
+            owner: now.context,
+            granules: if writes { granules(now.offset, now.size) } else { 0 },
+            last: power_of_two(now),
+        }),
+        State::Private { owner, granules: 0, .. } if !writes => {
+            Some(State::ReadShared { contexts: 1 << owner | 1 << now.context })
+        }
+        State::ReadShared { contexts } if !writes => {
+            Some(State::ReadShared { contexts: contexts | 1 << now.context })
+        }
+        _ => None,
+    }
+}
+
+/// A state word has room for sizes that are powers of two; others (parts of straddling accesses)
+/// round down there.
+fn power_of_two(past: Past) -> Past {
+    Past { size: 1 << past.size.ilog2(), ..past }
+}
