@@ -1,0 +1,19 @@
+# shellcheck shell=bash
+# What ./demo and ./test share: where things are, and saying what is run.
+
+# rustup's own place, for shells that were started before it was installed.
+if ! command -v cargo >/dev/null && [ -x "$HOME/.cargo/bin/cargo" ]; then
+    PATH=$HOME/.cargo/bin:$PATH
+fi
+# shellcheck disable=SC2034  # for ./demo
+CACHE=${RELAYOUT_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/relayout}
+# shellcheck disable=SC2034
+TARGET=${CARGO_TARGET_DIR:-target}
+
+# Shows a command as it could be typed, then runs it.
+run() {
+    printf '\n$'
+    printf ' %q' "$@"
+    printf '\n'
+    "$@"
+}

@@ -1,0 +1,168 @@
+#!/bin/bash
+# Sets up what building and running relayout needs and this machine lacks. See docs/setup.md.
+#
+#   scripts/setup.sh [--tests] [--update]
+#
+#   --tests    also what the tests need: their packages, and a second QEMU with plugin API 1
+#   --update   fetch the newest kernel and QEMU even if the cache has some
+#
+# Exit codes: 0 all there; 2 usage; 3 something cannot be had: it is named with its package.
+set -euo pipefail
+
+ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
+for part in say cache aptroot kernel qemu system; do
+    # shellcheck source=/dev/null
+    . "$ROOT/scripts/lib/$part.sh"
+done
+
+TESTS=no
+UPDATE=no
+QEMUS=(qemu/current)
+
+main() {
+    options "$@"
+    [ "$(uname -sm)" = "Linux x86_64" ] || stop "this needs Linux on x86-64, not $(uname -sm)"
+    rust_check "$TESTS"
+    cache_open
+    trap 'rm -rf "$CACHE/work"' EXIT
+    setup_system
+    setup_cache
+}
+
+options() {
+    local argument
+    for argument in "$@"; do
+        case $argument in
+        --tests)
+            TESTS=yes
+            QEMUS+=(qemu/api1)
+            ;;
+        --update) UPDATE=yes ;;
+        *)
+            printf 'usage: scripts/setup.sh [--tests] [--update]\n' >&2
+            exit 2
+            ;;
+        esac
+    done
+}
+
+setup_system() {
+    local packages
+    mapfile -t packages < <(needed_packages "$TESTS" | missing_packages)
+    if [ ${#packages[@]} -gt 0 ]; then
+        packages_install "${packages[@]}"
+    fi
+}
+
+# Downloads and unpacks what the cache lacks, once the sizes are said and known to fit.
+setup_cache() {
+    local items=() item
+    if [ "$UPDATE" = no ] && cache_complete; then
+        say "setup: all there, nothing to download ($CACHE)"
+        return
+    fi
+    say "setup: cache folder $CACHE"
+    mkdir -p "$CACHE/work"
+    step "read Debian 12's package lists, 10MB if new" "$(archive_hint)" aptroot_update
+    kernel_choose
+    mapfile -t items < <(missing_items)
+    if [ ${#items[@]} -gt 0 ]; then
+        estimate "${items[@]}"
+    fi
+    for item in "${items[@]}"; do
+        get "$item"
+    done
+    aptroot_trim
+    say "setup: done, $(du -sh --si "$CACHE" | cut -f 1) in $CACHE"
+}
+
+cache_complete() {
+    local link
+    for link in "${QEMUS[@]}"; do
+        qemu_ready "$link" || return 1
+    done
+    kernel_and_source_ready
+}
+
+# What is missing or, once kernel_choose has run, not of the version wanted.
+missing_items() {
+    local link
+    if ! kernel_ready || [ "$(cache_version kernel/current)" != "$KERNEL_VERSION" ]; then
+        echo kernel
+    fi
+    if ! source_ready || [ "$(cache_version source/current)" != "$KERNEL_VERSION" ]; then
+        echo source
+    fi
+    for link in "${QEMUS[@]}"; do
+        if ! qemu_ready "$link" || [ "$UPDATE" = yes ] &&
+            [ "$(cache_version "$link")" != "$(qemu_version "$(qemu_suite "$link")")" ]; then
+            echo "$link"
+        fi
+    done
+}
+
+# Says what the items cost and stops if the disk has no room for that.
+estimate() {
+    local item download disk downloads=0 disks=0 free
+    for item in "$@"; do
+        read -r download disk < <(item_cost "$item")
+        say "  $(printf '%-48s %6s to download, %6s on disk' "$(item_title "$item")" \
+            "$(size "$download")" "$(size "$disk")")"
+        downloads=$((downloads + download))
+        disks=$((disks + disk))
+    done
+    free=$(cache_free)
+    say "  together $(size $downloads) to download, about $(size $disks) on disk," \
+        "$(size $((disks + downloads))) while unpacking; free: $(size "$free")"
+    if [ $((disks + downloads)) -gt "$free" ]; then
+        stop "not enough room in $CACHE: $(size $((disks + downloads))) needed, $(size "$free") free" \
+            "Set RELAYOUT_CACHE to a folder on a larger disk."
+    fi
+}
+
+item_title() {
+    case $1 in
+    kernel) echo "kernel $KERNEL_RELEASE, debug info" ;;
+    source) echo "its source, linux-source-6.1 $KERNEL_VERSION" ;;
+    qemu/*) echo "QEMU $(upstream_version "$(qemu_version "$(qemu_suite "$1")")") with its libraries" ;;
+    esac
+}
+
+item_cost() {
+    case $1 in
+    kernel) kernel_cost ;;
+    source) source_cost ;;
+    qemu/*) qemu_cost "$(qemu_suite "$1")" ;;
+    esac
+}
+
+get() {
+    local item=$1 suite
+    case $item in
+    kernel)
+        step "download the kernel and its debug info" "$(archive_hint)" kernel_download
+        step "unpack vmlinuz and vmlinux" "$(unpack_hint)" kernel_unpack
+        ;;
+    source)
+        step "download the kernel's source" "$(archive_hint)" source_download
+        step "unpack it" "$(unpack_hint)" source_unpack
+        ;;
+    qemu/*)
+        suite=$(qemu_suite "$item")
+        step "download QEMU from $suite" "$(archive_hint)" qemu_download "$suite"
+        step "unpack and start it" "$(unpack_hint)" \
+            qemu_unpack "$item" "$suite" "$(qemu_version "$suite")"
+        ;;
+    esac
+}
+
+archive_hint() {
+    echo "Needed from Debian 12: linux-image-6.1.0-*-cloud-amd64, its -dbg package," \
+        "linux-source-6.1, $QEMU_PACKAGE. Run again to go on; mirrors, proxies: docs/setup.md."
+}
+
+unpack_hint() {
+    echo "$(size "$(cache_free)") free in $CACHE. Run again to go on."
+}
+
+main "$@"
