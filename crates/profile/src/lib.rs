@@ -1,8 +1,13 @@
 //! What was accessed: contexts, sites, lines, conflicts, bursts, and what memory was; the file
 //! format that keeps it.
 //!
-//! Nothing here starts a process or talks to a terminal.
+//! Nothing here starts a process or talks to a terminal. Only [`store`] touches files.
 
+pub mod check;
 pub mod model;
+pub mod parquet;
+pub mod store;
 
 pub use model::*;
+pub use parquet::{Files, FormatError, decode, encode};
+pub use store::{Error, WriteOptions, read, write};

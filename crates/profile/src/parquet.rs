@@ -1,0 +1,180 @@
+//! The profile as files: `meta.json` and one Parquet file per table.
+//!
+//! [`encode`] and [`decode`] turn a [`Profile`] into named bytes and back; [`crate::store`] puts
+//! them into a folder. `docs/profile-format.md` describes the files for other tools.
+//!
+//! A table is described once, in `schema`, by the name and coding of its columns; `value` says how
+//! a field type is stored. Writing and reading are generic over that.
+
+mod column;
+mod error;
+mod meta;
+mod pages;
+mod read;
+mod schema;
+mod value;
+mod write;
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+
+pub use self::error::{FormatError, TableError};
+pub use self::meta::{FORMAT_VERSION, META_FILE, declared_version};
+
+use self::meta::{MetaFile, TableEntry};
+use self::schema::{SiteRow, Table};
+use crate::check;
+use crate::model::{BurstRow, ConflictRow, CountRow, LineRow, Profile, RangeRow, RegionRow, Site};
+
+/// Files by name.
+pub type Files = BTreeMap<String, Vec<u8>>;
+
+/// Names of the files of a profile, `meta.json` first.
+pub fn file_names() -> impl Iterator<Item = String> {
+    let tables = [
+        SiteRow::NAME,
+        LineRow::NAME,
+        CountRow::NAME,
+        ConflictRow::NAME,
+        BurstRow::NAME,
+        RegionRow::NAME,
+        RangeRow::NAME,
+    ];
+    std::iter::once(META_FILE.to_owned()).chain(tables.into_iter().map(file_name))
+}
+
+/// The files of `profile`.
+///
+/// # Errors
+/// [`FormatError::Invalid`] for a profile that [`decode`] would refuse; the first bad row is named.
+pub fn encode(profile: &Profile) -> Result<Files, FormatError> {
+    check::check(profile)?;
+    let mut out = Encoder::default();
+    out.table(&numbered(&profile.sites))?;
+    out.table(&profile.lines)?;
+    out.table(&profile.counts)?;
+    out.table(&profile.conflicts)?;
+    out.table(&profile.bursts)?;
+    out.table(&profile.regions)?;
+    out.table(&profile.ranges)?;
+    let meta = MetaFile {
+        schema: meta::schema_name(),
+        meta: profile.meta.clone(),
+        tables: out.entries,
+    };
+    out.files.insert(META_FILE.to_owned(), meta.to_json()?);
+    Ok(out.files)
+}
+
+/// The profile that `files` hold. Files of other names are passed over.
+///
+/// # Errors
+/// Any [`FormatError`]; never a panic, and never memory out of proportion to the files' sizes.
+pub fn decode(files: Files) -> Result<Profile, FormatError> {
+    let meta = files
+        .get(META_FILE)
+        .ok_or_else(|| FormatError::NotAProfile {
+            reason: format!("it has no {META_FILE}"),
+        })?;
+    let MetaFile { meta, tables, .. } = MetaFile::parse(meta)?;
+    let mut from = Decoder { files, tables };
+    let profile = Profile {
+        meta,
+        sites: unnumbered(from.table()?)?,
+        lines: from.table()?,
+        counts: from.table()?,
+        conflicts: from.table()?,
+        bursts: from.table()?,
+        regions: from.table()?,
+        ranges: from.table()?,
+    };
+    check::check(&profile)?;
+    Ok(profile)
+}
+
+fn file_name(table: &str) -> String {
+    format!("{table}.parquet")
+}
+
+#[derive(Default)]
+struct Encoder {
+    files: Files,
+    entries: BTreeMap<String, TableEntry>,
+}
+
+impl Encoder {
+    fn table<R: Table>(&mut self, rows: &[R]) -> Result<(), FormatError> {
+        let bytes = write::write_table(rows).map_err(|e| FormatError::Table {
+            table: R::NAME,
+            source: e.into(),
+        })?;
+        let entry = TableEntry {
+            rows: rows.len() as u64,
+            bytes: bytes.len() as u64,
+            crc32: crc32fast::hash(&bytes),
+        };
+        self.entries.insert(R::NAME.to_owned(), entry);
+        self.files.insert(file_name(R::NAME), bytes);
+        Ok(())
+    }
+}
+
+struct Decoder {
+    files: Files,
+    tables: BTreeMap<String, TableEntry>,
+}
+
+impl Decoder {
+    fn table<R: Table>(&mut self) -> Result<Vec<R>, FormatError> {
+        let table = R::NAME;
+        let entry = *self
+            .tables
+            .get(table)
+            .ok_or(FormatError::UnlistedTable { table })?;
+        let bytes = self
+            .files
+            .remove(&file_name(table))
+            .ok_or(FormatError::MissingTable { table })?;
+        let length = bytes.len() as u64;
+        if length != entry.bytes {
+            return Err(FormatError::Length {
+                table,
+                found: length,
+                expected: entry.bytes,
+            });
+        }
+        let crc32 = crc32fast::hash(&bytes);
+        if crc32 != entry.crc32 {
+            return Err(FormatError::Checksum {
+                table,
+                found: crc32,
+                expected: entry.crc32,
+            });
+        }
+        read::read_table(Bytes::from(bytes), entry.rows)
+            .map_err(|source| FormatError::Table { table, source })
+    }
+}
+
+fn numbered(sites: &[Site]) -> Vec<SiteRow> {
+    let row = |(number, site): (u32, &Site)| SiteRow {
+        site: number,
+        pc: site.pc,
+        bytes: site.bytes.clone(),
+    };
+    (0..).zip(sites).map(row).collect()
+}
+
+fn unnumbered(rows: Vec<SiteRow>) -> Result<Vec<Site>, FormatError> {
+    let site = |(number, row): (usize, SiteRow)| {
+        if row.site as usize != number {
+            return Err(check::Invalid::out_of_order(SiteRow::NAME, number).into());
+        }
+        Ok(Site {
+            pc: row.pc,
+            bytes: row.bytes,
+        })
+    };
+    rows.into_iter().enumerate().map(site).collect()
+}

@@ -1,0 +1,140 @@
+//! What can be wrong with a profile's files.
+
+use ::parquet::basic::Type as PhysicalType;
+use ::parquet::errors::ParquetError;
+
+use super::meta::FORMAT_VERSION;
+use crate::check::Invalid;
+
+/// Why files are not a profile that can be used, or a profile cannot be made into files.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FormatError {
+    /// Something else, or nothing at all.
+    #[error("not a relayout profile: {reason}")]
+    NotAProfile {
+        /// What is missing or different.
+        reason: String,
+    },
+    /// A later format than this version reads.
+    #[error(
+        "written by a newer relayout (format {found}, this one reads {FORMAT_VERSION}): upgrade"
+    )]
+    Newer {
+        /// The format it is in.
+        found: u32,
+    },
+    /// `meta.json` of a profile, but not as it should be.
+    #[error("meta.json of the profile is damaged")]
+    Meta(#[source] serde_json::Error),
+    /// A table's file is not there.
+    #[error("table `{table}` is missing (no {table}.parquet)")]
+    MissingTable {
+        /// Its name.
+        table: &'static str,
+    },
+    /// `meta.json` does not list a table.
+    #[error("meta.json does not list table `{table}`")]
+    UnlistedTable {
+        /// Its name.
+        table: &'static str,
+    },
+    /// A table's file has another length than `meta.json` says.
+    #[error("{table}.parquet is {}: {found} bytes of {expected}", cut_or_grown(*.found, *.expected))]
+    Length {
+        /// Name of the table.
+        table: &'static str,
+        /// Bytes there are.
+        found: u64,
+        /// Bytes there should be.
+        expected: u64,
+    },
+    /// A table's file is not the one that was written.
+    #[error("{table}.parquet is corrupt: CRC-32 is {found:08x}, meta.json says {expected:08x}")]
+    Checksum {
+        /// Name of the table.
+        table: &'static str,
+        /// CRC-32 of the file.
+        found: u32,
+        /// CRC-32 that it should have.
+        expected: u32,
+    },
+    /// A table's file does not decode.
+    #[error("{table}.parquet is corrupt")]
+    Table {
+        /// Name of the table.
+        table: &'static str,
+        /// What is wrong with it.
+        #[source]
+        source: TableError,
+    },
+    /// Rows contradict each other or the metadata.
+    #[error(transparent)]
+    Invalid(#[from] Invalid),
+}
+
+/// What can be wrong with one Parquet file.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TableError {
+    /// The Parquet library says so.
+    #[error("{0}")]
+    Parquet(#[from] ParquetError),
+    /// The Parquet library failed an assertion of its own.
+    #[error("the Parquet decoder gave up: {0}")]
+    Decoder(String),
+    /// A column is not there.
+    #[error("column `{column}` is missing")]
+    MissingColumn {
+        /// Its name.
+        column: &'static str,
+    },
+    /// A column has another type.
+    #[error("column `{column}` is {found} (or of other nesting), expected flat {expected}")]
+    ColumnType {
+        /// Its name.
+        column: &'static str,
+        /// Physical type found.
+        found: PhysicalType,
+        /// Physical type expected.
+        expected: PhysicalType,
+    },
+    /// A column has fewer values than the table has rows.
+    #[error("column `{column}` ends before the table does")]
+    ColumnEnds {
+        /// Its name.
+        column: &'static str,
+    },
+    /// A value that the column cannot have.
+    #[error("column `{column}` cannot hold {found}")]
+    Value {
+        /// Its name.
+        column: &'static str,
+        /// The value.
+        found: String,
+    },
+    /// The table has another number of rows than it should.
+    #[error("{found} rows, meta.json says {expected}")]
+    Rows {
+        /// Rows there are, by the file's own footer.
+        found: i64,
+        /// Rows there should be.
+        expected: u64,
+    },
+    /// More rows than a file of this size can have been written with.
+    #[error("claims {rows} rows in {bytes} bytes")]
+    TooManyRows {
+        /// Rows claimed.
+        rows: u64,
+        /// Bytes of the file.
+        bytes: u64,
+    },
+}
+
+fn cut_or_grown(found: u64, expected: u64) -> &'static str {
+    if found < expected {
+        "truncated"
+    } else {
+        "longer than it was written"
+    }
+}

@@ -1,0 +1,124 @@
+//! The tables: name, columns, and how each column is coded. Everything else in this folder works
+//! from these descriptions.
+
+use super::column::{AnyColumn, Coding, Column};
+use crate::model::{
+    Access, BurstRow, ConflictRow, CountRow, LineRow, RangeKind, RangeRow, RegionRow, Transfer,
+};
+
+/// A row type that has a file of its own.
+pub(super) trait Table: Clone + Send + 'static {
+    /// Name of the table; its file is `NAME.parquet`.
+    const NAME: &'static str;
+
+    /// A row to read into.
+    fn blank() -> Self;
+
+    /// The columns, in file order.
+    fn columns() -> Vec<Box<dyn AnyColumn<Self>>>;
+}
+
+/// A [`crate::Site`] with its number, which other tools need to join on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct SiteRow {
+    pub(super) site: u32,
+    pub(super) pc: u64,
+    pub(super) bytes: Vec<u8>,
+}
+
+macro_rules! tables {
+    ($($row:ident $name:literal { $($field:ident: $coding:ident = $blank:expr,)* })*) => {$(
+        impl Table for $row {
+            const NAME: &'static str = $name;
+
+            fn blank() -> Self {
+                Self { $($field: $blank,)* }
+            }
+
+            fn columns() -> Vec<Box<dyn AnyColumn<Self>>> {
+                vec![$(Box::new(Column {
+                    name: stringify!($field),
+                    coding: Coding::$coding,
+                    get: |row: &Self| &row.$field,
+                    get_mut: |row: &mut Self| &mut row.$field,
+                }),)*]
+            }
+        }
+    )*};
+}
+
+tables! {
+    SiteRow "sites" {
+        site: Delta = 0,
+        pc: Delta = 0,
+        bytes: Dictionary = Vec::new(),
+    }
+    LineRow "lines" {
+        run: Dictionary = 0,
+        line: Delta = 0,
+        context: Dictionary = 0,
+        reads: Delta = 0,
+        writes: Delta = 0,
+        read_transfers: Dictionary = 0,
+        write_transfers: Dictionary = 0,
+        upgrades: Dictionary = 0,
+        order_errors: Dictionary = None,
+    }
+    CountRow "counts" {
+        run: Dictionary = 0,
+        addr: Delta = 0,
+        size: Dictionary = 0,
+        context: Dictionary = 0,
+        site: Dictionary = 0,
+        access: Dictionary = Access::Read,
+        count: Delta = 0,
+        silent: Dictionary = None,
+    }
+    ConflictRow "conflicts" {
+        run: Dictionary = 0,
+        transfer: Dictionary = Transfer::Read,
+        context: Dictionary = 0,
+        addr: Delta = 0,
+        size: Dictionary = 0,
+        site: Dictionary = 0,
+        access: Dictionary = Access::Read,
+        other_context: Dictionary = 0,
+        other_addr: Delta = 0,
+        other_size: Dictionary = 0,
+        other_site: Dictionary = 0,
+        other_access: Dictionary = Access::Read,
+        count: Dictionary = 0,
+        false_first_touch: Dictionary = 0,
+        false_lifetime: Dictionary = 0,
+    }
+    BurstRow "bursts" {
+        run: Dictionary = 0,
+        ticket: Delta = 0,
+        context: Dictionary = 0,
+        site: Dictionary = 0,
+        addr: Dictionary = 0,
+        size: Dictionary = 0,
+        access: Dictionary = Access::Read,
+        silent: Plain = None,
+    }
+    RegionRow "regions" {
+        run: Dictionary = 0,
+        start: Delta = 0,
+        bytes: Dictionary = 0,
+        first_ticket: Delta = 0,
+        end_ticket: Delta = 0,
+        first_op: Delta = 0,
+        end_op: Delta = 0,
+    }
+    RangeRow "ranges" {
+        run: Dictionary = 0,
+        kind: Dictionary = RangeKind::Slab,
+        start: Delta = 0,
+        bytes: Dictionary = 0,
+        owner: Dictionary = String::new(),
+        id: Dictionary = 0,
+        first: Delta = 0,
+        stride: Dictionary = 0,
+        object_bytes: Dictionary = 0,
+    }
+}

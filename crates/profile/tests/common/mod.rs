@@ -1,0 +1,268 @@
+//! Profiles to test with.
+#![allow(dead_code, reason = "each test file uses its part")]
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use relayout_profile::{
+    Access, BurstRow, ConflictRow, CountRow, LineRow, Meta, Profile, RangeKind, RangeRow,
+    RegionRow, Run, Setting, Site, Transfer,
+};
+
+pub const RUNS: u16 = 3;
+pub const CONTEXTS: u16 = 8;
+pub const SITES: u32 = 5;
+
+/// Metadata with [`RUNS`] runs and [`CONTEXTS`] contexts.
+pub fn meta() -> Meta {
+    let run = |seed| Run {
+        seed,
+        complete: seed > 0,
+        ended: "end marker".to_owned(),
+        window_wall_ns: 1 << 60,
+        console_tail: vec!["panic: \"ü\"".to_owned()],
+        ..Run::default()
+    };
+    Meta {
+        tool_version: "0.1.0".to_owned(),
+        target: "kernel".to_owned(),
+        workload: "mntns".to_owned(),
+        command: vec!["relayout".to_owned(), "record".to_owned()],
+        settings: vec![Setting {
+            name: "cpus".to_owned(),
+            value: "8".to_owned(),
+        }],
+        line_bytes: 64,
+        contexts: CONTEXTS,
+        machine: "x86_64".to_owned(),
+        build_id: "8f00".to_owned(),
+        values_seen: true,
+        runs: (0..u64::from(RUNS)).map(run).collect(),
+        ..Meta::default()
+    }
+}
+
+/// Any valid profile.
+pub fn profiles() -> impl Strategy<Value = Profile> {
+    let totals = (
+        vec(lines(), 0..20),
+        vec(counts(), 0..20),
+        vec(conflicts(), 0..20),
+    );
+    let memory = (
+        vec(bursts(), 0..40),
+        vec(regions(), 0..10),
+        vec(ranges(), 0..10),
+    );
+    (vec(sites(), SITES as usize), totals, memory).prop_map(
+        |(sites, (lines, counts, conflicts), (bursts, regions, ranges))| {
+            let mut profile = Profile {
+                meta: meta(),
+                sites,
+                lines,
+                counts,
+                conflicts,
+                bursts,
+                regions,
+                ranges,
+            };
+            order(&mut profile);
+            profile
+        },
+    )
+}
+
+/// One small profile with a row or more in each table.
+pub fn sample() -> Profile {
+    use proptest::strategy::ValueTree;
+    use proptest::test_runner::TestRunner;
+
+    let mut runner = TestRunner::deterministic();
+    loop {
+        let tree = profiles()
+            .new_tree(&mut runner)
+            .expect("profiles are not filtered");
+        let profile = tree.current();
+        let full = ![
+            profile.lines.len(),
+            profile.counts.len(),
+            profile.conflicts.len(),
+            profile.bursts.len(),
+            profile.regions.len(),
+            profile.ranges.len(),
+        ]
+        .contains(&0);
+        if full {
+            return profile;
+        }
+    }
+}
+
+fn order(profile: &mut Profile) {
+    profile.lines.sort_by_key(|row| (row.run, row.line));
+    profile.counts.sort_by_key(|row| (row.run, row.addr));
+    profile.conflicts.sort_by_key(|row| (row.run, row.addr));
+    profile.bursts.sort_by_key(|row| (row.run, row.ticket));
+    profile.bursts.dedup_by_key(|row| (row.run, row.ticket));
+    profile.regions.sort_by_key(|row| (row.run, row.start));
+}
+
+fn access() -> impl Strategy<Value = Access> {
+    prop_oneof![
+        Just(Access::Read),
+        Just(Access::Write),
+        Just(Access::ReadWrite)
+    ]
+}
+
+fn transfer() -> impl Strategy<Value = Transfer> {
+    prop_oneof![
+        Just(Transfer::Read),
+        Just(Transfer::Write),
+        Just(Transfer::Upgrade)
+    ]
+}
+
+fn kind() -> impl Strategy<Value = RangeKind> {
+    prop::sample::select(vec![
+        RangeKind::Slab,
+        RangeKind::PerCpu,
+        RangeKind::Image,
+        RangeKind::PageArray,
+        RangeKind::DirectMap,
+        RangeKind::Vmalloc,
+        RangeKind::Stack,
+        RangeKind::Heap,
+    ])
+}
+
+fn sites() -> impl Strategy<Value = Site> {
+    (any::<u64>(), vec(any::<u8>(), 0..=15)).prop_map(|(pc, bytes)| Site { pc, bytes })
+}
+
+fn lines() -> impl Strategy<Value = LineRow> {
+    let numbers = (
+        any::<u64>(),
+        any::<u64>(),
+        any::<[u64; 3]>(),
+        any::<Option<u64>>(),
+    );
+    (0..RUNS, any::<u64>(), 0..CONTEXTS, numbers).prop_map(
+        |(run, addr, context, (reads, writes, transfers, order_errors))| LineRow {
+            run,
+            line: addr & !63,
+            context,
+            reads,
+            writes,
+            read_transfers: transfers[0],
+            write_transfers: transfers[1],
+            upgrades: transfers[2],
+            order_errors,
+        },
+    )
+}
+
+fn counts() -> impl Strategy<Value = CountRow> {
+    let place = (0..RUNS, any::<u64>(), 1..=u8::MAX, 0..CONTEXTS, 0..SITES);
+    (place, access(), any::<u64>(), any::<Option<u64>>()).prop_map(
+        |((run, addr, size, context, site), access, count, silent)| CountRow {
+            run,
+            addr,
+            size,
+            context,
+            site,
+            access,
+            count,
+            silent: silent.map(|n| n.min(count)),
+        },
+    )
+}
+
+fn conflicts() -> impl Strategy<Value = ConflictRow> {
+    let side = || (0..CONTEXTS, any::<u64>(), 1..=u8::MAX, 0..SITES, access());
+    (0..RUNS, transfer(), side(), side(), any::<[u64; 3]>()).prop_map(
+        |(run, transfer, own, other, numbers)| ConflictRow {
+            run,
+            transfer,
+            context: own.0,
+            addr: own.1,
+            size: own.2,
+            site: own.3,
+            access: own.4,
+            other_context: other.0,
+            other_addr: other.1,
+            other_size: other.2,
+            other_site: other.3,
+            other_access: other.4,
+            count: numbers[0],
+            false_first_touch: numbers[1].min(numbers[0]),
+            false_lifetime: numbers[2].min(numbers[0]),
+        },
+    )
+}
+
+fn bursts() -> impl Strategy<Value = BurstRow> {
+    let place = (0..RUNS, any::<u64>(), 0..CONTEXTS, 0..SITES);
+    (
+        place,
+        any::<u64>(),
+        1..=u8::MAX,
+        access(),
+        any::<Option<bool>>(),
+    )
+        .prop_map(
+            |((run, ticket, context, site), addr, size, access, silent)| BurstRow {
+                run,
+                ticket,
+                context,
+                site,
+                addr,
+                size,
+                access,
+                silent,
+            },
+        )
+}
+
+fn regions() -> impl Strategy<Value = RegionRow> {
+    (
+        0..RUNS,
+        any::<u64>(),
+        any::<u32>(),
+        any::<[u64; 2]>(),
+        any::<[u64; 2]>(),
+    )
+        .prop_map(|(run, start, bytes, tickets, ops)| RegionRow {
+            run,
+            start,
+            bytes,
+            first_ticket: tickets[0].min(tickets[1]),
+            end_ticket: tickets[0].max(tickets[1]),
+            first_op: ops[0].min(ops[1]),
+            end_op: ops[0].max(ops[1]),
+        })
+}
+
+fn ranges() -> impl Strategy<Value = RangeRow> {
+    let numbers = (any::<u32>(), any::<u64>(), any::<u32>(), any::<u32>());
+    (
+        0..RUNS,
+        kind(),
+        any::<u64>(),
+        any::<u64>(),
+        ".{0,12}",
+        numbers,
+    )
+        .prop_map(
+            |(run, kind, start, bytes, owner, (id, first, stride, object_bytes))| RangeRow {
+                run,
+                kind,
+                start,
+                bytes,
+                owner,
+                id,
+                first,
+                stride,
+                object_bytes,
+            },
+        )
+}
