@@ -83,9 +83,10 @@ static int fcopy_teardown(struct worker *worker)
 
 const struct workload fcopy_workload = {
     .name = "fcopy",
-    .summary = "processes copy between the same two files in 1024-byte blocks (UnixBench File Copy)",
+    .summary = "processes copy between the same two files in 1024-byte blocks "
+               "(UnixBench File Copy)",
     .operation = "one block read and written",
-    .iterations = 20000,
+    .iterations = 36000,
     .warmup = 64,
     .sharing = SHARING_PROCESSES,
     .state_bytes = sizeof(struct fcopy),

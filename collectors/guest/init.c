@@ -6,6 +6,7 @@
 #include "files.h"
 #include "orders.h"
 #include "program.h"
+#include "reap.h"
 #include "report.h"
 #include "runner.h"
 
@@ -84,19 +85,6 @@ static int read_orders(struct orders *orders)
     return orders_parse(orders, command_line);
 }
 
-// Waits for `pid` and reaps whatever orphans end before it.
-static int wait_for(pid_t pid)
-{
-    int status;
-    for (;;) {
-        pid_t ended = wait(&status);
-        if (ended == pid)
-            return status;
-        if (ended < 0 && errno != EINTR)
-            return 0;
-    }
-}
-
 // In a child, so that whatever becomes of the workload, this process is there to tell.
 static int run_workload(const struct orders *orders)
 {
@@ -106,7 +94,9 @@ static int run_workload(const struct orders *orders)
     if (pid == 0)
         _exit(runner_run(orders, LINGER_S));
 
-    int status = wait_for(pid);
+    int status = reap_until(pid);
+    if (status < 0)
+        return -1;
     if (WIFSIGNALED(status))
         return failure_plain("workload killed by signal %d (%s)", WTERMSIG(status),
                              strsignal(WTERMSIG(status)));

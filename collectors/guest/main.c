@@ -20,7 +20,8 @@
 static int list(void)
 {
     for (const struct workload *const *each = workloads; *each; each++)
-        printf("%s\t%" PRIu64 "\t%s\n", (*each)->name, (*each)->iterations, (*each)->summary);
+        printf("%s\t%" PRIu64 "\t%s; an operation is %s\n", (*each)->name, (*each)->iterations,
+               (*each)->summary, (*each)->operation);
     return fflush(stdout) == 0 ? 0 : 1;
 }
 

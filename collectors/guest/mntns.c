@@ -13,7 +13,7 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 
-enum { MOUNTS = 8 };
+enum { MOUNTS = 24 };
 
 static int mntns_prepare(const struct run *run)
 {
@@ -56,7 +56,7 @@ const struct workload mntns_workload = {
     .summary = "processes unshare their mount namespace, freeing the one before "
                "(per-CPU allocation)",
     .operation = "one unshare(CLONE_NEWNS)",
-    .iterations = 200,
+    .iterations = 300,
     .warmup = 4,
     .sharing = SHARING_PROCESSES,
     .prepare = mntns_prepare,

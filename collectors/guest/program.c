@@ -5,6 +5,7 @@
 #include "board.h"
 #include "files.h"
 #include "marker.h"
+#include "reap.h"
 #include "report.h"
 
 #include <errno.h>
@@ -65,19 +66,11 @@ static pid_t start(void)
     return failure("exec of %s", PROGRAM);
 }
 
-// Waits for the program and for orphans that ended before it.
-static int wait_for(pid_t pid)
-{
-    int status;
-    pid_t ended;
-    while ((ended = wait(&status)) != pid)
-        if (ended < 0 && errno != EINTR)
-            return failure("wait for %s", PROGRAM);
-    return status;
-}
-
 static void report_end(int status)
 {
+    // The program's last line may not have ended. A console that is gone takes no report either.
+    if (write(STDOUT_FILENO, "\n", 1) < 0)
+        return;
     if (WIFSIGNALED(status))
         report("program killed by signal %d", WTERMSIG(status));
     else
@@ -94,7 +87,7 @@ int program_run(unsigned linger_s)
     pid_t pid = start();
     if (pid < 0)
         return -1;
-    int status = wait_for(pid);
+    int status = reap_until(pid);
     if (status < 0)
         return -1;
     if (status != 0)

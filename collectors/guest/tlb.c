@@ -10,7 +10,7 @@
 
 #include <sys/mman.h>
 
-enum { PAGE_BYTES = 4096 };
+enum { PAGE_BYTES = 4096, READ_WRITE = PROT_READ | PROT_WRITE };
 
 // Set by prepare: one page of each worker, readable by all.
 static char *pages;
@@ -18,7 +18,7 @@ static char *pages;
 static int tlb_prepare(const struct run *run)
 {
     size_t bytes = (size_t)run->threads * PAGE_BYTES;
-    pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    pages = mmap(NULL, bytes, READ_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     return pages == MAP_FAILED ? failure("mmap of %zu bytes", bytes) : 0;
 }
 
@@ -35,10 +35,10 @@ static int tlb_operate(struct worker *worker, uint64_t number)
     *(volatile char *)own = (char)number;
     if (mprotect(own, PAGE_BYTES, PROT_READ) < 0)
         return failure("mprotect(PROT_READ)");
-    if (mprotect(own, PAGE_BYTES, PROT_READ | PROT_WRITE) < 0)
+    if (mprotect(own, PAGE_BYTES, READ_WRITE) < 0)
         return failure("mprotect(PROT_READ | PROT_WRITE)");
 
-    char *fresh = mmap(NULL, PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char *fresh = mmap(NULL, PAGE_BYTES, READ_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (fresh == MAP_FAILED)
         return failure("mmap of a page");
     *(volatile char *)fresh = 1;
@@ -56,7 +56,7 @@ const struct workload tlb_workload = {
     .name = "tlb",
     .summary = "threads write-protect and unmap pages of one address space (TLB shootdowns by IPI)",
     .operation = "one page write-protected and one unmapped: two shootdowns",
-    .iterations = 1000,
+    .iterations = 700,
     .warmup = 16,
     .sharing = SHARING_THREADS,
     .prepare = tlb_prepare,
