@@ -1,0 +1,177 @@
+//! Size and alignment of types.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+use crate::{Aggregate, AggregateKind, Type, TypeId, Types};
+
+/// No scalar is aligned to more than this on the 64-bit ABIs (`long double`, `__int128`).
+const SCALAR_ALIGN_MAX: u64 = 16;
+
+/// Typedefs and qualifiers nest; more than this is a cycle in damaged debug information.
+const DEPTH_MAX: u32 = 64;
+
+/// Sizes, alignments and shapes of the types of one arena.
+pub struct Abi<'t> {
+    pub(super) types: &'t Types,
+    aligns: RefCell<HashMap<TypeId, Option<u64>>>,
+}
+
+impl<'t> Abi<'t> {
+    /// Looks at the types of `types`.
+    pub fn new(types: &'t Types) -> Self {
+        Self {
+            types,
+            aligns: RefCell::default(),
+        }
+    }
+
+    /// `sizeof` in bytes; 0 for an array of unknown length, `None` for what has no size.
+    pub fn size_of(&self, id: TypeId) -> Option<u64> {
+        self.size_at(id, 0)
+    }
+
+    /// `_Alignof` in bytes; `None` for what has none.
+    ///
+    /// For a struct without an attribute in the debug information this is what explains its
+    /// offsets and size, so 1 for one that shows to be packed.
+    pub fn align_of(&self, id: TypeId) -> Option<u64> {
+        self.align_at(id, 0)
+    }
+
+    fn lookup(&self, id: TypeId) -> Option<&'t Type> {
+        self.types.types.get(id.0 as usize)
+    }
+
+    /// The aggregate behind typedefs and qualifiers.
+    pub(super) fn aggregate(&self, id: TypeId) -> Option<&'t Aggregate> {
+        let mut id = id;
+        for _ in 0..DEPTH_MAX {
+            match self.lookup(id)? {
+                Type::Typedef { target, .. } | Type::Qualified { target, .. } => id = (*target)?,
+                Type::Aggregate(aggregate) => return Some(aggregate),
+                _ => return None,
+            }
+        }
+        None
+    }
+
+    /// Whether objects of the type may be longer than its size: an array of unknown or zero
+    /// length, or a struct that ends in one.
+    pub(super) fn is_flexible(&self, id: TypeId) -> bool {
+        self.flexible_at(id, 0)
+    }
+
+    fn flexible_at(&self, id: TypeId, depth: u32) -> bool {
+        if depth > DEPTH_MAX {
+            return false;
+        }
+        match self.lookup(id) {
+            Some(Type::Typedef { target, .. } | Type::Qualified { target, .. }) => {
+                target.is_some_and(|target| self.flexible_at(target, depth + 1))
+            }
+            Some(Type::Array { counts, .. }) => {
+                matches!(counts.first(), None | Some(None | Some(0)))
+            }
+            Some(Type::Aggregate(aggregate)) if aggregate.size > 0 => match aggregate.kind {
+                AggregateKind::Union => aggregate
+                    .members
+                    .iter()
+                    .any(|member| self.flexible_at(member.ty, depth + 1)),
+                _ => aggregate
+                    .members
+                    .last()
+                    .is_some_and(|last| self.flexible_at(last.ty, depth + 1)),
+            },
+            _ => false,
+        }
+    }
+
+    fn size_at(&self, id: TypeId, depth: u32) -> Option<u64> {
+        if depth > DEPTH_MAX {
+            return None;
+        }
+        match self.lookup(id)? {
+            Type::Base { size, .. } | Type::Enum { size, .. } | Type::Pointer { size, .. } => {
+                Some(*size)
+            }
+            Type::Array { element, counts } => {
+                let element = self.size_at(*element, depth + 1)?;
+                let count = counts.iter().try_fold(1u64, |product, count| {
+                    product.checked_mul(count.unwrap_or(0))
+                })?;
+                element.checked_mul(if counts.is_empty() { 0 } else { count })
+            }
+            Type::Typedef { target, .. } | Type::Qualified { target, .. } => {
+                self.size_at((*target)?, depth + 1)
+            }
+            Type::Aggregate(aggregate) => aggregate.complete.then_some(aggregate.size),
+            Type::Function { .. } | Type::Unknown(_) => None,
+        }
+    }
+
+    pub(super) fn align_at(&self, id: TypeId, depth: u32) -> Option<u64> {
+        if depth > DEPTH_MAX {
+            return None;
+        }
+        match self.lookup(id)? {
+            Type::Base { size, .. } | Type::Enum { size, .. } | Type::Pointer { size, .. } => {
+                Some(scalar_align(*size))
+            }
+            Type::Array { element, .. } => self.align_at(*element, depth + 1),
+            Type::Typedef {
+                target,
+                declared_align,
+                ..
+            } => match declared_align {
+                Some(align) if align.is_power_of_two() => Some(*align),
+                _ => self.align_at((*target)?, depth + 1),
+            },
+            Type::Qualified { target, .. } => self.align_at((*target)?, depth + 1),
+            Type::Aggregate(aggregate) => {
+                if let Some(known) = self.aligns.borrow().get(&id) {
+                    return *known;
+                }
+                let align = self.aggregate_align(aggregate, depth + 1);
+                self.aligns.borrow_mut().insert(id, align);
+                align
+            }
+            Type::Function { .. } | Type::Unknown(_) => None,
+        }
+    }
+
+    fn aggregate_align(&self, aggregate: &Aggregate, depth: u32) -> Option<u64> {
+        if !aggregate.complete {
+            return None;
+        }
+        if let Some(align) = aggregate
+            .declared_align
+            .filter(|align| align.is_power_of_two())
+        {
+            return Some(align);
+        }
+        if aggregate.kind == AggregateKind::Union {
+            let mut align = 1;
+            for member in &aggregate.members {
+                align = align.max(match member.declared_align {
+                    Some(declared) => declared,
+                    None => self.align_at(member.ty, depth)?,
+                });
+            }
+            return Some(if aggregate.size.is_multiple_of(align) {
+                align
+            } else {
+                1
+            });
+        }
+        let shape = self.shape_at(aggregate, depth).ok()?;
+        Some(shape.lay_out(&shape.current()).align)
+    }
+}
+
+fn scalar_align(size: u64) -> u64 {
+    match size {
+        0 => 1,
+        _ => (1 << size.trailing_zeros()).min(SCALAR_ALIGN_MAX),
+    }
+}
