@@ -1,15 +1,25 @@
 //! What hurts: which accesses of different contexts fight over a cache line, and what another
 //! placement of the same bytes would do to them.
 //!
+//! - [`find`](find()) turns a profile into ranked [`Finding`]s; who lives at an address it asks an
+//!   [`Identify`].
 //! - [`replay`](mod@replay) runs the recorded accesses of one object through a coherence model with
 //!   the object's bytes at other offsets.
 //! - [`traces`] carves the accesses of one object out of a profile's bursts.
 //!
 //! Values in, values out: no files, no processes, no terminal.
 
+mod detect;
+mod find;
+pub mod finding;
+mod group;
+pub mod identify;
 pub mod replay;
 pub mod traces;
 
+pub use find::find;
+pub use finding::{Finding, Findings, Kind, Subject, Totals};
+pub use identify::{Identify, Object, Place, Source};
 pub use replay::{
     LineTally, ObjectTrace, Placement, Recorded, Replay, Tally, TraceAccess, replay, replay_lines,
 };

@@ -1,0 +1,111 @@
+//! A lock word beside data: contexts that try to take the lock pull the line from under its holder.
+//!
+//! Both must hold, since an atomic counter is no lock and not every store to a lock is contended:
+//! the member lies in a type that is known to be a lock, and it was accessed by a locked
+//! instruction. Most transfers must be between it and members that are not of the same lock.
+
+use relayout_layout::MemberPath;
+use relayout_profile::{Access, Profile, Site};
+
+use super::Context;
+use crate::finding::Kind;
+use crate::group::{Conflict, Group};
+use crate::identify::Place;
+use crate::replay::Tally;
+
+/// Tags of lock types: Linux, then glibc.
+const LOCK_TYPES: [&str; 12] = [
+    "qspinlock",
+    "raw_spinlock",
+    "spinlock",
+    "qrwlock",
+    "mutex",
+    "rw_semaphore",
+    "semaphore",
+    "rt_mutex_base",
+    "percpu_rw_semaphore",
+    "__pthread_mutex_s",
+    "__pthread_rwlock_arch_t",
+    "pthread_spinlock",
+];
+
+pub(super) fn detect(group: &Group, tally: &Tally, context: &Context) -> Option<Kind> {
+    let beside: u64 = group
+        .conflicts
+        .iter()
+        .filter(|conflict| lock_and_data(conflict, context.profile))
+        .map(|conflict| crate::group::tally(conflict.row).transfers())
+        .sum();
+    super::most(beside, tally.transfers()).then_some(Kind::LockWord)
+}
+
+fn lock_and_data(conflict: &Conflict, profile: &Profile) -> bool {
+    let row = conflict.row;
+    let (Place::Member { member: here, .. }, Place::Member { member: there, .. }) =
+        (conflict.here, conflict.there)
+    else {
+        return false;
+    };
+    let locked = |site: u32, access| {
+        access == Access::ReadWrite && profile.sites.get(site as usize).is_some_and(is_locked)
+    };
+    match (lock_of(here), lock_of(there)) {
+        (Some(_), None) => locked(row.site, row.access),
+        (None, Some(_)) => locked(row.other_site, row.other_access),
+        _ => false,
+    }
+}
+
+/// The lock type that a member lies in.
+fn lock_of(member: &MemberPath) -> Option<&str> {
+    member
+        .types_path
+        .iter()
+        .map(String::as_str)
+        .find(|name| LOCK_TYPES.contains(name))
+}
+
+/// An x86 instruction with a lock prefix, or an exchange with memory, which locks by itself.
+fn is_locked(site: &Site) -> bool {
+    const LOCK: u8 = 0xf0;
+    let prefix = |byte: &&u8| {
+        matches!(
+            **byte,
+            LOCK | 0xf2 | 0xf3 | 0x2e | 0x36 | 0x3e | 0x26 | 0x64 | 0x65 | 0x66 | 0x67
+        )
+    };
+    let prefixes = site.bytes.iter().take_while(prefix).count();
+    let rest = &site.bytes[prefixes..];
+    let opcode = match rest {
+        [0x40..=0x4f, opcode, ..] | [opcode, ..] => Some(*opcode),
+        [] => None,
+    };
+    site.bytes[..prefixes].contains(&LOCK) || matches!(opcode, Some(0x86 | 0x87))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(bytes: &[u8], expect: bool) {
+        assert_eq!(
+            is_locked(&Site {
+                pc: 0,
+                bytes: bytes.to_vec()
+            }),
+            expect,
+            "{bytes:x?}"
+        );
+    }
+
+    #[test]
+    fn locked_instructions() {
+        check(&[0xf0, 0x0f, 0xb1, 0x17], true); // lock cmpxchg %edx,(%rdi)
+        check(&[0x3e, 0xf0, 0x48, 0x0f, 0xc1, 0x07], true); // ds lock xadd %rax,(%rdi)
+        check(&[0x48, 0x87, 0x07], true); // xchg %rax,(%rdi)
+        check(&[0x87, 0x07], true); // xchg %eax,(%rdi)
+        check(&[0x48, 0xff, 0x07], false); // incq (%rdi)
+        check(&[0x0f, 0xb1, 0x17], false); // cmpxchg without lock
+        check(&[], false);
+    }
+}

@@ -1,0 +1,462 @@
+//! From a profile to ranked findings.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use relayout_profile::{Access, ConflictRow, Profile};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::detect::{self, Context, Straddles};
+use crate::finding::{
+    Finding, Findings, Kind, Member, Pair, Side, SiteUse, Totals, Unresolved, share,
+};
+use crate::group::{self, Conflict, Group, Groups, Places, object};
+use crate::identify::{Identify, Place, Source};
+use crate::replay::Tally;
+
+/// Bytes of a line where the profile does not say.
+const LINE_BYTES: u32 = 64;
+/// Class of transfers in holes of typed objects.
+const HOLE: &str = "hole";
+
+/// Finds what hurts in `profile`: groups its coherence events by line of a type (or variable), over
+/// all objects, names each group and ranks them by transfers.
+///
+/// `identify` is asked once per distinct address and instruction.
+pub fn find(profile: &Profile, identify: &impl Identify) -> Findings {
+    let line_bytes = match profile.meta.line_bytes {
+        0 => LINE_BYTES,
+        bytes => bytes,
+    };
+    let places = Places::new(profile, identify);
+    let Groups { groups, unresolved } = group::group(profile, &places, line_bytes.into());
+    let totals = totals(profile, &groups, &unresolved, line_bytes.into());
+    let mut sources = Sources {
+        identify,
+        known: FxHashMap::default(),
+    };
+    let straddles = Straddles::new(profile);
+    let context = Context {
+        profile,
+        line_bytes: line_bytes.into(),
+        straddles: &straddles,
+    };
+    let all = totals.tally.transfers();
+    let mut findings: Vec<(Finding, &Group)> = groups
+        .iter()
+        .map(|group| {
+            let tally = group
+                .conflicts
+                .iter()
+                .map(|conflict| group::tally(conflict.row))
+                .sum();
+            let kind = detect::kind(group, &tally, &context);
+            (finding(group, kind, tally, line_bytes, &mut sources), group)
+        })
+        .collect();
+    findings.sort_by_key(|(finding, _)| {
+        std::cmp::Reverse((finding.tally.transfers(), finding.tally.upgrades))
+    });
+    let ranks = RunRanks::new(profile.meta.runs.len(), &findings);
+    let findings = findings
+        .into_iter()
+        .enumerate()
+        .map(|(at, (mut finding, _))| {
+            finding.rank = at as u32 + 1;
+            finding.share = share(finding.tally.transfers(), all, 0.0);
+            finding.stability = ranks.stability(at);
+            finding
+        })
+        .collect();
+    let unresolved = unresolved_classes(unresolved, all, line_bytes.into(), &mut sources);
+    Findings {
+        findings,
+        unresolved,
+        totals,
+    }
+}
+
+/// Sources of sites, each asked for once.
+struct Sources<'a, I> {
+    identify: &'a I,
+    known: FxHashMap<u32, Source>,
+}
+
+impl<I: Identify> Sources<'_, I> {
+    fn get(&mut self, site: u32) -> Source {
+        self.known
+            .entry(site)
+            .or_insert_with(|| self.identify.source(site))
+            .clone()
+    }
+}
+
+fn totals(
+    profile: &Profile,
+    groups: &[Group],
+    unresolved: &BTreeMap<&str, Vec<&ConflictRow>>,
+    line_bytes: u64,
+) -> Totals {
+    let mut totals = Totals::default();
+    for conflict in groups.iter().flat_map(|group| &group.conflicts) {
+        let transfers = group::tally(conflict.row).transfers();
+        match conflict.here {
+            Place::Member { member, .. } if member.path.is_empty() => {
+                *totals.unresolved.entry(HOLE.to_owned()).or_default() += transfers;
+            }
+            _ => totals.resolved += transfers,
+        }
+    }
+    for (class, rows) in unresolved {
+        let transfers: u64 = rows.iter().map(|row| group::tally(row).transfers()).sum();
+        *totals.unresolved.entry((*class).to_owned()).or_default() += transfers;
+    }
+    totals.unresolved.retain(|_, transfers| *transfers > 0);
+    totals.tally = profile.conflicts.iter().map(group::tally).sum();
+    let lines: FxHashSet<_> = profile
+        .conflicts
+        .iter()
+        .map(|row| (row.run, row.addr / line_bytes))
+        .collect();
+    totals.lines = lines.len() as u64;
+    for row in &profile.lines {
+        if let Some(errors) = row.order_errors {
+            *totals.order_errors.get_or_insert(0) += errors;
+            totals.order_reads += row.reads;
+        }
+    }
+    totals
+}
+
+fn finding<I: Identify>(
+    group: &Group,
+    kind: Kind,
+    tally: Tally,
+    line_bytes: u32,
+    sources: &mut Sources<'_, I>,
+) -> Finding {
+    let objects: FxHashSet<_> = group
+        .conflicts
+        .iter()
+        .filter_map(|conflict| Some((conflict.row.run, object(conflict.here)?.base)))
+        .collect();
+    let contexts: FxHashSet<_> = group
+        .conflicts
+        .iter()
+        .map(|conflict| conflict.row.context)
+        .chain(group.counts.iter().map(|count| count.row.context))
+        .collect();
+    Finding {
+        rank: 0,
+        kind,
+        types_path: types_path(group),
+        subject: group.subject.clone(),
+        line_offset: group.line_offset,
+        line_bytes,
+        tally,
+        share: 0.0,
+        objects: objects.len() as u64,
+        contexts: contexts.len() as u32,
+        stability: None,
+        members: members(group),
+        sites: sites(group, sources),
+        pairs: pairs(group, sources),
+        neighbours: neighbours(group),
+    }
+}
+
+/// The types down to the member with the most transfers.
+fn types_path(group: &Group) -> Vec<String> {
+    let mut transfers: BTreeMap<&[String], u64> = BTreeMap::new();
+    for conflict in &group.conflicts {
+        if let Place::Member { member, .. } = conflict.here {
+            *transfers.entry(&member.types_path).or_default() +=
+                group::tally(conflict.row).transfers();
+        }
+    }
+    // The first of equals in order of names.
+    let most = transfers
+        .into_iter()
+        .rev()
+        .max_by_key(|(_, transfers)| *transfers);
+    most.map(|(path, _)| path.to_vec()).unwrap_or_default()
+}
+
+/// What is gathered about one member.
+#[derive(Default)]
+struct Gathered {
+    reads: u64,
+    writes: u64,
+    silent: Option<u64>,
+    contexts: BTreeSet<u16>,
+    writers: BTreeSet<u16>,
+    transfers: u64,
+}
+
+fn members(group: &Group) -> Vec<Member> {
+    let mut members: BTreeMap<(i64, u64, String), Gathered> = BTreeMap::new();
+    for count in &group.counts {
+        let Some(key) = member_key(group, count.place, count.row.addr) else {
+            continue;
+        };
+        let member = members.entry(key).or_default();
+        member.contexts.insert(count.row.context);
+        if count.row.access != Access::Write {
+            member.reads += count.row.count;
+        }
+        if count.row.access != Access::Read {
+            member.writes += count.row.count;
+            member.writers.insert(count.row.context);
+            if let Some(silent) = count.row.silent {
+                *member.silent.get_or_insert(0) += silent;
+            }
+        }
+        // A member that is only read has no silent stores, where they would have been seen.
+        if count.row.silent.is_some() {
+            member.silent.get_or_insert(0);
+        }
+    }
+    for conflict in &group.conflicts {
+        let Some(key) = member_key(group, conflict.here, conflict.row.addr) else {
+            continue;
+        };
+        let member = members.entry(key).or_default();
+        member.transfers += group::tally(conflict.row).transfers();
+        member.contexts.insert(conflict.row.context);
+    }
+    members
+        .into_iter()
+        .map(|((offset, size, name), gathered)| Member {
+            name,
+            offset,
+            size,
+            reads: gathered.reads,
+            writes: gathered.writes,
+            silent_writes: gathered.silent,
+            contexts: gathered.contexts.len() as u32,
+            writers: gathered.writers.len() as u32,
+            transfers: gathered.transfers,
+        })
+        .collect()
+}
+
+/// Offset, size and name of what an access touched. A hole has no bounds of its own, so it is
+/// named by the byte.
+fn member_key(group: &Group, place: &Place, addr: u64) -> Option<(i64, u64, String)> {
+    match place {
+        Place::Member { object, member } if member.path.is_empty() => {
+            Some((addr.wrapping_sub(object.base) as i64, 1, String::new()))
+        }
+        Place::Member { member, .. } => {
+            Some((member.offset as i64, member.size, member.path.clone()))
+        }
+        // Each variable of a line of scalars is a member, at its distance from the one that gave
+        // the line its name.
+        Place::Scalar(object) => {
+            let line = addr - addr % group.line_bytes;
+            let offset = object.base.wrapping_sub(line) as i64 + group.line_offset;
+            Some((
+                offset,
+                object.bytes,
+                object.variable.clone().unwrap_or_default(),
+            ))
+        }
+        Place::Unresolved(_) => None,
+    }
+}
+
+fn sites<I: Identify>(group: &Group, sources: &mut Sources<'_, I>) -> Vec<SiteUse> {
+    let mut uses = Uses::default();
+    for count in &group.counts {
+        uses.get(sources.get(count.row.site), count.row.access)
+            .count += count.row.count;
+    }
+    for conflict in &group.conflicts {
+        uses.add(conflict.row, sources);
+    }
+    uses.ranked()
+}
+
+/// Uses by source line and kind of access.
+#[derive(Default)]
+struct Uses(BTreeMap<(Source, Access), SiteUse>);
+
+impl Uses {
+    fn get(&mut self, source: Source, access: Access) -> &mut SiteUse {
+        let fresh = SiteUse {
+            source: source.clone(),
+            access,
+            count: 0,
+            transfers: 0,
+            caused: 0,
+        };
+        self.0.entry((source, access)).or_insert(fresh)
+    }
+
+    fn add<I: Identify>(&mut self, row: &ConflictRow, sources: &mut Sources<'_, I>) {
+        let transfers = group::tally(row).transfers();
+        self.get(sources.get(row.site), row.access).transfers += transfers;
+        self.get(sources.get(row.other_site), row.other_access)
+            .caused += transfers;
+    }
+
+    fn ranked(self) -> Vec<SiteUse> {
+        let mut uses: Vec<SiteUse> = self.0.into_values().collect();
+        uses.sort_by_key(|site| std::cmp::Reverse((site.transfers + site.caused, site.count)));
+        uses
+    }
+}
+
+fn pairs<I: Identify>(group: &Group, sources: &mut Sources<'_, I>) -> Vec<Pair> {
+    let mut pairs: BTreeMap<(Side, Side), Tally> = BTreeMap::new();
+    for conflict in &group.conflicts {
+        let row = conflict.row;
+        let here = Side {
+            member: own_name(conflict.here),
+            access: row.access,
+            source: sources.get(row.site),
+        };
+        let there = Side {
+            member: other_name(conflict),
+            access: row.other_access,
+            source: sources.get(row.other_site),
+        };
+        *pairs.entry((here, there)).or_default() += group::tally(row);
+    }
+    let mut pairs: Vec<Pair> = pairs
+        .into_iter()
+        .map(|((here, there), tally)| Pair { here, there, tally })
+        .collect();
+    pairs.sort_by_key(|pair| std::cmp::Reverse((pair.tally.transfers(), pair.tally.upgrades)));
+    pairs
+}
+
+fn own_name(place: &Place) -> String {
+    match place {
+        Place::Member { member, .. } => member.path.clone(),
+        Place::Scalar(object) => object.variable.clone().unwrap_or_default(),
+        Place::Unresolved(class) => class.clone(),
+    }
+}
+
+/// The other side's name; with its object's where that is another one.
+fn other_name(conflict: &Conflict) -> String {
+    let own = own_name(conflict.there);
+    match (
+        conflict.there,
+        object(conflict.here) == object(conflict.there),
+    ) {
+        (Place::Member { .. }, false) => match object_name(conflict.there) {
+            name if own.is_empty() => name,
+            name => format!("{name}.{own}"),
+        },
+        _ => own,
+    }
+}
+
+/// What to call an object as a whole.
+fn object_name(place: &Place) -> String {
+    match place {
+        Place::Member { object, member } => match (&object.variable, member.types_path.first()) {
+            (Some(name), _) | (None, Some(name)) => name.clone(),
+            (None, None) => String::new(),
+        },
+        Place::Scalar(object) => object.variable.clone().unwrap_or_default(),
+        Place::Unresolved(class) => class.clone(),
+    }
+}
+
+fn neighbours(group: &Group) -> BTreeMap<String, u64> {
+    let mut neighbours = BTreeMap::new();
+    for conflict in &group.conflicts {
+        let transfers = group::tally(conflict.row).transfers();
+        if transfers > 0 && object(conflict.here) != object(conflict.there) {
+            *neighbours.entry(object_name(conflict.there)).or_default() += transfers;
+        }
+    }
+    neighbours
+}
+
+fn unresolved_classes<I: Identify>(
+    classes: BTreeMap<&str, Vec<&ConflictRow>>,
+    all: u64,
+    line_bytes: u64,
+    sources: &mut Sources<'_, I>,
+) -> Vec<Unresolved> {
+    let mut found: Vec<Unresolved> = classes
+        .into_iter()
+        .map(|(class, rows)| {
+            let tally: Tally = rows.iter().map(|row| group::tally(row)).sum();
+            let lines: FxHashSet<_> = rows
+                .iter()
+                .map(|row| (row.run, row.addr / line_bytes))
+                .collect();
+            let mut uses = Uses::default();
+            for row in rows {
+                uses.add(row, sources);
+            }
+            Unresolved {
+                class: class.to_owned(),
+                tally,
+                share: share(tally.transfers(), all, 0.0),
+                lines: lines.len() as u64,
+                sites: uses.ranked(),
+            }
+        })
+        .collect();
+    found.sort_by_key(|class| std::cmp::Reverse(class.tally.transfers()));
+    found
+}
+
+/// Ranks of the findings in each run alone.
+struct RunRanks {
+    /// By run, then by overall place: the rank in that run, from 1; `None` if it was not there.
+    ranks: Vec<Vec<Option<usize>>>,
+}
+
+impl RunRanks {
+    /// Ranks may differ by this much and be called the same.
+    const SLACK: usize = 2;
+    /// Or both be among this many.
+    const TOP: usize = 10;
+
+    fn new(runs: usize, findings: &[(Finding, &Group)]) -> Self {
+        let rank_run = |run: usize| {
+            let transfers: Vec<u64> = findings
+                .iter()
+                .map(|(_, group)| {
+                    let of_run = group
+                        .conflicts
+                        .iter()
+                        .filter(|c| usize::from(c.row.run) == run);
+                    of_run
+                        .map(|conflict| group::tally(conflict.row).transfers())
+                        .sum()
+                })
+                .collect();
+            let mut order: Vec<usize> = (0..transfers.len()).collect();
+            order.sort_by_key(|&at| std::cmp::Reverse(transfers[at]));
+            let mut ranks = vec![None; transfers.len()];
+            for (rank, at) in order.into_iter().enumerate() {
+                ranks[at] = (transfers[at] > 0).then_some(rank + 1);
+            }
+            ranks
+        };
+        Self {
+            ranks: (0..runs).map(rank_run).collect(),
+        }
+    }
+
+    /// See [`Finding::stability`]; `at` counts findings from 0.
+    fn stability(&self, at: usize) -> Option<f64> {
+        let overall = at + 1;
+        let kept =
+            |rank: usize| rank.abs_diff(overall) <= Self::SLACK || rank.max(overall) <= Self::TOP;
+        let runs = self.ranks.len();
+        let stayed = self
+            .ranks
+            .iter()
+            .filter(|ranks| ranks[at].is_some_and(kept))
+            .count();
+        (runs > 1).then(|| share(stayed as u64, runs as u64, 0.0))
+    }
+}

@@ -1,0 +1,239 @@
+//! Findings: what hurts, as data. Rendered elsewhere.
+
+use std::collections::BTreeMap;
+
+use relayout_profile::Access;
+
+use crate::identify::Source;
+use crate::replay::Tally;
+
+/// Everything that [`find`](crate::find()) has to say about a profile.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Findings {
+    /// Ranked: most transfers first.
+    pub findings: Vec<Finding>,
+    /// Lines that could not be given to an object, by class; most transfers first.
+    pub unresolved: Vec<Unresolved>,
+    /// Sums over the whole profile.
+    pub totals: Totals,
+}
+
+/// Sums over a whole profile.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Totals {
+    /// All coherence events.
+    pub tally: Tally,
+    /// Transfers on a member of a typed object or on a whole scalar variable.
+    pub resolved: u64,
+    /// All other transfers, by class. Those in holes of typed objects are here under `hole`.
+    pub unresolved: BTreeMap<String, u64>,
+    /// Distinct lines with coherence events, over all runs.
+    pub lines: u64,
+    /// Loads that returned another value than the last store in recorded order had left; `None`
+    /// where values were not seen.
+    pub order_errors: Option<u64>,
+    /// Loads on the lines for which `order_errors` is known.
+    pub order_reads: u64,
+}
+
+impl Totals {
+    /// Fraction of the transfers that are resolved; 1 if there are none.
+    pub fn resolved_share(&self) -> f64 {
+        share(self.resolved, self.tally.transfers(), 1.0)
+    }
+}
+
+/// What a finding is called by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Kind {
+    /// Contexts use different bytes of one line, and most transfers bring nothing that is used.
+    FalseSharing,
+    /// Most transfers bring what the context goes on to use: no layout removes them.
+    TrueSharing,
+    /// The object, or one access to it, lies on two lines and moves both.
+    Straddle,
+    /// Most transfers follow stores that changed nothing.
+    SilentStore,
+    /// A lock word that some contexts try to take, beside data that its holder uses.
+    LockWord,
+    /// Variables that the linker put on one line.
+    HotGlobal,
+}
+
+impl Kind {
+    /// The name that scripts rely on.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::FalseSharing => "false-sharing",
+            Self::TrueSharing => "true-sharing",
+            Self::Straddle => "straddle",
+            Self::SilentStore => "silent-store",
+            Self::LockWord => "lock-word",
+            Self::HotGlobal => "hot-global",
+        }
+    }
+}
+
+/// What a finding is about: a type, or a variable.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Subject {
+    /// All objects of a type that are not variables of their own.
+    Type {
+        /// The outermost type that a user can edit.
+        name: String,
+    },
+    /// A variable of an aggregate type (all CPUs' copies, if it is per-cpu).
+    Variable {
+        /// Its type.
+        type_name: String,
+        /// Its name.
+        name: String,
+    },
+    /// A scalar variable, and the others on its line; the one with the most transfers gives its
+    /// name.
+    Scalar {
+        /// Its name.
+        name: String,
+    },
+}
+
+impl Subject {
+    /// The type's name; for a scalar variable its own.
+    pub fn type_name(&self) -> &str {
+        match self {
+            Self::Type { name } | Self::Scalar { name } => name,
+            Self::Variable { type_name, .. } => type_name,
+        }
+    }
+
+    /// The variable's name, if it is one.
+    pub fn variable(&self) -> Option<&str> {
+        match self {
+            Self::Type { .. } => None,
+            Self::Variable { name, .. } | Self::Scalar { name } => Some(name),
+        }
+    }
+}
+
+/// One contended line of a type, over all its objects; or one of a variable.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Finding {
+    /// Place among the findings, from 1.
+    pub rank: u32,
+    /// What it is called by.
+    pub kind: Kind,
+    /// What it is about.
+    pub subject: Subject,
+    /// Types from the outermost inwards to the member with the most transfers.
+    pub types_path: Vec<String>,
+    /// Where the line begins, in bytes from the object's first; negative where the object begins
+    /// inside the line.
+    pub line_offset: i64,
+    /// Bytes of a line.
+    pub line_bytes: u32,
+    /// Its coherence events.
+    pub tally: Tally,
+    /// Its transfers as a fraction of all in the profile.
+    pub share: f64,
+    /// Distinct objects (base addresses, over all runs) with coherence events on this line.
+    pub objects: u64,
+    /// Contexts that accessed the line.
+    pub contexts: u32,
+    /// Fraction of the runs in which it kept its place: within two ranks of `rank`, or within the
+    /// first ten if it is there. `None` with one run.
+    pub stability: Option<f64>,
+    /// Members on the line that were accessed, by offset.
+    pub members: Vec<Member>,
+    /// Instructions that accessed the line; those in most transfers first.
+    pub sites: Vec<SiteUse>,
+    /// Who lost the line to whom; most transfers first.
+    pub pairs: Vec<Pair>,
+    /// Transfers whose other side was in another object on the same line, by that object's name.
+    pub neighbours: BTreeMap<String, u64>,
+}
+
+/// A member on a contended line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Member {
+    /// Path from the subject's type (`mmap_lock.owner`); a variable's name; empty for a hole.
+    pub name: String,
+    /// Bytes from the object's first byte.
+    pub offset: i64,
+    /// Bytes.
+    pub size: u64,
+    /// Loads, read-writes included.
+    pub reads: u64,
+    /// Stores, read-writes included.
+    pub writes: u64,
+    /// Stores that left every byte as it was; `None` where values were not seen.
+    pub silent_writes: Option<u64>,
+    /// Contexts that accessed it.
+    pub contexts: u32,
+    /// Of them, those that stored.
+    pub writers: u32,
+    /// Transfers whose missing access was to it.
+    pub transfers: u64,
+}
+
+/// Instructions of one source line that accessed a contended line in one way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SiteUse {
+    /// Where they come from.
+    pub source: Source,
+    /// What they do.
+    pub access: Access,
+    /// How often they accessed the line since it became contended.
+    pub count: u64,
+    /// Transfers that they had to wait for.
+    pub transfers: u64,
+    /// Transfers that others had to wait for because of them.
+    pub caused: u64,
+}
+
+/// Coherence events between two ways of access.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pair {
+    /// The access that missed (or upgraded).
+    pub here: Side,
+    /// The one on the other side: the last to write what was needed, else the last to write the
+    /// line; for an upgrade one that shared it.
+    pub there: Side,
+    /// Events.
+    pub tally: Tally,
+}
+
+/// One side of a [`Pair`].
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Side {
+    /// The member's path, or the variable's name; with the object's name before it where it is not
+    /// the finding's subject.
+    pub member: String,
+    /// What it did.
+    pub access: Access,
+    /// Where it comes from.
+    pub source: Source,
+}
+
+/// Lines that could not be given to an object.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Unresolved {
+    /// What is known: the kind of memory.
+    pub class: String,
+    /// Their coherence events.
+    pub tally: Tally,
+    /// Transfers as a fraction of all in the profile.
+    pub share: f64,
+    /// Distinct lines, over all runs.
+    pub lines: u64,
+    /// Instructions that missed there; most transfers first.
+    pub sites: Vec<SiteUse>,
+}
+
+/// `part / whole`, or `none` if there is no whole.
+pub(crate) fn share(part: u64, whole: u64, none: f64) -> f64 {
+    if whole == 0 {
+        none
+    } else {
+        part as f64 / whole as f64
+    }
+}

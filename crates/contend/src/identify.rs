@@ -1,0 +1,51 @@
+//! What this crate asks of whoever knows objects and sources: a resolver over debug information in
+//! the product, a table in tests.
+
+use relayout_layout::MemberPath;
+
+/// Names addresses and instructions.
+pub trait Identify {
+    /// What lies at `addr` in recording `run`, for an access of `size` bytes.
+    fn place(&self, run: u16, addr: u64, size: u8) -> Place;
+
+    /// The source of an instruction; `site` indexes the profile's sites.
+    fn source(&self, site: u32) -> Source;
+}
+
+/// What lies at an address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// A member of an object of known type. An empty [`MemberPath::path`] is a hole in it.
+    Member {
+        /// The object.
+        object: Object,
+        /// The innermost member, from the object's type.
+        member: MemberPath,
+    },
+    /// A variable that is not of an aggregate type.
+    Scalar(Object),
+    /// Not known; the class says what kind of memory it is: `slab kmalloc-192`, `stack`.
+    Unresolved(String),
+}
+
+/// One object in memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Object {
+    /// Address of its first byte.
+    pub base: u64,
+    /// Bytes.
+    pub bytes: u64,
+    /// Name of the variable, if it is one (`runqueues`, also for each CPU's copy).
+    pub variable: Option<String>,
+}
+
+/// Where an instruction comes from. Fields are `None` where the debug information does not say.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Source {
+    /// Function, the innermost inlined one.
+    pub function: Option<String>,
+    /// File as the debug information names it.
+    pub file: Option<String>,
+    /// 1-based line.
+    pub line: Option<u32>,
+}

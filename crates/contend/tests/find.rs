@@ -1,0 +1,307 @@
+//! Findings from small profiles.
+
+use relayout_contend::{Findings, Identify, Kind, Object, Place, Source, Subject, find};
+use relayout_layout::MemberPath;
+use relayout_profile::{
+    Access, ConflictRow, CountRow, Meta, Profile, RegionRow, Run, Site, Transfer,
+};
+
+/// Chunks of 192 bytes from 0x1_0000, csds of 32 bytes at 48 of each 128 from 0x2_0000, scalars
+/// of 8 bytes from 0x3_0000, locks with data from 0x4_0000; nothing else is known.
+struct Table;
+
+fn member(object: (u64, u64, Option<&str>), path: &str, types: &[&str], at: (u64, u64)) -> Place {
+    Place::Member {
+        object: Object {
+            base: object.0,
+            bytes: object.1,
+            variable: object.2.map(str::to_owned),
+        },
+        member: MemberPath {
+            path: path.to_owned(),
+            types_path: types.iter().map(|&name| name.to_owned()).collect(),
+            offset: at.0,
+            size: at.1,
+        },
+    }
+}
+
+impl Identify for Table {
+    fn place(&self, _: u16, addr: u64, _: u8) -> Place {
+        let low = addr & 0xffff;
+        match addr >> 16 {
+            1 => {
+                let object = (addr - low % 192, 192, None);
+                match low % 192 {
+                    16..20 => member(object, "free_bytes", &["pcpu_chunk"], (16, 4)),
+                    56..64 => member(object, "base_addr", &["pcpu_chunk"], (56, 8)),
+                    _ => member(object, "", &["pcpu_chunk"], (0, 0)),
+                }
+            }
+            2 => {
+                let object = (addr - (low - 48) % 128, 32, None);
+                member(object, "flags", &["csd"], (8 * ((low - 48) % 128 / 8), 8))
+            }
+            3 => Place::Scalar(Object {
+                base: addr & !7,
+                bytes: 8,
+                variable: Some(format!("counter{}", low / 8)),
+            }),
+            4 => match low {
+                0..4 => {
+                    let types = ["zone", "spinlock", "qspinlock"];
+                    member((0x4_0000, 64, Some("zones")), "lock.val", &types, (0, 4))
+                }
+                _ => member((0x4_0000, 64, Some("zones")), "free", &["zone"], (8, 8)),
+            },
+            _ => Place::Unresolved("stack".to_owned()),
+        }
+    }
+
+    fn source(&self, site: u32) -> Source {
+        Source {
+            function: Some(format!("f{site}")),
+            file: Some("mm/x.c".into()),
+            line: Some(site),
+        }
+    }
+}
+
+const READ: (Access, Transfer) = (Access::Read, Transfer::Read);
+const WRITE: (Access, Transfer) = (Access::Write, Transfer::Write);
+
+fn conflict(
+    addr: u64,
+    (access, transfer): (Access, Transfer),
+    other_addr: u64,
+    count: u64,
+    false_lifetime: u64,
+) -> ConflictRow {
+    ConflictRow {
+        run: 0,
+        transfer,
+        context: 1,
+        addr,
+        size: 4,
+        site: 1,
+        access,
+        other_context: 0,
+        other_addr,
+        other_size: 4,
+        other_site: 2,
+        other_access: Access::Write,
+        count,
+        false_first_touch: false_lifetime,
+        false_lifetime,
+    }
+}
+
+fn stores(addr: u64, count: u64, silent: u64) -> CountRow {
+    CountRow {
+        run: 0,
+        addr,
+        size: 4,
+        context: 0,
+        site: 2,
+        access: Access::Write,
+        count,
+        silent: Some(silent),
+    }
+}
+
+fn profile(conflicts: Vec<ConflictRow>) -> Profile {
+    let site = Site {
+        pc: 0,
+        bytes: vec![0x89, 0x07],
+    };
+    Profile {
+        conflicts,
+        sites: vec![site; 3],
+        ..Profile::default()
+    }
+}
+
+fn kinds(findings: &Findings) -> Vec<(&str, i64, Kind)> {
+    let row = |f: &'_ relayout_contend::Finding| (f.line_offset, f.kind);
+    findings
+        .findings
+        .iter()
+        .map(|f| (f.subject.type_name(), row(f).0, row(f).1))
+        .collect()
+}
+
+#[test]
+fn grouped_by_line_of_the_type_over_all_objects() {
+    let found = find(
+        &profile(vec![
+            conflict(0x1_0000 + 56, READ, 0x1_0000 + 16, 60, 60),
+            conflict(0x1_0000 + 192 + 56, READ, 0x1_0000 + 192 + 16, 40, 10),
+            conflict(
+                0x1_0000 + 192 * 2 + 64,
+                WRITE,
+                0x1_0000 + 192 * 2 + 64,
+                5,
+                0,
+            ),
+            conflict(0x9_0000, WRITE, 0x9_0000, 45, 0),
+        ]),
+        &Table,
+    );
+    assert_eq!(
+        kinds(&found),
+        [
+            ("pcpu_chunk", 0, Kind::FalseSharing),
+            ("pcpu_chunk", 64, Kind::TrueSharing)
+        ]
+    );
+    let first = &found.findings[0];
+    assert_eq!(
+        (
+            first.objects,
+            first.tally.transfers(),
+            first.tally.false_lifetime
+        ),
+        (2, 100, 70)
+    );
+    assert_eq!(first.types_path, ["pcpu_chunk"]);
+    assert!((first.share - 100.0 / 150.0).abs() < 1e-9);
+    assert_eq!(first.stability, None);
+    assert_eq!(first.pairs[0].here.member, "base_addr");
+    assert_eq!(first.pairs[0].there.member, "free_bytes");
+    // The hole is a known object but no member.
+    assert_eq!(found.totals.resolved, 100);
+    assert_eq!(found.totals.unresolved.get("hole"), Some(&5));
+    assert_eq!(found.totals.unresolved.get("stack"), Some(&45));
+    assert_eq!(found.unresolved[0].lines, 1);
+}
+
+#[test]
+fn silent_stores() {
+    let mut profile = profile(vec![conflict(0x1_0000 + 56, READ, 0x1_0000 + 16, 60, 60)]);
+    profile.counts = vec![stores(0x1_0000 + 16, 100, 90)];
+    assert_eq!(find(&profile, &Table).findings[0].kind, Kind::SilentStore);
+    profile.counts = vec![stores(0x1_0000 + 16, 100, 30)];
+    let found = find(&profile, &Table);
+    assert_eq!(found.findings[0].kind, Kind::FalseSharing);
+    assert_eq!(found.findings[0].members[0].silent_writes, Some(30));
+    profile.counts[0].silent = None;
+    assert_eq!(
+        find(&profile, &Table).findings[0].members[0].silent_writes,
+        None
+    );
+}
+
+#[test]
+fn scalars_of_one_line_are_one_finding() {
+    let found = find(
+        &profile(vec![
+            conflict(0x3_0008, READ, 0x3_0010, 10, 9),
+            conflict(0x3_0010, WRITE, 0x3_0008, 20, 20),
+        ]),
+        &Table,
+    );
+    assert_eq!(kinds(&found), [("counter2", -16, Kind::HotGlobal)]);
+    let members: Vec<_> = found.findings[0]
+        .members
+        .iter()
+        .map(|m| (m.name.as_str(), m.offset))
+        .collect();
+    assert_eq!(members, [("counter1", -8), ("counter2", 0)]);
+    assert_eq!(found.findings[0].neighbours.get("counter1"), Some(&20));
+    assert_eq!(found.totals.resolved, 30);
+}
+
+#[test]
+fn lock_word_beside_data() {
+    let mut profile = profile(vec![ConflictRow {
+        access: Access::ReadWrite,
+        ..conflict(0x4_0000, WRITE, 0x4_0008, 10, 9)
+    }]);
+    assert_eq!(find(&profile, &Table).findings[0].kind, Kind::FalseSharing);
+    profile.sites[1].bytes = vec![0xf0, 0x0f, 0xb1, 0x17];
+    let found = find(&profile, &Table);
+    assert_eq!(found.findings[0].kind, Kind::LockWord);
+    let subject = Subject::Variable {
+        type_name: "zone".into(),
+        name: "zones".into(),
+    };
+    assert_eq!(found.findings[0].subject, subject);
+    assert_eq!(
+        found.findings[0].types_path,
+        ["zone", "spinlock", "qspinlock"]
+    );
+}
+
+#[test]
+fn an_object_over_two_lines_is_a_straddle_if_replay_says_so() {
+    let burst = |ticket: u64, addr| relayout_profile::BurstRow {
+        run: 0,
+        ticket,
+        context: (ticket / 2 % 2) as u16,
+        site: 1,
+        addr,
+        size: 8,
+        access: Access::Write,
+        silent: None,
+    };
+    let flags = 0x2_0000 + 48;
+    let mut profile = profile(vec![
+        conflict(flags, WRITE, flags, 50, 0),
+        conflict(flags + 16, WRITE, flags + 16, 50, 0),
+    ]);
+    profile.regions = vec![RegionRow {
+        run: 0,
+        start: 0x2_0000,
+        bytes: 512,
+        first_ticket: 0,
+        end_ticket: 1000,
+        first_op: 0,
+        end_op: 0,
+    }];
+    // Each context writes both halves in turn: two transfers for one.
+    profile.bursts = (0..200).map(|t| burst(t, flags + t % 2 * 16)).collect();
+    let straddle = [("csd", -48, Kind::Straddle), ("csd", 16, Kind::Straddle)];
+    assert_eq!(kinds(&find(&profile, &Table)), straddle);
+    // One half for each context: two lines are right.
+    profile.bursts = (0..200).map(|t| burst(t, flags + t / 2 % 2 * 16)).collect();
+    let fine = [
+        ("csd", -48, Kind::TrueSharing),
+        ("csd", 16, Kind::TrueSharing),
+    ];
+    assert_eq!(kinds(&find(&profile, &Table)), fine);
+}
+
+#[test]
+fn stability_counts_the_runs_that_agree() {
+    let lines = (0..12u64).flat_map(|n| {
+        (0..4u16).map(move |run| {
+            let addr = 0x3_0000 + n * 64;
+            // One is 11th over all, 12th in three runs and 7th in the fourth.
+            let count = if n == 11 && run == 3 { 25 } else { 30 - n };
+            ConflictRow {
+                run,
+                ..conflict(addr, WRITE, addr, count, 0)
+            }
+        })
+    });
+    let mut profile = profile(lines.collect());
+    profile.meta = Meta {
+        runs: vec![Run::default(); 4],
+        ..Meta::default()
+    };
+    let stability: Vec<_> = find(&profile, &Table)
+        .findings
+        .iter()
+        .map(|f| f.stability.unwrap())
+        .collect();
+    assert_eq!(stability.len(), 12);
+    assert!(stability[..9].iter().all(|&s| s == 1.0), "{stability:?}");
+    assert!(stability[10] == 0.75, "{stability:?}");
+}
+
+#[test]
+fn an_empty_profile_has_no_findings() {
+    let found = find(&Profile::default(), &Table);
+    assert!(found.findings.is_empty() && found.unresolved.is_empty());
+    assert_eq!(found.totals.resolved_share(), 1.0);
+}
