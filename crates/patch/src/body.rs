@@ -1,0 +1,297 @@
+//! The body of a struct as statements, with the `#if` groups that they stand in.
+
+use crate::declarator::{Reader, What, is_keyword};
+use crate::lex::Kind;
+
+/// Nesting that is followed inwards; deeper bodies count as not understood.
+const DEPTH_MAX: u32 = 32;
+
+/// One branch of one `#if` group: the group's index in [`Body::groups`], and the branch.
+pub(crate) type Branch = (usize, u32);
+
+/// What stands between the braces.
+#[derive(Clone, Debug)]
+pub(crate) struct Body {
+    /// Token index of the opening brace.
+    pub open: usize,
+    /// Token index of the closing brace.
+    pub close: usize,
+    pub is_union: bool,
+    pub items: Vec<Item>,
+    pub groups: Vec<Group>,
+}
+
+/// One statement.
+#[derive(Clone, Debug)]
+pub(crate) struct Item {
+    /// Token index of the first token.
+    pub first: usize,
+    /// Token index of the last one, mostly the semicolon.
+    pub last: usize,
+    /// Members declared by name; empty for anonymous structs.
+    pub names: Vec<String>,
+    pub what: What,
+    /// The `#if` branches it stands in, outermost first.
+    pub branches: Vec<Branch>,
+    /// The body of a nested struct or union.
+    pub body: Option<Box<Body>>,
+}
+
+/// An `#if` with its `#endif`, as token indexes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Group {
+    pub start: usize,
+    pub end: usize,
+}
+
+/// The token at which brackets or conditionals cut through a body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Cut(pub usize);
+
+/// What a directive does to conditionals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Directive<'a> {
+    If,
+    Else,
+    Endif,
+    /// Any other, by its word.
+    Other(&'a str),
+}
+
+/// Reads the word of a directive.
+pub(crate) fn directive(text: &str) -> Directive<'_> {
+    let rest = text.trim_start_matches('#').trim_start();
+    let word = rest
+        .split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+        .next()
+        .unwrap_or("");
+    match word {
+        "if" | "ifdef" | "ifndef" => Directive::If,
+        "else" | "elif" | "elifdef" | "elifndef" => Directive::Else,
+        "endif" => Directive::Endif,
+        other => Directive::Other(other),
+    }
+}
+
+/// Reads the body between the brace tokens `open` and `close`.
+pub(crate) fn parse(
+    reader: &Reader<'_>,
+    open: usize,
+    close: usize,
+    is_union: bool,
+) -> Result<Body, Cut> {
+    parse_at_depth(reader, open, close, is_union, 0)
+}
+
+fn parse_at_depth(
+    reader: &Reader<'_>,
+    open: usize,
+    close: usize,
+    is_union: bool,
+    depth: u32,
+) -> Result<Body, Cut> {
+    let mut body = Body {
+        open,
+        close,
+        is_union,
+        items: Vec::new(),
+        groups: Vec::new(),
+    };
+    let mut branches: Vec<Branch> = Vec::new();
+    let mut at = open + 1;
+    while at < close {
+        let token = reader.tokens[at];
+        match token.kind {
+            Kind::Comment => {}
+            Kind::Directive => conditional(reader, at, &mut body.groups, &mut branches)?,
+            _ if reader.text(at) == ";" => {}
+            _ => {
+                let item = statement(reader, at, close, &branches, depth)?;
+                at = item.last;
+                body.items.push(item);
+            }
+        }
+        at += 1;
+    }
+    match branches.last() {
+        Some(&(group, _)) => Err(Cut(body.groups[group].start)),
+        None => Ok(body),
+    }
+}
+
+fn conditional(
+    reader: &Reader<'_>,
+    at: usize,
+    groups: &mut Vec<Group>,
+    branches: &mut Vec<Branch>,
+) -> Result<(), Cut> {
+    match directive(reader.text(at)) {
+        Directive::If => {
+            branches.push((groups.len(), 0));
+            groups.push(Group { start: at, end: at });
+        }
+        Directive::Else => branches.last_mut().ok_or(Cut(at))?.1 += 1,
+        Directive::Endif => {
+            let (group, _) = branches.pop().ok_or(Cut(at))?;
+            groups[group].end = at;
+        }
+        Directive::Other(_) => {}
+    }
+    Ok(())
+}
+
+/// Reads the statement that starts at token `first`.
+fn statement(
+    reader: &Reader<'_>,
+    first: usize,
+    close: usize,
+    branches: &[Branch],
+    depth: u32,
+) -> Result<Item, Cut> {
+    let item = |last, names, what, body| Item {
+        first,
+        last,
+        names,
+        what,
+        branches: branches.to_vec(),
+        body,
+    };
+    let mut sure = true;
+    match bare_macro(reader, first, close) {
+        Bare::Item(last, what) => return Ok(item(last, Vec::new(), what, None)),
+        Bare::Perhaps => sure = false,
+        Bare::No => {}
+    }
+    let mut code = Vec::new();
+    let mut at = first;
+    let mut brace = None;
+    let mut balance = 0_i32;
+    while at < close && reader.text(at) != ";" {
+        match reader.tokens[at].kind {
+            Kind::Comment => {}
+            Kind::Directive => {
+                // Conditionals that open or close in the middle of a declaration, and any other
+                // directive there, make it one that is not understood.
+                sure = false;
+                match directive(reader.text(at)) {
+                    Directive::If => balance += 1,
+                    Directive::Endif => balance -= 1,
+                    _ => {}
+                }
+            }
+            Kind::Punct if matches!(reader.text(at), "(" | "[" | "{") => {
+                let end = reader.pairs[at].filter(|&end| end < close).ok_or(Cut(at))?;
+                sure &= conditionals_balance(reader, at, end);
+                if reader.text(at) == "{" {
+                    brace = Some((code.clone(), at, end));
+                    code.clear();
+                } else {
+                    code.extend((at..=end).filter(|&i| is_code(reader, i)));
+                }
+                at = end;
+            }
+            _ => code.push(at),
+        }
+        at += 1;
+    }
+    if balance != 0 {
+        return Err(Cut(first));
+    }
+    let last = at.min(close - 1);
+    sure &= at < close;
+    let (names, mut what) = reader.declare(&code, brace.is_some());
+    let body = brace.and_then(|(head, open, end)| nested(reader, &head, open, end, depth));
+    if let Some(Err(Cut(_))) = body {
+        sure = false;
+    }
+    if !sure {
+        what = What::Unsure;
+    }
+    Ok(item(
+        last,
+        names,
+        what,
+        body.and_then(Result::ok).map(Box::new),
+    ))
+}
+
+fn is_code(reader: &Reader<'_>, index: usize) -> bool {
+    !matches!(reader.tokens[index].kind, Kind::Comment | Kind::Directive)
+}
+
+/// Whether every `#if` between two tokens has its `#endif` there.
+fn conditionals_balance(reader: &Reader<'_>, from: usize, to: usize) -> bool {
+    let mut open = 0_i32;
+    for at in from..to {
+        if reader.tokens[at].kind == Kind::Directive {
+            match directive(reader.text(at)) {
+                Directive::If => open += 1,
+                Directive::Endif => open -= 1,
+                _ => {}
+            }
+            if open < 0 {
+                return false;
+            }
+        }
+    }
+    open == 0
+}
+
+fn nested(
+    reader: &Reader<'_>,
+    head: &[usize],
+    open: usize,
+    close: usize,
+    depth: u32,
+) -> Option<Result<Body, Cut>> {
+    let has = |word| head.iter().any(|&index| reader.text(index) == word);
+    if !has("struct") && !has("union") {
+        return None;
+    }
+    if depth >= DEPTH_MAX {
+        return Some(Err(Cut(open)));
+    }
+    Some(parse_at_depth(reader, open, close, has("union"), depth + 1))
+}
+
+enum Bare {
+    /// A macro without semicolon that ends at this token.
+    Item(usize, What),
+    /// It may be one: what follows cannot be told apart from it.
+    Perhaps,
+    No,
+}
+
+/// Recognises macros that stand alone on their line without a semicolon.
+fn bare_macro(reader: &Reader<'_>, first: usize, close: usize) -> Bare {
+    let name = reader.text(first);
+    if reader.tokens[first].kind != Kind::Ident || is_keyword(name) {
+        return Bare::No;
+    }
+    if matches!(
+        name,
+        "randomized_struct_fields_start" | "randomized_struct_fields_end"
+    ) {
+        return Bare::Item(first, What::Border);
+    }
+    let arguments = (reader.text(first + 1) == "(")
+        .then(|| reader.pairs[first + 1])
+        .flatten();
+    let last = arguments.unwrap_or(first);
+    let Some(next) = (last + 1..close).find(|&index| reader.tokens[index].kind != Kind::Comment)
+    else {
+        return Bare::Item(last, What::Macro);
+    };
+    let between = &reader.source[reader.tokens[last].end..reader.tokens[next].start];
+    if !between.contains('\n') || reader.tokens[next].kind == Kind::Punct {
+        return Bare::No;
+    }
+    let shouting = name
+        .chars()
+        .all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_');
+    if shouting {
+        Bare::Item(last, What::Macro)
+    } else {
+        Bare::Perhaps
+    }
+}

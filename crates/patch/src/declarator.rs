@@ -1,0 +1,350 @@
+//! The names that one statement of a struct body declares.
+
+use crate::lex::{Kind, Token};
+
+/// What kind of statement it is, as far as moving it is concerned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum What {
+    /// Ordinary members, function pointers and nested structs included.
+    Plain,
+    Bitfield,
+    /// A flexible or zero-length array.
+    Flexible,
+    /// A macro known to declare one member whose name it is given.
+    KnownMacro,
+    /// Any other macro.
+    Macro,
+    /// `randomized_struct_fields_start` or `_end`.
+    Border,
+    /// Not understood.
+    Unsure,
+}
+
+/// Reads statements out of a token list.
+pub(crate) struct Reader<'a> {
+    pub source: &'a str,
+    pub tokens: &'a [Token],
+    pub pairs: &'a [Option<usize>],
+}
+
+impl<'a> Reader<'a> {
+    pub fn text(&self, index: usize) -> &'a str {
+        self.tokens
+            .get(index)
+            .map_or("", |token| token.text(self.source))
+    }
+
+    /// Names and kind of the statement whose code tokens (no comments, no directives, no final
+    /// semicolon) are `code`. For a nested struct `code` starts behind its closing brace and
+    /// `nested` is set.
+    pub fn declare(&self, code: &[usize], nested: bool) -> (Vec<String>, What) {
+        let code = self.without_attributes(code);
+        if !nested && let Some(found) = self.macro_call(&code) {
+            return found;
+        }
+        let mut names = Vec::new();
+        let mut what = What::Plain;
+        if nested && code.is_empty() {
+            return (names, what);
+        }
+        for (position, declarator) in self.split(&code).into_iter().enumerate() {
+            match self.declarator(&declarator, nested || position > 0) {
+                Some((name, kind)) => {
+                    names.extend(name);
+                    if kind != What::Plain {
+                        what = kind;
+                    }
+                }
+                None => return (names, What::Unsure),
+            }
+        }
+        (names, what)
+    }
+
+    /// Drops attributes and the argument of `typeof`.
+    fn without_attributes(&self, code: &[usize]) -> Vec<usize> {
+        let mut kept = Vec::new();
+        let mut skip_to = 0;
+        for (position, &index) in code.iter().enumerate() {
+            if index < skip_to {
+                continue;
+            }
+            let text = self.text(index);
+            let attribute = is_attribute(text);
+            if !attribute {
+                kept.push(index);
+            }
+            if (attribute || is_typeof(text))
+                && let Some(&next) = code.get(position + 1)
+                && self.text(next) == "("
+                && let Some(close) = self.pairs[next]
+            {
+                skip_to = close + 1;
+            }
+        }
+        kept
+    }
+
+    /// `NAME(...)` and nothing else.
+    fn macro_call(&self, code: &[usize]) -> Option<(Vec<String>, What)> {
+        let [name, open, .., last] = code else {
+            return None;
+        };
+        if self.tokens[*name].kind != Kind::Ident
+            || self.text(*open) != "("
+            || self.pairs[*open] != Some(*last)
+        {
+            return None;
+        }
+        let arguments = self.split(&code[2..code.len() - 1]);
+        let single = |position: usize| match arguments.get(position)?.as_slice() {
+            [index] if self.tokens[*index].kind == Kind::Ident => {
+                Some(self.text(*index).to_owned())
+            }
+            _ => None,
+        };
+        let (argument, what) = match self.text(*name) {
+            "DECLARE_BITMAP" | "DECLARE_HASHTABLE" | "DECLARE_KFIFO" | "DECLARE_KFIFO_PTR" => {
+                (single(0), What::KnownMacro)
+            }
+            "DECLARE_FLEX_ARRAY" => (single(1), What::Flexible),
+            _ => (None, What::Macro),
+        };
+        match argument {
+            Some(argument) => Some((vec![argument], what)),
+            None => Some((Vec::new(), What::Macro)),
+        }
+    }
+
+    /// Splits at commas outside of brackets.
+    fn split(&self, code: &[usize]) -> Vec<Vec<usize>> {
+        let mut parts = vec![Vec::new()];
+        let mut inside_to = 0;
+        for &index in code {
+            if index >= inside_to {
+                if self.text(index) == "," {
+                    parts.push(Vec::new());
+                    continue;
+                }
+                if let Some(close) = self.pairs[index].filter(|&close| close > index) {
+                    inside_to = close;
+                }
+            }
+            if let Some(part) = parts.last_mut() {
+                part.push(index);
+            }
+        }
+        parts
+    }
+
+    /// Name and kind of one declarator; `typed` when its type stands elsewhere. The name is
+    /// `None` for an unnamed bitfield; the result is `None` when not understood.
+    fn declarator(&self, code: &[usize], typed: bool) -> Option<(Option<String>, What)> {
+        let (code, bitfield) = match self.position_outside(code, ":") {
+            Some(colon) => (&code[..colon], true),
+            None => (code, false),
+        };
+        let (code, flexible) = self.without_bounds(code);
+        let what = match (bitfield, flexible) {
+            (true, _) => What::Bitfield,
+            (_, true) => What::Flexible,
+            _ => What::Plain,
+        };
+        let (&last, before) = match code.split_last() {
+            Some(split) => split,
+            None if bitfield && typed => return Some((None, what)),
+            None => return None,
+        };
+        if self.text(last) == ")" {
+            let name = self.function_pointer(code)?;
+            return Some((
+                Some(name),
+                if flexible {
+                    What::Flexible
+                } else {
+                    What::Plain
+                },
+            ));
+        }
+        let text = self.text(last);
+        if bitfield && (is_keyword(text) || (before.is_empty() && !typed)) {
+            return Some((None, what));
+        }
+        let named = self.tokens[last].kind == Kind::Ident && !is_keyword(text);
+        let type_ok = typed
+            || before
+                .iter()
+                .any(|&index| self.tokens[index].kind == Kind::Ident);
+        if !named || !type_ok || !self.plain_specifiers(before) {
+            return None;
+        }
+        Some((Some(text.to_owned()), what))
+    }
+
+    /// Only words and stars, apart from enum and struct bodies handled by the caller.
+    fn plain_specifiers(&self, code: &[usize]) -> bool {
+        let words = code
+            .iter()
+            .all(|&index| self.tokens[index].kind == Kind::Ident || self.text(index) == "*");
+        // `spinlock_t lock unknown_attribute`: two plain words before the last one cannot be told apart.
+        let plain = code
+            .iter()
+            .filter(|&&index| !is_keyword(self.text(index)) && self.text(index) != "*")
+            .count();
+        let tagged = code
+            .iter()
+            .any(|&index| matches!(self.text(index), "struct" | "union" | "enum"));
+        let keyword_type = code.iter().any(|&index| is_type_keyword(self.text(index)));
+        let star_last = code.last().is_none_or(|&index| self.text(index) == "*");
+        words && (star_last || (plain <= 1 && !(plain == 1 && keyword_type && !tagged)))
+    }
+
+    /// Drops trailing `[...]`; true when the first bound is empty or 0.
+    fn without_bounds<'c>(&self, mut code: &'c [usize]) -> (&'c [usize], bool) {
+        let mut flexible = false;
+        while let Some(&last) = code.last()
+            && self.text(last) == "]"
+            && let Some(open) = self.pairs[last]
+            && let Some(position) = code.iter().position(|&index| index == open)
+        {
+            let bound = &code[position + 1..code.len() - 1];
+            flexible = bound.is_empty() || matches!(bound, [zero] if self.text(*zero) == "0");
+            code = &code[..position];
+        }
+        (code, flexible)
+    }
+
+    fn function_pointer(&self, code: &[usize]) -> Option<String> {
+        let open = code
+            .windows(2)
+            .position(|pair| self.text(pair[0]) == "(" && self.text(pair[1]) == "*")?;
+        let name = code[open + 1..].iter().find(|&&index| {
+            !matches!(self.text(index), "*" | "(") && !is_keyword(self.text(index))
+        })?;
+        (self.tokens[*name].kind == Kind::Ident && open > 0).then(|| self.text(*name).to_owned())
+    }
+
+    fn position_outside(&self, code: &[usize], wanted: &str) -> Option<usize> {
+        let mut inside_to = 0;
+        code.iter().position(|&index| {
+            if index < inside_to {
+                return false;
+            }
+            if let Some(close) = self.pairs[index].filter(|&close| close > index) {
+                inside_to = close;
+            }
+            self.text(index) == wanted
+        })
+    }
+}
+
+/// Whether `word` is an attribute, alone or with an argument in parentheses.
+pub(crate) fn is_attribute(word: &str) -> bool {
+    word.starts_with("____cacheline")
+        || word.starts_with("__cacheline_aligned")
+        || matches!(
+            word,
+            "__attribute__"
+                | "__attribute"
+                | "__aligned"
+                | "__packed"
+                | "_Alignas"
+                | "alignas"
+                | "__rcu"
+                | "__percpu"
+                | "__user"
+                | "__kernel"
+                | "__iomem"
+                | "__bitwise"
+                | "__force"
+                | "__nocast"
+                | "__private"
+                | "__safe"
+                | "__counted_by"
+                | "__randomize_layout"
+                | "__no_randomize_layout"
+                | "__designated_init"
+                | "__guarded_by"
+                | "__pt_guarded_by"
+                | "__deprecated"
+                | "__maybe_unused"
+                | "__nonstring"
+                | "__read_mostly"
+                | "__ro_after_init"
+                | "__subcode"
+                | "__printf"
+                | "__scanf"
+                | "__refdata"
+                | "__nodeprecated"
+                | "__extension__"
+                | "__must_check"
+                | "CRYPTO_MINALIGN_ATTR"
+                | "__latent_entropy"
+                | "noinline"
+                | "__init"
+        )
+}
+
+/// Whether `word` aligns what it stands at.
+pub(crate) fn is_alignment(word: &str) -> bool {
+    word.starts_with("____cacheline")
+        || word.starts_with("__cacheline_aligned")
+        || matches!(
+            word,
+            "__aligned"
+                | "aligned"
+                | "__aligned__"
+                | "_Alignas"
+                | "alignas"
+                | "CRYPTO_MINALIGN_ATTR"
+        )
+}
+
+/// Whether `word` is a C keyword that cannot name a member.
+pub(crate) fn is_keyword(word: &str) -> bool {
+    is_type_keyword(word)
+        || matches!(
+            word,
+            "const"
+                | "volatile"
+                | "restrict"
+                | "__restrict"
+                | "__restrict__"
+                | "struct"
+                | "union"
+                | "enum"
+                | "static"
+                | "extern"
+                | "inline"
+                | "__volatile__"
+                | "__const"
+                | "_Atomic"
+                | "typedef"
+                | "register"
+        )
+        || is_typeof(word)
+}
+
+fn is_type_keyword(word: &str) -> bool {
+    matches!(
+        word,
+        "void"
+            | "char"
+            | "short"
+            | "int"
+            | "long"
+            | "float"
+            | "double"
+            | "signed"
+            | "unsigned"
+            | "_Bool"
+            | "bool"
+            | "__signed__"
+            | "__int128"
+    )
+}
+
+/// Whether `word` is `typeof` in one of its spellings.
+pub(crate) fn is_typeof(word: &str) -> bool {
+    matches!(word, "typeof" | "__typeof__" | "__typeof" | "typeof_unqual")
+}

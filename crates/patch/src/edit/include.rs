@@ -1,0 +1,195 @@
+//! The `#include` that an alignment macro needs, in the place where the file would have it.
+//!
+//! A macro that the file only gets through whoever includes it is a build break waiting for
+//! another configuration: an undefined attribute macro even parses, as a member's name.
+
+use crate::body::{Directive, directive};
+use crate::find::File;
+use crate::lex::Kind;
+use crate::lines::{line_start, newline, next_line};
+use crate::refusal::Refusal;
+
+const HEADER: &str = "linux/cache.h";
+
+/// The macros of `<linux/cache.h>` that align.
+const MACROS: [&str; 5] = [
+    "____cacheline_aligned",
+    "____cacheline_aligned_in_smp",
+    "____cacheline_internodealigned_in_smp",
+    "__cacheline_aligned",
+    "__cacheline_aligned_in_smp",
+];
+
+/// An `#include` line that every configuration reads.
+struct Include<'a> {
+    header: &'a str,
+    start: usize,
+    end: usize,
+}
+
+/// Refuses macros that nothing in the file or in `<linux/cache.h>` is known to define.
+pub(crate) fn check_macro(file: &File<'_>, name: &str) -> Result<(), Refusal> {
+    if MACROS.contains(&name) || defines(file, name) {
+        return Ok(());
+    }
+    Err(Refusal::UnknownMacro {
+        file: file.name.to_owned(),
+        name: name.to_owned(),
+    })
+}
+
+/// The text with `<linux/cache.h>` included if `name` needs it.
+pub(crate) fn ensure(file: &File<'_>, name: &str) -> Result<String, Refusal> {
+    let source = file.source;
+    let (includes, guard_end) = includes(file);
+    if defines(file, name) || includes.iter().any(|include| include.header == HEADER) {
+        return Ok(source.to_owned());
+    }
+    let eol = newline(source);
+    let line = format!("#include <{HEADER}>{eol}");
+    let block = linux_block(source, &includes);
+    if let Some(at) = sorted_place(&block) {
+        return Ok([&source[..at], &line, &source[at..]].concat());
+    }
+    let Some(at) = guard_end else {
+        return Err(Refusal::NoPlaceForInclude {
+            file: file.name.to_owned(),
+            header: HEADER.to_owned(),
+        });
+    };
+    let below = if crate::lines::is_blank(source, at) {
+        ""
+    } else {
+        eol
+    };
+    Ok([&source[..at], eol, &line, below, &source[at..]].concat())
+}
+
+fn defines(file: &File<'_>, name: &str) -> bool {
+    file.tokens
+        .iter()
+        .filter(|token| token.kind == Kind::Directive)
+        .any(|token| {
+            let text = token.text(file.source);
+            directive(text) == Directive::Other("define")
+                && text.split_once("define").is_some_and(|(_, rest)| {
+                    rest.split_whitespace()
+                        .next()
+                        .and_then(|word| word.split('(').next())
+                        == Some(name)
+                })
+        })
+}
+
+/// The includes outside of conditionals (but for the guard), and the byte after the guard's
+/// `#define` line.
+fn includes<'a>(file: &File<'a>) -> (Vec<Include<'a>>, Option<usize>) {
+    let source = file.source;
+    let directives: Vec<_> = file
+        .tokens
+        .iter()
+        .filter(|token| token.kind == Kind::Directive)
+        .collect();
+    let guard = guard(
+        source,
+        &directives
+            .iter()
+            .map(|token| token.text(source))
+            .collect::<Vec<_>>(),
+    );
+    let base = u32::from(guard);
+    let mut depth = 0_u32;
+    let mut found = Vec::new();
+    for token in &directives {
+        let text = token.text(source);
+        match directive(text) {
+            Directive::If => depth += 1,
+            Directive::Endif => depth = depth.saturating_sub(1),
+            Directive::Other("include") if depth == base => {
+                if let Some(header) = text
+                    .split_once('<')
+                    .and_then(|(_, rest)| rest.split_once('>'))
+                {
+                    let (start, end) = (
+                        line_start(source, token.start),
+                        next_line(source, token.end),
+                    );
+                    found.push(Include {
+                        header: header.0,
+                        start,
+                        end,
+                    });
+                }
+            }
+            _ => {}
+        }
+    }
+    let guard_end = guard.then(|| next_line(source, directives[1].end));
+    (found, guard_end)
+}
+
+/// Whether the file is wrapped in `#ifndef X`, `#define X` ... `#endif`.
+fn guard(source: &str, directives: &[&str]) -> bool {
+    let [open, define, .., close] = directives else {
+        return false;
+    };
+    let word = |text: &str, keyword: &str| {
+        let rest = text
+            .trim_start_matches('#')
+            .trim_start()
+            .strip_prefix(keyword)?;
+        rest.split_whitespace().next().map(str::to_owned)
+    };
+    let name = word(open, "ifndef");
+    let whole = || {
+        let mut depth = 0_i32;
+        let last = directives.len() - 1;
+        directives.iter().enumerate().all(|(index, text)| {
+            match directive(text) {
+                Directive::If => depth += 1,
+                Directive::Endif => depth -= 1,
+                _ => {}
+            }
+            (depth > 0) == (index < last)
+        })
+    };
+    !source.is_empty()
+        && name.is_some()
+        && name == word(define, "define")
+        && close.contains("endif")
+        && whole()
+}
+
+/// The longest run of adjacent `<linux/...>` lines.
+fn linux_block<'i, 'a>(source: &str, includes: &'i [Include<'a>]) -> Vec<&'i Include<'a>> {
+    let mut best: Vec<&Include<'_>> = Vec::new();
+    let mut run: Vec<&Include<'_>> = Vec::new();
+    for include in includes
+        .iter()
+        .filter(|include| include.header.starts_with("linux/"))
+    {
+        if run
+            .last()
+            .is_some_and(|last| !source[last.end..include.start].is_empty())
+        {
+            run.clear();
+        }
+        run.push(include);
+        if run.len() > best.len() {
+            best.clone_from(&run);
+        }
+    }
+    best
+}
+
+/// Where the header goes in a run: in order if the run is ordered, else behind it.
+fn sorted_place(block: &[&Include<'_>]) -> Option<usize> {
+    let last = block.last()?;
+    let ordered = block.len() > 1 && block.is_sorted_by(|a, b| a.header <= b.header);
+    let next = if ordered || block.len() == 1 {
+        block.iter().find(|include| include.header > HEADER)
+    } else {
+        None
+    };
+    Some(next.map_or(last.end, |include| include.start))
+}

@@ -1,0 +1,236 @@
+//! Why an edit was not made.
+
+use std::fmt;
+
+/// A line of a source file.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Place {
+    /// The file as the caller named it.
+    pub file: String,
+    /// 1-based line, of the text as the changes before the refused one left it.
+    pub line: u32,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.file, self.line)
+    }
+}
+
+/// An edit that cannot be made safely, with the reason and the place.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// The file is part of the user-space ABI.
+    #[error("{file}: user-space ABI, its structs must keep their layout")]
+    Uapi {
+        /// The file.
+        file: String,
+    },
+    /// No definition with a body.
+    #[error("{file}: no definition of struct {name}")]
+    StructNotFound {
+        /// The file.
+        file: String,
+        /// The tag asked for.
+        name: String,
+    },
+    /// More than one definition: only one of them is in the recorded binary.
+    #[error("{first}: struct {name} is defined again at {second}")]
+    DefinedTwice {
+        /// The tag.
+        name: String,
+        /// First definition.
+        first: Place,
+        /// Second definition.
+        second: Place,
+    },
+    /// The type is a union, or the member lies in one.
+    #[error("{place}: {name} is a union or a member of one")]
+    Union {
+        /// The tag or member.
+        name: String,
+        /// Where.
+        place: Place,
+    },
+    /// A conditional or a bracket opens in the struct and closes outside, or the reverse.
+    #[error("{place}: the preprocessor or brackets cut through the definition")]
+    CutByPreprocessor {
+        /// Where.
+        place: Place,
+    },
+    /// No such member.
+    #[error("{place}: struct {name} has no member {member} that can be told from its text")]
+    MemberNotFound {
+        /// The tag.
+        name: String,
+        /// The member.
+        member: String,
+        /// The definition.
+        place: Place,
+    },
+    /// The member is declared more than once (in branches of an `#if`).
+    #[error("{first}: {member} is declared again at {second}")]
+    MemberTwice {
+        /// The member.
+        member: String,
+        /// First declaration.
+        first: Place,
+        /// Second declaration.
+        second: Place,
+    },
+    /// A macro makes the member, or a statement that is not understood.
+    #[error("{place}: {member} comes from a macro or from a statement that is not understood")]
+    MacroMember {
+        /// The member.
+        member: String,
+        /// Where.
+        place: Place,
+    },
+    /// `int a, b;`
+    #[error("{place}: {member} shares a declaration with other members")]
+    SharedDeclaration {
+        /// The member.
+        member: String,
+        /// Where.
+        place: Place,
+    },
+    /// The declaration does not have its lines for itself.
+    #[error("{place}: {member} shares a line with other code")]
+    SharedLine {
+        /// The member, or the tag when it is the brace's line.
+        member: String,
+        /// Where.
+        place: Place,
+    },
+    /// Member and target position are in different `#if` groups.
+    #[error("{place}: {member} would leave or enter an #if group")]
+    ConditionalGroup {
+        /// The member.
+        member: String,
+        /// The position that the move cannot keep.
+        place: Place,
+    },
+    /// Member and target position are in different nested structs.
+    #[error("{place}: {member} would leave or enter a nested struct")]
+    NestedStruct {
+        /// The member.
+        member: String,
+        /// The target.
+        place: Place,
+    },
+    /// One of several adjacent bitfields, or a place between them.
+    #[error("{place}: {member} would break a run of bitfields")]
+    BitfieldRun {
+        /// The member.
+        member: String,
+        /// Where.
+        place: Place,
+    },
+    /// A bitfield cannot be aligned.
+    #[error("{place}: {member} is a bitfield and cannot be aligned")]
+    Bitfield {
+        /// The member.
+        member: String,
+        /// Where.
+        place: Place,
+    },
+    /// A flexible or zero-length array marks the end or a place.
+    #[error("{place}: {member} is a flexible or zero-length array, which must stay where it is")]
+    FlexibleArray {
+        /// The member.
+        member: String,
+        /// Where.
+        place: Place,
+    },
+    /// The move crosses `randomized_struct_fields_start` or `_end`.
+    #[error("{place}: {member} would cross the border of the randomised members")]
+    RandomizedBorder {
+        /// The member.
+        member: String,
+        /// The border.
+        place: Place,
+    },
+    /// There is an alignment already.
+    #[error("{place}: {name} has an alignment already")]
+    AlreadyAligned {
+        /// The member or the tag.
+        name: String,
+        /// Where.
+        place: Place,
+    },
+    /// Not a power of two.
+    #[error("{bytes} is not an alignment: no power of two")]
+    BadAlignment {
+        /// As given.
+        bytes: u32,
+    },
+    /// Neither from `<linux/cache.h>` nor defined in the file.
+    #[error("{file}: macro {name} is not known to be defined for this file")]
+    UnknownMacro {
+        /// The file.
+        file: String,
+        /// The macro.
+        name: String,
+    },
+    /// The macro needs an include and the file has no place for one.
+    #[error("{file}: no place found for #include <{header}>")]
+    NoPlaceForInclude {
+        /// The file.
+        file: String,
+        /// The header.
+        header: String,
+    },
+    /// A reason that would end the comment it becomes.
+    #[error("a reason for {name} holds a comment delimiter")]
+    BadReason {
+        /// The member or the tag.
+        name: String,
+    },
+    /// The struct is as asked already.
+    #[error("{place}: {member} is there already")]
+    NothingToDo {
+        /// The member.
+        member: String,
+        /// Where.
+        place: Place,
+    },
+    /// Reading the result back did not give the members in the order asked for.
+    #[error("{place}: the edited text of struct {name} does not read back as intended")]
+    NotAsIntended {
+        /// The tag.
+        name: String,
+        /// The definition.
+        place: Place,
+    },
+}
+
+impl Refusal {
+    /// A short fixed word for the kind, for counting.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Refusal::Uapi { .. } => "uapi",
+            Refusal::StructNotFound { .. } => "struct not found",
+            Refusal::DefinedTwice { .. } => "defined twice",
+            Refusal::Union { .. } => "union",
+            Refusal::CutByPreprocessor { .. } => "cut by preprocessor",
+            Refusal::MemberNotFound { .. } => "member not found",
+            Refusal::MemberTwice { .. } => "member twice",
+            Refusal::MacroMember { .. } => "macro member",
+            Refusal::SharedDeclaration { .. } => "shared declaration",
+            Refusal::SharedLine { .. } => "shared line",
+            Refusal::ConditionalGroup { .. } => "conditional group",
+            Refusal::NestedStruct { .. } => "nested struct",
+            Refusal::BitfieldRun { .. } => "bitfield run",
+            Refusal::Bitfield { .. } => "bitfield",
+            Refusal::FlexibleArray { .. } => "flexible array",
+            Refusal::RandomizedBorder { .. } => "randomised border",
+            Refusal::AlreadyAligned { .. } => "already aligned",
+            Refusal::BadAlignment { .. } => "bad alignment",
+            Refusal::UnknownMacro { .. } => "unknown macro",
+            Refusal::NoPlaceForInclude { .. } => "no place for include",
+            Refusal::BadReason { .. } => "bad reason",
+            Refusal::NothingToDo { .. } => "nothing to do",
+            Refusal::NotAsIntended { .. } => "not as intended",
+        }
+    }
+}

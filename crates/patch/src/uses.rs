@@ -1,0 +1,249 @@
+//! Code elsewhere that counts on the order of members.
+
+use crate::body::{Directive, directive};
+use crate::find::File;
+use crate::lex::{Kind, Token, lex, pair_brackets};
+use crate::refusal::Place;
+
+/// Why a use is suspicious.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum UseKind {
+    /// Members are initialised by position: another order gives them other values.
+    PositionalInitializer,
+    /// The offset of this member is used as a number.
+    Offsetof {
+        /// The member, with the path into it as written.
+        member: String,
+    },
+}
+
+/// A use of a struct that a new order may break.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Use {
+    /// Why.
+    pub kind: UseKind,
+    /// Where.
+    pub place: Place,
+    /// The source line, trimmed.
+    pub text: String,
+}
+
+/// Finds positional initialisers and `offsetof` users of `struct struct_name` in one file's
+/// text, bodies of `#define` included. What hides behind other macros or typedefs is not seen.
+pub fn suspicious_uses(file: &str, text: &str, struct_name: &str) -> Vec<Use> {
+    let mut uses = Vec::new();
+    if !text.contains(struct_name) {
+        return uses;
+    }
+    let whole = File::new(file, text);
+    scan(&whole, text, struct_name, &mut uses);
+    for token in whole
+        .tokens
+        .iter()
+        .filter(|token| token.kind == Kind::Directive)
+    {
+        if directive(token.text(text)) == Directive::Other("define") {
+            scan(
+                &define_body(file, text, token),
+                text,
+                struct_name,
+                &mut uses,
+            );
+        }
+    }
+    uses.sort_by_key(|found| found.place.line);
+    uses
+}
+
+/// The tokens of a `#define` as code, at their places in the whole text.
+fn define_body<'a>(file: &'a str, text: &'a str, define: &Token) -> File<'a> {
+    let inner = define.start + 1;
+    let code = text.get(inner..define.end).unwrap_or("");
+    let tokens: Vec<Token> = lex(code)
+        .into_iter()
+        .map(|t| Token {
+            kind: t.kind,
+            start: t.start + inner,
+            end: t.end + inner,
+        })
+        .collect();
+    let pairs = pair_brackets(text, &tokens);
+    File {
+        name: file,
+        source: text,
+        tokens,
+        pairs,
+    }
+}
+
+fn scan(file: &File<'_>, text: &str, struct_name: &str, uses: &mut Vec<Use>) {
+    let code: Vec<usize> = (0..file.tokens.len())
+        .filter(|&at| !matches!(file.tokens[at].kind, Kind::Comment | Kind::Directive))
+        .collect();
+    let reader = file.reader();
+    let word = |position: usize| code.get(position).map_or("", |&index| reader.text(index));
+    for position in 0..code.len() {
+        if word(position) != "struct" || word(position + 1) != struct_name {
+            continue;
+        }
+        let kind = if position >= 2 && is_offsetof(word(position - 2)) && word(position - 1) == "("
+        {
+            offset_member(file, &code, position)
+        } else {
+            initializer(file, &code, position + 2)
+                .filter(|&open| positional(file, open, 0))
+                .map(|_| UseKind::PositionalInitializer)
+        };
+        if let Some(kind) = kind {
+            let place = file.place(code[position]);
+            let line = text
+                .lines()
+                .nth(place.line as usize - 1)
+                .unwrap_or("")
+                .trim()
+                .to_owned();
+            uses.push(Use {
+                kind,
+                place,
+                text: line,
+            });
+        }
+    }
+}
+
+fn is_offsetof(word: &str) -> bool {
+    matches!(word, "offsetof" | "offsetofend" | "__builtin_offsetof")
+}
+
+/// The member of `offsetof(struct name, member)`; `position` is at `struct`.
+fn offset_member(file: &File<'_>, code: &[usize], position: usize) -> Option<UseKind> {
+    let close = file.pairs[code[position - 1]]?;
+    let reader = file.reader();
+    let inside = code
+        .get(position + 3..)?
+        .iter()
+        .take_while(|&&index| index < close);
+    let member: String = inside.map(|&index| reader.text(index)).collect();
+    (!member.is_empty()).then_some(UseKind::Offsetof { member })
+}
+
+/// The brace token of an initialiser: `name[..] attributes = {` or, in a cast, `) {`.
+fn initializer(file: &File<'_>, code: &[usize], mut position: usize) -> Option<usize> {
+    let reader = file.reader();
+    let mut named = false;
+    loop {
+        let &index = code.get(position)?;
+        let next = code.get(position + 1).copied();
+        match reader.text(index) {
+            "=" if named => return next.filter(|&next| reader.text(next) == "{"),
+            "[" | ")" if reader.text(index) == ")" && !named => {
+                return next.filter(|&next| reader.text(next) == "{");
+            }
+            "[" | "(" => {
+                let close = file.pairs[index]?;
+                while code.get(position).is_some_and(|&index| index < close) {
+                    position += 1;
+                }
+            }
+            _ if file.tokens[index].kind == Kind::Ident => named = true,
+            _ => return None,
+        }
+        position += 1;
+    }
+}
+
+/// Whether the braces hold a value without designator. Lone zeroes and nothing do not count;
+/// elements of an array are looked into.
+fn positional(file: &File<'_>, open: usize, depth: u32) -> bool {
+    let reader = file.reader();
+    let Some(close) = file.pairs[open] else {
+        return false;
+    };
+    let code: Vec<usize> = (open + 1..close)
+        .filter(|&at| !matches!(file.tokens[at].kind, Kind::Comment | Kind::Directive))
+        .collect();
+    let texts: Vec<&str> = code
+        .iter()
+        .take(3)
+        .map(|&index| reader.text(index))
+        .collect();
+    match texts.as_slice() {
+        [] | ["0" | "NULL"] | ["0" | "NULL", ","] | [".", ..] => false,
+        ["{", ..] if depth < 4 => positional(file, code[0], depth + 1),
+        ["[", ..] => array_element(file, &code)
+            .is_some_and(|inner| depth < 4 && positional(file, inner, depth + 1)),
+        [name, ":", ..] if file.tokens[code[0]].kind == Kind::Ident && *name != "default" => false,
+        _ => true,
+    }
+}
+
+/// The brace behind `[index] =`.
+fn array_element(file: &File<'_>, code: &[usize]) -> Option<usize> {
+    let close = file.pairs[code[0]]?;
+    let reader = file.reader();
+    let mut rest = code.iter().copied().skip_while(|&index| index <= close);
+    let sign = rest.next()?;
+    let brace = rest.next()?;
+    (reader.text(sign) == "=" && reader.text(brace) == "{").then_some(brace)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, expect: &[(u32, UseKind)]) {
+        let got: Vec<_> = suspicious_uses("f.c", text, "s")
+            .into_iter()
+            .map(|u| (u.place.line, u.kind))
+            .collect();
+        assert_eq!(got, expect);
+    }
+
+    #[test]
+    fn positions_are_found() {
+        let positional = || UseKind::PositionalInitializer;
+        check("struct s x = { 1, 2 };\n", &[(1, positional())]);
+        check("struct s x __init = { 1 };\n", &[(1, positional())]);
+        check(
+            "\nstatic const struct s x[] = {\n\t{ 1, 2 },\n};\n",
+            &[(2, positional())],
+        );
+        check(
+            "struct s x[2] = { [0] = { 1, 2 } };\n",
+            &[(1, positional())],
+        );
+        check("f((struct s){ 1 });\n", &[(1, positional())]);
+        check(
+            "#define INIT \\\n\t(struct s) { 1 }\n",
+            &[(2, positional())],
+        );
+    }
+
+    #[test]
+    fn names_and_zeroes_are_not_positions() {
+        check(
+            "struct s x = { .a = 1 };\nstruct s y = { 0 }, z = {};\n",
+            &[],
+        );
+        check(
+            "struct s { int a; };\nstruct s *f(void) { return g; }\nstruct s x[] = { { .a = 1 } };\n",
+            &[],
+        );
+        check("struct s x = { a: 1 };\nstruct other x = { 1 };\n", &[]);
+        check(
+            "int n = sizeof(struct s);\nif (sizeof(struct s)) { return; }\n",
+            &[],
+        );
+    }
+
+    #[test]
+    fn offsets_are_found() {
+        let member = |member: &str| UseKind::Offsetof {
+            member: member.to_owned(),
+        };
+        check(
+            "int a = offsetof(struct s, x.y[0]);\n#define O offsetof(struct s, z)\n",
+            &[(1, member("x.y[0]")), (2, member("z"))],
+        );
+    }
+}

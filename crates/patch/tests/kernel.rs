@@ -1,0 +1,241 @@
+//! Edits of the real kernel source at `RELAYOUT_SOURCE`; skipped where that is not set.
+
+use relayout_patch::{Alignment, Change, Refusal, edit_struct, member_order, unified_diff};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Structs tried.
+const SAMPLE_COUNT: usize = 300;
+const SEED: u64 = 0x5eed_0007;
+
+fn source() -> Option<PathBuf> {
+    std::env::var_os("RELAYOUT_SOURCE").map(PathBuf::from)
+}
+
+/// xorshift64*, so that the sample is the same everywhere.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) as usize % bound
+    }
+}
+
+/// Headers with their structs of three named members or more, sorted.
+fn candidates(root: &Path) -> Vec<(String, String)> {
+    let mut files = Vec::new();
+    for top in [
+        "include/linux",
+        "include/net",
+        "mm",
+        "kernel",
+        "fs",
+        "block",
+        "net",
+    ] {
+        headers(&root.join(top), &mut files);
+    }
+    files.sort();
+    let mut found = Vec::new();
+    for file in files {
+        let Ok(text) = std::fs::read_to_string(&file) else {
+            continue;
+        };
+        let name = file
+            .strip_prefix(root)
+            .unwrap()
+            .to_str()
+            .unwrap()
+            .to_owned();
+        for line in text.lines() {
+            let Some(rest) = line.strip_prefix("struct ") else {
+                continue;
+            };
+            let Some((tag, "")) = rest.trim_end().split_once(" {") else {
+                continue;
+            };
+            found.push((name.clone(), tag.to_owned()));
+        }
+    }
+    found
+}
+
+fn headers(dir: &Path, files: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            headers(&path, files);
+        } else if path.extension().is_some_and(|extension| extension == "h") {
+            files.push(path);
+        }
+    }
+}
+
+/// Lines that are not blank, sorted.
+fn sorted_lines(text: &str) -> Vec<&str> {
+    let mut lines: Vec<&str> = text
+        .lines()
+        .filter(|line| !line.trim().is_empty())
+        .collect();
+    lines.sort_unstable();
+    lines
+}
+
+/// What the order should be after the move, from the order before it.
+fn expected_order(before: &[String], member: &str, after: Option<&str>) -> Vec<String> {
+    let nested = format!("{member}.");
+    let moves = |name: &&String| *name == member || name.starts_with(&nested);
+    let moved: Vec<String> = before.iter().filter(moves).cloned().collect();
+    let mut order: Vec<String> = before.iter().filter(|name| !moves(name)).cloned().collect();
+    let at = after.map_or(0, |after| {
+        let inside = format!("{after}.");
+        order
+            .iter()
+            .rposition(|name| name == after || name.starts_with(&inside))
+            .unwrap()
+            + 1
+    });
+    order.splice(at..at, moved);
+    order
+}
+
+fn git_apply(dir: &Path, path: &str, old: &str, diff: &str) -> String {
+    let file = dir.join(path);
+    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+    std::fs::write(&file, old).unwrap();
+    std::fs::write(dir.join("change.diff"), diff).unwrap();
+    for arguments in [
+        &["apply", "--check", "change.diff"][..],
+        &["apply", "change.diff"],
+    ] {
+        let output = Command::new("git")
+            .args(arguments)
+            .current_dir(dir)
+            .output()
+            .unwrap();
+        assert!(
+            output.status.success(),
+            "{path}: {}\n{diff}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+    }
+    std::fs::read_to_string(file).unwrap()
+}
+
+#[test]
+fn random_moves_apply_and_change_the_order_alone() {
+    let Some(root) = source() else { return };
+    let dir = tempfile::tempdir().unwrap();
+    assert!(
+        Command::new("git")
+            .args(["init", "-q"])
+            .current_dir(dir.path())
+            .status()
+            .unwrap()
+            .success()
+    );
+    let all = candidates(&root);
+    let mut random = Random(SEED);
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    let (mut tried, mut returned) = (0, 0);
+    while tried < SAMPLE_COUNT {
+        let (path, tag) = &all[random.below(all.len())];
+        let old = std::fs::read_to_string(root.join(path)).unwrap();
+        let order = match member_order(path, &old, tag) {
+            Ok(order) if order.iter().filter(|name| *name != "?").count() < 3 => continue,
+            Ok(order) => order,
+            Err(refusal) => {
+                tried += 1;
+                *counts.entry(refusal.kind()).or_default() += 1;
+                continue;
+            }
+        };
+        let named: Vec<&String> = order.iter().filter(|name| *name != "?").collect();
+        let from = random.below(named.len());
+        let to = random.below(named.len() + 1);
+        let after = to.checked_sub(1).map(|index| named[index].clone());
+        if after.as_deref() == Some(named[from]) || to == from {
+            continue;
+        }
+        tried += 1;
+        let member = named[from].clone();
+        let change = |after: Option<String>| Change::MoveMember {
+            member: member.clone(),
+            after,
+            reason: None,
+        };
+        let new = match edit_struct(path, &old, tag, None, &[change(after.clone())]) {
+            Ok(new) => new,
+            Err(refusal) => {
+                assert_ne!(refusal.kind(), "not as intended", "{refusal}");
+                *counts.entry(refusal.kind()).or_default() += 1;
+                if std::env::var_os("RELAYOUT_VERBOSE").is_some() {
+                    eprintln!("{refusal}");
+                }
+                continue;
+            }
+        };
+        let what = format!("{path} {tag}: {member} after {after:?}");
+        assert_eq!(sorted_lines(&old), sorted_lines(&new), "{what}");
+        assert_eq!(
+            member_order(path, &new, tag).unwrap(),
+            expected_order(&order, &member, after.as_deref()),
+            "{what}"
+        );
+        assert_eq!(
+            git_apply(dir.path(), path, &old, &unified_diff(path, &old, &new)),
+            new,
+            "{what}"
+        );
+        let back = from.checked_sub(1).map(|index| named[index].clone());
+        returned +=
+            usize::from(edit_struct(path, &new, tag, None, &[change(back)]).as_ref() == Ok(&old));
+        *counts.entry("moved").or_default() += 1;
+    }
+    eprintln!("{tried} structs: {counts:?}; moved back to the same bytes: {returned}");
+    assert!(counts["moved"] * 10 >= tried * 7, "{counts:?}");
+}
+
+#[test]
+fn pcpu_chunk_gets_the_accepted_order() {
+    let Some(root) = source() else { return };
+    let path = "mm/percpu-internal.h";
+    let old = std::fs::read_to_string(root.join(path)).unwrap();
+    let changes = [
+        Change::MoveMember { member: "bound_map".into(), after: Some("chunk_md".into()), reason: None },
+        Change::AlignMember {
+            member: "base_addr".into(),
+            alignment: Alignment::Macro("____cacheline_aligned_in_smp".into()),
+            reason: Some(
+                "Read by every allocation and free: keep it off the cache line of free_bytes and chunk_md, which they write."
+                    .into(),
+            ),
+        },
+    ];
+    let new = edit_struct(path, &old, "pcpu_chunk", None, &changes).unwrap();
+    let diff = unified_diff(path, &old, &new);
+    eprintln!("{diff}");
+    assert!(diff.contains("\n+#include <linux/cache.h>\n"));
+    assert!(diff.contains("*base_addr ____cacheline_aligned_in_smp;"));
+    let order = member_order(path, &new, "pcpu_chunk").unwrap();
+    let at = |name: &str| order.iter().position(|member| member == name).unwrap();
+    assert_eq!(at("bound_map") + 1, at("base_addr"));
+}
+
+#[test]
+fn user_space_abi_is_refused() {
+    let Some(root) = source() else { return };
+    let path = "include/uapi/linux/stat.h";
+    let old = std::fs::read_to_string(root.join(path)).unwrap();
+    let change = Change::MoveMember {
+        member: "stx_mask".into(),
+        after: Some("stx_nlink".into()),
+        reason: None,
+    };
+    let refusal = edit_struct(path, &old, "statx", None, &[change]).unwrap_err();
+    assert!(matches!(refusal, Refusal::Uapi { .. }), "{refusal}");
+}
