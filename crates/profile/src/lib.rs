@@ -6,6 +6,7 @@
 pub mod check;
 pub mod model;
 pub mod parquet;
+pub mod segments;
 pub mod store;
 
 pub use model::*;

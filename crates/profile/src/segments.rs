@@ -1,0 +1,232 @@
+//! The collectors' segment files, turned into the rows of one run.
+//!
+//! A collector may be killed at any moment, so the end of a file may be torn: each file counts up
+//! to its first bad segment, and what was lost is reported. Tables come as deltas and are added up
+//! here.
+
+mod frames;
+mod rows;
+
+use std::collections::BTreeMap;
+
+use relayout_shadow::wire::SummaryRecord;
+use rustc_hash::FxHashSet;
+
+pub use self::frames::TornReason;
+
+use self::frames::{File, Frame, walk};
+use self::rows::Rows;
+use crate::model::{Meta, Profile, RegionRow};
+
+/// One run, as far as its files go.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Assembled {
+    /// All tables but `ranges`, sorted as the format wants them. Of the metadata only `line_bytes`,
+    /// `contexts` and `values_seen` are set; before it can be written, `runs` is needed too.
+    pub profile: Profile,
+    /// What the collector said at its orderly end; `None`: the recording was cut off.
+    pub summary: Option<SummaryRecord>,
+    /// Ends of files that could not be used.
+    pub torn: Vec<TornSegment>,
+    /// Records in sound segments that could not be used.
+    pub losses: Losses,
+}
+
+/// Where a file stops being usable.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TornSegment {
+    /// Context whose file it is.
+    pub context: u16,
+    /// Bytes into the file at which the first bad segment starts.
+    pub offset: u64,
+    /// Bytes from there to the end.
+    pub bytes_lost: u64,
+    /// Why it is bad.
+    pub reason: TornReason,
+}
+
+/// Records that could not be used, and rows that had to be changed. All 0 in a sound recording.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Losses {
+    /// Records dropped because they refer to a site that no file defines.
+    pub unknown_site: u64,
+    /// Records dropped because a field has a value that it cannot have.
+    pub invalid: u64,
+    /// Burst records dropped because another one has the same ticket.
+    pub duplicate_ticket: u64,
+    /// Rows in which a part (silent stores, false transfers) was more than the whole, and was cut
+    /// down to it.
+    pub part_exceeds_whole: u64,
+    /// Regions that end earlier than the collector said, or are gone, because bursts in them may
+    /// have been lost.
+    pub regions_shortened: u64,
+}
+
+/// Why files cannot be assembled at all.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The collector is not of this version.
+    #[error(
+        "segment files are of version {found}, this relayout reads {}: rebuild the collector",
+        relayout_shadow::wire::VERSION
+    )]
+    Version {
+        /// Version of the files.
+        found: u16,
+    },
+    /// Two files of one context.
+    #[error("two segment files for context {context}")]
+    DuplicateFile {
+        /// The context.
+        context: u16,
+    },
+    /// Two instructions have one number.
+    #[error("site {site} is both {first:#x} and {second:#x}")]
+    SiteRedefined {
+        /// The number.
+        site: u32,
+        /// Address of one of them.
+        first: u64,
+        /// Address of the other.
+        second: u64,
+    },
+}
+
+/// Assembles run number `run` from `files`: the context that each belongs to, and its bytes.
+///
+/// `contexts` is how many contexts were recorded; a file of a number from there on may only define
+/// sites. Where the collector did not say whether it saw values (it was cut off), they count as seen
+/// if any record shows so.
+///
+/// # Errors
+/// Only for files that do not belong together or to this version. Damage is not an error: see
+/// [`Assembled::torn`] and [`Assembled::losses`].
+pub fn assemble(files: &[(u16, &[u8])], run: u16, contexts: u16) -> Result<Assembled, Error> {
+    check_contexts(files)?;
+    let walked: Vec<File<'_>> = files
+        .iter()
+        .map(|&(context, bytes)| walk(context, bytes))
+        .collect();
+    check_version(&walked)?;
+    let mut rows = Rows::new(run, contexts);
+    for frame in frames(&walked) {
+        rows.define_sites(frame)?;
+    }
+    rows.number_sites();
+    for frame in frames(&walked) {
+        rows.add(frame);
+    }
+    let mut torn: Vec<_> = walked.into_iter().filter_map(|file| file.torn).collect();
+    torn.extend(missing(files, contexts));
+    let sure_until = sure_until(&rows, &torn, contexts);
+    Ok(finish(rows, torn, sure_until))
+}
+
+fn frames<'a>(files: &'a [File<'_>]) -> impl Iterator<Item = &'a Frame<'a>> {
+    files.iter().flat_map(|file| &file.frames)
+}
+
+fn check_contexts(files: &[(u16, &[u8])]) -> Result<(), Error> {
+    let mut seen = FxHashSet::default();
+    match files.iter().find(|(context, _)| !seen.insert(*context)) {
+        Some(&(context, _)) => Err(Error::DuplicateFile { context }),
+        None => Ok(()),
+    }
+}
+
+/// Another version is an error if nothing could be read for it, and damage otherwise.
+fn check_version(files: &[File<'_>]) -> Result<(), Error> {
+    let nothing_read = files.iter().all(|file| file.frames.is_empty());
+    let other = files
+        .iter()
+        .find_map(|file| match file.torn.as_ref()?.reason {
+            TornReason::Version { found } => Some(found),
+            _ => None,
+        });
+    match other {
+        Some(found) if nothing_read => Err(Error::Version { found }),
+        _ => Ok(()),
+    }
+}
+
+fn missing(files: &[(u16, &[u8])], contexts: u16) -> impl Iterator<Item = TornSegment> {
+    let given: FxHashSet<u16> = files.iter().map(|&(context, _)| context).collect();
+    (0..contexts)
+        .filter(move |context| !given.contains(context))
+        .map(|context| TornSegment {
+            context,
+            offset: 0,
+            bytes_lost: 0,
+            reason: TornReason::NoFile,
+        })
+}
+
+/// The ticket before which no burst record can be missing.
+///
+/// A context appends its bursts in order, so what it lost comes after the last one that is there.
+/// Contexts lose bursts where their files are torn, and all of them may have if the recording was
+/// cut off: what they had gathered was never appended.
+fn sure_until(rows: &Rows, torn: &[TornSegment], contexts: u16) -> u64 {
+    let lost: Vec<u16> = match rows.summary {
+        Some(_) => torn
+            .iter()
+            .map(|t| t.context)
+            .filter(|&context| context < contexts)
+            .collect(),
+        None => (0..contexts).collect(),
+    };
+    let mut next_ticket: BTreeMap<u16, u64> = lost.into_iter().map(|c| (c, 0)).collect();
+    if next_ticket.is_empty() {
+        return rows.first_dropped_ticket;
+    }
+    for burst in &rows.bursts {
+        if let Some(next) = next_ticket.get_mut(&burst.context) {
+            *next = (*next).max(burst.ticket.saturating_add(1));
+        }
+    }
+    next_ticket
+        .into_values()
+        .min()
+        .unwrap_or(u64::MAX)
+        .min(rows.first_dropped_ticket)
+}
+
+fn finish(mut rows: Rows, torn: Vec<TornSegment>, sure_until: u64) -> Assembled {
+    rows.sum_up();
+    shorten(&mut rows.regions, sure_until, &mut rows.losses);
+    let meta = Meta {
+        line_bytes: relayout_shadow::LINE_BYTES as u32,
+        contexts: rows.contexts,
+        values_seen: rows.values_seen(),
+        ..Meta::default()
+    };
+    let profile = Profile {
+        meta,
+        sites: rows.sites,
+        lines: rows.lines,
+        counts: rows.counts,
+        conflicts: rows.conflicts,
+        bursts: rows.bursts,
+        regions: rows.regions,
+        ranges: Vec::new(),
+    };
+    Assembled {
+        profile,
+        summary: rows.summary,
+        torn,
+        losses: rows.losses,
+    }
+}
+
+/// Ends regions where their bursts may not be complete.
+fn shorten(regions: &mut Vec<RegionRow>, sure_until: u64, losses: &mut Losses) {
+    for region in regions
+        .iter_mut()
+        .filter(|region| region.end_ticket > sure_until)
+    {
+        region.end_ticket = sure_until;
+        losses.regions_shortened += 1;
+    }
+    regions.retain(|region| region.first_ticket <= region.end_ticket);
+}

@@ -1,0 +1,394 @@
+//! Records to rows: checks each field, adds up deltas, sorts.
+
+use relayout_shadow::wire::{
+    BurstRecord, ConflictRecord, CountRecord, Kind, LineRecord, Record, RegionRecord, SiteRecord,
+    SummaryRecord, read_record,
+};
+use rustc_hash::FxHashMap;
+
+use super::frames::Frame;
+use super::{Error, Losses};
+use crate::model::{Access, BurstRow, ConflictRow, CountRow, LineRow, RegionRow, Site, Transfer};
+
+/// Most bytes of an x86 instruction.
+const SITE_BYTES_MAX: usize = 15;
+
+/// Why a record is dropped.
+enum Drop {
+    UnknownSite,
+    Invalid,
+}
+
+/// The rows of a run while they gather.
+pub(super) struct Rows {
+    run: u16,
+    pub(super) contexts: u16,
+    pub(super) sites: Vec<Site>,
+    pub(super) lines: Vec<LineRow>,
+    pub(super) counts: Vec<CountRow>,
+    pub(super) conflicts: Vec<ConflictRow>,
+    pub(super) bursts: Vec<BurstRow>,
+    pub(super) regions: Vec<RegionRow>,
+    pub(super) summary: Option<SummaryRecord>,
+    pub(super) losses: Losses,
+    /// Lowest ticket of a burst record that was dropped; the highest number if none was.
+    pub(super) first_dropped_ticket: u64,
+    /// What the files define, by the collector's number.
+    defined: FxHashMap<u32, Site>,
+    /// Rows' numbers by the collector's.
+    numbers: FxHashMap<u32, u32>,
+    /// Some record shows that values were seen.
+    values_shown: bool,
+}
+
+impl Rows {
+    /// No rows yet.
+    pub(super) fn new(run: u16, contexts: u16) -> Self {
+        Self {
+            run,
+            contexts,
+            sites: Vec::new(),
+            lines: Vec::new(),
+            counts: Vec::new(),
+            conflicts: Vec::new(),
+            bursts: Vec::new(),
+            regions: Vec::new(),
+            summary: None,
+            losses: Losses::default(),
+            first_dropped_ticket: u64::MAX,
+            defined: FxHashMap::default(),
+            numbers: FxHashMap::default(),
+            values_shown: false,
+        }
+    }
+
+    /// Takes the sites that a segment defines; segments of other kinds are passed over.
+    pub(super) fn define_sites(&mut self, frame: &Frame<'_>) -> Result<(), Error> {
+        if frame.kind != Kind::Site {
+            return Ok(());
+        }
+        for record in records::<SiteRecord>(frame) {
+            let length = usize::from(record.len);
+            if length > SITE_BYTES_MAX {
+                self.losses.invalid += 1;
+                continue;
+            }
+            let site = Site {
+                pc: record.pc,
+                bytes: record.bytes[..length].to_vec(),
+            };
+            match self.defined.get(&record.site) {
+                Some(known) if *known != site => {
+                    let (first, second) = (known.pc, site.pc);
+                    return Err(Error::SiteRedefined {
+                        site: record.site,
+                        first,
+                        second,
+                    });
+                }
+                Some(_) => {}
+                None => {
+                    self.defined.insert(record.site, site);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Numbers the sites without gaps, in the collector's order.
+    pub(super) fn number_sites(&mut self) {
+        let mut defined: Vec<_> = self.defined.drain().collect();
+        defined.sort_unstable_by_key(|(number, _)| *number);
+        self.numbers = defined
+            .iter()
+            .zip(0..)
+            .map(|((theirs, _), ours)| (*theirs, ours))
+            .collect();
+        self.sites = defined.into_iter().map(|(_, site)| site).collect();
+    }
+
+    /// Takes the records of any other segment.
+    pub(super) fn add(&mut self, frame: &Frame<'_>) {
+        match frame.kind {
+            Kind::Site => {}
+            Kind::Line => self.each(frame, Self::line),
+            Kind::Count => self.each(frame, Self::count),
+            Kind::Conflict => self.each(frame, Self::conflict),
+            Kind::Burst => self.each(frame, Self::burst),
+            Kind::Region => self.each(frame, Self::region),
+            Kind::Summary => self.each(frame, Self::summary),
+        }
+    }
+
+    fn each<T: Record>(
+        &mut self,
+        frame: &Frame<'_>,
+        add: impl Fn(&mut Self, u16, T) -> Result<(), Drop>,
+    ) {
+        for record in records::<T>(frame) {
+            let context = self.context(frame.context);
+            match context.and_then(|context| add(self, context, record)) {
+                Ok(()) => {}
+                Err(Drop::UnknownSite) => self.losses.unknown_site += 1,
+                Err(Drop::Invalid) => self.losses.invalid += 1,
+            }
+        }
+    }
+
+    fn line(&mut self, context: u16, r: LineRecord) -> Result<(), Drop> {
+        if !r.line.is_multiple_of(relayout_shadow::LINE_BYTES as u64) {
+            return Err(Drop::Invalid);
+        }
+        self.values_shown |= r.order_errors > 0;
+        self.lines.push(LineRow {
+            run: self.run,
+            line: r.line,
+            context,
+            reads: r.reads,
+            writes: r.writes,
+            read_transfers: r.read_transfers.into(),
+            write_transfers: r.write_transfers.into(),
+            upgrades: r.upgrades.into(),
+            order_errors: Some(r.order_errors.into()),
+        });
+        Ok(())
+    }
+
+    fn count(&mut self, context: u16, r: CountRecord) -> Result<(), Drop> {
+        self.values_shown |= r.silent > 0;
+        self.counts.push(CountRow {
+            run: self.run,
+            addr: r.addr,
+            size: size(r.size)?,
+            context,
+            site: self.site(r.site)?,
+            access: access(r.access)?,
+            count: r.count.into(),
+            silent: Some(r.silent.into()),
+        });
+        Ok(())
+    }
+
+    fn conflict(&mut self, context: u16, r: ConflictRecord) -> Result<(), Drop> {
+        self.conflicts.push(ConflictRow {
+            run: self.run,
+            transfer: transfer(r.transfer)?,
+            context,
+            addr: r.addr,
+            size: size(r.size)?,
+            site: self.site(r.site)?,
+            access: access(r.access)?,
+            other_context: self.context(r.other_context)?,
+            other_addr: r.other_addr,
+            other_size: size(r.other_size)?,
+            other_site: self.site(r.other_site)?,
+            other_access: access(r.other_access)?,
+            count: r.count.into(),
+            false_first_touch: r.false_first_touch.into(),
+            false_lifetime: r.false_lifetime.into(),
+        });
+        Ok(())
+    }
+
+    fn burst(&mut self, context: u16, r: BurstRecord) -> Result<(), Drop> {
+        let row = self.burst_row(context, r);
+        match row {
+            Ok(row) => {
+                self.values_shown |= row.silent.is_some();
+                self.bursts.push(row);
+                Ok(())
+            }
+            Err(drop) => {
+                self.first_dropped_ticket = self.first_dropped_ticket.min(r.ticket);
+                Err(drop)
+            }
+        }
+    }
+
+    fn burst_row(&self, context: u16, r: BurstRecord) -> Result<BurstRow, Drop> {
+        let silent = match r.silent {
+            0 => Some(false),
+            1 => Some(true),
+            2 => None,
+            _ => return Err(Drop::Invalid),
+        };
+        Ok(BurstRow {
+            run: self.run,
+            ticket: r.ticket,
+            context,
+            site: self.site(r.site)?,
+            addr: r.addr,
+            size: size(r.size)?,
+            access: access(r.access)?,
+            silent,
+        })
+    }
+
+    fn region(&mut self, _context: u16, r: RegionRecord) -> Result<(), Drop> {
+        if r.end_ticket < r.first_ticket || r.end_op < r.first_op {
+            return Err(Drop::Invalid);
+        }
+        self.regions.push(RegionRow {
+            run: self.run,
+            start: r.start,
+            bytes: r.bytes,
+            first_ticket: r.first_ticket,
+            end_ticket: r.end_ticket,
+            first_op: r.first_op,
+            end_op: r.end_op,
+        });
+        Ok(())
+    }
+
+    fn summary(&mut self, _context: u16, r: SummaryRecord) -> Result<(), Drop> {
+        if self.summary.is_some() {
+            return Err(Drop::Invalid);
+        }
+        self.summary = Some(r);
+        Ok(())
+    }
+
+    /// Whether silent stores are known.
+    pub(super) fn values_seen(&self) -> bool {
+        self.summary
+            .map_or(self.values_shown, |summary| summary.values_seen != 0)
+    }
+
+    /// Adds up what belongs together, and sorts.
+    pub(super) fn sum_up(&mut self) {
+        self.sum_lines();
+        self.sum_counts();
+        self.sum_conflicts();
+        self.bursts.sort_by_key(|row| row.ticket);
+        let before = self.bursts.len();
+        self.bursts.dedup_by_key(|row| row.ticket);
+        self.losses.duplicate_ticket += (before - self.bursts.len()) as u64;
+        self.regions
+            .sort_unstable_by_key(|row| (row.start, row.first_ticket, row.end_ticket));
+        self.regions.dedup();
+        if !self.values_seen() {
+            self.lines
+                .iter_mut()
+                .for_each(|row| row.order_errors = None);
+            self.counts.iter_mut().for_each(|row| row.silent = None);
+            self.bursts.iter_mut().for_each(|row| row.silent = None);
+        }
+    }
+
+    fn sum_lines(&mut self) {
+        let key = |row: &LineRow| (row.line, row.context);
+        sum(&mut self.lines, key, |total, row| {
+            add(&mut total.reads, row.reads);
+            add(&mut total.writes, row.writes);
+            add(&mut total.read_transfers, row.read_transfers);
+            add(&mut total.write_transfers, row.write_transfers);
+            add(&mut total.upgrades, row.upgrades);
+            add_known(&mut total.order_errors, row.order_errors);
+        });
+    }
+
+    fn sum_counts(&mut self) {
+        let key = |row: &CountRow| (row.addr, row.size, row.context, row.site, row.access);
+        sum(&mut self.counts, key, |total, row| {
+            add(&mut total.count, row.count);
+            add_known(&mut total.silent, row.silent);
+        });
+        for row in &mut self.counts {
+            if row.silent > Some(row.count) {
+                row.silent = Some(row.count);
+                self.losses.part_exceeds_whole += 1;
+            }
+        }
+    }
+
+    fn sum_conflicts(&mut self) {
+        let own = |row: &ConflictRow| (row.addr, row.size, row.context, row.site, row.access);
+        let other = |row: &ConflictRow| {
+            (
+                row.other_addr,
+                row.other_size,
+                row.other_context,
+                row.other_site,
+                row.other_access,
+            )
+        };
+        let key = |row: &ConflictRow| (own(row), row.transfer, other(row));
+        sum(&mut self.conflicts, key, |total, row| {
+            add(&mut total.count, row.count);
+            add(&mut total.false_first_touch, row.false_first_touch);
+            add(&mut total.false_lifetime, row.false_lifetime);
+        });
+        for row in &mut self.conflicts {
+            if row.false_first_touch.max(row.false_lifetime) > row.count {
+                row.false_first_touch = row.false_first_touch.min(row.count);
+                row.false_lifetime = row.false_lifetime.min(row.count);
+                self.losses.part_exceeds_whole += 1;
+            }
+        }
+    }
+
+    fn site(&self, number: u32) -> Result<u32, Drop> {
+        self.numbers.get(&number).copied().ok_or(Drop::UnknownSite)
+    }
+
+    fn context(&self, context: u16) -> Result<u16, Drop> {
+        if context < self.contexts {
+            Ok(context)
+        } else {
+            Err(Drop::Invalid)
+        }
+    }
+}
+
+/// Sorts by key and adds rows of equal key to the first of them.
+fn sum<R, K: Ord>(rows: &mut Vec<R>, key: impl Fn(&R) -> K, add: impl Fn(&mut R, &R)) {
+    rows.sort_unstable_by_key(&key);
+    rows.dedup_by(|row, total| {
+        let same = key(row) == key(total);
+        if same {
+            add(total, row);
+        }
+        same
+    });
+}
+
+fn add(total: &mut u64, more: u64) {
+    *total = total.saturating_add(more);
+}
+
+fn add_known(total: &mut Option<u64>, more: Option<u64>) {
+    *total = total.zip(more).map(|(a, b)| a.saturating_add(b));
+}
+
+fn records<'a, T: Record>(frame: &Frame<'a>) -> impl Iterator<Item = T> + use<'a, T> {
+    frame
+        .payload
+        .chunks_exact(size_of::<T>())
+        .filter_map(read_record)
+}
+
+fn access(number: u8) -> Result<Access, Drop> {
+    match number {
+        0 => Ok(Access::Read),
+        1 => Ok(Access::Write),
+        2 => Ok(Access::ReadWrite),
+        _ => Err(Drop::Invalid),
+    }
+}
+
+fn transfer(number: u8) -> Result<Transfer, Drop> {
+    match number {
+        0 => Ok(Transfer::Read),
+        1 => Ok(Transfer::Write),
+        2 => Ok(Transfer::Upgrade),
+        _ => Err(Drop::Invalid),
+    }
+}
+
+fn size(bytes: u8) -> Result<u8, Drop> {
+    if bytes > 0 {
+        Ok(bytes)
+    } else {
+        Err(Drop::Invalid)
+    }
+}
