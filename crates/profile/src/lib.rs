@@ -4,11 +4,13 @@
 //! Nothing here starts a process or talks to a terminal. Only [`store`] touches files.
 
 pub mod check;
+pub mod merge;
 pub mod model;
 pub mod parquet;
 pub mod segments;
 pub mod store;
 
+pub use merge::merge;
 pub use model::*;
 pub use parquet::{Files, FormatError, decode, encode};
 pub use store::{Error, WriteOptions, read, write};

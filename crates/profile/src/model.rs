@@ -33,7 +33,7 @@ pub enum Transfer {
 }
 
 /// One memory instruction.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Site {
     /// Virtual address of the instruction as it ran.
     pub pc: u64,

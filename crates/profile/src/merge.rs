@@ -1,0 +1,156 @@
+//! Several recordings of one thing, made one profile.
+
+use rustc_hash::FxHashMap;
+
+use crate::model::{Meta, Profile, Site};
+
+/// Why profiles cannot be merged.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// Nothing to merge.
+    #[error("no recordings to merge")]
+    Nothing,
+    /// They were not recorded from the same thing, or in the same way.
+    #[error("recordings differ in {what}: {first} and {other}")]
+    Different {
+        /// In what.
+        what: &'static str,
+        /// The first recording's.
+        first: String,
+        /// That of the one that differs.
+        other: String,
+    },
+    /// More runs than can be numbered.
+    #[error("{runs} runs, more than the 65,536 that a profile can hold")]
+    TooManyRuns {
+        /// How many.
+        runs: usize,
+    },
+    /// More sites than can be numbered.
+    #[error("more sites than a profile can hold")]
+    TooManySites,
+}
+
+/// Merges profiles of the same build, contexts and line size: their runs are numbered one after the
+/// other, and equal instructions (address and bytes) become one site.
+///
+/// Metadata other than `runs` is the first one's; `values_seen` is true only if all saw values.
+///
+/// # Errors
+/// [`Error`] names what keeps them apart.
+pub fn merge(profiles: Vec<Profile>) -> Result<Profile, Error> {
+    let mut profiles = profiles.into_iter();
+    let mut merged = profiles.next().ok_or(Error::Nothing)?;
+    let mut numbers = (0..)
+        .zip(&merged.sites)
+        .map(|(number, site)| (site.clone(), number))
+        .collect::<FxHashMap<_, u32>>();
+    for profile in profiles {
+        append(&mut merged, &mut numbers, profile)?;
+    }
+    Ok(merged)
+}
+
+fn append(
+    merged: &mut Profile,
+    numbers: &mut FxHashMap<Site, u32>,
+    mut profile: Profile,
+) -> Result<(), Error> {
+    check_same(&merged.meta, &profile.meta)?;
+    let run = first_run(&merged.meta, &profile.meta)?;
+    let sites = unify(
+        &mut merged.sites,
+        numbers,
+        std::mem::take(&mut profile.sites),
+    )?;
+    renumber(&mut profile, run, &sites);
+    merged.meta.values_seen &= profile.meta.values_seen;
+    merged.meta.runs.append(&mut profile.meta.runs);
+    merged.lines.append(&mut profile.lines);
+    merged.counts.append(&mut profile.counts);
+    merged.conflicts.append(&mut profile.conflicts);
+    merged.bursts.append(&mut profile.bursts);
+    merged.regions.append(&mut profile.regions);
+    merged.ranges.append(&mut profile.ranges);
+    Ok(())
+}
+
+fn check_same(first: &Meta, other: &Meta) -> Result<(), Error> {
+    let pairs = [
+        ("build id", first.build_id.clone(), other.build_id.clone()),
+        (
+            "number of contexts",
+            first.contexts.to_string(),
+            other.contexts.to_string(),
+        ),
+        (
+            "cache line size",
+            first.line_bytes.to_string(),
+            other.line_bytes.to_string(),
+        ),
+        ("machine", first.machine.clone(), other.machine.clone()),
+        ("target", first.target.clone(), other.target.clone()),
+    ];
+    match pairs.into_iter().find(|(_, first, other)| first != other) {
+        Some((what, first, other)) => Err(Error::Different { what, first, other }),
+        None => Ok(()),
+    }
+}
+
+/// The number that run 0 of `other` gets.
+fn first_run(merged: &Meta, other: &Meta) -> Result<u16, Error> {
+    let runs = merged.runs.len() + other.runs.len();
+    if runs > usize::from(u16::MAX) + 1 {
+        return Err(Error::TooManyRuns { runs });
+    }
+    // Exactly 65,536 runs are full: then `other` has none, and no rows that need a number.
+    Ok(u16::try_from(merged.runs.len()).unwrap_or(u16::MAX))
+}
+
+/// The number of each of `sites` among `merged`, where new ones are appended.
+fn unify(
+    merged: &mut Vec<Site>,
+    numbers: &mut FxHashMap<Site, u32>,
+    sites: Vec<Site>,
+) -> Result<Vec<u32>, Error> {
+    let mut number = |site: Site| {
+        if let Some(&number) = numbers.get(&site) {
+            return Ok(number);
+        }
+        let number = u32::try_from(merged.len()).map_err(|_| Error::TooManySites)?;
+        merged.push(site.clone());
+        numbers.insert(site, number);
+        Ok(number)
+    };
+    sites.into_iter().map(&mut number).collect()
+}
+
+/// Moves the rows to runs from `first_run` on and to new site numbers.
+fn renumber(profile: &mut Profile, first_run: u16, sites: &[u32]) {
+    // A site that is not there stays out of range, for whoever checks the profile to name.
+    let site = |old: u32| sites.get(old as usize).copied().unwrap_or(u32::MAX);
+    let run = |old: &mut u16| *old = old.saturating_add(first_run);
+    for row in &mut profile.lines {
+        run(&mut row.run);
+    }
+    for row in &mut profile.counts {
+        run(&mut row.run);
+        row.site = site(row.site);
+    }
+    for row in &mut profile.conflicts {
+        run(&mut row.run);
+        row.site = site(row.site);
+        row.other_site = site(row.other_site);
+    }
+    for row in &mut profile.bursts {
+        run(&mut row.run);
+        row.site = site(row.site);
+    }
+    for row in &mut profile.regions {
+        run(&mut row.run);
+    }
+    for row in &mut profile.ranges {
+        run(&mut row.run);
+    }
+}

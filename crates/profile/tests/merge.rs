@@ -1,0 +1,77 @@
+//! Several recordings become one profile.
+
+mod common;
+
+use common::{RUNS, SITES, profiles, sample};
+use proptest::prelude::*;
+use relayout_profile::{Site, decode, encode, merge};
+
+#[test]
+fn runs_are_renumbered_and_sites_unified() {
+    let first = sample();
+    let mut second = sample();
+    second.sites.reverse();
+    second.sites[0].bytes = vec![0x90];
+    second.bursts[0].site = 0;
+    second.bursts[1].site = 1;
+    let merged = merge(vec![first.clone(), second.clone()]).expect("same build");
+
+    assert_eq!(merged.meta.runs.len(), usize::from(RUNS) * 2);
+    assert_eq!(merged.sites.len(), SITES as usize + 1);
+    assert_eq!(merged.sites[..SITES as usize], first.sites);
+    let moved = &merged.bursts[first.bursts.len()..];
+    assert_eq!(moved[0].run, second.bursts[0].run + RUNS);
+    assert_eq!(merged.sites[moved[0].site as usize].bytes, [0x90]);
+    assert_eq!(merged.sites[moved[1].site as usize], second.sites[1]);
+    assert_eq!(
+        decode(encode(&merged).expect("valid")).expect("written"),
+        merged
+    );
+}
+
+#[test]
+fn what_does_not_belong_together_is_named() {
+    let check = |change: fn(&mut relayout_profile::Meta), expect: &str| {
+        let mut other = sample();
+        change(&mut other.meta);
+        let error = merge(vec![sample(), other]).expect_err(expect).to_string();
+        assert_eq!(error, expect);
+    };
+    check(
+        |meta| meta.build_id = "1234".to_owned(),
+        "recordings differ in build id: 8f00 and 1234",
+    );
+    check(
+        |meta| meta.contexts = 9,
+        "recordings differ in number of contexts: 8 and 9",
+    );
+    check(
+        |meta| meta.line_bytes = 128,
+        "recordings differ in cache line size: 64 and 128",
+    );
+    let error = merge(Vec::new()).expect_err("nothing").to_string();
+    assert_eq!(error, "no recordings to merge");
+}
+
+#[test]
+fn values_are_seen_only_if_all_saw_them() {
+    let mut other = sample();
+    other.meta.values_seen = false;
+    let merged = merge(vec![sample(), other]).expect("same build");
+    assert!(!merged.meta.values_seen);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    #[test]
+    fn merged_profiles_can_be_written(a in profiles(), b in profiles()) {
+        let sites = |of: &[Site]| of.iter().cloned().collect::<std::collections::HashSet<_>>();
+        let (in_a, in_b) = (sites(&a.sites), sites(&b.sites));
+        let rows = a.bursts.len() + b.bursts.len();
+        let merged = merge(vec![a, b]).expect("same build");
+        prop_assert_eq!(merged.bursts.len(), rows);
+        prop_assert_eq!(sites(&merged.sites), in_a.union(&in_b).cloned().collect());
+        prop_assert!(encode(&merged).is_ok());
+    }
+}
