@@ -1,0 +1,319 @@
+//! `relayout/report/1`: the report for scripts. The structs here are the format; a change to a key
+//! or its meaning needs a new version.
+
+use std::collections::BTreeMap;
+
+use relayout_contend::finding::{Member, Pair, Side, SiteUse, Unresolved};
+use relayout_contend::{Finding, Tally};
+use relayout_profile::{Access, Meta, Run};
+use serde::Serialize;
+
+use crate::Report;
+
+/// The document's name and version.
+pub const SCHEMA: &str = "relayout/report/1";
+
+/// Renders `report` as indented JSON, ending in a line feed.
+///
+/// # Errors
+/// Those of the serializer, which has none to give for these types.
+pub fn render(report: &Report) -> Result<String, serde_json::Error> {
+    let mut text = serde_json::to_string_pretty(&document(report))?;
+    text.push('\n');
+    Ok(text)
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: &'static str,
+    tool_version: &'a str,
+    machine: Machine<'a>,
+    workload: &'a str,
+    settings: BTreeMap<&'a str, &'a str>,
+    runs: Vec<RunDocument<'a>>,
+    transfers_total: u64,
+    read_transfers: u64,
+    write_transfers: u64,
+    upgrades: u64,
+    false_first_touch: u64,
+    false_lifetime: u64,
+    lines: u64,
+    order_errors: Option<u64>,
+    resolved_share: f64,
+    unresolved: &'a BTreeMap<String, u64>,
+    unresolved_classes: Vec<UnresolvedDocument<'a>>,
+    findings_total: usize,
+    findings: Vec<FindingDocument<'a>>,
+}
+
+#[derive(Serialize)]
+struct Machine<'a> {
+    arch: &'a str,
+    target: &'a str,
+    release: &'a str,
+    build_id: &'a str,
+    collector: &'a str,
+    contexts: u16,
+    line_bytes: u32,
+    values_seen: bool,
+}
+
+#[derive(Serialize)]
+struct RunDocument<'a> {
+    seed: u64,
+    complete: bool,
+    ended: &'a str,
+    window_wall_ns: u64,
+    window_cpu_ns: u64,
+    accesses: u64,
+    operations: u64,
+    bursts_dropped: u64,
+}
+
+#[derive(Serialize)]
+struct FindingDocument<'a> {
+    rank: u32,
+    kind: &'static str,
+    #[serde(rename = "type")]
+    type_name: &'a str,
+    variable: Option<&'a str>,
+    types_path: &'a [String],
+    line_offset: i64,
+    transfers: u64,
+    read_transfers: u64,
+    write_transfers: u64,
+    upgrades: u64,
+    false_first_touch: u64,
+    false_lifetime: u64,
+    share: f64,
+    objects: u64,
+    contexts: u32,
+    stability: Option<f64>,
+    members: Vec<MemberDocument<'a>>,
+    sites: Vec<SiteDocument<'a>>,
+    pairs: Vec<PairDocument<'a>>,
+    neighbours: &'a BTreeMap<String, u64>,
+}
+
+#[derive(Serialize)]
+struct MemberDocument<'a> {
+    name: &'a str,
+    offset: i64,
+    size: u64,
+    reads: u64,
+    writes: u64,
+    silent_writes: Option<u64>,
+    contexts: u32,
+    writers: u32,
+    transfers: u64,
+}
+
+#[derive(Serialize)]
+struct SiteDocument<'a> {
+    function: Option<&'a str>,
+    file: Option<&'a str>,
+    line: Option<u32>,
+    access: &'static str,
+    count: u64,
+    transfers: u64,
+    caused: u64,
+}
+
+#[derive(Serialize)]
+struct PairDocument<'a> {
+    transfers: u64,
+    upgrades: u64,
+    false_first_touch: u64,
+    false_lifetime: u64,
+    here: SideDocument<'a>,
+    there: SideDocument<'a>,
+}
+
+#[derive(Serialize)]
+struct SideDocument<'a> {
+    member: &'a str,
+    access: &'static str,
+    function: Option<&'a str>,
+    file: Option<&'a str>,
+    line: Option<u32>,
+}
+
+#[derive(Serialize)]
+struct UnresolvedDocument<'a> {
+    class: &'a str,
+    transfers: u64,
+    upgrades: u64,
+    share: f64,
+    lines: u64,
+    sites: Vec<SiteDocument<'a>>,
+}
+
+fn document<'a>(report: &Report<'a>) -> Document<'a> {
+    let Report {
+        meta,
+        findings,
+        selection,
+    } = *report;
+    let totals = &findings.totals;
+    let Tally {
+        read_transfers,
+        write_transfers,
+        upgrades,
+        false_first_touch,
+        false_lifetime,
+    } = totals.tally;
+    Document {
+        schema: SCHEMA,
+        tool_version: &meta.tool_version,
+        machine: machine(meta),
+        workload: &meta.workload,
+        settings: meta
+            .settings
+            .iter()
+            .map(|s| (s.name.as_str(), s.value.as_str()))
+            .collect(),
+        runs: meta.runs.iter().map(run).collect(),
+        transfers_total: totals.tally.transfers(),
+        read_transfers,
+        write_transfers,
+        upgrades,
+        false_first_touch,
+        false_lifetime,
+        lines: totals.lines,
+        order_errors: totals.order_errors,
+        resolved_share: totals.resolved_share(),
+        unresolved: &totals.unresolved,
+        unresolved_classes: findings.unresolved.iter().map(unresolved).collect(),
+        findings_total: findings.findings.len(),
+        findings: selection
+            .pick(findings)
+            .0
+            .into_iter()
+            .map(finding)
+            .collect(),
+    }
+}
+
+fn machine(meta: &Meta) -> Machine<'_> {
+    Machine {
+        arch: &meta.machine,
+        target: &meta.target,
+        release: &meta.release,
+        build_id: &meta.build_id,
+        collector: &meta.collector,
+        contexts: meta.contexts,
+        line_bytes: meta.line_bytes,
+        values_seen: meta.values_seen,
+    }
+}
+
+fn run(run: &Run) -> RunDocument<'_> {
+    RunDocument {
+        seed: run.seed,
+        complete: run.complete,
+        ended: &run.ended,
+        window_wall_ns: run.window_wall_ns,
+        window_cpu_ns: run.window_cpu_ns,
+        accesses: run.accesses,
+        operations: run.operations,
+        bursts_dropped: run.bursts_dropped,
+    }
+}
+
+fn finding(finding: &Finding) -> FindingDocument<'_> {
+    let Tally {
+        read_transfers,
+        write_transfers,
+        upgrades,
+        false_first_touch,
+        false_lifetime,
+    } = finding.tally;
+    FindingDocument {
+        rank: finding.rank,
+        kind: finding.kind.as_str(),
+        type_name: finding.subject.type_name(),
+        variable: finding.subject.variable(),
+        types_path: &finding.types_path,
+        line_offset: finding.line_offset,
+        transfers: finding.tally.transfers(),
+        read_transfers,
+        write_transfers,
+        upgrades,
+        false_first_touch,
+        false_lifetime,
+        share: finding.share,
+        objects: finding.objects,
+        contexts: finding.contexts,
+        stability: finding.stability,
+        members: finding.members.iter().map(member).collect(),
+        sites: finding.sites.iter().map(site).collect(),
+        pairs: finding.pairs.iter().map(pair).collect(),
+        neighbours: &finding.neighbours,
+    }
+}
+
+fn member(member: &Member) -> MemberDocument<'_> {
+    MemberDocument {
+        name: &member.name,
+        offset: member.offset,
+        size: member.size,
+        reads: member.reads,
+        writes: member.writes,
+        silent_writes: member.silent_writes,
+        contexts: member.contexts,
+        writers: member.writers,
+        transfers: member.transfers,
+    }
+}
+
+fn site(site: &SiteUse) -> SiteDocument<'_> {
+    SiteDocument {
+        function: site.source.function.as_deref(),
+        file: site.source.file.as_deref(),
+        line: site.source.line,
+        access: access(site.access),
+        count: site.count,
+        transfers: site.transfers,
+        caused: site.caused,
+    }
+}
+
+fn pair(pair: &Pair) -> PairDocument<'_> {
+    PairDocument {
+        transfers: pair.tally.transfers(),
+        upgrades: pair.tally.upgrades,
+        false_first_touch: pair.tally.false_first_touch,
+        false_lifetime: pair.tally.false_lifetime,
+        here: side(&pair.here),
+        there: side(&pair.there),
+    }
+}
+
+fn side(side: &Side) -> SideDocument<'_> {
+    SideDocument {
+        member: &side.member,
+        access: access(side.access),
+        function: side.source.function.as_deref(),
+        file: side.source.file.as_deref(),
+        line: side.source.line,
+    }
+}
+
+fn unresolved(class: &Unresolved) -> UnresolvedDocument<'_> {
+    UnresolvedDocument {
+        class: &class.class,
+        transfers: class.tally.transfers(),
+        upgrades: class.tally.upgrades,
+        share: class.share,
+        lines: class.lines,
+        sites: class.sites.iter().map(site).collect(),
+    }
+}
+
+fn access(access: Access) -> &'static str {
+    match access {
+        Access::Read => "read",
+        Access::Write => "write",
+        Access::ReadWrite => "read-write",
+    }
+}

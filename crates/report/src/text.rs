@@ -1,0 +1,187 @@
+//! The report for a terminal: what was recorded, the ranked lines, each line's members and who
+//! lost it to whom, what could not be named, and what the figures do not say.
+//!
+//! Plain text without colour, at most about 120 columns unless names are longer.
+
+mod detail;
+mod head;
+mod sources;
+
+use std::fmt::{self, Write};
+
+use relayout_contend::finding::Unresolved;
+use relayout_contend::{Finding, Findings};
+
+use crate::Report;
+use sources::Sources;
+
+/// Sites shown for each class of unresolved lines.
+const UNRESOLVED_SITES: usize = 3;
+
+/// Renders `report`.
+pub fn render(report: &Report) -> String {
+    let mut out = String::new();
+    write_report(&mut out, report).expect("writing to a string does not fail");
+    out
+}
+
+fn write_report(out: &mut String, report: &Report) -> fmt::Result {
+    let Report {
+        meta,
+        findings,
+        selection,
+    } = *report;
+    let sources = Sources::new(findings);
+    let (picked, passed) = selection.pick(findings);
+    head::write(out, meta, &findings.totals, &sources)?;
+    writeln!(out)?;
+    if picked.is_empty() {
+        writeln!(out, "{}", nothing(findings, selection.type_name.as_deref()))?;
+    } else {
+        write_table(out, &picked)?;
+        if passed > picked.len() {
+            writeln!(
+                out,
+                "{:>5} more lines; --top 0 shows all",
+                passed - picked.len()
+            )?;
+        }
+        for finding in &picked {
+            detail::write(out, finding, &sources)?;
+        }
+    }
+    write_unresolved(out, findings, &sources)?;
+    write_limits(out, findings)
+}
+
+fn nothing(findings: &Findings, type_name: Option<&str>) -> String {
+    match (findings.findings.len(), type_name) {
+        (0, _) => "No line of a known object was moved between contexts.".to_owned(),
+        (all, Some(name)) => {
+            format!(
+                "None of the {all} contended lines is of `{name}` (or all are below --min-share)."
+            )
+        }
+        (all, None) => format!("None of the {all} contended lines reaches --min-share."),
+    }
+}
+
+fn write_table(out: &mut String, findings: &[&Finding]) -> fmt::Result {
+    writeln!(out, "                  ------ HITM ------  --- false ---")?;
+    writeln!(
+        out,
+        " Rank  Transfers   Share  Read   Write  Touch   Life  Upgrades  Objects  CPUs  Stable  Kind           Line"
+    )?;
+    for finding in findings {
+        let tally = &finding.tally;
+        let transfers = tally.transfers();
+        writeln!(
+            out,
+            "{:>5} {:>10}  {:>6} {:>5} {:>7} {:>6} {:>6} {:>9} {:>8} {:>5} {:>7}  {:<13}  {}",
+            finding.rank,
+            transfers,
+            percent(finding.share),
+            percent_of(tally.read_transfers, transfers),
+            percent_of(tally.write_transfers, transfers),
+            percent_of(tally.false_first_touch, transfers),
+            percent_of(tally.false_lifetime, transfers),
+            tally.upgrades,
+            finding.objects,
+            finding.contexts,
+            finding
+                .stability
+                .map_or("-".to_owned(), |share| format!("{:.0}%", share * 100.0)),
+            finding.kind.as_str(),
+            line_name(finding),
+        )?;
+    }
+    Ok(())
+}
+
+/// `pcpu_chunk +0`, `runqueues (rq) +64`.
+fn line_name(finding: &Finding) -> String {
+    let subject = &finding.subject;
+    let name = match subject.variable() {
+        Some(variable) if variable != subject.type_name() && !subject.type_name().is_empty() => {
+            format!("{variable} ({})", subject.type_name())
+        }
+        Some(variable) => variable.to_owned(),
+        None => subject.type_name().to_owned(),
+    };
+    format!("{name} {:+}", finding.line_offset)
+}
+
+fn write_unresolved(out: &mut String, findings: &Findings, sources: &Sources) -> fmt::Result {
+    if findings.unresolved.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\nNot resolved to an object")?;
+    writeln!(
+        out,
+        "  Transfers   Share   Lines  Class                     Most from"
+    )?;
+    for class in &findings.unresolved {
+        let Unresolved {
+            class: name,
+            tally,
+            share,
+            lines,
+            sites,
+        } = class;
+        let most: Vec<String> = sites
+            .iter()
+            .filter(|site| site.transfers > 0)
+            .take(UNRESOLVED_SITES)
+            .map(|site| sources.function(&site.source))
+            .collect();
+        writeln!(
+            out,
+            "{:>11}  {:>6} {:>7}  {:<24}  {}",
+            tally.transfers(),
+            percent(*share),
+            lines,
+            name,
+            most.join(", ")
+        )?;
+    }
+    Ok(())
+}
+
+fn write_limits(out: &mut String, findings: &Findings) -> fmt::Result {
+    writeln!(
+        out,
+        "
+Limits
+  The recorded interleaving is one of many, in the order of the collector's callbacks: counts rank and compare, they
+  are not cycles. Caches are taken as infinite, without prefetch; DMA, page walks and capacity misses are not seen.
+  False by first touch overstates what another layout can save; false by lifetime is what one can in this order."
+    )?;
+    let totals = &findings.totals;
+    match totals.order_errors {
+        Some(errors) if totals.order_reads > 0 => writeln!(
+            out,
+            "  {} of the loads returned another value than the recorded order says.",
+            fine_percent(errors as f64 / totals.order_reads as f64)
+        ),
+        _ => Ok(()),
+    }
+}
+
+/// `12.3%`
+fn percent(share: f64) -> String {
+    format!("{:.1}%", share * 100.0)
+}
+
+/// `0.013%`
+fn fine_percent(share: f64) -> String {
+    format!("{:.3}%", share * 100.0)
+}
+
+/// `12%`, or `-` where there is no whole.
+fn percent_of(part: u64, whole: u64) -> String {
+    if whole == 0 {
+        "-".to_owned()
+    } else {
+        format!("{:.0}%", part as f64 * 100.0 / whole as f64)
+    }
+}

@@ -1,0 +1,193 @@
+//! One finding: its members, and who lost the line to whom.
+
+use std::fmt::{self, Write};
+
+use relayout_contend::finding::{Member, Pair, Side};
+use relayout_contend::{Finding, Kind};
+use relayout_profile::Access;
+
+use super::sources::Sources;
+use super::{line_name, percent_of};
+
+/// Pairs shown, at most ...
+const PAIRS: usize = 8;
+/// ... and members.
+const MEMBERS: usize = 16;
+/// Pairs with less than this fraction of the finding's transfers are left out after the first.
+const PAIR_SHARE_MIN: f64 = 0.01;
+
+pub(super) fn write(out: &mut String, finding: &Finding, sources: &Sources) -> fmt::Result {
+    let path = finding.types_path.join(" > ");
+    let path = if finding.types_path.len() > 1 {
+        format!(", in {path}")
+    } else {
+        String::new()
+    };
+    writeln!(
+        out,
+        "\n#{} {}: {}{path}",
+        finding.rank,
+        line_name(finding),
+        finding.kind.as_str()
+    )?;
+    for note in notes(finding) {
+        writeln!(out, "   {note}")?;
+    }
+    write_members(out, finding)?;
+    write_pairs(out, finding, sources)
+}
+
+/// What the figures of this finding mean, where they need saying.
+fn notes(finding: &Finding) -> Vec<String> {
+    let transfers = finding.tally.transfers();
+    let share = |part| percent_of(part, transfers);
+    let mut notes = Vec::new();
+    let (touch, life) = (
+        finding.tally.false_first_touch,
+        finding.tally.false_lifetime,
+    );
+    if touch > transfers / 2 && life <= transfers / 2 {
+        notes.push(format!(
+            "False for {} of first touches, but only {} of lifetimes: the CPU that misses goes on to use what the other",
+            share(touch),
+            share(life)
+        ));
+        notes.push(
+            "wrote, so moving the member moves most of the misses rather than saving them."
+                .to_owned(),
+        );
+    }
+    match finding.kind {
+        Kind::SilentStore => {
+            notes.push("Most of the stores behind this changed nothing: storing only if different would save them.".to_owned());
+        }
+        Kind::Straddle => {
+            notes.push("Lies on two lines and moves both; replayed from the start of a line, it moves one.".to_owned());
+        }
+        Kind::LockWord => {
+            notes.push(
+                "Those who try to take the lock pull the line from under its holder.".to_owned(),
+            );
+        }
+        Kind::FalseSharing | Kind::TrueSharing | Kind::HotGlobal => {}
+    }
+    if !finding.neighbours.is_empty() {
+        let mut most: Vec<_> = finding.neighbours.iter().collect();
+        most.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+        let names: Vec<String> = most
+            .iter()
+            .take(4)
+            .map(|(name, count)| format!("{name} ({count})"))
+            .collect();
+        notes.push(format!(
+            "Transfers against other objects on the line: {}",
+            names.join(", ")
+        ));
+    }
+    notes
+}
+
+fn write_members(out: &mut String, finding: &Finding) -> fmt::Result {
+    writeln!(
+        out,
+        "   Offset  Size  {:<36} {:>10} {:>10} {:>7}  {:>4} {:>7} {:>10}",
+        "Member", "Reads", "Writes", "Silent", "CPUs", "Writers", "Transfers"
+    )?;
+    let mut shown: Vec<&Member> = finding.members.iter().collect();
+    shown.sort_by_key(|m| std::cmp::Reverse((m.transfers, m.reads + m.writes)));
+    let left = shown.len().saturating_sub(MEMBERS);
+    shown.truncate(MEMBERS);
+    shown.sort_by_key(|m| (m.offset, m.size));
+    for member in shown {
+        let silent = match (member.silent_writes, member.writes) {
+            (_, 0) => "-".to_owned(),
+            (None, _) => "?".to_owned(),
+            (Some(silent), writes) => percent_of(silent, writes),
+        };
+        let name = if member.name.is_empty() {
+            "(hole)"
+        } else {
+            &member.name
+        };
+        writeln!(
+            out,
+            "   {:>6} {:>5}  {:<36} {:>10} {:>10} {:>7}  {:>4} {:>7} {:>10}",
+            member.offset,
+            member.size,
+            name,
+            member.reads,
+            member.writes,
+            silent,
+            member.contexts,
+            member.writers,
+            member.transfers,
+        )?;
+    }
+    if left > 0 {
+        writeln!(out, "   {left} more members")?;
+    }
+    Ok(())
+}
+
+fn write_pairs(out: &mut String, finding: &Finding, sources: &Sources) -> fmt::Result {
+    writeln!(
+        out,
+        "   {:>9}  Touch  Life  {:>8}  {:<52} lost to",
+        "Transfers", "Upgrades", "Missed"
+    )?;
+    let least = finding.tally.transfers() as f64 * PAIR_SHARE_MIN;
+    let shown = finding
+        .pairs
+        .iter()
+        .take(PAIRS)
+        .take_while(|pair| pair.tally.transfers() as f64 >= least)
+        .count()
+        .max(1);
+    for Pair { here, there, tally } in finding.pairs.iter().take(shown) {
+        let transfers = tally.transfers();
+        writeln!(
+            out,
+            "   {:>9}  {:>5} {:>5}  {:>8}  {:<52} {}",
+            transfers,
+            percent_of(tally.false_first_touch, transfers),
+            percent_of(tally.false_lifetime, transfers),
+            tally.upgrades,
+            access(here),
+            access(there),
+        )?;
+        writeln!(
+            out,
+            "{:38}{:<52} {}",
+            "",
+            place(here, sources),
+            place(there, sources)
+        )?;
+    }
+    if finding.pairs.len() > shown {
+        let rest = &finding.pairs[shown..];
+        let transfers: u64 = rest.iter().map(|pair| pair.tally.transfers()).sum();
+        writeln!(out, "   {transfers:>9}  in {} more pairs", rest.len())?;
+    }
+    Ok(())
+}
+
+/// `R base_addr`
+fn access(side: &Side) -> String {
+    let letter = match side.access {
+        Access::Read => "R ",
+        Access::Write => "W ",
+        Access::ReadWrite => "RW",
+    };
+    let member = if side.member.is_empty() {
+        "(hole)"
+    } else {
+        &side.member
+    };
+    format!("{letter} {member}")
+}
+
+/// `free_percpu mm/percpu.c:2259`
+fn place(side: &Side, sources: &Sources) -> String {
+    let function = side.source.function.as_deref().unwrap_or("?");
+    format!("{function} {}", sources.position(&side.source))
+}

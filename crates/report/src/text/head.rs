@@ -1,0 +1,143 @@
+//! The head: what was recorded, how, and the totals.
+
+use std::fmt::{self, Write};
+
+use relayout_contend::Totals;
+use relayout_profile::{Meta, Run};
+
+use super::sources::Sources;
+use super::{percent, percent_of};
+
+/// Widest line of settings.
+const WIDTH: usize = 116;
+
+pub(super) fn write(
+    out: &mut String,
+    meta: &Meta,
+    totals: &Totals,
+    sources: &Sources,
+) -> fmt::Result {
+    writeln!(
+        out,
+        "relayout report: {} on {}",
+        or_unknown(&meta.workload),
+        or_unknown(&meta.release)
+    )?;
+    let values = if meta.values_seen {
+        "values seen"
+    } else {
+        "values not seen"
+    };
+    line(
+        out,
+        "machine",
+        &format!(
+            "{} {}, {} contexts, {}-byte lines; {}, {values}",
+            meta.machine,
+            meta.target,
+            meta.contexts,
+            meta.line_bytes,
+            or_unknown(&meta.collector),
+        ),
+    )?;
+    let settings: Vec<String> = meta
+        .settings
+        .iter()
+        .map(|s| format!("{}={}", s.name, s.value))
+        .collect();
+    for (at, row) in wrap(&settings).iter().enumerate() {
+        line(out, if at == 0 { "settings" } else { "" }, row)?;
+    }
+    write_runs(out, &meta.runs)?;
+    write_totals(out, totals)?;
+    if !sources.root().is_empty() {
+        line(out, "sources", &format!("below {}", sources.root()))?;
+    }
+    Ok(())
+}
+
+fn line(out: &mut String, label: &str, text: &str) -> fmt::Result {
+    writeln!(out, "  {label:<10} {text}")
+}
+
+fn or_unknown(text: &str) -> &str {
+    if text.is_empty() { "(unknown)" } else { text }
+}
+
+/// Words joined by spaces, in lines of at most [`WIDTH`].
+fn wrap(words: &[String]) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in words {
+        match lines.last_mut() {
+            Some(line) if line.len() + 1 + word.len() <= WIDTH - 13 => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.clone()),
+        }
+    }
+    lines
+}
+
+fn write_runs(out: &mut String, runs: &[Run]) -> fmt::Result {
+    let sum = |value: fn(&Run) -> u64| runs.iter().map(value).sum::<u64>();
+    let text = format!(
+        "{}: {} accesses, {} operations, {:.1} s ({:.1} s CPU)",
+        runs.len(),
+        sum(|run| run.accesses),
+        sum(|run| run.operations),
+        sum(|run| run.window_wall_ns) as f64 / 1e9,
+        sum(|run| run.window_cpu_ns) as f64 / 1e9,
+    );
+    line(out, "runs", &text)?;
+    for (number, run) in runs.iter().enumerate().filter(|(_, run)| !run.complete) {
+        line(
+            out,
+            "",
+            &format!("run {number} is incomplete: {}", or_unknown(&run.ended)),
+        )?;
+    }
+    Ok(())
+}
+
+fn write_totals(out: &mut String, totals: &Totals) -> fmt::Result {
+    let tally = &totals.tally;
+    let transfers = tally.transfers();
+    line(
+        out,
+        "transfers",
+        &format!(
+            "{transfers} (HITM: {} read, {} write) and {} upgrades, on {} lines; false {} by first touch, {} by lifetime",
+            tally.read_transfers,
+            tally.write_transfers,
+            tally.upgrades,
+            totals.lines,
+            percent_of(tally.false_first_touch, transfers),
+            percent_of(tally.false_lifetime, transfers),
+        ),
+    )?;
+    let mut rest: Vec<(&String, &u64)> = totals.unresolved.iter().collect();
+    rest.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+    let rest: Vec<String> = rest
+        .into_iter()
+        .map(|(class, count)| {
+            format!(
+                "{class} {}",
+                percent(*count as f64 / transfers.max(1) as f64)
+            )
+        })
+        .collect();
+    let resolved = format!(
+        "{} of transfers to a member or variable",
+        percent(totals.resolved_share())
+    );
+    line(
+        out,
+        "resolved",
+        &if rest.is_empty() {
+            resolved
+        } else {
+            format!("{resolved}; rest: {}", rest.join(", "))
+        },
+    )
+}

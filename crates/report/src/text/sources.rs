@@ -1,0 +1,92 @@
+//! Source positions as shown: without the directory that all files share.
+
+use std::collections::BTreeSet;
+
+use relayout_contend::{Findings, Source};
+
+/// Renders sources; knows the directory of the source tree.
+pub(super) struct Sources {
+    /// Ends in a slash; empty if the files share none.
+    root: String,
+}
+
+impl Sources {
+    pub fn new(findings: &Findings) -> Self {
+        let in_findings = findings.findings.iter().flat_map(|finding| &finding.sites);
+        let in_rest = findings.unresolved.iter().flat_map(|class| &class.sites);
+        let files: BTreeSet<&str> = in_findings
+            .chain(in_rest)
+            .filter_map(|site| site.source.file.as_deref())
+            .filter(|file| file.starts_with('/'))
+            .collect();
+        Self { root: root(files) }
+    }
+
+    /// The directory that is left out of file names; empty if none is.
+    pub fn root(&self) -> &str {
+        &self.root
+    }
+
+    /// `free_percpu`, or the file and line where there is no function.
+    pub fn function(&self, source: &Source) -> String {
+        source
+            .function
+            .clone()
+            .unwrap_or_else(|| self.position(source))
+    }
+
+    /// `mm/percpu.c:2259`
+    pub fn position(&self, source: &Source) -> String {
+        let file = source.file.as_deref().unwrap_or("?");
+        let file = file.strip_prefix(&self.root).unwrap_or(file);
+        let file = file.strip_prefix("./").unwrap_or(file);
+        match source.line {
+            Some(line) => format!("{file}:{line}"),
+            None => file.to_owned(),
+        }
+    }
+}
+
+/// The longest directory that all of `files` (sorted) are under.
+fn root(files: BTreeSet<&str>) -> String {
+    let (Some(first), Some(last)) = (files.first(), files.last()) else {
+        return String::new();
+    };
+    // The first and the last differ as early as any two do.
+    let same = first
+        .bytes()
+        .zip(last.bytes())
+        .take_while(|(a, b)| a == b)
+        .count();
+    let slash = first.as_bytes()[..same]
+        .iter()
+        .rposition(|&byte| byte == b'/');
+    match slash {
+        Some(at) if at > 0 => first[..=at].to_owned(),
+        _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(files: &[&str], expect: &str) {
+        assert_eq!(root(files.iter().copied().collect()), expect);
+    }
+
+    #[test]
+    fn shared_directories() {
+        check(
+            &[
+                "/b/linux/mm/percpu.c",
+                "/b/linux/mm/slub.c",
+                "/b/linux/fs/inode.c",
+            ],
+            "/b/linux/",
+        );
+        check(&["/b/linux/mm/percpu.c"], "/b/linux/mm/");
+        check(&["/b/x.c", "/c/y.c"], "");
+        check(&[], "");
+    }
+}

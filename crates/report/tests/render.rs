@@ -1,0 +1,296 @@
+//! The report of a small profile: text and JSON.
+
+use relayout_contend::{Findings, Identify, Object, Place, Source, find};
+use relayout_layout::MemberPath;
+use relayout_profile::{
+    Access, ConflictRow, CountRow, LineRow, Meta, Profile, Run, Setting, Site, Transfer,
+};
+use relayout_report::{Report, Selection, json, text};
+
+const CHUNK: u64 = 0xffff_8881_0010_0000;
+const NODE: u64 = 0xffff_8881_0020_0000;
+const GLOBALS: u64 = 0xffff_ffff_8200_0000;
+const STACK: u64 = 0xffff_c900_0000_0000;
+
+/// The kernel as this test knows it.
+struct Kernel;
+
+fn member(base: u64, bytes: u64, name: &str, types: &[&str], (offset, size): (u64, u64)) -> Place {
+    Place::Member {
+        object: Object {
+            base,
+            bytes,
+            variable: (base == NODE).then(|| "osq_node".to_owned()),
+        },
+        member: MemberPath {
+            path: name.to_owned(),
+            types_path: types.iter().map(|&name| name.to_owned()).collect(),
+            offset,
+            size,
+        },
+    }
+}
+
+impl Identify for Kernel {
+    fn place(&self, _: u16, addr: u64, _: u8) -> Place {
+        let chunk = |name, types: &[&str], at| member(CHUNK, 192, name, types, at);
+        let node = |name, at| member(NODE, 24, name, &["optimistic_spin_node"], at);
+        match addr.wrapping_sub(CHUNK) {
+            16..20 => return chunk("free_bytes", &["pcpu_chunk"], (16, 4)),
+            20..24 => {
+                return chunk(
+                    "chunk_md.scan_hint",
+                    &["pcpu_chunk", "pcpu_block_md"],
+                    (20, 4),
+                );
+            }
+            56..64 => return chunk("base_addr", &["pcpu_chunk"], (56, 8)),
+            _ => {}
+        }
+        match addr.wrapping_sub(NODE) {
+            0..8 => return node("next", (0, 8)),
+            16..20 => return node("locked", (16, 4)),
+            20..24 => return node("cpu", (20, 4)),
+            _ => {}
+        }
+        match addr {
+            GLOBALS.. => Place::Scalar(Object {
+                base: addr & !7,
+                bytes: 8,
+                variable: Some(["jiffies", "nr_files"][(addr >> 3 & 1) as usize].to_owned()),
+            }),
+            _ => Place::Unresolved("vmalloc".to_owned()),
+        }
+    }
+
+    fn source(&self, site: u32) -> Source {
+        let (function, file, line) = [
+            ("free_percpu", "mm/percpu.c", 2259),
+            ("pcpu_alloc_area", "mm/percpu.c", 1245),
+            ("osq_lock", "kernel/locking/osq_lock.c", 128),
+            ("osq_lock", "kernel/locking/osq_lock.c", 97),
+            ("do_timer", "kernel/time/timekeeping.c", 2284),
+            ("alloc_empty_file", "fs/file_table.c", 148),
+        ][site as usize];
+        Source {
+            function: Some(function.to_owned()),
+            file: Some(format!("/build/linux-6.1/{file}")),
+            line: Some(line),
+        }
+    }
+}
+
+const READ: Access = Access::Read;
+const WRITE: Access = Access::Write;
+
+/// `(address, site, access)` missing against another, `count` times; false by touch and lifetime.
+fn conflict(
+    run: u16,
+    here: (u64, u32, Access),
+    there: (u64, u32, Access),
+    (count, touch, life): (u64, u64, u64),
+) -> ConflictRow {
+    ConflictRow {
+        run,
+        transfer: if here.2 == READ {
+            Transfer::Read
+        } else {
+            Transfer::Write
+        },
+        context: 1 + run,
+        addr: here.0,
+        size: 4,
+        site: here.1,
+        access: here.2,
+        other_context: 0,
+        other_addr: there.0,
+        other_size: 4,
+        other_site: there.1,
+        other_access: there.2,
+        count,
+        false_first_touch: touch,
+        false_lifetime: life,
+    }
+}
+
+fn count(context: u16, at: (u64, u32, Access), count: u64, silent: u64) -> CountRow {
+    let (addr, site, access) = at;
+    CountRow {
+        run: 0,
+        addr,
+        size: 4,
+        context,
+        site,
+        access,
+        count,
+        silent: Some(silent),
+    }
+}
+
+fn profile() -> Profile {
+    let base_addr = (CHUNK + 56, 0, READ);
+    let free_bytes = (CHUNK + 16, 1, Access::ReadWrite);
+    let cpu_read = (NODE + 20, 2, READ);
+    let cpu_store = (NODE + 20, 3, WRITE);
+    let jiffies = (GLOBALS, 4, Access::ReadWrite);
+    let nr_files = (GLOBALS + 8, 5, Access::ReadWrite);
+    let upgrade = ConflictRow {
+        transfer: Transfer::Upgrade,
+        ..conflict(0, free_bytes, base_addr, (900, 0, 0))
+    };
+    let conflicts = vec![
+        conflict(0, base_addr, free_bytes, (1980, 1800, 240)),
+        conflict(1, base_addr, free_bytes, (1900, 1700, 250)),
+        conflict(1, (CHUNK + 20, 1, WRITE), free_bytes, (64, 0, 0)),
+        upgrade,
+        conflict(0, cpu_read, cpu_store, (700, 700, 690)),
+        conflict(0, jiffies, nr_files, (40, 40, 40)),
+        conflict(0, nr_files, jiffies, (60, 60, 55)),
+        conflict(0, (STACK, 4, WRITE), (STACK, 5, WRITE), (150, 2, 1)),
+    ];
+    let counts = vec![
+        count(1, base_addr, 5200, 0),
+        count(2, base_addr, 5100, 0),
+        count(0, free_bytes, 2600, 3),
+        count(0, cpu_store, 800, 790),
+        count(1, cpu_read, 750, 0),
+        count(0, jiffies, 400, 0),
+        count(1, nr_files, 300, 0),
+    ];
+    let lines = vec![LineRow {
+        run: 0,
+        line: CHUNK,
+        context: 1,
+        reads: 40_000,
+        writes: 0,
+        read_transfers: 1980,
+        write_transfers: 0,
+        upgrades: 0,
+        order_errors: Some(4),
+    }];
+    let site = Site {
+        pc: 0,
+        bytes: Vec::new(),
+    };
+    Profile {
+        meta: meta(),
+        sites: vec![site; 6],
+        conflicts,
+        counts,
+        lines,
+        ..Profile::default()
+    }
+}
+
+fn meta() -> Meta {
+    let run = Run {
+        seed: 1,
+        complete: true,
+        ended: "end marker".into(),
+        window_wall_ns: 3_200_000_000,
+        window_cpu_ns: 6_100_000_000,
+        accesses: 26_000_000,
+        operations: 12_000,
+        ..Run::default()
+    };
+    let cut = Run {
+        seed: 2,
+        complete: false,
+        ended: "guest panicked".into(),
+        ..run.clone()
+    };
+    let setting = |name: &str, value: &str| Setting {
+        name: name.into(),
+        value: value.into(),
+    };
+    Meta {
+        tool_version: "0.1.0".into(),
+        target: "kernel".into(),
+        workload: "mntns".into(),
+        settings: vec![
+            setting("cpus", "4"),
+            setting("yield", "1000"),
+            setting("memory", "2G"),
+        ],
+        line_bytes: 64,
+        contexts: 4,
+        machine: "x86_64".into(),
+        collector: "QEMU 10.0.2, plugin API 4".into(),
+        build_id: "0123abcd".into(),
+        release: "6.1.0-56-cloud-amd64".into(),
+        values_seen: true,
+        runs: vec![run, cut],
+        ..Meta::default()
+    }
+}
+
+fn rendered(selection: &Selection, render: impl Fn(&Report) -> String) -> String {
+    let profile = profile();
+    let findings = find(&profile, &Kernel);
+    render(&Report {
+        meta: &profile.meta,
+        findings: &findings,
+        selection,
+    })
+}
+
+#[test]
+fn text_of_all() {
+    insta::assert_snapshot!(rendered(&Selection::default(), text::render));
+}
+
+#[test]
+fn json_of_one_type() {
+    let selection = Selection {
+        type_name: Some("struct pcpu_chunk".into()),
+        ..Default::default()
+    };
+    insta::assert_snapshot!(rendered(&selection, |report| json::render(report).unwrap()));
+}
+
+#[test]
+fn selections() {
+    let profile = profile();
+    let findings = find(&profile, &Kernel);
+    let check = |selection: Selection, ranks: &[u32], passed: usize| {
+        let (picked, of) = selection.pick(&findings);
+        assert_eq!(picked.iter().map(|f| f.rank).collect::<Vec<_>>(), ranks);
+        assert_eq!(of, passed);
+    };
+    check(Selection::default(), &[1, 2, 3], 3);
+    check(
+        Selection {
+            top: 1,
+            ..Default::default()
+        },
+        &[1],
+        3,
+    );
+    check(
+        Selection {
+            share_min: 0.1,
+            ..Default::default()
+        },
+        &[1, 2],
+        2,
+    );
+    let named = |name: &str| Selection {
+        type_name: Some(name.into()),
+        ..Default::default()
+    };
+    check(named("osq_node"), &[2], 1);
+    check(named("optimistic_spin_node"), &[2], 1);
+    check(named("pcpu_block_md"), &[], 0);
+}
+
+#[test]
+fn text_of_nothing() {
+    let (profile, selection) = (Profile::default(), Selection::default());
+    let findings = Findings::default();
+    let report = Report {
+        meta: &profile.meta,
+        findings: &findings,
+        selection: &selection,
+    };
+    insta::assert_snapshot!(text::render(&report));
+}
