@@ -8,7 +8,8 @@ pub enum Change {
     MoveMember {
         /// The member that moves, with its comments.
         member: String,
-        /// The member that it comes to stand behind; `None` makes it the first.
+        /// The member that it comes to stand behind; `None` makes it the first. To stand behind
+        /// an anonymous struct or union, name the last member in that.
         after: Option<String>,
         /// Why it stands there: becomes a comment above it.
         reason: Option<String>,

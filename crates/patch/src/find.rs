@@ -121,14 +121,14 @@ impl<'a> File<'a> {
             let &[close, at, semicolon] = window else {
                 continue;
             };
-            if reader.text(close) == "}" && reader.text(at) == name && reader.text(semicolon) == ";"
+            let named = reader.text(at) == name && reader.text(semicolon) == ";";
+            if named
+                && reader.text(close) == "}"
+                && let Some(open) = self.pairs[close]
+                && let Some(is_union) = self.keyword_before(open)
+                && self.typedef_before(open)
             {
-                if let Some(open) = self.pairs[close]
-                    && let Some(is_union) = self.keyword_before(open)
-                    && self.typedef_before(open)
-                {
-                    found.push((open, is_union));
-                }
+                found.push((open, is_union));
             }
         }
         found

@@ -58,6 +58,7 @@ fn candidates(root: &Path) -> Vec<(String, String)> {
             let Some((tag, "")) = rest.trim_end().split_once(" {") else {
                 continue;
             };
+            let tag = tag.rsplit(' ').next().unwrap_or(tag);
             found.push((name.clone(), tag.to_owned()));
         }
     }
@@ -142,7 +143,9 @@ fn random_moves_apply_and_change_the_order_alone() {
     let mut random = Random(SEED);
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     let (mut tried, mut returned) = (0, 0);
-    while tried < SAMPLE_COUNT {
+    let wanted =
+        std::env::var("RELAYOUT_SAMPLE").map_or(SAMPLE_COUNT, |count| count.parse().unwrap());
+    while tried < wanted {
         let (path, tag) = &all[random.below(all.len())];
         let old = std::fs::read_to_string(root.join(path)).unwrap();
         let order = match member_order(path, &old, tag) {
@@ -151,6 +154,9 @@ fn random_moves_apply_and_change_the_order_alone() {
             Err(refusal) => {
                 tried += 1;
                 *counts.entry(refusal.kind()).or_default() += 1;
+                if std::env::var_os("RELAYOUT_VERBOSE").is_some() {
+                    eprintln!("{refusal}");
+                }
                 continue;
             }
         };
@@ -191,6 +197,10 @@ fn random_moves_apply_and_change_the_order_alone() {
             new,
             "{what}"
         );
+        if let Some(out) = std::env::var_os("RELAYOUT_DIFFS") {
+            let name = format!("{tried}.diff");
+            std::fs::write(Path::new(&out).join(name), unified_diff(path, &old, &new)).unwrap();
+        }
         let back = from.checked_sub(1).map(|index| named[index].clone());
         returned +=
             usize::from(edit_struct(path, &new, tag, None, &[change(back)]).as_ref() == Ok(&old));
@@ -224,6 +234,92 @@ fn pcpu_chunk_gets_the_accepted_order() {
     let order = member_order(path, &new, "pcpu_chunk").unwrap();
     let at = |name: &str| order.iter().position(|member| member == name).unwrap();
     assert_eq!(at("bound_map") + 1, at("base_addr"));
+}
+
+/// Moves in the structs that are edited most, chosen for the shapes that they hold.
+#[test]
+fn hot_structs_can_be_edited() {
+    let Some(root) = source() else { return };
+    let moves = [
+        (
+            "include/linux/mm_types.h",
+            "mm_struct",
+            "write_protect_seq",
+            Some("mmap_lock"),
+        ),
+        (
+            "include/linux/mm_types.h",
+            "mm_struct",
+            "mmap_lock",
+            Some("mm_users"),
+        ),
+        (
+            "include/linux/sched.h",
+            "task_struct",
+            "flags",
+            Some("on_rq"),
+        ),
+        (
+            "include/linux/sched.h",
+            "task_struct",
+            "wake_entry",
+            Some("prio"),
+        ),
+        (
+            "include/linux/dcache.h",
+            "dentry",
+            "d_lockref",
+            Some("d_sb"),
+        ),
+        ("include/linux/fs.h", "inode", "i_lock", Some("i_rdev")),
+        (
+            "include/linux/fs.h",
+            "super_block",
+            "s_flags",
+            Some("s_dev"),
+        ),
+        ("include/linux/fs.h", "file", "f_pos_lock", Some("f_path")),
+        (
+            "include/linux/osq_lock.h",
+            "optimistic_spin_node",
+            "cpu",
+            None,
+        ),
+        ("include/linux/rwsem.h", "rw_semaphore", "wait_lock", None),
+        (
+            "include/linux/page_counter.h",
+            "page_counter",
+            "parent",
+            None,
+        ),
+        ("include/linux/mmzone.h", "zone", "lock", Some("name")),
+        ("include/net/sock.h", "sock", "sk_lock", Some("sk_drops")),
+        ("kernel/sched/sched.h", "rq", "nr_running", Some("clock")),
+    ];
+    for (path, tag, member, after) in moves {
+        let old = std::fs::read_to_string(root.join(path)).unwrap();
+        let change = Change::MoveMember {
+            member: member.into(),
+            after: after.map(Into::into),
+            reason: None,
+        };
+        let result = edit_struct(path, &old, tag, None, &[change]);
+        match &result {
+            Ok(new) => eprintln!("{}", unified_diff(path, &old, new)),
+            Err(refusal) => eprintln!("{tag}: {refusal}"),
+        }
+        if let Err(refusal) = result {
+            assert!(
+                matches!(
+                    refusal,
+                    Refusal::ConditionalGroup { .. }
+                        | Refusal::RandomizedBorder { .. }
+                        | Refusal::DefinedTwice { .. }
+                ),
+                "{refusal}"
+            );
+        }
+    }
 }
 
 #[test]

@@ -73,9 +73,9 @@ fn end_of(file: &File<'_>, last: usize) -> Result<(usize, bool), Shared> {
             break;
         }
         let at = column(file.source, token.start);
-        if !same_line
-            && !(comment_column == Some(at) && adjacent(file, end, token) && alone(file, token))
-        {
+        let goes_on =
+            comment_column == Some(at) && adjacent(file, end, token) && alone(file, token);
+        if !same_line && !goes_on {
             break;
         }
         comment_column.get_or_insert(at);

@@ -24,6 +24,9 @@ struct Plan<'a> {
     group: Option<usize>,
     /// Number of `#if` branches that both ends stand in.
     shared: usize,
+    /// Index of the item that it comes to stand before: behind the anchor, and behind the rest
+    /// of an `#if` group that the anchor ends a branch of.
+    before: usize,
 }
 
 /// The text with `member` moved.
@@ -73,7 +76,11 @@ fn plan<'a>(
     movable(file, definition, path, member)?;
     let anchor = match after {
         Some(after) => {
-            let anchor = definition.member(file, after)?;
+            let anchor = lifted(
+                definition,
+                definition.member(file, after)?,
+                path.bodies.len(),
+            );
             if anchor.bodies != path.bodies {
                 let place = file.place(definition.item(&anchor).first);
                 return Err(Refusal::NestedStruct {
@@ -89,25 +96,59 @@ fn plan<'a>(
             None
         }
     };
-    if anchor == Some(path.item) || anchor.map_or(0, |anchor| anchor + 1) == path.item {
-        let same = anchor.is_none_or(|anchor| body.items[anchor].branches == item.branches);
-        if same || anchor == Some(path.item) {
-            return Err(Refusal::NothingToDo {
-                member: member.to_owned(),
-                place: file.place(item.first),
-            });
-        }
-    }
     let (shared, group) = conditionals(file, body, path.item, anchor, member)?;
+    let before = position(body, anchor, shared);
+    let same_branches = item.branches.len() == shared
+        && anchor.is_none_or(|anchor| body.items[anchor].branches.len() == shared);
+    if anchor == Some(path.item) || (before == path.item && same_branches) {
+        return Err(Refusal::NothingToDo {
+            member: member.to_owned(),
+            place: file.place(item.first),
+        });
+    }
     let plan = Plan {
         body,
         item: path.item,
         anchor,
         group,
         shared,
+        before,
     };
     crossings(file, &plan, member)?;
     Ok(plan)
+}
+
+/// Index of the first item behind the anchor that is outside of the anchor's inner `#if` groups.
+fn position(body: &Body, anchor: Option<usize>, shared: usize) -> usize {
+    let Some(anchor) = anchor else { return 0 };
+    let group = |index: usize| {
+        body.items[index]
+            .branches
+            .get(shared)
+            .map(|&(group, _)| group)
+    };
+    let inside = |&index: &usize| group(anchor).is_some() && group(index) == group(anchor);
+    anchor + 1 + (anchor + 1..body.items.len()).take_while(inside).count()
+}
+
+/// The last member of an anonymous struct or union stands for the whole of it, which has no name
+/// to be called by.
+fn lifted(definition: &Definition, mut anchor: ItemPath, depth: usize) -> ItemPath {
+    while anchor.bodies.len() > depth && anchor.item + 1 == definition.body_of(&anchor).items.len()
+    {
+        let Some((&container, outer)) = anchor.bodies.split_last() else {
+            break;
+        };
+        let up = ItemPath {
+            bodies: outer.to_vec(),
+            item: container,
+        };
+        if !definition.item(&up).names.is_empty() {
+            break;
+        }
+        anchor = up;
+    }
+    anchor
 }
 
 /// Refuses members that cannot move at all.
@@ -148,7 +189,11 @@ fn anchor_usable(file: &File<'_>, anchor: &Item, after: &str) -> Result<(), Refu
     match anchor.what {
         What::Macro | What::Unsure | What::Border => Err(Refusal::MacroMember { member, place }),
         What::Flexible => Err(Refusal::FlexibleArray { member, place }),
-        _ if anchor.names.last().map(String::as_str) != after.rsplit('.').next() => {
+        _ if anchor
+            .names
+            .last()
+            .is_some_and(|last| Some(last.as_str()) != after.rsplit('.').next()) =>
+        {
             Err(Refusal::SharedDeclaration { member, place })
         }
         _ => Ok(()),
@@ -227,7 +272,7 @@ fn sole_in_group(file: &File<'_>, body: &Body, item: usize, group: usize) -> boo
 /// Refuses moves over the border of randomised members and into a run of bitfields.
 fn crossings(file: &File<'_>, plan: &Plan<'_>, member: &str) -> Result<(), Refusal> {
     let items = &plan.body.items;
-    let at = plan.anchor.map_or(0, |anchor| anchor + 1);
+    let at = plan.before;
     let crossed = if at <= plan.item {
         &items[at..plan.item]
     } else {
@@ -360,7 +405,7 @@ fn check(
     };
     let mut expect = statements(file, plan.body);
     let moved = expect.remove(plan.item);
-    let at = plan.anchor.map_or(0, |anchor| anchor + 1);
+    let at = plan.before;
     expect.insert(if at > plan.item { at - 1 } else { at }, moved);
 
     let new_file = File::new(file.name, new);
