@@ -1,0 +1,33 @@
+//! Moves one member and aligns it, or the one it was put in front of, to the cache line.
+//!
+//! The second is what was done to `struct pcpu_chunk`: `bound_map` moved up to before `base_addr`,
+//! and `base_addr` aligned.
+
+use super::{Change, Ground, Proposal, move_member};
+
+/// Both for every one-member move.
+pub(super) fn propose(ground: &Ground<'_>) -> Vec<Proposal> {
+    let mut proposals = Vec::new();
+    for moved in move_member::propose(ground) {
+        let Some(Change::Move { atom, .. }) = moved.changes.first().cloned() else {
+            continue;
+        };
+        let order = &moved.arrangement.order;
+        let place = order.iter().position(|other| *other == atom);
+        let next = place.and_then(|place| order.get(place + 1)).copied();
+        for aligned in [Some(atom), next].into_iter().flatten() {
+            let target = &ground.shape.atoms[aligned];
+            if target.align >= ground.line || target.size == 0 {
+                continue;
+            }
+            let mut proposal = moved.clone();
+            proposal.arrangement.align[aligned] = ground.line;
+            proposal.changes.push(Change::AlignMember {
+                atom: aligned,
+                to: ground.line,
+            });
+            proposals.push(proposal);
+        }
+    }
+    proposals
+}

@@ -1,0 +1,59 @@
+//! What may not be changed, and what has to stay where it is.
+
+use relayout_layout::abi::Shape;
+use relayout_layout::{Aggregate, Type, TypeId, Types};
+
+/// Why no layout is offered for a type.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// User programs depend on the layout.
+    #[error("{name} is declared in {file}: user programs depend on its layout")]
+    Uapi {
+        /// Name of the type.
+        name: String,
+        /// Header.
+        file: String,
+    },
+    /// A packed struct is a format for wire, disk or hardware.
+    #[error("{name} is packed: its layout is a format that others read")]
+    Packed {
+        /// Name of the type.
+        name: String,
+    },
+    /// No accesses were recorded.
+    #[error("no accesses to {name} were recorded in order, so no layout can be judged")]
+    NoEvidence {
+        /// Name of the type.
+        name: String,
+    },
+}
+
+/// Whether the type must be left as it is.
+pub fn refusal(aggregate: &Aggregate, shape: &Shape) -> Option<Refusal> {
+    let name = shape.name.clone();
+    let file = aggregate
+        .decl
+        .as_ref()
+        .map(|decl| decl.file.as_str())
+        .unwrap_or_default();
+    if file.contains("include/uapi/") || file.contains("include/generated/uapi/") {
+        return Some(Refusal::Uapi {
+            name,
+            file: file.to_owned(),
+        });
+    }
+    shape.packed.then_some(Refusal::Packed { name })
+}
+
+/// The name of the first member if it has to stay first: a struct at offset 0 is how C code
+/// embeds one type in another and casts between them.
+pub fn pinned_first(types: &Types, aggregate: &Aggregate) -> Option<String> {
+    let first = aggregate.members.first()?;
+    is_struct(types, first.ty)
+        .then(|| first.name.clone())
+        .flatten()
+}
+
+fn is_struct(types: &Types, id: TypeId) -> bool {
+    matches!(types.get(types.strip(id)), Type::Aggregate(_))
+}

@@ -1,0 +1,123 @@
+//! Which candidates the recording can judge.
+//!
+//! Only bytes in recorded regions have all their accesses in a trace. A candidate that brings two
+//! members onto one line that were never recorded together is not judged, unless one of them was
+//! recorded and never accessed.
+
+use relayout_contend::ObjectTrace;
+use relayout_layout::abi::Layout;
+
+use crate::subject::Subject;
+
+/// What is known of each atom, and of each pair.
+pub struct Coverage {
+    /// By atom: recorded somewhere.
+    pub recorded: Vec<bool>,
+    /// By atom: accessed in some trace.
+    pub accessed: Vec<bool>,
+    /// Pairs of atoms that may share a line newly: recorded together, or one known to be cold.
+    judged: Vec<bool>,
+    atoms: usize,
+}
+
+impl Coverage {
+    /// Looks through the traces of `subject`; `current` is its compiled layout.
+    pub fn new(subject: &Subject<'_>, current: &Layout) -> Self {
+        let atoms = current.places.len();
+        let mut recorded = vec![false; atoms];
+        let mut accessed = vec![false; atoms];
+        let mut judged = vec![false; atoms * atoms];
+        for instance in subject.instances {
+            let here: Vec<usize> = (0..atoms)
+                .filter(|atom| covers(&instance.trace, current, *atom))
+                .collect();
+            for &a in &here {
+                recorded[a] = true;
+                here.iter().for_each(|&b| judged[a * atoms + b] = true);
+            }
+            let by_byte = touched(&instance.trace, current.size);
+            for (atom, place) in current.places.iter().enumerate() {
+                let end = if atom + 1 == atoms {
+                    current.size.max(place.end)
+                } else {
+                    place.end
+                };
+                let range = place.offset as usize..(end as usize).min(by_byte.len());
+                accessed[atom] |= by_byte
+                    .get(range)
+                    .is_some_and(|bytes| bytes.contains(&true));
+            }
+        }
+        let cold = |atom: usize| recorded[atom] && !accessed[atom];
+        for a in 0..atoms {
+            for b in 0..atoms {
+                judged[a * atoms + b] |= cold(a) || cold(b);
+            }
+        }
+        Self {
+            recorded,
+            accessed,
+            judged,
+            atoms,
+        }
+    }
+
+    /// Whether nothing comes together in `new` that was not recorded together; `phases` are the
+    /// addresses modulo the line, before and after, that objects have.
+    pub fn judges(
+        &self,
+        current: &Layout,
+        new: &Layout,
+        phases: &[(u32, u32)],
+        line_bytes: u32,
+    ) -> bool {
+        if self.judged.iter().all(|judged| *judged) {
+            return true;
+        }
+        phases.iter().all(|(old_phase, new_phase)| {
+            let before = lines(current, *old_phase, line_bytes);
+            let after = lines(new, *new_phase, line_bytes);
+            (0..self.atoms).all(|a| {
+                (a + 1..self.atoms).all(|b| {
+                    self.judged[a * self.atoms + b]
+                        || !meet(after[a], after[b])
+                        || meet(before[a], before[b])
+                })
+            })
+        })
+    }
+}
+
+fn covers(trace: &ObjectTrace, layout: &Layout, atom: usize) -> bool {
+    let place = &layout.places[atom];
+    trace.covered.iter().any(|range| {
+        u64::from(range.start) <= place.offset
+            && place.end <= u64::from(range.end).max(place.offset)
+    })
+}
+
+/// By byte of the struct: accessed.
+fn touched(trace: &ObjectTrace, size: u64) -> Vec<bool> {
+    let mut bytes = vec![false; usize::try_from(size).unwrap_or(0)];
+    for access in &trace.accesses {
+        let start = (access.offset as usize).min(bytes.len());
+        let end = (access.offset as usize + usize::from(access.size)).min(bytes.len());
+        bytes[start..end].fill(true);
+    }
+    bytes
+}
+
+/// First and last line of each atom.
+fn lines(layout: &Layout, phase: u32, line_bytes: u32) -> Vec<(u64, u64)> {
+    let line = u64::from(line_bytes.max(1));
+    let of = |byte: u64| (byte + u64::from(phase)) / line;
+    layout
+        .places
+        .iter()
+        .map(|at| (of(at.offset), of(at.end.max(at.offset + 1) - 1)))
+        .collect()
+}
+
+fn meet(a: (u64, u64), b: (u64, u64)) -> bool {
+    a.0 <= b.1 && b.0 <= a.1
+}

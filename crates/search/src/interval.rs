@@ -1,0 +1,82 @@
+//! How sure a difference is: resampling of stretches of the recording.
+
+/// Resamples drawn.
+const RESAMPLES: usize = 2000;
+
+/// A relative change of the transfers with its 95% interval: -0.2 is a fifth less.
+///
+/// The stretches of the recording (objects, or parts of a long one) are drawn with replacement.
+/// It tells how even the change is over the recording, not how another recording would come out.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Interval {
+    /// Change over the whole recording.
+    pub change: f64,
+    /// 2.5% of the resamples changed by less.
+    pub low: f64,
+    /// 2.5% of the resamples changed by more.
+    pub high: f64,
+}
+
+impl Interval {
+    /// The change from `before` to `after`, by stretch; `None` where nothing was there before.
+    pub fn of(before: &[u64], after: &[u64]) -> Option<Self> {
+        let pairs: Vec<(u64, u64)> = before.iter().copied().zip(after.iter().copied()).collect();
+        let change = relative(pairs.iter().copied())?;
+        let mut random = XorShift(0x9e37_79b9_7f4a_7c15);
+        let mut drawn: Vec<f64> = (0..RESAMPLES)
+            .filter_map(|_| relative((0..pairs.len()).map(|_| pairs[random.below(pairs.len())])))
+            .collect();
+        drawn.sort_unstable_by(f64::total_cmp);
+        let at = |share: f64| drawn.get((share * drawn.len() as f64) as usize).copied();
+        Some(Self {
+            change,
+            low: at(0.025).unwrap_or(change),
+            high: at(0.975).unwrap_or(change),
+        })
+    }
+
+    /// Whether it is clearly less than before.
+    pub fn is_less(&self) -> bool {
+        self.high < 0.0
+    }
+}
+
+fn relative(pairs: impl Iterator<Item = (u64, u64)>) -> Option<f64> {
+    let (before, after) = pairs.fold((0, 0), |sum, pair| (sum.0 + pair.0, sum.1 + pair.1));
+    (before > 0).then(|| after as f64 / before as f64 - 1.0)
+}
+
+/// Marsaglia's xorshift64: the same numbers on every machine.
+struct XorShift(u64);
+
+impl XorShift {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % limit.max(1) as u64) as usize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn even_change_is_sure() {
+        let interval = Interval::of(&[100; 30], &[80; 30]).unwrap();
+        assert!(interval.is_less());
+        assert!((interval.low + 0.2).abs() < 1e-9 && (interval.high + 0.2).abs() < 1e-9);
+    }
+
+    #[test]
+    fn change_that_comes_and_goes_is_not() {
+        let after: Vec<u64> = (0..30).map(|n| if n % 2 == 0 { 130 } else { 65 }).collect();
+        assert!(!Interval::of(&[100; 30], &after).unwrap().is_less());
+    }
+
+    #[test]
+    fn nothing_before_is_no_change() {
+        assert_eq!(Interval::of(&[0, 0], &[1, 0]), None);
+    }
+}

@@ -1,0 +1,78 @@
+//! From recorded offsets to offsets in another layout.
+
+use relayout_contend::Placement;
+use relayout_layout::abi::{Layout, Shape};
+
+/// Where another layout puts every recorded byte.
+pub struct Mapping {
+    /// By recorded offset, up to the compiled size.
+    moved: Vec<u32>,
+    /// Where the first byte behind the struct goes.
+    tail: u32,
+}
+
+impl Mapping {
+    /// From the layout that `current` describes to `new`.
+    ///
+    /// A byte of a hole goes into the hole behind the same member if there is one, else it is
+    /// taken for that member's last byte: nobody reads what is in a hole, but wide stores cover
+    /// it. Bitfields keep their place within the run to the byte.
+    pub fn new(shape: &Shape, current: &Layout, new: &Layout) -> Self {
+        let mut moved: Vec<u32> = (0..narrow(current.size)).collect();
+        let free = free_behind(new);
+        for (atom, (from, to)) in current.places.iter().zip(&new.places).enumerate() {
+            let until = next_start(current, from.end);
+            for old in from.offset..until {
+                let distance = old - from.offset;
+                let limit = (to.end + free[atom]).max(to.offset + 1) - 1;
+                let place = match old < from.end {
+                    true => (to.offset + distance).min(to.end.max(to.offset + 1) - 1),
+                    false => (to.end + (old - from.end)).min(limit),
+                };
+                if let Some(slot) = usize::try_from(old).ok().and_then(|old| moved.get_mut(old)) {
+                    *slot = narrow(place);
+                }
+            }
+        }
+        let flexible = shape.atoms.iter().position(|atom| atom.flexible);
+        let tail = match flexible.map(|atom| (&current.places[atom], &new.places[atom])) {
+            Some((from, to)) => to.offset + current.size.saturating_sub(from.offset),
+            None => new.size,
+        };
+        Self {
+            moved,
+            tail: narrow(tail),
+        }
+    }
+}
+
+impl Placement for Mapping {
+    fn place(&self, offset: u32) -> u32 {
+        match self.moved.get(offset as usize) {
+            Some(place) => *place,
+            None => self.tail.saturating_add(offset - self.moved.len() as u32),
+        }
+    }
+}
+
+fn narrow(bytes: u64) -> u32 {
+    u32::try_from(bytes).unwrap_or(u32::MAX)
+}
+
+/// First byte at or after `end` where a member starts, or the size.
+fn next_start(layout: &Layout, end: u64) -> u64 {
+    let starts = layout.places.iter().map(|place| place.offset);
+    starts
+        .filter(|start| *start >= end)
+        .min()
+        .unwrap_or(layout.size)
+}
+
+/// Bytes of hole or padding behind each atom.
+fn free_behind(layout: &Layout) -> Vec<u64> {
+    layout
+        .places
+        .iter()
+        .map(|place| next_start(layout, place.end) - place.end)
+        .collect()
+}

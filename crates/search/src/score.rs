@@ -1,0 +1,257 @@
+//! Scoring layouts by replay.
+
+use std::collections::BTreeMap;
+
+use rayon::prelude::*;
+use relayout_contend::{Replay, Tally};
+use relayout_layout::abi::Layout;
+use rustc_hash::FxHashMap;
+
+use crate::coverage::Coverage;
+use crate::mapping::Mapping;
+use crate::slab::{self, Slot};
+use crate::subject::Subject;
+
+/// What a layout costs in memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Memory {
+    /// Slab cache that most of the recorded objects would come from; `None`: not from a slab.
+    pub cache: Option<String>,
+    /// Bytes that one of them takes, a flexible array and the slot's unused rest included.
+    pub bytes_per_object: u64,
+}
+
+/// Events per operation of the workload: summed over objects, averaged over recordings.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct PerOperation {
+    /// Read transfers.
+    pub read_transfers: f64,
+    /// Write transfers.
+    pub write_transfers: f64,
+    /// Upgrades.
+    pub upgrades: f64,
+    /// Transfers that are false by first touch.
+    pub false_first_touch: f64,
+    /// Transfers that are false by lifetime.
+    pub false_lifetime: f64,
+}
+
+impl PerOperation {
+    /// Read and write transfers.
+    pub fn transfers(&self) -> f64 {
+        self.read_transfers + self.write_transfers
+    }
+}
+
+/// Layouts of one subject, scored; traces are prepared once.
+pub(crate) struct Scorer<'a> {
+    subject: Subject<'a>,
+    current: Layout,
+    replays: Vec<Replay>,
+    /// Bytes behind the struct, by instance.
+    tails: Vec<u64>,
+    /// Atoms that are accessed, with the bytes that belong to them behind the struct.
+    hot: Vec<(usize, u64)>,
+}
+
+/// The lines on which the accessed members fall, without what does not matter to the replay.
+type Signature = Vec<u32>;
+
+impl<'a> Scorer<'a> {
+    pub fn new(subject: Subject<'a>, current: Layout, coverage: &Coverage) -> Self {
+        let element = subject.tail_element_bytes;
+        let tails: Vec<u64> = subject
+            .instances
+            .iter()
+            .map(|instance| slab::tail_bytes(instance, current.size, element))
+            .collect();
+        let tail_max = tails.iter().copied().max().unwrap_or(0);
+        let last = current.places.len().wrapping_sub(1);
+        let hot = (0..current.places.len())
+            .filter(|atom| coverage.accessed[*atom] || *atom == last && tail_max > 0)
+            .map(|atom| (atom, if atom == last { tail_max } else { 0 }))
+            .collect();
+        let replays = subject
+            .instances
+            .par_iter()
+            .map(|one| Replay::new(&one.trace))
+            .collect();
+        Self {
+            subject,
+            current,
+            replays,
+            tails,
+            hot,
+        }
+    }
+
+    /// Where each instance's object would lie.
+    pub fn slots(&self, layout: &Layout) -> Vec<Slot> {
+        let line_bytes = self.subject.line_bytes;
+        let instances = self.subject.instances.iter().zip(&self.tails);
+        instances
+            .map(|(instance, tail)| {
+                let (size, align) = (layout.size, layout.align);
+                slab::slot(instance, self.current.size, size, align, *tail, line_bytes)
+            })
+            .collect()
+    }
+
+    /// The distinct phases before and after.
+    pub fn phases(&self, layout: &Layout) -> Vec<(u32, u32)> {
+        let line = u64::from(self.subject.line_bytes.max(1));
+        let instances = self.subject.instances.iter().zip(self.slots(layout));
+        let mut phases: Vec<(u32, u32)> = instances
+            .map(|(instance, slot)| ((instance.trace.base % line) as u32, slot.phase))
+            .collect();
+        phases.sort_unstable();
+        phases.dedup();
+        phases
+    }
+
+    /// What most objects would take.
+    pub fn memory(&self, layout: &Layout) -> Memory {
+        let mut counts: BTreeMap<(Option<String>, u64), u64> = BTreeMap::new();
+        for slot in self.slots(layout) {
+            *counts.entry((slot.cache, slot.bytes)).or_default() += 1;
+        }
+        let most = counts.into_iter().max_by_key(|(_, count)| *count);
+        let (cache, bytes) = most.map_or((None, layout.size), |(key, _)| key);
+        Memory {
+            cache,
+            bytes_per_object: bytes,
+        }
+    }
+
+    /// By layout: the tally of each instance; `None` once more than `budget` accesses have been
+    /// replayed. Layouts under which the accessed members share lines in the same way are
+    /// replayed once.
+    pub fn tallies(&self, layouts: &[&Layout], budget: u64) -> Vec<Option<Vec<Tally>>> {
+        let mut ids: FxHashMap<Signature, usize> = FxHashMap::default();
+        let mut jobs: Vec<(usize, usize, u32)> = Vec::new();
+        let mut by_pair: FxHashMap<(usize, usize), usize> = FxHashMap::default();
+        let mut wanted: Vec<Option<Vec<usize>>> = Vec::with_capacity(layouts.len());
+        let mut spent = 0u64;
+        for (number, layout) in layouts.iter().enumerate() {
+            if spent > budget {
+                wanted.push(None);
+                continue;
+            }
+            let mut at_phase: FxHashMap<u32, usize> = FxHashMap::default();
+            let mut mine = Vec::with_capacity(self.replays.len());
+            for (instance, slot) in self.slots(layout).iter().enumerate() {
+                let id = *at_phase.entry(slot.phase).or_insert_with(|| {
+                    let next = ids.len();
+                    *ids.entry(self.signature(layout, slot.phase))
+                        .or_insert(next)
+                });
+                mine.push(*by_pair.entry((instance, id)).or_insert_with(|| {
+                    jobs.push((number, instance, slot.phase));
+                    spent += self.subject.instances[instance].trace.accesses.len() as u64;
+                    jobs.len() - 1
+                }));
+            }
+            wanted.push(Some(mine));
+        }
+        let done = self.run(layouts, &jobs);
+        let look_up = |mine: Vec<usize>| mine.into_iter().map(|job| done[job]).collect();
+        wanted.into_iter().map(|mine| mine.map(look_up)).collect()
+    }
+
+    fn run(&self, layouts: &[&Layout], jobs: &[(usize, usize, u32)]) -> Vec<Tally> {
+        let shape = self.subject.shape;
+        jobs.par_iter()
+            .map(|&(layout, instance, phase)| {
+                let mapping = Mapping::new(shape, &self.current, layouts[layout]);
+                self.replays[instance].tally(phase, &mapping, self.subject.line_bytes)
+            })
+            .collect()
+    }
+
+    fn signature(&self, layout: &Layout, phase: u32) -> Signature {
+        let line = u64::from(self.subject.line_bytes.max(1));
+        let mut names: FxHashMap<u64, u32> = FxHashMap::default();
+        let mut signature = Vec::with_capacity(self.hot.len() * 2);
+        for &(atom, extra) in &self.hot {
+            let place = &layout.places[atom];
+            let start = place.offset + u64::from(phase);
+            let end = (place.end + u64::from(phase) + extra).max(start + 1);
+            let lines = start / line..=(end - 1) / line;
+            if lines.start() != lines.end() {
+                signature.push((start % line) as u32 | 1 << 31);
+            }
+            for number in lines {
+                let next = names.len() as u32;
+                signature.push(*names.entry(number).or_insert(next));
+            }
+            // Bitfields can come apart within their run.
+            if let Some(first) = place.bits.first() {
+                signature.extend(place.bits.iter().map(|bit| (bit - first / 8 * 8) as u32));
+            }
+        }
+        signature
+    }
+
+    /// Events per operation; `None` where no operations were marked.
+    pub fn per_operation(&self, tallies: &[Tally]) -> Option<PerOperation> {
+        let mut objects: BTreeMap<(u16, u64), (Tally, u64)> = BTreeMap::new();
+        for (instance, tally) in self.subject.instances.iter().zip(tallies) {
+            let trace = &instance.trace;
+            if trace.operations > 0 {
+                let sum = objects.entry((instance.run, trace.base)).or_default();
+                sum.0 += *tally;
+                sum.1 += trace.operations;
+            }
+        }
+        let mut runs: Vec<u16> = self.subject.instances.iter().map(|one| one.run).collect();
+        runs.sort_unstable();
+        runs.dedup();
+        let mut total = PerOperation::default();
+        for (tally, operations) in objects.values() {
+            let weight = 1.0 / (*operations as f64 * runs.len() as f64);
+            total.read_transfers += tally.read_transfers as f64 * weight;
+            total.write_transfers += tally.write_transfers as f64 * weight;
+            total.upgrades += tally.upgrades as f64 * weight;
+            total.false_first_touch += tally.false_first_touch as f64 * weight;
+            total.false_lifetime += tally.false_lifetime as f64 * weight;
+        }
+        (!objects.is_empty()).then_some(total)
+    }
+
+    /// Transfers by stretch of the recording, about `stretches` of them, for each layout.
+    pub fn by_stretch(&self, layouts: &[&Layout], stretches: usize) -> Vec<Vec<u64>> {
+        let total: usize = self
+            .subject
+            .instances
+            .iter()
+            .map(|one| one.trace.accesses.len())
+            .sum();
+        let length = total.div_ceil(stretches.max(1)).max(1);
+        let pieces: Vec<(usize, Replay)> = (self.subject.instances.iter().enumerate())
+            .flat_map(|(index, one)| {
+                one.trace.accesses.chunks(length).map(move |chunk| {
+                    let accesses = chunk.to_vec();
+                    let piece = relayout_contend::ObjectTrace {
+                        accesses,
+                        ..Default::default()
+                    };
+                    (index, Replay::new(&piece))
+                })
+            })
+            .collect();
+        layouts
+            .par_iter()
+            .map(|layout| {
+                let mapping = Mapping::new(self.subject.shape, &self.current, layout);
+                let slots = self.slots(layout);
+                let line_bytes = self.subject.line_bytes;
+                let tally = |(index, piece): &(usize, Replay)| {
+                    piece
+                        .tally(slots[*index].phase, &mapping, line_bytes)
+                        .transfers()
+                };
+                pieces.iter().map(tally).collect()
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,123 @@
+//! Which slab class an object of another size would come from, and where in the slab it would lie.
+
+use crate::subject::{Home, Instance};
+
+/// Sizes in bytes of the kernel's general caches below a page (`kmalloc_info` in
+/// mm/slab_common.c, SLUB, x86-64); larger ones are powers of two.
+const KMALLOC_BYTES: [u64; 12] = [8, 16, 32, 64, 96, 128, 192, 256, 512, 1024, 2048, 4096];
+
+/// The size of the `kmalloc` cache that a request is served from, in bytes.
+pub fn kmalloc_class(bytes: u64) -> u64 {
+    KMALLOC_BYTES
+        .into_iter()
+        .find(|class| *class >= bytes)
+        .unwrap_or_else(|| bytes.checked_next_power_of_two().unwrap_or(bytes))
+}
+
+/// The name of a `kmalloc` cache without its size (`kmalloc-`, `kmalloc-cg-`, `kmalloc-rcl-`,
+/// `dma-kmalloc-`), if `cache` is one.
+fn kmalloc_prefix(cache: &str) -> Option<&str> {
+    let (prefix, size) = cache.rsplit_once('-')?;
+    let is_size = size.trim_end_matches(['k', 'M']).parse::<u64>().is_ok();
+    (is_size && prefix.contains("kmalloc")).then(|| &cache[..=prefix.len()])
+}
+
+fn size_name(bytes: u64) -> String {
+    match bytes {
+        1024.. if bytes.is_multiple_of(1024) => format!("{}k", bytes / 1024),
+        _ => bytes.to_string(),
+    }
+}
+
+/// Where an object of another layout would lie.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Slot {
+    /// Slab cache; `None` outside of slabs.
+    pub cache: Option<String>,
+    /// Bytes that one object takes, the slot's unused rest included.
+    pub bytes: u64,
+    /// Address modulo the line.
+    pub phase: u32,
+}
+
+/// Bytes allocated behind the struct: at least these.
+///
+/// The recorded class bounds the request from below (a smaller one would have come from a smaller
+/// class), a flexible array has at least one element, and what was accessed was allocated.
+/// `compiled` is the size of the struct as recorded.
+pub fn tail_bytes(instance: &Instance, compiled: u64, element: u64) -> u64 {
+    let accesses = instance.trace.accesses.iter();
+    let reached = accesses
+        .map(|access| u64::from(access.offset) + u64::from(access.size))
+        .max();
+    let reached = reached.unwrap_or(0).saturating_sub(compiled);
+    let element = element.max(1);
+    let floor = match &instance.home {
+        Home::Slab { cache, stride, .. } if kmalloc_prefix(cache).is_some() => {
+            let stride = u64::from(*stride);
+            let below = KMALLOC_BYTES
+                .into_iter()
+                .rev()
+                .find(|class| *class < stride)
+                .unwrap_or(0);
+            (below + 1).saturating_sub(compiled)
+        }
+        Home::Slab { object_bytes, .. } => u64::from(*object_bytes).saturating_sub(compiled),
+        Home::Fixed => 0,
+    };
+    let at_least = if element > 1 { element } else { 0 };
+    floor.max(reached).max(at_least).next_multiple_of(element)
+}
+
+/// Where the object would lie if the struct had `size` bytes and alignment `align`.
+///
+/// Slots keep their index in the slab; `tail` are the bytes behind the struct.
+pub fn slot(
+    instance: &Instance,
+    compiled: u64,
+    size: u64,
+    align: u64,
+    tail: u64,
+    line_bytes: u32,
+) -> Slot {
+    let line = u64::from(line_bytes.max(1));
+    let base = instance.trace.base;
+    match &instance.home {
+        Home::Slab {
+            cache,
+            first,
+            stride,
+            object_bytes,
+        } if *stride > 0 => {
+            let index = base.saturating_sub(*first) / u64::from(*stride);
+            let (name, bytes) = match kmalloc_prefix(cache) {
+                Some(prefix) => {
+                    let class = kmalloc_class(size + tail);
+                    (format!("{prefix}{}", size_name(class)), class)
+                }
+                None => {
+                    let grown = (u64::from(*object_bytes) + size).saturating_sub(compiled);
+                    let gap = u64::from(*stride).saturating_sub(u64::from(*object_bytes));
+                    let on_line = u64::from(*stride).is_multiple_of(line) && gap > 0
+                        || u64::from(*object_bytes).is_multiple_of(line);
+                    let step = if on_line { line } else { 8 };
+                    (cache.clone(), grown.next_multiple_of(step.max(align)))
+                }
+            };
+            let start = first % line + index * bytes;
+            Slot {
+                cache: Some(name),
+                bytes,
+                phase: (start % line) as u32,
+            }
+        }
+        _ => {
+            let phase = (base % line).next_multiple_of(align.clamp(1, line)) % line;
+            Slot {
+                cache: None,
+                bytes: size + tail,
+                phase: phase as u32,
+            }
+        }
+    }
+}

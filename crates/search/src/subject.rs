@@ -1,0 +1,52 @@
+//! The type that advice is sought for, and its recorded objects.
+
+use relayout_contend::ObjectTrace;
+use relayout_layout::Aggregate;
+use relayout_layout::abi::Shape;
+
+/// Where an object's address comes from, so that it can be said where it would be in another size.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Home {
+    /// The object is the start of a slot of a slab cache.
+    Slab {
+        /// Name of the cache: `kmalloc-192`, `dentry`, `kmalloc-cg-64`.
+        cache: String,
+        /// Address of the slab's first slot.
+        first: u64,
+        /// Bytes from slot to slot as recorded.
+        stride: u32,
+        /// Bytes of the object in a slot as recorded (`kmem_cache.object_size`).
+        object_bytes: u32,
+    },
+    /// A global, a per-cpu variable, a part of a larger object, or memory that no slab cache gave:
+    /// another layout starts at the same address.
+    Fixed,
+}
+
+/// One stretch of the recording of one object.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Instance {
+    /// Recording that it is from: addresses of different runs are unrelated.
+    pub run: u16,
+    /// Its accesses.
+    pub trace: ObjectTrace,
+    /// Where it was.
+    pub home: Home,
+}
+
+/// A type and what was recorded of its objects.
+#[derive(Clone, Copy, Debug)]
+pub struct Subject<'a> {
+    /// The type as compiled.
+    pub aggregate: &'a Aggregate,
+    /// The same, taken apart.
+    pub shape: &'a Shape,
+    /// What was recorded.
+    pub instances: &'a [Instance],
+    /// Bytes per element of the flexible array at its end; 0 if there is none.
+    pub tail_element_bytes: u64,
+    /// Objects of the type that were seen in the recording (with or without a trace).
+    pub objects: u64,
+    /// Bytes of a cache line.
+    pub line_bytes: u32,
+}
