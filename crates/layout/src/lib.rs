@@ -2,6 +2,14 @@
 //!
 //! Readers take bytes and never open files. See [`model`] for what they produce.
 
+pub mod abi;
+pub mod dwarf;
+mod elf;
+mod error;
+mod locate;
 pub mod model;
+mod spelling;
+mod types;
 
+pub use error::Error;
 pub use model::*;

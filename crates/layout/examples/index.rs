@@ -1,0 +1,36 @@
+//! Times the index of one file, and of loading every named type in it:
+//! `cargo run --release -p relayout-layout --example index -- VMLINUX`
+
+use std::error::Error;
+use std::fs::File;
+use std::time::Instant;
+
+use relayout_layout::dwarf::{DwarfFile, DwarfTypes, SectionStore};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let path = std::env::args_os().nth(1).ok_or("usage: index FILE")?;
+    let input = File::open(&path)?;
+    // SAFETY: the file is not changed while this example runs.
+    let bytes = unsafe { memmap2::Mmap::map(&input)? };
+    let start = Instant::now();
+    let store = SectionStore::default();
+    let file = DwarfFile::parse_in(&bytes, &store)?;
+    println!("index            {:8.3} s", start.elapsed().as_secs_f64());
+    println!("units            {:8}", file.unit_count());
+    println!("names            {:8}", file.type_names().count());
+    println!("definitions      {:8}", file.type_names().map(|(_, dies)| dies.len()).sum::<usize>());
+    println!("globals          {:8}", file.globals().len());
+    println!("function ranges  {:8}", file.functions().len());
+    println!("symbols          {:8}", file.symbols().len());
+    let start = Instant::now();
+    println!("static locals    {:8}", file.static_locals().len());
+    println!("  in             {:8.3} s", start.elapsed().as_secs_f64());
+    let start = Instant::now();
+    let mut types = DwarfTypes::new(&file);
+    for (_, dies) in file.type_names() {
+        types.load(dies[0])?;
+    }
+    println!("one of each name {:8.3} s", start.elapsed().as_secs_f64());
+    println!("types loaded     {:8}", types.types().len());
+    Ok(())
+}

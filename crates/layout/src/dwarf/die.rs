@@ -1,0 +1,56 @@
+//! Small readers of attribute values, shared by the scan and the loader.
+
+use gimli::{AttributeValue, Operation, UnitOffset};
+
+use super::file::Reader;
+
+pub(super) type Unit<'s> = gimli::Unit<Reader<'s>>;
+pub(super) type Dwarf<'s> = gimli::Dwarf<Reader<'s>>;
+pub(super) type Value<'s> = AttributeValue<Reader<'s>>;
+
+/// Where a reference attribute points.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Reference {
+    /// Within the same unit.
+    Unit(UnitOffset),
+    /// From the start of `.debug_info`.
+    Section(usize),
+    /// To the type unit with this signature.
+    Signature(u64),
+}
+
+pub(super) fn reference(value: &Value<'_>) -> Option<Reference> {
+    match value {
+        AttributeValue::UnitRef(offset) => Some(Reference::Unit(*offset)),
+        AttributeValue::DebugInfoRef(offset) => Some(Reference::Section(offset.0)),
+        AttributeValue::DebugTypesRef(signature) => Some(Reference::Signature(signature.0)),
+        _ => None,
+    }
+}
+
+pub(super) fn flag(value: &Value<'_>) -> bool {
+    matches!(value, AttributeValue::Flag(true))
+}
+
+/// The string; `None` where it is missing from its section or is not UTF-8.
+pub(super) fn text<'s>(dwarf: &Dwarf<'s>, unit: &Unit<'s>, value: Value<'s>) -> Option<&'s str> {
+    let reader = dwarf.attr_string(unit, value).ok()?;
+    std::str::from_utf8(reader.slice()).ok()
+}
+
+/// The address of a variable that stays at one place; `None` for registers, frames and TLS.
+pub(super) fn fixed_address(dwarf: &Dwarf<'_>, unit: &Unit<'_>, value: &Value<'_>) -> Option<u64> {
+    let mut operations = value.exprloc_value()?.operations(unit.encoding());
+    let mut address = match operations.next().ok()?? {
+        Operation::Address { address } => address,
+        Operation::AddressIndex { index } => dwarf.address(unit, index).ok()?,
+        _ => return None,
+    };
+    while let Some(operation) = operations.next().ok()? {
+        match operation {
+            Operation::PlusConstant { value } => address = address.wrapping_add(value),
+            _ => return None,
+        }
+    }
+    Some(address)
+}

@@ -1,0 +1,109 @@
+//! Members of an aggregate: where they are, in bytes and in bits.
+
+use gimli::{AttributeValue, Operation, constants as dw};
+
+use super::types::{Context, DwarfTypes, Need};
+use crate::{BitRange, Error, Member, Type};
+
+impl<'f, 'a> DwarfTypes<'f, 'a> {
+    /// Members and base classes in order of declaration; static members take no room.
+    pub(super) fn read_members(
+        &mut self,
+        context: &Context<'f, 'a>,
+        depth: u32,
+    ) -> Result<Vec<Member>, Error> {
+        let mut members = Vec::new();
+        for child in self.children(context)? {
+            let named = match child.entry.tag() {
+                dw::DW_TAG_member => true,
+                dw::DW_TAG_inheritance => false,
+                _ => continue,
+            };
+            if child.flag(dw::DW_AT_external) || child.flag(dw::DW_AT_declaration) {
+                continue;
+            }
+            members.push(self.read_member(&child, named, depth)?);
+        }
+        Ok(members)
+    }
+
+    fn read_member(
+        &mut self,
+        child: &Context<'f, 'a>,
+        named: bool,
+        depth: u32,
+    ) -> Result<Member, Error> {
+        let loaded = self.load_reference(child, dw::DW_AT_type, Need::Members, depth)?;
+        let ty = match loaded {
+            Some(id) if self.is_open(id) => self
+                .types
+                .add(Type::Unknown("a type that contains itself".to_owned())),
+            Some(id) => id,
+            None => self.types.add(Type::Unknown("void".to_owned())),
+        };
+        let start = location(child).unwrap_or(0);
+        let size = self.types.size_of(ty).unwrap_or(0);
+        let bits = bit_range(child, start, size, self.file.is_little_endian());
+        // The storage unit is the aligned one that holds the first bit.
+        let offset = match bits {
+            Some(bits) if size > 0 => bits.offset_bits / 8 / size * size,
+            Some(bits) => bits.offset_bits / 8,
+            None => start,
+        };
+        Ok(Member {
+            name: if named { self.name_of(child) } else { None },
+            ty,
+            offset,
+            bits,
+            declared_align: child.number(dw::DW_AT_alignment),
+            decl: self.source_line(child),
+        })
+    }
+}
+
+/// Byte offset from the start of the aggregate.
+fn location(child: &Context<'_, '_>) -> Option<u64> {
+    let value = child.entry.attr_value(dw::DW_AT_data_member_location)?;
+    if let AttributeValue::Exprloc(expression) = value {
+        // DWARF 2 wrote an expression that adds to the aggregate's address.
+        let mut operations = expression.operations(child.unit.encoding());
+        return match operations.next().ok()?? {
+            Operation::PlusConstant { value } | Operation::UnsignedConstant { value } => {
+                Some(value)
+            }
+            _ => None,
+        };
+    }
+    value.udata_value()
+}
+
+/// First bit from the start of the aggregate, and width. `start` is the byte offset, `size` that
+/// of the member's type in bytes.
+fn bit_range(
+    child: &Context<'_, '_>,
+    start: u64,
+    size: u64,
+    little_endian: bool,
+) -> Option<BitRange> {
+    let size_bits = child.number(dw::DW_AT_bit_size)?;
+    let start_bits = start.checked_mul(8)?;
+    let offset_bits = if let Some(offset) = child.number(dw::DW_AT_data_bit_offset) {
+        start_bits.checked_add(offset)?
+    } else if let Some(offset) = child.signed(dw::DW_AT_bit_offset) {
+        // DWARF 2 and 3 count from the most significant bit of the storage unit.
+        let storage = child.number(dw::DW_AT_byte_size).unwrap_or(size);
+        let storage_bits = i128::from(storage) * 8;
+        let within = if little_endian {
+            storage_bits - offset - i128::from(size_bits)
+        } else {
+            offset
+        };
+        u64::try_from(i128::from(start_bits) + within).ok()?
+    } else {
+        start_bits
+    };
+    Some(BitRange {
+        offset_bits,
+        size_bits,
+    })
+}

@@ -1,0 +1,37 @@
+//! DWARF: an index of a file's types, variables and functions, and a lazy loader of types.
+//!
+//! [`DwarfFile`] reads every unit's top-level entries once, in parallel, and keeps only names,
+//! addresses and offsets; bodies of functions are skipped. [`DwarfTypes`] then loads the types
+//! that are asked for, with what they hold by value, into a [`Types`](crate::Types) arena.
+//!
+//! ```no_run
+//! # fn main() -> Result<(), relayout_layout::Error> {
+//! # let bytes: Vec<u8> = Vec::new();
+//! use relayout_layout::dwarf::{DwarfFile, DwarfTypes};
+//! let file = DwarfFile::parse(&bytes)?;
+//! let mut types = DwarfTypes::new(&file);
+//! if let Some(&die) = file.find_types("rw_semaphore").first() {
+//!     let id = types.load(die)?;
+//!     let size = types.types().size_of(id);
+//! }
+//! # Ok(())
+//! # }
+//! ```
+
+mod die;
+mod file;
+mod index;
+mod member;
+mod memory;
+mod scan;
+mod symbols;
+mod types;
+
+pub use file::{DwarfFile, Reader, SectionStore};
+pub use index::{FunctionRange, Global};
+pub use symbols::{Symbol, SymbolKind};
+pub use types::DwarfTypes;
+
+/// Offset of a debugging information entry from the start of `.debug_info`, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct DieOffset(pub usize);

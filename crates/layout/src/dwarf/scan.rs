@@ -1,0 +1,361 @@
+//! The pass over all units that builds the index.
+//!
+//! Only entries outside functions are looked at. `DW_AT_sibling` lets the scan jump over bodies
+//! and members; where a producer leaves it out, children are read and ignored.
+
+use gimli::{
+    Abbreviation, AttributeValue, DwTag, EntriesRaw, UnitHeader, UnitOffset, constants as dw,
+};
+use rayon::prelude::*;
+use rustc_hash::FxHashMap;
+
+use super::DieOffset;
+use super::die::{self, Dwarf, Reference, Unit, Value};
+use super::file::Reader;
+use super::index::{FunctionRange, Global, Index, UnitIndex};
+use crate::Error;
+
+/// Specifications and abstract origins that are followed to find a variable's name and type.
+const ORIGINS_MAX: usize = 4;
+
+/// Type units by signature.
+pub(super) type Signatures = FxHashMap<u64, DieOffset>;
+
+type Header<'s> = UnitHeader<Reader<'s>>;
+
+/// Indexes all units, in parallel; the result does not depend on the number of threads.
+pub(super) fn all_units<'s>(
+    dwarf: &Dwarf<'s>,
+    headers: &[&Header<'s>],
+    signatures: &Signatures,
+) -> Result<Index<'s>, Error> {
+    let parts: Result<Vec<_>, Error> = headers
+        .par_iter()
+        .map(|header| scan_unit(dwarf, header, signatures, Scope::TopLevel))
+        .collect();
+    Ok(Index::join(parts?))
+}
+
+/// Static variables inside functions. Units that turn out malformed inside functions are left out.
+pub(super) fn static_locals<'s>(
+    dwarf: &Dwarf<'s>,
+    headers: &[&Header<'s>],
+    signatures: &Signatures,
+) -> Vec<Global<'s>> {
+    let mut locals: Vec<Global<'s>> = headers
+        .par_iter()
+        .flat_map_iter(|header| {
+            let part = scan_unit(dwarf, header, signatures, Scope::Bodies);
+            part.map(|part| part.globals).unwrap_or_default()
+        })
+        .collect();
+    locals.sort_by_key(|global| (global.address, global.die));
+    locals
+}
+
+fn scan_unit<'s>(
+    dwarf: &Dwarf<'s>,
+    header: &Header<'s>,
+    signatures: &Signatures,
+    scope: Scope,
+) -> Result<UnitIndex<'s>, Error> {
+    let start = header.debug_info_offset().map_or(0, |offset| offset.0);
+    let place = || format!("the unit at {start:#x} of .debug_info");
+    let unit = gimli::Unit::new(dwarf, (*header).clone()).map_err(Error::dwarf(place()))?;
+    let found = UnitIndex::default();
+    let mut scan = Scan {
+        dwarf,
+        unit: &unit,
+        signatures,
+        start,
+        scope,
+        nests: false,
+        found,
+    };
+    scan.walk().map_err(Error::dwarf(place()))?;
+    Ok(scan.found)
+}
+
+/// Which entries a scan collects.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Scope {
+    /// Types, variables and functions outside functions.
+    TopLevel,
+    /// Variables inside functions.
+    Bodies,
+}
+
+struct Scan<'u, 's> {
+    dwarf: &'u Dwarf<'s>,
+    unit: &'u Unit<'s>,
+    signatures: &'u Signatures,
+    /// Start of the unit in `.debug_info`.
+    start: usize,
+    scope: Scope,
+    /// The language nests types in aggregates.
+    nests: bool,
+    found: UnitIndex<'s>,
+}
+
+/// The attributes that the scan looks at.
+#[derive(Default)]
+struct Attributes<'s> {
+    name: Option<Value<'s>>,
+    ty: Option<Reference>,
+    origin: Option<Reference>,
+    location: Option<Value<'s>>,
+    low: Option<Value<'s>>,
+    high: Option<Value<'s>>,
+    ranges: Option<Value<'s>>,
+    sibling: Option<UnitOffset>,
+    language: Option<u64>,
+    declaration: bool,
+}
+
+impl<'s> Scan<'_, 's> {
+    fn walk(&mut self) -> gimli::Result<()> {
+        let mut entries = self.unit.entries_raw(None)?;
+        let Some(root) = entries.read_abbreviation()? else {
+            return Ok(());
+        };
+        let attributes = Attributes::read(&mut entries, root)?;
+        self.nests = !attributes.language.is_some_and(is_c);
+        if !root.has_children() {
+            return Ok(());
+        }
+        // Open entries, and the number below which entries count again after a skipped subtree.
+        let mut depth = 1usize;
+        let mut muted: Option<usize> = None;
+        while depth > 0 && !entries.is_empty() {
+            let offset = entries.next_offset();
+            let Some(abbreviation) = entries.read_abbreviation()? else {
+                depth -= 1;
+                if muted.is_some_and(|above| depth <= above) {
+                    muted = None;
+                }
+                continue;
+            };
+            let tag = abbreviation.tag();
+            let wanted = muted.is_none() && self.wants(tag, depth);
+            if !wanted && !abbreviation.has_children() {
+                entries.skip_attributes(abbreviation.attributes())?;
+                continue;
+            }
+            let attributes = Attributes::read(&mut entries, abbreviation)?;
+            if wanted {
+                self.collect(tag, offset, &attributes);
+            }
+            if !abbreviation.has_children() {
+                continue;
+            }
+            if muted.is_none() && self.descends(tag) {
+                depth += 1;
+            } else if let Some(next) = attributes
+                .sibling
+                .filter(|next| *next > entries.next_offset())
+            {
+                entries = self.unit.entries_raw(Some(next))?;
+            } else {
+                muted = muted.or(Some(depth));
+                depth += 1;
+            }
+        }
+        Ok(())
+    }
+
+    fn wants(&self, tag: DwTag, depth: usize) -> bool {
+        match self.scope {
+            Scope::TopLevel => {
+                is_named_type(tag) || matches!(tag, dw::DW_TAG_variable | dw::DW_TAG_subprogram)
+            }
+            Scope::Bodies => depth > 1 && tag == dw::DW_TAG_variable,
+        }
+    }
+
+    fn descends(&self, tag: DwTag) -> bool {
+        match self.scope {
+            Scope::TopLevel => {
+                tag == dw::DW_TAG_namespace
+                    || tag == dw::DW_TAG_module
+                    || self.nests && is_aggregate(tag)
+            }
+            Scope::Bodies => matches!(
+                tag,
+                dw::DW_TAG_namespace
+                    | dw::DW_TAG_module
+                    | dw::DW_TAG_subprogram
+                    | dw::DW_TAG_lexical_block
+            ),
+        }
+    }
+
+    fn collect(&mut self, tag: DwTag, offset: UnitOffset, attributes: &Attributes<'s>) {
+        match tag {
+            dw::DW_TAG_variable => self.collect_variable(offset, attributes),
+            dw::DW_TAG_subprogram => self.collect_function(offset, attributes),
+            _ => self.collect_type(offset, attributes),
+        }
+    }
+
+    fn collect_type(&mut self, offset: UnitOffset, attributes: &Attributes<'s>) {
+        if attributes.declaration {
+            return;
+        }
+        let name = attributes.name.or_else(|| self.origin_of(attributes)?.name);
+        let name = name.and_then(|name| die::text(self.dwarf, self.unit, name));
+        if let Some(name) = name {
+            self.found.types.push((name, self.absolute(offset)));
+        }
+    }
+
+    fn collect_variable(&mut self, offset: UnitOffset, attributes: &Attributes<'s>) {
+        let address = attributes.location.as_ref();
+        let Some(address) = address.and_then(|at| die::fixed_address(self.dwarf, self.unit, at))
+        else {
+            return;
+        };
+        let (mut name, mut ty) = (attributes.name, attributes.ty);
+        let mut origin = self.origin_of(attributes);
+        for _ in 0..ORIGINS_MAX {
+            let Some(next) = &origin else { break };
+            name = name.or(next.name);
+            ty = ty.or(next.ty);
+            origin = self.origin_of(next);
+        }
+        let Some(type_die) = ty.and_then(|ty| self.resolve(ty)) else {
+            return;
+        };
+        let name = name
+            .and_then(|name| die::text(self.dwarf, self.unit, name))
+            .unwrap_or_default();
+        let die = self.absolute(offset);
+        self.found.globals.push(Global {
+            address,
+            name,
+            type_die,
+            die,
+        });
+    }
+
+    fn collect_function(&mut self, offset: UnitOffset, attributes: &Attributes<'s>) {
+        let die = self.absolute(offset);
+        if let Some((low, high)) = self.contiguous(attributes) {
+            if low < high {
+                self.found.functions.push(FunctionRange { low, high, die });
+            }
+            return;
+        }
+        let ranges = attributes
+            .ranges
+            .and_then(|at| self.dwarf.attr_ranges(self.unit, at).ok()?);
+        let Some(mut ranges) = ranges else { return };
+        while let Ok(Some(range)) = ranges.next() {
+            if range.begin < range.end {
+                self.found.functions.push(FunctionRange {
+                    low: range.begin,
+                    high: range.end,
+                    die,
+                });
+            }
+        }
+    }
+
+    fn contiguous(&self, attributes: &Attributes<'s>) -> Option<(u64, u64)> {
+        let low = self.dwarf.attr_address(self.unit, attributes.low?).ok()??;
+        let high = attributes.high?;
+        match self.dwarf.attr_address(self.unit, high).ok()? {
+            Some(high) => Some((low, high)),
+            None => Some((low, low.checked_add(high.udata_value()?)?)),
+        }
+    }
+
+    /// Attributes of the entry that this one completes, if it is in the same unit.
+    fn origin_of(&self, attributes: &Attributes<'s>) -> Option<Attributes<'s>> {
+        let offset = match attributes.origin? {
+            Reference::Unit(offset) => offset,
+            Reference::Section(offset) => UnitOffset(offset.checked_sub(self.start)?),
+            Reference::Signature(_) => return None,
+        };
+        let mut entries = self.unit.entries_raw(Some(offset)).ok()?;
+        let abbreviation = entries.read_abbreviation().ok()??;
+        Attributes::read(&mut entries, abbreviation).ok()
+    }
+
+    fn resolve(&self, reference: Reference) -> Option<DieOffset> {
+        match reference {
+            Reference::Unit(offset) => Some(self.absolute(offset)),
+            Reference::Section(offset) => Some(DieOffset(offset)),
+            Reference::Signature(signature) => self.signatures.get(&signature).copied(),
+        }
+    }
+
+    fn absolute(&self, offset: UnitOffset) -> DieOffset {
+        DieOffset(self.start.saturating_add(offset.0))
+    }
+}
+
+impl<'s> Attributes<'s> {
+    fn read(
+        entries: &mut EntriesRaw<'_, Reader<'s>>,
+        abbreviation: &Abbreviation,
+    ) -> gimli::Result<Self> {
+        let mut found = Self::default();
+        for spec in abbreviation.attributes() {
+            let attribute = entries.read_attribute_inline(*spec)?;
+            let raw = attribute.raw_value();
+            match attribute.name() {
+                dw::DW_AT_name => found.name = Some(raw),
+                dw::DW_AT_type => found.ty = die::reference(&raw),
+                dw::DW_AT_specification | dw::DW_AT_abstract_origin => {
+                    found.origin = die::reference(&raw);
+                }
+                dw::DW_AT_location => found.location = Some(attribute.value()),
+                dw::DW_AT_low_pc => found.low = Some(attribute.value()),
+                dw::DW_AT_high_pc => found.high = Some(attribute.value()),
+                dw::DW_AT_ranges => found.ranges = Some(attribute.value()),
+                dw::DW_AT_language => {
+                    if let AttributeValue::Language(language) = attribute.value() {
+                        found.language = Some(u64::from(language.0));
+                    }
+                }
+                dw::DW_AT_declaration => found.declaration = die::flag(&raw),
+                dw::DW_AT_sibling => {
+                    if let AttributeValue::UnitRef(offset) = raw {
+                        found.sibling = Some(offset);
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(found)
+    }
+}
+
+fn is_named_type(tag: DwTag) -> bool {
+    is_aggregate(tag)
+        || matches!(
+            tag,
+            dw::DW_TAG_typedef | dw::DW_TAG_enumeration_type | dw::DW_TAG_base_type
+        )
+}
+
+fn is_aggregate(tag: DwTag) -> bool {
+    matches!(
+        tag,
+        dw::DW_TAG_structure_type | dw::DW_TAG_union_type | dw::DW_TAG_class_type
+    )
+}
+
+/// Languages whose struct declarations do not form scopes.
+fn is_c(language: u64) -> bool {
+    let language = gimli::DwLang(language as u16);
+    matches!(
+        language,
+        dw::DW_LANG_C
+            | dw::DW_LANG_C89
+            | dw::DW_LANG_C99
+            | dw::DW_LANG_C11
+            | dw::DW_LANG_C17
+            | dw::DW_LANG_Mips_Assembler
+    )
+}

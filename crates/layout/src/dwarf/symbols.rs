@@ -1,0 +1,79 @@
+//! The ELF symbol table, sorted by address.
+
+use object::{Object, ObjectSymbol, SymbolSection};
+
+use crate::elf::{Elf, with_elf};
+
+/// What a symbol names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SymbolKind {
+    /// `STT_FUNC`
+    Function,
+    /// `STT_OBJECT` or `STT_COMMON`
+    Object,
+    /// `STT_TLS`: the address is an offset in the thread's block.
+    Tls,
+    /// Labels and linker-made symbols without a type.
+    Other,
+}
+
+/// One defined symbol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Symbol<'a> {
+    /// Link-time address (`st_value`).
+    pub address: u64,
+    /// Size in bytes; 0 where the table gives none.
+    pub size: u64,
+    /// Name as in the table.
+    pub name: &'a str,
+    /// What it names.
+    pub kind: SymbolKind,
+}
+
+impl Symbol<'_> {
+    /// It names code.
+    pub fn is_function(&self) -> bool {
+        self.kind == SymbolKind::Function
+    }
+
+    /// It names data.
+    pub fn is_object(&self) -> bool {
+        self.kind == SymbolKind::Object
+    }
+}
+
+/// Defined, named symbols by address; at one address, larger before smaller.
+pub(super) fn sorted<'a>(elf: &Elf<'a>) -> Vec<Symbol<'a>> {
+    let mut symbols: Vec<Symbol<'a>> = with_elf!(elf, file => {
+        // A stripped file still has its dynamic symbols.
+        if file.symbol_table().is_some() {
+            file.symbols().filter_map(|symbol| convert(&symbol)).collect()
+        } else {
+            file.dynamic_symbols().filter_map(|symbol| convert(&symbol)).collect()
+        }
+    });
+    symbols.sort_by(|a, b| (a.address, b.size, a.name).cmp(&(b.address, a.size, b.name)));
+    symbols
+}
+
+fn convert<'a>(symbol: &impl ObjectSymbol<'a>) -> Option<Symbol<'a>> {
+    use object::SymbolKind as Elf;
+    let kind = match symbol.kind() {
+        Elf::Text => SymbolKind::Function,
+        Elf::Data => SymbolKind::Object,
+        Elf::Tls => SymbolKind::Tls,
+        Elf::Label | Elf::Unknown => SymbolKind::Other,
+        _ => return None,
+    };
+    let name = symbol.name().ok().filter(|name| !name.is_empty())?;
+    match symbol.section() {
+        SymbolSection::Section(_) | SymbolSection::Absolute => {}
+        _ => return None,
+    }
+    Some(Symbol {
+        address: symbol.address(),
+        size: symbol.size(),
+        name,
+        kind,
+    })
+}

@@ -1,0 +1,224 @@
+//! From an offset to the member that lies there.
+
+use crate::types::DEPTH_MAX;
+use crate::{Aggregate, AggregateKind, Member, MemberPath, Type, TypeId, Types};
+
+/// Union members looked into for one question; unions of unions multiply.
+const VISITS_MAX: u32 = 4096;
+
+impl Types {
+    /// The innermost member that holds the byte at `offset` from the start of `id`, for an access
+    /// of `size` bytes.
+    ///
+    /// In a union the first member wins that has exactly the accessed bytes, then one of the
+    /// accessed size, then one that is no hole. Members of anonymous aggregates and base classes
+    /// appear without a path component of their own. Of an array the element is the member, and
+    /// offsets past the end of a type that ends in a flexible array fall into it. A bitfield has
+    /// the bytes that its bits touch; of several in one byte the first is named.
+    ///
+    /// In a hole the path is empty, and offset and size are the hole's. `None` when `offset` is
+    /// outside the type or the type has no size.
+    pub fn member_at(&self, id: TypeId, offset: u64, size: u64) -> Option<MemberPath> {
+        let mut search = Search {
+            types: self,
+            size,
+            visits: 0,
+        };
+        let found = search.descend(id, &Place { offset, start: 0 }, 0)?;
+        let path = if found.hole {
+            String::new()
+        } else {
+            joined(found.path)
+        };
+        let types_path = found.named.into_iter().rev().collect();
+        Some(MemberPath {
+            path,
+            types_path,
+            offset: found.offset,
+            size: found.size,
+        })
+    }
+}
+
+/// The byte looked for, relative to the type at hand, and where that type starts.
+struct Place {
+    offset: u64,
+    start: u64,
+}
+
+/// A result; path and types are collected from the inside outwards.
+struct Found {
+    path: Vec<String>,
+    named: Vec<String>,
+    offset: u64,
+    size: u64,
+    hole: bool,
+}
+
+struct Search<'t> {
+    types: &'t Types,
+    size: u64,
+    visits: u32,
+}
+
+impl Search<'_> {
+    fn descend(&mut self, id: TypeId, place: &Place, depth: u32) -> Option<Found> {
+        self.visits += 1;
+        if depth > DEPTH_MAX || self.visits > VISITS_MAX {
+            return None;
+        }
+        match self.types.get(self.types.strip(id)) {
+            Type::Aggregate(aggregate) if aggregate.complete => {
+                let mut found = self.in_aggregate(aggregate, place, depth)?;
+                found.named.extend(self.name(id, aggregate));
+                Some(found)
+            }
+            Type::Array { element, .. } => {
+                let stride = self.types.size_of(*element).filter(|stride| *stride > 0)?;
+                let offset = place.offset % stride;
+                let start = place.start + (place.offset - offset);
+                let mut found = self.descend(*element, &Place { offset, start }, depth + 1)?;
+                found.path.push("[]".to_owned());
+                Some(found)
+            }
+            _ => {
+                let size = self.types.size_of(id).filter(|size| place.offset < *size)?;
+                Some(leaf(place.start, size, false))
+            }
+        }
+    }
+
+    fn in_aggregate(&mut self, aggregate: &Aggregate, place: &Place, depth: u32) -> Option<Found> {
+        let mut best: Option<Found> = None;
+        for member in &aggregate.members {
+            let Some(mut found) = self.in_member(aggregate, member, place, depth) else {
+                continue;
+            };
+            found.path.extend(member.name.clone());
+            if best
+                .as_ref()
+                .is_none_or(|best| self.rank(&found, place) > self.rank(best, place))
+            {
+                best = Some(found);
+            }
+            if aggregate.kind != AggregateKind::Union {
+                break;
+            }
+        }
+        best.or_else(|| self.hole(aggregate, place))
+    }
+
+    fn in_member(
+        &mut self,
+        aggregate: &Aggregate,
+        member: &Member,
+        place: &Place,
+        depth: u32,
+    ) -> Option<Found> {
+        if let Some(bits) = member.bits {
+            let first = bits.offset_bits / 8;
+            let end = bits.offset_bits.checked_add(bits.size_bits)?.div_ceil(8);
+            let holds = (first..end).contains(&place.offset);
+            return holds.then(|| leaf(place.start.saturating_add(first), end - first, false));
+        }
+        let offset = place.offset.checked_sub(member.offset)?;
+        let size = self.types.size_of(member.ty)?;
+        if offset >= size && !(size == 0 && self.is_last_array(aggregate, member)) {
+            return None;
+        }
+        let start = place.start.checked_add(member.offset)?;
+        self.descend(member.ty, &Place { offset, start }, depth + 1)
+    }
+
+    /// An array of unknown or zero length at the end, which may go on past the aggregate.
+    fn is_last_array(&self, aggregate: &Aggregate, member: &Member) -> bool {
+        let array = matches!(
+            self.types.get(self.types.strip(member.ty)),
+            Type::Array { .. }
+        );
+        let after = |other: &Member| other.offset > member.offset;
+        array && !aggregate.members.iter().any(after)
+    }
+
+    /// Orders the members of a union that hold the byte, best last.
+    fn rank(&self, found: &Found, place: &Place) -> (bool, bool, bool) {
+        let same_size = found.size == self.size && !found.hole;
+        let exact = same_size && found.offset == place.start.saturating_add(place.offset);
+        (!found.hole, exact, same_size)
+    }
+
+    fn hole(&self, aggregate: &Aggregate, place: &Place) -> Option<Found> {
+        if place.offset >= aggregate.size {
+            return None;
+        }
+        let mut start = 0;
+        let mut end = aggregate.size;
+        for member in &aggregate.members {
+            let (first, after) = match member.bits {
+                Some(bits) => (
+                    bits.offset_bits / 8,
+                    bits.offset_bits.saturating_add(bits.size_bits).div_ceil(8),
+                ),
+                None => {
+                    let size = self.types.size_of(member.ty).unwrap_or(0);
+                    (member.offset, member.offset.saturating_add(size))
+                }
+            };
+            if after <= place.offset {
+                start = start.max(after);
+            } else if first > place.offset {
+                end = end.min(first);
+            }
+        }
+        Some(leaf(place.start.saturating_add(start), end - start, true))
+    }
+
+    /// The tag, or for an anonymous aggregate the typedef that stands directly before it.
+    fn name(&self, id: TypeId, aggregate: &Aggregate) -> Option<String> {
+        if aggregate.name.is_some() {
+            return aggregate.name.clone();
+        }
+        let mut name = None;
+        let mut at = id;
+        for _ in 0..DEPTH_MAX {
+            match self.types.get(at) {
+                Type::Typedef {
+                    name: alias,
+                    target: Some(target),
+                    ..
+                } => {
+                    name = Some(alias.clone());
+                    at = *target;
+                }
+                Type::Qualified {
+                    target: Some(target),
+                    ..
+                } => at = *target,
+                _ => break,
+            }
+        }
+        name
+    }
+}
+
+fn leaf(offset: u64, size: u64, hole: bool) -> Found {
+    Found {
+        path: Vec::new(),
+        named: Vec::new(),
+        offset,
+        size,
+        hole,
+    }
+}
+
+/// `["counter", "[]", "lists"]` from the inside out becomes `lists[].counter`.
+fn joined(parts: Vec<String>) -> String {
+    let mut path = String::new();
+    for part in parts.iter().rev() {
+        if !path.is_empty() && part != "[]" {
+            path.push('.');
+        }
+        path.push_str(part);
+    }
+    path
+}

@@ -1,0 +1,118 @@
+//! C spelling of types.
+
+use crate::types::DEPTH_MAX;
+use crate::{Aggregate, Type, TypeId, Types};
+
+/// Longer spellings are cut: only damaged debug information produces them.
+const SPELLING_BYTES_MAX: usize = 64 * 1024;
+
+impl Types {
+    /// The type as C writes it: `long unsigned int *`, `struct page **`, `int (*)(void *)`,
+    /// `char [16]`.
+    pub fn name_of(&self, id: TypeId) -> String {
+        let mut budget = SPELLING_BYTES_MAX;
+        self.declare(Some(id), String::new(), 0, &mut budget)
+    }
+
+    /// `inner` declared with the type, as in `int (*inner)(void)`.
+    fn declare(&self, id: Option<TypeId>, inner: String, depth: u32, budget: &mut usize) -> String {
+        if depth > DEPTH_MAX || *budget == 0 {
+            return "...".to_owned();
+        }
+        *budget = budget.saturating_sub(inner.len() + 1);
+        let Some(id) = id else {
+            return with_name("void", &inner);
+        };
+        match self.get(id) {
+            Type::Base { name, .. } | Type::Typedef { name, .. } => with_name(name, &inner),
+            Type::Enum { name, .. } => with_name(&tagged("enum", name.as_deref()), &inner),
+            Type::Aggregate(aggregate) => with_name(&spelling(aggregate), &inner),
+            Type::Unknown(what) => with_name(&format!("/* {what} */"), &inner),
+            Type::Pointer { target, sigil, .. } => {
+                let wraps = target.is_some_and(|target| {
+                    matches!(self.get(target), Type::Array { .. } | Type::Function { .. })
+                });
+                let inner = if wraps {
+                    format!("({sigil}{inner})")
+                } else {
+                    format!("{sigil}{inner}")
+                };
+                self.declare(*target, inner, depth + 1, budget)
+            }
+            Type::Qualified { qualifier, target } => {
+                let pointer =
+                    target.is_some_and(|target| matches!(self.get(target), Type::Pointer { .. }));
+                if pointer {
+                    self.declare(*target, with_name(qualifier, &inner), depth + 1, budget)
+                } else {
+                    format!(
+                        "{qualifier} {}",
+                        self.declare(*target, inner, depth + 1, budget)
+                    )
+                }
+            }
+            Type::Array { element, counts } => {
+                let mut inner = inner;
+                for count in counts {
+                    match count {
+                        Some(count) => inner.push_str(&format!("[{count}]")),
+                        None => inner.push_str("[]"),
+                    }
+                }
+                self.declare(Some(*element), inner, depth + 1, budget)
+            }
+            Type::Function {
+                result,
+                params,
+                variadic,
+            } => {
+                let params = self.parameters(params, *variadic, depth, budget);
+                self.declare(*result, format!("{inner}({params})"), depth + 1, budget)
+            }
+        }
+    }
+
+    fn parameters(
+        &self,
+        params: &[TypeId],
+        variadic: bool,
+        depth: u32,
+        budget: &mut usize,
+    ) -> String {
+        let mut words: Vec<String> = Vec::new();
+        for param in params {
+            if *budget == 0 {
+                break;
+            }
+            words.push(self.declare(Some(*param), String::new(), depth + 1, budget));
+        }
+        if variadic {
+            words.push("...".to_owned());
+        }
+        if words.is_empty() {
+            "void".to_owned()
+        } else {
+            words.join(", ")
+        }
+    }
+}
+
+/// `struct page`, `union {...}`.
+pub(crate) fn spelling(aggregate: &Aggregate) -> String {
+    tagged(&aggregate.kind.to_string(), aggregate.name.as_deref())
+}
+
+fn tagged(keyword: &str, name: Option<&str>) -> String {
+    match name {
+        Some(name) => format!("{keyword} {name}"),
+        None => format!("{keyword} {{...}}"),
+    }
+}
+
+fn with_name(ty: &str, inner: &str) -> String {
+    if inner.is_empty() {
+        ty.to_owned()
+    } else {
+        format!("{ty} {inner}")
+    }
+}

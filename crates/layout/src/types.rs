@@ -1,0 +1,163 @@
+//! Questions about types in their arena: sizes, alignments, spelling, and which member is where.
+//!
+//! Every answer is bounded: arenas may come from damaged debug information or be built by hand,
+//! so chains of typedefs and nested aggregates are followed to a fixed depth only.
+
+use rustc_hash::FxHashMap;
+
+use crate::{Aggregate, Type, TypeId, Types};
+
+/// Typedefs, qualifiers and nested aggregates are followed this deep; more is a cycle.
+pub(crate) const DEPTH_MAX: u32 = 64;
+
+/// Largest natural alignment of a scalar in the C ABIs that are modelled (`long double`, `__int128`).
+const SCALAR_ALIGN_MAX: u64 = 16;
+
+impl Types {
+    /// An empty arena.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Puts a type into the arena, for instance an [`Aggregate`] with other offsets.
+    ///
+    /// # Panics
+    /// When the arena already holds `u32::MAX` types.
+    pub fn add(&mut self, ty: Type) -> TypeId {
+        let id = u32::try_from(self.types.len()).expect("an arena holds less than 2^32 types");
+        self.types.push(ty);
+        TypeId(id)
+    }
+
+    /// Number of types; every [`TypeId`] of this arena is below it.
+    pub fn len(&self) -> usize {
+        self.types.len()
+    }
+
+    /// Whether nothing has been loaded yet.
+    pub fn is_empty(&self) -> bool {
+        self.types.is_empty()
+    }
+
+    /// The type itself.
+    ///
+    /// # Panics
+    /// When `id` comes from another, larger arena.
+    pub fn get(&self, id: TypeId) -> &Type {
+        &self.types[id.0 as usize]
+    }
+
+    pub(crate) fn set(&mut self, id: TypeId, ty: Type) {
+        self.types[id.0 as usize] = ty;
+    }
+
+    /// The type behind typedefs and qualifiers. `typedef void x;` and cycles end at themselves.
+    pub fn strip(&self, id: TypeId) -> TypeId {
+        let mut at = id;
+        for _ in 0..DEPTH_MAX {
+            match self.get(at) {
+                Type::Typedef {
+                    target: Some(target),
+                    ..
+                }
+                | Type::Qualified {
+                    target: Some(target),
+                    ..
+                } => at = *target,
+                _ => break,
+            }
+        }
+        at
+    }
+
+    /// The struct, union or class behind typedefs and qualifiers.
+    pub fn aggregate(&self, id: TypeId) -> Option<&Aggregate> {
+        match self.get(self.strip(id)) {
+            Type::Aggregate(aggregate) => Some(aggregate),
+            _ => None,
+        }
+    }
+
+    /// `sizeof` in bytes; 0 for an array of unknown length, `None` for void, functions, mere
+    /// declarations and what the reader does not know.
+    pub fn size_of(&self, id: TypeId) -> Option<u64> {
+        let mut id = id;
+        let mut factor = 1u64;
+        for _ in 0..DEPTH_MAX {
+            id = self.strip(id);
+            let size = match self.get(id) {
+                Type::Base { size, .. } | Type::Enum { size, .. } | Type::Pointer { size, .. } => {
+                    *size
+                }
+                Type::Aggregate(aggregate) if aggregate.complete => aggregate.size,
+                Type::Array { element, counts } => {
+                    factor = factor.checked_mul(element_count(counts)?)?;
+                    id = *element;
+                    continue;
+                }
+                _ => return None,
+            };
+            return factor.checked_mul(size);
+        }
+        None
+    }
+
+    /// Natural alignment in the C ABI in bytes, declared alignments included; 1 where there is
+    /// none to know. Does not infer `packed`; see [`abi`](crate::abi) for that.
+    pub fn align_of(&self, id: TypeId) -> u64 {
+        self.align_at(id, 0, &mut FxHashMap::default())
+    }
+
+    fn align_at(&self, id: TypeId, depth: u32, known: &mut FxHashMap<TypeId, u64>) -> u64 {
+        if depth > DEPTH_MAX {
+            return 1;
+        }
+        match self.get(id) {
+            Type::Base { size, .. } | Type::Enum { size, .. } | Type::Pointer { size, .. } => {
+                scalar_align(*size)
+            }
+            Type::Array { element, .. } => self.align_at(*element, depth + 1, known),
+            Type::Typedef {
+                declared_align: Some(align),
+                ..
+            } => *align,
+            Type::Typedef {
+                target: Some(target),
+                ..
+            }
+            | Type::Qualified {
+                target: Some(target),
+                ..
+            } => self.align_at(*target, depth + 1, known),
+            Type::Aggregate(aggregate) => {
+                if let Some(align) = known.get(&id) {
+                    return *align;
+                }
+                let members = aggregate.members.iter().map(|member| {
+                    member
+                        .declared_align
+                        .unwrap_or_else(|| self.align_at(member.ty, depth + 1, known))
+                });
+                let natural = members.max().unwrap_or(1);
+                let align = natural.max(aggregate.declared_align.unwrap_or(1));
+                known.insert(id, align);
+                align
+            }
+            _ => 1,
+        }
+    }
+}
+
+/// Elements of all dimensions together; an unknown bound counts 0. `None` on overflow.
+pub(crate) fn element_count(counts: &[Option<u64>]) -> Option<u64> {
+    counts.iter().try_fold(1u64, |product, count| {
+        product.checked_mul(count.unwrap_or(0))
+    })
+}
+
+fn scalar_align(size: u64) -> u64 {
+    match size {
+        0 => 1,
+        _ => (1 << size.trailing_zeros()).min(SCALAR_ALIGN_MAX),
+    }
+}
