@@ -25,23 +25,27 @@ pub use self::meta::{FORMAT_VERSION, META_FILE, declared_version};
 use self::meta::{MetaFile, TableEntry};
 use self::schema::{SiteRow, Table};
 use crate::check;
-use crate::model::{BurstRow, ConflictRow, CountRow, LineRow, Profile, RangeRow, RegionRow, Site};
+use crate::model::{
+    BurstRow, ConflictRow, CountRow, LineRow, Meta, Profile, RangeRow, RegionRow, Site,
+};
 
 /// Files by name.
 pub type Files = BTreeMap<String, Vec<u8>>;
 
+/// Names of the tables.
+const TABLES: [&str; 7] = [
+    SiteRow::NAME,
+    LineRow::NAME,
+    CountRow::NAME,
+    ConflictRow::NAME,
+    BurstRow::NAME,
+    RegionRow::NAME,
+    RangeRow::NAME,
+];
+
 /// Names of the files of a profile, `meta.json` first.
 pub fn file_names() -> impl Iterator<Item = String> {
-    let tables = [
-        SiteRow::NAME,
-        LineRow::NAME,
-        CountRow::NAME,
-        ConflictRow::NAME,
-        BurstRow::NAME,
-        RegionRow::NAME,
-        RangeRow::NAME,
-    ];
-    std::iter::once(META_FILE.to_owned()).chain(tables.into_iter().map(file_name))
+    std::iter::once(META_FILE.to_owned()).chain(TABLES.into_iter().map(file_name))
 }
 
 /// The files of `profile`.
@@ -72,13 +76,7 @@ pub fn encode(profile: &Profile) -> Result<Files, FormatError> {
 /// # Errors
 /// Any [`FormatError`]; never a panic, and never memory out of proportion to the files' sizes.
 pub fn decode(files: Files) -> Result<Profile, FormatError> {
-    let meta = files
-        .get(META_FILE)
-        .ok_or_else(|| FormatError::NotAProfile {
-            reason: format!("it has no {META_FILE}"),
-        })?;
-    let MetaFile { meta, tables, .. } = MetaFile::parse(meta)?;
-    let mut from = Decoder { files, tables };
+    let (meta, mut from) = Decoder::open(files)?;
     let profile = Profile {
         meta,
         sites: unnumbered(from.table()?)?,
@@ -120,22 +118,32 @@ impl Encoder {
     }
 }
 
+/// Files that are those that were written.
 struct Decoder {
     files: Files,
     tables: BTreeMap<String, TableEntry>,
 }
 
 impl Decoder {
-    fn table<R: Table>(&mut self) -> Result<Vec<R>, FormatError> {
-        let table = R::NAME;
-        let entry = *self
-            .tables
-            .get(table)
-            .ok_or(FormatError::UnlistedTable { table })?;
-        let bytes = self
-            .files
-            .remove(&file_name(table))
-            .ok_or(FormatError::MissingTable { table })?;
+    /// Checks every file against `meta.json` before any is decoded.
+    fn open(files: Files) -> Result<(Meta, Self), FormatError> {
+        let meta = files
+            .get(META_FILE)
+            .ok_or_else(|| FormatError::NotAProfile {
+                reason: format!("it has no {META_FILE}"),
+            })?;
+        let MetaFile { meta, tables, .. } = MetaFile::parse(meta)?;
+        let decoder = Self { files, tables };
+        for table in TABLES {
+            decoder.check_file(table)?;
+        }
+        Ok((meta, decoder))
+    }
+
+    fn check_file(&self, table: &'static str) -> Result<(), FormatError> {
+        let entry = self.entry(table)?;
+        let missing = FormatError::MissingTable { table };
+        let bytes = self.files.get(&file_name(table)).ok_or(missing)?;
         let length = bytes.len() as u64;
         if length != entry.bytes {
             return Err(FormatError::Length {
@@ -144,7 +152,7 @@ impl Decoder {
                 expected: entry.bytes,
             });
         }
-        let crc32 = crc32fast::hash(&bytes);
+        let crc32 = crc32fast::hash(bytes);
         if crc32 != entry.crc32 {
             return Err(FormatError::Checksum {
                 table,
@@ -152,7 +160,22 @@ impl Decoder {
                 expected: entry.crc32,
             });
         }
-        read::read_table(Bytes::from(bytes), entry.rows)
+        Ok(())
+    }
+
+    fn entry(&self, table: &'static str) -> Result<TableEntry, FormatError> {
+        self.tables
+            .get(table)
+            .copied()
+            .ok_or(FormatError::UnlistedTable { table })
+    }
+
+    fn table<R: Table>(&mut self) -> Result<Vec<R>, FormatError> {
+        let table = R::NAME;
+        let rows = self.entry(table)?.rows;
+        let missing = FormatError::MissingTable { table };
+        let bytes = self.files.remove(&file_name(table)).ok_or(missing)?;
+        read::read_table(Bytes::from(bytes), rows)
             .map_err(|source| FormatError::Table { table, source })
     }
 }

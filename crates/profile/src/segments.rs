@@ -52,6 +52,9 @@ pub struct Losses {
     pub unknown_site: u64,
     /// Records dropped because a field has a value that it cannot have.
     pub invalid: u64,
+    /// Conflict records dropped because the collector did not know the other side. Their events
+    /// are still in the totals by line.
+    pub unknown_other_side: u64,
     /// Burst records dropped because another one has the same ticket.
     pub duplicate_ticket: u64,
     /// Rows in which a part (silent stores, false transfers) was more than the whole, and was cut

@@ -314,6 +314,15 @@ fn impossible_records_are_counted() {
         }]),
         invalid,
     );
+    let unknown = ConflictRecord {
+        other_size: 0,
+        ..conflict(1, 0, 0)
+    };
+    let losses = Losses {
+        unknown_other_side: 1,
+        ..Losses::default()
+    };
+    check(File::new(1).with(&[unknown]), losses);
     let exceeding = Losses {
         part_exceeds_whole: 1,
         ..Losses::default()

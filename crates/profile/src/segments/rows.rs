@@ -16,6 +16,7 @@ const SITE_BYTES_MAX: usize = 15;
 /// Why a record is dropped.
 enum Drop {
     UnknownSite,
+    UnknownOtherSide,
     Invalid,
 }
 
@@ -130,6 +131,7 @@ impl Rows {
             match context.and_then(|context| add(self, context, record)) {
                 Ok(()) => {}
                 Err(Drop::UnknownSite) => self.losses.unknown_site += 1,
+                Err(Drop::UnknownOtherSide) => self.losses.unknown_other_side += 1,
                 Err(Drop::Invalid) => self.losses.invalid += 1,
             }
         }
@@ -170,6 +172,9 @@ impl Rows {
     }
 
     fn conflict(&mut self, context: u16, r: ConflictRecord) -> Result<(), Drop> {
+        if r.other_size == 0 {
+            return Err(Drop::UnknownOtherSide);
+        }
         self.conflicts.push(ConflictRow {
             run: self.run,
             transfer: transfer(r.transfer)?,
