@@ -14,15 +14,17 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { FAILURE_NONE, FAILURE_BEING_WRITTEN, FAILURE_WRITTEN };
+// A worker may be killed while it writes its reason, so each has a place of its own to write to.
+enum { REASONS = 64, REASON_BYTES = 512 };
 
 struct board {
     uint32_t phase;   // futex of the workers
     uint32_t events;  // futex of the coordinator: counts what it must look at
     uint32_t arrived; // arrivals of all phases together
-    uint32_t failure_state;
+    uint32_t reasons; // places of `reason` given out; may exceed their number
+    uint32_t failure; // the place of the first one written, plus 1; 0: no failure
     uint64_t operations;
-    char failure[512];
+    char reason[REASONS][REASON_BYTES];
 };
 
 // Used until the shared board is there.
@@ -67,18 +69,19 @@ int board_create(void)
 
 static int record(int error, const char *format, va_list arguments)
 {
-    uint32_t none = FAILURE_NONE;
-    if (!__atomic_compare_exchange_n(&board->failure_state, &none, FAILURE_BEING_WRITTEN, false,
-                                     __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+    uint32_t place = __atomic_fetch_add(&board->reasons, 1, __ATOMIC_RELAXED);
+    if (place >= REASONS)
         return -1;
 
-    size_t size = sizeof(board->failure);
-    vsnprintf(board->failure, size, format, arguments);
+    char *reason = board->reason[place];
+    vsnprintf(reason, REASON_BYTES, format, arguments);
     if (error) {
-        size_t length = strlen(board->failure);
-        snprintf(board->failure + length, size - length, " (%s)", strerror(error));
+        size_t length = strlen(reason);
+        snprintf(reason + length, REASON_BYTES - length, " (%s)", strerror(error));
     }
-    __atomic_store_n(&board->failure_state, FAILURE_WRITTEN, __ATOMIC_RELEASE);
+    uint32_t none = 0;
+    __atomic_compare_exchange_n(&board->failure, &none, place + 1, false, __ATOMIC_RELEASE,
+                                __ATOMIC_RELAXED);
     wake_coordinator();
     return -1;
 }
@@ -104,8 +107,8 @@ int failure_plain(const char *format, ...)
 
 const char *board_failure(void)
 {
-    uint32_t state = __atomic_load_n(&board->failure_state, __ATOMIC_ACQUIRE);
-    return state == FAILURE_WRITTEN ? board->failure : NULL;
+    uint32_t failure = __atomic_load_n(&board->failure, __ATOMIC_ACQUIRE);
+    return failure ? board->reason[failure - 1] : NULL;
 }
 
 void board_arrive(uint32_t workers, uint64_t operations)

@@ -116,34 +116,6 @@ static int create_process(struct slot *slot)
     return 0;
 }
 
-int workers_create(const struct run *run, bool pin)
-{
-    const struct workload *workload = run->workload;
-    workers_run = run;
-    workers_pinned = pin;
-    slots = calloc(run->threads, sizeof(*slots));
-    if (!slots)
-        return failure("memory for %u workers", run->threads);
-
-    for (uint32_t i = 0; i < run->threads; i++) {
-        struct slot *slot = &slots[i];
-        slot->worker = (struct worker){
-            .run = run,
-            .index = i,
-            .random = random_new(run->seed, i),
-            .state = calloc(1, workload->state_bytes ? workload->state_bytes : 1),
-        };
-        if (!slot->worker.state)
-            return failure("memory for worker %u", i);
-        int status = workload->sharing == SHARING_THREADS ? create_thread(slot)
-                                                          : create_process(slot);
-        if (status < 0)
-            return -1;
-        created++;
-    }
-    return 0;
-}
-
 static void note_end(pid_t pid, int status, bool expected)
 {
     for (uint32_t i = 0; i < created; i++) {
@@ -166,6 +138,35 @@ void workers_check(void)
         note_end(pid, status, false);
 }
 
+int workers_create(const struct run *run, bool pin)
+{
+    const struct workload *workload = run->workload;
+    workers_run = run;
+    workers_pinned = pin;
+    slots = calloc(run->threads, sizeof(*slots));
+    if (!slots)
+        return failure("memory for %u workers", run->threads);
+
+    for (uint32_t i = 0; i < run->threads && !board_failure(); i++) {
+        struct slot *slot = &slots[i];
+        slot->worker = (struct worker){
+            .run = run,
+            .index = i,
+            .random = random_new(run->seed, i),
+            .state = calloc(1, workload->state_bytes ? workload->state_bytes : 1),
+        };
+        if (!slot->worker.state)
+            return failure("memory for worker %u", i);
+        int status = workload->sharing == SHARING_THREADS ? create_thread(slot)
+                                                          : create_process(slot);
+        if (status < 0)
+            return -1;
+        created++;
+        workers_check();
+    }
+    return board_failure() ? -1 : 0;
+}
+
 void workers_join(void)
 {
     for (uint32_t i = 0; i < created; i++) {
@@ -183,11 +184,13 @@ void workers_join(void)
 
 void workers_kill(void)
 {
+    // All are told before any is waited for: those left would go on using up what is short.
+    for (uint32_t i = 0; i < created; i++)
+        if (slots[i].pid)
+            kill(slots[i].pid, SIGKILL);
     for (uint32_t i = 0; i < created; i++) {
-        if (!slots[i].pid)
-            continue;
-        kill(slots[i].pid, SIGKILL);
-        waitpid(slots[i].pid, NULL, 0);
+        if (slots[i].pid)
+            waitpid(slots[i].pid, NULL, 0);
         slots[i].pid = 0;
     }
 }

@@ -32,6 +32,8 @@ pub struct Context {
     pub bursts_dropped: u64,
     /// Accesses that could not be followed for want of memory.
     pub lost: u64,
+    /// Burst records that may be logged before asking for more.
+    pub(crate) burst_quota: u64,
     pub(crate) tlb: [Found; TLB_ENTRIES],
     pub(crate) arena: Arena,
     pub(crate) counts: Table<CountRecord>,
@@ -52,6 +54,7 @@ impl Context {
             transfers: 0,
             bursts_dropped: 0,
             lost: 0,
+            burst_quota: 0,
             tlb: [none; TLB_ENTRIES],
             arena: Arena::new(),
             counts: Table::new(15, host)?,

@@ -5,7 +5,8 @@
 //! needs none of them is false sharing by first touch, a whole tenure that needs none is false by
 //! lifetime (Dubois). A silent store takes the line away but changes no byte.
 
-use core::sync::atomic::{AtomicU32, Ordering::*};
+use core::cell::UnsafeCell;
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
 
 use crate::page::{Past, granules};
 use crate::shadow::{Host, Value};
@@ -17,7 +18,7 @@ pub const READ_TRANSFER: u8 = 0;
 pub const WRITE_TRANSFER: u8 = 1;
 pub const UPGRADE: u8 = 2;
 
-/// One context's part of the state.
+/// One context's part of the state that only its own thread touches.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct Tenure {
@@ -31,16 +32,11 @@ pub struct Tenure {
     used: bool,
 }
 
-/// See the module's documentation. All-zero is valid (nobody holds it, nobody wrote it).
-#[repr(C, align(64))]
-pub struct Detail {
-    lock: AtomicU32,
-    /// Coherence events so far.
-    pub events: u32,
-    /// Contexts with a valid copy.
-    pub holders: u64,
-    /// Contexts without one since another's store.
-    pub lost: u64,
+/// What is only touched under the lock.
+#[repr(C)]
+struct Locked {
+    /// Contexts without a copy since another's store.
+    lost: u64,
     last_write: Past,
     /// The two latest accesses, of different contexts, that brought a copy.
     gains: [Past; 2],
@@ -48,8 +44,19 @@ pub struct Detail {
     /// Bytes of `values` that are known.
     valid: u64,
     values: [u8; LINE_BYTES],
+}
+
+/// See the module's documentation. All-zero is valid (nobody holds it, nobody wrote it).
+///
+/// Behind the struct follow, for each context, its `stale` mask and then its [`Tenure`].
+#[repr(C, align(64))]
+pub struct Detail {
+    lock: AtomicU32,
+    events: AtomicU32,
+    /// Contexts with a valid copy.
+    holders: AtomicU64,
     contexts: u32,
-    // Followed by `contexts` u64 `stale` masks and `contexts` tenures.
+    locked: UnsafeCell<Locked>,
 }
 
 /// What one access did.
@@ -60,7 +67,7 @@ pub struct Outcome {
     pub settled: Option<ConflictRecord>,
     /// The store left every byte as it was (`None`: not known).
     pub silent: Option<bool>,
-    /// A load returned another value than the last store left.
+    /// A load that missed returned another value than the last store left.
     pub order_error: bool,
 }
 
@@ -75,46 +82,98 @@ impl Detail {
         size_of::<Self>() + contexts * (size_of::<u64>() + size_of::<Tenure>())
     }
 
-    /// Prepares a zeroed allocation of [`Detail::bytes_for`] bytes.
+    /// Prepares a zeroed allocation of [`Detail::bytes_for`] bytes, not shared yet.
     pub fn init(&mut self, contexts: usize) {
         self.contexts = contexts as u32;
     }
 
-    /// Takes over a line that `owner` had to itself.
+    /// Takes over a line that `owner` had to itself. Not shared yet.
     pub fn adopt_private(&mut self, owner: u8, written: u8, last: Past) {
-        self.holders = 1 << owner;
-        self.gains[0] = Past { context: owner, ..last };
-        self.gains[1] = self.gains[0];
+        let everyone = self.everyone();
+        *self.holders.get_mut() = 1 << owner;
+        let locked = self.locked.get_mut();
+        locked.gains = [Past { context: owner, ..last }; 2];
         if written == 0 {
             return;
         }
-        self.last_write = last;
+        locked.last_write = last;
+        locked.lost = everyone & !(1 << owner);
         let mut changed = 0;
         for g in 0..8u8 {
             if written >> g & 1 == 1 {
                 let within = granules(last.offset, last.size) >> g & 1 == 1;
                 let whole = Past { offset: g * 8, size: 8, ..last };
-                self.writes[usize::from(g)] = if within { last } else { whole };
+                locked.writes[usize::from(g)] = if within { last } else { whole };
                 changed |= bytes(g * 8, 8);
             }
         }
-        self.lost = self.everyone() & !self.holders;
-        for (context, stale) in self.stale().iter_mut().enumerate() {
+        for (context, stale) in self.stale().iter().enumerate() {
             if context != usize::from(owner) {
-                *stale = changed;
+                stale.store(changed, Relaxed);
             }
         }
     }
 
-    /// Takes over a line that `contexts` have read and nobody wrote.
+    /// Takes over a line that `contexts` have read and nobody wrote. Not shared yet.
     pub fn adopt_shared(&mut self, contexts: u64) {
-        self.holders = contexts;
+        *self.holders.get_mut() = contexts;
         let first = contexts.trailing_zeros() as u8;
         let last = 63 - contexts.leading_zeros() as u8;
-        self.gains = [Past { context: last, ..Past::default() }, Past { context: first, ..Past::default() }];
+        self.locked.get_mut().gains =
+            [Past { context: last, ..Past::default() }, Past { context: first, ..Past::default() }];
     }
 
-    pub fn lock<H: Host>(&self, host: &H) {
+    /// Coherence events so far.
+    #[inline]
+    pub fn events(&self) -> u32 {
+        self.events.load(Relaxed)
+    }
+
+    /// Whether `now` is a load that changes nothing here: the context has a copy, and has used, or
+    /// does not now use, what others changed. Needs no lock; called on the context's thread.
+    #[inline]
+    pub fn is_plain_hit(&self, now: Past) -> bool {
+        now.access == 0 && self.holders.load(Relaxed) >> now.context & 1 == 1 && {
+            let mask = bytes(now.offset, now.size);
+            // SAFETY: only this context's thread touches its tenure.
+            self.stale()[usize::from(now.context)].load(Relaxed) & mask == 0
+                || unsafe { (*self.tenure(now.context)).used }
+        }
+    }
+
+    /// One access, called on its context's thread. `line` is the line's address; `value` gives what
+    /// was loaded or stored where that is known; it is asked only if `compare`. `log` is called
+    /// under the lock with whether a store was silent.
+    pub fn access<H: Host>(
+        &self,
+        host: &H,
+        line: u64,
+        now: Past,
+        value: impl FnOnce() -> Option<Value>,
+        log: impl FnOnce(Option<bool>),
+    ) -> Outcome {
+        self.lock(host);
+        // SAFETY: under the lock.
+        let locked = unsafe { &mut *self.locked.get() };
+        let outcome = self.locked_access(locked, line, now, value);
+        log(outcome.silent);
+        self.lock.store(0, Release);
+        outcome
+    }
+
+    /// Settles what is still pending for `context`. Called on its thread, or once none runs.
+    pub fn settle(&self, context: u8, line: u64) -> Option<ConflictRecord> {
+        // SAFETY: only this context's thread touches its tenure.
+        let tenure = unsafe { &mut *self.tenure(context) };
+        let false_sharing = tenure.pending && !tenure.used;
+        tenure.pending = false;
+        false_sharing.then(|| ConflictRecord {
+            false_lifetime: 1,
+            ..conflict(line, tenure.event, tenure.other, tenure.transfer)
+        })
+    }
+
+    fn lock<H: Host>(&self, host: &H) {
         let mut spins = 0u32;
         while self.lock.compare_exchange_weak(0, 1, Acquire, Relaxed).is_err() {
             spins += 1;
@@ -126,76 +185,68 @@ impl Detail {
         }
     }
 
-    pub fn unlock(&self) {
-        self.lock.store(0, Release);
-    }
-
-    /// One access under the lock. `line` is the line's address; `value` is what was loaded or
-    /// stored, if it is known and to be tracked.
-    pub fn access(&mut self, line: u64, now: Past, value: Option<Value>) -> Outcome {
+    #[inline]
+    fn locked_access(
+        &self,
+        locked: &mut Locked,
+        line: u64,
+        now: Past,
+        value: impl FnOnce() -> Option<Value>,
+    ) -> Outcome {
         let bit = 1u64 << now.context;
         let mask = bytes(now.offset, now.size);
         let mut out = Outcome { event: None, settled: None, silent: None, order_error: false };
-        let had = self.holders & bit != 0;
+        let holders = self.holders.load(Relaxed);
+        let had = holders & bit != 0;
         let writes = now.access != 0;
         if had {
             self.note_use(now.context, mask);
         } else {
-            if self.lost & bit != 0 {
+            if locked.lost & bit != 0 {
                 out.settled = self.settle(now.context, line);
-                out.event = Some(self.transfer(line, now, mask));
+                out.event = Some(self.transfer(locked, line, now, mask));
             }
-            self.holders |= bit;
-            self.lost &= !bit;
-            self.gain(now);
+            self.holders.store(holders | bit, Relaxed);
+            locked.lost &= !bit;
+            locked.gain(now);
         }
-        if let Some(value) = value {
-            self.compare_values(now, mask, &value, &mut out);
-        } else if writes {
-            self.valid &= !mask;
+        if writes || !had {
+            match value() {
+                Some(value) => locked.compare_values(now, mask, &value, &mut out),
+                None => locked.valid &= if writes { !mask } else { u64::MAX },
+            }
         }
         if writes {
-            if had && self.holders != bit {
-                out.event = Some(self.upgrade(line, now));
+            if had && holders != bit {
+                let other = locked.gains[usize::from(locked.gains[0].context == now.context)];
+                out.event = Some(ConflictRecord { count: 1, ..conflict(line, now, other, UPGRADE) });
             }
-            self.store(now, mask, out.silent == Some(true));
+            self.store(locked, now, mask, out.silent == Some(true));
         }
         if out.event.is_some() {
-            self.events = self.events.saturating_add(1);
+            self.events.store(self.events().saturating_add(1), Relaxed);
         }
         out
     }
 
-    /// Settles what is still pending for `context`, at the end of the window.
-    pub fn settle(&mut self, context: u8, line: u64) -> Option<ConflictRecord> {
-        let tenure = &mut self.tenures()[usize::from(context)];
-        let false_sharing = tenure.pending && !tenure.used;
-        tenure.pending = false;
-        let tenure = *tenure;
-        false_sharing.then(|| ConflictRecord {
-            count: 0,
-            false_first_touch: 0,
-            false_lifetime: 1,
-            ..conflict(line, tenure.event, tenure.other, tenure.transfer)
-        })
-    }
-
-    fn note_use(&mut self, context: u8, mask: u64) {
-        if self.stale()[usize::from(context)] & mask != 0 {
-            self.tenures()[usize::from(context)].used = true;
+    fn note_use(&self, context: u8, mask: u64) {
+        if self.stale()[usize::from(context)].load(Relaxed) & mask != 0 {
+            // SAFETY: only this context's thread touches its tenure.
+            unsafe { (*self.tenure(context)).used = true };
         }
     }
 
-    fn transfer(&mut self, line: u64, now: Past, mask: u64) -> ConflictRecord {
-        let needed = self.stale()[usize::from(now.context)] & mask;
+    fn transfer(&self, locked: &Locked, line: u64, now: Past, mask: u64) -> ConflictRecord {
+        let needed = self.stale()[usize::from(now.context)].load(Relaxed) & mask;
         let other = match needed {
-            0 => self.last_write,
-            _ => self.writes[needed.trailing_zeros() as usize / 8],
+            0 => locked.last_write,
+            _ => locked.writes[needed.trailing_zeros() as usize / 8],
         };
         let transfer = if now.access == 0 { READ_TRANSFER } else { WRITE_TRANSFER };
         let used = needed != 0;
-        self.tenures()[usize::from(now.context)] =
-            Tenure { event: now, other, transfer, pending: true, used };
+        let tenure = Tenure { event: now, other, transfer, pending: true, used };
+        // SAFETY: only this context's thread touches its tenure.
+        unsafe { *self.tenure(now.context) = tenure };
         ConflictRecord {
             count: 1,
             false_first_touch: u32::from(!used),
@@ -203,57 +254,23 @@ impl Detail {
         }
     }
 
-    fn upgrade(&mut self, line: u64, now: Past) -> ConflictRecord {
-        let other = self.gains[usize::from(self.gains[0].context == now.context)];
-        ConflictRecord { count: 1, ..conflict(line, now, other, UPGRADE) }
-    }
-
-    fn gain(&mut self, now: Past) {
-        if self.gains[0].context != now.context {
-            self.gains[1] = self.gains[0];
-        }
-        self.gains[0] = now;
-    }
-
-    fn store(&mut self, now: Past, mask: u64, silent: bool) {
+    fn store(&self, locked: &mut Locked, now: Past, mask: u64, silent: bool) {
         let bit = 1u64 << now.context;
-        let robbed = self.holders & !bit;
+        let robbed = self.holders.load(Relaxed) & !bit;
         let changed = if silent { 0 } else { mask };
-        for (context, stale) in self.stale().iter_mut().enumerate() {
-            let kept = if robbed >> context & 1 == 1 { 0 } else { *stale };
+        for (context, stale) in self.stale().iter().enumerate() {
             if context != usize::from(now.context) {
-                *stale = kept | changed;
+                let kept = if robbed >> context & 1 == 1 { 0 } else { stale.load(Relaxed) };
+                stale.store(kept | changed, Relaxed);
             }
         }
-        self.holders = bit;
-        self.lost = self.everyone() & !bit;
-        self.last_write = now;
+        self.holders.store(bit, Relaxed);
+        locked.lost = self.everyone() & !bit;
+        locked.last_write = now;
         if !silent {
             let touched = granules(now.offset, now.size);
-            for g in 0..8 {
-                if touched >> g & 1 == 1 {
-                    self.writes[g] = now;
-                }
-            }
-        }
-    }
-
-    fn compare_values(&mut self, now: Past, mask: u64, value: &Value, out: &mut Outcome) {
-        let at = usize::from(now.offset);
-        let new = &value.bytes[..usize::from(now.size).min(value.bytes.len())];
-        let Some(old) = self.values.get_mut(at..at + new.len()) else { return };
-        let known = self.valid & mask == mask;
-        let same = old == new;
-        if now.access == 0 {
-            out.order_error = known && !same;
-        } else {
-            out.silent = value.certain.then_some(known && same);
-        }
-        old.copy_from_slice(new);
-        if value.certain {
-            self.valid |= mask;
-        } else {
-            self.valid &= !mask;
+            let (first, last) = (touched.trailing_zeros(), 7 - touched.leading_zeros());
+            locked.writes[first as usize..=last as usize].fill(now);
         }
     }
 
@@ -261,20 +278,53 @@ impl Detail {
         (1u64 << self.contexts) - 1
     }
 
-    fn stale(&mut self) -> &mut [u64] {
+    #[inline]
+    fn stale(&self) -> &[AtomicU64] {
         // SAFETY: `bytes_for` leaves room for `contexts` masks behind the struct.
         unsafe {
-            let first = (self as *mut Self).add(1).cast::<u64>();
-            core::slice::from_raw_parts_mut(first, self.contexts as usize)
+            let first = core::ptr::from_ref(self).add(1).cast::<AtomicU64>();
+            core::slice::from_raw_parts(first, self.contexts as usize)
         }
     }
 
-    fn tenures(&mut self) -> &mut [Tenure] {
+    /// Where the tenure of `context` is.
+    #[inline]
+    fn tenure(&self, context: u8) -> *mut Tenure {
+        debug_assert!(u32::from(context) < self.contexts);
         // SAFETY: `bytes_for` leaves room for `contexts` tenures behind the masks.
         unsafe {
-            let masks = (self as *mut Self).add(1).cast::<u64>();
-            let first = masks.add(self.contexts as usize).cast::<Tenure>();
-            core::slice::from_raw_parts_mut(first, self.contexts as usize)
+            let masks = core::ptr::from_ref(self).add(1).cast::<AtomicU64>();
+            masks.add(self.contexts as usize).cast::<Tenure>().add(context.into()).cast_mut()
+        }
+    }
+}
+
+impl Locked {
+    fn gain(&mut self, now: Past) {
+        if self.gains[0].context != now.context {
+            self.gains[1] = self.gains[0];
+        }
+        self.gains[0] = now;
+    }
+
+    fn compare_values(&mut self, now: Past, mask: u64, value: &Value, out: &mut Outcome) {
+        let at = usize::from(now.offset);
+        let size = usize::from(now.size).min(value.bytes.len());
+        let Some(old) = self.values.get_mut(at..at + size) else { return };
+        let known = self.valid & mask == mask;
+        let same = old.iter().zip(&value.bytes).all(|(old, new)| old == new);
+        if now.access == 0 {
+            out.order_error = known && !same;
+        } else {
+            out.silent = value.certain.then_some(known && same);
+        }
+        if !same {
+            old.copy_from_slice(&value.bytes[..size]);
+        }
+        if value.certain {
+            self.valid |= mask;
+        } else {
+            self.valid &= !mask;
         }
     }
 }

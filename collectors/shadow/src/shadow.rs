@@ -1,6 +1,6 @@
 //! The shadow itself: one call per access.
 
-use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
+use core::sync::atomic::{AtomicU64, Ordering::*};
 
 use crate::burst::{Region, region_record};
 use crate::context::{Context, Found};
@@ -69,7 +69,7 @@ impl Config {
             values_from: 2,
             burst_from: 16,
             burst_region_max: 64 * 1024,
-            burst_total_max: 6_000_000,
+            burst_total_max: 4_000_000,
             burst_reach: 2,
         }
     }
@@ -84,7 +84,6 @@ pub struct Shadow<H: Host> {
     tickets: AtomicU64,
     operations: AtomicU64,
     logged: AtomicU64,
-    log_full: AtomicBool,
 }
 
 impl<H: Host> Shadow<H> {
@@ -101,7 +100,6 @@ impl<H: Host> Shadow<H> {
             tickets: AtomicU64::new(0),
             operations: AtomicU64::new(0),
             logged: AtomicU64::new(0),
-            log_full: AtomicBool::new(false),
         })
     }
 
@@ -140,11 +138,14 @@ impl<H: Host> Shadow<H> {
         let now = Past { site, offset, size, context: cx.id, access: access as u8 };
         let region = (addr as usize % PAGE_BYTES) / REGION_BYTES;
         let hot = shadow.hot.load(Relaxed) >> region & 1 == 1;
-        if !hot && quick(shadow, line, now) {
-            return;
+        if !hot {
+            match quick(shadow, line, now) {
+                Quick::Done => return,
+                Quick::Hit(events) => return self.count_granule(cx, addr, now, events, false),
+                Quick::No => {}
+            }
         }
-        let silent = self.slow(cx, shadow, line, now, value, hot.then_some(region));
-        debug_assert!(silent.is_none() || access != Access::Read);
+        self.slow(cx, shadow, line, now, value, hot.then_some(region));
     }
 
     /// Ends the window for `cx`: settles and appends all that is pending. To be called for each
@@ -230,7 +231,7 @@ impl<H: Host> Shadow<H> {
         Some(found)
     }
 
-    /// Everything but the common case. Returns whether a store was silent.
+    /// Everything but the common cases.
     #[inline(never)]
     fn slow(
         &self,
@@ -240,29 +241,19 @@ impl<H: Host> Shadow<H> {
         now: Past,
         value: impl FnOnce() -> Option<Value>,
         hot: Option<usize>,
-    ) -> Option<bool> {
+    ) {
         let addr = shadow.page + (line * LINE_BYTES) as u64;
         let Some(detail) = self.detail(cx, shadow, line, now) else {
-            self.log(cx, shadow, addr, now, hot, None);
-            return None;
+            return self.log(cx, shadow, addr, now, hot, None);
         };
-        // SAFETY: details are never freed; the lock gives exclusive use.
-        let state = unsafe {
-            (*detail).lock(&self.host);
-            &mut *detail
-        };
-        let compared = state.events >= self.config.values_from;
-        let value = if compared { value() } else { None };
-        let known = value.is_some_and(|v| v.certain);
-        let outcome = state.access(addr, now, value);
-        let events = state.events;
-        self.log(cx, shadow, addr, now, hot, outcome.silent.filter(|_| known));
-        state.unlock();
-        self.record(cx, addr, now, &outcome, events);
-        if outcome.event.is_some() && events == self.config.burst_from {
+        let compare = detail.events() >= self.config.values_from;
+        let value = || if compare { value() } else { None };
+        let outcome = detail
+            .access(&self.host, addr, now, value, |silent| self.log(cx, shadow, addr, now, hot, silent));
+        self.record(cx, addr, now, &outcome, detail.events());
+        if outcome.event.is_some() && detail.events() == self.config.burst_from {
             self.heat(cx, addr);
         }
-        outcome.silent
     }
 
     /// The detail of a line, made now if this access needs it; `None` if the line's word alone
@@ -273,13 +264,14 @@ impl<H: Host> Shadow<H> {
         shadow: &PageShadow,
         line: usize,
         now: Past,
-    ) -> Option<*mut Detail> {
+    ) -> Option<&'static Detail> {
         let word = &shadow.words[line];
         loop {
             let old = word.load(Acquire);
             let state = State::decode(old);
             let next = match state {
-                State::Detailed(detail) => return Some(detail),
+                // SAFETY: details are never freed.
+                State::Detailed(detail) => return Some(unsafe { &*detail }),
                 _ => match advance(state, now) {
                     Some(next) => next,
                     None => State::Detailed(self.fresh_detail(cx, state)?),
@@ -287,7 +279,8 @@ impl<H: Host> Shadow<H> {
             };
             if word.compare_exchange(old, next.encode(), AcqRel, Acquire).is_ok() {
                 return match next {
-                    State::Detailed(detail) => Some(detail),
+                    // SAFETY: details are never freed.
+                    State::Detailed(detail) => Some(unsafe { &*detail }),
                     _ => None,
                 };
             }
@@ -323,19 +316,26 @@ impl<H: Host> Shadow<H> {
         if outcome.event.is_some() || outcome.order_error {
             self.add_event(cx, line, outcome);
         }
-        if events >= self.config.count_from {
-            cx.counts.add(&CountRecord {
-                addr: line + u64::from(now.offset),
-                site: now.site,
-                size: now.size,
-                access: now.access,
-                reserved: 0,
-                count: 1,
-                silent: u32::from(outcome.silent == Some(true)),
-            });
-            if cx.counts.is_full() {
-                cx.flush(&self.host);
-            }
+        let silent = outcome.silent == Some(true);
+        self.count_granule(cx, line + u64::from(now.offset), now, events, silent);
+    }
+
+    #[inline]
+    fn count_granule(&self, cx: &mut Context, addr: u64, now: Past, events: u32, silent: bool) {
+        if events < self.config.count_from {
+            return;
+        }
+        cx.counts.add(&CountRecord {
+            addr,
+            site: now.site,
+            size: now.size,
+            access: now.access,
+            reserved: 0,
+            count: 1,
+            silent: u32::from(silent),
+        });
+        if cx.counts.is_full() {
+            cx.flush(&self.host);
         }
     }
 
@@ -381,9 +381,12 @@ impl<H: Host> Shadow<H> {
         }
         let ticket = self.tickets.fetch_add(1, Relaxed);
         let in_region = region.count.fetch_add(1, Relaxed);
-        if in_region >= self.config.burst_region_max || self.log_full.load(Relaxed) {
+        if in_region >= self.config.burst_region_max || !self.may_log(cx) {
             cx.bursts_dropped += 1;
             return self.close(cx, shadow, n, region, ticket);
+        }
+        if cx.bursts.is_full() {
+            cx.flush(&self.host);
         }
         cx.bursts.push(BurstRecord {
             ticket,
@@ -394,13 +397,19 @@ impl<H: Host> Shadow<H> {
             silent: silent.map_or(2, u8::from),
             reserved: 0,
         });
-        if cx.bursts.is_full() {
-            let len = cx.bursts.len as u64;
-            if self.logged.fetch_add(len, Relaxed) + len >= self.config.burst_total_max {
-                self.log_full.store(true, Relaxed);
+    }
+
+    /// Takes one record from the budget of all contexts, in portions.
+    fn may_log(&self, cx: &mut Context) -> bool {
+        const PORTION: u64 = 1024;
+        if cx.burst_quota == 0 {
+            if self.logged.fetch_add(PORTION, Relaxed) + PORTION > self.config.burst_total_max {
+                return false;
             }
-            cx.flush(&self.host);
+            cx.burst_quota = PORTION;
         }
+        cx.burst_quota -= 1;
+        true
     }
 
     fn close(&self, cx: &mut Context, shadow: &PageShadow, n: usize, region: &Region, ticket: u64) {
@@ -415,7 +424,7 @@ impl<H: Host> Shadow<H> {
     /// Begins to log the region of a line that proved hot, and its neighbours.
     #[cold]
     fn heat(&self, cx: &mut Context, line: u64) {
-        if self.log_full.load(Relaxed) {
+        if self.logged.load(Relaxed) >= self.config.burst_total_max {
             return;
         }
         let own = line & !(REGION_BYTES as u64 - 1);
@@ -456,19 +465,35 @@ fn count(counts: &mut CountPage, line: usize, access: Access) {
     cell[1] = cell[1].wrapping_add(u32::from(access != Access::Read));
 }
 
-/// Handles an access to a line that needs no detail and whose word stays, or changes only in the
-/// owner's own part. True if that was all.
+/// What the common cases come to.
+enum Quick {
+    /// All done.
+    Done,
+    /// A load that changes nothing of a line with this many coherence events: to be counted.
+    Hit(u32),
+    /// Something else.
+    No,
+}
+
+/// Handles an access that needs no lock: to a line without detail whose word stays, or changes only
+/// in the owner's own part, or a load that changes nothing.
 #[inline]
-fn quick(shadow: &PageShadow, line: usize, now: Past) -> bool {
+fn quick(shadow: &PageShadow, line: usize, now: Past) -> Quick {
     let word = &shadow.words[line];
     let old = word.load(Acquire);
     let state = State::decode(old);
-    if matches!(state, State::Detailed(_)) {
-        return false;
+    if let State::Detailed(detail) = state {
+        // SAFETY: details are never freed.
+        let detail = unsafe { &*detail };
+        return if detail.is_plain_hit(now) { Quick::Hit(detail.events()) } else { Quick::No };
     }
-    let Some(next) = advance(state, now) else { return false };
+    let Some(next) = advance(state, now) else { return Quick::No };
     let next = next.encode();
-    next == old || word.compare_exchange(old, next, AcqRel, Relaxed).is_ok()
+    if next == old || word.compare_exchange(old, next, AcqRel, Relaxed).is_ok() {
+        Quick::Done
+    } else {
+        Quick::No
+    }
 }
 
 /// The state after `now` of a line without detail; `None` if it needs detail from here on.

@@ -11,8 +11,13 @@ pub trait Entry: Record {
     fn add(&mut self, other: &Self);
 }
 
-/// Open addressing with linear probing over `2^bits` entries of host memory.
+/// Entries of the front, which takes the keys in use without a look at the table proper.
+const FRONT: usize = 512;
+
+/// Open addressing with linear probing over `2^bits` entries of host memory, behind a small
+/// direct-mapped front that stays in the cache.
 pub struct Table<E: Entry> {
+    front: *mut E,
     entries: *mut E,
     mask: usize,
     used: usize,
@@ -21,13 +26,28 @@ pub struct Table<E: Entry> {
 impl<E: Entry> Table<E> {
     /// `None` if the host has no memory.
     pub fn new<H: Host>(bits: u32, host: &H) -> Option<Self> {
+        let front = host.zeroed(size_of::<E>() * FRONT)?.cast();
         let entries = host.zeroed(size_of::<E>() << bits)?.cast();
-        Some(Self { entries, mask: (1 << bits) - 1, used: 0 })
+        Some(Self { front, entries, mask: (1 << bits) - 1, used: 0 })
     }
 
     /// Adds `entry` to the one with its key.
     #[inline]
     pub fn add(&mut self, entry: &E) {
+        let hash = entry.hash();
+        // SAFETY: the index is below the front's size.
+        let slot = unsafe { &mut *self.front.add((hash >> 52) as usize % FRONT) };
+        if slot.same_key(entry) && !slot.is_empty() {
+            slot.add(entry);
+            return;
+        }
+        let old = core::mem::replace(slot, *entry);
+        if !old.is_empty() {
+            self.add_behind(&old);
+        }
+    }
+
+    fn add_behind(&mut self, entry: &E) {
         let mut at = (entry.hash() >> 20) as usize & self.mask;
         loop {
             // SAFETY: `at` is masked to the table's size.
@@ -48,11 +68,18 @@ impl<E: Entry> Table<E> {
     /// Whether it should be drained before more is added.
     #[inline]
     pub fn is_full(&self) -> bool {
-        self.used * 8 > self.mask * 5
+        self.used * 8 > self.mask * 5 - FRONT * 8
     }
 
     /// Hands all entries to `put` and empties the table.
     pub fn drain(&mut self, put: impl FnOnce(&[E])) {
+        for n in 0..FRONT {
+            // SAFETY: below the front's size; all-zero is the empty entry.
+            let old = unsafe { core::mem::replace(&mut *self.front.add(n), core::mem::zeroed()) };
+            if !old.is_empty() {
+                self.add_behind(&old);
+            }
+        }
         if self.used == 0 {
             return;
         }

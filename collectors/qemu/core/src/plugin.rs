@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use relayout_shadow::control::Stage;
 use relayout_shadow::wire::SummaryRecord;
-use relayout_shadow::{Access, Config, Context, Shadow, Value};
+use relayout_shadow::{Access, CONTEXTS_MAX, Config, Context, Shadow, Value};
 
 use crate::api::{self, GetValue, Insn, InsnData, PluginId, QemuInfo, Tb};
 use crate::insn::memory_use;
@@ -34,13 +34,11 @@ struct Plugin {
     id: PluginId,
     options: Options,
     shadow: Shadow<Output>,
-    cpus: Vec<AtomicPtr<Cpu>>,
+    contexts: usize,
     sites: Mutex<Sites>,
     insn_data: InsnData,
     get_value: Option<GetValue>,
     started: Mutex<Option<(Instant, u64)>>,
-    /// Accesses are followed: the window is open.
-    recording: AtomicBool,
     /// Code is to be instrumented when translated.
     instrument: AtomicBool,
     closed_by_marker: AtomicBool,
@@ -59,6 +57,13 @@ struct Cpu {
 }
 
 static PLUGIN: AtomicPtr<Plugin> = AtomicPtr::new(std::ptr::null_mut());
+
+/// The window is open: accesses are followed. Apart from [`Plugin`], to be found without it.
+static RECORDING: AtomicBool = AtomicBool::new(false);
+
+/// What each vCPU's thread uses; made at its first access.
+static CPUS: [AtomicPtr<Cpu>; CONTEXTS_MAX] =
+    [const { AtomicPtr::new(std::ptr::null_mut()) }; CONTEXTS_MAX];
 
 fn plugin() -> Option<&'static Plugin> {
     // SAFETY: set once, from a leaked box.
@@ -125,14 +130,13 @@ impl Plugin {
         let shadow = Shadow::new(config, output).ok_or("too many CPUs, or no memory")?;
         Ok(Self {
             id,
-            cpus: (0..cpus).map(|_| AtomicPtr::default()).collect(),
+            contexts: cpus,
             options,
             shadow,
             sites: Mutex::default(),
             insn_data: InsnData::new(interface),
             get_value,
             started: Mutex::new(None),
-            recording: AtomicBool::new(false),
             instrument: AtomicBool::new(false),
             closed_by_marker: AtomicBool::new(false),
             finished: AtomicBool::new(false),
@@ -173,12 +177,12 @@ impl Plugin {
         self.instrument.store(!self.options.idle, Release);
         *self.started.lock().unwrap_or_else(PoisonError::into_inner) =
             Some((Instant::now(), process_cpu_ns()));
-        self.recording.store(true, Release);
+        RECORDING.store(true, Release);
         self.set_stage(Stage::Recording);
     }
 
     fn close(&self, by_marker: bool) {
-        if !self.recording.swap(false, AcqRel) {
+        if !RECORDING.swap(false, AcqRel) {
             return;
         }
         let started = *self.started.lock().unwrap_or_else(PoisonError::into_inner);
@@ -213,9 +217,9 @@ impl Plugin {
             values_seen: u32::from(self.get_value.is_some()),
             window_closed: u32::from(self.closed_by_marker.load(Acquire)),
         };
-        for n in (0..self.cpus.len()).rev() {
+        for n in (0..self.contexts).rev() {
             // SAFETY: no vCPU runs any more.
-            let Some(cpu) = (unsafe { self.cpu(n) }) else { continue };
+            let Some(cpu) = (unsafe { cpu(n).or_else(|| self.make_cpu(n)) }) else { continue };
             self.shadow.finish(&mut cpu.context);
             summary.accesses += cpu.context.accesses;
             summary.bursts_dropped += cpu.context.bursts_dropped;
@@ -230,22 +234,12 @@ impl Plugin {
         }
     }
 
-    /// What vCPU `n` uses.
-    ///
-    /// # Safety
-    /// Only the thread that runs vCPU `n` may call it, or anyone once none runs.
-    #[inline]
-    unsafe fn cpu(&self, n: usize) -> Option<&'static mut Cpu> {
-        let slot = self.cpus.get(n)?;
-        // SAFETY: as promised; made once and never freed.
-        match unsafe { slot.load(Relaxed).as_mut() } {
-            Some(cpu) => Some(cpu),
-            None => {
-                let cpu = Box::leak(Box::new(Cpu::new(n as u8, self)?));
-                slot.store(cpu, Release);
-                Some(cpu)
-            }
-        }
+    #[cold]
+    fn make_cpu(&self, n: usize) -> Option<&'static mut Cpu> {
+        let slot = CPUS.get(n).filter(|_| n < self.contexts)?;
+        let cpu = Box::leak(Box::new(Cpu::new(n as u8, self)?));
+        slot.store(cpu, Release);
+        Some(cpu)
     }
 
     fn translate(&self, tb: *mut Tb) {
@@ -417,12 +411,23 @@ extern "C" fn on_mem(vcpu: c_uint, info: u32, vaddr: u64, data: *mut c_void) {
     if !(KERNEL..FIXMAP).contains(&vaddr) {
         return;
     }
-    let Some(plugin) = plugin() else { return };
-    if !plugin.recording.load(Relaxed) {
+    if !RECORDING.load(Relaxed) {
         return;
     }
+    let Some(plugin) = plugin() else { return };
     // SAFETY: QEMU calls back on the thread of that vCPU.
-    if let Some(cpu) = unsafe { plugin.cpu(vcpu as usize) } {
+    let cpu = unsafe { cpu(vcpu as usize) };
+    if let Some(cpu) = cpu.or_else(|| plugin.make_cpu(vcpu as usize)) {
         plugin.access(cpu, info, vaddr, data as u64);
     }
+}
+
+/// What vCPU `n` uses, if it was made.
+///
+/// # Safety
+/// Only the thread that runs vCPU `n` may call it, or anyone once none runs.
+#[inline]
+unsafe fn cpu(n: usize) -> Option<&'static mut Cpu> {
+    // SAFETY: as promised; made once and never freed.
+    unsafe { CPUS.get(n)?.load(Relaxed).as_mut() }
 }
