@@ -118,12 +118,13 @@ fn totals(
         .map(|row| (row.run, row.addr / line_bytes))
         .collect();
     totals.lines = lines.len() as u64;
-    for row in &profile.lines {
-        if let Some(errors) = row.order_errors {
-            *totals.order_errors.get_or_insert(0) += errors;
-            totals.order_reads += row.reads;
-        }
-    }
+    let errors = profile.lines.iter().filter_map(|row| row.order_errors);
+    totals.order_errors = errors.reduce(|sum, errors| sum + errors);
+    let loads = profile
+        .counts
+        .iter()
+        .filter(|row| row.access == Access::Read);
+    totals.order_reads = loads.map(|row| row.count).sum();
     totals
 }
 

@@ -32,7 +32,7 @@ pub struct Totals {
     /// Loads that returned another value than the last store in recorded order had left; `None`
     /// where values were not seen.
     pub order_errors: Option<u64>,
-    /// Loads on the lines for which `order_errors` is known.
+    /// Loads from contended lines, among which the errors are.
     pub order_reads: u64,
 }
 

@@ -160,7 +160,7 @@ Limits
     match totals.order_errors {
         Some(errors) if totals.order_reads > 0 => writeln!(
             out,
-            "  {} of the loads returned another value than the recorded order says.",
+            "  {} of the loads from contended lines returned another value than the recorded order says.",
             fine_percent(errors as f64 / totals.order_reads as f64)
         ),
         _ => Ok(()),
