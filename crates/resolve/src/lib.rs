@@ -1,3 +1,26 @@
 //! From (pc, address) to (object, type, member path).
+//!
+//! Two sources are joined. The *address* says what memory it is: a variable of the image, a slot of
+//! a slab cache, a page descriptor. The *instruction* says what its operand points into: the type
+//! of its base register, from the debug information and from following pointers through the
+//! function ([`evidence`]). Where the address alone does not name a type, the instructions that
+//! touched the same memory vote on it ([`objects`]), and the winner types every access to the
+//! object, those whose instruction tells nothing included.
+//!
+//! Nothing here opens a file: [`resolve`] takes a parsed debug file and a profile.
 
+mod access;
+mod error;
+pub mod evidence;
 pub mod insn;
+pub mod objects;
+mod resolution;
+mod share;
+mod source;
+pub mod types;
+
+pub use error::Error;
+pub use objects::{Object, ObjectId, ObjectKind, VoteCounts};
+pub use resolution::{Class, Options, Place, Resolution, resolve};
+pub use share::Share;
+pub use source::{Frame, SourceMap, SourcePlace};

@@ -1,0 +1,80 @@
+//! Resolves a recorded profile and prints what is left.
+//!
+//!     cargo run --release -p relayout-resolve --example resolve_profile -- VMLINUX PROFILE
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::fs::File;
+use std::path::Path;
+use std::time::Instant;
+
+use relayout_layout::dwarf::DwarfFile;
+use relayout_profile::{Profile, Transfer};
+use relayout_resolve::{Options, Place, Resolution, SourceMap, resolve};
+
+const ROWS: usize = 40;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let [debug, profile] = args.as_slice() else {
+        return Err("usage: resolve_profile VMLINUX PROFILE".into());
+    };
+    // SAFETY: the file is not changed while this runs.
+    let bytes = unsafe { memmap2::Mmap::map(&File::open(debug)?)? };
+    let file = DwarfFile::parse(&bytes)?;
+    let profile = relayout_profile::store::read(Path::new(profile))?;
+    let start = Instant::now();
+    let resolution = resolve(&profile, &file, Options::default())?;
+    let share = resolution.resolved_share(&profile);
+    println!("{} sites, {} objects, {:.1?}", profile.sites.len(), resolution.objects().len(), start.elapsed());
+    println!("resolved {} of {} transfers: {:.3}", share.resolved, share.transfers, share.fraction());
+    println!("in holes {}", share.in_holes);
+    for (class, count) in &share.unresolved {
+        println!("{count:>9} {class}");
+    }
+    let source = SourceMap::new(&file);
+    print_places(&profile, &resolution);
+    print_unresolved(&profile, &resolution, &source);
+    Ok(())
+}
+
+fn print_places(profile: &Profile, resolution: &Resolution) {
+    let mut places: BTreeMap<String, u64> = BTreeMap::new();
+    for row in profile.conflicts.iter().filter(|r| r.transfer != Transfer::Upgrade) {
+        let name = match resolution.place(row.run, row.addr, u64::from(row.size)) {
+            Place::Member { object, path } => {
+                let object = resolution.object(object);
+                format!("{}.{} ({:?} {:.2})", object.type_name, path.path, object.kind, object.confidence)
+            }
+            Place::ScalarGlobal { symbol, .. } => symbol,
+            Place::Unresolved(class) => format!("? {class}"),
+        };
+        *places.entry(name).or_default() += row.count;
+    }
+    print_top("places", places);
+}
+
+fn print_unresolved(profile: &Profile, resolution: &Resolution, source: &SourceMap<'_, '_>) {
+    let mut sites: BTreeMap<String, u64> = BTreeMap::new();
+    for row in profile.conflicts.iter().filter(|r| r.transfer != Transfer::Upgrade) {
+        let Place::Unresolved(class) = resolution.place(row.run, row.addr, u64::from(row.size)) else {
+            continue;
+        };
+        let pc = profile.sites[row.site as usize].pc;
+        let place = source.look_up(pc);
+        let function = place.as_ref().map_or("?", |p| p.function.as_str());
+        let inlined = place.as_ref().and_then(|p| p.inlined.first()).map_or("", |f| f.function.as_str());
+        let line = place.as_ref().and_then(|p| p.line).unwrap_or(0);
+        *sites.entry(format!("{class}: {pc:#x} {function} {inlined}:{line} {:#x}", row.addr & !0xfff)).or_default() += row.count;
+    }
+    print_top("unresolved", sites);
+}
+
+fn print_top(title: &str, rows: BTreeMap<String, u64>) {
+    let mut rows: Vec<_> = rows.into_iter().collect();
+    rows.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    println!("\n{title}");
+    for (name, count) in rows.into_iter().take(ROWS) {
+        println!("{count:>9} {name}");
+    }
+}

@@ -1,0 +1,141 @@
+//! A function's machine code as basic blocks.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::insn::{Flow, Insn, Machine};
+
+/// Most instructions of one function that are looked at; the largest of a kernel has about 20,000.
+const MAX_INSNS: usize = 100_000;
+
+/// A function's instructions and how control passes among them.
+#[derive(Clone, Debug, Default)]
+pub struct Code {
+    /// Instructions in the order of their addresses.
+    pub insns: Vec<Insn>,
+    /// Basic blocks in the order of their addresses; they cover `insns`.
+    pub blocks: Vec<Block>,
+}
+
+/// Instructions that run one after the other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Block {
+    /// Index of the first instruction.
+    pub first: usize,
+    /// Index past the last.
+    pub end: usize,
+    /// Indices of the blocks that may follow.
+    pub successors: Vec<usize>,
+}
+
+impl Code {
+    /// Decodes `pieces`, each an address and the bytes there. What does not decode is skipped byte
+    /// by byte.
+    pub fn decode(machine: &dyn Machine, pieces: &[(u64, &[u8])]) -> Self {
+        let mut insns = Vec::new();
+        let mut gaps = FxHashSet::default();
+        for &(start, bytes) in pieces {
+            gaps.insert(start);
+            let mut at = 0;
+            while at < bytes.len() && insns.len() < MAX_INSNS {
+                let address = start.wrapping_add(at as u64);
+                match machine.decode(address, &bytes[at..]) {
+                    Some(insn) => {
+                        at += usize::from(insn.len.max(1));
+                        insns.push(insn);
+                    }
+                    None => {
+                        at += 1;
+                        gaps.insert(start.wrapping_add(at as u64));
+                    }
+                }
+            }
+        }
+        insns.sort_by_key(|i| i.address);
+        insns.dedup_by_key(|i| i.address);
+        let blocks = blocks(&insns, gaps);
+        Self { insns, blocks }
+    }
+
+    /// Index of the instruction at `pc`, or of the last one before it in its block.
+    pub fn index_at(&self, pc: u64) -> Option<usize> {
+        let at = self.insns.partition_point(|i| i.address <= pc).checked_sub(1)?;
+        (pc < self.insns[at].next().max(self.insns[at].address + 1)).then_some(at)
+    }
+
+    /// Index of the block that holds instruction `insn`.
+    pub fn block_of(&self, insn: usize) -> Option<usize> {
+        let at = self.blocks.partition_point(|b| b.first <= insn).checked_sub(1)?;
+        (insn < self.blocks[at].end).then_some(at)
+    }
+}
+
+/// Splits at `leaders`, at targets, and after whatever does not simply go on.
+fn blocks(insns: &[Insn], mut leaders: FxHashSet<u64>) -> Vec<Block> {
+    for insn in insns {
+        match insn.flow {
+            Flow::Jump(target) | Flow::Branch(target) => {
+                leaders.insert(target);
+                leaders.insert(insn.next());
+            }
+            Flow::Stop => {
+                leaders.insert(insn.next());
+            }
+            Flow::Next | Flow::Call(_) => {}
+        }
+    }
+    let mut blocks = Vec::new();
+    let mut first = 0;
+    for at in 1..=insns.len() {
+        let split = insns.get(at).is_none_or(|i| {
+            leaders.contains(&i.address) || insns[at - 1].next() != i.address
+        });
+        if split {
+            blocks.push(Block { first, end: at, successors: Vec::new() });
+            first = at;
+        }
+    }
+    let by_address: FxHashMap<u64, usize> =
+        blocks.iter().enumerate().map(|(n, b)| (insns[b.first].address, n)).collect();
+    for block in &mut blocks {
+        let last = &insns[block.end - 1];
+        let (next, target) = match last.flow {
+            Flow::Next | Flow::Call(_) => (Some(last.next()), None),
+            Flow::Jump(target) => (None, Some(target)),
+            Flow::Branch(target) => (Some(last.next()), Some(target)),
+            Flow::Stop => (None, None),
+        };
+        let known = next.into_iter().chain(target).filter_map(|a| by_address.get(&a).copied());
+        block.successors = known.collect();
+    }
+    blocks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::insn::x86::X86_64;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_loop_has_three_blocks() {
+        // xor %eax,%eax; 1: inc %rax; jne 1b; ret
+        let bytes = [0x31, 0xc0, 0x48, 0xff, 0xc0, 0x75, 0xfb, 0xc3];
+        let code = Code::decode(&X86_64, &[(0x1000, &bytes)]);
+        let successors: Vec<_> = code.blocks.iter().map(|b| b.successors.clone()).collect();
+        assert_eq!(successors, [vec![1], vec![2, 1], vec![]]);
+        assert_eq!(code.index_at(0x1003), Some(1));
+        assert_eq!(code.index_at(0x1008), None);
+    }
+
+    proptest! {
+        #[test]
+        fn blocks_cover_any_bytes(bytes in proptest::collection::vec(any::<u8>(), 0..400), pc: u64) {
+            let code = Code::decode(&X86_64, &[(pc, &bytes)]);
+            let covered: usize = code.blocks.iter().map(|b| b.end - b.first).sum();
+            prop_assert_eq!(covered, code.insns.len());
+            for block in &code.blocks {
+                prop_assert!(block.successors.iter().all(|&s| s < code.blocks.len()));
+            }
+        }
+    }
+}

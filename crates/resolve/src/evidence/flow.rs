@@ -1,0 +1,402 @@
+//! Follows pointers forward through one function until nothing changes.
+//!
+//! Each basic block starts with what all ways into it agree on, completed by what the debug
+//! information says of variables there. A fixed point is reached since joins only ever lose
+//! knowledge; a bound on the number of visits guards against mistakes in that argument.
+
+use std::collections::VecDeque;
+
+use relayout_layout::TypeId;
+
+use super::code::Code;
+use super::state::State;
+use super::value::{Pointer, Trust, Value};
+use crate::insn::{Effect, Flow, Insn, Machine, Memory, Reg, Segment};
+
+/// Visits of one block after which the analysis of the function stops.
+const MAX_VISITS: usize = 64;
+
+/// What the analysis asks about types, globals and callees.
+pub trait Knowledge: Sync {
+    /// Size of a type in bytes.
+    fn size_of(&self, ty: TypeId) -> Option<u64>;
+    /// What the pointer stored at `offset` in a `ty` points to, if there is one.
+    fn loaded(&self, ty: TypeId, offset: i64) -> Option<TypeId>;
+    /// The innermost array element that holds `offset` of a `ty`, and the offset in it; `ty` itself
+    /// if that place is in no array.
+    fn element(&self, ty: TypeId, offset: i64) -> Option<(TypeId, i64)>;
+    /// Whether an `inner` lies at `offset` of `outer`.
+    fn contains(&self, outer: TypeId, offset: i64, inner: TypeId) -> bool;
+    /// Whether the type is a struct, union or class.
+    fn is_aggregate(&self, ty: TypeId) -> bool;
+    /// The global at a link-time address and the offset in it.
+    fn global(&self, address: u64) -> Option<(TypeId, i64)>;
+    /// The per-cpu variable at an offset of the per-cpu area, and the offset in it.
+    fn local(&self, offset: u64) -> Option<(TypeId, i64)>;
+    /// Whether the operand holds the distance from per-cpu offsets to a CPU's copy.
+    fn is_local_base(&self, memory: &Memory) -> bool;
+    /// What a call does.
+    fn call(&self, target: Option<u64>) -> Call;
+}
+
+/// What a call does to registers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Call {
+    /// Nothing: a tracing hook.
+    Nothing,
+    /// As the calling convention says; returns a pointer to this type, if known.
+    Returns(Option<TypeId>),
+}
+
+/// Where a variable lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Home {
+    /// In a register.
+    Register(Reg),
+    /// In the frame, at this offset from the canonical frame address.
+    Slot(i64),
+}
+
+/// The debug information's word on a pointer variable between two addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fact {
+    /// First address where it holds.
+    pub start: u64,
+    /// First address after.
+    pub end: u64,
+    /// Where the value is.
+    pub home: Home,
+    /// What it points to.
+    pub target: TypeId,
+    /// Where in it, in bytes.
+    pub offset: i64,
+}
+
+/// An aggregate in the function's own frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Local {
+    /// First address where it lives there.
+    pub start: u64,
+    /// First address after.
+    pub end: u64,
+    /// Its offset from the canonical frame address.
+    pub offset: i64,
+    /// Its type.
+    pub ty: TypeId,
+}
+
+/// What a memory operand accesses, by the instruction alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Evidence {
+    /// Type of the object.
+    pub ty: TypeId,
+    /// Bytes from the object's start to the operand's first byte.
+    pub offset: i64,
+    /// How sure.
+    pub trust: Trust,
+}
+
+/// One analysed function.
+#[derive(Debug)]
+pub struct Function {
+    code: Code,
+    facts: Vec<Fact>,
+    locals: Vec<Local>,
+    entries: Vec<Option<State>>,
+}
+
+impl Function {
+    /// Analyses a function that starts at `entry`.
+    pub fn analyse(
+        machine: &dyn Machine,
+        knowledge: &dyn Knowledge,
+        code: Code,
+        mut facts: Vec<Fact>,
+        locals: Vec<Local>,
+        entry: u64,
+    ) -> Self {
+        facts.sort_by_key(|f| f.start);
+        let mut function = Self { entries: vec![None; code.blocks.len()], code, facts, locals };
+        let first = function.code.index_at(entry).and_then(|i| function.code.block_of(i));
+        if let Some(block) = first {
+            let mut state = State::default();
+            state.set_register(machine.stack_pointer(), Value::Frame(machine.entry_stack_offset()));
+            function.entries[block] = Some(state);
+            function.run(machine, knowledge, block);
+        }
+        function
+    }
+
+    /// What the operand of `insn`, the instruction that ran at `pc`, accesses. `insn` may differ
+    /// from the code that was analysed (the kernel patches itself).
+    pub fn evidence(
+        &self,
+        machine: &dyn Machine,
+        knowledge: &dyn Knowledge,
+        insn: &Insn,
+        operand: &Memory,
+    ) -> Option<Evidence> {
+        let index = self.code.index_at(insn.address)?;
+        let block = self.code.block_of(index)?;
+        let mut walk = Walk { machine, knowledge, state: self.entry_state(block) };
+        for at in self.code.blocks[block].first..index {
+            self.learn(&mut walk, at, block);
+            walk.step(&self.code.insns[at]);
+        }
+        self.learn(&mut walk, index, block);
+        let pointer = match walk.address(operand) {
+            Value::Frame(at) => self.local(insn.address, at, knowledge)?,
+            value => walk.pointer(value)?,
+        };
+        let size = knowledge.size_of(pointer.target)?;
+        let inside = u64::try_from(pointer.offset).is_ok_and(|o| o < size);
+        inside.then_some(Evidence {
+            ty: pointer.target,
+            offset: pointer.offset,
+            trust: pointer.trust,
+        })
+    }
+
+    fn entry_state(&self, block: usize) -> State {
+        self.entries.get(block).cloned().flatten().unwrap_or_default()
+    }
+
+    fn run(&mut self, machine: &dyn Machine, knowledge: &dyn Knowledge, entry: usize) {
+        let mut queue = VecDeque::from([entry]);
+        let mut visits = vec![0; self.code.blocks.len()];
+        while let Some(block) = queue.pop_front() {
+            visits[block] += 1;
+            if visits[block] > MAX_VISITS {
+                return;
+            }
+            let mut walk = Walk { machine, knowledge, state: self.entry_state(block) };
+            for at in self.code.blocks[block].first..self.code.blocks[block].end {
+                self.learn(&mut walk, at, block);
+                walk.step(&self.code.insns[at]);
+            }
+            for &next in &self.code.blocks[block].successors {
+                let changed = match &mut self.entries[next] {
+                    Some(known) => known.join(&walk.state, |ty| knowledge.size_of(ty)),
+                    unknown => {
+                        *unknown = Some(walk.state.clone());
+                        true
+                    }
+                };
+                if changed && !queue.contains(&next) {
+                    queue.push_back(next);
+                }
+            }
+        }
+    }
+
+    /// Applies the facts that begin with instruction `at`: all that hold if it starts a block or
+    /// follows a call, since not every callee clobbers what the convention lets it.
+    fn learn(&self, walk: &mut Walk<'_>, at: usize, block: usize) {
+        let address = self.code.insns[at].address;
+        let after = self.facts.partition_point(|f| f.start <= address);
+        let previous = (self.code.blocks[block].first < at).then(|| &self.code.insns[at - 1]);
+        let before = match previous {
+            Some(last) if !matches!(last.flow, Flow::Call(_)) => {
+                self.facts.partition_point(|f| f.start <= last.address)
+            }
+            _ => 0,
+        };
+        for fact in self.facts[before..after].iter().filter(|f| address < f.end) {
+            walk.learn(fact);
+        }
+    }
+
+    fn local(&self, pc: u64, at: i64, knowledge: &dyn Knowledge) -> Option<Pointer> {
+        let holds = |l: &&Local| {
+            let size = knowledge.size_of(l.ty).unwrap_or(0);
+            (l.start..l.end).contains(&pc)
+                && u64::try_from(at.wrapping_sub(l.offset)).is_ok_and(|o| o < size)
+        };
+        let local = self.locals.iter().find(holds)?;
+        let offset = at.wrapping_sub(local.offset);
+        Some(Pointer { target: local.ty, offset, trust: Trust::Stated })
+    }
+}
+
+/// The state on its way through a block.
+struct Walk<'k> {
+    machine: &'k dyn Machine,
+    knowledge: &'k dyn Knowledge,
+    state: State,
+}
+
+impl Walk<'_> {
+    /// Takes in a fact. A container that was found by following the code is kept where the fact
+    /// names the member that it has at that place: the outer type says more.
+    fn learn(&mut self, fact: &Fact) {
+        let stated = Pointer { target: fact.target, offset: fact.offset, trust: Trust::Stated };
+        let known = match fact.home {
+            Home::Register(reg) => self.state.register(reg),
+            Home::Slot(offset) => self.state.slot(offset),
+        };
+        let value = match known {
+            Value::Pointer(p) if p.target == stated.target && p.offset == stated.offset => stated,
+            Value::Pointer(p) if !self.knowledge.is_aggregate(stated.target) => p,
+            Value::Pointer(p) => {
+                let at = p.offset.wrapping_sub(stated.offset);
+                if self.knowledge.contains(p.target, at, stated.target) { p } else { stated }
+            }
+            Value::Frame(_) | Value::LocalBase => return,
+            Value::Constant(n) if self.knowledge.global(n).is_some() => return,
+            Value::Constant(_) | Value::Unknown => stated,
+        };
+        match fact.home {
+            Home::Register(reg) => self.state.set_register(reg, Value::Pointer(value)),
+            Home::Slot(offset) => self.state.set_slot(offset, Value::Pointer(value)),
+        }
+    }
+
+    fn step(&mut self, insn: &Insn) {
+        let results = insn.effects.map(|e| e.and_then(|e| self.result(&e)));
+        let stack = self.state.register(self.machine.stack_pointer());
+        for memory in insn.memory.iter().flatten().filter(|m| m.writes) {
+            if let Value::Frame(at) = self.address(memory) {
+                self.state.set_slot(at, Value::Unknown);
+            }
+        }
+        self.state.clobber(insn.clobbers);
+        for (place, value) in results.into_iter().flatten() {
+            match place {
+                Home::Register(reg) => self.state.set_register(reg, value),
+                Home::Slot(offset) => self.state.set_slot(offset, value),
+            }
+        }
+        if let Flow::Call(target) = insn.flow {
+            self.state.set_register(self.machine.stack_pointer(), stack);
+            if let Call::Returns(result) = self.knowledge.call(target) {
+                self.state.clobber(self.machine.call_clobbers());
+                self.state.set_register(self.machine.result(), followed(result));
+            }
+        }
+    }
+
+    /// What an effect leaves where, from the state before the instruction.
+    fn result(&self, effect: &Effect) -> Option<(Home, Value)> {
+        let register = |reg| self.state.register(reg);
+        let (dst, value) = match *effect {
+            Effect::Copy { dst, src } => (dst, register(src)),
+            Effect::Constant { dst, value } => (dst, Value::Constant(value)),
+            Effect::AddConstant { dst, value } => (dst, register(dst).plus(value)),
+            Effect::AddRegister { dst, src } => (dst, self.sum(register(dst), register(src), 1, 0)),
+            Effect::AddMemory { dst, memory } => {
+                (dst, self.sum(register(dst), self.load(&memory), 1, 0))
+            }
+            Effect::Address { dst, memory } => (dst, self.address(&memory)),
+            Effect::Load { dst, memory } => (dst, self.load(&memory)),
+            Effect::Select { dst, src } => {
+                let size_of = |ty| self.knowledge.size_of(ty);
+                (dst, register(dst).join(register(src), size_of))
+            }
+            Effect::Store { memory, src } => {
+                let Value::Frame(at) = self.address(&memory) else { return None };
+                return Some((Home::Slot(at), register(src)));
+            }
+        };
+        Some((Home::Register(dst), value))
+    }
+
+    /// The address that an operand names.
+    fn address(&self, memory: &Memory) -> Value {
+        let register = |reg| self.state.register(reg);
+        let displacement = memory.displacement;
+        let base = memory.base.map(register);
+        if memory.segment == Segment::Local {
+            return match (base, memory.index) {
+                (None, None) => self.per_cpu(displacement as u64),
+                (Some(base), None) => self.sum(base, Value::LocalBase, 1, displacement),
+                _ => Value::Unknown,
+            };
+        }
+        match (base, memory.index) {
+            (None, None) => Value::Constant(displacement as u64),
+            (Some(Value::Unknown), None) => self.indexed_global(displacement as u64),
+            (Some(Value::LocalBase), None) => self.per_cpu(displacement as u64),
+            (Some(base), None) => base.plus(displacement),
+            (None, Some((index, 1))) => register(index).plus(displacement),
+            (None, Some(_)) => self.indexed_global(displacement as u64),
+            (Some(base), Some((index, scale))) => {
+                self.sum(base, register(index), scale, displacement)
+            }
+        }
+    }
+
+    /// `a + b * scale + displacement`
+    fn sum(&self, a: Value, b: Value, scale: u8, displacement: i64) -> Value {
+        use Value::{Constant, LocalBase};
+        match (a, b) {
+            (LocalBase, Constant(n)) | (Constant(n), LocalBase) if scale == 1 => {
+                self.per_cpu(n.wrapping_add(displacement as u64))
+            }
+            (LocalBase, Value::Pointer(_)) if scale == 1 => b.plus(displacement),
+            (Value::Pointer(_), LocalBase) => a.plus(displacement),
+            (_, Constant(n)) => {
+                a.plus(displacement.wrapping_add((n as i64).wrapping_mul(i64::from(scale))))
+            }
+            (Constant(n), Value::Pointer(_) | Value::Frame(_)) if scale == 1 => {
+                b.plus(displacement.wrapping_add(n as i64))
+            }
+            (Constant(n), _) => self.indexed_global(n.wrapping_add(displacement as u64)),
+            (Value::Pointer(p), _) => self.indexed(p, displacement),
+            (_, Value::Pointer(p)) if scale == 1 => self.indexed(p, displacement),
+            _ => Value::Unknown,
+        }
+    }
+
+    /// A pointer moved by an unknown index.
+    fn indexed(&self, p: Pointer, displacement: i64) -> Value {
+        let element = self.knowledge.element(p.target, p.offset.wrapping_add(displacement));
+        element.map_or(Value::Unknown, |(target, offset)| {
+            Value::Pointer(Pointer { target, offset, trust: Trust::Guessed })
+        })
+    }
+
+    fn indexed_global(&self, address: u64) -> Value {
+        let Some((target, offset)) = self.knowledge.global(address) else { return Value::Unknown };
+        self.indexed(Pointer { target, offset, trust: Trust::Guessed }, 0)
+    }
+
+    fn per_cpu(&self, offset: u64) -> Value {
+        self.knowledge.local(offset).map_or(Value::Unknown, |(target, offset)| {
+            Value::Pointer(Pointer { target, offset, trust: Trust::Stated })
+        })
+    }
+
+    /// The pointer that a whole-pointer load from `memory` gives.
+    fn load(&self, memory: &Memory) -> Value {
+        if self.knowledge.is_local_base(memory) {
+            return Value::LocalBase;
+        }
+        let address = self.address(memory);
+        if let Value::Frame(at) = address {
+            return self.state.slot(at);
+        }
+        let loaded = |p: Pointer| {
+            let target = self.knowledge.loaded(p.target, p.offset)?;
+            Some(Value::Pointer(Pointer { target, offset: 0, trust: p.trust.min(Trust::Followed) }))
+        };
+        self.pointer(address).and_then(loaded).unwrap_or_default()
+    }
+
+    /// A value as a pointer; addresses of globals count.
+    fn pointer(&self, value: Value) -> Option<Pointer> {
+        match value {
+            Value::Pointer(p) => Some(p),
+            Value::Constant(n) => {
+                let (target, offset) = self.knowledge.global(n)?;
+                Some(Pointer { target, offset, trust: Trust::Stated })
+            }
+            Value::Unknown | Value::Frame(_) | Value::LocalBase => None,
+        }
+    }
+}
+
+fn followed(target: Option<TypeId>) -> Value {
+    target.map_or(Value::Unknown, |target| {
+        Value::Pointer(Pointer { target, offset: 0, trust: Trust::Followed })
+    })
+}

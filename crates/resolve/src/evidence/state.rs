@@ -1,0 +1,97 @@
+//! What is known of all registers and stack slots at one point.
+
+use relayout_layout::TypeId;
+
+use super::value::Value;
+use crate::insn::{REGISTERS, Reg, RegSet};
+
+/// Most stack slots that are followed; further ones are forgotten.
+const MAX_SLOTS: usize = 64;
+
+/// Registers and slots.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct State {
+    registers: [Value; REGISTERS],
+    /// Slots with something known in them, by offset from the canonical frame address, sorted.
+    slots: Vec<(i64, Value)>,
+}
+
+impl State {
+    /// The value of a register.
+    pub fn register(&self, reg: Reg) -> Value {
+        self.registers.get(usize::from(reg.0)).copied().unwrap_or_default()
+    }
+
+    /// Replaces the value of a register.
+    pub fn set_register(&mut self, reg: Reg, value: Value) {
+        if let Some(slot) = self.registers.get_mut(usize::from(reg.0)) {
+            *slot = value;
+        }
+    }
+
+    /// Forgets `registers`.
+    pub fn clobber(&mut self, registers: RegSet) {
+        for reg in registers.iter() {
+            self.set_register(reg, Value::Unknown);
+        }
+    }
+
+    /// The value of the 8-byte slot at `offset`.
+    pub fn slot(&self, offset: i64) -> Value {
+        let found = self.slots.binary_search_by_key(&offset, |s| s.0);
+        found.map_or(Value::Unknown, |at| self.slots[at].1)
+    }
+
+    /// Replaces the value of a slot and forgets those that overlap it.
+    pub fn set_slot(&mut self, offset: i64, value: Value) {
+        self.slots.retain(|s| s.0.abs_diff(offset) >= 8);
+        if value != Value::Unknown && self.slots.len() < MAX_SLOTS {
+            let at = self.slots.partition_point(|s| s.0 < offset);
+            self.slots.insert(at, (offset, value));
+        }
+    }
+
+    /// Keeps what holds here and in `other`; true if that was less than before.
+    pub fn join(&mut self, other: &Self, size_of: impl Fn(TypeId) -> Option<u64> + Copy) -> bool {
+        let mut changed = false;
+        for (mine, theirs) in self.registers.iter_mut().zip(&other.registers) {
+            let joined = mine.join(*theirs, size_of);
+            changed |= joined != *mine;
+            *mine = joined;
+        }
+        self.slots.retain_mut(|(offset, mine)| {
+            let joined = mine.join(other.slot(*offset), size_of);
+            changed |= joined != *mine;
+            *mine = joined;
+            joined != Value::Unknown
+        });
+        changed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_store_forgets_what_it_overlaps() {
+        let mut state = State::default();
+        state.set_slot(-16, Value::Constant(1));
+        state.set_slot(-24, Value::Constant(2));
+        state.set_slot(-12, Value::Constant(3));
+        assert_eq!(state.slot(-16), Value::Unknown);
+        assert_eq!(state.slot(-24), Value::Constant(2));
+    }
+
+    #[test]
+    fn join_keeps_what_agrees() {
+        let (mut a, mut b) = (State::default(), State::default());
+        a.set_register(Reg(3), Value::Constant(0x10000));
+        a.set_slot(-8, Value::Constant(7));
+        b.set_register(Reg(3), Value::Constant(0x10000));
+        assert!(a.join(&b, |_| None));
+        assert_eq!(a.register(Reg(3)), Value::Constant(0x10000));
+        assert_eq!(a.slot(-8), Value::Unknown);
+        assert!(!a.join(&b, |_| None));
+    }
+}

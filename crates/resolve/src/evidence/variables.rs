@@ -1,0 +1,171 @@
+//! What the debug information says of a function's variables: where each pointer lives, at which
+//! addresses, and what it points to. Inlined functions and their parameters count.
+
+use gimli::{Expression, Operation, constants as dw};
+use relayout_layout::TypeId;
+use relayout_layout::dwarf::{DieOffset, DwarfFile, Reader};
+
+use super::flow::{Fact, Home, Local};
+use crate::insn::Reg;
+use crate::types::TypeStore;
+use crate::types::die::{self, Entry, Unit};
+
+/// Entries of one function that are looked at.
+const ENTRIES_MAX: usize = 200_000;
+/// Entries of one location list that are looked at.
+const LOCATIONS_MAX: usize = 10_000;
+
+/// First address, and first address after.
+type Range = (u64, u64);
+
+/// Facts and frame objects of one function.
+#[derive(Clone, Debug, Default)]
+pub struct Variables {
+    /// Pointer variables.
+    pub facts: Vec<Fact>,
+    /// Aggregates in the frame.
+    pub locals: Vec<Local>,
+}
+
+impl Variables {
+    /// Reads the variables of the function at `die`. What is malformed is left out.
+    pub fn read<'f, 'a>(file: &'f DwarfFile<'a>, store: &TypeStore<'f, 'a>, die: DieOffset) -> Self {
+        let mut variables = Self::default();
+        if let Some((unit, offset)) = file.locate(die) {
+            let mut reading = Reading { file, store, unit, variables: &mut variables };
+            // A malformed entry ends the walk; what came before it stands.
+            let _ = reading.walk(offset);
+        }
+        variables
+    }
+}
+
+struct Reading<'r, 'f, 'a> {
+    file: &'f DwarfFile<'a>,
+    store: &'r TypeStore<'f, 'a>,
+    unit: &'f Unit<'f>,
+    variables: &'r mut Variables,
+}
+
+/// Where a variable's value is, and what must be added to that to get it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// In the register, plus so many bytes.
+    Register(Reg, i64),
+    /// In memory at this offset from the frame base.
+    Frame(i64),
+}
+
+impl<'f, 'a> Reading<'_, 'f, 'a> {
+    fn walk(&mut self, function: gimli::UnitOffset) -> gimli::Result<()> {
+        let mut entries = self.unit.entries_at_offset(function)?;
+        // Ranges of the open scopes, by depth: variables without a list live all through theirs.
+        let mut scopes: Vec<(isize, Vec<Range>)> = Vec::new();
+        let mut top = None;
+        for _ in 0..ENTRIES_MAX {
+            let Some(entry) = entries.next_dfs()? else { break };
+            let depth = entry.depth();
+            if top.is_some_and(|top| depth <= top) {
+                break;
+            }
+            top.get_or_insert(depth);
+            scopes.retain(|s| s.0 < depth);
+            match entry.tag() {
+                dw::DW_TAG_variable | dw::DW_TAG_formal_parameter => {
+                    let scope = scopes.last().map_or(&[][..], |s| &s.1);
+                    self.variable(entry, scope);
+                }
+                dw::DW_TAG_subprogram | dw::DW_TAG_inlined_subroutine | dw::DW_TAG_lexical_block => {
+                    let ranges = self.ranges(entry);
+                    if !ranges.is_empty() {
+                        scopes.push((depth, ranges));
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn ranges(&self, entry: &Entry<'f>) -> Vec<Range> {
+        let Ok(ranges) = self.file.dwarf().die_ranges(self.unit, entry) else { return Vec::new() };
+        ranges.map_while(Result::ok).take(LOCATIONS_MAX).map(|r| (r.begin, r.end)).collect()
+    }
+
+    fn variable(&mut self, entry: &Entry<'f>, scope: &[Range]) -> Option<()> {
+        let location = entry.attr_value(dw::DW_AT_location)?;
+        let ty = die::type_of(self.file, self.unit, entry)?;
+        let mut kind = None;
+        if let Some(expression) = location.exprloc_value() {
+            let place = self.place(expression)?;
+            for &range in scope {
+                self.add(place, range, ty, &mut kind);
+            }
+            return Some(());
+        }
+        let list = self.file.dwarf().attr_locations(self.unit, location).ok()??;
+        for located in list.map_while(Result::ok).take(LOCATIONS_MAX) {
+            if let Some(place) = self.place(located.data) {
+                self.add(place, (located.range.begin, located.range.end), ty, &mut kind);
+            }
+        }
+        Some(())
+    }
+
+    fn add(&mut self, place: Place, (start, end): Range, ty: DieOffset, kind: &mut Option<Kind>) {
+        let kind = *kind.get_or_insert_with(|| self.kind(ty));
+        let mut fact = |home, target, offset| {
+            self.variables.facts.push(Fact { start, end, home, target, offset });
+        };
+        match (place, kind) {
+            (Place::Register(reg, plus), Kind::Pointer(target)) => {
+                fact(Home::Register(reg), target, plus.wrapping_neg());
+            }
+            (Place::Frame(at), Kind::Pointer(target)) => fact(Home::Slot(at), target, 0),
+            (Place::Frame(offset), Kind::Aggregate(ty)) => {
+                self.variables.locals.push(Local { start, end, offset, ty });
+            }
+            _ => {}
+        }
+    }
+
+    fn kind(&self, ty: DieOffset) -> Kind {
+        if let Some(target) = self.store.pointee(ty) {
+            return Kind::Pointer(target);
+        }
+        match self.store.load(ty) {
+            Some(ty) if self.store.types().aggregate(ty).is_some() => Kind::Aggregate(ty),
+            _ => Kind::Other,
+        }
+    }
+
+    /// A location description of the forms that can be followed; others (pieces, entry values,
+    /// computations) give nothing.
+    fn place(&self, expression: Expression<Reader<'f>>) -> Option<Place> {
+        let mut operations = expression.operations(self.unit.encoding());
+        let first = operations.next().ok()??;
+        let second = operations.next().ok()?;
+        let third = second.as_ref().map(|_| operations.next().ok()).unwrap_or(Some(None))?;
+        let reg = |register: gimli::Register| u8::try_from(register.0).ok().map(Reg);
+        match (first, second, third) {
+            (Operation::Register { register }, None, None) => {
+                Some(Place::Register(reg(register)?, 0))
+            }
+            (
+                Operation::RegisterOffset { register, offset, .. },
+                Some(Operation::StackValue),
+                None,
+            ) => Some(Place::Register(reg(register)?, offset)),
+            (Operation::FrameOffset { offset }, None, None) => Some(Place::Frame(offset)),
+            _ => None,
+        }
+    }
+}
+
+/// What a variable can tell.
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    Pointer(TypeId),
+    Aggregate(TypeId),
+    Other,
+}

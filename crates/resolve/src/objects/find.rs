@@ -1,0 +1,213 @@
+//! From the accesses of a profile to the objects they fall into.
+
+use std::collections::BTreeMap;
+
+use relayout_layout::TypeId;
+use relayout_profile::RangeKind;
+use rustc_hash::FxHashMap;
+
+use super::cache::{self, CacheType, StoreShapes};
+use super::fixed;
+use super::ranges::{Cell, Ranges};
+use super::vote::{Votes, Winner, elect};
+use super::{Object, ObjectKind, VoteCounts};
+use crate::access::AccessKey;
+use crate::evidence::{Evidence, Program, SiteEvidence, Trust};
+
+/// Part of a site's typed accesses that must name one place before the site counts as evidence.
+const LEARNED_MIN: f64 = 0.9;
+
+/// A site's evidence by what its other accesses hit, for sites whose instruction tells nothing.
+type Learned = FxHashMap<(u32, bool), Evidence>;
+
+/// What finding objects rests on.
+pub struct Finder<'p, 'f, 'a> {
+    /// The debug file.
+    pub program: &'p Program<'f, 'a>,
+    /// What memory was.
+    pub ranges: &'p Ranges,
+    /// Distinct accesses, ascending.
+    pub accesses: &'p [(AccessKey, u64)],
+    /// Evidence by site.
+    pub evidence: &'p [SiteEvidence],
+}
+
+impl Finder<'_, '_, '_> {
+    /// All objects, by run and base, without overlaps.
+    pub fn objects(&self) -> Vec<Object> {
+        let mut objects = self.fixed();
+        let certain = objects.len();
+        let mut votes = Ballot::default();
+        self.collect(&objects, &Learned::default(), &mut votes);
+        self.hold(&votes, &mut objects);
+        // What objects were hit tells of sites that say nothing themselves; those vote once more.
+        let learned = self.learn(&objects);
+        if !learned.is_empty() {
+            objects.truncate(certain);
+            objects.sort_by_key(|o| (o.run, o.base));
+            let mut votes = Ballot::default();
+            self.collect(&objects, &learned, &mut votes);
+            self.hold(&votes, &mut objects);
+        }
+        objects
+    }
+
+    /// Objects that need no vote.
+    fn fixed(&self) -> Vec<Object> {
+        let page = self.program.store.named("page");
+        let mut found: BTreeMap<(u16, u64), Object> = BTreeMap::new();
+        for (key, _) in self.accesses {
+            let before = found.range(..=(key.run, key.addr)).next_back();
+            if before.is_some_and(|(&(run, base), o)| run == key.run && key.addr - base < o.bytes) {
+                continue;
+            }
+            let range = self.ranges.find(key.run, key.addr).map(|n| self.ranges.get(n));
+            let object = range.and_then(|r| fixed::object(self.program, r, key.addr, page));
+            if let Some(object) = object {
+                found.insert((object.run, object.base), object);
+            }
+        }
+        found.into_values().collect()
+    }
+
+    /// Counts the votes of all accesses outside `objects`.
+    fn collect(&self, objects: &[Object], learned: &Learned, ballot: &mut Ballot) {
+        for &(key, count) in self.accesses {
+            if at(objects, key.run, key.addr).is_some() {
+                continue;
+            }
+            let Some(cell) = self.ranges.cell(key.run, key.addr) else { continue };
+            let votes = ballot.cells.entry(cell).or_default();
+            let site = &self.evidence[key.site as usize];
+            let evidence = site.of(key.writes).or_else(|| learned.get(&(key.site, key.writes)).copied());
+            let Some(evidence) = evidence else { continue };
+            if self.program.store.types().aggregate(evidence.ty).is_none() {
+                continue;
+            }
+            let Some(base) = key.addr.checked_add_signed(evidence.offset.wrapping_neg()) else { continue };
+            *votes.entry((base, evidence.ty)).or_default() += weight(evidence.trust, count);
+        }
+    }
+
+    /// Holds the elections: per cache where a cache has one purpose, else per cell.
+    fn hold(&self, ballot: &Ballot, objects: &mut Vec<Object>) {
+        let mut shapes = StoreShapes::new(self.program);
+        let caches = self.caches(ballot, &mut shapes);
+        for (cell, votes) in &ballot.cells {
+            let row = self.ranges.get(cell.range);
+            let known = caches.get(&(row.owner.clone(), row.object_bytes));
+            if let Some(known) = known.filter(|_| row.kind == RangeKind::Slab) {
+                objects.push(self.of_cache(cell, known));
+                continue;
+            }
+            for winner in elect(&mut shapes, cell.start, cell.end, votes) {
+                objects.push(self.elected(cell, &winner));
+            }
+        }
+        objects.sort_by_key(|o| (o.run, o.base));
+    }
+
+    fn caches(
+        &self,
+        ballot: &Ballot,
+        shapes: &mut StoreShapes<'_, '_, '_>,
+    ) -> FxHashMap<(String, u32), CacheType> {
+        let mut votes: BTreeMap<(String, u32), Votes> = BTreeMap::new();
+        for (cell, own) in &ballot.cells {
+            let row = self.ranges.get(cell.range);
+            if row.kind != RangeKind::Slab || cache::is_general_purpose(&row.owner) {
+                continue;
+            }
+            let all = votes.entry((row.owner.clone(), row.object_bytes)).or_default();
+            for (&(base, ty), weight) in own {
+                if let Some(offset) = base.checked_sub(cell.start) {
+                    *all.entry((offset, ty)).or_default() += weight;
+                }
+            }
+        }
+        let types = votes.into_iter().filter_map(|(key, votes)| {
+            let bytes = u64::from(key.1);
+            let ty = cache::type_of(self.program, shapes, &key.0, bytes, &votes)?;
+            Some((key, ty))
+        });
+        types.collect()
+    }
+
+    fn of_cache(&self, cell: &Cell, known: &CacheType) -> Object {
+        let elected = known.elected.map(|w| VoteCounts { support: w.support, against: w.against });
+        let base = cell.start + known.offset;
+        let bytes = match known.elected {
+            Some(winner) => winner.bytes.min(cell.end - base),
+            None => cell.end - base,
+        };
+        self.object(cell, base, bytes, known.ty, elected)
+    }
+
+    fn elected(&self, cell: &Cell, winner: &Winner) -> Object {
+        let votes = VoteCounts { support: winner.support, against: winner.against };
+        self.object(cell, winner.base, winner.bytes, winner.ty, Some(votes))
+    }
+
+    fn object(&self, cell: &Cell, base: u64, bytes: u64, ty: TypeId, votes: Option<VoteCounts>) -> Object {
+        let row = self.ranges.get(cell.range);
+        let owner = row.owner.clone();
+        let kind = match row.kind {
+            RangeKind::Slab => ObjectKind::Slab { cache: owner },
+            RangeKind::Stack => ObjectKind::Stack { task: owner },
+            RangeKind::Heap => ObjectKind::Heap { site: owner },
+            _ => ObjectKind::Memory,
+        };
+        let type_name = fixed::name(&self.program.store.types(), ty);
+        let confidence = votes.map_or(1.0, VoteCounts::confidence);
+        let votes = votes.unwrap_or_default();
+        Object { run: cell.run, base, bytes, type_name, ty, kind, confidence, votes }
+    }
+
+    fn learn(&self, objects: &[Object]) -> Learned {
+        let mut seen: FxHashMap<(u32, bool), FxHashMap<(TypeId, i64), u64>> = FxHashMap::default();
+        for &(key, _) in self.accesses {
+            let site = &self.evidence[key.site as usize];
+            if site.string || site.of(key.writes).is_some() {
+                continue;
+            }
+            let Some(object) = at(objects, key.run, key.addr).map(|n| &objects[n]) else { continue };
+            let offset = (key.addr - object.base) as i64;
+            let places = seen.entry((key.site, key.writes)).or_default();
+            *places.entry((object.ty, offset)).or_default() += 1;
+        }
+        let mut learned = Learned::default();
+        for (site, places) in seen {
+            let total: u64 = places.values().sum();
+            let best = places.into_iter().max_by_key(|&((ty, offset), n)| (n, ty, offset));
+            if let Some(((ty, offset), n)) = best
+                && n as f64 >= LEARNED_MIN * total as f64
+            {
+                learned.insert(site, Evidence { ty, offset, trust: Trust::Guessed });
+            }
+        }
+        learned
+    }
+}
+
+/// Votes by stretch of memory; a stretch without votes was accessed all the same.
+#[derive(Default)]
+struct Ballot {
+    cells: BTreeMap<Cell, Votes>,
+}
+
+fn weight(trust: Trust, count: u64) -> f64 {
+    let one = match trust {
+        Trust::Stated => 4.0,
+        Trust::Followed => 3.0,
+        Trust::Guessed => 1.0,
+    };
+    one * (1.0 + count as f64).log2()
+}
+
+/// Index of the object that holds an address, in `objects` sorted by run and base.
+pub fn at(objects: &[Object], run: u16, addr: u64) -> Option<usize> {
+    let after = objects.partition_point(|o| (o.run, o.base) <= (run, addr));
+    let n = after.checked_sub(1)?;
+    let object = &objects[n];
+    (object.run == run && addr - object.base < object.bytes).then_some(n)
+}

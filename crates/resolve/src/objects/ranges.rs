@@ -1,0 +1,133 @@
+//! Which stretch of memory an address belongs to.
+
+use relayout_profile::{Profile, RangeKind, RangeRow};
+
+/// Ranges by address, nested ones under those that hold them.
+#[derive(Clone, Debug, Default)]
+pub struct Ranges {
+    /// Sorted by run and start, longer ones first.
+    rows: Vec<RangeRow>,
+    /// For each row, the innermost row that holds it.
+    parents: Vec<Option<usize>>,
+}
+
+/// A stretch that an object cannot reach out of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Cell {
+    /// Recording.
+    pub run: u16,
+    /// First byte.
+    pub start: u64,
+    /// First byte after.
+    pub end: u64,
+    /// Number of the range it is in.
+    pub range: u32,
+}
+
+impl Ranges {
+    /// Sorts the profile's ranges.
+    pub fn new(profile: &Profile) -> Self {
+        let mut rows = profile.ranges.clone();
+        rows.sort_by(|a, b| {
+            (a.run, a.start, b.bytes, a.kind).cmp(&(b.run, b.start, a.bytes, b.kind))
+        });
+        let mut parents: Vec<Option<usize>> = Vec::with_capacity(rows.len());
+        let mut open: Vec<usize> = Vec::new();
+        for (n, row) in rows.iter().enumerate() {
+            while let Some(&top) = open.last() {
+                if rows[top].run == row.run && holds(&rows[top], row.start) {
+                    break;
+                }
+                open.pop();
+            }
+            parents.push(open.last().copied());
+            open.push(n);
+        }
+        Self { rows, parents }
+    }
+
+    /// Number of the smallest range that holds `addr`.
+    pub fn find(&self, run: u16, addr: u64) -> Option<u32> {
+        let after = self.rows.partition_point(|r| (r.run, r.start) <= (run, addr));
+        let mut at = after.checked_sub(1);
+        while let Some(n) = at {
+            if self.rows[n].run != run {
+                return None;
+            }
+            if holds(&self.rows[n], addr) {
+                return u32::try_from(n).ok();
+            }
+            at = self.parents[n];
+        }
+        None
+    }
+
+    /// A range by number.
+    pub fn get(&self, range: u32) -> &RangeRow {
+        &self.rows[range as usize]
+    }
+
+    /// The stretch around `addr` that holds its whole object: a slot of a slab, else the range.
+    pub fn cell(&self, run: u16, addr: u64) -> Option<Cell> {
+        let range = self.find(run, addr)?;
+        let row = self.get(range);
+        let end = row.start.saturating_add(row.bytes);
+        let whole = Cell { run, start: row.start, end, range };
+        if row.kind != RangeKind::Slab || row.stride == 0 {
+            return Some(whole);
+        }
+        let stride = u64::from(row.stride);
+        let slot = addr.checked_sub(row.first)? / stride;
+        let start = row.first + slot * stride;
+        let bytes = if row.object_bytes == 0 { row.stride } else { row.object_bytes };
+        Some(Cell { start, end: start.saturating_add(u64::from(bytes)).min(end), ..whole })
+    }
+}
+
+fn holds(row: &RangeRow, addr: u64) -> bool {
+    addr.checked_sub(row.start).is_some_and(|offset| offset < row.bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn range(kind: RangeKind, start: u64, bytes: u64) -> RangeRow {
+        RangeRow {
+            run: 0,
+            kind,
+            start,
+            bytes,
+            owner: String::new(),
+            id: 0,
+            first: start,
+            stride: 0,
+            object_bytes: 0,
+        }
+    }
+
+    fn ranges(rows: Vec<RangeRow>) -> Ranges {
+        Ranges::new(&Profile { ranges: rows, ..Profile::default() })
+    }
+
+    #[test]
+    fn the_smallest_range_wins() {
+        let all = ranges(vec![
+            range(RangeKind::Slab, 0x2000, 0x1000),
+            range(RangeKind::DirectMap, 0x1000, 0x10000),
+        ]);
+        let kind = |addr| all.find(0, addr).map(|n| all.get(n).kind);
+        assert_eq!(kind(0x2fff), Some(RangeKind::Slab));
+        assert_eq!(kind(0x3000), Some(RangeKind::DirectMap));
+        assert_eq!(kind(0x11000), None);
+        assert_eq!(all.find(1, 0x2fff), None);
+    }
+
+    #[test]
+    fn slots_are_cells() {
+        let mut row = range(RangeKind::Slab, 0x2000, 0x1000);
+        (row.stride, row.object_bytes) = (192, 136);
+        let cell = ranges(vec![row]).cell(0, 0x2000 + 200).expect("inside");
+        assert_eq!((cell.start, cell.end), (0x20c0, 0x20c0 + 136));
+    }
+}

@@ -1,0 +1,197 @@
+//! Which objects best explain the evidence in one stretch of memory.
+//!
+//! Every piece of evidence votes for a type at a base. A vote for a type that another candidate has
+//! as a member at that very place supports that candidate too, so a container wins over what it
+//! embeds. Candidates are then taken in the order of their support, as long as they do not overlap.
+
+use relayout_layout::TypeId;
+use rustc_hash::FxHashMap;
+
+/// No object of interest is longer; nesting is searched this far back, in bytes.
+const OBJECT_BYTES_MAX: u64 = 16 << 10;
+/// Candidates before another that are tried as its container.
+const CONTAINERS_MAX: usize = 256;
+
+/// What an election must know of types.
+pub trait Shapes {
+    /// Size in bytes.
+    fn size_of(&self, ty: TypeId) -> Option<u64>;
+    /// Whether an `inner` lies at `offset` of `outer`.
+    fn contains(&mut self, outer: TypeId, offset: u64, inner: TypeId) -> bool;
+    /// Whether objects of the type may be longer than its size.
+    fn is_open_ended(&self, ty: TypeId) -> bool;
+}
+
+/// Votes by base and type; the weight is a sum over accesses.
+pub type Votes = FxHashMap<(u64, TypeId), f64>;
+
+/// An elected object.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Winner {
+    /// Address of its first byte.
+    pub base: u64,
+    /// Its bytes.
+    pub bytes: u64,
+    /// Its type.
+    pub ty: TypeId,
+    /// Weight of the votes that agree with it.
+    pub support: f64,
+    /// Weight of the votes for bases inside it that do not.
+    pub against: f64,
+}
+
+struct Candidate {
+    base: u64,
+    bytes: u64,
+    ty: TypeId,
+    weight: f64,
+    support: f64,
+    open_ended: bool,
+}
+
+/// Elects the objects of `[start, end)`; the result is sorted by base and does not overlap.
+pub fn elect(shapes: &mut dyn Shapes, start: u64, end: u64, votes: &Votes) -> Vec<Winner> {
+    let mut candidates = candidates(shapes, start, end, votes);
+    add_nested(shapes, &mut candidates);
+    let mut order: Vec<usize> = (0..candidates.len()).collect();
+    order.sort_by(|&a, &b| {
+        let (a, b) = (&candidates[a], &candidates[b]);
+        let key = |c: &Candidate| (c.bytes, std::cmp::Reverse((c.base, c.ty)));
+        b.support.total_cmp(&a.support).then_with(|| key(b).cmp(&key(a)))
+    });
+    let mut taken: std::collections::BTreeMap<u64, usize> = std::collections::BTreeMap::new();
+    for n in order {
+        let c = &candidates[n];
+        let before = taken.range(..c.base + c.bytes).next_back();
+        let free = before.is_none_or(|(base, &other)| base + candidates[other].bytes <= c.base);
+        if free {
+            taken.insert(c.base, n);
+        }
+    }
+    winners(&candidates, &taken, end)
+}
+
+fn candidates(shapes: &dyn Shapes, start: u64, end: u64, votes: &Votes) -> Vec<Candidate> {
+    let candidate = |(&(base, ty), &weight): (&(u64, TypeId), &f64)| {
+        let bytes = shapes.size_of(ty).filter(|&b| b > 0 && b <= OBJECT_BYTES_MAX)?;
+        let fits = base >= start && base.checked_add(bytes)? <= end;
+        let open_ended = shapes.is_open_ended(ty);
+        fits.then_some(Candidate { base, bytes, ty, weight, support: weight, open_ended })
+    };
+    let mut all: Vec<Candidate> = votes.iter().filter_map(candidate).collect();
+    all.sort_by_key(|c| (c.base, std::cmp::Reverse(c.bytes), c.ty));
+    all
+}
+
+/// Adds to each candidate the weight of those that it holds as members.
+fn add_nested(shapes: &mut dyn Shapes, candidates: &mut [Candidate]) {
+    for inner in 0..candidates.len() {
+        let (base, bytes, ty, weight) = {
+            let c = &candidates[inner];
+            (c.base, c.bytes, c.ty, c.weight)
+        };
+        let first = inner.saturating_sub(CONTAINERS_MAX);
+        for outer in candidates[first..inner].iter_mut().rev() {
+            if base - outer.base > OBJECT_BYTES_MAX {
+                break;
+            }
+            let inside = base + bytes <= outer.base + outer.bytes;
+            if inside && shapes.contains(outer.ty, base - outer.base, ty) {
+                outer.support += weight;
+            }
+        }
+    }
+}
+
+fn winners(
+    candidates: &[Candidate],
+    taken: &std::collections::BTreeMap<u64, usize>,
+    end: u64,
+) -> Vec<Winner> {
+    let mut winners = Vec::with_capacity(taken.len());
+    let mut bases = taken.keys().copied().skip(1);
+    for &n in taken.values() {
+        let c = &candidates[n];
+        let limit = bases.next().unwrap_or(end);
+        let bytes = if c.open_ended {
+            (limit - c.base).min(OBJECT_BYTES_MAX).max(c.bytes)
+        } else {
+            c.bytes
+        };
+        let first = candidates.partition_point(|o| o.base < c.base);
+        let inside = candidates[first..].iter().take_while(|o| o.base < c.base + bytes);
+        let all: f64 = inside.map(|o| o.weight).sum();
+        let against = (all - c.support).max(0.0);
+        winners.push(Winner { base: c.base, bytes, ty: c.ty, support: c.support, against });
+    }
+    winners
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const OUTER: TypeId = TypeId(1);
+    const INNER: TypeId = TypeId(2);
+    const OTHER: TypeId = TypeId(3);
+
+    /// `OUTER` has 64 bytes with an `INNER` of 16 at 32; `OTHER` has 24.
+    struct Fixed;
+
+    impl Shapes for Fixed {
+        fn size_of(&self, ty: TypeId) -> Option<u64> {
+            [None, Some(64), Some(16), Some(24)].get(ty.0 as usize).copied().flatten()
+        }
+
+        fn contains(&mut self, outer: TypeId, offset: u64, inner: TypeId) -> bool {
+            outer == OUTER && inner == INNER && offset == 32
+        }
+
+        fn is_open_ended(&self, _: TypeId) -> bool {
+            false
+        }
+    }
+
+    fn check(votes: &[(u64, TypeId, f64)], expect: &[(u64, TypeId)]) {
+        let votes = votes.iter().map(|&(base, ty, weight)| ((base, ty), weight)).collect();
+        let won: Vec<_> =
+            elect(&mut Fixed, 1000, 2000, &votes).iter().map(|w| (w.base, w.ty)).collect();
+        assert_eq!(won, expect);
+    }
+
+    #[test]
+    fn the_container_wins() {
+        check(&[(1032, INNER, 9.0), (1000, OUTER, 1.0)], &[(1000, OUTER)]);
+    }
+
+    #[test]
+    fn an_embedded_type_elsewhere_does_not_count_for_the_container() {
+        check(&[(1040, INNER, 9.0), (1000, OUTER, 1.0)], &[(1040, INNER)]);
+    }
+
+    #[test]
+    fn neighbours_stand_side_by_side() {
+        check(&[(1000, OTHER, 1.0), (1024, OTHER, 1.0)], &[(1000, OTHER), (1024, OTHER)]);
+    }
+
+    #[test]
+    fn what_reaches_out_of_the_stretch_is_no_candidate() {
+        check(&[(1960, OUTER, 5.0), (990, OTHER, 5.0)], &[]);
+    }
+
+    proptest! {
+        #[test]
+        fn winners_never_overlap(votes in proptest::collection::vec((900u64..2100, 0u32..5, 0.1f64..9.0), 0..60)) {
+            let votes: Votes = votes.into_iter().map(|(b, t, w)| ((b, TypeId(t)), w)).collect();
+            let won = elect(&mut Fixed, 1000, 2000, &votes);
+            for pair in won.windows(2) {
+                prop_assert!(pair[0].base + pair[0].bytes <= pair[1].base);
+            }
+            for w in &won {
+                prop_assert!(w.base >= 1000 && w.base + w.bytes <= 2000);
+                prop_assert!(w.support > 0.0 && w.against >= 0.0);
+            }
+        }
+    }
+}

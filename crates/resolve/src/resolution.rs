@@ -1,0 +1,216 @@
+//! The result: objects, and what lies at an address.
+
+use rayon::prelude::*;
+use relayout_layout::dwarf::DwarfFile;
+use relayout_layout::{MemberPath, Types};
+use relayout_profile::{Profile, RangeKind};
+
+use crate::Error;
+use crate::access;
+use crate::evidence::{Program, SiteEvidence, sites};
+use crate::insn::x86::X86_64;
+use crate::objects::find::{self, Finder};
+use crate::objects::ranges::Ranges;
+use crate::objects::{Object, ObjectId, ObjectKind};
+
+/// How to resolve.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Refuse a debug file whose build id differs from the profile's. A profile without one is
+    /// taken as it is.
+    pub check_build_id: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { check_build_id: true }
+    }
+}
+
+/// What an address of a recording is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Place {
+    /// A member of an object; the path is empty in a hole.
+    Member {
+        /// The object.
+        object: ObjectId,
+        /// The member, from the object's type inwards.
+        path: MemberPath,
+    },
+    /// A global or per-cpu variable that is no aggregate (an array of such counts as one).
+    ScalarGlobal {
+        /// The object: all of it.
+        object: ObjectId,
+        /// The variable.
+        symbol: String,
+    },
+    /// Not known.
+    Unresolved(Class),
+}
+
+/// What memory is where no type is known.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Class {
+    /// A task's stack.
+    Stack,
+    /// vmalloc space.
+    Vmalloc,
+    /// A page that no slab owns: user data, page tables, page cache.
+    PageData,
+    /// A slot of the named slab cache.
+    Slab(String),
+    /// Per-cpu memory allocated at run time.
+    PerCpuDynamic,
+    /// The kernel image, where neither variable nor type is known.
+    Image,
+    /// A user heap allocation.
+    Heap,
+    /// Anything else.
+    Other,
+}
+
+impl std::fmt::Display for Class {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Stack => f.write_str("stack"),
+            Self::Vmalloc => f.write_str("vmalloc"),
+            Self::PageData => f.write_str("page data"),
+            Self::Slab(cache) => write!(f, "slab {cache}"),
+            Self::PerCpuDynamic => f.write_str("per-cpu dynamic"),
+            Self::Image => f.write_str("image"),
+            Self::Heap => f.write_str("heap"),
+            Self::Other => f.write_str("other"),
+        }
+    }
+}
+
+/// The objects and types behind one profile's addresses.
+#[derive(Debug)]
+pub struct Resolution {
+    objects: Vec<Object>,
+    types: Types,
+    ranges: Ranges,
+    evidence: Vec<SiteEvidence>,
+}
+
+/// Finds the objects that the accesses of `profile` fall into. `debug` is the file with the debug
+/// information of what was recorded.
+///
+/// # Errors
+/// Code of an unknown machine, a debug file of another build, a row with a site that is not there.
+pub fn resolve(profile: &Profile, debug: &DwarfFile<'_>, options: Options) -> Result<Resolution, Error> {
+    if !matches!(profile.meta.machine.as_str(), "" | "x86_64") {
+        return Err(Error::Machine(profile.meta.machine.clone()));
+    }
+    if options.check_build_id {
+        check_build_id(profile, debug)?;
+    }
+    let accesses = access::distinct(profile)?;
+    let program = Program::new(debug, &X86_64);
+    let evidence = sites::of_sites(&program, &profile.sites);
+    let ranges = Ranges::new(profile);
+    let finder =
+        Finder { program: &program, ranges: &ranges, accesses: &accesses, evidence: &evidence };
+    let objects = finder.objects();
+    Ok(Resolution { objects, types: program.store.into_types(), ranges, evidence })
+}
+
+fn check_build_id(profile: &Profile, debug: &DwarfFile<'_>) -> Result<(), Error> {
+    let recorded = &profile.meta.build_id;
+    let Some(id) = debug.build_id().filter(|_| !recorded.is_empty()) else { return Ok(()) };
+    let id: String = id.iter().map(|b| format!("{b:02x}")).collect();
+    if id == recorded.to_ascii_lowercase() {
+        return Ok(());
+    }
+    Err(Error::BuildId { profile: recorded.clone(), debug: id })
+}
+
+impl Resolution {
+    /// All objects, by run and base; they do not overlap.
+    pub fn objects(&self) -> &[Object] {
+        &self.objects
+    }
+
+    /// One of them.
+    ///
+    /// # Panics
+    /// With an id of another resolution.
+    pub fn object(&self, id: ObjectId) -> &Object {
+        &self.objects[id.0 as usize]
+    }
+
+    /// The types that objects refer to.
+    pub fn types(&self) -> &Types {
+        &self.types
+    }
+
+    /// What each site's instruction alone says, by index into the profile's sites.
+    pub fn evidence(&self) -> &[SiteEvidence] {
+        &self.evidence
+    }
+
+    /// The object that holds an address.
+    pub fn object_at(&self, run: u16, addr: u64) -> Option<&Object> {
+        Some(self.object(self.object_id_at(run, addr)?))
+    }
+
+    /// The number of the object that holds an address.
+    pub fn object_id_at(&self, run: u16, addr: u64) -> Option<ObjectId> {
+        let n = find::at(&self.objects, run, addr)?;
+        u32::try_from(n).ok().map(ObjectId)
+    }
+
+    /// The member of `object` at an address, for an access of `size` bytes; its path is empty in a
+    /// hole. `None` outside the object or if it is a scalar.
+    pub fn member(&self, object: &Object, addr: u64, size: u64) -> Option<MemberPath> {
+        let offset = addr.checked_sub(object.base)?;
+        self.types.aggregate(object.ty)?;
+        let mut path = self.types.member_at(object.ty, offset, size)?;
+        if path.types_path.is_empty() {
+            path.types_path.push(object.type_name.clone());
+        }
+        Some(path)
+    }
+
+    /// What lies at an address.
+    pub fn place(&self, run: u16, addr: u64, size: u64) -> Place {
+        let Some(id) = self.object_id_at(run, addr) else {
+            return Place::Unresolved(self.class(run, addr));
+        };
+        let object = self.object(id);
+        if let Some(path) = self.member(object, addr, size) {
+            return Place::Member { object: id, path };
+        }
+        match &object.kind {
+            ObjectKind::Global { symbol } | ObjectKind::PerCpu { symbol, .. } => {
+                Place::ScalarGlobal { object: id, symbol: symbol.clone() }
+            }
+            _ => Place::Unresolved(self.class(run, addr)),
+        }
+    }
+
+    /// What kind of memory an address is in.
+    pub fn class(&self, run: u16, addr: u64) -> Class {
+        let Some(range) = self.ranges.find(run, addr) else { return Class::Other };
+        let row = self.ranges.get(range);
+        match row.kind {
+            RangeKind::Slab => Class::Slab(row.owner.clone()),
+            RangeKind::PerCpu => Class::PerCpuDynamic,
+            RangeKind::Image => Class::Image,
+            RangeKind::PageArray => Class::Other,
+            RangeKind::DirectMap => Class::PageData,
+            RangeKind::Vmalloc => Class::Vmalloc,
+            RangeKind::Stack => Class::Stack,
+            RangeKind::Heap => Class::Heap,
+        }
+    }
+
+    /// How many of the profile's transfers are resolved, and what the others are.
+    pub fn resolved_share(&self, profile: &Profile) -> crate::share::Share {
+        let rows = profile.conflicts.par_iter();
+        let one = |row: &relayout_profile::ConflictRow| {
+            crate::share::Share::of_row(row, &self.place(row.run, row.addr, u64::from(row.size)))
+        };
+        rows.map(one).reduce(crate::share::Share::default, crate::share::Share::plus)
+    }
+}

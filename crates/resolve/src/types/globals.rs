@@ -1,0 +1,104 @@
+//! From a link-time address to the variable there.
+
+use relayout_layout::TypeId;
+use relayout_layout::dwarf::{DieOffset, DwarfFile};
+
+use super::TypeStore;
+
+/// Variables and symbols before an address that are tried.
+const CANDIDATES_MAX: usize = 8;
+
+/// A variable that holds an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Variable<'f> {
+    /// Its name.
+    pub name: &'f str,
+    /// Its first byte.
+    pub start: u64,
+    /// Its size in bytes.
+    pub bytes: u64,
+    /// Its type; `None` where only the symbol table knows it.
+    pub ty: Option<TypeId>,
+}
+
+/// All variables with a fixed address, static ones inside functions included.
+pub struct Globals<'f, 'a> {
+    file: &'f DwarfFile<'a>,
+    /// Address, name, type; by address.
+    typed: Vec<(u64, &'f str, DieOffset)>,
+    /// End of the per-cpu offsets, which are addresses from 0 up; 0 in programs.
+    per_cpu_end: u64,
+    this_cpu_off: Option<u64>,
+    per_cpu_offset: Option<(u64, u64)>,
+}
+
+impl<'f, 'a> Globals<'f, 'a> {
+    /// Collects them.
+    pub fn new(file: &'f DwarfFile<'a>) -> Self {
+        let all = file.globals().iter().chain(file.static_locals());
+        let mut typed: Vec<_> = all.map(|g| (g.address, g.name, g.type_die)).collect();
+        typed.sort_by_key(|g| (g.0, g.2));
+        let symbol = |name: &str| file.symbols().iter().find(|s| s.name == name);
+        Self {
+            file,
+            typed,
+            per_cpu_end: symbol("__per_cpu_end").map_or(0, |s| s.address),
+            this_cpu_off: symbol("this_cpu_off").map(|s| s.address),
+            per_cpu_offset: symbol("__per_cpu_offset").map(|s| (s.address, s.address + s.size)),
+        }
+    }
+
+    /// The variable that holds a per-cpu offset.
+    pub fn per_cpu(&self, store: &TypeStore<'f, 'a>, offset: u64) -> Option<Variable<'f>> {
+        (offset < self.per_cpu_end).then(|| self.find(store, offset)).flatten()
+    }
+
+    /// The variable that holds an address of the image.
+    pub fn image(&self, store: &TypeStore<'f, 'a>, address: u64) -> Option<Variable<'f>> {
+        (address >= self.per_cpu_end.max(4096)).then(|| self.find(store, address)).flatten()
+    }
+
+    /// Whether the per-cpu word at `offset` is the distance to the CPU's own area.
+    pub fn is_this_cpu_off(&self, offset: u64) -> bool {
+        self.this_cpu_off == Some(offset)
+    }
+
+    /// Whether `address` is in the table of those distances.
+    pub fn is_per_cpu_offset(&self, address: u64) -> bool {
+        self.per_cpu_offset.is_some_and(|(start, end)| (start..end).contains(&address))
+    }
+
+    fn find(&self, store: &TypeStore<'f, 'a>, address: u64) -> Option<Variable<'f>> {
+        self.typed(store, address).or_else(|| self.symbol(address))
+    }
+
+    fn typed(&self, store: &TypeStore<'f, 'a>, address: u64) -> Option<Variable<'f>> {
+        let after = self.typed.partition_point(|g| g.0 <= address);
+        let near = self.typed[..after].iter().rev().take(CANDIDATES_MAX);
+        near.filter_map(|&(start, name, die)| {
+            let ty = store.load(die)?;
+            let bytes = store.types().size_of(ty).filter(|&b| b > 0);
+            let bytes = bytes.or_else(|| self.symbol_size(start, name))?;
+            (address - start < bytes).then_some(Variable { name, start, bytes, ty: Some(ty) })
+        })
+        .next()
+    }
+
+    fn symbol_size(&self, start: u64, name: &str) -> Option<u64> {
+        let symbols = self.file.symbols();
+        let first = symbols.partition_point(|s| s.address < start);
+        let same = symbols[first..].iter().take_while(|s| s.address == start);
+        same.filter(|s| s.name == name).map(|s| s.size).next()
+    }
+
+    fn symbol(&self, address: u64) -> Option<Variable<'f>> {
+        let symbols = self.file.symbols();
+        let after = symbols.partition_point(|s| s.address <= address);
+        let near = symbols[..after].iter().rev().take(CANDIDATES_MAX);
+        let holds = |s: &&relayout_layout::dwarf::Symbol<'_>| {
+            s.is_object() && address - s.address < s.size
+        };
+        let symbol = { near }.find(holds)?;
+        Some(Variable { name: symbol.name, start: symbol.address, bytes: symbol.size, ty: None })
+    }
+}

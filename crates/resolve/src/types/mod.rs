@@ -1,0 +1,10 @@
+//! Types as the evidence needs them: found by entry, one representative for each; and the variables
+//! that have them.
+
+pub mod die;
+pub mod globals;
+pub mod shape;
+pub mod store;
+
+pub use globals::{Globals, Variable};
+pub use store::TypeStore;

@@ -1,0 +1,144 @@
+//! Walks from a type inwards to what lies at an offset.
+
+use relayout_layout::{Aggregate, AggregateKind, Member, Type, TypeId, Types};
+
+/// Levels of nesting and members of unions looked into; more is damaged debug information.
+const VISITS_MAX: u32 = 512;
+
+/// A type that lies at some offset of an outer one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Its type as declared.
+    pub ty: TypeId,
+    /// Bytes from the start of the part to the place asked about.
+    pub offset: u64,
+    /// It is an element of an array.
+    pub element: bool,
+}
+
+/// Every type, from `outer` itself inwards, that holds the byte at `offset`. All members of a union
+/// are followed, one after the other.
+pub fn parts(types: &Types, outer: TypeId, offset: u64) -> Vec<Part> {
+    let mut found = Vec::new();
+    let mut visits = 0;
+    descend(types, Part { ty: outer, offset, element: false }, &mut found, &mut visits);
+    found
+}
+
+fn descend(types: &Types, part: Part, found: &mut Vec<Part>, visits: &mut u32) {
+    *visits += 1;
+    if *visits > VISITS_MAX {
+        return;
+    }
+    found.push(part);
+    match types.get(types.strip(part.ty)) {
+        Type::Aggregate(aggregate) => {
+            for member in &aggregate.members {
+                if let Some(offset) = within(types, aggregate, member, part.offset) {
+                    descend(types, Part { ty: member.ty, offset, element: false }, found, visits);
+                    if aggregate.kind != AggregateKind::Union {
+                        return;
+                    }
+                }
+            }
+        }
+        Type::Array { element, .. } => {
+            if let Some(stride) = types.size_of(*element).filter(|&s| s > 0) {
+                let inner = Part { ty: *element, offset: part.offset % stride, element: true };
+                descend(types, inner, found, visits);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn within(types: &Types, aggregate: &Aggregate, member: &Member, offset: u64) -> Option<u64> {
+    let inner = offset.checked_sub(member.offset)?;
+    if member.bits.is_some() {
+        return None;
+    }
+    let size = types.size_of(member.ty)?;
+    let flexible = size == 0 && is_flexible(types, aggregate, member);
+    (inner < size || flexible).then_some(inner)
+}
+
+fn is_flexible(types: &Types, aggregate: &Aggregate, member: &Member) -> bool {
+    let array = matches!(types.get(types.strip(member.ty)), Type::Array { .. });
+    array && aggregate.members.iter().all(|other| other.offset <= member.offset)
+}
+
+/// Whether objects of the type may be longer than `sizeof`: it ends in an array without a length.
+pub fn has_flexible_tail(types: &Types, ty: TypeId) -> bool {
+    let mut at = ty;
+    for _ in 0..16 {
+        let Some(aggregate) = types.aggregate(at) else { return false };
+        let Some(last) = aggregate.members.iter().max_by_key(|m| m.offset) else { return false };
+        if types.size_of(last.ty) == Some(0) {
+            return is_flexible(types, aggregate, last);
+        }
+        at = last.ty;
+    }
+    false
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// A struct with members of `(name, type, offset)`.
+    pub(crate) fn aggregate(
+        types: &mut Types,
+        name: &str,
+        size: u64,
+        members: &[(&str, TypeId, u64)],
+    ) -> TypeId {
+        let member = |&(name, ty, offset): &(&str, TypeId, u64)| Member {
+            name: Some(name.to_owned()),
+            ty,
+            offset,
+            bits: None,
+            declared_align: None,
+            decl: None,
+        };
+        types.add(Type::Aggregate(Aggregate {
+            kind: AggregateKind::Struct,
+            name: Some(name.to_owned()),
+            size,
+            declared_align: None,
+            members: members.iter().map(member).collect(),
+            decl: None,
+            complete: true,
+        }))
+    }
+
+    #[test]
+    fn walks_through_members_and_arrays() {
+        let mut types = Types::new();
+        let long = types.add(Type::Base { name: "long".into(), size: 8 });
+        let inner = aggregate(&mut types, "inner", 16, &[("a", long, 0), ("b", long, 8)]);
+        let array = types.add(Type::Array { element: inner, counts: vec![Some(4)] });
+        let outer = aggregate(&mut types, "outer", 72, &[("head", long, 0), ("list", array, 8)]);
+        let found = parts(&types, outer, 8 + 16 + 8);
+        let expect = [(outer, 32, false), (array, 24, false), (inner, 8, true), (long, 0, false)];
+        let seen: Vec<_> = found.iter().map(|p| (p.ty, p.offset, p.element)).collect();
+        assert_eq!(seen, expect);
+    }
+
+    #[test]
+    fn a_type_that_holds_itself_ends() {
+        let mut types = Types::new();
+        let own = TypeId(0);
+        aggregate(&mut types, "own", 8, &[("me", own, 0)]);
+        assert!(parts(&types, own, 0).len() <= VISITS_MAX as usize);
+    }
+
+    #[test]
+    fn flexible_tail() {
+        let mut types = Types::new();
+        let long = types.add(Type::Base { name: "long".into(), size: 8 });
+        let tail = types.add(Type::Array { element: long, counts: vec![None] });
+        let with = aggregate(&mut types, "with", 8, &[("n", long, 0), ("tail", tail, 8)]);
+        assert!(has_flexible_tail(&types, with));
+        assert_eq!(parts(&types, with, 24).last().map(|p| p.ty), Some(long));
+    }
+}
