@@ -8,8 +8,9 @@ pub enum Change {
     MoveMember {
         /// The member that moves, with its comments.
         member: String,
-        /// The member that it comes to stand behind; `None` makes it the first. To stand behind
-        /// an anonymous struct or union, name the last member in that.
+        /// The member that it comes to stand behind; `None` makes it the first of the struct, or
+        /// of the named nested struct that its path leads into. To stand behind an anonymous
+        /// struct or union, name the last member in that.
         after: Option<String>,
         /// Why it stands there: becomes a comment above it.
         reason: Option<String>,

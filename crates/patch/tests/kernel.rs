@@ -92,7 +92,11 @@ fn expected_order(before: &[String], member: &str, after: Option<&str>) -> Vec<S
     let moves = |name: &&String| *name == member || name.starts_with(&nested);
     let moved: Vec<String> = before.iter().filter(moves).cloned().collect();
     let mut order: Vec<String> = before.iter().filter(|name| !moves(name)).cloned().collect();
-    let at = after.map_or(0, |after| {
+    let outer = member.rsplit_once('.').map(|(outer, _)| outer);
+    let front = outer.map_or(0, |outer| {
+        order.iter().position(|name| name == outer).unwrap() + 1
+    });
+    let at = after.map_or(front, |after| {
         let inside = format!("{after}.");
         order
             .iter()

@@ -200,14 +200,24 @@ fn anchor_usable(file: &File<'_>, anchor: &Item, after: &str) -> Result<(), Refu
     }
 }
 
-/// The front of a nested struct is the front of the whole only if nothing stands before it.
+/// The front of an anonymous struct is the front of what it stands in only if nothing stands
+/// before it; the front of a named one is a place of its own.
 fn leads(
     file: &File<'_>,
     definition: &Definition,
     path: &ItemPath,
     member: &str,
 ) -> Result<(), Refusal> {
-    if path.bodies.iter().all(|&step| step == 0) {
+    let anonymous = |depth: &usize| {
+        let (outer, step) = (path.bodies[..*depth].to_vec(), path.bodies[*depth]);
+        let container = ItemPath {
+            bodies: outer,
+            item: step,
+        };
+        definition.item(&container).names.is_empty()
+    };
+    let inner = (0..path.bodies.len()).rev().take_while(anonymous);
+    if inner.map(|depth| path.bodies[depth]).all(|step| step == 0) {
         return Ok(());
     }
     Err(Refusal::NestedStruct {
