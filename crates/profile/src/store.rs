@@ -15,7 +15,7 @@ use tempfile::TempDir;
 use crate::model::Profile;
 use crate::parquet::{Files, FormatError, META_FILE, declared_version, decode, encode, file_names};
 
-/// How [`write`] treats what is there.
+/// How [`write()`] treats what is there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WriteOptions {
     /// Replace an existing profile. Anything else is never replaced.

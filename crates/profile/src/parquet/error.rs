@@ -99,6 +99,12 @@ pub enum TableError {
         /// Physical type expected.
         expected: PhysicalType,
     },
+    /// A column is said to be at no place that a file has.
+    #[error("column `{column}` is at a negative offset or of negative length")]
+    ChunkPlace {
+        /// Its name.
+        column: String,
+    },
     /// A column has fewer values than the table has rows.
     #[error("column `{column}` ends before the table does")]
     ColumnEnds {

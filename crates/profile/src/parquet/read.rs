@@ -2,6 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use ::parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
 use ::parquet::file::reader::{FileReader, SerializedFileReader};
 use ::parquet::schema::types::SchemaDescriptor;
 use bytes::Bytes;
@@ -16,7 +17,9 @@ const ROWS_PER_BYTE_MAX: u64 = 1024;
 
 /// The rows of the Parquet file `bytes`, which must be `expected_rows`.
 ///
-/// The library still asserts on some malformed input; that becomes [`TableError::Decoder`].
+/// The library still asserts on some malformed input (numbers that do not end in delta-coded pages);
+/// that becomes [`TableError::Decoder`]. Only forged files get there: any other damage fails the
+/// checksum first.
 pub(super) fn read_table<R: Table>(bytes: Bytes, expected_rows: u64) -> Result<Vec<R>, TableError> {
     catch_unwind(AssertUnwindSafe(|| read_rows(bytes, expected_rows))).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);
@@ -96,6 +99,7 @@ fn read_group<R: Table>(
                 found: claimed,
                 expected: left,
             })?;
+    check_chunks(group.metadata())?;
     let schema = group.metadata().schema_descr();
     let mut sources = columns
         .iter()
@@ -111,4 +115,20 @@ fn read_group<R: Table>(
         }
     }
     Ok(())
+}
+
+/// The library asserts that chunks do not start before the file or have negative lengths.
+fn check_chunks(group: &RowGroupMetaData) -> Result<(), TableError> {
+    let negative = |chunk: &&ColumnChunkMetaData| {
+        let start = chunk
+            .dictionary_page_offset()
+            .unwrap_or(chunk.data_page_offset());
+        start < 0 || chunk.compressed_size() < 0
+    };
+    match group.columns().iter().find(negative) {
+        Some(chunk) => Err(TableError::ChunkPlace {
+            column: chunk.column_path().string(),
+        }),
+        None => Ok(()),
+    }
 }
