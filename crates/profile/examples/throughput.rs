@@ -1,4 +1,4 @@
-//! How fast profiles are written and read, and segments assembled: `cargo run --release -p
+//! How fast profiles are written and read: `cargo run --release -p
 //! relayout-profile --example throughput [ROWS]`.
 #![allow(clippy::print_stdout, reason = "a measurement for a person")]
 

@@ -5,7 +5,7 @@
 use crate::model::{Meta, Profile};
 
 /// Most bytes of an x86 instruction.
-const SITE_BYTES_MAX: usize = 15;
+pub(crate) const SITE_BYTES_MAX: usize = 15;
 
 /// A row that contradicts another one or the metadata.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -8,10 +8,8 @@ use rustc_hash::FxHashMap;
 
 use super::frames::Frame;
 use super::{Error, Losses};
+use crate::check::SITE_BYTES_MAX;
 use crate::model::{Access, BurstRow, ConflictRow, CountRow, LineRow, RegionRow, Site, Transfer};
-
-/// Most bytes of an x86 instruction.
-const SITE_BYTES_MAX: usize = 15;
 
 /// Why a record is dropped.
 enum Drop {
