@@ -173,11 +173,7 @@ fn statement(
                 // Conditionals that open or close in the middle of a declaration, and any other
                 // directive there, make it one that is not understood.
                 sure = false;
-                match directive(reader.text(at)) {
-                    Directive::If => balance += 1,
-                    Directive::Endif => balance -= 1,
-                    _ => {}
-                }
+                balance += opens(reader.text(at));
             }
             Kind::Punct if matches!(reader.text(at), "(" | "[" | "{") => {
                 let end = reader.pairs[at].filter(|&end| end < close).ok_or(Cut(at))?;
@@ -219,16 +215,21 @@ fn is_code(reader: &Reader<'_>, index: usize) -> bool {
     !matches!(reader.tokens[index].kind, Kind::Comment | Kind::Directive)
 }
 
+/// Conditionals that a directive opens, negative when it closes one.
+fn opens(text: &str) -> i32 {
+    match directive(text) {
+        Directive::If => 1,
+        Directive::Endif => -1,
+        _ => 0,
+    }
+}
+
 /// Whether every `#if` between two tokens has its `#endif` there.
 fn conditionals_balance(reader: &Reader<'_>, from: usize, to: usize) -> bool {
     let mut open = 0_i32;
     for at in from..to {
         if reader.tokens[at].kind == Kind::Directive {
-            match directive(reader.text(at)) {
-                Directive::If => open += 1,
-                Directive::Endif => open -= 1,
-                _ => {}
-            }
+            open += opens(reader.text(at));
             if open < 0 {
                 return false;
             }

@@ -6,7 +6,7 @@ use super::include;
 use crate::body::{Directive, directive};
 use crate::change::Alignment;
 use crate::declarator::{What, is_alignment};
-use crate::find::{Definition, File};
+use crate::find::{Definition, File, ItemPath};
 use crate::lex::{Kind, Token};
 use crate::lines::{columns, is_blank, line_start, newline};
 use crate::refusal::Refusal;
@@ -20,37 +20,9 @@ pub(crate) fn member(
     reason: Option<&str>,
 ) -> Result<String, Refusal> {
     let path = definition.member(file, member)?;
+    alignable(file, definition, &path, member)?;
     let item = definition.item(&path);
-    let place = file.place(item.first);
-    let name = member.to_owned();
-    match item.what {
-        What::Bitfield => {
-            return Err(Refusal::Bitfield {
-                member: name,
-                place,
-            });
-        }
-        What::KnownMacro | What::Macro | What::Border | What::Unsure => {
-            return Err(Refusal::MacroMember {
-                member: name,
-                place,
-            });
-        }
-        What::Plain | What::Flexible => {}
-    }
-    if definition.in_union(&path) {
-        return Err(Refusal::Union { name, place });
-    }
-    if item.names.len() > 1 {
-        return Err(Refusal::SharedDeclaration {
-            member: name,
-            place,
-        });
-    }
-    let own_from = item.body.as_deref().map_or(item.first, |inner| inner.close);
-    if aligned(file, own_from, item.last) {
-        return Err(Refusal::AlreadyAligned { name, place });
-    }
+    let (name, place) = (member.to_owned(), file.place(item.first));
     let attribute = attribute(file, alignment)?;
     let body = definition.body_of(&path);
     let block =
@@ -93,6 +65,47 @@ pub(crate) fn member(
     new += &line;
     new += &file.source[block.end..];
     finish(file, definition, alignment, new)
+}
+
+/// Refuses members that cannot take an attribute, or have one of the kind.
+fn alignable(
+    file: &File<'_>,
+    definition: &Definition,
+    path: &ItemPath,
+    member: &str,
+) -> Result<(), Refusal> {
+    let item = definition.item(path);
+    let place = file.place(item.first);
+    let name = member.to_owned();
+    match item.what {
+        What::Bitfield => {
+            return Err(Refusal::Bitfield {
+                member: name,
+                place,
+            });
+        }
+        What::KnownMacro | What::Macro | What::Border | What::Unsure => {
+            return Err(Refusal::MacroMember {
+                member: name,
+                place,
+            });
+        }
+        What::Plain | What::Flexible => {}
+    }
+    if definition.in_union(path) {
+        return Err(Refusal::Union { name, place });
+    }
+    if item.names.len() > 1 {
+        return Err(Refusal::SharedDeclaration {
+            member: name,
+            place,
+        });
+    }
+    let own_from = item.body.as_deref().map_or(item.first, |inner| inner.close);
+    if aligned(file, own_from, item.last) {
+        return Err(Refusal::AlreadyAligned { name, place });
+    }
+    Ok(())
 }
 
 /// The text with the type aligned: the attribute stands right behind the closing brace.
