@@ -31,12 +31,19 @@ fn trace(contexts: u16, object_bytes: u32) -> ObjectTrace {
             context,
             offset: random(object_bytes / 8) * 8,
             size: 8,
-            access: if random(4) == 0 { Access::Write } else { Access::Read },
+            access: if random(4) == 0 {
+                Access::Write
+            } else {
+                Access::Read
+            },
             silent: None,
             site,
         }
     });
-    ObjectTrace { accesses: accesses.collect(), ..ObjectTrace::default() }
+    ObjectTrace {
+        accesses: accesses.collect(),
+        ..ObjectTrace::default()
+    }
 }
 
 fn main() {

@@ -42,9 +42,11 @@ pub struct Object {
 /// Where an instruction comes from. Fields are `None` where the debug information does not say.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Source {
-    /// Function, the innermost inlined one.
+    /// Function that the code belongs to, as a disassembly names it.
     pub function: Option<String>,
-    /// File as the debug information names it.
+    /// The innermost function inlined there; `None` where nothing was inlined.
+    pub inlined: Option<String>,
+    /// File of the innermost function, as the debug information names it.
     pub file: Option<String>,
     /// 1-based line.
     pub line: Option<u32>,

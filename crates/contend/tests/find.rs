@@ -61,6 +61,7 @@ impl Identify for Table {
     fn source(&self, site: u32) -> Source {
         Source {
             function: Some(format!("f{site}")),
+            inlined: None,
             file: Some("mm/x.c".into()),
             line: Some(site),
         }

@@ -111,6 +111,7 @@ struct MemberDocument<'a> {
 #[derive(Serialize)]
 struct SiteDocument<'a> {
     function: Option<&'a str>,
+    inlined: Option<&'a str>,
     file: Option<&'a str>,
     line: Option<u32>,
     access: &'static str,
@@ -134,6 +135,7 @@ struct SideDocument<'a> {
     member: &'a str,
     access: &'static str,
     function: Option<&'a str>,
+    inlined: Option<&'a str>,
     file: Option<&'a str>,
     line: Option<u32>,
 }
@@ -269,6 +271,7 @@ fn member(member: &Member) -> MemberDocument<'_> {
 fn site(site: &SiteUse) -> SiteDocument<'_> {
     SiteDocument {
         function: site.source.function.as_deref(),
+        inlined: site.source.inlined.as_deref(),
         file: site.source.file.as_deref(),
         line: site.source.line,
         access: access(site.access),
@@ -294,6 +297,7 @@ fn side(side: &Side) -> SideDocument<'_> {
         member: &side.member,
         access: access(side.access),
         function: side.source.function.as_deref(),
+        inlined: side.source.inlined.as_deref(),
         file: side.source.file.as_deref(),
         line: side.source.line,
     }

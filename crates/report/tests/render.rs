@@ -74,6 +74,7 @@ impl Identify for Kernel {
         ][site as usize];
         Source {
             function: Some(function.to_owned()),
+            inlined: (line == 128).then(|| "vcpu_is_preempted".to_owned()),
             file: Some(format!("/build/linux-6.1/{file}")),
             line: Some(line),
         }

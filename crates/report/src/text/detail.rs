@@ -186,8 +186,12 @@ fn access(side: &Side) -> String {
     format!("{letter} {member}")
 }
 
-/// `free_percpu mm/percpu.c:2259`
+/// `osq_lock kernel/locking/osq_lock.c:128 (vcpu_is_preempted)`; an inlined function in brackets.
 fn place(side: &Side, sources: &Sources) -> String {
     let function = side.source.function.as_deref().unwrap_or("?");
-    format!("{function} {}", sources.position(&side.source))
+    let position = sources.position(&side.source);
+    match &side.source.inlined {
+        Some(inlined) => format!("{function} {position} ({inlined})"),
+        None => format!("{function} {position}"),
+    }
 }

@@ -1,0 +1,69 @@
+//! Lets findings ask a resolution: who lives at an address, where an instruction comes from.
+
+use relayout_contend::{Identify, Object, Place, Source};
+use relayout_layout::dwarf::DwarfFile;
+use relayout_profile::Profile;
+use relayout_resolve::{self as resolve, ObjectKind, Resolution, SourceMap};
+
+/// A resolution and the debug file behind it, as [`Identify`].
+pub struct Identified<'a, 'f> {
+    profile: &'a Profile,
+    resolution: &'a Resolution,
+    sources: SourceMap<'a, 'f>,
+}
+
+impl<'a, 'f> Identified<'a, 'f> {
+    /// `resolution` must be of `profile`, made with `debug`.
+    pub fn new(profile: &'a Profile, resolution: &'a Resolution, debug: &'a DwarfFile<'f>) -> Self {
+        Self {
+            profile,
+            resolution,
+            sources: SourceMap::new(debug),
+        }
+    }
+
+    fn object(&self, id: resolve::ObjectId) -> Object {
+        let object = self.resolution.object(id);
+        let variable = match &object.kind {
+            ObjectKind::Global { symbol } | ObjectKind::PerCpu { symbol, .. } => {
+                Some(symbol.clone())
+            }
+            _ => None,
+        };
+        Object {
+            base: object.base,
+            bytes: object.bytes,
+            variable,
+        }
+    }
+}
+
+impl Identify for Identified<'_, '_> {
+    fn place(&self, run: u16, addr: u64, size: u8) -> Place {
+        match self.resolution.place(run, addr, size.into()) {
+            resolve::Place::Member { object, path } => Place::Member {
+                object: self.object(object),
+                member: path,
+            },
+            resolve::Place::ScalarGlobal { object, symbol } => Place::Scalar(Object {
+                variable: Some(symbol),
+                ..self.object(object)
+            }),
+            resolve::Place::Unresolved(class) => Place::Unresolved(class.to_string()),
+        }
+    }
+
+    fn source(&self, site: u32) -> Source {
+        let pc = self.profile.sites.get(site as usize).map(|site| site.pc);
+        let Some(place) = pc.and_then(|pc| self.sources.look_up(pc)) else {
+            return Source::default();
+        };
+        let inlined = place.inlined.into_iter().next().map(|frame| frame.function);
+        Source {
+            function: Some(place.function).filter(|name| !name.is_empty()),
+            inlined: inlined.filter(|name| !name.is_empty()),
+            file: place.file,
+            line: place.line,
+        }
+    }
+}
