@@ -123,7 +123,7 @@ impl<'a> Scorer<'a> {
         }
     }
 
-    /// By layout: the tally of each instance; `None` once more than `budget` accesses have been
+    /// By layout: the tally of each instance; `None` once `budget` accesses have been
     /// replayed. Layouts under which the accessed members share lines in the same way are
     /// replayed once.
     pub fn tallies(&self, layouts: &[&Layout], budget: u64) -> Vec<Option<Vec<Tally>>> {
@@ -133,7 +133,7 @@ impl<'a> Scorer<'a> {
         let mut wanted: Vec<Option<Vec<usize>>> = Vec::with_capacity(layouts.len());
         let mut spent = 0u64;
         for (number, layout) in layouts.iter().enumerate() {
-            if spent > budget {
+            if spent >= budget {
                 wanted.push(None);
                 continue;
             }

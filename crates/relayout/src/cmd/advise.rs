@@ -1,0 +1,229 @@
+//! `relayout advise`: candidate layouts of the types that a profile shows to be contended.
+
+mod gather;
+pub(super) mod json;
+mod listing;
+mod patch;
+pub(super) mod text;
+
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, bail};
+use relayout_layout::abi::{Abi, Shape};
+use relayout_layout::dwarf::{DwarfFile, SectionStore};
+use relayout_layout::{Aggregate, Types};
+use relayout_profile::Profile;
+use relayout_resolve::Resolution;
+use relayout_search::{Advice, Given, Instance, Options, Subject, order, pinned_first};
+
+/// Types that are advised on when none is named.
+const TYPES_WHEN_NONE_NAMED: usize = 3;
+
+/// Arguments of `relayout advise`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Profile, as `relayout record` wrote it.
+    pub profile: PathBuf,
+    /// Types to advise on; without any, those with the most transfers.
+    #[arg(value_name = "TYPE")]
+    pub types: Vec<String>,
+    /// File with the debug information of what was recorded [default: the one recorded with].
+    #[arg(long, value_name = "FILE")]
+    pub debug: Option<PathBuf>,
+    /// JSON instead of text.
+    #[arg(long)]
+    pub json: bool,
+    /// Score this layout too: a file with one member per line, `name` or `name @64` to align it;
+    /// may be given more than once.
+    #[arg(long, value_name = "FILE")]
+    pub layout: Vec<PathBuf>,
+    /// Keep this member at its offset; may be given more than once.
+    #[arg(long, value_name = "MEMBER")]
+    pub keep: Vec<String>,
+    /// Source tree to write a patch against.
+    #[arg(long, value_name = "DIR")]
+    pub source: Option<PathBuf>,
+    /// Where the patch goes [default: shown with the text].
+    #[arg(long, value_name = "FILE", requires = "source")]
+    pub patch: Option<PathBuf>,
+    /// Candidates to show.
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    pub top: usize,
+}
+
+/// One type with what was found for it.
+pub(super) struct TypeAdvice<'a> {
+    pub name: String,
+    pub aggregate: &'a Aggregate,
+    pub shape: Shape,
+    pub instances: Vec<Instance>,
+    /// Objects of the type in the profile.
+    pub objects: u64,
+    /// The member that is kept first, if any.
+    pub first: Option<String>,
+    pub outcome: Result<Advice, String>,
+}
+
+/// What a profile and its debug file hold.
+pub(super) struct Input<'a> {
+    pub profile: &'a Profile,
+    pub resolution: &'a Resolution,
+    pub line_bytes: u32,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// Unreadable input, a layout file that does not fit its type, an unwritable patch.
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    let shown = with_input(&args.profile, args.debug.as_deref(), |input| {
+        advise(args, input)
+    })?;
+    print(&shown)
+}
+
+fn advise(args: &Args, input: &Input<'_>) -> anyhow::Result<String> {
+    let names = match args.types.is_empty() {
+        true => gather::most_contended(input, TYPES_WHEN_NONE_NAMED),
+        false => args.types.clone(),
+    };
+    if args.types.len() != 1 && !(args.layout.is_empty() && args.keep.is_empty()) {
+        bail!("--layout and --keep name members, so they need one TYPE");
+    }
+    let options = Options {
+        keep: args.keep.clone(),
+        intervals: args.top,
+        ..Options::default()
+    };
+    let all: Vec<TypeAdvice<'_>> = names
+        .iter()
+        .map(|name| advise_on(input, name, &args.layout, &options))
+        .collect::<anyhow::Result<_>>()?;
+    let patch = |one| {
+        args.source
+            .as_deref()
+            .and_then(|dir| patch::of_best(input, one, dir))
+    };
+    let patches: Vec<Option<patch::Outcome>> = all.iter().map(patch).collect();
+    if let Some(path) = &args.patch {
+        let text: String = patches
+            .iter()
+            .flatten()
+            .filter_map(patch::Outcome::diff)
+            .collect();
+        std::fs::write(path, text).with_context(|| path.display().to_string())?;
+    }
+    match args.json {
+        true => json::advise(input, &all, &patches, args.top),
+        false => Ok(text::advise(
+            input,
+            &all,
+            &patches,
+            args.top,
+            args.patch.is_some(),
+        )),
+    }
+}
+
+pub(super) fn print(text: &str) -> anyhow::Result<()> {
+    match io::stdout().lock().write_all(text.as_bytes()) {
+        // Whoever read it has seen enough.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        result => result.context("cannot write the advice"),
+    }
+}
+
+/// Reads a profile and its debug file, resolves the one with the other, and hands both on.
+pub(super) fn with_input<T>(
+    profile: &Path,
+    debug: Option<&Path>,
+    then: impl FnOnce(&Input<'_>) -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
+    let profile_text = || profile.display().to_string();
+    let profile = relayout_profile::read(profile).with_context(profile_text)?;
+    let debug = debug.map_or_else(
+        || PathBuf::from(&profile.meta.debug_file),
+        Path::to_path_buf,
+    );
+    let file = std::fs::File::open(&debug)
+        .with_context(|| format!("{} (name another with --debug FILE)", debug.display()))?;
+    // SAFETY: a debug file that is rewritten while it is read is beyond what we promise.
+    let bytes =
+        unsafe { memmap2::Mmap::map(&file) }.with_context(|| debug.display().to_string())?;
+    let store = SectionStore::default();
+    let dwarf = DwarfFile::parse_in(&bytes, &store).with_context(|| debug.display().to_string())?;
+    let options = relayout_resolve::Options::default();
+    let resolution = relayout_resolve::resolve(&profile, &dwarf, options)
+        .with_context(|| debug.display().to_string())?;
+    let line_bytes = match profile.meta.line_bytes {
+        0 => 64,
+        bytes => bytes,
+    };
+    then(&Input {
+        profile: &profile,
+        resolution: &resolution,
+        line_bytes,
+    })
+}
+
+/// Gathers what was recorded of one type and searches.
+pub(super) fn advise_on<'a>(
+    input: &Input<'a>,
+    name: &str,
+    layouts: &[PathBuf],
+    options: &Options,
+) -> anyhow::Result<TypeAdvice<'a>> {
+    let types: &'a Types = input.resolution.types();
+    let plain = name.trim_start_matches("struct ").trim();
+    let Some(found) = gather::objects(input, plain) else {
+        bail!(
+            "no object of struct {plain} is in the profile (see `relayout report` for those that are)"
+        );
+    };
+    let aggregate = found.aggregate;
+    let shape = Abi::new(types).shape(aggregate)?;
+    let given = read_layouts(layouts, &shape)?;
+    let first = pinned_first(types, aggregate);
+    let mut options = options.clone();
+    options.keep.extend(first.clone());
+    for kept in &options.keep {
+        if !shape.atoms.iter().any(|atom| atom.names.contains(kept)) {
+            bail!("struct {plain} has no member '{kept}' to keep");
+        }
+    }
+    let subject = Subject {
+        aggregate,
+        shape: &shape,
+        instances: &found.instances,
+        tail_element_bytes: found.tail_element_bytes,
+        objects: found.objects,
+        line_bytes: input.line_bytes,
+    };
+    let outcome = relayout_search::advise(subject, &given, &options).map_err(|e| e.to_string());
+    Ok(TypeAdvice {
+        name: plain.to_owned(),
+        aggregate,
+        shape,
+        instances: found.instances,
+        objects: found.objects,
+        first,
+        outcome,
+    })
+}
+
+fn read_layouts(files: &[PathBuf], shape: &Shape) -> anyhow::Result<Vec<Given>> {
+    files
+        .iter()
+        .map(|path| {
+            let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
+            let arrangement =
+                order::parse(&text, shape).with_context(|| path.display().to_string())?;
+            let stem = path.file_stem().unwrap_or(path.as_os_str());
+            Ok(Given {
+                name: stem.to_string_lossy().into_owned(),
+                arrangement,
+            })
+        })
+        .collect()
+}

@@ -1,0 +1,208 @@
+//! The recorded objects of a type: by themselves, and inside objects of other types.
+
+use std::collections::BTreeMap;
+
+use rayon::prelude::*;
+use relayout_contend::{Extent, TraceIndex};
+use relayout_layout::{Aggregate, Type, TypeId, Types};
+use relayout_profile::{RangeKind, RangeRow, Transfer};
+use relayout_resolve::Object;
+use relayout_search::{Home, Instance};
+
+use super::Input;
+
+/// Aggregates nest; more than this is damaged debug information.
+const DEPTH_MAX: u32 = 32;
+/// Elements of an array that are looked into.
+const ELEMENTS_MAX: u64 = 64;
+
+/// What the profile holds of a type.
+pub struct Found<'a> {
+    pub aggregate: &'a Aggregate,
+    pub instances: Vec<Instance>,
+    /// Bytes of an element of its flexible array; 0 if it has none.
+    pub tail_element_bytes: u64,
+    pub objects: u64,
+}
+
+/// The struct types with the most transfers on their objects.
+pub fn most_contended(input: &Input<'_>, count: usize) -> Vec<String> {
+    let mut transfers: BTreeMap<&str, u64> = BTreeMap::new();
+    for row in input
+        .profile
+        .conflicts
+        .iter()
+        .filter(|row| row.transfer != Transfer::Upgrade)
+    {
+        let Some(object) = input.resolution.object_at(row.run, row.addr) else {
+            continue;
+        };
+        let aggregate = input.resolution.types().aggregate(object.ty);
+        if aggregate.is_some_and(|aggregate| aggregate.name.is_some() && aggregate.complete) {
+            *transfers.entry(object.type_name.as_str()).or_default() += row.count;
+        }
+    }
+    let mut ranked: Vec<(&str, u64)> = transfers.into_iter().collect();
+    ranked.sort_by_key(|(_, transfers)| std::cmp::Reverse(*transfers));
+    ranked
+        .into_iter()
+        .take(count)
+        .map(|(name, _)| bare(name).to_owned())
+        .collect()
+}
+
+/// All objects of `name`; `None` if there are none.
+pub fn objects<'a>(input: &Input<'a>, name: &str) -> Option<Found<'a>> {
+    let types = input.resolution.types();
+    let mut inside: BTreeMap<TypeId, Vec<(u64, TypeId)>> = BTreeMap::new();
+    let mut found: Vec<(&Object, u64, TypeId)> = Vec::new();
+    for object in input.resolution.objects() {
+        let places = inside.entry(object.ty).or_insert_with(|| {
+            let mut places = Vec::new();
+            collect(types, object.ty, name, 0, 0, &mut places);
+            places
+        });
+        found.extend(places.iter().map(|(offset, ty)| (object, *offset, *ty)));
+    }
+    let aggregate = types.aggregate(found.first()?.2)?;
+    let index = TraceIndex::new(input.profile);
+    let slabs = Slabs::new(&input.profile.ranges);
+    let instances = found
+        .par_iter()
+        .flat_map_iter(|(object, offset, _)| instances(&index, &slabs, object, *offset, aggregate))
+        .collect();
+    Some(Found {
+        aggregate,
+        instances,
+        tail_element_bytes: tail_element_bytes(types, aggregate),
+        objects: found.len() as u64,
+    })
+}
+
+fn bare(name: &str) -> &str {
+    name.trim_start_matches("struct ")
+}
+
+fn instances(
+    index: &TraceIndex<'_>,
+    slabs: &Slabs<'_>,
+    object: &Object,
+    offset: u64,
+    aggregate: &Aggregate,
+) -> Vec<Instance> {
+    let base = object.base + offset;
+    let whole = offset == 0 && object.bytes > aggregate.size;
+    let bytes = if whole { object.bytes } else { aggregate.size };
+    let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+    let home = slabs.home(object.run, base);
+    let traces = index.traces(Extent {
+        run: object.run,
+        base,
+        bytes,
+    });
+    let instance = |trace| Instance {
+        run: object.run,
+        trace,
+        home: home.clone(),
+    };
+    traces.into_iter().map(instance).collect()
+}
+
+/// Where structs called `name` lie in a type, by offset.
+fn collect(
+    types: &Types,
+    id: TypeId,
+    name: &str,
+    at: u64,
+    depth: u32,
+    places: &mut Vec<(u64, TypeId)>,
+) {
+    if depth > DEPTH_MAX {
+        return;
+    }
+    let id = types.strip(id);
+    match types.get(id) {
+        Type::Aggregate(aggregate)
+            if aggregate.complete && aggregate.name.as_deref() == Some(name) =>
+        {
+            places.push((at, id));
+        }
+        Type::Aggregate(aggregate) => {
+            for member in &aggregate.members {
+                collect(
+                    types,
+                    member.ty,
+                    name,
+                    at + member.offset,
+                    depth + 1,
+                    places,
+                );
+            }
+        }
+        Type::Array { element, counts } => {
+            let count: u64 = counts.iter().map(|count| count.unwrap_or(0)).product();
+            let Some(size) = types.size_of(*element) else {
+                return;
+            };
+            for nth in 0..count.min(ELEMENTS_MAX) {
+                let before = places.len();
+                collect(types, *element, name, at + nth * size, depth + 1, places);
+                if places.len() == before {
+                    return;
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+fn tail_element_bytes(types: &Types, aggregate: &Aggregate) -> u64 {
+    let Some(last) = aggregate.members.last() else {
+        return 0;
+    };
+    match types.get(types.strip(last.ty)) {
+        Type::Array { element, counts } if matches!(counts.first(), Some(None | Some(0))) => {
+            types.size_of(*element).unwrap_or(0)
+        }
+        _ => 0,
+    }
+}
+
+/// The profile's slab pages, by run and address.
+struct Slabs<'p> {
+    rows: Vec<&'p RangeRow>,
+}
+
+impl<'p> Slabs<'p> {
+    fn new(ranges: &'p [RangeRow]) -> Self {
+        let mut rows: Vec<&RangeRow> = ranges
+            .iter()
+            .filter(|row| row.kind == RangeKind::Slab && row.stride > 0)
+            .collect();
+        rows.sort_by_key(|row| (row.run, row.start));
+        Self { rows }
+    }
+
+    /// The slot that starts at `base`; anything else stays where it is.
+    fn home(&self, run: u16, base: u64) -> Home {
+        let after = self
+            .rows
+            .partition_point(|row| (row.run, row.start) <= (run, base));
+        let row = after.checked_sub(1).map(|last| self.rows[last]);
+        let holds = |row: &&RangeRow| {
+            row.run == run
+                && base >= row.first
+                && base - row.start < row.bytes
+                && (base - row.first).is_multiple_of(u64::from(row.stride))
+        };
+        match row.filter(holds) {
+            Some(row) => Home::Slab {
+                cache: row.owner.clone(),
+                first: row.first,
+                stride: row.stride,
+                object_bytes: row.object_bytes,
+            },
+            None => Home::Fixed,
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! The documents `relayout/advise/1` and `relayout/what-if/1`.
+
+use relayout_layout::abi::Shape;
+use relayout_search::{Scored, Verdict};
+use serde_json::{Value, json};
+
+use super::patch::Outcome;
+use super::{Input, TypeAdvice};
+
+/// The document of `advise`.
+pub fn advise(
+    input: &Input<'_>,
+    all: &[TypeAdvice<'_>],
+    patches: &[Option<Outcome>],
+    top: usize,
+) -> anyhow::Result<String> {
+    let types: Vec<Value> = all
+        .iter()
+        .zip(patches)
+        .map(|(one, patch)| one_type(one, patch.as_ref(), top))
+        .collect();
+    render(&json!({
+        "schema": "relayout/advise/1",
+        "workload": input.profile.meta.workload,
+        "line_bytes": input.line_bytes,
+        "types": types,
+    }))
+}
+
+/// The document of `what-if`.
+pub fn what_if(input: &Input<'_>, one: &TypeAdvice<'_>) -> anyhow::Result<String> {
+    let mut document = json!({
+        "schema": "relayout/what-if/1",
+        "workload": input.profile.meta.workload,
+        "line_bytes": input.line_bytes,
+        "name": one.name,
+    });
+    match &one.outcome {
+        Ok(advice) => {
+            document["current"] = layout(&one.shape, &advice.current);
+            let given: Vec<Value> = advice
+                .given
+                .iter()
+                .map(|given| changed(&one.shape, given))
+                .collect();
+            document["given"] = match <[Value; 1]>::try_from(given) {
+                Ok([only]) => only,
+                Err(several) => Value::Array(several),
+            };
+        }
+        Err(why) => document["refused"] = json!(why),
+    }
+    render(&document)
+}
+
+fn render(document: &Value) -> anyhow::Result<String> {
+    let mut text = serde_json::to_string_pretty(document)?;
+    text.push('\n');
+    Ok(text)
+}
+
+fn one_type(one: &TypeAdvice<'_>, patch: Option<&Outcome>, top: usize) -> Value {
+    let advice = match &one.outcome {
+        Ok(advice) => advice,
+        Err(why) => {
+            return json!({ "name": one.name, "objects": one.objects, "refused": why, "candidates": [] });
+        }
+    };
+    let shown = super::text::shown(advice, top);
+    let mut candidates: Vec<Value> = shown
+        .iter()
+        .map(|index| changed(&one.shape, &advice.candidates[*index]))
+        .collect();
+    if let (Some(Outcome::Diff(diff)), Some(best)) = (patch, candidates.first_mut()) {
+        best["patch"] = json!(diff);
+    }
+    let refused = match patch {
+        Some(Outcome::Refused(why)) => json!(why),
+        _ => Value::Null,
+    };
+    let given: Vec<Value> = advice
+        .given
+        .iter()
+        .map(|given| changed(&one.shape, given))
+        .collect();
+    let left_out = &advice.left_out;
+    json!({
+        "name": one.name,
+        "objects": one.objects,
+        "kept": one.first,
+        "verdict": verdict(&advice.verdict),
+        "current": layout(&one.shape, &advice.current),
+        "candidates": candidates,
+        "given": given,
+        "patch_refused": refused,
+        "tried": advice.candidates.len(),
+        "left_out": {
+            "unrecorded": left_out.unrecorded,
+            "kept": left_out.kept,
+            "budget": left_out.budget,
+        },
+        "unrecorded_members": advice.unrecorded_members,
+    })
+}
+
+fn verdict(verdict: &Verdict) -> &'static str {
+    match verdict {
+        Verdict::NoTransfers => "no-transfers",
+        Verdict::NothingBetter { .. } => "nothing-better",
+        Verdict::Unclear => "unclear",
+        Verdict::Better => "better",
+    }
+}
+
+fn layout(shape: &Shape, scored: &Scored) -> Value {
+    let members: Vec<Value> = (scored.arrangement.order.iter())
+        .map(|&atom| {
+            let name = &shape.atoms[atom].name;
+            json!({ "name": name, "offset": scored.layout.places[atom].offset })
+        })
+        .collect();
+    let per_operation = scored.per_operation.map(|per| {
+        json!({
+            "transfers": per.transfers(),
+            "read_transfers": per.read_transfers,
+            "write_transfers": per.write_transfers,
+            "upgrades": per.upgrades,
+            "false_first_touch": per.false_first_touch,
+            "false_lifetime": per.false_lifetime,
+        })
+    });
+    json!({
+        "size": scored.layout.size,
+        "align": scored.layout.align,
+        "transfers": scored.tally.transfers(),
+        "read_transfers": scored.tally.read_transfers,
+        "write_transfers": scored.tally.write_transfers,
+        "upgrades": scored.tally.upgrades,
+        "false_first_touch": scored.tally.false_first_touch,
+        "false_lifetime": scored.tally.false_lifetime,
+        "per_operation": per_operation,
+        "bytes_per_object": scored.memory.bytes_per_object,
+        "slab_class": scored.memory.cache,
+        "layout": members,
+    })
+}
+
+/// As [`layout`], with what a changed one adds. `predicted_gain` is null: a throughput needs the
+/// machine's transfer time, which is not measured here.
+fn changed(shape: &Shape, scored: &Scored) -> Value {
+    let mut value = layout(shape, scored);
+    let words: Vec<String> = scored
+        .changes
+        .iter()
+        .map(|change| change.words(shape))
+        .collect();
+    if let Some(name) = &scored.name {
+        value["name"] = json!(name);
+    }
+    value["changes"] = json!(words);
+    value["moved"] = json!(scored.moved);
+    value["pareto"] = json!(scored.pareto);
+    value["unjudged"] = json!(scored.unjudged);
+    value["predicted_gain"] = Value::Null;
+    value["transfers_change"] = match scored.interval {
+        Some(interval) => {
+            json!({ "ratio": interval.change, "low": interval.low, "high": interval.high })
+        }
+        None => Value::Null,
+    };
+    value
+}

@@ -1,0 +1,106 @@
+//! The best candidate as an edit of the source.
+
+use std::path::Path;
+
+use relayout_layout::abi::Shape;
+use relayout_patch::{Alignment, Change as Edit};
+use relayout_search::{Change, Verdict};
+
+use super::{Input, TypeAdvice};
+
+/// What became of a patch.
+pub enum Outcome {
+    /// A unified diff.
+    Diff(String),
+    /// Not written, and why.
+    Refused(String),
+}
+
+impl Outcome {
+    /// The diff, if there is one.
+    pub fn diff(&self) -> Option<&str> {
+        match self {
+            Self::Diff(diff) => Some(diff),
+            Self::Refused(_) => None,
+        }
+    }
+}
+
+/// A patch for the best candidate; `None` where there is no better one.
+pub fn of_best(input: &Input<'_>, one: &TypeAdvice<'_>, source: &Path) -> Option<Outcome> {
+    let advice = one.outcome.as_ref().ok()?;
+    if advice.verdict != Verdict::Better {
+        return None;
+    }
+    let best = advice.candidates.first()?;
+    let kernel = input.profile.meta.target == "kernel";
+    let line = u64::from(input.line_bytes);
+    Some(
+        match write(one, &best.changes, source, kernel.then_some(line)) {
+            Ok(diff) => Outcome::Diff(diff),
+            Err(why) => Outcome::Refused(why),
+        },
+    )
+}
+
+/// `kernel_line`: bytes of a line, if the source is the kernel's.
+fn write(
+    one: &TypeAdvice<'_>,
+    changes: &[Change],
+    source: &Path,
+    kernel_line: Option<u64>,
+) -> Result<String, String> {
+    let decl = one.aggregate.decl.as_ref();
+    let decl = decl.ok_or("the debug information does not say where it is declared")?;
+    let edits: Result<Vec<Edit>, String> = changes
+        .iter()
+        .map(|change| edit(&one.shape, change, kernel_line))
+        .collect();
+    let edits = edits?;
+    let candidates = relayout_patch::source_path_candidates(&decl.file);
+    let found = candidates.iter().find(|path| source.join(path).is_file());
+    let path = found.ok_or_else(|| format!("{} is not in {}", decl.file, source.display()))?;
+    let old = std::fs::read_to_string(source.join(path)).map_err(|e| format!("{path}: {e}"))?;
+    let new = relayout_patch::edit_struct(path, &old, &one.name, Some(decl.line), &edits)
+        .map_err(|refusal| refusal.to_string())?;
+    Ok(relayout_patch::unified_diff(path, &old, &new))
+}
+
+fn edit(shape: &Shape, change: &Change, kernel_line: Option<u64>) -> Result<Edit, String> {
+    let alignment = |to: u64| match kernel_line {
+        Some(line) if line == to => Alignment::Macro("____cacheline_aligned_in_smp".to_owned()),
+        _ => Alignment::Bytes(u32::try_from(to).unwrap_or(u32::MAX)),
+    };
+    let single = |atom: usize| match &shape.atoms[atom].names[..] {
+        [name] => Ok(name.clone()),
+        names => Err(format!(
+            "{} would have to move or align as one",
+            names.join(", ")
+        )),
+    };
+    match *change {
+        Change::Move { atom, after } => {
+            let last = |atom: usize| shape.atoms[atom].names.last().cloned();
+            let after = match after {
+                Some(after) => {
+                    Some(last(after).ok_or("it would come after a member without a name")?)
+                }
+                None => None,
+            };
+            Ok(Edit::MoveMember {
+                member: single(atom)?,
+                after,
+                reason: None,
+            })
+        }
+        Change::AlignMember { atom, to } => Ok(Edit::AlignMember {
+            member: single(atom)?,
+            alignment: alignment(to),
+            reason: None,
+        }),
+        Change::AlignType { to } => Ok(Edit::AlignType {
+            alignment: alignment(to),
+            reason: None,
+        }),
+    }
+}
