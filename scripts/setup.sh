@@ -66,9 +66,12 @@ setup_cache() {
     step "read Debian 12's package lists, 10MB if new" "$(archive_hint)" aptroot_update
     kernel_choose
     mapfile -t items < <(missing_items)
-    if [ ${#items[@]} -gt 0 ]; then
-        estimate "${items[@]}"
+    if [ ${#items[@]} -eq 0 ]; then
+        aptroot_trim
+        say "setup: the cache has the newest of all, nothing downloaded"
+        return
     fi
+    estimate "${items[@]}"
     for item in "${items[@]}"; do
         get "$item"
     done
@@ -157,12 +160,15 @@ get() {
 }
 
 archive_hint() {
-    echo "Needed from Debian 12: linux-image-6.1.0-*-cloud-amd64, its -dbg package," \
-        "linux-source-6.1, $QEMU_PACKAGE. Run again to go on; mirrors, proxies: docs/setup.md."
+    echo "Needed from Debian 12: linux-image-6.1.0-*-cloud-amd64 and its -dbg package," \
+        "linux-source-6.1, $QEMU_PACKAGE. Run again to go on; proxies, mirrors: docs/setup.md"
 }
 
 unpack_hint() {
     echo "$(size "$(cache_free)") free in $CACHE. Run again to go on."
 }
 
-main "$@"
+# Sourced by its tests, which replace parts of it.
+if [ "${BASH_SOURCE[0]}" = "$0" ]; then
+    main "$@"
+fi

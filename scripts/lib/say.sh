@@ -36,6 +36,9 @@ step() {
     if [ "$status" -ne 0 ]; then
         printf 'failed\n'
         quote_log
+        if grep -qE 'No space left on device|not enough free space' "$LOG"; then
+            hint="The disk is full: $(size "$(cache_free)") free in $CACHE. Make room and run again."
+        fi
         stop "failed: $text" "$hint"
     fi
     printf '%6s s\n' "$(seconds_since "$start")"

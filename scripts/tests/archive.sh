@@ -1,0 +1,92 @@
+# shellcheck shell=bash
+# A small Debian archive: real packages and package lists, with files of a few bytes in them.
+
+# archive_make DIR: two complete kernel releases, one without its debug package, two QEMUs.
+archive_make() {
+    ARCHIVE=$1
+    kernel_release 9 6.1.9-1
+    kernel_release 10 6.1.10-2
+    package linux-image-6.1.0-11-cloud-amd64 6.1.11-1 "boot/vmlinuz-6.1.0-11-cloud-amd64" early
+    qemu_release bookworm 7.2 +dfsg-7
+    qemu_release bookworm-backports 10.0.2 '+ds-2~bpo12+1'
+    archive_index bookworm
+    archive_index bookworm-backports
+}
+
+# kernel_release ABI VERSION
+kernel_release() {
+    local release=6.1.0-$1-cloud-amd64 version=$2
+    package "linux-image-$release" "$version" \
+        "boot/vmlinuz-$release" "vmlinuz $version" "boot/config-$release" "config $version"
+    package "linux-image-$release-dbg" "$version" \
+        "usr/lib/debug/boot/vmlinux-$release" "vmlinux $version" \
+        "usr/lib/debug/lib/modules/$release/kernel/a.ko" module
+    source_package "$version"
+}
+
+source_package() {
+    local tree=$ARCHIVE/tree
+    mkdir -p "$tree/linux-source-6.1" "$ARCHIVE/files/usr/src"
+    echo "VERSION = 6" >"$tree/linux-source-6.1/Makefile"
+    tar -cJf "$ARCHIVE/files/usr/src/linux-source-6.1.tar.xz" -C "$tree" linux-source-6.1
+    package linux-source-6.1 "$1"
+}
+
+# qemu_release SUITE VERSION REVISION: an emulator that names the plugin API it would export.
+qemu_release() {
+    local version=$2 revision=$3
+    POOL=$1 package libc6 2.36-9 lib/x86_64-linux-gnu/libc.so.6 libc
+    POOL=$1 package libpart0 1 usr/lib/x86_64-linux-gnu/libpart.so part
+    POOL=$1 DEPENDS="libc6, libpart0" package qemu-system-x86 "1:$version$revision" \
+        usr/share/doc/qemu-system-x86/copyright copyright \
+        usr/bin/qemu-system-x86_64 "#!/bin/sh
+# qemu_plugin_register_vcpu_mem_cb qemu_plugin_mem_get_value
+echo emulator $version"
+}
+
+# package NAME VERSION [FILE TEXT]...: into the suite POOL, bookworm if not said.
+package() {
+    local name=$1 version=$2 files=$ARCHIVE/files pool=$ARCHIVE/${POOL:-bookworm}
+    shift 2
+    mkdir -p "$files/DEBIAN" "$pool"
+    cat >"$files/DEBIAN/control" <<CONTROL
+Package: $name
+Version: $version
+Architecture: amd64
+Maintainer: Nobody <nobody@localhost>
+${DEPENDS:+Depends: $DEPENDS
+}Description: test
+CONTROL
+    while [ $# -gt 0 ]; do
+        mkdir -p "$files/$(dirname "$1")"
+        printf '%s\n' "$2" >"$files/$1"
+        chmod +x "$files/$1"
+        shift 2
+    done
+    dpkg-deb --root-owner-group -Zgzip -b "$files" \
+        "$pool/${name}_${version//:/%3a}_amd64.deb" >/dev/null
+    rm -rf "$files"
+}
+
+# archive_index SUITE: its Packages and Release files.
+archive_index() {
+    local suite=$1 lists=$ARCHIVE/dists/$1/main/binary-amd64
+    local deb
+    mkdir -p "$lists"
+    for deb in "$ARCHIVE/$suite"/*.deb; do
+        dpkg-deb -f "$deb"
+        printf 'Filename: %s/%s\n' "$suite" "$(basename "$deb")"
+        printf 'Size: %s\n' "$(stat -c %s "$deb")"
+        printf 'SHA256: %s\n\n' "$(sha256sum "$deb" | cut -d ' ' -f 1)"
+    done >"$lists/Packages"
+    cat >"$ARCHIVE/dists/$suite/Release" <<RELEASE
+Origin: Test
+Suite: $suite
+Codename: $suite
+Architectures: amd64
+Components: main
+Date: $(LC_ALL=C date -u '+%a, %d %b %Y %H:%M:%S UTC')
+SHA256:
+ $(sha256sum "$lists/Packages" | cut -d ' ' -f 1) $(stat -c %s "$lists/Packages") main/binary-amd64/Packages
+RELEASE
+}
