@@ -17,3 +17,10 @@ run() {
     printf '\n'
     "$@"
 }
+
+# build_cost TEXT: what a first build spends, before it does.
+build_cost() {
+    if [ ! -d "$TARGET/release" ]; then
+        printf 'build: 20MB of crates to download unless cargo has them, %s in %s\n' "$1" "$TARGET"
+    fi
+}
