@@ -12,16 +12,19 @@ use std::time::Instant;
 
 use rayon::prelude::*;
 use relayout_layout::dwarf::{DieOffset, DwarfFile};
-use relayout_resolve::evidence::{Evidence, Program, Trust};
+use relayout_resolve::evidence::flow::{Fact, Home};
+use relayout_resolve::evidence::{Evidence, Function, Program, Trust};
 use relayout_resolve::insn::x86::X86_64;
-use relayout_resolve::insn::{Insn, Machine, Memory, Segment};
+use relayout_resolve::insn::{Insn, Memory, Segment};
 
 const FUNCTIONS: usize = 2000;
 const SEED: u64 = 0x9e37_79b9_7f4a_7c15;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut args = std::env::args().skip(1);
-    let path = args.next().ok_or("usage: instruction_share VMLINUX [FUNCTION...]")?;
+    let path = args
+        .next()
+        .ok_or("usage: instruction_share VMLINUX [FUNCTION...]")?;
     let names: Vec<String> = args.collect();
     // SAFETY: the file is not changed while this runs.
     let bytes = unsafe { memmap2::Mmap::map(&File::open(path)?)? };
@@ -33,9 +36,14 @@ fn main() -> Result<(), Box<dyn Error>> {
         sample(&program);
     }
     for name in names {
-        let symbol = file.symbols().iter().find(|s| s.is_function() && s.name == name);
+        let symbol = file
+            .symbols()
+            .iter()
+            .find(|s| s.is_function() && s.name == name);
         let symbol = symbol.ok_or_else(|| format!("no function {name}"))?;
-        let die = program.function_at(symbol.address).ok_or("no debug information for it")?;
+        let die = program
+            .function_at(symbol.address)
+            .ok_or("no debug information for it")?;
         println!("{name}:");
         list(&program, die);
     }
@@ -73,9 +81,17 @@ fn sample(program: &Program<'_, '_>) {
         *counts.entry(one).or_default() += 1;
     }
     let total: usize = counts.values().sum();
-    println!("{} functions, {total} memory operands, {:.1?}", dies.len(), start.elapsed());
+    println!(
+        "{} functions, {total} memory operands, {:.1?}",
+        dies.len(),
+        start.elapsed()
+    );
     for (found, count) in counts {
-        println!("{:>10} {count:>8} {:5.1}%", format!("{found:?}"), 100.0 * count as f64 / total as f64);
+        println!(
+            "{:>10} {count:>8} {:5.1}%",
+            format!("{found:?}"),
+            100.0 * count as f64 / total as f64
+        );
     }
 }
 
@@ -85,7 +101,9 @@ fn operands(program: &Program<'_, '_>, die: DieOffset) -> Vec<(Insn, Memory)> {
     for range in ranges {
         let mut pc = range.low;
         while pc < range.high {
-            let Some(insn) = program.insn_at(pc) else { break };
+            let Some(insn) = program.insn_at(pc) else {
+                break;
+            };
             all.extend(insn.memory.iter().flatten().map(|m| (insn, *m)));
             pc = insn.next();
         }
@@ -94,7 +112,9 @@ fn operands(program: &Program<'_, '_>, die: DieOffset) -> Vec<(Insn, Memory)> {
 }
 
 fn classify(program: &Program<'_, '_>, die: DieOffset) -> Vec<Found> {
-    let Some(function) = program.analyse(die) else { return Vec::new() };
+    let Some(function) = program.analyse(die) else {
+        return Vec::new();
+    };
     let stack = program.machine().stack_pointer();
     let one = |(insn, memory): (Insn, Memory)| {
         if memory.base == Some(stack) {
@@ -106,26 +126,67 @@ fn classify(program: &Program<'_, '_>, die: DieOffset) -> Vec<Found> {
         match program.evidence(&function, &insn, &memory) {
             None => Found::Nothing,
             Some(e) if program.store.types().aggregate(e.ty).is_none() => Found::Scalar,
-            Some(Evidence { trust: Trust::Stated, .. }) => Found::Stated,
-            Some(Evidence { trust: Trust::Followed, .. }) => Found::Followed,
-            Some(Evidence { trust: Trust::Guessed, .. }) => Found::Guessed,
+            Some(Evidence {
+                trust: Trust::Stated,
+                ..
+            }) => Found::Stated,
+            Some(Evidence {
+                trust: Trust::Followed,
+                ..
+            }) => Found::Followed,
+            Some(Evidence {
+                trust: Trust::Guessed,
+                ..
+            }) => Found::Guessed,
         }
     };
     operands(program, die).into_iter().map(one).collect()
 }
 
+/// With FACTS set: what the debug information says of the operand's registers there.
+fn facts(program: &Program<'_, '_>, function: &Function, insn: &Insn, memory: &Memory) -> String {
+    if std::env::var_os("FACTS").is_none() {
+        return String::new();
+    }
+    let holds = |f: &&Fact| {
+        (f.start..f.end).contains(&insn.address)
+            && memory
+                .base
+                .is_some_and(|base| f.home == Home::Register(base))
+    };
+    let types = program.store.types();
+    let names = function.facts().iter().filter(holds);
+    names
+        .map(|f| format!(" [{} +{}]", types.name_of(f.target), f.offset))
+        .collect()
+}
+
 fn list(program: &Program<'_, '_>, die: DieOffset) {
-    let Some(function) = program.analyse(die) else { return };
+    let Some(function) = program.analyse(die) else {
+        return;
+    };
     for (insn, memory) in operands(program, die) {
-        let base = memory.base.map_or(String::from("-"), |r| format!("r{}", r.0));
+        let base = memory
+            .base
+            .map_or(String::from("-"), |r| format!("r{}", r.0));
         let found = program.evidence(&function, &insn, &memory).map(|e| {
             let types = program.store.types();
             let offset = u64::try_from(e.offset).unwrap_or(u64::MAX);
             let path = types.member_at(e.ty, offset, u64::from(memory.bytes));
             let path = path.map(|p| p.path).unwrap_or_default();
-            format!("{} +{} ({path}) {:?}", types.name_of(e.ty), e.offset, e.trust)
+            format!(
+                "{} +{} ({path}) {:?}",
+                types.name_of(e.ty),
+                e.offset,
+                e.trust
+            )
         });
         let found = found.unwrap_or_else(|| "?".to_owned());
-        println!("  {:#x} {base:>4} {:+#x} {}: {found}", insn.address, memory.displacement, memory.bytes);
+        let facts = facts(program, &function, &insn, &memory);
+        let (at, bytes) = (memory.displacement, memory.bytes);
+        println!(
+            "  {:#x} {base:>4} {at:+#x} {bytes}: {found}{facts}",
+            insn.address
+        );
     }
 }

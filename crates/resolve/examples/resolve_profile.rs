@@ -26,8 +26,18 @@ fn main() -> Result<(), Box<dyn Error>> {
     let start = Instant::now();
     let resolution = resolve(&profile, &file, Options::default())?;
     let share = resolution.resolved_share(&profile);
-    println!("{} sites, {} objects, {:.1?}", profile.sites.len(), resolution.objects().len(), start.elapsed());
-    println!("resolved {} of {} transfers: {:.3}", share.resolved, share.transfers, share.fraction());
+    println!(
+        "{} sites, {} objects, {:.1?}",
+        profile.sites.len(),
+        resolution.objects().len(),
+        start.elapsed()
+    );
+    println!(
+        "resolved {} of {} transfers: {:.3}",
+        share.resolved,
+        share.transfers,
+        share.fraction()
+    );
     println!("in holes {}", share.in_holes);
     for (class, count) in &share.unresolved {
         println!("{count:>9} {class}");
@@ -40,11 +50,18 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 fn print_places(profile: &Profile, resolution: &Resolution) {
     let mut places: BTreeMap<String, u64> = BTreeMap::new();
-    for row in profile.conflicts.iter().filter(|r| r.transfer != Transfer::Upgrade) {
+    for row in profile
+        .conflicts
+        .iter()
+        .filter(|r| r.transfer != Transfer::Upgrade)
+    {
         let name = match resolution.place(row.run, row.addr, u64::from(row.size)) {
             Place::Member { object, path } => {
                 let object = resolution.object(object);
-                format!("{}.{} ({:?} {:.2})", object.type_name, path.path, object.kind, object.confidence)
+                format!(
+                    "{}.{} ({:?} {:.2})",
+                    object.type_name, path.path, object.kind, object.confidence
+                )
             }
             Place::ScalarGlobal { symbol, .. } => symbol,
             Place::Unresolved(class) => format!("? {class}"),
@@ -56,16 +73,29 @@ fn print_places(profile: &Profile, resolution: &Resolution) {
 
 fn print_unresolved(profile: &Profile, resolution: &Resolution, source: &SourceMap<'_, '_>) {
     let mut sites: BTreeMap<String, u64> = BTreeMap::new();
-    for row in profile.conflicts.iter().filter(|r| r.transfer != Transfer::Upgrade) {
-        let Place::Unresolved(class) = resolution.place(row.run, row.addr, u64::from(row.size)) else {
+    for row in profile
+        .conflicts
+        .iter()
+        .filter(|r| r.transfer != Transfer::Upgrade)
+    {
+        let Place::Unresolved(class) = resolution.place(row.run, row.addr, u64::from(row.size))
+        else {
             continue;
         };
         let pc = profile.sites[row.site as usize].pc;
         let place = source.look_up(pc);
         let function = place.as_ref().map_or("?", |p| p.function.as_str());
-        let inlined = place.as_ref().and_then(|p| p.inlined.first()).map_or("", |f| f.function.as_str());
+        let inlined = place
+            .as_ref()
+            .and_then(|p| p.inlined.first())
+            .map_or("", |f| f.function.as_str());
         let line = place.as_ref().and_then(|p| p.line).unwrap_or(0);
-        *sites.entry(format!("{class}: {pc:#x} {function} {inlined}:{line} {:#x}", row.addr & !0xfff)).or_default() += row.count;
+        *sites
+            .entry(format!(
+                "{class}: {pc:#x} {function} {inlined}:{line} {:#x}",
+                row.addr & !0xfff
+            ))
+            .or_default() += row.count;
     }
     print_top("unresolved", sites);
 }

@@ -23,7 +23,9 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { check_build_id: true }
+        Self {
+            check_build_id: true,
+        }
     }
 }
 
@@ -98,7 +100,11 @@ pub struct Resolution {
 ///
 /// # Errors
 /// Code of an unknown machine, a debug file of another build, a row with a site that is not there.
-pub fn resolve(profile: &Profile, debug: &DwarfFile<'_>, options: Options) -> Result<Resolution, Error> {
+pub fn resolve(
+    profile: &Profile,
+    debug: &DwarfFile<'_>,
+    options: Options,
+) -> Result<Resolution, Error> {
     if !matches!(profile.meta.machine.as_str(), "" | "x86_64") {
         return Err(Error::Machine(profile.meta.machine.clone()));
     }
@@ -109,20 +115,34 @@ pub fn resolve(profile: &Profile, debug: &DwarfFile<'_>, options: Options) -> Re
     let program = Program::new(debug, &X86_64);
     let evidence = sites::of_sites(&program, &profile.sites);
     let ranges = Ranges::new(profile);
-    let finder =
-        Finder { program: &program, ranges: &ranges, accesses: &accesses, evidence: &evidence };
+    let finder = Finder {
+        program: &program,
+        ranges: &ranges,
+        accesses: &accesses,
+        evidence: &evidence,
+    };
     let objects = finder.objects();
-    Ok(Resolution { objects, types: program.store.into_types(), ranges, evidence })
+    Ok(Resolution {
+        objects,
+        types: program.store.into_types(),
+        ranges,
+        evidence,
+    })
 }
 
 fn check_build_id(profile: &Profile, debug: &DwarfFile<'_>) -> Result<(), Error> {
     let recorded = &profile.meta.build_id;
-    let Some(id) = debug.build_id().filter(|_| !recorded.is_empty()) else { return Ok(()) };
+    let Some(id) = debug.build_id().filter(|_| !recorded.is_empty()) else {
+        return Ok(());
+    };
     let id: String = id.iter().map(|b| format!("{b:02x}")).collect();
     if id == recorded.to_ascii_lowercase() {
         return Ok(());
     }
-    Err(Error::BuildId { profile: recorded.clone(), debug: id })
+    Err(Error::BuildId {
+        profile: recorded.clone(),
+        debug: id,
+    })
 }
 
 impl Resolution {
@@ -183,7 +203,10 @@ impl Resolution {
         }
         match &object.kind {
             ObjectKind::Global { symbol } | ObjectKind::PerCpu { symbol, .. } => {
-                Place::ScalarGlobal { object: id, symbol: symbol.clone() }
+                Place::ScalarGlobal {
+                    object: id,
+                    symbol: symbol.clone(),
+                }
             }
             _ => Place::Unresolved(self.class(run, addr)),
         }
@@ -191,7 +214,9 @@ impl Resolution {
 
     /// What kind of memory an address is in.
     pub fn class(&self, run: u16, addr: u64) -> Class {
-        let Some(range) = self.ranges.find(run, addr) else { return Class::Other };
+        let Some(range) = self.ranges.find(run, addr) else {
+            return Class::Other;
+        };
         let row = self.ranges.get(range);
         match row.kind {
             RangeKind::Slab => Class::Slab(row.owner.clone()),
@@ -211,6 +236,7 @@ impl Resolution {
         let one = |row: &relayout_profile::ConflictRow| {
             crate::share::Share::of_row(row, &self.place(row.run, row.addr, u64::from(row.size)))
         };
-        rows.map(one).reduce(crate::share::Share::default, crate::share::Share::plus)
+        rows.map(one)
+            .reduce(crate::share::Share::default, crate::share::Share::plus)
     }
 }

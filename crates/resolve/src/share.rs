@@ -22,7 +22,11 @@ pub struct Share {
 impl Share {
     /// The resolved fraction, 1 where there are no transfers.
     pub fn fraction(&self) -> f64 {
-        if self.transfers == 0 { 1.0 } else { self.resolved as f64 / self.transfers as f64 }
+        if self.transfers == 0 {
+            1.0
+        } else {
+            self.resolved as f64 / self.transfers as f64
+        }
     }
 
     pub(crate) fn of_row(row: &ConflictRow, place: &Place) -> Self {

@@ -38,7 +38,10 @@ pub struct SourceMap<'f, 'a> {
 impl<'f, 'a> SourceMap<'f, 'a> {
     /// Prepares the lookup. With damaged line information only symbols are found.
     pub fn new(file: &'f DwarfFile<'a>) -> Self {
-        Self { context: Context::from_dwarf(copy(file.dwarf())).ok(), file }
+        Self {
+            context: Context::from_dwarf(copy(file.dwarf())).ok(),
+            file,
+        }
     }
 
     /// The source at `pc`; `None` where neither code nor symbol is known.
@@ -47,7 +50,12 @@ impl<'f, 'a> SourceMap<'f, 'a> {
         let symbol = self.symbol(pc);
         let Some(outer) = frames.pop() else {
             let function = symbol?.to_owned();
-            return Some(SourcePlace { function, file: None, line: None, inlined: Vec::new() });
+            return Some(SourcePlace {
+                function,
+                file: None,
+                line: None,
+                inlined: Vec::new(),
+            });
         };
         let innermost = frames.first().unwrap_or(&outer);
         Some(SourcePlace {
@@ -59,14 +67,22 @@ impl<'f, 'a> SourceMap<'f, 'a> {
     }
 
     fn frames(&self, pc: u64) -> Vec<Frame> {
-        let Some(context) = &self.context else { return Vec::new() };
-        let Ok(mut found) = context.find_frames(pc).skip_all_loads() else { return Vec::new() };
+        let Some(context) = &self.context else {
+            return Vec::new();
+        };
+        let Ok(mut found) = context.find_frames(pc).skip_all_loads() else {
+            return Vec::new();
+        };
         let mut frames = Vec::new();
         while let Ok(Some(frame)) = found.next() {
             let name = frame.function.as_ref().and_then(|f| f.raw_name().ok());
             frames.push(Frame {
                 function: name.map(|n| n.into_owned()).unwrap_or_default(),
-                file: frame.location.as_ref().and_then(|l| l.file).map(str::to_owned),
+                file: frame
+                    .location
+                    .as_ref()
+                    .and_then(|l| l.file)
+                    .map(str::to_owned),
                 line: frame.location.as_ref().and_then(|l| l.line),
             });
         }
@@ -76,7 +92,11 @@ impl<'f, 'a> SourceMap<'f, 'a> {
     fn symbol(&self, pc: u64) -> Option<&'f str> {
         let symbols = self.file.symbols();
         let after = symbols.partition_point(|s| s.address <= pc);
-        let near = symbols[..after].iter().rev().take(16).filter(|s| s.is_function());
+        let near = symbols[..after]
+            .iter()
+            .rev()
+            .take(16)
+            .filter(|s| s.is_function());
         let holds = |s: &&relayout_layout::dwarf::Symbol<'f>| pc - s.address < s.size;
         let symbol = { near }.find(holds)?;
         Some(symbol.name)

@@ -58,13 +58,19 @@ impl Code {
 
     /// Index of the instruction at `pc`, or of the last one before it in its block.
     pub fn index_at(&self, pc: u64) -> Option<usize> {
-        let at = self.insns.partition_point(|i| i.address <= pc).checked_sub(1)?;
+        let at = self
+            .insns
+            .partition_point(|i| i.address <= pc)
+            .checked_sub(1)?;
         (pc < self.insns[at].next().max(self.insns[at].address + 1)).then_some(at)
     }
 
     /// Index of the block that holds instruction `insn`.
     pub fn block_of(&self, insn: usize) -> Option<usize> {
-        let at = self.blocks.partition_point(|b| b.first <= insn).checked_sub(1)?;
+        let at = self
+            .blocks
+            .partition_point(|b| b.first <= insn)
+            .checked_sub(1)?;
         (insn < self.blocks[at].end).then_some(at)
     }
 }
@@ -86,16 +92,23 @@ fn blocks(insns: &[Insn], mut leaders: FxHashSet<u64>) -> Vec<Block> {
     let mut blocks = Vec::new();
     let mut first = 0;
     for at in 1..=insns.len() {
-        let split = insns.get(at).is_none_or(|i| {
-            leaders.contains(&i.address) || insns[at - 1].next() != i.address
-        });
+        let split = insns
+            .get(at)
+            .is_none_or(|i| leaders.contains(&i.address) || insns[at - 1].next() != i.address);
         if split {
-            blocks.push(Block { first, end: at, successors: Vec::new() });
+            blocks.push(Block {
+                first,
+                end: at,
+                successors: Vec::new(),
+            });
             first = at;
         }
     }
-    let by_address: FxHashMap<u64, usize> =
-        blocks.iter().enumerate().map(|(n, b)| (insns[b.first].address, n)).collect();
+    let by_address: FxHashMap<u64, usize> = blocks
+        .iter()
+        .enumerate()
+        .map(|(n, b)| (insns[b.first].address, n))
+        .collect();
     for block in &mut blocks {
         let last = &insns[block.end - 1];
         let (next, target) = match last.flow {
@@ -104,7 +117,10 @@ fn blocks(insns: &[Insn], mut leaders: FxHashSet<u64>) -> Vec<Block> {
             Flow::Branch(target) => (Some(last.next()), Some(target)),
             Flow::Stop => (None, None),
         };
-        let known = next.into_iter().chain(target).filter_map(|a| by_address.get(&a).copied());
+        let known = next
+            .into_iter()
+            .chain(target)
+            .filter_map(|a| by_address.get(&a).copied());
         block.successors = known.collect();
     }
     blocks

@@ -35,8 +35,10 @@ pub trait Knowledge: Sync {
     fn local(&self, offset: u64) -> Option<(TypeId, i64)>;
     /// Whether the operand holds the distance from per-cpu offsets to a CPU's copy.
     fn is_local_base(&self, memory: &Memory) -> bool;
-    /// What a call does.
-    fn call(&self, target: Option<u64>) -> Call;
+    /// What a call of a known function does.
+    fn call(&self, target: u64) -> Call;
+    /// What a call through a pointer stored at `offset` of a `ty` does.
+    fn call_through(&self, ty: TypeId, offset: i64) -> Call;
 }
 
 /// What a call does to registers.
@@ -44,6 +46,8 @@ pub trait Knowledge: Sync {
 pub enum Call {
     /// Nothing: a tracing hook.
     Nothing,
+    /// Nothing but to return something: the kernel's `PV_CALLEE_SAVE` functions.
+    OnlyReturns,
     /// As the calling convention says; returns a pointer to this type, if known.
     Returns(Option<TypeId>),
 }
@@ -55,6 +59,9 @@ pub enum Home {
     Register(Reg),
     /// In the frame, at this offset from the canonical frame address.
     Slot(i64),
+    /// In memory, at this offset from what the register holds: the frame of code that is not
+    /// optimised. Counts only where that is an address in the frame.
+    Behind(Reg, i64),
 }
 
 /// The debug information's word on a pointer variable between two addresses.
@@ -79,8 +86,8 @@ pub struct Local {
     pub start: u64,
     /// First address after.
     pub end: u64,
-    /// Its offset from the canonical frame address.
-    pub offset: i64,
+    /// Where it starts; never a register.
+    pub home: Home,
     /// Its type.
     pub ty: TypeId,
 }
@@ -116,15 +123,31 @@ impl Function {
         entry: u64,
     ) -> Self {
         facts.sort_by_key(|f| f.start);
-        let mut function = Self { entries: vec![None; code.blocks.len()], code, facts, locals };
-        let first = function.code.index_at(entry).and_then(|i| function.code.block_of(i));
+        let mut function = Self {
+            entries: vec![None; code.blocks.len()],
+            code,
+            facts,
+            locals,
+        };
+        let first = function
+            .code
+            .index_at(entry)
+            .and_then(|i| function.code.block_of(i));
         if let Some(block) = first {
             let mut state = State::default();
-            state.set_register(machine.stack_pointer(), Value::Frame(machine.entry_stack_offset()));
+            state.set_register(
+                machine.stack_pointer(),
+                Value::Frame(machine.entry_stack_offset()),
+            );
             function.entries[block] = Some(state);
             function.run(machine, knowledge, block);
         }
         function
+    }
+
+    /// What the debug information says of the function's pointers.
+    pub fn facts(&self) -> &[Fact] {
+        &self.facts
     }
 
     /// What the operand of `insn`, the instruction that ran at `pc`, accesses. `insn` may differ
@@ -138,14 +161,18 @@ impl Function {
     ) -> Option<Evidence> {
         let index = self.code.index_at(insn.address)?;
         let block = self.code.block_of(index)?;
-        let mut walk = Walk { machine, knowledge, state: self.entry_state(block) };
+        let mut walk = Walk {
+            machine,
+            knowledge,
+            state: self.entry_state(block),
+        };
         for at in self.code.blocks[block].first..index {
             self.learn(&mut walk, at, block);
             walk.step(&self.code.insns[at]);
         }
         self.learn(&mut walk, index, block);
         let pointer = match walk.address(operand) {
-            Value::Frame(at) => self.local(insn.address, at, knowledge)?,
+            Value::Frame(at) => self.local(&walk, insn.address, at)?,
             value => walk.pointer(value)?,
         };
         let size = knowledge.size_of(pointer.target)?;
@@ -158,7 +185,11 @@ impl Function {
     }
 
     fn entry_state(&self, block: usize) -> State {
-        self.entries.get(block).cloned().flatten().unwrap_or_default()
+        self.entries
+            .get(block)
+            .cloned()
+            .flatten()
+            .unwrap_or_default()
     }
 
     fn run(&mut self, machine: &dyn Machine, knowledge: &dyn Knowledge, entry: usize) {
@@ -169,7 +200,11 @@ impl Function {
             if visits[block] > MAX_VISITS {
                 return;
             }
-            let mut walk = Walk { machine, knowledge, state: self.entry_state(block) };
+            let mut walk = Walk {
+                machine,
+                knowledge,
+                state: self.entry_state(block),
+            };
             for at in self.code.blocks[block].first..self.code.blocks[block].end {
                 self.learn(&mut walk, at, block);
                 walk.step(&self.code.insns[at]);
@@ -206,15 +241,24 @@ impl Function {
         }
     }
 
-    fn local(&self, pc: u64, at: i64, knowledge: &dyn Knowledge) -> Option<Pointer> {
-        let holds = |l: &&Local| {
-            let size = knowledge.size_of(l.ty).unwrap_or(0);
-            (l.start..l.end).contains(&pc)
-                && u64::try_from(at.wrapping_sub(l.offset)).is_ok_and(|o| o < size)
-        };
-        let local = self.locals.iter().find(holds)?;
-        let offset = at.wrapping_sub(local.offset);
-        Some(Pointer { target: local.ty, offset, trust: Trust::Stated })
+    /// The aggregate of the frame that holds `at`.
+    fn local(&self, walk: &Walk<'_>, pc: u64, at: i64) -> Option<Pointer> {
+        self.locals
+            .iter()
+            .filter(|l| (l.start..l.end).contains(&pc))
+            .find_map(|local| {
+                let Some(Home::Slot(start)) = walk.home(local.home) else {
+                    return None;
+                };
+                let offset = at.wrapping_sub(start);
+                let size = walk.knowledge.size_of(local.ty)?;
+                let inside = u64::try_from(offset).is_ok_and(|o| o < size);
+                inside.then_some(Pointer {
+                    target: local.ty,
+                    offset,
+                    trust: Trust::Stated,
+                })
+            })
     }
 }
 
@@ -229,50 +273,95 @@ impl Walk<'_> {
     /// Takes in a fact. A container that was found by following the code is kept where the fact
     /// names the member that it has at that place: the outer type says more.
     fn learn(&mut self, fact: &Fact) {
-        let stated = Pointer { target: fact.target, offset: fact.offset, trust: Trust::Stated };
-        let known = match fact.home {
+        let stated = Pointer {
+            target: fact.target,
+            offset: fact.offset,
+            trust: Trust::Stated,
+        };
+        let Some(home) = self.home(fact.home) else {
+            return;
+        };
+        let known = match home {
             Home::Register(reg) => self.state.register(reg),
-            Home::Slot(offset) => self.state.slot(offset),
+            Home::Slot(offset) | Home::Behind(_, offset) => self.state.slot(offset),
         };
         let value = match known {
             Value::Pointer(p) if p.target == stated.target && p.offset == stated.offset => stated,
             Value::Pointer(p) if !self.knowledge.is_aggregate(stated.target) => p,
             Value::Pointer(p) => {
                 let at = p.offset.wrapping_sub(stated.offset);
-                if self.knowledge.contains(p.target, at, stated.target) { p } else { stated }
+                if self.knowledge.contains(p.target, at, stated.target) {
+                    p
+                } else {
+                    stated
+                }
             }
             Value::Frame(_) | Value::LocalBase => return,
             Value::Constant(n) if self.knowledge.global(n).is_some() => return,
             Value::Constant(_) | Value::Unknown => stated,
         };
-        match fact.home {
-            Home::Register(reg) => self.state.set_register(reg, Value::Pointer(value)),
-            Home::Slot(offset) => self.state.set_slot(offset, Value::Pointer(value)),
+        self.set(home, Value::Pointer(value));
+    }
+
+    /// The same place without a detour through a register.
+    fn home(&self, home: Home) -> Option<Home> {
+        let Home::Behind(reg, offset) = home else {
+            return Some(home);
+        };
+        match self.state.register(reg) {
+            Value::Frame(at) => Some(Home::Slot(at.wrapping_add(offset))),
+            _ => None,
+        }
+    }
+
+    fn set(&mut self, home: Home, value: Value) {
+        match home {
+            Home::Register(reg) => self.state.set_register(reg, value),
+            Home::Slot(offset) | Home::Behind(_, offset) => self.state.set_slot(offset, value),
         }
     }
 
     fn step(&mut self, insn: &Insn) {
         let results = insn.effects.map(|e| e.and_then(|e| self.result(&e)));
         let stack = self.state.register(self.machine.stack_pointer());
+        let called = self.called(insn);
         for memory in insn.memory.iter().flatten().filter(|m| m.writes) {
             if let Value::Frame(at) = self.address(memory) {
                 self.state.set_slot(at, Value::Unknown);
             }
         }
         self.state.clobber(insn.clobbers);
-        for (place, value) in results.into_iter().flatten() {
-            match place {
-                Home::Register(reg) => self.state.set_register(reg, value),
-                Home::Slot(offset) => self.state.set_slot(offset, value),
-            }
+        for (home, value) in results.into_iter().flatten() {
+            self.set(home, value);
         }
-        if let Flow::Call(target) = insn.flow {
+        if let Some(called) = called {
             self.state.set_register(self.machine.stack_pointer(), stack);
-            if let Call::Returns(result) = self.knowledge.call(target) {
-                self.state.clobber(self.machine.call_clobbers());
-                self.state.set_register(self.machine.result(), followed(result));
+            match called {
+                Call::Nothing => {}
+                Call::OnlyReturns => self
+                    .state
+                    .set_register(self.machine.result(), Value::Unknown),
+                Call::Returns(result) => {
+                    self.state.clobber(self.machine.call_clobbers());
+                    self.state
+                        .set_register(self.machine.result(), followed(result));
+                }
             }
         }
+    }
+
+    fn called(&self, insn: &Insn) -> Option<Call> {
+        let Flow::Call(target) = insn.flow else {
+            return None;
+        };
+        if let Some(target) = target {
+            return Some(self.knowledge.call(target));
+        }
+        let operand = insn.memory.iter().flatten().find(|m| m.reads);
+        let through = operand.and_then(|m| self.pointer(self.address(m)));
+        Some(through.map_or(Call::Returns(None), |p| {
+            self.knowledge.call_through(p.target, p.offset)
+        }))
     }
 
     /// What an effect leaves where, from the state before the instruction.
@@ -293,7 +382,9 @@ impl Walk<'_> {
                 (dst, register(dst).join(register(src), size_of))
             }
             Effect::Store { memory, src } => {
-                let Value::Frame(at) = self.address(&memory) else { return None };
+                let Value::Frame(at) = self.address(&memory) else {
+                    return None;
+                };
                 return Some((Home::Slot(at), register(src)));
             }
         };
@@ -349,21 +440,42 @@ impl Walk<'_> {
 
     /// A pointer moved by an unknown index.
     fn indexed(&self, p: Pointer, displacement: i64) -> Value {
-        let element = self.knowledge.element(p.target, p.offset.wrapping_add(displacement));
+        let element = self
+            .knowledge
+            .element(p.target, p.offset.wrapping_add(displacement));
         element.map_or(Value::Unknown, |(target, offset)| {
-            Value::Pointer(Pointer { target, offset, trust: Trust::Guessed })
+            Value::Pointer(Pointer {
+                target,
+                offset,
+                trust: Trust::Guessed,
+            })
         })
     }
 
     fn indexed_global(&self, address: u64) -> Value {
-        let Some((target, offset)) = self.knowledge.global(address) else { return Value::Unknown };
-        self.indexed(Pointer { target, offset, trust: Trust::Guessed }, 0)
+        let Some((target, offset)) = self.knowledge.global(address) else {
+            return Value::Unknown;
+        };
+        self.indexed(
+            Pointer {
+                target,
+                offset,
+                trust: Trust::Guessed,
+            },
+            0,
+        )
     }
 
     fn per_cpu(&self, offset: u64) -> Value {
-        self.knowledge.local(offset).map_or(Value::Unknown, |(target, offset)| {
-            Value::Pointer(Pointer { target, offset, trust: Trust::Stated })
-        })
+        self.knowledge
+            .local(offset)
+            .map_or(Value::Unknown, |(target, offset)| {
+                Value::Pointer(Pointer {
+                    target,
+                    offset,
+                    trust: Trust::Stated,
+                })
+            })
     }
 
     /// The pointer that a whole-pointer load from `memory` gives.
@@ -377,7 +489,11 @@ impl Walk<'_> {
         }
         let loaded = |p: Pointer| {
             let target = self.knowledge.loaded(p.target, p.offset)?;
-            Some(Value::Pointer(Pointer { target, offset: 0, trust: p.trust.min(Trust::Followed) }))
+            Some(Value::Pointer(Pointer {
+                target,
+                offset: 0,
+                trust: p.trust.min(Trust::Followed),
+            }))
         };
         self.pointer(address).and_then(loaded).unwrap_or_default()
     }
@@ -388,7 +504,11 @@ impl Walk<'_> {
             Value::Pointer(p) => Some(p),
             Value::Constant(n) => {
                 let (target, offset) = self.knowledge.global(n)?;
-                Some(Pointer { target, offset, trust: Trust::Stated })
+                Some(Pointer {
+                    target,
+                    offset,
+                    trust: Trust::Stated,
+                })
             }
             Value::Unknown | Value::Frame(_) | Value::LocalBase => None,
         }
@@ -397,6 +517,175 @@ impl Walk<'_> {
 
 fn followed(target: Option<TypeId>) -> Value {
     target.map_or(Value::Unknown, |target| {
-        Value::Pointer(Pointer { target, offset: 0, trust: Trust::Followed })
+        Value::Pointer(Pointer {
+            target,
+            offset: 0,
+            trust: Trust::Followed,
+        })
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::insn::x86::X86_64;
+    use proptest::prelude::*;
+
+    const NODE: TypeId = TypeId(1);
+    const OUTER: TypeId = TypeId(2);
+
+    /// `NODE` (16 bytes) holds a pointer to `NODE` at 8; `OUTER` (64 bytes) holds a `NODE` at 32.
+    struct Fixed;
+
+    impl Knowledge for Fixed {
+        fn size_of(&self, ty: TypeId) -> Option<u64> {
+            [(NODE, 16), (OUTER, 64)]
+                .iter()
+                .find(|s| s.0 == ty)
+                .map(|s| s.1)
+        }
+        fn loaded(&self, ty: TypeId, offset: i64) -> Option<TypeId> {
+            [(NODE, 8), (OUTER, 40)]
+                .contains(&(ty, offset))
+                .then_some(NODE)
+        }
+        fn element(&self, ty: TypeId, offset: i64) -> Option<(TypeId, i64)> {
+            Some((ty, offset))
+        }
+        fn contains(&self, outer: TypeId, offset: i64, inner: TypeId) -> bool {
+            (outer, offset, inner) == (OUTER, 32, NODE)
+        }
+        fn is_aggregate(&self, _: TypeId) -> bool {
+            true
+        }
+        fn global(&self, address: u64) -> Option<(TypeId, i64)> {
+            (0x5000..0x5040)
+                .contains(&address)
+                .then(|| (OUTER, (address - 0x5000) as i64))
+        }
+        fn local(&self, offset: u64) -> Option<(TypeId, i64)> {
+            (0x100..0x110)
+                .contains(&offset)
+                .then(|| (NODE, (offset - 0x100) as i64))
+        }
+        fn is_local_base(&self, memory: &Memory) -> bool {
+            memory.segment == Segment::Local && memory.displacement == 0x40
+        }
+        fn call(&self, _: u64) -> Call {
+            Call::Returns(Some(NODE))
+        }
+        fn call_through(&self, _: TypeId, _: i64) -> Call {
+            Call::Returns(None)
+        }
+    }
+
+    fn parameter(target: TypeId, end: u64) -> Fact {
+        Fact {
+            start: 0x1000,
+            end,
+            home: Home::Register(Reg(5)),
+            target,
+            offset: 0,
+        }
+    }
+
+    /// `expect` is the evidence of the last instruction with a memory operand.
+    fn check(bytes: &[u8], facts: &[Fact], expect: Option<(TypeId, i64)>) {
+        let code = Code::decode(&X86_64, &[(0x1000, bytes)]);
+        let last = *code
+            .insns
+            .iter()
+            .rfind(|i| i.memory[0].is_some())
+            .expect("an operand");
+        let function = Function::analyse(&X86_64, &Fixed, code, facts.to_vec(), Vec::new(), 0x1000);
+        let operand = last.memory[0].expect("just found");
+        let found = function.evidence(&X86_64, &Fixed, &last, &operand);
+        assert_eq!(found.map(|e| (e.ty, e.offset)), expect, "{bytes:02x?}");
+    }
+
+    #[test]
+    fn a_parameter_is_followed_through_copies() {
+        // mov %rdi,%rbx; mov 0x8(%rbx),%eax
+        let code = [0x48, 0x89, 0xfb, 0x8b, 0x43, 0x08];
+        check(&code, &[parameter(NODE, 0x1001)], Some((NODE, 8)));
+    }
+
+    #[test]
+    fn a_loaded_member_points_to_its_type() {
+        // mov 0x8(%rdi),%rax; mov (%rax),%ecx
+        let code = [0x48, 0x8b, 0x47, 0x08, 0x8b, 0x08];
+        check(&code, &[parameter(NODE, 0x1001)], Some((NODE, 0)));
+    }
+
+    #[test]
+    fn an_embedded_member_stays_in_its_container() {
+        // lea 0x20(%rdi),%rax; mov 0x4(%rax),%ecx, where rax is said to point to a NODE
+        let code = [0x48, 0x8d, 0x47, 0x20, 0x8b, 0x48, 0x04];
+        let inner = Fact {
+            start: 0x1004,
+            home: Home::Register(Reg(0)),
+            ..parameter(NODE, 0x1007)
+        };
+        check(&code, &[parameter(OUTER, 0x1001), inner], Some((OUTER, 36)));
+    }
+
+    #[test]
+    fn a_spilled_pointer_comes_back() {
+        // push %rdi; xor %edi,%edi; pop %rdx; mov (%rdx),%eax
+        let code = [0x57, 0x31, 0xff, 0x5a, 0x8b, 0x02];
+        check(&code, &[parameter(NODE, 0x1001)], Some((NODE, 0)));
+    }
+
+    #[test]
+    fn a_call_clobbers_and_returns() {
+        // call .+5; mov (%rax),%ecx    and    call .+5; mov (%rdi),%ecx
+        check(&[0xe8, 0, 0, 0, 0, 0x8b, 0x08], &[], Some((NODE, 0)));
+        check(
+            &[0xe8, 0, 0, 0, 0, 0x8b, 0x0f],
+            &[parameter(NODE, 0x1001)],
+            None,
+        );
+    }
+
+    #[test]
+    fn a_per_cpu_address_is_formed_from_its_offset() {
+        // mov $0x100,%rax; add %gs:0x40,%rax; mov 0x8(%rax),%ecx
+        let code = [
+            0x48, 0xc7, 0xc0, 0x00, 0x01, 0, 0, 0x65, 0x48, 0x03, 0x04, 0x25, 0x40, 0, 0, 0, 0x8b,
+            0x48, 0x08,
+        ];
+        check(&code, &[], Some((NODE, 8)));
+    }
+
+    #[test]
+    fn outside_of_the_type_is_no_evidence() {
+        // mov -0x8(%rdi),%eax
+        check(&[0x8b, 0x47, 0xf8], &[parameter(NODE, 0x1001)], None);
+    }
+
+    proptest! {
+        #[test]
+        fn any_code_comes_to_an_end(
+            bytes in proptest::collection::vec(any::<u8>(), 1..600),
+            facts in proptest::collection::vec(
+                (0u64..600, 0u64..600, 0u8..20, 0u32..4, any::<i64>(), any::<bool>()), 0..20),
+        ) {
+            let facts = facts.into_iter().map(|(start, len, reg, ty, offset, slot)| Fact {
+                start: 0x1000 + start,
+                end: 0x1000 + start + len,
+                home: if slot { Home::Slot(offset) } else { Home::Register(Reg(reg)) },
+                target: TypeId(ty),
+                offset,
+            });
+            let code = Code::decode(&X86_64, &[(0x1000, &bytes)]);
+            let insns = code.insns.clone();
+            let function =
+                Function::analyse(&X86_64, &Fixed, code, facts.collect(), Vec::new(), 0x1000);
+            for insn in insns {
+                for operand in insn.memory.iter().flatten() {
+                    let _ = function.evidence(&X86_64, &Fixed, &insn, operand);
+                }
+            }
+        }
+    }
 }

@@ -13,7 +13,15 @@ use crate::insn::{Insn, Machine, Memory, Segment};
 use crate::types::{Globals, TypeStore, die};
 
 /// Functions that leave all registers alone, called by tracing and by mitigations.
-const HOOKS: [&str; 4] = ["__fentry__", "mcount", "__x86_return_thunk", "__sanitizer_cov_trace_pc"];
+const HOOKS: [&str; 4] = [
+    "__fentry__",
+    "mcount",
+    "__x86_return_thunk",
+    "__sanitizer_cov_trace_pc",
+];
+
+/// The kernel's struct around pointers to functions that save all registers but the result.
+const CALLEE_SAVE: &str = "paravirt_callee_save";
 
 /// One file's code, types and variables.
 pub struct Program<'f, 'a> {
@@ -43,7 +51,12 @@ impl<'f, 'a> Program<'f, 'a> {
             store: TypeStore::new(file),
             globals: Globals::new(file),
             ranges,
-            hooks: file.symbols().iter().filter(hook).map(|s| s.address).collect(),
+            hooks: file
+                .symbols()
+                .iter()
+                .filter(hook)
+                .map(|s| s.address)
+                .collect(),
             calls: RwLock::default(),
         }
     }
@@ -81,7 +94,14 @@ impl<'f, 'a> Program<'f, 'a> {
         let low = low.and_then(|v| self.file.dwarf().attr_address(unit, v).ok().flatten());
         let entry = low.or_else(|| pieces.first().map(|p| p.0))?;
         let Variables { facts, locals } = variables;
-        Some(Function::analyse(self.machine, self, code, facts, locals, entry))
+        Some(Function::analyse(
+            self.machine,
+            self,
+            code,
+            facts,
+            locals,
+            entry,
+        ))
     }
 
     /// Decodes the instruction that the file has at `pc`.
@@ -153,9 +173,12 @@ impl Knowledge for Program<'_, '_> {
         }
     }
 
-    fn call(&self, target: Option<u64>) -> Call {
-        let Some(target) = target else { return Call::Returns(None) };
-        let known = self.calls.read().ok().and_then(|calls| calls.get(&target).copied());
+    fn call(&self, target: u64) -> Call {
+        let known = self
+            .calls
+            .read()
+            .ok()
+            .and_then(|calls| calls.get(&target).copied());
         known.unwrap_or_else(|| {
             let call = self.look_up_call(target);
             if let Ok(mut calls) = self.calls.write() {
@@ -163,5 +186,18 @@ impl Knowledge for Program<'_, '_> {
             }
             call
         })
+    }
+
+    fn call_through(&self, ty: TypeId, offset: i64) -> Call {
+        let Ok(offset) = u64::try_from(offset) else {
+            return Call::Returns(None);
+        };
+        let path = self.store.types().member_at(ty, offset, 8);
+        let saves = path.is_some_and(|p| p.types_path.iter().any(|t| t == CALLEE_SAVE));
+        if saves {
+            Call::OnlyReturns
+        } else {
+            Call::Returns(None)
+        }
     }
 }

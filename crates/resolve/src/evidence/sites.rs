@@ -39,7 +39,9 @@ pub fn of_sites(program: &Program<'_, '_>, sites: &[Site]) -> Vec<SiteEvidence> 
         .flat_map_iter(|(die, numbers)| {
             let function = program.analyse(die);
             let all = numbers.into_iter().map(move |n| {
-                let one = function.as_ref().and_then(|f| of_site(program, f, &sites[n]));
+                let one = function
+                    .as_ref()
+                    .and_then(|f| of_site(program, f, &sites[n]));
                 (n, one.unwrap_or_default())
             });
             all.collect::<Vec<_>>()

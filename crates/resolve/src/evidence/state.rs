@@ -19,7 +19,10 @@ pub struct State {
 impl State {
     /// The value of a register.
     pub fn register(&self, reg: Reg) -> Value {
-        self.registers.get(usize::from(reg.0)).copied().unwrap_or_default()
+        self.registers
+            .get(usize::from(reg.0))
+            .copied()
+            .unwrap_or_default()
     }
 
     /// Replaces the value of a register.

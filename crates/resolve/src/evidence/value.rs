@@ -62,9 +62,14 @@ impl Value {
                     return Self::Pointer(Pointer { trust, ..a });
                 }
                 // `p++` over an array: congruent offsets are the same place in another element.
-                let size = size_of(a.target).and_then(|s| i64::try_from(s).ok()).unwrap_or(0);
+                let size = size_of(a.target)
+                    .and_then(|s| i64::try_from(s).ok())
+                    .unwrap_or(0);
                 if size > 0 && a.offset.wrapping_sub(b.offset).wrapping_rem(size) == 0 {
-                    return Self::Pointer(Pointer { trust: Trust::Guessed, ..a });
+                    return Self::Pointer(Pointer {
+                        trust: Trust::Guessed,
+                        ..a
+                    });
                 }
                 Self::Unknown
             }
@@ -79,9 +84,10 @@ impl Value {
         match self {
             Self::Constant(n) => Self::Constant(n.wrapping_add(bytes as u64)),
             Self::Frame(at) => Self::Frame(at.wrapping_add(bytes)),
-            Self::Pointer(p) => {
-                Self::Pointer(Pointer { offset: p.offset.wrapping_add(bytes), ..p })
-            }
+            Self::Pointer(p) => Self::Pointer(Pointer {
+                offset: p.offset.wrapping_add(bytes),
+                ..p
+            }),
             Self::Unknown | Self::LocalBase => Self::Unknown,
         }
     }
@@ -92,7 +98,11 @@ mod tests {
     use super::*;
 
     fn pointer(target: u32, offset: i64) -> Value {
-        Value::Pointer(Pointer { target: TypeId(target), offset, trust: Trust::Followed })
+        Value::Pointer(Pointer {
+            target: TypeId(target),
+            offset,
+            trust: Trust::Followed,
+        })
     }
 
     fn check(a: Value, b: Value, expect: Value) {
@@ -103,7 +113,11 @@ mod tests {
     fn null_gives_way() {
         check(Value::Constant(0), pointer(1, 8), pointer(1, 8));
         check(pointer(1, 8), Value::Constant(-12i64 as u64), pointer(1, 8));
-        check(pointer(1, 8), Value::Constant(0xffff_ffff_8200_0000), Value::Unknown);
+        check(
+            pointer(1, 8),
+            Value::Constant(0xffff_ffff_8200_0000),
+            Value::Unknown,
+        );
     }
 
     #[test]

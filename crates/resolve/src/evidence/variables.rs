@@ -29,10 +29,20 @@ pub struct Variables {
 
 impl Variables {
     /// Reads the variables of the function at `die`. What is malformed is left out.
-    pub fn read<'f, 'a>(file: &'f DwarfFile<'a>, store: &TypeStore<'f, 'a>, die: DieOffset) -> Self {
+    pub fn read<'f, 'a>(
+        file: &'f DwarfFile<'a>,
+        store: &TypeStore<'f, 'a>,
+        die: DieOffset,
+    ) -> Self {
         let mut variables = Self::default();
         if let Some((unit, offset)) = file.locate(die) {
-            let mut reading = Reading { file, store, unit, variables: &mut variables };
+            let mut reading = Reading {
+                file,
+                store,
+                unit,
+                frame: frame_base(unit, offset),
+                variables: &mut variables,
+            };
             // A malformed entry ends the walk; what came before it stands.
             let _ = reading.walk(offset);
         }
@@ -44,16 +54,17 @@ struct Reading<'r, 'f, 'a> {
     file: &'f DwarfFile<'a>,
     store: &'r TypeStore<'f, 'a>,
     unit: &'f Unit<'f>,
+    frame: Option<FrameBase>,
     variables: &'r mut Variables,
 }
 
-/// Where a variable's value is, and what must be added to that to get it.
+/// Where a variable's value is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     /// In the register, plus so many bytes.
     Register(Reg, i64),
-    /// In memory at this offset from the frame base.
-    Frame(i64),
+    /// In memory.
+    Memory(Home),
 }
 
 impl<'f, 'a> Reading<'_, 'f, 'a> {
@@ -63,7 +74,9 @@ impl<'f, 'a> Reading<'_, 'f, 'a> {
         let mut scopes: Vec<(isize, Vec<Range>)> = Vec::new();
         let mut top = None;
         for _ in 0..ENTRIES_MAX {
-            let Some(entry) = entries.next_dfs()? else { break };
+            let Some(entry) = entries.next_dfs()? else {
+                break;
+            };
             let depth = entry.depth();
             if top.is_some_and(|top| depth <= top) {
                 break;
@@ -75,7 +88,9 @@ impl<'f, 'a> Reading<'_, 'f, 'a> {
                     let scope = scopes.last().map_or(&[][..], |s| &s.1);
                     self.variable(entry, scope);
                 }
-                dw::DW_TAG_subprogram | dw::DW_TAG_inlined_subroutine | dw::DW_TAG_lexical_block => {
+                dw::DW_TAG_subprogram
+                | dw::DW_TAG_inlined_subroutine
+                | dw::DW_TAG_lexical_block => {
                     let ranges = self.ranges(entry);
                     if !ranges.is_empty() {
                         scopes.push((depth, ranges));
@@ -88,8 +103,14 @@ impl<'f, 'a> Reading<'_, 'f, 'a> {
     }
 
     fn ranges(&self, entry: &Entry<'f>) -> Vec<Range> {
-        let Ok(ranges) = self.file.dwarf().die_ranges(self.unit, entry) else { return Vec::new() };
-        ranges.map_while(Result::ok).take(LOCATIONS_MAX).map(|r| (r.begin, r.end)).collect()
+        let Ok(ranges) = self.file.dwarf().die_ranges(self.unit, entry) else {
+            return Vec::new();
+        };
+        ranges
+            .map_while(Result::ok)
+            .take(LOCATIONS_MAX)
+            .map(|r| (r.begin, r.end))
+            .collect()
     }
 
     fn variable(&mut self, entry: &Entry<'f>, scope: &[Range]) -> Option<()> {
@@ -103,10 +124,19 @@ impl<'f, 'a> Reading<'_, 'f, 'a> {
             }
             return Some(());
         }
-        let list = self.file.dwarf().attr_locations(self.unit, location).ok()??;
+        let list = self
+            .file
+            .dwarf()
+            .attr_locations(self.unit, location)
+            .ok()??;
         for located in list.map_while(Result::ok).take(LOCATIONS_MAX) {
             if let Some(place) = self.place(located.data) {
-                self.add(place, (located.range.begin, located.range.end), ty, &mut kind);
+                self.add(
+                    place,
+                    (located.range.begin, located.range.end),
+                    ty,
+                    &mut kind,
+                );
             }
         }
         Some(())
@@ -115,15 +145,26 @@ impl<'f, 'a> Reading<'_, 'f, 'a> {
     fn add(&mut self, place: Place, (start, end): Range, ty: DieOffset, kind: &mut Option<Kind>) {
         let kind = *kind.get_or_insert_with(|| self.kind(ty));
         let mut fact = |home, target, offset| {
-            self.variables.facts.push(Fact { start, end, home, target, offset });
+            self.variables.facts.push(Fact {
+                start,
+                end,
+                home,
+                target,
+                offset,
+            });
         };
         match (place, kind) {
             (Place::Register(reg, plus), Kind::Pointer(target)) => {
                 fact(Home::Register(reg), target, plus.wrapping_neg());
             }
-            (Place::Frame(at), Kind::Pointer(target)) => fact(Home::Slot(at), target, 0),
-            (Place::Frame(offset), Kind::Aggregate(ty)) => {
-                self.variables.locals.push(Local { start, end, offset, ty });
+            (Place::Memory(home), Kind::Pointer(target)) => fact(home, target, 0),
+            (Place::Memory(home), Kind::Aggregate(ty)) => {
+                self.variables.locals.push(Local {
+                    start,
+                    end,
+                    home,
+                    ty,
+                });
             }
             _ => {}
         }
@@ -145,20 +186,58 @@ impl<'f, 'a> Reading<'_, 'f, 'a> {
         let mut operations = expression.operations(self.unit.encoding());
         let first = operations.next().ok()??;
         let second = operations.next().ok()?;
-        let third = second.as_ref().map(|_| operations.next().ok()).unwrap_or(Some(None))?;
+        let third = second
+            .as_ref()
+            .map(|_| operations.next().ok())
+            .unwrap_or(Some(None))?;
         let reg = |register: gimli::Register| u8::try_from(register.0).ok().map(Reg);
         match (first, second, third) {
             (Operation::Register { register }, None, None) => {
                 Some(Place::Register(reg(register)?, 0))
             }
             (
-                Operation::RegisterOffset { register, offset, .. },
+                Operation::RegisterOffset {
+                    register, offset, ..
+                },
                 Some(Operation::StackValue),
                 None,
             ) => Some(Place::Register(reg(register)?, offset)),
-            (Operation::FrameOffset { offset }, None, None) => Some(Place::Frame(offset)),
+            (
+                Operation::RegisterOffset {
+                    register, offset, ..
+                },
+                None,
+                None,
+            ) => Some(Place::Memory(Home::Behind(reg(register)?, offset))),
+            (Operation::FrameOffset { offset }, None, None) => {
+                Some(Place::Memory(match self.frame? {
+                    FrameBase::Cfa => Home::Slot(offset),
+                    FrameBase::Register(reg) => Home::Behind(reg, offset),
+                }))
+            }
             _ => None,
         }
+    }
+}
+
+/// What a function's frame offsets are relative to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum FrameBase {
+    /// The canonical frame address.
+    Cfa,
+    /// What a register holds.
+    Register(Reg),
+}
+
+fn frame_base(unit: &Unit<'_>, function: gimli::UnitOffset) -> Option<FrameBase> {
+    let entry = unit.entry(function).ok()?;
+    let expression = entry.attr_value(dw::DW_AT_frame_base)?.exprloc_value()?;
+    match expression.operations(unit.encoding()).next().ok()?? {
+        Operation::CallFrameCFA => Some(FrameBase::Cfa),
+        Operation::Register { register } => {
+            Some(FrameBase::Register(Reg(u8::try_from(register.0).ok()?)))
+        }
+        _ => None,
     }
 }
 

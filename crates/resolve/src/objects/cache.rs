@@ -42,18 +42,29 @@ pub fn type_of(
     votes: &Votes,
 ) -> Option<CacheType> {
     if let Some(ty) = by_name(program, cache, object_bytes) {
-        return Some(CacheType { ty, offset: 0, elected: None });
+        return Some(CacheType {
+            ty,
+            offset: 0,
+            elected: None,
+        });
     }
     let winners = elect(shapes, 0, object_bytes, votes);
-    let best = winners.into_iter().max_by(|a, b| a.support.total_cmp(&b.support))?;
+    let best = winners
+        .into_iter()
+        .max_by(|a, b| a.support.total_cmp(&b.support))?;
     let total: f64 = votes.values().sum();
     let agrees = best.support >= AGREEMENT_MIN * total;
-    agrees.then_some(CacheType { ty: best.ty, offset: best.base, elected: Some(best) })
+    agrees.then_some(CacheType {
+        ty: best.ty,
+        offset: best.base,
+        elected: Some(best),
+    })
 }
 
 /// The struct that the cache's name suggests, if it has exactly the size of the cache's objects.
 fn by_name(program: &Program<'_, '_>, cache: &str, object_bytes: u64) -> Option<TypeId> {
-    let stems = std::iter::once(cache).chain(CACHE_ENDINGS.iter().filter_map(|e| cache.strip_suffix(e)));
+    let stems =
+        std::iter::once(cache).chain(CACHE_ENDINGS.iter().filter_map(|e| cache.strip_suffix(e)));
     let names = stems.flat_map(|stem| TYPE_ENDINGS.iter().map(move |e| format!("{stem}{e}")));
     { names }.find_map(|name| {
         let ty = program.store.named(&name)?;
@@ -70,7 +81,10 @@ pub struct StoreShapes<'p, 'f, 'a> {
 impl<'p, 'f, 'a> StoreShapes<'p, 'f, 'a> {
     /// Nothing found out yet.
     pub fn new(program: &'p Program<'f, 'a>) -> Self {
-        Self { program, contains: FxHashMap::default() }
+        Self {
+            program,
+            contains: FxHashMap::default(),
+        }
     }
 }
 

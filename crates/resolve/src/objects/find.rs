@@ -61,7 +61,10 @@ impl Finder<'_, '_, '_> {
             if before.is_some_and(|(&(run, base), o)| run == key.run && key.addr - base < o.bytes) {
                 continue;
             }
-            let range = self.ranges.find(key.run, key.addr).map(|n| self.ranges.get(n));
+            let range = self
+                .ranges
+                .find(key.run, key.addr)
+                .map(|n| self.ranges.get(n));
             let object = range.and_then(|r| fixed::object(self.program, r, key.addr, page));
             if let Some(object) = object {
                 found.insert((object.run, object.base), object);
@@ -76,15 +79,21 @@ impl Finder<'_, '_, '_> {
             if at(objects, key.run, key.addr).is_some() {
                 continue;
             }
-            let Some(cell) = self.ranges.cell(key.run, key.addr) else { continue };
+            let Some(cell) = self.ranges.cell(key.run, key.addr) else {
+                continue;
+            };
             let votes = ballot.cells.entry(cell).or_default();
             let site = &self.evidence[key.site as usize];
-            let evidence = site.of(key.writes).or_else(|| learned.get(&(key.site, key.writes)).copied());
+            let evidence = site
+                .of(key.writes)
+                .or_else(|| learned.get(&(key.site, key.writes)).copied());
             let Some(evidence) = evidence else { continue };
             if self.program.store.types().aggregate(evidence.ty).is_none() {
                 continue;
             }
-            let Some(base) = key.addr.checked_add_signed(evidence.offset.wrapping_neg()) else { continue };
+            let Some(base) = key.addr.checked_add_signed(evidence.offset.wrapping_neg()) else {
+                continue;
+            };
             *votes.entry((base, evidence.ty)).or_default() += weight(evidence.trust, count);
         }
     }
@@ -118,7 +127,9 @@ impl Finder<'_, '_, '_> {
             if row.kind != RangeKind::Slab || cache::is_general_purpose(&row.owner) {
                 continue;
             }
-            let all = votes.entry((row.owner.clone(), row.object_bytes)).or_default();
+            let all = votes
+                .entry((row.owner.clone(), row.object_bytes))
+                .or_default();
             for (&(base, ty), weight) in own {
                 if let Some(offset) = base.checked_sub(cell.start) {
                     *all.entry((offset, ty)).or_default() += weight;
@@ -134,7 +145,10 @@ impl Finder<'_, '_, '_> {
     }
 
     fn of_cache(&self, cell: &Cell, known: &CacheType) -> Object {
-        let elected = known.elected.map(|w| VoteCounts { support: w.support, against: w.against });
+        let elected = known.elected.map(|w| VoteCounts {
+            support: w.support,
+            against: w.against,
+        });
         let base = cell.start + known.offset;
         let bytes = match known.elected {
             Some(winner) => winner.bytes.min(cell.end - base),
@@ -144,11 +158,21 @@ impl Finder<'_, '_, '_> {
     }
 
     fn elected(&self, cell: &Cell, winner: &Winner) -> Object {
-        let votes = VoteCounts { support: winner.support, against: winner.against };
+        let votes = VoteCounts {
+            support: winner.support,
+            against: winner.against,
+        };
         self.object(cell, winner.base, winner.bytes, winner.ty, Some(votes))
     }
 
-    fn object(&self, cell: &Cell, base: u64, bytes: u64, ty: TypeId, votes: Option<VoteCounts>) -> Object {
+    fn object(
+        &self,
+        cell: &Cell,
+        base: u64,
+        bytes: u64,
+        ty: TypeId,
+        votes: Option<VoteCounts>,
+    ) -> Object {
         let row = self.ranges.get(cell.range);
         let owner = row.owner.clone();
         let kind = match row.kind {
@@ -160,7 +184,16 @@ impl Finder<'_, '_, '_> {
         let type_name = fixed::name(&self.program.store.types(), ty);
         let confidence = votes.map_or(1.0, VoteCounts::confidence);
         let votes = votes.unwrap_or_default();
-        Object { run: cell.run, base, bytes, type_name, ty, kind, confidence, votes }
+        Object {
+            run: cell.run,
+            base,
+            bytes,
+            type_name,
+            ty,
+            kind,
+            confidence,
+            votes,
+        }
     }
 
     fn learn(&self, objects: &[Object]) -> Learned {
@@ -170,7 +203,9 @@ impl Finder<'_, '_, '_> {
             if site.string || site.of(key.writes).is_some() {
                 continue;
             }
-            let Some(object) = at(objects, key.run, key.addr).map(|n| &objects[n]) else { continue };
+            let Some(object) = at(objects, key.run, key.addr).map(|n| &objects[n]) else {
+                continue;
+            };
             let offset = (key.addr - object.base) as i64;
             let places = seen.entry((key.site, key.writes)).or_default();
             *places.entry((object.ty, offset)).or_default() += 1;
@@ -178,11 +213,20 @@ impl Finder<'_, '_, '_> {
         let mut learned = Learned::default();
         for (site, places) in seen {
             let total: u64 = places.values().sum();
-            let best = places.into_iter().max_by_key(|&((ty, offset), n)| (n, ty, offset));
+            let best = places
+                .into_iter()
+                .max_by_key(|&((ty, offset), n)| (n, ty, offset));
             if let Some(((ty, offset), n)) = best
                 && n as f64 >= LEARNED_MIN * total as f64
             {
-                learned.insert(site, Evidence { ty, offset, trust: Trust::Guessed });
+                learned.insert(
+                    site,
+                    Evidence {
+                        ty,
+                        offset,
+                        trust: Trust::Guessed,
+                    },
+                );
             }
         }
         learned

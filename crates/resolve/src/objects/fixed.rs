@@ -21,13 +21,20 @@ pub fn object(
     match range.kind {
         RangeKind::Image => {
             let variable = program.globals.image(&program.store, addr)?;
-            let kind = ObjectKind::Global { symbol: variable.name.to_owned() };
+            let kind = ObjectKind::Global {
+                symbol: variable.name.to_owned(),
+            };
             element(program, range.run, addr, &variable, addr, kind)
         }
         RangeKind::PerCpu => {
-            let offset = addr.checked_sub(range.first)?.checked_add(u64::from(range.stride))?;
+            let offset = addr
+                .checked_sub(range.first)?
+                .checked_add(u64::from(range.stride))?;
             let variable = program.globals.per_cpu(&program.store, offset)?;
-            let kind = ObjectKind::PerCpu { symbol: variable.name.to_owned(), cpu: range.id };
+            let kind = ObjectKind::PerCpu {
+                symbol: variable.name.to_owned(),
+                cpu: range.id,
+            };
             element(program, range.run, addr, &variable, offset, kind)
         }
         RangeKind::PageArray => {
@@ -36,7 +43,14 @@ pub fn object(
             // The array covers frame 0, so that its start is a multiple of nothing; the range's
             // is where the first descriptor lies.
             let base = range.start + (addr - range.start) / bytes * bytes;
-            Some(certain(range.run, base, bytes, ty, name(&program.store.types(), ty), ObjectKind::Page))
+            Some(certain(
+                range.run,
+                base,
+                bytes,
+                ty,
+                name(&program.store.types(), ty),
+                ObjectKind::Page,
+            ))
         }
         _ => None,
     }
@@ -57,7 +71,9 @@ fn element(
     let mut bytes = variable.bytes;
     let mut offset = at - variable.start;
     for _ in 0..DIMENSIONS_MAX {
-        let Type::Array { element, .. } = types.get(types.strip(ty)) else { break };
+        let Type::Array { element, .. } = types.get(types.strip(ty)) else {
+            break;
+        };
         let size = types.size_of(*element).filter(|&s| s > 0)?;
         ty = *element;
         bytes = size;
@@ -69,15 +85,34 @@ fn element(
     Some(certain(run, addr - offset, bytes, ty, name, kind))
 }
 
-fn certain(run: u16, base: u64, bytes: u64, ty: TypeId, type_name: String, kind: ObjectKind) -> Object {
-    Object { run, base, bytes, type_name, ty, kind, confidence: 1.0, votes: VoteCounts::default() }
+fn certain(
+    run: u16,
+    base: u64,
+    bytes: u64,
+    ty: TypeId,
+    type_name: String,
+    kind: ObjectKind,
+) -> Object {
+    Object {
+        run,
+        base,
+        bytes,
+        type_name,
+        ty,
+        kind,
+        confidence: 1.0,
+        votes: VoteCounts::default(),
+    }
 }
 
 /// Name of a type: the tag, the typedef of an anonymous aggregate, or a scalar's own.
 pub fn name(types: &Types, ty: TypeId) -> String {
     match types.get(ty) {
         Type::Typedef { name, .. } => name.clone(),
-        Type::Qualified { target: Some(target), .. } if *target != ty => name_behind(types, *target),
+        Type::Qualified {
+            target: Some(target),
+            ..
+        } if *target != ty => name_behind(types, *target),
         _ => types.name_of(ty),
     }
 }

@@ -48,7 +48,9 @@ impl Ranges {
 
     /// Number of the smallest range that holds `addr`.
     pub fn find(&self, run: u16, addr: u64) -> Option<u32> {
-        let after = self.rows.partition_point(|r| (r.run, r.start) <= (run, addr));
+        let after = self
+            .rows
+            .partition_point(|r| (r.run, r.start) <= (run, addr));
         let mut at = after.checked_sub(1);
         while let Some(n) = at {
             if self.rows[n].run != run {
@@ -72,20 +74,34 @@ impl Ranges {
         let range = self.find(run, addr)?;
         let row = self.get(range);
         let end = row.start.saturating_add(row.bytes);
-        let whole = Cell { run, start: row.start, end, range };
+        let whole = Cell {
+            run,
+            start: row.start,
+            end,
+            range,
+        };
         if row.kind != RangeKind::Slab || row.stride == 0 {
             return Some(whole);
         }
         let stride = u64::from(row.stride);
         let slot = addr.checked_sub(row.first)? / stride;
         let start = row.first + slot * stride;
-        let bytes = if row.object_bytes == 0 { row.stride } else { row.object_bytes };
-        Some(Cell { start, end: start.saturating_add(u64::from(bytes)).min(end), ..whole })
+        let bytes = if row.object_bytes == 0 {
+            row.stride
+        } else {
+            row.object_bytes
+        };
+        Some(Cell {
+            start,
+            end: start.saturating_add(u64::from(bytes)).min(end),
+            ..whole
+        })
     }
 }
 
 fn holds(row: &RangeRow, addr: u64) -> bool {
-    addr.checked_sub(row.start).is_some_and(|offset| offset < row.bytes)
+    addr.checked_sub(row.start)
+        .is_some_and(|offset| offset < row.bytes)
 }
 
 #[cfg(test)]
@@ -107,7 +123,10 @@ mod tests {
     }
 
     fn ranges(rows: Vec<RangeRow>) -> Ranges {
-        Ranges::new(&Profile { ranges: rows, ..Profile::default() })
+        Ranges::new(&Profile {
+            ranges: rows,
+            ..Profile::default()
+        })
     }
 
     #[test]

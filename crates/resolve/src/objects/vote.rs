@@ -57,7 +57,9 @@ pub fn elect(shapes: &mut dyn Shapes, start: u64, end: u64, votes: &Votes) -> Ve
     order.sort_by(|&a, &b| {
         let (a, b) = (&candidates[a], &candidates[b]);
         let key = |c: &Candidate| (c.bytes, std::cmp::Reverse((c.base, c.ty)));
-        b.support.total_cmp(&a.support).then_with(|| key(b).cmp(&key(a)))
+        b.support
+            .total_cmp(&a.support)
+            .then_with(|| key(b).cmp(&key(a)))
     });
     let mut taken: std::collections::BTreeMap<u64, usize> = std::collections::BTreeMap::new();
     for n in order {
@@ -73,10 +75,19 @@ pub fn elect(shapes: &mut dyn Shapes, start: u64, end: u64, votes: &Votes) -> Ve
 
 fn candidates(shapes: &dyn Shapes, start: u64, end: u64, votes: &Votes) -> Vec<Candidate> {
     let candidate = |(&(base, ty), &weight): (&(u64, TypeId), &f64)| {
-        let bytes = shapes.size_of(ty).filter(|&b| b > 0 && b <= OBJECT_BYTES_MAX)?;
+        let bytes = shapes
+            .size_of(ty)
+            .filter(|&b| b > 0 && b <= OBJECT_BYTES_MAX)?;
         let fits = base >= start && base.checked_add(bytes)? <= end;
         let open_ended = shapes.is_open_ended(ty);
-        fits.then_some(Candidate { base, bytes, ty, weight, support: weight, open_ended })
+        fits.then_some(Candidate {
+            base,
+            bytes,
+            ty,
+            weight,
+            support: weight,
+            open_ended,
+        })
     };
     let mut all: Vec<Candidate> = votes.iter().filter_map(candidate).collect();
     all.sort_by_key(|c| (c.base, std::cmp::Reverse(c.bytes), c.ty));
@@ -119,10 +130,18 @@ fn winners(
             c.bytes
         };
         let first = candidates.partition_point(|o| o.base < c.base);
-        let inside = candidates[first..].iter().take_while(|o| o.base < c.base + bytes);
+        let inside = candidates[first..]
+            .iter()
+            .take_while(|o| o.base < c.base + bytes);
         let all: f64 = inside.map(|o| o.weight).sum();
         let against = (all - c.support).max(0.0);
-        winners.push(Winner { base: c.base, bytes, ty: c.ty, support: c.support, against });
+        winners.push(Winner {
+            base: c.base,
+            bytes,
+            ty: c.ty,
+            support: c.support,
+            against,
+        });
     }
     winners
 }
@@ -141,7 +160,10 @@ mod tests {
 
     impl Shapes for Fixed {
         fn size_of(&self, ty: TypeId) -> Option<u64> {
-            [None, Some(64), Some(16), Some(24)].get(ty.0 as usize).copied().flatten()
+            [None, Some(64), Some(16), Some(24)]
+                .get(ty.0 as usize)
+                .copied()
+                .flatten()
         }
 
         fn contains(&mut self, outer: TypeId, offset: u64, inner: TypeId) -> bool {
@@ -154,9 +176,14 @@ mod tests {
     }
 
     fn check(votes: &[(u64, TypeId, f64)], expect: &[(u64, TypeId)]) {
-        let votes = votes.iter().map(|&(base, ty, weight)| ((base, ty), weight)).collect();
-        let won: Vec<_> =
-            elect(&mut Fixed, 1000, 2000, &votes).iter().map(|w| (w.base, w.ty)).collect();
+        let votes = votes
+            .iter()
+            .map(|&(base, ty, weight)| ((base, ty), weight))
+            .collect();
+        let won: Vec<_> = elect(&mut Fixed, 1000, 2000, &votes)
+            .iter()
+            .map(|w| (w.base, w.ty))
+            .collect();
         assert_eq!(won, expect);
     }
 
@@ -172,7 +199,10 @@ mod tests {
 
     #[test]
     fn neighbours_stand_side_by_side() {
-        check(&[(1000, OTHER, 1.0), (1024, OTHER, 1.0)], &[(1000, OTHER), (1024, OTHER)]);
+        check(
+            &[(1000, OTHER, 1.0), (1024, OTHER, 1.0)],
+            &[(1000, OTHER), (1024, OTHER)],
+        );
     }
 
     #[test]

@@ -29,7 +29,11 @@ pub fn reference(unit: &Unit<'_>, entry: &Entry<'_>, name: DwAt) -> Option<DieOf
 }
 
 /// The entry's own `DW_AT_type`, or that of its origin or specification.
-pub fn type_of<'f>(file: &'f DwarfFile<'_>, unit: &'f Unit<'f>, die: &Entry<'f>) -> Option<DieOffset> {
+pub fn type_of<'f>(
+    file: &'f DwarfFile<'_>,
+    unit: &'f Unit<'f>,
+    die: &Entry<'f>,
+) -> Option<DieOffset> {
     if let Some(ty) = reference(unit, die, dw::DW_AT_type) {
         return Some(ty);
     }

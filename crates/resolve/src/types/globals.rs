@@ -50,12 +50,16 @@ impl<'f, 'a> Globals<'f, 'a> {
 
     /// The variable that holds a per-cpu offset.
     pub fn per_cpu(&self, store: &TypeStore<'f, 'a>, offset: u64) -> Option<Variable<'f>> {
-        (offset < self.per_cpu_end).then(|| self.find(store, offset)).flatten()
+        (offset < self.per_cpu_end)
+            .then(|| self.find(store, offset))
+            .flatten()
     }
 
     /// The variable that holds an address of the image.
     pub fn image(&self, store: &TypeStore<'f, 'a>, address: u64) -> Option<Variable<'f>> {
-        (address >= self.per_cpu_end.max(4096)).then(|| self.find(store, address)).flatten()
+        (address >= self.per_cpu_end.max(4096))
+            .then(|| self.find(store, address))
+            .flatten()
     }
 
     /// Whether the per-cpu word at `offset` is the distance to the CPU's own area.
@@ -65,7 +69,8 @@ impl<'f, 'a> Globals<'f, 'a> {
 
     /// Whether `address` is in the table of those distances.
     pub fn is_per_cpu_offset(&self, address: u64) -> bool {
-        self.per_cpu_offset.is_some_and(|(start, end)| (start..end).contains(&address))
+        self.per_cpu_offset
+            .is_some_and(|(start, end)| (start..end).contains(&address))
     }
 
     fn find(&self, store: &TypeStore<'f, 'a>, address: u64) -> Option<Variable<'f>> {
@@ -79,7 +84,12 @@ impl<'f, 'a> Globals<'f, 'a> {
             let ty = store.load(die)?;
             let bytes = store.types().size_of(ty).filter(|&b| b > 0);
             let bytes = bytes.or_else(|| self.symbol_size(start, name))?;
-            (address - start < bytes).then_some(Variable { name, start, bytes, ty: Some(ty) })
+            (address - start < bytes).then_some(Variable {
+                name,
+                start,
+                bytes,
+                ty: Some(ty),
+            })
         })
         .next()
     }
@@ -95,10 +105,14 @@ impl<'f, 'a> Globals<'f, 'a> {
         let symbols = self.file.symbols();
         let after = symbols.partition_point(|s| s.address <= address);
         let near = symbols[..after].iter().rev().take(CANDIDATES_MAX);
-        let holds = |s: &&relayout_layout::dwarf::Symbol<'_>| {
-            s.is_object() && address - s.address < s.size
-        };
+        let holds =
+            |s: &&relayout_layout::dwarf::Symbol<'_>| s.is_object() && address - s.address < s.size;
         let symbol = { near }.find(holds)?;
-        Some(Variable { name: symbol.name, start: symbol.address, bytes: symbol.size, ty: None })
+        Some(Variable {
+            name: symbol.name,
+            start: symbol.address,
+            bytes: symbol.size,
+            ty: None,
+        })
     }
 }

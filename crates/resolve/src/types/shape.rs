@@ -21,7 +21,16 @@ pub struct Part {
 pub fn parts(types: &Types, outer: TypeId, offset: u64) -> Vec<Part> {
     let mut found = Vec::new();
     let mut visits = 0;
-    descend(types, Part { ty: outer, offset, element: false }, &mut found, &mut visits);
+    descend(
+        types,
+        Part {
+            ty: outer,
+            offset,
+            element: false,
+        },
+        &mut found,
+        &mut visits,
+    );
     found
 }
 
@@ -35,7 +44,16 @@ fn descend(types: &Types, part: Part, found: &mut Vec<Part>, visits: &mut u32) {
         Type::Aggregate(aggregate) => {
             for member in &aggregate.members {
                 if let Some(offset) = within(types, aggregate, member, part.offset) {
-                    descend(types, Part { ty: member.ty, offset, element: false }, found, visits);
+                    descend(
+                        types,
+                        Part {
+                            ty: member.ty,
+                            offset,
+                            element: false,
+                        },
+                        found,
+                        visits,
+                    );
                     if aggregate.kind != AggregateKind::Union {
                         return;
                     }
@@ -44,7 +62,11 @@ fn descend(types: &Types, part: Part, found: &mut Vec<Part>, visits: &mut u32) {
         }
         Type::Array { element, .. } => {
             if let Some(stride) = types.size_of(*element).filter(|&s| s > 0) {
-                let inner = Part { ty: *element, offset: part.offset % stride, element: true };
+                let inner = Part {
+                    ty: *element,
+                    offset: part.offset % stride,
+                    element: true,
+                };
                 descend(types, inner, found, visits);
             }
         }
@@ -64,15 +86,23 @@ fn within(types: &Types, aggregate: &Aggregate, member: &Member, offset: u64) ->
 
 fn is_flexible(types: &Types, aggregate: &Aggregate, member: &Member) -> bool {
     let array = matches!(types.get(types.strip(member.ty)), Type::Array { .. });
-    array && aggregate.members.iter().all(|other| other.offset <= member.offset)
+    array
+        && aggregate
+            .members
+            .iter()
+            .all(|other| other.offset <= member.offset)
 }
 
 /// Whether objects of the type may be longer than `sizeof`: it ends in an array without a length.
 pub fn has_flexible_tail(types: &Types, ty: TypeId) -> bool {
     let mut at = ty;
     for _ in 0..16 {
-        let Some(aggregate) = types.aggregate(at) else { return false };
-        let Some(last) = aggregate.members.iter().max_by_key(|m| m.offset) else { return false };
+        let Some(aggregate) = types.aggregate(at) else {
+            return false;
+        };
+        let Some(last) = aggregate.members.iter().max_by_key(|m| m.offset) else {
+            return false;
+        };
         if types.size_of(last.ty) == Some(0) {
             return is_flexible(types, aggregate, last);
         }
@@ -114,12 +144,28 @@ pub(crate) mod tests {
     #[test]
     fn walks_through_members_and_arrays() {
         let mut types = Types::new();
-        let long = types.add(Type::Base { name: "long".into(), size: 8 });
+        let long = types.add(Type::Base {
+            name: "long".into(),
+            size: 8,
+        });
         let inner = aggregate(&mut types, "inner", 16, &[("a", long, 0), ("b", long, 8)]);
-        let array = types.add(Type::Array { element: inner, counts: vec![Some(4)] });
-        let outer = aggregate(&mut types, "outer", 72, &[("head", long, 0), ("list", array, 8)]);
+        let array = types.add(Type::Array {
+            element: inner,
+            counts: vec![Some(4)],
+        });
+        let outer = aggregate(
+            &mut types,
+            "outer",
+            72,
+            &[("head", long, 0), ("list", array, 8)],
+        );
         let found = parts(&types, outer, 8 + 16 + 8);
-        let expect = [(outer, 32, false), (array, 24, false), (inner, 8, true), (long, 0, false)];
+        let expect = [
+            (outer, 32, false),
+            (array, 24, false),
+            (inner, 8, true),
+            (long, 0, false),
+        ];
         let seen: Vec<_> = found.iter().map(|p| (p.ty, p.offset, p.element)).collect();
         assert_eq!(seen, expect);
     }
@@ -135,8 +181,14 @@ pub(crate) mod tests {
     #[test]
     fn flexible_tail() {
         let mut types = Types::new();
-        let long = types.add(Type::Base { name: "long".into(), size: 8 });
-        let tail = types.add(Type::Array { element: long, counts: vec![None] });
+        let long = types.add(Type::Base {
+            name: "long".into(),
+            size: 8,
+        });
+        let tail = types.add(Type::Array {
+            element: long,
+            counts: vec![None],
+        });
         let with = aggregate(&mut types, "with", 8, &[("n", long, 0), ("tail", tail, 8)]);
         assert!(has_flexible_tail(&types, with));
         assert_eq!(parts(&types, with, 24).last().map(|p| p.ty), Some(long));

@@ -35,7 +35,10 @@ struct Inner<'f, 'a> {
 enum End {
     Pointer(Option<DieOffset>),
     Declared(String),
-    Other { die: DieOffset, key: Option<(String, u64)> },
+    Other {
+        die: DieOffset,
+        key: Option<(String, u64)>,
+    },
 }
 
 impl<'f, 'a> TypeStore<'f, 'a> {
@@ -48,7 +51,10 @@ impl<'f, 'a> TypeStore<'f, 'a> {
             by_die: FxHashMap::default(),
             canonical: FxHashMap::default(),
         };
-        Self { file, inner: RwLock::new(inner) }
+        Self {
+            file,
+            inner: RwLock::new(inner),
+        }
     }
 
     /// The arena. Hold the result briefly: loading waits for it.
@@ -68,7 +74,10 @@ impl<'f, 'a> TypeStore<'f, 'a> {
         }
         let loaded = match self.end(die)? {
             End::Declared(name) => self.named(&name),
-            End::Other { key: Some(key), die } => {
+            End::Other {
+                key: Some(key),
+                die,
+            } => {
                 let known = self.read().named.get(&key).copied();
                 known.or_else(|| self.load_entry(die))
             }
@@ -93,7 +102,10 @@ impl<'f, 'a> TypeStore<'f, 'a> {
         }
         let definitions = self.file.find_types(name).iter().take(CHAIN_MAX);
         let found = definitions.copied().find_map(|die| match self.end(die)? {
-            End::Other { key: Some((found, _)), die } if found == name => self.load_entry(die),
+            End::Other {
+                key: Some((found, _)),
+                die,
+            } if found == name => self.load_entry(die),
             _ => None,
         });
         self.write().by_name.insert(name.to_owned(), found);
@@ -128,7 +140,9 @@ impl<'f, 'a> TypeStore<'f, 'a> {
                 Type::Pointer { target, .. } if part.offset == 0 => *target,
                 _ => None,
             };
-            shape::parts(types, ty, offset).into_iter().find_map(target)?
+            shape::parts(types, ty, offset)
+                .into_iter()
+                .find_map(target)?
         };
         Some(self.canonical(target))
     }
@@ -137,7 +151,9 @@ impl<'f, 'a> TypeStore<'f, 'a> {
     pub fn contains(&self, outer: TypeId, offset: u64, inner: TypeId) -> bool {
         let parts = shape::parts(&self.types(), outer, offset);
         let inner = self.canonical(inner);
-        parts.iter().any(|p| p.offset == 0 && self.canonical(p.ty) == inner)
+        parts
+            .iter()
+            .any(|p| p.offset == 0 && self.canonical(p.ty) == inner)
     }
 
     /// The innermost array element that holds `offset`, and the offset in it; `ty` itself if that
@@ -149,11 +165,15 @@ impl<'f, 'a> TypeStore<'f, 'a> {
     }
 
     fn read(&self) -> RwLockReadGuard<'_, Inner<'f, 'a>> {
-        self.inner.read().unwrap_or_else(std::sync::PoisonError::into_inner)
+        self.inner
+            .read()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
     fn write(&self) -> std::sync::RwLockWriteGuard<'_, Inner<'f, 'a>> {
-        self.inner.write().unwrap_or_else(std::sync::PoisonError::into_inner)
+        self.inner
+            .write()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
     fn load_entry(&self, die: DieOffset) -> Option<TypeId> {
@@ -191,7 +211,10 @@ impl<'f, 'a> TypeStore<'f, 'a> {
                         return Some(End::Declared(name?));
                     }
                     let size = entry.attr_value(dw::DW_AT_byte_size)?.udata_value()?;
-                    return Some(End::Other { die: at, key: name.map(|n| (n, size)) });
+                    return Some(End::Other {
+                        die: at,
+                        key: name.map(|n| (n, size)),
+                    });
                 }
                 _ => return Some(End::Other { die: at, key: None }),
             }
@@ -207,11 +230,18 @@ fn identity(types: &Types, ty: TypeId) -> (TypeId, Option<(String, Option<u64>)>
     let mut alias: Option<(TypeId, &String)> = None;
     for _ in 0..CHAIN_MAX {
         match types.get(at) {
-            Type::Typedef { name, target: Some(target), .. } => {
+            Type::Typedef {
+                name,
+                target: Some(target),
+                ..
+            } => {
                 alias = Some((at, name));
                 at = *target;
             }
-            Type::Qualified { target: Some(target), .. } => at = *target,
+            Type::Qualified {
+                target: Some(target),
+                ..
+            } => at = *target,
             Type::Aggregate(a) => {
                 let size = a.complete.then_some(a.size);
                 return match (&a.name, alias) {

@@ -1,0 +1,186 @@
+//! Resolves addresses of this very test program, read as a file: its functions and variables have
+//! known layouts, whatever the compiler made of them.
+
+use std::error::Error;
+
+use relayout_layout::dwarf::DwarfFile;
+use relayout_profile::{Access, ConflictRow, Profile, RangeKind, RangeRow, Site, Transfer};
+use relayout_resolve::evidence::Program;
+use relayout_resolve::insn::x86::X86_64;
+use relayout_resolve::{ObjectKind, Options, Place, SourceMap, resolve};
+
+#[repr(C)]
+pub struct OwnBinaryInner {
+    pub first: u64,
+    pub second: u32,
+    pub third: u32,
+}
+
+#[repr(C)]
+pub struct OwnBinaryOuter {
+    pub head: u64,
+    pub inner: OwnBinaryInner,
+    pub tail: [u64; 5],
+}
+
+#[unsafe(no_mangle)]
+static mut OWN_BINARY_GLOBAL: OwnBinaryOuter = OwnBinaryOuter {
+    head: 1,
+    inner: OwnBinaryInner {
+        first: 2,
+        second: 3,
+        third: 4,
+    },
+    tail: [5; 5],
+};
+
+/// Reads `inner.second`, at offset 16.
+#[unsafe(no_mangle)]
+#[inline(never)]
+pub extern "C" fn own_binary_reads_second(outer: &OwnBinaryOuter) -> u32 {
+    outer.inner.second
+}
+
+const HEAP: u64 = 0x7000_0000;
+
+fn range(kind: RangeKind, start: u64, bytes: u64) -> RangeRow {
+    let owner = String::from("somewhere");
+    RangeRow {
+        run: 0,
+        kind,
+        start,
+        bytes,
+        owner,
+        id: 0,
+        first: start,
+        stride: 0,
+        object_bytes: 0,
+    }
+}
+
+fn conflict(addr: u64, site: u32) -> ConflictRow {
+    ConflictRow {
+        run: 0,
+        transfer: Transfer::Read,
+        context: 0,
+        addr,
+        size: 4,
+        site,
+        access: Access::Read,
+        other_context: 1,
+        other_addr: addr,
+        other_size: 4,
+        other_site: site,
+        other_access: Access::Read,
+        count: 10,
+        false_first_touch: 0,
+        false_lifetime: 0,
+    }
+}
+
+/// Sites of the one instruction that reads the member, and of one that tells nothing.
+fn sites(program: &Program<'_, '_>) -> Option<Vec<Site>> {
+    let name = "own_binary_reads_second";
+    let symbol = program.file().symbols().iter().find(|s| s.name == name)?;
+    let function = program.analyse(program.function_at(symbol.address)?)?;
+    let mut pc = symbol.address;
+    while pc < symbol.address + symbol.size {
+        let insn = program.insn_at(pc)?;
+        let operand = insn.operand(false).filter(|m| m.reads && m.bytes == 4);
+        if operand.is_some_and(|m| program.evidence(&function, &insn, m).is_some()) {
+            let bytes = program.file().bytes_at(pc, usize::from(insn.len))?.to_vec();
+            return Some(vec![
+                Site { pc, bytes },
+                Site {
+                    pc: 1,
+                    bytes: vec![0x8b, 0x00],
+                },
+            ]);
+        }
+        pc = insn.next();
+    }
+    None
+}
+
+#[test]
+fn one_resolved_access_types_the_object() -> Result<(), Box<dyn Error>> {
+    assert_eq!(
+        own_binary_reads_second(unsafe { &*(&raw const OWN_BINARY_GLOBAL) }),
+        3
+    );
+    let bytes = std::fs::read(std::env::current_exe()?)?;
+    let file = DwarfFile::parse(&bytes)?;
+    let program = Program::new(&file, &X86_64);
+    let sites = sites(&program).ok_or("the read of `second` is not found")?;
+    let source = SourceMap::new(&file)
+        .look_up(sites[0].pc)
+        .ok_or("no source place")?;
+    assert_eq!(source.function, "own_binary_reads_second");
+    assert!(source.file.is_some_and(|f| f.ends_with("own_binary.rs")));
+
+    let global = program
+        .file()
+        .symbols()
+        .iter()
+        .find(|s| s.name == "OWN_BINARY_GLOBAL");
+    let global = global.ok_or("the variable is not found")?.address;
+    let object = HEAP + 48;
+    let profile = Profile {
+        sites,
+        // The member itself, the same object by an unknown site, elsewhere, and the variable.
+        conflicts: vec![
+            conflict(object + 16, 0),
+            conflict(object + 24 + 8, 1),
+            conflict(HEAP + 0x800, 1),
+            conflict(global + 20, 1),
+        ],
+        ranges: vec![
+            range(RangeKind::Heap, HEAP, 0x1000),
+            range(RangeKind::Image, global & !0xfff, 0x2000),
+        ],
+        ..Profile::default()
+    };
+    let resolution = resolve(&profile, &file, Options::default())?;
+    let member = |addr| match resolution.place(0, addr, 4) {
+        Place::Member { object, path } => {
+            let object = resolution.object(object);
+            (object.type_name.clone(), object.base, path.path)
+        }
+        other => panic!("{addr:#x} is {other:?}"),
+    };
+    let outer = || String::from("OwnBinaryOuter");
+    assert_eq!(
+        member(object + 16),
+        (outer(), object, "inner.second".into())
+    );
+    assert_eq!(member(object + 32), (outer(), object, "tail[]".into()));
+    assert_eq!(member(global + 20), (outer(), global, "inner.third".into()));
+    let kind = resolution.object_at(0, global).map(|o| o.kind.clone());
+    assert_eq!(
+        kind,
+        Some(ObjectKind::Global {
+            symbol: "OWN_BINARY_GLOBAL".into()
+        })
+    );
+    let share = resolution.resolved_share(&profile);
+    assert_eq!((share.resolved, share.transfers), (30, 40));
+    Ok(())
+}
+
+#[test]
+fn a_site_outside_the_table_is_an_error() -> Result<(), Box<dyn Error>> {
+    let bytes = std::fs::read(std::env::current_exe()?)?;
+    let file = DwarfFile::parse(&bytes)?;
+    let profile = Profile {
+        conflicts: vec![conflict(HEAP, 7)],
+        ..Profile::default()
+    };
+    let error = resolve(&profile, &file, Options::default())
+        .err()
+        .map(|e| e.to_string());
+    assert_eq!(
+        error.as_deref(),
+        Some("a row names site 7, but the profile has 0 sites")
+    );
+    Ok(())
+}
