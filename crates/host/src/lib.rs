@@ -1,1 +1,25 @@
-//! TODO
+//! Every process and file of relayout: QEMU, the guest, kernels and their debug files, the cache.
+//!
+//! What is learnt here leaves as values: a [`relayout_profile::Profile`] above all.
+
+mod bzimage;
+mod cache;
+mod debug_file;
+mod error;
+mod guest;
+mod initramfs;
+mod kernel;
+mod memory;
+mod qemu;
+mod record;
+mod signals;
+mod workspace;
+
+pub use cache::Cache;
+pub use debug_file::DebugFile;
+pub use error::{Category, Error};
+pub use guest::{Workload, workload, workloads};
+pub use kernel::Kernel;
+pub use qemu::{Collector, find_collector};
+pub use record::{Progress, Recorded, Recording, Work, record};
+pub use signals::Interrupt;

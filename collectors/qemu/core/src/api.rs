@@ -64,7 +64,6 @@ unsafe extern "C" {
     );
     pub fn qemu_plugin_mem_size_shift(info: u32) -> c_uint;
     pub fn qemu_plugin_mem_is_store(info: u32) -> bool;
-    pub fn qemu_plugin_outs(text: *const c_char);
     // No version tag: its shape differs between interfaces, see `InsnData`.
     fn qemu_plugin_insn_data();
 }

@@ -18,6 +18,8 @@ pub struct Options {
     pub idle: bool,
     /// The program has markers of its own: default ones do not open the window.
     pub own_markers: bool,
+    /// Only say that the plugin was loaded, and end QEMU.
+    pub probe: bool,
     /// Burst records in all, if not the default.
     pub bursts: Option<u64>,
 }
@@ -45,11 +47,12 @@ impl Options {
                 "bursts" => options.bursts = Some(value.parse().map_err(|_| bad())?),
                 "skip" => options.skip = parse_ranges(value).ok_or_else(bad)?,
                 "mode" => options.idle = value == "idle",
+                "probe" => options.probe = value == "1",
                 "own" => options.own_markers = value == "1",
                 _ => return Err(format!("unknown argument '{key}'")),
             }
         }
-        if options.dir.as_os_str().is_empty() {
+        if options.dir.as_os_str().is_empty() && !options.probe {
             return Err("dir= is missing".into());
         }
         Ok(options)

@@ -1,0 +1,62 @@
+//! The head of an x86 boot image. Offsets are from the kernel's "Linux/x86 Boot Protocol".
+
+/// The version text of a bzImage: release, builder, build number and date.
+pub fn version(image: &[u8]) -> Result<String, &'static str> {
+    let field = |at: usize, len: usize| image.get(at..at + len).ok_or("the file is too short");
+    if field(0x1fe, 2)? != [0x55, 0xaa] {
+        return Err("no boot signature");
+    }
+    if field(0x202, 4)? != b"HdrS" {
+        return Err("no setup header");
+    }
+    let pointer = u16::from_le_bytes([image[0x20e], image[0x20f]]);
+    if pointer == 0 {
+        return Err("it does not say its version");
+    }
+    let text = image.get(usize::from(pointer) + 0x200..).ok_or("the version is outside of the file")?;
+    let end = text.iter().take(512).position(|&b| b == 0).ok_or("the version has no end")?;
+    Ok(String::from_utf8_lossy(&text[..end]).into_owned())
+}
+
+/// Whether a boot image that says `image` and a vmlinux whose banner is `banner` are one build: the
+/// release at the front and the build number and date at the end must be the same.
+pub fn same_build(image: &str, banner: &str) -> bool {
+    let Some(banner) = banner.trim_end().strip_prefix("Linux version ") else { return false };
+    let release = |text: &str| text.split(' ').next().unwrap_or_default().to_owned();
+    let build = |text: &str| text.find('#').map(|at| text[at..].trim_end().to_owned());
+    release(image) == release(banner) && build(image).is_some() && build(image) == build(banner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const IMAGE: &str = "6.1.0-9-cloud-amd64 (x@y) #1 SMP PREEMPT_DYNAMIC Debian 6.1.27-1 (2023-05-08)";
+    const BANNER: &str = "Linux version 6.1.0-9-cloud-amd64 (x@y) (gcc-12 (Debian) 12.2.0, GNU ld) \
+                          #1 SMP PREEMPT_DYNAMIC Debian 6.1.27-1 (2023-05-08)\n";
+
+    #[test]
+    fn tells_builds_apart() {
+        assert!(same_build(IMAGE, BANNER));
+        assert!(!same_build(&IMAGE.replace("6.1.27-1", "6.1.28-1"), BANNER));
+        assert!(!same_build(&IMAGE.replace("cloud-", ""), BANNER));
+        assert!(!same_build("6.1.0", BANNER));
+        assert!(!same_build(IMAGE, "no banner"));
+    }
+
+    #[test]
+    fn refuses_what_is_no_image() {
+        for bad in [&b""[..], &[0; 100], &[0; 4096]] {
+            assert!(version(bad).is_err());
+        }
+        let mut image = vec![0u8; 0x300];
+        image[0x1fe..0x200].copy_from_slice(&[0x55, 0xaa]);
+        image[0x202..0x206].copy_from_slice(b"HdrS");
+        assert_eq!(version(&image), Err("it does not say its version"));
+        image[0x20e..0x210].copy_from_slice(&[0xff, 0xff]);
+        assert_eq!(version(&image), Err("the version is outside of the file"));
+        image[0x20e..0x210].copy_from_slice(&[0x80, 0]);
+        image[0x280..0x284].copy_from_slice(b"6.1\0");
+        assert_eq!(version(&image).as_deref(), Ok("6.1"));
+    }
+}

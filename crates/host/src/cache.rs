@@ -1,0 +1,49 @@
+//! Where `scripts/setup.sh` puts kernels and QEMU.
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+/// The user's cache folder for relayout.
+#[derive(Clone, Debug)]
+pub struct Cache(PathBuf);
+
+impl Cache {
+    /// `$RELAYOUT_CACHE`, else `relayout` in `$XDG_CACHE_HOME`, else in `~/.cache`. `None` without
+    /// any of them.
+    pub fn locate() -> Option<Self> {
+        let set = |name: &str| env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
+        let dir = set("RELAYOUT_CACHE")
+            .or_else(|| Some(set("XDG_CACHE_HOME")?.join("relayout")))
+            .or_else(|| Some(set("HOME")?.join(".cache/relayout")))?;
+        Some(Self(dir))
+    }
+
+    /// The folder.
+    pub fn dir(&self) -> &Path {
+        &self.0
+    }
+
+    /// The stock kernel's image, if it is there.
+    pub fn image(&self) -> Option<PathBuf> {
+        self.existing("kernel/current/vmlinuz")
+    }
+
+    /// The stock kernel's debug file, if it is there.
+    pub fn debug(&self) -> Option<PathBuf> {
+        self.existing("kernel/current/vmlinux")
+    }
+
+    /// The kernel source, if it is there.
+    pub fn source(&self) -> Option<PathBuf> {
+        self.existing("source/current")
+    }
+
+    /// The unpacked QEMU, if it is there.
+    pub fn qemu(&self) -> Option<PathBuf> {
+        self.existing("qemu/current/qemu-system-x86_64")
+    }
+
+    fn existing(&self, name: &str) -> Option<PathBuf> {
+        Some(self.0.join(name)).filter(|path| path.exists())
+    }
+}

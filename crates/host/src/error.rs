@@ -1,0 +1,177 @@
+//! What can go wrong outside of relayout.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Kinds of error, by who has to do something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Category {
+    /// What was given cannot be used.
+    Input,
+    /// The environment lacks something.
+    Environment,
+    /// The recorded guest failed.
+    Guest,
+    /// The user stopped it.
+    Interrupted,
+}
+
+/// Why a step outside could not be done. Each names the file or program and the remedy.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A file could not be read or written.
+    #[error("cannot {action} {}", path.display())]
+    Io {
+        /// What was tried.
+        action: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// The debug file cannot be used.
+    #[error("{}", path.display())]
+    Debug {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: relayout_layout::Error,
+    },
+    /// The debug file lacks something that a kernel has.
+    #[error("{} has no {what}: is it the vmlinux of a kernel with debug information?", path.display())]
+    NotAKernel {
+        /// The file.
+        path: PathBuf,
+        /// The symbol, type or member that is missing.
+        what: String,
+    },
+    /// The image is not a bootable kernel.
+    #[error("{} is not a Linux boot image (bzImage): {why}", path.display())]
+    Image {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+    /// Image and debug file are not of one build.
+    #[error(
+        "{} and {} are of different builds:\n  image: {image_version}\n  debug: {debug_version}\n\
+         take both from packages of one version",
+        image.display(),
+        debug.display()
+    )]
+    Mismatch {
+        /// The image.
+        image: PathBuf,
+        /// The debug file.
+        debug: PathBuf,
+        /// Version that the image says.
+        image_version: String,
+        /// Version that the debug file says.
+        debug_version: String,
+    },
+    /// No such workload.
+    #[error("there is no workload '{name}'{}; 'list' names them", close.as_ref().map(|c| format!(" (did you mean '{c}'?)")).unwrap_or_default())]
+    UnknownWorkload {
+        /// What was asked for.
+        name: String,
+        /// One that is spelt nearly so.
+        close: Option<String>,
+    },
+    /// The program to run in the guest cannot run there.
+    #[error("{} cannot run in the guest: {why}", path.display())]
+    Program {
+        /// The program.
+        path: PathBuf,
+        /// Why.
+        why: &'static str,
+    },
+    /// A setting is out of its range.
+    #[error("{what} is {found}; {allowed}")]
+    Setting {
+        /// Which.
+        what: &'static str,
+        /// Its value.
+        found: String,
+        /// What it may be.
+        allowed: String,
+    },
+    /// Something to install.
+    #[error("{what} is missing{}", hint(package))]
+    Missing {
+        /// Program or file.
+        what: String,
+        /// Debian package that has it, if one does, or what else to do.
+        package: Option<String>,
+    },
+    /// A QEMU that loads no plugins.
+    #[error(
+        "{} cannot load the recording plugin: {why}\n\
+         a QEMU built with plugins is needed (Debian's qemu-system-x86 7.2 or 10.0 is; scripts/setup.sh \
+         unpacks one)",
+        path.display()
+    )]
+    NoPlugins {
+        /// The QEMU.
+        path: PathBuf,
+        /// What it said.
+        why: String,
+    },
+    /// QEMU ended or stopped answering before the recording was complete.
+    #[error("QEMU {why}{}", tail(said))]
+    Qemu {
+        /// What happened.
+        why: String,
+        /// What it wrote to standard error.
+        said: String,
+    },
+    /// The guest failed before its window opened.
+    #[error("the guest {why}\nlast lines of its console:{}", indent(console))]
+    Guest {
+        /// What happened.
+        why: String,
+        /// Last lines of the console.
+        console: Vec<String>,
+    },
+    /// What the collector wrote does not belong together.
+    #[error("the collector's files cannot be read")]
+    Segments(#[source] relayout_profile::segments::Error),
+    /// Stopped by the user before anything was recorded.
+    #[error("interrupted before the recording began: nothing was written")]
+    Interrupted,
+}
+
+impl Error {
+    /// Who has to do something.
+    pub fn category(&self) -> Category {
+        match self {
+            Self::Missing { .. } | Self::NoPlugins { .. } => Category::Environment,
+            Self::Guest { .. } | Self::Qemu { .. } => Category::Guest,
+            Self::Interrupted => Category::Interrupted,
+            _ => Category::Input,
+        }
+    }
+
+    pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::Io { action, path: path.to_owned(), source }
+    }
+}
+
+fn hint(package: &Option<String>) -> String {
+    package.as_ref().map(|p| format!(" ({p})")).unwrap_or_default()
+}
+
+fn tail(said: &str) -> String {
+    let said = said.trim();
+    if said.is_empty() { String::new() } else { format!(":\n  {}", said.replace('\n', "\n  ")) }
+}
+
+fn indent(lines: &[String]) -> String {
+    if lines.is_empty() {
+        return " (nothing)".into();
+    }
+    lines.iter().map(|line| format!("\n  {line}")).collect()
+}

@@ -1,0 +1,90 @@
+//! The program that runs in the guest, and its workloads.
+
+use crate::Error;
+
+/// The static binary that is both the guest's init and its workloads.
+pub const PROGRAM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/relayout-guest"));
+
+const LIST: &str = include_str!(concat!(env!("OUT_DIR"), "/workloads.txt"));
+
+/// One workload of the guest's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Workload {
+    /// Its name.
+    pub name: &'static str,
+    /// Operations of each thread unless told otherwise.
+    pub iterations: u64,
+    /// What it does, in one line.
+    pub description: &'static str,
+}
+
+/// All workloads, as the guest's program lists them.
+pub fn workloads() -> impl Iterator<Item = Workload> {
+    LIST.lines().filter_map(|line| {
+        let mut columns = line.splitn(3, '\t');
+        Some(Workload {
+            name: columns.next()?,
+            iterations: columns.next()?.parse().ok()?,
+            description: columns.next()?,
+        })
+    })
+}
+
+/// The workload with this name.
+///
+/// # Errors
+/// There is none.
+pub fn workload(name: &str) -> Result<Workload, Error> {
+    workloads().find(|w| w.name == name).ok_or_else(|| Error::UnknownWorkload {
+        name: name.to_owned(),
+        close: workloads().map(|w| w.name).find(|known| is_close(known, name)).map(str::to_owned),
+    })
+}
+
+/// One letter wrong, missing, too many or swapped, or the same but for case and `_`.
+fn is_close(known: &str, given: &str) -> bool {
+    let plain = |text: &str| text.to_lowercase().replace(['_', '-'], "");
+    let (known, given) = (plain(known), plain(given));
+    known == given || edit_distance(known.as_bytes(), given.as_bytes()) <= 2
+}
+
+fn edit_distance(a: &[u8], b: &[u8]) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.iter().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, y) in b.iter().enumerate() {
+            let change = diagonal + usize::from(x != y);
+            diagonal = row[j + 1];
+            row[j + 1] = change.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_what_the_guest_has() {
+        let names: Vec<_> = workloads().map(|w| w.name).collect();
+        for name in ["mmap1", "page_fault2", "execl", "fcopy", "forkexec", "pipe"] {
+            assert!(names.contains(&name), "{name} in {names:?}");
+        }
+        for name in ["tlb", "mntns", "tmpfs", "stat", "open_close", "sock"] {
+            assert!(names.contains(&name), "{name} in {names:?}");
+        }
+        assert!(workloads().all(|w| w.iterations > 0 && !w.description.is_empty()));
+    }
+
+    #[test]
+    fn suggests_a_name() {
+        let close = |name: &str| match workload(name) {
+            Err(Error::UnknownWorkload { close, .. }) => close,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(close("mntnss").as_deref(), Some("mntns"));
+        assert_eq!(close("pagefault2").as_deref(), Some("page_fault2"));
+        assert_eq!(close("something"), None);
+    }
+}

@@ -1,0 +1,88 @@
+//! The guest's memory at the end of the window, read as a debugger would: what each stretch of it
+//! was. The machine is stopped while this runs.
+
+mod layout;
+mod paging;
+mod percpu;
+mod slab;
+mod tasks;
+
+use relayout_profile::{RangeKind, RangeRow};
+
+use self::layout::Offsets;
+use self::paging::GuestMemory;
+use crate::{Error, Kernel};
+
+pub(crate) use self::paging::LowMemory;
+
+/// What is known of memory: ranges for one run, sorted by start.
+pub struct Snapshot {
+    pub ranges: Vec<RangeRow>,
+    /// What could not be read, in words.
+    pub gaps: Vec<String>,
+}
+
+/// Reads the guest's memory from `bytes` (the file behind it). `pages` are the addresses of the
+/// pages (4 KiB) that matter: slabs are looked up for them only.
+///
+/// # Errors
+/// The debug file lacks a symbol or type that every kernel of this kind has. What merely cannot be
+/// read in this guest becomes a gap.
+pub fn snapshot(
+    kernel: &Kernel<'_>,
+    bytes: &[u8],
+    run: u16,
+    cpus: u16,
+    pages: &[u64],
+) -> Result<Snapshot, Error> {
+    let offsets = Offsets::new(kernel)?;
+    let memory = GuestMemory::new(bytes, kernel.symbol("init_top_pgt")?, LowMemory::of(bytes.len() as u64));
+    let mut ranges = whole_areas(kernel, &memory, run)?;
+    let mut gaps = Vec::new();
+    ranges.extend(percpu::ranges(kernel, &memory, run, cpus, &mut gaps)?);
+    ranges.extend(slab::ranges(kernel, &memory, &offsets, run, pages, &mut gaps)?);
+    ranges.extend(tasks::stacks(kernel, &memory, &offsets, run, &mut gaps)?);
+    ranges.sort_by_key(|r| (r.start, r.bytes, r.kind));
+    ranges.dedup();
+    Ok(Snapshot { ranges, gaps })
+}
+
+/// Image, direct map, page array, vmalloc space.
+fn whole_areas(
+    kernel: &Kernel<'_>,
+    memory: &GuestMemory<'_>,
+    run: u16,
+) -> Result<Vec<RangeRow>, Error> {
+    let text = kernel.symbol("_text")?;
+    let end = kernel.symbol("_end")?;
+    let mut ranges = vec![row(run, RangeKind::Image, text, end.saturating_sub(text))];
+    let base = |name: &str| kernel.symbol(name).ok().and_then(|at| memory.u64(at));
+    if let Some(start) = base("page_offset_base") {
+        ranges.push(row(run, RangeKind::DirectMap, start, memory.physical_end()));
+    }
+    if let Some(start) = base("vmemmap_base") {
+        ranges.push(row(run, RangeKind::PageArray, start, memory.physical_end() / PAGE_BYTES * 64));
+    }
+    if let Some(start) = base("vmalloc_base") {
+        ranges.push(row(run, RangeKind::Vmalloc, start, VMALLOC_BYTES));
+    }
+    Ok(ranges)
+}
+
+const PAGE_BYTES: u64 = 4096;
+/// With four-level page tables (kernel documentation, x86_64 mm).
+const VMALLOC_BYTES: u64 = 32 << 40;
+
+fn row(run: u16, kind: RangeKind, start: u64, bytes: u64) -> RangeRow {
+    RangeRow {
+        run,
+        kind,
+        start,
+        bytes,
+        owner: String::new(),
+        id: 0,
+        first: start,
+        stride: 0,
+        object_bytes: 0,
+    }
+}

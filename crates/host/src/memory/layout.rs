@@ -1,0 +1,113 @@
+//! Where in the kernel's own structs the things are that [`super::snapshot`] follows, from the
+//! debug information.
+
+use relayout_layout::dwarf::DwarfTypes;
+use relayout_layout::{Aggregate, Type, TypeId, Types};
+
+use crate::{Error, Kernel};
+
+/// Byte offsets of members, and a few constants.
+pub struct Offsets {
+    pub cache_name: u64,
+    pub cache_size: u64,
+    pub cache_object_size: u64,
+    pub cache_red_left_pad: Option<u64>,
+    pub slab_cache: u64,
+    pub page_flags: u64,
+    pub page_compound_head: u64,
+    pub page_size: u64,
+    pub slab_flag_bit: u32,
+    pub compound_order: Option<u64>,
+    pub task_tasks: u64,
+    pub task_stack: u64,
+    pub task_comm: u64,
+    pub task_pid: u64,
+    pub task_thread_node: u64,
+    pub task_signal: u64,
+    pub signal_thread_head: u64,
+    pub stack_bytes: u64,
+}
+
+impl Offsets {
+    /// # Errors
+    /// A type or member is missing.
+    pub fn new(kernel: &Kernel<'_>) -> Result<Self, Error> {
+        let mut look = Look { kernel, types: DwarfTypes::new(&kernel.dwarf) };
+        Ok(Self {
+            cache_name: look.offset("kmem_cache", "name")?,
+            cache_size: look.offset("kmem_cache", "size")?,
+            cache_object_size: look.offset("kmem_cache", "object_size")?,
+            cache_red_left_pad: look.offset("kmem_cache", "red_left_pad").ok(),
+            slab_cache: look.offset("slab", "slab_cache")?,
+            page_flags: look.offset("page", "flags")?,
+            page_compound_head: look.offset("page", "compound_head")?,
+            page_size: look.size("page")?,
+            slab_flag_bit: look.enumerator("pageflags", "PG_slab")?,
+            compound_order: look.offset("page", "compound_order").ok(),
+            task_tasks: look.offset("task_struct", "tasks")?,
+            task_stack: look.offset("task_struct", "stack")?,
+            task_comm: look.offset("task_struct", "comm")?,
+            task_pid: look.offset("task_struct", "pid")?,
+            task_thread_node: look.offset("task_struct", "thread_node")?,
+            task_signal: look.offset("task_struct", "signal")?,
+            signal_thread_head: look.offset("signal_struct", "thread_head")?,
+            stack_bytes: look.size("thread_union").unwrap_or(16 << 10),
+        })
+    }
+}
+
+struct Look<'k, 'a> {
+    kernel: &'k Kernel<'a>,
+    types: DwarfTypes<'k, 'a>,
+}
+
+impl Look<'_, '_> {
+    fn missing(&self, what: String) -> Error {
+        Error::NotAKernel { path: self.kernel.debug.clone(), what }
+    }
+
+    fn load(&mut self, name: &str) -> Result<TypeId, Error> {
+        let die = self.kernel.dwarf.find_types(name).first().copied();
+        die.and_then(|die| self.types.load(die).ok())
+            .ok_or_else(|| self.missing(format!("type '{name}'")))
+    }
+
+    fn size(&mut self, name: &str) -> Result<u64, Error> {
+        let id = self.load(name)?;
+        self.types.types().size_of(id).ok_or_else(|| self.missing(format!("size of '{name}'")))
+    }
+
+    fn offset(&mut self, name: &str, member: &str) -> Result<u64, Error> {
+        let id = self.load(name)?;
+        let types = self.types.types();
+        types
+            .aggregate(id)
+            .and_then(|aggregate| member_offset(types, aggregate, member))
+            .ok_or_else(|| self.missing(format!("member '{name}.{member}'")))
+    }
+
+    fn enumerator(&mut self, name: &str, enumerator: &str) -> Result<u32, Error> {
+        let id = self.load(name)?;
+        let types = self.types.types();
+        let found = match types.get(types.strip(id)) {
+            Type::Enum { enumerators, .. } => enumerators.iter().find(|(n, _)| n == enumerator),
+            _ => None,
+        };
+        found
+            .and_then(|&(_, value)| u32::try_from(value).ok())
+            .filter(|&bit| bit < 64)
+            .ok_or_else(|| self.missing(format!("enumerator '{enumerator}'")))
+    }
+}
+
+/// Offset of a direct member, also within anonymous structs and unions.
+fn member_offset(types: &Types, aggregate: &Aggregate, name: &str) -> Option<u64> {
+    aggregate.members.iter().find_map(|member| match &member.name {
+        Some(n) if n == name => Some(member.offset),
+        Some(_) => None,
+        None => {
+            let inner = types.aggregate(member.ty)?;
+            Some(member.offset + member_offset(types, inner, name)?)
+        }
+    })
+}

@@ -1,0 +1,8 @@
+//! QEMU: which one, whether it takes our plugin, and a machine that runs.
+
+mod find;
+mod machine;
+mod qmp;
+
+pub use self::find::{Collector, find_collector};
+pub(crate) use self::machine::{Machine, MachineConfig};

@@ -1,0 +1,175 @@
+//! One running QEMU.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use super::Collector;
+use super::qmp::Qmp;
+use crate::Error;
+use crate::workspace::Workspace;
+
+/// How long QEMU may take to end once asked; what the plugin gathered is written then.
+const QUIT_LIMIT: Duration = Duration::from_secs(60);
+/// Lines of the console that are kept in messages.
+const TAIL_LINES: usize = 12;
+
+/// What to boot, and how.
+pub struct MachineConfig<'c> {
+    pub collector: &'c Collector,
+    pub image: PathBuf,
+    pub cpus: u16,
+    pub memory_bytes: u64,
+    pub append: String,
+    pub plugin_options: String,
+    pub extra: &'c [String],
+}
+
+/// A QEMU that was started; killed when dropped.
+pub struct Machine {
+    child: Child,
+    qmp: Option<Qmp>,
+    socket: PathBuf,
+    console: PathBuf,
+    errors: PathBuf,
+}
+
+impl Machine {
+    /// Starts QEMU on files in `workspace`, which must hold `initrd`.
+    pub fn start(config: &MachineConfig<'_>, workspace: &Workspace) -> Result<Self, Error> {
+        let errors = workspace.path("stderr");
+        let log = File::create(&errors).map_err(Error::io("create", &errors))?;
+        let mut command = Command::new(&config.collector.qemu);
+        arguments(&mut command, config, workspace);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
+        // A terminal's Ctrl-C is for relayout, which then ends QEMU in good order.
+        command.process_group(0);
+        let parent = std::process::id();
+        // SAFETY: only async-signal-safe calls between fork and exec.
+        unsafe {
+            command.pre_exec(move || die_with_parent(parent));
+        }
+        let child = command.spawn().map_err(Error::io("run", &config.collector.qemu))?;
+        Ok(Self {
+            child,
+            qmp: None,
+            socket: workspace.path("qmp"),
+            console: workspace.path("console"),
+            errors,
+        })
+    }
+
+    /// How it ended, if it has.
+    pub fn ended(&mut self) -> Option<ExitStatus> {
+        self.child.try_wait().ok().flatten()
+    }
+
+    /// Stops all CPUs.
+    pub fn stop(&mut self) -> Result<(), Error> {
+        self.command("stop")
+    }
+
+    /// Ends QEMU and waits, so that what the plugin writes at its end is there. Kills it if that
+    /// takes too long.
+    pub fn quit(&mut self) -> Result<(), Error> {
+        if self.ended().is_some() {
+            return Ok(());
+        }
+        // It may close the connection before it answers.
+        let _ = self.command("quit");
+        let deadline = Instant::now() + QUIT_LIMIT;
+        while self.ended().is_none() {
+            if Instant::now() > deadline {
+                let _ = self.child.kill();
+                let _ = self.child.wait();
+                return Err(self.failed("did not end when asked to and was killed"));
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        Ok(())
+    }
+
+    /// Everything on the console so far.
+    pub fn console(&self) -> String {
+        let bytes = fs::read(&self.console).unwrap_or_default();
+        String::from_utf8_lossy(&bytes).replace('\r', "")
+    }
+
+    /// The last lines of the console.
+    pub fn console_tail(&self) -> Vec<String> {
+        let text = self.console();
+        let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+        lines[lines.len().saturating_sub(TAIL_LINES)..].iter().map(|l| printable(l)).collect()
+    }
+
+    /// An error that says what happened, with what QEMU itself wrote.
+    pub fn failed(&self, why: &str) -> Error {
+        let said = fs::read(&self.errors).unwrap_or_default();
+        Error::Qemu { why: why.to_owned(), said: printable(&String::from_utf8_lossy(&said)) }
+    }
+
+    fn command(&mut self, name: &str) -> Result<(), Error> {
+        let mut give = || -> io::Result<()> {
+            let qmp = match &mut self.qmp {
+                Some(qmp) => qmp,
+                None => self.qmp.insert(Qmp::connect(&self.socket)?),
+            };
+            qmp.command(name)
+        };
+        give().map_err(|error| self.failed(&format!("did not take the command '{name}' ({error})")))
+    }
+}
+
+impl Drop for Machine {
+    fn drop(&mut self) {
+        if self.ended().is_none() {
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+    }
+}
+
+/// Guest output as it may be shown: no control characters.
+fn printable(line: &str) -> String {
+    line.chars().filter(|c| *c == '\n' || *c == '\t' || !c.is_control()).collect()
+}
+
+fn die_with_parent(parent: u32) -> io::Result<()> {
+    // SAFETY: plain system calls.
+    unsafe {
+        if libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        if libc::getppid() != parent as i32 {
+            return Err(io::Error::other("relayout is gone"));
+        }
+    }
+    Ok(())
+}
+
+fn arguments(command: &mut Command, config: &MachineConfig<'_>, workspace: &Workspace) {
+    let path = |name: &str| workspace.path(name).display().to_string();
+    let memory = format!(
+        "memory-backend-file,id=mem,size={},mem-path={},share=on",
+        config.memory_bytes,
+        workspace.memory().display()
+    );
+    command
+        .args(["-nodefaults", "-no-user-config", "-nic", "none", "-display", "none", "-no-reboot"])
+        .args(["-M", "q35,memory-backend=mem", "-object", &memory])
+        .args(["-m", &format!("{}M", config.memory_bytes >> 20)])
+        .args(["-cpu", "max,la57=off,erms=off,fsrm=off", "-smp", &config.cpus.to_string()])
+        .args(["-accel", "tcg,thread=multi,tb-size=512"])
+        .args(["-chardev", &format!("file,id=console,path={}", path("console"))])
+        .args(["-serial", "chardev:console"])
+        .args(["-qmp", &format!("unix:{},server=on,wait=off", path("qmp"))])
+        .args(["-initrd", &path("initrd"), "-append", &config.append])
+        .arg("-kernel")
+        .arg(&config.image)
+        .arg("-plugin")
+        .arg(format!("{},{}", config.collector.plugin.display(), config.plugin_options))
+        .args(config.extra);
+}

@@ -1,0 +1,58 @@
+//! As much of QEMU's machine protocol (QMP) as is needed: a greeting, and commands one at a time.
+
+use std::io::{self, BufRead, BufReader, Write};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+/// How long QEMU may take to answer.
+const TIMEOUT: Duration = Duration::from_secs(20);
+
+/// A connection on which commands can be given.
+pub struct Qmp {
+    reader: BufReader<UnixStream>,
+    writer: UnixStream,
+}
+
+impl Qmp {
+    /// Connects to the socket, which QEMU may not have made yet.
+    pub fn connect(path: &Path) -> io::Result<Self> {
+        let deadline = Instant::now() + TIMEOUT;
+        let stream = loop {
+            match UnixStream::connect(path) {
+                Ok(stream) => break stream,
+                Err(error) if Instant::now() > deadline => return Err(error),
+                Err(_) => std::thread::sleep(Duration::from_millis(20)),
+            }
+        };
+        stream.set_read_timeout(Some(TIMEOUT))?;
+        let mut qmp = Self { reader: BufReader::new(stream.try_clone()?), writer: stream };
+        qmp.line()?;
+        qmp.command("qmp_capabilities")?;
+        Ok(qmp)
+    }
+
+    /// Gives a command without arguments and waits for its answer; events in between are dropped.
+    pub fn command(&mut self, name: &str) -> io::Result<()> {
+        writeln!(self.writer, "{}", json!({ "execute": name }))?;
+        loop {
+            let answer = self.line()?;
+            if answer.get("return").is_some() {
+                return Ok(());
+            }
+            if let Some(error) = answer.get("error") {
+                return Err(io::Error::other(format!("QEMU refuses '{name}': {error}")));
+            }
+        }
+    }
+
+    fn line(&mut self) -> io::Result<Value> {
+        let mut line = String::new();
+        if self.reader.read_line(&mut line)? == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        serde_json::from_str(&line).map_err(io::Error::other)
+    }
+}

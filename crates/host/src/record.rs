@@ -1,0 +1,198 @@
+//! Recording a kernel: boot it, watch its window, bring what the collector wrote into a profile.
+
+mod assemble;
+mod watch;
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use relayout_profile::Profile;
+
+use self::watch::watch;
+use crate::qemu::{Machine, MachineConfig};
+use crate::workspace::Workspace;
+use crate::{Collector, Error, Interrupt, Kernel, guest, initramfs};
+
+/// Kernel parameters that recording rests on: addresses as linked, one type per slab cache, no
+/// patched-in branches that differ between machines.
+const PARAMETERS: &str =
+    "console=ttyS0 panic=-1 oops=panic nokaslr mitigations=off quiet tsc=reliable slab_nomerge";
+
+/// What runs in the guest.
+#[derive(Clone, Debug)]
+pub enum Work {
+    /// One of the guest's workloads.
+    Workload(String),
+    /// A static program and its arguments.
+    Program {
+        /// Where it is on this machine.
+        path: PathBuf,
+        /// Its arguments, without its own name.
+        arguments: Vec<String>,
+    },
+}
+
+/// Everything that makes one recording.
+#[derive(Clone, Debug)]
+pub struct Recording {
+    /// What runs.
+    pub work: Work,
+    /// Threads (or processes) of the workload.
+    pub threads: u32,
+    /// Operations of each; the workload's default if `None`.
+    pub iterations: Option<u64>,
+    /// CPUs of the guest.
+    pub cpus: u16,
+    /// Seed of workload and yields.
+    pub seed: u64,
+    /// Accesses of a CPU between yields of its host thread, on average; 0 for none.
+    pub yield_every: u32,
+    /// Memory of the guest.
+    pub memory_bytes: u64,
+    /// Added to the kernel's command line.
+    pub append: String,
+    /// Added to QEMU's arguments.
+    pub qemu_arguments: Vec<String>,
+    /// Ordered accesses kept in all, if not the collector's default.
+    pub bursts: Option<u64>,
+    /// How long boot, and then the window, may take.
+    pub time_limit: Duration,
+    /// Open the window but watch nothing: the baseline for the cost of recording.
+    pub idle: bool,
+}
+
+/// What a recording came to.
+pub struct Recorded {
+    /// What was recorded, run 0, with everything but the tool's own metadata.
+    pub profile: Profile,
+    /// Why it is not whole, if it is not. The profile still holds what there is.
+    pub problem: Option<Error>,
+    /// Things to tell that are no failure: what could not be read or was dropped.
+    pub notes: Vec<String>,
+}
+
+/// Where a recording stands, for whoever shows it.
+pub trait Progress {
+    /// A step begins.
+    fn step(&self, text: &str);
+    /// Numbers while the window is open.
+    fn window(&self, accesses: u64, transfers: u64, operations: u64);
+}
+
+/// Records once.
+///
+/// # Errors
+/// Nothing was recorded. If the guest fails or the user stops it after the window opened, that is
+/// [`Recorded::problem`].
+pub fn record(
+    recording: &Recording,
+    kernel: &Kernel<'_>,
+    collector: &Collector,
+    progress: &dyn Progress,
+    interrupt: Interrupt,
+) -> Result<Recorded, Error> {
+    let workspace = Workspace::create(recording.memory_bytes)?;
+    let program = program_bytes(recording)?;
+    let archive = match (&recording.work, &program) {
+        (Work::Program { arguments, .. }, Some(bytes)) => {
+            initramfs::build(guest::PROGRAM, Some((bytes, arguments)))
+        }
+        _ => initramfs::build(guest::PROGRAM, None),
+    };
+    let initrd = workspace.path("initrd");
+    fs::write(&initrd, archive).map_err(Error::io("write", &initrd))?;
+    progress.step("booting the kernel");
+    let config = MachineConfig {
+        collector,
+        image: kernel.image.clone(),
+        cpus: recording.cpus,
+        memory_bytes: recording.memory_bytes,
+        append: command_line(recording),
+        plugin_options: plugin_options(recording, kernel, &workspace, program.as_deref()),
+        extra: &recording.qemu_arguments,
+    };
+    let mut machine = Machine::start(&config, &workspace)?;
+    let ending = watch(&mut machine, &workspace, recording, progress, interrupt)?;
+    if machine.ended().is_none() {
+        // Memory stays as it is now, also when QEMU is gone: its file is ours.
+        machine.stop()?;
+    }
+    progress.step("reading what was recorded");
+    machine.quit()?;
+    assemble::assemble(recording, kernel, collector, &machine, &workspace, ending)
+}
+
+fn program_bytes(recording: &Recording) -> Result<Option<Vec<u8>>, Error> {
+    let Work::Program { path, .. } = &recording.work else { return Ok(None) };
+    let bytes = fs::read(path).map_err(Error::io("read", path))?;
+    let refuse = |why| Err(Error::Program { path: path.clone(), why });
+    use object::Object;
+    let Ok(file) = object::File::parse(&*bytes) else {
+        return refuse("it is not an ELF program");
+    };
+    if file.architecture() != object::Architecture::X86_64 {
+        return refuse("it is not an x86-64 program");
+    }
+    if is_dynamic(&bytes) {
+        return refuse("it is linked dynamically, and the guest has no libraries: link it with -static");
+    }
+    Ok(Some(bytes))
+}
+
+/// Whether a 64-bit ELF asks for an interpreter.
+fn is_dynamic(bytes: &[u8]) -> bool {
+    use object::read::elf::{FileHeader, ProgramHeader};
+    let Ok(header) = object::elf::FileHeader64::<object::Endianness>::parse(bytes) else {
+        return false;
+    };
+    let Ok(endian) = header.endian() else { return false };
+    let segments = header.program_headers(endian, bytes).unwrap_or_default();
+    segments.iter().any(|s| s.p_type(endian) == object::elf::PT_INTERP)
+}
+
+fn command_line(recording: &Recording) -> String {
+    let work = match &recording.work {
+        Work::Workload(name) => {
+            let iterations =
+                recording.iterations.map(|n| format!(" relayout.iterations={n}")).unwrap_or_default();
+            format!("relayout.workload={name} relayout.threads={}{iterations}", recording.threads)
+        }
+        Work::Program { .. } => "relayout.run=1".into(),
+    };
+    format!("{PARAMETERS} {work} relayout.seed={} {}", recording.seed, recording.append).trim().into()
+}
+
+fn plugin_options(
+    recording: &Recording,
+    kernel: &Kernel<'_>,
+    workspace: &Workspace,
+    program: Option<&[u8]>,
+) -> String {
+    let skip: Vec<String> =
+        kernel.bulk_code().iter().map(|(from, to)| format!("{from:x}-{to:x}")).collect();
+    let mut options = format!(
+        "dir={},yield={},seed={},skip={}",
+        // In QEMU's option syntax a comma is doubled.
+        workspace.dir().display().to_string().replace(',', ",,"),
+        recording.yield_every,
+        recording.seed,
+        skip.join("+")
+    );
+    if let Some(bursts) = recording.bursts {
+        options.push_str(&format!(",bursts={bursts}"));
+    }
+    if recording.idle {
+        options.push_str(",mode=idle");
+    }
+    if program.is_some_and(has_start_marker) {
+        options.push_str(",own=1");
+    }
+    options
+}
+
+/// Whether a program holds the marker that opens the window: then it decides itself.
+fn has_start_marker(program: &[u8]) -> bool {
+    const START: [u8; 8] = [0x0f, 0x1f, 0x84, 0x00, 0x01, 0x00, 0x4c, 0x52];
+    program.windows(START.len()).any(|w| w == START)
+}

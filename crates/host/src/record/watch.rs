@@ -1,0 +1,147 @@
+//! From boot to the end of the window.
+
+use std::sync::atomic::Ordering::*;
+use std::time::{Duration, Instant};
+
+use relayout_shadow::control::Stage;
+
+use super::{Progress, Recording};
+use crate::qemu::Machine;
+use crate::workspace::Workspace;
+use crate::{Error, Interrupt};
+
+const POLL: Duration = Duration::from_millis(10);
+
+/// How a window ended.
+pub enum Ending {
+    /// By its marker.
+    Closed,
+    /// Before, and there is something to keep: why.
+    Cut(Error),
+}
+
+/// Waits until the window closes or something ends it.
+///
+/// # Errors
+/// It ended before the window opened.
+pub fn watch(
+    machine: &mut Machine,
+    workspace: &Workspace,
+    recording: &Recording,
+    progress: &dyn Progress,
+    interrupt: Interrupt,
+) -> Result<Ending, Error> {
+    let control = workspace.control();
+    let mut opened = false;
+    let mut deadline = Instant::now() + recording.time_limit;
+    loop {
+        let stage = Stage::from_u32(control.state.load(Acquire));
+        if !opened && stage != Stage::Waiting && stage != Stage::Starting {
+            opened = true;
+            deadline = Instant::now() + recording.time_limit;
+            progress.step("recording");
+        }
+        match stage {
+            Stage::Closed | Stage::Finished if !ended_badly(machine) => return Ok(Ending::Closed),
+            Stage::Failed => return Ok(Ending::Cut(collector_failed(machine, workspace))),
+            _ => {}
+        }
+        if let Some(error) = cut(machine, interrupt, deadline, recording, opened) {
+            return if opened { Ok(Ending::Cut(error)) } else { Err(error) };
+        }
+        if opened {
+            let read = |n: &std::sync::atomic::AtomicU64| n.load(Relaxed);
+            progress.window(
+                read(&control.accesses),
+                read(&control.transfers),
+                read(&control.operations),
+            );
+        }
+        std::thread::sleep(POLL);
+    }
+}
+
+fn ended_badly(machine: &Machine) -> bool {
+    failure_on_console(&machine.console()).is_some()
+}
+
+/// What ends the window from outside.
+fn cut(
+    machine: &mut Machine,
+    interrupt: Interrupt,
+    deadline: Instant,
+    recording: &Recording,
+    opened: bool,
+) -> Option<Error> {
+    if interrupt.is_set() {
+        return Some(Error::Interrupted);
+    }
+    let console = machine.console();
+    if let Some(why) = failure_on_console(&console) {
+        return Some(Error::Guest { why, console: machine.console_tail() });
+    }
+    if let Some(status) = machine.ended() {
+        return Some(if opened || console.contains("relayout-guest: ready") {
+            Error::Guest {
+                why: format!("ended before its workload was done (QEMU: {status})"),
+                console: machine.console_tail(),
+            }
+        } else {
+            machine.failed(&format!("ended before the guest was up ({status})"))
+        });
+    }
+    if Instant::now() > deadline {
+        let doing = if opened { "is still running its workload" } else { "has not begun its workload" };
+        let why = format!(
+            "{doing} after {} s (see --time-limit)",
+            recording.time_limit.as_secs()
+        );
+        return Some(Error::Guest { why, console: machine.console_tail() });
+    }
+    None
+}
+
+/// What the console says went wrong, if something did.
+fn failure_on_console(console: &str) -> Option<String> {
+    console.lines().find_map(|line| {
+        if let Some(at) = line.find("Kernel panic - not syncing") {
+            return Some(format!("panicked: {}", &line[at..]));
+        }
+        let said = line.trim().strip_prefix("relayout-guest: ")?;
+        if let Some(why) = said.strip_prefix("failed: ") {
+            return Some(format!("failed: {why}"));
+        }
+        let status = said.strip_prefix("program exited with status ");
+        if status.is_some_and(|s| s.trim() != "0") || said.starts_with("program killed by signal") {
+            return Some(format!("failed: {said}"));
+        }
+        None
+    })
+}
+
+fn collector_failed(machine: &Machine, workspace: &Workspace) -> Error {
+    let errno = workspace.control().error.load(Acquire) as i32;
+    let source = std::io::Error::from_raw_os_error(errno);
+    match errno {
+        0 => machine.failed("lost its recording plugin"),
+        _ => Error::Io { action: "write the recording to", path: workspace.dir().to_owned(), source },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(console: &str, expect: Option<&str>) {
+        assert_eq!(failure_on_console(console).as_deref(), expect, "{console}");
+    }
+
+    #[test]
+    fn tells_failures_on_the_console() {
+        check("relayout-guest: ready\nrelayout-guest: done operations=3\n", None);
+        check("[    1.0] Kernel panic - not syncing: VFS\n", Some("panicked: Kernel panic - not syncing: VFS"));
+        check("relayout-guest: failed: mmap (No memory)\n", Some("failed: mmap (No memory)"));
+        check("relayout-guest: program exited with status 0\n", None);
+        check("relayout-guest: program exited with status 3\n", Some("failed: program exited with status 3"));
+    }
+}

@@ -1,0 +1,94 @@
+//! The private folder of one recording: control file, segments, console, sockets, guest memory.
+
+use std::fs::{File, OpenOptions, Permissions};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use relayout_shadow::control::{CONTROL_BYTES, Control};
+use tempfile::TempDir;
+
+use crate::Error;
+
+/// Removed with all that is in it when dropped.
+pub struct Workspace {
+    dir: TempDir,
+    /// Apart, because it wants memory behind it rather than a disk.
+    memory: TempDir,
+    control: &'static Control,
+}
+
+impl Workspace {
+    /// Makes the folder, and a control file in it.
+    pub fn create(memory_bytes: u64) -> Result<Self, Error> {
+        let temp = std::env::temp_dir();
+        let dir = private_dir(&temp)?;
+        let shared = Path::new("/dev/shm");
+        let memory = if free_bytes(shared).is_some_and(|free| free >= memory_bytes) {
+            private_dir(shared)?
+        } else {
+            private_dir(&temp)?
+        };
+        let control = map_control(&dir.path().join("control"))?;
+        Ok(Self { dir, memory, control })
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    pub fn dir(&self) -> &Path {
+        self.dir.path()
+    }
+
+    /// The file that is the guest's memory.
+    pub fn memory(&self) -> PathBuf {
+        self.memory.path().join("ram")
+    }
+
+    pub fn control(&self) -> &'static Control {
+        self.control
+    }
+}
+
+fn private_dir(parent: &Path) -> Result<TempDir, Error> {
+    tempfile::Builder::new()
+        .prefix("relayout-")
+        .permissions(Permissions::from_mode(0o700))
+        .tempdir_in(parent)
+        .map_err(Error::io("make a folder in", parent))
+}
+
+fn free_bytes(dir: &Path) -> Option<u64> {
+    use std::os::unix::ffi::OsStrExt;
+    let path = std::ffi::CString::new(dir.as_os_str().as_bytes()).ok()?;
+    // SAFETY: a valid path and a valid place for the answer.
+    unsafe {
+        let mut stat: libc::statvfs = std::mem::zeroed();
+        (libc::statvfs(path.as_ptr(), &mut stat) == 0).then(|| stat.f_bavail * stat.f_frsize)
+    }
+}
+
+fn map_control(path: &Path) -> Result<&'static Control, Error> {
+    let make = || -> std::io::Result<File> {
+        let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(path)?;
+        file.set_len(CONTROL_BYTES as u64)?;
+        Ok(file)
+    };
+    let file = make().map_err(Error::io("create", path))?;
+    // SAFETY: a shared mapping of a file of that size, never unmapped; all fields are atomics.
+    unsafe {
+        let at = libc::mmap(
+            std::ptr::null_mut(),
+            CONTROL_BYTES,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_SHARED,
+            file.as_raw_fd(),
+            0,
+        );
+        if at == libc::MAP_FAILED {
+            return Err(Error::io("map", path)(std::io::Error::last_os_error()));
+        }
+        Ok(&*at.cast::<Control>())
+    }
+}
