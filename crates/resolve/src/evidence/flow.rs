@@ -77,6 +77,9 @@ pub struct Fact {
     pub target: TypeId,
     /// Where in it, in bytes.
     pub offset: i64,
+    /// The variable has this home in its whole scope, so that whatever is stored there is its
+    /// value.
+    pub fixed: bool,
 }
 
 /// An aggregate in the function's own frame.
@@ -168,7 +171,7 @@ impl Function {
         };
         for at in self.code.blocks[block].first..index {
             self.learn(&mut walk, at, block);
-            walk.step(&self.code.insns[at]);
+            self.step(&mut walk, at);
         }
         self.learn(&mut walk, index, block);
         let pointer = match walk.address(operand) {
@@ -207,7 +210,7 @@ impl Function {
             };
             for at in self.code.blocks[block].first..self.code.blocks[block].end {
                 self.learn(&mut walk, at, block);
-                walk.step(&self.code.insns[at]);
+                self.step(&mut walk, at);
             }
             for &next in &self.code.blocks[block].successors {
                 let changed = match &mut self.entries[next] {
@@ -238,6 +241,38 @@ impl Function {
         };
         for fact in self.facts[before..after].iter().filter(|f| address < f.end) {
             walk.learn(fact);
+        }
+    }
+
+    /// Takes instruction `at`. A value stored to a variable's home has the variable's type, in the
+    /// register that it came from too.
+    fn step(&self, walk: &mut Walk<'_>, at: usize) {
+        let insn = &self.code.insns[at];
+        let stored = insn
+            .effects
+            .iter()
+            .flatten()
+            .find_map(|effect| match effect {
+                Effect::Store { memory, src } => match walk.address(memory) {
+                    Value::Frame(at) if walk.state.register(*src) == Value::Unknown => {
+                        Some((*src, at))
+                    }
+                    _ => None,
+                },
+                _ => None,
+            });
+        walk.step(insn);
+        let Some((src, slot)) = stored else { return };
+        let home = Some(Home::Slot(slot));
+        let holds = |f: &&Fact| f.fixed && (f.start..f.end).contains(&insn.address);
+        let fact = self
+            .facts
+            .iter()
+            .filter(holds)
+            .find(|f| walk.home(f.home) == home);
+        if let Some(fact) = fact {
+            walk.learn(fact);
+            walk.state.set_register(src, walk.state.slot(slot));
         }
     }
 
@@ -586,6 +621,7 @@ mod tests {
             home: Home::Register(Reg(5)),
             target,
             offset: 0,
+            fixed: false,
         }
     }
 
@@ -675,7 +711,7 @@ mod tests {
                 end: 0x1000 + start + len,
                 home: if slot { Home::Slot(offset) } else { Home::Register(Reg(reg)) },
                 target: TypeId(ty),
-                offset,
+                offset, fixed: slot,
             });
             let code = Code::decode(&X86_64, &[(0x1000, &bytes)]);
             let insns = code.insns.clone();

@@ -18,6 +18,13 @@ const LOCATIONS_MAX: usize = 10_000;
 /// First address, and first address after.
 type Range = (u64, u64);
 
+/// Where a location holds, and whether that is all of the variable's scope.
+#[derive(Clone, Copy, Debug)]
+struct Span {
+    range: Range,
+    fixed: bool,
+}
+
 /// Facts and frame objects of one function.
 #[derive(Clone, Debug, Default)]
 pub struct Variables {
@@ -120,7 +127,7 @@ impl<'f, 'a> Reading<'_, 'f, 'a> {
         if let Some(expression) = location.exprloc_value() {
             let place = self.place(expression)?;
             for &range in scope {
-                self.add(place, range, ty, &mut kind);
+                self.add(place, Span { range, fixed: true }, ty, &mut kind);
             }
             return Some(());
         }
@@ -131,9 +138,13 @@ impl<'f, 'a> Reading<'_, 'f, 'a> {
             .ok()??;
         for located in list.map_while(Result::ok).take(LOCATIONS_MAX) {
             if let Some(place) = self.place(located.data) {
+                let range = (located.range.begin, located.range.end);
                 self.add(
                     place,
-                    (located.range.begin, located.range.end),
+                    Span {
+                        range,
+                        fixed: false,
+                    },
                     ty,
                     &mut kind,
                 );
@@ -142,7 +153,11 @@ impl<'f, 'a> Reading<'_, 'f, 'a> {
         Some(())
     }
 
-    fn add(&mut self, place: Place, (start, end): Range, ty: DieOffset, kind: &mut Option<Kind>) {
+    fn add(&mut self, place: Place, span: Span, ty: DieOffset, kind: &mut Option<Kind>) {
+        let Span {
+            range: (start, end),
+            fixed,
+        } = span;
         let kind = *kind.get_or_insert_with(|| self.kind(ty));
         let mut fact = |home, target, offset| {
             self.variables.facts.push(Fact {
@@ -151,6 +166,7 @@ impl<'f, 'a> Reading<'_, 'f, 'a> {
                 home,
                 target,
                 offset,
+                fixed,
             });
         };
         match (place, kind) {

@@ -107,19 +107,18 @@ fn certain(
 
 /// Name of a type: the tag, the typedef of an anonymous aggregate, or a scalar's own.
 pub fn name(types: &Types, ty: TypeId) -> String {
-    match types.get(ty) {
-        Type::Typedef { name, .. } => name.clone(),
-        Type::Qualified {
-            target: Some(target),
-            ..
-        } if *target != ty => name_behind(types, *target),
-        _ => types.name_of(ty),
+    if let Some(tag) = types.aggregate(ty).and_then(|a| a.name.clone()) {
+        return tag;
     }
-}
-
-fn name_behind(types: &Types, ty: TypeId) -> String {
-    match types.get(ty) {
-        Type::Typedef { name, .. } => name.clone(),
-        _ => types.name_of(types.strip(ty)),
+    let mut at = ty;
+    for _ in 0..DIMENSIONS_MAX {
+        match types.get(at) {
+            Type::Qualified {
+                target: Some(target),
+                ..
+            } => at = *target,
+            _ => break,
+        }
     }
+    types.name_of(at)
 }
