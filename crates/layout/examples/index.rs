@@ -18,7 +18,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("index            {:8.3} s", start.elapsed().as_secs_f64());
     println!("units            {:8}", file.unit_count());
     println!("names            {:8}", file.type_names().count());
-    println!("definitions      {:8}", file.type_names().map(|(_, dies)| dies.len()).sum::<usize>());
+    println!(
+        "definitions      {:8}",
+        file.type_names().map(|(_, dies)| dies.len()).sum::<usize>()
+    );
     println!("globals          {:8}", file.globals().len());
     println!("function ranges  {:8}", file.functions().len());
     println!("symbols          {:8}", file.symbols().len());

@@ -8,6 +8,7 @@ mod elf;
 mod error;
 mod locate;
 pub mod model;
+pub mod pahole;
 mod spelling;
 mod types;
 

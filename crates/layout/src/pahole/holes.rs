@@ -1,0 +1,145 @@
+//! Holes, bit holes and padding of a struct.
+//!
+//! Bits between two bitfields of one storage unit are a bit hole; so are the bits that a unit has
+//! left when something else follows. Whole bytes outside of units are holes.
+
+use crate::{Aggregate, AggregateKind, Member, Types};
+
+/// What is unused after one member.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MemberGap {
+    /// Whole unused bytes.
+    pub bytes: u64,
+    /// Unused bits of the storage unit.
+    pub bits: u64,
+}
+
+/// What is unused in one aggregate.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Gaps {
+    /// Before the first member.
+    pub before: MemberGap,
+    /// After each member but the last, in declaration order; the last has none.
+    pub after: Vec<MemberGap>,
+    /// Unused bytes at the end.
+    pub padding: u64,
+    /// Unused bits of a storage unit at the end.
+    pub bit_padding: u64,
+}
+
+/// The storage unit that bitfields are filling, in bits from the start of the struct.
+#[derive(Clone, Copy)]
+struct Unit {
+    end: u64,
+    size: u64,
+}
+
+impl Gaps {
+    /// Looks at one aggregate, not at those inside it.
+    pub fn of(types: &Types, aggregate: &Aggregate) -> Self {
+        let mut gaps = Self {
+            after: vec![MemberGap::default(); aggregate.members.len()],
+            ..Self::default()
+        };
+        if aggregate.kind == AggregateKind::Union {
+            return gaps;
+        }
+        let mut seen = 0;
+        let mut unit: Option<Unit> = None;
+        for (index, member) in aggregate.members.iter().enumerate() {
+            let size = storage_size(types, member);
+            let gap = gap_before(member, &mut seen, unit);
+            match index.checked_sub(1) {
+                Some(previous) => gaps.after[previous] = gap,
+                None => gaps.before = gap,
+            }
+            seen = end_of(member, size);
+            unit = member
+                .bits
+                .is_some()
+                .then(|| next_unit(unit, member, size, seen))
+                .flatten();
+        }
+        let size_bits = aggregate.size.saturating_mul(8);
+        if let Some(unit) = unit {
+            let end = size_bits.min(unit.end);
+            gaps.bit_padding = end.saturating_sub(seen);
+            seen = end.max(seen);
+        }
+        gaps.padding = aggregate.size.saturating_sub(seen / 8);
+        gaps
+    }
+
+    /// Byte holes, before the first member and between members.
+    pub fn holes(&self) -> impl Iterator<Item = u64> {
+        self.all().map(|gap| gap.bytes).filter(|bytes| *bytes > 0)
+    }
+
+    /// Bit holes, before the first member and between members.
+    pub fn bit_holes(&self) -> impl Iterator<Item = u64> {
+        self.all().map(|gap| gap.bits).filter(|bits| *bits > 0)
+    }
+
+    fn all(&self) -> impl Iterator<Item = MemberGap> {
+        std::iter::once(self.before).chain(self.after.iter().copied())
+    }
+}
+
+/// Size of the member's type in bytes, for a bitfield of its storage unit; 0 where unknown.
+pub(super) fn storage_size(types: &Types, member: &Member) -> u64 {
+    types.size_of(member.ty).unwrap_or(0)
+}
+
+/// Between the bits seen so far and the member. Moves `seen` over what is counted.
+fn gap_before(member: &Member, seen: &mut u64, unit: Option<Unit>) -> MemberGap {
+    let mut gap = MemberGap::default();
+    let start = start_of(member);
+    if let Some(unit) = unit {
+        let end = start.min(unit.end);
+        gap.bits = end.saturating_sub(*seen);
+        *seen = end.max(*seen).min(start.max(end));
+    }
+    if member.bits.is_some() {
+        let aligned = member.offset.saturating_mul(8);
+        if *seen < aligned && aligned <= start {
+            gap.bytes = member.offset - *seen / 8;
+            *seen = aligned;
+        }
+        gap.bits += start.saturating_sub(*seen);
+    } else {
+        gap.bytes = (start / 8).saturating_sub(*seen / 8);
+    }
+    gap
+}
+
+fn start_of(member: &Member) -> u64 {
+    member
+        .bits
+        .map_or(member.offset.saturating_mul(8), |bits| bits.offset_bits)
+}
+
+fn end_of(member: &Member, size: u64) -> u64 {
+    let length = member
+        .bits
+        .map_or(size.saturating_mul(8), |bits| bits.size_bits);
+    start_of(member).saturating_add(length)
+}
+
+/// The unit that is being filled after the bitfield `member`, which ends at bit `end`.
+fn next_unit(unit: Option<Unit>, member: &Member, size: u64, end: u64) -> Option<Unit> {
+    let size = size.saturating_mul(8);
+    match unit {
+        Some(unit) if end <= unit.end && size <= unit.size => Some(unit),
+        _ => {
+            let mut unit = Unit {
+                end: member.offset.saturating_mul(8).saturating_add(size),
+                size,
+            };
+            // A bitfield that began in the bits left by the previous unit ends in the next one.
+            if end > unit.end {
+                unit.end = unit.end.saturating_add(size);
+            }
+            Some(unit)
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! Layouts as text, the way pahole prints them.
+//!
+//! The model is `pahole` 1.24 (package dwarves), byte for byte, spelling quirks included: people
+//! diff this text, and scripts parse it. The widths and the order of lines were taken from its
+//! output over whole kernels; `examples/pahole.rs` repeats that comparison on any file.
+//!
+//! ```text
+//! struct completion {
+//! 	unsigned int               done;                 /*     0     4 */
+//!
+//! 	/* XXX 4 bytes hole, try to pack */
+//!
+//! 	struct swait_queue_head    wait;                 /*     8    24 */
+//!
+//! 	/* size: 32, cachelines: 1, members: 2 */
+//! 	/* sum members: 28, holes: 1, sum holes: 4 */
+//! 	/* last cacheline: 32 bytes */
+//! };
+//! ```
+
+mod footer;
+mod holes;
+mod names;
+mod packed;
+mod print;
+
+use crate::{AggregateKind, Type, TypeId, Types};
+
+pub use holes::{Gaps, MemberGap};
+
+/// How to print.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Size of a cache line in bytes.
+    pub cacheline_size: u64,
+    /// Offsets and sizes in hexadecimal (`pahole --hex`).
+    pub hex: bool,
+    /// Named structs and unions inside are printed in full as well (`pahole -E`).
+    pub expand: bool,
+    /// The types carry declared alignments (DWARF does, BTF does not): only then can padding be
+    /// told from an alignment, and be marked as forced.
+    pub alignments_known: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            cacheline_size: 64,
+            hex: false,
+            expand: false,
+            alignments_known: true,
+        }
+    }
+}
+
+/// The layout of a struct, union or enum with a final newline; typedefs are looked through. `None`
+/// for other types and mere declarations.
+pub fn render(types: &Types, id: TypeId, options: &Options) -> Option<String> {
+    let mut printer = print::Printer::new(types, options);
+    match types.get(types.strip(id)) {
+        Type::Aggregate(aggregate) if !aggregate.complete => None,
+        Type::Aggregate(aggregate) if aggregate.kind == AggregateKind::Union => {
+            printer.top_union(aggregate);
+            Some(printer.finish())
+        }
+        Type::Aggregate(aggregate) => {
+            printer.top_struct(aggregate);
+            Some(printer.finish())
+        }
+        Type::Enum {
+            name, enumerators, ..
+        } => {
+            printer.top_enum(name.as_deref(), enumerators);
+            Some(printer.finish())
+        }
+        _ => None,
+    }
+}
+
+/// Holes and padding of an aggregate; unions have none.
+pub fn gaps(types: &Types, id: TypeId) -> Option<Gaps> {
+    types
+        .aggregate(id)
+        .filter(|aggregate| aggregate.complete)
+        .map(|aggregate| Gaps::of(types, aggregate))
+}
