@@ -17,6 +17,9 @@ use crate::replay::Tally;
 const LINE_BYTES: u32 = 64;
 /// Class of transfers in holes of typed objects.
 const HOLE: &str = "hole";
+/// Class of transfers whose other side the collector did not know, so that only the line's totals
+/// have them.
+const ONE_SIDED: &str = "other side unknown";
 
 /// Finds what hurts in `profile`: groups its coherence events by line of a type (or variable), over
 /// all objects, names each group and ranks them by transfers.
@@ -110,8 +113,11 @@ fn totals(
         let transfers: u64 = rows.iter().map(|row| group::tally(row).transfers()).sum();
         *totals.unresolved.entry((*class).to_owned()).or_default() += transfers;
     }
-    totals.unresolved.retain(|_, transfers| *transfers > 0);
     totals.tally = profile.conflicts.iter().map(group::tally).sum();
+    let one_sided = one_sided(profile, &totals.tally);
+    *totals.unresolved.entry(ONE_SIDED.to_owned()).or_default() += one_sided.transfers();
+    totals.unresolved.retain(|_, transfers| *transfers > 0);
+    totals.tally += one_sided;
     let lines: FxHashSet<_> = profile
         .conflicts
         .iter()
@@ -126,6 +132,30 @@ fn totals(
         .filter(|row| row.access == Access::Read);
     totals.order_reads = loads.map(|row| row.count).sum();
     totals
+}
+
+/// Events that the lines counted and the conflicts, whose sum is `conflicts`, lack.
+fn one_sided(profile: &Profile, conflicts: &Tally) -> Tally {
+    let lines: Tally = profile
+        .lines
+        .iter()
+        .map(|row| Tally {
+            read_transfers: row.read_transfers,
+            write_transfers: row.write_transfers,
+            upgrades: row.upgrades,
+            ..Tally::default()
+        })
+        .sum();
+    Tally {
+        read_transfers: lines
+            .read_transfers
+            .saturating_sub(conflicts.read_transfers),
+        write_transfers: lines
+            .write_transfers
+            .saturating_sub(conflicts.write_transfers),
+        upgrades: lines.upgrades.saturating_sub(conflicts.upgrades),
+        ..Tally::default()
+    }
 }
 
 fn finding<I: Identify>(

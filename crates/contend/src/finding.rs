@@ -25,7 +25,8 @@ pub struct Totals {
     pub tally: Tally,
     /// Transfers on a member of a typed object or on a whole scalar variable.
     pub resolved: u64,
-    /// All other transfers, by class. Those in holes of typed objects are here under `hole`.
+    /// All other transfers, by class. Those in holes of typed objects are here under `hole`, those
+    /// which only the totals by line have under `other side unknown`.
     pub unresolved: BTreeMap<String, u64>,
     /// Distinct lines with coherence events, over all runs.
     pub lines: u64,

@@ -10,7 +10,7 @@ use super::sources::Sources;
 use super::{line_name, percent_of};
 
 /// Pairs shown, at most ...
-const PAIRS: usize = 8;
+const PAIRS: usize = 6;
 /// ... and members.
 const MEMBERS: usize = 16;
 /// Pairs with less than this fraction of the finding's transfers are left out after the first.

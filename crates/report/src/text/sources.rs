@@ -14,12 +14,20 @@ impl Sources {
     pub fn new(findings: &Findings) -> Self {
         let in_findings = findings.findings.iter().flat_map(|finding| &finding.sites);
         let in_rest = findings.unresolved.iter().flat_map(|class| &class.sites);
-        let files: BTreeSet<&str> = in_findings
+        let files = in_findings
             .chain(in_rest)
-            .filter_map(|site| site.source.file.as_deref())
-            .filter(|file| file.starts_with('/'))
-            .collect();
-        Self { root: root(files) }
+            .filter_map(|site| site.source.file.as_deref());
+        // A kernel names C files from its build directory, and assembly from the root.
+        let (absolute, relative): (Vec<&str>, Vec<&str>) =
+            files.partition(|file| file.starts_with('/'));
+        let most = if absolute.len() > relative.len() {
+            absolute
+        } else {
+            relative
+        };
+        Self {
+            root: root(most.into_iter().collect()),
+        }
     }
 
     /// The directory that is left out of file names; empty if none is.
@@ -86,6 +94,11 @@ mod tests {
             "/b/linux/",
         );
         check(&["/b/linux/mm/percpu.c"], "/b/linux/mm/");
+        check(
+            &["debian/build/fs/a.c", "debian/build/mm/b.c"],
+            "debian/build/",
+        );
+        check(&["fs/a.c", "mm/b.c"], "");
         check(&["/b/x.c", "/c/y.c"], "");
         check(&[], "");
     }
