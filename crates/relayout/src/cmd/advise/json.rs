@@ -71,11 +71,26 @@ fn one_type(one: &TypeAdvice<'_>, patch: Option<&Outcome>, top: usize) -> Value 
         .iter()
         .map(|index| changed(&one.shape, &advice.candidates[*index]))
         .collect();
-    if let (Some(Outcome::Diff(diff)), Some(best)) = (patch, candidates.first_mut()) {
-        best["patch"] = json!(diff);
+    if let Some(Outcome::Diff {
+        candidate, diff, ..
+    }) = patch
+    {
+        match shown.iter().position(|index| index == candidate) {
+            Some(place) => candidates[place]["patch"] = json!(diff),
+            None => {
+                let mut patched = changed(&one.shape, &advice.candidates[*candidate]);
+                patched["patch"] = json!(diff);
+                candidates.push(patched);
+            }
+        }
     }
     let refused = match patch {
-        Some(Outcome::Refused(why)) => json!(why),
+        Some(
+            Outcome::Refused(why)
+            | Outcome::Diff {
+                instead: Some(why), ..
+            },
+        ) => json!(why),
         _ => Value::Null,
     };
     let given: Vec<Value> = advice

@@ -8,11 +8,21 @@ use relayout_search::{Change, Verdict};
 
 use super::{Input, TypeAdvice};
 
+/// Candidates as good as the best that are tried before giving up.
+const TRIED_MAX: usize = 100;
+
 /// What became of a patch.
 pub enum Outcome {
     /// A unified diff.
-    Diff(String),
-    /// Not written, and why.
+    Diff {
+        /// The candidate that it makes: index into [`Advice::candidates`](relayout_search::Advice).
+        candidate: usize,
+        /// The text.
+        diff: String,
+        /// Why it does not make the first candidate, if it does not.
+        instead: Option<String>,
+    },
+    /// Not written, and why (for the first candidate).
     Refused(String),
 }
 
@@ -20,27 +30,39 @@ impl Outcome {
     /// The diff, if there is one.
     pub fn diff(&self) -> Option<&str> {
         match self {
-            Self::Diff(diff) => Some(diff),
+            Self::Diff { diff, .. } => Some(diff),
             Self::Refused(_) => None,
         }
     }
 }
 
-/// A patch for the best candidate; `None` where there is no better one.
+/// A patch for the best candidate, or the first with as few transfers that can be edited; `None`
+/// where no candidate is better than today's layout.
 pub fn of_best(input: &Input<'_>, one: &TypeAdvice<'_>, source: &Path) -> Option<Outcome> {
     let advice = one.outcome.as_ref().ok()?;
     if advice.verdict != Verdict::Better {
         return None;
     }
-    let best = advice.candidates.first()?;
+    let best = advice.candidates.first()?.tally.transfers();
     let kernel = input.profile.meta.target == "kernel";
-    let line = u64::from(input.line_bytes);
-    Some(
-        match write(one, &best.changes, source, kernel.then_some(line)) {
-            Ok(diff) => Outcome::Diff(diff),
-            Err(why) => Outcome::Refused(why),
-        },
-    )
+    let line = kernel.then_some(u64::from(input.line_bytes));
+    let mut instead = None;
+    for (candidate, scored) in advice.candidates.iter().enumerate().take(TRIED_MAX) {
+        if scored.tally.transfers() > best {
+            break;
+        }
+        match write(one, &scored.changes, source, line) {
+            Ok(diff) => {
+                return Some(Outcome::Diff {
+                    candidate,
+                    diff,
+                    instead,
+                });
+            }
+            Err(why) => instead = instead.or(Some(why)),
+        }
+    }
+    instead.map(Outcome::Refused)
 }
 
 /// `kernel_line`: bytes of a line, if the source is the kernel's.

@@ -25,24 +25,51 @@ pub fn advise(
     let mut text = String::new();
     if all.is_empty() {
         text.push_str(
-            "No struct in this profile has transfers between contexts: nothing to advise.\n",
+            "No object of a known struct type has transfers between contexts in this profile: nothing \
+             to advise on. `relayout report` shows what was resolved and what was not.\n",
         );
         return text;
     }
     for (one, patch) in all.iter().zip(patches) {
         one_type(&mut text, input, one, top);
-        match patch {
-            Some(Outcome::Diff(diff)) if !patch_is_written => {
-                let _ = writeln!(text, "{diff}");
-            }
-            Some(Outcome::Refused(why)) => {
-                let _ = writeln!(text, "No patch: {why}.\n");
-            }
-            _ => {}
-        }
+        patch_words(&mut text, one, patch.as_ref(), patch_is_written);
     }
     text.push_str(LIMITS);
     text
+}
+
+fn patch_words(
+    text: &mut String,
+    one: &TypeAdvice<'_>,
+    patch: Option<&Outcome>,
+    patch_is_written: bool,
+) {
+    let _ = match (patch, &one.outcome) {
+        (
+            Some(Outcome::Diff {
+                candidate,
+                diff,
+                instead,
+            }),
+            Ok(advice),
+        ) => {
+            let change = words(one, &advice.candidates[*candidate]);
+            let _ = match instead {
+                Some(why) => writeln!(
+                    text,
+                    "The first candidate cannot be edited safely ({why}). This one has as few \
+                     transfers: {change}."
+                ),
+                None => writeln!(text, "The edit: {change}."),
+            };
+            match patch_is_written {
+                true => writeln!(text),
+                false => writeln!(text, "\n{diff}"),
+            }
+        }
+        (Some(Outcome::Refused(why)), _) => writeln!(text, "No patch: {why}.\n"),
+        _ => Ok(()),
+    };
 }
 
 /// The text of `what-if`.
@@ -191,9 +218,11 @@ fn table(text: &mut String, one: &TypeAdvice<'_>, rows: &[&Scored]) {
         "Transfers (HITM) and upgrades {unit}; * nothing tried beats it in \
         transfers, bytes and members moved:\n"
     );
+    let names = rows.iter().map(|row| name_of(row).len());
+    let width = names.max().unwrap_or(0).max("found 99".len());
     let _ = writeln!(
         text,
-        "{:>1} {:<14} {:>5} {:<15} {:>9} {:>9} {:>9} {:>9} {:>11} {:>9}  change",
+        "{:>1} {:<width$} {:>5} {:<15} {:>9} {:>9} {:>9} {:>9} {:>11} {:>9}  change",
         "",
         "layout",
         "size",
@@ -216,7 +245,7 @@ fn table(text: &mut String, one: &TypeAdvice<'_>, rows: &[&Scored]) {
         };
         let _ = write!(
             text,
-            "{:>1} {name:<14} {:>5} {:<15}",
+            "{:>1} {name:<width$} {:>5} {:<15}",
             if row.pareto { "*" } else { "" },
             row.layout.size,
             row.memory.cache.as_deref().unwrap_or("-"),
