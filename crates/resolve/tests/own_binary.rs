@@ -24,7 +24,7 @@ pub struct OwnBinaryOuter {
 }
 
 #[unsafe(no_mangle)]
-static mut OWN_BINARY_GLOBAL: OwnBinaryOuter = OwnBinaryOuter {
+static OWN_BINARY_GLOBAL: OwnBinaryOuter = OwnBinaryOuter {
     head: 1,
     inner: OwnBinaryInner {
         first: 2,
@@ -104,10 +104,7 @@ fn sites(program: &Program<'_, '_>) -> Option<Vec<Site>> {
 
 #[test]
 fn one_resolved_access_types_the_object() -> Result<(), Box<dyn Error>> {
-    assert_eq!(
-        own_binary_reads_second(unsafe { &*(&raw const OWN_BINARY_GLOBAL) }),
-        3
-    );
+    assert_eq!(own_binary_reads_second(&OWN_BINARY_GLOBAL), 3);
     let bytes = std::fs::read(std::env::current_exe()?)?;
     let file = DwarfFile::parse(&bytes)?;
     let program = Program::new(&file, &X86_64);

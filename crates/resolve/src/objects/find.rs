@@ -35,20 +35,21 @@ pub struct Finder<'p, 'f, 'a> {
 impl Finder<'_, '_, '_> {
     /// All objects, by run and base, without overlaps.
     pub fn objects(&self) -> Vec<Object> {
-        let mut objects = self.fixed();
-        let certain = objects.len();
-        let mut votes = Ballot::default();
-        self.collect(&objects, &Learned::default(), &mut votes);
-        self.hold(&votes, &mut objects);
+        let fixed = self.fixed();
+        let objects = self.with_elected(&fixed, &Learned::default());
         // What objects were hit tells of sites that say nothing themselves; those vote once more.
         let learned = self.learn(&objects);
-        if !learned.is_empty() {
-            objects.truncate(certain);
-            objects.sort_by_key(|o| (o.run, o.base));
-            let mut votes = Ballot::default();
-            self.collect(&objects, &learned, &mut votes);
-            self.hold(&votes, &mut objects);
+        if learned.is_empty() {
+            return objects;
         }
+        self.with_elected(&fixed, &learned)
+    }
+
+    fn with_elected(&self, fixed: &[Object], learned: &Learned) -> Vec<Object> {
+        let mut ballot = Ballot::default();
+        self.collect(fixed, learned, &mut ballot);
+        let mut objects = fixed.to_vec();
+        self.hold(&ballot, &mut objects);
         objects
     }
 
