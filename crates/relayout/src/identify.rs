@@ -60,8 +60,8 @@ impl Identify for Identified<'_, '_> {
         };
         let inlined = place.inlined.into_iter().next().map(|frame| frame.function);
         Source {
+            inlined: inlined.filter(|name| !name.is_empty() && *name != place.function),
             function: Some(place.function).filter(|name| !name.is_empty()),
-            inlined: inlined.filter(|name| !name.is_empty()),
             file: place.file,
             line: place.line,
         }
