@@ -428,9 +428,15 @@ impl Context<'_, '_> {
         self.entry.attr_value(name)?.udata_value()
     }
 
+    /// A constant that may be negative. Fixed-size forms have no sign of their own; producers use
+    /// them for what is not negative.
     pub(super) fn signed(&self, name: gimli::DwAt) -> Option<i128> {
+        use gimli::AttributeValue as Value;
         match self.entry.attr_value(name)? {
-            gimli::AttributeValue::Udata(value) => Some(i128::from(value)),
+            Value::Data1(value) => Some(i128::from(value)),
+            Value::Data2(value) => Some(i128::from(value)),
+            Value::Data4(value) => Some(i128::from(value)),
+            Value::Data8(value) | Value::Udata(value) => Some(i128::from(value)),
             value => value.sdata_value().map(i128::from),
         }
     }

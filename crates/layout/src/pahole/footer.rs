@@ -20,6 +20,7 @@ pub(super) struct Counts {
 
 pub(super) fn write(
     out: &mut String,
+    indent: usize,
     aggregate: &Aggregate,
     gaps: &Gaps,
     counts: &Counts,
@@ -28,65 +29,61 @@ pub(super) fn write(
     let line = options.cacheline_size.max(1);
     let size = aggregate.size;
     let (lines, members) = (size.div_ceil(line), aggregate.members.len());
-    let _ = writeln!(
-        out,
-        "\n\t/* size: {size}, cachelines: {lines}, members: {members} */"
-    );
-    sums(out, gaps, counts);
+    let mut rows = vec![format!(
+        "size: {size}, cachelines: {lines}, members: {members}"
+    )];
+    sums(&mut rows, gaps, counts);
     if gaps.padding > 0 {
-        let _ = writeln!(out, "\t/* padding: {} */", gaps.padding);
+        rows.push(format!("padding: {}", gaps.padding));
     }
     if counts.paddings > 0 {
         let (count, sum) = (counts.paddings, counts.padding_bytes);
-        let _ = writeln!(out, "\t/* paddings: {count}, sum paddings: {sum} */");
+        rows.push(format!("paddings: {count}, sum paddings: {sum}"));
     }
     if gaps.bit_padding > 0 {
-        let _ = writeln!(out, "\t/* bit_padding: {} bits */", gaps.bit_padding);
+        rows.push(format!("bit_padding: {} bits", gaps.bit_padding));
     }
     if counts.forced > 0 {
-        let _ = write!(out, "\t/* forced alignments: {}", counts.forced);
+        let mut row = format!("forced alignments: {}", counts.forced);
         if counts.forced_holes > 0 {
             let (count, sum) = (counts.forced_holes, counts.forced_hole_bytes);
-            let _ = write!(out, ", forced holes: {count}, sum forced holes: {sum}");
+            let _ = write!(row, ", forced holes: {count}, sum forced holes: {sum}");
         }
-        out.push_str(" */\n");
+        rows.push(row);
     }
     if !size.is_multiple_of(line) {
-        let _ = writeln!(out, "\t/* last cacheline: {} bytes */", size % line);
+        rows.push(format!("last cacheline: {} bytes", size % line));
+    }
+    out.push('\n');
+    for row in rows {
+        let _ = writeln!(out, "{:\t<indent$}/* {row} */", "");
     }
 }
 
-fn sums(out: &mut String, gaps: &Gaps, counts: &Counts) {
+fn sums(rows: &mut Vec<String>, gaps: &Gaps, counts: &Counts) {
     let (holes, bit_holes) = (gaps.holes().count(), gaps.bit_holes().count());
-    if holes == 0 && bit_holes == 0 && counts.member_bits == 0 {
+    if holes == 0 && bit_holes == 0 {
         return;
     }
     if counts.member_bytes > 0 {
-        let _ = write!(out, "\t/* sum members: {}", counts.member_bytes);
+        let mut row = format!("sum members: {}", counts.member_bytes);
         if holes > 0 {
             let _ = write!(
-                out,
+                row,
                 ", holes: {holes}, sum holes: {}",
                 gaps.holes().sum::<u64>()
             );
         }
-        out.push_str(" */\n");
+        rows.push(row);
     }
     if counts.member_bits > 0 {
-        let _ = write!(
-            out,
-            "\t/* sum bitfield members: {} bits",
-            counts.member_bits
-        );
+        let mut row = format!("sum bitfield members: {} bits", counts.member_bits);
         if bit_holes > 0 {
             let sum: u64 = gaps.bit_holes().sum();
-            let _ = write!(
-                out,
-                ", bit holes: {bit_holes}, sum bit holes: {sum} bits */"
-            );
+            let _ = write!(row, ", bit holes: {bit_holes}, sum bit holes: {sum} bits");
         } else {
-            let _ = write!(out, " ({} bytes) */", counts.member_bits / 8);
+            let _ = write!(row, " ({} bytes)", counts.member_bits / 8);
         }
-        out.push('\n');
+        rows.push(row);
     }
 }

@@ -15,6 +15,23 @@ pub(super) fn type_name(types: &Types, id: Option<TypeId>) -> String {
     out
 }
 
+/// [`type_name`] padded to a column. A width below zero pads to its absolute value, as printf does
+/// with `%-*s`: that is what deeply nested members look like.
+pub(super) fn type_column(types: &Types, id: Option<TypeId>, width: i64) -> String {
+    let (keyword, name) = match id.map(|id| types.get(id)) {
+        Some(Type::Aggregate(aggregate)) => (aggregate.kind.to_string(), aggregate.name.as_deref()),
+        Some(Type::Enum { name, .. }) => ("enum".to_owned(), name.as_deref()),
+        _ => return padded(&type_name(types, id), width),
+    };
+    let name = padded(name.unwrap_or("{...}"), width - keyword.len() as i64 - 1);
+    format!("{keyword} {name}")
+}
+
+fn padded(text: &str, width: i64) -> String {
+    let width = usize::try_from(width.unsigned_abs()).unwrap_or(0);
+    format!("{text:width$}")
+}
+
 /// `(*name)(params)` with the types of the parameters.
 pub(super) fn function_pointer(
     types: &Types,
@@ -52,6 +69,10 @@ fn push(types: &Types, id: Option<TypeId>, out: &mut String, depth: u32) {
             push(types, *target, out, depth + 1);
             out.push_str(" restrict ");
         }
+        Type::Qualified { qualifier, target } if is_pointer(types, *target) => {
+            push(types, *target, out, depth + 1);
+            let _ = write!(out, " {qualifier}");
+        }
         Type::Qualified { qualifier, target } => {
             out.push_str(qualifier);
             out.push(' ');
@@ -69,6 +90,10 @@ fn push(types: &Types, id: Option<TypeId>, out: &mut String, depth: u32) {
             push_params(types, params, *variadic, out, depth);
         }
     }
+}
+
+fn is_pointer(types: &Types, id: Option<TypeId>) -> bool {
+    id.is_some_and(|id| matches!(types.get(id), Type::Pointer { .. }))
 }
 
 fn push_pointer(types: &Types, target: Option<TypeId>, sigil: &str, out: &mut String, depth: u32) {

@@ -3,13 +3,15 @@
 use std::fmt::Write;
 
 use super::footer::{self, Counts};
-use super::holes::{Gaps, storage_size};
+use super::holes::{Gaps, MemberGap, storage_size};
 use super::{Options, names, packed};
 use crate::types::DEPTH_MAX;
 use crate::{Aggregate, AggregateKind, Member, Type, TypeId, Types};
 
 /// Text is cut here: shared anonymous types in damaged debug information multiply.
 const TEXT_BYTES_MAX: usize = 64 << 20;
+
+const PACKED: &str = " __attribute__((__packed__))";
 
 const TYPE_WIDTH: i64 = 26;
 const NAME_WIDTH: i64 = 23;
@@ -35,6 +37,19 @@ struct Frame {
     /// Offset of the aggregate from the outermost one, in bytes.
     base: u64,
     depth: u32,
+    /// A union is somewhere around.
+    in_union: bool,
+    /// The member at hand is the last of several in a struct.
+    last: bool,
+}
+
+/// The member printed before the one at hand.
+struct Last<'m> {
+    member: &'m Member,
+    /// What is unused after it.
+    gap: MemberGap,
+    /// Bytes it reaches over, with the unit that its bitfields share.
+    size: u64,
 }
 
 /// A member's type, taken apart the way C declares it.
@@ -73,7 +88,7 @@ impl<'t> Printer<'t> {
         self.head(aggregate);
         let (gaps, counts) = self.struct_body(aggregate, &Frame::top());
         self.force_padding(aggregate, &gaps);
-        footer::write(&mut self.out, aggregate, &gaps, &counts, self.options);
+        footer::write(&mut self.out, 1, aggregate, &gaps, &counts, self.options);
         self.tail(aggregate, &gaps, 0);
         self.out.push_str(";\n");
     }
@@ -83,7 +98,13 @@ impl<'t> Printer<'t> {
             self.name_width = NAME_WIDTH_UNION;
         }
         self.head(aggregate);
-        self.union_body(aggregate, &Frame::top());
+        self.union_body(
+            aggregate,
+            &Frame {
+                in_union: true,
+                ..Frame::top()
+            },
+        );
         self.out.push_str("};\n");
     }
 
@@ -105,9 +126,8 @@ impl<'t> Printer<'t> {
         self.tabs(indent);
         self.push("}");
         if packed::is_packed(self.types, aggregate, gaps) {
-            self.push(" __attribute__((__packed__))");
-        }
-        if let Some(align) = aggregate.declared_align {
+            self.push(PACKED);
+        } else if let Some(align) = aggregate.declared_align {
             let _ = write!(self.out, " __attribute__((__aligned__({align})))");
         }
     }
@@ -115,40 +135,32 @@ impl<'t> Printer<'t> {
     fn struct_body(&mut self, aggregate: &Aggregate, frame: &Frame) -> (Gaps, Counts) {
         let gaps = Gaps::of(self.types, aggregate);
         let mut counts = Counts::default();
-        let mut comments: Vec<String> = Vec::new();
-        describe_gap(&mut comments, gaps.before.bytes, gaps.before.bits);
-        let mut before = gaps.before.bytes;
-        let mut last: Option<&Member> = None;
+        let mut comments = gap_comments(gaps.before);
+        let mut last: Option<Last<'_>> = None;
+        let several = aggregate.members.len() > 1;
         for (index, member) in aggregate.members.iter().enumerate() {
-            if member.declared_align.is_some() {
-                counts.forced += 1;
-                counts.forced_holes += u64::from(before > 0);
-                counts.forced_hole_bytes += before;
-            }
-            if let Some(last) = last {
-                self.describe_overlap(&mut comments, last, member);
-            }
-            self.comments(&mut comments, frame, last.is_some());
-            if let Some(last) = last {
-                let bits = gaps.after[index - 1].bits;
-                if gaps.after[index - 1].bytes == 0 && bits > 0 {
-                    self.force_alignment(last, member, frame);
-                }
-                if last.offset != member.offset {
-                    self.boundary(frame, member.offset);
-                }
-            }
+            let gap = last.as_ref().map_or(gaps.before, |last| last.gap);
+            counts.align(member, gap);
+            let size = storage_size(self.types, member);
+            self.between(&mut comments, last.as_ref(), member, gap, frame);
             self.tabs(frame.indent);
-            self.member(member, frame);
-            self.out.push('\n');
-            self.count(member, &mut counts, &mut comments);
-            describe_gap(
-                &mut comments,
-                gaps.after[index].bytes,
-                gaps.after[index].bits,
+            let at_end = several && index + 1 == aggregate.members.len();
+            self.member(
+                member,
+                &Frame {
+                    last: at_end,
+                    ..*frame
+                },
             );
-            before = gaps.after[index].bytes;
-            last = Some(member);
+            self.out.push('\n');
+            self.count(member, size, &mut counts, &mut comments);
+            let gap = gaps.after[index];
+            comments.extend(gap_comments(gap));
+            last = Some(Last {
+                member,
+                gap,
+                size: last.map_or(size, |last| last.carry(member, size)),
+            });
         }
         if !comments.is_empty() {
             self.comments(&mut comments, frame, true);
@@ -158,12 +170,44 @@ impl<'t> Printer<'t> {
         (gaps, counts)
     }
 
+    /// What stands between two members: comments about both, forced alignments, a boundary.
+    fn between(
+        &mut self,
+        comments: &mut Vec<String>,
+        last: Option<&Last<'_>>,
+        member: &Member,
+        gap: MemberGap,
+        frame: &Frame,
+    ) {
+        comments.extend(
+            last.and_then(|last| last.overlap(member))
+                .map(str::to_owned),
+        );
+        if self.options.alignments_known && member.bits.is_some() && gap.bits > 0 {
+            if last.is_some_and(|last| last.shares_unit(member)) {
+                comments.push(self.unnamed_bitfield(member.ty, gap.bits, frame));
+            } else if gap.bytes == 0 {
+                comments.push(String::new());
+                comments.push("/* Force alignment to the next boundary: */".to_owned());
+                comments.push(self.unnamed_bitfield(member.ty, 0, frame));
+            }
+        }
+        self.comments(comments, frame, last.is_some());
+        if last.is_some_and(|last| last.member.offset != member.offset) {
+            self.boundary(frame, member.offset);
+        }
+    }
+
+    /// Members of a union all begin at its start, so each counts cache lines from there.
     fn union_body(&mut self, aggregate: &Aggregate, frame: &Frame) {
+        let line = self.line;
         for member in &aggregate.members {
+            self.line = line;
             self.tabs(frame.indent);
             self.member(member, frame);
             self.out.push('\n');
         }
+        self.line = line;
     }
 
     fn enum_body(&mut self, name: Option<&str>, enumerators: &[(String, i128)], indent: usize) {
@@ -189,7 +233,7 @@ impl<'t> Printer<'t> {
     /// One member without its indentation and newline.
     fn member(&mut self, member: &Member, frame: &Frame) {
         let start = self.out.len();
-        let declared = self.take_apart(member);
+        let declared = self.take_apart(member, frame);
         let mut name = member.name.clone().unwrap_or_default();
         let name_len = member.name.as_ref().map_or(-1, |name| name.len() as i64);
         if let Some(bits) = member.bits {
@@ -201,20 +245,34 @@ impl<'t> Printer<'t> {
         if !inline {
             self.columns(&declared, &name, width);
         }
-        let mut aligned = 0;
+        let mut attributes = if inline {
+            self.packed_len(&declared)
+        } else {
+            0
+        };
         if let Some(align) = member.declared_align {
             let text = format!(" __attribute__((__aligned__({align})))");
-            aligned = text.len() as i64;
+            attributes += text.len() as i64;
             self.push(&text);
         }
         self.push(";");
         let room = frame.type_width + self.name_width;
-        let spacing = if inline && declared.suffix.is_empty() && declared.stars.is_empty() {
-            room - name_len - 3 - aligned
+        let plain = declared.prefix.is_empty() && declared.suffix.is_empty();
+        let spacing = if inline && plain && declared.stars.is_empty() {
+            // printf pads to the absolute value of a negative width.
+            (room - name_len - 3 - attributes).abs()
         } else {
             room - (self.out.len() - start) as i64
         };
         self.place_comment(member, frame, spacing);
+    }
+
+    fn packed_len(&self, declared: &Declared) -> i64 {
+        let Type::Aggregate(aggregate) = self.types.get(declared.id) else {
+            return 0;
+        };
+        let packed = packed::is_packed(self.types, aggregate, &Gaps::of(self.types, aggregate));
+        if packed { PACKED.len() as i64 } else { 0 }
     }
 
     fn place_comment(&mut self, member: &Member, frame: &Frame, spacing: i64) {
@@ -248,7 +306,7 @@ impl<'t> Printer<'t> {
     }
 
     /// Peels qualifiers, arrays and pointers off a type as far as the columns need it.
-    fn take_apart(&self, member: &Member) -> Declared {
+    fn take_apart(&self, member: &Member, frame: &Frame) -> Declared {
         let mut found = Declared {
             prefix: String::new(),
             id: member.ty,
@@ -265,13 +323,17 @@ impl<'t> Printer<'t> {
                     found.id = *target;
                 }
                 Type::Array { element, counts } => {
-                    for count in counts {
-                        let _ = match count {
-                            Some(count) => write!(found.suffix, "[{count}]"),
-                            None => write!(found.suffix, "[]"),
-                        };
-                    }
+                    self.push_counts(counts, frame, &mut found.suffix);
                     found.id = *element;
+                    // The const of an array is repeated on its elements.
+                    if empty_array(counts)
+                        && let Type::Qualified {
+                            qualifier: "const",
+                            target: Some(target),
+                        } = self.types.get(*element)
+                    {
+                        found.id = *target;
+                    }
                 }
                 Type::Pointer {
                     target: Some(target),
@@ -285,6 +347,17 @@ impl<'t> Printer<'t> {
             }
         }
         found
+    }
+
+    /// A flexible array shows as `[]` where C allows one, and as `[0]` elsewhere.
+    fn push_counts(&self, counts: &[Option<u64>], frame: &Frame, out: &mut String) {
+        for count in counts {
+            let _ = match count {
+                Some(count) if *count > 0 => write!(out, "[{count}]"),
+                _ if frame.last && !frame.in_union => write!(out, "[]"),
+                _ => write!(out, "[0]"),
+            };
+        }
     }
 
     fn is_anonymous(&self, id: TypeId) -> bool {
@@ -317,15 +390,27 @@ impl<'t> Printer<'t> {
                 } else {
                     frame.base.saturating_add(offset)
                 };
-                let inner = frame.inner(base);
+                let qualified = declared.prefix.len() as i64;
                 self.head(aggregate);
                 if aggregate.kind == AggregateKind::Union {
-                    self.union_body(aggregate, &inner);
+                    self.union_body(aggregate, &frame.inner(base, qualified, true));
                     self.tabs(frame.indent);
                     self.push("}");
-                    self.declared_align(aggregate);
                 } else {
-                    let (gaps, _) = self.struct_body(aggregate, &inner);
+                    let inner = frame.inner(base, qualified, frame.in_union);
+                    let (gaps, counts) = self.struct_body(aggregate, &inner);
+                    // Only through a qualifier does an inner struct keep its statistics.
+                    if qualified > 0 {
+                        let options = self.options;
+                        footer::write(
+                            &mut self.out,
+                            inner.indent,
+                            aggregate,
+                            &gaps,
+                            &counts,
+                            options,
+                        );
+                    }
                     self.tail(aggregate, &gaps, frame.indent);
                 }
             }
@@ -344,14 +429,7 @@ impl<'t> Printer<'t> {
         true
     }
 
-    fn declared_align(&mut self, aggregate: &Aggregate) {
-        if let Some(align) = aggregate.declared_align {
-            let _ = write!(self.out, " __attribute__((__aligned__({align})))");
-        }
-    }
-
     fn columns(&mut self, declared: &Declared, name: &str, width: i64) {
-        let width = usize::try_from(width).unwrap_or(0);
         let types = self.types;
         let function = match types.get(declared.id) {
             Type::Pointer {
@@ -368,23 +446,21 @@ impl<'t> Printer<'t> {
             _ => None,
         };
         if let Some((result, params, variadic)) = function {
-            let left = names::type_name(types, result);
+            let left = names::type_column(types, result, width);
             let name = format!("{name}{}", declared.suffix);
             let right = names::function_pointer(types, &name, params, variadic);
-            let _ = write!(self.out, "{left:width$} {right}");
+            let _ = write!(self.out, "{left} {right}");
         } else {
-            let left = names::type_name(types, Some(declared.id));
-            let _ = write!(self.out, "{left:width$} {name}{}", declared.suffix);
+            let left = names::type_column(types, Some(declared.id), width);
+            let _ = write!(self.out, "{left} {name}{}", declared.suffix);
         }
     }
 
-    fn count(&self, member: &Member, counts: &mut Counts, comments: &mut Vec<String>) {
+    /// Adds the member to the counts, and says so if its struct ends in padding.
+    fn count(&self, member: &Member, size: u64, counts: &mut Counts, comments: &mut Vec<String>) {
         match member.bits {
-            Some(bits) => counts.member_bits += bits.size_bits,
-            None => {
-                let size = storage_size(self.types, member);
-                counts.member_bytes = counts.member_bytes.saturating_add(size);
-            }
+            Some(bits) => counts.member_bits = counts.member_bits.saturating_add(bits.size_bits),
+            None => counts.member_bytes = counts.member_bytes.saturating_add(size),
         }
         let Type::Aggregate(inner) = self.types.get(member.ty) else {
             return;
@@ -398,31 +474,6 @@ impl<'t> Printer<'t> {
                 "/* XXX last struct has {padding} byte{s} of padding */"
             ));
         }
-    }
-
-    /// Bitfields of other types may share the bytes of their neighbours.
-    fn describe_overlap(&self, comments: &mut Vec<String>, last: &Member, member: &Member) {
-        let last_size = storage_size(self.types, last);
-        if last_size == 0 {
-            return;
-        }
-        let joins = last.offset == member.offset && last.bits.is_none() && member.bits.is_some();
-        if member.offset < last.offset || joins {
-            comments.push("/* Bitfield combined with previous fields */".to_owned());
-        } else if member.offset > last.offset && member.offset - last.offset < last_size {
-            comments.push("/* Bitfield combined with next fields */".to_owned());
-        }
-    }
-
-    /// Two bitfields of which the second could have begun in the bits that the first left.
-    fn force_alignment(&mut self, last: &Member, member: &Member, frame: &Frame) {
-        if !self.options.alignments_known || last.bits.is_none() || member.bits.is_none() {
-            return;
-        }
-        self.tabs(frame.indent);
-        self.push("/* Force alignment to the next boundary: */\n");
-        self.unnamed_bitfield(last.ty, 0, frame);
-        self.push("\n");
     }
 
     /// Padding beyond what the largest member explains, written out as bitfields.
@@ -446,15 +497,16 @@ impl<'t> Printer<'t> {
         let frame = Frame::top();
         self.push("\n\t/* Force padding: */\n");
         for _ in 0..gaps.padding / size {
+            let line = self.unnamed_bitfield(last.ty, size * 8, &frame);
             self.tabs(1);
-            self.unnamed_bitfield(last.ty, size * 8, &frame);
+            self.push(&line);
+            self.push("\n");
         }
     }
 
-    fn unnamed_bitfield(&mut self, ty: TypeId, bits: u64, frame: &Frame) {
-        let width = usize::try_from(frame.type_width).unwrap_or(0);
-        let left = names::type_name(self.types, Some(ty));
-        let _ = writeln!(self.out, "{left:width$} :{bits};");
+    fn unnamed_bitfield(&self, ty: TypeId, bits: u64, frame: &Frame) -> String {
+        let left = names::type_column(self.types, Some(ty), frame.type_width);
+        format!("{left} :{bits};")
     }
 
     /// A group of comments with a blank line after it, and before it where something precedes.
@@ -466,8 +518,10 @@ impl<'t> Printer<'t> {
             self.out.push('\n');
         }
         for comment in comments.drain(..) {
-            self.tabs(frame.indent);
-            self.push(&comment);
+            if !comment.is_empty() {
+                self.tabs(frame.indent);
+                self.push(&comment);
+            }
             self.out.push('\n');
         }
         self.out.push('\n');
@@ -506,27 +560,81 @@ impl Frame {
             type_width: TYPE_WIDTH,
             base: 0,
             depth: 0,
+            in_union: false,
+            last: false,
         }
     }
 
     /// The frame of an aggregate that is printed in place of a member's type.
-    fn inner(&self, base: u64) -> Self {
+    /// `qualified` is the width of the qualifiers before it.
+    fn inner(&self, base: u64, qualified: i64, in_union: bool) -> Self {
         Self {
             indent: self.indent + 1,
-            type_width: self.type_width - 8,
+            type_width: self.type_width - qualified - 8,
+            in_union,
             base,
             depth: self.depth + 1,
+            ..*self
         }
     }
 }
 
-fn describe_gap(comments: &mut Vec<String>, bytes: u64, bits: u64) {
-    for (count, unit) in [(bits, "bit"), (bytes, "byte")] {
-        if count > 0 {
-            let s = plural(count);
-            comments.push(format!("/* XXX {count} {unit}{s} hole, try to pack */"));
+impl Last<'_> {
+    /// Bitfields of other types may share the bytes of their neighbours.
+    fn overlap(&self, member: &Member) -> Option<&'static str> {
+        let last = self.member;
+        let joins = last.offset == member.offset && last.bits.is_none() && member.bits.is_some();
+        if self.size == 0 {
+            None
+        } else if member.offset < last.offset || joins {
+            Some("/* Bitfield combined with previous fields */")
+        } else if member.offset > last.offset && member.offset - last.offset < self.size {
+            Some("/* Bitfield combined with next fields */")
+        } else {
+            None
         }
     }
+
+    /// Both are bitfields of one storage unit.
+    fn shares_unit(&self, member: &Member) -> bool {
+        self.member.bits.is_some() && member.bits.is_some() && self.member.offset == member.offset
+    }
+
+    /// Bytes to reckon with after `member`: a smaller bitfield does not end a larger unit.
+    fn carry(&self, member: &Member, size: u64) -> u64 {
+        if self.shares_unit(member) {
+            size.max(self.size)
+        } else {
+            size
+        }
+    }
+}
+
+impl Counts {
+    fn align(&mut self, member: &Member, before: MemberGap) {
+        if member.declared_align.is_some() {
+            self.forced += 1;
+            self.forced_holes += u64::from(before.bytes > 0);
+            self.forced_hole_bytes = self.forced_hole_bytes.saturating_add(before.bytes);
+        }
+    }
+}
+
+fn gap_comments(gap: MemberGap) -> Vec<String> {
+    [(gap.bits, "bit"), (gap.bytes, "byte")]
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, unit)| {
+            format!(
+                "/* XXX {count} {unit}{} hole, try to pack */",
+                plural(count)
+            )
+        })
+        .collect()
+}
+
+fn empty_array(counts: &[Option<u64>]) -> bool {
+    matches!(counts.first(), Some(None | Some(0)))
 }
 
 fn plural(count: u64) -> &'static str {
