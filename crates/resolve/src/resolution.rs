@@ -186,8 +186,8 @@ impl Resolution {
         let offset = addr.checked_sub(object.base)?;
         self.types.aggregate(object.ty)?;
         let mut path = self.types.member_at(object.ty, offset, size)?;
-        if path.types_path.is_empty() {
-            path.types_path.push(object.type_name.clone());
+        if path.types_path.first() != Some(&object.type_name) {
+            path.types_path.insert(0, object.type_name.clone());
         }
         Some(path)
     }

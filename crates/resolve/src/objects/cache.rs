@@ -48,6 +48,13 @@ pub fn type_of(
             elected: None,
         });
     }
+    if let Some(ty) = cut_short(program, cache, votes) {
+        return Some(CacheType {
+            ty,
+            offset: 0,
+            elected: None,
+        });
+    }
     let winners = elect(shapes, 0, object_bytes, votes);
     let best = winners
         .into_iter()
@@ -70,6 +77,15 @@ fn by_name(program: &Program<'_, '_>, cache: &str, object_bytes: u64) -> Option<
         let ty = program.store.named(&name)?;
         (program.store.types().size_of(ty) == Some(object_bytes)).then_some(ty)
     })
+}
+
+/// The struct that has the cache's very name, if the evidence says so too. Its objects may be
+/// shorter than the type: the kernel leaves out what the CPU lacks at the end of `task_struct`.
+fn cut_short(program: &Program<'_, '_>, cache: &str, votes: &Votes) -> Option<TypeId> {
+    let ty = program.store.named(cache)?;
+    let total: f64 = votes.values().sum();
+    let agrees = votes.get(&(0, ty)).copied().unwrap_or(0.0);
+    (agrees > AGREEMENT_MIN * total).then_some(ty)
 }
 
 /// Types as an election sees them, with what was found out kept.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use relayout_layout::TypeId;
-use relayout_profile::RangeKind;
+use relayout_profile::{RangeKind, RangeRow};
 use rustc_hash::FxHashMap;
 
 use super::cache::{self, CacheType, StoreShapes};
@@ -104,9 +104,9 @@ impl Finder<'_, '_, '_> {
         let mut shapes = StoreShapes::new(self.program);
         let caches = self.caches(ballot, &mut shapes);
         for (cell, votes) in &ballot.cells {
-            let row = self.ranges.get(cell.range);
-            let known = caches.get(&(row.owner.clone(), row.object_bytes));
-            if let Some(known) = known.filter(|_| row.kind == RangeKind::Slab) {
+            let slab = self.row(cell).filter(|row| row.kind == RangeKind::Slab);
+            let cache = slab.map(|row| (row.owner.clone(), row.object_bytes));
+            if let Some(known) = cache.and_then(|cache| caches.get(&cache)) {
                 objects.push(self.of_cache(cell, known));
                 continue;
             }
@@ -124,7 +124,7 @@ impl Finder<'_, '_, '_> {
     ) -> FxHashMap<(String, u32), CacheType> {
         let mut votes: BTreeMap<(String, u32), Votes> = BTreeMap::new();
         for (cell, own) in &ballot.cells {
-            let row = self.ranges.get(cell.range);
+            let Some(row) = self.row(cell) else { continue };
             if row.kind != RangeKind::Slab || cache::is_general_purpose(&row.owner) {
                 continue;
             }
@@ -174,12 +174,15 @@ impl Finder<'_, '_, '_> {
         ty: TypeId,
         votes: Option<VoteCounts>,
     ) -> Object {
-        let row = self.ranges.get(cell.range);
-        let owner = row.owner.clone();
-        let kind = match row.kind {
-            RangeKind::Slab => ObjectKind::Slab { cache: owner },
-            RangeKind::Stack => ObjectKind::Stack { task: owner },
-            RangeKind::Heap => ObjectKind::Heap { site: owner },
+        let owner = || {
+            self.row(cell)
+                .map(|row| row.owner.clone())
+                .unwrap_or_default()
+        };
+        let kind = match self.row(cell).map(|row| row.kind) {
+            Some(RangeKind::Slab) => ObjectKind::Slab { cache: owner() },
+            Some(RangeKind::Stack) => ObjectKind::Stack { task: owner() },
+            Some(RangeKind::Heap) => ObjectKind::Heap { site: owner() },
             _ => ObjectKind::Memory,
         };
         let type_name = fixed::name(&self.program.store.types(), ty);
@@ -195,6 +198,10 @@ impl Finder<'_, '_, '_> {
             confidence,
             votes,
         }
+    }
+
+    fn row(&self, cell: &Cell) -> Option<&RangeRow> {
+        cell.range.map(|n| self.ranges.get(n))
     }
 
     fn learn(&self, objects: &[Object]) -> Learned {

@@ -79,7 +79,12 @@ fn element(
         bytes = size;
         offset %= size;
     }
-    let name = name(&types, ty);
+    let name = match types.aggregate(ty) {
+        Some(a) if a.name.is_none() && !matches!(types.get(ty), Type::Typedef { .. }) => {
+            format!("typeof({})", variable.name)
+        }
+        _ => name(&types, ty),
+    };
     drop(types);
     let ty = program.store.canonical(ty);
     Some(certain(run, addr - offset, bytes, ty, name, kind))

@@ -20,8 +20,8 @@ pub struct Cell {
     pub start: u64,
     /// First byte after.
     pub end: u64,
-    /// Number of the range it is in.
-    pub range: u32,
+    /// Number of the range it is in; `None` where the profile describes nothing.
+    pub range: Option<u32>,
 }
 
 impl Ranges {
@@ -69,16 +69,24 @@ impl Ranges {
         &self.rows[range as usize]
     }
 
-    /// The stretch around `addr` that holds its whole object: a slot of a slab, else the range.
+    /// The stretch around `addr` that holds its whole object: a slot of a slab, else the range, or
+    /// all of memory outside of ranges. `None` in what a slab keeps before its first slot.
     pub fn cell(&self, run: u16, addr: u64) -> Option<Cell> {
-        let range = self.find(run, addr)?;
+        let Some(range) = self.find(run, addr) else {
+            return Some(Cell {
+                run,
+                start: 0,
+                end: u64::MAX,
+                range: None,
+            });
+        };
         let row = self.get(range);
         let end = row.start.saturating_add(row.bytes);
         let whole = Cell {
             run,
             start: row.start,
             end,
-            range,
+            range: Some(range),
         };
         if row.kind != RangeKind::Slab || row.stride == 0 {
             return Some(whole);
