@@ -4,50 +4,75 @@
 //! pahole -j1 -F dwarf VMLINUX > expected.txt
 //! cargo run --release -p relayout-layout --example pahole -- VMLINUX expected.txt
 //! ```
+//! `--btf` reads BTF (against `pahole -F btf`).
 //! With `--dump` the types that differ go to `ours.txt` and `theirs.txt` in the current folder.
 
 use std::collections::HashMap;
 use std::error::Error;
 use std::fs::{self, File};
 
+use relayout_layout::btf::Btf;
 use relayout_layout::dwarf::{DwarfFile, DwarfTypes, SectionStore};
 use relayout_layout::pahole::{Options, render};
+use relayout_layout::{Type, TypeId, Types};
+
+/// Definitions of one name that are tried before it counts as different.
+const CANDIDATES_MAX: usize = 200;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let [path, expected, flags @ ..] = args.as_slice() else {
-        return Err("usage: pahole FILE EXPECTED [--dump]".into());
+        return Err("usage: pahole FILE EXPECTED [--btf] [--dump]".into());
     };
+    let flag = |name: &str| flags.iter().any(|flag| flag == name);
     let input = File::open(path)?;
     // SAFETY: the file is not changed while this example runs.
     let bytes = unsafe { memmap2::Mmap::map(&input)? };
     let expected = fs::read_to_string(expected)?;
+    let options = Options::default();
+    let mut tally = Tally::default();
+    if flag("--btf") {
+        let btf = Btf::parse(&bytes)?;
+        for (head, theirs) in blocks(&expected) {
+            let Some((keyword, name)) = head.split_once(' ') else {
+                continue;
+            };
+            let ids = btf.find_types(name).iter();
+            let ids = ids.filter(|id| is_tagged(btf.types(), **id, keyword, name));
+            let texts: Vec<String> = ids
+                .filter_map(|id| render(btf.types(), *id, &options))
+                .take(CANDIDATES_MAX)
+                .collect();
+            tally.add(theirs, &texts);
+        }
+        return tally.print(flag("--dump"));
+    }
     let store = SectionStore::default();
     let file = DwarfFile::parse_in(&bytes, &store)?;
     let mut types = DwarfTypes::new(&file);
-    let options = Options::default();
-    let mut tally = Tally::default();
     for (head, theirs) in blocks(&expected) {
-        let mut words = head.split(' ');
-        let (Some(keyword), Some(name)) = (words.next(), words.next()) else {
+        let Some((keyword, name)) = head.split_once(' ') else {
             continue;
         };
         let mut texts = Vec::new();
         for &die in file.find_types(name) {
             let id = types.load(die)?;
-            let same = types.types().aggregate(id).is_some_and(|aggregate| {
-                aggregate.kind.to_string() == keyword && aggregate.name.as_deref() == Some(name)
-            });
-            if same {
+            if is_tagged(types.types(), id, keyword, name) {
                 texts.extend(render(types.types(), id, &options));
             }
-            if texts.last().is_some_and(|ours| ours == theirs) || texts.len() > 200 {
+            if texts.last().is_some_and(|ours| ours == theirs) || texts.len() > CANDIDATES_MAX {
                 break;
             }
         }
         tally.add(theirs, &texts);
     }
-    tally.print(flags.iter().any(|flag| flag == "--dump"))
+    tally.print(flag("--dump"))
+}
+
+/// The type is itself `keyword name`, not a typedef of that name.
+fn is_tagged(types: &Types, id: TypeId, keyword: &str, name: &str) -> bool {
+    matches!(types.get(id), Type::Aggregate(aggregate)
+        if aggregate.kind.to_string() == keyword && aggregate.name.as_deref() == Some(name))
 }
 
 #[derive(Default)]

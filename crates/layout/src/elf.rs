@@ -59,6 +59,14 @@ impl<'a> Elf<'a> {
         with_elf!(self, file => file.is_little_endian())
     }
 
+    /// Size of an address in bytes.
+    pub(crate) fn pointer_size(&self) -> u64 {
+        match self {
+            Self::Elf32(_) => 4,
+            Self::Elf64(_) => 8,
+        }
+    }
+
     pub(crate) fn build_id(&self) -> Option<Vec<u8>> {
         with_elf!(self, file => file.build_id().ok().flatten().map(<[u8]>::to_vec))
     }

@@ -3,6 +3,7 @@
 //! Readers take bytes and never open files. See [`model`] for what they produce.
 
 pub mod abi;
+pub mod btf;
 pub mod dwarf;
 mod elf;
 mod error;

@@ -239,6 +239,12 @@ impl<'f, 'a> DwarfTypes<'f, 'a> {
         let tag = context.entry.tag();
         if let Some(sigil) = pointer_sigil(tag) {
             let target = self.load_reference(context, dw::DW_AT_type, Need::Name, depth)?;
+            // Nobody can ask for an anonymous target by name, so it comes along.
+            if let Some(id) = target
+                && matches!(self.types.get(id), Type::Aggregate(aggregate) if aggregate.name.is_none())
+            {
+                self.fill(id, depth + 1)?;
+            }
             let size = context.number(dw::DW_AT_byte_size);
             let size = size.unwrap_or(u64::from(context.unit.encoding().address_size));
             return Ok(Type::Pointer {

@@ -35,8 +35,6 @@ pub struct Options {
     pub cacheline_size: u64,
     /// Offsets and sizes in hexadecimal (`pahole --hex`).
     pub hex: bool,
-    /// Named structs and unions inside are printed in full as well (`pahole -E`).
-    pub expand: bool,
     /// The types carry declared alignments (DWARF does, BTF does not): only then can padding be
     /// told from an alignment, and be marked as forced.
     pub alignments_known: bool,
@@ -47,7 +45,6 @@ impl Default for Options {
         Self {
             cacheline_size: 64,
             hex: false,
-            expand: false,
             alignments_known: true,
         }
     }

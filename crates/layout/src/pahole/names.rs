@@ -69,10 +69,6 @@ fn push(types: &Types, id: Option<TypeId>, out: &mut String, depth: u32) {
             push(types, *target, out, depth + 1);
             out.push_str(" restrict ");
         }
-        Type::Qualified { qualifier, target } if is_pointer(types, *target) => {
-            push(types, *target, out, depth + 1);
-            let _ = write!(out, " {qualifier}");
-        }
         Type::Qualified { qualifier, target } => {
             out.push_str(qualifier);
             out.push(' ');
@@ -107,6 +103,13 @@ fn push_pointer(types: &Types, target: Option<TypeId>, sigil: &str, out: &mut St
         push(types, *result, out, depth + 1);
         out.push_str(" (*)");
         push_params(types, params, *variadic, out, depth);
+        return;
+    }
+    if let Some(Type::Qualified { qualifier, target }) = target.map(|target| types.get(target))
+        && is_pointer(types, *target)
+    {
+        push(types, *target, out, depth + 1);
+        let _ = write!(out, " {qualifier} {sigil}");
         return;
     }
     push(types, target, out, depth + 1);

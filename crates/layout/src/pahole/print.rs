@@ -9,14 +9,13 @@ use crate::types::DEPTH_MAX;
 use crate::{Aggregate, AggregateKind, Member, Type, TypeId, Types};
 
 /// Text is cut here: shared anonymous types in damaged debug information multiply.
-const TEXT_BYTES_MAX: usize = 64 << 20;
+const TEXT_BYTES_MAX: usize = 16 << 20;
 
 const PACKED: &str = " __attribute__((__packed__))";
 
 const TYPE_WIDTH: i64 = 26;
 const NAME_WIDTH: i64 = 23;
 const NAME_WIDTH_UNION: i64 = 21;
-const NAME_WIDTH_EXPANDED: i64 = 55;
 
 pub(super) struct Printer<'t> {
     types: &'t Types,
@@ -66,17 +65,12 @@ struct Declared {
 
 impl<'t> Printer<'t> {
     pub(super) fn new(types: &'t Types, options: &'t Options) -> Self {
-        let name_width = if options.expand {
-            NAME_WIDTH_EXPANDED
-        } else {
-            NAME_WIDTH
-        };
         Self {
             types,
             options,
             out: String::new(),
             line: 0,
-            name_width,
+            name_width: NAME_WIDTH,
         }
     }
 
@@ -94,9 +88,7 @@ impl<'t> Printer<'t> {
     }
 
     pub(super) fn top_union(&mut self, aggregate: &Aggregate) {
-        if !self.options.expand {
-            self.name_width = NAME_WIDTH_UNION;
-        }
+        self.name_width = NAME_WIDTH_UNION;
         self.head(aggregate);
         self.union_body(
             aggregate,
@@ -368,39 +360,34 @@ impl<'t> Printer<'t> {
         }
     }
 
-    /// Prints an anonymous (or expanded) type in place, with the name behind it. False when the
+    /// Prints an anonymous type in place, with the name behind it. False when the
     /// type goes into a column instead.
     fn inline(&mut self, declared: &Declared, name: &str, frame: &Frame, offset: u64) -> bool {
         let types = self.types;
-        let id = if self.options.expand {
-            types.strip(declared.id)
-        } else {
-            declared.id
-        };
         if frame.depth > DEPTH_MAX || self.out.len() > TEXT_BYTES_MAX {
             return false;
         }
-        match types.get(id) {
-            Type::Aggregate(aggregate)
-                if aggregate.complete && (aggregate.name.is_none() || self.options.expand) =>
-            {
+        match types.get(declared.id) {
+            Type::Aggregate(aggregate) if aggregate.complete && aggregate.name.is_none() => {
                 let pointed = !declared.stars.is_empty();
                 let base = if pointed {
                     0
                 } else {
                     frame.base.saturating_add(offset)
                 };
-                let qualified = declared.prefix.len() as i64;
+                // Behind a pointer the columns shrink twice, and offsets begin anew.
+                let pointer_width = if pointed { 8 } else { 0 };
+                let narrower = declared.prefix.len() as i64 + pointer_width;
                 self.head(aggregate);
                 if aggregate.kind == AggregateKind::Union {
-                    self.union_body(aggregate, &frame.inner(base, qualified, true));
+                    self.union_body(aggregate, &frame.inner(base, narrower, true));
                     self.tabs(frame.indent);
                     self.push("}");
                 } else {
-                    let inner = frame.inner(base, qualified, frame.in_union);
+                    let inner = frame.inner(base, narrower, frame.in_union);
                     let (gaps, counts) = self.struct_body(aggregate, &inner);
                     // Only through a qualifier does an inner struct keep its statistics.
-                    if qualified > 0 {
+                    if !declared.prefix.is_empty() {
                         let options = self.options;
                         footer::write(
                             &mut self.out,
@@ -566,11 +553,11 @@ impl Frame {
     }
 
     /// The frame of an aggregate that is printed in place of a member's type.
-    /// `qualified` is the width of the qualifiers before it.
-    fn inner(&self, base: u64, qualified: i64, in_union: bool) -> Self {
+    /// `narrower` is the width that qualifiers and stars take from the type column.
+    fn inner(&self, base: u64, narrower: i64, in_union: bool) -> Self {
         Self {
             indent: self.indent + 1,
-            type_width: self.type_width - qualified - 8,
+            type_width: self.type_width - narrower - 8,
             in_union,
             base,
             depth: self.depth + 1,
