@@ -15,8 +15,12 @@ use crate::order;
 use crate::score::{Memory, PerOperation, Scorer};
 use crate::subject::Subject;
 
-/// Stretches that a recording is cut into to see how even a change is over it.
-const STRETCHES: usize = 64;
+/// Stretches that a recording is cut into to see how even a change is over it: at most ...
+const STRETCHES_MAX: usize = 64;
+/// ... at least ...
+const STRETCHES_MIN: usize = 8;
+/// ... and no more than leave each this many transfers, as each loses some at its start.
+const TRANSFERS_PER_STRETCH: u64 = 16;
 
 /// What to try and how hard.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -382,10 +386,13 @@ fn add_intervals(advice: &mut Advice, scorer: &Scorer<'_>, first: usize) {
     let mut layouts = vec![&advice.current.layout];
     let copies: Vec<Layout> = wanted.iter().map(|scored| scored.layout.clone()).collect();
     layouts.extend(&copies);
-    let stretches = scorer.by_stretch(&layouts, STRETCHES);
+    let today = advice.current.tally.transfers();
+    let count = usize::try_from(today / TRANSFERS_PER_STRETCH).unwrap_or(STRETCHES_MAX);
+    let stretches = scorer.by_stretch(&layouts, count.clamp(STRETCHES_MIN, STRETCHES_MAX));
     if let Some((before, after)) = stretches.split_first() {
         for (scored, after) in wanted.into_iter().zip(after) {
-            scored.interval = Interval::of(before, after);
+            let spread = Interval::of(before, after);
+            scored.interval = spread.map(|it| it.around(today, scored.tally.transfers()));
         }
     }
 }

@@ -35,6 +35,20 @@ impl Interval {
         })
     }
 
+    /// The same spread around the change that was counted over the whole recording: a stretch by
+    /// itself misses the transfers at its start.
+    pub(crate) fn around(self, before: u64, after: u64) -> Self {
+        let Some(change) = relative([(before, after)].into_iter()) else {
+            return self;
+        };
+        let shift = change - self.change;
+        Self {
+            change,
+            low: self.low + shift,
+            high: self.high + shift,
+        }
+    }
+
     /// Whether it is clearly less than before.
     pub fn is_less(&self) -> bool {
         self.high < 0.0
