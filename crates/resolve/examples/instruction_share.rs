@@ -12,8 +12,7 @@ use std::time::Instant;
 
 use rayon::prelude::*;
 use relayout_layout::dwarf::{DieOffset, DwarfFile};
-use relayout_resolve::evidence::flow::{Fact, Home};
-use relayout_resolve::evidence::{Evidence, Function, Program, Trust};
+use relayout_resolve::evidence::{Evidence, Fact, Function, Home, Program, Trust};
 use relayout_resolve::insn::x86::X86_64;
 use relayout_resolve::insn::{Insn, Memory, Segment};
 

@@ -2,13 +2,16 @@
 
 pub mod code;
 pub mod flow;
+pub mod knowledge;
 pub mod program;
 pub mod sites;
 mod state;
 mod value;
 pub mod variables;
+mod walk;
 
-pub use flow::{Evidence, Function};
+pub use flow::Function;
+pub use knowledge::{Call, Evidence, Fact, Home, Knowledge, Local};
 pub use program::Program;
 pub use sites::SiteEvidence;
 pub use value::{Pointer, Trust, Value};

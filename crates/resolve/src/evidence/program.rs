@@ -7,7 +7,8 @@ use relayout_layout::dwarf::{DieOffset, DwarfFile, FunctionRange};
 use rustc_hash::FxHashMap;
 
 use super::code::Code;
-use super::flow::{Call, Evidence, Function, Knowledge};
+use super::flow::Function;
+use super::knowledge::{Call, Evidence, Knowledge};
 use super::variables::Variables;
 use crate::insn::{Insn, Machine, Memory, Segment};
 use crate::types::{Globals, TypeStore, die};

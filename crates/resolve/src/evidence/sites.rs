@@ -5,7 +5,8 @@ use relayout_layout::dwarf::DieOffset;
 use relayout_profile::Site;
 use rustc_hash::FxHashMap;
 
-use super::flow::{Evidence, Function};
+use super::flow::Function;
+use super::knowledge::Evidence;
 use super::program::Program;
 
 /// What one site's instruction says of the operand it loads from and of the one it stores to.

@@ -5,7 +5,7 @@ use gimli::{Expression, Operation, constants as dw};
 use relayout_layout::TypeId;
 use relayout_layout::dwarf::{DieOffset, DwarfFile, Reader};
 
-use super::flow::{Fact, Home, Local};
+use super::knowledge::{Fact, Home, Local};
 use crate::insn::Reg;
 use crate::types::TypeStore;
 use crate::types::die::{self, Entry, Unit};

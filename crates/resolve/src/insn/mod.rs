@@ -63,7 +63,7 @@ pub struct Memory {
     pub reads: bool,
     /// It stores to the operand.
     pub writes: bool,
-    /// The operand walks through memory (`rep movs`): the registers name only its start.
+    /// The operand walks through memory (`rep movs`, `xsave`): the registers name only its start.
     pub string: bool,
 }
 

@@ -98,6 +98,12 @@ fn segment(register: Register) -> Segment {
     }
 }
 
+/// Whether an operand of so many bytes is accessed piece by piece: the areas of `xsave` and the
+/// like, whose size is not fixed (0) or larger than any register.
+fn walks(bytes: usize) -> bool {
+    bytes == 0 || bytes > 64
+}
+
 fn operand(insn: &Instruction, used: &UsedMemory) -> Option<Memory> {
     let (reads, writes) = (reads(used.access()), writes(used.access()));
     if !reads && !writes {
@@ -111,7 +117,7 @@ fn operand(insn: &Instruction, used: &UsedMemory) -> Option<Memory> {
         bytes: used.memory_size().size() as u32,
         reads,
         writes,
-        string: insn.is_string_instruction(),
+        string: insn.is_string_instruction() || walks(used.memory_size().size()),
     })
 }
 

@@ -1,0 +1,96 @@
+//! What the analysis of a function asks for, is told, and answers.
+
+use relayout_layout::TypeId;
+
+use super::value::Trust;
+use crate::insn::{Memory, Reg};
+
+/// What the analysis asks about types, globals and callees.
+pub trait Knowledge: Sync {
+    /// Size of a type in bytes.
+    fn size_of(&self, ty: TypeId) -> Option<u64>;
+    /// What the pointer stored at `offset` in a `ty` points to, if there is one.
+    fn loaded(&self, ty: TypeId, offset: i64) -> Option<TypeId>;
+    /// The innermost array element that holds `offset` of a `ty`, and the offset in it; `ty` itself
+    /// if that place is in no array.
+    fn element(&self, ty: TypeId, offset: i64) -> Option<(TypeId, i64)>;
+    /// Whether an `inner` lies at `offset` of `outer`.
+    fn contains(&self, outer: TypeId, offset: i64, inner: TypeId) -> bool;
+    /// Whether the type is a struct, union or class.
+    fn is_aggregate(&self, ty: TypeId) -> bool;
+    /// The global at a link-time address and the offset in it.
+    fn global(&self, address: u64) -> Option<(TypeId, i64)>;
+    /// The per-cpu variable at an offset of the per-cpu area, and the offset in it.
+    fn local(&self, offset: u64) -> Option<(TypeId, i64)>;
+    /// Whether the operand holds the distance from per-cpu offsets to a CPU's copy.
+    fn is_local_base(&self, memory: &Memory) -> bool;
+    /// What a call of a known function does.
+    fn call(&self, target: u64) -> Call;
+    /// What a call through a pointer stored at `offset` of a `ty` does.
+    fn call_through(&self, ty: TypeId, offset: i64) -> Call;
+}
+
+/// What a call does to registers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Call {
+    /// Nothing: a tracing hook.
+    Nothing,
+    /// Nothing but to return something: the kernel's `PV_CALLEE_SAVE` functions.
+    OnlyReturns,
+    /// As the calling convention says; returns a pointer to this type, if known.
+    Returns(Option<TypeId>),
+}
+
+/// Where a variable lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Home {
+    /// In a register.
+    Register(Reg),
+    /// In the frame, at this offset from the canonical frame address.
+    Slot(i64),
+    /// In memory, at this offset from what the register holds: the frame of code that is not
+    /// optimised. Counts only where that is an address in the frame.
+    Behind(Reg, i64),
+}
+
+/// The debug information's word on a pointer variable between two addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fact {
+    /// First address where it holds.
+    pub start: u64,
+    /// First address after.
+    pub end: u64,
+    /// Where the value is.
+    pub home: Home,
+    /// What it points to.
+    pub target: TypeId,
+    /// Where in it, in bytes.
+    pub offset: i64,
+    /// The variable has this home in its whole scope, so that whatever is stored there is its
+    /// value.
+    pub fixed: bool,
+}
+
+/// An aggregate in the function's own frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Local {
+    /// First address where it lives there.
+    pub start: u64,
+    /// First address after.
+    pub end: u64,
+    /// Where it starts; never a register.
+    pub home: Home,
+    /// Its type.
+    pub ty: TypeId,
+}
+
+/// What a memory operand accesses, by the instruction alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Evidence {
+    /// Type of the object.
+    pub ty: TypeId,
+    /// Bytes from the object's start to the operand's first byte.
+    pub offset: i64,
+    /// How sure.
+    pub trust: Trust,
+}
