@@ -1,1 +1,59 @@
-fn main() {}
+//! `relayout`: finds struct members that fight over cache lines, and lays them out better.
+//!
+//! Flags in, one call per step, exit code out. What each command does is in `cmd`; what it prints
+//! is rendered by the libraries.
+
+mod cmd;
+mod exit;
+mod identify;
+mod progress;
+
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser, Subcommand};
+
+use crate::exit::Exit;
+
+/// Find the struct members that CPUs fight over, and lay them out better
+///
+/// Record a kernel under QEMU (no hardware counters needed), see which members share a cache line
+/// that they should not, and score other layouts by replaying the recording.
+#[derive(Debug, Parser)]
+#[command(name = "relayout", version, max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    #[command(subcommand)]
+    Record(cmd::record::Target),
+    Report(cmd::report::Args),
+    Advise(cmd::advise::Args),
+    WhatIf(cmd::what_if::Args),
+    Doctor(cmd::doctor::Args),
+    /// Print a completion script for a shell
+    #[command(hide = true)]
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let done = match cli.command {
+        Command::Record(cmd::record::Target::Kernel(args)) => cmd::record::kernel(&args),
+        Command::Report(args) => cmd::report::run(args).map(|()| Exit::Done),
+        Command::Advise(args) => cmd::advise::run(&args).map(|()| Exit::Done),
+        Command::WhatIf(args) => cmd::what_if::run(&args).map(|()| Exit::Done),
+        Command::Doctor(args) => cmd::doctor::run(&args),
+        Command::Completions { shell } => {
+            let name = "relayout";
+            clap_complete::generate(shell, &mut Cli::command(), name, &mut std::io::stdout());
+            Ok(Exit::Done)
+        }
+    };
+    done.unwrap_or_else(|error| exit::explain(&error)).into()
+}

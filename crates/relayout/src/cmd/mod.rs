@@ -1,0 +1,7 @@
+//! One file per command: its arguments, and the call per step.
+
+pub mod advise;
+pub mod doctor;
+pub mod record;
+pub mod report;
+pub mod what_if;

@@ -1,0 +1,217 @@
+//! `relayout show`: layouts from DWARF or BTF, in pahole's format.
+
+mod close;
+mod json;
+mod source;
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use anyhow::Context;
+use relayout_layout::pahole::{self, Options};
+use relayout_layout::{Type, TypeId, Types};
+
+use source::Source;
+
+/// Print the layout of types: offsets, sizes, holes, cache lines, in pahole's format
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// File with debug information: DWARF (vmlinux, a program, an object file) or BTF
+    pub file: PathBuf,
+    /// Types to show (`page`, `struct page`, `spinlock_t`); without any, all structs and unions
+    #[arg(value_name = "TYPE")]
+    pub types: Vec<String>,
+    /// The same as TYPE, separated by commas
+    #[arg(
+        short = 'C',
+        long = "class_name",
+        value_name = "TYPE,...",
+        value_delimiter = ','
+    )]
+    pub class_names: Vec<String>,
+    /// Read BTF even if there is DWARF
+    #[arg(long)]
+    pub btf: bool,
+    /// Show every definition of a name that has several, not only the first
+    #[arg(long)]
+    pub all: bool,
+    /// Size of a cache line in bytes
+    #[arg(short = 'c', long, alias = "cacheline_size", value_name = "BYTES", default_value_t = 64,
+          value_parser = clap::value_parser!(u64).range(1..))]
+    pub cacheline_size: u64,
+    /// Offsets and sizes in hexadecimal
+    #[arg(long)]
+    pub hex: bool,
+    /// Print JSON (schema relayout/show/1)
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// A name that nothing has.
+#[derive(Debug, thiserror::Error)]
+#[error("{} has no type named `{name}`{}", file.display(), close::sentence(close))]
+pub struct UnknownType {
+    file: PathBuf,
+    name: String,
+    close: Vec<String>,
+}
+
+/// A type to show, under the name that was asked for.
+struct Found {
+    id: TypeId,
+    name: String,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// A file that cannot be read or has no types, a type that it does not have, a failed write.
+pub fn run(args: Args) -> anyhow::Result<()> {
+    source::with(&args.file, args.btf, |source| show(&args, source))
+}
+
+fn show(args: &Args, source: &mut Source<'_, '_>) -> anyhow::Result<()> {
+    let options = Options {
+        cacheline_size: args.cacheline_size,
+        hex: args.hex,
+        alignments_known: source.knows_alignments(),
+    };
+    let names: Vec<&String> = args.types.iter().chain(&args.class_names).collect();
+    let mut found = Vec::new();
+    if names.is_empty() {
+        found = source.all_aggregates()?;
+    }
+    for name in names {
+        found.extend(look_up(args, source, name)?);
+    }
+    let types = source.types();
+    let out = if args.json {
+        json::render(types, &found, args.cacheline_size)?
+    } else {
+        found
+            .iter()
+            .map(|found| text(types, found, &options))
+            .collect()
+    };
+    match io::stdout().lock().write_all(out.as_bytes()) {
+        // Whoever read it has seen enough.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        result => result.context("cannot write the layouts"),
+    }
+}
+
+fn look_up(args: &Args, source: &mut Source<'_, '_>, name: &str) -> anyhow::Result<Vec<Found>> {
+    let (keyword, bare) = match name.split_once(' ') {
+        Some((keyword, bare)) => (Some(keyword), bare.trim()),
+        None => (None, name),
+    };
+    let mut ids = source.find(bare)?;
+    ids.retain(|id| keyword.is_none_or(|keyword| has_keyword(source.types(), *id, keyword)));
+    // A struct and a typedef of it share their name more often than not: the struct is meant.
+    let tagged = |id: &TypeId| matches!(source.types().get(*id), Type::Aggregate(_));
+    if ids.iter().any(tagged) {
+        ids.retain(tagged);
+    }
+    ids = different(source.types(), ids);
+    if ids.is_empty() {
+        let close = close::names(source.names(), bare);
+        let (file, name) = (args.file.clone(), name.to_owned());
+        return Err(UnknownType { file, name, close }.into());
+    }
+    if ids.len() > 1 && !args.all {
+        eprintln!("{}", ambiguity(source.types(), bare, &ids));
+        ids.truncate(1);
+    }
+    Ok(ids
+        .into_iter()
+        .map(|id| Found {
+            id,
+            name: bare.to_owned(),
+        })
+        .collect())
+}
+
+/// Drops what prints as an earlier one does.
+fn different(types: &Types, ids: Vec<TypeId>) -> Vec<TypeId> {
+    let mut seen: Vec<String> = Vec::new();
+    let mut kept = Vec::new();
+    for id in ids {
+        let text = text(
+            types,
+            &Found {
+                id,
+                name: String::new(),
+            },
+            &Options::default(),
+        );
+        if !seen.contains(&text) {
+            seen.push(text);
+            kept.push(id);
+        }
+    }
+    kept
+}
+
+fn ambiguity(types: &Types, name: &str, ids: &[TypeId]) -> String {
+    let places: Vec<String> = ids
+        .iter()
+        .filter_map(|id| types.aggregate(*id)?.decl.as_ref())
+        .map(|decl| format!("{}:{}", decl.file, decl.line))
+        .collect();
+    let places = if places.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", places.join(", "))
+    };
+    let count = ids.len();
+    format!(
+        "relayout: {count} different types are named `{name}`{places}; this is the first, --all shows each"
+    )
+}
+
+fn has_keyword(types: &Types, id: TypeId, keyword: &str) -> bool {
+    match types.get(id) {
+        Type::Aggregate(aggregate) => aggregate.kind.to_string() == keyword,
+        Type::Enum { .. } => keyword == "enum",
+        _ => false,
+    }
+}
+
+/// pahole's text; a typedef of an anonymous type shows as its typedef, scalars in one line.
+fn text(types: &Types, found: &Found, options: &Options) -> String {
+    let Some(mut text) = pahole::render(types, found.id, options) else {
+        return one_line(types, found);
+    };
+    if matches!(types.get(found.id), Type::Typedef { .. }) && is_anonymous(types, found.id) {
+        text.truncate(text.trim_end().trim_end_matches(';').len());
+        text = format!("typedef {text} {};\n", found.name);
+    }
+    text
+}
+
+fn is_anonymous(types: &Types, id: TypeId) -> bool {
+    match types.get(types.strip(id)) {
+        Type::Aggregate(aggregate) => aggregate.name.is_none(),
+        Type::Enum { name, .. } => name.is_none(),
+        _ => false,
+    }
+}
+
+fn one_line(types: &Types, found: &Found) -> String {
+    let size = types
+        .size_of(found.id)
+        .map_or("no size".to_owned(), |size| format!("size: {size}"));
+    match types.get(found.id) {
+        Type::Typedef {
+            target: Some(target),
+            ..
+        } => {
+            format!(
+                "typedef {} {}; /* {size} */\n",
+                types.name_of(*target),
+                found.name
+            )
+        }
+        _ => format!("{}; /* {size} */\n", types.name_of(found.id)),
+    }
+}

@@ -1,0 +1,86 @@
+//! Names that may have been meant.
+
+const SHOWN_MAX: usize = 5;
+
+/// The closest names: other case, then few changed letters, then those that contain it.
+pub(super) fn names<'n>(all: impl IntoIterator<Item = &'n str>, asked: &str) -> Vec<String> {
+    let lower = asked.to_lowercase();
+    let changes_max = (asked.chars().count() / 3).clamp(1, 3);
+    let mut ranked: Vec<(usize, usize, &str)> = all
+        .into_iter()
+        .filter_map(|name| {
+            let other = name.to_lowercase();
+            let changes = changes(&lower, &other);
+            if changes <= changes_max {
+                Some((changes, name.len(), name))
+            } else if lower.len() >= 3 && other.contains(&lower) {
+                Some((changes_max + 1, name.len(), name))
+            } else {
+                None
+            }
+        })
+        .collect();
+    ranked.sort_unstable();
+    ranked
+        .into_iter()
+        .take(SHOWN_MAX)
+        .map(|(_, _, name)| name.to_owned())
+        .collect()
+}
+
+/// `; close: a, b`, or what else to try.
+pub(super) fn sentence(close: &[String]) -> String {
+    if close.is_empty() {
+        String::new()
+    } else {
+        format!("; close: {}", close.join(", "))
+    }
+}
+
+/// Letters to insert, delete or replace to make one word the other.
+fn changes(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, from) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, to) in b.iter().enumerate() {
+            let replaced = diagonal + usize::from(from != *to);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{changes, names};
+
+    #[test]
+    fn counts_changed_letters() {
+        for (a, b, expect) in [
+            ("", "abc", 3),
+            ("page", "page", 0),
+            ("pgae", "page", 2),
+            ("a", "b", 1),
+        ] {
+            assert_eq!(changes(a, b), expect, "{a} {b}");
+            assert_eq!(changes(b, a), expect, "{b} {a}");
+        }
+    }
+
+    #[test]
+    fn ranks_case_before_spelling_before_containment() {
+        let all = [
+            "Rw_Semaphore",
+            "rw_semaphor",
+            "percpu_rw_semaphore",
+            "task_struct",
+        ];
+        assert_eq!(
+            names(all, "rw_semaphore"),
+            ["Rw_Semaphore", "rw_semaphor", "percpu_rw_semaphore"]
+        );
+    }
+}

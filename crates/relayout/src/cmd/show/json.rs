@@ -1,0 +1,117 @@
+//! The layouts as JSON, schema `relayout/show/1`. Offsets and sizes in bytes; `bit_offset` counts
+//! from the member's `offset`.
+
+use relayout_layout::abi::Abi;
+use relayout_layout::pahole::{self, Gaps};
+use relayout_layout::{Aggregate, Member, Type, TypeId, Types};
+use serde_json::{Map, Value, json};
+
+use super::Found;
+
+/// Anonymous members nest; more than this is damaged debug information.
+const DEPTH_MAX: u32 = 32;
+
+pub(super) fn render(
+    types: &Types,
+    found: &[Found],
+    line_bytes: u64,
+) -> serde_json::Result<String> {
+    let all: Vec<Value> = found
+        .iter()
+        .map(|found| one(types, found, line_bytes))
+        .collect();
+    let document = json!({ "schema": "relayout/show/1", "types": all });
+    serde_json::to_string_pretty(&document).map(|text| text + "\n")
+}
+
+fn one(types: &Types, found: &Found, line_bytes: u64) -> Value {
+    let id = found.id;
+    let size = types.size_of(id);
+    let align = Abi::new(types).align_of(id);
+    let mut out = Map::new();
+    out.insert("name".to_owned(), json!(found.name));
+    out.insert("kind".to_owned(), json!(kind(types, id)));
+    out.insert("size".to_owned(), json!(size));
+    out.insert(
+        "align".to_owned(),
+        json!(align.unwrap_or_else(|| types.align_of(id))),
+    );
+    let aggregate = types.aggregate(id);
+    let decl = aggregate.and_then(|aggregate| aggregate.decl.as_ref());
+    out.insert("file".to_owned(), json!(decl.map(|decl| &decl.file)));
+    out.insert("line".to_owned(), json!(decl.map(|decl| decl.line)));
+    let gaps = pahole::gaps(types, id).unwrap_or_default();
+    let members = aggregate.map(|aggregate| members(types, aggregate, 0, 0));
+    out.insert("members".to_owned(), json!(members.unwrap_or_default()));
+    let holes = aggregate.map(|aggregate| holes(aggregate, &gaps));
+    out.insert("holes".to_owned(), json!(holes.unwrap_or_default()));
+    out.insert("padding".to_owned(), json!(gaps.padding));
+    out.insert(
+        "cachelines".to_owned(),
+        json!(size.map(|size| size.div_ceil(line_bytes))),
+    );
+    Value::Object(out)
+}
+
+fn kind(types: &Types, id: TypeId) -> String {
+    match types.get(types.strip(id)) {
+        Type::Aggregate(aggregate) => aggregate.kind.to_string(),
+        Type::Enum { .. } => "enum".to_owned(),
+        Type::Base { .. } => "base".to_owned(),
+        Type::Pointer { .. } => "pointer".to_owned(),
+        Type::Array { .. } => "array".to_owned(),
+        Type::Function { .. } => "function".to_owned(),
+        _ => "other".to_owned(),
+    }
+}
+
+fn members(types: &Types, aggregate: &Aggregate, base: u64, depth: u32) -> Vec<Value> {
+    if depth > DEPTH_MAX {
+        return Vec::new();
+    }
+    aggregate
+        .members
+        .iter()
+        .map(|each| member(types, each, base, depth))
+        .collect()
+}
+
+fn member(types: &Types, member: &Member, base: u64, depth: u32) -> Value {
+    let offset = base.saturating_add(member.offset);
+    let mut out = Map::new();
+    out.insert("name".to_owned(), json!(member.name));
+    out.insert("type".to_owned(), json!(types.name_of(member.ty)));
+    out.insert("offset".to_owned(), json!(offset));
+    out.insert("size".to_owned(), json!(types.size_of(member.ty)));
+    if let Some(bits) = member.bits {
+        let first = bits
+            .offset_bits
+            .saturating_sub(member.offset.saturating_mul(8));
+        out.insert("bit_offset".to_owned(), json!(first));
+        out.insert("bit_size".to_owned(), json!(bits.size_bits));
+    }
+    if let Type::Aggregate(inner) = types.get(member.ty)
+        && inner.name.is_none()
+    {
+        out.insert(
+            "members".to_owned(),
+            json!(members(types, inner, offset, depth + 1)),
+        );
+    }
+    Value::Object(out)
+}
+
+fn holes(aggregate: &Aggregate, gaps: &Gaps) -> Vec<Value> {
+    let before = std::iter::once(gaps.before).chain(gaps.after.iter().copied());
+    let holes = aggregate
+        .members
+        .iter()
+        .zip(before)
+        .filter(|(_, gap)| gap.bytes > 0);
+    holes
+        .map(|(next, gap)| {
+            let offset = next.offset.saturating_sub(gap.bytes);
+            json!({ "offset": offset, "size": gap.bytes })
+        })
+        .collect()
+}

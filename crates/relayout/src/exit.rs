@@ -1,0 +1,53 @@
+//! Exit codes, and errors as the user sees them.
+
+use std::process::ExitCode;
+
+use relayout_host::{Category, Error};
+
+/// How the command ended. The numbers are part of its interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Exit {
+    /// Done.
+    Done = 0,
+    /// Wrong usage or bad input.
+    Input = 2,
+    /// The environment lacks something, which was named.
+    Environment = 3,
+    /// The recorded guest failed; what was recorded is kept.
+    Guest = 4,
+    /// Stopped by the user.
+    Interrupted = 130,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit as u8)
+    }
+}
+
+impl From<Category> for Exit {
+    fn from(category: Category) -> Self {
+        match category {
+            Category::Input => Self::Input,
+            Category::Environment => Self::Environment,
+            Category::Guest => Self::Guest,
+            Category::Interrupted => Self::Interrupted,
+        }
+    }
+}
+
+/// Prints the whole chain of causes; returns how to end.
+pub fn explain(error: &anyhow::Error) -> Exit {
+    let mut causes = error.chain();
+    let mut text = causes.next().map(ToString::to_string).unwrap_or_default();
+    for cause in causes {
+        let cause = cause.to_string();
+        if !text.contains(&cause) {
+            text.push_str(": ");
+            text.push_str(&cause);
+        }
+    }
+    eprintln!("relayout: {text}");
+    error.chain().find_map(|e| e.downcast_ref::<Error>()).map_or(Exit::Input, |e| e.category().into())
+}

@@ -1,0 +1,70 @@
+//! Progress on standard error: a spinner on a terminal, one line per step elsewhere.
+
+use std::cell::Cell;
+use std::io::{IsTerminal, stderr};
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use relayout_host::Progress;
+
+/// Shows where a recording stands.
+pub struct Shown {
+    bar: Option<ProgressBar>,
+    prefix: String,
+    begun: Instant,
+    drawn: Cell<Instant>,
+}
+
+impl Shown {
+    /// `prefix` stands before every step (`run 2 of 3: `).
+    pub fn new(prefix: String, quiet: bool) -> Self {
+        let bar = (!quiet && stderr().is_terminal()).then(|| {
+            let style = ProgressStyle::with_template("{spinner} {elapsed:>4} {msg}");
+            let bar = ProgressBar::new_spinner();
+            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
+            bar.enable_steady_tick(Duration::from_millis(100));
+            bar
+        });
+        let now = Instant::now();
+        let prefix = if quiet { String::new() } else { prefix };
+        let shown = Self { bar, prefix, begun: now, drawn: Cell::new(now) };
+        shown.quiet(quiet)
+    }
+
+    fn quiet(mut self, quiet: bool) -> Self {
+        if quiet {
+            self.bar = Some(ProgressBar::hidden());
+        }
+        self
+    }
+
+    /// Takes the spinner away.
+    pub fn done(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+impl Progress for Shown {
+    fn step(&self, text: &str) {
+        match &self.bar {
+            Some(bar) => bar.set_message(format!("{}{text}", self.prefix)),
+            None => eprintln!("{:>5.1} s  {}{text}", self.begun.elapsed().as_secs_f64(), self.prefix),
+        }
+    }
+
+    fn window(&self, accesses: u64, transfers: u64, operations: u64) {
+        let Some(bar) = &self.bar else { return };
+        if self.drawn.get().elapsed() < Duration::from_millis(200) {
+            return;
+        }
+        self.drawn.set(Instant::now());
+        bar.set_message(format!(
+            "{}recording: {:.1} M accesses, {:.1} k transfers, {operations} operations",
+            self.prefix,
+            accesses as f64 / 1e6,
+            transfers as f64 / 1e3
+        ));
+    }
+}
