@@ -19,6 +19,7 @@
 //! ```
 
 mod die;
+mod distinct;
 mod file;
 mod index;
 mod member;

@@ -6,15 +6,15 @@
 //!
 //! ```text
 //! struct completion {
-//! 	unsigned int               done;                 /*     0     4 */
+//!     unsigned int               done;                 /*     0     4 */
 //!
-//! 	/* XXX 4 bytes hole, try to pack */
+//!     /* XXX 4 bytes hole, try to pack */
 //!
-//! 	struct swait_queue_head    wait;                 /*     8    24 */
+//!     struct swait_queue_head    wait;                 /*     8    24 */
 //!
-//! 	/* size: 32, cachelines: 1, members: 2 */
-//! 	/* sum members: 28, holes: 1, sum holes: 4 */
-//! 	/* last cacheline: 32 bytes */
+//!     /* size: 32, cachelines: 1, members: 2 */
+//!     /* sum members: 28, holes: 1, sum holes: 4 */
+//!     /* last cacheline: 32 bytes */
 //! };
 //! ```
 

@@ -175,7 +175,7 @@ impl<'t> Printer<'t> {
             last.and_then(|last| last.overlap(member))
                 .map(str::to_owned),
         );
-        if self.options.alignments_known && member.bits.is_some() && gap.bits > 0 {
+        if member.bits.is_some() && gap.bits > 0 {
             if last.is_some_and(|last| last.shares_unit(member)) {
                 comments.push(self.unnamed_bitfield(member.ty, gap.bits, frame));
             } else if gap.bytes == 0 {
@@ -272,29 +272,21 @@ impl<'t> Printer<'t> {
         let _ = write!(self.out, "{:spaces$}", "");
         let offset = frame.base.saturating_add(member.offset);
         let size = storage_size(self.types, member);
-        let hex = self.options.hex;
-        if hex {
-            let _ = write!(self.out, "/* {offset:#5x}");
-        } else {
-            let _ = write!(self.out, "/* {offset:5}");
-        }
+        let number = |value: u64, width: usize| match self.options.hex {
+            // C's %#x leaves the prefix off zero.
+            true if value > 0 => format!("{value:#width$x}"),
+            _ => format!("{value:width$}"),
+        };
+        let _ = write!(self.out, "/* {}", number(offset, 5));
         let mut size_width = 5;
         if let Some(bits) = member.bits {
             let bit = bits
                 .offset_bits
                 .saturating_sub(member.offset.saturating_mul(8));
-            let _ = if hex {
-                write!(self.out, ":{bit:#2x}")
-            } else {
-                write!(self.out, ":{bit:2}")
-            };
+            let _ = write!(self.out, ":{}", number(bit, 2));
             size_width = 2;
         }
-        let _ = if hex {
-            write!(self.out, " {size:#size_width$x} */")
-        } else {
-            write!(self.out, " {size:size_width$} */")
-        };
+        let _ = write!(self.out, " {} */", number(size, size_width));
     }
 
     /// Peels qualifiers, arrays and pointers off a type as far as the columns need it.
