@@ -7,8 +7,11 @@
 use relayout_layout::TypeId;
 use rustc_hash::FxHashMap;
 
-/// No object of interest is longer; nesting is searched this far back, in bytes.
-const OBJECT_BYTES_MAX: u64 = 16 << 10;
+/// No object of interest is longer (`struct pglist_data` has about 170 KiB); nesting is searched
+/// this far back, in bytes.
+const OBJECT_BYTES_MAX: u64 = 256 << 10;
+/// How long an object with a flexible array at its end may become where nothing bounds it.
+const OPEN_ENDED_BYTES_MAX: u64 = 16 << 10;
 /// Candidates before another that are tried as its container.
 const CONTAINERS_MAX: usize = 256;
 
@@ -125,7 +128,7 @@ fn winners(
         let c = &candidates[n];
         let limit = bases.next().unwrap_or(end);
         let bytes = if c.open_ended {
-            (limit - c.base).min(OBJECT_BYTES_MAX).max(c.bytes)
+            (limit - c.base).min(OPEN_ENDED_BYTES_MAX).max(c.bytes)
         } else {
             c.bytes
         };
