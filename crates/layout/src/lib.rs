@@ -4,6 +4,7 @@
 
 pub mod abi;
 pub mod btf;
+mod check;
 pub mod dwarf;
 mod elf;
 mod error;
@@ -13,5 +14,6 @@ pub mod pahole;
 mod spelling;
 mod types;
 
+pub use check::check_bytes;
 pub use error::Error;
 pub use model::*;

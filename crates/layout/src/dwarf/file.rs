@@ -124,7 +124,7 @@ impl<'a> DwarfFile<'a> {
     pub fn unit_of(&self, die: DieOffset) -> Option<&gimli::Unit<Reader<'a>>> {
         let slot = self.slot_of(die)?;
         let parse = || {
-            gimli::Unit::new(&self.dwarf, slot.header.clone())
+            gimli::Unit::new(&self.dwarf, slot.header)
                 .ok()
                 .map(Box::new)
         };

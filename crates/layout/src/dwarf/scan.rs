@@ -61,7 +61,7 @@ fn scan_unit<'s>(
 ) -> Result<UnitIndex<'s>, Error> {
     let start = header.debug_info_offset().map_or(0, |offset| offset.0);
     let place = || format!("the unit at {start:#x} of .debug_info");
-    let unit = gimli::Unit::new(dwarf, (*header).clone()).map_err(Error::dwarf(place()))?;
+    let unit = gimli::Unit::new(dwarf, *header).map_err(Error::dwarf(place()))?;
     let found = UnitIndex::default();
     let mut scan = Scan {
         dwarf,

@@ -426,9 +426,9 @@ impl<'t> Printer<'t> {
         };
         if let Some((result, params, variadic)) = function {
             let left = names::type_column(types, result, width);
-            let name = format!("{name}{}", declared.suffix);
-            let right = names::function_pointer(types, &name, params, variadic);
-            let _ = write!(self.out, "{left} {right}");
+            let right = names::function_pointer(types, name, params, variadic);
+            // Not C for an array, but what pahole writes.
+            let _ = write!(self.out, "{left} {right}{}", declared.suffix);
         } else {
             let left = names::type_column(types, Some(declared.id), width);
             let _ = write!(self.out, "{left} {name}{}", declared.suffix);
