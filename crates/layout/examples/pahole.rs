@@ -29,7 +29,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     // SAFETY: the file is not changed while this example runs.
     let bytes = unsafe { memmap2::Mmap::map(&input)? };
     let expected = fs::read_to_string(expected)?;
-    let options = Options::default();
+    let options = Options {
+        alignments_known: !flag("--btf"),
+        ..Options::default()
+    };
     let mut tally = Tally::default();
     if flag("--btf") {
         let btf = Btf::parse(&bytes)?;

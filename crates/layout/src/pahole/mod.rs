@@ -18,6 +18,7 @@
 //! };
 //! ```
 
+mod align;
 mod footer;
 mod holes;
 mod names;
@@ -35,8 +36,8 @@ pub struct Options {
     pub cacheline_size: u64,
     /// Offsets and sizes in hexadecimal (`pahole --hex`).
     pub hex: bool,
-    /// The types carry declared alignments (DWARF does, BTF does not): only then can padding be
-    /// told from an alignment, and be marked as forced.
+    /// The types carry declared alignments, as from DWARF. For BTF, which has none, pahole guesses
+    /// them from gaps that are too large for the members' own alignment; so do we.
     pub alignments_known: bool,
 }
 

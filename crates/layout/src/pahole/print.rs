@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::footer::{self, Counts};
 use super::holes::{Gaps, MemberGap, storage_size};
-use super::{Options, names, packed};
+use super::{Options, align, names, packed};
 use crate::types::DEPTH_MAX;
 use crate::{Aggregate, AggregateKind, Member, Type, TypeId, Types};
 
@@ -119,7 +119,7 @@ impl<'t> Printer<'t> {
         self.push("}");
         if packed::is_packed(self.types, aggregate, gaps) {
             self.push(PACKED);
-        } else if let Some(align) = aggregate.declared_align {
+        } else if let Some(align) = align::of_type(self.types, aggregate, self.options) {
             let _ = write!(self.out, " __attribute__((__aligned__({align})))");
         }
     }
@@ -130,15 +130,17 @@ impl<'t> Printer<'t> {
         let mut comments = gap_comments(gaps.before);
         let mut last: Option<Last<'_>> = None;
         let several = aggregate.members.len() > 1;
+        let aligns = align::of_members(self.types, aggregate, self.options);
         for (index, member) in aggregate.members.iter().enumerate() {
             let gap = last.as_ref().map_or(gaps.before, |last| last.gap);
-            counts.align(member, gap);
+            counts.align(aligns[index], gap);
             let size = storage_size(self.types, member);
             self.between(&mut comments, last.as_ref(), member, gap, frame);
             self.tabs(frame.indent);
             let at_end = several && index + 1 == aggregate.members.len();
             self.member(
                 member,
+                aligns[index],
                 &Frame {
                     last: at_end,
                     ..*frame
@@ -193,10 +195,11 @@ impl<'t> Printer<'t> {
     /// Members of a union all begin at its start, so each counts cache lines from there.
     fn union_body(&mut self, aggregate: &Aggregate, frame: &Frame) {
         let line = self.line;
-        for member in &aggregate.members {
+        let aligns = align::of_members(self.types, aggregate, self.options);
+        for (member, align) in aggregate.members.iter().zip(aligns) {
             self.line = line;
             self.tabs(frame.indent);
-            self.member(member, frame);
+            self.member(member, align, frame);
             self.out.push('\n');
         }
         self.line = line;
@@ -223,7 +226,7 @@ impl<'t> Printer<'t> {
     }
 
     /// One member without its indentation and newline.
-    fn member(&mut self, member: &Member, frame: &Frame) {
+    fn member(&mut self, member: &Member, align: Option<u64>, frame: &Frame) {
         let start = self.out.len();
         let declared = self.take_apart(member, frame);
         let mut name = member.name.clone().unwrap_or_default();
@@ -242,7 +245,7 @@ impl<'t> Printer<'t> {
         } else {
             0
         };
-        if let Some(align) = member.declared_align {
+        if let Some(align) = align {
             let text = format!(" __attribute__((__aligned__({align})))");
             attributes += text.len() as i64;
             self.push(&text);
@@ -590,8 +593,8 @@ impl Last<'_> {
 }
 
 impl Counts {
-    fn align(&mut self, member: &Member, before: MemberGap) {
-        if member.declared_align.is_some() {
+    fn align(&mut self, align: Option<u64>, before: MemberGap) {
+        if align.is_some() {
             self.forced += 1;
             self.forced_holes += u64::from(before.bytes > 0);
             self.forced_hole_bytes = self.forced_hole_bytes.saturating_add(before.bytes);
