@@ -39,9 +39,8 @@ pub(super) fn of_type(types: &Types, aggregate: &Aggregate, options: &Options) -
         .map(|member| natural_align(types, member.ty))
         .max()
         .unwrap_or(1);
-    let after = members()
-        .next_back()
-        .map_or(0, |member| end(types, aggregate, member));
+    let last = members().rfind(|member| holes::storage_size(types, member) > 0);
+    let after = last.map_or(0, |member| end(types, aggregate, member));
     inferred(aggregate.size, natural, after, options.cacheline_size)
 }
 
