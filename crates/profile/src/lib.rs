@@ -13,4 +13,4 @@ pub mod store;
 pub use merge::merge;
 pub use model::*;
 pub use parquet::{Files, FormatError, decode, encode};
-pub use store::{Error, WriteOptions, read, write};
+pub use store::{Error, WriteOptions, check_target, read, write};

@@ -68,6 +68,18 @@ pub enum Error {
     },
 }
 
+/// Whether [`write()`] would refuse `dir` for what is there already: asked before a recording that
+/// takes minutes.
+///
+/// # Errors
+/// [`Error::Exists`], [`Error::Occupied`], [`Error::NoName`] or [`Error::Io`].
+pub fn check_target(dir: &Path, options: &WriteOptions) -> Result<(), Error> {
+    if dir.file_name().is_none() {
+        return Err(Error::NoName { path: dir.into() });
+    }
+    may_replace(dir, *options).map(|_| ())
+}
+
 /// Writes `profile` as the folder `dir`, readable by the user alone.
 ///
 /// It is written beside, as `.NAME.partial-XXXXXX`, synced to disk, and renamed: `dir` is never

@@ -6,6 +6,7 @@
 mod cmd;
 mod exit;
 mod identify;
+mod print;
 mod progress;
 
 use std::process::ExitCode;
@@ -30,6 +31,7 @@ enum Command {
     #[command(subcommand)]
     Record(cmd::record::Target),
     Report(cmd::report::Args),
+    Show(cmd::show::Args),
     Advise(cmd::advise::Args),
     WhatIf(cmd::what_if::Args),
     Doctor(cmd::doctor::Args),
@@ -45,14 +47,15 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     let done = match cli.command {
         Command::Record(cmd::record::Target::Kernel(args)) => cmd::record::kernel(&args),
+        Command::Show(args) => cmd::show::run(args).map(|()| Exit::Done),
         Command::Report(args) => cmd::report::run(args).map(|()| Exit::Done),
         Command::Advise(args) => cmd::advise::run(&args).map(|()| Exit::Done),
         Command::WhatIf(args) => cmd::what_if::run(&args).map(|()| Exit::Done),
         Command::Doctor(args) => cmd::doctor::run(&args),
         Command::Completions { shell } => {
-            let name = "relayout";
-            clap_complete::generate(shell, &mut Cli::command(), name, &mut std::io::stdout());
-            Ok(Exit::Done)
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "relayout", &mut script);
+            print::print(&String::from_utf8_lossy(&script)).map(|()| Exit::Done)
         }
     };
     done.unwrap_or_else(|error| exit::explain(&error)).into()

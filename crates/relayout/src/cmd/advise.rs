@@ -6,16 +6,17 @@ mod listing;
 mod patch;
 pub(super) mod text;
 
-use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use relayout_layout::abi::{Abi, Shape};
-use relayout_layout::dwarf::{DwarfFile, SectionStore};
 use relayout_layout::{Aggregate, Types};
 use relayout_profile::Profile;
 use relayout_resolve::Resolution;
 use relayout_search::{Advice, Given, Instance, Options, Subject, order, pinned_first};
+
+use super::debug_file;
+use crate::print::print;
 
 /// Types that are advised on when none is named.
 const TYPES_WHEN_NONE_NAMED: usize = 3;
@@ -126,44 +127,25 @@ fn advise(args: &Args, input: &Input<'_>) -> anyhow::Result<String> {
     }
 }
 
-pub(super) fn print(text: &str) -> anyhow::Result<()> {
-    match io::stdout().lock().write_all(text.as_bytes()) {
-        // Whoever read it has seen enough.
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        result => result.context("cannot write the advice"),
-    }
-}
-
 /// Reads a profile and its debug file, resolves the one with the other, and hands both on.
 pub(super) fn with_input<T>(
     profile: &Path,
     debug: Option<&Path>,
     then: impl FnOnce(&Input<'_>) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
-    let profile_text = || profile.display().to_string();
-    let profile = relayout_profile::read(profile).with_context(profile_text)?;
-    let debug = debug.map_or_else(
-        || PathBuf::from(&profile.meta.debug_file),
-        Path::to_path_buf,
-    );
-    let file = std::fs::File::open(&debug)
-        .with_context(|| format!("{} (name another with --debug FILE)", debug.display()))?;
-    // SAFETY: a debug file that is rewritten while it is read is beyond what we promise.
-    let bytes =
-        unsafe { memmap2::Mmap::map(&file) }.with_context(|| debug.display().to_string())?;
-    let store = SectionStore::default();
-    let dwarf = DwarfFile::parse_in(&bytes, &store).with_context(|| debug.display().to_string())?;
-    let options = relayout_resolve::Options::default();
-    let resolution = relayout_resolve::resolve(&profile, &dwarf, options)
-        .with_context(|| debug.display().to_string())?;
-    let line_bytes = match profile.meta.line_bytes {
-        0 => 64,
-        bytes => bytes,
-    };
-    then(&Input {
-        profile: &profile,
-        resolution: &resolution,
-        line_bytes,
+    let profile = relayout_profile::read(profile)?;
+    debug_file::with(debug, &profile.meta, |dwarf| {
+        let options = relayout_resolve::Options::default();
+        let resolution = relayout_resolve::resolve(&profile, dwarf, options)?;
+        let line_bytes = match profile.meta.line_bytes {
+            0 => 64,
+            bytes => bytes,
+        };
+        then(&Input {
+            profile: &profile,
+            resolution: &resolution,
+            line_bytes,
+        })
     })
 }
 

@@ -7,11 +7,12 @@ use std::time::Duration;
 use anyhow::Context as _;
 use relayout_host::{
     Cache, Collector, DebugFile, Error, Interrupt, Kernel, Recorded, Recording, Work,
-    find_collector, record, workload, workloads,
+    Workload, find_collector, record, workload, workloads,
 };
 use relayout_profile::{Profile, WriteOptions};
 
 use crate::exit::Exit;
+use crate::print::print;
 use crate::progress::Shown;
 
 /// Record who touches which bytes of memory
@@ -99,7 +100,7 @@ pub struct Args {
 /// Bad input, a missing tool, or a guest of which nothing was recorded.
 pub fn kernel(args: &Args) -> anyhow::Result<Exit> {
     if args.workload.as_deref() == Some("list") {
-        return Ok(list());
+        return list();
     }
     if let Some(name) = &args.workload {
         workload(name)?;
@@ -156,7 +157,7 @@ fn save(args: &Args, profiles: Vec<Profile>, problem: Option<Error>) -> anyhow::
     let options = WriteOptions { overwrite: args.force };
     relayout_profile::write(output, &profile, &options)?;
     if !args.quiet {
-        summary(output, &profile);
+        print(&summary(output, &profile))?;
     }
     let Some(problem) = problem else { return Ok(Exit::Done) };
     let exit = Exit::from(problem.category());
@@ -174,13 +175,13 @@ fn exit_with(error: &anyhow::Error) {
     crate::exit::explain(error);
 }
 
-fn summary(output: &Path, profile: &Profile) {
+fn summary(output: &Path, profile: &Profile) -> String {
     let runs = &profile.meta.runs;
     let total = |of: fn(&relayout_profile::Run) -> u64| runs.iter().map(of).sum::<u64>();
     let transfers: u64 = profile.lines.iter().map(|l| l.read_transfers + l.write_transfers).sum();
-    println!(
+    format!(
         "{}: {} on {} CPUs of Linux {}: {} operations, {:.1} M accesses, {transfers} transfers, {:.1} s \
-         of CPU time in the window",
+         of CPU time in the window\n",
         output.display(),
         profile.meta.workload,
         profile.meta.contexts,
@@ -188,7 +189,7 @@ fn summary(output: &Path, profile: &Profile) {
         total(|r| r.operations),
         total(|r| r.accesses) as f64 / 1e6,
         total(|r| r.window_cpu_ns) as f64 / 1e9,
-    );
+    )
 }
 
 fn idle(
@@ -207,21 +208,20 @@ fn idle(
         return Err(problem.into());
     }
     for run in &recorded.profile.meta.runs {
-        println!(
-            "idle window: {:.3} s of CPU time, {:.3} s, {} operations",
+        print(&format!(
+            "idle window: {:.3} s of CPU time, {:.3} s, {} operations\n",
             run.window_cpu_ns as f64 / 1e9,
             run.window_wall_ns as f64 / 1e9,
             run.operations
-        );
+        ))?;
     }
     Ok(Exit::Done)
 }
 
-fn list() -> Exit {
-    for workload in workloads() {
-        println!("{:<12} {:>8}  {}", workload.name, workload.iterations, workload.description);
-    }
-    Exit::Done
+fn list() -> anyhow::Result<Exit> {
+    let line = |w: Workload| format!("{:<12} {:>8}  {}\n", w.name, w.iterations, w.description);
+    print(&workloads().map(line).collect::<String>())?;
+    Ok(Exit::Done)
 }
 
 fn recording(args: &Args, seed: u64) -> Recording {
@@ -251,8 +251,11 @@ fn prefix(n: u16, of: u16) -> String {
 
 /// Before minutes are spent: can the profile be written there?
 fn check_output(output: &Path, force: bool) -> anyhow::Result<()> {
-    if output.exists() && !force {
-        anyhow::bail!("{} already exists; --force replaces a profile", output.display());
+    match relayout_profile::check_target(output, &WriteOptions { overwrite: force }) {
+        Err(exists @ relayout_profile::Error::Exists { .. }) => {
+            anyhow::bail!("{exists}; --force replaces it")
+        }
+        other => other?,
     }
     let parent = output.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let probe = parent.join(format!(".relayout-{}", std::process::id()));

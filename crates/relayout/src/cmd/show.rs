@@ -4,14 +4,14 @@ mod close;
 mod json;
 mod source;
 
-use std::io::{self, Write};
 use std::path::PathBuf;
 
-use anyhow::Context;
 use relayout_layout::pahole::{self, Options};
 use relayout_layout::{Type, TypeId, Types};
 
 use source::Source;
+
+use crate::print::print;
 
 /// Print the layout of types: offsets, sizes, holes, cache lines, in pahole's format
 #[derive(Debug, clap::Args)]
@@ -93,11 +93,7 @@ fn show(args: &Args, source: &mut Source<'_, '_>) -> anyhow::Result<()> {
             .map(|found| text(types, found, &options))
             .collect()
     };
-    match io::stdout().lock().write_all(out.as_bytes()) {
-        // Whoever read it has seen enough.
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        result => result.context("cannot write the layouts"),
-    }
+    print(&out)
 }
 
 fn look_up(args: &Args, source: &mut Source<'_, '_>, name: &str) -> anyhow::Result<Vec<Found>> {

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use relayout_search::Options;
 
-use super::advise::{advise_on, json, print, text, with_input};
+use super::advise::{advise_on, json, text, with_input};
+use crate::print::print;
 
 /// Arguments of `relayout what-if`.
 #[derive(Debug, clap::Args)]
