@@ -1,8 +1,8 @@
 //! Layouts as text, the way pahole prints them.
 //!
 //! The model is `pahole` 1.24 (package dwarves), byte for byte, spelling quirks included: people
-//! diff this text, and scripts parse it. The widths and the order of lines were taken from its
-//! output over whole kernels; `examples/pahole.rs` repeats that comparison on any file.
+//! diff this text, and scripts parse it. Holes, packing and forced alignments are reckoned by the
+//! same rules as there; `examples/pahole.rs` compares the two over any file.
 //!
 //! ```text
 //! struct completion {
