@@ -1,6 +1,7 @@
 //! A debug file, mapped.
 
 use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use memmap2::Mmap;
@@ -21,10 +22,7 @@ impl DebugFile {
     /// # Errors
     /// It cannot be opened.
     pub fn open(path: &Path) -> Result<Self, Error> {
-        let file = File::open(path).map_err(Error::io("open", path))?;
-        // SAFETY: relayout never writes to it; that another process cuts it short is accepted, as
-        // for any mapped file.
-        let map = unsafe { Mmap::map(&file) }.map_err(Error::io("map", path))?;
+        let map = map_file(path).map_err(Error::io("open", path))?;
         Ok(Self { path: path.to_owned(), map, store: SectionStore::default() })
     }
 
@@ -46,6 +44,20 @@ impl DebugFile {
         DwarfFile::parse_in(&self.map, &self.store)
             .map_err(|source| Error::Debug { path: self.path.clone(), source })
     }
+}
+
+/// Maps a file to read it.
+///
+/// # Errors
+/// It cannot be opened, or is a folder.
+pub fn map_file(path: &Path) -> io::Result<Mmap> {
+    let file = File::open(path)?;
+    if file.metadata()?.is_dir() {
+        return Err(io::ErrorKind::IsADirectory.into());
+    }
+    // SAFETY: the map is only read; that another process cuts the file short ends this one, as it
+    // does every tool that maps debug files.
+    unsafe { Mmap::map(&file) }
 }
 
 /// Lower-case hexadecimal, as build ids are written.

@@ -32,7 +32,7 @@ pub enum Error {
         source: io::Error,
     },
     /// The debug file cannot be used.
-    #[error("{}", path.display())]
+    #[error("cannot read the debug information of {}", path.display())]
     Debug {
         /// The file.
         path: PathBuf,
@@ -49,7 +49,7 @@ pub enum Error {
         what: String,
     },
     /// The image is not a bootable kernel.
-    #[error("{} is not a Linux boot image (bzImage): {why}", path.display())]
+    #[error("{} is not a Linux boot image (bzImage): {why}; give the vmlinuz of the kernel's package, or arch/x86/boot/bzImage of its build", path.display())]
     Image {
         /// The file.
         path: PathBuf,

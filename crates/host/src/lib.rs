@@ -16,7 +16,7 @@ mod signals;
 mod workspace;
 
 pub use cache::Cache;
-pub use debug_file::DebugFile;
+pub use debug_file::{DebugFile, map_file};
 pub use error::{Category, Error};
 pub use guest::{Workload, workload, workloads};
 pub use kernel::Kernel;

@@ -134,6 +134,9 @@ fn program_bytes(recording: &Recording) -> Result<Option<Vec<u8>>, Error> {
     if file.architecture() != object::Architecture::X86_64 {
         return refuse("it is not an x86-64 program");
     }
+    if !matches!(file.kind(), object::ObjectKind::Executable | object::ObjectKind::Dynamic) {
+        return refuse("it is not a linked program: link it with -static");
+    }
     if is_dynamic(&bytes) {
         return refuse("it is linked dynamically, and the guest has no libraries: link it with -static");
     }

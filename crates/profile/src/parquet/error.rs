@@ -11,7 +11,7 @@ use crate::check::Invalid;
 #[non_exhaustive]
 pub enum FormatError {
     /// Something else, or nothing at all.
-    #[error("not a relayout profile: {reason}")]
+    #[error("not a relayout profile: {reason}; a folder that `relayout record` wrote is needed")]
     NotAProfile {
         /// What is missing or different.
         reason: String,
@@ -28,7 +28,7 @@ pub enum FormatError {
     #[error("meta.json of the profile is damaged")]
     Meta(#[source] serde_json::Error),
     /// A table's file is not there.
-    #[error("table `{table}` is missing (no {table}.parquet)")]
+    #[error("table `{table}` is missing (no {table}.parquet); copy the profile again, or record again")]
     MissingTable {
         /// Its name.
         table: &'static str,
@@ -40,7 +40,7 @@ pub enum FormatError {
         table: &'static str,
     },
     /// A table's file has another length than `meta.json` says.
-    #[error("{table}.parquet is {}: {found} bytes of {expected}", cut_or_grown(*.found, *.expected))]
+    #[error("{table}.parquet is {}: {found} bytes of {expected}; copy the profile again, or record again", cut_or_grown(*.found, *.expected))]
     Length {
         /// Name of the table.
         table: &'static str,
@@ -50,7 +50,7 @@ pub enum FormatError {
         expected: u64,
     },
     /// A table's file is not the one that was written.
-    #[error("{table}.parquet is corrupt: CRC-32 is {found:08x}, meta.json says {expected:08x}")]
+    #[error("{table}.parquet is corrupt: CRC-32 is {found:08x}, meta.json says {expected:08x}; copy the profile again, or record again")]
     Checksum {
         /// Name of the table.
         table: &'static str,

@@ -1,6 +1,5 @@
 //! The debug file that goes with a profile.
 
-use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -85,10 +84,7 @@ fn map(path: &Path, meta: &Meta) -> Result<Mmap, Error> {
         build_id: meta.build_id.clone(),
         source,
     };
-    let file = File::open(path).map_err(failed)?;
-    // SAFETY: the map is only read; a file that is cut short meanwhile ends the process, as it
-    // does for every tool that maps debug files.
-    unsafe { Mmap::map(&file) }.map_err(failed)
+    relayout_host::map_file(path).map_err(failed)
 }
 
 fn what(meta: &Meta) -> &'static str {

@@ -31,24 +31,29 @@ pub(super) fn names<'n>(all: impl IntoIterator<Item = &'n str>, asked: &str) -> 
 /// `; close: a, b`, or what else to try.
 pub(super) fn sentence(close: &[String]) -> String {
     if close.is_empty() {
-        String::new()
+        "; without a TYPE, all are shown".to_owned()
     } else {
         format!("; close: {}", close.join(", "))
     }
 }
 
-/// Letters to insert, delete or replace to make one word the other.
+/// Letters to insert, delete, replace or swap with the next to make one word the other.
 fn changes(a: &str, b: &str) -> usize {
+    let a: Vec<char> = a.chars().collect();
     let b: Vec<char> = b.chars().collect();
+    let mut before: Vec<usize> = Vec::new();
     let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, from) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, to) in b.iter().enumerate() {
-            let replaced = diagonal + usize::from(from != *to);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
+    for i in 0..a.len() {
+        let mut next = vec![i + 1];
+        for j in 0..b.len() {
+            let replaced = row[j] + usize::from(a[i] != b[j]);
+            let mut least = replaced.min(row[j + 1] + 1).min(next[j] + 1);
+            if i > 0 && j > 0 && a[i] == b[j - 1] && a[i - 1] == b[j] {
+                least = least.min(before[j - 1] + 1);
+            }
+            next.push(least);
         }
+        before = std::mem::replace(&mut row, next);
     }
     row[b.len()]
 }
@@ -62,7 +67,7 @@ mod tests {
         for (a, b, expect) in [
             ("", "abc", 3),
             ("page", "page", 0),
-            ("pgae", "page", 2),
+            ("pgae", "page", 1),
             ("a", "b", 1),
         ] {
             assert_eq!(changes(a, b), expect, "{a} {b}");

@@ -1,11 +1,9 @@
 //! DWARF or BTF, whichever the file has.
 
 use std::collections::HashSet;
-use std::fs::File;
 use std::path::Path;
 
 use anyhow::Context;
-use memmap2::Mmap;
 use relayout_layout::btf::Btf;
 use relayout_layout::dwarf::{DieOffset, DwarfFile, DwarfTypes, SectionStore};
 use relayout_layout::{Error, Type, TypeId, Types};
@@ -25,10 +23,7 @@ pub(super) fn with<T>(
     then: impl FnOnce(&mut Source<'_, '_>) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
     let cannot = || format!("cannot read the types of {}", path.display());
-    let file = File::open(path).with_context(cannot)?;
-    // SAFETY: the map is only read; a file that is cut short meanwhile ends the process, as it
-    // does for every tool that maps debug files.
-    let bytes = unsafe { Mmap::map(&file) }.with_context(cannot)?;
+    let bytes = relayout_host::map_file(path).with_context(cannot)?;
     if btf || is_raw_btf(&bytes) {
         let btf = Btf::parse(&bytes).with_context(cannot)?;
         return then(&mut Source::Btf(Box::new(btf)));

@@ -1,0 +1,566 @@
+//! What `relayout` says to input that it cannot use: which file, what is wrong, what to do; with
+//! the right exit code, no output, and nothing written.
+
+mod common;
+
+use std::fs;
+
+use common::{IMAGE_VERSION, Place, profile};
+
+const RECORD: &str = "record kernel --workload mntns -o out";
+
+/// A place with a QEMU, a boot image and a vmlinux of one build.
+fn kernel() -> Place {
+    let place = Place::new();
+    place.qemu();
+    place.image(IMAGE_VERSION);
+    place.vmlinux();
+    place
+}
+
+fn record(more: &str) -> String {
+    format!("{RECORD} --image bzImage --debug vmlinux {more}")
+}
+
+#[test]
+fn debug_file_is_not_elf() {
+    let place = kernel();
+    place.write("vmlinux", "some text");
+    place.refuses(
+        &record(""),
+        2,
+        "relayout: cannot read the debug information of vmlinux: not an ELF file: it \
+         starts with bytes 73 6f 6d 65; a vmlinux, program or object file with debug \
+         information is needed",
+    );
+}
+
+#[test]
+fn debug_file_has_no_debug_information() {
+    let place = kernel();
+    place.compile(
+        "vmlinux",
+        "int x;",
+        &["-g0", "-nostdlib", "-static", "-Wl,-e,0"],
+    );
+    place.refuses(
+        &record(""),
+        2,
+        "relayout: cannot read the debug information of vmlinux: no debug information: \
+         neither DWARF (.debug_info) nor BTF (.BTF); build with -g, or take the \
+         unstripped file from the distribution's debug package",
+    );
+}
+
+#[test]
+fn debug_file_is_missing() {
+    let place = kernel();
+    fs::remove_file(place.path("vmlinux")).unwrap();
+    place.refuses(
+        &record(""),
+        2,
+        "relayout: cannot open vmlinux: No such file or directory (os error 2)",
+    );
+}
+
+#[test]
+fn debug_file_is_cut_off() {
+    let place = kernel();
+    let bytes = fs::read(place.path("vmlinux")).unwrap();
+    place.write("vmlinux", &bytes[..60]);
+    place.refuses(
+        &record(""),
+        2,
+        "relayout: cannot read the debug information of vmlinux: truncated ELF file: the \
+         header ends at byte 64, the file has 60; copy or build it again",
+    );
+}
+
+#[test]
+fn debug_file_is_of_no_kernel() {
+    let place = kernel();
+    place.compile("vmlinux", "int x;", common::KERNEL_FLAGS);
+    place.refuses(
+        &record(""),
+        2,
+        "relayout: vmlinux has no linux_banner: is it the vmlinux of a kernel with debug \
+         information?",
+    );
+}
+
+#[test]
+fn image_and_debug_file_are_of_different_builds() {
+    let place = kernel();
+    place.image("6.1.0-other (a@b) #1 SMP (2024-01-01)");
+    place.refuses(
+        &record(""),
+        2,
+        "relayout: bzImage and vmlinux are of different builds:\n\
+         \x20 image: 6.1.0-other (a@b) #1 SMP (2024-01-01)\n\
+         \x20 debug: Linux version 6.1.0-test (a@b) (gcc) #1 SMP (2024-01-01)\n\
+         take both from packages of one version",
+    );
+}
+
+#[test]
+fn image_is_not_a_boot_image() {
+    let place = kernel();
+    place.write("bzImage", "no kernel");
+    place.refuses(
+        &record(""),
+        2,
+        "relayout: bzImage is not a Linux boot image (bzImage): the file is too short; \
+         give the vmlinuz of the kernel's package, or arch/x86/boot/bzImage of its build",
+    );
+    // Easily mistaken for it.
+    fs::copy(place.path("vmlinux"), place.path("bzImage")).unwrap();
+    place.refuses(
+        &record(""),
+        2,
+        "relayout: bzImage is not a Linux boot image (bzImage): no boot signature; give \
+         the vmlinuz of the kernel's package, or arch/x86/boot/bzImage of its build",
+    );
+}
+
+#[test]
+fn no_kernel_in_the_cache() {
+    let place = Place::new();
+    place.qemu();
+    place.refuses(
+        RECORD,
+        3,
+        "relayout: a kernel image is missing (give one with --image, or run \
+         scripts/setup.sh to fetch Debian's)",
+    );
+}
+
+#[test]
+fn no_qemu() {
+    let place = kernel();
+    fs::remove_file(place.path("bin/qemu-system-x86_64")).unwrap();
+    place.refuses(
+        &record(""),
+        3,
+        "relayout: qemu-system-x86_64 is missing (package qemu-system-x86, or \
+         scripts/setup.sh)",
+    );
+    place.refuses(
+        &record("--qemu /nonexistent"),
+        3,
+        "relayout: /nonexistent is missing (package qemu-system-x86, or scripts/setup.sh)",
+    );
+}
+
+#[test]
+fn qemu_without_plugins() {
+    let place = kernel();
+    let refuse = "case $1 in --version) echo 'QEMU emulator version 8.0.0';;\n\
+                  *) echo \"$0: -plugin: invalid option\" >&2; exit 1;; esac";
+    place.script("bin/qemu-system-x86_64", refuse);
+    place.refuses(
+        &record(""),
+        3,
+        "relayout: [DIR]/bin/qemu-system-x86_64 cannot load the recording plugin: \
+         [DIR]/bin/qemu-system-x86_64: -plugin: invalid option\n\
+         a QEMU built with plugins is needed (Debian's qemu-system-x86 7.2 or 10.0 is; \
+         scripts/setup.sh unpacks one)",
+    );
+    place.script("bin/qemu-system-x86_64", "echo hello");
+    place.refuses(
+        &record(""),
+        3,
+        "relayout: [DIR]/bin/qemu-system-x86_64 cannot load the recording plugin: it does \
+          not say its version as QEMU does\n\
+         a QEMU built with plugins is needed (Debian's qemu-system-x86 7.2 or 10.0 is; \
+         scripts/setup.sh unpacks one)",
+    );
+}
+
+#[test]
+fn plugins_are_not_built() {
+    let place = kernel();
+    // Away from those that were built beside it.
+    let bytes = fs::read(env!("CARGO_BIN_EXE_relayout")).unwrap();
+    let program = place.program("bin/relayout", &bytes);
+    fs::remove_file(place.path("plugins/librelayout_qemu_api4.so")).unwrap();
+    let words = record("");
+    let arguments: Vec<&str> = words.split_whitespace().collect();
+    let ended = place.ended(&mut place.command(&program, &arguments));
+    assert_eq!(
+        ended.stderr,
+        "relayout: the QEMU plugin librelayout_qemu_api4.so is missing (build it with 'cargo build \
+         --release --workspace', or say where it is with RELAYOUT_PLUGIN_DIR)\n"
+    );
+    assert_eq!(ended.code, Some(3));
+}
+
+#[test]
+fn unknown_workload() {
+    let place = Place::new();
+    place.refuses(
+        "record kernel --workload mntnss -o out",
+        2,
+        "relayout: there is no workload 'mntnss' (did you mean 'mntns'?); 'list' names \
+         them",
+    );
+    place.refuses(
+        "record kernel --workload swimming -o out",
+        2,
+        "relayout: there is no workload 'swimming'; 'list' names them",
+    );
+}
+
+#[test]
+fn output_cannot_be_written() {
+    let place = kernel();
+    place.write("file", "");
+    place.refuses(
+        &record("").replace("-o out", "-o file/out"),
+        2,
+        "relayout: cannot look at file/out: Not a directory (os error 20)",
+    );
+    place.refuses(
+        &record("").replace("-o out", "-o none/out"),
+        2,
+        "relayout: cannot write to none: No such file or directory (os error 2)",
+    );
+    place.refuses(
+        &record("").replace("-o out", "-o /proc/out"),
+        2,
+        "relayout: cannot write to /proc: No such file or directory (os error 2)",
+    );
+    place.refuses(
+        &record("").replace("-o out", ""),
+        2,
+        "relayout: say where the profile goes: -o OUT",
+    );
+}
+
+#[test]
+fn output_exists() {
+    let place = kernel();
+    profile::write(&place, "out", &place.path("vmlinux"), "");
+    place.refuses(
+        &record(""),
+        2,
+        "relayout: out already exists; --force replaces it",
+    );
+}
+
+#[test]
+fn output_is_something_else() {
+    let place = kernel();
+    place.write("out", "my notes");
+    for force in ["", "--force"] {
+        place.refuses(
+            &record(force),
+            2,
+            "relayout: out exists and is not a relayout profile (it is not a folder); it is \
+             left alone",
+        );
+    }
+    fs::remove_file(place.path("out")).unwrap();
+    fs::create_dir(place.path("out")).unwrap();
+    place.write("out/notes", "mine");
+    place.refuses(
+        &record("--force"),
+        2,
+        "relayout: out exists and is not a relayout profile (it has no meta.json); it is \
+         left alone",
+    );
+    place.refuses(
+        &record("--force").replace("-o out", "-o /"),
+        2,
+        "relayout: / does not name a folder",
+    );
+}
+
+#[test]
+fn program_to_run_cannot_run_there() {
+    let place = kernel();
+    let run = |program: &str| {
+        record("").replace(
+            "--workload mntns",
+            &format!("--run {program} --memory 256M"),
+        )
+    };
+    place.refuses(
+        &run("none"),
+        2,
+        "relayout: cannot read none: No such file or directory (os error 2)",
+    );
+    place.write("text", "#!/bin/sh\n");
+    place.refuses(
+        &run("text"),
+        2,
+        "relayout: text cannot run in the guest: it is not an ELF program",
+    );
+    place.compile("dynamic", "int main(void) { return 0; }", &[]);
+    place.refuses(
+        &run("dynamic"),
+        2,
+        "relayout: dynamic cannot run in the guest: it is linked dynamically, and the \
+         guest has no libraries: link it with -static",
+    );
+    place.compile("object", "int x;", &["-c"]);
+    place.refuses(
+        &run("object"),
+        2,
+        "relayout: object cannot run in the guest: it is not a linked program: link it \
+         with -static",
+    );
+    let mut arm = fs::read(place.path("dynamic")).unwrap();
+    arm[18] = 183;
+    place.write("arm", arm);
+    place.refuses(
+        &run("arm"),
+        2,
+        "relayout: arm cannot run in the guest: it is not an x86-64 program",
+    );
+}
+
+#[test]
+fn sizes_and_ranges() {
+    let place = Place::new();
+    for bad in [
+        "--memory 1M",
+        "--memory 2T",
+        "--cpus 0",
+        "--cpus 49",
+        "--cpus many",
+        "--threads 0",
+        "--iterations 0",
+        "--repeat 0",
+        "--repeat 65",
+        "--time-limit 0",
+        "--bursts x",
+        "--yield x",
+    ] {
+        let words = format!("{RECORD} {bad}");
+        let ended = place.run(&words.split_whitespace().collect::<Vec<_>>());
+        let option = bad.split(' ').next().unwrap();
+        assert_eq!((ended.code, &*ended.stdout), (Some(2), ""), "{bad}");
+        assert!(
+            ended.stderr.starts_with("error: ") && ended.stderr.contains(option),
+            "{ended:?}"
+        );
+    }
+    for bad in [
+        "report p --top -1",
+        "report p --min-share 101",
+        "advise p --top x",
+    ] {
+        let ended = place.run(&bad.split_whitespace().collect::<Vec<_>>());
+        assert_eq!(
+            (ended.code, &*ended.stdout),
+            (Some(2), ""),
+            "{bad}: {ended:?}"
+        );
+    }
+    place.refuses(
+        "record kernel --workload mntns --run x -o out",
+        2,
+        "error: the argument '--workload <NAME>' cannot be used with '--run <PROGRAM>'\n\n\
+         Usage: relayout record kernel --workload <NAME> --output <OUT> [-- \
+         <QEMU-ARGS>...]\n\n\
+         For more information, try '--help'.",
+    );
+}
+
+/// Commands that read a profile.
+const READERS: [&str; 3] = ["report p", "advise p", "what-if p point --layout layout"];
+
+#[test]
+fn not_a_profile() {
+    let place = Place::new();
+    for command in READERS {
+        place.refuses(
+            command,
+            2,
+            "relayout: cannot read p: No such file or directory (os error 2)",
+        );
+    }
+    fs::create_dir(place.path("p")).unwrap();
+    place.refuses(
+        "report p",
+        2,
+        "relayout: p: not a relayout profile: it has no meta.json; a folder that \
+         `relayout record` wrote is needed",
+    );
+    place.write("p/meta.json", "{}");
+    place.refuses(
+        "report p",
+        2,
+        "relayout: p: not a relayout profile: meta.json names no schema (missing field \
+         `schema` at line 1 column 2); a folder that `relayout record` wrote is needed",
+    );
+    place.write("q", "text");
+    place.refuses(
+        "report q",
+        2,
+        "relayout: q: not a relayout profile: it is not a folder; a folder that `relayout \
+          record` wrote is needed",
+    );
+}
+
+#[test]
+fn damaged_profile() {
+    let place = kernel();
+    let path = profile::write(&place, "p", &place.path("vmlinux"), "");
+    let table = path.join("conflicts.parquet");
+    let whole = fs::read(&table).unwrap();
+    let (length, cut) = (whole.len(), whole.len() / 2);
+    fs::write(&table, &whole[..cut]).unwrap();
+    let again = "copy the profile again, or record again";
+    let message = format!("conflicts.parquet is truncated: {cut} bytes of {length}; {again}");
+    for command in READERS {
+        place.refuses(command, 2, &format!("relayout: p: {message}"));
+    }
+    let mut flipped = whole.clone();
+    flipped[cut] ^= 1;
+    fs::write(&table, &flipped).unwrap();
+    let ended = place.run(&["report", "p"]);
+    assert_eq!((ended.code, &*ended.stdout), (Some(2), ""));
+    assert!(
+        ended
+            .stderr
+            .starts_with("relayout: p: conflicts.parquet is corrupt: CRC-32 is ")
+    );
+    assert!(ended.stderr.trim_end().ends_with(again), "{ended:?}");
+    fs::remove_file(&table).unwrap();
+    let message = format!("table `conflicts` is missing (no conflicts.parquet); {again}");
+    place.refuses("report p", 2, &format!("relayout: p: {message}"));
+    fs::write(&table, &whole).unwrap();
+    assert_eq!(place.run(&["report", "p"]).code, Some(0));
+}
+
+#[test]
+fn profile_of_a_newer_format() {
+    let place = kernel();
+    let path = profile::write(&place, "p", &place.path("vmlinux"), "");
+    profile::edit_meta(&path, "relayout/profile/1", "relayout/profile/2");
+    for command in READERS {
+        place.refuses(
+            command,
+            2,
+            "relayout: p: written by a newer relayout (format 2, this one reads 1): upgrade",
+        );
+    }
+}
+
+#[test]
+fn debug_file_is_of_another_build_than_the_profile() {
+    let place = kernel();
+    profile::write(&place, "p", &place.path("vmlinux"), "00112233");
+    for command in READERS {
+        let before = place.files();
+        let ended = place.run(&command.split(' ').collect::<Vec<_>>());
+        let (head, tail) = ended.stderr.split_once("its build id is ").unwrap();
+        assert_eq!(
+            head,
+            "relayout: [DIR]/vmlinux is of another build than the recording: "
+        );
+        assert_eq!(
+            tail.split_once(',').unwrap().1,
+            " the recording's 00112233; give the vmlinux of the recorded build with --debug FILE\n"
+        );
+        assert_eq!((ended.code, &*ended.stdout), (Some(2), ""));
+        assert_eq!(place.files(), before);
+    }
+}
+
+#[test]
+fn debug_file_of_the_profile_cannot_be_used() {
+    let place = kernel();
+    profile::write(&place, "p", &place.path("gone"), "0011");
+    for command in READERS {
+        place.refuses(
+            command,
+            2,
+            "relayout: cannot read the debug file [DIR]/gone; give the vmlinux with build id \
+             0011 with --debug FILE: No such file or directory (os error 2)",
+        );
+    }
+    place.write("text", "text");
+    place.refuses(
+        "report p --debug text",
+        2,
+        "relayout: cannot read the debug information of text: not an ELF file: it starts \
+         with bytes 74 65 78 74; a vmlinux, program or object file with debug information \
+          is needed",
+    );
+    profile::write(&place, "q", "".as_ref(), "");
+    place.refuses(
+        "report q",
+        2,
+        "relayout: the profile does not say which debug file it was recorded with; give \
+         one with --debug FILE",
+    );
+}
+
+#[test]
+fn type_that_is_not_there() {
+    let place = kernel();
+    place.refuses(
+        "show vmlinux piont",
+        2,
+        "relayout: vmlinux has no type named `piont`; close: point",
+    );
+    place.refuses(
+        "show vmlinux something",
+        2,
+        "relayout: vmlinux has no type named `something`; without a TYPE, all are shown",
+    );
+    profile::write(&place, "p", &place.path("vmlinux"), "");
+    place.refuses(
+        "advise p nothing",
+        2,
+        "relayout: no object of struct nothing is in the profile (see `relayout report` \
+         for those that are)",
+    );
+    place.write("layout", "x\n");
+    place.refuses(
+        "what-if p nothing --layout layout",
+        2,
+        "relayout: no object of struct nothing is in the profile (see `relayout report` \
+         for those that are)",
+    );
+}
+
+#[test]
+fn file_to_show_has_no_types() {
+    let place = Place::new();
+    place.refuses(
+        "show none",
+        2,
+        "relayout: cannot read the types of none: No such file or directory (os error 2)",
+    );
+    place.write("text", "text");
+    place.refuses(
+        "show text",
+        2,
+        "relayout: cannot read the types of text: not an ELF file: it starts with bytes \
+         74 65 78 74; a vmlinux, program or object file with debug information is needed",
+    );
+    place.write("empty", "");
+    place.refuses(
+        "show empty",
+        2,
+        "relayout: cannot read the types of empty: not an ELF file: it starts with \
+         nothing: it is empty; a vmlinux, program or object file with debug information \
+         is needed",
+    );
+    place.refuses(
+        "show .",
+        2,
+        "relayout: cannot read the types of .: is a directory",
+    );
+    place.compile("bare", "int x;", &["-g0", "-c"]);
+    place.refuses(
+        "show bare",
+        2,
+        "relayout: cannot read the types of bare: no debug information: neither DWARF \
+         (.debug_info) nor BTF (.BTF); build with -g, or take the unstripped file from \
+         the distribution's debug package",
+    );
+}

@@ -1,0 +1,214 @@
+//! The built command in a folder of its own, and files to give it.
+#![allow(dead_code, reason = "each test file uses its part")]
+
+pub mod profile;
+
+use std::ffi::OsStr;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, PoisonError};
+
+use tempfile::TempDir;
+
+/// Banner of [`Place::vmlinux`].
+pub const BANNER: &str = "Linux version 6.1.0-test (a@b) (gcc) #1 SMP (2024-01-01)\n";
+/// The same build, as a boot image says it.
+pub const IMAGE_VERSION: &str = "6.1.0-test (a@b) #1 SMP (2024-01-01)";
+
+/// Held while a program file is open for writing, and while a process starts: a child that has not
+/// yet called exec would hold the file open, and "Text file busy" be the result.
+static PROGRAMS: Mutex<()> = Mutex::new(());
+
+/// Starts a command.
+pub fn start(command: &mut Command) -> Child {
+    let _guard = PROGRAMS.lock().unwrap_or_else(PoisonError::into_inner);
+    command.spawn().unwrap()
+}
+
+/// A folder to run `relayout` in: with no cache, and no programs in `$PATH`, until a test puts some
+/// there.
+pub struct Place(TempDir);
+
+impl Place {
+    pub fn new() -> Self {
+        let place = Self(tempfile::tempdir().unwrap());
+        for dir in ["bin", "cache", "plugins", "tmp"] {
+            fs::create_dir(place.path(dir)).unwrap();
+        }
+        place
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    pub fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.path(name);
+        fs::write(&path, bytes).unwrap();
+        path
+    }
+
+    /// A shell script that can be run.
+    pub fn script(&self, name: &str, body: &str) -> PathBuf {
+        self.program(name, format!("#!/bin/sh\n{body}\n").as_bytes())
+    }
+
+    /// A file that can be run.
+    pub fn program(&self, name: &str, bytes: &[u8]) -> PathBuf {
+        let _guard = PROGRAMS.lock().unwrap_or_else(PoisonError::into_inner);
+        let path = self.write(name, bytes);
+        fs::set_permissions(&path, Permissions::from_mode(0o755)).unwrap();
+        path
+    }
+
+    /// Compiles C text with the compiler that the guest's program was built with.
+    pub fn compile(&self, name: &str, source: &str, flags: &[&str]) -> PathBuf {
+        let code = self.write(&format!("{name}.c"), source);
+        let out = self.path(name);
+        let compiler = std::env::var_os("CC").unwrap_or_else(|| "cc".into());
+        let mut command = Command::new(compiler);
+        command.arg("-o").arg(&out).arg(&code).args(flags);
+        assert!(
+            start(&mut command).wait().unwrap().success(),
+            "cannot compile {}",
+            code.display()
+        );
+        out
+    }
+
+    /// An ELF file with a kernel's banner and little else.
+    pub fn vmlinux(&self) -> PathBuf {
+        let banner = BANNER.trim_end();
+        let source = format!(
+            "struct point {{ int x; char tag; long y; }} origin;\n\
+             const char linux_banner[] = \"{banner}\\n\";\n"
+        );
+        self.compile("vmlinux", &source, KERNEL_FLAGS)
+    }
+
+    /// The head of a boot image that says it is `version`.
+    pub fn image(&self, version: &str) -> PathBuf {
+        let mut bytes = vec![0; 0x400];
+        bytes[0x1fe..0x200].copy_from_slice(&[0x55, 0xaa]);
+        bytes[0x202..0x206].copy_from_slice(b"HdrS");
+        bytes[0x20e..0x210].copy_from_slice(&0x100u16.to_le_bytes());
+        bytes[0x300..0x300 + version.len()].copy_from_slice(version.as_bytes());
+        self.write("bzImage", bytes)
+    }
+
+    /// Something that answers as a QEMU does that loads the plugin, but runs nothing.
+    pub fn qemu(&self) -> PathBuf {
+        for interface in [1, 4] {
+            self.write(&format!("plugins/librelayout_qemu_api{interface}.so"), "");
+        }
+        let answers = "case $1 in\n\
+                       --version) echo 'QEMU emulator version 9.9.9 (test)';;\n\
+                       *) echo 'relayout plugin: loaded' >&2;;\n\
+                       esac";
+        self.script("bin/qemu-system-x86_64", answers)
+    }
+
+    /// The command, not yet started.
+    pub fn relayout<S: AsRef<OsStr>>(&self, arguments: &[S]) -> Command {
+        self.command(env!("CARGO_BIN_EXE_relayout").as_ref(), arguments)
+    }
+
+    /// `program`, a copy of the command.
+    pub fn command<S: AsRef<OsStr>>(&self, program: &Path, arguments: &[S]) -> Command {
+        let mut command = Command::new(program);
+        command
+            .args(arguments)
+            .current_dir(self.0.path())
+            .env_clear()
+            .env("PATH", self.path("bin"))
+            .env("TMPDIR", self.path("tmp"))
+            .env("RELAYOUT_CACHE", self.path("cache"))
+            .env("RELAYOUT_PLUGIN_DIR", self.path("plugins"))
+            .stdin(Stdio::null());
+        command
+    }
+
+    pub fn run<S: AsRef<OsStr>>(&self, arguments: &[S]) -> Ended {
+        self.ended(&mut self.relayout(arguments))
+    }
+
+    /// Runs a command, and names this folder `[DIR]` in what it says.
+    pub fn ended(&self, command: &mut Command) -> Ended {
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let output = start(command).wait_with_output().unwrap();
+        let text = |bytes: &[u8]| {
+            let text = String::from_utf8_lossy(bytes);
+            text.replace(&self.0.path().display().to_string(), "[DIR]")
+        };
+        let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
+        Ended {
+            code: output.status.code(),
+            stdout,
+            stderr,
+        }
+    }
+
+    /// Runs the command with words separated by spaces, which must refuse with exactly this message
+    /// and this exit code, write nothing to standard output and leave every file as it was.
+    #[track_caller]
+    pub fn refuses(&self, words: &str, code: i32, message: &str) {
+        let before = self.files();
+        let arguments: Vec<&str> = words.split_whitespace().collect();
+        let ended = self.run(&arguments);
+        assert_eq!(ended.stderr.trim_end(), message, "relayout {words}");
+        assert_eq!(
+            (ended.code, &*ended.stdout),
+            (Some(code), ""),
+            "relayout {words}"
+        );
+        assert_eq!(self.files(), before, "relayout {words}: files changed");
+    }
+
+    /// All files and folders with their lengths.
+    pub fn files(&self) -> Vec<(PathBuf, u64)> {
+        let mut found = Vec::new();
+        let mut folders = vec![self.0.path().to_owned()];
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).unwrap() {
+                let entry = entry.unwrap();
+                let kind = entry.metadata().unwrap();
+                if kind.is_dir() {
+                    folders.push(entry.path());
+                }
+                found.push((entry.path(), if kind.is_dir() { 0 } else { kind.len() }));
+            }
+        }
+        found.sort();
+        found
+    }
+}
+
+/// Flags for an ELF file at a kernel's addresses, with debug information and build id.
+pub const KERNEL_FLAGS: &[&str] = &[
+    "-g",
+    "-O0",
+    "-nostdlib",
+    "-static",
+    "-fno-pie",
+    "-no-pie",
+    "-Wl,-e,0",
+    "-Wl,--build-id",
+];
+
+/// How a command ended.
+#[derive(Debug)]
+pub struct Ended {
+    pub code: Option<i32>,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+/// Names of what is in a folder.
+pub fn names(dir: &Path) -> Vec<String> {
+    let entries = fs::read_dir(dir).unwrap();
+    entries
+        .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+        .collect()
+}
