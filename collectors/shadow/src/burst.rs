@@ -1,11 +1,76 @@
 //! Ordered logs of the accesses around hot lines.
+//!
+//! What repeats is left out: while no other context is logged in the page, a context's second
+//! access of one kind to the same bytes can change nothing, in any layout of what is in the page,
+//! since the context already holds the lines that it needs in the state that it needs. Such a
+//! stretch of one context is a *turn*.
 
-use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::*};
 
+use crate::page::Past;
 use crate::wire::{BurstRecord, RegionRecord};
 
 /// Records that a context gathers before it appends them.
 pub const BUFFER_RECORDS: usize = 16 * 1024;
+
+const FILTER_ENTRIES: usize = 4096;
+
+/// What one context has logged in its current turns. A fixed table: what falls out is logged again.
+pub struct Filter {
+    entries: [(u64, u64); FILTER_ENTRIES],
+}
+
+impl Filter {
+    pub const fn new() -> Self {
+        Self { entries: [(0, 0); FILTER_ENTRIES] }
+    }
+
+    /// Whether this access was logged in the turn `turn`.
+    #[inline]
+    pub fn holds(&self, turn: u64, line: u64, now: Past, silent: bool) -> bool {
+        let (slot, key) = Self::slot(line, now, silent);
+        self.entries[slot] == (key, turn)
+    }
+
+    /// Notes that it is logged.
+    pub fn note(&mut self, turn: u64, line: u64, now: Past, silent: bool) {
+        let (slot, key) = Self::slot(line, now, silent);
+        self.entries[slot] = (key, turn);
+    }
+
+    #[inline]
+    fn slot(line: u64, now: Past, silent: bool) -> (usize, u64) {
+        // Kernel and user addresses need 48 bits; a line's low six are free.
+        let key = (line << 8)
+            | (u64::from(now.offset) << 8)
+            | u64::from(now.size) << 3
+            | u64::from(now.access) << 1
+            | u64::from(silent);
+        ((key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 52) as usize % FILTER_ENTRIES, key)
+    }
+}
+
+/// The turn of `context` in a page if it is its turn.
+#[inline]
+pub fn own_turn(turn: &AtomicU64, context: u8) -> Option<u64> {
+    let now = turn.load(Relaxed);
+    (now as u8 == context + 1).then_some(now)
+}
+
+/// The turn of `context` in a page, begun now if it was another's.
+pub fn take_turn(turn: &AtomicU64, context: u8) -> u64 {
+    let mut now = turn.load(Relaxed);
+    loop {
+        if now as u8 == context + 1 {
+            return now;
+        }
+        let next = ((now >> 8) + 1) << 8 | u64::from(context + 1);
+        match turn.compare_exchange_weak(now, next, Relaxed, Relaxed) {
+            Ok(_) => return next,
+            Err(other) => now = other,
+        }
+    }
+}
 
 /// An aligned stretch of memory that is, or was, logged. All-zero is a fresh one.
 #[repr(C)]

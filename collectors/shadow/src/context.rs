@@ -1,7 +1,7 @@
 //! What belongs to one context alone: caches, tables, buffers. Used by one thread at a time.
 
 use crate::arena::Arena;
-use crate::burst::{BUFFER_RECORDS, Buffer};
+use crate::burst::{BUFFER_RECORDS, Buffer, Filter};
 use crate::page::{CountPage, PageShadow};
 use crate::shadow::Host;
 use crate::table::Table;
@@ -40,6 +40,7 @@ pub struct Context {
     pub(crate) conflicts: Table<ConflictRecord>,
     pub(crate) events: Table<LineRecord>,
     pub(crate) bursts: Buffer,
+    pub(crate) filter: Filter,
     pub(crate) pages: *mut CountPage,
     sequence: u32,
 }
@@ -57,13 +58,14 @@ impl Context {
             burst_quota: 0,
             tlb: [none; TLB_ENTRIES],
             arena: Arena::new(),
-            counts: Table::new(15, host)?,
-            conflicts: Table::new(13, host)?,
+            counts: Table::new(13, host)?,
+            conflicts: Table::new(12, host)?,
             events: Table::new(12, host)?,
             bursts: Buffer {
                 records: host.zeroed(BUFFER_RECORDS * size_of::<BurstRecord>())?.cast(),
                 len: 0,
             },
+            filter: Filter::new(),
             pages: core::ptr::null_mut(),
             sequence: 0,
         })
@@ -102,10 +104,11 @@ impl Context {
         // SAFETY: count pages are linked by this context only and never freed.
         while let Some(page) = unsafe { next.as_mut() } {
             for line in 0..LINES_PER_PAGE {
-                let [reads, writes] = core::mem::take(&mut page.cells[line]);
-                if reads | writes == 0 {
+                let cell = core::mem::take(&mut page.cells[line]);
+                if cell == 0 {
                     continue;
                 }
+                let (reads, writes) = (cell as u32, (cell >> 32) as u32);
                 batch[len] = LineRecord {
                     line: page.page + (line * crate::LINE_BYTES) as u64,
                     reads: reads.into(),

@@ -101,7 +101,7 @@ impl Detail {
         let mut changed = 0;
         for g in 0..8u8 {
             if written >> g & 1 == 1 {
-                let within = granules(last.offset, last.size) >> g & 1 == 1;
+                let within = last.size > 0 && granules(last.offset, last.size) >> g & 1 == 1;
                 let whole = Past { offset: g * 8, size: 8, ..last };
                 locked.writes[usize::from(g)] = if within { last } else { whole };
                 changed |= bytes(g * 8, 8);

@@ -6,11 +6,11 @@
 //! | tag | meaning | payload |
 //! | --- | --- | --- |
 //! | 0 | not touched | |
-//! | 1 | one context only | owner, granules it wrote, its last write (offset, size, kind, site) |
+//! | 1 | one context only | owner, granules it wrote; its last access is in its [`CountPage`] |
 //! | 2 | several contexts, only reads | mask of them |
 //! | 3 | anything else | pointer to a [`Detail`] |
 
-use core::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering::*};
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering::*};
 
 use crate::burst::Region;
 use crate::detail::Detail;
@@ -28,40 +28,50 @@ pub struct Past {
     pub access: u8,
 }
 
+impl Past {
+    #[inline]
+    pub fn to_u64(self) -> u64 {
+        u64::from(self.site)
+            | u64::from(self.offset) << 32
+            | u64::from(self.size) << 40
+            | u64::from(self.context) << 48
+            | u64::from(self.access) << 56
+    }
+
+    pub fn from_u64(n: u64) -> Self {
+        Self {
+            site: n as u32,
+            offset: (n >> 32) as u8,
+            size: (n >> 40) as u8,
+            context: (n >> 48) as u8,
+            access: (n >> 56) as u8,
+        }
+    }
+}
+
 /// A line's state word, decoded.
 #[derive(Clone, Copy)]
 pub enum State {
     Untouched,
-    /// `granules`: bit g is set if the owner wrote any of bytes 8g..8g+8; `last` is meaningful if
-    /// there is one.
-    Private { owner: u8, granules: u8, last: Past },
+    /// `granules`: bit g is set if the owner wrote any of bytes 8g..8g+8.
+    Private { owner: u8, granules: u8 },
     ReadShared { contexts: u64 },
     Detailed(*mut Detail),
 }
 
-const TAG: u64 = 7;
+const TAG: u64 = 3;
+
+/// Set in a word while the line's region is logged: then no access is a common case.
+pub const LOGGED: u64 = 4;
 
 impl State {
     #[inline]
     pub fn decode(word: u64) -> Self {
         match word & TAG {
             0 => Self::Untouched,
-            1 => {
-                let owner = (word >> 3) as u8 & 63;
-                Self::Private {
-                    owner,
-                    granules: (word >> 9) as u8,
-                    last: Past {
-                        site: (word >> 28) as u32,
-                        offset: (word >> 17) as u8 & 63,
-                        size: 1 << ((word >> 23) & 7),
-                        context: owner,
-                        access: (word >> 26) as u8 & 3,
-                    },
-                }
-            }
+            1 => Self::Private { owner: (word >> 3) as u8 & 63, granules: (word >> 9) as u8 },
             2 => Self::ReadShared { contexts: word >> 8 },
-            _ => Self::Detailed((word & !TAG) as *mut Detail),
+            _ => Self::Detailed((word & !(TAG | LOGGED)) as *mut Detail),
         }
     }
 
@@ -69,18 +79,22 @@ impl State {
     pub fn encode(self) -> u64 {
         match self {
             Self::Untouched => 0,
-            Self::Private { owner, granules, last } => {
-                1 | u64::from(owner) << 3
-                    | u64::from(granules) << 9
-                    | u64::from(last.offset) << 17
-                    | u64::from(last.size.ilog2()) << 23
-                    | u64::from(last.access) << 26
-                    | u64::from(last.site) << 28
+            Self::Private { owner, granules } => {
+                1 | u64::from(owner) << 3 | u64::from(granules) << 9
             }
             Self::ReadShared { contexts } => 2 | contexts << 8,
             Self::Detailed(detail) => detail as u64 | 3,
         }
     }
+}
+
+/// Whether a line with this word is private to `context`, which has written all of `granules`, and
+/// not logged.
+#[inline]
+pub fn is_private(word: u64, context: u8, granules: u8) -> bool {
+    const OWNER: u64 = 63 << 3;
+    let needed = u64::from(granules) << 9;
+    word & (TAG | LOGGED | OWNER | needed) == 1 | u64::from(context) << 3 | needed
 }
 
 /// Granules (aligned 8 bytes) touched by `size` bytes at `offset` of a line, as a bit mask.
@@ -96,8 +110,11 @@ pub fn granules(offset: u8, size: u8) -> u8 {
 pub struct CountPage {
     pub page: u64,
     pub next: *mut CountPage,
-    /// `[reads, writes]` by line.
-    pub cells: [[u32; 2]; LINES_PER_PAGE],
+    /// By line: loads in the lower, stores in the upper 32 bits.
+    pub cells: [u64; LINES_PER_PAGE],
+    /// The context's last store by line, while the line is private to it: a [`Past`] as a number, so
+    /// that whoever takes the line away can read it.
+    pub stores: [AtomicU64; LINES_PER_PAGE],
 }
 
 /// The shadow of one page. All-zero is a fresh one.
@@ -106,8 +123,8 @@ pub struct PageShadow {
     pub words: [AtomicU64; LINES_PER_PAGE],
     /// Address of the page.
     pub page: u64,
-    /// Bit r: region r is being logged.
-    pub hot: AtomicU8,
+    /// Whose turn it is in the logs of this page: see [`crate::burst`].
+    pub turn: AtomicU64,
     pub regions: [AtomicPtr<Region>; REGIONS_PER_PAGE],
     pub counts: [AtomicPtr<CountPage>; CONTEXTS_MAX],
 }

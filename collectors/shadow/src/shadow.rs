@@ -2,10 +2,10 @@
 
 use core::sync::atomic::{AtomicU64, Ordering::*};
 
-use crate::burst::{Region, region_record};
+use crate::burst::{Region, own_turn, region_record, take_turn};
 use crate::context::{Context, Found};
 use crate::detail::{Detail, Outcome, READ_TRANSFER, UPGRADE};
-use crate::page::{CountPage, PageShadow, PageTable, Past, State, granules};
+use crate::page::{CountPage, LOGGED, PageShadow, PageTable, Past, State, granules, is_private};
 use crate::wire::{BurstRecord, ConflictRecord, CountRecord, LineRecord, SegmentHeader};
 use crate::{CONTEXTS_MAX, LINE_BYTES, PAGE_BYTES, REGION_BYTES, REGIONS_PER_PAGE};
 
@@ -65,8 +65,8 @@ impl Config {
     pub fn new(contexts: usize) -> Self {
         Self {
             contexts,
-            count_from: 2,
-            values_from: 2,
+            count_from: 8,
+            values_from: 4,
             burst_from: 16,
             burst_region_max: 64 * 1024,
             burst_total_max: 4_000_000,
@@ -126,6 +126,22 @@ impl<H: Host> Shadow<H> {
         value: impl FnOnce() -> Option<Value>,
     ) {
         cx.accesses += 1;
+        if !private_hit(cx, addr, size, access, site) {
+            self.other(cx, addr, size, access, site, value);
+        }
+    }
+
+    /// What is no hit on a private line whose page was used lately.
+    #[inline(never)]
+    fn other(
+        &self,
+        cx: &mut Context,
+        addr: u64,
+        size: u8,
+        access: Access,
+        site: u32,
+        value: impl FnOnce() -> Option<Value>,
+    ) {
         let offset = (addr % LINE_BYTES as u64) as u8;
         if usize::from(offset) + usize::from(size) > LINE_BYTES || size == 0 {
             return self.straddling(cx, addr, size, access, site);
@@ -134,17 +150,22 @@ impl<H: Host> Shadow<H> {
         // SAFETY: page shadows and count pages are never freed.
         let (shadow, counts) = unsafe { (&*found.shadow, &mut *found.counts) };
         let line = (addr as usize % PAGE_BYTES) / LINE_BYTES;
-        count(counts, line, access);
+        counts.cells[line] = counts.cells[line].wrapping_add(increment(access));
         let now = Past { site, offset, size, context: cx.id, access: access as u8 };
-        let region = (addr as usize % PAGE_BYTES) / REGION_BYTES;
-        let hot = shadow.hot.load(Relaxed) >> region & 1 == 1;
-        if !hot {
-            match quick(shadow, line, now) {
+        if access != Access::Read {
+            counts.stores[line].store(now.to_u64(), Relaxed);
+        }
+        let word = &shadow.words[line];
+        let old = word.load(Acquire);
+        let hot = old & LOGGED != 0;
+        if !hot || (access == Access::Read && is_repeated(cx, shadow, addr, now)) {
+            match quick(word, old, now) {
                 Quick::Done => return,
                 Quick::Hit(events) => return self.count_granule(cx, addr, now, events, false),
                 Quick::No => {}
             }
         }
+        let region = (addr as usize % PAGE_BYTES) / REGION_BYTES;
         self.slow(cx, shadow, line, now, value, hot.then_some(region));
     }
 
@@ -223,7 +244,7 @@ impl<H: Host> Shadow<H> {
                 (*fresh).next = *pages;
             }
             *pages = fresh;
-            shadow.counts[id].store(fresh, Relaxed);
+            shadow.counts[id].store(fresh, Release);
             counts = fresh;
         }
         let found = Found { page, shadow, counts };
@@ -274,10 +295,11 @@ impl<H: Host> Shadow<H> {
                 State::Detailed(detail) => return Some(unsafe { &*detail }),
                 _ => match advance(state, now) {
                     Some(next) => next,
-                    None => State::Detailed(self.fresh_detail(cx, state)?),
+                    None => State::Detailed(self.fresh_detail(cx, shadow, line, state)?),
                 },
             };
-            if word.compare_exchange(old, next.encode(), AcqRel, Acquire).is_ok() {
+            let new = next.encode() | old & LOGGED;
+            if word.compare_exchange(old, new, AcqRel, Acquire).is_ok() {
                 return match next {
                     // SAFETY: details are never freed.
                     State::Detailed(detail) => Some(unsafe { &*detail }),
@@ -287,7 +309,13 @@ impl<H: Host> Shadow<H> {
         }
     }
 
-    fn fresh_detail(&self, cx: &mut Context, state: State) -> Option<*mut Detail> {
+    fn fresh_detail(
+        &self,
+        cx: &mut Context,
+        shadow: &PageShadow,
+        line: usize,
+        state: State,
+    ) -> Option<*mut Detail> {
         let contexts = self.config.contexts;
         let bytes = Detail::bytes_for(contexts);
         let Some(at) = cx.arena.zeroed_bytes(bytes, align_of::<Detail>(), &self.host) else {
@@ -299,7 +327,9 @@ impl<H: Host> Shadow<H> {
         let fresh = unsafe { &mut *detail };
         fresh.init(contexts);
         match state {
-            State::Private { owner, granules, last } => fresh.adopt_private(owner, granules, last),
+            State::Private { owner, granules } => {
+                fresh.adopt_private(owner, granules, last_store(shadow, line, owner));
+            }
             State::ReadShared { contexts } => fresh.adopt_shared(contexts),
             State::Untouched | State::Detailed(_) => {}
         }
@@ -379,6 +409,12 @@ impl<H: Host> Shadow<H> {
         if region.closed.load(Relaxed) {
             return;
         }
+        let turn = take_turn(&shadow.turn, cx.id);
+        let was_silent = silent == Some(true);
+        if cx.filter.holds(turn, line, now, was_silent) {
+            return;
+        }
+        cx.filter.note(turn, line, now, was_silent);
         let ticket = self.tickets.fetch_add(1, Relaxed);
         let in_region = region.count.fetch_add(1, Relaxed);
         if in_region >= self.config.burst_region_max || !self.may_log(cx) {
@@ -416,7 +452,9 @@ impl<H: Host> Shadow<H> {
         if region.closed.swap(true, AcqRel) {
             return;
         }
-        shadow.hot.fetch_and(!(1 << n), Relaxed);
+        for word in region_words(shadow, n) {
+            word.fetch_and(!LOGGED, Relaxed);
+        }
         let start = shadow.page + (n * REGION_BYTES) as u64;
         cx.append(&[region_record(start, region, ticket, self.operations())], &self.host);
     }
@@ -453,16 +491,61 @@ impl<H: Host> Shadow<H> {
         }
         let null = core::ptr::null_mut();
         if shadow.regions[n].compare_exchange(null, region, AcqRel, Acquire).is_ok() {
-            shadow.hot.fetch_or(1 << n, Release);
+            for word in region_words(shadow, n) {
+                word.fetch_or(LOGGED, Release);
+            }
         }
     }
 }
 
+/// What one access adds to its cell of a [`CountPage`].
 #[inline]
-fn count(counts: &mut CountPage, line: usize, access: Access) {
-    let cell = &mut counts.cells[line];
-    cell[0] = cell[0].wrapping_add(u32::from(access != Access::Write));
-    cell[1] = cell[1].wrapping_add(u32::from(access != Access::Read));
+fn increment(access: Access) -> u64 {
+    match access {
+        Access::Read => 1,
+        Access::Write => 1 << 32,
+        Access::ReadWrite => 1 << 32 | 1,
+    }
+}
+
+/// The most common case: a line that is private to the context and stays so, in a page that it used
+/// lately. True if that was all.
+#[inline]
+fn private_hit(cx: &mut Context, addr: u64, size: u8, access: Access, site: u32) -> bool {
+    let page = addr & !(PAGE_BYTES as u64 - 1);
+    let found = &cx.tlb[Context::tlb_slot(page)];
+    let offset = (addr % LINE_BYTES as u64) as u8;
+    let end = u64::from(offset) + u64::from(size);
+    if found.page != page || end > LINE_BYTES as u64 || size == 0 {
+        return false;
+    }
+    // SAFETY: page shadows and count pages are never freed.
+    let (shadow, counts) = unsafe { (&*found.shadow, &mut *found.counts) };
+    let line = (addr as usize % PAGE_BYTES) / LINE_BYTES;
+    let word = shadow.words[line].load(Relaxed);
+    let written = if access == Access::Read { 0 } else { granules(offset, size) };
+    if !is_private(word, cx.id, written) {
+        return false;
+    }
+    counts.cells[line] = counts.cells[line].wrapping_add(increment(access));
+    if written != 0 {
+        let now = Past { site, offset, size, context: cx.id, access: access as u8 };
+        counts.stores[line].store(now.to_u64(), Relaxed);
+    }
+    true
+}
+
+/// The state words of region `n`.
+fn region_words(shadow: &PageShadow, n: usize) -> &[AtomicU64] {
+    let lines = REGION_BYTES / LINE_BYTES;
+    &shadow.words[n * lines..(n + 1) * lines]
+}
+
+/// Whether a load of a hot region need not be logged: it was, in this turn.
+#[inline]
+fn is_repeated(cx: &Context, shadow: &PageShadow, addr: u64, now: Past) -> bool {
+    let line = addr - u64::from(now.offset);
+    own_turn(&shadow.turn, cx.id).is_some_and(|turn| cx.filter.holds(turn, line, now, false))
 }
 
 /// What the common cases come to.
@@ -478,9 +561,7 @@ enum Quick {
 /// Handles an access that needs no lock: to a line without detail whose word stays, or changes only
 /// in the owner's own part, or a load that changes nothing.
 #[inline]
-fn quick(shadow: &PageShadow, line: usize, now: Past) -> Quick {
-    let word = &shadow.words[line];
-    let old = word.load(Acquire);
+fn quick(word: &AtomicU64, old: u64, now: Past) -> Quick {
     let state = State::decode(old);
     if let State::Detailed(detail) = state {
         // SAFETY: details are never freed.
@@ -488,8 +569,8 @@ fn quick(shadow: &PageShadow, line: usize, now: Past) -> Quick {
         return if detail.is_plain_hit(now) { Quick::Hit(detail.events()) } else { Quick::No };
     }
     let Some(next) = advance(state, now) else { return Quick::No };
-    let next = next.encode();
-    if next == old || word.compare_exchange(old, next, AcqRel, Relaxed).is_ok() {
+    let new = next.encode() | old & LOGGED;
+    if new == old || word.compare_exchange(old, new, AcqRel, Relaxed).is_ok() {
         Quick::Done
     } else {
         Quick::No
@@ -497,32 +578,27 @@ fn quick(shadow: &PageShadow, line: usize, now: Past) -> Quick {
 }
 
 /// The state after `now` of a line without detail; `None` if it needs detail from here on.
-#[inline]
 fn advance(state: State, now: Past) -> Option<State> {
-    let writes = now.access != 0;
+    let written = if now.access == 0 { 0 } else { granules(now.offset, now.size) };
     match state {
-        State::Private { owner, granules: old, last } if owner == now.context => Some(if writes {
-            State::Private { owner, granules: old | granules(now.offset, now.size), last: power_of_two(now) }
-        } else {
-            State::Private { owner, granules: old, last }
-        }),
-        State::Untouched => Some(State::Private {
-            owner: now.context,
-            granules: if writes { granules(now.offset, now.size) } else { 0 },
-            last: power_of_two(now),
-        }),
-        State::Private { owner, granules: 0, .. } if !writes => {
+        State::Private { owner, granules } if owner == now.context => {
+            Some(State::Private { owner, granules: granules | written })
+        }
+        State::Untouched => Some(State::Private { owner: now.context, granules: written }),
+        State::Private { owner, granules: 0 } if written == 0 => {
             Some(State::ReadShared { contexts: 1 << owner | 1 << now.context })
         }
-        State::ReadShared { contexts } if !writes => {
+        State::ReadShared { contexts } if written == 0 => {
             Some(State::ReadShared { contexts: contexts | 1 << now.context })
         }
         _ => None,
     }
 }
 
-/// A state word has room for sizes that are powers of two; others (parts of straddling accesses)
-/// round down there.
-fn power_of_two(past: Past) -> Past {
-    Past { size: 1 << past.size.ilog2(), ..past }
+/// The last store of `owner` to a line that is private to it.
+fn last_store(shadow: &PageShadow, line: usize, owner: u8) -> Past {
+    // SAFETY: count pages are never freed; a context has one before it touches a line.
+    let counts = unsafe { shadow.counts[usize::from(owner)].load(Acquire).as_ref() };
+    let last = counts.map_or(0, |counts| counts.stores[line].load(Relaxed));
+    Past { context: owner, ..Past::from_u64(last) }
 }

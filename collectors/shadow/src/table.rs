@@ -12,7 +12,7 @@ pub trait Entry: Record {
 }
 
 /// Entries of the front, which takes the keys in use without a look at the table proper.
-const FRONT: usize = 512;
+const FRONT: usize = 1024;
 
 /// Open addressing with linear probing over `2^bits` entries of host memory, behind a small
 /// direct-mapped front that stays in the cache.
@@ -68,7 +68,7 @@ impl<E: Entry> Table<E> {
     /// Whether it should be drained before more is added.
     #[inline]
     pub fn is_full(&self) -> bool {
-        self.used * 8 > self.mask * 5 - FRONT * 8
+        (self.used + FRONT) * 8 > self.mask * 6
     }
 
     /// Hands all entries to `put` and empties the table.

@@ -81,6 +81,43 @@ pub struct MemValue {
 /// `qemu_plugin_mem_get_value`, from interface 4 on.
 pub type GetValue = unsafe extern "C" fn(info: u32) -> MemValue;
 
+/// How QEMU packs an access into `info`, learnt once by asking it, since a call for each access
+/// would be dear. The functions only take the number apart.
+#[derive(Clone, Copy)]
+pub struct InfoBits {
+    size_at: u32,
+    store_at: u32,
+}
+
+impl InfoBits {
+    /// `None` if it packs them in a way that this does not understand.
+    pub fn learn() -> Option<Self> {
+        let size = |info: u32| -> u32 {
+            // SAFETY: plain decoding of a number.
+            unsafe { qemu_plugin_mem_size_shift(info) }
+        };
+        let is_store = |info: u32| -> bool {
+            // SAFETY: as above.
+            unsafe { qemu_plugin_mem_is_store(info) }
+        };
+        let size_at = (0..16).find(|&at| (0..=4).all(|shift| size(shift << at) == shift))?;
+        let store_at = (16..32).find(|&at| is_store(1 << at) && !is_store(!(1 << at)))?;
+        Some(Self { size_at, store_at })
+    }
+
+    /// Bytes accessed.
+    #[inline]
+    pub fn size(self, info: u32) -> u8 {
+        1 << (info >> self.size_at & 7)
+    }
+
+    /// Whether it stores.
+    #[inline]
+    pub fn is_store(self, info: u32) -> bool {
+        info >> self.store_at & 1 == 1
+    }
+}
+
 /// How to get an instruction's bytes: by pointer up to interface 2, by copy from 3 on.
 #[derive(Clone, Copy)]
 pub struct InsnData {

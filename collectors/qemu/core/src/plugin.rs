@@ -9,7 +9,7 @@ use relayout_shadow::control::Stage;
 use relayout_shadow::wire::SummaryRecord;
 use relayout_shadow::{Access, CONTEXTS_MAX, Config, Context, Shadow, Value};
 
-use crate::api::{self, GetValue, Insn, InsnData, PluginId, QemuInfo, Tb};
+use crate::api::{self, GetValue, InfoBits, Insn, InsnData, PluginId, QemuInfo, Tb};
 use crate::insn::memory_use;
 use crate::markers::Marker;
 use crate::options::Options;
@@ -22,7 +22,7 @@ const KERNEL: u64 = 1 << 63;
 /// share.
 const FIXMAP: u64 = 0xffff_ffff_ff00_0000;
 /// Accesses of a CPU between looks at the clock and the control page.
-const CHECK_EVERY: u32 = 1 << 16;
+const CHECK_EVERY: u64 = 1 << 16;
 /// What is gathered is appended at least this often.
 const FLUSH_EVERY: Duration = Duration::from_secs(1);
 
@@ -37,6 +37,7 @@ struct Plugin {
     contexts: usize,
     sites: Mutex<Sites>,
     insn_data: InsnData,
+    info_bits: InfoBits,
     get_value: Option<GetValue>,
     started: Mutex<Option<(Instant, u64)>>,
     /// Code is to be instrumented when translated.
@@ -49,8 +50,11 @@ struct Plugin {
 #[repr(align(128))]
 struct Cpu {
     context: Context,
-    until_yield: u32,
-    until_check: u32,
+    info_bits: InfoBits,
+    /// Accesses until the next pause.
+    countdown: u32,
+    /// Accesses at which to look at the clock and the control page.
+    check_at: u64,
     random: u64,
     flushed: Instant,
     reported: (u64, u64),
@@ -132,6 +136,7 @@ impl Plugin {
             shadow,
             sites: Mutex::default(),
             insn_data: InsnData::new(interface),
+            info_bits: InfoBits::learn().ok_or("this QEMU describes accesses in a way not known here")?,
             get_value,
             started: Mutex::new(None),
             instrument: AtomicBool::new(false),
@@ -295,10 +300,7 @@ impl Plugin {
 
     #[inline]
     fn access(&self, cpu: &mut Cpu, info: u32, vaddr: u64, data: u64) {
-        // SAFETY: plain decoding of the callback's own argument.
-        let (shift, store) =
-            unsafe { (api::qemu_plugin_mem_size_shift(info), api::qemu_plugin_mem_is_store(info)) };
-        let access = match (data & READ_WRITE != 0, store) {
+        let access = match (data & READ_WRITE != 0, cpu.info_bits.is_store(info)) {
             (true, _) => Access::ReadWrite,
             (false, true) => Access::Write,
             (false, false) => Access::Read,
@@ -311,18 +313,23 @@ impl Plugin {
             bytes[8..].copy_from_slice(&value.high.to_le_bytes());
             Some(Value { bytes, certain: data & UNCERTAIN == 0 })
         };
-        self.shadow.access(&mut cpu.context, vaddr, 1 << shift, access, data as u32, value);
-        cpu.until_check -= 1;
-        if cpu.until_check == 0 {
-            cpu.until_check = CHECK_EVERY;
-            self.check(cpu);
+        self.shadow.access(&mut cpu.context, vaddr, cpu.info_bits.size(info), access, data as u32, value);
+        cpu.countdown -= 1;
+        if cpu.countdown == 0 {
+            self.pause(cpu);
         }
-        if cpu.until_yield != 0 {
-            cpu.until_yield -= 1;
-            if cpu.until_yield == 0 {
-                cpu.until_yield = cpu.next_yield(self.options.yield_every);
-                std::thread::yield_now();
-            }
+    }
+
+    /// Yields if it is time to, and now and then looks up from work.
+    #[cold]
+    fn pause(&self, cpu: &mut Cpu) {
+        if self.options.yield_every > 0 {
+            std::thread::yield_now();
+        }
+        cpu.countdown = cpu.next_pause(self.options.yield_every);
+        if cpu.context.accesses >= cpu.check_at {
+            cpu.check_at = cpu.context.accesses + CHECK_EVERY;
+            self.check(cpu);
         }
     }
 
@@ -348,20 +355,21 @@ impl Cpu {
     fn new(n: u8, plugin: &Plugin) -> Option<Self> {
         let mut cpu = Self {
             context: Context::new(n, &plugin.shadow.host)?,
-            until_yield: 0,
-            until_check: CHECK_EVERY,
+            info_bits: plugin.info_bits,
+            countdown: 0,
+            check_at: CHECK_EVERY,
             random: (plugin.options.seed ^ (u64::from(n) << 56)).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1,
             flushed: Instant::now(),
             reported: (0, 0),
         };
-        cpu.until_yield = cpu.next_yield(plugin.options.yield_every);
+        cpu.countdown = cpu.next_pause(plugin.options.yield_every);
         Some(cpu)
     }
 
-    /// Accesses until the next yield: `every` on average, between half and one and a half of it.
-    fn next_yield(&mut self, every: u32) -> u32 {
+    /// Accesses until the next pause: `every` on average, between half and one and a half of it.
+    fn next_pause(&mut self, every: u32) -> u32 {
         if every == 0 {
-            return 0;
+            return CHECK_EVERY as u32;
         }
         self.random ^= self.random << 13;
         self.random ^= self.random >> 7;
