@@ -139,8 +139,8 @@ pub enum Error {
     /// What the collector wrote does not belong together.
     #[error("the collector's files cannot be read")]
     Segments(#[source] relayout_profile::segments::Error),
-    /// Stopped by the user before anything was recorded.
-    #[error("interrupted before the recording began: nothing was written")]
+    /// Stopped by the user.
+    #[error("interrupted")]
     Interrupted,
 }
 

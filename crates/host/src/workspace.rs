@@ -72,8 +72,12 @@ fn free_bytes(dir: &Path) -> Option<u64> {
 fn map_control(path: &Path) -> Result<&'static Control, Error> {
     let make = || -> std::io::Result<File> {
         let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(path)?;
-        file.set_len(CONTROL_BYTES as u64)?;
-        Ok(file)
+        // Not a hole: on a full disk that would end whoever writes to the mapping by SIGBUS.
+        // SAFETY: a file that is open.
+        match unsafe { libc::posix_fallocate(file.as_raw_fd(), 0, CONTROL_BYTES as libc::off_t) } {
+            0 => Ok(file),
+            error => Err(std::io::Error::from_raw_os_error(error)),
+        }
     };
     let file = make().map_err(Error::io("create", path))?;
     // SAFETY: a shared mapping of a file of that size, never unmapped; all fields are atomics.

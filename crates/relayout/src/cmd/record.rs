@@ -160,19 +160,9 @@ fn save(args: &Args, profiles: Vec<Profile>, problem: Option<Error>) -> anyhow::
         print(&summary(output, &profile))?;
     }
     let Some(problem) = problem else { return Ok(Exit::Done) };
-    let exit = Exit::from(problem.category());
-    match problem {
-        Error::Interrupted => eprintln!("relayout: interrupted"),
-        problem => {
-            exit_with(&problem.into());
-        }
-    }
+    let exit = crate::exit::explain(&problem.into());
     eprintln!("relayout: what was recorded until then is in {}", output.display());
     Ok(exit)
-}
-
-fn exit_with(error: &anyhow::Error) {
-    crate::exit::explain(error);
 }
 
 fn summary(output: &Path, profile: &Profile) -> String {

@@ -1,0 +1,104 @@
+//! Recordings that end before their time: what was recorded is kept, what was started is gone.
+
+use crate::stand::{Running, Stand};
+
+/// The profile in `out` can be read, holds something and is marked as cut off.
+fn check_cut_off(stand: &Stand, why: &str) {
+    let report = stand.report();
+    let run = &report["runs"][0];
+    assert_eq!(run["complete"], false);
+    assert!(run["ended"].as_str().unwrap().contains(why), "{run}");
+    assert!(report["transfers_total"].as_u64().unwrap() > 0);
+}
+
+const KEPT: &str = "relayout: what was recorded until then is in out\n";
+
+#[test]
+fn interrupt_keeps_what_was_recorded() {
+    let Some(stand) = Stand::new() else { return };
+    let running = stand.recording();
+    running.signal(libc::SIGINT);
+    let ended = check_end(running, true);
+    assert_eq!(ended.code, Some(130), "{ended:?}");
+    assert!(ended.stderr.ends_with(&format!("relayout: interrupted\n{KEPT}")), "{ended:?}");
+    stand.check_clean();
+    check_cut_off(&stand, "interrupted");
+}
+
+#[test]
+fn interrupt_while_booting_leaves_nothing() {
+    let Some(stand) = Stand::new() else { return };
+    let running = stand.booting();
+    running.signal(libc::SIGTERM);
+    let ended = check_end(running, true);
+    assert_eq!(ended.code, Some(130), "{ended:?}");
+    assert!(ended.stderr.ends_with("relayout: interrupted\n"), "{ended:?}");
+    stand.check_clean();
+    assert!(!stand.place.path("out").exists());
+}
+
+#[test]
+fn killed_relayout_takes_qemu_along() {
+    let Some(stand) = Stand::new() else { return };
+    let running = stand.booting();
+    running.signal(libc::SIGKILL);
+    let ended = check_end(running, false);
+    assert_eq!(ended.code, None);
+    assert!(!stand.place.path("out").exists());
+}
+
+#[test]
+fn killed_qemu_keeps_what_was_recorded() {
+    let Some(stand) = Stand::new() else { return };
+    let running = stand.recording();
+    running.qemu.kill();
+    let ended = check_end(running, true);
+    assert_eq!(ended.code, Some(4), "{ended:?}");
+    assert!(ended.stderr.contains("the guest ended before its workload was done"), "{ended:?}");
+    assert!(ended.stderr.ends_with(KEPT), "{ended:?}");
+    stand.check_clean();
+    check_cut_off(&stand, "ended before its workload was done");
+}
+
+/// The guest's memory is removed by relayout, unless it was killed itself.
+fn check_end(running: Running, removed: bool) -> crate::common::Ended {
+    let memory = running.qemu.memory_folder();
+    let ended = running.end();
+    assert_eq!(memory.exists(), !removed, "{}", memory.display());
+    if memory.exists() {
+        std::fs::remove_dir_all(memory).unwrap();
+    }
+    ended
+}
+
+#[test]
+fn guest_that_panics() {
+    let Some(stand) = Stand::new() else { return };
+    let append = ["--append", "rdinit=/nonexistent init=/nonexistent"];
+    let mut command = stand.relayout("record kernel -o out --workload mntns");
+    let ended = stand.place.ended(command.args(append));
+    assert_eq!((ended.code, &*ended.stdout), (Some(4), ""), "{ended:?}");
+    assert!(ended.stderr.contains("the guest panicked: Kernel panic - not syncing"), "{ended:?}");
+    stand.check_clean();
+    assert!(!stand.place.path("out").exists());
+}
+
+#[test]
+fn guest_that_takes_too_long() {
+    let Some(stand) = Stand::new() else { return };
+    let ended = stand.run("record kernel -o out --workload mntns --time-limit 1");
+    assert_eq!((ended.code, &*ended.stdout), (Some(4), ""), "{ended:?}");
+    let why = "has not begun its workload after 1 s (see --time-limit)";
+    assert!(ended.stderr.contains(why), "{ended:?}");
+    stand.check_clean();
+    assert!(!stand.place.path("out").exists());
+}
+
+#[test]
+fn qemu_that_refuses_its_arguments() {
+    let Some(stand) = Stand::new() else { return };
+    let ended = stand.run("record kernel -o out --workload mntns -- -device nothing");
+    assert_eq!((ended.code, &*ended.stdout), (Some(4), ""), "{ended:?}");
+    assert!(ended.stderr.contains("'nothing' is not a valid device"), "{ended:?}");
+    stand.check_clean();
+}

@@ -1,0 +1,91 @@
+//! A full disk is said to be one, and takes nothing along.
+
+use std::ffi::CString;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use crate::stand::{Stand, skip};
+
+/// A small file system in memory.
+struct Disk(PathBuf);
+
+impl Disk {
+    /// `None`, and a notice, where mounting is not allowed.
+    fn mount(at: PathBuf, size: &str) -> Option<Self> {
+        let (path, kind) = (c_path(&at), c"tmpfs");
+        let options = CString::new(format!("size={size}")).unwrap();
+        // SAFETY: all are NUL-terminated and outlive the call.
+        let mounted = unsafe {
+            libc::mount(kind.as_ptr(), path.as_ptr(), kind.as_ptr(), 0, options.as_ptr().cast())
+        };
+        if mounted != 0 {
+            skip(&format!("cannot mount a small disk: {}", std::io::Error::last_os_error()));
+            return None;
+        }
+        Some(Self(at))
+    }
+
+    /// Fills it to the last byte.
+    fn fill(&self) {
+        let mut bytes = 1 << 20;
+        let path = self.0.join("filling");
+        let mut filling = fs::File::create(path).unwrap();
+        while bytes > 0 {
+            match std::io::Write::write(&mut filling, &vec![0; bytes]) {
+                Ok(written) if written > 0 => {}
+                _ => bytes /= 2,
+            }
+        }
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        // SAFETY: as above.
+        unsafe { libc::umount2(c_path(&self.0).as_ptr(), libc::MNT_DETACH) };
+    }
+}
+
+fn c_path(path: &Path) -> CString {
+    CString::new(path.as_os_str().as_bytes()).unwrap()
+}
+
+#[test]
+fn no_room_to_begin_with() {
+    let Some(stand) = Stand::new() else { return };
+    let Some(disk) = Disk::mount(stand.place.path("tmp"), "64k") else { return };
+    for _ in 0..2 {
+        let ended = stand.run("record kernel -o out --workload mntns");
+        assert_eq!((ended.code, &*ended.stdout), (Some(3), ""), "{ended:?}");
+        assert!(ended.stderr.contains("[DIR]/tmp"), "{ended:?}");
+        assert!(ended.stderr.contains("No space left on device"), "{ended:?}");
+        assert!(!stand.place.path("out").exists());
+        disk.fill();
+    }
+}
+
+#[test]
+fn no_room_for_the_recording() {
+    let Some(stand) = Stand::new() else { return };
+    let Some(_disk) = Disk::mount(stand.place.path("tmp"), "6m") else { return };
+    let ended = stand.run("record kernel -o out --workload mntns");
+    assert_eq!(ended.code, Some(3), "{ended:?}");
+    assert!(ended.stderr.contains("cannot write the recording to [DIR]/tmp"), "{ended:?}");
+    assert!(ended.stderr.contains("No space left on device"), "{ended:?}");
+    stand.check_clean();
+    assert_eq!(stand.report()["runs"][0]["complete"], false);
+}
+
+#[test]
+fn no_room_for_the_profile() {
+    let Some(stand) = Stand::new() else { return };
+    fs::create_dir(stand.place.path("disk")).unwrap();
+    let Some(_disk) = Disk::mount(stand.place.path("disk"), "64k") else { return };
+    let ended = stand.run("record kernel -o disk/out --workload mntns --iterations 20");
+    assert_eq!((ended.code, &*ended.stdout), (Some(3), ""), "{ended:?}");
+    assert!(ended.stderr.contains("cannot write disk/out/"), "{ended:?}");
+    assert!(ended.stderr.contains("No space left on device"), "{ended:?}");
+    stand.check_clean();
+    assert_eq!(crate::common::names(&stand.place.path("disk")), Vec::<String>::new());
+}

@@ -1,0 +1,57 @@
+//! `record kernel --run`: programs of the user's.
+
+use crate::stand::Stand;
+
+const MARKER_DIR: &str = concat!("-I", env!("CARGO_MANIFEST_DIR"), "/../../collectors/guest");
+
+#[test]
+fn program_that_fails_is_recorded_to_its_end() {
+    let Some(stand) = Stand::new() else { return };
+    let source = "#include <stdio.h>\n\
+                  int main(int count, char **words)\n\
+                  { printf(\"cannot swim: %s\\n\", words[count - 1]); return 3; }\n";
+    stand.place.compile("fails", source, &["-static"]);
+    let ended = stand.run("record kernel -o out --run fails --run-arg --deep-water");
+    assert_eq!(ended.code, Some(4), "{ended:?}");
+    assert!(ended.stderr.contains("program exited with status 3"), "{ended:?}");
+    assert!(ended.stderr.contains("\n  cannot swim: --deep-water\n"), "{ended:?}");
+    assert!(ended.stderr.ends_with("what was recorded until then is in out\n"), "{ended:?}");
+    stand.check_clean();
+    let report = stand.report();
+    assert_eq!(report["runs"][0]["complete"], false);
+    assert_eq!(report["workload"], "fails --deep-water");
+}
+
+#[test]
+fn program_with_markers_is_recorded_between_them() {
+    let Some(stand) = Stand::new() else { return };
+    let source = "#include <unistd.h>\n\
+                  #include \"marker.h\"\n\
+                  int main(void) {\n\
+                  int ends[2]; char byte = 0;\n\
+                  if (pipe(ends)) return 1;\n\
+                  MARKER(MARKER_OPERATION);\n\
+                  MARKER(MARKER_START);\n\
+                  for (int i = 0; i < 10; i++) {\n\
+                  if (write(ends[1], &byte, 1) != 1 || read(ends[0], &byte, 1) != 1) return 1;\n\
+                  MARKER(MARKER_OPERATION);\n\
+                  }\n\
+                  MARKER(MARKER_STOP);\n\
+                  MARKER(MARKER_OPERATION);\n\
+                  return 0; }\n";
+    stand.place.compile("marked", source, &["-static", MARKER_DIR]);
+    let ended = stand.record("--run marked");
+    assert!(ended.stdout.starts_with("out: marked on 4 CPUs of Linux "), "{ended:?}");
+    let run = &stand.report()["runs"][0];
+    assert_eq!((&run["operations"], &run["complete"]), (&10.into(), &true.into()), "{run}");
+}
+
+#[test]
+fn program_without_markers_is_recorded_from_exec_to_exit() {
+    let Some(stand) = Stand::new() else { return };
+    stand.place.compile("plain", "int main(void) { return 0; }", &["-static"]);
+    stand.record("--run plain --quiet");
+    let run = &stand.report()["runs"][0];
+    assert_eq!(run["complete"], true);
+    assert!(run["accesses"].as_u64().unwrap() > 10_000, "{run}");
+}

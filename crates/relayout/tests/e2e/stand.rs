@@ -1,0 +1,203 @@
+//! A place with the cached kernel and QEMU, and what tests ask of recordings.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStderr, Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use relayout_host::Cache;
+use serde_json::Value;
+
+use crate::common::{Ended, Place, names, start};
+
+/// One QEMU at a time: two would time each other out on a small machine.
+static QEMU: Mutex<()> = Mutex::new(());
+/// For things that take no time once what they wait for has happened.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// A folder of its own, with the user's cache.
+pub struct Stand {
+    pub place: Place,
+    pub cache: Cache,
+    _only: MutexGuard<'static, ()>,
+}
+
+impl Stand {
+    /// `None`, and a notice, if the cache lacks something.
+    pub fn new() -> Option<Self> {
+        let only = QEMU.lock().unwrap_or_else(PoisonError::into_inner);
+        let cache = Cache::locate();
+        let complete = |c: &Cache| c.image().is_some() && c.debug().is_some() && c.qemu().is_some();
+        if let Some(cache) = cache.filter(complete) {
+            return Some(Self { place: Place::new(), cache, _only: only });
+        }
+        let notice = "no kernel, vmlinux or QEMU in the cache: run scripts/setup.sh";
+        let demanded = |name: &str, value: &str| std::env::var(name).is_ok_and(|v| v == value);
+        assert!(!demanded("CI", "true") && !demanded("RELAYOUT_E2E", "1"), "{notice}");
+        skip(notice);
+        None
+    }
+
+    /// The command with words separated by spaces.
+    pub fn relayout(&self, words: &str) -> Command {
+        let arguments: Vec<&str> = words.split_whitespace().collect();
+        let mut command = self.place.relayout(&arguments);
+        command
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("RELAYOUT_CACHE", self.cache.dir())
+            .env_remove("RELAYOUT_PLUGIN_DIR");
+        command
+    }
+
+    pub fn run(&self, words: &str) -> Ended {
+        self.place.ended(&mut self.relayout(words))
+    }
+
+    /// Records to `out`, which must work and leave nothing behind.
+    pub fn record(&self, words: &str) -> Ended {
+        let ended = self.run(&format!("record kernel -o out {words}"));
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        self.check_clean();
+        ended
+    }
+
+    /// `report --json` of `out`.
+    pub fn report(&self) -> Value {
+        self.json("report out --json --top 0")
+    }
+
+    /// The document that a command prints.
+    pub fn json(&self, words: &str) -> Value {
+        let ended = self.run(words);
+        assert_eq!(ended.code, Some(0), "{words}: {ended:?}");
+        serde_json::from_str(&ended.stdout).unwrap()
+    }
+
+    /// No file is left in the folder for temporary ones.
+    pub fn check_clean(&self) {
+        assert_eq!(names(&self.place.path("tmp")), Vec::<String>::new(), "left in TMPDIR");
+    }
+
+    /// Starts a recording to `out` of a workload that runs for minutes, and waits until it says
+    /// that it records.
+    pub fn recording(&self) -> Running {
+        let mut running = self.booting();
+        running.read_until("recording");
+        std::thread::sleep(Duration::from_secs(1));
+        running
+    }
+
+    /// Starts such a recording.
+    pub fn booting(&self) -> Running {
+        let words = "record kernel -o out --workload mntns --iterations 100000";
+        let mut command = self.relayout(words);
+        command.stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut child = start(&mut command);
+        let stderr = BufReader::new(child.stderr.take().unwrap());
+        let mut running = Running { child, stderr, said: String::new(), qemu: Qemu::default() };
+        running.read_until("booting");
+        running.qemu = Qemu::of(running.child.id());
+        running
+    }
+}
+
+/// Tells that a test did not run; also when the output of tests is captured.
+pub fn skip(why: &str) {
+    let test = std::thread::current().name().unwrap_or_default().to_owned();
+    writeln!(std::io::stderr(), "SKIPPED {test}: {why}").unwrap();
+}
+
+/// A recording under way.
+pub struct Running {
+    child: Child,
+    stderr: BufReader<ChildStderr>,
+    said: String,
+    pub qemu: Qemu,
+}
+
+impl Running {
+    fn read_until(&mut self, word: &str) {
+        while !self.said.lines().last().is_some_and(|line| line.contains(word)) {
+            let bytes = self.stderr.read_line(&mut self.said).unwrap();
+            assert!(bytes > 0, "ended before '{word}': {}", self.said);
+        }
+    }
+
+    pub fn signal(&self, signal: i32) {
+        send(self.child.id(), signal);
+    }
+
+    /// Waits for its end; its QEMU must be gone then.
+    pub fn end(mut self) -> Ended {
+        self.stderr.read_to_string(&mut self.said).unwrap();
+        let status = self.child.wait().unwrap();
+        self.qemu.check_gone();
+        Ended { code: status.code(), stdout: String::new(), stderr: self.said.clone() }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // A test that failed in between; QEMU goes with it.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The QEMU of a recording.
+#[derive(Default)]
+pub struct Qemu {
+    pid: u32,
+    memory: PathBuf,
+}
+
+impl Qemu {
+    fn of(parent: u32) -> Self {
+        wait(|| children(parent).into_iter().find_map(Self::read))
+    }
+
+    fn read(pid: u32) -> Option<Self> {
+        let command = fs::read(format!("/proc/{pid}/cmdline")).ok()?;
+        let command = String::from_utf8_lossy(&command).into_owned();
+        // Not the script that starts it.
+        command.split('\0').next().filter(|p| p.ends_with("qemu-system-x86_64"))?;
+        let memory = command.split("mem-path=").nth(1)?.split(',').next()?;
+        Some(Self { pid, memory: memory.into() })
+    }
+
+    pub fn kill(&self) {
+        send(self.pid, libc::SIGKILL);
+    }
+
+    fn check_gone(&self) {
+        wait(|| (!Path::new(&format!("/proc/{}", self.pid)).exists()).then_some(()));
+    }
+
+    /// Where the guest's memory is.
+    pub fn memory_folder(&self) -> PathBuf {
+        self.memory.parent().unwrap().to_owned()
+    }
+}
+
+fn children(parent: u32) -> Vec<u32> {
+    let listed = fs::read_to_string(format!("/proc/{parent}/task/{parent}/children"));
+    listed.unwrap_or_default().split(' ').filter_map(|pid| pid.parse().ok()).collect()
+}
+
+fn wait<T>(mut ready: impl FnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        if let Some(value) = ready() {
+            return value;
+        }
+        assert!(Instant::now() < deadline, "waited in vain");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn send(pid: u32, signal: i32) {
+    // SAFETY: a process that this test started.
+    assert_eq!(unsafe { libc::kill(pid as i32, signal) }, 0, "signal to {pid}");
+}
