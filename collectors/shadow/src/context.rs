@@ -58,7 +58,7 @@ impl Context {
             burst_quota: 0,
             tlb: [none; TLB_ENTRIES],
             arena: Arena::new(),
-            counts: Table::new(13, host)?,
+            counts: Table::new(14, host)?,
             conflicts: Table::new(12, host)?,
             events: Table::new(12, host)?,
             bursts: Buffer {
@@ -74,6 +74,15 @@ impl Context {
     #[inline]
     pub(crate) fn tlb_slot(page: u64) -> usize {
         (page >> 12) as usize % TLB_ENTRIES
+    }
+
+    /// Appends what the tables have no room for.
+    pub(crate) fn spill<H: Host>(&mut self, host: &H) {
+        let Self { counts, conflicts, events, id, sequence, .. } = self;
+        let mut out = Out { host, id: *id, sequence };
+        counts.take_spilt(|r| out.append(r));
+        conflicts.take_spilt(|r| out.append(r));
+        events.take_spilt(|r| out.append(r));
     }
 
     /// Appends all that is gathered, except totals by line.

@@ -97,6 +97,12 @@ pub fn is_private(word: u64, context: u8, granules: u8) -> bool {
     word & (TAG | LOGGED | OWNER | needed) == 1 | u64::from(context) << 3 | needed
 }
 
+/// Whether a line with this word is only read, by `context` among others, and not logged.
+#[inline]
+pub fn is_read_shared(word: u64, context: u8) -> bool {
+    word & (TAG | LOGGED) == 2 && word >> (8 + context) & 1 == 1
+}
+
 /// Granules (aligned 8 bytes) touched by `size` bytes at `offset` of a line, as a bit mask.
 #[inline]
 pub fn granules(offset: u8, size: u8) -> u8 {

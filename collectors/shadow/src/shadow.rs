@@ -5,7 +5,7 @@ use core::sync::atomic::{AtomicU64, Ordering::*};
 use crate::burst::{Region, own_turn, region_record, take_turn};
 use crate::context::{Context, Found};
 use crate::detail::{Detail, Outcome, READ_TRANSFER, UPGRADE};
-use crate::page::{CountPage, LOGGED, PageShadow, PageTable, Past, State, granules, is_private};
+use crate::page::{CountPage, LOGGED, PageShadow, PageTable, Past, State, granules, is_private, is_read_shared};
 use crate::wire::{BurstRecord, ConflictRecord, CountRecord, LineRecord, SegmentHeader};
 use crate::{CONTEXTS_MAX, LINE_BYTES, PAGE_BYTES, REGION_BYTES, REGIONS_PER_PAGE};
 
@@ -65,8 +65,8 @@ impl Config {
     pub fn new(contexts: usize) -> Self {
         Self {
             contexts,
-            count_from: 8,
-            values_from: 4,
+            count_from: 16,
+            values_from: 8,
             burst_from: 16,
             burst_region_max: 64 * 1024,
             burst_total_max: 4_000_000,
@@ -126,12 +126,12 @@ impl<H: Host> Shadow<H> {
         value: impl FnOnce() -> Option<Value>,
     ) {
         cx.accesses += 1;
-        if !private_hit(cx, addr, size, access, site) {
+        if !common_hit(cx, addr, size, access, site) {
             self.other(cx, addr, size, access, site, value);
         }
     }
 
-    /// What is no hit on a private line whose page was used lately.
+    /// What is no [`common_hit`].
     #[inline(never)]
     fn other(
         &self,
@@ -365,14 +365,14 @@ impl<H: Host> Shadow<H> {
             silent: u32::from(silent),
         });
         if cx.counts.is_full() {
-            cx.flush(&self.host);
+            cx.spill(&self.host);
         }
     }
 
     fn add_conflict(&self, cx: &mut Context, conflict: &ConflictRecord) {
         cx.conflicts.add(conflict);
         if cx.conflicts.is_full() {
-            cx.flush(&self.host);
+            cx.spill(&self.host);
         }
     }
 
@@ -389,7 +389,7 @@ impl<H: Host> Shadow<H> {
             order_errors: u32::from(outcome.order_error),
         });
         if cx.events.is_full() {
-            cx.flush(&self.host);
+            cx.spill(&self.host);
         }
     }
 
@@ -508,10 +508,10 @@ fn increment(access: Access) -> u64 {
     }
 }
 
-/// The most common case: a line that is private to the context and stays so, in a page that it used
-/// lately. True if that was all.
+/// The most common cases: a line that is private to the context and stays so, or that all only read,
+/// in a page that it used lately. True if that was all.
 #[inline]
-fn private_hit(cx: &mut Context, addr: u64, size: u8, access: Access, site: u32) -> bool {
+fn common_hit(cx: &mut Context, addr: u64, size: u8, access: Access, site: u32) -> bool {
     let page = addr & !(PAGE_BYTES as u64 - 1);
     let found = &cx.tlb[Context::tlb_slot(page)];
     let offset = (addr % LINE_BYTES as u64) as u8;
@@ -524,7 +524,7 @@ fn private_hit(cx: &mut Context, addr: u64, size: u8, access: Access, site: u32)
     let line = (addr as usize % PAGE_BYTES) / LINE_BYTES;
     let word = shadow.words[line].load(Relaxed);
     let written = if access == Access::Read { 0 } else { granules(offset, size) };
-    if !is_private(word, cx.id, written) {
+    if !is_private(word, cx.id, written) && !(written == 0 && is_read_shared(word, cx.id)) {
         return false;
     }
     counts.cells[line] = counts.cells[line].wrapping_add(increment(access));

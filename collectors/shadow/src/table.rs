@@ -1,4 +1,8 @@
-//! A fixed table of wire records that adds up equal keys and empties into a segment.
+//! Wire records that add up equal keys, within the memory that a cache can hold.
+//!
+//! Two levels: a direct-mapped front, and buckets of a few entries behind it. What falls out goes to
+//! a buffer and from there into a segment: records are deltas, so a key may leave several times, and
+//! no access ever waits for a long search.
 
 use crate::shadow::Host;
 use crate::wire::{ConflictRecord, CountRecord, LineRecord, Record};
@@ -11,27 +15,34 @@ pub trait Entry: Record {
     fn add(&mut self, other: &Self);
 }
 
-/// Entries of the front, which takes the keys in use without a look at the table proper.
 const FRONT: usize = 1024;
+const BUCKET: usize = 4;
+/// Entries that fell out, gathered before they are appended.
+const SPILL: usize = 4096;
 
-/// Open addressing with linear probing over `2^bits` entries of host memory, behind a small
-/// direct-mapped front that stays in the cache.
+/// See the module's documentation.
 pub struct Table<E: Entry> {
     front: *mut E,
     entries: *mut E,
     mask: usize,
-    used: usize,
+    spill: *mut E,
+    spilt: usize,
 }
 
 impl<E: Entry> Table<E> {
-    /// `None` if the host has no memory.
+    /// With `2^bits` entries behind the front; `None` if the host has no memory.
     pub fn new<H: Host>(bits: u32, host: &H) -> Option<Self> {
-        let front = host.zeroed(size_of::<E>() * FRONT)?.cast();
-        let entries = host.zeroed(size_of::<E>() << bits)?.cast();
-        Some(Self { front, entries, mask: (1 << bits) - 1, used: 0 })
+        let zeroed = |n: usize| Some(host.zeroed(size_of::<E>() * n)?.cast());
+        Some(Self {
+            front: zeroed(FRONT)?,
+            entries: zeroed(1 << bits)?,
+            mask: (1 << bits) - 1,
+            spill: zeroed(SPILL)?,
+            spilt: 0,
+        })
     }
 
-    /// Adds `entry` to the one with its key.
+    /// Adds `entry` to the one with its key. The caller then looks at [`Table::is_full`].
     #[inline]
     pub fn add(&mut self, entry: &E) {
         let hash = entry.hash();
@@ -48,54 +59,57 @@ impl<E: Entry> Table<E> {
     }
 
     fn add_behind(&mut self, entry: &E) {
-        let mut at = (entry.hash() >> 20) as usize & self.mask;
-        loop {
-            // SAFETY: `at` is masked to the table's size.
-            let slot = unsafe { &mut *self.entries.add(at) };
-            if slot.same_key(entry) && !slot.is_empty() {
+        let hash = entry.hash();
+        let at = (hash >> 20) as usize & self.mask & !(BUCKET - 1);
+        // SAFETY: a bucket lies within the table.
+        let bucket = unsafe { core::slice::from_raw_parts_mut(self.entries.add(at), BUCKET) };
+        for slot in bucket.iter_mut() {
+            if slot.is_empty() {
+                *slot = *entry;
+                return;
+            }
+            if slot.same_key(entry) {
                 slot.add(entry);
                 return;
             }
-            if slot.is_empty() {
-                *slot = *entry;
-                self.used += 1;
-                return;
-            }
-            at = (at + 1) & self.mask;
         }
+        let victim = &mut bucket[(hash >> 40) as usize % BUCKET];
+        // SAFETY: `is_full` leaves room for one that falls out.
+        unsafe { self.spill.add(self.spilt).write(*victim) };
+        self.spilt += 1;
+        *victim = *entry;
     }
 
-    /// Whether it should be drained before more is added.
+    /// Whether [`Table::take_spilt`] must be called before more is added.
     #[inline]
     pub fn is_full(&self) -> bool {
-        (self.used + FRONT) * 8 > self.mask * 6
+        self.spilt == SPILL
     }
 
-    /// Hands all entries to `put` and empties the table.
-    pub fn drain(&mut self, put: impl FnOnce(&[E])) {
-        for n in 0..FRONT {
-            // SAFETY: below the front's size; all-zero is the empty entry.
-            let old = unsafe { core::mem::replace(&mut *self.front.add(n), core::mem::zeroed()) };
-            if !old.is_empty() {
-                self.add_behind(&old);
+    /// Hands out what fell out.
+    pub fn take_spilt(&mut self, put: impl FnOnce(&[E])) {
+        // SAFETY: that many were written.
+        put(unsafe { core::slice::from_raw_parts(self.spill, self.spilt) });
+        self.spilt = 0;
+    }
+
+    /// Hands out everything, in pieces, and empties the table.
+    pub fn drain(&mut self, mut put: impl FnMut(&[E])) {
+        self.take_spilt(&mut put);
+        for (level, len) in [(self.front, FRONT), (self.entries, self.mask + 1)] {
+            // SAFETY: each level has that many initialised (zeroed or written) entries.
+            let all = unsafe { core::slice::from_raw_parts_mut(level, len) };
+            let mut kept = 0;
+            for at in 0..len {
+                if !all[at].is_empty() {
+                    all.swap(kept, at);
+                    kept += 1;
+                }
             }
+            put(&all[..kept]);
+            // SAFETY: all-zero is the empty entry.
+            unsafe { core::ptr::write_bytes(level, 0, kept) };
         }
-        if self.used == 0 {
-            return;
-        }
-        // SAFETY: the table has `mask + 1` initialised (zeroed or written) entries.
-        let all = unsafe { core::slice::from_raw_parts_mut(self.entries, self.mask + 1) };
-        let mut kept = 0;
-        for at in 0..all.len() {
-            if !all[at].is_empty() {
-                all.swap(kept, at);
-                kept += 1;
-            }
-        }
-        put(&all[..kept]);
-        // SAFETY: all-zero is the empty entry.
-        unsafe { core::ptr::write_bytes(self.entries, 0, kept) };
-        self.used = 0;
     }
 }
 

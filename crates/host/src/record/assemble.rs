@@ -36,10 +36,7 @@ pub fn assemble(
     };
     let run = run(recording, &assembled, workspace, machine, problem.as_ref());
     let mut profile = assembled.profile;
-    match File::open(workspace.memory()).and_then(|file| {
-        // SAFETY: nobody writes to it any more: QEMU has ended.
-        unsafe { Mmap::map(&file) }
-    }) {
+    match map(&workspace.memory()) {
         Ok(bytes) => {
             let pages = pages_that_matter(&profile);
             let snapshot = memory::snapshot(kernel, &bytes, 0, recording.cpus, &pages)?;
@@ -54,15 +51,19 @@ pub fn assemble(
 }
 
 fn read_segments(workspace: &Workspace, cpus: u16) -> Result<Assembled, Error> {
-    let read = |context: u16, name: String| -> Result<(u16, Vec<u8>), Error> {
-        let path = workspace.path(&name);
-        Ok((context, fs::read(&path).map_err(Error::io("read", &path))?))
-    };
     let mut files: Vec<_> =
-        (0..cpus).map(|n| read(n, format!("ctx-{n}.seg"))).collect::<Result<_, _>>()?;
-    files.push(read(CONTEXTS_MAX as u16, "sites.seg".into())?);
+        (0..cpus).map(|n| Ok((n, map(&workspace.path(&format!("ctx-{n}.seg")))?))).collect::<Result<_, _>>()?;
+    files.push((CONTEXTS_MAX as u16, map(&workspace.path("sites.seg"))?));
     let files: Vec<(u16, &[u8])> = files.iter().map(|(n, bytes)| (*n, &**bytes)).collect();
     segments::assemble(&files, 0, cpus).map_err(Error::Segments)
+}
+
+/// A file that nobody writes to any more: QEMU has ended. Mapped, because a long recording's
+/// segments are larger than memory.
+fn map(path: &Path) -> Result<Mmap, Error> {
+    let file = File::open(path).map_err(Error::io("open", path))?;
+    // SAFETY: see above; the folder is private.
+    unsafe { Mmap::map(&file) }.map_err(Error::io("map", path))
 }
 
 /// Pages with lines that moved between CPUs, or whose accesses were logged.
