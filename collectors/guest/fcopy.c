@@ -86,7 +86,7 @@ const struct workload fcopy_workload = {
     .summary = "processes copy between the same two files in 1024-byte blocks "
                "(UnixBench File Copy)",
     .operation = "one block read and written",
-    .iterations = 36000,
+    .iterations = 12000,
     .warmup = 64,
     .sharing = SHARING_PROCESSES,
     .state_bytes = sizeof(struct fcopy),

@@ -55,7 +55,7 @@ const struct workload mntns_workload = {
     .summary = "processes unshare their mount namespace and mount tmpfs in it "
                "(per-CPU allocation)",
     .operation = "one unshare(CLONE_NEWNS) with 4 tmpfs mounted and unmounted",
-    .iterations = 200,
+    .iterations = 150,
     .warmup = 4,
     .sharing = SHARING_PROCESSES,
     .prepare = mntns_prepare,

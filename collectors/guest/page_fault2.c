@@ -86,7 +86,7 @@ const struct workload page_fault2_workload = {
     .summary = "processes in a memory cgroup write a private file mapping page by page "
                "(will-it-scale page_fault2)",
     .operation = "one page written (a fault)",
-    .iterations = 30720,
+    .iterations = 10000,
     .warmup = PAGES,
     .sharing = SHARING_PROCESSES,
     .state_bytes = sizeof(struct page_fault2),

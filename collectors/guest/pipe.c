@@ -94,7 +94,7 @@ const struct workload pipe_workload = {
     .summary = "512 bytes through an own pipe, then a token to a partner and back "
                "(UnixBench pipe throughput and context switching)",
     .operation = "one own transfer and one token each way",
-    .iterations = 3500,
+    .iterations = 2000,
     .warmup = 16,
     .sharing = SHARING_PROCESSES,
     .prepare = pipe_prepare,

@@ -36,8 +36,8 @@ pub enum Access {
 pub struct Value {
     /// Bytes in memory order; the first `size` count.
     pub bytes: [u8; 16],
-    /// False where the instruction may have stored something else (a compare-and-exchange that
-    /// failed).
+    /// False where the instruction may have left something else in memory (locked instructions, of
+    /// which the collector knows an operand only).
     pub certain: bool,
 }
 

@@ -1,6 +1,7 @@
 //! What must be known of an x86 instruction when it is translated: does it read and write the same
-//! memory (then its store alone is watched and counts as a read-write), and is it a
-//! compare-and-exchange (then the value it stores is not certain).
+//! memory (then its store alone is watched and counts as a read-write), and is it locked (then the
+//! value that QEMU says it stores is not what it leaves: an addend, or what a compare-and-exchange
+//! would have stored).
 //!
 //! Opcodes and groups are those of the Intel SDM, volume 2, appendix A.
 
@@ -9,7 +10,7 @@
 pub struct MemoryUse {
     /// Reads and writes the same bytes.
     pub read_write: bool,
-    /// May store something else than the new value.
+    /// What it leaves in memory is not known.
     pub uncertain: bool,
 }
 
@@ -17,7 +18,9 @@ pub struct MemoryUse {
 pub fn memory_use(bytes: &[u8]) -> MemoryUse {
     let plain = MemoryUse { read_write: false, uncertain: false };
     let mut rest = bytes;
+    let mut locked = false;
     while let [first, tail @ ..] = rest {
+        locked |= *first == 0xf0;
         match first {
             0xf0 | 0x66 | 0x67 | 0xf2 | 0xf3 | 0x26 | 0x2e | 0x36 | 0x3e | 0x64 | 0x65 => rest = tail,
             0x40..=0x4f => {
@@ -37,8 +40,7 @@ pub fn memory_use(bytes: &[u8]) -> MemoryUse {
     }
     let group = modrm >> 3 & 7;
     let read_write = if two_byte { two_byte_rw(opcode, group) } else { one_byte_rw(opcode, group) };
-    let uncertain = two_byte && matches!(opcode, 0xb0 | 0xb1 | 0xc7) && read_write;
-    MemoryUse { read_write, uncertain }
+    MemoryUse { read_write, uncertain: read_write && locked }
 }
 
 fn one_byte_rw(opcode: u8, group: u8) -> bool {
@@ -77,12 +79,13 @@ mod tests {
     #[test]
     fn knows_read_modify_write() {
         check(&[0xf0, 0x48, 0x0f, 0xb1, 0x17], true, true); // lock cmpxchg %rdx,(%rdi)
-        check(&[0xf0, 0x0f, 0xc1, 0x07], true, false); // lock xadd %eax,(%rdi)
+        check(&[0xf0, 0x0f, 0xc1, 0x07], true, true); // lock xadd %eax,(%rdi)
         check(&[0x48, 0x87, 0x07], true, false); // xchg %rax,(%rdi)
         check(&[0x65, 0xff, 0x05, 0, 0, 0, 0], true, false); // incl %gs:0(%rip)
         check(&[0x83, 0x47, 0x10, 0x01], true, false); // addl $1,0x10(%rdi)
         check(&[0x48, 0x0f, 0xba, 0x2f, 0x03], true, false); // btsq $3,(%rdi)
-        check(&[0x48, 0x0f, 0xc7, 0x0f], true, true); // cmpxchg16b (%rdi)
+        check(&[0x48, 0x0f, 0xc7, 0x0f], true, false); // cmpxchg16b (%rdi)
+        check(&[0xf0, 0x48, 0x0f, 0xc7, 0x0f], true, true); // lock cmpxchg16b (%rdi)
     }
 
     #[test]
