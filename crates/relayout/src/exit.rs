@@ -52,11 +52,16 @@ pub fn explain(error: &anyhow::Error) -> Exit {
     if error.chain().any(is_full_disk) {
         return Exit::Environment;
     }
-    error.chain().find_map(|e| e.downcast_ref::<Error>()).map_or(Exit::Input, |e| e.category().into())
+    error
+        .chain()
+        .find_map(|e| e.downcast_ref::<Error>())
+        .map_or(Exit::Input, |e| e.category().into())
 }
 
 fn is_full_disk(error: &(dyn std::error::Error + 'static)) -> bool {
     use std::io::ErrorKind::{QuotaExceeded, StorageFull};
-    let kind = error.downcast_ref::<std::io::Error>().map(std::io::Error::kind);
+    let kind = error
+        .downcast_ref::<std::io::Error>()
+        .map(std::io::Error::kind);
     matches!(kind, Some(StorageFull | QuotaExceeded))
 }

@@ -27,7 +27,12 @@ impl Shown {
         });
         let now = Instant::now();
         let prefix = if quiet { String::new() } else { prefix };
-        let shown = Self { bar, prefix, begun: now, drawn: Cell::new(now) };
+        let shown = Self {
+            bar,
+            prefix,
+            begun: now,
+            drawn: Cell::new(now),
+        };
         shown.quiet(quiet)
     }
 
@@ -50,7 +55,11 @@ impl Progress for Shown {
     fn step(&self, text: &str) {
         match &self.bar {
             Some(bar) => bar.set_message(format!("{}{text}", self.prefix)),
-            None => eprintln!("{:>5.1} s  {}{text}", self.begun.elapsed().as_secs_f64(), self.prefix),
+            None => eprintln!(
+                "{:>5.1} s  {}{text}",
+                self.begun.elapsed().as_secs_f64(),
+                self.prefix
+            ),
         }
     }
 

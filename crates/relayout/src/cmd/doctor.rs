@@ -24,19 +24,34 @@ pub fn run(_args: &Args) -> anyhow::Result<Exit> {
         lines.push_str(&format!("{state:<8} {what:<16} {text}\n"));
     };
     let fetch = || "run scripts/setup.sh, or name your own file".to_owned();
-    let shown = |path: Option<std::path::PathBuf>| path.map(|p| p.display().to_string()).ok_or_else(fetch);
-    line("QEMU with plugin", match find_collector(None, cache.as_ref()) {
-        Ok(collector) => Ok(format!(
-            "{}: {}, {}",
-            collector.qemu.display(),
-            collector.describe(),
-            if collector.sees_values() { "silent stores are seen" } else { "silent stores are not seen" }
-        )),
-        Err(error) => Err(error.to_string()),
-    });
+    let shown =
+        |path: Option<std::path::PathBuf>| path.map(|p| p.display().to_string()).ok_or_else(fetch);
+    line(
+        "QEMU with plugin",
+        match find_collector(None, cache.as_ref()) {
+            Ok(collector) => Ok(format!(
+                "{}: {}, {}",
+                collector.qemu.display(),
+                collector.describe(),
+                if collector.sees_values() {
+                    "silent stores are seen"
+                } else {
+                    "silent stores are not seen"
+                }
+            )),
+            Err(error) => Err(error.to_string()),
+        },
+    );
     line("kernel image", shown(cache.as_ref().and_then(Cache::image)));
     line("vmlinux", shown(cache.as_ref().and_then(Cache::debug)));
-    line("kernel source", shown(cache.as_ref().and_then(Cache::source)));
+    line(
+        "kernel source",
+        shown(cache.as_ref().and_then(Cache::source)),
+    );
     print(&lines)?;
-    Ok(if all_there { Exit::Done } else { Exit::Environment })
+    Ok(if all_there {
+        Exit::Done
+    } else {
+        Exit::Environment
+    })
 }

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use relayout_host::{
-    Cache, Collector, DebugFile, Error, Interrupt, Kernel, Recorded, Recording, Work,
-    Workload, find_collector, record, workload, workloads,
+    Cache, Collector, DebugFile, Error, Interrupt, Kernel, Recorded, Recording, Work, Workload,
+    find_collector, record, workload, workloads,
 };
 use relayout_profile::{Profile, WriteOptions};
 
@@ -28,7 +28,12 @@ pub enum Target {
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// What runs in the guest; 'list' names the workloads
-    #[arg(long, value_name = "NAME", required_unless_present = "run", conflicts_with = "run")]
+    #[arg(
+        long,
+        value_name = "NAME",
+        required_unless_present = "run",
+        conflicts_with = "run"
+    )]
     workload: Option<String>,
     /// Run this static program instead, with the arguments in --run-arg; recorded from its first
     /// marker (see collectors/guest/marker.h), else from exec to exit
@@ -68,7 +73,12 @@ pub struct Args {
     #[arg(long, value_name = "SIZE", default_value = "2G", value_parser = size)]
     memory: u64,
     /// More kernel parameters
-    #[arg(long, value_name = "TEXT", default_value = "", allow_hyphen_values = true)]
+    #[arg(
+        long,
+        value_name = "TEXT",
+        default_value = "",
+        allow_hyphen_values = true
+    )]
     append: String,
     /// Record N times with other seeds, and keep how stable each finding was
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
@@ -130,8 +140,14 @@ pub fn kernel(args: &Args) -> anyhow::Result<Exit> {
         let recorded = record(&recording, &kernel, &collector, &shown, interrupt);
         shown.done();
         match recorded {
-            Ok(Recorded { profile, problem: why, notes }) => {
-                notes.iter().for_each(|note| eprintln!("relayout: note: {note}"));
+            Ok(Recorded {
+                profile,
+                problem: why,
+                notes,
+            }) => {
+                notes
+                    .iter()
+                    .for_each(|note| eprintln!("relayout: note: {note}"));
                 profiles.push(profile);
                 problem = why;
             }
@@ -154,21 +170,32 @@ fn save(args: &Args, profiles: Vec<Profile>, problem: Option<Error>) -> anyhow::
     };
     profile.meta.tool_version = env!("CARGO_PKG_VERSION").to_owned();
     profile.meta.command = std::env::args().collect();
-    let options = WriteOptions { overwrite: args.force };
+    let options = WriteOptions {
+        overwrite: args.force,
+    };
     relayout_profile::write(output, &profile, &options)?;
     if !args.quiet {
         print(&summary(output, &profile))?;
     }
-    let Some(problem) = problem else { return Ok(Exit::Done) };
+    let Some(problem) = problem else {
+        return Ok(Exit::Done);
+    };
     let exit = crate::exit::explain(&problem.into());
-    eprintln!("relayout: what was recorded until then is in {}", output.display());
+    eprintln!(
+        "relayout: what was recorded until then is in {}",
+        output.display()
+    );
     Ok(exit)
 }
 
 fn summary(output: &Path, profile: &Profile) -> String {
     let runs = &profile.meta.runs;
     let total = |of: fn(&relayout_profile::Run) -> u64| runs.iter().map(of).sum::<u64>();
-    let transfers: u64 = profile.lines.iter().map(|l| l.read_transfers + l.write_transfers).sum();
+    let transfers: u64 = profile
+        .lines
+        .iter()
+        .map(|l| l.read_transfers + l.write_transfers)
+        .sum();
     format!(
         "{}: {} on {} CPUs of Linux {}: {} operations, {:.1} M accesses, {transfers} transfers, {:.1} s \
          of CPU time in the window\n",
@@ -216,7 +243,10 @@ fn list() -> anyhow::Result<Exit> {
 
 fn recording(args: &Args, seed: u64) -> Recording {
     let work = match (&args.run, &args.workload) {
-        (Some(path), _) => Work::Program { path: path.clone(), arguments: args.run_arg.clone() },
+        (Some(path), _) => Work::Program {
+            path: path.clone(),
+            arguments: args.run_arg.clone(),
+        },
         (None, name) => Work::Workload(name.clone().unwrap_or_default()),
     };
     Recording {
@@ -236,7 +266,11 @@ fn recording(args: &Args, seed: u64) -> Recording {
 }
 
 fn prefix(n: u16, of: u16) -> String {
-    if of > 1 { format!("recording {} of {of}: ", n + 1) } else { String::new() }
+    if of > 1 {
+        format!("recording {} of {of}: ", n + 1)
+    } else {
+        String::new()
+    }
 }
 
 /// Before minutes are spent: can the profile be written there?
@@ -247,7 +281,10 @@ fn check_output(output: &Path, force: bool) -> anyhow::Result<()> {
         }
         other => other?,
     }
-    let parent = output.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let parent = output
+        .parent()
+        .filter(|p| !p.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
     let probe = parent.join(format!(".relayout-{}", std::process::id()));
     fs::create_dir(&probe)
         .and_then(|()| fs::remove_dir(&probe))
@@ -257,7 +294,9 @@ fn check_output(output: &Path, force: bool) -> anyhow::Result<()> {
 fn no_kernel(what: &str, option: &str) -> Error {
     Error::Missing {
         what: format!("a {what}"),
-        package: Some(format!("give one with {option}, or run scripts/setup.sh to fetch Debian's")),
+        package: Some(format!(
+            "give one with {option}, or run scripts/setup.sh to fetch Debian's"
+        )),
     }
 }
 
@@ -269,7 +308,9 @@ fn size(text: &str) -> Result<u64, String> {
         "G" | "g" => 1024,
         _ => return Err("not a size: 512M, 2G".into()),
     };
-    let number: u64 = digits.parse().map_err(|_| "not a size: 512M, 2G".to_owned())?;
+    let number: u64 = digits
+        .parse()
+        .map_err(|_| "not a size: 512M, 2G".to_owned())?;
     match number.checked_mul(mib) {
         Some(n @ 256..=65536) => Ok(n << 20),
         _ => Err("not between 256M and 64G".into()),

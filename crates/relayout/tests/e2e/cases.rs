@@ -5,30 +5,49 @@ use serde_json::Value;
 use crate::stand::Stand;
 
 /// The member order that fixed `pcpu_chunk` upstream.
-const ACCEPTED: &str =
-    concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/layouts/pcpu_chunk-accepted.txt");
+const ACCEPTED: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../../docs/layouts/pcpu_chunk-accepted.txt"
+);
 
 /// All members, by name, of findings for which `wanted` holds.
 fn members(report: &Value, wanted: impl Fn(&Value) -> bool) -> Vec<String> {
-    let findings = report["findings"].as_array().unwrap().iter().filter(|f| wanted(f));
+    let findings = report["findings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|f| wanted(f));
     let members = findings.flat_map(|f| f["members"].as_array().unwrap());
-    members.map(|m| m["name"].as_str().unwrap().to_owned()).collect()
+    members
+        .map(|m| m["name"].as_str().unwrap().to_owned())
+        .collect()
 }
 
 fn through(finding: &Value, name: &str) -> bool {
-    finding["types_path"].as_array().unwrap().iter().any(|t| t == name)
+    finding["types_path"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .any(|t| t == name)
 }
 
 #[track_caller]
 fn check_resolved(report: &Value) {
     let share = report["resolved_share"].as_f64().unwrap();
-    assert!((0.70..=1.0).contains(&share), "resolved {share}: {}", report["unresolved"]);
+    assert!(
+        (0.70..=1.0).contains(&share),
+        "resolved {share}: {}",
+        report["unresolved"]
+    );
 }
 
 #[track_caller]
 fn check_has(members: &[String], wanted: &[&str]) {
     for name in wanted {
-        assert!(members.iter().any(|m| m == name), "{name} is not in {members:?}");
+        assert!(
+            members.iter().any(|m| m == name),
+            "{name} is not in {members:?}"
+        );
     }
 }
 
@@ -48,13 +67,22 @@ fn mntns_shows_pcpu_chunk_and_what_its_fix_does() {
     assert_eq!(finding["types_path"], serde_json::json!(["pcpu_chunk"]));
     let names = members(&report, |f| f == finding);
     check_has(&names, &["base_addr"]);
-    assert!(names.iter().any(|n| n == "free_bytes" || n.starts_with("chunk_md.")), "{names:?}");
+    assert!(
+        names
+            .iter()
+            .any(|n| n == "free_bytes" || n.starts_with("chunk_md.")),
+        "{names:?}"
+    );
 
     let function = |side: &Value| side["function"].as_str().unwrap_or_default().to_owned();
     let opposed = finding["pairs"].as_array().unwrap().iter().any(|pair| {
         let sides = [function(&pair["here"]), function(&pair["there"])];
-        sides.iter().any(|f| f == "pcpu_alloc" || f == "free_percpu")
-            && sides.iter().any(|f| f == "pcpu_alloc_area" || f == "pcpu_free_area")
+        sides
+            .iter()
+            .any(|f| f == "pcpu_alloc" || f == "free_percpu")
+            && sides
+                .iter()
+                .any(|f| f == "pcpu_alloc_area" || f == "pcpu_free_area")
     });
     assert!(opposed, "{}", finding["pairs"]);
 
@@ -69,9 +97,14 @@ fn check_accepted_layout(stand: &Stand) {
     assert_eq!((&today["size"], &given["size"]), (&136.into(), &192.into()));
     let false_sharing = |layout: &Value| layout["false_first_touch"].as_u64().unwrap();
     assert!(false_sharing(today) > 0, "{today}");
-    assert!(false_sharing(given) * 10 < false_sharing(today) * 7, "{given} against {today}");
+    assert!(
+        false_sharing(given) * 10 < false_sharing(today) * 7,
+        "{given} against {today}"
+    );
 
-    let what_if = stand.json(&format!("what-if out pcpu_chunk --json --layout {ACCEPTED}"));
+    let what_if = stand.json(&format!(
+        "what-if out pcpu_chunk --json --layout {ACCEPTED}"
+    ));
     assert_eq!(what_if["current"]["transfers"], today["transfers"]);
     assert_eq!(what_if["given"]["transfers"], given["transfers"]);
 }
@@ -82,11 +115,19 @@ fn mmap1_shows_mmap_lock_and_its_spin_nodes() {
     stand.record("--workload mmap1 --iterations 400");
     let report = stand.report();
     check_resolved(&report);
-    let lock = members(&report, |f| f["type"] == "mm_struct" && through(f, "rw_semaphore"));
-    check_has(&lock, &["mmap_lock.count.counter", "mmap_lock.owner.counter"]);
+    let lock = members(&report, |f| {
+        f["type"] == "mm_struct" && through(f, "rw_semaphore")
+    });
+    check_has(
+        &lock,
+        &["mmap_lock.count.counter", "mmap_lock.owner.counter"],
+    );
     let nodes = members(&report, |f| f["type"] == "optimistic_spin_node");
     check_has(&nodes, &["cpu"]);
-    assert!(nodes.iter().any(|n| n == "next" || n == "locked"), "{nodes:?}");
+    assert!(
+        nodes.iter().any(|n| n == "next" || n == "locked"),
+        "{nodes:?}"
+    );
 }
 
 #[test]
@@ -106,7 +147,10 @@ fn page_fault2_shows_page_counter() {
     let report = stand.report();
     check_resolved(&report);
     let names = members(&report, |f| through(f, "page_counter"));
-    assert!(names.iter().any(|n| n.ends_with("usage.counter")), "{names:?}");
+    assert!(
+        names.iter().any(|n| n.ends_with("usage.counter")),
+        "{names:?}"
+    );
 }
 
 /// The older plugin interface does not show values: silent stores are unknown, not zero.
@@ -114,14 +158,30 @@ fn page_fault2_shows_page_counter() {
 fn older_qemu_records_without_values() {
     let Some(stand) = Stand::new() else { return };
     let qemu = stand.cache.dir().join("qemu/api1/qemu-system-x86_64");
-    assert!(qemu.is_file(), "{} is missing: run scripts/setup.sh --tests", qemu.display());
-    stand.record(&format!("--workload mntns --iterations 20 --qemu {}", qemu.display()));
+    assert!(
+        qemu.is_file(),
+        "{} is missing: run scripts/setup.sh --tests",
+        qemu.display()
+    );
+    stand.record(&format!(
+        "--workload mntns --iterations 20 --qemu {}",
+        qemu.display()
+    ));
     let report = stand.report();
     check_resolved(&report);
     assert_eq!(report["machine"]["values_seen"], false);
-    assert!(report["machine"]["collector"].as_str().unwrap().contains("interface 1"));
+    assert!(
+        report["machine"]["collector"]
+            .as_str()
+            .unwrap()
+            .contains("interface 1")
+    );
     let findings = report["findings"].as_array().unwrap();
-    let members = || findings.iter().flat_map(|f| f["members"].as_array().unwrap());
+    let members = || {
+        findings
+            .iter()
+            .flat_map(|f| f["members"].as_array().unwrap())
+    };
     assert!(members().count() > 0);
     assert!(members().all(|m| m["silent_writes"].is_null()));
 }

@@ -20,7 +20,12 @@ fn interrupt_keeps_what_was_recorded() {
     running.signal(libc::SIGINT);
     let ended = check_end(running, true);
     assert_eq!(ended.code, Some(130), "{ended:?}");
-    assert!(ended.stderr.ends_with(&format!("relayout: interrupted\n{KEPT}")), "{ended:?}");
+    assert!(
+        ended
+            .stderr
+            .ends_with(&format!("relayout: interrupted\n{KEPT}")),
+        "{ended:?}"
+    );
     stand.check_clean();
     check_cut_off(&stand, "interrupted");
 }
@@ -32,7 +37,10 @@ fn interrupt_while_booting_leaves_nothing() {
     running.signal(libc::SIGTERM);
     let ended = check_end(running, true);
     assert_eq!(ended.code, Some(130), "{ended:?}");
-    assert!(ended.stderr.ends_with("relayout: interrupted\n"), "{ended:?}");
+    assert!(
+        ended.stderr.ends_with("relayout: interrupted\n"),
+        "{ended:?}"
+    );
     stand.check_clean();
     assert!(!stand.place.path("out").exists());
 }
@@ -54,7 +62,12 @@ fn killed_qemu_keeps_what_was_recorded() {
     running.qemu.kill();
     let ended = check_end(running, true);
     assert_eq!(ended.code, Some(4), "{ended:?}");
-    assert!(ended.stderr.contains("the guest ended before its workload was done"), "{ended:?}");
+    assert!(
+        ended
+            .stderr
+            .contains("the guest ended before its workload was done"),
+        "{ended:?}"
+    );
     assert!(ended.stderr.ends_with(KEPT), "{ended:?}");
     stand.check_clean();
     check_cut_off(&stand, "ended before its workload was done");
@@ -78,7 +91,12 @@ fn guest_that_panics() {
     let mut command = stand.relayout("record kernel -o out --workload mntns");
     let ended = stand.place.ended(command.args(append));
     assert_eq!((ended.code, &*ended.stdout), (Some(4), ""), "{ended:?}");
-    assert!(ended.stderr.contains("the guest panicked: Kernel panic - not syncing"), "{ended:?}");
+    assert!(
+        ended
+            .stderr
+            .contains("the guest panicked: Kernel panic - not syncing"),
+        "{ended:?}"
+    );
     stand.check_clean();
     assert!(!stand.place.path("out").exists());
 }
@@ -99,6 +117,9 @@ fn qemu_that_refuses_its_arguments() {
     let Some(stand) = Stand::new() else { return };
     let ended = stand.run("record kernel -o out --workload mntns -- -device nothing");
     assert_eq!((ended.code, &*ended.stdout), (Some(4), ""), "{ended:?}");
-    assert!(ended.stderr.contains("'nothing' is not a valid device"), "{ended:?}");
+    assert!(
+        ended.stderr.contains("'nothing' is not a valid device"),
+        "{ended:?}"
+    );
     stand.check_clean();
 }

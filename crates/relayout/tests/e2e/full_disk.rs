@@ -17,10 +17,19 @@ impl Disk {
         let options = CString::new(format!("size={size}")).unwrap();
         // SAFETY: all are NUL-terminated and outlive the call.
         let mounted = unsafe {
-            libc::mount(kind.as_ptr(), path.as_ptr(), kind.as_ptr(), 0, options.as_ptr().cast())
+            libc::mount(
+                kind.as_ptr(),
+                path.as_ptr(),
+                kind.as_ptr(),
+                0,
+                options.as_ptr().cast(),
+            )
         };
         if mounted != 0 {
-            skip(&format!("cannot mount a small disk: {}", std::io::Error::last_os_error()));
+            skip(&format!(
+                "cannot mount a small disk: {}",
+                std::io::Error::last_os_error()
+            ));
             return None;
         }
         Some(Self(at))
@@ -54,12 +63,17 @@ fn c_path(path: &Path) -> CString {
 #[test]
 fn no_room_to_begin_with() {
     let Some(stand) = Stand::new() else { return };
-    let Some(disk) = Disk::mount(stand.place.path("tmp"), "64k") else { return };
+    let Some(disk) = Disk::mount(stand.place.path("tmp"), "64k") else {
+        return;
+    };
     for _ in 0..2 {
         let ended = stand.run("record kernel -o out --workload mntns");
         assert_eq!((ended.code, &*ended.stdout), (Some(3), ""), "{ended:?}");
         assert!(ended.stderr.contains("[DIR]/tmp"), "{ended:?}");
-        assert!(ended.stderr.contains("No space left on device"), "{ended:?}");
+        assert!(
+            ended.stderr.contains("No space left on device"),
+            "{ended:?}"
+        );
         assert!(!stand.place.path("out").exists());
         disk.fill();
     }
@@ -68,11 +82,21 @@ fn no_room_to_begin_with() {
 #[test]
 fn no_room_for_the_recording() {
     let Some(stand) = Stand::new() else { return };
-    let Some(_disk) = Disk::mount(stand.place.path("tmp"), "6m") else { return };
+    let Some(_disk) = Disk::mount(stand.place.path("tmp"), "6m") else {
+        return;
+    };
     let ended = stand.run("record kernel -o out --workload mntns");
     assert_eq!(ended.code, Some(3), "{ended:?}");
-    assert!(ended.stderr.contains("cannot write the recording to [DIR]/tmp"), "{ended:?}");
-    assert!(ended.stderr.contains("No space left on device"), "{ended:?}");
+    assert!(
+        ended
+            .stderr
+            .contains("cannot write the recording to [DIR]/tmp"),
+        "{ended:?}"
+    );
+    assert!(
+        ended.stderr.contains("No space left on device"),
+        "{ended:?}"
+    );
     stand.check_clean();
     assert_eq!(stand.report()["runs"][0]["complete"], false);
 }
@@ -81,11 +105,19 @@ fn no_room_for_the_recording() {
 fn no_room_for_the_profile() {
     let Some(stand) = Stand::new() else { return };
     fs::create_dir(stand.place.path("disk")).unwrap();
-    let Some(_disk) = Disk::mount(stand.place.path("disk"), "64k") else { return };
+    let Some(_disk) = Disk::mount(stand.place.path("disk"), "64k") else {
+        return;
+    };
     let ended = stand.run("record kernel -o disk/out --workload mntns --iterations 20");
     assert_eq!((ended.code, &*ended.stdout), (Some(3), ""), "{ended:?}");
     assert!(ended.stderr.contains("cannot write disk/out/"), "{ended:?}");
-    assert!(ended.stderr.contains("No space left on device"), "{ended:?}");
+    assert!(
+        ended.stderr.contains("No space left on device"),
+        "{ended:?}"
+    );
     stand.check_clean();
-    assert_eq!(crate::common::names(&stand.place.path("disk")), Vec::<String>::new());
+    assert_eq!(
+        crate::common::names(&stand.place.path("disk")),
+        Vec::<String>::new()
+    );
 }

@@ -13,9 +13,20 @@ fn program_that_fails_is_recorded_to_its_end() {
     stand.place.compile("fails", source, &["-static"]);
     let ended = stand.run("record kernel -o out --run fails --run-arg --deep-water");
     assert_eq!(ended.code, Some(4), "{ended:?}");
-    assert!(ended.stderr.contains("program exited with status 3"), "{ended:?}");
-    assert!(ended.stderr.contains("\n  cannot swim: --deep-water\n"), "{ended:?}");
-    assert!(ended.stderr.ends_with("what was recorded until then is in out\n"), "{ended:?}");
+    assert!(
+        ended.stderr.contains("program exited with status 3"),
+        "{ended:?}"
+    );
+    assert!(
+        ended.stderr.contains("\n  cannot swim: --deep-water\n"),
+        "{ended:?}"
+    );
+    assert!(
+        ended
+            .stderr
+            .ends_with("what was recorded until then is in out\n"),
+        "{ended:?}"
+    );
     stand.check_clean();
     let report = stand.report();
     assert_eq!(report["runs"][0]["complete"], false);
@@ -39,17 +50,28 @@ fn program_with_markers_is_recorded_between_them() {
                   MARKER(MARKER_STOP);\n\
                   MARKER(MARKER_OPERATION);\n\
                   return 0; }\n";
-    stand.place.compile("marked", source, &["-static", MARKER_DIR]);
+    stand
+        .place
+        .compile("marked", source, &["-static", MARKER_DIR]);
     let ended = stand.record("--run marked");
-    assert!(ended.stdout.starts_with("out: marked on 4 CPUs of Linux "), "{ended:?}");
+    assert!(
+        ended.stdout.starts_with("out: marked on 4 CPUs of Linux "),
+        "{ended:?}"
+    );
     let run = &stand.report()["runs"][0];
-    assert_eq!((&run["operations"], &run["complete"]), (&10.into(), &true.into()), "{run}");
+    assert_eq!(
+        (&run["operations"], &run["complete"]),
+        (&10.into(), &true.into()),
+        "{run}"
+    );
 }
 
 #[test]
 fn program_without_markers_is_recorded_from_exec_to_exit() {
     let Some(stand) = Stand::new() else { return };
-    stand.place.compile("plain", "int main(void) { return 0; }", &["-static"]);
+    stand
+        .place
+        .compile("plain", "int main(void) { return 0; }", &["-static"]);
     stand.record("--run plain --quiet");
     let run = &stand.report()["runs"][0];
     assert_eq!(run["complete"], true);

@@ -31,11 +31,18 @@ impl Stand {
         let cache = Cache::locate();
         let complete = |c: &Cache| c.image().is_some() && c.debug().is_some() && c.qemu().is_some();
         if let Some(cache) = cache.filter(complete) {
-            return Some(Self { place: Place::new(), cache, _only: only });
+            return Some(Self {
+                place: Place::new(),
+                cache,
+                _only: only,
+            });
         }
         let notice = "no kernel, vmlinux or QEMU in the cache: run scripts/setup.sh";
         let demanded = |name: &str, value: &str| std::env::var(name).is_ok_and(|v| v == value);
-        assert!(!demanded("CI", "true") && !demanded("RELAYOUT_E2E", "1"), "{notice}");
+        assert!(
+            !demanded("CI", "true") && !demanded("RELAYOUT_E2E", "1"),
+            "{notice}"
+        );
         skip(notice);
         None
     }
@@ -77,7 +84,11 @@ impl Stand {
 
     /// No file is left in the folder for temporary ones.
     pub fn check_clean(&self) {
-        assert_eq!(names(&self.place.path("tmp")), Vec::<String>::new(), "left in TMPDIR");
+        assert_eq!(
+            names(&self.place.path("tmp")),
+            Vec::<String>::new(),
+            "left in TMPDIR"
+        );
     }
 
     /// Starts a recording to `out` of a workload that runs for minutes, and waits until it says
@@ -96,7 +107,12 @@ impl Stand {
         command.stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child = start(&mut command);
         let stderr = BufReader::new(child.stderr.take().unwrap());
-        let mut running = Running { child, stderr, said: String::new(), qemu: Qemu::default() };
+        let mut running = Running {
+            child,
+            stderr,
+            said: String::new(),
+            qemu: Qemu::default(),
+        };
         running.read_until("booting");
         running.qemu = Qemu::of(running.child.id());
         running
@@ -119,7 +135,12 @@ pub struct Running {
 
 impl Running {
     fn read_until(&mut self, word: &str) {
-        while !self.said.lines().last().is_some_and(|line| line.contains(word)) {
+        while !self
+            .said
+            .lines()
+            .last()
+            .is_some_and(|line| line.contains(word))
+        {
             let bytes = self.stderr.read_line(&mut self.said).unwrap();
             assert!(bytes > 0, "ended before '{word}': {}", self.said);
         }
@@ -134,7 +155,11 @@ impl Running {
         self.stderr.read_to_string(&mut self.said).unwrap();
         let status = self.child.wait().unwrap();
         self.qemu.check_gone();
-        Ended { code: status.code(), stdout: String::new(), stderr: self.said.clone() }
+        Ended {
+            code: status.code(),
+            stdout: String::new(),
+            stderr: self.said.clone(),
+        }
     }
 }
 
@@ -162,9 +187,15 @@ impl Qemu {
         let command = fs::read(format!("/proc/{pid}/cmdline")).ok()?;
         let command = String::from_utf8_lossy(&command).into_owned();
         // Not the script that starts it.
-        command.split('\0').next().filter(|p| p.ends_with("qemu-system-x86_64"))?;
+        command
+            .split('\0')
+            .next()
+            .filter(|p| p.ends_with("qemu-system-x86_64"))?;
         let memory = command.split("mem-path=").nth(1)?.split(',').next()?;
-        Some(Self { pid, memory: memory.into() })
+        Some(Self {
+            pid,
+            memory: memory.into(),
+        })
     }
 
     pub fn kill(&self) {
@@ -183,7 +214,11 @@ impl Qemu {
 
 fn children(parent: u32) -> Vec<u32> {
     let listed = fs::read_to_string(format!("/proc/{parent}/task/{parent}/children"));
-    listed.unwrap_or_default().split(' ').filter_map(|pid| pid.parse().ok()).collect()
+    listed
+        .unwrap_or_default()
+        .split(' ')
+        .filter_map(|pid| pid.parse().ok())
+        .collect()
 }
 
 fn wait<T>(mut ready: impl FnMut() -> Option<T>) -> T {
@@ -199,5 +234,9 @@ fn wait<T>(mut ready: impl FnMut() -> Option<T>) -> T {
 
 fn send(pid: u32, signal: i32) {
     // SAFETY: a process that this test started.
-    assert_eq!(unsafe { libc::kill(pid as i32, signal) }, 0, "signal to {pid}");
+    assert_eq!(
+        unsafe { libc::kill(pid as i32, signal) },
+        0,
+        "signal to {pid}"
+    );
 }
