@@ -1,0 +1,115 @@
+#!/bin/bash
+# Checks what ARCHITECTURE.md says of the crates: who depends on whom, who does no I/O, licences.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+
+FAILED=no
+
+# A crate, and the crates of this workspace that it may depend on.
+LAYERS="
+relayout-shadow:
+relayout-layout:
+relayout-patch:
+relayout-profile: relayout-shadow
+relayout-resolve: relayout-layout relayout-profile
+relayout-contend: relayout-layout relayout-profile
+relayout-search: relayout-contend relayout-layout
+relayout-report: relayout-contend relayout-profile
+relayout-host: relayout-layout relayout-profile relayout-shadow
+relayout: relayout-contend relayout-host relayout-layout relayout-patch relayout-profile relayout-report relayout-resolve relayout-search
+relayout-qemu-core: relayout-shadow
+relayout-qemu-api1: relayout-qemu-core
+relayout-qemu-api4: relayout-qemu-core
+"
+
+# Values in, values out: no files, processes, terminal, environment or clock. So is relayout-profile
+# but for its file `store.rs`; it is checked with those that depend on it.
+PURE="layout resolve contend search patch report"
+# Libraries that exist to reach what those crates do not.
+OUTSIDE="memmap2 tempfile libc rustix nix clap anyhow indicatif"
+
+main() {
+    check_members
+    check_layers
+    check_pure_dependencies
+    check_licences
+    check_calls
+    [ "$FAILED" = no ] || exit 1
+    echo "layers: ok"
+}
+
+wrong() {
+    echo "layers: $*" >&2
+    FAILED=yes
+}
+
+# tree CRATE FORMAT ARGUMENTS...: what CRATE is built from, itself first, one per line.
+tree() {
+    local crate=$1 format=$2
+    shift 2
+    cargo tree --locked --package "$crate" --edges normal,build --prefix none --format "$format" "$@"
+}
+
+direct() {
+    tree "$1" '{p}' --depth 1 | tail -n +2 | cut -d ' ' -f 1 | sort -u
+}
+
+has_word() {
+    [[ " $1 " == *" $2 "* ]]
+}
+
+check_members() {
+    local crate
+    while read -r crate; do
+        grep -q "^$crate:" <<<"$LAYERS" || wrong "$crate has no place in scripts/tests/layers.sh"
+    done < <(tree '*' '{p}' --depth 0 | awk 'NF { print $1 }')
+}
+
+check_layers() {
+    local crate on allowed
+    while IFS=: read -r crate allowed; do
+        while read -r on; do
+            has_word "$allowed" "$on" || wrong "$crate depends on $on"
+        done < <(direct "$crate" | grep '^relayout' || true)
+    done < <(grep . <<<"$LAYERS")
+}
+
+check_pure_dependencies() {
+    local crate on
+    for crate in $PURE; do
+        while read -r on; do
+            ! has_word "$OUTSIDE" "$on" || wrong "relayout-$crate depends on $on"
+        done < <(direct "relayout-$crate")
+    done
+}
+
+# The plugin is loaded into QEMU, which is GPL-2.0; Apache-2.0 alone is not compatible with that.
+# Everything else is MIT OR Apache-2.0 and links nothing under a copyleft licence.
+check_licences() {
+    local crate name licence
+    for crate in relayout-qemu-api1 relayout-qemu-api4; do
+        while IFS='|' read -r name licence; do
+            case $licence in
+            GPL-2.0-or-later | *MIT* | *BSD* | *Zlib*) ;;
+            *) wrong "$crate is built from $name, whose licence is '$licence'" ;;
+            esac
+        done < <(tree "$crate" '{p}|{l}' --no-dedupe | sort -u)
+    done
+    while IFS='|' read -r name licence; do
+        case $licence in
+        *GPL*) wrong "relayout is built from $name, whose licence is '$licence'" ;;
+        esac
+    done < <(tree relayout '{p}|{l}' --no-dedupe | sort -u)
+}
+
+check_calls() {
+    local crate arguments=()
+    for crate in $PURE; do
+        arguments+=(--package "relayout-$crate")
+    done
+    CLIPPY_CONF_DIR=$PWD/scripts/lint cargo clippy --release --locked --quiet --lib "${arguments[@]}" -- \
+        -D clippy::disallowed_types -D clippy::disallowed_methods \
+        -D clippy::print_stdout -D clippy::print_stderr || wrong "see above"
+}
+
+main
