@@ -5,6 +5,8 @@ use relayout_layout::dwarf::DwarfFile;
 use relayout_profile::Profile;
 use relayout_resolve::{self as resolve, ObjectKind, Resolution, SourceMap};
 
+use crate::input::Input;
+
 /// A resolution and the debug file behind it, as [`Identify`].
 pub struct Identified<'a, 'f> {
     profile: &'a Profile,
@@ -13,11 +15,11 @@ pub struct Identified<'a, 'f> {
 }
 
 impl<'a, 'f> Identified<'a, 'f> {
-    /// `resolution` must be of `profile`, made with `debug`.
-    pub fn new(profile: &'a Profile, resolution: &'a Resolution, debug: &'a DwarfFile<'f>) -> Self {
+    /// `debug` is what `input` was resolved with.
+    pub fn new(input: &Input<'a>, debug: &'a DwarfFile<'f>) -> Self {
         Self {
-            profile,
-            resolution,
+            profile: input.profile,
+            resolution: input.resolution,
             sources: SourceMap::new(debug),
         }
     }

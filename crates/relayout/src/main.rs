@@ -6,6 +6,7 @@
 mod cmd;
 mod exit;
 mod identify;
+mod input;
 mod print;
 mod progress;
 
@@ -48,7 +49,7 @@ fn main() -> ExitCode {
     let done = match cli.command {
         Command::Record(cmd::record::Target::Kernel(args)) => cmd::record::kernel(&args),
         Command::Show(args) => cmd::show::run(args).map(|()| Exit::Done),
-        Command::Report(args) => cmd::report::run(args).map(|()| Exit::Done),
+        Command::Report(args) => cmd::report::run(&args).map(|()| Exit::Done),
         Command::Advise(args) => cmd::advise::run(&args).map(|()| Exit::Done),
         Command::WhatIf(args) => cmd::what_if::run(&args).map(|()| Exit::Done),
         Command::Doctor(args) => cmd::doctor::run(&args),

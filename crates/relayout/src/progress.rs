@@ -7,11 +7,16 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressStyle};
 use relayout_host::Progress;
 
-/// Shows where a recording stands.
+/// Steps of analyses that begin earlier than this are not worth a line.
+const SLOW: Duration = Duration::from_secs(1);
+
+/// Shows where a recording or an analysis stands.
 pub struct Shown {
     bar: Option<ProgressBar>,
     prefix: String,
     begun: Instant,
+    /// No lines before this has passed.
+    patience: Duration,
     drawn: Cell<Instant>,
 }
 
@@ -31,9 +36,18 @@ impl Shown {
             bar,
             prefix,
             begun: now,
+            patience: Duration::ZERO,
             drawn: Cell::new(now),
         };
         shown.quiet(quiet)
+    }
+
+    /// For what takes long only on large input: no lines for the first second.
+    pub fn when_slow() -> Self {
+        Self {
+            patience: SLOW,
+            ..Self::new(String::new(), false)
+        }
     }
 
     fn quiet(mut self, quiet: bool) -> Self {
@@ -55,6 +69,7 @@ impl Progress for Shown {
     fn step(&self, text: &str) {
         match &self.bar {
             Some(bar) => bar.set_message(format!("{}{text}", self.prefix)),
+            None if self.begun.elapsed() < self.patience => {}
             None => eprintln!(
                 "{:>5.1} s  {}{text}",
                 self.begun.elapsed().as_secs_f64(),

@@ -6,16 +6,14 @@ mod listing;
 mod patch;
 pub(super) mod text;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context as _, bail};
 use relayout_layout::abi::{Abi, Shape};
 use relayout_layout::{Aggregate, Types};
-use relayout_profile::Profile;
-use relayout_resolve::Resolution;
 use relayout_search::{Advice, Given, Instance, Options, Subject, order, pinned_first};
 
-use super::debug_file;
+use crate::input::{self, Input};
 use crate::print::print;
 
 /// Types that are advised on when none is named.
@@ -66,19 +64,12 @@ pub(super) struct TypeAdvice<'a> {
     pub outcome: Result<Advice, String>,
 }
 
-/// What a profile and its debug file hold.
-pub(super) struct Input<'a> {
-    pub profile: &'a Profile,
-    pub resolution: &'a Resolution,
-    pub line_bytes: u32,
-}
-
 /// Runs the command.
 ///
 /// # Errors
 /// Unreadable input, a layout file that does not fit its type, an unwritable patch.
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    let shown = with_input(&args.profile, args.debug.as_deref(), |input| {
+    let shown = input::with(&args.profile, args.debug.as_deref(), |input, _| {
         advise(args, input)
     })?;
     print(&shown)
@@ -125,28 +116,6 @@ fn advise(args: &Args, input: &Input<'_>) -> anyhow::Result<String> {
             args.patch.is_some(),
         )),
     }
-}
-
-/// Reads a profile and its debug file, resolves the one with the other, and hands both on.
-pub(super) fn with_input<T>(
-    profile: &Path,
-    debug: Option<&Path>,
-    then: impl FnOnce(&Input<'_>) -> anyhow::Result<T>,
-) -> anyhow::Result<T> {
-    let profile = relayout_profile::read(profile)?;
-    debug_file::with(debug, &profile.meta, |dwarf| {
-        let options = relayout_resolve::Options::default();
-        let resolution = relayout_resolve::resolve(&profile, dwarf, options)?;
-        let line_bytes = match profile.meta.line_bytes {
-            0 => 64,
-            bytes => bytes,
-        };
-        then(&Input {
-            profile: &profile,
-            resolution: &resolution,
-            line_bytes,
-        })
-    })
 }
 
 /// Gathers what was recorded of one type and searches.

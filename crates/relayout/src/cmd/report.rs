@@ -3,13 +3,12 @@
 use std::path::PathBuf;
 
 use relayout_contend::find;
+use relayout_host::Progress as _;
 use relayout_layout::dwarf::DwarfFile;
-use relayout_profile::Profile;
 use relayout_report::{Report, Selection, json, text};
-use relayout_resolve::{Options, resolve};
 
-use super::debug_file;
 use crate::identify::Identified;
+use crate::input::{self, Input};
 use crate::print::print;
 
 /// Rank the cache lines that contexts fight over, with type, members and source
@@ -38,24 +37,23 @@ pub struct Args {
 ///
 /// # Errors
 /// A profile or debug file that cannot be read or do not go together, or a failed write.
-pub fn run(args: Args) -> anyhow::Result<()> {
-    let profile = relayout_profile::read(&args.profile)?;
-    let rendered = debug_file::with(args.debug.as_deref(), &profile.meta, |debug| {
-        render(&args, &profile, debug)
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    let rendered = input::with(&args.profile, args.debug.as_deref(), |input, debug| {
+        render(args, input, debug)
     })?;
     print(&rendered)
 }
 
-fn render(args: &Args, profile: &Profile, debug: &DwarfFile<'_>) -> anyhow::Result<String> {
-    let resolution = resolve(profile, debug, Options::default())?;
-    let findings = find(profile, &Identified::new(profile, &resolution, debug));
+fn render(args: &Args, input: &Input<'_>, debug: &DwarfFile<'_>) -> anyhow::Result<String> {
+    input.progress.step("ranking cache lines");
+    let findings = find(input.profile, &Identified::new(input, debug));
     let selection = Selection {
         top: args.top,
         type_name: args.type_name.clone(),
         share_min: args.min_share / 100.0,
     };
     let report = Report {
-        meta: &profile.meta,
+        meta: &input.profile.meta,
         findings: &findings,
         selection: &selection,
     };

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use relayout_search::Options;
 
-use super::advise::{advise_on, json, text, with_input};
+use super::advise::{advise_on, json, text};
+use crate::input;
 use crate::print::print;
 
 /// Arguments of `relayout what-if`.
@@ -32,7 +33,7 @@ pub struct Args {
 /// # Errors
 /// Unreadable input, a layout that does not fit the type.
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    let shown = with_input(&args.profile, args.debug.as_deref(), |input| {
+    let shown = input::with(&args.profile, args.debug.as_deref(), |input, _| {
         // Nothing is searched for: only the given layouts are replayed.
         let options = Options {
             budget_accesses: 0,

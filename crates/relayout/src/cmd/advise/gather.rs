@@ -9,7 +9,7 @@ use relayout_profile::{RangeKind, RangeRow, Transfer};
 use relayout_resolve::Object;
 use relayout_search::{Home, Instance};
 
-use super::Input;
+use crate::input::Input;
 
 /// Aggregates nest; more than this is damaged debug information.
 const DEPTH_MAX: u32 = 32;

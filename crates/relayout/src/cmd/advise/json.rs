@@ -4,8 +4,9 @@ use relayout_layout::abi::Shape;
 use relayout_search::{Scored, Verdict};
 use serde_json::{Value, json};
 
+use super::TypeAdvice;
 use super::patch::Outcome;
-use super::{Input, TypeAdvice};
+use crate::input::Input;
 
 /// The document of `advise`.
 pub fn advise(

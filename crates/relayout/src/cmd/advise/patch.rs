@@ -6,7 +6,8 @@ use relayout_layout::abi::Shape;
 use relayout_patch::{Alignment, Change as Edit};
 use relayout_search::{Change, Verdict};
 
-use super::{Input, TypeAdvice};
+use super::TypeAdvice;
+use crate::input::Input;
 
 /// Candidates as good as the best that are tried before giving up.
 const TRIED_MAX: usize = 100;

@@ -4,9 +4,10 @@ use std::fmt::Write as _;
 
 use relayout_search::{Advice, Interval, LeftOut, Scored, Verdict};
 
+use super::TypeAdvice;
 use super::listing::listing;
 use super::patch::Outcome;
-use super::{Input, TypeAdvice};
+use crate::input::Input;
 
 /// What replay leaves out; printed with every result.
 const LIMITS: &str = "Replay keeps the recorded order and timing (spins, failed exchanges, hold \
