@@ -98,11 +98,16 @@ impl Machine {
         String::from_utf8_lossy(&bytes).replace('\r', "")
     }
 
-    /// The last lines of the console.
+    /// The last lines of the console, as many as a message can bear.
     pub fn console_tail(&self) -> Vec<String> {
+        self.console_lines(TAIL_LINES)
+    }
+
+    /// The last `most` lines of the console that are not blank.
+    pub fn console_lines(&self, most: usize) -> Vec<String> {
         let text = self.console();
         let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
-        lines[lines.len().saturating_sub(TAIL_LINES)..].iter().map(|l| printable(l)).collect()
+        lines[lines.len().saturating_sub(most)..].iter().map(|l| printable(l)).collect()
     }
 
     /// An error that says what happened, with what QEMU itself wrote.

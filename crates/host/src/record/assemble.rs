@@ -18,6 +18,8 @@ use crate::{Collector, Error, Kernel, memory};
 
 /// Pages as the kernel's slabs are made of.
 const PAGE_BYTES: u64 = 4096;
+/// Lines of the console that a profile keeps.
+const CONSOLE_LINES: usize = 2000;
 
 /// QEMU has ended; `ending` is how its window did.
 pub fn assemble(
@@ -97,7 +99,7 @@ fn run(
         accesses: summary.map_or_else(|| control.accesses.load(Acquire), |s| s.accesses),
         operations: summary.map_or_else(|| control.operations.load(Acquire), |s| s.operations),
         bursts_dropped: summary.map_or(0, |s| s.bursts_dropped),
-        console_tail: machine.console_tail(),
+        console_tail: machine.console_lines(CONSOLE_LINES),
     }
 }
 
