@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+"""Records `mntns`, reports and advises, and puts the output, trimmed, between the capture markers of
+README.md. Needs what ./demo sets up, and its build.
+
+    scripts/capture.py
+"""
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+BEGIN, END = "<!-- capture:begin -->\n", "<!-- capture:end -->\n"
+TRIMMED = "[...]"
+WANTED = "pcpu_chunk"
+PAIRS_SHOWN = 3
+
+RECORD = "relayout record kernel --workload mntns -o mntns.relayout"
+REPORT = "relayout report mntns.relayout"
+ADVISE = (
+    f"relayout advise mntns.relayout {WANTED} \\\n"
+    "      --layout docs/layouts/pcpu_chunk-accepted.txt --source ~/.cache/relayout/source/current"
+)
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        os.symlink(ROOT / "docs", os.path.join(folder, "docs"))
+        recorded = run(RECORD, folder)
+        reported = trim_report(run(REPORT, folder))
+        advised = trim_advice(run(ADVISE, folder))
+    blocks = [(RECORD, recorded), (REPORT, reported), (ADVISE, advised)]
+    text = "\n".join(f"```\n$ {command}\n" + "\n".join(lines) + "\n```\n" for command, lines in blocks)
+    readme = ROOT / "README.md"
+    before, rest = readme.read_text().split(BEGIN)
+    _, after = rest.split(END)
+    readme.write_text(before + BEGIN + text + END + after)
+
+
+def run(command, folder):
+    path = f"{ROOT / 'target/release'}:{os.environ['PATH']}"
+    done = subprocess.run(
+        ["bash", "-c", command], cwd=folder, env={**os.environ, "PATH": path}, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    )
+    if done.returncode != 0:
+        sys.exit(f"{command}: exit {done.returncode}\n{done.stdout}")
+    return done.stdout.rstrip("\n").split("\n")
+
+
+def section(lines, first, is_end):
+    """From the first line that begins with `first` to before the next one that is an end."""
+    start = next(n for n, line in enumerate(lines) if line.startswith(first))
+    end = next((n for n in range(start + 1, len(lines)) if is_end(lines[n])), len(lines))
+    return lines[start:end]
+
+
+def trim_report(lines):
+    head = [line for line in lines[:8] if line.split(":")[0].split()[0] in
+            ("relayout", "machine", "runs", "transfers", "resolved")]
+    table = section(lines, "                  ------", lambda line: not line)
+    rank = next(line.split()[0] for line in table if f" {WANTED} " in line)
+    finding = section(lines, f"#{rank} ", lambda line: not line)
+    pairs = next(n for n, line in enumerate(finding) if "Missed" in line)
+    limits = section(lines, "Limits", lambda line: not line)
+    return [*head, TRIMMED, "", *table, TRIMMED, "", *finding[: pairs + 1 + 2 * PAIRS_SHOWN], TRIMMED, "", *limits]
+
+
+def trim_advice(lines):
+    table = section(lines, "Transfers (HITM)", lambda line: line.startswith("The edit"))
+    edit = section(lines, "The edit", lambda line: line.startswith("Replay keeps"))
+    return [lines[0], TRIMMED, *table, *edit, *section(lines, "Replay keeps", lambda line: not line)]
+
+
+if __name__ == "__main__":
+    main()
