@@ -80,13 +80,12 @@ impl Shape {
                 members.push(member);
             }
         }
-        let declared_align = match arrangement
-            .type_align
-            .max(aggregate.declared_align.unwrap_or(1))
-        {
-            1 => None,
-            _ => Some(layout.align),
-        };
+        // GCC marks a struct as aligned by attribute also when only a member is.
+        let forced = |atom: &Atom, align: &u64| *align > atom.align;
+        let attribute = aggregate.declared_align.is_some()
+            || arrangement.type_align > 1
+            || (self.atoms.iter().zip(&arrangement.align)).any(|(atom, align)| forced(atom, align));
+        let declared_align = attribute.then_some(layout.align);
         Aggregate {
             size: layout.size,
             members,

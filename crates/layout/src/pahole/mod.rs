@@ -25,7 +25,7 @@ mod names;
 mod packed;
 mod print;
 
-use crate::{AggregateKind, Type, TypeId, Types};
+use crate::{Aggregate, AggregateKind, Type, TypeId, Types};
 
 pub use holes::{Gaps, MemberGap};
 
@@ -54,25 +54,32 @@ impl Default for Options {
 /// The layout of a struct, union or enum with a final newline; typedefs are looked through. `None`
 /// for other types and mere declarations.
 pub fn render(types: &Types, id: TypeId, options: &Options) -> Option<String> {
-    let mut printer = print::Printer::new(types, options);
     match types.get(types.strip(id)) {
-        Type::Aggregate(aggregate) if !aggregate.complete => None,
-        Type::Aggregate(aggregate) if aggregate.kind == AggregateKind::Union => {
-            printer.top_union(aggregate);
-            Some(printer.finish())
-        }
-        Type::Aggregate(aggregate) => {
-            printer.top_struct(aggregate);
-            Some(printer.finish())
-        }
+        Type::Aggregate(aggregate) => render_aggregate(types, aggregate, options),
         Type::Enum {
             name, enumerators, ..
         } => {
+            let mut printer = print::Printer::new(types, options);
             printer.top_enum(name.as_deref(), enumerators);
             Some(printer.finish())
         }
         _ => None,
     }
+}
+
+/// As [`render`], of a struct or union that is not in the arena itself, such as one
+/// [laid out in another order](crate::abi::Shape::apply); its members' types are. `None` for a mere
+/// declaration.
+pub fn render_aggregate(types: &Types, aggregate: &Aggregate, options: &Options) -> Option<String> {
+    if !aggregate.complete {
+        return None;
+    }
+    let mut printer = print::Printer::new(types, options);
+    match aggregate.kind {
+        AggregateKind::Union => printer.top_union(aggregate),
+        AggregateKind::Struct | AggregateKind::Class => printer.top_struct(aggregate),
+    }
+    Some(printer.finish())
 }
 
 /// Holes and padding of an aggregate; unions have none.

@@ -2,7 +2,6 @@
 
 mod gather;
 pub(super) mod json;
-mod listing;
 mod patch;
 pub(super) mod text;
 

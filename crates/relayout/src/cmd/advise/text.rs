@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
+use relayout_layout::pahole;
 use relayout_search::{Advice, Interval, LeftOut, Scored, Verdict};
 
 use super::TypeAdvice;
-use super::listing::listing;
 use super::patch::Outcome;
 use crate::input::Input;
 
@@ -182,12 +182,12 @@ fn layout_of(
     let laid_out = one
         .shape
         .apply(one.aggregate, &scored.arrangement, &scored.layout);
-    let types = input.resolution.types();
-    let _ = writeln!(
-        text,
-        "{title}\n{}",
-        listing(types, &laid_out, input.line_bytes)
-    );
+    let options = pahole::Options {
+        cacheline_size: input.line_bytes.into(),
+        ..pahole::Options::default()
+    };
+    let listing = pahole::render_aggregate(input.resolution.types(), &laid_out, &options);
+    let _ = writeln!(text, "{title}\n{}", listing.unwrap_or_default());
 }
 
 fn name_of(scored: &Scored) -> &str {
