@@ -47,7 +47,11 @@ fn measure(name: &str, lines: u64, writes_each: u64, fights: u32) {
         .map(|_| {
             let begun = Instant::now();
             for n in 0..ACCESSES {
-                let access = if n % writes_each == 0 { Access::Write } else { Access::Read };
+                let access = if n % writes_each == 0 {
+                    Access::Write
+                } else {
+                    Access::Read
+                };
                 let addr = BASE + (n * 7 % lines) * 64 + n % 8 * 8;
                 shadow.access(black_box(cpu), addr, 8, access, (n % 50) as u32, || None);
             }

@@ -19,11 +19,17 @@ impl Arena {
     ///
     /// `T` must be valid when all its bytes are zero.
     pub fn zeroed<T, H: Host>(&mut self, host: &H) -> Option<*mut T> {
-        self.zeroed_bytes(size_of::<T>(), align_of::<T>(), host).map(|p| p.cast())
+        self.zeroed_bytes(size_of::<T>(), align_of::<T>(), host)
+            .map(|p| p.cast())
     }
 
     /// `bytes` of zeroed memory at a multiple of `align`.
-    pub fn zeroed_bytes<H: Host>(&mut self, bytes: usize, align: usize, host: &H) -> Option<*mut u8> {
+    pub fn zeroed_bytes<H: Host>(
+        &mut self,
+        bytes: usize,
+        align: usize,
+        host: &H,
+    ) -> Option<*mut u8> {
         if bytes > CHUNK_BYTES / 4 {
             return host.zeroed(bytes);
         }

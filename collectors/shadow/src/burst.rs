@@ -22,7 +22,9 @@ pub struct Filter {
 
 impl Filter {
     pub const fn new() -> Self {
-        Self { entries: [(0, 0); FILTER_ENTRIES] }
+        Self {
+            entries: [(0, 0); FILTER_ENTRIES],
+        }
     }
 
     /// Whether this access was logged in the turn `turn`.
@@ -46,7 +48,10 @@ impl Filter {
             | u64::from(now.size) << 3
             | u64::from(now.access) << 1
             | u64::from(silent);
-        ((key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 52) as usize % FILTER_ENTRIES, key)
+        (
+            (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 52) as usize % FILTER_ENTRIES,
+            key,
+        )
     }
 }
 

@@ -1,12 +1,12 @@
 //! What belongs to one context alone: caches, tables, buffers. Used by one thread at a time.
 
+use crate::LINES_PER_PAGE;
 use crate::arena::Arena;
 use crate::burst::{BUFFER_RECORDS, Buffer, Filter};
 use crate::page::{CountPage, PageShadow};
 use crate::shadow::Host;
 use crate::table::Table;
 use crate::wire::{self, BurstRecord, ConflictRecord, CountRecord, LineRecord, Record};
-use crate::LINES_PER_PAGE;
 
 const TLB_ENTRIES: usize = 512;
 /// Line records appended at a time when a context's totals are drained.
@@ -48,7 +48,11 @@ pub struct Context {
 impl Context {
     /// `None` if the host has no memory.
     pub fn new<H: Host>(id: u8, host: &H) -> Option<Self> {
-        let none = Found { page: u64::MAX, shadow: core::ptr::null(), counts: core::ptr::null_mut() };
+        let none = Found {
+            page: u64::MAX,
+            shadow: core::ptr::null(),
+            counts: core::ptr::null_mut(),
+        };
         Some(Self {
             id,
             accesses: 0,
@@ -62,7 +66,9 @@ impl Context {
             conflicts: Table::new(12, host)?,
             events: Table::new(12, host)?,
             bursts: Buffer {
-                records: host.zeroed(BUFFER_RECORDS * size_of::<BurstRecord>())?.cast(),
+                records: host
+                    .zeroed(BUFFER_RECORDS * size_of::<BurstRecord>())?
+                    .cast(),
                 len: 0,
             },
             filter: Filter::new(),
@@ -78,8 +84,19 @@ impl Context {
 
     /// Appends what the tables have no room for.
     pub(crate) fn spill<H: Host>(&mut self, host: &H) {
-        let Self { counts, conflicts, events, id, sequence, .. } = self;
-        let mut out = Out { host, id: *id, sequence };
+        let Self {
+            counts,
+            conflicts,
+            events,
+            id,
+            sequence,
+            ..
+        } = self;
+        let mut out = Out {
+            host,
+            id: *id,
+            sequence,
+        };
         counts.take_spilt(|r| out.append(r));
         conflicts.take_spilt(|r| out.append(r));
         events.take_spilt(|r| out.append(r));
@@ -87,8 +104,20 @@ impl Context {
 
     /// Appends all that is gathered, except totals by line.
     pub fn flush<H: Host>(&mut self, host: &H) {
-        let Self { counts, conflicts, events, bursts, id, sequence, .. } = self;
-        let mut out = Out { host, id: *id, sequence };
+        let Self {
+            counts,
+            conflicts,
+            events,
+            bursts,
+            id,
+            sequence,
+            ..
+        } = self;
+        let mut out = Out {
+            host,
+            id: *id,
+            sequence,
+        };
         counts.drain(|r| out.append(r));
         conflicts.drain(|r| out.append(r));
         events.drain(|r| out.append(r));
@@ -108,7 +137,11 @@ impl Context {
         };
         let mut batch = [empty; LINE_BATCH];
         let mut len = 0;
-        let mut out = Out { host, id: self.id, sequence: &mut self.sequence };
+        let mut out = Out {
+            host,
+            id: self.id,
+            sequence: &mut self.sequence,
+        };
         let mut next = self.pages;
         // SAFETY: count pages are linked by this context only and never freed.
         while let Some(page) = unsafe { next.as_mut() } {
@@ -137,7 +170,12 @@ impl Context {
 
     /// Appends records of the collector's own (sites, the summary).
     pub fn append<R: Record, H: Host>(&mut self, records: &[R], host: &H) {
-        Out { host, id: self.id, sequence: &mut self.sequence }.append(records);
+        Out {
+            host,
+            id: self.id,
+            sequence: &mut self.sequence,
+        }
+        .append(records);
     }
 }
 
@@ -167,4 +205,3 @@ impl<H: Host> Out<'_, H> {
         self.host.append(self.id, &header, payload);
     }
 }
-

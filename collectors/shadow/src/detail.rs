@@ -8,10 +8,10 @@
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
 
+use crate::LINE_BYTES;
 use crate::page::{Past, granules};
 use crate::shadow::{Host, Value};
 use crate::wire::ConflictRecord;
-use crate::LINE_BYTES;
 
 /// Read transfer, write transfer, upgrade: numbers as in [`ConflictRecord::transfer`].
 pub const READ_TRANSFER: u8 = 0;
@@ -92,7 +92,10 @@ impl Detail {
         let everyone = self.everyone();
         *self.holders.get_mut() = 1 << owner;
         let locked = self.locked.get_mut();
-        locked.gains = [Past { context: owner, ..last }; 2];
+        locked.gains = [Past {
+            context: owner,
+            ..last
+        }; 2];
         if written == 0 {
             return;
         }
@@ -102,7 +105,11 @@ impl Detail {
         for g in 0..8u8 {
             if written >> g & 1 == 1 {
                 let within = last.size > 0 && granules(last.offset, last.size) >> g & 1 == 1;
-                let whole = Past { offset: g * 8, size: 8, ..last };
+                let whole = Past {
+                    offset: g * 8,
+                    size: 8,
+                    ..last
+                };
                 locked.writes[usize::from(g)] = if within { last } else { whole };
                 changed |= bytes(g * 8, 8);
             }
@@ -119,8 +126,16 @@ impl Detail {
         *self.holders.get_mut() = contexts;
         let first = contexts.trailing_zeros() as u8;
         let last = 63 - contexts.leading_zeros() as u8;
-        self.locked.get_mut().gains =
-            [Past { context: last, ..Past::default() }, Past { context: first, ..Past::default() }];
+        self.locked.get_mut().gains = [
+            Past {
+                context: last,
+                ..Past::default()
+            },
+            Past {
+                context: first,
+                ..Past::default()
+            },
+        ];
     }
 
     /// Coherence events so far.
@@ -175,9 +190,13 @@ impl Detail {
 
     fn lock<H: Host>(&self, host: &H) {
         let mut spins = 0u32;
-        while self.lock.compare_exchange_weak(0, 1, Acquire, Relaxed).is_err() {
+        while self
+            .lock
+            .compare_exchange_weak(0, 1, Acquire, Relaxed)
+            .is_err()
+        {
             spins += 1;
-            if spins % 64 == 0 {
+            if spins.is_multiple_of(64) {
                 host.relax();
             } else {
                 core::hint::spin_loop();
@@ -195,7 +214,12 @@ impl Detail {
     ) -> Outcome {
         let bit = 1u64 << now.context;
         let mask = bytes(now.offset, now.size);
-        let mut out = Outcome { event: None, settled: None, silent: None, order_error: false };
+        let mut out = Outcome {
+            event: None,
+            settled: None,
+            silent: None,
+            order_error: false,
+        };
         let holders = self.holders.load(Relaxed);
         let had = holders & bit != 0;
         let writes = now.access != 0;
@@ -219,7 +243,10 @@ impl Detail {
         if writes {
             if had && holders != bit {
                 let other = locked.gains[usize::from(locked.gains[0].context == now.context)];
-                out.event = Some(ConflictRecord { count: 1, ..conflict(line, now, other, UPGRADE) });
+                out.event = Some(ConflictRecord {
+                    count: 1,
+                    ..conflict(line, now, other, UPGRADE)
+                });
             }
             self.store(locked, now, mask, out.silent == Some(true));
         }
@@ -242,9 +269,19 @@ impl Detail {
             0 => locked.last_write,
             _ => locked.writes[needed.trailing_zeros() as usize / 8],
         };
-        let transfer = if now.access == 0 { READ_TRANSFER } else { WRITE_TRANSFER };
+        let transfer = if now.access == 0 {
+            READ_TRANSFER
+        } else {
+            WRITE_TRANSFER
+        };
         let used = needed != 0;
-        let tenure = Tenure { event: now, other, transfer, pending: true, used };
+        let tenure = Tenure {
+            event: now,
+            other,
+            transfer,
+            pending: true,
+            used,
+        };
         // SAFETY: only this context's thread touches its tenure.
         unsafe { *self.tenure(now.context) = tenure };
         ConflictRecord {
@@ -260,7 +297,11 @@ impl Detail {
         let changed = if silent { 0 } else { mask };
         for (context, stale) in self.stale().iter().enumerate() {
             if context != usize::from(now.context) {
-                let kept = if robbed >> context & 1 == 1 { 0 } else { stale.load(Relaxed) };
+                let kept = if robbed >> context & 1 == 1 {
+                    0
+                } else {
+                    stale.load(Relaxed)
+                };
                 stale.store(kept | changed, Relaxed);
             }
         }
@@ -294,7 +335,11 @@ impl Detail {
         // SAFETY: `bytes_for` leaves room for `contexts` tenures behind the masks.
         unsafe {
             let masks = core::ptr::from_ref(self).add(1).cast::<AtomicU64>();
-            masks.add(self.contexts as usize).cast::<Tenure>().add(context.into()).cast_mut()
+            masks
+                .add(self.contexts as usize)
+                .cast::<Tenure>()
+                .add(context.into())
+                .cast_mut()
         }
     }
 }
@@ -310,7 +355,9 @@ impl Locked {
     fn compare_values(&mut self, now: Past, mask: u64, value: &Value, out: &mut Outcome) {
         let at = usize::from(now.offset);
         let size = usize::from(now.size).min(value.bytes.len());
-        let Some(old) = self.values.get_mut(at..at + size) else { return };
+        let Some(old) = self.values.get_mut(at..at + size) else {
+            return;
+        };
         let known = self.valid & mask == mask;
         let same = old.iter().zip(&value.bytes).all(|(old, new)| old == new);
         if now.access == 0 {

@@ -54,8 +54,13 @@ impl Past {
 pub enum State {
     Untouched,
     /// `granules`: bit g is set if the owner wrote any of bytes 8g..8g+8.
-    Private { owner: u8, granules: u8 },
-    ReadShared { contexts: u64 },
+    Private {
+        owner: u8,
+        granules: u8,
+    },
+    ReadShared {
+        contexts: u64,
+    },
     Detailed(*mut Detail),
 }
 
@@ -69,8 +74,13 @@ impl State {
     pub fn decode(word: u64) -> Self {
         match word & TAG {
             0 => Self::Untouched,
-            1 => Self::Private { owner: (word >> 3) as u8 & 63, granules: (word >> 9) as u8 },
-            2 => Self::ReadShared { contexts: word >> 8 },
+            1 => Self::Private {
+                owner: (word >> 3) as u8 & 63,
+                granules: (word >> 9) as u8,
+            },
+            2 => Self::ReadShared {
+                contexts: word >> 8,
+            },
             _ => Self::Detailed((word & !(TAG | LOGGED)) as *mut Detail),
         }
     }
@@ -144,8 +154,14 @@ pub struct PageTable {
 
 impl PageTable {
     pub fn new<H: Host>(bits: u32, host: &H) -> Option<Self> {
-        let slots = host.zeroed(size_of::<AtomicPtr<PageShadow>>() << bits)?.cast();
-        Some(Self { slots, mask: (1 << bits) - 1, used: AtomicU32::new(0) })
+        let slots = host
+            .zeroed(size_of::<AtomicPtr<PageShadow>>() << bits)?
+            .cast();
+        Some(Self {
+            slots,
+            mask: (1 << bits) - 1,
+            used: AtomicU32::new(0),
+        })
     }
 
     /// The shadow of the page at `page` (its address), made by `make` if there is none; `None` if

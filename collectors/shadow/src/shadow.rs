@@ -5,7 +5,9 @@ use core::sync::atomic::{AtomicU64, Ordering::*};
 use crate::burst::{Region, own_turn, region_record, take_turn};
 use crate::context::{Context, Found};
 use crate::detail::{Detail, Outcome, READ_TRANSFER, UPGRADE};
-use crate::page::{CountPage, LOGGED, PageShadow, PageTable, Past, State, granules, is_private, is_read_shared};
+use crate::page::{
+    CountPage, LOGGED, PageShadow, PageTable, Past, State, granules, is_private, is_read_shared,
+};
 use crate::wire::{BurstRecord, ConflictRecord, CountRecord, LineRecord, SegmentHeader};
 use crate::{CONTEXTS_MAX, LINE_BYTES, PAGE_BYTES, REGION_BYTES, REGIONS_PER_PAGE};
 
@@ -146,12 +148,20 @@ impl<H: Host> Shadow<H> {
         if usize::from(offset) + usize::from(size) > LINE_BYTES || size == 0 {
             return self.straddling(cx, addr, size, access, site);
         }
-        let Some(found) = self.find(cx, addr & !(PAGE_BYTES as u64 - 1)) else { return };
+        let Some(found) = self.find(cx, addr & !(PAGE_BYTES as u64 - 1)) else {
+            return;
+        };
         // SAFETY: page shadows and count pages are never freed.
         let (shadow, counts) = unsafe { (&*found.shadow, &mut *found.counts) };
         let line = (addr as usize % PAGE_BYTES) / LINE_BYTES;
         counts.cells[line] = counts.cells[line].wrapping_add(increment(access));
-        let now = Past { site, offset, size, context: cx.id, access: access as u8 };
+        let now = Past {
+            site,
+            offset,
+            size,
+            context: cx.id,
+            access: access as u8,
+        };
         if access != Access::Read {
             counts.stores[line].store(now.to_u64(), Relaxed);
         }
@@ -194,10 +204,15 @@ impl<H: Host> Shadow<H> {
     fn finish_regions(&self, cx: &mut Context, page: &PageShadow, tickets: u64) {
         for (n, region) in page.regions.iter().enumerate() {
             // SAFETY: regions are never freed.
-            let Some(region) = (unsafe { region.load(Acquire).as_ref() }) else { continue };
+            let Some(region) = (unsafe { region.load(Acquire).as_ref() }) else {
+                continue;
+            };
             if !region.closed.swap(true, AcqRel) {
                 let start = page.page + (n * REGION_BYTES) as u64;
-                cx.append(&[region_record(start, region, tickets, self.operations())], &self.host);
+                cx.append(
+                    &[region_record(start, region, tickets, self.operations())],
+                    &self.host,
+                );
             }
         }
     }
@@ -226,7 +241,13 @@ impl<H: Host> Shadow<H> {
 
     #[cold]
     fn find_slow(&self, cx: &mut Context, page: u64) -> Option<Found> {
-        let Context { arena, id, pages, lost, .. } = cx;
+        let Context {
+            arena,
+            id,
+            pages,
+            lost,
+            ..
+        } = cx;
         let id = usize::from(*id);
         let Some(shadow) = self.pages.get(page, || arena.zeroed(&self.host)) else {
             *lost += 1;
@@ -247,7 +268,11 @@ impl<H: Host> Shadow<H> {
             shadow.counts[id].store(fresh, Release);
             counts = fresh;
         }
-        let found = Found { page, shadow, counts };
+        let found = Found {
+            page,
+            shadow,
+            counts,
+        };
         cx.tlb[Context::tlb_slot(page)] = found;
         Some(found)
     }
@@ -269,8 +294,9 @@ impl<H: Host> Shadow<H> {
         };
         let compare = detail.events() >= self.config.values_from;
         let value = || if compare { value() } else { None };
-        let outcome = detail
-            .access(&self.host, addr, now, value, |silent| self.log(cx, shadow, addr, now, hot, silent));
+        let outcome = detail.access(&self.host, addr, now, value, |silent| {
+            self.log(cx, shadow, addr, now, hot, silent)
+        });
         self.record(cx, addr, now, &outcome, detail.events());
         if outcome.event.is_some() && detail.events() == self.config.burst_from {
             self.heat(cx, addr);
@@ -318,7 +344,10 @@ impl<H: Host> Shadow<H> {
     ) -> Option<*mut Detail> {
         let contexts = self.config.contexts;
         let bytes = Detail::bytes_for(contexts);
-        let Some(at) = cx.arena.zeroed_bytes(bytes, align_of::<Detail>(), &self.host) else {
+        let Some(at) = cx
+            .arena
+            .zeroed_bytes(bytes, align_of::<Detail>(), &self.host)
+        else {
             cx.lost += 1;
             return None;
         };
@@ -405,7 +434,9 @@ impl<H: Host> Shadow<H> {
     ) {
         let Some(n) = hot else { return };
         // SAFETY: regions are never freed; a hot bit is set after its region is published.
-        let Some(region) = (unsafe { shadow.regions[n].load(Acquire).as_ref() }) else { return };
+        let Some(region) = (unsafe { shadow.regions[n].load(Acquire).as_ref() }) else {
+            return;
+        };
         if region.closed.load(Relaxed) {
             return;
         }
@@ -456,7 +487,10 @@ impl<H: Host> Shadow<H> {
             word.fetch_and(!LOGGED, Relaxed);
         }
         let start = shadow.page + (n * REGION_BYTES) as u64;
-        cx.append(&[region_record(start, region, ticket, self.operations())], &self.host);
+        cx.append(
+            &[region_record(start, region, ticket, self.operations())],
+            &self.host,
+        );
     }
 
     /// Begins to log the region of a line that proved hot, and its neighbours.
@@ -477,20 +511,27 @@ impl<H: Host> Shadow<H> {
     fn heat_region(&self, cx: &mut Context, start: u64) {
         let page = start & !(PAGE_BYTES as u64 - 1);
         let arena = &mut cx.arena;
-        let Some(shadow) = self.pages.get(page, || arena.zeroed(&self.host)) else { return };
+        let Some(shadow) = self.pages.get(page, || arena.zeroed(&self.host)) else {
+            return;
+        };
         let n = (start as usize % PAGE_BYTES) / REGION_BYTES;
         debug_assert!(n < REGIONS_PER_PAGE);
         if !shadow.regions[n].load(Acquire).is_null() {
             return;
         }
-        let Some(region) = arena.zeroed::<Region, H>(&self.host) else { return };
+        let Some(region) = arena.zeroed::<Region, H>(&self.host) else {
+            return;
+        };
         // SAFETY: fresh zeroed memory, not shared yet.
         unsafe {
             (*region).first_ticket = self.tickets.load(Relaxed);
             (*region).first_op = self.operations();
         }
         let null = core::ptr::null_mut();
-        if shadow.regions[n].compare_exchange(null, region, AcqRel, Acquire).is_ok() {
+        if shadow.regions[n]
+            .compare_exchange(null, region, AcqRel, Acquire)
+            .is_ok()
+        {
             for word in region_words(shadow, n) {
                 word.fetch_or(LOGGED, Release);
             }
@@ -523,13 +564,24 @@ fn common_hit(cx: &mut Context, addr: u64, size: u8, access: Access, site: u32) 
     let (shadow, counts) = unsafe { (&*found.shadow, &mut *found.counts) };
     let line = (addr as usize % PAGE_BYTES) / LINE_BYTES;
     let word = shadow.words[line].load(Relaxed);
-    let written = if access == Access::Read { 0 } else { granules(offset, size) };
-    if !is_private(word, cx.id, written) && !(written == 0 && is_read_shared(word, cx.id)) {
+    let written = if access == Access::Read {
+        0
+    } else {
+        granules(offset, size)
+    };
+    let stays = is_private(word, cx.id, written) || written == 0 && is_read_shared(word, cx.id);
+    if !stays {
         return false;
     }
     counts.cells[line] = counts.cells[line].wrapping_add(increment(access));
     if written != 0 {
-        let now = Past { site, offset, size, context: cx.id, access: access as u8 };
+        let now = Past {
+            site,
+            offset,
+            size,
+            context: cx.id,
+            access: access as u8,
+        };
         counts.stores[line].store(now.to_u64(), Relaxed);
     }
     true
@@ -566,9 +618,15 @@ fn quick(word: &AtomicU64, old: u64, now: Past) -> Quick {
     if let State::Detailed(detail) = state {
         // SAFETY: details are never freed.
         let detail = unsafe { &*detail };
-        return if detail.is_plain_hit(now) { Quick::Hit(detail.events()) } else { Quick::No };
+        return if detail.is_plain_hit(now) {
+            Quick::Hit(detail.events())
+        } else {
+            Quick::No
+        };
     }
-    let Some(next) = advance(state, now) else { return Quick::No };
+    let Some(next) = advance(state, now) else {
+        return Quick::No;
+    };
     let new = next.encode() | old & LOGGED;
     if new == old || word.compare_exchange(old, new, AcqRel, Relaxed).is_ok() {
         Quick::Done
@@ -579,18 +637,26 @@ fn quick(word: &AtomicU64, old: u64, now: Past) -> Quick {
 
 /// The state after `now` of a line without detail; `None` if it needs detail from here on.
 fn advance(state: State, now: Past) -> Option<State> {
-    let written = if now.access == 0 { 0 } else { granules(now.offset, now.size) };
+    let written = if now.access == 0 {
+        0
+    } else {
+        granules(now.offset, now.size)
+    };
     match state {
-        State::Private { owner, granules } if owner == now.context => {
-            Some(State::Private { owner, granules: granules | written })
-        }
-        State::Untouched => Some(State::Private { owner: now.context, granules: written }),
-        State::Private { owner, granules: 0 } if written == 0 => {
-            Some(State::ReadShared { contexts: 1 << owner | 1 << now.context })
-        }
-        State::ReadShared { contexts } if written == 0 => {
-            Some(State::ReadShared { contexts: contexts | 1 << now.context })
-        }
+        State::Private { owner, granules } if owner == now.context => Some(State::Private {
+            owner,
+            granules: granules | written,
+        }),
+        State::Untouched => Some(State::Private {
+            owner: now.context,
+            granules: written,
+        }),
+        State::Private { owner, granules: 0 } if written == 0 => Some(State::ReadShared {
+            contexts: 1 << owner | 1 << now.context,
+        }),
+        State::ReadShared { contexts } if written == 0 => Some(State::ReadShared {
+            contexts: contexts | 1 << now.context,
+        }),
         _ => None,
     }
 }
@@ -600,5 +666,8 @@ fn last_store(shadow: &PageShadow, line: usize, owner: u8) -> Past {
     // SAFETY: count pages are never freed; a context has one before it touches a line.
     let counts = unsafe { shadow.counts[usize::from(owner)].load(Acquire).as_ref() };
     let last = counts.map_or(0, |counts| counts.stores[line].load(Relaxed));
-    Past { context: owner, ..Past::from_u64(last) }
+    Past {
+        context: owner,
+        ..Past::from_u64(last)
+    }
 }

@@ -123,7 +123,10 @@ fn mix(a: u64, b: u64) -> u64 {
 impl Entry for CountRecord {
     #[inline]
     fn hash(&self) -> u64 {
-        mix(self.addr, u64::from(self.site) << 2 | u64::from(self.access))
+        mix(
+            self.addr,
+            u64::from(self.site) << 2 | u64::from(self.access),
+        )
     }
     #[inline]
     fn same_key(&self, o: &Self) -> bool {
@@ -142,7 +145,10 @@ impl Entry for CountRecord {
 
 impl Entry for ConflictRecord {
     fn hash(&self) -> u64 {
-        let a = mix(self.addr, u64::from(self.site) << 32 | u64::from(self.other_site));
+        let a = mix(
+            self.addr,
+            u64::from(self.site) << 32 | u64::from(self.other_site),
+        );
         mix(a, self.other_addr)
     }
     fn same_key(&self, o: &Self) -> bool {

@@ -38,7 +38,10 @@ pub const MEM_W: c_int = 2;
 pub const MEM_RW: c_int = 3;
 
 unsafe extern "C" {
-    pub fn qemu_plugin_register_vcpu_tb_trans_cb(id: PluginId, cb: extern "C" fn(PluginId, *mut Tb));
+    pub fn qemu_plugin_register_vcpu_tb_trans_cb(
+        id: PluginId,
+        cb: extern "C" fn(PluginId, *mut Tb),
+    );
     pub fn qemu_plugin_register_atexit_cb(
         id: PluginId,
         cb: extern "C" fn(PluginId, *mut c_void),
@@ -126,7 +129,9 @@ pub struct InsnData {
 
 impl InsnData {
     pub fn new(interface: c_int) -> Self {
-        Self { copies: interface >= 3 }
+        Self {
+            copies: interface >= 3,
+        }
     }
 
     /// Copies the instruction's bytes to `into`; returns how many there are.

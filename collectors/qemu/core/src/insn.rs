@@ -16,13 +16,18 @@ pub struct MemoryUse {
 
 /// Looks at an instruction's bytes; never fails: what it does not know it takes for a plain access.
 pub fn memory_use(bytes: &[u8]) -> MemoryUse {
-    let plain = MemoryUse { read_write: false, uncertain: false };
+    let plain = MemoryUse {
+        read_write: false,
+        uncertain: false,
+    };
     let mut rest = bytes;
     let mut locked = false;
     while let [first, tail @ ..] = rest {
         locked |= *first == 0xf0;
         match first {
-            0xf0 | 0x66 | 0x67 | 0xf2 | 0xf3 | 0x26 | 0x2e | 0x36 | 0x3e | 0x64 | 0x65 => rest = tail,
+            0xf0 | 0x66 | 0x67 | 0xf2 | 0xf3 | 0x26 | 0x2e | 0x36 | 0x3e | 0x64 | 0x65 => {
+                rest = tail
+            }
             0x40..=0x4f => {
                 rest = tail;
                 break;
@@ -39,8 +44,15 @@ pub fn memory_use(bytes: &[u8]) -> MemoryUse {
         return plain;
     }
     let group = modrm >> 3 & 7;
-    let read_write = if two_byte { two_byte_rw(opcode, group) } else { one_byte_rw(opcode, group) };
-    MemoryUse { read_write, uncertain: read_write && locked }
+    let read_write = if two_byte {
+        two_byte_rw(opcode, group)
+    } else {
+        one_byte_rw(opcode, group)
+    };
+    MemoryUse {
+        read_write,
+        uncertain: read_write && locked,
+    }
 }
 
 fn one_byte_rw(opcode: u8, group: u8) -> bool {
@@ -73,7 +85,14 @@ mod tests {
     use super::*;
 
     fn check(bytes: &[u8], read_write: bool, uncertain: bool) {
-        assert_eq!(memory_use(bytes), MemoryUse { read_write, uncertain }, "{bytes:02x?}");
+        assert_eq!(
+            memory_use(bytes),
+            MemoryUse {
+                read_write,
+                uncertain
+            },
+            "{bytes:02x?}"
+        );
     }
 
     #[test]

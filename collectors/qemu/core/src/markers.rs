@@ -19,7 +19,9 @@ pub enum Marker {
 impl Marker {
     /// The marker that these instruction bytes are, if any.
     pub fn decode(bytes: &[u8]) -> Option<Self> {
-        let [0x0f, 0x1f, 0x84, 0x00, a, b, c, d] = *bytes else { return None };
+        let [0x0f, 0x1f, 0x84, 0x00, a, b, c, d] = *bytes else {
+            return None;
+        };
         Some(match u32::from_le_bytes([a, b, c, d]) {
             0x524c_0001 => Self::Start,
             0x524c_0002 => Self::Stop,
@@ -37,7 +39,10 @@ mod tests {
 
     #[test]
     fn decodes_only_markers() {
-        assert_eq!(Marker::decode(&[0x0f, 0x1f, 0x84, 0, 3, 0, 0x4c, 0x52]), Some(Marker::Operation));
+        assert_eq!(
+            Marker::decode(&[0x0f, 0x1f, 0x84, 0, 3, 0, 0x4c, 0x52]),
+            Some(Marker::Operation)
+        );
         assert_eq!(Marker::decode(&[0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0]), None);
         assert_eq!(Marker::decode(&[0x90]), None);
     }

@@ -30,7 +30,9 @@ impl Options {
     pub unsafe fn from_argv(argc: c_int, argv: *const *const c_char) -> Result<Self, String> {
         let args = (0..usize::try_from(argc).unwrap_or(0)).map(|n| {
             // SAFETY: as promised by the caller.
-            unsafe { CStr::from_ptr(*argv.add(n)) }.to_string_lossy().into_owned()
+            unsafe { CStr::from_ptr(*argv.add(n)) }
+                .to_string_lossy()
+                .into_owned()
         });
         Self::parse(args)
     }
@@ -38,7 +40,9 @@ impl Options {
     fn parse(args: impl Iterator<Item = String>) -> Result<Self, String> {
         let mut options = Self::default();
         for arg in args {
-            let (key, value) = arg.split_once('=').ok_or_else(|| format!("'{arg}' is not key=value"))?;
+            let (key, value) = arg
+                .split_once('=')
+                .ok_or_else(|| format!("'{arg}' is not key=value"))?;
             let bad = || format!("bad value in '{arg}'");
             match key {
                 "dir" => options.dir = PathBuf::from(value),
@@ -64,7 +68,10 @@ fn parse_ranges(text: &str) -> Option<Vec<(u64, u64)>> {
         .filter(|part| !part.is_empty())
         .map(|part| {
             let (from, to) = part.split_once('-')?;
-            Some((u64::from_str_radix(from, 16).ok()?, u64::from_str_radix(to, 16).ok()?))
+            Some((
+                u64::from_str_radix(from, 16).ok()?,
+                u64::from_str_radix(to, 16).ok()?,
+            ))
         })
         .collect()
 }
@@ -81,14 +88,23 @@ mod tests {
     fn reads_what_the_host_writes() {
         let options = parse("dir=/x yield=1000 seed=7 skip=a0-b0+c0-d0 mode=idle own=1").unwrap();
         assert_eq!(options.dir, PathBuf::from("/x"));
-        assert_eq!((options.yield_every, options.seed, options.idle), (1000, 7, true));
+        assert_eq!(
+            (options.yield_every, options.seed, options.idle),
+            (1000, 7, true)
+        );
         assert_eq!(options.skip, [(0xa0, 0xb0), (0xc0, 0xd0)]);
         assert!(options.own_markers);
     }
 
     #[test]
     fn refuses_nonsense() {
-        for bad in ["", "dir", "dir=/x yield=x", "dir=/x skip=1", "dir=/x what=1"] {
+        for bad in [
+            "",
+            "dir",
+            "dir=/x yield=x",
+            "dir=/x skip=1",
+            "dir=/x what=1",
+        ] {
             assert!(parse(bad).is_err(), "{bad}");
         }
     }

@@ -25,13 +25,23 @@ impl Output {
     /// Opens the control file that the host made in `dir`, and a new segment file per CPU.
     pub fn open(dir: &Path, contexts: usize) -> io::Result<Self> {
         let create = |name: String| {
-            OpenOptions::new().append(true).create_new(true).mode(0o600).open(dir.join(name))
+            OpenOptions::new()
+                .append(true)
+                .create_new(true)
+                .mode(0o600)
+                .open(dir.join(name))
         };
-        let files = (0..contexts).map(|n| create(format!("ctx-{n}.seg"))).collect::<Result<_, _>>()?;
+        let files = (0..contexts)
+            .map(|n| create(format!("ctx-{n}.seg")))
+            .collect::<Result<_, _>>()?;
         let sites = create("sites.seg".into())?;
         let control = map_control(&dir.join("control"))?;
         control.magic.store(CONTROL_MAGIC, Release);
-        Ok(Self { files, sites, control })
+        Ok(Self {
+            files,
+            sites,
+            control,
+        })
     }
 
     pub fn control(&self) -> &'static Control {
@@ -41,7 +51,10 @@ impl Output {
     /// Stops the recording for an error of the system.
     fn fail(&self, error: &io::Error) {
         let errno = error.raw_os_error().unwrap_or(libc::EIO) as u32;
-        let _ = self.control.error.compare_exchange(0, errno, AcqRel, Relaxed);
+        let _ = self
+            .control
+            .error
+            .compare_exchange(0, errno, AcqRel, Relaxed);
         self.control.state.store(Stage::Failed as u32, Release);
     }
 }
@@ -71,7 +84,9 @@ impl Host for Output {
         let written = file.write_vectored(&[IoSlice::new(head), IoSlice::new(payload)]);
         let rest = written.and_then(|n| match n.checked_sub(head.len()) {
             Some(done) => file.write_all(&payload[done..]),
-            None => file.write_all(&head[n..]).and_then(|()| file.write_all(payload)),
+            None => file
+                .write_all(&head[n..])
+                .and_then(|()| file.write_all(payload)),
         });
         if let Err(error) = rest {
             self.fail(&error);
@@ -86,7 +101,10 @@ impl Host for Output {
 fn map_control(path: &Path) -> io::Result<&'static Control> {
     let file = OpenOptions::new().read(true).write(true).open(path)?;
     if file.metadata()?.len() < CONTROL_BYTES as u64 {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, "the control file is too short"));
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidData,
+            "the control file is too short",
+        ));
     }
     // SAFETY: a shared mapping of a file that is long enough; all fields are atomics.
     unsafe {

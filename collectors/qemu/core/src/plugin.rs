@@ -86,7 +86,9 @@ pub unsafe fn install(
     argv: *const *const c_char,
 ) -> c_int {
     // SAFETY: as promised by the caller.
-    let made = unsafe { Options::from_argv(argc, argv).and_then(|o| Plugin::new(interface, id, &*info, o)) };
+    let made = unsafe {
+        Options::from_argv(argc, argv).and_then(|o| Plugin::new(interface, id, &*info, o))
+    };
     match made {
         Ok(plugin) => {
             PLUGIN.store(Box::leak(Box::new(plugin)), Release);
@@ -110,7 +112,12 @@ fn register(id: PluginId) {
 }
 
 impl Plugin {
-    fn new(interface: c_int, id: PluginId, info: &QemuInfo, options: Options) -> Result<Self, String> {
+    fn new(
+        interface: c_int,
+        id: PluginId,
+        info: &QemuInfo,
+        options: Options,
+    ) -> Result<Self, String> {
         if options.probe {
             return Err(format!("loaded, interface {interface}"));
         }
@@ -136,7 +143,8 @@ impl Plugin {
             shadow,
             sites: Mutex::default(),
             insn_data: InsnData::new(interface),
-            info_bits: InfoBits::learn().ok_or("this QEMU describes accesses in a way not known here")?,
+            info_bits: InfoBits::learn()
+                .ok_or("this QEMU describes accesses in a way not known here")?,
             get_value,
             started: Mutex::new(None),
             instrument: AtomicBool::new(false),
@@ -150,7 +158,11 @@ impl Plugin {
     }
 
     fn set_stage(&self, stage: Stage) {
-        self.shadow.host.control().state.store(stage as u32, Release);
+        self.shadow
+            .host
+            .control()
+            .state
+            .store(stage as u32, Release);
     }
 
     fn marker(&self, marker: Marker) {
@@ -190,8 +202,12 @@ impl Plugin {
         let started = *self.started.lock().unwrap_or_else(PoisonError::into_inner);
         let control = self.shadow.host.control();
         if let Some((wall, cpu)) = started {
-            control.window_wall_ns.store(wall.elapsed().as_nanos() as u64, Release);
-            control.window_cpu_ns.store(process_cpu_ns().saturating_sub(cpu), Release);
+            control
+                .window_wall_ns
+                .store(wall.elapsed().as_nanos() as u64, Release);
+            control
+                .window_cpu_ns
+                .store(process_cpu_ns().saturating_sub(cpu), Release);
         }
         control.operations.store(self.shadow.operations(), Release);
         self.closed_by_marker.store(by_marker, Release);
@@ -207,7 +223,10 @@ impl Plugin {
         }
         self.close(false);
         let output = &self.shadow.host;
-        self.sites.lock().unwrap_or_else(PoisonError::into_inner).flush(output);
+        self.sites
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .flush(output);
         let control = output.control();
         let mut summary = SummaryRecord {
             window_wall_ns: control.window_wall_ns.load(Acquire),
@@ -221,7 +240,9 @@ impl Plugin {
         };
         for n in (0..self.contexts).rev() {
             // SAFETY: no vCPU runs any more.
-            let Some(cpu) = (unsafe { cpu(n).or_else(|| self.make_cpu(n)) }) else { continue };
+            let Some(cpu) = (unsafe { cpu(n).or_else(|| self.make_cpu(n)) }) else {
+                continue;
+            };
             self.shadow.finish(&mut cpu.context);
             summary.accesses += cpu.context.accesses;
             summary.bursts_dropped += cpu.context.bursts_dropped;
@@ -256,12 +277,21 @@ impl Plugin {
             };
             if pc < KERNEL {
                 self.translate_user(insn);
-            } else if instrument && !self.options.skip.iter().any(|&(lo, hi)| lo <= pc && pc < hi) {
+            } else if instrument
+                && !self
+                    .options
+                    .skip
+                    .iter()
+                    .any(|&(lo, hi)| lo <= pc && pc < hi)
+            {
                 self.translate_kernel(insn, pc);
             }
         }
         if instrument {
-            self.sites.lock().unwrap_or_else(PoisonError::into_inner).flush(&self.shadow.host);
+            self.sites
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .flush(&self.shadow.host);
         }
     }
 
@@ -290,7 +320,11 @@ impl Plugin {
         let mut data = u64::from(site);
         data |= if used.read_write { READ_WRITE } else { 0 };
         data |= if used.uncertain { UNCERTAIN } else { 0 };
-        let rw = if used.read_write { api::MEM_W } else { api::MEM_RW };
+        let rw = if used.read_write {
+            api::MEM_W
+        } else {
+            api::MEM_RW
+        };
         // SAFETY: as above; the data is a number, not a pointer.
         unsafe {
             let data = data as usize as *mut c_void;
@@ -311,9 +345,19 @@ impl Plugin {
             let mut bytes = [0; 16];
             bytes[..8].copy_from_slice(&value.low.to_le_bytes());
             bytes[8..].copy_from_slice(&value.high.to_le_bytes());
-            Some(Value { bytes, certain: data & UNCERTAIN == 0 })
+            Some(Value {
+                bytes,
+                certain: data & UNCERTAIN == 0,
+            })
         };
-        self.shadow.access(&mut cpu.context, vaddr, cpu.info_bits.size(info), access, data as u32, value);
+        self.shadow.access(
+            &mut cpu.context,
+            vaddr,
+            cpu.info_bits.size(info),
+            access,
+            data as u32,
+            value,
+        );
         cpu.countdown -= 1;
         if cpu.countdown == 0 {
             self.pause(cpu);
@@ -337,8 +381,12 @@ impl Plugin {
     fn check(&self, cpu: &mut Cpu) {
         let control = self.shadow.host.control();
         let (accesses, transfers) = (cpu.context.accesses, cpu.context.transfers);
-        control.accesses.fetch_add(accesses - cpu.reported.0, Relaxed);
-        control.transfers.fetch_add(transfers - cpu.reported.1, Relaxed);
+        control
+            .accesses
+            .fetch_add(accesses - cpu.reported.0, Relaxed);
+        control
+            .transfers
+            .fetch_add(transfers - cpu.reported.1, Relaxed);
         control.operations.store(self.shadow.operations(), Relaxed);
         cpu.reported = (accesses, transfers);
         if cpu.flushed.elapsed() >= FLUSH_EVERY {
@@ -358,7 +406,9 @@ impl Cpu {
             info_bits: plugin.info_bits,
             countdown: 0,
             check_at: CHECK_EVERY,
-            random: (plugin.options.seed ^ (u64::from(n) << 56)).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1,
+            random: (plugin.options.seed ^ (u64::from(n) << 56))
+                .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+                | 1,
             flushed: Instant::now(),
             reported: (0, 0),
         };
@@ -379,7 +429,10 @@ impl Cpu {
 }
 
 fn process_cpu_ns() -> u64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
     // SAFETY: a valid place for the answer.
     unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut time) };
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
@@ -405,8 +458,13 @@ extern "C" fn on_exit(_id: PluginId, _data: *mut c_void) {
 }
 
 extern "C" fn on_marker(_vcpu: c_uint, data: *mut c_void) {
-    const MARKERS: [Marker; 5] =
-        [Marker::Start, Marker::Stop, Marker::Operation, Marker::StartDefault, Marker::StopDefault];
+    const MARKERS: [Marker; 5] = [
+        Marker::Start,
+        Marker::Stop,
+        Marker::Operation,
+        Marker::StartDefault,
+        Marker::StopDefault,
+    ];
     if let (Some(plugin), Some(marker)) = (plugin(), MARKERS.get(data as usize)) {
         plugin.marker(*marker);
     }

@@ -23,7 +23,12 @@ impl Sites {
         if number == next {
             let mut padded = [0; 19];
             padded[..16].copy_from_slice(&bytes);
-            self.fresh.push(SiteRecord { pc, site: number, len: len as u8, bytes: padded });
+            self.fresh.push(SiteRecord {
+                pc,
+                site: number,
+                len: len as u8,
+                bytes: padded,
+            });
         }
         number
     }
