@@ -19,17 +19,28 @@ fn main() {
         .collect();
     sources.sort();
     let status = Command::new(&compiler)
-        .args(["-std=gnu11", "-O2", "-Wall", "-Wextra", "-static", "-pthread", "-o"])
+        .args([
+            "-std=gnu11",
+            "-O2",
+            "-Wall",
+            "-Wextra",
+            "-static",
+            "-pthread",
+            "-o",
+        ])
         .arg(&binary)
         .args(&sources)
         .status();
     match status {
         Ok(status) if status.success() => {}
-        Ok(_) => fail("the guest's program did not compile (it needs a static C library: libc6-dev)"),
+        Ok(_) => {
+            fail("the guest's program did not compile (it needs a static C library: libc6-dev)")
+        }
         Err(error) => fail(&format!("cannot run {compiler}: {error} (package gcc)")),
     }
     let list = Command::new(&binary).arg("list").output();
-    let list = list.unwrap_or_else(|error| fail(&format!("the guest's program does not run: {error}")));
+    let list =
+        list.unwrap_or_else(|error| fail(&format!("the guest's program does not run: {error}")));
     fs::write(out.join("workloads.txt"), list.stdout).expect("OUT_DIR can be written to");
 }
 

@@ -11,7 +11,11 @@ impl Cache {
     /// `$RELAYOUT_CACHE`, else `relayout` in `$XDG_CACHE_HOME`, else in `~/.cache`. `None` without
     /// any of them.
     pub fn locate() -> Option<Self> {
-        let set = |name: &str| env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
+        let set = |name: &str| {
+            env::var_os(name)
+                .filter(|v| !v.is_empty())
+                .map(PathBuf::from)
+        };
         let dir = set("RELAYOUT_CACHE")
             .or_else(|| Some(set("XDG_CACHE_HOME")?.join("relayout")))
             .or_else(|| Some(set("HOME")?.join(".cache/relayout")))?;

@@ -23,7 +23,11 @@ impl DebugFile {
     /// It cannot be opened.
     pub fn open(path: &Path) -> Result<Self, Error> {
         let map = map_file(path).map_err(Error::io("open", path))?;
-        Ok(Self { path: path.to_owned(), map, store: SectionStore::default() })
+        Ok(Self {
+            path: path.to_owned(),
+            map,
+            store: SectionStore::default(),
+        })
     }
 
     /// Where it is.
@@ -41,8 +45,10 @@ impl DebugFile {
     /// # Errors
     /// It is not an ELF file or has no usable debug information.
     pub fn dwarf(&self) -> Result<DwarfFile<'_>, Error> {
-        DwarfFile::parse_in(&self.map, &self.store)
-            .map_err(|source| Error::Debug { path: self.path.clone(), source })
+        DwarfFile::parse_in(&self.map, &self.store).map_err(|source| Error::Debug {
+            path: self.path.clone(),
+            source,
+        })
     }
 }
 

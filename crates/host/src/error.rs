@@ -156,17 +156,28 @@ impl Error {
     }
 
     pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
-        move |source| Self::Io { action, path: path.to_owned(), source }
+        move |source| Self::Io {
+            action,
+            path: path.to_owned(),
+            source,
+        }
     }
 }
 
 fn hint(package: &Option<String>) -> String {
-    package.as_ref().map(|p| format!(" ({p})")).unwrap_or_default()
+    package
+        .as_ref()
+        .map(|p| format!(" ({p})"))
+        .unwrap_or_default()
 }
 
 fn tail(said: &str) -> String {
     let said = said.trim();
-    if said.is_empty() { String::new() } else { format!(":\n  {}", said.replace('\n', "\n  ")) }
+    if said.is_empty() {
+        String::new()
+    } else {
+        format!(":\n  {}", said.replace('\n', "\n  "))
+    }
 }
 
 fn indent(lines: &[String]) -> String {

@@ -35,10 +35,15 @@ pub fn workloads() -> impl Iterator<Item = Workload> {
 /// # Errors
 /// There is none.
 pub fn workload(name: &str) -> Result<Workload, Error> {
-    workloads().find(|w| w.name == name).ok_or_else(|| Error::UnknownWorkload {
-        name: name.to_owned(),
-        close: workloads().map(|w| w.name).find(|known| is_close(known, name)).map(str::to_owned),
-    })
+    workloads()
+        .find(|w| w.name == name)
+        .ok_or_else(|| Error::UnknownWorkload {
+            name: name.to_owned(),
+            close: workloads()
+                .map(|w| w.name)
+                .find(|known| is_close(known, name))
+                .map(str::to_owned),
+        })
 }
 
 /// One letter wrong, missing, too many or swapped, or the same but for case and `_`.

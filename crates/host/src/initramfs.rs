@@ -32,11 +32,13 @@ impl Archive {
         let (major, minor) = device.unwrap_or((0, 0));
         let size = data.len() as u32;
         let name_size = name.len() as u32 + 1;
-        let fields =
-            [self.inode, mode, 0, 0, 1, 0, size, 0, 0, major, minor, name_size, 0];
+        let fields = [
+            self.inode, mode, 0, 0, 1, 0, size, 0, 0, major, minor, name_size, 0,
+        ];
         self.bytes.extend_from_slice(b"070701");
         for field in fields {
-            self.bytes.extend_from_slice(format!("{field:08X}").as_bytes());
+            self.bytes
+                .extend_from_slice(format!("{field:08X}").as_bytes());
         }
         self.bytes.extend_from_slice(name.as_bytes());
         self.bytes.push(0);
@@ -62,12 +64,16 @@ mod tests {
         loop {
             let field = |n: usize| {
                 let from = at + 6 + n * 8;
-                usize::from_str_radix(std::str::from_utf8(&bytes[from..from + 8]).unwrap(), 16).unwrap()
+                usize::from_str_radix(std::str::from_utf8(&bytes[from..from + 8]).unwrap(), 16)
+                    .unwrap()
             };
             assert_eq!(&bytes[at..at + 6], b"070701");
             let name = &bytes[at + 110..at + 110 + field(11) - 1];
             let data = (at + 110 + field(11)).next_multiple_of(4);
-            names.push((String::from_utf8_lossy(name).into_owned(), bytes[data..data + field(6)].to_vec()));
+            names.push((
+                String::from_utf8_lossy(name).into_owned(),
+                bytes[data..data + field(6)].to_vec(),
+            ));
             at = (data + field(6)).next_multiple_of(4);
             if name == b"TRAILER!!!" {
                 break;

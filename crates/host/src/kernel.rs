@@ -10,8 +10,13 @@ use crate::{DebugFile, Error, bzimage};
 
 /// Code that only fills or copies whole pages of data: what it touches says nothing about structs,
 /// and it is a large share of all accesses.
-const BULK_CODE: &[&str] =
-    &["clear_page_rep", "clear_page_orig", "clear_page_erms", "copy_page", "copy_page_regs"];
+const BULK_CODE: &[&str] = &[
+    "clear_page_rep",
+    "clear_page_orig",
+    "clear_page_erms",
+    "copy_page",
+    "copy_page_regs",
+];
 
 /// Image and debug information, checked to belong together.
 pub struct Kernel<'a> {
@@ -34,8 +39,10 @@ impl<'a> Kernel<'a> {
     /// Either cannot be read or is not what it should be, or they are of different builds.
     pub fn open(image: &Path, debug: &'a DebugFile) -> Result<Self, Error> {
         let bytes = fs::read(image).map_err(Error::io("read", image))?;
-        let image_version = bzimage::version(&bytes)
-            .map_err(|why| Error::Image { path: image.to_owned(), why })?;
+        let image_version = bzimage::version(&bytes).map_err(|why| Error::Image {
+            path: image.to_owned(),
+            why,
+        })?;
         let dwarf = debug.dwarf()?;
         let build_id = dwarf.build_id().map(|id| hex(&id)).unwrap_or_default();
         let mut kernel = Self {
@@ -54,7 +61,11 @@ impl<'a> Kernel<'a> {
                 debug_version: banner.trim_end().to_owned(),
             });
         }
-        kernel.release = image_version.split(' ').next().unwrap_or_default().to_owned();
+        kernel.release = image_version
+            .split(' ')
+            .next()
+            .unwrap_or_default()
+            .to_owned();
         Ok(kernel)
     }
 
@@ -63,10 +74,12 @@ impl<'a> Kernel<'a> {
     /// # Errors
     /// There is none: it is not a kernel.
     pub fn symbol(&self, name: &str) -> Result<u64, Error> {
-        self.find(name).map(|(address, _)| address).ok_or_else(|| Error::NotAKernel {
-            path: self.debug.clone(),
-            what: format!("symbol '{name}'"),
-        })
+        self.find(name)
+            .map(|(address, _)| address)
+            .ok_or_else(|| Error::NotAKernel {
+                path: self.debug.clone(),
+                what: format!("symbol '{name}'"),
+            })
     }
 
     /// Code not to watch, as `[from, to)`.
@@ -80,14 +93,25 @@ impl<'a> Kernel<'a> {
     }
 
     fn find(&self, name: &str) -> Option<(u64, u64)> {
-        let found = self.dwarf.symbols().iter().filter(|s| s.name == name).max_by_key(|s| s.size)?;
+        let found = self
+            .dwarf
+            .symbols()
+            .iter()
+            .filter(|s| s.name == name)
+            .max_by_key(|s| s.size)?;
         Some((found.address, found.size))
     }
 
     fn banner(&self) -> Result<String, Error> {
-        let missing = || Error::NotAKernel { path: self.debug.clone(), what: "linux_banner".into() };
+        let missing = || Error::NotAKernel {
+            path: self.debug.clone(),
+            what: "linux_banner".into(),
+        };
         let (address, size) = self.find("linux_banner").ok_or_else(missing)?;
-        let bytes = self.dwarf.bytes_at(address, size as usize).ok_or_else(missing)?;
+        let bytes = self
+            .dwarf
+            .bytes_at(address, size as usize)
+            .ok_or_else(missing)?;
         let end = bytes.iter().position(|&b| b == 0).unwrap_or(bytes.len());
         Ok(String::from_utf8_lossy(&bytes[..end]).into_owned())
     }

@@ -36,11 +36,17 @@ pub fn snapshot(
     pages: &[u64],
 ) -> Result<Snapshot, Error> {
     let offsets = Offsets::new(kernel)?;
-    let memory = GuestMemory::new(bytes, kernel.symbol("init_top_pgt")?, LowMemory::of(bytes.len() as u64));
+    let memory = GuestMemory::new(
+        bytes,
+        kernel.symbol("init_top_pgt")?,
+        LowMemory::of(bytes.len() as u64),
+    );
     let mut ranges = whole_areas(kernel, &memory, run)?;
     let mut gaps = Vec::new();
     ranges.extend(percpu::ranges(kernel, &memory, run, cpus, &mut gaps)?);
-    ranges.extend(slab::ranges(kernel, &memory, &offsets, run, pages, &mut gaps)?);
+    ranges.extend(slab::ranges(
+        kernel, &memory, &offsets, run, pages, &mut gaps,
+    )?);
     ranges.extend(tasks::stacks(kernel, &memory, &offsets, run, &mut gaps)?);
     ranges.sort_by_key(|r| (r.start, r.bytes, r.kind));
     ranges.dedup();
@@ -61,7 +67,12 @@ fn whole_areas(
         ranges.push(row(run, RangeKind::DirectMap, start, memory.physical_end()));
     }
     if let Some(start) = base("vmemmap_base") {
-        ranges.push(row(run, RangeKind::PageArray, start, memory.physical_end() / PAGE_BYTES * 64));
+        ranges.push(row(
+            run,
+            RangeKind::PageArray,
+            start,
+            memory.physical_end() / PAGE_BYTES * 64,
+        ));
     }
     if let Some(start) = base("vmalloc_base") {
         ranges.push(row(run, RangeKind::Vmalloc, start, VMALLOC_BYTES));

@@ -124,9 +124,16 @@ pub fn record(
 }
 
 fn program_bytes(recording: &Recording) -> Result<Option<Vec<u8>>, Error> {
-    let Work::Program { path, .. } = &recording.work else { return Ok(None) };
+    let Work::Program { path, .. } = &recording.work else {
+        return Ok(None);
+    };
     let bytes = fs::read(path).map_err(Error::io("read", path))?;
-    let refuse = |why| Err(Error::Program { path: path.clone(), why });
+    let refuse = |why| {
+        Err(Error::Program {
+            path: path.clone(),
+            why,
+        })
+    };
     use object::Object;
     let Ok(file) = object::File::parse(&*bytes) else {
         return refuse("it is not an ELF program");
@@ -134,11 +141,16 @@ fn program_bytes(recording: &Recording) -> Result<Option<Vec<u8>>, Error> {
     if file.architecture() != object::Architecture::X86_64 {
         return refuse("it is not an x86-64 program");
     }
-    if !matches!(file.kind(), object::ObjectKind::Executable | object::ObjectKind::Dynamic) {
+    if !matches!(
+        file.kind(),
+        object::ObjectKind::Executable | object::ObjectKind::Dynamic
+    ) {
         return refuse("it is not a linked program: link it with -static");
     }
     if is_dynamic(&bytes) {
-        return refuse("it is linked dynamically, and the guest has no libraries: link it with -static");
+        return refuse(
+            "it is linked dynamically, and the guest has no libraries: link it with -static",
+        );
     }
     Ok(Some(bytes))
 }
@@ -149,21 +161,35 @@ fn is_dynamic(bytes: &[u8]) -> bool {
     let Ok(header) = object::elf::FileHeader64::<object::Endianness>::parse(bytes) else {
         return false;
     };
-    let Ok(endian) = header.endian() else { return false };
+    let Ok(endian) = header.endian() else {
+        return false;
+    };
     let segments = header.program_headers(endian, bytes).unwrap_or_default();
-    segments.iter().any(|s| s.p_type(endian) == object::elf::PT_INTERP)
+    segments
+        .iter()
+        .any(|s| s.p_type(endian) == object::elf::PT_INTERP)
 }
 
 fn command_line(recording: &Recording) -> String {
     let work = match &recording.work {
         Work::Workload(name) => {
-            let iterations =
-                recording.iterations.map(|n| format!(" relayout.iterations={n}")).unwrap_or_default();
-            format!("relayout.workload={name} relayout.threads={}{iterations}", recording.threads)
+            let iterations = recording
+                .iterations
+                .map(|n| format!(" relayout.iterations={n}"))
+                .unwrap_or_default();
+            format!(
+                "relayout.workload={name} relayout.threads={}{iterations}",
+                recording.threads
+            )
         }
         Work::Program { .. } => "relayout.run=1".into(),
     };
-    format!("{PARAMETERS} {work} relayout.seed={} {}", recording.seed, recording.append).trim().into()
+    format!(
+        "{PARAMETERS} {work} relayout.seed={} {}",
+        recording.seed, recording.append
+    )
+    .trim()
+    .into()
 }
 
 fn plugin_options(
@@ -172,8 +198,11 @@ fn plugin_options(
     workspace: &Workspace,
     program: Option<&[u8]>,
 ) -> String {
-    let skip: Vec<String> =
-        kernel.bulk_code().iter().map(|(from, to)| format!("{from:x}-{to:x}")).collect();
+    let skip: Vec<String> = kernel
+        .bulk_code()
+        .iter()
+        .map(|(from, to)| format!("{from:x}-{to:x}"))
+        .collect();
     let mut options = format!(
         "dir={},yield={},seed={},skip={}",
         // In QEMU's option syntax a comma is doubled.

@@ -30,7 +30,11 @@ impl Workspace {
             private_dir(&temp)?
         };
         let control = map_control(&dir.path().join("control"))?;
-        Ok(Self { dir, memory, control })
+        Ok(Self {
+            dir,
+            memory,
+            control,
+        })
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
@@ -71,7 +75,12 @@ fn free_bytes(dir: &Path) -> Option<u64> {
 
 fn map_control(path: &Path) -> Result<&'static Control, Error> {
     let make = || -> std::io::Result<File> {
-        let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(path)?;
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(path)?;
         // Not a hole: on a full disk that would end whoever writes to the mapping by SIGBUS.
         // SAFETY: a file that is open.
         match unsafe { libc::posix_fallocate(file.as_raw_fd(), 0, CONTROL_BYTES as libc::off_t) } {

@@ -32,7 +32,10 @@ impl Offsets {
     /// # Errors
     /// A type or member is missing.
     pub fn new(kernel: &Kernel<'_>) -> Result<Self, Error> {
-        let mut look = Look { kernel, types: DwarfTypes::new(&kernel.dwarf) };
+        let mut look = Look {
+            kernel,
+            types: DwarfTypes::new(&kernel.dwarf),
+        };
         Ok(Self {
             cache_name: look.offset("kmem_cache", "name")?,
             cache_size: look.offset("kmem_cache", "size")?,
@@ -63,7 +66,10 @@ struct Look<'k, 'a> {
 
 impl Look<'_, '_> {
     fn missing(&self, what: String) -> Error {
-        Error::NotAKernel { path: self.kernel.debug.clone(), what }
+        Error::NotAKernel {
+            path: self.kernel.debug.clone(),
+            what,
+        }
     }
 
     fn load(&mut self, name: &str) -> Result<TypeId, Error> {
@@ -74,7 +80,10 @@ impl Look<'_, '_> {
 
     fn size(&mut self, name: &str) -> Result<u64, Error> {
         let id = self.load(name)?;
-        self.types.types().size_of(id).ok_or_else(|| self.missing(format!("size of '{name}'")))
+        self.types
+            .types()
+            .size_of(id)
+            .ok_or_else(|| self.missing(format!("size of '{name}'")))
     }
 
     fn offset(&mut self, name: &str, member: &str) -> Result<u64, Error> {
@@ -102,12 +111,15 @@ impl Look<'_, '_> {
 
 /// Offset of a direct member, also within anonymous structs and unions.
 fn member_offset(types: &Types, aggregate: &Aggregate, name: &str) -> Option<u64> {
-    aggregate.members.iter().find_map(|member| match &member.name {
-        Some(n) if n == name => Some(member.offset),
-        Some(_) => None,
-        None => {
-            let inner = types.aggregate(member.ty)?;
-            Some(member.offset + member_offset(types, inner, name)?)
-        }
-    })
+    aggregate
+        .members
+        .iter()
+        .find_map(|member| match &member.name {
+            Some(n) if n == name => Some(member.offset),
+            Some(_) => None,
+            None => {
+                let inner = types.aggregate(member.ty)?;
+                Some(member.offset + member_offset(types, inner, name)?)
+            }
+        })
 }

@@ -20,7 +20,9 @@ impl LowMemory {
     /// For a q35 machine with `bytes` of memory.
     pub fn of(bytes: u64) -> Self {
         const HOLE: u64 = 0xb000_0000;
-        Self { below: if bytes >= HOLE { 0x8000_0000 } else { bytes } }
+        Self {
+            below: if bytes >= HOLE { 0x8000_0000 } else { bytes },
+        }
     }
 
     fn file_offset(self, physical: u64) -> Option<u64> {
@@ -43,13 +45,21 @@ pub struct GuestMemory<'a> {
 impl<'a> GuestMemory<'a> {
     /// `top_table` is the address of the kernel's own top page table, in the image.
     pub fn new(bytes: &'a [u8], top_table: u64, low: LowMemory) -> Self {
-        Self { bytes, low, top: top_table.wrapping_sub(IMAGE_BASE) }
+        Self {
+            bytes,
+            low,
+            top: top_table.wrapping_sub(IMAGE_BASE),
+        }
     }
 
     /// One past the last physical address.
     pub fn physical_end(&self) -> u64 {
         let bytes = self.bytes.len() as u64;
-        if bytes > self.low.below { (1 << 32) + bytes - self.low.below } else { bytes }
+        if bytes > self.low.below {
+            (1 << 32) + bytes - self.low.below
+        } else {
+            bytes
+        }
     }
 
     /// The pointer or counter at `address`.
@@ -116,7 +126,8 @@ mod tests {
     /// 2 MiB page at 0.
     fn memory() -> Vec<u8> {
         let mut bytes = vec![0u8; 0x6000];
-        let mut put = |at: usize, value: u64| bytes[at..at + 8].copy_from_slice(&value.to_le_bytes());
+        let mut put =
+            |at: usize, value: u64| bytes[at..at + 8].copy_from_slice(&value.to_le_bytes());
         put(0x1000 + 8 * 0x111, 0x2000 | PRESENT);
         put(0x2000, 0x3000 | PRESENT);
         put(0x3000, 0x4000 | PRESENT);
@@ -133,7 +144,11 @@ mod tests {
         let memory = GuestMemory::new(&bytes, IMAGE_BASE + 0x1000, LowMemory::of(0x6000));
         let base = 0xffff_8880_0000_0000;
         assert_eq!(memory.u64(base + 0x3010), Some(0x1122_3344_5566_7788));
-        assert_eq!(memory.u32(base + 0x20_5010), Some(0x5566_7788), "through the 2 MiB page");
+        assert_eq!(
+            memory.u32(base + 0x20_5010),
+            Some(0x5566_7788),
+            "through the 2 MiB page"
+        );
         assert_eq!(memory.u64(IMAGE_BASE + 0x5010), Some(0x1122_3344_5566_7788));
         assert_eq!(memory.u64(base + 0x2000), None, "not mapped");
         assert_eq!(memory.u64(base + 0x3ffc), None, "runs out of the page");
@@ -147,6 +162,9 @@ mod tests {
         assert_eq!(low.file_offset(0x7fff_ffff), Some(0x7fff_ffff));
         assert_eq!(low.file_offset(0x8000_0000), None);
         assert_eq!(low.file_offset(1 << 32), Some(0x8000_0000));
-        assert_eq!(LowMemory::of(2 << 30).file_offset(0x7000_0000), Some(0x7000_0000));
+        assert_eq!(
+            LowMemory::of(2 << 30).file_offset(0x7000_0000),
+            Some(0x7000_0000)
+        );
     }
 }

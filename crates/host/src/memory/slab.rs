@@ -36,13 +36,20 @@ pub fn ranges(
     pages: &[u64],
     gaps: &mut Vec<String>,
 ) -> Result<Vec<RangeRow>, Error> {
-    let bases = ["page_offset_base", "vmemmap_base"].map(|n| kernel.symbol(n).map(|at| memory.u64(at)));
+    let bases =
+        ["page_offset_base", "vmemmap_base"].map(|n| kernel.symbol(n).map(|at| memory.u64(at)));
     let [direct, array] = bases;
     let (Some(direct), Some(array)) = (direct?, array?) else {
         gaps.push("the bases of the direct map and the page array".into());
         return Ok(Vec::new());
     };
-    let mut walk = Walk { memory, offsets, direct, array, caches: HashMap::new() };
+    let mut walk = Walk {
+        memory,
+        offsets,
+        direct,
+        array,
+        caches: HashMap::new(),
+    };
     let end = direct + memory.physical_end();
     let mut ranges: Vec<RangeRow> = pages
         .iter()
@@ -60,7 +67,11 @@ impl Walk<'_, '_> {
         let number = (address - self.direct) / PAGE_BYTES;
         let page = self.array + number * self.offsets.page_size;
         let compound = self.memory.u64(page + self.offsets.page_compound_head)?;
-        let head = if compound & 1 == 1 { compound - 1 } else { page };
+        let head = if compound & 1 == 1 {
+            compound - 1
+        } else {
+            page
+        };
         let flags = self.memory.u64(head + self.offsets.page_flags)?;
         if flags >> self.offsets.slab_flag_bit & 1 == 0 {
             return None;
@@ -86,7 +97,10 @@ impl Walk<'_, '_> {
     fn order(&self, head: u64) -> u32 {
         let next = head + self.offsets.page_size;
         let tail = self.memory.u64(next + self.offsets.page_compound_head);
-        let order = self.offsets.compound_order.and_then(|at| self.memory.u32(next + at));
+        let order = self
+            .offsets
+            .compound_order
+            .and_then(|at| self.memory.u32(next + at));
         match (tail, order) {
             (Some(tail), Some(order)) if tail == head + 1 => (order & 0xff).min(ORDER_MAX),
             _ => 0,
@@ -100,7 +114,10 @@ impl Walk<'_, '_> {
             .or_insert_with(|| {
                 let stride = memory.u32(at + offsets.cache_size).filter(|&s| s > 0)?;
                 let object_bytes = memory.u32(at + offsets.cache_object_size)?;
-                let left = offsets.cache_red_left_pad.and_then(|o| memory.u32(at + o)).unwrap_or(0);
+                let left = offsets
+                    .cache_red_left_pad
+                    .and_then(|o| memory.u32(at + o))
+                    .unwrap_or(0);
                 Some(Cache {
                     name: memory.text(memory.u64(at + offsets.cache_name)?)?,
                     stride,

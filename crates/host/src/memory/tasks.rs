@@ -36,7 +36,11 @@ pub fn stacks(
                 all
             })
             .unwrap_or_default();
-        ranges.extend(threads.iter().filter_map(|&task| stack(memory, offsets, run, task)));
+        ranges.extend(
+            threads
+                .iter()
+                .filter_map(|&task| stack(memory, offsets, run, task)),
+        );
         if ranges.len() > TASKS_MAX {
             break;
         }

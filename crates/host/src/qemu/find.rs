@@ -41,27 +41,47 @@ impl Collector {
 /// # Errors
 /// There is none, or the one given takes none of the plugins, or they are not built.
 pub fn find_collector(given: Option<&Path>, cache: Option<&Cache>) -> Result<Collector, Error> {
-    let qemu = match given.map(Path::to_owned).or_else(|| env::var_os("RELAYOUT_QEMU").map(Into::into)) {
+    let qemu = match given
+        .map(Path::to_owned)
+        .or_else(|| env::var_os("RELAYOUT_QEMU").map(Into::into))
+    {
         Some(path) => existing(path)?,
-        None => cache.and_then(Cache::qemu).or_else(in_path).ok_or_else(|| missing(PROGRAM.into()))?,
+        None => cache
+            .and_then(Cache::qemu)
+            .or_else(in_path)
+            .ok_or_else(|| missing(PROGRAM.into()))?,
     };
     let version = version(&qemu)?;
     let mut said = String::from("its output says nothing");
     for interface in INTERFACES {
         let plugin = plugin(interface)?;
         match probe(&qemu, &plugin)? {
-            Ok(()) => return Ok(Collector { qemu, version, interface, plugin }),
+            Ok(()) => {
+                return Ok(Collector {
+                    qemu,
+                    version,
+                    interface,
+                    plugin,
+                });
+            }
             Err(text) => said = text,
         }
     }
-    Err(Error::NoPlugins { path: qemu, why: said })
+    Err(Error::NoPlugins {
+        path: qemu,
+        why: said,
+    })
 }
 
 fn existing(path: PathBuf) -> Result<PathBuf, Error> {
     if path.components().count() == 1 && !path.exists() {
         return search(&path).ok_or_else(|| missing(path.display().to_string()));
     }
-    if path.is_file() { Ok(path) } else { Err(missing(path.display().to_string())) }
+    if path.is_file() {
+        Ok(path)
+    } else {
+        Err(missing(path.display().to_string()))
+    }
 }
 
 fn in_path() -> Option<PathBuf> {
@@ -69,11 +89,16 @@ fn in_path() -> Option<PathBuf> {
 }
 
 fn search(name: &Path) -> Option<PathBuf> {
-    env::split_paths(&env::var_os("PATH")?).map(|dir| dir.join(name)).find(|path| path.is_file())
+    env::split_paths(&env::var_os("PATH")?)
+        .map(|dir| dir.join(name))
+        .find(|path| path.is_file())
 }
 
 fn missing(what: String) -> Error {
-    Error::Missing { what, package: Some("package qemu-system-x86, or scripts/setup.sh".into()) }
+    Error::Missing {
+        what,
+        package: Some("package qemu-system-x86, or scripts/setup.sh".into()),
+    }
 }
 
 fn version(qemu: &Path) -> Result<String, Error> {
@@ -83,7 +108,9 @@ fn version(qemu: &Path) -> Result<String, Error> {
         .output()
         .map_err(Error::io("run", qemu))?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let number = text.strip_prefix("QEMU emulator version ").and_then(|t| t.split_whitespace().next());
+    let number = text
+        .strip_prefix("QEMU emulator version ")
+        .and_then(|t| t.split_whitespace().next());
     number.map(str::to_owned).ok_or_else(|| Error::NoPlugins {
         path: qemu.to_owned(),
         why: "it does not say its version as QEMU does".into(),
@@ -103,7 +130,11 @@ fn plugin(interface: u32) -> Result<PathBuf, Error> {
         // A test's program is one folder below.
         beside.and_then(Path::parent).map(Path::to_owned),
     ];
-    let found = dirs.into_iter().flatten().map(|dir| dir.join(&name)).find(|path| path.is_file());
+    let found = dirs
+        .into_iter()
+        .flatten()
+        .map(|dir| dir.join(&name))
+        .find(|path| path.is_file());
     found.ok_or(Error::Missing {
         what: format!("the QEMU plugin {name}"),
         package: Some(
@@ -117,7 +148,17 @@ fn plugin(interface: u32) -> Result<PathBuf, Error> {
 /// Starts QEMU with the plugin, which says that it was loaded and ends QEMU.
 fn probe(qemu: &Path, plugin: &Path) -> Result<Result<(), String>, Error> {
     let output = Command::new(qemu)
-        .args(["-M", "none", "-accel", "tcg", "-nodefaults", "-display", "none", "-S", "-plugin"])
+        .args([
+            "-M",
+            "none",
+            "-accel",
+            "tcg",
+            "-nodefaults",
+            "-display",
+            "none",
+            "-S",
+            "-plugin",
+        ])
         .arg(format!("{},probe=1", plugin.display()))
         .stdin(Stdio::null())
         .output()
@@ -126,5 +167,10 @@ fn probe(qemu: &Path, plugin: &Path) -> Result<Result<(), String>, Error> {
     if said.contains("relayout plugin: loaded") {
         return Ok(Ok(()));
     }
-    Ok(Err(said.trim().lines().last().unwrap_or("it says nothing").to_owned()))
+    Ok(Err(said
+        .trim()
+        .lines()
+        .last()
+        .unwrap_or("it says nothing")
+        .to_owned()))
 }

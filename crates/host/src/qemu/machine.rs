@@ -44,7 +44,10 @@ impl Machine {
         let log = File::create(&errors).map_err(Error::io("create", &errors))?;
         let mut command = Command::new(&config.collector.qemu);
         arguments(&mut command, config, workspace);
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(log);
         // A terminal's Ctrl-C is for relayout, which then ends QEMU in good order.
         command.process_group(0);
         let parent = std::process::id();
@@ -52,7 +55,9 @@ impl Machine {
         unsafe {
             command.pre_exec(move || die_with_parent(parent));
         }
-        let child = command.spawn().map_err(Error::io("run", &config.collector.qemu))?;
+        let child = command
+            .spawn()
+            .map_err(Error::io("run", &config.collector.qemu))?;
         Ok(Self {
             child,
             qmp: None,
@@ -106,14 +111,23 @@ impl Machine {
     /// The last `most` lines of the console that are not blank.
     pub fn console_lines(&self, most: usize) -> Vec<String> {
         let text = self.console();
-        let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
-        lines[lines.len().saturating_sub(most)..].iter().map(|l| printable(l)).collect()
+        let lines: Vec<&str> = text
+            .lines()
+            .filter(|line| !line.trim().is_empty())
+            .collect();
+        lines[lines.len().saturating_sub(most)..]
+            .iter()
+            .map(|l| printable(l))
+            .collect()
     }
 
     /// An error that says what happened, with what QEMU itself wrote.
     pub fn failed(&self, why: &str) -> Error {
         let said = fs::read(&self.errors).unwrap_or_default();
-        Error::Qemu { why: why.to_owned(), said: printable(&String::from_utf8_lossy(&said)) }
+        Error::Qemu {
+            why: why.to_owned(),
+            said: printable(&String::from_utf8_lossy(&said)),
+        }
     }
 
     fn command(&mut self, name: &str) -> Result<(), Error> {
@@ -139,7 +153,9 @@ impl Drop for Machine {
 
 /// Guest output as it may be shown: no control characters.
 fn printable(line: &str) -> String {
-    line.chars().filter(|c| *c == '\n' || *c == '\t' || !c.is_control()).collect()
+    line.chars()
+        .filter(|c| *c == '\n' || *c == '\t' || !c.is_control())
+        .collect()
 }
 
 fn die_with_parent(parent: u32) -> io::Result<()> {
@@ -163,18 +179,38 @@ fn arguments(command: &mut Command, config: &MachineConfig<'_>, workspace: &Work
         workspace.memory().display()
     );
     command
-        .args(["-nodefaults", "-no-user-config", "-nic", "none", "-display", "none", "-no-reboot"])
+        .args([
+            "-nodefaults",
+            "-no-user-config",
+            "-nic",
+            "none",
+            "-display",
+            "none",
+            "-no-reboot",
+        ])
         .args(["-M", "q35,memory-backend=mem", "-object", &memory])
         .args(["-m", &format!("{}M", config.memory_bytes >> 20)])
-        .args(["-cpu", "max,la57=off,erms=off,fsrm=off", "-smp", &config.cpus.to_string()])
+        .args([
+            "-cpu",
+            "max,la57=off,erms=off,fsrm=off",
+            "-smp",
+            &config.cpus.to_string(),
+        ])
         .args(["-accel", "tcg,thread=multi,tb-size=512"])
-        .args(["-chardev", &format!("file,id=console,path={}", path("console"))])
+        .args([
+            "-chardev",
+            &format!("file,id=console,path={}", path("console")),
+        ])
         .args(["-serial", "chardev:console"])
         .args(["-qmp", &format!("unix:{},server=on,wait=off", path("qmp"))])
         .args(["-initrd", &path("initrd"), "-append", &config.append])
         .arg("-kernel")
         .arg(&config.image)
         .arg("-plugin")
-        .arg(format!("{},{}", config.collector.plugin.display(), config.plugin_options))
+        .arg(format!(
+            "{},{}",
+            config.collector.plugin.display(),
+            config.plugin_options
+        ))
         .args(config.extra);
 }

@@ -28,7 +28,10 @@ impl Qmp {
             }
         };
         stream.set_read_timeout(Some(TIMEOUT))?;
-        let mut qmp = Self { reader: BufReader::new(stream.try_clone()?), writer: stream };
+        let mut qmp = Self {
+            reader: BufReader::new(stream.try_clone()?),
+            writer: stream,
+        };
         qmp.line()?;
         qmp.command("qmp_capabilities")?;
         Ok(qmp)

@@ -43,18 +43,28 @@ pub fn assemble(
             let pages = pages_that_matter(&profile);
             let snapshot = memory::snapshot(kernel, &bytes, 0, recording.cpus, &pages)?;
             profile.ranges = snapshot.ranges;
-            notes.extend(snapshot.gaps.iter().map(|gap| format!("not readable in the guest: {gap}")));
+            notes.extend(
+                snapshot
+                    .gaps
+                    .iter()
+                    .map(|gap| format!("not readable in the guest: {gap}")),
+            );
         }
         Err(error) => notes.push(format!("the guest's memory cannot be read: {error}")),
     }
     profile.meta = meta(recording, kernel, collector, profile.meta);
     profile.meta.runs = vec![run];
-    Ok(Recorded { profile, problem, notes })
+    Ok(Recorded {
+        profile,
+        problem,
+        notes,
+    })
 }
 
 fn read_segments(workspace: &Workspace, cpus: u16) -> Result<Assembled, Error> {
-    let mut files: Vec<_> =
-        (0..cpus).map(|n| Ok((n, map(&workspace.path(&format!("ctx-{n}.seg")))?))).collect::<Result<_, _>>()?;
+    let mut files: Vec<_> = (0..cpus)
+        .map(|n| Ok((n, map(&workspace.path(&format!("ctx-{n}.seg")))?)))
+        .collect::<Result<_, _>>()?;
     files.push((CONTEXTS_MAX as u16, map(&workspace.path("sites.seg"))?));
     let files: Vec<(u16, &[u8])> = files.iter().map(|(n, bytes)| (*n, &**bytes)).collect();
     segments::assemble(&files, 0, cpus).map_err(Error::Segments)
@@ -76,7 +86,10 @@ fn pages_that_matter(profile: &Profile) -> Vec<u64> {
         .filter(|l| l.read_transfers + l.write_transfers + l.upgrades > 0)
         .map(|l| l.line);
     let logged = profile.regions.iter().map(|r| r.start);
-    let pages: BTreeSet<u64> = moved.chain(logged).map(|at| at & !(PAGE_BYTES - 1)).collect();
+    let pages: BTreeSet<u64> = moved
+        .chain(logged)
+        .map(|at| at & !(PAGE_BYTES - 1))
+        .collect();
     pages.into_iter().collect()
 }
 
@@ -112,7 +125,8 @@ fn meta(
     let workload = match &recording.work {
         Work::Workload(name) => name.clone(),
         Work::Program { path, arguments } => {
-            let words = std::iter::once(path.display().to_string()).chain(arguments.iter().cloned());
+            let words =
+                std::iter::once(path.display().to_string()).chain(arguments.iter().cloned());
             words.collect::<Vec<_>>().join(" ")
         }
     };
@@ -130,9 +144,16 @@ fn meta(
 }
 
 fn settings(recording: &Recording) -> Vec<Setting> {
-    let iterations = recording.iterations.map_or_else(|| "default".into(), |n| n.to_string());
-    let bursts = recording.bursts.map_or_else(|| "default".into(), |n| n.to_string());
-    let setting = |name: &str, value: String| Setting { name: name.into(), value };
+    let iterations = recording
+        .iterations
+        .map_or_else(|| "default".into(), |n| n.to_string());
+    let bursts = recording
+        .bursts
+        .map_or_else(|| "default".into(), |n| n.to_string());
+    let setting = |name: &str, value: String| Setting {
+        name: name.into(),
+        value,
+    };
     vec![
         setting("cpus", recording.cpus.to_string()),
         setting("threads", recording.threads.to_string()),
@@ -143,12 +164,18 @@ fn settings(recording: &Recording) -> Vec<Setting> {
         setting("qemu-arguments", recording.qemu_arguments.join(" ")),
         setting("bursts", bursts),
         setting("kernel-command-line", super::command_line(recording)),
-        setting("time-limit", format!("{} s", recording.time_limit.as_secs())),
+        setting(
+            "time-limit",
+            format!("{} s", recording.time_limit.as_secs()),
+        ),
     ]
 }
 
 fn absolute(path: &Path) -> String {
-    fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()).display().to_string()
+    fs::canonicalize(path)
+        .unwrap_or_else(|_| path.to_owned())
+        .display()
+        .to_string()
 }
 
 /// What was lost on the way, in words.
@@ -156,18 +183,33 @@ fn losses(assembled: &Assembled) -> Vec<String> {
     let mut notes: Vec<String> = assembled
         .torn
         .iter()
-        .map(|t| format!("CPU {}: the last {} bytes recorded are lost", t.context, t.bytes_lost))
+        .map(|t| {
+            format!(
+                "CPU {}: the last {} bytes recorded are lost",
+                t.context, t.bytes_lost
+            )
+        })
         .collect();
     let lost = &assembled.losses;
     let counted = [
         (lost.unknown_site, "records of unknown instructions"),
         (lost.invalid, "records with impossible values"),
-        (lost.duplicate_ticket, "burst records with a ticket used twice"),
+        (
+            lost.duplicate_ticket,
+            "burst records with a ticket used twice",
+        ),
         (lost.regions_shortened, "regions whose bursts end early"),
     ];
-    notes.extend(counted.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")));
+    notes.extend(
+        counted
+            .iter()
+            .filter(|(n, _)| *n > 0)
+            .map(|(n, what)| format!("{n} {what}")),
+    );
     if let Some(entries) = assembled.summary.map(|s| s.entries_lost).filter(|&n| n > 0) {
-        notes.push(format!("{entries} accesses could not be followed: the collector ran out of memory"));
+        notes.push(format!(
+            "{entries} accesses could not be followed: the collector ran out of memory"
+        ));
     }
     notes
 }

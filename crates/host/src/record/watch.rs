@@ -47,7 +47,11 @@ pub fn watch(
             _ => {}
         }
         if let Some(error) = cut(machine, interrupt, deadline, recording, opened) {
-            return if opened { Ok(Ending::Cut(error)) } else { Err(error) };
+            return if opened {
+                Ok(Ending::Cut(error))
+            } else {
+                Err(error)
+            };
         }
         if opened {
             let read = |n: &std::sync::atomic::AtomicU64| n.load(Relaxed);
@@ -78,7 +82,10 @@ fn cut(
     }
     let console = machine.console();
     if let Some(why) = failure_on_console(&console) {
-        return Some(Error::Guest { why, console: machine.console_tail() });
+        return Some(Error::Guest {
+            why,
+            console: machine.console_tail(),
+        });
     }
     if let Some(status) = machine.ended() {
         return Some(if opened || console.contains("relayout-guest: ready") {
@@ -91,12 +98,19 @@ fn cut(
         });
     }
     if Instant::now() > deadline {
-        let doing = if opened { "is still running its workload" } else { "has not begun its workload" };
+        let doing = if opened {
+            "is still running its workload"
+        } else {
+            "has not begun its workload"
+        };
         let why = format!(
             "{doing} after {} s (see --time-limit)",
             recording.time_limit.as_secs()
         );
-        return Some(Error::Guest { why, console: machine.console_tail() });
+        return Some(Error::Guest {
+            why,
+            console: machine.console_tail(),
+        });
     }
     None
 }
@@ -124,7 +138,11 @@ fn collector_failed(machine: &Machine, workspace: &Workspace) -> Error {
     let source = std::io::Error::from_raw_os_error(errno);
     match errno {
         0 => machine.failed("lost its recording plugin"),
-        _ => Error::Io { action: "write the recording to", path: workspace.dir().to_owned(), source },
+        _ => Error::Io {
+            action: "write the recording to",
+            path: workspace.dir().to_owned(),
+            source,
+        },
     }
 }
 
@@ -138,10 +156,22 @@ mod tests {
 
     #[test]
     fn tells_failures_on_the_console() {
-        check("relayout-guest: ready\nrelayout-guest: done operations=3\n", None);
-        check("[    1.0] Kernel panic - not syncing: VFS\n", Some("panicked: Kernel panic - not syncing: VFS"));
-        check("relayout-guest: failed: mmap (No memory)\n", Some("failed: mmap (No memory)"));
+        check(
+            "relayout-guest: ready\nrelayout-guest: done operations=3\n",
+            None,
+        );
+        check(
+            "[    1.0] Kernel panic - not syncing: VFS\n",
+            Some("panicked: Kernel panic - not syncing: VFS"),
+        );
+        check(
+            "relayout-guest: failed: mmap (No memory)\n",
+            Some("failed: mmap (No memory)"),
+        );
         check("relayout-guest: program exited with status 0\n", None);
-        check("relayout-guest: program exited with status 3\n", Some("failed: program exited with status 3"));
+        check(
+            "relayout-guest: program exited with status 3\n",
+            Some("failed: program exited with status 3"),
+        );
     }
 }
