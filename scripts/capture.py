@@ -27,7 +27,7 @@ ADVISE = (
 def main():
     with tempfile.TemporaryDirectory() as folder:
         os.symlink(ROOT / "docs", os.path.join(folder, "docs"))
-        recorded = run(RECORD, folder)
+        recorded = run(RECORD, folder, with_progress=True)
         reported = trim_report(run(REPORT, folder))
         advised = trim_advice(run(ADVISE, folder))
     blocks = [(RECORD, recorded), (REPORT, reported), (ADVISE, advised)]
@@ -38,14 +38,14 @@ def main():
     readme.write_text(before + BEGIN + text + END + after)
 
 
-def run(command, folder):
+def run(command, folder, with_progress=False):
     path = f"{ROOT / 'target/release'}:{os.environ['PATH']}"
     done = subprocess.run(
         ["bash", "-c", command], cwd=folder, env={**os.environ, "PATH": path}, text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT if with_progress else subprocess.PIPE,
     )
     if done.returncode != 0:
-        sys.exit(f"{command}: exit {done.returncode}\n{done.stdout}")
+        sys.exit(f"{command}: exit {done.returncode}\n{done.stdout}{done.stderr or ''}")
     return done.stdout.rstrip("\n").split("\n")
 
 

@@ -41,7 +41,8 @@ pub struct Site {
     pub bytes: Vec<u8>,
 }
 
-/// Accesses and coherence events of one context on one line, over the whole window.
+/// Accesses and coherence events of one context on one line, over the whole window. Lines that one
+/// context had to itself are here too; the other tables have only lines that moved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LineRow {
     /// Recording.
@@ -60,13 +61,15 @@ pub struct LineRow {
     pub write_transfers: u64,
     /// Upgrades by this context.
     pub upgrades: u64,
-    /// Loads that returned another value than the last store in recorded order had left
-    /// (`None`: values were not seen).
+    /// Loads that returned another value than the last store in recorded order had left, among those
+    /// that brought the line to the context, once values are compared (from the line's 8th event on).
+    /// `None`: values were not seen.
     pub order_errors: Option<u64>,
 }
 
-/// Accesses of one context, by one site, to one granule of a line that was written and shared.
-/// Counting starts when the line first becomes so.
+/// Accesses of one context, by one site, to one granule of a line that moved. Counting starts at the
+/// line's 16th coherence event: sums are below [`LineRow::reads`] and [`LineRow::writes`], which count
+/// from the start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CountRow {
     /// Recording.
@@ -83,11 +86,12 @@ pub struct CountRow {
     pub access: Access,
     /// How many.
     pub count: u64,
-    /// How many of the stores left every byte as it was; `None` where values were not seen.
+    /// How many of the stores are known to have left every byte as it was, a lower bound; `None` where
+    /// values were not seen.
     pub silent: Option<u64>,
 }
 
-/// Coherence events of one kind between two accesses.
+/// Coherence events of one kind between two accesses, from the line's first event on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConflictRow {
     /// Recording.
@@ -126,6 +130,10 @@ pub struct ConflictRow {
 }
 
 /// One access of an ordered burst.
+///
+/// Repeats within a turn are left out: while no other context is logged in the same aligned 4096
+/// bytes, a context's second access of one kind to the same bytes changes nothing, in any layout of
+/// what is there. Bursts give the order, [`CountRow`] how often.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BurstRow {
     /// Recording.
@@ -142,11 +150,12 @@ pub struct BurstRow {
     pub size: u8,
     /// Kind.
     pub access: Access,
-    /// A store that left every byte as it was; `None` where values were not seen.
+    /// A store that left every byte as it was; `None` for loads, and where the value was not known.
     pub silent: Option<bool>,
 }
 
-/// A stretch of memory whose accesses are in the bursts, complete between two tickets.
+/// A stretch of memory whose accesses are in the bursts, complete between two tickets but for repeats
+/// within a turn (see [`BurstRow`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RegionRow {
     /// Recording.
@@ -230,7 +239,7 @@ pub struct Run {
     pub operations: u64,
     /// Burst records that were dropped for want of room.
     pub bursts_dropped: u64,
-    /// Last lines of the console (kernel) or of standard error (program).
+    /// Last lines of the console (kernel) or of standard error (program), at most 2,000.
     pub console_tail: Vec<String>,
 }
 
@@ -262,7 +271,7 @@ pub struct Meta {
     pub contexts: u16,
     /// `x86_64`.
     pub machine: String,
-    /// Collector and its version: `QEMU 10.0.2, plugin API 4`.
+    /// Collector and its version: `QEMU 10.0.2, plugin interface 4`.
     pub collector: String,
     /// Path of the debug file as given.
     pub debug_file: String,
