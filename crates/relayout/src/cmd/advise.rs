@@ -15,37 +15,46 @@ use relayout_search::{Advice, Given, Instance, Options, Subject, order, pinned_f
 use crate::input::{self, Input};
 use crate::print::print;
 
+const EXAMPLES: &str = "\
+Examples:
+  relayout advise out.relayout pcpu_chunk --layout proposed.txt
+  relayout advise out.relayout pcpu_chunk --source linux --patch pcpu_chunk.patch";
+
 /// Types that are advised on when none is named.
 const TYPES_WHEN_NONE_NAMED: usize = 3;
 
-/// Arguments of `relayout advise`.
+/// Search for layouts of a type that cost fewer transfers, by replaying the recording
+///
+/// Every other place and alignment of each member is replayed. What comes out is today's layout and
+/// the best one as pahole prints them, what each costs, how sure that is, and the patch.
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Profile, as `relayout record` wrote it.
+    /// Profile written by `relayout record`
     pub profile: PathBuf,
-    /// Types to advise on; without any, those with the most transfers.
+    /// Structs to advise on; without any, the three with the most transfers
     #[arg(value_name = "TYPE")]
     pub types: Vec<String>,
-    /// File with the debug information of what was recorded [default: the one recorded with].
+    /// Use this debug file (vmlinux, or the program) [default: the one recorded with]
     #[arg(long, value_name = "FILE")]
     pub debug: Option<PathBuf>,
-    /// JSON instead of text.
+    /// Print JSON (schema relayout/advise/1)
     #[arg(long)]
     pub json: bool,
-    /// Score this layout too: a file with one member per line, `name` or `name @64` to align it;
-    /// may be given more than once.
+    /// Score this layout too: a file with one member per line, `name`, or `name @64` to align it;
+    /// may be given more than once
     #[arg(long, value_name = "FILE")]
     pub layout: Vec<PathBuf>,
-    /// Keep this member at its offset; may be given more than once.
+    /// Keep this member at its offset; may be given more than once
     #[arg(long, value_name = "MEMBER")]
     pub keep: Vec<String>,
-    /// Source tree to write a patch against.
+    /// Write a patch against this source tree
     #[arg(long, value_name = "DIR")]
     pub source: Option<PathBuf>,
-    /// Where the patch goes [default: shown with the text].
+    /// Write the patch to this file [default: shown with the text]
     #[arg(long, value_name = "FILE", requires = "source")]
     pub patch: Option<PathBuf>,
-    /// Candidates to show.
+    /// Show the first N candidates, and all that nothing else beats
     #[arg(long, value_name = "N", default_value_t = 5)]
     pub top: usize,
 }

@@ -15,6 +15,11 @@ use crate::exit::Exit;
 use crate::print::print;
 use crate::progress::Shown;
 
+const EXAMPLES: &str = "\
+Examples:
+  relayout record kernel --workload mntns -o out.relayout
+  relayout record kernel --run ./server-test --cpus 8 --repeat 3 -o out.relayout";
+
 /// Record who touches which bytes of memory
 #[derive(Debug, clap::Subcommand)]
 pub enum Target {
@@ -26,8 +31,9 @@ pub enum Target {
 /// The kernel is not modified and no hardware counters are needed. Without --image and --debug the
 /// kernel that scripts/setup.sh fetched is recorded.
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// What runs in the guest; 'list' names the workloads
+    /// Run this workload in the guest; `list` names them
     #[arg(
         long,
         value_name = "NAME",
@@ -39,57 +45,58 @@ pub struct Args {
     /// marker (see collectors/guest/marker.h), else from exec to exit
     #[arg(long, value_name = "PROGRAM")]
     run: Option<PathBuf>,
-    /// Argument for the program; may be given more than once
+    /// Pass this argument to the program; may be given more than once
     #[arg(long, value_name = "ARG", requires = "run", allow_hyphen_values = true)]
     run_arg: Vec<String>,
-    /// Where the profile goes (a folder)
+    /// Write the profile to this folder
     #[arg(short, long, value_name = "OUT")]
     output: Option<PathBuf>,
     /// Replace an existing profile
     #[arg(long)]
     force: bool,
-    /// Kernel boot image [default: the cached stock kernel]
+    /// Boot this kernel image [default: the cached stock kernel]
     #[arg(long, value_name = "BZIMAGE")]
     image: Option<PathBuf>,
-    /// Its vmlinux with debug information [default: the cached stock kernel's]
+    /// Use its vmlinux with debug information [default: the cached stock kernel's]
     #[arg(long, value_name = "VMLINUX")]
     debug: Option<PathBuf>,
-    /// CPUs of the guest
+    /// Give the guest N CPUs
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=48))]
     cpus: u16,
-    /// Threads of the workload [default: one per CPU]
+    /// Run the workload in N threads [default: one per CPU]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     threads: Option<u32>,
-    /// Operations of each thread [default: the workload's]
+    /// Do N operations in each thread [default: the workload's]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     iterations: Option<u64>,
-    /// Seed of the workload and of where CPUs yield; --repeat counts up from it
+    /// Seed the workload, and where CPUs yield, with N; --repeat counts up from it
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     /// Let the host run another CPU after about N accesses of one; 0: leave it to the host
     #[arg(long = "yield", value_name = "N", default_value_t = 1000)]
     yield_every: u32,
-    /// Memory of the guest, in MiB or with a suffix: 2G
+    /// Give the guest this much memory, in MiB or with a suffix: 2G
     #[arg(long, value_name = "SIZE", default_value = "2G", value_parser = size)]
     memory: u64,
-    /// More kernel parameters
+    /// Append this to the kernel command line
     #[arg(
         long,
         value_name = "TEXT",
         default_value = "",
+        hide_default_value = true,
         allow_hyphen_values = true
     )]
     append: String,
     /// Record N times with other seeds, and keep how stable each finding was
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
     repeat: u16,
-    /// Ordered accesses to keep in all, for replaying layouts [default: 4000000]
+    /// Keep N accesses in order, for replaying layouts [default: 4000000]
     #[arg(long, value_name = "N")]
     bursts: Option<u64>,
     /// Give up when booting, or the workload, takes longer than this many seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..))]
     time_limit: u64,
-    /// QEMU to use [default: $RELAYOUT_QEMU, the cached one, or the one in $PATH]
+    /// Use this QEMU [default: $RELAYOUT_QEMU, the cached one, or the one in $PATH]
     #[arg(long, value_name = "PROGRAM")]
     qemu: Option<PathBuf>,
     /// Open the window but watch nothing, and print the CPU time used in it: the baseline for what
@@ -99,7 +106,7 @@ pub struct Args {
     /// Say less
     #[arg(short, long)]
     quiet: bool,
-    /// More arguments for QEMU: NUMA nodes, disks
+    /// Pass these to QEMU too: NUMA nodes, disks
     #[arg(last = true, value_name = "QEMU-ARGS")]
     qemu_arguments: Vec<String>,
 }

@@ -11,12 +11,18 @@ use crate::identify::Identified;
 use crate::input::{self, Input};
 use crate::print::print;
 
+const EXAMPLES: &str = "\
+Examples:
+  relayout report out.relayout --top 3
+  relayout report out.relayout --type pcpu_chunk --min-share 1";
+
 /// Rank the cache lines that contexts fight over, with type, members and source
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
     /// Profile written by `relayout record`
     pub profile: PathBuf,
-    /// Debug file of what was recorded (vmlinux, or the program); default: the one recorded with
+    /// Use this debug file (vmlinux, or the program) [default: the one recorded with]
     #[arg(long, value_name = "FILE")]
     pub debug: Option<PathBuf>,
     /// Print JSON (schema relayout/report/1)

@@ -18,10 +18,10 @@ use crate::print::print;
 pub struct Args {
     /// File with debug information: DWARF (vmlinux, a program, an object file) or BTF
     pub file: PathBuf,
-    /// Types to show (`page`, `struct page`, `spinlock_t`); without any, all structs and unions
+    /// Types to print (`page`, `struct page`, `spinlock_t`); without any, all structs and unions
     #[arg(value_name = "TYPE")]
     pub types: Vec<String>,
-    /// The same as TYPE, separated by commas
+    /// Print these types too, as pahole's option of this name
     #[arg(
         short = 'C',
         long = "class_name",
@@ -32,14 +32,14 @@ pub struct Args {
     /// Read BTF even if there is DWARF
     #[arg(long)]
     pub btf: bool,
-    /// Show every definition of a name that has several, not only the first
+    /// Print every definition of a name that has several, not only the first
     #[arg(long)]
     pub all: bool,
-    /// Size of a cache line in bytes
+    /// Take cache lines to have this many bytes
     #[arg(short = 'c', long, alias = "cacheline_size", value_name = "BYTES", default_value_t = 64,
           value_parser = clap::value_parser!(u64).range(1..))]
     pub cacheline_size: u64,
-    /// Offsets and sizes in hexadecimal
+    /// Print offsets and sizes in hexadecimal
     #[arg(long)]
     pub hex: bool,
     /// Print JSON (schema relayout/show/1)

@@ -8,22 +8,28 @@ use super::advise::{advise_on, json, text};
 use crate::input;
 use crate::print::print;
 
-/// Arguments of `relayout what-if`.
+const EXAMPLES: &str = "\
+Examples:
+  relayout what-if out.relayout pcpu_chunk --layout proposed.txt
+  relayout what-if out.relayout pcpu_chunk --layout a.txt --layout b.txt --json";
+
+/// Score given layouts of a type beside today's, by replaying the recording
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Profile, as `relayout record` wrote it.
+    /// Profile written by `relayout record`
     pub profile: PathBuf,
-    /// The struct.
+    /// Struct to lay out
     #[arg(value_name = "TYPE")]
     pub type_name: String,
-    /// The layout: one member per line, `name` or `name @64` to align it; may be given more than
-    /// once.
+    /// Score this layout: a file with one member per line, `name`, or `name @64` to align it; may be
+    /// given more than once
     #[arg(long, value_name = "FILE", required = true)]
     pub layout: Vec<PathBuf>,
-    /// File with the debug information of what was recorded [default: the one recorded with].
+    /// Use this debug file (vmlinux, or the program) [default: the one recorded with]
     #[arg(long, value_name = "FILE")]
     pub debug: Option<PathBuf>,
-    /// JSON instead of text.
+    /// Print JSON (schema relayout/what-if/1)
     #[arg(long)]
     pub json: bool,
 }
