@@ -9,19 +9,28 @@ pub fn version(image: &[u8]) -> Result<String, &'static str> {
     if field(0x202, 4)? != b"HdrS" {
         return Err("no setup header");
     }
-    let pointer = u16::from_le_bytes([image[0x20e], image[0x20f]]);
+    let pointer = field(0x20e, 2)?;
+    let pointer = u16::from_le_bytes([pointer[0], pointer[1]]);
     if pointer == 0 {
         return Err("it does not say its version");
     }
-    let text = image.get(usize::from(pointer) + 0x200..).ok_or("the version is outside of the file")?;
-    let end = text.iter().take(512).position(|&b| b == 0).ok_or("the version has no end")?;
+    let text = image
+        .get(usize::from(pointer) + 0x200..)
+        .ok_or("the version is outside of the file")?;
+    let end = text
+        .iter()
+        .take(512)
+        .position(|&b| b == 0)
+        .ok_or("the version has no end")?;
     Ok(String::from_utf8_lossy(&text[..end]).into_owned())
 }
 
 /// Whether a boot image that says `image` and a vmlinux whose banner is `banner` are one build: the
 /// release at the front and the build number and date at the end must be the same.
 pub fn same_build(image: &str, banner: &str) -> bool {
-    let Some(banner) = banner.trim_end().strip_prefix("Linux version ") else { return false };
+    let Some(banner) = banner.trim_end().strip_prefix("Linux version ") else {
+        return false;
+    };
     let release = |text: &str| text.split(' ').next().unwrap_or_default().to_owned();
     let build = |text: &str| text.find('#').map(|at| text[at..].trim_end().to_owned());
     release(image) == release(banner) && build(image).is_some() && build(image) == build(banner)
@@ -31,7 +40,8 @@ pub fn same_build(image: &str, banner: &str) -> bool {
 mod tests {
     use super::*;
 
-    const IMAGE: &str = "6.1.0-9-cloud-amd64 (x@y) #1 SMP PREEMPT_DYNAMIC Debian 6.1.27-1 (2023-05-08)";
+    const IMAGE: &str =
+        "6.1.0-9-cloud-amd64 (x@y) #1 SMP PREEMPT_DYNAMIC Debian 6.1.27-1 (2023-05-08)";
     const BANNER: &str = "Linux version 6.1.0-9-cloud-amd64 (x@y) (gcc-12 (Debian) 12.2.0, GNU ld) \
                           #1 SMP PREEMPT_DYNAMIC Debian 6.1.27-1 (2023-05-08)\n";
 
@@ -53,6 +63,7 @@ mod tests {
         image[0x1fe..0x200].copy_from_slice(&[0x55, 0xaa]);
         image[0x202..0x206].copy_from_slice(b"HdrS");
         assert_eq!(version(&image), Err("it does not say its version"));
+        assert_eq!(version(&image[..0x20e]), Err("the file is too short"), "ends within the header");
         image[0x20e..0x210].copy_from_slice(&[0xff, 0xff]);
         assert_eq!(version(&image), Err("the version is outside of the file"));
         image[0x20e..0x210].copy_from_slice(&[0x80, 0]);

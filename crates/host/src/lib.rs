@@ -2,7 +2,7 @@
 //!
 //! What is learnt here leaves as values: a [`relayout_profile::Profile`] above all.
 
-mod bzimage;
+pub mod bzimage;
 mod cache;
 mod debug_file;
 mod error;

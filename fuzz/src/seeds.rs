@@ -1,0 +1,204 @@
+//! Sound inputs to start from. They are made, not kept, so that they follow the formats.
+
+use std::ops::Range;
+use std::path::Path;
+use std::process::Command;
+
+use object::{Object, ObjectSection};
+use relayout_profile::{Profile, RangeKind, RangeRow, Run, encode, segments};
+use relayout_shadow::CONTEXTS_MAX;
+use relayout_shadow::wire::{
+    self, BurstRecord, ConflictRecord, CountRecord, LineRecord, Record, RegionRecord,
+    SegmentHeader, SiteRecord, SummaryRecord,
+};
+
+use crate::targets::{join, pack};
+
+/// The seeds of a target.
+pub fn of(target: &str) -> Vec<Vec<u8>> {
+    match target {
+        "boot_image" => vec![boot_image()],
+        "btf" => vec![btf()],
+        "dwarf" => vec![program(), compile(&["-c", "-g", "-gz=zlib"]), compile(&["-c", "-gdwarf-4"])],
+        "evidence" | "instructions" => {
+            let program = program();
+            vec![program[section(&program, ".text").bytes].to_vec()]
+        }
+        "layout_order" => vec![b"# all\nfirst\nlow\nlarge\nnamed\ncolour @8\neither\ncall\naligned @64\n\
+            tail\n@128\n".to_vec()],
+        "profile" => vec![pack(&encode(&profile()).expect("sound rows"))],
+        "segments" => vec![join(&segment_files())],
+        "source_edit" => {
+            let source = include_str!("../seeds/program.c");
+            vec![
+                format!("everything colour first\n{source}").into_bytes(),
+                format!("node key \n#ifdef A\n#endif\n{source}").into_bytes(),
+            ]
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// A linked ELF file with debug information.
+pub fn program() -> Vec<u8> {
+    compile(&["-g", "-O1", "-nostdlib", "-static", "-no-pie", "-Wl,-e,0", "-Wl,--build-id"])
+}
+
+/// Where a section is.
+pub struct Section {
+    /// Bytes of the file.
+    pub bytes: Range<usize>,
+    /// Address of the first one.
+    pub address: u64,
+}
+
+/// The section with this name of an ELF file that a compiler made.
+pub fn section(elf: &[u8], name: &str) -> Section {
+    let file = object::File::parse(elf).expect("the compiler's own file");
+    let section = file.section_by_name(name).expect("a section of every program");
+    let (offset, len) = section.file_range().expect("a section with contents");
+    Section { bytes: offset as usize..(offset + len) as usize, address: section.address() }
+}
+
+fn compile(flags: &[&str]) -> Vec<u8> {
+    let dir = tempfile::tempdir().expect("a folder for the compiler");
+    let out = dir.path().join("program");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("seeds/program.c");
+    let compiler = std::env::var_os("CC").unwrap_or_else(|| "cc".into());
+    let mut command = Command::new(compiler);
+    command.args(["-fno-pie", "-ffreestanding", "-w"]).args(flags).arg("-o").arg(&out).arg(source);
+    let status = command.status().expect("a C compiler");
+    assert!(status.success(), "{command:?} failed");
+    std::fs::read(out).expect("what the compiler wrote")
+}
+
+fn btf() -> Vec<u8> {
+    let object = compile(&["-c", "-gbtf"]);
+    object[section(&object, ".BTF").bytes].to_vec()
+}
+
+fn boot_image() -> Vec<u8> {
+    let mut image = vec![0; 0x260];
+    image[0x1fe..0x200].copy_from_slice(&[0x55, 0xaa]);
+    image[0x202..0x206].copy_from_slice(b"HdrS");
+    image[0x20e..0x210].copy_from_slice(&0x20u16.to_le_bytes());
+    image[0x220..0x245].copy_from_slice(b"6.1.0-9-amd64 (a@b) #1 SMP 2024-01-01");
+    image
+}
+
+fn profile() -> Profile {
+    let files = segment_files();
+    let numbers = [0, 1, CONTEXTS_MAX as u16];
+    let files: Vec<(u16, &[u8])> = numbers.into_iter().zip(files.iter().map(Vec::as_slice)).collect();
+    let mut profile = segments::assemble(&files, 0, 2).expect("sound segments").profile;
+    profile.meta.runs = vec![Run { console_tail: vec!["done".into()], ..Run::default() }];
+    profile.ranges = vec![RangeRow {
+        run: 0,
+        kind: RangeKind::Slab,
+        start: 0x1000,
+        bytes: 4096,
+        owner: "kmalloc-192".into(),
+        id: 0,
+        first: 0x1000,
+        stride: 192,
+        object_bytes: 192,
+    }];
+    profile
+}
+
+/// Two contexts and the file of sites.
+fn segment_files() -> Vec<Vec<u8>> {
+    let count = CountRecord {
+        addr: 0x1008,
+        site: 7,
+        size: 8,
+        access: 1,
+        reserved: 0,
+        count: 5,
+        silent: 1,
+    };
+    let line = LineRecord {
+        line: 0x1000,
+        reads: 3,
+        writes: 5,
+        read_transfers: 1,
+        write_transfers: 2,
+        upgrades: 1,
+        order_errors: 0,
+    };
+    let context = |number: u16, other: u16| {
+        let mut file = Vec::new();
+        append(&mut file, number, 0, &[count]);
+        append(&mut file, number, 1, &[line]);
+        append(&mut file, number, 2, &[conflict(other)]);
+        append(&mut file, number, 3, &[burst(u64::from(number)), burst(2 + u64::from(number))]);
+        file
+    };
+    let mut first = context(0, 1);
+    append(&mut first, 0, 4, &[REGION]);
+    append(&mut first, 0, 5, &[SUMMARY]);
+    let mut sites = Vec::new();
+    let site = |number| SiteRecord { pc: 0x40_1000, site: number, len: 3, bytes: [0x48; 19] };
+    append(&mut sites, CONTEXTS_MAX as u16, 0, &[site(7), SiteRecord { pc: 0x40_1003, ..site(9) }]);
+    vec![first, context(1, 0), sites]
+}
+
+const REGION: RegionRecord = RegionRecord {
+    start: 0x1000,
+    first_ticket: 0,
+    end_ticket: 4,
+    first_op: 0,
+    end_op: 2,
+    bytes: 512,
+    reserved: 0,
+};
+
+const SUMMARY: SummaryRecord = SummaryRecord {
+    window_wall_ns: 1,
+    window_cpu_ns: 2,
+    accesses: 16,
+    operations: 2,
+    bursts_dropped: 0,
+    entries_lost: 0,
+    values_seen: 1,
+    window_closed: 1,
+};
+
+fn conflict(other_context: u16) -> ConflictRecord {
+    ConflictRecord {
+        addr: 0x1008,
+        other_addr: 0x1010,
+        site: 7,
+        other_site: 9,
+        size: 8,
+        access: 1,
+        other_size: 4,
+        other_access: 2,
+        other_context,
+        transfer: 1,
+        reserved: 0,
+        count: 2,
+        false_first_touch: 2,
+        false_lifetime: 1,
+        reserved2: 0,
+    }
+}
+
+fn burst(ticket: u64) -> BurstRecord {
+    BurstRecord { ticket, addr: 0x1008, site: 7, size: 8, access: 1, silent: 0, reserved: 0 }
+}
+
+fn append<R: Record>(file: &mut Vec<u8>, context: u16, sequence: u32, records: &[R]) {
+    let payload = wire::as_bytes(records);
+    file.extend(wire::as_header_bytes(&SegmentHeader {
+        magic: wire::MAGIC,
+        version: wire::VERSION,
+        kind: R::KIND as u16,
+        context,
+        reserved: 0,
+        count: records.len() as u32,
+        sequence,
+        crc: wire::crc32(payload),
+    }));
+    file.extend(payload);
+}

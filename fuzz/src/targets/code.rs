@@ -1,0 +1,98 @@
+use std::sync::OnceLock;
+
+use relayout_layout::dwarf::{DwarfFile, SectionStore};
+use relayout_profile::{Access, LineRow, Meta, Profile, Run, Site};
+use relayout_profile::{ConflictRow, CountRow, Transfer};
+use relayout_resolve::insn::{Machine, x86::X86_64};
+use relayout_resolve::{Options, resolve};
+
+use crate::seeds;
+
+const ADDRESS: u64 = 0xffff_ffff_8100_0000;
+
+/// Any bytes as instructions, one after another.
+pub fn instructions(data: &[u8]) {
+    let mut at = 0;
+    while at < data.len() {
+        let insn = X86_64.decode(ADDRESS + at as u64, &data[at..]);
+        if let Some(insn) = &insn {
+            assert!((1..=15).contains(&insn.len) && at + usize::from(insn.len) <= data.len());
+            insn.operand(false);
+            insn.operand(true);
+        }
+        at += insn.map_or(1, |insn| insn.len.into());
+    }
+}
+
+/// Any bytes as the code of a program with debug information, and a profile of all of it.
+pub fn evidence(data: &[u8]) {
+    static PROGRAM: OnceLock<Vec<u8>> = OnceLock::new();
+    let mut program = PROGRAM.get_or_init(seeds::program).clone();
+    let text = seeds::section(&program, ".text");
+    let len = data.len().min(text.bytes.len());
+    program[text.bytes.start..][..len].copy_from_slice(&data[..len]);
+    let store = SectionStore::default();
+    let debug = DwarfFile::parse_in(&program, &store).expect("the compiler's own file");
+    let profile = profile_of(text.address, &data[..len], &debug);
+    let resolution = resolve(&profile, &debug, Options::default()).expect("a sound profile");
+    for row in &profile.counts {
+        resolution.place(row.run, row.addr, row.size.into());
+    }
+    let share = resolution.resolved_share(&profile).fraction();
+    assert!((0.0..=1.0).contains(&share), "{share}");
+}
+
+/// Two contexts at odds over a variable of the program, from every place in its code.
+fn profile_of(address: u64, code: &[u8], debug: &DwarfFile<'_>) -> Profile {
+    let object = debug.symbols().iter().find(|s| s.is_object() && s.size >= 8);
+    let addr = object.map_or(ADDRESS, |symbol| symbol.address);
+    let sites: Vec<Site> = (0..code.len())
+        .map(|at| {
+            let bytes = code[at..(at + 15).min(code.len())].to_vec();
+            let decoded = X86_64.decode(address, &bytes).map_or(bytes.len(), |i| i.len.into());
+            Site { pc: address + at as u64, bytes: bytes[..decoded].to_vec() }
+        })
+        .collect();
+    let row = |site: usize| (site as u32, (site % 2) as u16);
+    let counts = (0..sites.len()).map(row).map(|(site, context)| CountRow {
+        run: 0,
+        addr: addr + u64::from(context) * 4,
+        size: 4,
+        context,
+        site,
+        access: Access::Write,
+        count: 1,
+        silent: None,
+    });
+    let conflicts = (0..sites.len()).map(row).map(|(site, context)| ConflictRow {
+        run: 0,
+        transfer: Transfer::Write,
+        context,
+        addr: addr + u64::from(context) * 4,
+        size: 4,
+        site,
+        access: Access::Write,
+        other_context: 1 - context,
+        other_addr: addr + u64::from(1 - context) * 4,
+        other_size: 4,
+        other_site: 0,
+        other_access: Access::Write,
+        count: 1,
+        false_first_touch: 1,
+        false_lifetime: 1,
+    });
+    let lines = (0..2).map(|context| LineRow {
+        run: 0,
+        line: addr & !63,
+        context,
+        reads: 0,
+        writes: sites.len() as u64,
+        read_transfers: 0,
+        write_transfers: 1,
+        upgrades: 0,
+        order_errors: None,
+    });
+    let meta = Meta { line_bytes: 64, contexts: 2, runs: vec![Run::default()], ..Meta::default() };
+    let (counts, conflicts) = (counts.collect(), conflicts.collect());
+    Profile { meta, lines: lines.collect(), counts, conflicts, sites, ..Profile::default() }
+}

@@ -1,0 +1,59 @@
+use relayout_profile::segments::assemble;
+use relayout_profile::{Run, encode};
+use relayout_shadow::CONTEXTS_MAX;
+use relayout_shadow::wire::{Kind, SegmentHeader};
+
+const HEADER_BYTES: usize = size_of::<SegmentHeader>();
+const CRC: std::ops::Range<usize> = HEADER_BYTES - 4..HEADER_BYTES;
+/// Contexts recorded; the last file has sites alone.
+const CONTEXTS: u16 = 2;
+
+/// Three segment files, split at the marks that [`join`] sets, as they are and then with their
+/// sums made right. What comes out can be written.
+pub fn segments(data: &[u8]) {
+    let mut files = split(data);
+    check(&files);
+    files.iter_mut().for_each(|file| correct_sums(file));
+    check(&files);
+}
+
+fn check(files: &[Vec<u8>]) {
+    let numbers = (0..CONTEXTS).chain([CONTEXTS_MAX as u16]);
+    let files: Vec<(u16, &[u8])> = numbers.zip(files.iter().map(Vec::as_slice)).collect();
+    if let Ok(assembled) = assemble(&files, 0, CONTEXTS) {
+        let mut profile = assembled.profile;
+        profile.meta.runs = vec![Run::default()];
+        encode(&profile).expect("rows of segments are sound");
+    }
+}
+
+/// Files as one input: each behind its length.
+pub fn join(files: &[Vec<u8>]) -> Vec<u8> {
+    let with_length = |file: &Vec<u8>| [&(file.len() as u32).to_le_bytes()[..], file].concat();
+    files.iter().flat_map(with_length).collect()
+}
+
+fn split(mut data: &[u8]) -> Vec<Vec<u8>> {
+    let mut files = vec![Vec::new(); usize::from(CONTEXTS) + 1];
+    for file in &mut files {
+        let Some((len, rest)) = data.split_first_chunk() else { break };
+        let len = (u32::from_le_bytes(*len) as usize).min(rest.len());
+        *file = rest[..len].to_vec();
+        data = &rest[len..];
+    }
+    files
+}
+
+fn correct_sums(file: &mut [u8]) {
+    let mut at = 0;
+    while let Some(header) = file.get(at..at + HEADER_BYTES) {
+        let Some(kind) = Kind::from_u16(u16::from_le_bytes([header[6], header[7]])) else { return };
+        let count = u32::from_le_bytes([header[12], header[13], header[14], header[15]]) as usize;
+        let start = at + HEADER_BYTES;
+        let end = start.saturating_add(count.saturating_mul(kind.record_bytes()));
+        let Some(records) = file.get(start..end) else { return };
+        let sum = crc32fast::hash(records);
+        file[at + CRC.start..at + CRC.end].copy_from_slice(&sum.to_le_bytes());
+        at = end;
+    }
+}
