@@ -15,13 +15,27 @@ impl Random {
         self.0 ^= self.0 << 25;
         self.0 ^= self.0 >> 27;
         let number = self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 16;
-        if end == 0 { 0 } else { (number % end as u64) as usize }
+        if end == 0 {
+            0
+        } else {
+            (number % end as u64) as usize
+        }
     }
 }
 
 /// Bytes that are often at the edge of something.
-const EDGES: [u64; 10] =
-    [0, 1, 2, 0x7f, 0x80, 0xff, 0x7fff_ffff, 0x8000_0000, u32::MAX as u64, u64::MAX];
+const EDGES: [u64; 10] = [
+    0,
+    1,
+    2,
+    0x7f,
+    0x80,
+    0xff,
+    0x7fff_ffff,
+    0x8000_0000,
+    u32::MAX as u64,
+    u64::MAX,
+];
 const BYTES_MAX: usize = 1 << 20;
 
 /// One of `inputs` with one to eight changes.

@@ -19,13 +19,20 @@ pub fn of(target: &str) -> Vec<Vec<u8>> {
     match target {
         "boot_image" => vec![boot_image()],
         "btf" => vec![btf()],
-        "dwarf" => vec![program(), compile(&["-c", "-g", "-gz=zlib"]), compile(&["-c", "-gdwarf-4"])],
+        "dwarf" => vec![
+            program(),
+            compile(&["-c", "-g", "-gz=zlib"]),
+            compile(&["-c", "-gdwarf-4"]),
+        ],
         "evidence" | "instructions" => {
             let program = program();
             vec![program[section(&program, ".text").bytes].to_vec()]
         }
-        "layout_order" => vec![b"# all\nfirst\nlow\nlarge\nnamed\ncolour @8\neither\ncall\naligned @64\n\
-            tail\n@128\n".to_vec()],
+        "layout_order" => vec![
+            b"# all\nfirst\nlow\nlarge\nnamed\ncolour @8\neither\ncall\naligned @64\n\
+            tail\n@128\n"
+                .to_vec(),
+        ],
         "profile" => vec![pack(&encode(&profile()).expect("sound rows"))],
         "segments" => vec![join(&segment_files())],
         "source_edit" => {
@@ -41,7 +48,15 @@ pub fn of(target: &str) -> Vec<Vec<u8>> {
 
 /// A linked ELF file with debug information.
 pub fn program() -> Vec<u8> {
-    compile(&["-g", "-O1", "-nostdlib", "-static", "-no-pie", "-Wl,-e,0", "-Wl,--build-id"])
+    compile(&[
+        "-g",
+        "-O1",
+        "-nostdlib",
+        "-static",
+        "-no-pie",
+        "-Wl,-e,0",
+        "-Wl,--build-id",
+    ])
 }
 
 /// Where a section is.
@@ -55,9 +70,14 @@ pub struct Section {
 /// The section with this name of an ELF file that a compiler made.
 pub fn section(elf: &[u8], name: &str) -> Section {
     let file = object::File::parse(elf).expect("the compiler's own file");
-    let section = file.section_by_name(name).expect("a section of every program");
+    let section = file
+        .section_by_name(name)
+        .expect("a section of every program");
     let (offset, len) = section.file_range().expect("a section with contents");
-    Section { bytes: offset as usize..(offset + len) as usize, address: section.address() }
+    Section {
+        bytes: offset as usize..(offset + len) as usize,
+        address: section.address(),
+    }
 }
 
 fn compile(flags: &[&str]) -> Vec<u8> {
@@ -66,7 +86,12 @@ fn compile(flags: &[&str]) -> Vec<u8> {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("seeds/program.c");
     let compiler = std::env::var_os("CC").unwrap_or_else(|| "cc".into());
     let mut command = Command::new(compiler);
-    command.args(["-fno-pie", "-ffreestanding", "-w"]).args(flags).arg("-o").arg(&out).arg(source);
+    command
+        .args(["-fno-pie", "-ffreestanding", "-w"])
+        .args(flags)
+        .arg("-o")
+        .arg(&out)
+        .arg(source);
     let status = command.status().expect("a C compiler");
     assert!(status.success(), "{command:?} failed");
     std::fs::read(out).expect("what the compiler wrote")
@@ -89,9 +114,17 @@ fn boot_image() -> Vec<u8> {
 fn profile() -> Profile {
     let files = segment_files();
     let numbers = [0, 1, CONTEXTS_MAX as u16];
-    let files: Vec<(u16, &[u8])> = numbers.into_iter().zip(files.iter().map(Vec::as_slice)).collect();
-    let mut profile = segments::assemble(&files, 0, 2).expect("sound segments").profile;
-    profile.meta.runs = vec![Run { console_tail: vec!["done".into()], ..Run::default() }];
+    let files: Vec<(u16, &[u8])> = numbers
+        .into_iter()
+        .zip(files.iter().map(Vec::as_slice))
+        .collect();
+    let mut profile = segments::assemble(&files, 0, 2)
+        .expect("sound segments")
+        .profile;
+    profile.meta.runs = vec![Run {
+        console_tail: vec!["done".into()],
+        ..Run::default()
+    }];
     profile.ranges = vec![RangeRow {
         run: 0,
         kind: RangeKind::Slab,
@@ -131,15 +164,36 @@ fn segment_files() -> Vec<Vec<u8>> {
         append(&mut file, number, 0, &[count]);
         append(&mut file, number, 1, &[line]);
         append(&mut file, number, 2, &[conflict(other)]);
-        append(&mut file, number, 3, &[burst(u64::from(number)), burst(2 + u64::from(number))]);
+        append(
+            &mut file,
+            number,
+            3,
+            &[burst(u64::from(number)), burst(2 + u64::from(number))],
+        );
         file
     };
     let mut first = context(0, 1);
     append(&mut first, 0, 4, &[REGION]);
     append(&mut first, 0, 5, &[SUMMARY]);
     let mut sites = Vec::new();
-    let site = |number| SiteRecord { pc: 0x40_1000, site: number, len: 3, bytes: [0x48; 19] };
-    append(&mut sites, CONTEXTS_MAX as u16, 0, &[site(7), SiteRecord { pc: 0x40_1003, ..site(9) }]);
+    let site = |number| SiteRecord {
+        pc: 0x40_1000,
+        site: number,
+        len: 3,
+        bytes: [0x48; 19],
+    };
+    append(
+        &mut sites,
+        CONTEXTS_MAX as u16,
+        0,
+        &[
+            site(7),
+            SiteRecord {
+                pc: 0x40_1003,
+                ..site(9)
+            },
+        ],
+    );
     vec![first, context(1, 0), sites]
 }
 
@@ -185,7 +239,15 @@ fn conflict(other_context: u16) -> ConflictRecord {
 }
 
 fn burst(ticket: u64) -> BurstRecord {
-    BurstRecord { ticket, addr: 0x1008, site: 7, size: 8, access: 1, silent: 0, reserved: 0 }
+    BurstRecord {
+        ticket,
+        addr: 0x1008,
+        site: 7,
+        size: 8,
+        access: 1,
+        silent: 0,
+        reserved: 0,
+    }
 }
 
 fn append<R: Record>(file: &mut Vec<u8>, context: u16, sequence: u32, records: &[R]) {

@@ -23,8 +23,12 @@ fn folder(name: &str) -> PathBuf {
 }
 
 fn corpus(target: &str) -> Vec<Vec<u8>> {
-    let Ok(entries) = fs::read_dir(folder("corpus").join(target)) else { return Vec::new() };
-    entries.map(|entry| fs::read(entry.unwrap().path()).unwrap()).collect()
+    let Ok(entries) = fs::read_dir(folder("corpus").join(target)) else {
+        return Vec::new();
+    };
+    entries
+        .map(|entry| fs::read(entry.unwrap().path()).unwrap())
+        .collect()
 }
 
 fn check(name: &str) {
@@ -38,7 +42,11 @@ fn check(name: &str) {
     let mut random = Random::new(setting("FUZZ_SEED").unwrap_or(0x5eed));
     let seconds = setting("FUZZ_SECONDS");
     let end = Instant::now() + Duration::from_secs(seconds.unwrap_or(SECONDS));
-    let changes_max = if seconds.is_some() { usize::MAX } else { CHANGES_MAX };
+    let changes_max = if seconds.is_some() {
+        usize::MAX
+    } else {
+        CHANGES_MAX
+    };
     let mut changes = 0;
     while changes < changes_max && Instant::now() < end {
         run(name, target, &mutate(&mut random, &inputs));
@@ -62,7 +70,11 @@ fn run(name: &str, target: targets::Target, input: &[u8]) {
     }
     if begun.elapsed() > INPUT_LIMIT {
         keep();
-        panic!("{name}: took {:?} for {} bytes", begun.elapsed(), input.len());
+        panic!(
+            "{name}: took {:?} for {} bytes",
+            begun.elapsed(),
+            input.len()
+        );
     }
 }
 
@@ -90,7 +102,14 @@ fn seeds_are_sound() {
     assert_eq!(btf.find_types("everything").len(), 1);
     relayout_host::bzimage::version(&seeds::of("boot_image")[0]).unwrap();
     let profile = relayout_profile::decode(targets::unpack(&seeds::of("profile")[0])).unwrap();
-    assert_eq!((profile.sites.len(), profile.bursts.len(), profile.regions.len()), (2, 4, 1));
+    assert_eq!(
+        (
+            profile.sites.len(),
+            profile.bursts.len(),
+            profile.regions.len()
+        ),
+        (2, 4, 1)
+    );
     let order = String::from_utf8(seeds::of("layout_order").remove(0)).unwrap();
     relayout_search::order::parse(&order, targets::shape()).unwrap();
     for seed in seeds::of("source_edit") {
@@ -99,7 +118,11 @@ fn seeds_are_sound() {
         let mut words = head.split(' ').map(str::to_owned);
         let (name, member) = (words.next().unwrap(), words.next().unwrap());
         let after = words.next().filter(|after| !after.is_empty());
-        let change = relayout_patch::Change::MoveMember { member, after, reason: None };
+        let change = relayout_patch::Change::MoveMember {
+            member,
+            after,
+            reason: None,
+        };
         relayout_patch::edit_struct("a.h", source, &name, None, &[change]).unwrap();
     }
 }
@@ -108,8 +131,14 @@ fn seeds_are_sound() {
 fn all_targets_are_run() {
     for (name, _) in targets::ALL {
         let text = include_str!("bounded.rs");
-        let listed = text.lines().find(|line| line.starts_with("bounded!(")).unwrap();
+        let listed = text
+            .lines()
+            .find(|line| line.starts_with("bounded!("))
+            .unwrap();
         assert!(listed.contains(name), "{name}");
-        assert!(folder("fuzz_targets").join(format!("{name}.rs")).is_file(), "{name}");
+        assert!(
+            folder("fuzz_targets").join(format!("{name}.rs")).is_file(),
+            "{name}"
+        );
     }
 }

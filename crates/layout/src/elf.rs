@@ -10,6 +10,9 @@ use object::{Endianness, Object, ObjectKind, ObjectSection, ReadRef};
 
 use crate::Error;
 
+/// Most bytes that one compressed byte can become: zstd repeats a byte 128 KiB long in a block of 4
+/// (zlib stays below 1,033). Room for what a section claims is made before it is decompressed.
+const EXPANSION_MAX: u64 = 1 << 15;
 /// Largest size a compressed section may claim, in bytes: a guard against absurd headers.
 const DECOMPRESSED_SIZE_MAX: u64 = 16 << 30;
 
@@ -125,11 +128,10 @@ where
     let Some(section) = file.section_by_name(name) else {
         return Ok(None);
     };
-    let claimed = section
-        .compressed_data()
-        .map_err(malformed)?
-        .uncompressed_size;
-    if claimed > DECOMPRESSED_SIZE_MAX {
+    let compressed = section.compressed_data().map_err(malformed)?;
+    let claimed = compressed.uncompressed_size;
+    let possible = (compressed.data.len() as u64).saturating_mul(EXPANSION_MAX);
+    if claimed > possible.min(DECOMPRESSED_SIZE_MAX) {
         return Err(Error::Elf(format!("section {name} claims {claimed} bytes")));
     }
     let mut data = section.uncompressed_data().map_err(malformed)?;

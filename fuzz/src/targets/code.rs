@@ -44,13 +44,21 @@ pub fn evidence(data: &[u8]) {
 
 /// Two contexts at odds over a variable of the program, from every place in its code.
 fn profile_of(address: u64, code: &[u8], debug: &DwarfFile<'_>) -> Profile {
-    let object = debug.symbols().iter().find(|s| s.is_object() && s.size >= 8);
+    let object = debug
+        .symbols()
+        .iter()
+        .find(|s| s.is_object() && s.size >= 8);
     let addr = object.map_or(ADDRESS, |symbol| symbol.address);
     let sites: Vec<Site> = (0..code.len())
         .map(|at| {
             let bytes = code[at..(at + 15).min(code.len())].to_vec();
-            let decoded = X86_64.decode(address, &bytes).map_or(bytes.len(), |i| i.len.into());
-            Site { pc: address + at as u64, bytes: bytes[..decoded].to_vec() }
+            let decoded = X86_64
+                .decode(address, &bytes)
+                .map_or(bytes.len(), |i| i.len.into());
+            Site {
+                pc: address + at as u64,
+                bytes: bytes[..decoded].to_vec(),
+            }
         })
         .collect();
     let row = |site: usize| (site as u32, (site % 2) as u16);
@@ -64,23 +72,25 @@ fn profile_of(address: u64, code: &[u8], debug: &DwarfFile<'_>) -> Profile {
         count: 1,
         silent: None,
     });
-    let conflicts = (0..sites.len()).map(row).map(|(site, context)| ConflictRow {
-        run: 0,
-        transfer: Transfer::Write,
-        context,
-        addr: addr + u64::from(context) * 4,
-        size: 4,
-        site,
-        access: Access::Write,
-        other_context: 1 - context,
-        other_addr: addr + u64::from(1 - context) * 4,
-        other_size: 4,
-        other_site: 0,
-        other_access: Access::Write,
-        count: 1,
-        false_first_touch: 1,
-        false_lifetime: 1,
-    });
+    let conflicts = (0..sites.len())
+        .map(row)
+        .map(|(site, context)| ConflictRow {
+            run: 0,
+            transfer: Transfer::Write,
+            context,
+            addr: addr + u64::from(context) * 4,
+            size: 4,
+            site,
+            access: Access::Write,
+            other_context: 1 - context,
+            other_addr: addr + u64::from(1 - context) * 4,
+            other_size: 4,
+            other_site: 0,
+            other_access: Access::Write,
+            count: 1,
+            false_first_touch: 1,
+            false_lifetime: 1,
+        });
     let lines = (0..2).map(|context| LineRow {
         run: 0,
         line: addr & !63,
@@ -92,7 +102,19 @@ fn profile_of(address: u64, code: &[u8], debug: &DwarfFile<'_>) -> Profile {
         upgrades: 0,
         order_errors: None,
     });
-    let meta = Meta { line_bytes: 64, contexts: 2, runs: vec![Run::default()], ..Meta::default() };
+    let meta = Meta {
+        line_bytes: 64,
+        contexts: 2,
+        runs: vec![Run::default()],
+        ..Meta::default()
+    };
     let (counts, conflicts) = (counts.collect(), conflicts.collect());
-    Profile { meta, lines: lines.collect(), counts, conflicts, sites, ..Profile::default() }
+    Profile {
+        meta,
+        lines: lines.collect(),
+        counts,
+        conflicts,
+        sites,
+        ..Profile::default()
+    }
 }

@@ -32,8 +32,12 @@ pub fn pack(files: &Files) -> Vec<u8> {
 pub fn unpack(mut data: &[u8]) -> Files {
     let mut files = Files::new();
     while let Some((&name_len, rest)) = data.split_first() {
-        let Some((name, rest)) = rest.split_at_checked(name_len.into()) else { break };
-        let Some((len, rest)) = rest.split_first_chunk() else { break };
+        let Some((name, rest)) = rest.split_at_checked(name_len.into()) else {
+            break;
+        };
+        let Some((len, rest)) = rest.split_first_chunk() else {
+            break;
+        };
         let len = (u32::from_le_bytes(*len) as usize).min(rest.len());
         let (content, rest) = rest.split_at(len);
         // Names of other files are of no interest to the decoder.
@@ -46,13 +50,20 @@ pub fn unpack(mut data: &[u8]) -> Files {
 }
 
 fn correct_sums(files: &mut Files) {
-    let Some(mut meta) = files.get("meta.json").and_then(|m| serde_json::from_slice(m).ok()) else {
+    let Some(mut meta) = files
+        .get("meta.json")
+        .and_then(|m| serde_json::from_slice(m).ok())
+    else {
         return;
     };
     let meta: &mut Value = &mut meta;
     for (name, content) in files.iter() {
-        let Some(table) = name.strip_suffix(".parquet") else { continue };
-        let Some(entry) = meta.get_mut("tables").and_then(|t| t.get_mut(table)) else { continue };
+        let Some(table) = name.strip_suffix(".parquet") else {
+            continue;
+        };
+        let Some(entry) = meta.get_mut("tables").and_then(|t| t.get_mut(table)) else {
+            continue;
+        };
         if let Some(entry) = entry.as_object_mut() {
             entry.insert("bytes".into(), content.len().into());
             entry.insert("crc32".into(), crc32fast::hash(content).into());

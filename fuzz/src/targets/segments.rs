@@ -36,7 +36,9 @@ pub fn join(files: &[Vec<u8>]) -> Vec<u8> {
 fn split(mut data: &[u8]) -> Vec<Vec<u8>> {
     let mut files = vec![Vec::new(); usize::from(CONTEXTS) + 1];
     for file in &mut files {
-        let Some((len, rest)) = data.split_first_chunk() else { break };
+        let Some((len, rest)) = data.split_first_chunk() else {
+            break;
+        };
         let len = (u32::from_le_bytes(*len) as usize).min(rest.len());
         *file = rest[..len].to_vec();
         data = &rest[len..];
@@ -47,11 +49,15 @@ fn split(mut data: &[u8]) -> Vec<Vec<u8>> {
 fn correct_sums(file: &mut [u8]) {
     let mut at = 0;
     while let Some(header) = file.get(at..at + HEADER_BYTES) {
-        let Some(kind) = Kind::from_u16(u16::from_le_bytes([header[6], header[7]])) else { return };
+        let Some(kind) = Kind::from_u16(u16::from_le_bytes([header[6], header[7]])) else {
+            return;
+        };
         let count = u32::from_le_bytes([header[12], header[13], header[14], header[15]]) as usize;
         let start = at + HEADER_BYTES;
         let end = start.saturating_add(count.saturating_mul(kind.record_bytes()));
-        let Some(records) = file.get(start..end) else { return };
+        let Some(records) = file.get(start..end) else {
+            return;
+        };
         let sum = crc32fast::hash(records);
         file[at + CRC.start..at + CRC.end].copy_from_slice(&sum.to_le_bytes());
         at = end;

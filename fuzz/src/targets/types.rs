@@ -15,13 +15,19 @@ const TYPES_MAX: usize = 200;
 /// An ELF file with DWARF: its index, and all types, loaded, printed and laid out again.
 pub fn dwarf(data: &[u8]) {
     let store = SectionStore::default();
-    let Ok(file) = DwarfFile::parse_in(data, &store) else { return };
+    let Ok(file) = DwarfFile::parse_in(data, &store) else {
+        return;
+    };
     file.build_id();
     for symbol in file.symbols().iter().take(TYPES_MAX) {
         file.bytes_at(symbol.address, symbol.size.min(1 << 16) as usize);
     }
     let mut types = DwarfTypes::new(&file);
-    let names: Vec<&str> = file.type_names().map(|(name, _)| name).take(TYPES_MAX).collect();
+    let names: Vec<&str> = file
+        .type_names()
+        .map(|(name, _)| name)
+        .take(TYPES_MAX)
+        .collect();
     for name in names {
         for die in file.distinct_types(name) {
             if let Ok(id) = types.load(die) {
@@ -43,7 +49,9 @@ fn use_type(types: &Types, id: TypeId) {
     pahole::render(types, id, &Options::default());
     types.size_of(id);
     types.name_of(id);
-    let Some(aggregate) = types.aggregate(id) else { return };
+    let Some(aggregate) = types.aggregate(id) else {
+        return;
+    };
     if let Ok(shape) = Abi::new(types).shape(aggregate) {
         shape.lay_out(&shape.current());
     }
@@ -52,9 +60,14 @@ fn use_type(types: &Types, id: TypeId) {
 /// A member order for a struct with everything in it.
 pub fn layout_order(data: &[u8]) {
     let shape = shape();
-    let Ok(arrangement) = order::parse(&String::from_utf8_lossy(data), shape) else { return };
+    let Ok(arrangement) = order::parse(&String::from_utf8_lossy(data), shape) else {
+        return;
+    };
     let layout = shape.lay_out(&arrangement);
-    assert!(layout.size >= shape.lay_out(&shape.current()).size / 4, "bytes were lost");
+    assert!(
+        layout.size >= shape.lay_out(&shape.current()).size / 4,
+        "bytes were lost"
+    );
 }
 
 /// The struct that [`layout_order`] orders.
@@ -68,7 +81,11 @@ fn shape_of(name: &str) -> Shape {
     let store = SectionStore::default();
     let file = DwarfFile::parse_in(&program, &store).expect("the compiler's own file");
     let mut types = DwarfTypes::new(&file);
-    let id = types.load(file.find_types(name)[0]).expect("the compiler's own type");
+    let id = types
+        .load(file.find_types(name)[0])
+        .expect("the compiler's own type");
     let aggregate = types.types().aggregate(id).expect("a struct");
-    Abi::new(types.types()).shape(aggregate).expect("a plain struct")
+    Abi::new(types.types())
+        .shape(aggregate)
+        .expect("a plain struct")
 }
