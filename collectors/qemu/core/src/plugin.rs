@@ -26,6 +26,10 @@ const CHECK_EVERY: u64 = 1 << 16;
 /// What is gathered is appended at least this often.
 const FLUSH_EVERY: Duration = Duration::from_secs(1);
 
+/// The instruction of a CPU that waits in a loop. What it waits for is often a CPU that the host is
+/// not running: then the host's time is better spent on that one.
+const PAUSE: [u8; 2] = [0xf3, 0x90];
+
 /// Flags in the user data of a memory callback, above the site's number.
 const READ_WRITE: u64 = 1 << 32;
 const UNCERTAIN: u64 = 1 << 33;
@@ -312,6 +316,13 @@ impl Plugin {
         let mut bytes = [0; 16];
         // SAFETY: `insn` belongs to the block being translated.
         let len = unsafe { self.insn_data.get(insn, &mut bytes) };
+        if bytes[..len] == PAUSE && self.options.yield_every > 0 {
+            // SAFETY: as above; no data.
+            unsafe {
+                let none = std::ptr::null_mut();
+                api::qemu_plugin_register_vcpu_insn_exec_cb(insn, on_pause, api::NO_REGS, none);
+            }
+        }
         let used = memory_use(&bytes[..len]);
         let site = {
             let mut sites = self.sites.lock().unwrap_or_else(PoisonError::into_inner);
@@ -467,6 +478,12 @@ extern "C" fn on_marker(_vcpu: c_uint, data: *mut c_void) {
     ];
     if let (Some(plugin), Some(marker)) = (plugin(), MARKERS.get(data as usize)) {
         plugin.marker(*marker);
+    }
+}
+
+extern "C" fn on_pause(_vcpu: c_uint, _data: *mut c_void) {
+    if RECORDING.load(Relaxed) {
+        std::thread::yield_now();
     }
 }
 
