@@ -71,6 +71,9 @@ pub struct Scored {
     pub per_operation: Option<PerOperation>,
     /// Bytes.
     pub memory: Memory,
+    /// Phase of the object with the most accesses, which stands for the others when it is said
+    /// which members share a line.
+    pub phase: u32,
     /// Change of the transfers from today's layout; not computed for all.
     pub interval: Option<Interval>,
     /// Nothing that was tried or given beats it in transfers, bytes per object and members moved.
@@ -320,6 +323,7 @@ fn score(scorer: &Scorer<'_>, draft: Draft, tallies: &[Tally]) -> Scored {
         tally: tallies.iter().copied().sum(),
         per_operation: scorer.per_operation(tallies),
         memory: scorer.memory(&draft.layout),
+        phase: scorer.phase(&draft.layout),
         layout: draft.layout,
         interval: None,
         pareto: false,

@@ -109,6 +109,17 @@ impl<'a> Scorer<'a> {
         phases
     }
 
+    /// The phase of the object with the most accesses.
+    pub fn phase(&self, layout: &Layout) -> u32 {
+        let instances = self.subject.instances.iter().zip(&self.tails);
+        let most = instances.max_by_key(|(instance, _)| instance.trace.accesses.len());
+        most.map_or(0, |(instance, tail)| {
+            let (size, align) = (layout.size, layout.align);
+            let line_bytes = self.subject.line_bytes;
+            slab::slot(instance, self.current.size, size, align, *tail, line_bytes).phase
+        })
+    }
+
     /// What most objects would take.
     pub fn memory(&self, layout: &Layout) -> Memory {
         let mut counts: BTreeMap<(Option<String>, u64), u64> = BTreeMap::new();

@@ -8,9 +8,12 @@ pub(super) mod text;
 use std::path::PathBuf;
 
 use anyhow::{Context as _, bail};
+use relayout_host::Progress as _;
 use relayout_layout::abi::{Abi, Shape};
 use relayout_layout::{Aggregate, Types};
 use relayout_search::{Advice, Given, Instance, Options, Subject, order, pinned_first};
+
+use gather::Contended;
 
 use crate::input::{self, Input};
 use crate::print::print;
@@ -22,6 +25,8 @@ Examples:
 
 /// Types that are advised on when none is named.
 const TYPES_WHEN_NONE_NAMED: usize = 3;
+/// They get this part of the replayed accesses that a named type gets.
+const BUDGET_PART: u64 = 10;
 
 /// Search for layouts of a type that cost fewer transfers, by replaying the recording
 ///
@@ -84,10 +89,6 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 }
 
 fn advise(args: &Args, input: &Input<'_>) -> anyhow::Result<String> {
-    let names = match args.types.is_empty() {
-        true => gather::most_contended(input, TYPES_WHEN_NONE_NAMED),
-        false => args.types.clone(),
-    };
     if args.types.len() != 1 && !(args.layout.is_empty() && args.keep.is_empty()) {
         bail!("--layout and --keep name members, so they need one TYPE");
     }
@@ -96,34 +97,67 @@ fn advise(args: &Args, input: &Input<'_>) -> anyhow::Result<String> {
         intervals: args.top,
         ..Options::default()
     };
-    let all: Vec<TypeAdvice<'_>> = names
-        .iter()
-        .map(|name| advise_on(input, name, &args.layout, &options))
-        .collect::<anyhow::Result<_>>()?;
+    let (all, skipped) = match args.types.is_empty() {
+        true => most_contended(input, &options),
+        false => {
+            let one = |name: &String| advise_on(input, name, &args.layout, &options);
+            let all: anyhow::Result<_> = args.types.iter().map(one).collect();
+            (all?, Vec::new())
+        }
+    };
     let patch = |one| {
-        args.source
-            .as_deref()
-            .and_then(|dir| patch::of_best(input, one, dir))
+        let dir = args.source.as_deref()?;
+        patch::of_best(input, one, dir)
     };
     let patches: Vec<Option<patch::Outcome>> = all.iter().map(patch).collect();
-    if let Some(path) = &args.patch {
-        let text: String = patches
-            .iter()
-            .flatten()
-            .filter_map(patch::Outcome::diff)
-            .collect();
-        std::fs::write(path, text).with_context(|| path.display().to_string())?;
+    let written = match &args.patch {
+        Some(path) => patch::save(&patches, path)?,
+        None => false,
+    };
+    if args.json {
+        return json::advise(input, &all, &patches, args.top);
     }
-    match args.json {
-        true => json::advise(input, &all, &patches, args.top),
-        false => Ok(text::advise(
-            input,
-            &all,
-            &patches,
-            args.top,
-            args.patch.is_some(),
-        )),
+    let shown = text::Shown {
+        top: args.top,
+        listings: !args.types.is_empty(),
+        patches: args.source.is_some(),
+        diffs: !written,
+    };
+    Ok(text::advise(input, &all, &patches, &skipped, shown))
+}
+
+/// Advice on the types with the most transfers, and what was passed over on the way, with the
+/// reason.
+fn most_contended<'a>(
+    input: &Input<'a>,
+    options: &Options,
+) -> (Vec<TypeAdvice<'a>>, Vec<Contended>) {
+    let options = Options {
+        budget_accesses: options.budget_accesses / BUDGET_PART,
+        ..options.clone()
+    };
+    let (mut all, mut skipped) = (Vec::new(), Vec::new());
+    for mut one in gather::contended(input) {
+        if all.len() == TYPES_WHEN_NONE_NAMED {
+            break;
+        }
+        if one.skipped.is_none() {
+            match advise_on(input, &one.name, &[], &options) {
+                Ok(TypeAdvice {
+                    outcome: Err(why), ..
+                }) => one.skipped = Some(why),
+                Ok(advice) if advice.shape.atoms.len() < 2 => {
+                    one.skipped = Some("it has one member".to_owned());
+                }
+                Ok(advice) => all.push(advice),
+                Err(why) => one.skipped = Some(why.to_string()),
+            }
+        }
+        if one.skipped.is_some() {
+            skipped.push(one);
+        }
     }
+    (all, skipped)
 }
 
 /// Gathers what was recorded of one type and searches.
@@ -133,6 +167,7 @@ pub(super) fn advise_on<'a>(
     layouts: &[PathBuf],
     options: &Options,
 ) -> anyhow::Result<TypeAdvice<'a>> {
+    input.progress.step(&format!("replaying layouts of {name}"));
     let types: &'a Types = input.resolution.types();
     let plain = name.trim_start_matches("struct ").trim();
     let Some(found) = gather::objects(input, plain) else {

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use rayon::prelude::*;
 use relayout_contend::{Extent, TraceIndex};
-use relayout_layout::{Aggregate, Type, TypeId, Types};
-use relayout_profile::{RangeKind, RangeRow, Transfer};
-use relayout_resolve::Object;
+use relayout_layout::{Aggregate, AggregateKind, Type, TypeId, Types};
+use relayout_profile::{ConflictRow, RangeKind, RangeRow, Transfer};
+use relayout_resolve::{Object, ObjectKind};
 use relayout_search::{Home, Instance};
 
 use crate::input::Input;
@@ -25,30 +25,58 @@ pub struct Found<'a> {
     pub objects: u64,
 }
 
-/// The struct types with the most transfers on their objects.
-pub fn most_contended(input: &Input<'_>, count: usize) -> Vec<String> {
-    let mut transfers: BTreeMap<&str, u64> = BTreeMap::new();
-    for row in input
-        .profile
-        .conflicts
-        .iter()
-        .filter(|row| row.transfer != Transfer::Upgrade)
-    {
-        let Some(object) = input.resolution.object_at(row.run, row.addr) else {
-            continue;
-        };
-        let aggregate = input.resolution.types().aggregate(object.ty);
-        if aggregate.is_some_and(|aggregate| aggregate.name.is_some() && aggregate.complete) {
-            *transfers.entry(object.type_name.as_str()).or_default() += row.count;
+/// A type or variable with transfers on it.
+pub struct Contended {
+    /// What to call it: a struct's tag, else the variable or the type.
+    pub name: String,
+    /// Read and write transfers on all its objects.
+    pub transfers: u64,
+    /// Why its members cannot be laid out again, if they cannot.
+    pub skipped: Option<String>,
+}
+
+/// Everything known that has transfers, most first.
+pub fn contended(input: &Input<'_>) -> Vec<Contended> {
+    let types = input.resolution.types();
+    let mut by_name: BTreeMap<(String, Option<String>), u64> = BTreeMap::new();
+    let transfers = |row: &&ConflictRow| row.transfer != Transfer::Upgrade;
+    for row in input.profile.conflicts.iter().filter(transfers) {
+        if let Some(object) = input.resolution.object_at(row.run, row.addr) {
+            *by_name.entry(named(types, object)).or_default() += row.count;
         }
     }
-    let mut ranked: Vec<(&str, u64)> = transfers.into_iter().collect();
-    ranked.sort_by_key(|(_, transfers)| std::cmp::Reverse(*transfers));
+    let mut ranked: Vec<Contended> = (by_name.into_iter())
+        .map(|((name, skipped), transfers)| Contended {
+            name,
+            transfers,
+            skipped,
+        })
+        .collect();
+    ranked.sort_by_key(|one| std::cmp::Reverse(one.transfers));
     ranked
-        .into_iter()
-        .take(count)
-        .map(|(name, _)| bare(name).to_owned())
-        .collect()
+}
+
+/// What to call an object, and why its type has no order to change, if so.
+fn named(types: &Types, object: &Object) -> (String, Option<String>) {
+    let of = &object.type_name;
+    match types.aggregate(object.ty) {
+        Some(Aggregate {
+            kind: AggregateKind::Union,
+            ..
+        }) => (bare(of).to_owned(), Some("a union".to_owned())),
+        Some(aggregate) if aggregate.complete && aggregate.name.is_some() => {
+            (aggregate.name.clone().unwrap_or_default(), None)
+        }
+        Some(_) => (symbol(object), Some("a struct without a tag".to_owned())),
+        None => (symbol(object), Some(format!("not a struct but {of}"))),
+    }
+}
+
+fn symbol(object: &Object) -> String {
+    match &object.kind {
+        ObjectKind::Global { symbol } | ObjectKind::PerCpu { symbol, .. } => symbol.clone(),
+        _ => object.type_name.clone(),
+    }
 }
 
 /// All objects of `name`; `None` if there are none.

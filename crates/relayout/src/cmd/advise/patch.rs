@@ -2,14 +2,15 @@
 
 use std::path::Path;
 
+use anyhow::Context as _;
 use relayout_layout::abi::Shape;
 use relayout_patch::{Alignment, Change as Edit};
-use relayout_search::{Change, Verdict};
+use relayout_search::{Change, Scored, Verdict};
 
 use super::TypeAdvice;
 use crate::input::Input;
 
-/// Candidates as good as the best that are tried before giving up.
+/// Candidates whose edits are tried before giving up.
 const TRIED_MAX: usize = 100;
 
 /// What became of a patch.
@@ -37,8 +38,19 @@ impl Outcome {
     }
 }
 
-/// A patch for the best candidate, or the first with as few transfers that can be edited; `None`
-/// where no candidate is better than today's layout.
+/// Writes the diffs to a file; false if there is none, and nothing was written.
+pub fn save(patches: &[Option<Outcome>], path: &Path) -> anyhow::Result<bool> {
+    let diffs = patches.iter().flatten().filter_map(Outcome::diff);
+    let text: String = diffs.collect();
+    if text.is_empty() {
+        return Ok(false);
+    }
+    std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?;
+    Ok(true)
+}
+
+/// A patch for the best candidate, or else the next that can be edited: one with as few transfers,
+/// or one on the front that is clearly better than today's layout. `None` where no candidate is.
 pub fn of_best(input: &Input<'_>, one: &TypeAdvice<'_>, source: &Path) -> Option<Outcome> {
     let advice = one.outcome.as_ref().ok()?;
     if advice.verdict != Verdict::Better {
@@ -47,11 +59,13 @@ pub fn of_best(input: &Input<'_>, one: &TypeAdvice<'_>, source: &Path) -> Option
     let best = advice.candidates.first()?.tally.transfers();
     let kernel = input.profile.meta.target == "kernel";
     let line = kernel.then_some(u64::from(input.line_bytes));
+    let better = |scored: &Scored| {
+        let less = scored.interval.is_some_and(|interval| interval.is_less());
+        scored.tally.transfers() == best || scored.pareto && less
+    };
+    let worth = (advice.candidates.iter().enumerate()).filter(|(_, scored)| better(scored));
     let mut instead = None;
-    for (candidate, scored) in advice.candidates.iter().enumerate().take(TRIED_MAX) {
-        if scored.tally.transfers() > best {
-            break;
-        }
+    for (candidate, scored) in worth.take(TRIED_MAX) {
         match write(one, &scored.changes, source, line) {
             Ok(diff) => {
                 return Some(Outcome::Diff {

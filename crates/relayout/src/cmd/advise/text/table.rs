@@ -1,0 +1,144 @@
+//! Layouts side by side: what each costs, and below, what makes it.
+
+use std::fmt::Write as _;
+
+use relayout_search::{Interval, Scored};
+
+use super::super::TypeAdvice;
+use super::{name_of, words};
+
+const TITLES: [&str; 12] = [
+    "",
+    "layout",
+    "size",
+    "slab class",
+    "transfers",
+    "read",
+    "write",
+    "upgrades",
+    "both",
+    "first",
+    "life",
+    "transfers change (95%)",
+];
+
+/// Columns of text; the others are figures.
+const LEFT: [usize; 4] = [0, 1, 3, 11];
+
+/// `rows` begins with today's layout. Events per operation where the workload marks operations,
+/// else as counted.
+pub fn table(text: &mut String, one: &TypeAdvice<'_>, rows: &[&Scored]) {
+    let per_operation = rows.iter().all(|row| row.per_operation.is_some());
+    let unit = match per_operation {
+        true => "per operation of the workload",
+        false => "over the whole recording",
+    };
+    let _ = writeln!(
+        text,
+        "Events {unit}. both: transfers (HITM) and upgrades. first, life: transfers that are false \
+         by\nfirst touch and by lifetime. *: no layout beats it in transfers, bytes and members moved.\n"
+    );
+    let names = names(rows);
+    let cells: Vec<[String; 12]> = (rows.iter().zip(&names))
+        .map(|(row, name)| cells(row, name, per_operation))
+        .collect();
+    write_cells(text, &cells);
+    text.push('\n');
+    let width = names.iter().map(String::len).max().unwrap_or(0);
+    for (row, name) in rows.iter().zip(&names).skip(1) {
+        let _ = writeln!(text, "  {name:<width$}  {}", words(one, row));
+    }
+    text.push('\n');
+}
+
+fn names(rows: &[&Scored]) -> Vec<String> {
+    let mut found = 0;
+    let mut names = Vec::new();
+    for (number, row) in rows.iter().enumerate() {
+        names.push(match (&row.name, number) {
+            (Some(_), _) => name_of(row).to_owned(),
+            (None, 0) => "today".to_owned(),
+            (None, _) => {
+                found += 1;
+                format!("found {found}")
+            }
+        });
+    }
+    names
+}
+
+fn cells(row: &Scored, name: &str, per_operation: bool) -> [String; 12] {
+    let [transfers, read, write, upgrades, both, first, life] = figures(row, per_operation);
+    [
+        if row.pareto { "*" } else { "" }.to_owned(),
+        name.to_owned(),
+        row.layout.size.to_string(),
+        row.memory.cache.as_deref().unwrap_or("-").to_owned(),
+        transfers,
+        read,
+        write,
+        upgrades,
+        both,
+        first,
+        life,
+        row.interval.map_or(String::new(), change),
+    ]
+}
+
+fn figures(row: &Scored, per_operation: bool) -> [String; 7] {
+    let tally = &row.tally;
+    match row.per_operation.filter(|_| per_operation) {
+        Some(per) => [
+            per.transfers(),
+            per.read_transfers,
+            per.write_transfers,
+            per.upgrades,
+            per.transfers() + per.upgrades,
+            per.false_first_touch,
+            per.false_lifetime,
+        ]
+        .map(|figure| format!("{figure:.3}")),
+        None => [
+            tally.transfers(),
+            tally.read_transfers,
+            tally.write_transfers,
+            tally.upgrades,
+            tally.transfers() + tally.upgrades,
+            tally.false_first_touch,
+            tally.false_lifetime,
+        ]
+        .map(|figure| figure.to_string()),
+    }
+}
+
+fn change(interval: Interval) -> String {
+    let percent = |ratio: f64| ratio * 100.0;
+    format!(
+        "{:+.1}% ({:+.1} to {:+.1})",
+        percent(interval.change),
+        percent(interval.low),
+        percent(interval.high)
+    )
+}
+
+fn write_cells(text: &mut String, rows: &[[String; 12]]) {
+    let width = |column: usize| {
+        let cells = rows.iter().map(|row| row[column].len());
+        cells.max().unwrap_or(0).max(TITLES[column].len())
+    };
+    let titles = TITLES.map(str::to_owned);
+    for row in std::iter::once(&titles).chain(rows) {
+        let mut line = String::new();
+        for (column, cell) in row.iter().enumerate() {
+            let width = match column {
+                0 => 1,
+                _ => width(column),
+            };
+            let _ = match LEFT.contains(&column) {
+                true => write!(line, "{cell:<width$} "),
+                false => write!(line, "{cell:>width$} "),
+            };
+        }
+        let _ = writeln!(text, "{}", line.trim_end());
+    }
+}

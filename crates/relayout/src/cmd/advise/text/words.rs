@@ -1,0 +1,232 @@
+//! What was found, in words that do not promise more than was counted.
+
+use std::fmt::Write as _;
+
+use relayout_search::{Advice, Interval, LeftOut, Scored, Verdict};
+
+use super::super::TypeAdvice;
+use super::{counted, lines, name_of, words};
+
+/// What can be said about the best.
+pub fn verdict(one: &TypeAdvice<'_>, advice: &Advice) -> String {
+    let today = &advice.current;
+    match &advice.verdict {
+        Verdict::NoTransfers => {
+            "Its recorded objects show no transfers between contexts: there is nothing to gain.\n"
+                .to_owned()
+        }
+        Verdict::NothingBetter { first_touch } => {
+            let mut text = format!(
+                "No layout found has fewer transfers than today's; {}.\n",
+                sharing(today)
+            );
+            if let Some(other) = first_touch.map(|index| &advice.candidates[index]) {
+                let _ = writeln!(
+                    text,
+                    "\"{}\" takes those that are false by first touch from {}, but all transfers \
+                     from {}: the miss moves to another access of the same context.",
+                    words(one, other),
+                    change(today.tally.false_first_touch, other.tally.false_first_touch),
+                    change(today.tally.transfers(), other.tally.transfers()),
+                );
+            }
+            text + &fewest_events(one, advice)
+        }
+        Verdict::Unclear => {
+            let best = advice.candidates.first().and_then(|best| best.interval);
+            let text = format!(
+                "No layout found is clearly better: the best changes all transfers by {}, which is \
+                 within what differs from stretch to stretch of the recording; {}.\n",
+                best.map_or("an unknown part".to_owned(), percent),
+                sharing(today),
+            );
+            text + &fewest_events(one, advice)
+        }
+        Verdict::Better => String::new(),
+    }
+}
+
+fn sharing(today: &Scored) -> String {
+    let (all, lifetime) = (today.tally.transfers(), today.tally.false_lifetime);
+    format!(
+        "of today's {all} transfers {} bring data that the other context wrote and this one then \
+         uses, which no order of the members avoids by itself",
+        all.saturating_sub(lifetime)
+    )
+}
+
+/// A layout may save upgrades where it cannot save transfers.
+fn fewest_events(one: &TypeAdvice<'_>, advice: &Advice) -> String {
+    let least = advice.candidates.iter().min_by_key(|scored| events(scored));
+    match least.filter(|scored| events(scored) < events(&advice.current)) {
+        Some(least) => format!(
+            "Transfers and upgrades together are fewest with \"{}\": from {}.\n",
+            words(one, least),
+            change(events(&advice.current), events(least))
+        ),
+        None => String::new(),
+    }
+}
+
+fn events(scored: &Scored) -> u64 {
+    scored.tally.transfers() + scored.tally.upgrades
+}
+
+/// What one layout changes, counted over the recording.
+pub fn effect(
+    one: &TypeAdvice<'_>,
+    advice: &Advice,
+    scored: &Scored,
+    name: &str,
+    line_bytes: u32,
+) -> String {
+    let (today, tally) = (&advice.current.tally, &scored.tally);
+    let mut text = format!("{name}, over the whole recording:\n");
+    let mut say = |label: &str, words: String| {
+        let _ = writeln!(text, "  {label:<11}  {words}");
+    };
+    let lines = lines::sentences(one, advice, scored, line_bytes);
+    match lines.is_empty() {
+        true => say("lines", "the accessed members share lines as today".into()),
+        false => say("lines", lines.join(";\n               ")),
+    }
+    say(
+        "false",
+        format!(
+            "by first touch from {}; by lifetime from {}",
+            change(today.false_first_touch, tally.false_first_touch),
+            change(today.false_lifetime, tally.false_lifetime),
+        ),
+    );
+    say("transfers", total(advice, scored));
+    say(
+        "upgrades",
+        format!(
+            "from {}; transfers and upgrades together from {}",
+            change(today.upgrades, tally.upgrades),
+            change(events(&advice.current), events(scored)),
+        ),
+    );
+    if scored.unjudged {
+        say(
+            "not counted",
+            "what it costs that members come together which were not recorded together".into(),
+        );
+    }
+    text
+}
+
+/// The total, and whether it falls as the first misses do.
+fn total(advice: &Advice, scored: &Scored) -> String {
+    let (today, tally) = (&advice.current.tally, &scored.tally);
+    let mut text = format!("from {} to {}", today.transfers(), tally.transfers());
+    if let Some(interval) = scored.interval {
+        let _ = write!(text, ", {}", percent(interval));
+    }
+    let less = scored.interval.is_some_and(|interval| interval.is_less());
+    let first = today
+        .false_first_touch
+        .saturating_sub(tally.false_first_touch);
+    let all = today.transfers().saturating_sub(tally.transfers());
+    match less {
+        _ if tally.transfers() > today.transfers() => text.push_str(": more than today"),
+        _ if first > 2 * all => text.push_str(
+            ":\n               most first misses that are gone come back as a miss of another access",
+        ),
+        false => text.push_str(": not clearly fewer in this recording"),
+        true => {}
+    }
+    text
+}
+
+/// `3526 to 3394 (-3.7%)`
+fn change(before: u64, after: u64) -> String {
+    match before {
+        0 => format!("{before} to {after}"),
+        _ => format!(
+            "{before} to {after} ({:+.1}%)",
+            (after as f64 / before as f64 - 1.0) * 100.0
+        ),
+    }
+}
+
+fn percent(interval: Interval) -> String {
+    let of = |ratio: f64| ratio * 100.0;
+    format!(
+        "{:+.1}%, 95% interval {:+.1}% to {:+.1}%",
+        of(interval.change),
+        of(interval.low),
+        of(interval.high)
+    )
+}
+
+/// Bytes per object, today and then.
+pub fn memory(one: &TypeAdvice<'_>, advice: &Advice) -> String {
+    let today = &advice.current.memory;
+    let mut text = format!(
+        "Memory: {} bytes per object today ({})",
+        today.bytes_per_object,
+        today.cache.as_deref().unwrap_or("not from a slab")
+    );
+    let others = advice.given.iter().map(|given| (name_of(given), given));
+    let best = advice.candidates.first().map(|best| ("best found", best));
+    for (name, scored) in others.chain(best) {
+        let bytes = scored.memory.bytes_per_object as i128 - today.bytes_per_object as i128;
+        let all = bytes * i128::from(one.objects);
+        let _ = write!(
+            text,
+            "; {name}: {} ({}), {all:+} bytes for the {} seen",
+            scored.memory.bytes_per_object,
+            scored.memory.cache.as_deref().unwrap_or("not from a slab"),
+            counted(one.objects, "object"),
+        );
+    }
+    text.push('.');
+    text
+}
+
+/// How much was tried, and what was not.
+pub fn left_out(text: &mut String, one: &TypeAdvice<'_>, advice: &Advice) {
+    let LeftOut {
+        unrecorded,
+        kept,
+        budget,
+    } = advice.left_out;
+    let _ = writeln!(
+        text,
+        "{} tried.",
+        counted(advice.candidates.len() as u64, "layout")
+    );
+    if unrecorded > 0 {
+        let _ = writeln!(
+            text,
+            "{unrecorded} not offered: they bring together members whose accesses were not all \
+             recorded ({}).",
+            shortened(&advice.unrecorded_members)
+        );
+    }
+    if kept > 0 {
+        let first = one.first.as_deref().map(|first| {
+            format!(" '{first}' stays first: it is a struct at offset 0, which code may cast to.")
+        });
+        let _ = writeln!(
+            text,
+            "{kept} not offered: they move a member that stays.{}",
+            first.unwrap_or_default()
+        );
+    }
+    if budget > 0 {
+        let _ = writeln!(text, "{budget} not tried: too many accesses to replay.");
+    }
+}
+
+fn shortened(names: &[String]) -> String {
+    const SHOWN: usize = 6;
+    match names.len() {
+        0 => "in no one object".to_owned(),
+        count if count > SHOWN => {
+            format!("{} and {} more", names[..SHOWN].join(", "), count - SHOWN)
+        }
+        _ => names.join(", "),
+    }
+}
