@@ -126,11 +126,6 @@ fn totals(
     totals.lines = lines.len() as u64;
     let errors = profile.lines.iter().filter_map(|row| row.order_errors);
     totals.order_errors = errors.reduce(|sum, errors| sum + errors);
-    let loads = profile
-        .counts
-        .iter()
-        .filter(|row| row.access == Access::Read);
-    totals.order_reads = loads.map(|row| row.count).sum();
     totals
 }
 

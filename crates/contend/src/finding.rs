@@ -30,11 +30,9 @@ pub struct Totals {
     pub unresolved: BTreeMap<String, u64>,
     /// Distinct lines with coherence events, over all runs.
     pub lines: u64,
-    /// Loads that returned another value than the last store in recorded order had left; `None`
-    /// where values were not seen.
+    /// Read transfers that returned another value than the last store in recorded order had left;
+    /// `None` where values were not seen.
     pub order_errors: Option<u64>,
-    /// Loads from contended lines, among which the errors are.
-    pub order_reads: u64,
 }
 
 impl Totals {

@@ -158,10 +158,10 @@ Limits
     )?;
     let totals = &findings.totals;
     match totals.order_errors {
-        Some(errors) if totals.order_reads > 0 => writeln!(
+        Some(errors) if totals.tally.read_transfers > 0 => writeln!(
             out,
-            "  {} of the loads from contended lines returned another value than the recorded order says.",
-            fine_percent(errors as f64 / totals.order_reads as f64)
+            "  {} of the loads that brought a line in returned another value than the recorded order says.",
+            fine_percent(errors as f64 / totals.tally.read_transfers as f64)
         ),
         _ => Ok(()),
     }

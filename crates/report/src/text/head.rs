@@ -3,12 +3,14 @@
 use std::fmt::{self, Write};
 
 use relayout_contend::Totals;
-use relayout_profile::{Meta, Run};
+use relayout_profile::{Meta, Run, Setting};
 
 use super::sources::Sources;
 use super::{percent, percent_of};
 
-/// Widest line of settings.
+/// Setting that holds what the recorded kernel was booted with.
+const COMMAND_LINE: &str = "kernel-command-line";
+/// Widest line.
 const WIDTH: usize = 116;
 
 pub(super) fn write(
@@ -40,18 +42,34 @@ pub(super) fn write(
             or_unknown(&meta.collector),
         ),
     )?;
-    let settings: Vec<String> = meta
-        .settings
-        .iter()
-        .map(|s| format!("{}={}", s.name, s.value))
-        .collect();
-    for (at, row) in wrap(&settings).iter().enumerate() {
-        line(out, if at == 0 { "settings" } else { "" }, row)?;
-    }
+    write_settings(out, meta)?;
     write_runs(out, &meta.runs)?;
     write_totals(out, totals)?;
     if !sources.root().is_empty() {
         line(out, "sources", &format!("below {}", sources.root()))?;
+    }
+    Ok(())
+}
+
+/// The settings that were given; the kernel's own command line by itself.
+fn write_settings(out: &mut String, meta: &Meta) -> fmt::Result {
+    let given = meta.settings.iter().filter(|s| !s.value.is_empty());
+    let (command_line, others): (Vec<&Setting>, Vec<&Setting>) =
+        given.partition(|s| s.name == COMMAND_LINE);
+    let others = others.iter().map(|s| format!("{}={}", s.name, s.value));
+    write_wrapped(out, "settings", others)?;
+    let words = command_line.iter().flat_map(|s| s.value.split_whitespace());
+    write_wrapped(out, "cmdline", words.map(str::to_owned))
+}
+
+fn write_wrapped(
+    out: &mut String,
+    label: &str,
+    words: impl Iterator<Item = String>,
+) -> fmt::Result {
+    let words: Vec<String> = words.collect();
+    for (at, row) in wrap(&words).iter().enumerate() {
+        line(out, if at == 0 { label } else { "" }, row)?;
     }
     Ok(())
 }
@@ -118,26 +136,16 @@ fn write_totals(out: &mut String, totals: &Totals) -> fmt::Result {
     )?;
     let mut rest: Vec<(&String, &u64)> = totals.unresolved.iter().collect();
     rest.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
-    let rest: Vec<String> = rest
-        .into_iter()
-        .map(|(class, count)| {
-            format!(
-                "{class} {}",
-                percent(*count as f64 / transfers.max(1) as f64)
-            )
-        })
-        .collect();
-    let resolved = format!(
-        "{} of transfers to a member or variable",
-        percent(totals.resolved_share())
-    );
-    line(
-        out,
-        "resolved",
-        &if rest.is_empty() {
-            resolved
-        } else {
-            format!("{resolved}; rest: {}", rest.join(", "))
-        },
-    )
+    let resolved = percent(totals.resolved_share());
+    let mut words = vec![format!("{resolved} of transfers to a member or variable")];
+    if !rest.is_empty() {
+        words[0].push_str("; rest:");
+    }
+    let count = rest.len();
+    for (nth, (class, part)) in rest.into_iter().enumerate() {
+        let share = percent(*part as f64 / transfers.max(1) as f64);
+        let comma = if nth + 1 < count { "," } else { "" };
+        words.push(format!("{class} {share}{comma}"));
+    }
+    write_wrapped(out, "resolved", words.into_iter())
 }
