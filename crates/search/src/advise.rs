@@ -29,7 +29,8 @@ pub struct Options {
     pub keep: Vec<String>,
     /// Accesses to replay at most, over all candidates.
     pub budget_accesses: u64,
-    /// Candidates of the ranking that get an interval, beside those on the front.
+    /// Candidates of the ranking that get an interval, beside those on the front: those that
+    /// [`Advice::shown`] names for this number.
     pub intervals: usize,
 }
 
@@ -126,6 +127,23 @@ pub struct Advice {
     pub verdict: Verdict,
     /// Members of which no access was recorded because their memory was not.
     pub unrecorded_members: Vec<String>,
+}
+
+impl Advice {
+    /// Candidates worth showing, by index: the first `top` (at least one) by transfers, then those
+    /// on the front; of equals (in events, bytes and moves) only the first.
+    pub fn shown(&self, top: usize) -> Vec<usize> {
+        let mut seen = FxHashSet::default();
+        let mut shown = Vec::new();
+        for (index, one) in self.candidates.iter().enumerate() {
+            let (tally, bytes) = (one.tally, one.memory.bytes_per_object);
+            let new = seen.insert((tally, bytes, one.layout.size, one.moved));
+            if new && (shown.len() < top.max(1) || one.pareto) {
+                shown.push(index);
+            }
+        }
+        shown
+    }
 }
 
 /// A layout before it is scored.
@@ -377,15 +395,12 @@ fn by_rank(a: &Scored, b: &Scored) -> Ordering {
 }
 
 fn add_intervals(advice: &mut Advice, scorer: &Scorer<'_>, first: usize) {
-    // Of equals on the front only the first is shown, so only it needs an interval.
-    let mut seen = FxHashSet::default();
-    let mut wanted: Vec<&mut Scored> = Vec::new();
-    for (rank, candidate) in advice.candidates.iter_mut().enumerate() {
-        let shown = candidate.pareto && seen.insert((candidate.tally, candidate.moved));
-        if rank < first || shown {
-            wanted.push(candidate);
-        }
-    }
+    let shown: FxHashSet<usize> = advice.shown(first).into_iter().collect();
+    let candidates = advice.candidates.iter_mut().enumerate();
+    let mut wanted: Vec<&mut Scored> = candidates
+        .filter(|(index, _)| shown.contains(index))
+        .map(|(_, candidate)| candidate)
+        .collect();
     wanted.extend(advice.given.iter_mut());
     let mut layouts = vec![&advice.current.layout];
     let copies: Vec<Layout> = wanted.iter().map(|scored| scored.layout.clone()).collect();

@@ -67,7 +67,7 @@ fn one_type(one: &TypeAdvice<'_>, patch: Option<&Outcome>, top: usize) -> Value 
             return json!({ "name": one.name, "objects": one.objects, "refused": why, "candidates": [] });
         }
     };
-    let shown = super::text::shown(advice, top);
+    let shown = advice.shown(top);
     let mut candidates: Vec<Value> = shown
         .iter()
         .map(|index| changed(&one.shape, &advice.candidates[*index]))

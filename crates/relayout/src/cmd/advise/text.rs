@@ -23,6 +23,9 @@ Limits
   needs the machine's transfer time, which is not measured here.
 ";
 
+/// Widest line of prose.
+const WIDTH: usize = 100;
+
 /// What to print.
 #[derive(Clone, Copy)]
 pub struct Shown {
@@ -137,7 +140,7 @@ pub fn what_if(input: &Input<'_>, one: &TypeAdvice<'_>) -> String {
                 .collect();
             table::table(&mut text, one, &rows);
             effects_of_given(&mut text, input, one, advice);
-            let _ = writeln!(text, "{}\n", words::memory(one, advice));
+            let _ = writeln!(text, "{}\n", wrapped(&words::memory(one, advice), 2));
         }
     }
     text.push_str(LIMITS);
@@ -150,29 +153,6 @@ fn effects_of_given(text: &mut String, input: &Input<'_>, one: &TypeAdvice<'_>, 
         text.push_str(&words::effect(one, advice, given, name, input.line_bytes));
         text.push('\n');
     }
-}
-
-/// Candidates to show, by index: the first `top` by transfers, then those on the front, of equals
-/// (in events, bytes and moves) only the first.
-pub fn shown(advice: &Advice, top: usize) -> Vec<usize> {
-    let mut seen = Vec::new();
-    let mut distinct = Vec::new();
-    for (index, one) in advice.candidates.iter().enumerate() {
-        let key = (
-            one.tally,
-            one.memory.bytes_per_object,
-            one.layout.size,
-            one.moved,
-        );
-        if !seen.contains(&key) {
-            seen.push(key);
-            distinct.push(index);
-        }
-    }
-    let on_front = |index: &usize| advice.candidates[*index].pareto;
-    let mut shown: Vec<usize> = distinct.iter().copied().take(top.max(1)).collect();
-    shown.extend(distinct.into_iter().skip(top.max(1)).filter(on_front));
-    shown
 }
 
 fn heading(text: &mut String, one: &TypeAdvice<'_>) {
@@ -217,7 +197,7 @@ fn one_type(text: &mut String, input: &Input<'_>, one: &TypeAdvice<'_>, shown: S
     }
     let mut rows = vec![&advice.current];
     rows.extend(&advice.given);
-    let candidates = self::shown(advice, shown.top);
+    let candidates = advice.shown(shown.top);
     rows.extend(candidates.iter().map(|index| &advice.candidates[*index]));
     table::table(text, one, &rows);
     effects_of_given(text, input, one, advice);
@@ -231,8 +211,8 @@ fn one_type(text: &mut String, input: &Input<'_>, one: &TypeAdvice<'_>, shown: S
         ));
         text.push('\n');
     }
-    text.push_str(&words::verdict(one, advice));
-    let _ = writeln!(text, "{}", words::memory(one, advice));
+    text.push_str(&wrapped(&words::verdict(one, advice), 0));
+    let _ = writeln!(text, "{}", wrapped(&words::memory(one, advice), 2));
     words::left_out(text, one, advice);
     text.push('\n');
 }
@@ -269,6 +249,30 @@ fn words(one: &TypeAdvice<'_>, scored: &Scored) -> String {
         true => "-".to_owned(),
         false => all.join(", "),
     }
+}
+
+/// `text` in lines of at most [`WIDTH`], those after the first indented by `indent`.
+fn wrapped(text: &str, indent: usize) -> String {
+    let mut out = String::new();
+    let mut column = 0;
+    for (number, line) in text.split('\n').enumerate() {
+        if number > 0 {
+            out.push('\n');
+            column = 0;
+        }
+        for (nth, word) in line.split(' ').enumerate() {
+            if nth > 0 && column + 1 + word.len() > WIDTH {
+                let _ = write!(out, "\n{:indent$}", "");
+                column = indent;
+            } else if nth > 0 {
+                out.push(' ');
+                column += 1;
+            }
+            out.push_str(word);
+            column += word.len();
+        }
+    }
+    out
 }
 
 fn counted(count: u64, what: &str) -> String {

@@ -13,7 +13,7 @@ use super::super::TypeAdvice;
 /// Sentences at most.
 const SENTENCES_MAX: usize = 3;
 /// Members named at most in each list.
-const NAMES_MAX: usize = 5;
+const NAMES_MAX: usize = 4;
 
 /// Accesses to the same bytes.
 struct Use<'a> {

@@ -19,7 +19,7 @@ const TITLES: [&str; 12] = [
     "both",
     "first",
     "life",
-    "transfers change (95%)",
+    " change of transfers (95%)",
 ];
 
 /// Columns of text; the others are figures.
@@ -114,7 +114,7 @@ fn figures(row: &Scored, per_operation: bool) -> [String; 7] {
 fn change(interval: Interval) -> String {
     let percent = |ratio: f64| ratio * 100.0;
     format!(
-        "{:+.1}% ({:+.1} to {:+.1})",
+        " {:+.1}% ({:+.1} to {:+.1})",
         percent(interval.change),
         percent(interval.low),
         percent(interval.high)

@@ -5,7 +5,10 @@ use std::fmt::Write as _;
 use relayout_search::{Advice, Interval, LeftOut, Scored, Verdict};
 
 use super::super::TypeAdvice;
-use super::{counted, lines, name_of, words};
+use super::{counted, lines, name_of, words, wrapped};
+
+/// Columns before the words of an effect.
+const LABEL: usize = 15;
 
 /// What can be said about the best.
 pub fn verdict(one: &TypeAdvice<'_>, advice: &Advice) -> String {
@@ -83,12 +86,13 @@ pub fn effect(
     let (today, tally) = (&advice.current.tally, &scored.tally);
     let mut text = format!("{name}, over the whole recording:\n");
     let mut say = |label: &str, words: String| {
-        let _ = writeln!(text, "  {label:<11}  {words}");
+        let line = format!("  {label:<11}  {words}");
+        let _ = writeln!(text, "{}", wrapped(&line, LABEL));
     };
     let lines = lines::sentences(one, advice, scored, line_bytes);
     match lines.is_empty() {
         true => say("lines", "the accessed members share lines as today".into()),
-        false => say("lines", lines.join(";\n               ")),
+        false => lines.into_iter().for_each(|line| say("lines", line)),
     }
     say(
         "false",
@@ -130,9 +134,9 @@ fn total(advice: &Advice, scored: &Scored) -> String {
     let all = today.transfers().saturating_sub(tally.transfers());
     match less {
         _ if tally.transfers() > today.transfers() => text.push_str(": more than today"),
-        _ if first > 2 * all => text.push_str(
-            ":\n               most first misses that are gone come back as a miss of another access",
-        ),
+        _ if first > 2 * all => {
+            text.push_str(": most first misses that are gone come back as a miss of another access")
+        }
         false => text.push_str(": not clearly fewer in this recording"),
         true => {}
     }
