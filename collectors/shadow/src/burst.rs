@@ -3,7 +3,16 @@
 //! What repeats is left out: while no other context is logged in the page, a context's second
 //! access of one kind to the same bytes can change nothing, in any layout of what is in the page,
 //! since the context already holds the lines that it needs in the state that it needs. Such a
-//! stretch of one context is a *turn*.
+//! stretch of one context is a *turn*. It begins anew when another region of the page joins the
+//! log, so that what is logged is complete from each region's first ticket on.
+//!
+//! So a replay of what is logged counts what a replay of all accesses would, with two exceptions:
+//!
+//! - An access in one page ends no turn in another. Where bytes of two pages are placed on one
+//!   line, transfers between them can be missing.
+//! - Turns and tickets are taken one after the other, without a lock around both. An access that
+//!   takes a turn while another context's access to a different line of the page takes its ticket
+//!   can stand on the other side of it, and so can the repeats that it stands for.
 
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::*};
 
@@ -30,28 +39,24 @@ impl Filter {
     /// Whether this access was logged in the turn `turn`.
     #[inline]
     pub fn holds(&self, turn: u64, line: u64, now: Past, silent: bool) -> bool {
-        let (slot, key) = Self::slot(line, now, silent);
-        self.entries[slot] == (key, turn)
+        let (slot, addr, kind) = Self::slot(line, now, silent);
+        self.entries[slot] == (addr, turn ^ kind)
     }
 
     /// Notes that it is logged.
     pub fn note(&mut self, turn: u64, line: u64, now: Past, silent: bool) {
-        let (slot, key) = Self::slot(line, now, silent);
-        self.entries[slot] = (key, turn);
+        let (slot, addr, kind) = Self::slot(line, now, silent);
+        self.entries[slot] = (addr, turn ^ kind);
     }
 
+    /// Where it belongs, its address, and all else in the top ten bits, which turns do not reach.
     #[inline]
-    fn slot(line: u64, now: Past, silent: bool) -> (usize, u64) {
-        // Kernel and user addresses need 48 bits; a line's low six are free.
-        let key = (line << 8)
-            | (u64::from(now.offset) << 8)
-            | u64::from(now.size) << 3
-            | u64::from(now.access) << 1
-            | u64::from(silent);
-        (
-            (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 52) as usize % FILTER_ENTRIES,
-            key,
-        )
+    fn slot(line: u64, now: Past, silent: bool) -> (usize, u64, u64) {
+        let addr = line | u64::from(now.offset);
+        let kind = u64::from(now.size) << 3 | u64::from(now.access) << 1 | u64::from(silent);
+        let kind = kind << 54;
+        let hash = (addr ^ kind).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        ((hash >> 52) as usize % FILTER_ENTRIES, addr, kind)
     }
 }
 
@@ -75,6 +80,11 @@ pub fn take_turn(turn: &AtomicU64, context: u8) -> u64 {
             Err(other) => now = other,
         }
     }
+}
+
+/// Begins the turn in a page anew, so that all is logged again.
+pub fn renew_turn(turn: &AtomicU64) {
+    turn.fetch_add(1 << 8, Relaxed);
 }
 
 /// An aligned stretch of memory that is, or was, logged. All-zero is a fresh one.

@@ -11,6 +11,8 @@ use crate::wire::{self, BurstRecord, ConflictRecord, CountRecord, LineRecord, Re
 const TLB_ENTRIES: usize = 512;
 /// Line records appended at a time when a context's totals are drained.
 const LINE_BATCH: usize = 1024;
+/// Accesses after which totals by line are appended: they are counted in 32 bits.
+const LINES_EACH: u64 = 1 << 31;
 
 /// Where a page's shadow and this context's counts for it are.
 #[derive(Clone, Copy)]
@@ -42,6 +44,8 @@ pub struct Context {
     pub(crate) bursts: Buffer,
     pub(crate) filter: Filter,
     pub(crate) pages: *mut CountPage,
+    /// `accesses` when the totals by line were last appended.
+    lines_flushed: u64,
     sequence: u32,
 }
 
@@ -73,6 +77,7 @@ impl Context {
             },
             filter: Filter::new(),
             pages: core::ptr::null_mut(),
+            lines_flushed: 0,
             sequence: 0,
         })
     }
@@ -102,7 +107,8 @@ impl Context {
         events.take_spilt(|r| out.append(r));
     }
 
-    /// Appends all that is gathered, except totals by line.
+    /// Appends all that is gathered; totals by line only where one could else overflow before the
+    /// next time, which must be at most 2^31 accesses from now.
     pub fn flush<H: Host>(&mut self, host: &H) {
         let Self {
             counts,
@@ -122,6 +128,9 @@ impl Context {
         conflicts.drain(|r| out.append(r));
         events.drain(|r| out.append(r));
         out.append(bursts.take());
+        if self.accesses.wrapping_sub(self.lines_flushed) >= LINES_EACH {
+            self.flush_lines(host);
+        }
     }
 
     /// Appends the totals by line that have gathered, and starts them from zero.
@@ -135,6 +144,7 @@ impl Context {
             upgrades: 0,
             order_errors: 0,
         };
+        self.lines_flushed = self.accesses;
         let mut batch = [empty; LINE_BATCH];
         let mut len = 0;
         let mut out = Out {

@@ -9,7 +9,7 @@ use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
 
 use crate::LINE_BYTES;
-use crate::page::{Past, granules};
+use crate::page::Past;
 use crate::shadow::{Host, Value};
 use crate::wire::ConflictRecord;
 
@@ -17,6 +17,10 @@ use crate::wire::ConflictRecord;
 pub const READ_TRANSFER: u8 = 0;
 pub const WRITE_TRANSFER: u8 = 1;
 pub const UPGRADE: u8 = 2;
+
+/// Two stores to one word cannot be told apart: which of them an access needed is then not known
+/// for sure, only that it needed one.
+const WORD_BYTES: usize = 4;
 
 /// One context's part of the state that only its own thread touches.
 #[derive(Clone, Copy)]
@@ -38,9 +42,11 @@ struct Locked {
     /// Contexts without a copy since another's store.
     lost: u64,
     last_write: Past,
-    /// The two latest accesses, of different contexts, that brought a copy.
+    /// Accesses of two contexts that have a copy, where two have: the latest to bring one, and
+    /// another, or else the last store.
     gains: [Past; 2],
-    writes: [Past; LINE_BYTES / 8],
+    /// The last store that changed a byte, by aligned word.
+    writes: [Past; LINE_BYTES / WORD_BYTES],
     /// Bytes of `values` that are known.
     valid: u64,
     values: [u8; LINE_BYTES],
@@ -69,12 +75,23 @@ pub struct Outcome {
     pub silent: Option<bool>,
     /// A load that missed returned another value than the last store left.
     pub order_error: bool,
+    /// Coherence events of the line up to and including this access.
+    pub events: u32,
 }
 
 /// Byte mask of `size` bytes at `offset` of a line.
 #[inline]
 pub fn bytes(offset: u8, size: u8) -> u64 {
     (u64::MAX >> (64 - u32::from(size))) << offset
+}
+
+/// Byte mask of a remembered access.
+fn touched(past: Past) -> u64 {
+    if past.size == 0 {
+        0
+    } else {
+        bytes(past.offset, past.size)
+    }
 }
 
 impl Detail {
@@ -102,17 +119,23 @@ impl Detail {
         locked.last_write = last;
         locked.lost = everyone & !(1 << owner);
         let mut changed = 0;
-        for g in 0..8u8 {
-            if written >> g & 1 == 1 {
-                let within = last.size > 0 && granules(last.offset, last.size) >> g & 1 == 1;
-                let whole = Past {
-                    offset: g * 8,
-                    size: 8,
-                    ..last
-                };
-                locked.writes[usize::from(g)] = if within { last } else { whole };
-                changed |= bytes(g * 8, 8);
+        for (word, write) in (0u8..).zip(&mut locked.writes) {
+            let at = word * WORD_BYTES as u8;
+            if written >> (at / 8) & 1 == 0 {
+                continue;
             }
+            let mask = bytes(at, WORD_BYTES as u8);
+            let granule = Past {
+                offset: at / 8 * 8,
+                size: 8,
+                ..last
+            };
+            *write = if touched(last) & mask != 0 {
+                last
+            } else {
+                granule
+            };
+            changed |= mask;
         }
         for (context, stale) in self.stale().iter().enumerate() {
             if context != usize::from(owner) {
@@ -219,6 +242,7 @@ impl Detail {
             settled: None,
             silent: None,
             order_error: false,
+            events: self.events(),
         };
         let holders = self.holders.load(Relaxed);
         let had = holders & bit != 0;
@@ -235,7 +259,8 @@ impl Detail {
             locked.gain(now);
         }
         if writes || !had {
-            match value() {
+            let value = value().filter(|value| usize::from(now.size) <= value.bytes.len());
+            match value {
                 Some(value) => locked.compare_values(now, mask, &value, &mut out),
                 None => locked.valid &= if writes { !mask } else { u64::MAX },
             }
@@ -251,7 +276,8 @@ impl Detail {
             self.store(locked, now, mask, out.silent == Some(true));
         }
         if out.event.is_some() {
-            self.events.store(self.events().saturating_add(1), Relaxed);
+            out.events = out.events.saturating_add(1);
+            self.events.store(out.events, Relaxed);
         }
         out
     }
@@ -265,9 +291,10 @@ impl Detail {
 
     fn transfer(&self, locked: &Locked, line: u64, now: Past, mask: u64) -> ConflictRecord {
         let needed = self.stale()[usize::from(now.context)].load(Relaxed) & mask;
-        let other = match needed {
+        let latest = needed & touched(locked.last_write);
+        let other = match if latest != 0 { latest } else { needed } {
             0 => locked.last_write,
-            _ => locked.writes[needed.trailing_zeros() as usize / 8],
+            bytes => locked.writes[bytes.trailing_zeros() as usize / WORD_BYTES],
         };
         let transfer = if now.access == 0 {
             READ_TRANSFER
@@ -305,13 +332,16 @@ impl Detail {
                 stale.store(kept | changed, Relaxed);
             }
         }
+        if robbed != 0 {
+            locked.gains = [now; 2];
+        }
         self.holders.store(bit, Relaxed);
         locked.lost = self.everyone() & !bit;
         locked.last_write = now;
         if !silent {
-            let touched = granules(now.offset, now.size);
-            let (first, last) = (touched.trailing_zeros(), 7 - touched.leading_zeros());
-            locked.writes[first as usize..=last as usize].fill(now);
+            let first = usize::from(now.offset) / WORD_BYTES;
+            let last = usize::from(now.offset + now.size - 1) / WORD_BYTES;
+            locked.writes[first..=last].fill(now);
         }
     }
 
@@ -354,7 +384,7 @@ impl Locked {
 
     fn compare_values(&mut self, now: Past, mask: u64, value: &Value, out: &mut Outcome) {
         let at = usize::from(now.offset);
-        let size = usize::from(now.size).min(value.bytes.len());
+        let size = usize::from(now.size);
         let Some(old) = self.values.get_mut(at..at + size) else {
             return;
         };

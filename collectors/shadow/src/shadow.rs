@@ -2,7 +2,7 @@
 
 use core::sync::atomic::{AtomicU64, Ordering::*};
 
-use crate::burst::{Region, own_turn, region_record, take_turn};
+use crate::burst::{Region, own_turn, region_record, renew_turn, take_turn};
 use crate::context::{Context, Found};
 use crate::detail::{Detail, Outcome, READ_TRANSFER, UPGRADE};
 use crate::page::{
@@ -60,6 +60,9 @@ pub struct Config {
     pub burst_total_max: u64,
     /// Regions logged on each side of a hot line's own.
     pub burst_reach: u64,
+    /// Binary logarithm of the page table's size, which 7/8 of can be used: accesses to more pages
+    /// are not followed, and count as lost. Held between 8 and 32.
+    pub page_table_bits: u32,
 }
 
 impl Config {
@@ -73,6 +76,7 @@ impl Config {
             burst_region_max: 64 * 1024,
             burst_total_max: 4_000_000,
             burst_reach: 2,
+            page_table_bits: 20,
         }
     }
 }
@@ -94,7 +98,7 @@ impl<H: Host> Shadow<H> {
         if config.contexts == 0 || config.contexts > CONTEXTS_MAX {
             return None;
         }
-        let pages = PageTable::new(20, &host)?;
+        let pages = PageTable::new(config.page_table_bits.clamp(8, 32), &host)?;
         Some(Self {
             host,
             config,
@@ -115,7 +119,7 @@ impl<H: Host> Shadow<H> {
         self.operations.load(Relaxed)
     }
 
-    /// One access by `cx`. `value` is asked only where values are compared; it returns `None` where
+    /// One access by `cx`; each line that it touches counts it. `value` is asked only where values are compared; it returns `None` where
     /// the collector cannot know.
     #[inline]
     pub fn access(
@@ -217,16 +221,16 @@ impl<H: Host> Shadow<H> {
         }
     }
 
-    /// An access that touches two lines (or none of them wholly): each line sees its part.
+    /// An access that touches several lines, or none: each line sees its part.
     #[cold]
     fn straddling(&self, cx: &mut Context, addr: u64, size: u8, access: Access, site: u32) {
-        let first = (LINE_BYTES as u64 - addr % LINE_BYTES as u64).min(size.into()) as u8;
-        let parts = [(addr, first), (addr + u64::from(first), size - first)];
         cx.accesses -= 1;
-        for (addr, size) in parts {
-            if size > 0 && usize::from(size) <= LINE_BYTES {
-                self.access(cx, addr, size, access, site, || None);
-            }
+        let (mut addr, mut left) = (addr, size);
+        while left > 0 {
+            let part = (LINE_BYTES as u64 - addr % LINE_BYTES as u64).min(left.into()) as u8;
+            self.access(cx, addr, part, access, site, || None);
+            addr = addr.wrapping_add(part.into());
+            left -= part;
         }
     }
 
@@ -297,8 +301,8 @@ impl<H: Host> Shadow<H> {
         let outcome = detail.access(&self.host, addr, now, value, |silent| {
             self.log(cx, shadow, addr, now, hot, silent)
         });
-        self.record(cx, addr, now, &outcome, detail.events());
-        if outcome.event.is_some() && detail.events() == self.config.burst_from {
+        self.record(cx, addr, now, &outcome);
+        if outcome.event.is_some() && outcome.events == self.config.burst_from {
             self.heat(cx, addr);
         }
     }
@@ -365,7 +369,7 @@ impl<H: Host> Shadow<H> {
         Some(detail)
     }
 
-    fn record(&self, cx: &mut Context, line: u64, now: Past, outcome: &Outcome, events: u32) {
+    fn record(&self, cx: &mut Context, line: u64, now: Past, outcome: &Outcome) {
         if let Some(settled) = &outcome.settled {
             self.add_conflict(cx, settled);
         }
@@ -376,7 +380,8 @@ impl<H: Host> Shadow<H> {
             self.add_event(cx, line, outcome);
         }
         let silent = outcome.silent == Some(true);
-        self.count_granule(cx, line + u64::from(now.offset), now, events, silent);
+        let addr = line + u64::from(now.offset);
+        self.count_granule(cx, addr, now, outcome.events, silent);
     }
 
     #[inline]
@@ -499,12 +504,11 @@ impl<H: Host> Shadow<H> {
         if self.logged.load(Relaxed) >= self.config.burst_total_max {
             return;
         }
-        let own = line & !(REGION_BYTES as u64 - 1);
-        let reach = self.config.burst_reach * REGION_BYTES as u64;
-        let mut start = own.saturating_sub(reach);
-        while start <= own.saturating_add(reach) {
-            self.heat_region(cx, start);
-            start += REGION_BYTES as u64;
+        let own = line / REGION_BYTES as u64;
+        let last =
+            (own.saturating_add(self.config.burst_reach)).min(u64::MAX / REGION_BYTES as u64);
+        for n in own.saturating_sub(self.config.burst_reach)..=last {
+            self.heat_region(cx, n * REGION_BYTES as u64);
         }
     }
 
@@ -535,6 +539,7 @@ impl<H: Host> Shadow<H> {
             for word in region_words(shadow, n) {
                 word.fetch_or(LOGGED, Release);
             }
+            renew_turn(&shadow.turn);
         }
     }
 }

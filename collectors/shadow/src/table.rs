@@ -181,7 +181,8 @@ impl Entry for LineRecord {
         self.line == o.line
     }
     fn is_empty(&self) -> bool {
-        self.line == 0
+        let transfers = self.read_transfers | self.write_transfers;
+        transfers | self.upgrades | self.order_errors == 0 && self.reads | self.writes == 0
     }
     fn add(&mut self, o: &Self) {
         self.reads += o.reads;
@@ -190,5 +191,71 @@ impl Entry for LineRecord {
         self.write_transfers += o.write_transfers;
         self.upgrades += o.upgrades;
         self.order_errors += o.order_errors;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::alloc::{Layout, alloc_zeroed};
+    use std::collections::HashMap;
+
+    use super::*;
+    use crate::wire::SegmentHeader;
+
+    struct Leaks;
+
+    impl Host for Leaks {
+        fn zeroed(&self, bytes: usize) -> Option<*mut u8> {
+            let layout = Layout::from_size_align(bytes, 4096).ok()?;
+            // SAFETY: not empty.
+            Some(unsafe { alloc_zeroed(layout) })
+        }
+        fn append(&self, _: u8, _: &SegmentHeader, _: &[u8]) {}
+        fn relax(&self) {}
+    }
+
+    /// Adds `accesses` entries of `keys` keys, drains now and then, and compares the sums.
+    fn check(bits: u32, keys: u64, accesses: u64) {
+        let mut table = Table::<CountRecord>::new(bits, &Leaks).expect("memory");
+        let (mut expected, mut found) = (HashMap::new(), HashMap::new());
+        let mut take = |records: &[CountRecord]| {
+            for record in records {
+                assert!(record.count > 0);
+                let sum = found.entry((record.addr, record.site)).or_insert((0, 0));
+                *sum = (sum.0 + record.count, sum.1 + record.silent);
+            }
+        };
+        for n in 0..accesses {
+            let key = n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 33;
+            let (addr, site, silent) = (key % keys * 8, key as u32 % 3, u32::from(n % 7 == 0));
+            let rest = CountRecord {
+                addr,
+                site,
+                size: 8,
+                access: 1,
+                reserved: 0,
+                count: 1,
+                silent,
+            };
+            table.add(&rest);
+            let sum = expected.entry((addr, site)).or_insert((0, 0));
+            *sum = (sum.0 + 1, sum.1 + silent);
+            if table.is_full() {
+                table.take_spilt(&mut take);
+            }
+            if n % 5000 == 4999 {
+                table.drain(&mut take);
+            }
+        }
+        table.drain(&mut take);
+        assert_eq!(found, expected);
+        table.drain(|records| assert!(records.is_empty(), "it was drained"));
+    }
+
+    #[test]
+    fn what_goes_in_comes_out() {
+        check(2, 10, 3000);
+        check(4, 100_000, 30_000);
+        check(12, 3000, 30_000);
     }
 }

@@ -97,7 +97,7 @@ impl<'a> GuestMemory<'a> {
     }
 
     fn physical(&self, address: u64) -> Option<u64> {
-        if address >= IMAGE_BASE && address < IMAGE_BASE + (1 << 30) {
+        if (IMAGE_BASE..IMAGE_BASE + (1 << 30)).contains(&address) {
             return Some(address - IMAGE_BASE);
         }
         let mut table = self.top;

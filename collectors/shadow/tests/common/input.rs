@@ -1,0 +1,113 @@
+//! Random accesses.
+
+use proptest::prelude::*;
+use relayout_shadow::{Access, LINE_BYTES, PAGE_BYTES, Value};
+
+use super::Machine;
+
+/// A page of kernel memory; the one after it is used too.
+pub const PAGE: u64 = 0xffff_8880_0000_4000;
+
+/// One access as a collector sees it.
+#[derive(Clone)]
+pub struct Input {
+    pub context: u8,
+    pub addr: u64,
+    pub size: u8,
+    pub access: Access,
+    pub value: Option<([u8; 16], bool)>,
+}
+
+impl std::fmt::Debug for Input {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self {
+            context,
+            addr,
+            size,
+            access,
+            value,
+        } = self;
+        write!(f, "{context}: {access:?} {size} at {:#x}", addr - PAGE)?;
+        match value {
+            Some((bytes, certain)) => write!(f, " {:?} {certain}", &bytes[..usize::from(*size)]),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Input {
+    /// What the shadow makes of it: the parts on each line, the value kept where there is one part.
+    pub fn parts(&self) -> Vec<Input> {
+        let first = (LINE_BYTES as u64 - self.addr % LINE_BYTES as u64) as u8;
+        if self.size <= first {
+            return vec![self.clone()];
+        }
+        let part = |addr, size| Input {
+            addr,
+            size,
+            value: None,
+            ..self.clone()
+        };
+        vec![
+            part(self.addr, first),
+            part(self.addr + u64::from(first), self.size - first),
+        ]
+    }
+
+    pub fn feed(&self, machine: &mut Machine, site: u32) {
+        let Machine { shadow, contexts } = machine;
+        let context = &mut contexts[usize::from(self.context)];
+        let value = || self.value.map(|(bytes, certain)| Value { bytes, certain });
+        shadow.access(context, self.addr, self.size, self.access, site, value);
+    }
+}
+
+/// Few places, so that accesses meet: the first lines of two pages, and what straddles them.
+fn any_addr() -> impl Strategy<Value = u64> {
+    prop_oneof![
+        8 => (0..2u64, 0..LINE_BYTES as u64 / 8).prop_map(|(line, granule)| line * 64 + granule * 8),
+        4 => 0..2 * LINE_BYTES as u64,
+        2 => PAGE_BYTES as u64 - 20..PAGE_BYTES as u64 + 20,
+        1 => 0..2 * PAGE_BYTES as u64 - 16,
+    ]
+    .prop_map(|offset| PAGE + offset)
+}
+
+/// Few values, so that silent stores happen.
+fn any_value() -> impl Strategy<Value = Option<([u8; 16], bool)>> {
+    let bytes = prop_oneof![Just([7; 16]), Just([8; 16]), prop::array::uniform16(7..9u8)];
+    prop_oneof![
+        1 => Just(None),
+        4 => (bytes, prop::bool::weighted(0.8)).prop_map(Some),
+    ]
+}
+
+pub fn any_access() -> impl Strategy<Value = Access> {
+    prop_oneof![
+        4 => Just(Access::Read),
+        3 => Just(Access::Write),
+        1 => Just(Access::ReadWrite)
+    ]
+}
+
+fn any_input(context: u8) -> impl Strategy<Value = Input> {
+    let size = prop_oneof![Just(1), Just(2), Just(4), Just(8), Just(8), Just(16)];
+    (any_addr(), size, any_access(), any_value()).prop_map(move |(addr, size, access, value)| {
+        Input {
+            context,
+            addr,
+            size,
+            access,
+            value,
+        }
+    })
+}
+
+/// Sequences with runs of one context, up to `runs` of them, and how many contexts there are.
+pub fn any_inputs(runs: usize) -> impl Strategy<Value = (usize, Vec<Input>)> {
+    (2..=5u8).prop_flat_map(move |contexts| {
+        let run = (0..contexts).prop_flat_map(|c| prop::collection::vec(any_input(c), 1..6));
+        prop::collection::vec(run, 0..runs)
+            .prop_map(move |runs| (contexts.into(), runs.into_iter().flatten().collect()))
+    })
+}
