@@ -63,7 +63,11 @@ mod tests {
         image[0x1fe..0x200].copy_from_slice(&[0x55, 0xaa]);
         image[0x202..0x206].copy_from_slice(b"HdrS");
         assert_eq!(version(&image), Err("it does not say its version"));
-        assert_eq!(version(&image[..0x20e]), Err("the file is too short"), "ends within the header");
+        assert_eq!(
+            version(&image[..0x20e]),
+            Err("the file is too short"),
+            "ends within the header"
+        );
         image[0x20e..0x210].copy_from_slice(&[0xff, 0xff]);
         assert_eq!(version(&image), Err("the version is outside of the file"));
         image[0x20e..0x210].copy_from_slice(&[0x80, 0]);

@@ -6,7 +6,9 @@ use crate::dwarf::DieOffset;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The first bytes are not ELF's.
-    #[error("not an ELF file: it starts with {found}; a vmlinux, program or object file with debug information is needed")]
+    #[error(
+        "not an ELF file: it starts with {found}; a vmlinux, program or object file with debug information is needed"
+    )]
     NotElf {
         /// What the first bytes look like, and which file was probably meant.
         found: String,

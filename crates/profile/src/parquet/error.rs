@@ -28,7 +28,9 @@ pub enum FormatError {
     #[error("meta.json of the profile is damaged")]
     Meta(#[source] serde_json::Error),
     /// A table's file is not there.
-    #[error("table `{table}` is missing (no {table}.parquet); copy the profile again, or record again")]
+    #[error(
+        "table `{table}` is missing (no {table}.parquet); copy the profile again, or record again"
+    )]
     MissingTable {
         /// Its name.
         table: &'static str,
@@ -50,7 +52,9 @@ pub enum FormatError {
         expected: u64,
     },
     /// A table's file is not the one that was written.
-    #[error("{table}.parquet is corrupt: CRC-32 is {found:08x}, meta.json says {expected:08x}; copy the profile again, or record again")]
+    #[error(
+        "{table}.parquet is corrupt: CRC-32 is {found:08x}, meta.json says {expected:08x}; copy the profile again, or record again"
+    )]
     Checksum {
         /// Name of the table.
         table: &'static str,

@@ -69,7 +69,10 @@ fn mntns_shows_pcpu_chunk_and_what_its_fix_does() {
     let path = finding["types_path"].as_array().unwrap();
     assert_eq!(path[0], "pcpu_chunk");
     let inner = ["list_head", "pcpu_block_md"];
-    assert!(path[1..].iter().all(|t| inner.iter().any(|i| t == i)), "{path:?}");
+    assert!(
+        path[1..].iter().all(|t| inner.iter().any(|i| t == i)),
+        "{path:?}"
+    );
     let names = members(&report, |f| f == finding);
     check_has(&names, &["base_addr"]);
     assert!(
