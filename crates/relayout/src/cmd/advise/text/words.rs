@@ -58,10 +58,11 @@ fn sharing(today: &Scored) -> String {
     )
 }
 
-/// A layout may save upgrades where it cannot save transfers.
+/// A layout may save upgrades where it cannot save transfers; less than a percent is not worth a
+/// sentence.
 fn fewest_events(one: &TypeAdvice<'_>, advice: &Advice) -> String {
     let least = advice.candidates.iter().min_by_key(|scored| events(scored));
-    match least.filter(|scored| events(scored) < events(&advice.current)) {
+    match least.filter(|scored| events(scored) * 100 < events(&advice.current) * 99) {
         Some(least) => format!(
             "Transfers and upgrades together are fewest with \"{}\": from {}.\n",
             words(one, least),
