@@ -42,10 +42,11 @@ fn own_order_gives_own_offsets() {
     let mut counts = Counts::default();
     for index in 0..types.types().len() {
         let id = TypeId(u32::try_from(index).expect("arenas are indexed by u32"));
-        if let Type::Aggregate(aggregate) = types.types().get(id) {
-            if aggregate.complete && aggregate.kind == AggregateKind::Struct {
-                check(&abi, aggregate, &mut counts);
-            }
+        if let Type::Aggregate(aggregate) = types.types().get(id)
+            && aggregate.complete
+            && aggregate.kind == AggregateKind::Struct
+        {
+            check(&abi, aggregate, &mut counts);
         }
     }
     println!("{counts:#?}");
