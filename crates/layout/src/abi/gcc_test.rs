@@ -223,10 +223,7 @@ fn arena() -> Types {
         element: TypeId(0),
         counts: vec![Some(3)],
     });
-    Types {
-        types,
-        ..Types::default()
-    }
+    Types { types }
 }
 
 fn blank(name: &str, size: u64, declared_align: Option<u64>, members: Vec<Member>) -> Aggregate {
