@@ -108,6 +108,23 @@ mod tests {
     }
 
     #[test]
+    fn the_memory_operand_decides_not_the_mnemonic() {
+        check(&[0x66, 0xf0, 0x0f, 0xc1, 0x07], true, true); // lock xadd %ax,(%rdi)
+        check(&[0xf0, 0xff, 0x0f], true, true); // lock decl (%rdi)
+        check(&[0x0f, 0xc1, 0x07], true, false); // xadd %eax,(%rdi)
+        check(&[0xf7, 0x1f], true, false); // negl (%rdi)
+        check(&[0xf7, 0x27], false, false); // mull (%rdi): reads only
+        check(&[0xff, 0x37], false, false); // push (%rdi)
+        check(&[0x0f, 0xba, 0x27, 3], false, false); // btl $3,(%rdi)
+        check(&[0x0f, 0xc7, 0x27], false, false); // xsavec (%rdi)
+        check(&[0x48, 0xd1, 0x27], true, false); // shlq (%rdi)
+        check(&[0xa4], false, false); // movsb: two places
+        check(&[0xf3, 0x48, 0xa5], false, false); // rep movsq
+        check(&[0xc5, 0xfd, 0x6f, 0x07], false, false); // vmovdqa (%rdi),%ymm0
+        check(&[0x03, 0x07], false, false); // add (%rdi),%eax
+    }
+
+    #[test]
     fn leaves_plain_accesses_alone() {
         check(&[0x48, 0x8b, 0x47, 0x38], false, false); // mov 0x38(%rdi),%rax
         check(&[0x48, 0x89, 0x47, 0x38], false, false); // mov %rax,0x38(%rdi)

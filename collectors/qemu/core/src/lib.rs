@@ -16,6 +16,7 @@ mod insn;
 mod markers;
 mod options;
 mod output;
+mod pause;
 mod plugin;
 mod sites;
 

@@ -45,5 +45,13 @@ mod tests {
         );
         assert_eq!(Marker::decode(&[0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0]), None);
         assert_eq!(Marker::decode(&[0x90]), None);
+        assert_eq!(Marker::decode(&[]), None);
+        let start = [0x0f, 0x1f, 0x84, 0, 1, 0, 0x4c, 0x52];
+        assert_eq!(Marker::decode(&start), Some(Marker::Start));
+        assert_eq!(Marker::decode(&start[..7]), None, "cut");
+        assert_eq!(
+            Marker::decode(&[0x66, 0x0f, 0x1f, 0x84, 0, 1, 0, 0x4c, 0x52]),
+            None
+        );
     }
 }

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 pub struct Options {
     /// Folder with the control file, for the segments.
     pub dir: PathBuf,
-    /// Yield the host thread after about this many accesses of a CPU; 0 never.
+    /// Yield the host thread after about this many accesses of a CPU, 65536 at most; 0 never.
     pub yield_every: u32,
     /// Where yields fall.
     pub seed: u64,
@@ -50,9 +50,9 @@ impl Options {
                 "seed" => options.seed = value.parse().map_err(|_| bad())?,
                 "bursts" => options.bursts = Some(value.parse().map_err(|_| bad())?),
                 "skip" => options.skip = parse_ranges(value).ok_or_else(bad)?,
-                "mode" => options.idle = value == "idle",
-                "probe" => options.probe = value == "1",
-                "own" => options.own_markers = value == "1",
+                "mode" => options.idle = one_of(value, ["record", "idle"]).ok_or_else(bad)?,
+                "probe" => options.probe = one_of(value, ["0", "1"]).ok_or_else(bad)?,
+                "own" => options.own_markers = one_of(value, ["0", "1"]).ok_or_else(bad)?,
                 _ => return Err(format!("unknown argument '{key}'")),
             }
         }
@@ -61,6 +61,11 @@ impl Options {
         }
         Ok(options)
     }
+}
+
+/// Whether `value` is the second of two that it may be.
+fn one_of(value: &str, [no, yes]: [&str; 2]) -> Option<bool> {
+    (value == no || value == yes).then_some(value == yes)
 }
 
 fn parse_ranges(text: &str) -> Option<Vec<(u64, u64)>> {
@@ -97,6 +102,32 @@ mod tests {
     }
 
     #[test]
+    fn all_but_the_folder_has_a_default() {
+        let options = parse("dir=/x").unwrap();
+        assert_eq!(
+            options,
+            Options {
+                dir: "/x".into(),
+                ..Options::default()
+            }
+        );
+        assert!(parse("probe=1").unwrap().probe, "a probe needs no folder");
+        assert_eq!(parse("dir=/x bursts=5").unwrap().bursts, Some(5));
+        assert_eq!(parse("dir=/a=b").unwrap().dir, PathBuf::from("/a=b"));
+        assert_eq!(parse("dir=/x skip=").unwrap().skip, []);
+    }
+
+    #[test]
+    fn reads_what_qemu_passes() {
+        let argv = [c"dir=/x".as_ptr(), c"seed=7".as_ptr()];
+        // SAFETY: two valid strings.
+        let options = unsafe { Options::from_argv(2, argv.as_ptr()) }.unwrap();
+        assert_eq!((options.dir, options.seed), ("/x".into(), 7));
+        // SAFETY: none is looked at.
+        assert!(unsafe { Options::from_argv(-1, std::ptr::null()) }.is_err());
+    }
+
+    #[test]
     fn refuses_nonsense() {
         for bad in [
             "",
@@ -104,6 +135,11 @@ mod tests {
             "dir=/x yield=x",
             "dir=/x skip=1",
             "dir=/x what=1",
+            "dir=/x mode=idel",
+            "dir=/x own=yes",
+            "dir=/x bursts=-1",
+            "dir=/x skip=a0-b0-c0",
+            "dir=/x seed=18446744073709551616",
         ] {
             assert!(parse(bad).is_err(), "{bad}");
         }

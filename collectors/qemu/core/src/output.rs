@@ -81,7 +81,12 @@ impl Host for Output {
             return;
         }
         let head = as_header_bytes(header);
-        let written = file.write_vectored(&[IoSlice::new(head), IoSlice::new(payload)]);
+        let written = loop {
+            match file.write_vectored(&[IoSlice::new(head), IoSlice::new(payload)]) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                written => break written,
+            }
+        };
         let rest = written.and_then(|n| match n.checked_sub(head.len()) {
             Some(done) => file.write_all(&payload[done..]),
             None => file
@@ -120,5 +125,111 @@ fn map_control(path: &Path) -> io::Result<&'static Control> {
             return Err(io::Error::last_os_error());
         }
         Ok(&*at.cast::<Control>())
+    }
+}
+
+#[cfg(test)]
+pub mod tests {
+    use relayout_shadow::Context;
+    use relayout_shadow::wire::{self, RegionRecord};
+
+    use super::*;
+
+    /// A folder as the host makes it.
+    pub fn folder() -> tempfile::TempDir {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("control"), [0; CONTROL_BYTES]).unwrap();
+        dir
+    }
+
+    /// The header of the segment in `bytes`, having checked that it is whole.
+    pub fn check_segment(bytes: &[u8], kind: wire::Kind) -> &[u8] {
+        let (head, payload) = bytes.split_at(size_of::<SegmentHeader>());
+        let word = |at: usize| u32::from_le_bytes(head[at..at + 4].try_into().unwrap());
+        assert_eq!(head[..4], wire::MAGIC);
+        assert_eq!(head[6..8], (kind as u16).to_le_bytes());
+        assert_eq!(payload.len(), word(12) as usize * kind.record_bytes());
+        assert_eq!(wire::crc32(payload), word(20));
+        payload
+    }
+
+    fn region(start: u64) -> RegionRecord {
+        RegionRecord {
+            start,
+            first_ticket: 0,
+            end_ticket: 0,
+            first_op: 0,
+            end_op: 0,
+            bytes: 512,
+            reserved: 0,
+        }
+    }
+
+    #[test]
+    fn segments_go_to_their_contexts_files() {
+        let dir = folder();
+        let output = Output::open(dir.path(), 2).unwrap();
+        let mut context = Context::new(1, &output).unwrap();
+        context.append(&[region(0x1000), region(0x2000)], &output);
+        let bytes = std::fs::read(dir.path().join("ctx-1.seg")).unwrap();
+        let payload = check_segment(&bytes, wire::Kind::Region);
+        assert_eq!(
+            wire::read_record::<RegionRecord>(payload),
+            Some(region(0x1000))
+        );
+        for empty in ["ctx-0.seg", "sites.seg"] {
+            assert!(
+                std::fs::read(dir.path().join(empty)).unwrap().is_empty(),
+                "{empty}"
+            );
+        }
+        let control = std::fs::read(dir.path().join("control")).unwrap();
+        assert_eq!(control[..8], CONTROL_MAGIC.to_le_bytes());
+    }
+
+    #[test]
+    fn a_folder_that_is_not_as_it_should_be() {
+        let check = |dir: &Path, kind| {
+            let error = Output::open(dir, 1).err().map(|error| error.kind());
+            assert_eq!(error, Some(kind));
+        };
+        let dir = tempfile::tempdir().unwrap();
+        check(&dir.path().join("none"), io::ErrorKind::NotFound);
+        check(dir.path(), io::ErrorKind::NotFound);
+        // That left files, and segments of two recordings must not mix.
+        check(dir.path(), io::ErrorKind::AlreadyExists);
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("control"), [0; 8]).unwrap();
+        check(dir.path(), io::ErrorKind::InvalidData);
+    }
+
+    #[test]
+    fn a_full_disk_stops_the_recording() {
+        let dir = folder();
+        let mut output = Output::open(dir.path(), 2).unwrap();
+        output.files[0] = File::options().write(true).open("/dev/full").unwrap();
+        let mut contexts = [0, 1].map(|n| Context::new(n, &output).unwrap());
+        contexts[0].append(&[region(0x1000)], &output);
+        let control = output.control();
+        assert_eq!(control.error.load(Relaxed), libc::ENOSPC as u32);
+        assert_eq!(Stage::from_u32(control.state.load(Relaxed)), Stage::Failed);
+        contexts[1].append(&[region(0x1000)], &output);
+        let bytes = std::fs::read(dir.path().join("ctx-1.seg")).unwrap();
+        assert!(bytes.is_empty(), "nothing is appended after an error");
+    }
+
+    #[test]
+    fn memory_is_zeroed_and_aligned() {
+        let dir = folder();
+        let output = Output::open(dir.path(), 1).unwrap();
+        let at = output.zeroed(10_000).unwrap();
+        assert_eq!(at as usize % 4096, 0);
+        // SAFETY: that many bytes were given.
+        assert!(
+            unsafe { std::slice::from_raw_parts(at, 10_000) }
+                .iter()
+                .all(|&b| b == 0)
+        );
+        assert_eq!(output.zeroed(usize::MAX / 2), None);
     }
 }

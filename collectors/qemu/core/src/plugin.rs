@@ -14,6 +14,7 @@ use crate::insn::memory_use;
 use crate::markers::Marker;
 use crate::options::Options;
 use crate::output::Output;
+use crate::pause::{self, Pauses};
 use crate::sites::Sites;
 
 /// Kernel addresses have the top bit set.
@@ -22,7 +23,7 @@ const KERNEL: u64 = 1 << 63;
 /// share.
 const FIXMAP: u64 = 0xffff_ffff_ff00_0000;
 /// Accesses of a CPU between looks at the clock and the control page.
-const CHECK_EVERY: u64 = 1 << 16;
+const CHECK_EVERY: u64 = pause::EACH_MAX as u64;
 /// What is gathered is appended at least this often.
 const FLUSH_EVERY: Duration = Duration::from_secs(1);
 
@@ -59,7 +60,7 @@ struct Cpu {
     countdown: u32,
     /// Accesses at which to look at the clock and the control page.
     check_at: u64,
-    random: u64,
+    pauses: Pauses,
     flushed: Instant,
     reported: (u64, u64),
 }
@@ -381,7 +382,7 @@ impl Plugin {
         if self.options.yield_every > 0 {
             std::thread::yield_now();
         }
-        cpu.countdown = cpu.next_pause(self.options.yield_every);
+        cpu.countdown = cpu.pauses.next();
         if cpu.context.accesses >= cpu.check_at {
             cpu.check_at = cpu.context.accesses + CHECK_EVERY;
             self.check(cpu);
@@ -412,30 +413,17 @@ impl Plugin {
 
 impl Cpu {
     fn new(n: u8, plugin: &Plugin) -> Option<Self> {
-        let mut cpu = Self {
+        let options = &plugin.options;
+        let mut pauses = Pauses::new(options.yield_every, options.seed, n);
+        Some(Self {
             context: Context::new(n, &plugin.shadow.host)?,
             info_bits: plugin.info_bits,
-            countdown: 0,
+            countdown: pauses.next(),
+            pauses,
             check_at: CHECK_EVERY,
-            random: (plugin.options.seed ^ (u64::from(n) << 56))
-                .wrapping_mul(0x9e37_79b9_7f4a_7c15)
-                | 1,
             flushed: Instant::now(),
             reported: (0, 0),
-        };
-        cpu.countdown = cpu.next_pause(plugin.options.yield_every);
-        Some(cpu)
-    }
-
-    /// Accesses until the next pause: `every` on average, between half and one and a half of it.
-    fn next_pause(&mut self, every: u32) -> u32 {
-        if every == 0 {
-            return CHECK_EVERY as u32;
-        }
-        self.random ^= self.random << 13;
-        self.random ^= self.random >> 7;
-        self.random ^= self.random << 17;
-        (every / 2 + (self.random >> 33) as u32 % every).max(1)
+        })
     }
 }
 

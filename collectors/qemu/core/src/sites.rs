@@ -54,3 +54,39 @@ impl Sites {
         self.fresh.clear();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::output::tests::{check_segment, folder};
+
+    #[test]
+    fn patched_code_gets_another_number() {
+        let mut sites = Sites::default();
+        let (mov, nop) = ([0x8b; 16], [0x90; 16]);
+        assert_eq!(sites.number(0x10, mov, 3), 0);
+        assert_eq!(sites.number(0x20, mov, 3), 1);
+        assert_eq!(sites.number(0x10, nop, 3), 2);
+        assert_eq!(
+            sites.number(0x10, mov, 3),
+            0,
+            "and its old one when patched back"
+        );
+    }
+
+    #[test]
+    fn each_is_appended_once() {
+        let dir = folder();
+        let output = Output::open(dir.path(), 1).unwrap();
+        let mut sites = Sites::default();
+        sites.number(0x10, [0x8b; 16], 3);
+        sites.flush(&output);
+        sites.number(0x10, [0x8b; 16], 3);
+        sites.flush(&output);
+        let bytes = std::fs::read(dir.path().join("sites.seg")).unwrap();
+        let payload = check_segment(&bytes, wire::Kind::Site);
+        let site: SiteRecord = wire::read_record(payload).unwrap();
+        assert_eq!((site.pc, site.site, site.len), (0x10, 0, 3));
+        assert_eq!(site.bytes[..16], [0x8b; 16]);
+    }
+}
