@@ -1,6 +1,6 @@
 //! Zeroed memory in small pieces, never given back while recording.
 
-use crate::shadow::Host;
+use crate::host::Host;
 
 const CHUNK_BYTES: usize = 1 << 20;
 

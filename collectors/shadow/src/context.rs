@@ -3,8 +3,8 @@
 use crate::LINES_PER_PAGE;
 use crate::arena::Arena;
 use crate::burst::{BUFFER_RECORDS, Buffer, Filter};
+use crate::host::Host;
 use crate::page::{CountPage, PageShadow};
-use crate::shadow::Host;
 use crate::table::Table;
 use crate::wire::{self, BurstRecord, ConflictRecord, CountRecord, LineRecord, Record};
 

@@ -9,8 +9,8 @@ use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
 
 use crate::LINE_BYTES;
+use crate::host::{Host, Value};
 use crate::page::Past;
-use crate::shadow::{Host, Value};
 use crate::wire::ConflictRecord;
 
 /// Read transfer, write transfer, upgrade: numbers as in [`ConflictRecord::transfer`].

@@ -17,13 +17,17 @@ mod burst;
 mod context;
 pub mod control;
 mod detail;
+mod host;
+mod log;
 mod page;
+mod quick;
 mod shadow;
 mod table;
 pub mod wire;
 
 pub use context::Context;
-pub use shadow::{Access, Config, Host, Shadow, Value};
+pub use host::{Access, Config, Host, Value};
+pub use shadow::Shadow;
 
 /// Bytes of a cache line.
 pub const LINE_BYTES: usize = 64;

@@ -14,7 +14,7 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering::*};
 
 use crate::burst::Region;
 use crate::detail::Detail;
-use crate::shadow::Host;
+use crate::host::Host;
 use crate::{CONTEXTS_MAX, LINES_PER_PAGE, PAGE_BYTES, REGIONS_PER_PAGE};
 
 /// An access as the shadow remembers it: enough to name it as the other side of a conflict.

@@ -4,7 +4,7 @@
 //! a buffer and from there into a segment: records are deltas, so a key may leave several times, and
 //! no access ever waits for a long search.
 
-use crate::shadow::Host;
+use crate::host::Host;
 use crate::wire::{ConflictRecord, CountRecord, LineRecord, Record};
 
 /// A record that can be its own table entry: all-zero is empty.

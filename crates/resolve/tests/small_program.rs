@@ -1,7 +1,9 @@
-//! Resolves addresses of this very test program, read as a file: its functions and variables have
-//! known layouts, whatever the compiler made of them.
+//! Resolves addresses of a small C program, compiled here: its functions and variables have known
+//! layouts, whatever the compiler makes of them.
 
 use std::error::Error;
+use std::path::Path;
+use std::process::Command;
 
 use relayout_layout::dwarf::DwarfFile;
 use relayout_profile::{Access, ConflictRow, Profile, RangeKind, RangeRow, Site, Transfer};
@@ -9,39 +11,20 @@ use relayout_resolve::evidence::Program;
 use relayout_resolve::insn::x86::X86_64;
 use relayout_resolve::{ObjectKind, Options, Place, SourceMap, resolve};
 
-#[repr(C)]
-pub struct OwnBinaryInner {
-    pub first: u64,
-    pub second: u32,
-    pub third: u32,
-}
-
-#[repr(C)]
-pub struct OwnBinaryOuter {
-    pub head: u64,
-    pub inner: OwnBinaryInner,
-    pub tail: [u64; 5],
-}
-
-#[unsafe(no_mangle)]
-static OWN_BINARY_GLOBAL: OwnBinaryOuter = OwnBinaryOuter {
-    head: 1,
-    inner: OwnBinaryInner {
-        first: 2,
-        second: 3,
-        third: 4,
-    },
-    tail: [5; 5],
-};
-
-/// Reads `inner.second`, at offset 16.
-#[unsafe(no_mangle)]
-#[inline(never)]
-pub extern "C" fn own_binary_reads_second(outer: &OwnBinaryOuter) -> u32 {
-    outer.inner.second
-}
-
 const HEAP: u64 = 0x7000_0000;
+
+/// The program's bytes.
+fn compiled() -> Result<Vec<u8>, Box<dyn Error>> {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/small_program.c");
+    let folder = tempfile::tempdir()?;
+    let program = folder.path().join("small_program");
+    let status = Command::new("cc")
+        .args(["-O2", "-g", "-no-pie", "-o"])
+        .args([&program, &source])
+        .status()?;
+    assert!(status.success(), "cc failed on {}", source.display());
+    Ok(std::fs::read(program)?)
+}
 
 fn range(kind: RangeKind, start: u64, bytes: u64) -> RangeRow {
     let owner = String::from("somewhere");
@@ -80,7 +63,7 @@ fn conflict(addr: u64, site: u32) -> ConflictRow {
 
 /// Sites of the one instruction that reads the member, and of one that tells nothing.
 fn sites(program: &Program<'_, '_>) -> Option<Vec<Site>> {
-    let name = "own_binary_reads_second";
+    let name = "reads_second";
     let symbol = program.file().symbols().iter().find(|s| s.name == name)?;
     let function = program.analyse(program.function_at(symbol.address)?)?;
     let mut pc = symbol.address;
@@ -104,22 +87,21 @@ fn sites(program: &Program<'_, '_>) -> Option<Vec<Site>> {
 
 #[test]
 fn one_resolved_access_types_the_object() -> Result<(), Box<dyn Error>> {
-    assert_eq!(own_binary_reads_second(&OWN_BINARY_GLOBAL), 3);
-    let bytes = std::fs::read(std::env::current_exe()?)?;
+    let bytes = compiled()?;
     let file = DwarfFile::parse(&bytes)?;
     let program = Program::new(&file, &X86_64);
     let sites = sites(&program).ok_or("the read of `second` is not found")?;
     let source = SourceMap::new(&file)
         .look_up(sites[0].pc)
         .ok_or("no source place")?;
-    assert_eq!(source.function, "own_binary_reads_second");
-    assert!(source.file.is_some_and(|f| f.ends_with("own_binary.rs")));
+    assert_eq!(source.function, "reads_second");
+    assert!(source.file.is_some_and(|f| f.ends_with("small_program.c")));
 
     let global = program
         .file()
         .symbols()
         .iter()
-        .find(|s| s.name == "OWN_BINARY_GLOBAL");
+        .find(|s| s.name == "small_program_global");
     let global = global.ok_or("the variable is not found")?.address;
     let object = HEAP + 48;
     let profile = Profile {
@@ -145,7 +127,7 @@ fn one_resolved_access_types_the_object() -> Result<(), Box<dyn Error>> {
         }
         other => panic!("{addr:#x} is {other:?}"),
     };
-    let outer = || String::from("OwnBinaryOuter");
+    let outer = || String::from("outer");
     assert_eq!(
         member(object + 16),
         (outer(), object, "inner.second".into())
@@ -156,7 +138,7 @@ fn one_resolved_access_types_the_object() -> Result<(), Box<dyn Error>> {
     assert_eq!(
         kind,
         Some(ObjectKind::Global {
-            symbol: "OWN_BINARY_GLOBAL".into()
+            symbol: "small_program_global".into()
         })
     );
     let share = resolution.resolved_share(&profile);
@@ -166,7 +148,7 @@ fn one_resolved_access_types_the_object() -> Result<(), Box<dyn Error>> {
 
 #[test]
 fn a_site_outside_the_table_is_an_error() -> Result<(), Box<dyn Error>> {
-    let bytes = std::fs::read(std::env::current_exe()?)?;
+    let bytes = compiled()?;
     let file = DwarfFile::parse(&bytes)?;
     let profile = Profile {
         conflicts: vec![conflict(HEAP, 7)],

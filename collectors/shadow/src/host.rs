@@ -1,0 +1,73 @@
+//! What a collector provides, what it hands over, and when detail begins.
+
+use crate::wire::SegmentHeader;
+
+/// What the collector provides.
+pub trait Host {
+    /// `bytes` of zeroed memory, page-aligned, never given back; `None` if there is none.
+    fn zeroed(&self, bytes: usize) -> Option<*mut u8>;
+    /// Appends a segment to the file of `context`. Called by the thread that runs it.
+    fn append(&self, context: u8, header: &SegmentHeader, payload: &[u8]);
+    /// Lets another thread run: a lock is held by a thread that may not be running.
+    fn relax(&self);
+}
+
+/// What an access does; numbers as in [`CountRecord::access`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Access {
+    /// Load.
+    Read = 0,
+    /// Store.
+    Write = 1,
+    /// Both, by one instruction.
+    ReadWrite = 2,
+}
+
+/// The value that an access loaded or stored.
+#[derive(Clone, Copy, Debug)]
+pub struct Value {
+    /// Bytes in memory order; the first `size` count.
+    pub bytes: [u8; 16],
+    /// False where the instruction may have left something else in memory (locked instructions, of
+    /// which the collector knows an operand only).
+    pub certain: bool,
+}
+
+/// When detail begins and ends.
+#[derive(Clone, Copy, Debug)]
+pub struct Config {
+    /// Contexts, at most [`CONTEXTS_MAX`].
+    pub contexts: usize,
+    /// Coherence events of a line from which its accesses are counted by granule and site.
+    pub count_from: u32,
+    /// Coherence events from which values are compared.
+    pub values_from: u32,
+    /// Coherence events from which the ordered accesses around the line are logged.
+    pub burst_from: u32,
+    /// Accesses logged per region, at most.
+    pub burst_region_max: u32,
+    /// Accesses logged in all, at most.
+    pub burst_total_max: u64,
+    /// Regions logged on each side of a hot line's own.
+    pub burst_reach: u64,
+    /// Binary logarithm of the page table's size, which 7/8 of can be used: accesses to more pages
+    /// are not followed, and count as lost. Held between 8 and 32.
+    pub page_table_bits: u32,
+}
+
+impl Config {
+    /// The defaults for `contexts` contexts.
+    pub fn new(contexts: usize) -> Self {
+        Self {
+            contexts,
+            count_from: 16,
+            values_from: 8,
+            burst_from: 16,
+            burst_region_max: 64 * 1024,
+            burst_total_max: 4_000_000,
+            burst_reach: 2,
+            page_table_bits: 20,
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! Logging the ordered accesses around hot lines: which regions, from when, until when.
+
+use core::sync::atomic::Ordering::*;
+
+use crate::burst::{Region, region_record, renew_turn, take_turn};
+use crate::context::Context;
+use crate::host::Host;
+use crate::page::{LOGGED, PageShadow, Past};
+use crate::quick::region_words;
+use crate::shadow::Shadow;
+use crate::wire::BurstRecord;
+use crate::{PAGE_BYTES, REGION_BYTES, REGIONS_PER_PAGE};
+
+impl<H: Host> Shadow<H> {
+    /// Logs an access to a hot region.
+    pub(crate) fn log(
+        &self,
+        cx: &mut Context,
+        shadow: &PageShadow,
+        line: u64,
+        now: Past,
+        hot: Option<usize>,
+        silent: Option<bool>,
+    ) {
+        let Some(n) = hot else { return };
+        // SAFETY: regions are never freed; a hot bit is set after its region is published.
+        let Some(region) = (unsafe { shadow.regions[n].load(Acquire).as_ref() }) else {
+            return;
+        };
+        if region.closed.load(Relaxed) {
+            return;
+        }
+        let turn = take_turn(&shadow.turn, cx.id);
+        let was_silent = silent == Some(true);
+        if cx.filter.holds(turn, line, now, was_silent) {
+            return;
+        }
+        cx.filter.note(turn, line, now, was_silent);
+        let ticket = self.tickets.fetch_add(1, Relaxed);
+        let in_region = region.count.fetch_add(1, Relaxed);
+        if in_region >= self.config.burst_region_max || !self.may_log(cx) {
+            cx.bursts_dropped += 1;
+            return self.close(cx, shadow, n, region, ticket);
+        }
+        if cx.bursts.is_full() {
+            cx.flush(&self.host);
+        }
+        cx.bursts.push(BurstRecord {
+            ticket,
+            addr: line + u64::from(now.offset),
+            site: now.site,
+            size: now.size,
+            access: now.access,
+            silent: silent.map_or(2, u8::from),
+            reserved: 0,
+        });
+    }
+
+    /// Takes one record from the budget of all contexts, in portions.
+    fn may_log(&self, cx: &mut Context) -> bool {
+        const PORTION: u64 = 1024;
+        if cx.burst_quota == 0 {
+            if self.logged.fetch_add(PORTION, Relaxed) + PORTION > self.config.burst_total_max {
+                return false;
+            }
+            cx.burst_quota = PORTION;
+        }
+        cx.burst_quota -= 1;
+        true
+    }
+
+    fn close(&self, cx: &mut Context, shadow: &PageShadow, n: usize, region: &Region, ticket: u64) {
+        if region.closed.swap(true, AcqRel) {
+            return;
+        }
+        for word in region_words(shadow, n) {
+            word.fetch_and(!LOGGED, Relaxed);
+        }
+        let start = shadow.page + (n * REGION_BYTES) as u64;
+        cx.append(
+            &[region_record(start, region, ticket, self.operations())],
+            &self.host,
+        );
+    }
+
+    /// Begins to log the region of a line that proved hot, and its neighbours.
+    #[cold]
+    pub(crate) fn heat(&self, cx: &mut Context, line: u64) {
+        if self.logged.load(Relaxed) >= self.config.burst_total_max {
+            return;
+        }
+        let own = line / REGION_BYTES as u64;
+        let last =
+            (own.saturating_add(self.config.burst_reach)).min(u64::MAX / REGION_BYTES as u64);
+        for n in own.saturating_sub(self.config.burst_reach)..=last {
+            self.heat_region(cx, n * REGION_BYTES as u64);
+        }
+    }
+
+    fn heat_region(&self, cx: &mut Context, start: u64) {
+        let page = start & !(PAGE_BYTES as u64 - 1);
+        let arena = &mut cx.arena;
+        let Some(shadow) = self.pages.get(page, || arena.zeroed(&self.host)) else {
+            return;
+        };
+        let n = (start as usize % PAGE_BYTES) / REGION_BYTES;
+        debug_assert!(n < REGIONS_PER_PAGE);
+        if !shadow.regions[n].load(Acquire).is_null() {
+            return;
+        }
+        let Some(region) = arena.zeroed::<Region, H>(&self.host) else {
+            return;
+        };
+        // SAFETY: fresh zeroed memory, not shared yet.
+        unsafe {
+            (*region).first_ticket = self.tickets.load(Relaxed);
+            (*region).first_op = self.operations();
+        }
+        let null = core::ptr::null_mut();
+        if shadow.regions[n]
+            .compare_exchange(null, region, AcqRel, Acquire)
+            .is_ok()
+        {
+            for word in region_words(shadow, n) {
+                word.fetch_or(LOGGED, Release);
+            }
+            renew_turn(&shadow.turn);
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! The cases that need no lock, which are nearly all: lines without detail, and loads that change
+//! nothing of a line with it.
+
+use core::sync::atomic::{AtomicU64, Ordering::*};
+
+use crate::burst::own_turn;
+use crate::context::Context;
+use crate::host::Access;
+use crate::page::{LOGGED, PageShadow, Past, State, granules, is_private, is_read_shared};
+use crate::{LINE_BYTES, PAGE_BYTES, REGION_BYTES};
+
+/// What one access adds to its cell of a [`CountPage`].
+#[inline]
+pub fn increment(access: Access) -> u64 {
+    match access {
+        Access::Read => 1,
+        Access::Write => 1 << 32,
+        Access::ReadWrite => 1 << 32 | 1,
+    }
+}
+
+/// The most common cases: a line that is private to the context and stays so, or that all only read,
+/// in a page that it used lately. True if that was all.
+#[inline]
+pub fn common_hit(cx: &mut Context, addr: u64, size: u8, access: Access, site: u32) -> bool {
+    let page = addr & !(PAGE_BYTES as u64 - 1);
+    let found = &cx.tlb[Context::tlb_slot(page)];
+    let offset = (addr % LINE_BYTES as u64) as u8;
+    let end = u64::from(offset) + u64::from(size);
+    if found.page != page || end > LINE_BYTES as u64 || size == 0 {
+        return false;
+    }
+    // SAFETY: page shadows and count pages are never freed.
+    let (shadow, counts) = unsafe { (&*found.shadow, &mut *found.counts) };
+    let line = (addr as usize % PAGE_BYTES) / LINE_BYTES;
+    let word = shadow.words[line].load(Relaxed);
+    let written = if access == Access::Read {
+        0
+    } else {
+        granules(offset, size)
+    };
+    let stays = is_private(word, cx.id, written) || written == 0 && is_read_shared(word, cx.id);
+    if !stays {
+        return false;
+    }
+    counts.cells[line] = counts.cells[line].wrapping_add(increment(access));
+    if written != 0 {
+        let now = Past {
+            site,
+            offset,
+            size,
+            context: cx.id,
+            access: access as u8,
+        };
+        counts.stores[line].store(now.to_u64(), Relaxed);
+    }
+    true
+}
+
+/// The state words of region `n`.
+pub fn region_words(shadow: &PageShadow, n: usize) -> &[AtomicU64] {
+    let lines = REGION_BYTES / LINE_BYTES;
+    &shadow.words[n * lines..(n + 1) * lines]
+}
+
+/// Whether a load of a hot region need not be logged: it was, in this turn.
+#[inline]
+pub fn is_repeated(cx: &Context, shadow: &PageShadow, addr: u64, now: Past) -> bool {
+    let line = addr - u64::from(now.offset);
+    own_turn(&shadow.turn, cx.id).is_some_and(|turn| cx.filter.holds(turn, line, now, false))
+}
+
+/// What the common cases come to.
+pub enum Quick {
+    /// All done.
+    Done,
+    /// A load that changes nothing of a line with this many coherence events: to be counted.
+    Hit(u32),
+    /// Something else.
+    No,
+}
+
+/// Handles an access that needs no lock: to a line without detail whose word stays, or changes only
+/// in the owner's own part, or a load that changes nothing.
+#[inline]
+pub fn quick(word: &AtomicU64, old: u64, now: Past) -> Quick {
+    let state = State::decode(old);
+    if let State::Detailed(detail) = state {
+        // SAFETY: details are never freed.
+        let detail = unsafe { &*detail };
+        return if detail.is_plain_hit(now) {
+            Quick::Hit(detail.events())
+        } else {
+            Quick::No
+        };
+    }
+    let Some(next) = advance(state, now) else {
+        return Quick::No;
+    };
+    let new = next.encode() | old & LOGGED;
+    if new == old || word.compare_exchange(old, new, AcqRel, Relaxed).is_ok() {
+        Quick::Done
+    } else {
+        Quick::No
+    }
+}
+
+/// The state after `now` of a line without detail; `None` if it needs detail from here on.
+pub fn advance(state: State, now: Past) -> Option<State> {
+    let written = if now.access == 0 {
+        0
+    } else {
+        granules(now.offset, now.size)
+    };
+    match state {
+        State::Private { owner, granules } if owner == now.context => Some(State::Private {
+            owner,
+            granules: granules | written,
+        }),
+        State::Untouched => Some(State::Private {
+            owner: now.context,
+            granules: written,
+        }),
+        State::Private { owner, granules: 0 } if written == 0 => Some(State::ReadShared {
+            contexts: 1 << owner | 1 << now.context,
+        }),
+        State::ReadShared { contexts } if written == 0 => Some(State::ReadShared {
+            contexts: contexts | 1 << now.context,
+        }),
+        _ => None,
+    }
+}
+
+/// The last store of `owner` to a line that is private to it.
+pub fn last_store(shadow: &PageShadow, line: usize, owner: u8) -> Past {
+    // SAFETY: count pages are never freed; a context has one before it touches a line.
+    let counts = unsafe { shadow.counts[usize::from(owner)].load(Acquire).as_ref() };
+    let last = counts.map_or(0, |counts| counts.stores[line].load(Relaxed));
+    Past {
+        context: owner,
+        ..Past::from_u64(last)
+    }
+}
