@@ -57,7 +57,7 @@ def section(lines, first, is_end):
 
 
 def trim_report(lines):
-    head = [line for line in lines[:8] if line.split(":")[0].split()[0] in
+    head = [line for line in lines[:10] if line.strip() and line.split(":")[0].split()[0] in
             ("relayout", "machine", "runs", "transfers", "resolved")]
     table = section(lines, "                  ------", lambda line: not line)
     rank = next(line.split()[0] for line in table if f" {WANTED} " in line)
@@ -68,9 +68,7 @@ def trim_report(lines):
 
 
 def trim_advice(lines):
-    table = section(lines, "Transfers (HITM)", lambda line: line.startswith("The edit"))
-    edit = section(lines, "The edit", lambda line: line.startswith("Replay keeps"))
-    return [lines[0], TRIMMED, *table, *edit, *section(lines, "Replay keeps", lambda line: not line)]
+    return [lines[0], TRIMMED, *section(lines, "Events per operation", lambda line: False)]
 
 
 if __name__ == "__main__":
