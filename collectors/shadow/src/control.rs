@@ -1,7 +1,7 @@
 //! The page through which a collector and its host watch each other while recording.
 //!
 //! The host makes the file, zeroed, and maps it; so does the collector. All fields are written by
-//! the collector, except [`Control::stop`].
+//! the collector.
 
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
@@ -61,8 +61,4 @@ pub struct Control {
     pub window_wall_ns: AtomicU64,
     /// CPU time of the process in the window; set when it closes.
     pub window_cpu_ns: AtomicU64,
-    /// Set by the host to close the window.
-    pub stop: AtomicU32,
-    /// Version of the plugin interface in use.
-    pub interface: AtomicU32,
 }

@@ -65,8 +65,3 @@ pub fn map_file(path: &Path) -> io::Result<Mmap> {
     // does every tool that maps debug files.
     unsafe { Mmap::map(&file) }
 }
-
-/// Lower-case hexadecimal, as build ids are written.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|b| format!("{b:02x}")).collect()
-}

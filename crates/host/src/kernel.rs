@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 
 use relayout_layout::dwarf::DwarfFile;
 
-use crate::debug_file::hex;
 use crate::{DebugFile, Error, bzimage};
 
 /// Code that only fills or copies whole pages of data: what it touches says nothing about structs,
@@ -44,7 +43,7 @@ impl<'a> Kernel<'a> {
             why,
         })?;
         let dwarf = debug.dwarf()?;
-        let build_id = dwarf.build_id().map(|id| hex(&id)).unwrap_or_default();
+        let build_id = dwarf.build_id_text().unwrap_or_default();
         let mut kernel = Self {
             image: image.to_owned(),
             debug: debug.path().to_owned(),

@@ -132,10 +132,9 @@ pub fn resolve(
 
 fn check_build_id(profile: &Profile, debug: &DwarfFile<'_>) -> Result<(), Error> {
     let recorded = &profile.meta.build_id;
-    let Some(id) = debug.build_id().filter(|_| !recorded.is_empty()) else {
+    let Some(id) = debug.build_id_text().filter(|_| !recorded.is_empty()) else {
         return Ok(());
     };
-    let id: String = id.iter().map(|b| format!("{b:02x}")).collect();
     if id == recorded.to_ascii_lowercase() {
         return Ok(());
     }

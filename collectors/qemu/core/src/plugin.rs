@@ -132,7 +132,6 @@ impl Plugin {
         let cpus = usize::try_from(info.max_vcpus).unwrap_or(0);
         let output = Output::open(&options.dir, cpus)
             .map_err(|e| format!("{}: {e}", options.dir.display()))?;
-        output.control().interface.store(interface as u32, Release);
         let get_value = (interface >= 4)
             .then(|| api::find_symbol(c"qemu_plugin_mem_get_value"))
             .flatten()
@@ -405,7 +404,7 @@ impl Plugin {
             cpu.context.flush(&self.shadow.host);
             cpu.flushed = Instant::now();
         }
-        if control.stop.load(Relaxed) != 0 || control.error.load(Relaxed) != 0 {
+        if control.error.load(Relaxed) != 0 {
             self.close(false);
         }
     }

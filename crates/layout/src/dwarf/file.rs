@@ -115,6 +115,12 @@ impl<'a> DwarfFile<'a> {
         self.build_id.clone()
     }
 
+    /// The same as it is written: lower-case hexadecimal.
+    pub fn build_id_text(&self) -> Option<String> {
+        let id = self.build_id.as_ref()?;
+        Some(id.iter().map(|byte| format!("{byte:02x}")).collect())
+    }
+
     /// The sections as gimli sees them.
     pub fn dwarf(&self) -> &gimli::Dwarf<Reader<'a>> {
         &self.dwarf

@@ -99,8 +99,7 @@ fn check_build_id(path: &Path, debug: &DwarfFile<'_>, meta: &Meta) -> Result<(),
     if meta.build_id.is_empty() {
         return Ok(());
     }
-    let id = debug.build_id().unwrap_or_default();
-    let found: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
+    let found = debug.build_id_text().unwrap_or_default();
     if found.eq_ignore_ascii_case(&meta.build_id) {
         return Ok(());
     }
