@@ -4,6 +4,7 @@
 
 pub mod abi;
 pub mod btf;
+pub mod catalog;
 mod check;
 pub mod dwarf;
 mod elf;

@@ -93,9 +93,10 @@ pub enum Type {
 }
 
 /// What kind of aggregate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum AggregateKind {
     /// `struct`
+    #[default]
     Struct,
     /// `union`
     Union,
@@ -114,22 +115,46 @@ impl fmt::Display for AggregateKind {
 }
 
 /// A struct, union or class and its members.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Aggregate {
     /// struct, union or class.
     pub kind: AggregateKind,
-    /// Tag; `None` for anonymous ones.
+    /// Tag, without what it is nested in; `None` for anonymous ones.
     pub name: Option<String>,
+    /// The namespaces, modules and classes around it, `std::__detail`; `None` where there are none,
+    /// as in C.
+    pub scope: Option<String>,
     /// `sizeof` in bytes.
     pub size: u64,
     /// `__attribute__((aligned(N)))` on the type, in bytes, where the debug information says so.
     pub declared_align: Option<u64>,
     /// Members in declaration order.
     pub members: Vec<Member>,
+    /// Rust enums: the alternatives, which share the bytes beside `members`.
+    pub variants: Option<Box<Variants>>,
     /// Where it is declared.
     pub decl: Option<SourceLine>,
     /// False for a mere declaration (`struct x;`).
     pub complete: bool,
+}
+
+/// The alternatives of a Rust enum, of which an object is one at a time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Variants {
+    /// What tells them apart: a tag of its own, or the niche of some variant's member. `None`
+    /// where there is only one alternative.
+    pub discriminant: Option<Member>,
+    /// In order of declaration.
+    pub variants: Vec<Variant>,
+}
+
+/// One alternative of a Rust enum.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Variant {
+    /// Value of the discriminant; `None` for the one that all other values (a niche) stand for.
+    pub discriminant: Option<i128>,
+    /// Named as the variant is; its type holds the variant's members.
+    pub member: Member,
 }
 
 /// One member of an aggregate.

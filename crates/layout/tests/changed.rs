@@ -1,7 +1,7 @@
 //! The text of a struct in another order is what pahole prints once the source is changed so.
 
 use relayout_layout::abi::Abi;
-use relayout_layout::{Aggregate, AggregateKind, Member, Type, TypeId, Types, pahole};
+use relayout_layout::{Aggregate, Member, Type, TypeId, Types, pahole};
 
 /// From `pahole` 1.24 over the changed struct, compiled by GCC.
 const CHANGED: &str = "\
@@ -30,17 +30,15 @@ fn moved_and_aligned() {
     };
     let (char, int, long) = (base("char", 1), base("int", 4), base("long int", 8));
     let pair = Aggregate {
-        kind: AggregateKind::Struct,
         name: Some("pair".to_owned()),
         size: 16,
-        declared_align: None,
         members: vec![
             member("state", char, 0),
             member("users", int, 4),
             member("owner", long, 8),
         ],
-        decl: None,
         complete: true,
+        ..Aggregate::default()
     };
     let shape = Abi::new(&types).shape(&pair).unwrap();
     let mut arrangement = shape.current();

@@ -3,6 +3,7 @@
 //! Flags in, one call per step, exit code out. What each command does is in `cmd`; what it prints
 //! is rendered by the libraries.
 
+mod catalog;
 mod cmd;
 mod exit;
 mod identify;
@@ -48,7 +49,7 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     let done = match cli.command {
         Command::Record(cmd::record::Target::Kernel(args)) => cmd::record::kernel(&args),
-        Command::Show(args) => cmd::show::run(args).map(|()| Exit::Done),
+        Command::Show(args) => cmd::show::run(&args).map(|()| Exit::Done),
         Command::Report(args) => cmd::report::run(&args).map(|()| Exit::Done),
         Command::Advise(args) => cmd::advise::run(&args).map(|()| Exit::Done),
         Command::WhatIf(args) => cmd::what_if::run(&args).map(|()| Exit::Done),

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use relayout_contend::{ObjectTrace, TraceAccess};
 use relayout_layout::abi::{Abi, Shape};
-use relayout_layout::{Aggregate, AggregateKind, Member, SourceLine, Type, TypeId, Types};
+use relayout_layout::{Aggregate, Member, SourceLine, Type, TypeId, Types};
 use relayout_profile::Access;
 use relayout_search::{
     Advice, Given, Home, Instance, Options, Refusal, Scored, Subject, Verdict, advise, order,
@@ -54,16 +54,15 @@ fn structure(name: &str, size: u64, members: &[(&str, u64, u64)]) -> (Types, Agg
         });
     }
     let aggregate = Aggregate {
-        kind: AggregateKind::Struct,
         name: Some(name.to_owned()),
         size,
-        declared_align: None,
         members: list,
         decl: Some(SourceLine {
             file: "mm/percpu-internal.h".to_owned(),
             line: 1,
         }),
         complete: true,
+        ..Aggregate::default()
     };
     (types, aggregate)
 }

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
 use super::{Abi, Arrangement, Shape};
-use crate::{Aggregate, AggregateKind, BitRange, Member, Type, TypeId, Types};
+use crate::{Aggregate, BitRange, Member, Type, TypeId, Types};
 
 /// Spelling and size of the types that members are made of; the last three are declared in
 /// [`PREAMBLE`].
@@ -228,13 +228,12 @@ fn arena() -> Types {
 
 fn blank(name: &str, size: u64, declared_align: Option<u64>, members: Vec<Member>) -> Aggregate {
     Aggregate {
-        kind: AggregateKind::Struct,
         name: Some(name.to_owned()),
         size,
         declared_align,
         members,
-        decl: None,
         complete: true,
+        ..Aggregate::default()
     }
 }
 

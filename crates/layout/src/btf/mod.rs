@@ -25,6 +25,11 @@ pub struct Btf {
 }
 
 impl Btf {
+    /// Whether the bytes begin as BTF does that is not in an ELF file.
+    pub fn is_raw(bytes: &[u8]) -> bool {
+        record::has_magic(bytes)
+    }
+
     /// Reads raw BTF (as in `/sys/kernel/btf/vmlinux`) or the `.BTF` section of an ELF file.
     ///
     /// # Errors

@@ -125,16 +125,10 @@ impl<'a> Records<'a> {
                     AggregateKind::Struct
                 };
                 let name = self.name(record.name)?;
-                let (members, complete) = (Vec::new(), false);
-                let (declared_align, decl) = (None, None);
                 Type::Aggregate(Aggregate {
                     kind,
                     name,
-                    size: 0,
-                    declared_align,
-                    members,
-                    decl,
-                    complete,
+                    ..Aggregate::default()
                 })
             }
             8 => Type::Typedef {
@@ -201,10 +195,9 @@ impl<'a> Records<'a> {
             kind,
             name: self.name(record.name)?,
             size: u64::from(record.size_or_type),
-            declared_align: None,
             members,
-            decl: None,
             complete: true,
+            ..Aggregate::default()
         }))
     }
 

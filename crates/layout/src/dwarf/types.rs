@@ -102,6 +102,11 @@ impl<'f, 'a> DwarfTypes<'f, 'a> {
         &self.types
     }
 
+    /// The arena, when nothing more is to be loaded.
+    pub fn into_types(self) -> Types {
+        self.types
+    }
+
     /// The arena, to add types of one's own.
     pub fn types_mut(&mut self) -> &mut Types {
         &mut self.types
@@ -349,9 +354,8 @@ impl<'f, 'a> DwarfTypes<'f, 'a> {
             name: self.name_of(context),
             size: context.number(dw::DW_AT_byte_size).unwrap_or(0),
             declared_align: context.number(dw::DW_AT_alignment),
-            members: Vec::new(),
             decl: self.source_line(context),
-            complete: false,
+            ..Aggregate::default()
         }
     }
 

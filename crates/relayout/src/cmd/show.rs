@@ -2,15 +2,14 @@
 
 mod close;
 mod json;
-mod source;
 
 use std::path::PathBuf;
 
+use relayout_layout::catalog::{Catalog, Entry, Format};
 use relayout_layout::pahole::{self, Options};
 use relayout_layout::{Type, TypeId, Types};
 
-use source::Source;
-
+use crate::catalog;
 use crate::print::print;
 
 /// Print the layout of types: offsets, sizes, holes, cache lines, in pahole's format
@@ -57,92 +56,96 @@ pub struct UnknownType {
 }
 
 /// A type to show, under the name that was asked for.
-struct Found {
+struct Found<'n> {
     id: TypeId,
-    name: String,
+    name: &'n str,
 }
 
 /// Runs the command.
 ///
 /// # Errors
 /// A file that cannot be read or has no types, a type that it does not have, a failed write.
-pub fn run(args: Args) -> anyhow::Result<()> {
-    source::with(&args.file, args.btf, |source| show(&args, source))
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    let format = if args.btf { Format::Btf } else { Format::Any };
+    catalog::with(&args.file, format, |catalog| show(args, catalog))
 }
 
-fn show(args: &Args, source: &mut Source<'_, '_>) -> anyhow::Result<()> {
+fn show(args: &Args, catalog: &Catalog<'_>) -> anyhow::Result<()> {
     let options = Options {
         cacheline_size: args.cacheline_size,
         hex: args.hex,
-        alignments_known: source.knows_alignments(),
+        alignments_known: catalog.knows_alignments(),
     };
+    let mut entries = Vec::new();
     let names: Vec<&String> = args.types.iter().chain(&args.class_names).collect();
-    let mut found = Vec::new();
     if names.is_empty() {
-        found = source.all_aggregates()?;
+        entries = catalog.aggregates();
     }
     for name in names {
-        found.extend(look_up(args, source, name)?);
+        entries.extend(look_up(args, catalog, name)?);
     }
-    let types = source.types();
-    let out = if args.json {
-        json::render(types, &found, args.cacheline_size)?
-    } else {
-        found
-            .iter()
-            .map(|found| text(types, found, &options))
-            .collect()
-    };
-    print(&out)
+    if args.json {
+        let types = catalog.each(&entries, |types, id, entry| {
+            let found = Found {
+                id,
+                name: entry.name,
+            };
+            json::one(types, &found, args.cacheline_size)
+        })?;
+        return print(&json::document(types)?);
+    }
+    let texts = catalog.each(&entries, |types, id, entry| {
+        let found = Found {
+            id,
+            name: entry.name,
+        };
+        text(types, &found, &options)
+    })?;
+    print(&texts.concat())
 }
 
-fn look_up(args: &Args, source: &mut Source<'_, '_>, name: &str) -> anyhow::Result<Vec<Found>> {
+fn look_up<'c>(
+    args: &Args,
+    catalog: &'c Catalog<'_>,
+    name: &'c str,
+) -> anyhow::Result<Vec<Entry<'c>>> {
     let (keyword, bare) = match name.split_once(' ') {
         Some((keyword, bare)) => (Some(keyword), bare.trim()),
         None => (None, name),
     };
-    let mut ids = source.find(bare)?;
-    ids.retain(|id| keyword.is_none_or(|keyword| has_keyword(source.types(), *id, keyword)));
+    let entries = catalog.find(bare);
+    let loaded = catalog.load(&entries)?;
+    let types = &loaded.types;
+    let mut found: Vec<(TypeId, Entry<'c>)> = loaded.ids.iter().copied().zip(entries).collect();
+    found.retain(|(id, _)| keyword.is_none_or(|keyword| has_keyword(types, *id, keyword)));
     // A struct and a typedef of it share their name more often than not: the struct is meant.
-    let tagged = |id: &TypeId| matches!(source.types().get(*id), Type::Aggregate(_));
-    if ids.iter().any(tagged) {
-        ids.retain(tagged);
+    let tagged = |(id, _): &(TypeId, _)| matches!(types.get(*id), Type::Aggregate(_));
+    if found.iter().any(tagged) {
+        found.retain(tagged);
     }
-    ids = different(source.types(), ids);
-    if ids.is_empty() {
-        let close = close::names(source.names(), bare);
+    let mut found = different(types, found);
+    if found.is_empty() {
+        let close = close::names(catalog.names(), bare);
         let (file, name) = (args.file.clone(), name.to_owned());
         return Err(UnknownType { file, name, close }.into());
     }
-    if ids.len() > 1 && !args.all {
-        eprintln!("{}", ambiguity(source.types(), bare, &ids));
-        ids.truncate(1);
+    if found.len() > 1 && !args.all {
+        let ids: Vec<TypeId> = found.iter().map(|(id, _)| *id).collect();
+        eprintln!("{}", ambiguity(types, bare, &ids));
+        found.truncate(1);
     }
-    Ok(ids
-        .into_iter()
-        .map(|id| Found {
-            id,
-            name: bare.to_owned(),
-        })
-        .collect())
+    Ok(found.into_iter().map(|(_, entry)| entry).collect())
 }
 
 /// Drops what prints as an earlier one does.
-fn different(types: &Types, ids: Vec<TypeId>) -> Vec<TypeId> {
+fn different<'c>(types: &Types, found: Vec<(TypeId, Entry<'c>)>) -> Vec<(TypeId, Entry<'c>)> {
     let mut seen: Vec<String> = Vec::new();
     let mut kept = Vec::new();
-    for id in ids {
-        let text = text(
-            types,
-            &Found {
-                id,
-                name: String::new(),
-            },
-            &Options::default(),
-        );
+    for (id, entry) in found {
+        let text = text(types, &Found { id, name: "" }, &Options::default());
         if !seen.contains(&text) {
             seen.push(text);
-            kept.push(id);
+            kept.push((id, entry));
         }
     }
     kept
@@ -174,7 +177,7 @@ fn has_keyword(types: &Types, id: TypeId, keyword: &str) -> bool {
 }
 
 /// pahole's text; a typedef of an anonymous type shows as its typedef, scalars in one line.
-fn text(types: &Types, found: &Found, options: &Options) -> String {
+fn text(types: &Types, found: &Found<'_>, options: &Options) -> String {
     let Some(mut text) = pahole::render(types, found.id, options) else {
         return one_line(types, found);
     };
@@ -193,7 +196,7 @@ fn is_anonymous(types: &Types, id: TypeId) -> bool {
     }
 }
 
-fn one_line(types: &Types, found: &Found) -> String {
+fn one_line(types: &Types, found: &Found<'_>) -> String {
     let size = types
         .size_of(found.id)
         .map_or("no size".to_owned(), |size| format!("size: {size}"));

@@ -131,13 +131,11 @@ pub(crate) mod tests {
             decl: None,
         };
         types.add(Type::Aggregate(Aggregate {
-            kind: AggregateKind::Struct,
             name: Some(name.to_owned()),
             size,
-            declared_align: None,
             members: members.iter().map(member).collect(),
-            decl: None,
             complete: true,
+            ..Aggregate::default()
         }))
     }
 

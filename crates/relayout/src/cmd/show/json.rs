@@ -11,20 +11,14 @@ use super::Found;
 /// Anonymous members nest; more than this is damaged debug information.
 const DEPTH_MAX: u32 = 32;
 
-pub(super) fn render(
-    types: &Types,
-    found: &[Found],
-    line_bytes: u64,
-) -> serde_json::Result<String> {
-    let all: Vec<Value> = found
-        .iter()
-        .map(|found| one(types, found, line_bytes))
-        .collect();
-    let document = json!({ "schema": "relayout/show/1", "types": all });
+/// The whole document.
+pub(super) fn document(types: Vec<Value>) -> serde_json::Result<String> {
+    let document = json!({ "schema": "relayout/show/1", "types": types });
     serde_json::to_string_pretty(&document).map(|text| text + "\n")
 }
 
-fn one(types: &Types, found: &Found, line_bytes: u64) -> Value {
+/// One type.
+pub(super) fn one(types: &Types, found: &Found<'_>, line_bytes: u64) -> Value {
     let id = found.id;
     let size = types.size_of(id);
     let align = Abi::new(types).align_of(id);

@@ -1,0 +1,220 @@
+//! The types of one file, whichever format describes them: what `show`, `diff` and `check` ask.
+//!
+//! A [`Catalog`] knows the names of all definitions and loads those that are asked for: a few into
+//! one arena ([`Catalog::load`]), or many, in parallel, into arenas that live only as long as each
+//! is looked at ([`Catalog::each`]).
+
+use rayon::prelude::*;
+use rustc_hash::FxHashSet;
+
+use crate::btf::Btf;
+use crate::dwarf::{DieOffset, DwarfFile, DwarfTypes, SectionStore};
+use crate::{Error, Type, TypeId, Types};
+
+/// Definitions that share an arena in [`Catalog::each`].
+const PIECE: usize = 64;
+
+/// Which debug information to read of a file that has both.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Format {
+    /// DWARF, or BTF where there is no DWARF.
+    #[default]
+    Any,
+    /// BTF, even where there is DWARF.
+    Btf,
+}
+
+/// The type definitions of one file.
+pub enum Catalog<'a> {
+    /// From DWARF.
+    Dwarf(Box<DwarfFile<'a>>),
+    /// From BTF.
+    Btf(Box<Btf>),
+}
+
+/// A definition in a [`Catalog`]; meaningless in another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Entry<'c> {
+    /// Its name, without `struct` and the like.
+    pub name: &'c str,
+    key: Key,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+enum Key {
+    Die(DieOffset),
+    Btf(TypeId),
+}
+
+/// A few definitions in one arena.
+pub struct Loaded {
+    /// The arena.
+    pub types: Types,
+    /// The definitions, as asked for.
+    pub ids: Vec<TypeId>,
+}
+
+impl<'a> Catalog<'a> {
+    /// Reads what describes the types of `bytes`: an ELF file or raw BTF. What must be
+    /// decompressed or relocated is kept in `store`.
+    ///
+    /// # Errors
+    /// As [`DwarfFile::parse_in`] and [`Btf::parse`].
+    pub fn parse_in(
+        bytes: &'a [u8],
+        store: &'a SectionStore,
+        format: Format,
+    ) -> Result<Self, Error> {
+        if format == Format::Btf || Btf::is_raw(bytes) {
+            return Ok(Self::Btf(Box::new(Btf::parse(bytes)?)));
+        }
+        match DwarfFile::parse_in(bytes, store) {
+            Ok(file) => Ok(Self::Dwarf(Box::new(file))),
+            Err(Error::NoDwarf) => Ok(Self::Btf(Box::new(Btf::parse(bytes)?))),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Whether types carry declared alignments; BTF has none.
+    pub fn knows_alignments(&self) -> bool {
+        matches!(self, Self::Dwarf(_))
+    }
+
+    /// Every name that has a definition, in order of first appearance.
+    pub fn names(&self) -> Vec<&str> {
+        match self {
+            Self::Dwarf(file) => file.type_names().map(|(name, _)| name).collect(),
+            Self::Btf(btf) => btf.type_names().map(|(name, _)| name).collect(),
+        }
+    }
+
+    /// Definitions of a name that may differ: structs, unions, classes, enums, typedefs and base
+    /// types, in file order.
+    pub fn find<'c>(&'c self, name: &'c str) -> Vec<Entry<'c>> {
+        let entry = |key| Entry { name, key };
+        match self {
+            Self::Dwarf(file) => {
+                let dies = file.distinct_types(name).into_iter();
+                dies.map(|die| entry(Key::Die(die))).collect()
+            }
+            Self::Btf(btf) => {
+                let ids = btf.find_types(name).iter();
+                ids.map(|id| entry(Key::Btf(*id))).collect()
+            }
+        }
+    }
+
+    /// The first struct, union or class of each name, in file order.
+    pub fn aggregates(&self) -> Vec<Entry<'_>> {
+        let mut found = Vec::new();
+        match self {
+            Self::Dwarf(file) => {
+                for (name, dies) in file.type_names() {
+                    if let Some(die) = file.first_aggregate(dies) {
+                        found.push(Entry {
+                            name,
+                            key: Key::Die(die),
+                        });
+                    }
+                }
+                found.sort_unstable_by_key(|entry| entry.key);
+            }
+            Self::Btf(btf) => {
+                let mut seen = FxHashSet::default();
+                for (name, ids) in btf.type_names() {
+                    let tagged = |id: &&TypeId| matches!(btf.types().get(**id), Type::Aggregate(_));
+                    if let Some(id) = ids.iter().find(tagged)
+                        && seen.insert(name)
+                    {
+                        found.push(Entry {
+                            name,
+                            key: Key::Btf(*id),
+                        });
+                    }
+                }
+            }
+        }
+        found
+    }
+
+    /// Loads a few definitions into one arena.
+    ///
+    /// # Errors
+    /// Malformed debug information, types nested absurdly deep.
+    pub fn load(&self, entries: &[Entry<'_>]) -> Result<Loaded, Error> {
+        match self {
+            Self::Dwarf(file) => {
+                let mut types = DwarfTypes::new(file);
+                let ids = load_dies(&mut types, entries)?;
+                Ok(Loaded {
+                    types: types.into_types(),
+                    ids,
+                })
+            }
+            Self::Btf(btf) => Ok(Loaded {
+                types: btf.types().clone(),
+                ids: entries.iter().filter_map(Entry::btf).collect(),
+            }),
+        }
+    }
+
+    /// Calls `look` with each definition and the arena that holds it, in parallel; results are in
+    /// the order of `entries`. An arena is gone when its definitions have been looked at.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load).
+    pub fn each<T: Send>(
+        &self,
+        entries: &[Entry<'_>],
+        look: impl Fn(&Types, TypeId, &Entry<'_>) -> T + Sync,
+    ) -> Result<Vec<T>, Error> {
+        let pieces: Result<Vec<Vec<T>>, Error> = entries
+            .par_chunks(PIECE)
+            .map(|piece| self.piece(piece, &look))
+            .collect();
+        Ok(pieces?.into_iter().flatten().collect())
+    }
+
+    fn piece<T>(
+        &self,
+        entries: &[Entry<'_>],
+        look: impl Fn(&Types, TypeId, &Entry<'_>) -> T,
+    ) -> Result<Vec<T>, Error> {
+        let look_at = |types: &Types, ids: Vec<TypeId>| {
+            let pairs = ids.into_iter().zip(entries);
+            pairs.map(|(id, entry)| look(types, id, entry)).collect()
+        };
+        match self {
+            Self::Dwarf(file) => {
+                let mut types = DwarfTypes::new(file);
+                let ids = load_dies(&mut types, entries)?;
+                Ok(look_at(types.types(), ids))
+            }
+            Self::Btf(btf) => Ok(look_at(
+                btf.types(),
+                entries.iter().filter_map(Entry::btf).collect(),
+            )),
+        }
+    }
+}
+
+impl Entry<'_> {
+    fn btf(&self) -> Option<TypeId> {
+        match self.key {
+            Key::Btf(id) => Some(id),
+            Key::Die(_) => None,
+        }
+    }
+
+    fn die(&self) -> Option<DieOffset> {
+        match self.key {
+            Key::Die(die) => Some(die),
+            Key::Btf(_) => None,
+        }
+    }
+}
+
+fn load_dies(types: &mut DwarfTypes<'_, '_>, entries: &[Entry<'_>]) -> Result<Vec<TypeId>, Error> {
+    let dies = entries.iter().filter_map(Entry::die);
+    dies.map(|die| types.load(die)).collect()
+}
