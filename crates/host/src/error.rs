@@ -3,6 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::compile;
+
 /// Kinds of error, by who has to do something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Category {
@@ -139,6 +141,9 @@ pub enum Error {
     /// What the collector wrote does not belong together.
     #[error("the collector's files cannot be read")]
     Segments(#[source] relayout_profile::segments::Error),
+    /// A unit could not be compiled.
+    #[error(transparent)]
+    Compile(compile::Error),
     /// Stopped by the user.
     #[error("interrupted")]
     Interrupted,
@@ -150,7 +155,8 @@ impl Error {
         match self {
             Self::Missing { .. } | Self::NoPlugins { .. } => Category::Environment,
             Self::Guest { .. } | Self::Qemu { .. } => Category::Guest,
-            Self::Interrupted => Category::Interrupted,
+            Self::Interrupted | Self::Compile(compile::Error::Interrupted) => Category::Interrupted,
+            Self::Compile(compile::Error::NoCompiler { .. }) => Category::Environment,
             _ => Category::Input,
         }
     }

@@ -4,12 +4,14 @@
 
 pub mod bzimage;
 mod cache;
+pub mod compile;
 mod debug_file;
 mod error;
 mod guest;
 mod initramfs;
 mod kernel;
 mod memory;
+mod processes;
 mod qemu;
 mod record;
 mod signals;

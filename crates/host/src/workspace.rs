@@ -55,7 +55,8 @@ impl Workspace {
     }
 }
 
-fn private_dir(parent: &Path) -> Result<TempDir, Error> {
+/// A folder that only this user can look into, removed when dropped.
+pub fn private_dir(parent: &Path) -> Result<TempDir, Error> {
     tempfile::Builder::new()
         .prefix("relayout-")
         .permissions(Permissions::from_mode(0o700))

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use super::Collector;
 use super::qmp::Qmp;
 use crate::Error;
+use crate::processes::die_with_parent;
 use crate::workspace::Workspace;
 
 /// How long QEMU may take to end once asked; what the plugin gathered is written then.
@@ -156,19 +157,6 @@ fn printable(line: &str) -> String {
     line.chars()
         .filter(|c| *c == '\n' || *c == '\t' || !c.is_control())
         .collect()
-}
-
-fn die_with_parent(parent: u32) -> io::Result<()> {
-    // SAFETY: plain system calls.
-    unsafe {
-        if libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) != 0 {
-            return Err(io::Error::last_os_error());
-        }
-        if libc::getppid() != parent as i32 {
-            return Err(io::Error::other("relayout is gone"));
-        }
-    }
-    Ok(())
 }
 
 fn arguments(command: &mut Command, config: &MachineConfig<'_>, workspace: &Workspace) {

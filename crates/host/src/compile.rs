@@ -1,0 +1,26 @@
+//! Compiles small units of C and C++ as a project's own files are compiled, to learn from their debug
+//! information what its types look like.
+//!
+//! How the project compiles is said by its `compile_commands.json` ([`Database`]). Of the command
+//! that fits a header best ([`choose`]) everything is kept that can change a layout; what names
+//! inputs, outputs and warnings goes ([`Recipe`]). The compiler that the database names is run;
+//! nothing else is.
+
+mod choose;
+mod database;
+mod error;
+mod flags;
+mod recipe;
+mod response;
+mod run;
+mod unit;
+
+pub use choose::choose;
+pub use database::{CompileCommand, Database};
+pub use error::Error;
+pub use recipe::{Language, Recipe};
+pub use run::Compiler;
+pub use unit::Unit;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,208 @@
+//! How to compile a unit as a file of the project is compiled.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use super::flags::{self, Fate};
+use super::{CompileCommand, Error, response};
+
+/// Programs that start a compiler: what follows their name is the compiler. A unit of ours need be
+/// neither cached nor sent elsewhere.
+const LAUNCHERS: &[&str] = &[
+    "buildcache",
+    "ccache",
+    "distcc",
+    "gomacc",
+    "icecc",
+    "sccache",
+];
+
+/// What a unit is written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Language {
+    /// C.
+    C,
+    /// C++.
+    Cpp,
+}
+
+/// A compiler and its flags, without inputs and outputs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recipe {
+    /// The compiler as the command names it, found in `$PATH` or relative to `directory`; `zig cc` is
+    /// two words.
+    pub compiler: Vec<String>,
+    /// What can change a layout, in the command's order.
+    pub flags: Vec<String>,
+    /// Where to start it.
+    pub directory: PathBuf,
+    /// What to compile.
+    pub language: Language,
+    /// The source file that is compiled so.
+    pub like: PathBuf,
+}
+
+impl Language {
+    /// By a file's extension; `None` for assembly and what else is no C. `.h` is C, though it may be
+    /// C++ as well.
+    pub fn of(file: &Path) -> Option<Self> {
+        match file.extension()?.to_str()? {
+            "c" | "h" | "i" => Some(Self::C),
+            "cc" | "cp" | "cpp" | "cxx" | "c++" | "C" | "CPP" | "ii" | "hh" | "hpp" | "hxx"
+            | "h++" | "H" | "tcc" | "ipp" | "inl" | "cppm" | "ixx" => Some(Self::Cpp),
+            _ => None,
+        }
+    }
+
+    /// As `-x` wants it.
+    pub fn option(self) -> &'static str {
+        match self {
+            Self::C => "c",
+            Self::Cpp => "c++",
+        }
+    }
+
+    fn from_option(name: &str) -> Option<Self> {
+        match name {
+            "c" | "c-header" | "cpp-output" => Some(Self::C),
+            "c++" | "c++-header" | "c++-cpp-output" | "c++-module" => Some(Self::Cpp),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Language {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::C => "C",
+            Self::Cpp => "C++",
+        })
+    }
+}
+
+impl CompileCommand {
+    /// What it compiles: C or C++, else `None`. By `-x`, the compiler's name (`g++` takes `.c` for
+    /// C++) and the file's extension; files of arguments are not looked into.
+    pub fn language(&self) -> Option<Language> {
+        let (program, arguments) = split_program(&self.arguments);
+        language(program, arguments, &self.file)
+    }
+}
+
+impl Recipe {
+    /// From an entry of a database; `read` gives the content of response files, `None` for what is
+    /// not there.
+    ///
+    /// # Errors
+    /// It does not compile C or C++, or its response files include each other.
+    pub fn new(
+        command: &CompileCommand,
+        read: &dyn Fn(&Path) -> Option<String>,
+    ) -> Result<Option<Self>, Error> {
+        let arguments = response::expand(&command.arguments, &command.directory, read)?;
+        let (program, arguments) = split_program(&arguments);
+        let Some(language) = language(program, arguments, &command.file) else {
+            return Ok(None);
+        };
+        Ok(Some(Self {
+            compiler: program.to_vec(),
+            flags: kept(arguments),
+            directory: command.directory.clone(),
+            language,
+            like: command.file.clone(),
+        }))
+    }
+
+    /// What of the flags makes layouts differ between the files of a project, in practice: the target,
+    /// the ABI, the standard and what is included by force, but no paths and definitions, which
+    /// most files have of their own.
+    pub fn flavour(&self) -> impl Iterator<Item = &str> {
+        let own = |flag: &&str| {
+            !["-D", "-U", "-I", "-i", "-O", "-W"]
+                .iter()
+                .any(|prefix| flag.starts_with(prefix))
+        };
+        let flags = self.flags.iter().map(String::as_str).filter(own);
+        self.compiler.iter().map(String::as_str).chain(flags)
+    }
+}
+
+/// The compiler and what follows it.
+fn split_program(arguments: &[String]) -> (&[String], &[String]) {
+    let mut rest = arguments;
+    while let [launcher, after @ ..] = rest
+        && !after.is_empty()
+        && LAUNCHERS.contains(&base_name(launcher))
+    {
+        rest = after;
+    }
+    let words = match rest {
+        [program, command, ..] if base_name(program) == "zig" && !command.starts_with('-') => 2,
+        _ => 1,
+    };
+    rest.split_at(words.min(rest.len()))
+}
+
+fn base_name(program: &str) -> &str {
+    program.rsplit('/').next().unwrap_or(program)
+}
+
+fn language(program: &[String], arguments: &[String], file: &Path) -> Option<Language> {
+    let mut named = None;
+    let mut rest = arguments.iter();
+    while let Some(argument) = rest.next() {
+        match flags::fate(argument) {
+            Fate::KeepPair | Fate::DropPair => {
+                rest.next();
+            }
+            Fate::Language => {
+                let value = argument.strip_prefix("-x").filter(|v| !v.is_empty());
+                named = value.or_else(|| rest.next().map(String::as_str));
+            }
+            Fate::End => break,
+            Fate::Keep | Fate::Drop | Fate::Input => {}
+        }
+    }
+    match named {
+        Some("none") | None => {
+            let by_extension = Language::of(file)?;
+            let is_cpp = program.iter().any(|word| base_name(word).contains("++"));
+            Some(if is_cpp { Language::Cpp } else { by_extension })
+        }
+        Some(name) => Language::from_option(name),
+    }
+}
+
+fn kept(arguments: &[String]) -> Vec<String> {
+    let mut kept = Vec::new();
+    let mut rest = arguments.iter();
+    while let Some(argument) = rest.next() {
+        match flags::fate(argument) {
+            Fate::Keep if argument.starts_with("-Wp,") => {
+                kept.extend(flags::without_dependencies(argument));
+            }
+            Fate::Keep => kept.push(argument.clone()),
+            Fate::KeepPair => {
+                let Some(value) = rest.next() else { break };
+                // `-Xpreprocessor -MD -Xpreprocessor FILE`, in as many words, writes a file too.
+                if argument == "-Xpreprocessor" && value.starts_with("-M") {
+                    if matches!(value.as_str(), "-MD" | "-MMD" | "-MF" | "-MT" | "-MQ") {
+                        rest.next();
+                        rest.next();
+                    }
+                    continue;
+                }
+                kept.extend([argument.clone(), value.clone()]);
+            }
+            Fate::DropPair => {
+                rest.next();
+            }
+            Fate::Language if argument == "-x" || argument == "--language" => {
+                rest.next();
+            }
+            Fate::Language | Fate::Drop | Fate::Input => {}
+            Fate::End => break,
+        }
+    }
+    kept
+}

@@ -1,0 +1,215 @@
+//! Runs the compiler, in a private folder.
+
+use std::ffi::OsStr;
+use std::io::Read;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use tempfile::TempDir;
+
+use super::{Error, Recipe, Unit};
+use crate::Interrupt;
+use crate::processes::die_with_parent;
+use crate::workspace::private_dir;
+
+/// How often the end of the compiler and Ctrl-C are looked for.
+const LOOK: Duration = Duration::from_millis(5);
+/// Of what the compiler says, in bytes.
+const SAID_MAX: u64 = 64 << 10;
+/// Lines of it that are shown; the first are the cause.
+const LINES_MAX: usize = 30;
+
+/// Debug information of everything that the unit includes, used or not. Sizes and offsets are all
+/// that is wanted, so warnings are off.
+const FLAGS: &[&str] = &[
+    "-w",
+    "-g",
+    "-fno-eliminate-unused-debug-types",
+    "-fno-lto",
+    "-c",
+];
+/// Clang leaves out what it expects another unit to describe, and looks for errors only so far.
+const CLANG_FLAGS: &[&str] = &["-fstandalone-debug"];
+
+/// Compiles units. Its folder is removed, with all that the compiler leaves in it, when it is dropped.
+pub struct Compiler {
+    dir: TempDir,
+    interrupt: Interrupt,
+}
+
+impl Compiler {
+    /// Makes the folder.
+    ///
+    /// # Errors
+    /// It cannot be made.
+    pub fn new(interrupt: Interrupt) -> Result<Self, crate::Error> {
+        Ok(Self {
+            dir: private_dir(&std::env::temp_dir())?,
+            interrupt,
+        })
+    }
+
+    /// Compiles the unit as the recipe says, and gives the object file's bytes.
+    ///
+    /// # Errors
+    /// There is no such compiler, it refuses the unit, or the user stopped it.
+    pub fn compile(&self, recipe: &Recipe, unit: &Unit) -> Result<Vec<u8>, Error> {
+        let source = self.dir.path().join("unit");
+        let object = self.dir.path().join("unit.o");
+        std::fs::write(&source, unit.text()?).map_err(Error::io("write", &source))?;
+        let mut arguments: Vec<&OsStr> = FLAGS.iter().map(OsStr::new).collect();
+        if self.is_clang(recipe)? {
+            arguments.extend(CLANG_FLAGS.iter().map(OsStr::new));
+        }
+        let language = recipe.language.option();
+        arguments.extend(["-x", language].map(OsStr::new));
+        arguments.extend([source.as_os_str(), OsStr::new("-o"), object.as_os_str()]);
+        let ended = self.run(recipe, &recipe.flags, &arguments)?;
+        if !ended.status.success() {
+            return Err(Error::Refused {
+                compiler: recipe.compiler.join(" "),
+                header: unit.header.display().to_string(),
+                like: recipe.like.clone(),
+                said: ended.first_lines(&source),
+            });
+        }
+        let bytes = std::fs::read(&object).map_err(Error::io("read", &object))?;
+        // A unit that yields none must not be answered with this one's.
+        std::fs::remove_file(&object).map_err(Error::io("remove", &object))?;
+        Ok(bytes)
+    }
+
+    #[cfg(test)]
+    pub(super) fn folder(&self) -> &Path {
+        self.dir.path()
+    }
+
+    fn is_clang(&self, recipe: &Recipe) -> Result<bool, Error> {
+        let ended = self.run(recipe, &[], &[OsStr::new("--version")])?;
+        Ok(ended.wrote.contains("clang"))
+    }
+
+    fn run(&self, recipe: &Recipe, flags: &[String], more: &[&OsStr]) -> Result<Ended, Error> {
+        let Some((program, words)) = recipe.compiler.split_first() else {
+            return Err(no_compiler(recipe));
+        };
+        let mut command = Command::new(in_directory(program, &recipe.directory));
+        command
+            .args(words)
+            .args(flags)
+            .args(more)
+            .current_dir(&recipe.directory)
+            .env("TMPDIR", self.dir.path())
+            .env("LC_ALL", "C")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        // Ctrl-C is for relayout, which then ends the compiler and what it has started.
+        command.process_group(0);
+        let parent = std::process::id();
+        // SAFETY: only async-signal-safe calls between fork and exec.
+        unsafe {
+            command.pre_exec(move || die_with_parent(parent));
+        }
+        let child = command.spawn().map_err(|source| {
+            let directory_is_there = recipe.directory.is_dir();
+            match source.kind() {
+                std::io::ErrorKind::NotFound if directory_is_there => no_compiler(recipe),
+                _ if !directory_is_there => Error::io("enter", &recipe.directory)(source),
+                _ => Error::io("run", Path::new(program))(source),
+            }
+        })?;
+        self.wait(child)
+    }
+
+    fn wait(&self, mut child: Child) -> Result<Ended, Error> {
+        let wrote = child.stdout.take().map(gather);
+        let said = child.stderr.take().map(gather);
+        let status = loop {
+            match child.try_wait() {
+                Ok(Some(status)) => break status,
+                Ok(None) if self.interrupt.is_set() => {
+                    end_group(&child);
+                    let _ = child.wait();
+                    return Err(Error::Interrupted);
+                }
+                Ok(None) => thread::sleep(LOOK),
+                Err(source) => {
+                    return Err(Error::io("wait for", Path::new("the compiler"))(source));
+                }
+            }
+        };
+        let text = |from: Option<JoinHandle<Vec<u8>>>| {
+            let bytes = from.and_then(|thread| thread.join().ok());
+            String::from_utf8_lossy(&bytes.unwrap_or_default()).into_owned()
+        };
+        Ok(Ended {
+            status,
+            wrote: text(wrote),
+            said: text(said),
+        })
+    }
+}
+
+/// How a compiler ended.
+struct Ended {
+    status: ExitStatus,
+    wrote: String,
+    said: String,
+}
+
+impl Ended {
+    /// The first lines of what it said; the unit itself, which is gone by then, is not named.
+    fn first_lines(&self, unit: &Path) -> String {
+        let text = self
+            .said
+            .replace(&unit.display().to_string(), "relayout's unit");
+        let mut lines: Vec<&str> = text.lines().take(LINES_MAX + 1).collect();
+        if lines.len() > LINES_MAX {
+            lines[LINES_MAX] = "...";
+        }
+        if lines.is_empty() {
+            return self.status.to_string();
+        }
+        lines.join("\n")
+    }
+}
+
+/// Reads all, so that the writer does not wait, and keeps the beginning.
+fn gather(from: impl Read + Send + 'static) -> JoinHandle<Vec<u8>> {
+    thread::spawn(move || {
+        let mut kept = Vec::new();
+        let mut first = from.take(SAID_MAX);
+        let _ = first.read_to_end(&mut kept);
+        let _ = std::io::copy(&mut first.into_inner(), &mut std::io::sink());
+        kept
+    })
+}
+
+/// A compiler that is named by a relative path with folders is relative to where it is started.
+fn in_directory(program: &str, directory: &Path) -> std::path::PathBuf {
+    if program.contains('/') {
+        directory.join(program)
+    } else {
+        program.into()
+    }
+}
+
+fn no_compiler(recipe: &Recipe) -> Error {
+    Error::NoCompiler {
+        compiler: recipe.compiler.join(" "),
+        from: recipe.like.clone(),
+    }
+}
+
+fn end_group(child: &Child) {
+    if let Ok(group) = libc::pid_t::try_from(child.id()) {
+        // SAFETY: a plain system call; the group is the compiler's own, which has not been waited for.
+        unsafe {
+            libc::kill(-group, libc::SIGKILL);
+        }
+    }
+}
