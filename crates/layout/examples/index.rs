@@ -20,9 +20,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("names            {:8}", file.type_names().count());
     println!(
         "definitions      {:8}",
-        file.type_names().map(|(_, dies)| dies.len()).sum::<usize>()
+        file.type_names()
+            .map(|(_, definitions)| definitions.count())
+            .sum::<usize>()
     );
+    let start = Instant::now();
     println!("globals          {:8}", file.globals().len());
+    println!("  in             {:8.3} s", start.elapsed().as_secs_f64());
     println!("function ranges  {:8}", file.functions().len());
     println!("symbols          {:8}", file.symbols().len());
     let start = Instant::now();
@@ -30,8 +34,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("  in             {:8.3} s", start.elapsed().as_secs_f64());
     let start = Instant::now();
     let mut types = DwarfTypes::new(&file);
-    for (_, dies) in file.type_names() {
-        types.load(dies[0])?;
+    for first in file.type_names().filter_map(|(_, mut all)| all.next()) {
+        types.load(first.die)?;
     }
     println!("one of each name {:8.3} s", start.elapsed().as_secs_f64());
     println!("types loaded     {:8}", types.types().len());

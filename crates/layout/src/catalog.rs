@@ -109,11 +109,11 @@ impl<'a> Catalog<'a> {
         let mut found = Vec::new();
         match self {
             Self::Dwarf(file) => {
-                for (name, dies) in file.type_names() {
-                    if let Some(die) = file.first_aggregate(dies) {
+                for (name, mut definitions) in file.type_names() {
+                    if let Some(first) = definitions.find(|found| found.kind.is_aggregate()) {
                         found.push(Entry {
                             name,
-                            key: Key::Die(die),
+                            key: Key::Die(first.die),
                         });
                     }
                 }

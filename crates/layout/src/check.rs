@@ -25,7 +25,8 @@ pub fn check_bytes(bytes: &[u8]) {
 
 fn check_dwarf(file: &DwarfFile<'_>) {
     let mut types = DwarfTypes::new(file);
-    let dies = file.type_names().flat_map(|(_, dies)| dies).copied();
+    let definitions = file.type_names().flat_map(|(_, definitions)| definitions);
+    let dies = definitions.map(|definition| definition.die);
     let variables = file
         .globals()
         .iter()

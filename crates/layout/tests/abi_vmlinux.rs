@@ -32,7 +32,7 @@ fn own_order_gives_own_offsets() {
     let mut types = DwarfTypes::new(&dwarf);
     let first_dies: Vec<DieOffset> = dwarf
         .type_names()
-        .filter_map(|(_, dies)| dies.first().copied())
+        .filter_map(|(_, mut definitions)| Some(definitions.next()?.die))
         .collect();
     let loaded = first_dies
         .into_iter()

@@ -30,20 +30,6 @@ impl DwarfFile<'_> {
         found
     }
 
-    /// The first struct, union or class among definitions.
-    pub fn first_aggregate(&self, dies: &[DieOffset]) -> Option<DieOffset> {
-        let is_aggregate = |die: &&DieOffset| {
-            let tag = self.print_of(**die).map(|print| print.tag);
-            tag.is_some_and(|tag| {
-                matches!(
-                    tag,
-                    dw::DW_TAG_structure_type | dw::DW_TAG_union_type | dw::DW_TAG_class_type
-                )
-            })
-        };
-        dies.iter().find(is_aggregate).copied()
-    }
-
     fn print_of(&self, die: DieOffset) -> Option<Print> {
         let (unit, offset) = self.locate(die)?;
         let entry = unit.entry(offset).ok()?;

@@ -3,11 +3,12 @@
 use std::borrow::Cow;
 use std::sync::OnceLock;
 
-use gimli::{EndianSlice, RunTimeEndian, SectionId, UnitHeader, UnitOffset};
+use gimli::{EndianSlice, Reader as _, RunTimeEndian, SectionId, UnitHeader, UnitOffset};
 use rustc_hash::FxHashMap;
 
-use super::index::{FunctionRange, Global, Index};
+use super::index::{Code, FunctionRange, Global, TypeNames};
 use super::memory::{self, Stretch};
+use super::names::{self, Definition};
 use super::scan::Signatures;
 use super::symbols::{self, Symbol};
 use super::{DieOffset, scan};
@@ -26,13 +27,15 @@ type Unit<'s> = gimli::Unit<Reader<'s>>;
 pub struct DwarfFile<'a> {
     build_id: Option<Vec<u8>>,
     endian: RunTimeEndian,
-    symbols: Vec<Symbol<'a>>,
+    elf: Elf<'a>,
+    symbols: OnceLock<Vec<Symbol<'a>>>,
     loaded: Vec<Stretch<'a>>,
     dwarf: gimli::Dwarf<Reader<'a>>,
     units: Vec<UnitSlot<'a>>,
     /// Type units by signature: the entry of the type.
     signatures: Signatures,
-    index: Index<'a>,
+    types: TypeNames<'a>,
+    code: OnceLock<Code<'a>>,
     static_locals: OnceLock<Vec<Global<'a>>>,
 }
 
@@ -92,20 +95,26 @@ impl<'a> DwarfFile<'a> {
         })?;
         let (units, signatures) = read_units(&dwarf)?;
         let headers: Vec<_> = units.iter().map(|slot| &slot.header).collect();
-        let index = scan::all_units(&dwarf, &headers, &signatures)?;
+        let types = TypeNames::join(&names::of_units(&dwarf, &headers)?, |section, offset| {
+            let mut input = EndianSlice::new(sections.get(&section)?, endian);
+            input.skip(offset).ok()?;
+            std::str::from_utf8(input.read_null_terminated_slice().ok()?.slice()).ok()
+        });
         let skeleton = |unit: &&UnitHeader<_>| matches!(unit.type_(), gimli::UnitType::Skeleton(_));
-        if index.types.is_empty() && headers.iter().any(skeleton) {
+        if types.is_empty() && headers.iter().any(skeleton) {
             return Err(Error::SplitDwarf);
         }
         Ok(Self {
             build_id: elf.build_id(),
             endian,
-            symbols: symbols::sorted(&elf),
+            symbols: OnceLock::new(),
             loaded: memory::loaded(&elf),
+            elf,
             dwarf,
             units,
             signatures,
-            index,
+            types,
+            code: OnceLock::new(),
             static_locals: OnceLock::new(),
         })
     }
@@ -150,7 +159,7 @@ impl<'a> DwarfFile<'a> {
 
     /// Defined symbols of the ELF file, sorted by address.
     pub fn symbols(&self) -> &[Symbol<'a>] {
-        &self.symbols
+        self.symbols.get_or_init(|| symbols::sorted(&self.elf))
     }
 
     /// `len` bytes of code or initialised data as linked at `address`; `None` where the file has
@@ -162,31 +171,46 @@ impl<'a> DwarfFile<'a> {
     /// Complete struct, union, class, typedef, enum and base type definitions of that name
     /// (without `struct` and the like, without namespace), in file order.
     pub fn find_types(&self, name: &str) -> &[DieOffset] {
-        self.index.types.find(name)
+        self.types.find(name)
     }
 
-    /// Every type name with its definitions, in order of first appearance.
-    pub fn type_names(&self) -> impl Iterator<Item = (&str, &[DieOffset])> {
-        self.index.types.iter()
+    /// The same, with what the index knows of each.
+    pub fn definitions(&self, name: &str) -> impl Iterator<Item = Definition> + use<'_, 'a> {
+        self.types.definitions(name)
     }
 
-    /// Variables outside functions that have an address, sorted by it.
+    /// Every type name, in order of first appearance, with its definitions in file order.
+    pub fn type_names(
+        &self,
+    ) -> impl Iterator<Item = (&'a str, impl Iterator<Item = Definition> + use<'_, 'a>)> {
+        self.types.iter()
+    }
+
+    /// Variables outside functions that have an address, sorted by it. The first call of this or
+    /// [`functions`](Self::functions) walks all units again.
     pub fn globals(&self) -> &[Global<'a>] {
-        &self.index.globals
+        &self.code().globals
     }
 
     /// Static variables inside functions, sorted by address. The first call walks all function
     /// bodies, which takes about as long as the index itself.
     pub fn static_locals(&self) -> &[Global<'a>] {
-        self.static_locals.get_or_init(|| {
-            let headers: Vec<_> = self.units.iter().map(|slot| &slot.header).collect();
-            scan::static_locals(&self.dwarf, &headers, &self.signatures)
-        })
+        let scan = || scan::static_locals(&self.dwarf, &self.headers(), &self.signatures);
+        self.static_locals.get_or_init(scan)
     }
 
     /// Address ranges of functions, cold parts included, sorted by start.
     pub fn functions(&self) -> &[FunctionRange] {
-        &self.index.functions
+        &self.code().functions
+    }
+
+    fn code(&self) -> &Code<'a> {
+        let scan = || scan::code(&self.dwarf, &self.headers(), &self.signatures);
+        self.code.get_or_init(scan)
+    }
+
+    fn headers(&self) -> Vec<&UnitHeader<Reader<'a>>> {
+        self.units.iter().map(|slot| &slot.header).collect()
     }
 
     pub(super) fn is_little_endian(&self) -> bool {

@@ -1,8 +1,12 @@
 //! What a scan of all units leaves behind: names and addresses with the entries they belong to.
 
+use std::ops::Range;
+
+use gimli::SectionId;
 use rustc_hash::FxHashMap;
 
 use super::DieOffset;
+use super::names::{Definition, DefinitionKind, NameKey, UnitNames};
 
 /// A variable with a fixed address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,84 +32,94 @@ pub struct FunctionRange {
     pub die: DieOffset,
 }
 
-/// The whole index of one file.
-pub(super) struct Index<'s> {
-    pub(super) types: TypeNames<'s>,
-    pub(super) globals: Vec<Global<'s>>,
-    pub(super) functions: Vec<FunctionRange>,
-}
-
-/// What one unit contributes.
+/// Variables and functions of one file, or of one unit.
 #[derive(Default)]
-pub(super) struct UnitIndex<'s> {
-    pub(super) types: Vec<(&'s str, DieOffset)>,
+pub(super) struct Code<'s> {
     pub(super) globals: Vec<Global<'s>>,
     pub(super) functions: Vec<FunctionRange>,
 }
 
-/// Type definitions by name: rows of one flat list, so that millions of entries stay small.
+/// Type definitions by name: rows of flat lists, so that millions of entries stay small.
 pub(super) struct TypeNames<'s> {
     rows: FxHashMap<&'s str, u32>,
     names: Vec<&'s str>,
-    /// Start of each name's row in `dies`; one more entry than there are names.
+    /// Start of each name's row in the lists below; one more entry than there are names.
     starts: Vec<usize>,
     dies: Vec<DieOffset>,
+    sizes: Vec<u32>,
+    kinds: Vec<DefinitionKind>,
 }
 
-impl<'s> Index<'s> {
-    /// Joins the units' parts, given in file order.
-    pub(super) fn join(units: Vec<UnitIndex<'s>>) -> Self {
-        let types = TypeNames::new(&units);
-        let mut globals = Vec::new();
-        let mut functions = Vec::new();
+impl<'s> Code<'s> {
+    /// Joins the units' parts.
+    pub(super) fn join(units: Vec<Self>) -> Self {
+        let mut all = Self::default();
         for unit in units {
-            globals.extend(unit.globals);
-            functions.extend(unit.functions);
+            all.globals.extend(unit.globals);
+            all.functions.extend(unit.functions);
         }
-        globals.sort_by_key(|global| (global.address, global.die));
-        functions.sort_by_key(|function| (function.low, function.high, function.die));
-        Self {
-            types,
-            globals,
-            functions,
-        }
+        all.globals
+            .sort_unstable_by_key(|global| (global.address, global.die));
+        all.functions
+            .sort_unstable_by_key(|function| (function.low, function.high, function.die));
+        all
     }
 }
 
 impl<'s> TypeNames<'s> {
-    fn new(units: &[UnitIndex<'s>]) -> Self {
-        let total = units.iter().map(|unit| unit.types.len()).sum();
-        let mut rows: FxHashMap<&'s str, u32> = FxHashMap::default();
-        let mut names = Vec::new();
-        let mut counts: Vec<usize> = Vec::new();
+    /// Joins the units' parts, given in file order. `text` looks up a name.
+    pub(super) fn join(
+        units: &[UnitNames<'s>],
+        text: impl Fn(SectionId, usize) -> Option<&'s str>,
+    ) -> Self {
+        let total = units.iter().map(|unit| unit.definitions.len()).sum();
+        let mut known: FxHashMap<(SectionId, usize), u32> = FxHashMap::default();
+        let mut names = Names::default();
         let mut row_of = Vec::with_capacity(total);
-        for (name, _) in units.iter().flat_map(|unit| &unit.types) {
-            let row = *rows.entry(name).or_insert_with(|| {
-                names.push(*name);
-                counts.push(0);
-                names.len() as u32 - 1
-            });
-            counts[row as usize] += 1;
-            row_of.push(row);
+        for unit in units {
+            for (key, _) in &unit.definitions {
+                let row =
+                    match *key {
+                        NameKey::Inline(index) => names.row(unit.inline[index]),
+                        NameKey::At(section, offset) => *known
+                            .entry((section, offset))
+                            .or_insert_with(|| match text(section, offset) {
+                                Some(text) => names.row(text),
+                                None => NO_ROW,
+                            }),
+                    };
+                row_of.push(row);
+            }
         }
-        let mut starts = Vec::with_capacity(names.len() + 1);
-        let mut sum = 0;
-        starts.push(0);
-        for count in counts {
-            sum += count;
-            starts.push(sum);
+        let mut starts = vec![0; names.list.len() + 1];
+        for row in row_of.iter().filter(|row| **row != NO_ROW) {
+            starts[*row as usize + 1] += 1;
         }
+        for row in 1..starts.len() {
+            starts[row] += starts[row - 1];
+        }
+        let kept = starts.last().copied().unwrap_or(0);
         let mut next = starts.clone();
-        let mut dies = vec![DieOffset(0); total];
-        for ((_, die), row) in units.iter().flat_map(|unit| &unit.types).zip(row_of) {
-            dies[next[row as usize]] = *die;
-            next[row as usize] += 1;
+        let mut dies = vec![DieOffset(0); kept];
+        let mut sizes = vec![0; kept];
+        let mut kinds = vec![DefinitionKind::Base; kept];
+        let definitions = units.iter().flat_map(|unit| &unit.definitions);
+        for ((_, definition), row) in definitions.zip(row_of) {
+            let Some(at) = next.get_mut(row as usize) else {
+                continue;
+            };
+            dies[*at] = definition.die;
+            sizes[*at] = definition.size;
+            kinds[*at] = definition.kind;
+            *at += 1;
         }
         Self {
-            rows,
-            names,
+            rows: names.rows,
+            names: names.list,
             starts,
             dies,
+            sizes,
+            kinds,
         }
     }
 
@@ -116,17 +130,50 @@ impl<'s> TypeNames<'s> {
     pub(super) fn find(&self, name: &str) -> &[DieOffset] {
         self.rows
             .get(name)
-            .map_or(&[], |&row| self.row(row as usize))
+            .map_or(&[], |&row| &self.dies[self.range(row as usize)])
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &[DieOffset])> {
-        self.names
-            .iter()
-            .enumerate()
-            .map(|(row, name)| (*name, self.row(row)))
+    pub(super) fn definitions(&self, name: &str) -> impl Iterator<Item = Definition> + use<'_> {
+        let row = self.rows.get(name);
+        self.row(row.map_or(0..0, |row| self.range(*row as usize)))
     }
 
-    fn row(&self, row: usize) -> &[DieOffset] {
-        &self.dies[self.starts[row]..self.starts[row + 1]]
+    /// Each name, in order of first appearance, with its definitions in file order.
+    pub(super) fn iter(
+        &self,
+    ) -> impl Iterator<Item = (&'s str, impl Iterator<Item = Definition> + use<'_, 's>)> {
+        let rows = self.names.iter().enumerate();
+        rows.map(|(row, name)| (*name, self.row(self.range(row))))
+    }
+
+    fn row(&self, range: Range<usize>) -> impl Iterator<Item = Definition> + use<'_, 's> {
+        range.map(|at| Definition {
+            die: self.dies[at],
+            size: self.sizes[at],
+            kind: self.kinds[at],
+        })
+    }
+
+    fn range(&self, row: usize) -> Range<usize> {
+        self.starts[row]..self.starts[row + 1]
+    }
+}
+
+/// Stands for a name that is not to be had: outside its section, or not UTF-8.
+const NO_ROW: u32 = u32::MAX;
+
+/// Names met so far, each with its row.
+#[derive(Default)]
+struct Names<'s> {
+    rows: FxHashMap<&'s str, u32>,
+    list: Vec<&'s str>,
+}
+
+impl<'s> Names<'s> {
+    fn row(&mut self, name: &'s str) -> u32 {
+        *self.rows.entry(name).or_insert_with(|| {
+            self.list.push(name);
+            self.list.len() as u32 - 1
+        })
     }
 }

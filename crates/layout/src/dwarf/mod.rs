@@ -18,18 +18,22 @@
 //! # }
 //! ```
 
+mod abbrev;
 mod die;
 mod distinct;
 mod file;
+mod forms;
 mod index;
 mod member;
 mod memory;
+mod names;
 mod scan;
 mod symbols;
 mod types;
 
 pub use file::{DwarfFile, Reader, SectionStore};
 pub use index::{FunctionRange, Global};
+pub use names::{Definition, DefinitionKind};
 pub use symbols::{Symbol, SymbolKind};
 pub use types::DwarfTypes;
 

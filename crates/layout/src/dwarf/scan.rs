@@ -1,7 +1,7 @@
-//! The pass over all units that builds the index.
+//! The pass over all units that finds variables and functions.
 //!
-//! Only entries outside functions are looked at. `DW_AT_sibling` lets the scan jump over bodies
-//! and members; where a producer leaves it out, children are read and ignored.
+//! At first only entries outside functions are looked at; `DW_AT_sibling` lets the scan jump over
+//! bodies and members. The variables inside functions are a pass of their own.
 
 use gimli::{
     Abbreviation, AttributeValue, DwTag, EntriesRaw, UnitHeader, UnitOffset, constants as dw,
@@ -12,8 +12,7 @@ use rustc_hash::FxHashMap;
 use super::DieOffset;
 use super::die::{self, Dwarf, Reference, Unit, Value};
 use super::file::Reader;
-use super::index::{FunctionRange, Global, Index, UnitIndex};
-use crate::Error;
+use super::index::{Code, FunctionRange, Global};
 
 /// Specifications and abstract origins that are followed to find a variable's name and type.
 const ORIGINS_MAX: usize = 4;
@@ -23,17 +22,17 @@ pub(super) type Signatures = FxHashMap<u64, DieOffset>;
 
 type Header<'s> = UnitHeader<Reader<'s>>;
 
-/// Indexes all units, in parallel; the result does not depend on the number of threads.
-pub(super) fn all_units<'s>(
+/// Variables and functions outside functions, scanned in parallel; the result does not depend on
+/// the number of threads. Units that turn out malformed are left out.
+pub(super) fn code<'s>(
     dwarf: &Dwarf<'s>,
     headers: &[&Header<'s>],
     signatures: &Signatures,
-) -> Result<Index<'s>, Error> {
-    let parts: Result<Vec<_>, Error> = headers
+) -> Code<'s> {
+    let parts = headers
         .par_iter()
-        .map(|header| scan_unit(dwarf, header, signatures, Scope::TopLevel))
-        .collect();
-    Ok(Index::join(parts?))
+        .map(|header| scan_unit(dwarf, header, signatures, Scope::TopLevel).unwrap_or_default());
+    Code::join(parts.collect())
 }
 
 /// Static variables inside functions. Units that turn out malformed inside functions are left out.
@@ -58,21 +57,19 @@ fn scan_unit<'s>(
     header: &Header<'s>,
     signatures: &Signatures,
     scope: Scope,
-) -> Result<UnitIndex<'s>, Error> {
+) -> gimli::Result<Code<'s>> {
     let start = header.debug_info_offset().map_or(0, |offset| offset.0);
-    let place = || format!("the unit at {start:#x} of .debug_info");
-    let unit = gimli::Unit::new(dwarf, *header).map_err(Error::dwarf(place()))?;
-    let found = UnitIndex::default();
+    let unit = gimli::Unit::new(dwarf, *header)?;
+    let found = Code::default();
     let mut scan = Scan {
         dwarf,
         unit: &unit,
         signatures,
         start,
         scope,
-        nests: false,
         found,
     };
-    scan.walk().map_err(Error::dwarf(place()))?;
+    scan.walk()?;
     Ok(scan.found)
 }
 
@@ -92,9 +89,7 @@ struct Scan<'u, 's> {
     /// Start of the unit in `.debug_info`.
     start: usize,
     scope: Scope,
-    /// The language nests types in aggregates.
-    nests: bool,
-    found: UnitIndex<'s>,
+    found: Code<'s>,
 }
 
 /// The attributes that the scan looks at.
@@ -108,8 +103,6 @@ struct Attributes<'s> {
     high: Option<Value<'s>>,
     ranges: Option<Value<'s>>,
     sibling: Option<UnitOffset>,
-    language: Option<u64>,
-    declaration: bool,
 }
 
 impl<'s> Scan<'_, 's> {
@@ -118,8 +111,7 @@ impl<'s> Scan<'_, 's> {
         let Some(root) = entries.read_abbreviation()? else {
             return Ok(());
         };
-        let attributes = Attributes::read(&mut entries, root)?;
-        self.nests = !attributes.language.is_some_and(is_c);
+        Attributes::read(&mut entries, root)?;
         if !root.has_children() {
             return Ok(());
         }
@@ -165,9 +157,7 @@ impl<'s> Scan<'_, 's> {
 
     fn wants(&self, tag: DwTag, depth: usize) -> bool {
         match self.scope {
-            Scope::TopLevel => {
-                is_named_type(tag) || matches!(tag, dw::DW_TAG_variable | dw::DW_TAG_subprogram)
-            }
+            Scope::TopLevel => matches!(tag, dw::DW_TAG_variable | dw::DW_TAG_subprogram),
             Scope::Bodies => depth > 1 && tag == dw::DW_TAG_variable,
         }
     }
@@ -175,9 +165,7 @@ impl<'s> Scan<'_, 's> {
     fn descends(&self, tag: DwTag) -> bool {
         match self.scope {
             Scope::TopLevel => {
-                tag == dw::DW_TAG_namespace
-                    || tag == dw::DW_TAG_module
-                    || self.nests && is_aggregate(tag)
+                matches!(tag, dw::DW_TAG_namespace | dw::DW_TAG_module) || is_aggregate(tag)
             }
             Scope::Bodies => matches!(
                 tag,
@@ -192,19 +180,7 @@ impl<'s> Scan<'_, 's> {
     fn collect(&mut self, tag: DwTag, offset: UnitOffset, attributes: &Attributes<'s>) {
         match tag {
             dw::DW_TAG_variable => self.collect_variable(offset, attributes),
-            dw::DW_TAG_subprogram => self.collect_function(offset, attributes),
-            _ => self.collect_type(offset, attributes),
-        }
-    }
-
-    fn collect_type(&mut self, offset: UnitOffset, attributes: &Attributes<'s>) {
-        if attributes.declaration {
-            return;
-        }
-        let name = attributes.name.or_else(|| self.origin_of(attributes)?.name);
-        let name = name.and_then(|name| die::text(self.dwarf, self.unit, name));
-        if let Some(name) = name {
-            self.found.types.push((name, self.absolute(offset)));
+            _ => self.collect_function(offset, attributes),
         }
     }
 
@@ -313,12 +289,6 @@ impl<'s> Attributes<'s> {
                 dw::DW_AT_low_pc => found.low = Some(attribute.value()),
                 dw::DW_AT_high_pc => found.high = Some(attribute.value()),
                 dw::DW_AT_ranges => found.ranges = Some(attribute.value()),
-                dw::DW_AT_language => {
-                    if let AttributeValue::Language(language) = attribute.value() {
-                        found.language = Some(u64::from(language.0));
-                    }
-                }
-                dw::DW_AT_declaration => found.declaration = die::flag(&raw),
                 dw::DW_AT_sibling => {
                     if let AttributeValue::UnitRef(offset) = raw {
                         found.sibling = Some(offset);
@@ -331,31 +301,9 @@ impl<'s> Attributes<'s> {
     }
 }
 
-fn is_named_type(tag: DwTag) -> bool {
-    is_aggregate(tag)
-        || matches!(
-            tag,
-            dw::DW_TAG_typedef | dw::DW_TAG_enumeration_type | dw::DW_TAG_base_type
-        )
-}
-
 fn is_aggregate(tag: DwTag) -> bool {
     matches!(
         tag,
         dw::DW_TAG_structure_type | dw::DW_TAG_union_type | dw::DW_TAG_class_type
-    )
-}
-
-/// Languages whose struct declarations do not form scopes.
-fn is_c(language: u64) -> bool {
-    let language = gimli::DwLang(language as u16);
-    matches!(
-        language,
-        dw::DW_LANG_C
-            | dw::DW_LANG_C89
-            | dw::DW_LANG_C99
-            | dw::DW_LANG_C11
-            | dw::DW_LANG_C17
-            | dw::DW_LANG_Mips_Assembler
     )
 }

@@ -1,0 +1,167 @@
+//! A unit's abbreviations, read for skipping: gimli's own keep what is needed to read any attribute,
+//! at several allocations each, and a kernel has half a million of them.
+
+use gimli::{DwAt, DwForm, DwTag, Encoding, Reader as _, constants as dw};
+use rustc_hash::FxHashMap;
+
+use super::file::Reader;
+use super::names::DefinitionKind;
+use super::{forms, names};
+
+/// The abbreviations of one unit.
+#[derive(Default)]
+pub(super) struct Abbreviations {
+    all: Vec<Abbreviation>,
+    steps: Vec<Step>,
+    /// Codes to indices of `all`, where codes do not count from 1.
+    codes: Option<FxHashMap<u64, usize>>,
+}
+
+/// What the entries of one code have in common.
+#[derive(Clone, Copy)]
+pub(super) struct Abbreviation {
+    pub(super) tag: DwTag,
+    pub(super) has_children: bool,
+    /// What the scan collects of such entries.
+    pub(super) kind: Option<DefinitionKind>,
+    /// Bytes of all attributes, where every entry has the same.
+    pub(super) fixed_size: Option<u32>,
+    /// Bytes to skip after the last step.
+    pub(super) rest: u32,
+    first: u32,
+    count: u32,
+}
+
+/// Bytes to skip, and then an attribute that is wanted or has to be looked at to be skipped.
+#[derive(Clone, Copy)]
+pub(super) struct Step {
+    pub(super) skip: u32,
+    pub(super) form: DwForm,
+    pub(super) wanted: Option<Wanted>,
+    /// The value, if the form is `DW_FORM_implicit_const`.
+    pub(super) implicit: i64,
+}
+
+/// An attribute that the scan reads.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wanted {
+    Name,
+    Size,
+    Declaration,
+    Specification,
+    Sibling,
+    Language,
+    StrOffsetsBase,
+}
+
+impl Wanted {
+    fn of(tag: DwTag, kind: Option<DefinitionKind>, children: bool, name: DwAt) -> Option<Self> {
+        let unit = is_unit(tag);
+        match name {
+            dw::DW_AT_name if kind.is_some() => Some(Self::Name),
+            dw::DW_AT_byte_size if kind.is_some() => Some(Self::Size),
+            dw::DW_AT_declaration if kind.is_some() => Some(Self::Declaration),
+            dw::DW_AT_specification if kind.is_some() => Some(Self::Specification),
+            dw::DW_AT_sibling if children => Some(Self::Sibling),
+            dw::DW_AT_language if unit => Some(Self::Language),
+            dw::DW_AT_str_offsets_base if unit => Some(Self::StrOffsetsBase),
+            _ => None,
+        }
+    }
+}
+
+impl Abbreviations {
+    /// Reads a table into this one, which is emptied first: its memory serves unit after unit.
+    pub(super) fn read(&mut self, mut input: Reader<'_>, encoding: Encoding) -> gimli::Result<()> {
+        self.all.clear();
+        self.steps.clear();
+        self.codes = None;
+        loop {
+            let code = input.read_uleb128()?;
+            if code == 0 {
+                return Ok(());
+            }
+            let abbreviation = self.read_one(&mut input, encoding)?;
+            let index = self.all.len();
+            if self.codes.is_none() && code != index as u64 + 1 {
+                self.codes = Some((0..index).map(|index| (index as u64 + 1, index)).collect());
+            }
+            if let Some(codes) = &mut self.codes
+                && codes.insert(code, index).is_some()
+            {
+                return Err(gimli::Error::DuplicateAbbreviationCode(code));
+            }
+            self.all.push(abbreviation);
+        }
+    }
+
+    fn read_one(
+        &mut self,
+        input: &mut Reader<'_>,
+        encoding: Encoding,
+    ) -> gimli::Result<Abbreviation> {
+        let tag = DwTag(input.read_uleb128_u16()?);
+        let has_children = input.read_u8()? != 0;
+        let kind = names::kind(tag);
+        let first = self.steps.len();
+        let (mut fixed_size, mut rest) = (Some(0u32), 0u32);
+        loop {
+            let name = DwAt(input.read_uleb128_u16()?);
+            let form = DwForm(input.read_uleb128_u16()?);
+            if name.0 == 0 && form.0 == 0 {
+                break;
+            }
+            let implicit = match form {
+                dw::DW_FORM_implicit_const => input.read_sleb128()?,
+                _ => 0,
+            };
+            let size = forms::fixed_size(form, encoding).map(u32::from);
+            fixed_size = fixed_size.zip(size).map(|(sum, size)| sum + size);
+            match (Wanted::of(tag, kind, has_children, name), size) {
+                (None, Some(size)) => rest += size,
+                (wanted, _) => self.steps.push(Step {
+                    skip: std::mem::take(&mut rest),
+                    form,
+                    wanted,
+                    implicit,
+                }),
+            }
+        }
+        Ok(Abbreviation {
+            tag,
+            has_children,
+            kind,
+            fixed_size,
+            rest,
+            first: first as u32,
+            count: (self.steps.len() - first) as u32,
+        })
+    }
+
+    pub(super) fn get(&self, code: u64) -> gimli::Result<&Abbreviation> {
+        let index = match &self.codes {
+            None => usize::try_from(code)
+                .ok()
+                .and_then(|code| code.checked_sub(1)),
+            Some(codes) => codes.get(&code).copied(),
+        };
+        let found = index.and_then(|index| self.all.get(index));
+        found.ok_or(gimli::Error::InvalidAbbreviationCode(code))
+    }
+
+    /// How to go through the attributes of such an entry; [`Abbreviation::rest`] follows.
+    pub(super) fn steps(&self, abbreviation: &Abbreviation) -> &[Step] {
+        let first = abbreviation.first as usize;
+        &self.steps[first..first + abbreviation.count as usize]
+    }
+}
+
+fn is_unit(tag: DwTag) -> bool {
+    matches!(
+        tag,
+        dw::DW_TAG_compile_unit
+            | dw::DW_TAG_partial_unit
+            | dw::DW_TAG_type_unit
+            | dw::DW_TAG_skeleton_unit
+    )
+}
