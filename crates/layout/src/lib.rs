@@ -6,6 +6,7 @@ pub mod abi;
 pub mod btf;
 pub mod catalog;
 mod check;
+pub mod close;
 pub mod dwarf;
 mod elf;
 mod error;

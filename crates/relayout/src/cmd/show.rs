@@ -1,13 +1,12 @@
 //! `relayout show`: layouts from DWARF or BTF, in pahole's format.
 
-mod close;
 mod json;
 
 use std::path::PathBuf;
 
 use relayout_layout::catalog::{Catalog, Entry, Format};
 use relayout_layout::pahole::{self, Options};
-use relayout_layout::{Type, TypeId, Types};
+use relayout_layout::{Type, TypeId, Types, close};
 
 use crate::catalog;
 use crate::print::print;
@@ -48,11 +47,20 @@ pub struct Args {
 
 /// A name that nothing has.
 #[derive(Debug, thiserror::Error)]
-#[error("{} has no type named `{name}`{}", file.display(), close::sentence(close))]
+#[error("{} has no type named `{name}`{}", file.display(), sentence(close))]
 pub struct UnknownType {
     file: PathBuf,
     name: String,
     close: Vec<String>,
+}
+
+/// `; close: a, b`, or what else to try.
+fn sentence(close: &[String]) -> String {
+    if close.is_empty() {
+        "; without a TYPE, all are shown".to_owned()
+    } else {
+        format!("; close: {}", close.join(", "))
+    }
 }
 
 /// A type to show, under the name that was asked for.

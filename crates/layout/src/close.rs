@@ -1,9 +1,9 @@
-//! Names that may have been meant.
+//! Names that may have been meant, for messages about one that is not there.
 
 const SHOWN_MAX: usize = 5;
 
 /// The closest names: other case, then few changed letters, then those that contain it.
-pub(super) fn names<'n>(all: impl IntoIterator<Item = &'n str>, asked: &str) -> Vec<String> {
+pub fn names<'n>(all: impl IntoIterator<Item = &'n str>, asked: &str) -> Vec<String> {
     let lower = asked.to_lowercase();
     let changes_max = (asked.chars().count() / 3).clamp(1, 3);
     let mut ranked: Vec<(usize, usize, &str)> = all
@@ -26,15 +26,6 @@ pub(super) fn names<'n>(all: impl IntoIterator<Item = &'n str>, asked: &str) -> 
         .take(SHOWN_MAX)
         .map(|(_, _, name)| name.to_owned())
         .collect()
-}
-
-/// `; close: a, b`, or what else to try.
-pub(super) fn sentence(close: &[String]) -> String {
-    if close.is_empty() {
-        "; without a TYPE, all are shown".to_owned()
-    } else {
-        format!("; close: {}", close.join(", "))
-    }
 }
 
 /// Letters to insert, delete, replace or swap with the next to make one word the other.

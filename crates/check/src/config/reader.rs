@@ -1,0 +1,295 @@
+//! Values of a TOML document, asked for by type; what is wrong is collected with its place.
+
+use std::cell::RefCell;
+use std::ops::Range;
+
+use relayout_layout::close;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::{ConfigError, Problem};
+use crate::{Date, Position};
+
+/// A document that is being read.
+pub(crate) struct Reader<'t> {
+    text: &'t str,
+    /// Byte at which each line begins.
+    line_starts: Vec<usize>,
+    problems: RefCell<Vec<Problem>>,
+}
+
+/// A value and where it is in the text, in bytes.
+#[derive(Clone)]
+pub(crate) struct Value<'r, 't> {
+    reader: &'r Reader<'t>,
+    value: &'r DeValue<'t>,
+    span: Range<usize>,
+}
+
+/// A table, of which keys are taken one by one; those that nobody takes are wrong.
+pub(crate) struct Table<'r, 't> {
+    reader: &'r Reader<'t>,
+    entries: Vec<Entry<'r, 't>>,
+    span: Range<usize>,
+    /// The keys that have been asked for.
+    known: Vec<&'static str>,
+}
+
+struct Entry<'r, 't> {
+    key: &'r str,
+    key_span: Range<usize>,
+    value: Value<'r, 't>,
+    taken: bool,
+}
+
+impl<'t> Reader<'t> {
+    /// Parses `text`, and gives its top level to `read`.
+    pub(crate) fn read<T>(
+        text: &'t str,
+        read: impl FnOnce(&mut Table<'_, 't>) -> T,
+    ) -> Result<T, ConfigError> {
+        let ends = text.match_indices('\n').map(|(at, _)| at + 1);
+        let reader = Self {
+            text,
+            line_starts: std::iter::once(0).chain(ends).collect(),
+            problems: RefCell::default(),
+        };
+        let document = DeTable::parse(text).map_err(|error| ConfigError {
+            problems: vec![Problem {
+                at: reader.position(error.span().map_or(0, |span| span.start)),
+                message: format!("not TOML: {}", error.message().replace('\n', ", ")),
+            }],
+        })?;
+        let mut table = Table::new(&reader, document.get_ref(), document.span());
+        let value = read(&mut table);
+        table.finish();
+        let mut problems = reader.problems.into_inner();
+        if problems.is_empty() {
+            return Ok(value);
+        }
+        problems.sort_by_key(|problem| problem.at);
+        Err(ConfigError { problems })
+    }
+
+    fn position(&self, byte: usize) -> Position {
+        let line = self.line_starts.partition_point(|start| *start <= byte);
+        let start = self.line_starts[line.saturating_sub(1)];
+        let before = self.text.get(start..byte).unwrap_or_default();
+        let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+        Position {
+            line: count(line),
+            column: count(before.chars().count() + 1),
+        }
+    }
+
+    fn wrong(&self, byte: usize, message: String) {
+        let at = self.position(byte);
+        self.problems.borrow_mut().push(Problem { at, message });
+    }
+}
+
+impl<'r, 't> Table<'r, 't> {
+    fn new(reader: &'r Reader<'t>, table: &'r DeTable<'t>, span: Range<usize>) -> Self {
+        let entry = |(key, value): (&'r Spanned<_>, &'r Spanned<DeValue<'t>>)| {
+            let key: &'r Spanned<std::borrow::Cow<'t, str>> = key;
+            Entry {
+                key: key.get_ref().as_ref(),
+                key_span: key.span(),
+                value: Value {
+                    reader,
+                    value: value.get_ref(),
+                    span: value.span(),
+                },
+                taken: false,
+            }
+        };
+        let mut entries: Vec<_> = table.iter().map(entry).collect();
+        entries.sort_by_key(|entry| entry.key_span.start);
+        Self {
+            reader,
+            entries,
+            span,
+            known: Vec::new(),
+        }
+    }
+
+    /// Where the table begins.
+    pub(crate) fn at(&self) -> Position {
+        self.reader.position(self.span.start)
+    }
+
+    /// The value of a key, which is not asked for again.
+    pub(crate) fn take(&mut self, key: &'static str) -> Option<Value<'r, 't>> {
+        self.known.push(key);
+        let entry = self.entries.iter_mut().find(|entry| entry.key == key)?;
+        entry.taken = true;
+        Some(entry.value.clone())
+    }
+
+    /// The value of a key that must be there.
+    pub(crate) fn need(&mut self, key: &'static str, what: &str) -> Option<Value<'r, 't>> {
+        let value = self.take(key);
+        if value.is_none() {
+            self.wrong(format!("{what} needs the key `{key}`"));
+        }
+        value
+    }
+
+    /// All entries, whatever their keys: key, place of the key, value.
+    pub(crate) fn take_all(&mut self) -> Vec<(&'r str, Position, Value<'r, 't>)> {
+        let reader = self.reader;
+        let take = |entry: &mut Entry<'r, 't>| {
+            entry.taken = true;
+            let at = reader.position(entry.key_span.start);
+            (entry.key, at, entry.value.clone())
+        };
+        self.entries.iter_mut().map(take).collect()
+    }
+
+    /// How many things have been said to be wrong with the document so far.
+    pub(crate) fn problem_count(&self) -> usize {
+        self.reader.problems.borrow().len()
+    }
+
+    /// Says that something is wrong with the table.
+    pub(crate) fn wrong(&self, message: impl Into<String>) {
+        self.reader.wrong(self.span.start, message.into());
+    }
+
+    /// Says which keys nobody took.
+    pub(crate) fn finish(self) {
+        for entry in self.entries.iter().filter(|entry| !entry.taken) {
+            let close = close::names(self.known.iter().copied(), entry.key);
+            let hint = match close.first() {
+                Some(name) => format!("; did you mean `{name}`?"),
+                None => format!("; keys here are {}", listed(&self.known)),
+            };
+            let message = format!("unknown key `{}`{hint}", entry.key);
+            self.reader.wrong(entry.key_span.start, message);
+        }
+    }
+}
+
+impl<'r, 't> Value<'r, 't> {
+    /// Where it begins.
+    pub(crate) fn at(&self) -> Position {
+        self.reader.position(self.span.start)
+    }
+
+    /// Says that something is wrong with it.
+    pub(crate) fn wrong(&self, message: impl Into<String>) {
+        self.reader.wrong(self.span.start, message.into());
+    }
+
+    /// Whether it is a string.
+    pub(crate) fn is_string(&self) -> bool {
+        self.value.is_str()
+    }
+
+    /// Whether it is a table.
+    pub(crate) fn is_table(&self) -> bool {
+        self.value.is_table()
+    }
+
+    /// A string.
+    pub(crate) fn string(&self) -> Option<&'r str> {
+        let found = self.value.as_str();
+        self.or_wrong(found, "a string")
+    }
+
+    /// `true` or `false`, if it is one of these.
+    pub(crate) fn as_boolean(&self) -> Option<bool> {
+        self.value.as_bool()
+    }
+
+    /// `true` or `false`.
+    pub(crate) fn boolean(&self) -> Option<bool> {
+        self.or_wrong(self.value.as_bool(), "true or false")
+    }
+
+    /// An integer from 0 on.
+    pub(crate) fn integer(&self) -> Option<u64> {
+        let number = self.value.as_integer();
+        let number =
+            number.and_then(|number| u64::from_str_radix(number.as_str(), number.radix()).ok());
+        self.or_wrong(number, "an integer from 0 on")
+    }
+
+    /// A power of two.
+    pub(crate) fn power_of_two(&self) -> Option<u64> {
+        let number = self.integer()?;
+        let found = Some(number).filter(|number| number.is_power_of_two());
+        if found.is_none() {
+            self.wrong(format!("{number} is no power of two"));
+        }
+        found
+    }
+
+    /// A date, with or without quotes.
+    pub(crate) fn date(&self) -> Option<Date> {
+        let date = match self.value {
+            DeValue::Datetime(at) => at
+                .date
+                .filter(|_| at.time.is_none())
+                .and_then(|date| Date::new(date.year, date.month, date.day)),
+            DeValue::String(text) => Date::parse(text),
+            _ => None,
+        };
+        self.or_wrong(date, "a date (2027-01-31)")
+    }
+
+    /// A list.
+    pub(crate) fn list(&self) -> Vec<Self> {
+        let Some(list) = self.or_wrong(self.value.as_array(), "a list") else {
+            return Vec::new();
+        };
+        let element = |element: &'r Spanned<DeValue<'t>>| Self {
+            reader: self.reader,
+            value: element.get_ref(),
+            span: element.span(),
+        };
+        list.iter().map(element).collect()
+    }
+
+    /// A list of strings, or one string.
+    pub(crate) fn strings(&self) -> Vec<(&'r str, Self)> {
+        let list = if self.is_string() {
+            vec![self.clone()]
+        } else {
+            self.list()
+        };
+        if list.is_empty() && self.value.is_array() {
+            self.wrong("the list is empty");
+        }
+        let string = |value: Self| Some((value.string()?, value));
+        list.into_iter().filter_map(string).collect()
+    }
+
+    /// A table.
+    pub(crate) fn table(&self) -> Option<Table<'r, 't>> {
+        let table = self.or_wrong(self.value.as_table(), "a table")?;
+        Some(Table::new(self.reader, table, self.span.clone()))
+    }
+
+    fn or_wrong<T>(&self, found: Option<T>, wanted: &str) -> Option<T> {
+        if found.is_none() {
+            let is = match self.value {
+                DeValue::Integer(number) => format!("the integer {number}"),
+                DeValue::Boolean(value) => value.to_string(),
+                other => format!("a {}", other.type_str()),
+            };
+            self.wrong(format!("this is {is}, not {wanted}"));
+        }
+        found
+    }
+}
+
+/// `a, b or c`, in quotes.
+pub(crate) fn listed(names: &[&str]) -> String {
+    let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    match quoted.split_last() {
+        Some((last, [])) => last.clone(),
+        Some((last, others)) => format!("{} and {last}", others.join(", ")),
+        None => "none".to_owned(),
+    }
+}

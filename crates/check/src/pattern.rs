@@ -1,0 +1,324 @@
+//! How types, members and files are named: with `*` for any letters and `?` for one.
+
+use std::fmt;
+
+/// Letters in which `*` stands for any run and `?` for any one; all others for themselves.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Glob(String);
+
+impl Glob {
+    /// A glob as it is written.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    /// As it was written.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether it can match more than one name.
+    pub fn is_open(&self) -> bool {
+        self.0.contains(['*', '?'])
+    }
+
+    /// Whether it matches the whole of `name`. Takes time in proportion to the product of the
+    /// lengths at worst.
+    pub fn matches(&self, name: &str) -> bool {
+        let (glob, name) = (self.0.as_bytes(), name.as_bytes());
+        let (mut at, mut in_name) = (0, 0);
+        // After the last star, and where the rest was last tried.
+        let mut star: Option<(usize, usize)> = None;
+        while in_name < name.len() {
+            match glob.get(at) {
+                Some(b'*') => {
+                    at += 1;
+                    star = Some((at, in_name));
+                }
+                Some(b'?') => {
+                    at += 1;
+                    in_name = letter_end(name, in_name);
+                }
+                Some(letter) if *letter == name[in_name] => {
+                    at += 1;
+                    in_name += 1;
+                }
+                _ => match star {
+                    Some((after, tried)) => {
+                        at = after;
+                        in_name = tried + 1;
+                        star = Some((after, in_name));
+                    }
+                    None => return false,
+                },
+            }
+        }
+        glob[at..].iter().all(|letter| *letter == b'*')
+    }
+}
+
+impl fmt::Display for Glob {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Where the UTF-8 letter ends that begins at `start`.
+fn letter_end(text: &[u8], start: usize) -> usize {
+    let rest = text.iter().skip(start + 1);
+    start + 1 + rest.take_while(|byte| **byte & 0xc0 == 0x80).count()
+}
+
+/// Which types are meant: `mm_struct`, `struct page`, `tcp_*`, `net::Socket<*>`.
+///
+/// Components between `::` match one to one, from the last: `Socket` is a type of this name in any
+/// namespace, `net::Socket` only in one of the name `net`, wherever that lies.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct TypePattern {
+    text: String,
+    keyword: Option<&'static str>,
+    /// Outermost first; never empty.
+    components: Vec<Glob>,
+}
+
+/// Keywords that may stand before a type's name.
+const KEYWORDS: [&str; 4] = ["struct", "union", "class", "enum"];
+
+impl TypePattern {
+    /// Reads a pattern.
+    ///
+    /// # Errors
+    /// A sentence about a pattern with an empty name or component.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let mut rest = text.trim();
+        let mut keyword = None;
+        for word in KEYWORDS {
+            if let Some(name) = rest.strip_prefix(word)
+                && name.starts_with(' ')
+            {
+                (keyword, rest) = (Some(word), name.trim_start());
+                break;
+            }
+        }
+        let components: Vec<Glob> = components(rest).into_iter().map(Glob::new).collect();
+        if components.iter().any(|component| component.0.is_empty()) {
+            return Err(format!("`{text}` is no type's name"));
+        }
+        Ok(Self {
+            text: text.to_owned(),
+            keyword,
+            components,
+        })
+    }
+
+    /// As it was written.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// `struct`, `union`, `class` or `enum`, if only those are meant.
+    pub fn keyword(&self) -> Option<&'static str> {
+        self.keyword
+    }
+
+    /// The components between `::`, outermost first. Never empty.
+    pub fn components(&self) -> &[Glob] {
+        &self.components
+    }
+
+    /// The type's own name, without what it is nested in.
+    pub fn name(&self) -> &Glob {
+        self.components
+            .last()
+            .expect("a pattern has at least one component")
+    }
+
+    /// Whether it can match types of more than one name.
+    pub fn is_open(&self) -> bool {
+        self.components.iter().any(Glob::is_open)
+    }
+
+    /// Whether it matches a type of this name in `scope`. Says nothing of the keyword.
+    pub fn matches(&self, scope: Option<&str>, name: &str) -> bool {
+        let Some((last, outer)) = self.components.split_last() else {
+            return false;
+        };
+        if !last.matches(name) {
+            return false;
+        }
+        let around = scope.map(components).unwrap_or_default();
+        let inner_first = around.iter().rev();
+        outer.len() <= around.len()
+            && (outer.iter().rev().zip(inner_first)).all(|(glob, part)| glob.matches(part))
+    }
+}
+
+impl fmt::Display for TypePattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+/// Splits at each `::` that is not in brackets.
+fn components(text: &str) -> Vec<&str> {
+    let bytes = text.as_bytes();
+    let (mut parts, mut start, mut depth) = (Vec::new(), 0, 0u32);
+    let mut at = 0;
+    while at < bytes.len() {
+        match bytes[at] {
+            b'<' | b'(' | b'[' | b'{' => depth += 1,
+            b'>' if at > 0 && bytes[at - 1] == b'-' => {}
+            b'>' | b')' | b']' | b'}' => depth = depth.saturating_sub(1),
+            b':' if depth == 0 && bytes.get(at + 1) == Some(&b':') => {
+                parts.push(&text[start..at]);
+                at += 1;
+                start = at + 1;
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    parts.push(&text[start..]);
+    parts
+}
+
+/// Which members are meant: `pgd`, `mmap_lock.owner`, `chunk_md.*`, `lists[2].next`.
+///
+/// A path from the type that is checked. Members of anonymous structs and unions, and of base
+/// classes, are named without a component for what they are in. `*` matches within one component.
+/// An array without an index is the whole of it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct MemberPattern {
+    text: String,
+    components: Vec<MemberComponent>,
+}
+
+/// One member on the way, and which of its elements.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct MemberComponent {
+    /// Its name.
+    pub name: Glob,
+    /// `[2][0]`: which element, one index for each dimension; empty for the whole.
+    pub indices: Vec<u64>,
+}
+
+impl MemberPattern {
+    /// Reads a pattern.
+    ///
+    /// # Errors
+    /// A sentence about what is wrong with it.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let components: Result<Vec<_>, String> = text
+            .split('.')
+            .map(|part| component(part).ok_or_else(|| format!("`{text}` is no member's path: write names, with an index where an element of an array is meant, and dots between (`lists[2].next`)")))
+            .collect();
+        Ok(Self {
+            text: text.to_owned(),
+            components: components?,
+        })
+    }
+
+    /// As it was written.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// From the type inwards; never empty.
+    pub fn components(&self) -> &[MemberComponent] {
+        &self.components
+    }
+
+    /// Whether it can match several members.
+    pub fn is_open(&self) -> bool {
+        self.components.iter().any(|part| part.name.is_open())
+    }
+}
+
+impl fmt::Display for MemberPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+fn component(part: &str) -> Option<MemberComponent> {
+    let (name, mut rest) = part.split_at(part.find('[').unwrap_or(part.len()));
+    let mut indices = Vec::new();
+    while !rest.is_empty() {
+        let (index, after) = rest.strip_prefix('[')?.split_once(']')?;
+        let digits = !index.is_empty() && index.bytes().all(|byte| byte.is_ascii_digit());
+        indices.push(digits.then(|| index.parse().ok()).flatten()?);
+        rest = after;
+    }
+    let clean = !name.is_empty() && !name.contains([' ', '\t', ']', '-', '>']);
+    clean.then(|| MemberComponent {
+        name: Glob::new(name),
+        indices,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Glob, MemberPattern, TypePattern};
+
+    #[test]
+    fn globs_match_whole_names() {
+        for (glob, name, expect) in [
+            ("page", "page", true),
+            ("page", "pages", false),
+            ("tcp_*", "tcp_sock", true),
+            ("tcp_*", "tcp_", true),
+            ("*_sock", "tcp_request_sock", true),
+            ("*a*b*", "xaxxbx", true),
+            ("*a*b", "xaxxbx", false),
+            ("p?ge", "page", true),
+            ("p?", "pä", true),
+            ("p??", "pä", false),
+            ("**", "", true),
+            ("?", "", false),
+        ] {
+            assert_eq!(Glob::new(glob).matches(name), expect, "{glob} {name}");
+        }
+    }
+
+    #[track_caller]
+    fn check(pattern: &str, scope: Option<&str>, name: &str, expect: bool) {
+        let pattern = TypePattern::parse(pattern).unwrap();
+        assert_eq!(pattern.matches(scope, name), expect);
+    }
+
+    #[test]
+    fn types_match_from_the_innermost_name() {
+        check("Socket", Some("net"), "Socket", true);
+        check("net::Socket", Some("net"), "Socket", true);
+        check("net::Socket", Some("os::net"), "Socket", true);
+        check("net::Socket", None, "Socket", false);
+        check("*::Socket", Some("net"), "Socket", true);
+        check("*::Socket", None, "Socket", false);
+        check("Vec<a::b, c>", Some("alloc::vec"), "Vec<a::b, c>", true);
+        check("Fn<fn() -> a::B>", None, "Fn<fn() -> a::B>", true);
+        check("struct page", None, "page", true);
+    }
+
+    #[test]
+    fn keywords_are_words() {
+        assert_eq!(
+            TypePattern::parse("struct  page").unwrap().keyword(),
+            Some("struct")
+        );
+        assert_eq!(TypePattern::parse("structure").unwrap().keyword(), None);
+        assert!(TypePattern::parse("a::").is_err());
+        assert!(TypePattern::parse("").is_err());
+    }
+
+    #[test]
+    fn member_paths() {
+        let path = MemberPattern::parse("lists[2][10].ne*").unwrap();
+        assert_eq!(path.components()[0].indices, [2, 10]);
+        assert!(path.is_open());
+        for bad in [
+            "", "a..b", ".a", "a[", "a[]", "a[x]", "a[1", "a]", "a->b", "a b",
+        ] {
+            assert!(MemberPattern::parse(bad).is_err(), "{bad}");
+        }
+    }
+}
