@@ -5,11 +5,11 @@
 //! is looked at ([`Catalog::each`]).
 
 use rayon::prelude::*;
-use rustc_hash::FxHashSet;
 
 use crate::btf::Btf;
 use crate::dwarf::{DieOffset, DwarfFile, DwarfTypes, SectionStore};
-use crate::{Error, Type, TypeId, Types};
+use crate::pahole;
+use crate::{Aggregate, Error, Type, TypeId, Types};
 
 /// Definitions that share an arena in [`Catalog::each`].
 const PIECE: usize = 64;
@@ -104,37 +104,52 @@ impl<'a> Catalog<'a> {
         }
     }
 
-    /// The first struct, union or class of each name, in file order.
+    /// All structs, unions and classes, in file order. Of several definitions of a name that are
+    /// [the same](pahole::same), the first; so a name may come several times.
     pub fn aggregates(&self) -> Vec<Entry<'_>> {
-        let mut found = Vec::new();
+        let (mut found, mut doubtful) = (Vec::new(), Vec::new());
+        let mut sort = |name, keys: &mut dyn ExactSizeIterator<Item = Key>| {
+            let into = match keys.len() {
+                1 => &mut found,
+                _ => &mut doubtful,
+            };
+            into.extend(keys.map(|key| Entry { name, key }));
+        };
         match self {
-            Self::Dwarf(file) => {
-                for (name, mut definitions) in file.type_names() {
-                    if let Some(first) = definitions.find(|found| found.kind.is_aggregate()) {
-                        found.push(Entry {
-                            name,
-                            key: Key::Die(first.die),
-                        });
-                    }
-                }
-                found.sort_unstable_by_key(|entry| entry.key);
-            }
+            Self::Dwarf(file) => file
+                .distinct_aggregates()
+                .for_each(|(name, dies)| sort(name, &mut dies.into_iter().map(Key::Die))),
             Self::Btf(btf) => {
-                let mut seen = FxHashSet::default();
+                let tagged = |id: &TypeId| matches!(btf.types().get(*id), Type::Aggregate(_));
                 for (name, ids) in btf.type_names() {
-                    let tagged = |id: &&TypeId| matches!(btf.types().get(**id), Type::Aggregate(_));
-                    if let Some(id) = ids.iter().find(tagged)
-                        && seen.insert(name)
-                    {
-                        found.push(Entry {
-                            name,
-                            key: Key::Btf(*id),
-                        });
-                    }
+                    let ids: Vec<TypeId> = ids.iter().copied().filter(tagged).collect();
+                    sort(name, &mut ids.into_iter().map(Key::Btf));
                 }
             }
         }
+        let groups: Vec<&[Entry<'_>]> = doubtful.chunk_by(|a, b| a.name == b.name).collect();
+        let kept = groups.par_iter().flat_map_iter(|group| {
+            // What cannot be loaded stays, for the caller to run into.
+            self.different(group).unwrap_or_else(|_| group.to_vec())
+        });
+        found.par_extend(kept);
+        found.sort_unstable_by_key(|entry| entry.key);
         found
+    }
+
+    /// Those of one name's definitions that no earlier one is the same as.
+    fn different<'c>(&self, entries: &[Entry<'c>]) -> Result<Vec<Entry<'c>>, Error> {
+        self.with_loaded(entries, |types, ids| {
+            let mut kept: Vec<(&Aggregate, Entry<'_>)> = Vec::new();
+            for (id, entry) in ids.iter().zip(entries) {
+                if let Type::Aggregate(aggregate) = types.get(*id)
+                    && !kept.iter().any(|(seen, _)| pahole::same(seen, aggregate))
+                {
+                    kept.push((aggregate, *entry));
+                }
+            }
+            kept.into_iter().map(|(_, entry)| entry).collect()
+        })
     }
 
     /// Loads a few definitions into one arena.
@@ -180,20 +195,28 @@ impl<'a> Catalog<'a> {
         entries: &[Entry<'_>],
         look: impl Fn(&Types, TypeId, &Entry<'_>) -> T,
     ) -> Result<Vec<T>, Error> {
-        let look_at = |types: &Types, ids: Vec<TypeId>| {
-            let pairs = ids.into_iter().zip(entries);
-            pairs.map(|(id, entry)| look(types, id, entry)).collect()
-        };
+        self.with_loaded(entries, |types, ids| {
+            let pairs = ids.iter().zip(entries);
+            pairs.map(|(id, entry)| look(types, *id, entry)).collect()
+        })
+    }
+
+    /// Calls `then` with an arena that holds the definitions.
+    fn with_loaded<T>(
+        &self,
+        entries: &[Entry<'_>],
+        then: impl FnOnce(&Types, &[TypeId]) -> T,
+    ) -> Result<T, Error> {
         match self {
             Self::Dwarf(file) => {
                 let mut types = DwarfTypes::new(file);
                 let ids = load_dies(&mut types, entries)?;
-                Ok(look_at(types.types(), ids))
+                Ok(then(types.types(), &ids))
             }
-            Self::Btf(btf) => Ok(look_at(
-                btf.types(),
-                entries.iter().filter_map(Entry::btf).collect(),
-            )),
+            Self::Btf(btf) => {
+                let ids: Vec<TypeId> = entries.iter().filter_map(Entry::btf).collect();
+                Ok(then(btf.types(), &ids))
+            }
         }
     }
 }

@@ -47,6 +47,7 @@ pub(super) struct Step {
 pub(super) enum Wanted {
     Name,
     Size,
+    Line,
     Declaration,
     Specification,
     Sibling,
@@ -60,6 +61,7 @@ impl Wanted {
         match name {
             dw::DW_AT_name if kind.is_some() => Some(Self::Name),
             dw::DW_AT_byte_size if kind.is_some() => Some(Self::Size),
+            dw::DW_AT_decl_line if kind.is_some() => Some(Self::Line),
             dw::DW_AT_declaration if kind.is_some() => Some(Self::Declaration),
             dw::DW_AT_specification if kind.is_some() => Some(Self::Specification),
             dw::DW_AT_sibling if children => Some(Self::Sibling),

@@ -47,6 +47,7 @@ pub(super) struct TypeNames<'s> {
     starts: Vec<usize>,
     dies: Vec<DieOffset>,
     sizes: Vec<u32>,
+    lines: Vec<u16>,
     kinds: Vec<DefinitionKind>,
 }
 
@@ -102,6 +103,7 @@ impl<'s> TypeNames<'s> {
         let mut next = starts.clone();
         let mut dies = vec![DieOffset(0); kept];
         let mut sizes = vec![0; kept];
+        let mut lines = vec![0; kept];
         let mut kinds = vec![DefinitionKind::Base; kept];
         let definitions = units.iter().flat_map(|unit| &unit.definitions);
         for ((_, definition), row) in definitions.zip(row_of) {
@@ -110,6 +112,7 @@ impl<'s> TypeNames<'s> {
             };
             dies[*at] = definition.die;
             sizes[*at] = definition.size;
+            lines[*at] = definition.line;
             kinds[*at] = definition.kind;
             *at += 1;
         }
@@ -119,6 +122,7 @@ impl<'s> TypeNames<'s> {
             starts,
             dies,
             sizes,
+            lines,
             kinds,
         }
     }
@@ -150,6 +154,7 @@ impl<'s> TypeNames<'s> {
         range.map(|at| Definition {
             die: self.dies[at],
             size: self.sizes[at],
+            line: self.lines[at],
             kind: self.kinds[at],
         })
     }

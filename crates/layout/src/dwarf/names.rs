@@ -44,6 +44,8 @@ pub struct Definition {
     pub die: DieOffset,
     /// `sizeof` in bytes; `u32::MAX` where the entry does not say, or more than fits.
     pub size: u32,
+    /// Lower half of the line of its declaration; 0 where the entry does not say.
+    pub line: u16,
     /// What it is.
     pub kind: DefinitionKind,
 }
@@ -128,6 +130,7 @@ struct Scan<'u, 's> {
 struct Attributes {
     name: Option<NameKey>,
     size: Option<u64>,
+    line: Option<u64>,
     /// From the start of the unit.
     specification: Option<usize>,
     sibling: Option<usize>,
@@ -222,7 +225,12 @@ impl<'u, 's> Scan<'u, 's> {
         let die = DieOffset(self.start.saturating_add(offset));
         let size = attributes.size.and_then(|size| u32::try_from(size).ok());
         let size = size.unwrap_or(u32::MAX);
-        let definition = Definition { die, size, kind };
+        let definition = Definition {
+            die,
+            size,
+            line: attributes.line.map_or(0, |line| line as u16),
+            kind,
+        };
         self.found.definitions.push((name, definition));
     }
 
@@ -259,6 +267,7 @@ impl<'u, 's> Scan<'u, 's> {
                 None => forms::skip(input, step.form, encoding)?,
                 Some(Wanted::Name) => found.name = self.name(input, step.form)?,
                 Some(Wanted::Size) => found.size = number(input)?,
+                Some(Wanted::Line) => found.line = number(input)?,
                 Some(Wanted::Declaration) => found.declaration = number(input)? == Some(1),
                 Some(Wanted::Language) => found.language = number(input)?,
                 Some(Wanted::Sibling) => found.sibling = self.in_unit(input, step.form)?,

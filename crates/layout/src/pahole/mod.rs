@@ -2,7 +2,7 @@
 //!
 //! The model is `pahole` 1.24 (package dwarves), byte for byte, spelling quirks included: people
 //! diff this text, and scripts parse it. Holes, packing and forced alignments are reckoned by the
-//! same rules as there; `examples/pahole.rs` compares the two over any file.
+//! same rules as there; the tests of the command (`tests/pahole`) compare the two over a kernel.
 //!
 //! ```text
 //! struct completion {
@@ -24,10 +24,12 @@ mod holes;
 mod names;
 mod packed;
 mod print;
+mod same;
 
 use crate::{Aggregate, AggregateKind, Type, TypeId, Types};
 
 pub use holes::{Gaps, MemberGap};
+pub use same::same;
 
 /// How to print.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
