@@ -98,7 +98,8 @@ fn seeds_are_sound() {
         let file = DwarfFile::parse_in(&seed, &store).unwrap();
         assert_eq!(file.find_types("everything").len(), 1);
     }
-    let btf = relayout_layout::btf::Btf::parse(&seeds::of("btf")[0]).unwrap();
+    let seed = &seeds::of("btf")[0];
+    let btf = relayout_layout::btf::Btf::parse(seed).unwrap();
     assert_eq!(btf.find_types("everything").len(), 1);
     relayout_host::bzimage::version(&seeds::of("boot_image")[0]).unwrap();
     let profile = relayout_profile::decode(targets::unpack(&seeds::of("profile")[0])).unwrap();

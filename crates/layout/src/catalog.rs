@@ -5,8 +5,9 @@
 //! is looked at ([`Catalog::each`]).
 
 use rayon::prelude::*;
+use rustc_hash::FxHashSet;
 
-use crate::btf::Btf;
+use crate::btf::{Btf, BtfId, BtfTypes};
 use crate::dwarf::{DieOffset, DwarfFile, DwarfTypes, SectionStore};
 use crate::pahole;
 use crate::{Aggregate, Error, Type, TypeId, Types};
@@ -29,7 +30,7 @@ pub enum Catalog<'a> {
     /// From DWARF.
     Dwarf(Box<DwarfFile<'a>>),
     /// From BTF.
-    Btf(Box<Btf>),
+    Btf(Box<Btf<'a>>),
 }
 
 /// A definition in a [`Catalog`]; meaningless in another.
@@ -43,7 +44,7 @@ pub struct Entry<'c> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 enum Key {
     Die(DieOffset),
-    Btf(TypeId),
+    Btf(BtfId),
 }
 
 /// A few definitions in one arena.
@@ -84,7 +85,11 @@ impl<'a> Catalog<'a> {
     pub fn names(&self) -> Vec<&str> {
         match self {
             Self::Dwarf(file) => file.type_names().map(|(name, _)| name).collect(),
-            Self::Btf(btf) => btf.type_names().map(|(name, _)| name).collect(),
+            Self::Btf(btf) => {
+                let mut seen = FxHashSet::default();
+                let names = btf.definitions().map(|(name, _, _)| name);
+                names.filter(|name| seen.insert(*name)).collect()
+            }
         }
     }
 
@@ -98,8 +103,8 @@ impl<'a> Catalog<'a> {
                 dies.map(|die| entry(Key::Die(die))).collect()
             }
             Self::Btf(btf) => {
-                let ids = btf.find_types(name).iter();
-                ids.map(|id| entry(Key::Btf(*id))).collect()
+                let ids = btf.find_types(name).into_iter();
+                ids.map(|id| entry(Key::Btf(id))).collect()
             }
         }
     }
@@ -120,10 +125,15 @@ impl<'a> Catalog<'a> {
                 .distinct_aggregates()
                 .for_each(|(name, dies)| sort(name, &mut dies.into_iter().map(Key::Die))),
             Self::Btf(btf) => {
-                let tagged = |id: &TypeId| matches!(btf.types().get(*id), Type::Aggregate(_));
-                for (name, ids) in btf.type_names() {
-                    let ids: Vec<TypeId> = ids.iter().copied().filter(tagged).collect();
-                    sort(name, &mut ids.into_iter().map(Key::Btf));
+                let mut ids: Vec<(&str, BtfId)> = btf
+                    .definitions()
+                    .filter(|(_, _, kind)| kind.is_aggregate())
+                    .map(|(name, id, _)| (name, id))
+                    .collect();
+                ids.sort_unstable();
+                for same_name in ids.chunk_by(|a, b| a.0 == b.0) {
+                    let keys = same_name.iter().map(|(_, id)| Key::Btf(*id));
+                    sort(same_name[0].0, &mut { keys });
                 }
             }
         }
@@ -166,10 +176,14 @@ impl<'a> Catalog<'a> {
                     ids,
                 })
             }
-            Self::Btf(btf) => Ok(Loaded {
-                types: btf.types().clone(),
-                ids: entries.iter().filter_map(Entry::btf).collect(),
-            }),
+            Self::Btf(btf) => {
+                let mut types = BtfTypes::new(btf);
+                let ids = load_ids(&mut types, entries)?;
+                Ok(Loaded {
+                    types: types.into_types(),
+                    ids,
+                })
+            }
         }
     }
 
@@ -214,15 +228,16 @@ impl<'a> Catalog<'a> {
                 Ok(then(types.types(), &ids))
             }
             Self::Btf(btf) => {
-                let ids: Vec<TypeId> = entries.iter().filter_map(Entry::btf).collect();
-                Ok(then(btf.types(), &ids))
+                let mut types = BtfTypes::new(btf);
+                let ids = load_ids(&mut types, entries)?;
+                Ok(then(types.types(), &ids))
             }
         }
     }
 }
 
 impl Entry<'_> {
-    fn btf(&self) -> Option<TypeId> {
+    fn btf(&self) -> Option<BtfId> {
         match self.key {
             Key::Btf(id) => Some(id),
             Key::Die(_) => None,
@@ -240,4 +255,9 @@ impl Entry<'_> {
 fn load_dies(types: &mut DwarfTypes<'_, '_>, entries: &[Entry<'_>]) -> Result<Vec<TypeId>, Error> {
     let dies = entries.iter().filter_map(Entry::die);
     dies.map(|die| types.load(die)).collect()
+}
+
+fn load_ids(types: &mut BtfTypes<'_, '_>, entries: &[Entry<'_>]) -> Result<Vec<TypeId>, Error> {
+    let ids = entries.iter().filter_map(Entry::btf);
+    ids.map(|id| types.load(id)).collect()
 }

@@ -1,7 +1,7 @@
 //! One call that walks through everything this crate does with a file, for fuzzing.
 
 use crate::abi::Abi;
-use crate::btf::Btf;
+use crate::btf::{Btf, BtfId, BtfTypes};
 use crate::dwarf::{DwarfFile, DwarfTypes, SectionStore};
 use crate::pahole::{self, Options};
 use crate::{TypeId, Types};
@@ -17,8 +17,19 @@ pub fn check_bytes(bytes: &[u8]) {
         check_dwarf(&file);
     }
     if let Ok(btf) = Btf::parse(bytes) {
-        for index in 0..btf.types().len().min(TYPES_MAX) {
-            check_type(btf.types(), btf.complete(TypeId(index as u32)));
+        check_btf(&btf);
+    }
+}
+
+fn check_btf(btf: &Btf<'_>) {
+    let mut types = BtfTypes::new(btf);
+    btf.definitions().count();
+    for id in 0..TYPES_MAX as u32 {
+        let Ok(id) = types.load(BtfId(id)) else {
+            continue;
+        };
+        if let Ok(id) = types.complete(id) {
+            check_type(types.types(), id);
         }
     }
 }

@@ -114,6 +114,31 @@ impl fmt::Display for AggregateKind {
     }
 }
 
+/// What a definition is, as far as it is known before it is loaded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum DefinitionKind {
+    /// `struct`
+    Struct,
+    /// `union`
+    Union,
+    /// `class`
+    Class,
+    /// `enum`
+    Enum,
+    /// `typedef`
+    Typedef,
+    /// `int` and the like
+    Base,
+}
+
+impl DefinitionKind {
+    /// Whether it is a struct, union or class.
+    pub fn is_aggregate(self) -> bool {
+        matches!(self, Self::Struct | Self::Union | Self::Class)
+    }
+}
+
 /// A struct, union or class and its members.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Aggregate {

@@ -5,7 +5,7 @@ mod common;
 use std::sync::OnceLock;
 
 use proptest::prelude::*;
-use relayout_layout::btf::Btf;
+use relayout_layout::btf::{Btf, BtfTypes};
 use relayout_layout::check_bytes;
 use relayout_layout::dwarf::DwarfFile;
 
@@ -78,12 +78,15 @@ fn flip(bytes: &[u8], changes: &[(prop::sample::Index, u8)]) -> Vec<u8> {
 
 #[test]
 fn undamaged_input_is_read() {
-    let btf = Btf::parse(&btf()).unwrap();
-    let id = btf.find_types("s")[0];
-    let aggregate = btf.types().aggregate(id).unwrap();
+    let bytes = btf();
+    let btf = Btf::parse(&bytes).unwrap();
+    let mut types = BtfTypes::new(&btf);
+    let id = types.load(btf.find_types("s")[0]).unwrap();
+    let aggregate = types.types().aggregate(id).unwrap();
     assert_eq!(aggregate.members.len(), 4);
     assert_eq!(aggregate.members[1].bits.unwrap().offset_bits, 32);
-    assert_eq!(btf.types().name_of(btf.find_types("t")[0]), "t");
+    let id = types.load(btf.find_types("t")[0]).unwrap();
+    assert_eq!(types.types().name_of(id), "t");
     assert!(DwarfFile::parse(linked()).is_ok());
     check_bytes(object());
 }

@@ -1,7 +1,7 @@
 use std::sync::OnceLock;
 
 use relayout_layout::abi::{Abi, Shape};
-use relayout_layout::btf::Btf;
+use relayout_layout::btf::{Btf, BtfTypes};
 use relayout_layout::dwarf::{DwarfFile, DwarfTypes, SectionStore};
 use relayout_layout::pahole::{self, Options};
 use relayout_layout::{TypeId, Types};
@@ -40,8 +40,11 @@ pub fn dwarf(data: &[u8]) {
 /// BTF: all types, printed and laid out again.
 pub fn btf(data: &[u8]) {
     let Ok(btf) = Btf::parse(data) else { return };
-    for (_, ids) in btf.type_names().take(TYPES_MAX) {
-        ids.iter().for_each(|id| use_type(btf.types(), *id));
+    let mut types = BtfTypes::new(&btf);
+    for (_, id, _) in btf.definitions().take(TYPES_MAX) {
+        if let Ok(id) = types.load(id) {
+            use_type(types.types(), id);
+        }
     }
 }
 

@@ -1,117 +1,197 @@
-//! BTF, the kernel's compact type format: read in full into an arena.
+//! BTF, the kernel's compact type format: cut into records at once, loaded into an arena on demand.
 //!
 //! The reader is our own. The crate `btf` (0.5, MIT) parses the format but flattens every chain of
 //! pointers, qualifiers and typedefs into one record, and drops the return types of functions, so
 //! that neither `const char *const *` nor `int (*f)(void)` can be told from what it returns.
 //!
 //! All 19 kinds are read; declaration tags, functions, variables and sections are no types and
-//! are left aside, type tags are looked through. Split BTF (of a module) needs its base and is
-//! refused.
+//! are left aside, type tags are looked through. The BTF of a module is split: its ids and names go
+//! on where those of the kernel end, so it is read together with the kernel's ([`Btf::parse_split`]).
 
-mod record;
+mod blob;
+mod load;
 
-use rustc_hash::FxHashMap;
+use std::borrow::Cow;
 
 use crate::elf::Elf;
-use crate::{Error, Type, TypeId, Types};
-use record::Records;
+use crate::{DefinitionKind, Error};
+use blob::{Blob, Record};
 
-/// The types of one BTF blob.
+pub use load::BtfTypes;
+
+/// Number of a type in its BTF; 0 is `void`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct BtfId(pub u32);
+
+/// The types of one BTF blob, with those of its base where it is split.
 #[derive(Debug)]
-pub struct Btf {
-    types: Types,
-    names: Vec<String>,
-    by_name: FxHashMap<String, Vec<TypeId>>,
+pub struct Btf<'a> {
+    base: Option<Blob<'a>>,
+    own: Blob<'a>,
+    pointer_size: u64,
 }
 
-impl Btf {
+impl<'a> Btf<'a> {
     /// Whether the bytes begin as BTF does that is not in an ELF file.
     pub fn is_raw(bytes: &[u8]) -> bool {
-        record::has_magic(bytes)
+        blob::has_magic(bytes)
     }
 
     /// Reads raw BTF (as in `/sys/kernel/btf/vmlinux`) or the `.BTF` section of an ELF file.
     ///
     /// # Errors
-    /// Neither BTF nor ELF, an ELF file without BTF (with or without DWARF), malformed BTF.
-    pub fn parse(bytes: &[u8]) -> Result<Self, Error> {
-        if record::has_magic(bytes) {
-            return Self::parse_raw(bytes, None);
-        }
-        let elf = Elf::parse(bytes)?;
-        match elf.section(".BTF")? {
-            Some(section) if !section.is_empty() => {
-                Self::parse_raw(&section, Some(elf.pointer_size()))
-            }
-            _ if elf.has_section(".debug_info") => Err(Error::NoBtf),
-            _ => Err(Error::NoDebugInfo),
-        }
+    /// Neither BTF nor ELF, an ELF file without BTF (with or without DWARF), malformed BTF, split
+    /// BTF, which needs its base.
+    pub fn parse(bytes: &'a [u8]) -> Result<Self, Error> {
+        let (section, pointer_size) = section_of(bytes)?;
+        let own = Blob::parse(section, None)?;
+        Self::new(None, own, pointer_size)
     }
 
-    fn parse_raw(bytes: &[u8], pointer_size: Option<u64>) -> Result<Self, Error> {
-        let records = Records::parse(bytes)?;
-        let types = records.types(pointer_size)?;
-        let mut names = Vec::new();
-        let mut by_name: FxHashMap<String, Vec<TypeId>> = FxHashMap::default();
-        for index in 1..types.len() {
-            let id = TypeId(index as u32);
-            let Some(name) = defined_name(types.get(id)) else {
-                continue;
-            };
-            by_name
-                .entry(name.to_owned())
-                .or_insert_with(|| {
-                    names.push(name.to_owned());
-                    Vec::new()
-                })
-                .push(id);
-        }
-        Ok(Self {
-            types,
-            names,
-            by_name,
+    /// Reads split BTF, as of a kernel module, with the BTF of the kernel that it is of.
+    ///
+    /// # Errors
+    /// As [`parse`](Self::parse); a `base` that is split itself or that ends before the names
+    /// that are used begin.
+    pub fn parse_split(bytes: &'a [u8], base: &'a [u8]) -> Result<Self, Error> {
+        let (base, base_pointer_size) = section_of(base)?;
+        let base = Blob::parse(base, None)?;
+        let (section, pointer_size) = section_of(bytes)?;
+        let own = Blob::parse(section, Some(&base))?;
+        Self::new(Some(base), own, pointer_size.or(base_pointer_size))
+    }
+
+    fn new(
+        base: Option<Blob<'a>>,
+        own: Blob<'a>,
+        pointer_size: Option<u64>,
+    ) -> Result<Self, Error> {
+        let mut btf = Self {
+            base,
+            own,
+            pointer_size: 8,
+        };
+        btf.pointer_size = match pointer_size {
+            Some(size) => size,
+            None => btf.guess_pointer_size()?,
+        };
+        Ok(btf)
+    }
+
+    /// Whether the types of another blob are needed to read this one.
+    pub fn is_split(&self) -> bool {
+        self.base.is_some()
+    }
+
+    /// Ids of the definitions of this blob, without those of its base: complete structs, unions,
+    /// enums, typedefs and base types that have a name, each with it, in order of their ids. Names
+    /// that are not UTF-8 are left out.
+    pub fn definitions(&self) -> impl Iterator<Item = (&str, BtfId, DefinitionKind)> {
+        self.own.ids().filter_map(|id| {
+            let record = self.record(id).ok()??;
+            let kind = kind_of(&record)?;
+            let name = self.string(record.name).ok()?;
+            let name = std::str::from_utf8(name).ok()?;
+            (!name.is_empty()).then_some((name, id, kind))
         })
     }
 
-    /// The arena; a BTF id is its [`TypeId`].
-    pub fn types(&self) -> &Types {
-        &self.types
+    /// The definitions of that name, in order of their ids, those of the base last.
+    pub fn find_types(&self, name: &str) -> Vec<BtfId> {
+        let own = self.named(&self.own, name);
+        let base = self.base.iter().flat_map(|base| self.named(base, name));
+        own.chain(base).collect()
     }
 
-    /// Complete struct, union, typedef, enum and base types of that name, in order of their ids.
-    pub fn find_types(&self, name: &str) -> &[TypeId] {
-        self.by_name.get(name).map_or(&[], Vec::as_slice)
+    fn named<'s>(
+        &'s self,
+        blob: &'s Blob<'a>,
+        name: &'s str,
+    ) -> impl Iterator<Item = BtfId> + use<'s, 'a> {
+        blob.ids().filter(move |id| {
+            let Ok(Some(record)) = self.record(*id) else {
+                return false;
+            };
+            kind_of(&record).is_some() && self.string(record.name) == Ok(name.as_bytes())
+        })
     }
 
-    /// Every type name with its definitions, in order of first appearance.
-    pub fn type_names(&self) -> impl Iterator<Item = (&str, &[TypeId])> {
-        self.names
-            .iter()
-            .map(|name| (name.as_str(), self.find_types(name)))
+    /// The record of a type; `None` for id 0 and for ids that there are not.
+    fn record(&self, id: BtfId) -> Result<Option<Record>, Blunder> {
+        self.blob_of(id).record(id)
     }
 
-    /// The definition of an aggregate that is only declared (`struct x;`); other ids as they are.
-    pub fn complete(&self, id: TypeId) -> TypeId {
-        match self.types.aggregate(id) {
-            Some(stub) if !stub.complete => {
-                let name = stub.name.as_deref().unwrap_or_default();
-                let same = |id: &&TypeId| matches!(self.types.get(**id), Type::Aggregate(found) if found.kind == stub.kind);
-                self.find_types(name)
-                    .iter()
-                    .find(same)
-                    .copied()
-                    .unwrap_or(id)
-            }
-            _ => id,
+    fn blob_of(&self, id: BtfId) -> &Blob<'a> {
+        match &self.base {
+            Some(base) if id < self.own.first_id() => base,
+            _ => &self.own,
         }
+    }
+
+    /// A name, without the NUL at its end.
+    fn string(&self, offset: u32) -> Result<&[u8], Blunder> {
+        match &self.base {
+            Some(base) if (offset as usize) < self.own.first_string() => base.string(offset),
+            _ => self.own.string(offset),
+        }
+    }
+
+    fn text(&self, offset: u32) -> Result<Cow<'_, str>, Blunder> {
+        self.string(offset).map(String::from_utf8_lossy)
+    }
+
+    /// Raw BTF does not say; `long` has the size of a pointer wherever the kernel runs.
+    fn guess_pointer_size(&self) -> Result<u64, Error> {
+        for blob in self.base.iter().chain([&self.own]) {
+            for id in blob.ids() {
+                if let Some(record) = blob.record(id)?
+                    && record.kind == blob::KIND_INT
+                    && matches!(
+                        self.string(record.name)?,
+                        b"long unsigned int" | b"unsigned long"
+                    )
+                {
+                    return Ok(u64::from(record.size_or_type));
+                }
+            }
+        }
+        Ok(8)
     }
 }
 
-fn defined_name(ty: &Type) -> Option<&str> {
-    match ty {
-        Type::Base { name, .. } | Type::Typedef { name, .. } => Some(name),
-        Type::Enum { name, .. } => name.as_deref(),
-        Type::Aggregate(aggregate) if aggregate.complete => aggregate.name.as_deref(),
-        _ => None,
+fn kind_of(record: &Record) -> Option<DefinitionKind> {
+    Some(match record.kind {
+        blob::KIND_STRUCT => DefinitionKind::Struct,
+        blob::KIND_UNION => DefinitionKind::Union,
+        blob::KIND_ENUM | blob::KIND_ENUM64 => DefinitionKind::Enum,
+        blob::KIND_TYPEDEF => DefinitionKind::Typedef,
+        blob::KIND_INT | blob::KIND_FLOAT => DefinitionKind::Base,
+        _ => return None,
+    })
+}
+
+/// The BTF in a file, and the size of a pointer in bytes where the file says.
+fn section_of(bytes: &[u8]) -> Result<(Cow<'_, [u8]>, Option<u64>), Error> {
+    if blob::has_magic(bytes) {
+        return Ok((Cow::Borrowed(bytes), None));
+    }
+    let elf = Elf::parse(bytes)?;
+    match elf.section(".BTF")? {
+        Some(section) if !section.is_empty() => Ok((section, Some(elf.pointer_size()))),
+        _ if elf.has_section(".debug_info") => Err(Error::NoBtf),
+        _ => Err(Error::NoDebugInfo),
+    }
+}
+
+/// What is wrong, and where.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Blunder {
+    offset: usize,
+    what: &'static str,
+}
+
+impl From<Blunder> for Error {
+    fn from(Blunder { offset, what }: Blunder) -> Self {
+        Self::Btf { offset, what }
     }
 }

@@ -5,8 +5,8 @@ use gimli::{DwAt, DwForm, DwTag, Encoding, Reader as _, constants as dw};
 use rustc_hash::FxHashMap;
 
 use super::file::Reader;
-use super::names::DefinitionKind;
 use super::{forms, names};
+use crate::DefinitionKind;
 
 /// The abbreviations of one unit.
 #[derive(Default)]

@@ -6,7 +6,8 @@ use gimli::SectionId;
 use rustc_hash::FxHashMap;
 
 use super::DieOffset;
-use super::names::{Definition, DefinitionKind, NameKey, UnitNames};
+use super::names::{Definition, NameKey, UnitNames};
+use crate::DefinitionKind;
 
 /// A variable with a fixed address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -33,7 +33,7 @@ mod types;
 
 pub use file::{DwarfFile, Reader, SectionStore};
 pub use index::{FunctionRange, Global};
-pub use names::{Definition, DefinitionKind};
+pub use names::Definition;
 pub use symbols::{Symbol, SymbolKind};
 pub use types::DwarfTypes;
 

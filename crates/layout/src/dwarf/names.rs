@@ -15,27 +15,9 @@ use super::abbrev::{Abbreviation, Abbreviations, Wanted};
 use super::die::Dwarf;
 use super::file::Reader;
 use super::forms;
-use crate::Error;
+use crate::{DefinitionKind, Error};
 
 type Header<'s> = UnitHeader<Reader<'s>>;
-
-/// What a definition is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[repr(u8)]
-pub enum DefinitionKind {
-    /// `struct`
-    Struct,
-    /// `union`
-    Union,
-    /// `class`
-    Class,
-    /// `enum`
-    Enum,
-    /// `typedef`
-    Typedef,
-    /// `int` and the like
-    Base,
-}
 
 /// A type definition as the index knows it, without loading it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -351,13 +333,6 @@ pub(super) fn kind(tag: DwTag) -> Option<DefinitionKind> {
         dw::DW_TAG_base_type => DefinitionKind::Base,
         _ => return None,
     })
-}
-
-impl DefinitionKind {
-    /// Whether it is a struct, union or class.
-    pub fn is_aggregate(self) -> bool {
-        matches!(self, Self::Struct | Self::Union | Self::Class)
-    }
 }
 
 fn is_aggregate(tag: DwTag) -> bool {

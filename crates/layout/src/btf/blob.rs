@@ -1,0 +1,206 @@
+//! A blob cut into records, as `Documentation/bpf/btf.rst` of the kernel lays them out.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use super::{Blunder, BtfId};
+
+const MAGIC: u16 = 0xeb9f;
+const HEADER_BYTES: usize = 24;
+pub(super) const RECORD_BYTES: usize = 12;
+
+pub(super) const KIND_INT: u32 = 1;
+pub(super) const KIND_POINTER: u32 = 2;
+pub(super) const KIND_ARRAY: u32 = 3;
+pub(super) const KIND_STRUCT: u32 = 4;
+pub(super) const KIND_UNION: u32 = 5;
+pub(super) const KIND_ENUM: u32 = 6;
+pub(super) const KIND_FORWARD: u32 = 7;
+pub(super) const KIND_TYPEDEF: u32 = 8;
+pub(super) const KIND_VOLATILE: u32 = 9;
+pub(super) const KIND_CONST: u32 = 10;
+pub(super) const KIND_RESTRICT: u32 = 11;
+pub(super) const KIND_FUNCTION: u32 = 12;
+pub(super) const KIND_PROTOTYPE: u32 = 13;
+pub(super) const KIND_VARIABLE: u32 = 14;
+pub(super) const KIND_SECTION: u32 = 15;
+pub(super) const KIND_FLOAT: u32 = 16;
+pub(super) const KIND_DECL_TAG: u32 = 17;
+pub(super) const KIND_TYPE_TAG: u32 = 18;
+pub(super) const KIND_ENUM64: u32 = 19;
+
+pub(super) fn has_magic(bytes: &[u8]) -> bool {
+    bytes.first_chunk().is_some_and(|magic| {
+        u16::from_le_bytes(*magic) == MAGIC || u16::from_be_bytes(*magic) == MAGIC
+    })
+}
+
+/// A blob whose records have been found.
+#[derive(Debug)]
+pub(super) struct Blob<'a> {
+    bytes: Cow<'a, [u8]>,
+    little: bool,
+    /// Where the names are in the blob.
+    strings: Range<usize>,
+    /// Offset that the first string has in references to it.
+    first_string: usize,
+    /// Id of the first record.
+    first_id: u32,
+    /// Start of each record in the blob.
+    starts: Vec<u32>,
+}
+
+/// The part of a record that all kinds have.
+#[derive(Clone, Copy)]
+pub(super) struct Record {
+    /// From the start of the blob, in bytes.
+    pub(super) start: usize,
+    /// Offset of the name in the strings.
+    pub(super) name: u32,
+    pub(super) kind: u32,
+    pub(super) count: usize,
+    pub(super) flag: bool,
+    /// Size in bytes or a type id, by kind.
+    pub(super) size_or_type: u32,
+}
+
+impl<'a> Blob<'a> {
+    /// Finds the records. Ids and strings go on where those of `base` end.
+    pub(super) fn parse(bytes: Cow<'a, [u8]>, base: Option<&Blob<'_>>) -> Result<Self, Blunder> {
+        let little = bytes
+            .first_chunk()
+            .is_some_and(|magic| u16::from_le_bytes(*magic) == MAGIC);
+        if bytes.len() < HEADER_BYTES || !has_magic(&bytes) {
+            return Err(blunder(0, "the header is cut off"));
+        }
+        if bytes[2] != 1 {
+            return Err(blunder(2, "only version 1 is known"));
+        }
+        let mut blob = Self {
+            bytes,
+            little,
+            strings: 0..0,
+            first_string: base.map_or(0, |base| base.first_string + base.strings.len()),
+            first_id: base
+                .map_or(Some(1), Blob::end_id)
+                .ok_or(blunder(8, "too many types"))?,
+            starts: Vec::new(),
+        };
+        let types = blob.part(8)?;
+        blob.strings = blob.part(16)?;
+        if base.is_none() && blob.names().first() != Some(&0) {
+            let what = "the names do not begin with an empty one: this is split BTF, as of a kernel \
+                        module, which needs the BTF of its kernel as base";
+            return Err(blunder(16, what));
+        }
+        let mut at = types.start;
+        while at < types.end {
+            let start = u32::try_from(at);
+            blob.starts
+                .push(start.map_err(|_| blunder(at, "the blob is too long"))?);
+            at = at.saturating_add(blob.record_at(at)?.len(at)?);
+        }
+        if at != types.end {
+            return Err(blunder(types.end, "the last record goes over the end"));
+        }
+        Ok(blob)
+    }
+
+    fn names(&self) -> &[u8] {
+        &self.bytes[self.strings.clone()]
+    }
+
+    /// A part of the blob that the header tells of at `at`.
+    fn part(&self, at: usize) -> Result<Range<usize>, Blunder> {
+        let header = self.u32(4)? as usize;
+        let start = header.saturating_add(self.u32(at)? as usize);
+        let end = start.saturating_add(self.u32(at + 4)? as usize);
+        if end <= self.bytes.len() {
+            Ok(start..end)
+        } else {
+            Err(blunder(at, "a part ends outside"))
+        }
+    }
+
+    pub(super) fn first_id(&self) -> BtfId {
+        BtfId(self.first_id)
+    }
+
+    pub(super) fn first_string(&self) -> usize {
+        self.first_string
+    }
+
+    fn end_id(&self) -> Option<u32> {
+        u32::try_from(self.starts.len())
+            .ok()?
+            .checked_add(self.first_id)
+    }
+
+    /// Ids of all records, in order.
+    pub(super) fn ids(&self) -> impl Iterator<Item = BtfId> + use<> {
+        (self.first_id..self.first_id.saturating_add(self.starts.len() as u32)).map(BtfId)
+    }
+
+    /// The record with that id, if it is in this blob.
+    pub(super) fn record(&self, BtfId(id): BtfId) -> Result<Option<Record>, Blunder> {
+        let index = id.checked_sub(self.first_id);
+        let start = index.and_then(|index| self.starts.get(index as usize));
+        start
+            .map(|start| self.record_at(*start as usize))
+            .transpose()
+    }
+
+    /// A string by its offset, without the NUL.
+    pub(super) fn string(&self, offset: u32) -> Result<&[u8], Blunder> {
+        let own = (offset as usize).checked_sub(self.first_string);
+        let rest = own.and_then(|own| self.names().get(own..));
+        let rest = rest.ok_or(blunder(offset as usize, "a name is outside the strings"))?;
+        let end = rest.iter().position(|byte| *byte == 0);
+        Ok(&rest[..end.unwrap_or(rest.len())])
+    }
+
+    pub(super) fn u32(&self, at: usize) -> Result<u32, Blunder> {
+        let bytes = self.bytes.get(at..).and_then(<[u8]>::first_chunk);
+        let bytes = *bytes.ok_or(blunder(at, "the blob ends within a record"))?;
+        Ok(if self.little {
+            u32::from_le_bytes(bytes)
+        } else {
+            u32::from_be_bytes(bytes)
+        })
+    }
+
+    fn record_at(&self, start: usize) -> Result<Record, Blunder> {
+        let info = self.u32(start + 4)?;
+        Ok(Record {
+            start,
+            name: self.u32(start)?,
+            kind: info >> 24 & 0x1f,
+            count: (info & 0xffff) as usize,
+            flag: info >> 31 == 1,
+            size_or_type: self.u32(start + 8)?,
+        })
+    }
+}
+
+impl Record {
+    /// Bytes of the whole record.
+    fn len(&self, at: usize) -> Result<usize, Blunder> {
+        let rest = match self.kind {
+            KIND_INT | KIND_VARIABLE | KIND_DECL_TAG => 4,
+            KIND_ARRAY => 12,
+            KIND_STRUCT | KIND_UNION | KIND_SECTION | KIND_ENUM64 => 12 * self.count,
+            KIND_ENUM | KIND_PROTOTYPE => 8 * self.count,
+            KIND_POINTER | KIND_FORWARD | KIND_TYPEDEF | KIND_VOLATILE | KIND_CONST
+            | KIND_RESTRICT | KIND_FUNCTION | KIND_FLOAT | KIND_TYPE_TAG => 0,
+            _ => {
+                let what = "an unknown kind, whose length is unknown too";
+                return Err(blunder(at + 4, what));
+            }
+        };
+        Ok(RECORD_BYTES + rest)
+    }
+}
+
+pub(super) const fn blunder(offset: usize, what: &'static str) -> Blunder {
+    Blunder { offset, what }
+}

@@ -1,0 +1,402 @@
+//! Loads types from their records into an arena, each record once, as
+//! [`DwarfTypes`](crate::dwarf::DwarfTypes) does: what a type holds by value comes along, an
+//! aggregate behind a pointer is a stub until it is asked for.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::blob::{self, RECORD_BYTES, Record, blunder};
+use super::{Blunder, Btf, BtfId};
+use crate::types::DEPTH_MAX;
+use crate::{Aggregate, AggregateKind, BitRange, Error, Member, Type, TypeId, Types};
+
+/// References followed within one load; real types stay far below.
+const LOAD_DEPTH_MAX: u32 = 128;
+/// Type tags in a row that are looked through.
+const TAGS_MAX: usize = 64;
+
+/// A lazy loader of the types of one [`Btf`].
+pub struct BtfTypes<'b, 'a> {
+    btf: &'b Btf<'a>,
+    types: Types,
+    ids: FxHashMap<BtfId, TypeId>,
+    /// Records of aggregates whose members have not been asked for.
+    stubs: FxHashMap<TypeId, BtfId>,
+    /// Aggregates whose members are being read.
+    open: FxHashSet<TypeId>,
+}
+
+/// Whether the members of an aggregate are needed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Need {
+    /// It is held by value.
+    Members,
+    /// It is behind a pointer.
+    Name,
+}
+
+impl<'b, 'a> BtfTypes<'b, 'a> {
+    /// Nothing is loaded yet.
+    pub fn new(btf: &'b Btf<'a>) -> Self {
+        Self {
+            btf,
+            types: Types::default(),
+            ids: FxHashMap::default(),
+            stubs: FxHashMap::default(),
+            open: FxHashSet::default(),
+        }
+    }
+
+    /// The type with everything it holds by value. Loading an id again gives the same type.
+    ///
+    /// # Errors
+    /// Malformed BTF, no such id.
+    pub fn load(&mut self, id: BtfId) -> Result<TypeId, Error> {
+        match self.load_at(id, Need::Members, 0)? {
+            Some(id) => Ok(id),
+            None => Ok(self.void()),
+        }
+    }
+
+    /// Fills in an aggregate that was loaded behind a pointer, and returns it: the same id, or that
+    /// of the first definition of its name where it is only declared (`struct x;`). Other ids come
+    /// back as they are.
+    ///
+    /// # Errors
+    /// As for [`load`](Self::load).
+    pub fn complete(&mut self, id: TypeId) -> Result<TypeId, Error> {
+        self.fill(id, 0)?;
+        let stub = match self.types.aggregate(id) {
+            Some(aggregate) if !aggregate.complete => aggregate,
+            _ => return Ok(id),
+        };
+        let (kind, Some(name)) = (stub.kind, stub.name.clone()) else {
+            return Ok(id);
+        };
+        for found in self.btf.find_types(&name) {
+            let loaded = self.load(found)?;
+            let found = self.types.get(loaded);
+            if matches!(found, Type::Aggregate(found) if found.kind == kind) {
+                return Ok(loaded);
+            }
+        }
+        Ok(id)
+    }
+
+    /// What has been loaded so far.
+    pub fn types(&self) -> &Types {
+        &self.types
+    }
+
+    /// The arena, when nothing more is to be loaded.
+    pub fn into_types(self) -> Types {
+        self.types
+    }
+
+    /// The type behind type tags; `None` for `void`.
+    fn load_at(&mut self, id: BtfId, need: Need, depth: u32) -> Result<Option<TypeId>, Blunder> {
+        if depth > LOAD_DEPTH_MAX {
+            return Err(blunder(0, "types nest too deeply"));
+        }
+        let Some((id, record)) = self.behind_tags(id)? else {
+            return Ok(None);
+        };
+        let loaded = match self.ids.get(&id) {
+            Some(loaded) => *loaded,
+            None => self.read(id, &record, need, depth)?,
+        };
+        if need == Need::Members {
+            self.fill(loaded, depth)?;
+        }
+        Ok(Some(loaded))
+    }
+
+    fn behind_tags(&self, id: BtfId) -> Result<Option<(BtfId, Record)>, Blunder> {
+        let mut id = id;
+        for _ in 0..TAGS_MAX {
+            match self.btf.record(id)? {
+                None if id.0 == 0 => return Ok(None),
+                None => {
+                    let what = "a type id is out of range (BTF of a module without its kernel's?)";
+                    return Err(blunder(0, what));
+                }
+                Some(record) if record.kind == blob::KIND_TYPE_TAG => {
+                    id = BtfId(record.size_or_type);
+                }
+                Some(record) => return Ok(Some((id, record))),
+            }
+        }
+        Err(blunder(0, "type tags refer to each other"))
+    }
+
+    fn read(
+        &mut self,
+        id: BtfId,
+        record: &Record,
+        need: Need,
+        depth: u32,
+    ) -> Result<TypeId, Blunder> {
+        let placeholder = Type::Unknown("a type that refers to itself".to_owned());
+        let loaded = self.types.add(placeholder);
+        self.ids.insert(id, loaded);
+        let ty = self.convert(id, record, need, depth)?;
+        if matches!(record.kind, blob::KIND_STRUCT | blob::KIND_UNION) {
+            self.stubs.insert(loaded, id);
+        }
+        self.types.set(loaded, ty);
+        Ok(loaded)
+    }
+
+    fn convert(
+        &mut self,
+        id: BtfId,
+        record: &Record,
+        need: Need,
+        depth: u32,
+    ) -> Result<Type, Blunder> {
+        let size = u64::from(record.size_or_type);
+        let target = BtfId(record.size_or_type);
+        let mut qualified = |qualifier| -> Result<Type, Blunder> {
+            let target = self.load_at(target, need, depth + 1)?;
+            Ok(Type::Qualified { qualifier, target })
+        };
+        Ok(match record.kind {
+            blob::KIND_INT | blob::KIND_FLOAT => Type::Base {
+                name: self.btf.text(record.name)?.into_owned(),
+                size,
+            },
+            blob::KIND_POINTER => self.pointer(target, depth)?,
+            blob::KIND_ARRAY => self.array(id, record, need, depth)?,
+            blob::KIND_STRUCT => Type::Aggregate(self.stub(record, AggregateKind::Struct)?),
+            blob::KIND_UNION => Type::Aggregate(self.stub(record, AggregateKind::Union)?),
+            blob::KIND_FORWARD => {
+                let kind = match record.flag {
+                    true => AggregateKind::Union,
+                    false => AggregateKind::Struct,
+                };
+                let stub = self.stub(record, kind)?;
+                Type::Aggregate(Aggregate { size: 0, ..stub })
+            }
+            blob::KIND_ENUM | blob::KIND_ENUM64 => self.enumeration(id, record)?,
+            blob::KIND_TYPEDEF => Type::Typedef {
+                name: self.btf.text(record.name)?.into_owned(),
+                target: self.load_at(target, need, depth + 1)?,
+                declared_align: None,
+            },
+            blob::KIND_VOLATILE => qualified("volatile")?,
+            blob::KIND_CONST => qualified("const")?,
+            blob::KIND_RESTRICT => qualified("restrict")?,
+            blob::KIND_PROTOTYPE => self.prototype(id, record, depth)?,
+            blob::KIND_FUNCTION => Type::Unknown("function".to_owned()),
+            blob::KIND_VARIABLE => Type::Unknown("variable".to_owned()),
+            blob::KIND_SECTION => Type::Unknown("section".to_owned()),
+            _ => Type::Unknown("declaration tag".to_owned()),
+        })
+    }
+
+    fn pointer(&mut self, target: BtfId, depth: u32) -> Result<Type, Blunder> {
+        let target = self.load_at(target, Need::Name, depth + 1)?;
+        // Nobody can ask for an anonymous target by name, so it comes along.
+        if let Some(id) = target
+            && matches!(self.types.get(id), Type::Aggregate(stub) if stub.name.is_none())
+        {
+            self.fill(id, depth + 1)?;
+        }
+        Ok(Type::Pointer {
+            target,
+            size: self.btf.pointer_size,
+            sigil: "*",
+        })
+    }
+
+    fn array(
+        &mut self,
+        id: BtfId,
+        record: &Record,
+        need: Need,
+        depth: u32,
+    ) -> Result<Type, Blunder> {
+        let at = record.start + RECORD_BYTES;
+        let element = BtfId(self.u32(id, at)?);
+        let count = self.u32(id, at + 8)?;
+        let element = self.load_at(element, need, depth + 1)?;
+        Ok(Type::Array {
+            element: element.unwrap_or_else(|| self.void()),
+            counts: vec![Some(u64::from(count))],
+        })
+    }
+
+    fn stub(&self, record: &Record, kind: AggregateKind) -> Result<Aggregate, Blunder> {
+        Ok(Aggregate {
+            kind,
+            name: self.name(record.name)?,
+            size: u64::from(record.size_or_type),
+            ..Aggregate::default()
+        })
+    }
+
+    /// Reads the members of the aggregate behind typedefs, qualifiers and arrays, if it is a stub.
+    fn fill(&mut self, id: TypeId, depth: u32) -> Result<(), Blunder> {
+        let id = self.innermost(id);
+        let Some(from) = self.stubs.remove(&id) else {
+            return Ok(());
+        };
+        let Some(record) = self.btf.record(from)? else {
+            return Ok(());
+        };
+        self.open.insert(id);
+        let mut members = Vec::with_capacity(record.count);
+        for index in 0..record.count {
+            let at = record.start + RECORD_BYTES * (index + 1);
+            members.push(self.member(from, &record, at, depth)?);
+        }
+        self.open.remove(&id);
+        if let Type::Aggregate(aggregate) = &mut self.types.types[id.0 as usize] {
+            aggregate.members = members;
+            aggregate.complete = true;
+        }
+        Ok(())
+    }
+
+    fn innermost(&self, id: TypeId) -> TypeId {
+        let mut at = id;
+        for _ in 0..DEPTH_MAX {
+            at = self.types.strip(at);
+            match self.types.get(at) {
+                Type::Array { element, .. } => at = *element,
+                _ => break,
+            }
+        }
+        at
+    }
+
+    fn member(
+        &mut self,
+        from: BtfId,
+        record: &Record,
+        at: usize,
+        depth: u32,
+    ) -> Result<Member, Blunder> {
+        let name = self.name(self.u32(from, at)?)?;
+        let id = BtfId(self.u32(from, at + 4)?);
+        let place = self.u32(from, at + 8)?;
+        let (offset_bits, size_bits) = match record.flag {
+            true => (place & 0x00ff_ffff, place >> 24),
+            false => (place, 0),
+        };
+        let loaded = self.load_at(id, Need::Members, depth + 1)?;
+        let ty = match loaded {
+            Some(ty) if self.open.contains(&self.innermost(ty)) => {
+                let itself = Type::Unknown("a type that holds itself".to_owned());
+                self.types.add(itself)
+            }
+            Some(ty) => ty,
+            None => self.void(),
+        };
+        let bits = self.bits(id, u64::from(offset_bits), u64::from(size_bits))?;
+        let offset = match bits {
+            // A bitfield's offset is that of the aligned unit of its type, as with DWARF.
+            Some(bits) => {
+                let unit = self.types.size_of(ty).unwrap_or(1).max(1);
+                bits.offset_bits / 8 / unit * unit
+            }
+            None => u64::from(offset_bits) / 8,
+        };
+        Ok(Member {
+            name,
+            ty,
+            offset,
+            bits,
+            declared_align: None,
+            decl: None,
+        })
+    }
+
+    /// Where a member is a bitfield: by its own width, or in older BTF by an integer type that is
+    /// narrower than its bytes.
+    fn bits(
+        &self,
+        id: BtfId,
+        offset_bits: u64,
+        size_bits: u64,
+    ) -> Result<Option<BitRange>, Blunder> {
+        if size_bits > 0 {
+            return Ok(Some(BitRange {
+                offset_bits,
+                size_bits,
+            }));
+        }
+        let Some((id, record)) = self.behind_tags(id)? else {
+            return Ok(None);
+        };
+        if record.kind != blob::KIND_INT {
+            return Ok(None);
+        }
+        let encoding = self.u32(id, record.start + RECORD_BYTES)?;
+        let (width, shift) = (u64::from(encoding & 0xff), u64::from(encoding >> 16 & 0xff));
+        let whole = width == u64::from(record.size_or_type) * 8 && shift == 0;
+        let offset_bits = offset_bits + shift;
+        Ok((!whole && width > 0).then_some(BitRange {
+            offset_bits,
+            size_bits: width,
+        }))
+    }
+
+    fn enumeration(&self, id: BtfId, record: &Record) -> Result<Type, Blunder> {
+        let wide = record.kind == blob::KIND_ENUM64;
+        let stride = if wide { 12 } else { 8 };
+        let mut enumerators = Vec::with_capacity(record.count);
+        for index in 0..record.count {
+            let at = record.start + RECORD_BYTES + stride * index;
+            let low = self.u32(id, at + 4)?;
+            // The flag says signed, but only since 6.0: before, values of 32 bits always are.
+            let value = if wide {
+                let value = u64::from(self.u32(id, at + 8)?) << 32 | u64::from(low);
+                match record.flag {
+                    true => i128::from(value.cast_signed()),
+                    false => i128::from(value),
+                }
+            } else {
+                i128::from(low.cast_signed())
+            };
+            let name = self.btf.text(self.u32(id, at)?)?;
+            enumerators.push((name.into_owned(), value));
+        }
+        Ok(Type::Enum {
+            name: self.name(record.name)?,
+            size: u64::from(record.size_or_type),
+            enumerators,
+        })
+    }
+
+    fn prototype(&mut self, id: BtfId, record: &Record, depth: u32) -> Result<Type, Blunder> {
+        let mut params = Vec::with_capacity(record.count);
+        let mut variadic = false;
+        for index in 0..record.count {
+            let at = record.start + RECORD_BYTES + 8 * index;
+            let param = BtfId(self.u32(id, at + 4)?);
+            match self.load_at(param, Need::Name, depth + 1)? {
+                Some(param) => params.push(param),
+                None => variadic = true,
+            }
+        }
+        let result = self.load_at(BtfId(record.size_or_type), Need::Name, depth + 1)?;
+        Ok(Type::Function {
+            result,
+            params,
+            variadic,
+        })
+    }
+
+    fn void(&mut self) -> TypeId {
+        self.types.add(Type::Unknown("void".to_owned()))
+    }
+
+    fn u32(&self, id: BtfId, at: usize) -> Result<u32, Blunder> {
+        self.btf.blob_of(id).u32(at)
+    }
+
+    fn name(&self, offset: u32) -> Result<Option<String>, Blunder> {
+        let name = self.btf.text(offset)?;
+        Ok((!name.is_empty()).then(|| name.into_owned()))
+    }
+}
