@@ -15,22 +15,47 @@
 //! ```
 //!
 //! - [`model`] is what can be asserted, and [`Config::parse`] reads it from TOML;
-//! - the format is described in `docs/check.md`.
+//! - [`Check`] judges files: [`applied`] tells which sections apply to one, and what does not hold
+//!   becomes a [`Violation`], with who pushed a member where a [`Lock`] or another build says where
+//!   it was;
+//! - `docs/check.md` describes the formats of configuration and lock file.
 //!
 //! Values in, values out: no files, no clock. Today's date, and what is to be known of a file, are
 //! given by the caller.
 
+mod applies;
+mod check;
 mod config;
 pub mod date;
+mod error;
+mod evaluate;
+mod explain;
+mod facts;
+mod known;
+mod lock;
 pub mod machine;
+mod members;
 pub mod model;
+mod outcome;
 pub mod pattern;
+mod record;
+mod select;
+mod waive;
 
+pub use applies::{Applied, applied};
+pub use check::{Check, Settings};
 pub use config::{ConfigError, Problem};
 pub use date::Date;
+pub use error::Error;
+pub use explain::{How, Push};
+pub use facts::{Facts, KernelConfig};
+pub use known::{KnownMember, KnownType};
+pub use lock::{HotMember, Lock, ProfileFacts, Record, RecordedType};
 pub use machine::Machine;
 pub use model::{
     AsRecorded, Assertion, Condition, Config, Configuration, Has, Kconfig, Position, Rule, RuleId,
     Section, TypeRules, Waiver,
 };
+pub use outcome::{Expired, Outcome, Seen, Violation, Waived, Warning};
 pub use pattern::{Glob, MemberPattern, TypePattern};
+pub use record::baseline;

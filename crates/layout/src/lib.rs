@@ -3,6 +3,7 @@
 //! Readers take bytes and never open files. See [`model`] for what they produce.
 
 pub mod abi;
+mod about;
 pub mod btf;
 pub mod catalog;
 mod check;
@@ -16,6 +17,7 @@ pub mod pahole;
 mod spelling;
 mod types;
 
+pub use about::About;
 pub use check::check_bytes;
 pub use error::Error;
 pub use model::*;

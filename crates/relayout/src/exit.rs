@@ -10,12 +10,16 @@ use relayout_host::{Category, Error};
 pub enum Exit {
     /// Done.
     Done = 0,
+    /// The thing asked about failed: an assertion does not hold.
+    Failed = 1,
     /// Wrong usage or bad input.
     Input = 2,
     /// The environment lacks something, which was named.
     Environment = 3,
     /// The recorded guest failed; what was recorded is kept.
     Guest = 4,
+    /// It cannot be told; `git bisect run` passes the commit over.
+    Untestable = 125,
     /// Stopped by the user.
     Interrupted = 130,
 }

@@ -36,6 +36,7 @@ enum Command {
     Show(cmd::show::Args),
     Advise(cmd::advise::Args),
     WhatIf(cmd::what_if::Args),
+    Check(cmd::check::Args),
     Doctor(cmd::doctor::Args),
     /// Print a completion script for a shell
     #[command(hide = true)]
@@ -53,6 +54,7 @@ fn main() -> ExitCode {
         Command::Report(args) => cmd::report::run(&args).map(|()| Exit::Done),
         Command::Advise(args) => cmd::advise::run(&args).map(|()| Exit::Done),
         Command::WhatIf(args) => cmd::what_if::run(&args).map(|()| Exit::Done),
+        Command::Check(args) => cmd::check::run(&args),
         Command::Doctor(args) => cmd::doctor::run(&args),
         Command::Completions { shell } => {
             let mut script = Vec::new();

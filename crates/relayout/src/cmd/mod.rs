@@ -1,6 +1,7 @@
 //! One file per command: its arguments, and the call per step.
 
 pub mod advise;
+pub mod check;
 pub mod doctor;
 pub mod record;
 pub mod report;

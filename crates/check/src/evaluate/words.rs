@@ -1,0 +1,46 @@
+//! Places in words.
+
+use crate::members::Place;
+
+/// Places that are told one by one.
+const SHOWN_MAX: usize = 8;
+
+/// `a at 112 on line 1, b at 128 on line 2`.
+pub(super) fn places(places: &[&Place], line_bytes: u64) -> String {
+    let one = |place: &&Place| {
+        let (first, last) = place.lines(line_bytes);
+        let lines = match last - first {
+            0 => format!("line {first}"),
+            _ => format!("lines {first} to {last}"),
+        };
+        format!("{} at {} on {lines}", place.path, place.offset())
+    };
+    let mut shown: Vec<String> = places.iter().take(SHOWN_MAX).map(one).collect();
+    let more = places.len().saturating_sub(SHOWN_MAX);
+    if more > 0 {
+        shown.push(format!("and {more} more"));
+    }
+    shown.join(", ")
+}
+
+/// `a`, `a and b`, `a, b and c`, `a, b and 7 more`.
+pub(super) fn names<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
+    let names: Vec<&str> = names.into_iter().collect();
+    match &names[..] {
+        [] => "nothing".to_owned(),
+        [only] => (*only).to_owned(),
+        [first @ .., last] if names.len() <= SHOWN_MAX => {
+            format!("{} and {last}", first.join(", "))
+        }
+        _ => format!(
+            "{} and {} more",
+            names[..SHOWN_MAX - 1].join(", "),
+            names.len() - (SHOWN_MAX - 1)
+        ),
+    }
+}
+
+/// `1 byte`, `8 bytes`.
+pub(super) fn bytes(count: u64) -> String {
+    crate::explain::amount(count.saturating_mul(8))
+}

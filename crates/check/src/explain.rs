@@ -1,0 +1,328 @@
+//! Who pushed a member away from where it was.
+//!
+//! Members that stand in both layouts in one order carry a shift, new place minus old. Where the
+//! shift changes from one such member to the next, what happened between them is the cause: a
+//! member that is new there, that grew, that came from elsewhere, or that is gone. What was taken
+//! up by a hole changed no shift and is not named.
+
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+
+use relayout_layout::{TypeId, Types};
+
+use crate::known::{KnownMember, KnownType};
+use crate::members::{self, Place};
+
+/// A change that moved what comes after it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Push {
+    /// Path of the member that changed.
+    pub member: String,
+    /// What happened to it.
+    pub how: How,
+    /// By how many bits it moved what was asked about, together with those named directly before it
+    /// with 0; negative towards the start.
+    pub bits: i64,
+}
+
+/// What happened to a member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum How {
+    /// It was not there before.
+    Added {
+        /// Its size in bits.
+        size_bits: u64,
+    },
+    /// It is gone.
+    Removed {
+        /// What its size was, in bits.
+        size_bits: u64,
+    },
+    /// Its size is another.
+    Resized {
+        /// In bits, before.
+        from_bits: u64,
+        /// In bits, now.
+        to_bits: u64,
+    },
+    /// It stands at another place among the members.
+    Moved {
+        /// Before, in bits from the start of the type.
+        from_bit: u64,
+        /// Now.
+        to_bit: u64,
+    },
+    /// It begins further from, or closer to, the member before it, though none of the above
+    /// happened between them: another alignment, or a hole.
+    Realigned,
+}
+
+impl fmt::Display for Push {
+    /// `write_protect_seq, which is new (4 bytes)`
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, ", self.member)?;
+        match self.how {
+            How::Added { size_bits } => write!(f, "which is new ({})", amount(size_bits)),
+            How::Removed { size_bits } => write!(f, "which is gone ({})", amount(size_bits)),
+            How::Resized { from_bits, to_bits } => {
+                let verb = if to_bits > from_bits {
+                    "grew"
+                } else {
+                    "shrank"
+                };
+                write!(
+                    f,
+                    "which {verb} from {} to {}",
+                    amount(from_bits),
+                    amount(to_bits)
+                )
+            }
+            How::Moved { from_bit, to_bit } => {
+                write!(f, "which moved from {} to {}", from_bit / 8, to_bit / 8)
+            }
+            How::Realigned => {
+                f.write_str("which is aligned otherwise, or has another hole before it")
+            }
+        }
+    }
+}
+
+/// `4 bytes`, `3 bits`.
+pub(crate) fn amount(bits: u64) -> String {
+    let (number, unit) = match bits % 8 {
+        0 => (bits / 8, "byte"),
+        _ => (bits, "bit"),
+    };
+    format!("{number} {unit}{}", if number == 1 { "" } else { "s" })
+}
+
+/// Why the member at `path` is not where `old` has it; empty where it is there, or where `old` does
+/// not know it.
+pub(crate) fn member(types: &Types, id: TypeId, old: &KnownType, path: &str) -> Vec<Push> {
+    let mut pushes = Vec::new();
+    let mut outer = members::start(id);
+    while outer.path != path {
+        let children = members::children(types, &outer);
+        let Some(next) = children
+            .iter()
+            .position(|child| is_or_holds(&child.path, path))
+        else {
+            break;
+        };
+        let now: Vec<KnownMember> = children.iter().map(KnownMember::of).collect();
+        let before: Vec<KnownMember> = old.directly_in(&outer.path).cloned().collect();
+        let old_start = old.member(&outer.path).map_or(0, |member| member.first_bit);
+        let (now, before) = (
+            relative(&now, outer.first_bit),
+            relative(&before, old_start),
+        );
+        pushes.extend(level(&now, &before, &now[next].path));
+        outer = children[next].clone();
+        if path[outer.path.len()..].starts_with('[') {
+            break;
+        }
+    }
+    once_each(pushes)
+}
+
+/// Why the type is larger or smaller than `old` has it.
+pub(crate) fn size(types: &Types, id: TypeId, old: &KnownType) -> Vec<Push> {
+    let outer: Place = members::start(id);
+    let now = members::children(types, &outer);
+    let mut now: Vec<KnownMember> = now.iter().map(KnownMember::of).collect();
+    let mut before: Vec<KnownMember> = old.directly_in("").cloned().collect();
+    // The end counts as one more member.
+    let end = |size: u64| KnownMember {
+        path: END.to_owned(),
+        first_bit: size.saturating_mul(8),
+        size_bits: 0,
+    };
+    now.push(end(types.size_of(id).unwrap_or(0)));
+    before.push(end(old.size));
+    let mut pushes = level(&now, &before, END);
+    pushes.retain(|push| push.member != END);
+    pushes
+}
+
+/// No member's path.
+const END: &str = "";
+
+fn is_or_holds(outer: &str, path: &str) -> bool {
+    path.strip_prefix(outer)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+}
+
+fn relative(members: &[KnownMember], start_bit: u64) -> Vec<KnownMember> {
+    let moved = |member: &KnownMember| KnownMember {
+        first_bit: member.first_bit.saturating_sub(start_bit),
+        ..member.clone()
+    };
+    members.iter().map(moved).collect()
+}
+
+/// What changed the place of `target` among its siblings.
+fn level(now: &[KnownMember], before: &[KnownMember], target: &str) -> Vec<Push> {
+    let (is, was) = (by_path(now), by_path(before));
+    if !was.contains_key(target) {
+        return Vec::new();
+    }
+    let stayed = in_one_order(now, &was);
+    let mut pushes: Vec<Push> = Vec::new();
+    let mut pending: Vec<(Push, u64)> = Vec::new();
+    let mut last_shift = 0i64;
+    let mut next_before = 0;
+    for (index, member) in now.iter().enumerate() {
+        let old = was.get(member.path.as_str()).copied();
+        let Some(old) = old.filter(|_| stayed[index]) else {
+            pending.push(arrived(member, old.map(|old| &before[old])));
+            if member.path == target {
+                break;
+            }
+            continue;
+        };
+        for gone in before.get(next_before..old).unwrap_or_default() {
+            let at = is.get(gone.path.as_str()).copied();
+            if at.is_none_or(|at| !stayed[at]) {
+                pending.push(left(gone, at.map(|at| &now[at])));
+            }
+        }
+        next_before = old + 1;
+        let shift = signed(member.first_bit).saturating_sub(signed(before[old].first_bit));
+        if shift != last_shift {
+            settle(
+                &mut pushes,
+                &mut pending,
+                member,
+                shift.saturating_sub(last_shift),
+            );
+            last_shift = shift;
+        }
+        if shift == 0 {
+            pushes.clear();
+        }
+        if member.path == target {
+            return once_each(pushes);
+        }
+        // What ends before this member and moved nothing is settled: a hole took it.
+        pending.retain(|(_, end)| *end > member.first_bit);
+        if member.size_bits != before[old].size_bits {
+            pending.push(resized(member, &before[old]));
+        }
+    }
+    // The target itself stands elsewhere among the members.
+    pending.retain(|(push, _)| push.member == target);
+    pending.into_iter().map(|(push, _)| push).collect()
+}
+
+fn by_path(members: &[KnownMember]) -> HashMap<&str, usize> {
+    let numbered = members.iter().enumerate();
+    numbered
+        .map(|(index, member)| (member.path.as_str(), index))
+        .collect()
+}
+
+/// The first push of each member: one that moved is met where it was and where it is.
+fn once_each(mut pushes: Vec<Push>) -> Vec<Push> {
+    let mut seen = HashSet::new();
+    pushes.retain(|push| seen.insert(push.member.clone()));
+    pushes
+}
+
+/// Takes what happened since the last member that stayed as the cause of a change of shift.
+fn settle(pushes: &mut Vec<Push>, pending: &mut Vec<(Push, u64)>, at: &KnownMember, by: i64) {
+    if pending.is_empty() {
+        let push = Push {
+            member: at.path.clone(),
+            how: How::Realigned,
+            bits: 0,
+        };
+        pending.push((push, 0));
+    }
+    if let Some((last, _)) = pending.last_mut() {
+        last.bits = by;
+    }
+    pushes.extend(pending.drain(..).map(|(push, _)| push));
+}
+
+/// A member that is new at its place, and where it ends.
+fn arrived(member: &KnownMember, old: Option<&KnownMember>) -> (Push, u64) {
+    let how = match old {
+        Some(old) => How::Moved {
+            from_bit: old.first_bit,
+            to_bit: member.first_bit,
+        },
+        None => How::Added {
+            size_bits: member.size_bits,
+        },
+    };
+    (push(&member.path, how), end(member))
+}
+
+/// A member that is no longer at its place.
+fn left(gone: &KnownMember, now: Option<&KnownMember>) -> (Push, u64) {
+    let how = match now {
+        Some(member) => How::Moved {
+            from_bit: gone.first_bit,
+            to_bit: member.first_bit,
+        },
+        None => How::Removed {
+            size_bits: gone.size_bits,
+        },
+    };
+    (push(&gone.path, how), 0)
+}
+
+fn resized(member: &KnownMember, old: &KnownMember) -> (Push, u64) {
+    let how = How::Resized {
+        from_bits: old.size_bits,
+        to_bits: member.size_bits,
+    };
+    (push(&member.path, how), end(member))
+}
+
+fn push(path: &str, how: How) -> Push {
+    Push {
+        member: path.to_owned(),
+        how,
+        bits: 0,
+    }
+}
+
+fn end(member: &KnownMember) -> u64 {
+    member.first_bit.saturating_add(member.size_bits)
+}
+
+fn signed(bits: u64) -> i64 {
+    i64::try_from(bits).unwrap_or(i64::MAX)
+}
+
+/// For each member of `now`, whether it is one of the most that stood in the same order before,
+/// where `was` has their places.
+fn in_one_order(now: &[KnownMember], was: &HashMap<&str, usize>) -> Vec<bool> {
+    let places: Vec<Option<usize>> = now
+        .iter()
+        .map(|member| was.get(member.path.as_str()).copied())
+        .collect();
+    // Longest increasing run of places: the last member of the best run of each length, and whom
+    // each member follows in its run.
+    let mut ends: Vec<usize> = Vec::new();
+    let mut follows: Vec<Option<usize>> = vec![None; now.len()];
+    for (index, place) in places.iter().enumerate() {
+        if place.is_none() {
+            continue;
+        }
+        let length = ends.partition_point(|end| places[*end] < *place);
+        follows[index] = length.checked_sub(1).map(|before| ends[before]);
+        match ends.get_mut(length) {
+            Some(end) => *end = index,
+            None => ends.push(index),
+        }
+    }
+    let mut stayed = vec![false; now.len()];
+    let mut at = ends.last().copied();
+    while let Some(index) = at {
+        stayed[index] = true;
+        at = follows[index];
+    }
+    stayed
+}

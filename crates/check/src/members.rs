@@ -1,0 +1,184 @@
+//! Members of a type by their paths, with their places.
+
+use relayout_layout::{Aggregate, Member, SourceLine, Type, TypeId, Types};
+
+use crate::MemberPattern;
+use crate::pattern::MemberComponent;
+
+/// Members that are looked at for one question; a pattern over unions of unions can match many.
+pub(crate) const MEMBERS_MAX: usize = 1 << 16;
+/// Anonymous members nest; more than this is damaged debug information.
+const DEPTH_MAX: u32 = 64;
+
+/// A member and where it lies. Offsets count from the start of the type that was asked for.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Place {
+    /// From the type that was asked for: `mmap_lock.owner`, `lists[2].next`.
+    pub path: String,
+    pub first_bit: u64,
+    /// 0 where the size is not known, as of a flexible array.
+    pub size_bits: u64,
+    pub ty: TypeId,
+    /// Where the member of the outermost type is declared that it is or is in: what one would move.
+    pub decl: Option<SourceLine>,
+}
+
+impl Place {
+    /// Offset of the first byte that it has a bit in.
+    pub(crate) fn offset(&self) -> u64 {
+        self.first_bit / 8
+    }
+
+    /// Offset after its last byte; at least one byte after its first.
+    pub(crate) fn end(&self) -> u64 {
+        let end = self.first_bit.saturating_add(self.size_bits).div_ceil(8);
+        end.max(self.offset().saturating_add(1))
+    }
+
+    /// Bytes that it has a bit in.
+    pub(crate) fn bytes(&self) -> u64 {
+        match self.size_bits {
+            0 => 0,
+            _ => self.end() - self.offset(),
+        }
+    }
+
+    /// The lines of `line_bytes` that it touches, first and last.
+    pub(crate) fn lines(&self, line_bytes: u64) -> (u64, u64) {
+        (self.offset() / line_bytes, (self.end() - 1) / line_bytes)
+    }
+}
+
+/// The pattern matches more than [`MEMBERS_MAX`] members.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct TooMany;
+
+/// The members of `id` that `pattern` matches, in order of declaration.
+pub(crate) fn find(
+    types: &Types,
+    id: TypeId,
+    pattern: &MemberPattern,
+) -> Result<Vec<Place>, TooMany> {
+    let mut at = vec![start(id)];
+    for component in pattern.components() {
+        let mut inner = Vec::new();
+        for place in &at {
+            inner.extend(step(types, place, component));
+            if inner.len() > MEMBERS_MAX {
+                return Err(TooMany);
+            }
+        }
+        at = inner;
+    }
+    Ok(at)
+}
+
+/// The type itself, as the place of no member.
+pub(crate) fn start(id: TypeId) -> Place {
+    Place {
+        path: String::new(),
+        first_bit: 0,
+        size_bits: 0,
+        ty: id,
+        decl: None,
+    }
+}
+
+fn step(types: &Types, place: &Place, component: &MemberComponent) -> Vec<Place> {
+    let mut found: Vec<Place> = Vec::new();
+    for child in children(types, place) {
+        let name = match place.path.len() {
+            0 => &child.path[..],
+            outer => &child.path[outer + 1..],
+        };
+        if component.name.matches(name)
+            && let Some(child) = element(types, child, &component.indices)
+        {
+            found.push(child);
+        }
+    }
+    found
+}
+
+/// The named members directly in `place`, with those of anonymous structs, unions and base classes
+/// in it, in order of declaration. Empty where it is no struct, union or class.
+pub(crate) fn children(types: &Types, place: &Place) -> Vec<Place> {
+    let mut found = Vec::new();
+    if let Some(aggregate) = types.aggregate(place.ty) {
+        collect(types, aggregate, place, 0, &mut found);
+    }
+    found
+}
+
+fn collect(
+    types: &Types,
+    aggregate: &Aggregate,
+    outer: &Place,
+    depth: u32,
+    found: &mut Vec<Place>,
+) {
+    let variants = aggregate.variants.iter().flat_map(|all| &all.variants);
+    let variants = variants.map(|variant| &variant.member);
+    for member in aggregate.members.iter().chain(variants) {
+        if found.len() > MEMBERS_MAX || depth > DEPTH_MAX {
+            return;
+        }
+        let mut place = place(types, member, outer);
+        match (&member.name, types.aggregate(member.ty)) {
+            (Some(name), _) => {
+                if !place.path.is_empty() {
+                    place.path.push('.');
+                }
+                place.path.push_str(name);
+                found.push(place);
+            }
+            (None, Some(inner)) => collect(types, inner, &place, depth + 1, found),
+            (None, None) => {}
+        }
+    }
+}
+
+/// The member's place, still with the path of what it is in.
+fn place(types: &Types, member: &Member, outer: &Place) -> Place {
+    let (first_bit, size_bits) = match member.bits {
+        Some(bits) => (bits.offset_bits, bits.size_bits),
+        None => {
+            let size = types.size_of(member.ty).unwrap_or(0);
+            (member.offset.saturating_mul(8), size.saturating_mul(8))
+        }
+    };
+    Place {
+        path: outer.path.clone(),
+        first_bit: outer.first_bit.saturating_add(first_bit),
+        size_bits,
+        ty: member.ty,
+        decl: match outer.path.is_empty() {
+            true => member.decl.clone(),
+            false => outer.decl.clone(),
+        },
+    }
+}
+
+/// The element of an array; the member itself without indices. `None` where there is none.
+fn element(types: &Types, mut place: Place, indices: &[u64]) -> Option<Place> {
+    let mut indices = indices;
+    while !indices.is_empty() {
+        let Type::Array { element, counts } = types.get(types.strip(place.ty)) else {
+            return None;
+        };
+        let here = indices.get(..counts.len())?;
+        let mut flat = 0u64;
+        for (index, count) in here.iter().zip(counts) {
+            if count.is_some_and(|count| *index >= count) {
+                return None;
+            }
+            flat = flat.checked_mul(count.unwrap_or(1))?.checked_add(*index)?;
+            place.path.push_str(&format!("[{index}]"));
+        }
+        let size_bits = types.size_of(*element)?.checked_mul(8)?;
+        place.first_bit = place.first_bit.checked_add(flat.checked_mul(size_bits)?)?;
+        (place.size_bits, place.ty) = (size_bits, *element);
+        indices = &indices[counts.len()..];
+    }
+    Some(place)
+}

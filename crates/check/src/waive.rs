@@ -1,0 +1,75 @@
+//! Takes waived violations off.
+
+use crate::outcome::{Expired, Waived};
+use crate::{Date, Outcome, Violation, Waiver, Warning};
+
+/// Sorts `broken` into violations and waived ones, and says which waivers do nothing.
+pub(crate) fn judge(
+    waivers: &[Waiver],
+    today: Date,
+    broken: Vec<Violation>,
+    outcome: &mut Outcome,
+) {
+    let mut used = vec![false; waivers.len()];
+    for mut violation in broken {
+        let mut matching = Vec::new();
+        for (index, waiver) in waivers.iter().enumerate() {
+            if covers(waiver, &violation) {
+                used[index] = true;
+                matching.push(waiver);
+            }
+        }
+        if let Some(waiver) = matching.iter().find(|waiver| waiver.expires >= today) {
+            outcome.waived.push(Waived {
+                violation,
+                reason: waiver.reason.clone(),
+                expires: waiver.expires,
+                at: waiver.at,
+            });
+            continue;
+        }
+        // Of several that ended, the last.
+        let last = matching.iter().max_by_key(|waiver| waiver.expires);
+        violation.expired = last.map(|waiver| Expired {
+            expires: waiver.expires,
+            reason: waiver.reason.clone(),
+            at: waiver.at,
+        });
+        outcome.violations.push(violation);
+    }
+    for (waiver, _) in waivers.iter().zip(used).filter(|(_, used)| !used) {
+        outcome.warnings.push(Warning {
+            at: Some(waiver.at),
+            message: format!(
+                "the waiver for {} matches no violation; take it out",
+                waiver.type_name
+            ),
+        });
+    }
+}
+
+fn covers(waiver: &Waiver, violation: &Violation) -> bool {
+    let name = violation.file.rsplit('/').next().unwrap_or_default();
+    let of_member = |glob: &crate::Glob| {
+        glob.matches(&violation.member)
+            || violation
+                .members
+                .iter()
+                .any(|seen| glob.matches(&seen.path))
+    };
+    let (scope, own) = match crate::TypePattern::parse(&violation.type_name) {
+        Ok(pattern) => {
+            let (own, scope) = crate::check::split(&pattern);
+            (scope, own.to_owned())
+        }
+        Err(_) => (None, violation.type_name.clone()),
+    };
+    waiver.type_name.matches(scope.as_deref(), &own)
+        && waiver.rule.is_none_or(|rule| rule == violation.rule)
+        && waiver.member.as_ref().is_none_or(of_member)
+        && (waiver.files.is_empty()
+            || waiver
+                .files
+                .iter()
+                .any(|glob| glob.matches(&violation.file) || glob.matches(name)))
+}

@@ -1,0 +1,159 @@
+//! `relayout check`: asserts layouts.
+
+mod input;
+mod json;
+mod text;
+
+use std::path::{Path, PathBuf};
+
+use clap::ValueEnum;
+use relayout_check::{Check, Date, Facts, Outcome, Settings};
+use relayout_layout::catalog::{Catalog, Format};
+
+use crate::catalog;
+use crate::exit::{self, Exit};
+use crate::print::print;
+use input::Rules;
+
+const EXAMPLES: &str = "\
+relayout.toml:
+  [[type]]
+  name = \"mm_struct\"
+  size_max = 1408
+  same_line = [[\"mmap_lock.count\", \"mmap_lock.owner\"]]
+  different_lines = [[\"mm_count\", \"mmap_lock.owner\"]]
+
+docs/check.md describes all of it.
+
+Examples:
+  relayout check vmlinux
+  relayout check --configuration rt --json vmlinux
+  git bisect run sh -c 'make -s vmlinux || exit 125; relayout check --bisect vmlinux'
+
+Exit code 0: all assertions hold; 1: one does not; 2: it cannot be told.";
+
+/// Assert layouts: exit 1 where a type is not as relayout.toml says, and tell what moved it
+///
+/// The rules are read from relayout.toml in this folder or the nearest above it that has one.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// Files to check, with DWARF or BTF: vmlinux, modules, programs, object files
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// Read the rules from this file [default: relayout.toml here or above]
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Take the files to be of this configuration of the rules; may be given more than once
+    #[arg(long, value_name = "NAME")]
+    pub configuration: Vec<String>,
+    /// Read the kernel's configuration from this file [default: .config beside FILE]
+    #[arg(long, value_name = "FILE")]
+    pub kconfig: Option<PathBuf>,
+    /// Read what was recorded from this file [default: relayout.lock beside the rules]
+    #[arg(long, value_name = "FILE")]
+    pub lock: Option<PathBuf>,
+    /// Tell who pushed a member from where it was in this file, an earlier build
+    #[arg(long, value_name = "FILE")]
+    pub baseline: Option<PathBuf>,
+    /// Read BTF even if there is DWARF
+    #[arg(long)]
+    pub btf: bool,
+    /// How to print what was found
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = Output::Text)]
+    pub format: Output,
+    /// Print JSON (schema relayout/check/1)
+    #[arg(long, conflicts_with = "format")]
+    pub json: bool,
+    /// Exit 125 where it cannot be told whether the rules hold (a file that is missing or broken,
+    /// rules that cannot be read), so that `git bisect run` passes the commit over
+    #[arg(long)]
+    pub bisect: bool,
+    /// Judge waivers as of this day [default: today, or $SOURCE_DATE_EPOCH]
+    #[arg(long, value_name = "DATE", hide = true, value_parser = input::date)]
+    pub today: Option<Date>,
+}
+
+/// How to print.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Output {
+    /// For people.
+    Text,
+    /// Schema relayout/check/1.
+    Json,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// Rules or files that cannot be read, conditions that cannot be told, a failed write.
+pub fn run(args: &Args) -> anyhow::Result<Exit> {
+    match check(args) {
+        Err(error) if args.bisect => {
+            exit::explain(&error);
+            Ok(Exit::Untestable)
+        }
+        result => result,
+    }
+}
+
+fn check(args: &Args) -> anyhow::Result<Exit> {
+    let rules = Rules::read(args)?;
+    let outcome = judge(args, &rules)?;
+    for warning in &outcome.warnings {
+        match warning.at {
+            Some(at) => eprintln!(
+                "relayout: {}:{at}: {}",
+                rules.path.display(),
+                warning.message
+            ),
+            None => eprintln!("relayout: {}", warning.message),
+        }
+    }
+    if outcome.checked == 0 {
+        return Err(input::Error::NothingChecked(rules.path).into());
+    }
+    let rendered = match args.format {
+        _ if args.json => json::render(&outcome, &rules.path)?,
+        Output::Json => json::render(&outcome, &rules.path)?,
+        Output::Text => text::render(&outcome, &rules.path),
+    };
+    print(&rendered)?;
+    Ok(match outcome.violations.is_empty() {
+        true => Exit::Done,
+        false => Exit::Failed,
+    })
+}
+
+fn judge(args: &Args, rules: &Rules) -> anyhow::Result<Outcome> {
+    let baseline = match &args.baseline {
+        Some(path) => with_file(args, path, |catalog, facts| {
+            Ok(relayout_check::baseline(&rules.config, facts, catalog)?)
+        })?,
+        None => Vec::new(),
+    };
+    let settings = Settings {
+        today: args.today.unwrap_or_else(input::today),
+        configurations: &args.configuration,
+        lock: rules.lock.as_ref(),
+        baseline: &baseline,
+    };
+    let mut check = Check::new(&rules.config, settings);
+    for path in &args.files {
+        with_file(args, path, |catalog, facts| Ok(check.file(catalog, facts)?))?;
+    }
+    Ok(check.finish())
+}
+
+/// Opens a file for its types and for what conditions ask of it.
+fn with_file<T>(
+    args: &Args,
+    path: &Path,
+    then: impl FnOnce(&Catalog<'_>, &Facts) -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
+    let format = if args.btf { Format::Btf } else { Format::Any };
+    catalog::with(path, format, |catalog| {
+        let facts = input::facts(path, args.kconfig.as_deref())?;
+        then(catalog, &facts)
+    })
+}

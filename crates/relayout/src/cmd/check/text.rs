@@ -1,0 +1,134 @@
+//! What a check found, for people.
+
+use std::fmt::{self, Write};
+use std::path::Path;
+
+use relayout_check::{Outcome, Push, Violation, Waived};
+
+/// The report: each violation with what is known of its cause, then a sentence on all.
+pub(super) fn render(outcome: &Outcome, config: &Path) -> String {
+    let mut out = String::new();
+    write_all(&mut out, outcome, config).expect("writing to a string does not fail");
+    out
+}
+
+fn write_all(out: &mut String, outcome: &Outcome, config: &Path) -> fmt::Result {
+    for violation in &outcome.violations {
+        write_violation(out, violation, config)?;
+        writeln!(out)?;
+    }
+    for waived in &outcome.waived {
+        write_waived(out, waived, config)?;
+    }
+    writeln!(out, "{}", summary(outcome))
+}
+
+fn write_violation(out: &mut String, violation: &Violation, config: &Path) -> fmt::Result {
+    let place = match &violation.decl {
+        Some(decl) => format!("{}:{}", decl.file, decl.line),
+        None => violation.file.clone(),
+    };
+    writeln!(out, "{place}: {}", what(violation))?;
+    let mut line = |name: &str, text: &str| writeln!(out, "  {name:<10} {text}");
+    line("expected", &violation.expected)?;
+    line("found", &violation.found)?;
+    for push in &violation.pushed_by {
+        line("pushed by", &pushed(push))?;
+    }
+    if violation.pushed_by.is_empty() && !violation.between.is_empty() {
+        line("between", &violation.between.join(", "))?;
+    }
+    if let Some(reason) = &violation.reason {
+        line("because", reason)?;
+    }
+    if let Some(expired) = &violation.expired {
+        line(
+            "waived",
+            &format!(
+                "until {}, which is past: {} ({}:{})",
+                expired.expires,
+                expired.reason,
+                config.display(),
+                expired.at.line
+            ),
+        )?;
+    }
+    line("rule", &rule(violation, config))
+}
+
+/// `mm_struct.mmap_lock.owner violates same_line`
+fn what(violation: &Violation) -> String {
+    let Violation {
+        type_name,
+        member,
+        rule,
+        ..
+    } = violation;
+    match member.as_str() {
+        "" => format!("{type_name} violates {rule}"),
+        member => format!("{type_name}.{member} violates {rule}"),
+    }
+}
+
+/// `write_protect_seq, which is new (4 bytes): +8 bytes`
+fn pushed(push: &Push) -> String {
+    if push.bits == 0 {
+        return push.to_string();
+    }
+    let (number, unit) = match push.bits % 8 {
+        0 => (push.bits / 8, "byte"),
+        _ => (push.bits, "bit"),
+    };
+    let plural = if number.abs() == 1 { "" } else { "s" };
+    format!("{push}: {number:+} {unit}{plural}")
+}
+
+/// `relayout.toml:12, in vmlinux, configuration rt`
+fn rule(violation: &Violation, config: &Path) -> String {
+    let mut text = format!(
+        "{}:{}, in {}",
+        config.display(),
+        violation.at.line,
+        violation.file
+    );
+    let names = &violation.configurations;
+    if !names.is_empty() {
+        let plural = if names.len() == 1 { "" } else { "s" };
+        text.push_str(&format!(", configuration{plural} {}", names.join(", ")));
+    }
+    text
+}
+
+fn write_waived(out: &mut String, waived: &Waived, config: &Path) -> fmt::Result {
+    let Waived {
+        violation,
+        reason,
+        expires,
+        at,
+    } = waived;
+    writeln!(
+        out,
+        "waived until {expires}: {}: expected {}, found {}\n  {:<10} {reason} ({}:{})\n",
+        what(violation),
+        violation.expected,
+        violation.found,
+        "because",
+        config.display(),
+        at.line
+    )
+}
+
+fn summary(outcome: &Outcome) -> String {
+    let checked = match outcome.checked {
+        1 => "1 assertion".to_owned(),
+        count => format!("{count} assertions"),
+    };
+    let waived = match outcome.waived.len() {
+        0 => String::new(),
+        count => format!("; {count} waived"),
+    };
+    match outcome.violations.len() {
+        0 => format!("{checked} checked, none violated{waived}"),
+        count => format!("{checked} checked, {count} violated{waived}"),
+    }
+}
