@@ -3,10 +3,14 @@
 
 use std::borrow::Cow;
 
+use gimli::RunTimeEndian;
 use object::elf::{FileHeader32, FileHeader64, SHT_NOBITS};
-use object::read::RelocationMap;
-use object::read::elf::{ElfFile, FileHeader};
-use object::{Endianness, Object, ObjectKind, ObjectSection, ReadRef};
+use object::read::elf::{ElfFile, ElfSection, FileHeader};
+use object::{
+    Endianness, Object, ObjectKind, ObjectSection, ObjectSymbol, ReadRef, Relocation,
+    RelocationEncoding, RelocationKind, RelocationTarget, SectionIndex,
+};
+use rustc_hash::FxHashMap;
 
 use crate::Error;
 
@@ -16,18 +20,29 @@ const EXPANSION_MAX: u64 = 1 << 15;
 /// Largest size a compressed section may claim, in bytes: a guard against absurd headers.
 const DECOMPRESSED_SIZE_MAX: u64 = 16 << 30;
 
-/// A checked ELF file of either class.
-pub(crate) enum Elf<'a> {
+/// A checked ELF file.
+pub(crate) struct Elf<'a> {
+    pub(crate) class: Class<'a>,
+    starts: SectionStarts,
+}
+
+/// An ELF file of either class.
+pub(crate) enum Class<'a> {
     Elf32(ElfFile<'a, FileHeader32<Endianness>>),
     Elf64(ElfFile<'a, FileHeader64<Endianness>>),
 }
 
+/// Where a relocatable object's debug sections begin among those of the same name, in bytes, as if
+/// a linker had joined them.
+#[derive(Default)]
+struct SectionStarts(FxHashMap<SectionIndex, u64>);
+
 /// Runs the same expression for either class of file.
 macro_rules! with_elf {
     ($elf:expr, $file:ident => $body:expr) => {
-        match $elf {
-            $crate::elf::Elf::Elf32($file) => $body,
-            $crate::elf::Elf::Elf64($file) => $body,
+        match &$elf.class {
+            $crate::elf::Class::Elf32($file) => $body,
+            $crate::elf::Class::Elf64($file) => $body,
         }
     };
 }
@@ -42,32 +57,51 @@ impl<'a> Elf<'a> {
             });
         }
         match bytes.get(4) {
-            Some(1) => Ok(Self::Elf32(parse_class(bytes)?)),
-            Some(2) => Ok(Self::Elf64(parse_class(bytes)?)),
+            Some(1) => Ok(Self::new(Class::Elf32(parse_class(bytes)?))),
+            Some(2) => Ok(Self::new(Class::Elf64(parse_class(bytes)?))),
             Some(class) => Err(Error::Elf(format!("unknown class {class} in byte 4"))),
             None => Err(truncated("the header", 5, bytes)),
         }
     }
 
+    fn new(class: Class<'a>) -> Self {
+        let starts = match &class {
+            Class::Elf32(file) => SectionStarts::read(file),
+            Class::Elf64(file) => SectionStarts::read(file),
+        };
+        Self { class, starts }
+    }
+
     /// Contents of the named section as they should be read; `None` where there is none.
     pub(crate) fn section(&self, name: &str) -> Result<Option<Cow<'a, [u8]>>, Error> {
-        with_elf!(self, file => section_of(file, name))
+        with_elf!(self, file => section_of(file, &self.starts, name))
     }
 
+    /// Whether there is a section of that name with contents.
     pub(crate) fn has_section(&self, name: &str) -> bool {
-        with_elf!(self, file => file.section_by_name(name).is_some_and(|section| section.size() > 0))
+        with_elf!(self, file => named(file, name).any(|section| has_contents(&section)))
     }
 
-    pub(crate) fn is_little_endian(&self) -> bool {
-        with_elf!(self, file => file.is_little_endian())
+    pub(crate) fn endian(&self) -> RunTimeEndian {
+        if with_elf!(self, file => file.is_little_endian()) {
+            RunTimeEndian::Little
+        } else {
+            RunTimeEndian::Big
+        }
     }
 
     /// Size of an address in bytes.
     pub(crate) fn pointer_size(&self) -> u64 {
-        match self {
-            Self::Elf32(_) => 4,
-            Self::Elf64(_) => 8,
+        match self.class {
+            Class::Elf32(_) => 4,
+            Class::Elf64(_) => 8,
         }
+    }
+
+    /// gcc's intermediate code of link-time optimisation, and nothing else.
+    pub(crate) fn is_link_time(&self) -> bool {
+        let of_gcc = |name: &[u8]| name.starts_with(b".gnu.lto_");
+        with_elf!(self, file => file.sections().any(|section| section.name_bytes().is_ok_and(of_gcc)))
     }
 
     pub(crate) fn build_id(&self) -> Option<Vec<u8>> {
@@ -121,13 +155,71 @@ where
     Ok(())
 }
 
-fn section_of<'a, H>(file: &ElfFile<'a, H>, name: &str) -> Result<Option<Cow<'a, [u8]>>, Error>
+/// Contents of the sections of that name, one after another. A relocatable object has several where
+/// a linker would choose (type units, functions in groups) or join.
+fn section_of<'a, H>(
+    file: &ElfFile<'a, H>,
+    starts: &SectionStarts,
+    name: &str,
+) -> Result<Option<Cow<'a, [u8]>>, Error>
 where
     H: FileHeader<Endian = Endianness>,
 {
-    let Some(section) = file.section_by_name(name) else {
-        return Ok(None);
-    };
+    let mut joined: Option<Cow<'a, [u8]>> = None;
+    for section in named(file, name) {
+        let data = contents(file, starts, &section, name)?;
+        match &mut joined {
+            None => joined = Some(data),
+            Some(before) => before.to_mut().extend_from_slice(&data),
+        }
+        // Only objects have relocations, and only they repeat names.
+        if starts.0.is_empty() {
+            break;
+        }
+    }
+    Ok(joined)
+}
+
+/// A file that only keeps debug information has its other sections without contents.
+fn has_contents<'a, H>(section: &ElfSection<'a, '_, H>) -> bool
+where
+    H: FileHeader<Endian = Endianness>,
+{
+    use object::read::elf::SectionHeader;
+    let header = section.elf_section_header();
+    let endian = section.elf_file().endian();
+    section.size() > 0 && header.sh_type(endian) != SHT_NOBITS
+}
+
+fn named<'f, 'a, H>(
+    file: &'f ElfFile<'a, H>,
+    name: &'f str,
+) -> impl Iterator<Item = ElfSection<'a, 'f, H>>
+where
+    H: FileHeader<Endian = Endianness>,
+{
+    file.sections().filter(move |section| {
+        section
+            .name_bytes()
+            .is_ok_and(|found| is_named(found, name))
+    })
+}
+
+/// GNU once wrote `.zdebug_info` for a compressed `.debug_info`.
+fn is_named(found: &[u8], name: &str) -> bool {
+    let old = || found.strip_prefix(b".z") == name.as_bytes().strip_prefix(b".");
+    found == name.as_bytes() || name.starts_with(".debug_") && old()
+}
+
+fn contents<'a, H>(
+    file: &ElfFile<'a, H>,
+    starts: &SectionStarts,
+    section: &ElfSection<'a, '_, H>,
+    name: &str,
+) -> Result<Cow<'a, [u8]>, Error>
+where
+    H: FileHeader<Endian = Endianness>,
+{
     let compressed = section.compressed_data().map_err(malformed)?;
     let claimed = compressed.uncompressed_size;
     let possible = (compressed.data.len() as u64).saturating_mul(EXPANSION_MAX);
@@ -136,41 +228,126 @@ where
     }
     let mut data = section.uncompressed_data().map_err(malformed)?;
     if file.kind() == ObjectKind::Relocatable {
-        let mut map = RelocationMap::default();
-        let mut known = Vec::new();
+        let little = file.is_little_endian();
         for (offset, relocation) in section.relocations() {
-            // Kinds that a linker would resolve (TLS, GOT) have no value here; they stay as they are.
-            let size = relocation.size();
-            if map.add(file, offset, relocation).is_ok() && matches!(size, 8 | 16 | 32 | 64) {
-                known.push((offset, usize::from(size / 8)));
+            if let Some(known) = Known::of(file, starts, &relocation) {
+                known.apply(offset, little, &mut data);
             }
         }
-        relocate(&known, &map, file.is_little_endian(), &mut data);
     }
-    Ok(Some(data))
+    Ok(data)
 }
 
-/// Writes relocated values into the section, so that readers need not know about relocations.
-/// `known` holds the offset in the section and the size in bytes of each relocated place.
-fn relocate(known: &[(u64, usize)], map: &RelocationMap, little: bool, data: &mut Cow<'_, [u8]>) {
-    for &(offset, size) in known {
-        let Ok(start) = usize::try_from(offset) else {
-            continue;
+/// A relocation whose value is known before linking: every section at 0, those of one name after
+/// another.
+struct Known {
+    bytes: usize,
+    value: u64,
+    /// What stands at the place already is to be added.
+    adds: bool,
+}
+
+impl Known {
+    /// `None` for what only a linker can resolve (TLS, GOT): such places stay as they are.
+    fn of<'a, H>(
+        file: &ElfFile<'a, H>,
+        starts: &SectionStarts,
+        relocation: &Relocation,
+    ) -> Option<Self>
+    where
+        H: FileHeader<Endian = Endianness>,
+    {
+        let generic = relocation.encoding() == RelocationEncoding::Generic;
+        let bits = relocation.size();
+        if !generic
+            || relocation.kind() != RelocationKind::Absolute
+            || !matches!(bits, 8 | 16 | 32 | 64)
+        {
+            return None;
+        }
+        let target = match relocation.target() {
+            RelocationTarget::Symbol(index) => {
+                let symbol = file.symbol_by_index(index).ok()?;
+                let section = symbol.section_index();
+                let start = section.map_or(0, |section| starts.of(section));
+                symbol.address().wrapping_add(start)
+            }
+            RelocationTarget::Section(index) => starts.of(index),
+            _ => return None,
         };
-        if start.checked_add(size).is_none_or(|end| end > data.len()) {
-            continue;
+        Some(Self {
+            bytes: usize::from(bits / 8),
+            value: target.wrapping_add(relocation.addend().cast_unsigned()),
+            adds: relocation.has_implicit_addend(),
+        })
+    }
+
+    /// Writes the value into the section, so that readers need not know about relocations.
+    fn apply(&self, offset: u64, little: bool, data: &mut Cow<'_, [u8]>) {
+        let Some(end) = usize::try_from(offset)
+            .ok()
+            .and_then(|start| start.checked_add(self.bytes))
+            .filter(|end| *end <= data.len())
+        else {
+            return;
+        };
+        let place = &mut data.to_mut()[end - self.bytes..end];
+        let significance = |index: usize| {
+            if little {
+                index
+            } else {
+                self.bytes - 1 - index
+            }
+        };
+        let mut old = [0u8; 8];
+        if self.adds {
+            for (index, byte) in place.iter().enumerate() {
+                old[significance(index)] = *byte;
+            }
         }
-        let place = &mut data.to_mut()[start..start + size];
-        let significance = |index: usize| if little { index } else { size - 1 - index };
-        let mut wide = [0u8; 8];
-        for (index, byte) in place.iter().enumerate() {
-            wide[significance(index)] = *byte;
-        }
-        let value = map.relocate(offset, u64::from_le_bytes(wide)).to_le_bytes();
+        let value = u64::from_le_bytes(old).wrapping_add(self.value);
         for (index, byte) in place.iter_mut().enumerate() {
-            *byte = value[significance(index)];
+            *byte = value.to_le_bytes()[significance(index)];
         }
     }
+}
+
+impl SectionStarts {
+    fn of(&self, section: SectionIndex) -> u64 {
+        self.0.get(&section).copied().unwrap_or(0)
+    }
+
+    /// Of a relocatable object's debug sections; empty for other files.
+    fn read<'a, H>(file: &ElfFile<'a, H>) -> Self
+    where
+        H: FileHeader<Endian = Endianness>,
+    {
+        let mut starts = Self::default();
+        if file.kind() != ObjectKind::Relocatable {
+            return starts;
+        }
+        let mut ends: FxHashMap<&[u8], u64> = FxHashMap::default();
+        for section in file.sections() {
+            let Some(name) = section.name_bytes().ok().and_then(debug_name) else {
+                continue;
+            };
+            let size = section
+                .compressed_data()
+                .map_or(0, |data| data.uncompressed_size);
+            let end = ends.entry(name).or_insert(0);
+            starts.0.insert(section.index(), *end);
+            *end = end.saturating_add(size);
+        }
+        starts
+    }
+}
+
+/// `debug_info` of `.debug_info` and `.zdebug_info`.
+fn debug_name(section: &[u8]) -> Option<&[u8]> {
+    let name = section
+        .strip_prefix(b".z")
+        .or_else(|| section.strip_prefix(b"."))?;
+    name.starts_with(b"debug_").then_some(name)
 }
 
 fn truncated(part: impl Into<String>, needed: u64, bytes: &[u8]) -> Error {

@@ -1,6 +1,7 @@
 //! What can be wrong with a file that should describe types.
 
 use crate::dwarf::DieOffset;
+use crate::elf::Elf;
 
 /// Why type information could not be read. The message says what to do where something can be done.
 #[derive(Debug, thiserror::Error)]
@@ -41,9 +42,14 @@ pub enum Error {
     /// BTF was asked for, only DWARF is there.
     #[error("no BTF (.BTF section); the file has DWARF, which can be read instead")]
     NoBtf,
-    /// Types are in separate `.dwo` files.
-    #[error("the types are split off into .dwo files; link without -gsplit-dwarf")]
-    SplitDwarf,
+    /// The types are in other files (`.dwo`, what `dwz` moved), of which none can be read.
+    #[error("all types are in other files: {0}")]
+    NothingButMissing(String),
+    /// Link-time optimisation's intermediate code: what a type looks like is decided by the linker.
+    #[error(
+        "an object of link-time optimisation (-flto) has no debug information yet; give the linked program, or compile with -ffat-lto-objects"
+    )]
+    LinkTime,
     /// A section is compressed or has relocations, and there was nowhere to keep what it becomes.
     #[error(
         "section {section} is compressed or relocatable; read the file with a section store of its own"
@@ -77,6 +83,15 @@ pub enum Error {
 }
 
 impl Error {
+    /// A file has no types: what it is instead.
+    pub(crate) fn no_debug_info(elf: &Elf<'_>) -> Self {
+        if elf.is_link_time() {
+            Self::LinkTime
+        } else {
+            Self::NoDebugInfo
+        }
+    }
+
     pub(crate) fn dwarf(place: impl Into<String>) -> impl FnOnce(gimli::Error) -> Self {
         let place = place.into();
         move |source| Self::Dwarf { place, source }

@@ -53,13 +53,14 @@ pub(super) enum Wanted {
     Sibling,
     Language,
     StrOffsetsBase,
+    DwoName,
 }
 
 impl Wanted {
     fn of(tag: DwTag, kind: Option<DefinitionKind>, children: bool, name: DwAt) -> Option<Self> {
         let unit = is_unit(tag);
         match name {
-            dw::DW_AT_name if kind.is_some() => Some(Self::Name),
+            dw::DW_AT_name if kind.is_some() || is_scope(tag) => Some(Self::Name),
             dw::DW_AT_byte_size if kind.is_some() => Some(Self::Size),
             dw::DW_AT_decl_line if kind.is_some() => Some(Self::Line),
             dw::DW_AT_declaration if kind.is_some() => Some(Self::Declaration),
@@ -67,6 +68,7 @@ impl Wanted {
             dw::DW_AT_sibling if children => Some(Self::Sibling),
             dw::DW_AT_language if unit => Some(Self::Language),
             dw::DW_AT_str_offsets_base if unit => Some(Self::StrOffsetsBase),
+            dw::DW_AT_dwo_name | dw::DW_AT_GNU_dwo_name if unit => Some(Self::DwoName),
             _ => None,
         }
     }
@@ -140,6 +142,7 @@ impl Abbreviations {
         })
     }
 
+    #[inline]
     pub(super) fn get(&self, code: u64) -> gimli::Result<&Abbreviation> {
         let index = match &self.codes {
             None => usize::try_from(code)
@@ -156,6 +159,11 @@ impl Abbreviations {
         let first = abbreviation.first as usize;
         &self.steps[first..first + abbreviation.count as usize]
     }
+}
+
+/// What nests types without being one.
+fn is_scope(tag: DwTag) -> bool {
+    matches!(tag, dw::DW_TAG_namespace | dw::DW_TAG_module)
 }
 
 fn is_unit(tag: DwTag) -> bool {

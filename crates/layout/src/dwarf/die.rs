@@ -13,16 +13,19 @@ pub(super) type Value<'s> = AttributeValue<Reader<'s>>;
 pub(super) enum Reference {
     /// Within the same unit.
     Unit(UnitOffset),
-    /// From the start of `.debug_info`.
+    /// From the start of the same file's `.debug_info`.
     Section(usize),
     /// To the type unit with this signature.
     Signature(u64),
+    /// From the start of the supplementary file's `.debug_info`.
+    Supplementary(usize),
 }
 
 pub(super) fn reference(value: &Value<'_>) -> Option<Reference> {
     match value {
         AttributeValue::UnitRef(offset) => Some(Reference::Unit(*offset)),
         AttributeValue::DebugInfoRef(offset) => Some(Reference::Section(offset.0)),
+        AttributeValue::DebugInfoRefSup(offset) => Some(Reference::Supplementary(offset.0)),
         AttributeValue::DebugTypesRef(signature) => Some(Reference::Signature(signature.0)),
         _ => None,
     }

@@ -1,24 +1,23 @@
 //! One ELF file's DWARF: sections, units, and the index over them.
 
-use std::borrow::Cow;
 use std::sync::OnceLock;
 
-use gimli::{EndianSlice, Reader as _, RunTimeEndian, SectionId, UnitHeader, UnitOffset};
-use rustc_hash::FxHashMap;
+use gimli::{EndianSlice, RunTimeEndian, UnitOffset};
 
+use super::companions::{Alone, Companions, Missing};
+use super::die::{self, Value};
 use super::index::{Code, FunctionRange, Global, TypeNames};
 use super::memory::{self, Stretch};
-use super::names::{self, Definition};
-use super::scan::Signatures;
+use super::names::{self, Definition, UnitNames};
+use super::parts::{UnitSlot, Units};
+use super::sections::{Naming, SectionStore, Sections};
 use super::symbols::{self, Symbol};
-use super::{DieOffset, scan};
+use super::{DieOffset, ScopeId, scan, split, supplementary};
 use crate::Error;
 use crate::elf::Elf;
 
 /// How this crate reads DWARF: plain slices, endianness known at run time.
 pub type Reader<'a> = EndianSlice<'a, RunTimeEndian>;
-
-type Unit<'s> = gimli::Unit<Reader<'s>>;
 
 /// An indexed file. Shared freely between threads.
 ///
@@ -30,28 +29,11 @@ pub struct DwarfFile<'a> {
     elf: Elf<'a>,
     symbols: OnceLock<Vec<Symbol<'a>>>,
     loaded: Vec<Stretch<'a>>,
-    dwarf: gimli::Dwarf<Reader<'a>>,
-    units: Vec<UnitSlot<'a>>,
-    /// Type units by signature: the entry of the type.
-    signatures: Signatures,
+    units: Units<'a>,
     types: TypeNames<'a>,
+    missing: Vec<Missing>,
     code: OnceLock<Code<'a>>,
     static_locals: OnceLock<Vec<Global<'a>>>,
-}
-
-/// Keeps sections that had to be decompressed or relocated, for [`DwarfFile::parse_in`].
-///
-/// gimli's units borrow from their sections, so these have to live outside the file that indexes
-/// them.
-#[derive(Debug, Default)]
-pub struct SectionStore(OnceLock<Vec<Vec<u8>>>);
-
-/// A unit, parsed in full only when somebody looks into it: line tables take much memory.
-struct UnitSlot<'a> {
-    offset: usize,
-    end: usize,
-    header: UnitHeader<Reader<'a>>,
-    unit: OnceLock<Option<Box<Unit<'a>>>>,
 }
 
 impl<'a> DwarfFile<'a> {
@@ -61,7 +43,7 @@ impl<'a> DwarfFile<'a> {
     /// Not an ELF file, truncated, no DWARF (with or without BTF), malformed DWARF; sections that
     /// must be decompressed or relocated first, for which there is [`parse_in`](Self::parse_in).
     pub fn parse(elf: &'a [u8]) -> Result<Self, Error> {
-        Self::parse_with(elf, None)
+        Self::parse_with(elf, None, &Alone)
     }
 
     /// The same for any file: what must be decompressed or relocated is kept in `store`, which
@@ -70,53 +52,77 @@ impl<'a> DwarfFile<'a> {
     /// # Errors
     /// Not an ELF file, truncated, no DWARF (with or without BTF), malformed DWARF, `store` in use.
     pub fn parse_in(elf: &'a [u8], store: &'a SectionStore) -> Result<Self, Error> {
-        Self::parse_with(elf, Some(store))
+        Self::parse_with(elf, Some(store), &Alone)
     }
 
-    fn parse_with(bytes: &'a [u8], store: Option<&'a SectionStore>) -> Result<Self, Error> {
+    /// The same for a file that refers to others, which `companions` opens. What it does not have
+    /// is left out and listed by [`missing`](Self::missing).
+    ///
+    /// # Errors
+    /// As [`parse_in`](Self::parse_in); nothing but split units that are all missing.
+    pub fn parse_among(
+        elf: &'a [u8],
+        store: &'a SectionStore,
+        companions: &'a dyn Companions,
+    ) -> Result<Self, Error> {
+        Self::parse_with(elf, Some(store), companions)
+    }
+
+    fn parse_with(
+        bytes: &'a [u8],
+        store: Option<&'a SectionStore>,
+        companions: &'a dyn Companions,
+    ) -> Result<Self, Error> {
         let elf = Elf::parse(bytes)?;
-        if !elf.has_section(".debug_info") && !elf.has_section(".zdebug_info") {
-            let btf = elf.has_section(".BTF");
-            return Err(if btf {
-                Error::NoDwarf
-            } else {
-                Error::NoDebugInfo
-            });
+        let mut missing = Vec::new();
+        let mut units = Units::default();
+        if elf.has_section(".debug_info") || elf.has_section(".debug_types") {
+            linked(&elf, &mut units, companions, store, &mut missing)?;
+        } else if elf.has_section(".debug_info.dwo") {
+            let sections = Sections::read(&elf, Naming::Split, store.map(|store| &store.own))?;
+            for dwarf in split::alone(&sections)? {
+                let new = units.read(dwarf)?;
+                units.add(new);
+            }
+        } else if elf.has_section(".BTF") {
+            return Err(Error::NoDwarf);
         }
-        let endian = if elf.is_little_endian() {
-            RunTimeEndian::Little
-        } else {
-            RunTimeEndian::Big
-        };
-        let sections = read_sections(&elf, store)?;
-        let dwarf = gimli::Dwarf::load(|id| {
-            let bytes = sections.get(&id).copied().unwrap_or_default();
-            Ok::<_, Error>(EndianSlice::new(bytes, endian))
-        })?;
-        let (units, signatures) = read_units(&dwarf)?;
-        let headers: Vec<_> = units.iter().map(|slot| &slot.header).collect();
-        let types = TypeNames::join(&names::of_units(&dwarf, &headers)?, |section, offset| {
-            let mut input = EndianSlice::new(sections.get(&section)?, endian);
-            input.skip(offset).ok()?;
-            std::str::from_utf8(input.read_null_terminated_slice().ok()?.slice()).ok()
-        });
-        let skeleton = |unit: &&UnitHeader<_>| matches!(unit.type_(), gimli::UnitType::Skeleton(_));
-        if types.is_empty() && headers.iter().any(skeleton) {
-            return Err(Error::SplitDwarf);
+        if units.parts.is_empty() {
+            return Err(Error::no_debug_info(&elf));
+        }
+        let mut found = names::of_units(&units, 0)?;
+        add_split(
+            &elf,
+            &mut units,
+            &mut found,
+            companions,
+            store,
+            &mut missing,
+        )?;
+        let own = &units.parts[0].dwarf;
+        let types = TypeNames::join(&found, |section, offset| names::text(own, section, offset));
+        if types.is_empty()
+            && let Some(first) = missing.first()
+        {
+            return Err(Error::NothingButMissing(first.to_string()));
         }
         Ok(Self {
             build_id: elf.build_id(),
-            endian,
+            endian: elf.endian(),
             symbols: OnceLock::new(),
             loaded: memory::loaded(&elf),
             elf,
-            dwarf,
             units,
-            signatures,
             types,
+            missing,
             code: OnceLock::new(),
             static_locals: OnceLock::new(),
         })
+    }
+
+    /// Files that this one refers to and that could not be used; their types are left out.
+    pub fn missing(&self) -> &[Missing] {
+        &self.missing
     }
 
     /// The linker's build id, where there is one.
@@ -130,31 +136,43 @@ impl<'a> DwarfFile<'a> {
         Some(id.iter().map(|byte| format!("{byte:02x}")).collect())
     }
 
-    /// The sections as gimli sees them.
+    /// The file's own sections as gimli sees them.
     pub fn dwarf(&self) -> &gimli::Dwarf<Reader<'a>> {
-        &self.dwarf
+        // There always is a part: a file without any is refused.
+        &self.units.parts[0].dwarf
+    }
+
+    /// The sections that `die` is in: the file's own, or of a file that it refers to. With its unit
+    /// they say what its attributes mean.
+    pub fn dwarf_of(&self, die: DieOffset) -> &gimli::Dwarf<Reader<'a>> {
+        if self.units.parts.len() == 1 {
+            return self.dwarf();
+        }
+        let slot = self.units.slot_of(die);
+        slot.map_or(self.dwarf(), |slot| &self.units.part(slot).dwarf)
     }
 
     /// The unit that holds `die`; `None` if no unit does or its header is malformed.
     pub fn unit_of(&self, die: DieOffset) -> Option<&gimli::Unit<Reader<'a>>> {
-        let slot = self.slot_of(die)?;
-        let parse = || {
-            gimli::Unit::new(&self.dwarf, slot.header)
-                .ok()
-                .map(Box::new)
-        };
-        slot.unit.get_or_init(parse).as_deref()
+        self.units.unit(self.units.slot_of(die)?)
     }
 
     /// The unit that holds `die`, and the offset of `die` in it.
     pub fn locate(&self, die: DieOffset) -> Option<(&gimli::Unit<Reader<'a>>, UnitOffset)> {
-        let start = self.slot_of(die)?.offset;
-        Some((self.unit_of(die)?, UnitOffset(die.0 - start)))
+        let slot = self.units.slot_of(die)?;
+        Some((self.units.unit(slot)?, UnitOffset(die.0 - slot.start)))
+    }
+
+    /// Where an attribute of an entry in the unit of `die` refers to; `None` if it is no reference
+    /// or leads to what is missing.
+    pub fn follow(&self, die: DieOffset, value: &Value<'a>) -> Option<DieOffset> {
+        let slot = self.units.slot_of(die)?;
+        self.units.resolve(slot, die::reference(value)?)
     }
 
     /// Number of units (compilation and type units).
     pub fn unit_count(&self) -> usize {
-        self.units.len()
+        self.units.slots.len()
     }
 
     /// Defined symbols of the ELF file, sorted by address.
@@ -186,6 +204,16 @@ impl<'a> DwarfFile<'a> {
         self.types.iter()
     }
 
+    /// The scope that a definition is in; `None` outside of namespaces, modules and classes.
+    pub fn scope_of(&self, die: DieOffset) -> Option<ScopeId> {
+        self.types.scopes().of(die)
+    }
+
+    /// A scope as it is written: `std::__detail`.
+    pub fn scope_path(&self, scope: ScopeId) -> String {
+        self.types.scopes().path(scope)
+    }
+
     /// Variables outside functions that have an address, sorted by it. The first call of this or
     /// [`functions`](Self::functions) walks all units again.
     pub fn globals(&self) -> &[Global<'a>] {
@@ -195,8 +223,8 @@ impl<'a> DwarfFile<'a> {
     /// Static variables inside functions, sorted by address. The first call walks all function
     /// bodies, which takes about as long as the index itself.
     pub fn static_locals(&self) -> &[Global<'a>] {
-        let scan = || scan::static_locals(&self.dwarf, &self.headers(), &self.signatures);
-        self.static_locals.get_or_init(scan)
+        self.static_locals
+            .get_or_init(|| scan::static_locals(&self.units))
     }
 
     /// Address ranges of functions, cold parts included, sorted by start.
@@ -205,98 +233,70 @@ impl<'a> DwarfFile<'a> {
     }
 
     fn code(&self) -> &Code<'a> {
-        let scan = || scan::code(&self.dwarf, &self.headers(), &self.signatures);
-        self.code.get_or_init(scan)
-    }
-
-    fn headers(&self) -> Vec<&UnitHeader<Reader<'a>>> {
-        self.units.iter().map(|slot| &slot.header).collect()
+        self.code.get_or_init(|| scan::code(&self.units))
     }
 
     pub(super) fn is_little_endian(&self) -> bool {
         self.endian == RunTimeEndian::Little
     }
 
-    pub(super) fn by_signature(&self, signature: u64) -> Option<DieOffset> {
-        self.signatures.get(&signature).copied()
-    }
-
-    fn slot_of(&self, die: DieOffset) -> Option<&UnitSlot<'a>> {
-        let after = self.units.partition_point(|slot| slot.offset <= die.0);
-        let slot = self.units.get(after.checked_sub(1)?)?;
-        (die.0 < slot.end).then_some(slot)
-    }
-}
-
-/// Sections that describe types and addresses; the rest of DWARF is not needed here.
-const SECTIONS: [SectionId; 11] = [
-    SectionId::DebugAbbrev,
-    SectionId::DebugAddr,
-    SectionId::DebugInfo,
-    SectionId::DebugLine,
-    SectionId::DebugLineStr,
-    SectionId::DebugLoc,
-    SectionId::DebugLocLists,
-    SectionId::DebugRanges,
-    SectionId::DebugRngLists,
-    SectionId::DebugStr,
-    SectionId::DebugStrOffsets,
-];
-
-fn read_sections<'a>(
-    elf: &Elf<'a>,
-    store: Option<&'a SectionStore>,
-) -> Result<FxHashMap<SectionId, &'a [u8]>, Error> {
-    let mut ready = FxHashMap::default();
-    let mut changed = Vec::new();
-    for id in SECTIONS {
-        match elf.section(id.name())? {
-            Some(Cow::Borrowed(bytes)) => drop(ready.insert(id, bytes)),
-            Some(Cow::Owned(bytes)) => changed.push((id, bytes)),
-            None => {}
-        }
-    }
-    if let Some((first, _)) = changed.first() {
-        let refuse = Error::NeedsStore {
-            section: first.name(),
-        };
-        let (ids, buffers): (Vec<_>, Vec<_>) = changed.into_iter().unzip();
-        let Some(SectionStore(cell)) = store else {
-            return Err(refuse);
-        };
-        cell.set(buffers).map_err(|_| refuse)?;
-        let kept = cell.get().into_iter().flatten();
-        ready.extend(ids.into_iter().zip(kept.map(Vec::as_slice)));
-    }
-    Ok(ready)
-}
-
-fn read_units<'a>(
-    dwarf: &gimli::Dwarf<Reader<'a>>,
-) -> Result<(Vec<UnitSlot<'a>>, Signatures), Error> {
-    let mut units = Vec::new();
-    let mut signatures = Signatures::default();
-    let mut headers = dwarf.units();
-    let malformed = || Error::dwarf("the unit headers of .debug_info");
-    while let Some(header) = headers.next().map_err(malformed())? {
-        let Some(offset) = header.debug_info_offset() else {
-            continue;
-        };
-        if let gimli::UnitType::Type {
-            type_signature,
-            type_offset,
-        } = header.type_()
+    /// The unit whose line table names the files of `slot`, with its sections: a split unit's
+    /// skeleton where it has none itself.
+    pub(super) fn lines_of(&self, die: DieOffset) -> Option<(&die::Dwarf<'a>, &die::Unit<'a>)> {
+        let mut slot: &UnitSlot<'a> = self.units.slot_of(die)?;
+        let mut unit = self.units.unit(slot)?;
+        if unit.line_program.is_none()
+            && let Some(skeleton) = slot.skeleton
         {
-            let die = DieOffset(offset.0.saturating_add(type_offset.0));
-            signatures.insert(type_signature.0, die);
+            slot = self.units.slots.get(skeleton)?;
+            unit = self.units.unit(slot)?;
         }
-        let end = offset.0.saturating_add(header.length_including_self());
-        units.push(UnitSlot {
-            offset: offset.0,
-            end,
-            header,
-            unit: OnceLock::new(),
-        });
+        Some((&self.units.part(slot).dwarf, unit))
     }
-    Ok((units, signatures))
+}
+
+/// Reads the units of a linked file or an object, and of what `dwz` moved out of it.
+fn linked<'a>(
+    elf: &Elf<'a>,
+    units: &mut Units<'a>,
+    companions: &'a dyn Companions,
+    store: Option<&'a SectionStore>,
+    missing: &mut Vec<Missing>,
+) -> Result<(), Error> {
+    let sections = Sections::read(elf, Naming::Linked, store.map(|store| &store.own))?;
+    let mut dwarf = sections.dwarf()?;
+    let supplementary = supplementary::attach(elf, &mut dwarf, companions, store);
+    let own = units.read(dwarf)?;
+    units.add(own);
+    match supplementary {
+        Ok(Some(dwarf)) => {
+            let new = units.read(dwarf)?;
+            units.add_supplementary(supplementary::hide_others(units, new));
+        }
+        Ok(None) => {}
+        Err(what) => missing.push(what),
+    }
+    Ok(())
+}
+
+/// Adds the split units that `found` names, and what they hold.
+fn add_split<'a>(
+    elf: &Elf<'a>,
+    units: &mut Units<'a>,
+    found: &mut Vec<UnitNames<'a>>,
+    companions: &'a dyn Companions,
+    store: Option<&'a SectionStore>,
+    missing: &mut Vec<Missing>,
+) -> Result<(), Error> {
+    let skeletons = found.iter_mut().enumerate();
+    let wanted: Vec<_> = skeletons
+        .filter_map(|(slot, unit)| Some((slot, unit.split.take()?)))
+        .collect();
+    if wanted.is_empty() {
+        return Ok(());
+    }
+    let before = units.slots.len();
+    missing.extend(split::attach(units, elf, wanted, companions, store));
+    found.extend(names::of_units(units, before)?);
+    Ok(())
 }

@@ -7,6 +7,7 @@ use rustc_hash::FxHashMap;
 
 use super::DieOffset;
 use super::names::{Definition, NameKey, UnitNames};
+use super::scopes::Scopes;
 use crate::DefinitionKind;
 
 /// A variable with a fixed address.
@@ -50,6 +51,7 @@ pub(super) struct TypeNames<'s> {
     sizes: Vec<u32>,
     lines: Vec<u16>,
     kinds: Vec<DefinitionKind>,
+    scopes: Scopes<'s>,
 }
 
 impl<'s> Code<'s> {
@@ -74,6 +76,7 @@ impl<'s> TypeNames<'s> {
         units: &[UnitNames<'s>],
         text: impl Fn(SectionId, usize) -> Option<&'s str>,
     ) -> Self {
+        let scopes = Scopes::join(units, &text);
         let total = units.iter().map(|unit| unit.definitions.len()).sum();
         let mut known: FxHashMap<(SectionId, usize), u32> = FxHashMap::default();
         let mut names = Names::default();
@@ -125,7 +128,13 @@ impl<'s> TypeNames<'s> {
             sizes,
             lines,
             kinds,
+            scopes,
         }
+    }
+
+    /// What is around definitions.
+    pub(super) fn scopes(&self) -> &Scopes<'s> {
+        &self.scopes
     }
 
     pub(super) fn is_empty(&self) -> bool {

@@ -19,6 +19,7 @@
 //! ```
 
 mod abbrev;
+mod companions;
 mod die;
 mod distinct;
 mod file;
@@ -27,16 +28,25 @@ mod index;
 mod member;
 mod memory;
 mod names;
+mod parts;
 mod scan;
+mod scopes;
+mod sections;
+mod split;
+mod supplementary;
 mod symbols;
 mod types;
 
-pub use file::{DwarfFile, Reader, SectionStore};
+pub use companions::{Alone, Companions, Hex, Missing, SplitUnit, SupplementaryLink};
+pub use file::{DwarfFile, Reader};
 pub use index::{FunctionRange, Global};
 pub use names::Definition;
+pub use scopes::ScopeId;
+pub use sections::SectionStore;
 pub use symbols::{Symbol, SymbolKind};
 pub use types::DwarfTypes;
 
-/// Offset of a debugging information entry from the start of `.debug_info`, in bytes.
+/// Offset of a debugging information entry from the start of `.debug_info`, in bytes. Entries
+/// elsewhere (in `.debug_types`, in `.dwo` files) count on behind its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct DieOffset(pub usize);

@@ -12,9 +12,11 @@ use rayon::prelude::*;
 
 use super::DieOffset;
 use super::abbrev::{Abbreviation, Abbreviations, Wanted};
-use super::die::Dwarf;
+use super::companions::SplitUnit;
+use super::die::{self, Dwarf, Reference};
 use super::file::Reader;
 use super::forms;
+use super::parts::{UnitSlot, Units};
 use crate::{DefinitionKind, Error};
 
 type Header<'s> = UnitHeader<Reader<'s>>;
@@ -32,7 +34,8 @@ pub struct Definition {
     pub kind: DefinitionKind,
 }
 
-/// Where a name is: compared instead of the text, since linkers keep each string once.
+/// Where a name is: compared instead of the text, since linkers keep each string once. Names that
+/// are not in the file itself (in a `.dwo`) are looked up at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum NameKey {
     /// Offset in this section.
@@ -47,24 +50,40 @@ pub(super) struct UnitNames<'s> {
     pub(super) definitions: Vec<(NameKey, Definition)>,
     /// Names that stand in the entries themselves, or had to be looked up.
     pub(super) inline: Vec<&'s str>,
+    /// Namespaces, modules and types around definitions, each after the one that it is in.
+    pub(super) scopes: Vec<Scope>,
+    /// Indices of definitions that are in a scope, in order, and of their scope.
+    pub(super) scoped: Vec<(u32, u32)>,
+    /// The unit is a skeleton: where its contents are.
+    pub(super) split: Option<SplitUnit>,
 }
 
-/// Scans all units, in parallel; the result does not depend on the number of threads.
-pub(super) fn of_units<'s>(
-    dwarf: &Dwarf<'s>,
-    headers: &[&Header<'s>],
-) -> Result<Vec<UnitNames<'s>>, Error> {
-    headers
+/// What types may be nested in.
+#[derive(Clone, Copy)]
+pub(super) struct Scope {
+    /// Index of the scope around it.
+    pub(super) parent: Option<u32>,
+    /// `None` for what has no name, such as the namespace that a file has for itself.
+    pub(super) name: Option<NameKey>,
+}
+
+/// Scans all units from the given one on, in parallel; the result does not depend on the number of
+/// threads.
+pub(super) fn of_units<'s>(units: &Units<'s>, from: usize) -> Result<Vec<UnitNames<'s>>, Error> {
+    let slots = units.slots.get(from..).unwrap_or_default();
+    slots
         .par_iter()
-        .map_init(Scratch::default, |scratch, header| {
-            let start = header.debug_info_offset().map_or(0, |offset| offset.0);
-            let place = || format!("the unit at {start:#x} of .debug_info");
+        .map_init(Scratch::default, |scratch, slot| {
             let mut read = || {
-                scratch.prepare(dwarf, header)?;
-                let mut scan = Scan::new(dwarf, header, &scratch.abbreviations);
+                if slot.hidden {
+                    return Ok(UnitNames::default());
+                }
+                scratch.prepare(units, slot)?;
+                let mut scan = Scan::new(units, slot, &scratch.abbreviations);
                 scan.walk()?;
                 Ok(scan.found)
             };
+            let place = || format!("the unit at {:#x} of .debug_info", slot.start);
             read().map_err(|error| Error::dwarf(place())(error))
         })
         .collect()
@@ -74,36 +93,41 @@ pub(super) fn of_units<'s>(
 #[derive(Default)]
 struct Scratch {
     abbreviations: Abbreviations,
-    read: Option<(usize, Encoding)>,
+    read: Option<(usize, usize, Encoding)>,
 }
 
 impl Scratch {
-    fn prepare(&mut self, dwarf: &Dwarf<'_>, header: &Header<'_>) -> gimli::Result<()> {
-        let (at, encoding) = (header.debug_abbrev_offset().0, header.encoding());
-        if self.read == Some((at, encoding)) {
+    fn prepare<'s>(&mut self, units: &Units<'s>, slot: &UnitSlot<'s>) -> gimli::Result<()> {
+        let (at, encoding) = (slot.header.debug_abbrev_offset().0, slot.header.encoding());
+        let key = Some((slot.part, at, encoding));
+        if self.read == key {
             return Ok(());
         }
         self.read = None;
-        let mut input = *dwarf.debug_abbrev.reader();
+        let mut input = *units.part(slot).dwarf.debug_abbrev.reader();
         input.skip(at)?;
         self.abbreviations.read(input, encoding)?;
-        self.read = Some((at, encoding));
+        self.read = key;
         Ok(())
     }
 }
 
 struct Scan<'u, 's> {
+    units: &'u Units<'s>,
+    slot: &'u UnitSlot<'s>,
     dwarf: &'u Dwarf<'s>,
     header: &'u Header<'s>,
     abbreviations: &'u Abbreviations,
     encoding: Encoding,
-    /// Start of the unit in `.debug_info`.
-    start: usize,
     /// First byte after the unit, from its start.
     end: usize,
     str_offsets_base: gimli::DebugStrOffsetsBase<usize>,
     /// The language nests types in aggregates.
     nests: bool,
+    /// The scopes that are open, innermost last; each is an index of [`UnitNames::scopes`].
+    open: Vec<u32>,
+    /// Declarations in scopes, in order, with their scope.
+    declared: Vec<(DieOffset, u32)>,
     found: UnitNames<'s>,
 }
 
@@ -113,28 +137,33 @@ struct Attributes {
     name: Option<NameKey>,
     size: Option<u64>,
     line: Option<u64>,
+    specification: Option<DieOffset>,
     /// From the start of the unit.
-    specification: Option<usize>,
     sibling: Option<usize>,
     language: Option<u64>,
     declaration: bool,
+    split: bool,
 }
 
 impl<'u, 's> Scan<'u, 's> {
-    fn new(dwarf: &'u Dwarf<'s>, header: &'u Header<'s>, abbreviations: &'u Abbreviations) -> Self {
+    fn new(units: &'u Units<'s>, slot: &'u UnitSlot<'s>, abbreviations: &'u Abbreviations) -> Self {
+        let (dwarf, header) = (&units.part(slot).dwarf, &slot.header);
         let encoding = header.encoding();
         Self {
+            units,
+            slot,
             dwarf,
             header,
             abbreviations,
             encoding,
-            start: header.debug_info_offset().map_or(0, |offset| offset.0),
             end: header.length_including_self(),
             str_offsets_base: gimli::DebugStrOffsetsBase::default_for_encoding_and_file(
                 encoding,
                 dwarf.file_type,
             ),
             nests: false,
+            open: Vec::new(),
+            declared: Vec::new(),
             found: UnitNames::default(),
         }
     }
@@ -149,6 +178,9 @@ impl<'u, 's> Scan<'u, 's> {
         let root = abbreviations.get(code)?;
         let attributes = self.attributes(&mut input, root)?;
         self.nests = !attributes.language.is_some_and(is_c);
+        if attributes.split {
+            self.found.split = self.split_unit();
+        }
         if !root.has_children {
             return Ok(());
         }
@@ -160,8 +192,10 @@ impl<'u, 's> Scan<'u, 's> {
             let code = input.read_uleb128()?;
             if code == 0 {
                 depth -= 1;
-                if muted.is_some_and(|above| depth <= above) {
-                    muted = None;
+                match muted {
+                    Some(above) if depth <= above => muted = None,
+                    Some(_) => {}
+                    None => drop(self.open.pop()),
                 }
                 continue;
             }
@@ -181,6 +215,7 @@ impl<'u, 's> Scan<'u, 's> {
             let here = self.end - input.len();
             if muted.is_none() && self.descends(abbreviation.tag) {
                 depth += 1;
+                self.enter(attributes.name);
             } else if let Some(next) = attributes.sibling.filter(|next| *next > here) {
                 input.skip(next - here)?;
             } else {
@@ -195,16 +230,29 @@ impl<'u, 's> Scan<'u, 's> {
         tag == dw::DW_TAG_namespace || tag == dw::DW_TAG_module || self.nests && is_aggregate(tag)
     }
 
+    /// Goes into a namespace or type.
+    fn enter(&mut self, name: Option<NameKey>) {
+        let parent = self.open.last().copied();
+        self.open.push(self.found.scopes.len() as u32);
+        self.found.scopes.push(Scope { parent, name });
+    }
+
     fn collect(&mut self, offset: usize, kind: DefinitionKind, attributes: &Attributes) {
+        let die = DieOffset(self.slot.start.saturating_add(offset));
+        let mut scope = self.open.last().copied();
         if attributes.declaration {
+            self.declared.extend(scope.map(|scope| (die, scope)));
             return;
         }
-        let name = attributes.name.or_else(|| {
-            let declared = attributes.specification?;
-            self.name_at(declared)
-        });
+        let mut name = attributes.name;
+        if let Some(declared) = attributes.specification {
+            name = name.or_else(|| self.name_at(declared));
+            let known = self
+                .declared
+                .binary_search_by_key(&declared, |(die, _)| *die);
+            scope = known.map(|at| self.declared[at].1).ok().or(scope);
+        }
         let Some(name) = name else { return };
-        let die = DieOffset(self.start.saturating_add(offset));
         let size = attributes.size.and_then(|size| u32::try_from(size).ok());
         let size = size.unwrap_or(u32::MAX);
         let definition = Definition {
@@ -213,15 +261,49 @@ impl<'u, 's> Scan<'u, 's> {
             line: attributes.line.map_or(0, |line| line as u16),
             kind,
         };
+        if let Some(scope) = scope {
+            let index = self.found.definitions.len() as u32;
+            self.found.scoped.push((index, scope));
+        }
         self.found.definitions.push((name, definition));
     }
 
-    /// The name of the entry at `offset` of this unit, which declares what another defines.
-    fn name_at(&mut self, offset: usize) -> Option<NameKey> {
-        let mut input = self.header.range_from(UnitOffset(offset)..).ok()?;
+    /// The name of an entry that declares what another defines.
+    fn name_at(&mut self, declared: DieOffset) -> Option<NameKey> {
+        let Some(offset) = self.slot.offset_of(declared) else {
+            return self.name_elsewhere(declared);
+        };
+        let mut input = self.header.range_from(offset..).ok()?;
         let abbreviations = self.abbreviations;
         let abbreviation = abbreviations.get(input.read_uleb128().ok()?).ok()?;
         self.attributes(&mut input, abbreviation).ok()?.name
+    }
+
+    /// The same in another unit, as `dwz` makes them.
+    fn name_elsewhere(&mut self, declared: DieOffset) -> Option<NameKey> {
+        let slot = self.units.slot_of(declared)?;
+        let unit = self.units.unit(slot)?;
+        let entry = unit.entry(slot.offset_of(declared)?).ok()?;
+        let name = entry.attr_value(dw::DW_AT_name)?;
+        let text = die::text(&self.units.part(slot).dwarf, unit, name)?;
+        Some(self.inline(text))
+    }
+
+    /// The file that the unit's contents are in.
+    fn split_unit(&self) -> Option<SplitUnit> {
+        if self.dwarf.file_type == gimli::DwarfFileType::Dwo {
+            return None;
+        }
+        let unit = self.units.parse(self.slot).ok()?;
+        let name = self.dwarf.attr_string(&unit, unit.dwo_name().ok()??).ok()?;
+        let folder = unit
+            .comp_dir
+            .map(|folder| folder.to_string_lossy().into_owned());
+        Some(SplitUnit {
+            name: name.to_string_lossy().into_owned(),
+            folder,
+            id: unit.dwo_id?.0,
+        })
     }
 
     fn skip(&self, input: &mut Reader<'s>, abbreviation: &Abbreviation) -> gimli::Result<()> {
@@ -252,9 +334,13 @@ impl<'u, 's> Scan<'u, 's> {
                 Some(Wanted::Line) => found.line = number(input)?,
                 Some(Wanted::Declaration) => found.declaration = number(input)? == Some(1),
                 Some(Wanted::Language) => found.language = number(input)?,
-                Some(Wanted::Sibling) => found.sibling = self.in_unit(input, step.form)?,
+                Some(Wanted::Sibling) => found.sibling = self.sibling(input, step.form)?,
                 Some(Wanted::Specification) => {
-                    found.specification = self.in_unit(input, step.form)?;
+                    found.specification = self.reference(input, step.form)?;
+                }
+                Some(Wanted::DwoName) => {
+                    forms::skip(input, step.form, encoding)?;
+                    found.split = true;
                 }
                 Some(Wanted::StrOffsetsBase) => {
                     let base = number(input)?.and_then(|base| usize::try_from(base).ok());
@@ -266,22 +352,35 @@ impl<'u, 's> Scan<'u, 's> {
         Ok(found)
     }
 
-    /// A reference that stays in this unit, from its start.
-    fn in_unit(&self, input: &mut Reader<'s>, form: gimli::DwForm) -> gimli::Result<Option<usize>> {
+    /// The entry after this one's children, from the start of the unit.
+    fn sibling(&self, input: &mut Reader<'s>, form: gimli::DwForm) -> gimli::Result<Option<usize>> {
         let form = forms::direct(input, form)?;
         let number = forms::number(input, form, 0, self.encoding)?;
         let offset = number.and_then(|offset| usize::try_from(offset).ok());
-        Ok(match form {
-            dw::DW_FORM_ref1
-            | dw::DW_FORM_ref2
-            | dw::DW_FORM_ref4
-            | dw::DW_FORM_ref8
-            | dw::DW_FORM_ref_udata => offset,
-            dw::DW_FORM_ref_addr => offset
-                .and_then(|offset| offset.checked_sub(self.start))
-                .filter(|offset| *offset < self.end),
-            _ => None,
-        })
+        // Others would be a detour; children are then read and ignored.
+        Ok(offset.filter(|_| is_in_unit(form)))
+    }
+
+    /// Where a reference leads.
+    fn reference(
+        &self,
+        input: &mut Reader<'s>,
+        form: gimli::DwForm,
+    ) -> gimli::Result<Option<DieOffset>> {
+        let form = forms::direct(input, form)?;
+        let number = forms::number(input, form, 0, self.encoding)?;
+        let Some(offset) = number.and_then(|offset| usize::try_from(offset).ok()) else {
+            return Ok(None);
+        };
+        let reference = match form {
+            form if is_in_unit(form) => Reference::Unit(UnitOffset(offset)),
+            dw::DW_FORM_ref_addr => Reference::Section(offset),
+            dw::DW_FORM_GNU_ref_alt | dw::DW_FORM_ref_sup4 | dw::DW_FORM_ref_sup8 => {
+                Reference::Supplementary(offset)
+            }
+            _ => return Ok(None),
+        };
+        Ok(self.units.resolve(self.slot, reference))
     }
 
     fn name(
@@ -299,9 +398,9 @@ impl<'u, 's> Scan<'u, 's> {
         let Some(number) = number.and_then(|number| usize::try_from(number).ok()) else {
             return Ok(None);
         };
-        Ok(match form {
-            dw::DW_FORM_strp => Some(NameKey::At(SectionId::DebugStr, number)),
-            dw::DW_FORM_line_strp => Some(NameKey::At(SectionId::DebugLineStr, number)),
+        let (section, offset) = match form {
+            dw::DW_FORM_strp => (SectionId::DebugStr, number),
+            dw::DW_FORM_line_strp => (SectionId::DebugLineStr, number),
             dw::DW_FORM_strx
             | dw::DW_FORM_strx1
             | dw::DW_FORM_strx2
@@ -311,16 +410,52 @@ impl<'u, 's> Scan<'u, 's> {
                 let offsets = &self.dwarf.debug_str_offsets;
                 let index = gimli::DebugStrOffsetsIndex(number);
                 let at = offsets.get_str_offset(self.encoding.format, self.str_offsets_base, index);
-                at.ok().map(|at| NameKey::At(SectionId::DebugStr, at.0))
+                let Ok(at) = at else { return Ok(None) };
+                (SectionId::DebugStr, at.0)
             }
-            _ => None,
-        })
+            dw::DW_FORM_GNU_strp_alt | dw::DW_FORM_strp_sup => {
+                let supplementary = self.dwarf.sup();
+                let text = supplementary.and_then(|part| text(part, SectionId::DebugStr, number));
+                return Ok(text.map(|text| self.inline(text)));
+            }
+            _ => return Ok(None),
+        };
+        if self.slot.part == 0 {
+            return Ok(Some(NameKey::At(section, offset)));
+        }
+        let text = text(self.dwarf, section, offset);
+        Ok(text.map(|text| self.inline(text)))
     }
 
     fn inline(&mut self, text: &'s str) -> NameKey {
         self.found.inline.push(text);
         NameKey::Inline(self.found.inline.len() - 1)
     }
+}
+
+/// A reference from the start of the unit.
+fn is_in_unit(form: gimli::DwForm) -> bool {
+    matches!(
+        form,
+        dw::DW_FORM_ref1
+            | dw::DW_FORM_ref2
+            | dw::DW_FORM_ref4
+            | dw::DW_FORM_ref8
+            | dw::DW_FORM_ref_udata
+    )
+}
+
+/// The text at an offset of a string section.
+pub(super) fn text<'s>(dwarf: &Dwarf<'s>, section: SectionId, offset: usize) -> Option<&'s str> {
+    let text = match section {
+        SectionId::DebugStr => dwarf.debug_str.get_str(gimli::DebugStrOffset(offset)),
+        SectionId::DebugLineStr => {
+            let offset = gimli::DebugLineStrOffset(offset);
+            dwarf.debug_line_str.get_str(offset)
+        }
+        _ => return None,
+    };
+    std::str::from_utf8(text.ok()?.slice()).ok()
 }
 
 pub(super) fn kind(tag: DwTag) -> Option<DefinitionKind> {

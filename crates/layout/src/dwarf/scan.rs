@@ -3,48 +3,35 @@
 //! At first only entries outside functions are looked at; `DW_AT_sibling` lets the scan jump over
 //! bodies and members. The variables inside functions are a pass of their own.
 
-use gimli::{
-    Abbreviation, AttributeValue, DwTag, EntriesRaw, UnitHeader, UnitOffset, constants as dw,
-};
+use gimli::{Abbreviation, AttributeValue, DwTag, EntriesRaw, UnitOffset, constants as dw};
 use rayon::prelude::*;
-use rustc_hash::FxHashMap;
 
 use super::DieOffset;
 use super::die::{self, Dwarf, Reference, Unit, Value};
 use super::file::Reader;
 use super::index::{Code, FunctionRange, Global};
+use super::parts::{UnitSlot, Units};
 
 /// Specifications and abstract origins that are followed to find a variable's name and type.
 const ORIGINS_MAX: usize = 4;
 
-/// Type units by signature.
-pub(super) type Signatures = FxHashMap<u64, DieOffset>;
-
-type Header<'s> = UnitHeader<Reader<'s>>;
-
 /// Variables and functions outside functions, scanned in parallel; the result does not depend on
 /// the number of threads. Units that turn out malformed are left out.
-pub(super) fn code<'s>(
-    dwarf: &Dwarf<'s>,
-    headers: &[&Header<'s>],
-    signatures: &Signatures,
-) -> Code<'s> {
-    let parts = headers
+pub(super) fn code<'s>(units: &Units<'s>) -> Code<'s> {
+    let parts = units
+        .slots
         .par_iter()
-        .map(|header| scan_unit(dwarf, header, signatures, Scope::TopLevel).unwrap_or_default());
+        .map(|slot| scan_unit(units, slot, Scope::TopLevel).unwrap_or_default());
     Code::join(parts.collect())
 }
 
 /// Static variables inside functions. Units that turn out malformed inside functions are left out.
-pub(super) fn static_locals<'s>(
-    dwarf: &Dwarf<'s>,
-    headers: &[&Header<'s>],
-    signatures: &Signatures,
-) -> Vec<Global<'s>> {
-    let mut locals: Vec<Global<'s>> = headers
+pub(super) fn static_locals<'s>(units: &Units<'s>) -> Vec<Global<'s>> {
+    let mut locals: Vec<Global<'s>> = units
+        .slots
         .par_iter()
-        .flat_map_iter(|header| {
-            let part = scan_unit(dwarf, header, signatures, Scope::Bodies);
+        .flat_map_iter(|slot| {
+            let part = scan_unit(units, slot, Scope::Bodies);
             part.map(|part| part.globals).unwrap_or_default()
         })
         .collect();
@@ -52,22 +39,15 @@ pub(super) fn static_locals<'s>(
     locals
 }
 
-fn scan_unit<'s>(
-    dwarf: &Dwarf<'s>,
-    header: &Header<'s>,
-    signatures: &Signatures,
-    scope: Scope,
-) -> gimli::Result<Code<'s>> {
-    let start = header.debug_info_offset().map_or(0, |offset| offset.0);
-    let unit = gimli::Unit::new(dwarf, *header)?;
-    let found = Code::default();
+fn scan_unit<'s>(units: &Units<'s>, slot: &UnitSlot<'s>, scope: Scope) -> gimli::Result<Code<'s>> {
+    let unit = units.parse(slot)?;
     let mut scan = Scan {
-        dwarf,
+        units,
+        slot,
+        dwarf: &units.part(slot).dwarf,
         unit: &unit,
-        signatures,
-        start,
         scope,
-        found,
+        found: Code::default(),
     };
     scan.walk()?;
     Ok(scan.found)
@@ -84,10 +64,9 @@ enum Scope {
 
 struct Scan<'u, 's> {
     dwarf: &'u Dwarf<'s>,
+    units: &'u Units<'s>,
+    slot: &'u UnitSlot<'s>,
     unit: &'u Unit<'s>,
-    signatures: &'u Signatures,
-    /// Start of the unit in `.debug_info`.
-    start: usize,
     scope: Scope,
     found: Code<'s>,
 }
@@ -247,26 +226,19 @@ impl<'s> Scan<'_, 's> {
 
     /// Attributes of the entry that this one completes, if it is in the same unit.
     fn origin_of(&self, attributes: &Attributes<'s>) -> Option<Attributes<'s>> {
-        let offset = match attributes.origin? {
-            Reference::Unit(offset) => offset,
-            Reference::Section(offset) => UnitOffset(offset.checked_sub(self.start)?),
-            Reference::Signature(_) => return None,
-        };
+        let die = self.resolve(attributes.origin?)?;
+        let offset = self.slot.offset_of(die)?;
         let mut entries = self.unit.entries_raw(Some(offset)).ok()?;
         let abbreviation = entries.read_abbreviation().ok()??;
         Attributes::read(&mut entries, abbreviation).ok()
     }
 
     fn resolve(&self, reference: Reference) -> Option<DieOffset> {
-        match reference {
-            Reference::Unit(offset) => Some(self.absolute(offset)),
-            Reference::Section(offset) => Some(DieOffset(offset)),
-            Reference::Signature(signature) => self.signatures.get(&signature).copied(),
-        }
+        self.units.resolve(self.slot, reference)
     }
 
     fn absolute(&self, offset: UnitOffset) -> DieOffset {
-        DieOffset(self.start.saturating_add(offset.0))
+        DieOffset(self.slot.start.saturating_add(offset.0))
     }
 }
 

@@ -4,10 +4,10 @@
 //! (`complete` false) until it is asked for, so that loading `struct list_head` does not pull in
 //! a kernel.
 
-use gimli::{DwTag, UnitOffset, constants as dw};
+use gimli::{AttributeValue, DwTag, UnitOffset, constants as dw};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::die::{self, Reference, Unit, Value};
+use super::die::{self, Unit, Value};
 use super::file::Reader;
 use super::{DieOffset, DwarfFile};
 use crate::types::DEPTH_MAX;
@@ -147,8 +147,7 @@ impl<'f, 'a> DwarfTypes<'f, 'a> {
         let Some(value) = context.entry.attr_value(name) else {
             return Ok(None);
         };
-        let Some(die) = die::reference(&value).and_then(|at| self.resolve(context.start, at))
-        else {
+        let Some(die) = self.follow(context, &value) else {
             return Ok(Some(
                 self.types
                     .add(Type::Unknown("unresolved reference".to_owned())),
@@ -160,6 +159,16 @@ impl<'f, 'a> DwarfTypes<'f, 'a> {
     /// Whether the members of this aggregate are being read, so that it cannot be held by value.
     pub(super) fn is_open(&self, id: TypeId) -> bool {
         self.open.contains(&self.innermost(id))
+    }
+
+    fn follow(&self, context: &Context<'f, 'a>, value: &Value<'a>) -> Option<DieOffset> {
+        match value {
+            // By far the most, and needs no search for the unit.
+            AttributeValue::UnitRef(offset) => {
+                Some(DieOffset(context.start.checked_add(offset.0)?))
+            }
+            _ => self.file.follow(context.die(), value),
+        }
     }
 
     pub(super) fn context(&self, die: DieOffset) -> Result<Context<'f, 'a>, Error> {
@@ -198,22 +207,10 @@ impl<'f, 'a> DwarfTypes<'f, 'a> {
         Ok(found)
     }
 
-    fn resolve(&self, start: usize, reference: Reference) -> Option<DieOffset> {
-        match reference {
-            Reference::Unit(offset) => Some(DieOffset(start.checked_add(offset.0)?)),
-            Reference::Section(offset) => Some(DieOffset(offset)),
-            Reference::Signature(signature) => self.file.by_signature(signature),
-        }
-    }
-
     fn read(&mut self, die: DieOffset, need: Need, depth: u32) -> Result<TypeId, Error> {
         let context = self.context(die)?;
         if let Some(value) = context.entry.attr_value(dw::DW_AT_signature)
-            && let Some(Reference::Signature(signature)) = die::reference(&value)
-            && let Some(unit_die) = self
-                .file
-                .by_signature(signature)
-                .filter(|other| *other != die)
+            && let Some(unit_die) = self.file.follow(die, &value).filter(|other| *other != die)
         {
             return self.load_at(unit_die, need, depth + 1);
         }
@@ -352,6 +349,7 @@ impl<'f, 'a> DwarfTypes<'f, 'a> {
         Aggregate {
             kind,
             name: self.name_of(context),
+            scope: self.scope_of(context),
             size: context.number(dw::DW_AT_byte_size).unwrap_or(0),
             declared_align: context.number(dw::DW_AT_alignment),
             decl: self.source_line(context),
@@ -397,19 +395,31 @@ impl<'f, 'a> DwarfTypes<'f, 'a> {
 
     pub(super) fn name_of(&self, context: &Context<'f, 'a>) -> Option<String> {
         let own = context.entry.attr_value(dw::DW_AT_name);
-        let (unit, value) = match own {
-            Some(value) => (context.unit, value),
+        let (die, unit, value) = match own {
+            Some(value) => (context.die(), context.unit, value),
             None => self.specified_name(context)?,
         };
-        die::text(self.file.dwarf(), unit, value).map(str::to_owned)
+        die::text(self.file.dwarf_of(die), unit, value).map(str::to_owned)
+    }
+
+    fn scope_of(&self, context: &Context<'f, 'a>) -> Option<String> {
+        let scope = self.file.scope_of(context.die())?;
+        Some(self.file.scope_path(scope))
     }
 
     /// C++ may declare a nested class in one entry and define it in another.
-    fn specified_name(&self, context: &Context<'f, 'a>) -> Option<(&'f Unit<'a>, Value<'a>)> {
+    fn specified_name(
+        &self,
+        context: &Context<'f, 'a>,
+    ) -> Option<(DieOffset, &'f Unit<'a>, Value<'a>)> {
         let value = context.entry.attr_value(dw::DW_AT_specification)?;
-        let die = self.resolve(context.start, die::reference(&value)?)?;
+        let die = self.file.follow(context.die(), &value)?;
         let declared = self.context(die).ok()?;
-        Some((declared.unit, declared.entry.attr_value(dw::DW_AT_name)?))
+        Some((
+            die,
+            declared.unit,
+            declared.entry.attr_value(dw::DW_AT_name)?,
+        ))
     }
 
     pub(super) fn source_line(&mut self, context: &Context<'f, 'a>) -> Option<SourceLine> {
@@ -418,11 +428,10 @@ impl<'f, 'a> DwarfTypes<'f, 'a> {
             gimli::AttributeValue::FileIndex(index) => index,
             other => other.udata_value()?,
         };
-        let unit = context.unit;
-        let file = self.file;
+        let (die, file) = (context.die(), self.file);
         let known = self.file_names.entry((context.start, index));
         let file = known
-            .or_insert_with(|| file_name(file, unit, index))
+            .or_insert_with(|| file_name(file, die, index))
             .clone()?;
         Some(SourceLine { file, line })
     }
@@ -480,12 +489,14 @@ fn subrange_count(child: &Context<'_, '_>) -> Option<u64> {
     u64::try_from(upper - lower + 1).ok()
 }
 
-/// The path of a file in the unit's line table: its directory as written there and its name.
-fn file_name<'a>(file: &DwarfFile<'a>, unit: &Unit<'a>, index: u64) -> Option<String> {
+/// The path of a file in the line table of the entry's unit: its directory as written there and its
+/// name.
+fn file_name(file: &DwarfFile<'_>, die: DieOffset, index: u64) -> Option<String> {
+    let (dwarf, unit) = file.lines_of(die)?;
     let header = unit.line_program.as_ref()?.header();
     let entry = header.file(index)?;
     let text = |value| {
-        file.dwarf()
+        dwarf
             .attr_string(unit, value)
             .ok()
             .map(|name| name.to_string_lossy())

@@ -1,0 +1,192 @@
+//! The units of a file and of the files it refers to, in one space of offsets.
+//!
+//! A [`DieOffset`] below the end of the file's own `.debug_info` is an offset in it. Behind it
+//! follow `.debug_types`, and both of each further file (supplementary, `.dwo`), part by part.
+
+use std::sync::OnceLock;
+
+use gimli::{Section as _, UnitHeader, UnitOffset};
+use rustc_hash::FxHashMap;
+
+use super::DieOffset;
+use super::die::{Dwarf, Reference, Unit};
+use super::file::Reader;
+use crate::Error;
+
+/// Type units by signature: the entry of the type.
+pub(super) type Signatures = FxHashMap<u64, DieOffset>;
+
+/// The sections of one file, or of one unit of a package.
+pub(super) struct Part<'a> {
+    pub(super) dwarf: Dwarf<'a>,
+    /// Where its `.debug_info` begins.
+    info_start: usize,
+    /// Where its `.debug_types` begins.
+    types_start: usize,
+}
+
+/// A unit, parsed in full only when somebody looks into it: line tables take much memory.
+pub(super) struct UnitSlot<'a> {
+    pub(super) start: usize,
+    pub(super) end: usize,
+    pub(super) header: UnitHeader<Reader<'a>>,
+    pub(super) part: usize,
+    /// Slot of the unit in the linked file that stands for this one.
+    pub(super) skeleton: Option<usize>,
+    /// Its types are not this file's, but may be referred to.
+    pub(super) hidden: bool,
+    unit: OnceLock<Option<Box<Unit<'a>>>>,
+}
+
+impl UnitSlot<'_> {
+    /// Where an entry is in this unit; `None` if it is in another.
+    pub(super) fn offset_of(&self, die: DieOffset) -> Option<UnitOffset> {
+        let here = (self.start..self.end).contains(&die.0);
+        here.then(|| UnitOffset(die.0 - self.start))
+    }
+}
+
+/// All parts and units.
+#[derive(Default)]
+pub(super) struct Units<'a> {
+    pub(super) parts: Vec<Part<'a>>,
+    /// Sorted by start.
+    pub(super) slots: Vec<UnitSlot<'a>>,
+    /// Index of the supplementary file's part.
+    supplementary: Option<usize>,
+    signatures: Signatures,
+}
+
+/// A part whose units are known, but not yet among the others.
+pub(super) struct NewPart<'a> {
+    pub(super) part: Part<'a>,
+    pub(super) slots: Vec<UnitSlot<'a>>,
+    signatures: Vec<(u64, DieOffset)>,
+}
+
+impl<'a> Units<'a> {
+    /// Reads the headers of a file's units. They come to lie behind what there is, once
+    /// [`add`](Self::add)ed.
+    pub(super) fn read(&self, dwarf: Dwarf<'a>) -> Result<NewPart<'a>, Error> {
+        let info_start = self.end();
+        let info_bytes = dwarf.debug_info.reader().len();
+        let types_start = info_start.saturating_add(info_bytes);
+        let part = Part {
+            dwarf,
+            info_start,
+            types_start,
+        };
+        let mut new = NewPart {
+            part,
+            slots: Vec::new(),
+            signatures: Vec::new(),
+        };
+        let mut headers = new.part.dwarf.units();
+        let malformed = || Error::dwarf("the unit headers of .debug_info");
+        while let Some(header) = headers.next().map_err(malformed())? {
+            new.add(header, self);
+        }
+        let mut headers = new.part.dwarf.type_units();
+        let malformed = || Error::dwarf("the unit headers of .debug_types");
+        while let Some(header) = headers.next().map_err(malformed())? {
+            new.add(header, self);
+        }
+        Ok(new)
+    }
+
+    /// Adds a part directly after it was read; returns its index.
+    pub(super) fn add(&mut self, new: NewPart<'a>) -> usize {
+        self.parts.push(new.part);
+        self.slots.extend(new.slots);
+        self.signatures.extend(new.signatures);
+        self.parts.len() - 1
+    }
+
+    /// The same for the file that [`Reference::Supplementary`] goes to.
+    pub(super) fn add_supplementary(&mut self, new: NewPart<'a>) {
+        self.supplementary = Some(self.add(new));
+    }
+
+    pub(super) fn part(&self, slot: &UnitSlot<'a>) -> &Part<'a> {
+        &self.parts[slot.part]
+    }
+
+    pub(super) fn slot_index(&self, die: DieOffset) -> Option<usize> {
+        let after = self.slots.partition_point(|slot| slot.start <= die.0);
+        let index = after.checked_sub(1)?;
+        (die.0 < self.slots[index].end).then_some(index)
+    }
+
+    pub(super) fn slot_of(&self, die: DieOffset) -> Option<&UnitSlot<'a>> {
+        self.slot_index(die).map(|index| &self.slots[index])
+    }
+
+    /// The unit, kept from the first look on; `None` if it is malformed.
+    pub(super) fn unit<'s>(&self, slot: &'s UnitSlot<'a>) -> Option<&'s Unit<'a>> {
+        let parse = || self.parse(slot).ok().map(Box::new);
+        slot.unit.get_or_init(parse).as_deref()
+    }
+
+    /// Parses the unit anew.
+    pub(super) fn parse(&self, slot: &UnitSlot<'a>) -> gimli::Result<Unit<'a>> {
+        let mut unit = gimli::Unit::new(&self.part(slot).dwarf, slot.header)?;
+        if let Some(skeleton) = slot.skeleton.and_then(|index| self.slots.get(index)) {
+            let skeleton = gimli::Unit::new(&self.part(skeleton).dwarf, skeleton.header)?;
+            unit.copy_relocated_attributes(&skeleton);
+        }
+        Ok(unit)
+    }
+
+    /// Where a reference of an entry in `slot` leads.
+    pub(super) fn resolve(&self, slot: &UnitSlot<'a>, reference: Reference) -> Option<DieOffset> {
+        let start = match reference {
+            Reference::Unit(UnitOffset(offset)) => slot.start.checked_add(offset)?,
+            Reference::Section(offset) => self.part(slot).info_start.checked_add(offset)?,
+            Reference::Signature(signature) => return self.signatures.get(&signature).copied(),
+            Reference::Supplementary(offset) => {
+                let part = self.parts.get(self.supplementary?)?;
+                part.info_start.checked_add(offset)?
+            }
+        };
+        Some(DieOffset(start))
+    }
+
+    fn end(&self) -> usize {
+        self.parts.last().map_or(0, |part| {
+            let types_bytes = part.dwarf.debug_types.reader().len();
+            part.types_start.saturating_add(types_bytes)
+        })
+    }
+}
+
+impl<'a> NewPart<'a> {
+    /// Type units that are there already, from another `.dwo`, are left out.
+    fn add(&mut self, header: UnitHeader<Reader<'a>>, units: &Units<'a>) {
+        let start = match (header.debug_info_offset(), header.debug_types_offset()) {
+            (Some(offset), _) => self.part.info_start.saturating_add(offset.0),
+            (None, Some(offset)) => self.part.types_start.saturating_add(offset.0),
+            (None, None) => return,
+        };
+        let kind = header.type_();
+        if let gimli::UnitType::Type {
+            type_signature,
+            type_offset,
+        } = kind
+        {
+            if units.signatures.contains_key(&type_signature.0) {
+                return;
+            }
+            let die = DieOffset(start.saturating_add(type_offset.0));
+            self.signatures.push((type_signature.0, die));
+        }
+        self.slots.push(UnitSlot {
+            start,
+            end: start.saturating_add(header.length_including_self()),
+            header,
+            part: units.parts.len(),
+            skeleton: None,
+            hidden: false,
+            unit: OnceLock::new(),
+        });
+    }
+}

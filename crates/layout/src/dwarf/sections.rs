@@ -1,0 +1,168 @@
+//! A file's DWARF sections, with a place for those that must be decompressed or relocated first.
+
+use std::borrow::Cow;
+use std::sync::OnceLock;
+
+use gimli::{EndianSlice, RunTimeEndian, SectionId};
+use rayon::prelude::*;
+use rustc_hash::FxHashMap;
+
+use super::file::Reader;
+use crate::Error;
+use crate::elf::Elf;
+
+/// Keeps sections that had to be decompressed or relocated, for
+/// [`DwarfFile::parse_in`](super::DwarfFile::parse_in): of the file itself and of those that it
+/// refers to.
+///
+/// gimli's units borrow from their sections, so these have to live outside the file that indexes
+/// them.
+#[derive(Debug, Default)]
+pub struct SectionStore {
+    pub(super) own: Kept,
+    /// Split units in the file itself.
+    pub(super) beside: Kept,
+    pub(super) supplementary: Kept,
+    pub(super) package: Kept,
+    pub(super) split: Kept,
+}
+
+/// Sections in memory of their own.
+pub(super) type Kept = OnceLock<Vec<Vec<u8>>>;
+
+/// What a file's sections are called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Naming {
+    /// `.debug_info`
+    Linked,
+    /// `.debug_info.dwo`
+    Split,
+}
+
+/// One file's sections.
+pub(super) struct Sections<'a> {
+    ready: FxHashMap<SectionId, &'a [u8]>,
+    endian: RunTimeEndian,
+}
+
+/// Sections that describe types and addresses; the rest of DWARF is not needed here.
+const WANTED: [SectionId; 14] = [
+    SectionId::DebugAbbrev,
+    SectionId::DebugAddr,
+    SectionId::DebugCuIndex,
+    SectionId::DebugInfo,
+    SectionId::DebugLine,
+    SectionId::DebugLineStr,
+    SectionId::DebugLoc,
+    SectionId::DebugLocLists,
+    SectionId::DebugRanges,
+    SectionId::DebugRngLists,
+    SectionId::DebugStr,
+    SectionId::DebugStrOffsets,
+    SectionId::DebugTuIndex,
+    SectionId::DebugTypes,
+];
+
+impl<'a> Sections<'a> {
+    /// Of one file.
+    pub(super) fn read(
+        elf: &Elf<'a>,
+        naming: Naming,
+        store: Option<&'a Kept>,
+    ) -> Result<Self, Error> {
+        let mut read = Self::read_all(&[elf], naming, store)?;
+        read.pop().unwrap_or(Err(Error::NoDebugInfo))
+    }
+
+    /// Of several files, which share `store`. What is wrong with one of them is its own result.
+    pub(super) fn read_all(
+        elfs: &[&Elf<'a>],
+        naming: Naming,
+        store: Option<&'a Kept>,
+    ) -> Result<Vec<Result<Self, Error>>, Error> {
+        let fresh: Vec<Result<Vec<Fresh<'a>>, Error>> =
+            elfs.par_iter().map(|elf| fresh(elf, naming)).collect();
+        let mut buffers = Vec::new();
+        let mut changed = None;
+        let files: Vec<_> = fresh
+            .into_iter()
+            .map(|file| {
+                file.map(|sections| {
+                    let mut places = Vec::with_capacity(sections.len());
+                    for (id, bytes) in sections {
+                        places.push((
+                            id,
+                            match bytes {
+                                Cow::Borrowed(bytes) => Ok(bytes),
+                                Cow::Owned(bytes) => {
+                                    changed = changed.or(Some(id));
+                                    buffers.push(bytes);
+                                    Err(buffers.len() - 1)
+                                }
+                            },
+                        ));
+                    }
+                    places
+                })
+            })
+            .collect();
+        let kept = keep(buffers, changed, store)?;
+        let find = |place: Result<&'a [u8], usize>| {
+            place.unwrap_or_else(|index| kept.get(index).map_or(&[][..], Vec::as_slice))
+        };
+        let sections = files.into_iter().zip(elfs).map(|(file, elf)| {
+            let ready = file?.into_iter().map(|(id, place)| (id, find(place)));
+            Ok(Self {
+                ready: ready.collect(),
+                endian: elf.endian(),
+            })
+        });
+        Ok(sections.collect())
+    }
+
+    pub(super) fn get(&self, id: SectionId) -> Reader<'a> {
+        let bytes = self.ready.get(&id).copied().unwrap_or_default();
+        EndianSlice::new(bytes, self.endian)
+    }
+
+    pub(super) fn has(&self, id: SectionId) -> bool {
+        self.ready.get(&id).is_some_and(|bytes| !bytes.is_empty())
+    }
+
+    pub(super) fn dwarf(&self) -> Result<gimli::Dwarf<Reader<'a>>, Error> {
+        gimli::Dwarf::load(|id| Ok(self.get(id)))
+    }
+}
+
+/// A section as the file has it, or changed.
+type Fresh<'a> = (SectionId, Cow<'a, [u8]>);
+
+fn fresh<'a>(elf: &Elf<'a>, naming: Naming) -> Result<Vec<Fresh<'a>>, Error> {
+    let read = |id: &SectionId| {
+        let name = match naming {
+            Naming::Linked => Some(id.name()),
+            Naming::Split => id.dwo_name(),
+        };
+        let section = elf.section(name?).transpose()?;
+        Some(section.map(|bytes| (*id, bytes)))
+    };
+    WANTED.par_iter().filter_map(read).collect()
+}
+
+fn keep(
+    buffers: Vec<Vec<u8>>,
+    changed: Option<SectionId>,
+    store: Option<&Kept>,
+) -> Result<&[Vec<u8>], Error> {
+    let Some(first) = changed else {
+        return Ok(&[]);
+    };
+    let refuse = Error::NeedsStore {
+        section: first.name(),
+    };
+    let Some(cell) = store else {
+        return Err(refuse);
+    };
+    cell.set(buffers).map_err(|_| refuse)?;
+    Ok(cell.get().map_or(&[], Vec::as_slice))
+}

@@ -1,0 +1,239 @@
+//! Split units: a skeleton in the linked file names a `.dwo` file, or a unit of a package
+//! (`.dwp`), that has its types.
+//!
+//! Skeleton and split unit know each other by an id. Type units of a `.dwo` come along with the
+//! units that may refer to them; of those that several files have, the first counts.
+
+use gimli::{DwarfPackage, EndianSlice, Reader as _, SectionId};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::companions::{Companions, Missing, SplitUnit};
+use super::die::Dwarf;
+use super::file::Reader;
+use super::parts::Units;
+use super::sections::{Kept, Naming, SectionStore, Sections};
+use crate::Error;
+use crate::elf::Elf;
+
+type Package<'a> = DwarfPackage<Reader<'a>>;
+
+/// Where skeletons are, by id.
+pub(super) type Skeletons = FxHashMap<u64, usize>;
+
+/// Adds the split units behind `wanted`, each with the slot of its skeleton. What cannot be had is
+/// returned.
+pub(super) fn attach<'a>(
+    units: &mut Units<'a>,
+    elf: &Elf<'a>,
+    wanted: Vec<(usize, SplitUnit)>,
+    companions: &'a dyn Companions,
+    store: Option<&'a SectionStore>,
+) -> Vec<Missing> {
+    let mut missing = Vec::new();
+    let skeletons: Skeletons = wanted.iter().map(|(slot, unit)| (unit.id, *slot)).collect();
+    let mut open: Vec<SplitUnit> = wanted.into_iter().map(|(_, unit)| unit).collect();
+    let found = beside_itself(units, elf, &skeletons, store);
+    open.retain(|unit| !found.contains(&unit.id));
+    if open.is_empty() {
+        return missing;
+    }
+    if let Some(bytes) = companions.package() {
+        let store = store.map(|store| &store.package);
+        match from_package(units, bytes, &open, &skeletons, store) {
+            Ok(found) => open.retain(|unit| !found.contains(&unit.id)),
+            Err(source) => missing.push(Missing::Unreadable {
+                path: "the package of split units (.dwp)".to_owned(),
+                source: Box::new(source),
+            }),
+        }
+    }
+    if !open.is_empty() {
+        let store = store.map(|store| &store.split);
+        from_files(units, open, &skeletons, companions, store, &mut missing);
+    }
+    missing
+}
+
+/// An object of single-file split DWARF has the split units in sections beside the others.
+fn beside_itself<'a>(
+    units: &mut Units<'a>,
+    elf: &Elf<'a>,
+    skeletons: &Skeletons,
+    store: Option<&'a SectionStore>,
+) -> FxHashSet<u64> {
+    if !elf.has_section(".debug_info.dwo") {
+        return FxHashSet::default();
+    }
+    let store = store.map(|store| &store.beside);
+    let sections = Sections::read(elf, Naming::Split, store);
+    sections
+        .and_then(|sections| add_file(units, &sections, skeletons))
+        .unwrap_or_default()
+}
+
+fn from_files<'a>(
+    units: &mut Units<'a>,
+    open: Vec<SplitUnit>,
+    skeletons: &Skeletons,
+    companions: &'a dyn Companions,
+    store: Option<&'a Kept>,
+    missing: &mut Vec<Missing>,
+) {
+    // Units of one file, such as those that link-time optimisation made, name it each.
+    let mut seen = FxHashSet::default();
+    let files: Vec<SplitUnit> = open
+        .iter()
+        .filter(|unit| seen.insert(unit.path()))
+        .cloned()
+        .collect();
+    let bytes = companions.split(&files);
+    let mut elfs = Vec::new();
+    let mut names = Vec::new();
+    for (unit, bytes) in files.iter().zip(bytes) {
+        let path = unit.path();
+        match bytes.map(Elf::parse) {
+            None => missing.push(Missing::Split {
+                path,
+                package: "PROGRAM.dwp",
+            }),
+            Some(Err(source)) => missing.push(Missing::unreadable(path, source)),
+            Some(Ok(elf)) => {
+                elfs.push(elf);
+                names.push(path);
+            }
+        }
+    }
+    let by_reference: Vec<&Elf<'a>> = elfs.iter().collect();
+    let all = match Sections::read_all(&by_reference, Naming::Split, store) {
+        Ok(all) => all,
+        Err(source) => {
+            missing.push(Missing::unreadable("a .dwo file".to_owned(), source));
+            return;
+        }
+    };
+    for (sections, path) in all.into_iter().zip(names) {
+        let added = sections.and_then(|sections| add_file(units, &sections, skeletons));
+        match added {
+            Err(source) => missing.push(Missing::unreadable(path, source)),
+            Ok(found) => {
+                let here = open.iter().filter(|unit| unit.path() == path);
+                if let Some(unit) = here.into_iter().find(|unit| !found.contains(&unit.id)) {
+                    missing.push(Missing::OtherBuild { path, id: unit.id });
+                }
+            }
+        }
+    }
+}
+
+/// Adds the units of one `.dwo` file, if any of them is wanted; returns the ids of those that are.
+fn add_file<'a>(
+    units: &mut Units<'a>,
+    sections: &Sections<'a>,
+    skeletons: &Skeletons,
+) -> Result<FxHashSet<u64>, Error> {
+    let mut dwarf = sections.dwarf()?;
+    if let Some(parent) = units.parts.first() {
+        dwarf.make_dwo(&parent.dwarf);
+    }
+    add(units, dwarf, skeletons)
+}
+
+fn add<'a>(
+    units: &mut Units<'a>,
+    dwarf: Dwarf<'a>,
+    skeletons: &Skeletons,
+) -> Result<FxHashSet<u64>, Error> {
+    let mut new = units.read(dwarf)?;
+    let mut found = FxHashSet::default();
+    let dwarf = &new.part.dwarf;
+    new.slots.retain_mut(|slot| {
+        if matches!(slot.header.type_(), gimli::UnitType::Type { .. }) {
+            return true;
+        }
+        let unit = gimli::Unit::new(dwarf, slot.header).ok();
+        let Some(id) = unit.and_then(|unit| unit.dwo_id) else {
+            return false;
+        };
+        slot.skeleton = skeletons.get(&id.0).copied();
+        slot.skeleton.is_some() && found.insert(id.0)
+    });
+    if !found.is_empty() {
+        units.add(new);
+    }
+    Ok(found)
+}
+
+fn from_package<'a>(
+    units: &mut Units<'a>,
+    bytes: &'a [u8],
+    wanted: &[SplitUnit],
+    skeletons: &Skeletons,
+    store: Option<&'a Kept>,
+) -> Result<FxHashSet<u64>, Error> {
+    let elf = Elf::parse(bytes)?;
+    let sections = Sections::read(&elf, Naming::Split, store)?;
+    let package = package(&sections)?;
+    let malformed = || Error::dwarf("the index of the package (.debug_cu_index)");
+    let none = Dwarf::default();
+    let parent = units.parts.first().map_or(&none, |part| &part.dwarf);
+    let mut split = Vec::new();
+    for unit in wanted {
+        split.extend(
+            package
+                .find_cu(gimli::DwoId(unit.id), parent)
+                .map_err(malformed())?,
+        );
+    }
+    if split.is_empty() {
+        return Ok(FxHashSet::default());
+    }
+    let typed = type_units(&package, parent)?;
+    let mut found = FxHashSet::default();
+    for dwarf in split {
+        found.extend(add(units, dwarf, skeletons)?);
+    }
+    for dwarf in typed {
+        let new = units.read(dwarf)?;
+        units.add(new);
+    }
+    Ok(found)
+}
+
+fn package<'a>(sections: &Sections<'a>) -> Result<Package<'a>, Error> {
+    let empty = EndianSlice::new(&[], sections.get(SectionId::DebugInfo).endian());
+    let load = |id| Ok::<_, gimli::Error>(sections.get(id));
+    DwarfPackage::load(load, empty).map_err(Error::dwarf("the package's index"))
+}
+
+fn type_units<'a>(package: &Package<'a>, parent: &Dwarf<'a>) -> Result<Vec<Dwarf<'a>>, Error> {
+    let malformed = || Error::dwarf("the index of the package (.debug_tu_index)");
+    let rows = 1..=package.tu_index.unit_count();
+    rows.map(|row| package.tu_sections(row, parent).map_err(malformed()))
+        .collect()
+}
+
+/// The units of a `.dwo` or `.dwp` that is read by itself, without the file that has its addresses.
+pub(super) fn alone<'a>(sections: &Sections<'a>) -> Result<Vec<Dwarf<'a>>, Error> {
+    let parent = Dwarf::default();
+    if sections.has(SectionId::DebugCuIndex) {
+        let package = package(sections)?;
+        let malformed = || Error::dwarf("the index of the package (.debug_cu_index)");
+        let rows = 1..=package.cu_index.unit_count();
+        let units = rows.map(|row| package.cu_sections(row, &parent).map_err(malformed()));
+        let mut all: Vec<Dwarf<'a>> = units.collect::<Result<_, _>>()?;
+        all.extend(type_units(&package, &parent)?);
+        return Ok(all);
+    }
+    let mut dwarf = sections.dwarf()?;
+    dwarf.make_dwo(&parent);
+    Ok(vec![dwarf])
+}
+
+impl Missing {
+    fn unreadable(path: String, source: Error) -> Self {
+        Self::Unreadable {
+            path,
+            source: Box::new(source),
+        }
+    }
+}

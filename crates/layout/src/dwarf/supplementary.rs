@@ -1,0 +1,142 @@
+//! The file that `dwz` moves to what several debug files have in common: types and strings that
+//! the others refer to (`DW_FORM_GNU_ref_alt`, `DW_FORM_ref_sup4`), as partial units that they
+//! import.
+
+use gimli::{UnitHeader, constants as dw};
+use rayon::prelude::*;
+use rustc_hash::FxHashSet;
+
+use super::companions::{Companions, Hex, Missing, SupplementaryLink};
+use super::die::{self, Dwarf, Reference};
+use super::file::Reader;
+use super::parts::{NewPart, Units};
+use super::sections::{Naming, SectionStore, Sections};
+use crate::Error;
+use crate::elf::Elf;
+
+impl SupplementaryLink {
+    /// What the file refers to; `None` for most files.
+    pub(crate) fn read(elf: &Elf<'_>) -> Result<Option<Self>, Error> {
+        if let Some(section) = elf.section(".gnu_debugaltlink")? {
+            return Ok(split_name(&section));
+        }
+        // Version, whether this is the supplementary file itself, name, length of the id, id.
+        let section = elf.section(".debug_sup")?.unwrap_or_default();
+        let Some((&[_, _, 0], rest)) = section.split_first_chunk::<3>() else {
+            return Ok(None);
+        };
+        Ok(split_name(rest).map(|mut link| {
+            if !link.build_id.is_empty() {
+                link.build_id.remove(0);
+            }
+            link
+        }))
+    }
+}
+
+fn split_name(bytes: &[u8]) -> Option<SupplementaryLink> {
+    let end = bytes.iter().position(|byte| *byte == 0)?;
+    Some(SupplementaryLink {
+        name: String::from_utf8_lossy(&bytes[..end]).into_owned(),
+        build_id: bytes[end + 1..].to_vec(),
+    })
+}
+
+/// Adds the units of the file that `elf` refers to, if it refers to one, and makes its strings
+/// known to `dwarf`.
+pub(super) fn attach<'a>(
+    elf: &Elf<'a>,
+    dwarf: &mut Dwarf<'a>,
+    companions: &'a dyn Companions,
+    store: Option<&'a SectionStore>,
+) -> Result<Option<Dwarf<'a>>, Missing> {
+    let unreadable = |name: &str| {
+        let path = name.to_owned();
+        |source| Missing::Unreadable {
+            path,
+            source: Box::new(source),
+        }
+    };
+    let link = SupplementaryLink::read(elf).map_err(unreadable(".gnu_debugaltlink"))?;
+    let Some(link) = link else {
+        return Ok(None);
+    };
+    let Some(bytes) = companions.supplementary(&link) else {
+        return Err(Missing::Supplementary {
+            name: link.name,
+            build_id: Hex(link.build_id),
+        });
+    };
+    let other = Elf::parse(bytes).map_err(unreadable(&link.name))?;
+    let found = other.build_id().unwrap_or_default();
+    if found != link.build_id {
+        return Err(Missing::OtherSupplementary {
+            name: link.name,
+            found: Hex(found),
+            wanted: Hex(link.build_id),
+        });
+    }
+    let store = store.map(|store| &store.supplementary);
+    let sections = Sections::read(&other, Naming::Linked, store);
+    let sections = sections.map_err(unreadable(&link.name))?;
+    let load = || sections.dwarf().map_err(unreadable(&link.name));
+    dwarf.set_sup(load()?);
+    load().map(Some)
+}
+
+/// Hides the units that no unit of the file itself imports: they are of other programs.
+pub(super) fn hide_others<'a>(units: &Units<'a>, mut new: NewPart<'a>) -> NewPart<'a> {
+    let starts: Vec<usize> = new.slots.iter().map(|slot| slot.start).collect();
+    let first = starts.first().copied().unwrap_or(0);
+    let own = units.slots.par_iter();
+    let mut open: Vec<usize> = own
+        .flat_map_iter(|slot| imports(&units.part(slot).dwarf, slot.header))
+        .filter_map(|import| match import {
+            Reference::Supplementary(offset) => first.checked_add(offset),
+            _ => None,
+        })
+        .collect();
+    let mut kept = FxHashSet::default();
+    while let Some(start) = open.pop() {
+        let Ok(index) = starts.binary_search(&start) else {
+            continue;
+        };
+        if !kept.insert(start) {
+            continue;
+        }
+        let further = imports(&new.part.dwarf, new.slots[index].header);
+        open.extend(further.into_iter().filter_map(|import| match import {
+            Reference::Section(offset) => first.checked_add(offset),
+            _ => None,
+        }));
+    }
+    for slot in &mut new.slots {
+        slot.hidden = !kept.contains(&slot.start);
+    }
+    new
+}
+
+/// The units that a unit takes in; those that cannot be read take in none.
+fn imports<'a>(dwarf: &Dwarf<'a>, header: UnitHeader<Reader<'a>>) -> Vec<Reference> {
+    let mut found = Vec::new();
+    let _ = collect_imports(dwarf, header, &mut found);
+    found
+}
+
+fn collect_imports<'a>(
+    dwarf: &Dwarf<'a>,
+    header: UnitHeader<Reader<'a>>,
+    found: &mut Vec<Reference>,
+) -> gimli::Result<()> {
+    let unit = gimli::Unit::new(dwarf, header)?;
+    let mut tree = unit.entries_tree(None)?;
+    let mut children = tree.root()?.children();
+    while let Some(child) = children.next()? {
+        let entry = child.entry();
+        if entry.tag() == dw::DW_TAG_imported_unit {
+            let import = entry.attr_value(dw::DW_AT_import);
+            found.extend(import.and_then(|unit| die::reference(&unit)));
+        }
+    }
+    Ok(())
+}
