@@ -82,8 +82,12 @@ impl<'a> Elf<'a> {
         with_elf!(self, file => named(file, name).any(|section| has_contents(&section)))
     }
 
+    pub(crate) fn is_little_endian(&self) -> bool {
+        with_elf!(self, file => file.is_little_endian())
+    }
+
     pub(crate) fn endian(&self) -> RunTimeEndian {
-        if with_elf!(self, file => file.is_little_endian()) {
+        if self.is_little_endian() {
             RunTimeEndian::Little
         } else {
             RunTimeEndian::Big
