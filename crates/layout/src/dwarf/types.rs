@@ -173,7 +173,9 @@ impl<'f, 'a> DwarfTypes<'f, 'a> {
 
     pub(super) fn context(&self, die: DieOffset) -> Result<Context<'f, 'a>, Error> {
         let (unit, offset) = self.file.locate(die).ok_or(Error::NoSuchDie(die))?;
-        let entry = unit.entry(offset).map_err(Error::dwarf(place(die)))?;
+        let entry = unit
+            .entry(offset)
+            .map_err(|error| Error::dwarf(place(die))(error))?;
         Ok(Context {
             unit,
             start: die.0 - offset.0,
