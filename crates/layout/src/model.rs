@@ -104,13 +104,20 @@ pub enum AggregateKind {
     Class,
 }
 
-impl fmt::Display for AggregateKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+impl AggregateKind {
+    /// As C and C++ spell it.
+    pub const fn keyword(self) -> &'static str {
+        match self {
             Self::Struct => "struct",
             Self::Union => "union",
             Self::Class => "class",
-        })
+        }
+    }
+}
+
+impl fmt::Display for AggregateKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.keyword())
     }
 }
 

@@ -1,15 +1,16 @@
 //! Alignments to print: declared ones, or for formats that carry none, what the gaps suggest.
 
-use super::packed::natural_align;
+use super::facts::Facts;
 use super::{Options, holes};
 use crate::{Aggregate, AggregateKind, Member, Types};
 
 /// The alignment to show for each member, in bytes.
 pub(super) fn of_members(
-    types: &Types,
+    facts: &Facts<'_>,
     aggregate: &Aggregate,
     options: &Options,
 ) -> Vec<Option<u64>> {
+    let types = facts.types;
     let members = aggregate.members.iter();
     if options.alignments_known {
         return members.map(|member| member.declared_align).collect();
@@ -21,7 +22,7 @@ pub(super) fn of_members(
             if holes::storage_size(types, member) == 0 {
                 return None;
             }
-            let natural = natural_align(types, member.ty);
+            let natural = facts.natural_align(member.ty);
             let align = inferred(member.offset, natural, after, options.cacheline_size);
             after = end(types, aggregate, member);
             align
@@ -30,16 +31,16 @@ pub(super) fn of_members(
 }
 
 /// The alignment to show for the aggregate itself, in bytes.
-pub(super) fn of_type(types: &Types, aggregate: &Aggregate, options: &Options) -> Option<u64> {
+pub(super) fn of_type(facts: &Facts<'_>, aggregate: &Aggregate, options: &Options) -> Option<u64> {
+    let types = facts.types;
     if options.alignments_known {
         return aggregate.declared_align;
     }
-    let members = || aggregate.members.iter();
-    let natural = members()
-        .map(|member| natural_align(types, member.ty))
-        .max()
-        .unwrap_or(1);
-    let last = members().rfind(|member| holes::storage_size(types, member) > 0);
+    let natural = facts.largest_align(aggregate);
+    let last = aggregate
+        .members
+        .iter()
+        .rfind(|member| holes::storage_size(types, member) > 0);
     let after = last.map_or(0, |member| end(types, aggregate, member));
     inferred(aggregate.size, natural, after, options.cacheline_size)
 }

@@ -13,9 +13,35 @@ pub(super) struct Counts {
     pub(super) member_bits: u64,
     pub(super) paddings: u64,
     pub(super) padding_bytes: u64,
-    pub(super) forced: u64,
-    pub(super) forced_holes: u64,
-    pub(super) forced_hole_bytes: u64,
+    forced: u64,
+    forced_holes: u64,
+    forced_hole_bytes: u64,
+}
+
+impl Counts {
+    /// Counts a member's forced alignment, where it has one, and the hole before it.
+    pub(super) fn add_align(&mut self, align: Option<u64>, bytes_before: u64) {
+        if align.is_some() {
+            self.forced += 1;
+            self.forced_holes += u64::from(bytes_before > 0);
+            self.forced_hole_bytes = self.forced_hole_bytes.saturating_add(bytes_before);
+        }
+    }
+}
+
+/// Where the rows go.
+struct Rows<'o> {
+    out: &'o mut String,
+    indent: usize,
+}
+
+impl Rows<'_> {
+    fn add(&mut self, row: std::fmt::Arguments<'_>) {
+        for _ in 0..self.indent {
+            self.out.push('\t');
+        }
+        let _ = writeln!(self.out, "/* {row} */");
+    }
 }
 
 pub(super) fn write(
@@ -29,61 +55,60 @@ pub(super) fn write(
     let line = options.cacheline_size.max(1);
     let size = aggregate.size;
     let (lines, members) = (size.div_ceil(line), aggregate.members.len());
-    let mut rows = vec![format!(
+    out.push('\n');
+    let mut rows = Rows { out, indent };
+    rows.add(format_args!(
         "size: {size}, cachelines: {lines}, members: {members}"
-    )];
+    ));
     sums(&mut rows, gaps, counts);
     if gaps.padding > 0 {
-        rows.push(format!("padding: {}", gaps.padding));
+        rows.add(format_args!("padding: {}", gaps.padding));
     }
     if counts.paddings > 0 {
         let (count, sum) = (counts.paddings, counts.padding_bytes);
-        rows.push(format!("paddings: {count}, sum paddings: {sum}"));
+        rows.add(format_args!("paddings: {count}, sum paddings: {sum}"));
     }
     if gaps.bit_padding > 0 {
-        rows.push(format!("bit_padding: {} bits", gaps.bit_padding));
+        rows.add(format_args!("bit_padding: {} bits", gaps.bit_padding));
     }
-    if counts.forced > 0 {
-        let mut row = format!("forced alignments: {}", counts.forced);
-        if counts.forced_holes > 0 {
-            let (count, sum) = (counts.forced_holes, counts.forced_hole_bytes);
-            let _ = write!(row, ", forced holes: {count}, sum forced holes: {sum}");
-        }
-        rows.push(row);
+    let forced = counts.forced;
+    if counts.forced_holes > 0 {
+        let (count, sum) = (counts.forced_holes, counts.forced_hole_bytes);
+        rows.add(format_args!(
+            "forced alignments: {forced}, forced holes: {count}, sum forced holes: {sum}"
+        ));
+    } else if forced > 0 {
+        rows.add(format_args!("forced alignments: {forced}"));
     }
     if !size.is_multiple_of(line) {
-        rows.push(format!("last cacheline: {} bytes", size % line));
-    }
-    out.push('\n');
-    for row in rows {
-        let _ = writeln!(out, "{:\t<indent$}/* {row} */", "");
+        rows.add(format_args!("last cacheline: {} bytes", size % line));
     }
 }
 
-fn sums(rows: &mut Vec<String>, gaps: &Gaps, counts: &Counts) {
+fn sums(rows: &mut Rows<'_>, gaps: &Gaps, counts: &Counts) {
     let (holes, bit_holes) = (gaps.holes().count(), gaps.bit_holes().count());
     if holes == 0 && bit_holes == 0 {
         return;
     }
-    if counts.member_bytes > 0 {
-        let mut row = format!("sum members: {}", counts.member_bytes);
-        if holes > 0 {
-            let _ = write!(
-                row,
-                ", holes: {holes}, sum holes: {}",
-                gaps.holes().sum::<u64>()
-            );
-        }
-        rows.push(row);
+    let bytes = counts.member_bytes;
+    if bytes > 0 && holes > 0 {
+        let sum: u64 = gaps.holes().sum();
+        rows.add(format_args!(
+            "sum members: {bytes}, holes: {holes}, sum holes: {sum}"
+        ));
+    } else if bytes > 0 {
+        rows.add(format_args!("sum members: {bytes}"));
     }
-    if counts.member_bits > 0 {
-        let mut row = format!("sum bitfield members: {} bits", counts.member_bits);
-        if bit_holes > 0 {
-            let sum: u64 = gaps.bit_holes().sum();
-            let _ = write!(row, ", bit holes: {bit_holes}, sum bit holes: {sum} bits");
-        } else {
-            let _ = write!(row, " ({} bytes)", counts.member_bits / 8);
-        }
-        rows.push(row);
+    let bits = counts.member_bits;
+    if bits > 0 && bit_holes > 0 {
+        let sum: u64 = gaps.bit_holes().sum();
+        rows.add(format_args!(
+            "sum bitfield members: {bits} bits, bit holes: {bit_holes}, sum bit holes: {sum} bits"
+        ));
+    } else if bits > 0 {
+        rows.add(format_args!(
+            "sum bitfield members: {bits} bits ({} bytes)",
+            bits / 8
+        ));
     }
 }

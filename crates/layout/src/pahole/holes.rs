@@ -37,37 +37,29 @@ struct Unit {
 impl Gaps {
     /// Looks at one aggregate, not at those inside it.
     pub fn of(types: &Types, aggregate: &Aggregate) -> Self {
-        let mut gaps = Self {
-            after: vec![MemberGap::default(); aggregate.members.len()],
-            ..Self::default()
-        };
-        if aggregate.kind == AggregateKind::Union {
-            return gaps;
+        let mut before = MemberGap::default();
+        let mut after = vec![MemberGap::default(); aggregate.members.len()];
+        let (padding, bit_padding) =
+            walk(types, aggregate, |index, gap| match index.checked_sub(1) {
+                Some(previous) => after[previous] = gap,
+                None => before = gap,
+            });
+        Self {
+            before,
+            after,
+            padding,
+            bit_padding,
         }
-        let mut seen = 0;
-        let mut unit: Option<Unit> = None;
-        for (index, member) in aggregate.members.iter().enumerate() {
-            let size = storage_size(types, member);
-            let gap = gap_before(member, &mut seen, unit);
-            match index.checked_sub(1) {
-                Some(previous) => gaps.after[previous] = gap,
-                None => gaps.before = gap,
-            }
-            seen = end_of(member, size);
-            unit = member
-                .bits
-                .is_some()
-                .then(|| next_unit(unit, member, size, seen))
-                .flatten();
-        }
-        let size_bits = aggregate.size.saturating_mul(8);
-        if let Some(unit) = unit {
-            let end = size_bits.min(unit.end);
-            gaps.bit_padding = end.saturating_sub(seen);
-            seen = end.max(seen);
-        }
-        gaps.padding = aggregate.size.saturating_sub(seen / 8);
-        gaps
+    }
+
+    /// Unused bytes at the end alone.
+    pub(super) fn padding_of(types: &Types, aggregate: &Aggregate) -> u64 {
+        walk(types, aggregate, |_, _| {}).0
+    }
+
+    /// Whole unused bytes anywhere.
+    pub(super) fn are_any(&self) -> bool {
+        self.padding != 0 || self.holes().next().is_some()
     }
 
     /// Byte holes, before the first member and between members.
@@ -83,6 +75,37 @@ impl Gaps {
     fn all(&self) -> impl Iterator<Item = MemberGap> {
         std::iter::once(self.before).chain(self.after.iter().copied())
     }
+}
+
+/// Calls `found` with each member's index and what is unused before it; returns the bytes and bits
+/// that are unused at the end. Unions have neither.
+fn walk(
+    types: &Types,
+    aggregate: &Aggregate,
+    mut found: impl FnMut(usize, MemberGap),
+) -> (u64, u64) {
+    if aggregate.kind == AggregateKind::Union {
+        return (0, 0);
+    }
+    let mut seen = 0;
+    let mut unit: Option<Unit> = None;
+    for (index, member) in aggregate.members.iter().enumerate() {
+        let size = storage_size(types, member);
+        found(index, gap_before(member, &mut seen, unit));
+        seen = end_of(member, size);
+        unit = match member.bits {
+            Some(_) => next_unit(unit, member, size, seen),
+            None => None,
+        };
+    }
+    let size_bits = aggregate.size.saturating_mul(8);
+    let mut bit_padding = 0;
+    if let Some(unit) = unit {
+        let end = size_bits.min(unit.end);
+        bit_padding = end.saturating_sub(seen);
+        seen = end.max(seen);
+    }
+    (aggregate.size.saturating_sub(seen / 8), bit_padding)
 }
 
 /// Size of the member's type in bytes, for a bitfield of its storage unit; 0 where unknown.

@@ -2,7 +2,8 @@
 //!
 //! The model is `pahole` 1.24 (package dwarves), byte for byte, spelling quirks included: people
 //! diff this text, and scripts parse it. Holes, packing and forced alignments are reckoned by the
-//! same rules as there; the tests of the command (`tests/pahole`) compare the two over a kernel.
+//! same rules as there; the tests of the command (`tests/pahole`) compare the two over a kernel, and
+//! list what is different on purpose.
 //!
 //! ```text
 //! struct completion {
@@ -19,10 +20,15 @@
 //! ```
 
 mod align;
+mod body;
+mod comment;
+mod facts;
 mod footer;
+mod frame;
 mod holes;
+mod member;
 mod names;
-mod packed;
+mod number;
 mod print;
 mod same;
 
@@ -38,6 +44,8 @@ pub struct Options {
     pub cacheline_size: u64,
     /// Offsets and sizes in hexadecimal (`pahole --hex`).
     pub hex: bool,
+    /// Types of members in place, down to base types, and what typedefs stand for (`pahole -E`).
+    pub expand: bool,
     /// The types carry declared alignments, as from DWARF. For BTF, which has none, pahole guesses
     /// them from gaps that are too large for the members' own alignment; so do we.
     pub alignments_known: bool,
@@ -48,6 +56,7 @@ impl Default for Options {
         Self {
             cacheline_size: 64,
             hex: false,
+            expand: false,
             alignments_known: true,
         }
     }
@@ -82,6 +91,17 @@ pub fn render_aggregate(types: &Types, aggregate: &Aggregate, options: &Options)
         AggregateKind::Struct | AggregateKind::Class => printer.top_struct(aggregate),
     }
     Some(printer.finish())
+}
+
+/// Adds spaces.
+fn pad(out: &mut String, count: usize) {
+    const SPACES: &str = "                                                                ";
+    let mut left = count;
+    while left > 0 {
+        let some = left.min(SPACES.len());
+        out.push_str(&SPACES[..some]);
+        left -= some;
+    }
 }
 
 /// Holes and padding of an aggregate; unions have none.

@@ -40,6 +40,9 @@ pub struct Args {
     /// Print offsets and sizes in hexadecimal
     #[arg(long)]
     pub hex: bool,
+    /// Print the types of members in place, down to base types, and what typedefs stand for
+    #[arg(short = 'E', long, alias = "expand_types")]
+    pub expand: bool,
     /// Print JSON (schema relayout/show/1)
     #[arg(long)]
     pub json: bool,
@@ -82,6 +85,7 @@ fn show(args: &Args, catalog: &Catalog<'_>) -> anyhow::Result<()> {
     let options = Options {
         cacheline_size: args.cacheline_size,
         hex: args.hex,
+        expand: args.expand,
         alignments_known: catalog.knows_alignments(),
     };
     let mut entries = Vec::new();

@@ -7,6 +7,9 @@ use relayout_host::Cache;
 use crate::common::Place;
 use crate::peer;
 
+/// Types that are meant to differ.
+const DIFFERENCES: &str = include_str!("differences.txt");
+
 #[test]
 fn all_types_from_dwarf() {
     check("", "-F dwarf");
@@ -17,10 +20,30 @@ fn all_types_from_btf() {
     check("--btf", "-F btf");
 }
 
+#[test]
+fn all_types_expanded_from_dwarf() {
+    check("--expand", "-F dwarf -E");
+}
+
+#[test]
+fn all_types_expanded_from_btf() {
+    check("--expand --btf", "-F btf -E");
+}
+
+#[track_caller]
 fn check(ours: &str, theirs: &str) {
     if let Some(vmlinux) = vmlinux() {
-        peer::check(&Place::new(), &vmlinux, ours, theirs);
+        let allowed = differences(theirs);
+        peer::check(&Place::new(), &vmlinux, ours, theirs, &allowed);
     }
+}
+
+/// Those listed for pahole with these options.
+fn differences(theirs: &str) -> Vec<&'static str> {
+    let rows = DIFFERENCES.lines().filter(|line| !line.starts_with('#'));
+    let row = |line: &'static str| line.split_once(':').expect("OPTIONS: TYPE");
+    let rows = rows.map(row).filter(|(options, _)| *options == theirs);
+    rows.map(|(_, head)| head.trim()).collect()
 }
 
 fn vmlinux() -> Option<PathBuf> {

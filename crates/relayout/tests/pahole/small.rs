@@ -16,5 +16,6 @@ fn definitions_of_one_name_in_two_units() {
     let place = Place::new();
     let second = place.write("second.c", SECOND);
     let program = place.compile("two", FIRST, &["-g", "-O0", &second.to_string_lossy()]);
-    peer::check(&place, &program, "", "");
+    peer::check(&place, &program, "", "", &[]);
+    peer::check(&place, &program, "-E", "-E", &[]);
 }

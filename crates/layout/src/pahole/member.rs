@@ -1,0 +1,246 @@
+//! One member: its type, its name, and where it is.
+
+use std::fmt::Write;
+
+use super::frame::Frame;
+use super::print::{PACKED, Printer};
+use super::{names, number, pad};
+use crate::types::DEPTH_MAX;
+use crate::{Member, Type, TypeId};
+
+/// A member's type, taken apart the way C declares it.
+pub(super) struct Declared {
+    /// Qualifiers in front of a type that is printed in place.
+    pub(super) qualifiers: String,
+    /// The type behind them.
+    pub(super) id: TypeId,
+    /// `id` is what typedefs, which were printed, stand for.
+    pub(super) is_resolved: bool,
+    /// What stands right of the name.
+    pub(super) suffix: String,
+    /// What stands left of the name (`* ` for pointers to anonymous types).
+    stars: &'static str,
+}
+
+impl Declared {
+    /// The type is behind a pointer.
+    pub(super) fn is_pointed(&self) -> bool {
+        !self.stars.is_empty()
+    }
+
+    fn is_plain(&self) -> bool {
+        let is_bare = self.qualifiers.is_empty() && self.suffix.is_empty();
+        is_bare && !self.is_resolved && !self.is_pointed()
+    }
+}
+
+impl Printer<'_> {
+    /// One member without its indentation and newline. `size` is that of its type in bytes.
+    pub(super) fn member(&mut self, member: &Member, size: u64, align: Option<u64>, frame: &Frame) {
+        let start = self.out.len();
+        let mut declared = self.take_apart(member, frame);
+        let width = frame.type_width - declared.qualifiers.len() as i64;
+        self.push(&declared.qualifiers);
+        if self.options.expand && declared.qualifiers.is_empty() && !declared.is_pointed() {
+            self.resolve(&mut declared, frame);
+        }
+        let inside = self.in_place(member, &declared, frame);
+        if inside.is_none() {
+            self.columns(member, &declared, width);
+        }
+        let before = self.out.len();
+        if let Some(align) = align {
+            let _ = write!(self.out, " __attribute__((__aligned__({align})))");
+        }
+        let attribute = (self.out.len() - before) as i64;
+        self.push(";");
+        let room = frame.type_width + self.name_width;
+        let spacing = match inside {
+            Some(inside) if declared.is_plain() && !inside.is_named => {
+                // printf pads to the absolute value of a negative width.
+                let name = member.name.as_ref().map_or(-1, |name| name.len() as i64);
+                let packed = if inside.is_packed { PACKED.len() } else { 0 };
+                (room - name - 3 - attribute - packed as i64).abs()
+            }
+            _ => room - (self.out.len() - start) as i64,
+        };
+        self.place_comment(member, size, frame, spacing);
+    }
+
+    fn place_comment(&mut self, member: &Member, size: u64, frame: &Frame, spacing: i64) {
+        let hex = self.options.hex;
+        let out = &mut self.out;
+        pad(out, usize::try_from(spacing).unwrap_or(0).max(1));
+        out.push_str("/* ");
+        number::push(out, frame.base.saturating_add(member.offset), 5, hex);
+        let mut size_width = 5;
+        if let Some(bits) = member.bits {
+            let unit = member.offset.saturating_mul(8);
+            out.push(':');
+            number::push(out, bits.offset_bits.saturating_sub(unit), 2, hex);
+            size_width = 2;
+        }
+        out.push(' ');
+        number::push(out, size, size_width, hex);
+        out.push_str(" */");
+    }
+
+    /// Peels qualifiers, arrays and pointers off a type as far as the columns need it.
+    fn take_apart(&self, member: &Member, frame: &Frame) -> Declared {
+        let mut found = Declared {
+            qualifiers: String::new(),
+            id: member.ty,
+            is_resolved: false,
+            suffix: String::new(),
+            stars: "",
+        };
+        for _ in 0..DEPTH_MAX {
+            match self.types.get(found.id) {
+                Type::Qualified {
+                    qualifier,
+                    target: Some(target),
+                } if *qualifier == "const" || self.is_anonymous(*target) => {
+                    let _ = write!(found.qualifiers, "{qualifier} ");
+                    found.id = *target;
+                }
+                Type::Array { element, counts } => {
+                    push_counts(counts, frame, &mut found.suffix);
+                    found.id = *element;
+                    // The const of an array is repeated on its elements.
+                    if empty_array(counts)
+                        && let Type::Qualified {
+                            qualifier: "const",
+                            target: Some(target),
+                        } = self.types.get(*element)
+                    {
+                        found.id = *target;
+                    }
+                }
+                Type::Pointer {
+                    target: Some(target),
+                    ..
+                } if self.is_anonymous(*target) => {
+                    found.stars = "* ";
+                    found.id = *target;
+                    break;
+                }
+                _ => break,
+            }
+        }
+        found
+    }
+
+    /// Follows typedefs, and arrays behind them, to what they stand for, and says which they were.
+    fn resolve(&mut self, declared: &mut Declared, frame: &Frame) {
+        for _ in 0..DEPTH_MAX {
+            let before = declared.id;
+            declared.id = self.resolve_typedefs(before);
+            declared.is_resolved |= declared.id != before;
+            let Type::Array { element, counts } = self.types.get(declared.id) else {
+                break;
+            };
+            push_counts(counts, frame, &mut declared.suffix);
+            declared.id = *element;
+        }
+    }
+
+    /// `/* typedef u8 -> __u8 */ `; returns what the last one stands for.
+    pub(super) fn resolve_typedefs(&mut self, id: TypeId) -> TypeId {
+        let types = self.types;
+        let mut at = id;
+        let mut separator = "/* typedef ";
+        for _ in 0..DEPTH_MAX {
+            let Type::Typedef {
+                name,
+                target: Some(target),
+                ..
+            } = types.get(at)
+            else {
+                break;
+            };
+            self.push(separator);
+            self.push(name);
+            separator = " -> ";
+            at = *target;
+        }
+        if at != id {
+            self.push(" */ ");
+        }
+        at
+    }
+
+    fn is_anonymous(&self, id: TypeId) -> bool {
+        match self.types.get(id) {
+            Type::Aggregate(aggregate) => aggregate.name.is_none() && aggregate.complete,
+            Type::Enum { name, .. } => name.is_none(),
+            _ => false,
+        }
+    }
+
+    /// The name behind a type that was printed in place, without the brackets of an array.
+    pub(super) fn name_in_place(&mut self, member: &Member, declared: &Declared, is_named: bool) {
+        if member.name.is_none() && member.bits.is_none() {
+            return;
+        }
+        // An expanded struct of one's own ends without a space, but not an array of it.
+        if !(is_named && declared.is_plain()) {
+            self.push(" ");
+        }
+        self.push(declared.stars);
+        self.name(member);
+    }
+
+    /// Name, and width of a bitfield.
+    fn name(&mut self, member: &Member) {
+        self.push(member.name.as_deref().unwrap_or_default());
+        if let Some(bits) = member.bits {
+            let _ = write!(self.out, ":{}", bits.size_bits);
+        }
+    }
+
+    fn columns(&mut self, member: &Member, declared: &Declared, width: i64) {
+        let types = self.types;
+        let function = match types.get(declared.id) {
+            Type::Pointer {
+                target: Some(target),
+                ..
+            } => match types.get(*target) {
+                Type::Function {
+                    result,
+                    params,
+                    variadic,
+                } => Some((*result, params, *variadic)),
+                _ => None,
+            },
+            _ => None,
+        };
+        if let Some((result, params, variadic)) = function {
+            names::push_padded(types, result, width, &mut self.out);
+            self.push(" (*");
+            self.name(member);
+            self.push(")");
+            names::push_signature(types, params, variadic, &mut self.out);
+        } else {
+            names::push_column(types, Some(declared.id), width, &mut self.out);
+            self.push(" ");
+            self.name(member);
+        }
+        // Not C for an array of functions, but what pahole writes.
+        self.push(&declared.suffix);
+    }
+}
+
+/// A flexible array shows as `[]` where C allows one, and as `[0]` elsewhere.
+fn push_counts(counts: &[Option<u64>], frame: &Frame, out: &mut String) {
+    for count in counts {
+        let _ = match count {
+            Some(count) if *count > 0 => write!(out, "[{count}]"),
+            _ if frame.last && !frame.in_union => write!(out, "[]"),
+            _ => write!(out, "[0]"),
+        };
+    }
+}
+
+fn empty_array(counts: &[Option<u64>]) -> bool {
+    matches!(counts.first(), Some(None | Some(0)))
+}
