@@ -8,6 +8,7 @@ pub mod btf;
 pub mod catalog;
 mod check;
 pub mod close;
+pub mod diff;
 pub mod dwarf;
 mod elf;
 mod error;

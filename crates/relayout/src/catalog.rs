@@ -21,3 +21,24 @@ pub fn with<T>(
     let catalog = Catalog::parse_in(&bytes, &store, format).with_context(cannot)?;
     then(&catalog)
 }
+
+/// The same for two files, which are read at the same time.
+///
+/// # Errors
+/// As [`with`].
+pub fn with_two<T>(
+    first: &Path,
+    second: &Path,
+    format: Format,
+    then: impl FnOnce(&Catalog<'_>, &Catalog<'_>) -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
+    let cannot = |path: &Path| format!("cannot read the types of {}", path.display());
+    let map = |path: &Path| relayout_host::map_file(path).with_context(|| cannot(path));
+    let bytes = (map(first)?, map(second)?);
+    let stores = (SectionStore::default(), SectionStore::default());
+    let (one, other) = rayon::join(
+        || Catalog::parse_in(&bytes.0, &stores.0, format).with_context(|| cannot(first)),
+        || Catalog::parse_in(&bytes.1, &stores.1, format).with_context(|| cannot(second)),
+    );
+    then(&one?, &other?)
+}

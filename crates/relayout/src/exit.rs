@@ -10,7 +10,7 @@ use relayout_host::{Category, Error};
 pub enum Exit {
     /// Done.
     Done = 0,
-    /// The thing asked about failed: an assertion does not hold.
+    /// The thing asked about failed: an assertion does not hold, layouts differ.
     Failed = 1,
     /// Wrong usage or bad input.
     Input = 2,

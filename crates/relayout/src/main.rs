@@ -34,6 +34,7 @@ enum Command {
     Record(cmd::record::Target),
     Report(cmd::report::Args),
     Show(cmd::show::Args),
+    Diff(cmd::diff::Args),
     Advise(cmd::advise::Args),
     WhatIf(cmd::what_if::Args),
     Check(cmd::check::Args),
@@ -51,6 +52,7 @@ fn main() -> ExitCode {
     let done = match cli.command {
         Command::Record(cmd::record::Target::Kernel(args)) => cmd::record::kernel(&args),
         Command::Show(args) => cmd::show::run(&args).map(|()| Exit::Done),
+        Command::Diff(args) => cmd::diff::run(&args),
         Command::Report(args) => cmd::report::run(&args).map(|()| Exit::Done),
         Command::Advise(args) => cmd::advise::run(&args).map(|()| Exit::Done),
         Command::WhatIf(args) => cmd::what_if::run(&args).map(|()| Exit::Done),

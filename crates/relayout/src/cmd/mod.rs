@@ -2,6 +2,7 @@
 
 pub mod advise;
 pub mod check;
+pub mod diff;
 pub mod doctor;
 pub mod record;
 pub mod report;

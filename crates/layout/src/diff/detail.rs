@@ -1,0 +1,142 @@
+//! What is different between two shapes of one type: the data that texts are made of.
+
+use super::gaps::Gap;
+use super::lines::{self, PairChange};
+use super::matching;
+use super::pushes::{self, Push};
+use super::room::{self, Room};
+use super::shape::Shape;
+
+/// All differences between two shapes of one type.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Detail {
+    /// Members of both in the order of the new one; a removed member stands where it was.
+    pub members: Vec<MemberMove>,
+    /// What moved members, each with what it came on top of.
+    pub pushes: Vec<Push>,
+    /// Gaps that differ, those of the old shape first.
+    pub gaps: Vec<GapChange>,
+    /// Pairs of members that came together on a line or went apart.
+    pub pairs: Vec<PairChange>,
+    /// There are more pairs than [`lines::PAIRS_MAX`].
+    pub pairs_cut: bool,
+}
+
+/// One member in both shapes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MemberMove {
+    /// Index in the old shape's fields; `None` if it was added.
+    pub old: Option<usize>,
+    /// Index in the new shape's fields; `None` if it was removed.
+    pub new: Option<usize>,
+    /// Why it is where it is now.
+    pub cause: Cause,
+    /// What an added member's place was before, or what a removed one's has become.
+    pub room: Option<Room>,
+    /// The member (index in [`Detail::members`]) that has or had its very place, size and type
+    /// under another name: the two are probably one that was renamed.
+    pub twin: Option<usize>,
+}
+
+/// Why a member is where it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// It did not move.
+    Stayed,
+    /// It is new.
+    Added,
+    /// It is gone.
+    Removed,
+    /// It was put elsewhere among the others.
+    Reordered,
+    /// It keeps its place among the others, and something before it changed: index in
+    /// [`Detail::pushes`].
+    Pushed(usize),
+}
+
+/// A gap that was opened, closed, or has another size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GapChange {
+    /// In the old shape.
+    pub old: Option<Gap>,
+    /// In the new shape.
+    pub new: Option<Gap>,
+    /// The member after which it begins, as an index in [`Detail::members`].
+    pub after: Option<usize>,
+}
+
+impl Detail {
+    /// Compares two shapes; `line_bytes` is the size of a cache line.
+    pub fn of(old: &Shape, new: &Shape, line_bytes: u64) -> Self {
+        let mut members = matching::members(old, new);
+        room::explain(old, new, &mut members);
+        let pushes = pushes::explain(old, new, &mut members);
+        let gaps = gap_changes(old, new, &members);
+        let (pairs, pairs_cut) = lines::pairs(old, new, &members, line_bytes);
+        Self {
+            members,
+            pushes,
+            gaps,
+            pairs,
+            pairs_cut,
+        }
+    }
+
+    /// What moved a member, the nearest first.
+    pub fn pushes_of(&self, member: &MemberMove) -> Vec<&Push> {
+        let mut found = Vec::new();
+        let mut at = match member.cause {
+            Cause::Pushed(push) => Some(push),
+            _ => None,
+        };
+        while let Some(push) = at.and_then(|at| self.pushes.get(at)) {
+            found.push(push);
+            at = push.on_top_of;
+        }
+        found
+    }
+}
+
+/// Gaps are the same gap when they follow the same member.
+fn gap_changes(old: &Shape, new: &Shape, members: &[MemberMove]) -> Vec<GapChange> {
+    let mut changes = Vec::new();
+    let mut of_old = vec![None; old.fields.len()];
+    let mut of_new = vec![None; new.fields.len()];
+    for (index, member) in members.iter().enumerate() {
+        if let Some(at) = member.old.and_then(|at| of_old.get_mut(at)) {
+            *at = Some(index);
+        }
+        if let Some(at) = member.new.and_then(|at| of_new.get_mut(at)) {
+            *at = Some(index);
+        }
+    }
+    let member_of = |map: &[Option<usize>], gap: &Gap| gap.after.and_then(|at| map[at]);
+    let by_member = |gaps: &[Gap], map: &[Option<usize>]| {
+        let pairs = gaps.iter().map(|gap| (member_of(map, gap), *gap));
+        pairs.collect::<rustc_hash::FxHashMap<_, _>>()
+    };
+    let in_new = by_member(&new.gaps, &of_new);
+    let in_old = by_member(&old.gaps, &of_old);
+    for gap in &old.gaps {
+        let after = member_of(&of_old, gap);
+        let now = in_new.get(&after).copied();
+        if now.is_none_or(|now| (now.size_bits, now.padding) != (gap.size_bits, gap.padding)) {
+            changes.push(GapChange {
+                old: Some(*gap),
+                new: now,
+                after,
+            });
+        }
+    }
+    for gap in &new.gaps {
+        let after = member_of(&of_new, gap);
+        if !in_old.contains_key(&after) {
+            changes.push(GapChange {
+                old: None,
+                new: Some(*gap),
+                after,
+            });
+        }
+    }
+    changes
+}

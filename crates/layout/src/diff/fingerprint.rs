@@ -1,0 +1,78 @@
+//! Layouts as numbers: equal where a type and everything inside it lies in the same place.
+
+use std::hash::{Hash, Hasher};
+
+use rustc_hash::{FxHashMap, FxHasher};
+
+use crate::types::{DEPTH_MAX, element_count};
+use crate::{Aggregate, Member, Type, TypeId, Types};
+
+/// Fingerprints of one arena's types, each computed once.
+pub(super) struct Fingerprints<'t> {
+    types: &'t Types,
+    known: FxHashMap<TypeId, u64>,
+}
+
+impl<'t> Fingerprints<'t> {
+    pub(super) fn new(types: &'t Types) -> Self {
+        Self {
+            types,
+            known: FxHashMap::default(),
+        }
+    }
+
+    /// Of names, offsets and sizes, down to the scalars. How types are called does not count:
+    /// compilers spell them differently, and `int` in the place of `unsigned int` moves nothing.
+    pub(super) fn of(&mut self, id: TypeId) -> u64 {
+        self.at(id, 0)
+    }
+
+    fn at(&mut self, id: TypeId, depth: u32) -> u64 {
+        let id = self.types.strip(id);
+        if depth > DEPTH_MAX {
+            return 0;
+        }
+        if let Some(known) = self.known.get(&id) {
+            return *known;
+        }
+        let mut hash = FxHasher::default();
+        match self.types.get(id) {
+            Type::Array { element, counts } => {
+                element_count(counts).hash(&mut hash);
+                self.at(*element, depth + 1).hash(&mut hash);
+            }
+            Type::Aggregate(aggregate) => self.aggregate(aggregate, depth, &mut hash),
+            _ => self.types.size_of(id).unwrap_or(0).hash(&mut hash),
+        }
+        let print = hash.finish();
+        self.known.insert(id, print);
+        print
+    }
+
+    fn aggregate(&mut self, aggregate: &Aggregate, depth: u32, hash: &mut FxHasher) {
+        (aggregate.size, aggregate.complete).hash(hash);
+        for member in &aggregate.members {
+            self.member(member, depth, hash);
+        }
+        for variant in aggregate
+            .variants
+            .iter()
+            .flat_map(|variants| &variants.variants)
+        {
+            variant.discriminant.hash(hash);
+            self.member(&variant.member, depth, hash);
+        }
+    }
+
+    fn member(&mut self, member: &Member, depth: u32, hash: &mut FxHasher) {
+        member.name.hash(hash);
+        match member.bits {
+            // Compilers differ in which storage unit they say that a bitfield is in.
+            Some(bits) => bits.hash(hash),
+            None => {
+                member.offset.hash(hash);
+                self.at(member.ty, depth + 1).hash(hash);
+            }
+        }
+    }
+}

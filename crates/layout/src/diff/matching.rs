@@ -1,0 +1,121 @@
+//! Members of two shapes, matched by name; which of them kept their order.
+
+use rustc_hash::FxHashMap;
+
+use super::detail::{Cause, MemberMove};
+use super::shape::{Field, Shape};
+
+/// Members of both shapes in the new order. [`Cause::Stayed`] marks those that kept their place
+/// among the others, wherever that is now.
+pub(super) fn members(old: &Shape, new: &Shape) -> Vec<MemberMove> {
+    let partner = partners(old, new);
+    let common: Vec<usize> = partner.iter().flatten().copied().collect();
+    let kept = longest_increasing(&common);
+    let mut taken = vec![false; old.fields.len()];
+    for old in &common {
+        taken[*old] = true;
+    }
+    let mut out = Vec::with_capacity(new.fields.len());
+    let mut removed = 0;
+    let mut nth = 0;
+    for (index, partner) in partner.iter().enumerate() {
+        let cause = match partner {
+            None => Cause::Added,
+            Some(_) if kept[nth] => Cause::Stayed,
+            Some(_) => Cause::Reordered,
+        };
+        nth += usize::from(partner.is_some());
+        if let (Some(before), Cause::Stayed) = (partner, cause) {
+            push_removed(&mut out, &taken, removed..*before);
+            removed = *before;
+        }
+        out.push(one(*partner, Some(index), cause));
+    }
+    push_removed(&mut out, &taken, removed..old.fields.len());
+    out
+}
+
+fn push_removed(out: &mut Vec<MemberMove>, taken: &[bool], range: std::ops::Range<usize>) {
+    let gone = range.filter(|index| !taken[*index]);
+    out.extend(gone.map(|index| one(Some(index), None, Cause::Removed)));
+}
+
+fn one(old: Option<usize>, new: Option<usize>, cause: Cause) -> MemberMove {
+    MemberMove {
+        old,
+        new,
+        cause,
+        room: None,
+        twin: None,
+    }
+}
+
+/// For each new field the old one of its name; of several with one name, in order.
+fn partners(old: &Shape, new: &Shape) -> Vec<Option<usize>> {
+    let mut by_name: FxHashMap<(&str, u32), usize> = FxHashMap::default();
+    for (key, index) in numbered(&old.fields) {
+        by_name.insert(key, index);
+    }
+    let found = numbered(&new.fields).map(|(key, _)| by_name.get(&key).copied());
+    found.collect()
+}
+
+/// Names with how often each came before.
+fn numbered(fields: &[Field]) -> impl Iterator<Item = ((&str, u32), usize)> {
+    let mut seen: FxHashMap<&str, u32> = FxHashMap::default();
+    fields.iter().enumerate().map(move |(index, field)| {
+        let count = seen.entry(&field.path).or_insert(0);
+        let key = (&*field.path, *count);
+        *count += 1;
+        (key, index)
+    })
+}
+
+/// Which elements are in the longest subsequence that increases.
+fn longest_increasing(values: &[usize]) -> Vec<bool> {
+    // Ends of the best subsequence of each length, and what came before each element.
+    let mut ends: Vec<usize> = Vec::new();
+    let mut before: Vec<Option<usize>> = Vec::with_capacity(values.len());
+    for (index, value) in values.iter().enumerate() {
+        let length = ends.partition_point(|end| values[*end] < *value);
+        before.push(length.checked_sub(1).map(|shorter| ends[shorter]));
+        match ends.get_mut(length) {
+            Some(end) => *end = index,
+            None => ends.push(index),
+        }
+    }
+    let mut kept = vec![false; values.len()];
+    let mut at = ends.last().copied();
+    while let Some(index) = at {
+        kept[index] = true;
+        at = before[index];
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::longest_increasing;
+
+    #[track_caller]
+    fn check(values: &[usize], kept: usize) {
+        let found = longest_increasing(values);
+        let left: Vec<usize> = values
+            .iter()
+            .zip(&found)
+            .filter_map(|(value, kept)| kept.then_some(*value))
+            .collect();
+        assert_eq!(left.len(), kept, "{values:?}: {left:?}");
+        assert!(left.is_sorted(), "{values:?}: {left:?}");
+    }
+
+    #[test]
+    fn keeps_as_many_as_possible() {
+        check(&[], 0);
+        check(&[0, 1, 2], 3);
+        check(&[3, 0, 1, 2], 3);
+        check(&[1, 2, 3, 0], 3);
+        check(&[2, 1, 0], 1);
+        check(&[0, 8, 4, 12, 2, 10, 6, 14, 1, 9], 4);
+    }
+}

@@ -1,0 +1,141 @@
+//! One spelling for types that compilers spell differently.
+
+/// `long unsigned int` and `unsigned long` become `unsigned long`, `_Bool` becomes `bool`, `> >`
+/// becomes `>>`; also inside template arguments.
+pub(super) fn canonical(name: &str) -> String {
+    let mut out = String::with_capacity(name.len());
+    let mut integer = Integer::default();
+    let mut rest = name;
+    while let Some(first) = rest.chars().next() {
+        let end = rest.find(|c| !is_word(c)).unwrap_or(rest.len());
+        if end > 0 {
+            let (word, after) = rest.split_at(end);
+            if !integer.take(word) {
+                integer.flush(&mut out);
+                push_word(&mut out, if word == "_Bool" { "bool" } else { word });
+            }
+            rest = after;
+        } else {
+            if !first.is_whitespace() {
+                integer.flush(&mut out);
+                out.push(first);
+            }
+            rest = &rest[first.len_utf8()..];
+        }
+    }
+    integer.flush(&mut out);
+    out
+}
+
+fn is_word(c: char) -> bool {
+    c.is_alphanumeric() || c == '_' || c == '$'
+}
+
+/// Words are kept apart; other blanks mean nothing.
+fn push_word(out: &mut String, word: &str) {
+    if out.ends_with(is_word) {
+        out.push(' ');
+    }
+    out.push_str(word);
+}
+
+/// The words of one integer type, in whatever order.
+#[derive(Default)]
+struct Integer {
+    unsigned: bool,
+    signed: bool,
+    short: bool,
+    long_count: u32,
+    char: bool,
+    int: bool,
+    double: bool,
+}
+
+impl Integer {
+    fn take(&mut self, word: &str) -> bool {
+        match word {
+            "unsigned" => self.unsigned = true,
+            "signed" => self.signed = true,
+            "short" => self.short = true,
+            "long" => self.long_count = (self.long_count + 1).min(2),
+            "char" => self.char = true,
+            "int" => self.int = true,
+            "double" if self.long_count > 0 => self.double = true,
+            _ => return false,
+        }
+        true
+    }
+
+    fn flush(&mut self, out: &mut String) {
+        let this = std::mem::take(self);
+        let integer = this.unsigned || this.signed || this.short || this.long_count > 0;
+        if !(integer || this.char || this.int) {
+            return;
+        }
+        if this.unsigned {
+            push_word(out, "unsigned");
+        }
+        // Plain `char` is a type of its own; `signed int` is `int`.
+        if this.signed && this.char {
+            push_word(out, "signed");
+        }
+        for _ in 0..this.long_count {
+            push_word(out, "long");
+        }
+        if this.short {
+            push_word(out, "short");
+        }
+        if this.char {
+            push_word(out, "char");
+        } else if this.double {
+            push_word(out, "double");
+        } else if this.long_count == 0 && !this.short {
+            push_word(out, "int");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::canonical;
+
+    #[track_caller]
+    fn check(names: &[&str], expect: &str) {
+        for name in names {
+            assert_eq!(canonical(name), expect, "{name}");
+        }
+    }
+
+    #[test]
+    fn integers_in_any_order() {
+        check(
+            &["long unsigned int", "unsigned long", "unsigned long int"],
+            "unsigned long",
+        );
+        check(&["short unsigned int", "unsigned short"], "unsigned short");
+        check(&["long long int", "long long"], "long long");
+        check(&["unsigned", "unsigned int"], "unsigned int");
+        check(&["signed int", "int"], "int");
+        check(&["signed char"], "signed char");
+        check(&["char"], "char");
+        check(&["long double"], "long double");
+        check(&["_Bool", "bool"], "bool");
+    }
+
+    #[test]
+    fn inside_declarators_and_templates() {
+        check(
+            &["long unsigned int *[4]", "unsigned long*[4]"],
+            "unsigned long*[4]",
+        );
+        check(
+            &[
+                "std::map<long unsigned int, std::pair<int, char> >",
+                "std::map<unsigned long, std::pair<int, char>>",
+            ],
+            "std::map<unsigned long,std::pair<int,char>>",
+        );
+        check(&["struct page *"], "struct page*");
+        check(&["const char *const"], "const char*const");
+    }
+}

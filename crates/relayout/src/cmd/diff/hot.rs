@@ -1,0 +1,300 @@
+//! What a profile says about the types that are compared: which members are hot, where they were
+//! and are, and which hot ones came together on a line or went apart.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use relayout_contend::{Findings, find};
+use relayout_host::Progress as _;
+use relayout_layout::catalog::Catalog;
+use relayout_layout::diff::{Diff, Elements, Located, Shape, Status, TypeDiff, share};
+use relayout_layout::{TypeId, Types};
+
+use crate::identify::Identified;
+use crate::input;
+
+/// Hot members of one type that are looked at, most transfers first.
+const MEMBERS_MAX: usize = 256;
+
+/// What a profile says of one type.
+#[derive(Clone, Debug)]
+pub(super) struct HotType {
+    pub name: String,
+    /// Read and write transfers on its lines.
+    pub transfers: u64,
+    /// Of all transfers in the profile, as a fraction.
+    pub share: f64,
+    /// Bytes into a line at which objects began that had transfers, if at one only.
+    pub phase: Option<u64>,
+    pub members: Vec<HotMember>,
+}
+
+/// A member that was accessed on a contended line.
+#[derive(Clone, Debug)]
+pub(super) struct HotMember {
+    /// Path through types: `mmap_lock.owner.counter`.
+    pub path: String,
+    /// Bytes from the start of the type, in the recorded build.
+    pub offset: u64,
+    pub reads: u64,
+    pub writes: u64,
+    pub contexts: u32,
+    pub transfers: u64,
+}
+
+/// A hot member in both builds.
+#[derive(Clone, Debug)]
+pub(super) struct HotMove<'h> {
+    pub member: &'h HotMember,
+    /// The member's path without a last part that says nothing more: `mmap_lock.owner`.
+    pub short: String,
+    pub old: Located,
+    pub new: Located,
+}
+
+/// Two hot members that share a line in one build only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct HotPair {
+    /// Index of the hotter one.
+    pub first: usize,
+    pub second: usize,
+    pub together: bool,
+    /// The first line that they share or shared.
+    pub line: u64,
+    /// Accesses to the one that had fewer, if one of the two was stored to; else 0, since reads
+    /// alone move no line.
+    pub heat: u64,
+}
+
+/// What a profile has to say about a type that changed.
+#[derive(Clone, Debug)]
+pub(super) struct HotDiff<'h> {
+    pub of: &'h HotType,
+    /// Members that both builds have, most transfers first.
+    pub moves: Vec<HotMove<'h>>,
+    /// Pairs that changed, the hottest first.
+    pub pairs: Vec<HotPair>,
+}
+
+/// Reads a profile's hot types, most transfers first.
+///
+/// # Errors
+/// As [`input::with`].
+pub(super) fn read(profile: &Path, debug: Option<&Path>) -> anyhow::Result<Vec<HotType>> {
+    input::with(profile, debug, |input, debug| {
+        input.progress.step("ranking cache lines");
+        let findings = find(input.profile, &Identified::new(input, debug));
+        Ok(types(&findings))
+    })
+}
+
+fn types(findings: &Findings) -> Vec<HotType> {
+    let mut types: BTreeMap<&str, HotType> = BTreeMap::new();
+    let mut members: BTreeMap<(&str, &str, i64), HotMember> = BTreeMap::new();
+    for finding in &findings.findings {
+        let name = finding.subject.type_name();
+        let line = i64::from(finding.line_bytes.max(1));
+        let phase = u64::try_from((-finding.line_offset).rem_euclid(line)).unwrap_or(0);
+        let found = types.entry(name).or_insert_with(|| HotType {
+            name: name.to_owned(),
+            transfers: 0,
+            share: 0.0,
+            phase: Some(phase),
+            members: Vec::new(),
+        });
+        found.transfers += finding.tally.transfers();
+        found.share += finding.share;
+        found.phase = found.phase.filter(|known| *known == phase);
+        for member in finding.members.iter().filter(|each| !each.name.is_empty()) {
+            let Ok(offset) = u64::try_from(member.offset) else {
+                continue;
+            };
+            let hot = members
+                .entry((name, &member.name, member.offset))
+                .or_insert_with(|| HotMember {
+                    path: member.name.clone(),
+                    offset,
+                    reads: 0,
+                    writes: 0,
+                    contexts: 0,
+                    transfers: 0,
+                });
+            hot.reads += member.reads;
+            hot.writes += member.writes;
+            hot.transfers += member.transfers;
+            hot.contexts = hot.contexts.max(member.contexts);
+        }
+    }
+    for ((name, _, _), member) in members {
+        if let Some(found) = types.get_mut(name) {
+            found.members.push(member);
+        }
+    }
+    let mut types: Vec<HotType> = types.into_values().collect();
+    for found in &mut types {
+        found
+            .members
+            .sort_by_key(|member| std::cmp::Reverse((member.transfers, member.accesses())));
+        found.members.truncate(MEMBERS_MAX);
+    }
+    types.sort_by_key(|found| std::cmp::Reverse(found.transfers));
+    types
+}
+
+impl HotMember {
+    /// Loads and stores; what does both counts twice.
+    fn accesses(&self) -> u64 {
+        self.reads.saturating_add(self.writes)
+    }
+}
+
+/// Where the hot members of the types that changed were and are, by index in `Diff::types`.
+///
+/// # Errors
+/// Malformed debug information.
+pub(super) fn all<'h>(
+    files: &Files<'_, '_, '_>,
+    diff: &Diff,
+    hot: &'h [HotType],
+) -> anyhow::Result<BTreeMap<usize, HotDiff<'h>>> {
+    let mut found = BTreeMap::new();
+    if hot.is_empty() {
+        return Ok(found);
+    }
+    for (index, each) in diff.types.iter().enumerate() {
+        let shape = diff.shape(each);
+        let named = || hot.iter().find(|hot| *shape.key.name == *hot.name);
+        if let (Status::Changed, Some(hot)) = (each.status, named())
+            && let Some(hot) = files.compare(diff, each, hot)?
+        {
+            found.insert(index, hot);
+        }
+    }
+    Ok(found)
+}
+
+/// Both files, to look places up in.
+pub(super) struct Files<'c, 'o, 'n> {
+    pub old: &'c Catalog<'o>,
+    pub new: &'c Catalog<'n>,
+    pub line_bytes: u64,
+}
+
+impl Files<'_, '_, '_> {
+    /// Where the hot members of a type were and are. `None` if the type is not in both files.
+    ///
+    /// # Errors
+    /// Malformed debug information.
+    fn compare<'h>(
+        &self,
+        diff: &Diff,
+        each: &TypeDiff,
+        hot: &'h HotType,
+    ) -> anyhow::Result<Option<HotDiff<'h>>> {
+        let Some((before, after)) = diff.shapes(each) else {
+            return Ok(None);
+        };
+        let (Some(old), Some(new)) = (load(self.old, before)?, load(self.new, after)?) else {
+            return Ok(None);
+        };
+        let mut moves: Vec<HotMove<'h>> = (hot.members.iter())
+            .filter_map(|member| locate(member, &old, &new))
+            .collect();
+        shorten(&mut moves);
+        let pairs = pairs(&moves, self.line_bytes);
+        Ok(Some(HotDiff {
+            of: hot,
+            moves,
+            pairs,
+        }))
+    }
+}
+
+/// The definition that a shape was made of.
+fn load(catalog: &Catalog<'_>, shape: &Shape) -> anyhow::Result<Option<(Types, TypeId)>> {
+    let loaded = catalog.load(&catalog.find(&shape.key.name))?;
+    let is_it = |id: &&TypeId| {
+        Shape::of(&loaded.types, **id)
+            .is_some_and(|found| found.key == shape.key && found.fingerprint == shape.fingerprint)
+    };
+    let id = loaded.ids.iter().find(is_it).copied();
+    Ok(id.map(|id| (loaded.types, id)))
+}
+
+/// The recorded build is the old one, the new one or another: elements of arrays are those at the
+/// recorded offset in the first of these whose member is there.
+fn locate<'h>(
+    member: &'h HotMember,
+    (old, old_id): &(Types, TypeId),
+    (new, new_id): &(Types, TypeId),
+) -> Option<HotMove<'h>> {
+    let at = Elements::At(member.offset);
+    let found = |found: &Located| found.offset == member.offset;
+    let in_new = new.locate(*new_id, &member.path, at).filter(found);
+    let in_old = old.locate(*old_id, &member.path, at).filter(found);
+    let elements = in_new.or(in_old).map(|found| found.elements);
+    let elements = Elements::These(elements.as_deref().unwrap_or_default());
+    Some(HotMove {
+        member,
+        short: member.path.clone(),
+        old: old.locate(*old_id, &member.path, elements)?,
+        new: new.locate(*new_id, &member.path, elements)?,
+    })
+}
+
+/// `mmap_lock.owner.counter` is called `mmap_lock.owner` where no other hot member is in that.
+fn shorten(moves: &mut [HotMove<'_>]) {
+    let all: Vec<String> = moves.iter().map(|each| each.member.path.clone()).collect();
+    for each in moves {
+        let mut path = each.member.path.as_str();
+        while let Some((outer, last)) = path.rsplit_once('.') {
+            // Names that say what a lock or count is made of, not what is locked or counted.
+            let wrapper = matches!(
+                last,
+                "counter" | "refs" | "sequence" | "val" | "a" | "rlock"
+            );
+            let inside = |other: &&String| {
+                other
+                    .strip_prefix(outer)
+                    .is_some_and(|rest| rest.starts_with('.'))
+            };
+            let same = |other: &&String| **other == each.member.path;
+            let alone = all.iter().filter(inside).all(|other| same(&other));
+            if !wrapper || !alone {
+                break;
+            }
+            path = outer;
+        }
+        each.short = path.to_owned();
+    }
+}
+
+fn pairs(moves: &[HotMove<'_>], line_bytes: u64) -> Vec<HotPair> {
+    let lines = |place: &Located| {
+        let last = place.offset.saturating_add(place.size.max(1) - 1);
+        (place.offset / line_bytes, last / line_bytes)
+    };
+    let mut found = Vec::new();
+    for (first, one) in moves.iter().enumerate() {
+        for (second, other) in moves.iter().enumerate().skip(first + 1) {
+            let before = (lines(&one.old), lines(&other.old));
+            let after = (lines(&one.new), lines(&other.new));
+            let together = share(after.0, after.1);
+            if together == share(before.0, before.1) {
+                continue;
+            }
+            let on = if together { after } else { before };
+            let stored = one.member.writes > 0 || other.member.writes > 0;
+            let heat = one.member.accesses().min(other.member.accesses());
+            found.push(HotPair {
+                first,
+                second,
+                together,
+                line: on.0.0.max(on.1.0),
+                heat: if stored { heat } else { 0 },
+            });
+        }
+    }
+    found.sort_by_key(|pair| std::cmp::Reverse(pair.heat));
+    found
+}

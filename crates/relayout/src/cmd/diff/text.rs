@@ -1,0 +1,191 @@
+//! The text of `diff`: a line per type as codiff writes it, then what happened in it.
+
+pub(super) mod hot;
+mod lines;
+mod members;
+mod pushed;
+
+use std::fmt::Write as _;
+
+use rayon::prelude::*;
+use relayout_layout::diff::{Detail, Diff, Shape, Status, TypeDiff};
+
+use super::words::{Pair, amount, count, list};
+use super::{Args, Comparison, growth};
+
+/// Types that are named of those that hold a changed one.
+const HOLDERS_MAX: usize = 5;
+
+/// Alignments up to this many bytes may be those of the members.
+const ALIGN_PLAIN_MAX: u64 = 16;
+
+/// The whole text.
+pub(super) fn render(comparison: &Comparison<'_>) -> String {
+    let shown = comparison.shown.par_iter();
+    let texts: Vec<String> = shown.map(|index| one(comparison, *index)).collect();
+    let mut text = texts.concat();
+    let _ = writeln!(text, " {}", summary(comparison.diff));
+    text
+}
+
+fn one(comparison: &Comparison<'_>, index: usize) -> String {
+    let (args, diff) = (comparison.args, comparison.diff);
+    let each = &diff.types[index];
+    let shape = diff.shape(each);
+    let name = match shape.kind {
+        relayout_layout::AggregateKind::Class => format!("class {}", shape.key.qualified()),
+        _ => shape.key.to_string(),
+    };
+    let Some((old, new)) = diff.shapes(each) else {
+        let status = each.status.as_str();
+        return format!("{name} | {status}, {}\n", amount(shape.size * 8));
+    };
+    let mut text = format!("{name} | {}\n", sizes(args, old, new));
+    let hot = comparison.hot.get(&index);
+    if each.status == Status::Same {
+        return text.replacen('\n', ", the same\n", 1);
+    }
+    let mut lines = Vec::new();
+    if each.by_order {
+        lines.push(
+            "several types have this name, and nothing says where they are declared: these two \
+             are compared since they come in the same order"
+                .to_owned(),
+        );
+    }
+    let detail = Detail::of(old, new, args.cacheline_size);
+    let pair = Pair {
+        old,
+        new,
+        detail: &detail,
+    };
+    if let Some(hot) = hot {
+        lines.push(format!(
+            "hot: {} transfers, {:.1}% of all in the profile",
+            hot.of.transfers,
+            hot.of.share * 100.0
+        ));
+        lines.extend(hot::sentences(&pair, hot, args.cacheline_size));
+        lines.extend(hot::moves(hot, args.cacheline_size));
+    }
+    lines.extend(because(diff, index, each));
+    lines.extend(aligned(old, new));
+    lines.extend(members::sentences(&pair));
+    lines.extend(pushed::sentences(&pair, args.verbose));
+    lines.extend(members::gaps(&pair));
+    lines.extend(lines::sentences(&pair, args.cacheline_size));
+    lines.extend(holders(diff, index, args));
+    for line in lines {
+        let _ = writeln!(text, "  {line}");
+    }
+    text
+}
+
+/// `+4 (12 -> 16 bytes, 1 line)`.
+fn sizes(args: &Args, old: &Shape, new: &Shape) -> String {
+    let lines = |shape: &Shape| shape.size.div_ceil(args.cacheline_size);
+    let (before, after) = (lines(old), lines(new));
+    let lines = if before == after {
+        count(usize::try_from(after).unwrap_or(usize::MAX), "line")
+    } else {
+        format!("{before} -> {after} lines")
+    };
+    if old.size == new.size {
+        return format!("0 ({}, {lines})", amount(new.size * 8));
+    }
+    let change = i128::from(new.size) - i128::from(old.size);
+    format!("{change:+} ({} -> {} bytes, {lines})", old.size, new.size)
+}
+
+/// Which of its members' types changed.
+fn because(diff: &Diff, index: usize, each: &TypeDiff) -> Option<String> {
+    if each.holds.is_empty() {
+        return None;
+    }
+    let name = |index: &usize| {
+        let change = growth(diff, *index);
+        let key = &diff.shape(&diff.types[*index]).key;
+        match change {
+            0 => format!("{key}"),
+            change => format!("{key} ({change:+})"),
+        }
+    };
+    let direct: Vec<String> = each.holds.iter().map(name).collect();
+    let mut text = format!("holds {}", list(&direct, 8));
+    let origins: Vec<String> = diff
+        .origins(index)
+        .iter()
+        .filter(|origin| !each.holds.contains(origin))
+        .map(name)
+        .collect();
+    if !origins.is_empty() {
+        let _ = write!(text, ", because of {}", list(&origins, HOLDERS_MAX));
+    }
+    Some(text + ", which changed")
+}
+
+fn aligned(old: &Shape, new: &Shape) -> Option<String> {
+    // Compilers also write down what a type has anyway.
+    let declared = |shape: &Shape| {
+        shape
+            .declared_align
+            .filter(|align| *align > ALIGN_PLAIN_MAX)
+    };
+    match (old.declared_align, new.declared_align) {
+        (Some(old), Some(new)) if old != new => {
+            Some(format!("aligned to {new} bytes, was to {old}"))
+        }
+        (None, Some(_)) => declared(new).map(|to| format!("aligned to {to} bytes, was not")),
+        (Some(_), None) => declared(old).map(|to| format!("no longer aligned to {to} bytes")),
+        _ => None,
+    }
+}
+
+/// `and 214 types that hold it: a +8, b +8`.
+fn holders(diff: &Diff, index: usize, args: &Args) -> Option<String> {
+    // Of a few types that were named, not all holders were looked at.
+    if !args.types.is_empty() {
+        return None;
+    }
+    let mut affected = diff.affected(index);
+    if affected.is_empty() {
+        return None;
+    }
+    affected.sort_by_key(|at| std::cmp::Reverse(growth(diff, *at).unsigned_abs()));
+    let named: Vec<String> = affected
+        .iter()
+        .map(|at| {
+            let key = &diff.shape(&diff.types[*at]).key;
+            match growth(diff, *at) {
+                0 => key.to_string(),
+                change => format!("{key} {change:+}"),
+            }
+        })
+        .collect();
+    let verb = if affected.len() == 1 { "holds" } else { "hold" };
+    let types = count(affected.len(), "type");
+    Some(format!(
+        "and {types} that {verb} it: {}",
+        list(&named, HOLDERS_MAX)
+    ))
+}
+
+/// `3 types changed, 214 only because of what they hold; 1 added, 2 removed, 9012 the same`.
+fn summary(diff: &Diff) -> String {
+    let with = |status| diff.types.iter().filter(move |each| each.status == status);
+    let own = with(Status::Changed).filter(|each| each.own).count();
+    let folded = with(Status::Changed).count() - own;
+    let mut text = format!("{} changed", count(own, "type"));
+    if folded > 0 {
+        let _ = write!(text, ", {folded} more only because they hold one of them");
+    }
+    let rest = [Status::Added, Status::Removed].map(|status| with(status).count());
+    let _ = write!(
+        text,
+        "; {} added, {} removed, {} the same",
+        rest[0],
+        rest[1],
+        with(Status::Same).count()
+    );
+    text
+}

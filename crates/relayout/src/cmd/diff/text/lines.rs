@@ -1,0 +1,128 @@
+//! Members that came together on a cache line or went apart.
+
+use std::collections::BTreeMap;
+
+use crate::cmd::diff::words::{Pair, count, list};
+
+/// Members that are named as neighbours.
+const NEIGHBOURS_MAX: usize = 6;
+
+/// Sentences of one type that are printed.
+const CROSSINGS_MAX: usize = 12;
+
+/// What a member gained and lost. Members that did the same are said in one sentence.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Crossing {
+    together: Vec<usize>,
+    apart: Vec<usize>,
+}
+
+/// Members that changed lines, and neighbours, in the same way.
+struct Group {
+    members: Vec<usize>,
+    crossing: Crossing,
+    old: (u64, u64),
+    new: (u64, u64),
+}
+
+/// Sentences such as `c went from line 1 to line 2, now with d, no longer with a and b`.
+pub(super) fn sentences(pair: &Pair<'_>, line_bytes: u64) -> Vec<String> {
+    let groups = groups(pair, line_bytes);
+    let shown = groups.iter().take(CROSSINGS_MAX);
+    let mut lines: Vec<String> = shown.map(|group| sentence(pair, group)).collect();
+    let rest = groups.iter().skip(CROSSINGS_MAX);
+    let rest: usize = rest.map(|group| group.members.len()).sum();
+    if rest > 0 {
+        let members = count(rest, "more member");
+        lines.push(format!(
+            "{members} changed neighbours (--json lists all pairs)"
+        ));
+    }
+    lines
+}
+
+fn groups(pair: &Pair<'_>, line_bytes: u64) -> Vec<Group> {
+    let places = |member: usize| {
+        let (old, new) = pair.fields(&pair.detail.members[member])?;
+        Some((old.lines(line_bytes)?, new.lines(line_bytes)?))
+    };
+    let moved = |member: usize| places(member).is_some_and(|(old, new)| old != new);
+    let mut crossings: BTreeMap<usize, Crossing> = BTreeMap::new();
+    for change in &pair.detail.pairs {
+        // Said of the one that moved to another line; if both did, of the first.
+        let (one, other) = if moved(change.first) {
+            (change.first, change.second)
+        } else {
+            (change.second, change.first)
+        };
+        let crossing = crossings.entry(one).or_default();
+        if change.together {
+            crossing.together.push(other);
+        } else {
+            crossing.apart.push(other);
+        }
+    }
+    let mut groups: Vec<Group> = Vec::new();
+    for (member, crossing) in crossings {
+        let Some((old, new)) = places(member) else {
+            continue;
+        };
+        let same =
+            |group: &&mut Group| (group.old, group.new) == (old, new) && group.crossing == crossing;
+        match groups.iter_mut().rev().find(same) {
+            Some(group) => group.members.push(member),
+            None => groups.push(Group {
+                members: vec![member],
+                crossing,
+                old,
+                new,
+            }),
+        }
+    }
+    groups
+}
+
+fn sentence(pair: &Pair<'_>, group: &Group) -> String {
+    let names = |members: &[usize]| {
+        let names: Vec<&str> = members.iter().map(|at| pair.name(*at)).collect();
+        list(&names, NEIGHBOURS_MAX)
+    };
+    let plural = group.members.len() > 1;
+    let mut text = format!(
+        "{} {}",
+        names(&group.members),
+        lines(group.old, group.new, plural)
+    );
+    if !group.crossing.together.is_empty() {
+        text.push_str(&format!(", now with {}", names(&group.crossing.together)));
+    }
+    if !group.crossing.apart.is_empty() {
+        text.push_str(&format!(
+            ", no longer with {}",
+            names(&group.crossing.apart)
+        ));
+    }
+    text
+}
+
+fn lines(before: (u64, u64), after: (u64, u64), plural: bool) -> String {
+    let one = |(first, last): (u64, u64)| {
+        if first == last {
+            format!("line {first}")
+        } else {
+            format!("lines {first} to {last}")
+        }
+    };
+    let (is, was) = if plural {
+        ("are", "were")
+    } else {
+        ("is", "was")
+    };
+    if before == after {
+        format!("{is} on {}", one(after))
+    } else if before.0 == before.1 && after.0 == after.1 {
+        format!("went from {} to {}", one(before), one(after))
+    } else {
+        format!("{is} on {}, {was} on {}", one(after), one(before))
+    }
+}

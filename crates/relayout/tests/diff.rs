@@ -1,0 +1,270 @@
+//! `relayout diff` on small compiled pairs: every sentence that it has, JSON, exit codes.
+
+mod common;
+
+use common::{Ended, Place};
+use serde_json::Value;
+
+/// A place with two object files.
+struct Pair(Place);
+
+impl Pair {
+    fn new(old: &str, new: &str) -> Self {
+        Self::with_flags(old, new, &[], &[])
+    }
+
+    fn with_flags(old: &str, new: &str, old_flags: &[&str], new_flags: &[&str]) -> Self {
+        let place = Place::new();
+        for (name, source, flags) in [("old", old, old_flags), ("new", new, new_flags)] {
+            let mut all = vec!["-g", "-c"];
+            all.extend(flags);
+            place.compile(name, source, &all);
+        }
+        Self(place)
+    }
+
+    fn run(&self, words: &str) -> Ended {
+        let words = format!("diff old new {words}");
+        let arguments: Vec<&str> = words.split_whitespace().collect();
+        self.0.run(&arguments)
+    }
+
+    /// What is printed; the command must have succeeded and said nothing else.
+    #[track_caller]
+    fn text(&self, words: &str) -> String {
+        let ended = self.run(words);
+        assert_eq!((ended.code, &*ended.stderr), (Some(0), ""), "{words}");
+        ended.stdout
+    }
+
+    #[track_caller]
+    fn json(&self, words: &str) -> Value {
+        serde_json::from_str(&self.text(&format!("--json {words}"))).unwrap()
+    }
+}
+
+/// The text for a struct `s` with these members before and after, as kept.
+#[track_caller]
+fn check(name: &str, old: &str, new: &str) {
+    let source = |members: &str| format!("{TYPES} struct s {{ {members} }} s;");
+    let pair = Pair::new(&source(old), &source(new));
+    insta::assert_snapshot!(name, pair.text("s"));
+}
+
+const TYPES: &str = "struct pair { int a, b; }; typedef struct { int locked; } lock_t;";
+
+#[test]
+fn member_added() {
+    check("fills_a_hole", "char a; int b;", "char a; short n; int b;");
+    check("fills_padding", "long a; char b;", "long a; char b; int n;");
+    check(
+        "takes_unused_bits",
+        "int a:3; int z;",
+        "int a:3; int n:4; int z;",
+    );
+    check(
+        "takes_unused_bits_and_pushes",
+        "int a:3, b:2;",
+        "int a:3, n:4, b:2;",
+    );
+    check(
+        "joins_a_union",
+        "int a; union { long u; int v; }; int z;",
+        "int a; union { long u; int v; short n; }; int z;",
+    );
+    check(
+        "pushes",
+        "int a; long b, c, d;",
+        "int a; long n; long b, c, d;",
+    );
+    check(
+        "pushes_partly_out_of_a_hole",
+        "char a; long b; int c;",
+        "char a; struct pair n[2]; long b; int c;",
+    );
+    check("at_the_end", "long a;", "long a; long n;");
+    check(
+        "two_pushers",
+        "int a; int b; int c; long z;",
+        "int n; int a; int b; int m; int k; int c; long z;",
+    );
+}
+
+#[test]
+fn member_removed() {
+    check(
+        "leaves_a_hole",
+        "char a; short gone; int b;",
+        "char a; int b;",
+    );
+    check("pulls", "long a, gone, b, c;", "long a, b, c;");
+    check(
+        "renamed",
+        "long a; int before; int c;",
+        "long a; int after; int c;",
+    );
+    check(
+        "replaced",
+        "long a; long before; int c;",
+        "long a; int x; int y; int c;",
+    );
+}
+
+#[test]
+fn member_changed() {
+    check("grew", "int a; int b; int c;", "int a; long b; int c;");
+    check(
+        "shrank",
+        "long a; long b; long c;",
+        "long a; int b; long c;",
+    );
+    check("reordered", "long a, b, c, d;", "long d, a, b, c;");
+    check(
+        "held_type_changed_name_only",
+        "unsigned long a; long b;",
+        "unsigned long int a; unsigned long b;",
+    );
+    check(
+        "packed",
+        "char a; long b; char c;",
+        "char a; long b __attribute__((packed)); char c;",
+    );
+    check(
+        "aligned",
+        "long a; long b;",
+        "long a; long b __attribute__((aligned(64)));",
+    );
+    check(
+        "in_an_anonymous_struct",
+        "int a; struct { int x; int y; }; int z;",
+        "int a; struct { int x; long n; int y; }; int z;",
+    );
+    check(
+        "in_an_array_of_anonymous",
+        "struct { int x, y; } slots[4]; int z;",
+        "struct { int x, n, y; } slots[4]; int z;",
+    );
+}
+
+#[test]
+fn lines() {
+    let members = "char pad[48]; long a, b; long c, d; char more[56]; int z;";
+    check("together_and_apart", members, &format!("long n; {members}"));
+    check(
+        "a_whole_line_further",
+        members,
+        &format!("char n[64]; {members}"),
+    );
+}
+
+/// A change inside a type is said there, with who holds it, and not again for each of them.
+#[test]
+fn change_is_said_at_its_origin() {
+    let source = |lock: &str| {
+        format!(
+            "struct lock {{ {lock} }};
+             typedef struct {{ struct lock inner; int seq; }} seqlock_t;
+             struct inode {{ long a; seqlock_t lock; long b; }} inode;
+             struct file {{ struct inode i[2]; int end; }} file;
+             struct mixed {{ struct lock lock; int own; }} mixed;"
+        )
+    };
+    let new = source("long word;").replace("int own;", "int own; char n;");
+    let pair = Pair::new(&source("int word;"), &new);
+    insta::assert_snapshot!("origin", pair.text(""));
+    insta::assert_snapshot!("origin_affected", pair.text("--affected"));
+    insta::assert_snapshot!("origin_named", pair.text("file"));
+    let json = pair.json("");
+    let lock = json["types"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|each| each["name"] == "lock")
+        .unwrap();
+    assert_eq!(
+        lock["affects"],
+        serde_json::json!(["inode", "file", "mixed", "seqlock_t"])
+    );
+}
+
+#[test]
+fn types_added_and_removed() {
+    let pair = Pair::new(
+        "struct gone { int a; } g; union u { int a; } u;",
+        "struct come { long a; } c; union u { int a; } u;",
+    );
+    insta::assert_snapshot!("added_and_removed", pair.text("--all"));
+    insta::assert_snapshot!("added_only", pair.text("--status added"));
+}
+
+#[test]
+fn json() {
+    let pair = Pair::new(
+        "struct s { char a; int gone; int flag:3; int tail:2; long b; } s;",
+        "struct s { char a; short n; int flag:3; int wide:7; int tail:2; long b; } s;",
+    );
+    insta::assert_snapshot!("json", pair.text("--json"));
+}
+
+/// Of several definitions of a name, those declared in one place are compared.
+#[test]
+fn same_names_are_told_apart() {
+    let place = Place::new();
+    place.write("first.h", "struct s { int first; };\n");
+    place.write("second.h", "struct s { long second, more; };\n");
+    let one = |name: &str, header: &str| {
+        let source = format!("#include \"{header}\"\nstruct s {name};\n");
+        place.compile(name, &source, &["-g", "-c"])
+    };
+    let (first, second) = (one("one", "first.h"), one("two", "second.h"));
+    for (out, objects) in [("old", [&first, &second]), ("new", [&second, &first])] {
+        let objects = objects.map(|object| object.display().to_string());
+        place.compile(out, "", &["-nostdlib", "-r", &objects[0], &objects[1]]);
+    }
+    let ended = place.run(&["diff", "old", "new", "--exit-code"]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    place.write("second.h", "struct s { long second, more, n; };\n");
+    let second = one("two", "second.h").display().to_string();
+    let first = first.display().to_string();
+    place.compile("new", "", &["-nostdlib", "-r", &second, &first]);
+    let ended = place.run(&["diff", "old", "new"]);
+    insta::assert_snapshot!("same_names", ended.stdout);
+}
+
+#[test]
+fn exit_codes() {
+    let pair = Pair::new("struct s { int a; } s;", "struct s { long a; } s;");
+    assert_eq!(pair.run("").code, Some(0));
+    assert_eq!(pair.run("--exit-code").code, Some(1));
+    assert_eq!(pair.run("--exit-code --json").code, Some(1));
+    let same = Pair::new("struct s { int a; } s;", "struct s { unsigned a; } s;");
+    assert_eq!(same.run("--exit-code").code, Some(0));
+    pair.0.refuses(
+        "diff old new sr",
+        2,
+        "relayout: neither old nor new has a struct, union or class named `sr`; close: s",
+    );
+    pair.0.refuses(
+        "diff old missing",
+        2,
+        "relayout: cannot read the types of missing: No such file or directory (os error 2)",
+    );
+}
+
+/// What a program says about its types in another format is no difference.
+#[test]
+fn formats_and_versions_do_not_differ() {
+    let source = "#include <stdbool.h>
+        enum kind { A, B };
+        struct list { struct list *next, *prev; };
+        struct s { unsigned long a; bool flag; enum kind kind; long long big; struct list l;
+            unsigned u:3; int v:13; union { short x; char y[3]; }; char name[16];
+            int (*call)(long); struct { int p, q; } in[2]; long double ld; char tail[]; } s;
+        struct __attribute__((packed)) packed { char a; long b; } p;
+        struct aligned { int a; } __attribute__((aligned(64))) q;";
+    for flags in [["-gdwarf-4"], ["-gdwarf-5"], ["-O2"], ["-gz"]] {
+        let pair = Pair::with_flags(source, source, &["-gdwarf-5"], &flags);
+        let ended = pair.run("--exit-code");
+        assert_eq!(ended.code, Some(0), "{flags:?}: {}", ended.stdout);
+    }
+}
