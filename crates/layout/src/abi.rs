@@ -4,28 +4,36 @@
 //! one, with the size and alignment that explain the offsets seen. [`Shape::lay_out`] then places
 //! them in any order, with alignments added by hand.
 //!
-//! The rules are those of the System V ABI as GCC and Clang apply them (LP64: every scalar is
-//! aligned to its size). Debug information does not say `packed`; it is inferred from members that
-//! sit below their natural alignment. A packed struct whose members all happen to be naturally
-//! placed cannot be told from an ordinary one.
+//! The rules are those of the System V ABIs as GCC and Clang apply them; what differs by machine is
+//! in [`Target`]. Debug information does not say `packed`, and leaves out unnamed bitfields; both
+//! are inferred, see [`Shape::attributes`]. A packed struct whose members all happen to be
+//! naturally placed cannot be told from an ordinary one.
+//!
+//! [`emit::Emitter`] writes an order as C, with every type that it holds by value: what a compiler
+//! makes of that text is what the engine said (`examples/abi.rs` compares them over whole files).
 //!
 //! ```text
 //! struct s { char a; int b:3; int c:7; long d; }   atoms: a | b c | d
 //! order d, a, b c                                  d 0, a 8, b 72:3, c 75:7, size 16
 //! ```
 
+mod attribute;
+mod bitfield;
+pub mod emit;
+mod infer;
 mod place;
 mod shape;
 mod sizes;
-
-#[cfg(test)]
-mod gcc_test;
+mod target;
 
 use std::ops::Range;
 
 use crate::AggregateKind;
 
+pub use attribute::Attribute;
+pub(crate) use bitfield::Bitfield;
 pub use sizes::Abi;
+pub use target::Target;
 
 /// Why a type cannot be laid out again.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -64,6 +72,64 @@ pub enum AbiError {
         /// Its offset in bytes.
         offset: u64,
     },
+    /// A Rust enum: its alternatives share their bytes as the compiler likes.
+    #[error("{name} is a Rust enum, whose alternatives the compiler places as it likes")]
+    Variants {
+        /// Name of the type.
+        name: String,
+    },
+    /// A C++ class with a base class, whose place is not one of a member.
+    #[error("{name} has the base class {base}, which is no member to move")]
+    Base {
+        /// Name of the type.
+        name: String,
+        /// Name of the base class.
+        base: String,
+    },
+    /// A C++ class with virtual functions or virtual base classes.
+    #[error("{name} has virtual functions or bases, so a hidden pointer in front")]
+    Virtual {
+        /// Name of the type.
+        name: String,
+    },
+    /// A bitfield is wider than its type (C++ pads such ones), or is no integer.
+    #[error("bitfield {member} in {name} has {width_bits} bits, its type fewer")]
+    Wide {
+        /// Name of the type.
+        name: String,
+        /// Name of the member.
+        member: String,
+        /// Its width in bits.
+        width_bits: u64,
+    },
+    /// More bytes without a member than unnamed bitfields are taken to fill.
+    #[error("no rule of C explains {bytes} bytes before {member} in {name}")]
+    Unexplained {
+        /// Name of the type.
+        name: String,
+        /// Name of the member after them, or "the end".
+        member: String,
+        /// How many.
+        bytes: u64,
+    },
+    /// Larger than any object can be.
+    #[error("{name} claims {size} bytes")]
+    Huge {
+        /// Name of the type.
+        name: String,
+        /// Its size in bytes.
+        size: u64,
+    },
+    /// Nothing in C has the size and alignment of a member's type.
+    #[error("the type of {member} in {name} cannot be written in C: {why}")]
+    NotC {
+        /// Name of the type.
+        name: String,
+        /// Name of the member.
+        member: String,
+        /// What is wrong with it.
+        why: String,
+    },
 }
 
 /// What moves as one: a member, a run of adjacent bitfields, or a whole anonymous struct or union.
@@ -83,9 +149,18 @@ pub struct Atom {
     pub align: u64,
     /// An array of unknown length, or a struct that ends in one: has to stay last.
     pub flexible: bool,
-    /// Bytes in front of it that no rule explains (an unnamed bitfield), kept where it goes.
-    pub(crate) gap_before: u64,
-    /// The bitfields, in order; empty for other atoms.
+    /// Has no name (a struct or union), so that an alignment on it is one of its type: it pads it,
+    /// and in a packed struct does no more.
+    pub(crate) align_on_type: bool,
+    /// `packed` on the struct.
+    pub(crate) type_packed: bool,
+    /// `packed` on this member.
+    pub(crate) packed: bool,
+    /// `aligned(N)` on this member, in bytes; 1: none.
+    pub(crate) aligned: u64,
+    /// Unnamed bitfields in front of it, which move with it; empty for bitfields.
+    pub(crate) before: Vec<Bitfield>,
+    /// The bitfields in order, unnamed ones included; empty for other atoms.
     pub(crate) bits: Vec<Bitfield>,
 }
 
@@ -94,23 +169,6 @@ impl Atom {
     pub fn is_bitfields(&self) -> bool {
         !self.bits.is_empty()
     }
-}
-
-/// One bitfield of a run.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Bitfield {
-    /// Width in bits.
-    pub width_bits: u64,
-    /// Size of the declared type in bits.
-    pub unit_bits: u64,
-    /// Alignment of the declared type in bits.
-    pub align_bits: u64,
-    /// May cross a unit of its type (packed).
-    pub crosses: bool,
-    /// Unnamed bits in front of it.
-    pub gap_bits: u64,
-    /// A `:0` in front of it.
-    pub fresh_unit: bool,
 }
 
 /// A struct taken apart.
@@ -123,12 +181,16 @@ pub struct Shape {
     /// Alignment in bytes forced on the type (1: none). The type's alignment is this or the
     /// largest of its atoms', whichever is more.
     pub type_align: u64,
-    /// Some member sits below its natural alignment, so the struct was taken to be packed.
+    /// The struct or one of its members is packed.
     pub packed: bool,
-    /// Something in the layout is explained by no rule, and was kept as a gap.
-    pub unexplained: bool,
-    /// Bytes at the end that alignment does not explain.
-    pub(crate) tail_gap: u64,
+    /// `packed` on the struct.
+    pub(crate) type_packed: bool,
+    /// All atoms begin at 0.
+    pub(crate) is_union: bool,
+    /// Unnamed bitfields after the last member; in a union, together in a struct of their own.
+    pub(crate) tail: Vec<Bitfield>,
+    /// See [`Target::unnamed_bits_align`].
+    pub(crate) unnamed_bits_align: bool,
 }
 
 /// An order of the atoms, with alignments added by hand.

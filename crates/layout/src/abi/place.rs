@@ -1,6 +1,6 @@
 //! Placing atoms one after the other.
 
-use super::{Arrangement, Atom, Bitfield, Hole, Layout, Place, Shape};
+use super::{Arrangement, Atom, Hole, Layout, Place, Shape};
 use crate::{Aggregate, BitRange};
 
 impl Shape {
@@ -17,7 +17,8 @@ impl Shape {
     /// Offsets, size and holes of an arrangement.
     ///
     /// # Panics
-    /// If `arrangement.order` is not a permutation of the atoms, or an alignment is 0.
+    /// If `arrangement.order` is not a permutation of the atoms, or an alignment is no power of
+    /// two.
     pub fn lay_out(&self, arrangement: &Arrangement) -> Layout {
         let mut places = vec![
             Place {
@@ -28,23 +29,31 @@ impl Shape {
             self.atoms.len()
         ];
         let mut cursor_bits = 0;
+        let mut end_bits = 0;
         let mut align = self.type_align.max(arrangement.type_align);
         for &index in &arrangement.order {
             let atom = &self.atoms[index];
-            let place = place_atom(atom, cursor_bits, arrangement.align[index]);
-            cursor_bits = end_bits(atom, &place);
-            align = align.max(atom.align).max(arrangement.align[index]);
+            let (place, after) = place_atom(atom, cursor_bits, arrangement.align[index]);
+            end_bits = end_bits.max(after);
+            cursor_bits = if self.is_union { 0 } else { after };
+            align = align.max(atom.align_with(arrangement.align[index], self.unnamed_bits_align));
             places[index] = place;
         }
-        let end = cursor_bits.div_ceil(8);
-        let size = (end + self.tail_gap).next_multiple_of(align);
+        let members_end = end_bits.div_ceil(8);
+        let mut tail_bits = cursor_bits;
+        for field in &self.tail {
+            tail_bits = field.place(tail_bits, 1) + field.width_bits;
+            align = align.max(field.align(1, self.unnamed_bits_align));
+        }
+        end_bits = end_bits.max(tail_bits);
+        let size = end_bits.div_ceil(8).next_multiple_of(align);
         let holes = holes(&places, &arrangement.order);
         Layout {
             places,
             size,
             align,
             holes,
-            padding: size - end,
+            padding: size - members_end,
         }
     }
 
@@ -62,12 +71,13 @@ impl Shape {
         for &index in &arrangement.order {
             let atom = &self.atoms[index];
             let place = &layout.places[index];
+            let mut fields = atom.bits.iter().filter(|field| field.member);
             for (nth, old) in aggregate.members[atom.members.clone()].iter().enumerate() {
                 let mut member = old.clone();
                 if nth == 0 && arrangement.align[index] > atom.align {
                     member.declared_align = Some(arrangement.align[index]);
                 }
-                match (atom.bits.get(nth), place.bits.get(nth)) {
+                match (fields.next(), place.bits.get(nth)) {
                     (Some(field), Some(&first)) => {
                         member.offset = first / field.unit_bits * (field.unit_bits / 8);
                         member.bits = Some(BitRange {
@@ -95,59 +105,64 @@ impl Shape {
     }
 }
 
-/// Places one atom at or after bit `cursor_bits`, aligned to at least `forced` bytes.
-pub(super) fn place_atom(atom: &Atom, cursor_bits: u64, forced: u64) -> Place {
+impl Atom {
+    /// What it adds to the alignment of the struct in bytes, if `forced` to some alignment.
+    pub(super) fn align_with(&self, forced: u64, unnamed_bits_align: bool) -> u64 {
+        let fields = self.before.iter().chain(&self.bits);
+        let unnamed = fields.map(|field| field.align(1, unnamed_bits_align));
+        self.align_of_place(forced).max(unnamed.max().unwrap_or(1))
+    }
+
+    /// What its first byte is aligned to.
+    fn align_of_place(&self, forced: u64) -> u64 {
+        match self.align_on_type && self.type_packed {
+            true => self.align,
+            false => self.align.max(forced),
+        }
+    }
+}
+
+/// Places one atom at or after bit `cursor`, aligned to at least `forced` bytes; also gives the
+/// first free bit after it. Bitfields end inside a byte, and only another bitfield may go on there
+/// (which is in the same atom, or follows it in another order).
+pub(super) fn place_atom(atom: &Atom, mut cursor: u64, forced: u64) -> (Place, u64) {
+    for field in &atom.before {
+        cursor = field.place(cursor, 1) + field.width_bits;
+    }
     if atom.bits.is_empty() {
-        let start = cursor_bits.div_ceil(8) + atom.gap_before;
-        let offset = start.next_multiple_of(atom.align.max(forced));
-        return Place {
+        let align = atom.align_of_place(forced);
+        let offset = cursor.div_ceil(8).next_multiple_of(align);
+        let size = match atom.align_on_type {
+            true => atom.size.next_multiple_of(forced),
+            false => atom.size,
+        };
+        let end = offset + size;
+        let place = Place {
             offset,
-            end: offset + atom.size,
+            end,
             bits: Vec::new(),
         };
+        return (place, end * 8);
     }
-    let mut cursor = cursor_bits + atom.gap_before * 8;
-    if forced > 1 {
-        cursor = cursor.next_multiple_of(forced * 8);
-    }
+    let mut forced = forced;
     let mut bits = Vec::with_capacity(atom.bits.len());
     for field in &atom.bits {
-        let first = place_field(field, cursor);
-        bits.push(first);
+        let first = match field.named {
+            true => field.place(cursor, std::mem::replace(&mut forced, 1)),
+            false => field.place(cursor, 1),
+        };
+        if field.member {
+            bits.push(first);
+        }
         cursor = first + field.width_bits;
     }
     let offset = bits.first().map_or(cursor, |first| *first) / 8;
-    Place {
+    let place = Place {
         offset,
         end: cursor.div_ceil(8),
         bits,
-    }
-}
-
-/// First bit of a bitfield placed at or after `cursor`.
-///
-/// A field may not span more units of its type's alignment than the type does
-/// (`excess_unit_span` in GCC's stor-layout.c).
-pub(super) fn place_field(field: &Bitfield, cursor: u64) -> u64 {
-    let mut first = cursor;
-    if field.fresh_unit {
-        first = first.next_multiple_of(field.unit_bits);
-    }
-    first += field.gap_bits;
-    let span = (first % field.align_bits + field.width_bits).div_ceil(field.align_bits);
-    if !field.crosses && span > field.unit_bits / field.align_bits {
-        first = first.next_multiple_of(field.align_bits);
-    }
-    first
-}
-
-/// The first free bit after an atom: bitfields end inside a byte, and only another bitfield may
-/// go on there (which is in the same atom, or follows it in another order).
-pub(super) fn end_bits(atom: &Atom, place: &Place) -> u64 {
-    match (atom.bits.last(), place.bits.last()) {
-        (Some(field), Some(first)) => first + field.width_bits,
-        _ => place.end * 8,
-    }
+    };
+    (place, cursor)
 }
 
 fn holes(places: &[Place], order: &[usize]) -> Vec<Hole> {

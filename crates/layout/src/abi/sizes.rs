@@ -3,10 +3,9 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 
+use super::Target;
+use super::shape::is_align;
 use crate::{Aggregate, AggregateKind, Type, TypeId, Types};
-
-/// No scalar is aligned to more than this on the 64-bit ABIs (`long double`, `__int128`).
-const SCALAR_ALIGN_MAX: u64 = 16;
 
 /// Typedefs and qualifiers nest; more than this is a cycle in damaged debug information.
 const DEPTH_MAX: u32 = 64;
@@ -14,16 +13,40 @@ const DEPTH_MAX: u32 = 64;
 /// Sizes, alignments and shapes of the types of one arena.
 pub struct Abi<'t> {
     pub(super) types: &'t Types,
+    pub(super) target: Target,
+    /// See [`alignments_recorded`](Self::alignments_recorded).
+    pub(super) recorded: bool,
     aligns: RefCell<HashMap<TypeId, Option<u64>>>,
 }
 
 impl<'t> Abi<'t> {
-    /// Looks at the types of `types`.
+    /// Looks at the types of `types`, compiled for Linux on x86-64.
     pub fn new(types: &'t Types) -> Self {
+        Self::for_target(types, Target::X86_64)
+    }
+
+    /// Looks at the types of `types`, compiled for `target`.
+    pub fn for_target(types: &'t Types, target: Target) -> Self {
         Self {
             types,
+            target,
+            recorded: false,
             aligns: RefCell::default(),
         }
+    }
+
+    /// Says that the types carry every alignment made by hand, as DWARF of GCC and Clang does and
+    /// BTF does not
+    /// ([`Catalog::knows_alignments`](crate::catalog::Catalog::knows_alignments)): a hole that
+    /// none explains is then taken for unnamed bitfields first.
+    pub fn alignments_recorded(mut self, recorded: bool) -> Self {
+        self.recorded = recorded;
+        self
+    }
+
+    /// The ABI that sizes and alignments follow.
+    pub fn target(&self) -> Target {
+        self.target
     }
 
     /// `sizeof` in bytes; 0 for an array of unknown length, `None` for what has no size.
@@ -115,8 +138,9 @@ impl<'t> Abi<'t> {
             return None;
         }
         match self.lookup(id)? {
-            Type::Base { size, .. } | Type::Enum { size, .. } | Type::Pointer { size, .. } => {
-                Some(scalar_align(*size))
+            Type::Base { name, size } => Some(self.target.base_align(name, *size)),
+            Type::Enum { size, .. } | Type::Pointer { size, .. } => {
+                Some(self.target.integer_align(*size))
             }
             Type::Array { element, .. } => self.align_at(*element, depth + 1),
             Type::Typedef {
@@ -124,10 +148,17 @@ impl<'t> Abi<'t> {
                 declared_align,
                 ..
             } => match declared_align {
-                Some(align) if align.is_power_of_two() => Some(*align),
+                Some(align) if is_align(align) => Some(*align),
                 _ => self.align_at((*target)?, depth + 1),
             },
-            Type::Qualified { target, .. } => self.align_at((*target)?, depth + 1),
+            Type::Qualified { qualifier, target } => {
+                let align = self.align_at((*target)?, depth + 1)?;
+                Some(match *qualifier {
+                    // An atomic object is aligned so that one instruction can reach it.
+                    "_Atomic" => align.max(lock_free(self.size_at((*target)?, depth + 1)?)),
+                    _ => align,
+                })
+            }
             Type::Aggregate(aggregate) => {
                 if let Some(known) = self.aligns.borrow().get(&id) {
                     return *known;
@@ -144,34 +175,27 @@ impl<'t> Abi<'t> {
         if !aggregate.complete {
             return None;
         }
-        if let Some(align) = aggregate
-            .declared_align
-            .filter(|align| align.is_power_of_two())
-        {
-            return Some(align);
+        if let Ok(shape) = self.shape_at(aggregate, depth) {
+            return Some(shape.lay_out(&shape.current()).align);
         }
-        if aggregate.kind == AggregateKind::Union {
-            let mut align = 1;
-            for member in &aggregate.members {
-                align = align.max(match member.declared_align {
-                    Some(declared) => declared,
-                    None => self.align_at(member.ty, depth)?,
-                });
-            }
-            return Some(if aggregate.size.is_multiple_of(align) {
-                align
-            } else {
-                1
+        // C++ with base classes and the like: what its parts ask for.
+        let mut align = aggregate.declared_align.filter(is_align).unwrap_or(1);
+        for member in &aggregate.members {
+            let declared = member.declared_align.filter(is_align);
+            align = align.max(match declared {
+                Some(declared) => declared,
+                None => self.align_at(member.ty, depth)?,
             });
         }
-        let shape = self.shape_at(aggregate, depth).ok()?;
-        Some(shape.lay_out(&shape.current()).align)
+        let size = aggregate.size;
+        Some(if size.is_multiple_of(align) { align } else { 1 })
     }
 }
 
-fn scalar_align(size: u64) -> u64 {
+/// Alignment of an atomic object of so many bytes; 1 where it takes a lock anyway.
+fn lock_free(size: u64) -> u64 {
     match size {
-        0 => 1,
-        _ => (1 << size.trailing_zeros()).min(SCALAR_ALIGN_MAX),
+        1 | 2 | 4 | 8 | 16 => size,
+        _ => 1,
     }
 }

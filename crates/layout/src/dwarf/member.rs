@@ -90,7 +90,9 @@ fn bit_range(
     let offset_bits = if let Some(offset) = child.number(dw::DW_AT_data_bit_offset) {
         start_bits.checked_add(offset)?
     } else if let Some(offset) = child.signed(dw::DW_AT_bit_offset) {
-        // DWARF 2 and 3 count from the most significant bit of the storage unit.
+        // DWARF 2 and 3 count from the most significant bit of the storage unit, back from it for
+        // what crosses units. Clang 14 writes that -1 in 8 bytes that have no sign.
+        let offset = i128::from(offset as i64);
         let storage = child.number(dw::DW_AT_byte_size).unwrap_or(size);
         let storage_bits = i128::from(storage) * 8;
         let within = if little_endian {

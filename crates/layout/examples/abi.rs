@@ -1,0 +1,220 @@
+//! Every struct of a file, in a random order of its members, laid out by the engine and by a
+//! compiler.
+//!
+//! ```text
+//! cargo run --release -p relayout-layout --example abi -- VMLINUX [--compiler 'gcc -m32'] [--seed N]
+//! ```
+//!
+//! Each struct is written as C three times: in its own order, in a random one, and in a random one
+//! with random alignments on members and on the type. The compiler's object file says where the
+//! members went; nothing is run. A compiler with `++` in its name gets C++.
+
+#[path = "../tests/common/compiled.rs"]
+mod compiled;
+
+use std::collections::{BTreeMap, HashSet};
+use std::time::{Duration, Instant};
+
+use compiled::{Case, Compared, Compiler, Random, compare, same, structs};
+use relayout_layout::abi::emit::Language;
+use relayout_layout::abi::{Abi, AbiError, Shape, Target};
+use relayout_layout::catalog::{Catalog, Format};
+use relayout_layout::dwarf::SectionStore;
+use relayout_layout::{Aggregate, SourceLine};
+
+/// Names whose definitions share a translation unit.
+const UNIT_NAMES: usize = 1000;
+
+struct Options {
+    path: String,
+    compiler: Option<String>,
+    seed: u64,
+    format: Format,
+}
+
+#[derive(Default)]
+struct Totals {
+    structs: usize,
+    refused: BTreeMap<&'static str, Vec<String>>,
+    /// How many structs take so many attributes.
+    attributes: BTreeMap<usize, usize>,
+    own: Compared,
+    shuffled: Compared,
+    aligned: Compared,
+    not_own: Vec<String>,
+    engine: Duration,
+}
+
+fn main() {
+    let options = options();
+    let file = std::fs::File::open(&options.path).expect("the file can be opened");
+    // SAFETY: nobody writes to the file meanwhile.
+    let bytes = unsafe { memmap2::Mmap::map(&file) }.expect("the file can be mapped");
+    let target = Target::of_elf(&bytes).unwrap_or(Target::X86_64);
+    let command = options.compiler.clone().unwrap_or_else(|| "gcc".to_owned());
+    let language = match command.contains("++") {
+        true => Language::Cxx,
+        false => Language::C,
+    };
+    let compiler = Compiler::new(&command, language, target);
+    let store = SectionStore::default();
+    let catalog = Catalog::parse_in(&bytes, &store, options.format).expect("types can be read");
+    let start = Instant::now();
+    let totals = run(&catalog, &compiler, options.seed);
+    print(&totals, start.elapsed(), &command, options.seed);
+    let wrong = [&totals.own, &totals.shuffled, &totals.aligned];
+    if !totals.not_own.is_empty() || wrong.iter().any(|one| !one.wrong.is_empty()) {
+        std::process::exit(1);
+    }
+}
+
+fn options() -> Options {
+    let mut options = Options {
+        path: String::new(),
+        compiler: None,
+        seed: 1,
+        format: Format::Any,
+    };
+    let mut arguments = std::env::args().skip(1);
+    while let Some(argument) = arguments.next() {
+        let mut value = || arguments.next().expect("the option has a value");
+        match argument.as_str() {
+            "--compiler" => options.compiler = Some(value()),
+            "--seed" => options.seed = value().parse().expect("a number"),
+            "--btf" => options.format = Format::Btf,
+            _ => options.path = argument,
+        }
+    }
+    assert!(!options.path.is_empty(), "which file?");
+    options
+}
+
+fn run(catalog: &Catalog<'_>, compiler: &Compiler, seed: u64) -> Totals {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut random = Random(seed);
+    let mut totals = Totals::default();
+    let mut seen: HashSet<(Option<String>, Option<SourceLine>, u64, usize)> = HashSet::new();
+    let entries = catalog.aggregates();
+    for names in entries.chunks(UNIT_NAMES) {
+        let loaded = catalog.load(names).expect("the types can be loaded");
+        let abi = Abi::for_target(&loaded.types, compiler.target);
+        let abi = abi.alignments_recorded(catalog.knows_alignments());
+        let mut shapes = Vec::new();
+        for (_, aggregate) in structs(&loaded.types) {
+            let key = (
+                aggregate.name.clone(),
+                aggregate.decl.clone(),
+                aggregate.size,
+                aggregate.members.len(),
+            );
+            if !seen.insert(key) {
+                continue;
+            }
+            totals.structs += 1;
+            let before = Instant::now();
+            let shape = abi.shape(aggregate);
+            totals.engine += before.elapsed();
+            match shape {
+                Ok(shape) => {
+                    let count = shape.attributes().len();
+                    *totals.attributes.entry(count).or_default() += 1;
+                    if !same(&shape, aggregate) {
+                        totals.not_own.push(name(aggregate));
+                    }
+                    shapes.push((aggregate, shape));
+                }
+                Err(e) => totals
+                    .refused
+                    .entry(kind(&e))
+                    .or_default()
+                    .push(e.to_string()),
+            }
+        }
+        let cases = |arrange: &mut dyn FnMut(&Shape) -> _| -> Vec<Case<'_>> {
+            let cases = shapes.iter().map(|(aggregate, shape)| Case {
+                name: name(aggregate),
+                aggregate,
+                shape,
+                arrangement: arrange(shape),
+            });
+            cases.collect()
+        };
+        let compare = |cases: &[Case<'_>]| compare(&abi, cases, compiler, folder.path());
+        totals
+            .own
+            .add(compare(&cases(&mut |shape| shape.current())));
+        totals
+            .shuffled
+            .add(compare(&cases(&mut |shape| random.shuffle(shape))));
+        totals.aligned.add(compare(&cases(&mut |shape| {
+            random.shuffle_and_align(shape)
+        })));
+    }
+    totals
+}
+
+fn name(aggregate: &Aggregate) -> String {
+    match (&aggregate.name, &aggregate.decl) {
+        (Some(name), _) => name.clone(),
+        (None, Some(decl)) => format!("{}:{}", decl.file, decl.line),
+        (None, None) => "?".to_owned(),
+    }
+}
+
+fn kind(error: &AbiError) -> &'static str {
+    match error {
+        AbiError::Incomplete { .. } => "only declared",
+        AbiError::NotAStruct { .. } => "unions",
+        AbiError::UnknownSize { .. } => "a member's size is not known",
+        AbiError::Overlap { .. } => "members overlap",
+        AbiError::Variants { .. } => "Rust enums",
+        AbiError::Base { .. } => "base classes",
+        AbiError::Virtual { .. } => "virtual functions or bases",
+        AbiError::Wide { .. } => "bitfields wider than their type",
+        AbiError::Unexplained { .. } => "gaps",
+        AbiError::Huge { .. } => "absurd size",
+        AbiError::NotC { .. } => "not C",
+    }
+}
+
+fn print(totals: &Totals, elapsed: Duration, command: &str, seed: u64) {
+    println!("{} structs, seed {seed}, {command}", totals.structs);
+    println!(
+        "engine took {:?} to take them apart, all took {elapsed:?}",
+        totals.engine
+    );
+    println!("attributes that explain a struct: {:?}", totals.attributes);
+    for (kind, errors) in &totals.refused {
+        println!("refused, {kind}: {}", errors.len());
+        for error in errors.iter().take(5) {
+            println!("    {error}");
+        }
+    }
+    println!(
+        "own order differs from debug information: {}",
+        list(&totals.not_own)
+    );
+    for (what, one) in [
+        ("own order", &totals.own),
+        ("random order", &totals.shuffled),
+        ("random order and alignments", &totals.aligned),
+    ] {
+        println!(
+            "{what}: {} structs, {} offsets, {} bitfields; cannot be written: {}; wrong: {}",
+            one.structs,
+            one.offsets,
+            one.bitfields,
+            list(&one.refused),
+            list(&one.wrong),
+        );
+    }
+}
+
+fn list(names: &[String]) -> String {
+    let mut text = names.len().to_string();
+    for name in names.iter().take(20) {
+        text.push_str("\n    ");
+        text.push_str(name);
+    }
+    text
+}

@@ -1,0 +1,73 @@
+//! Where the ABI puts a bitfield.
+
+/// One bitfield; widths and units in bits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Bitfield {
+    /// Width; 0 for `:0`.
+    pub width_bits: u64,
+    /// Size of the declared type.
+    pub unit_bits: u64,
+    /// Alignment of the declared type inside a struct.
+    pub align_bits: u64,
+    /// Has a name.
+    pub named: bool,
+    /// Is one of [`Aggregate::members`](crate::Aggregate::members); the others are inferred.
+    pub member: bool,
+    /// `packed` on the struct.
+    pub type_packed: bool,
+    /// `packed` on this field.
+    pub packed: bool,
+    /// `aligned(N)` on this field, in bytes; 1: none.
+    pub aligned: u64,
+}
+
+impl Bitfield {
+    /// An unnamed one of an unsigned integer type, as debug information leaves out.
+    pub(super) fn unnamed(width_bits: u64, unit_bits: u64, align_bits: u64, packed: bool) -> Self {
+        Self {
+            width_bits,
+            unit_bits,
+            align_bits,
+            named: false,
+            member: false,
+            type_packed: packed,
+            packed: false,
+            aligned: 1,
+        }
+    }
+
+    fn is_packed(&self) -> bool {
+        self.packed || self.type_packed
+    }
+
+    /// First bit of it when placed at or after bit `cursor`, aligned to at least `forced` bytes.
+    ///
+    /// A field may not span more units of its type's alignment than the type does, unless it is
+    /// packed; `:0` goes to the next unit even then.
+    pub(super) fn place(&self, cursor: u64, forced: u64) -> u64 {
+        let first = match self.aligned.max(forced) {
+            1 => cursor,
+            align => cursor.next_multiple_of(align * 8),
+        };
+        if self.width_bits == 0 {
+            return first.next_multiple_of(self.align_bits);
+        }
+        let span = (first % self.align_bits + self.width_bits).div_ceil(self.align_bits);
+        match self.is_packed() || span <= self.unit_bits / self.align_bits {
+            true => first,
+            false => first.next_multiple_of(self.align_bits),
+        }
+    }
+
+    /// What it adds to the alignment of its struct, in bytes.
+    pub(super) fn align(&self, forced: u64, unnamed_bits_align: bool) -> u64 {
+        if !self.named && !unnamed_bits_align {
+            return 1;
+        }
+        let natural = match self.is_packed() && self.width_bits > 0 {
+            true => 1,
+            false => self.align_bits / 8,
+        };
+        natural.max(self.aligned).max(forced)
+    }
+}

@@ -1,0 +1,319 @@
+//! Types as the emitted text writes them.
+
+use std::fmt::Write as _;
+
+use super::{Emitter, Language};
+use crate::abi::shape::is_align;
+use crate::abi::{AbiError, Bitfield};
+use crate::types::DEPTH_MAX;
+use crate::{Type, TypeId};
+
+/// Words that cannot be a member's name: keywords of C and C++, and macros that GCC predefines.
+const RESERVED: &[&str] = &[
+    "alignas",
+    "alignof",
+    "and",
+    "and_eq",
+    "asm",
+    "auto",
+    "bitand",
+    "bitor",
+    "bool",
+    "break",
+    "case",
+    "catch",
+    "char",
+    "char16_t",
+    "char32_t",
+    "char8_t",
+    "class",
+    "co_await",
+    "co_return",
+    "co_yield",
+    "compl",
+    "concept",
+    "const",
+    "const_cast",
+    "consteval",
+    "constexpr",
+    "constinit",
+    "continue",
+    "decltype",
+    "default",
+    "delete",
+    "do",
+    "double",
+    "dynamic_cast",
+    "else",
+    "enum",
+    "explicit",
+    "export",
+    "extern",
+    "false",
+    "float",
+    "for",
+    "friend",
+    "goto",
+    "i386",
+    "if",
+    "inline",
+    "int",
+    "linux",
+    "long",
+    "mips",
+    "mutable",
+    "namespace",
+    "new",
+    "noexcept",
+    "not",
+    "not_eq",
+    "nullptr",
+    "operator",
+    "or",
+    "or_eq",
+    "private",
+    "protected",
+    "public",
+    "register",
+    "reinterpret_cast",
+    "requires",
+    "restrict",
+    "return",
+    "short",
+    "signed",
+    "sizeof",
+    "sparc",
+    "static",
+    "static_assert",
+    "static_cast",
+    "struct",
+    "sun",
+    "switch",
+    "template",
+    "this",
+    "thread_local",
+    "throw",
+    "true",
+    "try",
+    "typedef",
+    "typeid",
+    "typename",
+    "typeof",
+    "union",
+    "unix",
+    "unsigned",
+    "using",
+    "virtual",
+    "void",
+    "volatile",
+    "wchar_t",
+    "while",
+    "xor",
+    "xor_eq",
+];
+
+/// Integers of C as debug information names them; `long` is as wide as a pointer.
+const INTEGERS: &[(&str, u64)] = &[
+    ("char", 1),
+    ("signed char", 1),
+    ("unsigned char", 1),
+    ("short", 2),
+    ("short int", 2),
+    ("short unsigned int", 2),
+    ("unsigned short", 2),
+    ("int", 4),
+    ("unsigned int", 4),
+    ("long", 0),
+    ("long int", 0),
+    ("long unsigned int", 0),
+    ("unsigned long", 0),
+    ("long long", 8),
+    ("long long int", 8),
+    ("long long unsigned int", 8),
+    ("unsigned long long", 8),
+    ("__int128", 16),
+    ("__int128 unsigned", 16),
+    ("unsigned __int128", 16),
+];
+
+/// Whether C and C++ take it as the name of a member.
+pub(super) fn is_identifier(name: &str) -> bool {
+    let starts = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    starts
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+        && RESERVED.binary_search(&name).is_err()
+}
+
+/// An unsigned integer of so many bytes, of the same size on all targets.
+pub(super) fn unsigned(size: u64) -> Option<&'static str> {
+    Some(match size {
+        1 => "unsigned char",
+        2 => "unsigned short",
+        4 => "unsigned int",
+        8 => "unsigned long long",
+        16 => "unsigned __int128",
+        _ => return None,
+    })
+}
+
+impl Emitter<'_, '_> {
+    /// A type in front of a member's name and the dimensions after it. `owner` is the struct that
+    /// holds the member.
+    pub(super) fn spell(
+        &mut self,
+        id: TypeId,
+        depth: u32,
+        owner: &str,
+    ) -> Result<(String, String), AbiError> {
+        let not_c = |why: String| AbiError::NotC {
+            name: owner.to_owned(),
+            member: String::new(),
+            why,
+        };
+        if depth > DEPTH_MAX {
+            return Err(not_c("it nests too deeply".to_owned()));
+        }
+        let types = self.abi.types;
+        let plain = |ty: String| Ok((ty, String::new()));
+        match types.types.get(id.0 as usize) {
+            Some(Type::Base { name, size }) => {
+                let found = self.base(name, *size);
+                plain(found.ok_or_else(|| not_c(format!("{name} of {size} bytes")))?)
+            }
+            Some(Type::Enum { size, .. }) => plain(
+                self.enumeration(*size)
+                    .ok_or_else(|| not_c(format!("an enum of {size} bytes")))?,
+            ),
+            Some(Type::Pointer { size, .. }) if *size == self.abi.target.pointer_size => {
+                plain("void *".to_owned())
+            }
+            Some(Type::Pointer { size, .. }) => {
+                let found = unsigned(*size).map(str::to_owned);
+                plain(found.ok_or_else(|| not_c(format!("a pointer of {size} bytes")))?)
+            }
+            Some(Type::Array { element, counts }) => {
+                let (ty, inner) = self.spell(*element, depth + 1, owner)?;
+                let mut dimensions = String::new();
+                for count in counts.first().map_or(&[None][..], |_| counts) {
+                    let count = count.unwrap_or(0);
+                    write!(dimensions, "[{count}]").expect("strings take all text");
+                }
+                Ok((ty, dimensions + &inner))
+            }
+            Some(Type::Typedef {
+                target: Some(target),
+                declared_align,
+                ..
+            }) => match declared_align.filter(is_align) {
+                Some(align) => self.aligned_typedef(id, *target, align, depth, owner),
+                None => self.spell(*target, depth + 1, owner),
+            },
+            Some(Type::Qualified {
+                qualifier: "_Atomic",
+                target: Some(target),
+            }) if self.language == Language::C => {
+                let (ty, dimensions) = self.spell(*target, depth + 1, owner)?;
+                Ok((format!("_Atomic({ty})"), dimensions))
+            }
+            Some(Type::Qualified {
+                target: Some(target),
+                ..
+            }) => self.spell(*target, depth + 1, owner),
+            Some(Type::Aggregate(aggregate)) => plain(self.nested(id, aggregate, depth + 1)?),
+            _ => Err(not_c("it has no size".to_owned())),
+        }
+    }
+
+    /// The type of a bitfield.
+    pub(super) fn spell_bits(
+        &mut self,
+        id: TypeId,
+        field: &Bitfield,
+        depth: u32,
+        owner: &str,
+    ) -> Result<String, AbiError> {
+        let (ty, _) = self.spell(id, depth + 1, owner)?;
+        // C allows a bool one bit.
+        let wide = field.width_bits > 1 && matches!(ty.as_str(), "_Bool" | "bool");
+        Ok(if wide { "unsigned char".to_owned() } else { ty })
+    }
+
+    fn aligned_typedef(
+        &mut self,
+        id: TypeId,
+        target: TypeId,
+        align: u64,
+        depth: u32,
+        owner: &str,
+    ) -> Result<(String, String), AbiError> {
+        if let Some(name) = self.aligned.get(&id) {
+            return Ok((name.clone(), String::new()));
+        }
+        let (ty, dimensions) = self.spell(target, depth + 1, owner)?;
+        let name = format!("{}t{}", self.prefix, id.0);
+        let line = format!("typedef {ty} {name}{dimensions} __attribute__((aligned({align})));\n");
+        self.text.push_str(&line);
+        self.aligned.insert(id, name.clone());
+        Ok((name, String::new()))
+    }
+
+    /// A base type by its name if the compiler knows it by that, or by its size.
+    fn base(&self, name: &str, size: u64) -> Option<String> {
+        if let Some(part) = name.strip_prefix("complex ") {
+            return Some(format!("__complex__ {}", self.base(part, size / 2)?));
+        }
+        let bool = match self.language {
+            Language::C => "_Bool",
+            Language::Cxx => "bool",
+        };
+        let long = self.abi.target.pointer_size;
+        let same = |known: u64| size == if known == 0 { long } else { known };
+        let integer = INTEGERS.iter().find(|(other, _)| *other == name);
+        Some(match (name, size) {
+            ("_Bool" | "bool", 1) => bool.to_owned(),
+            ("long double", 8 | 12 | 16) => name.to_owned(),
+            (_, 4) if name.contains("loat") => "float".to_owned(),
+            (_, 8) if name.contains("loat") || name.contains("double") => "double".to_owned(),
+            (_, 16) if name.contains("loat") => "_Float128".to_owned(),
+            ("__int128 unsigned", 16) => "unsigned __int128".to_owned(),
+            _ => match integer {
+                Some((_, known)) if same(*known) => name.to_owned(),
+                _ => unsigned(size)?.to_owned(),
+            },
+        })
+    }
+
+    /// An enum of so many bytes; defined at its first use.
+    fn enumeration(&mut self, size: u64) -> Option<String> {
+        let ty = unsigned(size).filter(|_| size <= 8)?;
+        let tag = format!("enum {}e{size}", self.prefix);
+        if self.enum_sizes.insert(size) {
+            let constant = format!("{}E{size}", self.prefix);
+            let line = match (self.language, size) {
+                (Language::Cxx, _) => format!("{tag} : {ty} {{ {constant} }};\n"),
+                (_, 1) => format!("{tag} {{ {constant} }} __attribute__((packed));\n"),
+                (_, 2) => format!("{tag} {{ {constant} = 0x7fff }} __attribute__((packed));\n"),
+                (_, 4) => format!("{tag} {{ {constant} = 0x7fffffff }};\n"),
+                _ => format!("{tag} {{ {constant} = 0x7fffffffffffffff }};\n"),
+            };
+            self.text.push_str(&line);
+        }
+        Some(tag)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{RESERVED, is_identifier};
+
+    #[test]
+    fn names() {
+        assert!(RESERVED.is_sorted());
+        let check = |name: &str, expect: bool| assert_eq!(is_identifier(name), expect, "{name}");
+        check("mmap_lock", true);
+        check("class", false);
+        check("_vptr.Base", false);
+        check("0", false);
+        check("", false);
+    }
+}

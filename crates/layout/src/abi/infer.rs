@@ -1,0 +1,230 @@
+//! Which attributes explain the offsets that the compiler chose: the fewest.
+//!
+//! Three readings are tried: no packing of the type; `packed` on the type; and members packed one
+//! by one, where the type is aligned to less than they are. Each places the members one after the
+//! other, and where the next one is not where it should be, takes the cheapest attribute that
+//! brings it there.
+
+mod field;
+mod member;
+
+use std::ops::Range;
+
+use super::place::place_atom;
+use super::shape::is_align;
+use super::{Abi, AbiError, Atom, Bitfield, Shape};
+use crate::{Aggregate, AggregateKind, BitRange};
+
+/// Most bytes of unnamed bitfields that are taken to explain one gap.
+const FILL_BYTES_MAX: u64 = 512;
+
+/// What a type's declared alignment costs a reading that contradicts it: more than `packed` and
+/// `aligned` together.
+const CONTRADICTION: u32 = 3;
+
+/// What is known of a member beside where it is.
+pub(super) struct Known {
+    /// Its name, or those inside an anonymous one.
+    pub names: Vec<String>,
+    /// Bytes; of a bitfield, its type's.
+    pub size: u64,
+    /// Alignment of its type in bytes.
+    pub natural: u64,
+    /// As compiled.
+    pub offset: u64,
+    /// As compiled.
+    pub bits: Option<BitRange>,
+    /// Alignment that the debug information gives it.
+    pub declared: Option<u64>,
+    /// See [`Atom::flexible`].
+    pub flexible: bool,
+    /// Has no name.
+    pub anonymous: bool,
+}
+
+/// How a whole type is read.
+#[derive(Clone, Copy)]
+struct Reading {
+    type_packed: bool,
+    /// No member may be aligned to more bytes.
+    align_max: u64,
+    /// Whether the debug information gives all alignments made by hand, so that one which is not
+    /// there was not made.
+    recorded: bool,
+}
+
+/// A reading that explains all, and how many attributes it takes.
+struct Explained {
+    shape: Shape,
+    cost: u32,
+}
+
+/// The explanation with the fewest attributes.
+pub(super) fn explain(
+    abi: &Abi<'_>,
+    aggregate: &Aggregate,
+    members: &[Known],
+    runs: &[Range<usize>],
+) -> Result<Shape, AbiError> {
+    let natural = Reading {
+        type_packed: false,
+        align_max: u64::MAX,
+        recorded: abi.recorded,
+    };
+    let first = read(abi, aggregate, members, runs, natural);
+    if let Ok(Explained { shape, cost: 0 }) = first {
+        return Ok(shape);
+    }
+    let packed = Reading {
+        type_packed: true,
+        ..natural
+    };
+    let declared = aggregate.declared_align.filter(is_align);
+    let capped = Reading {
+        align_max: (1 << aggregate.size.trailing_zeros().min(28)).min(declared.unwrap_or(u64::MAX)),
+        ..natural
+    };
+    // Equal costs: `packed` on the type is more usual than attributes on members.
+    let readings = [
+        read(abi, aggregate, members, runs, packed),
+        first,
+        read(abi, aggregate, members, runs, capped),
+    ];
+    let mut best: Option<Explained> = None;
+    let mut error = None;
+    for reading in readings {
+        match reading {
+            Ok(found) if best.as_ref().is_none_or(|best| found.cost < best.cost) => {
+                best = Some(found);
+            }
+            Ok(_) => {}
+            Err(e) => error = error.or(Some(e)),
+        }
+    }
+    match (best, error) {
+        (Some(best), _) => Ok(best.shape),
+        (None, error) => Err(error.expect("a reading is explained or has an error")),
+    }
+}
+
+fn read(
+    abi: &Abi<'_>,
+    aggregate: &Aggregate,
+    members: &[Known],
+    runs: &[Range<usize>],
+    reading: Reading,
+) -> Result<Explained, AbiError> {
+    let name = aggregate.name.clone().unwrap_or_default();
+    let is_union = aggregate.kind == AggregateKind::Union;
+    let mut atoms = Vec::with_capacity(runs.len());
+    let (mut cursor, mut cost) = (0, 0);
+    for run in runs {
+        let known = &members[run.clone()];
+        let (atom, more) = match known[0].bits {
+            Some(_) => field::explain(abi, &name, run.clone(), known, cursor, reading)?,
+            None => member::explain(abi, &name, run.clone(), &known[0], cursor, reading)?,
+        };
+        cost += more;
+        if !is_union {
+            (_, cursor) = place_atom(&atom, cursor, 1);
+        }
+        atoms.push(atom);
+    }
+    let on_members = atoms
+        .iter()
+        .any(|atom| atom.packed || atom.bits.iter().any(|bits| bits.packed));
+    let mut shape = Shape {
+        name,
+        atoms,
+        type_align: 1,
+        packed: reading.type_packed || on_members,
+        type_packed: reading.type_packed,
+        is_union,
+        tail: Vec::new(),
+        unnamed_bits_align: abi.target.unnamed_bits_align,
+    };
+    cost += u32::from(reading.type_packed) + close(abi, &mut shape, aggregate, reading)?;
+    Ok(Explained { shape, cost })
+}
+
+/// Explains the size, and the alignment that the debug information gives the type.
+fn close(
+    abi: &Abi<'_>,
+    shape: &mut Shape,
+    aggregate: &Aggregate,
+    reading: Reading,
+) -> Result<u32, AbiError> {
+    let layout = shape.lay_out(&shape.current());
+    let end = layout.size - layout.padding;
+    let declared = aggregate.declared_align.filter(is_align);
+    let mut cost = 0;
+    if let Some(declared) = declared
+        && declared != layout.align
+    {
+        cost += if declared > layout.align {
+            1
+        } else {
+            CONTRADICTION
+        };
+        shape.type_align = declared;
+    }
+    let align = layout.align.max(shape.type_align);
+    let size = aggregate.size;
+    if end.next_multiple_of(align) == size {
+        return Ok(cost);
+    }
+    let unexplained = || AbiError::Unexplained {
+        name: shape.name.clone(),
+        member: "the end".to_owned(),
+        bytes: size.saturating_sub(end),
+    };
+    if end > size || !size.is_multiple_of(align) {
+        return Err(unexplained());
+    }
+    if declared.is_none() && !reading.recorded {
+        let mut higher = (align.trailing_zeros() + 1..17).map(|shift| 1u64 << shift);
+        if let Some(found) = higher.find(|align| end.next_multiple_of(*align) == size) {
+            shape.type_align = found;
+            return Ok(cost + 1);
+        }
+    }
+    if size > FILL_BYTES_MAX && (shape.is_union || size - end > FILL_BYTES_MAX) {
+        return Err(unexplained());
+    }
+    let fill = if shape.is_union { size } else { size - end };
+    shape.tail = fill_bytes(abi, fill, reading.type_packed);
+    Ok(cost + 1)
+}
+
+/// Unnamed bitfields that take so many bytes from the next byte on, wherever they go.
+fn fill_bytes(abi: &Abi<'_>, bytes: u64, type_packed: bool) -> Vec<Bitfield> {
+    let align_bits = abi.target.integer_align(1) * 8;
+    let field = |width_bits| Bitfield::unnamed(width_bits, 8, align_bits, type_packed);
+    // In a packed struct the first would begin inside a byte.
+    let mut fields = vec![field(0)];
+    fields.extend((0..bytes).map(|_| field(8)));
+    fields
+}
+
+/// An atom of which nothing is explained yet.
+fn blank(run: Range<usize>, known: &[Known]) -> Atom {
+    let names: Vec<String> = known
+        .iter()
+        .flat_map(|known| known.names.iter().cloned())
+        .collect();
+    Atom {
+        members: run,
+        name: names.first().cloned().unwrap_or_default(),
+        names,
+        offset: known[0].offset,
+        size: 0,
+        align: 1,
+        flexible: false,
+        align_on_type: false,
+        type_packed: false,
+        packed: false,
+        aligned: 1,
+        before: Vec::new(),
+        bits: Vec::new(),
+    }
+}

@@ -1,0 +1,215 @@
+//! Random structs with everything that changes a layout: attributes on members and on the type,
+//! bitfields named and not, `:0`, anonymous structs and unions, arrays without elements.
+
+use std::fmt::Write as _;
+
+use proptest::prelude::*;
+
+/// Types of members; those after the first six are declared in [`PREAMBLE`].
+const TYPES: [&str; 12] = [
+    "unsigned char",
+    "unsigned short",
+    "int",
+    "unsigned long long",
+    "_Bool",
+    "enum small",
+    "long double",
+    "double",
+    "void *",
+    "struct mixed",
+    "struct squeezed",
+    "lowered",
+];
+
+/// How many of [`TYPES`] a bitfield can have; in C++ an enum's width is not its own.
+const BIT_TYPES: usize = 5;
+
+/// Bits of the types that a bitfield can have.
+const BIT_WIDTHS: [u64; BIT_TYPES] = [8, 16, 32, 64, 1];
+
+/// What the types need.
+pub const PREAMBLE: &str = "
+#ifdef __cplusplus
+#define _Bool bool
+#endif
+enum small { SMALL } __attribute__((packed));
+struct mixed { unsigned char a; union { unsigned int b; unsigned char c[5]; }; };
+struct squeezed { unsigned char a; unsigned long long b; int c : 3; } __attribute__((packed));
+typedef unsigned long long lowered __attribute__((aligned(2)));
+";
+
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Attributes {
+    pub packed: bool,
+    pub aligned: Option<u64>,
+}
+
+#[derive(Clone, Debug)]
+pub enum Field {
+    Plain {
+        ty: usize,
+        count: Option<u64>,
+        attributes: Attributes,
+    },
+    Bits {
+        ty: usize,
+        width: u64,
+        attributes: Attributes,
+    },
+    /// Without a name.
+    Unnamed { ty: usize, width: u64 },
+    Anonymous {
+        union: bool,
+        fields: Vec<Field>,
+        attributes: Attributes,
+    },
+}
+
+#[derive(Clone, Debug)]
+pub struct Struct {
+    pub fields: Vec<Field>,
+    pub attributes: Attributes,
+    /// Ends in an array of unknown length.
+    pub flexible: bool,
+}
+
+impl Attributes {
+    fn text(self) -> String {
+        let packed = self.packed.then(|| "packed".to_owned());
+        let aligned = self.aligned.map(|align| format!("aligned({align})"));
+        let words: Vec<String> = packed.into_iter().chain(aligned).collect();
+        match words.is_empty() {
+            true => String::new(),
+            false => format!(" __attribute__(({}))", words.join(", ")),
+        }
+    }
+}
+
+impl Struct {
+    /// Its definition as `struct tag`.
+    pub fn declare(&self, tag: &str) -> String {
+        let mut text = format!("struct {tag} {{ ");
+        for (index, field) in self.fields.iter().enumerate() {
+            field.declare(&format!("f{index}"), &mut text);
+        }
+        if self.flexible {
+            text.push_str("int last[]; ");
+        }
+        writeln!(text, "}}{};", self.attributes.text()).expect("strings take all text");
+        text
+    }
+}
+
+impl Field {
+    fn declare(&self, name: &str, text: &mut String) {
+        let done = match self {
+            Self::Plain {
+                ty,
+                count,
+                attributes,
+            } => {
+                let count = count.map(|count| format!("[{count}]")).unwrap_or_default();
+                write!(text, "{} {name}{count}{}; ", TYPES[*ty], attributes.text())
+            }
+            Self::Bits {
+                ty,
+                width,
+                attributes,
+            } => write!(
+                text,
+                "{} {name} : {width}{}; ",
+                TYPES[*ty],
+                attributes.text()
+            ),
+            Self::Unnamed { ty, width } => write!(text, "{} : {width}; ", TYPES[*ty]),
+            Self::Anonymous {
+                union,
+                fields,
+                attributes,
+            } => {
+                text.push_str(if *union { "union { " } else { "struct { " });
+                for (index, field) in fields.iter().enumerate() {
+                    field.declare(&format!("{name}_{index}"), text);
+                }
+                write!(text, "}}{}; ", attributes.text())
+            }
+        };
+        done.expect("strings take all text");
+    }
+}
+
+fn attributes(weight: f64) -> impl Strategy<Value = Attributes> {
+    let align = (0u32..7).prop_map(|shift| 1 << shift);
+    (
+        proptest::bool::weighted(weight),
+        proptest::option::weighted(weight, align),
+    )
+        .prop_map(|(packed, aligned)| Attributes { packed, aligned })
+}
+
+/// A member without members.
+fn leaf(bits_aligned: bool) -> impl Strategy<Value = Field> {
+    let plain = (
+        0..TYPES.len(),
+        proptest::option::weighted(0.2, 0u64..6),
+        attributes(0.1),
+    )
+        .prop_map(|(ty, count, attributes)| Field::Plain {
+            ty,
+            // The elements of an array cannot be aligned to more than their size, or to less.
+            count: count.filter(|_| TYPES[ty] != "lowered"),
+            attributes,
+        });
+    let width = |ty: usize| (Just(ty), 1..=BIT_WIDTHS[ty]);
+    let bits = ((0..BIT_TYPES).prop_flat_map(width), attributes(0.05)).prop_map(
+        move |((ty, width), mut attributes)| {
+            attributes.aligned = attributes.aligned.filter(|_| bits_aligned);
+            Field::Bits {
+                ty,
+                width,
+                attributes,
+            }
+        },
+    );
+    let unnamed = (0..BIT_TYPES)
+        .prop_flat_map(|ty| (Just(ty), prop_oneof![Just(0), 1..=BIT_WIDTHS[ty]]))
+        .prop_map(|(ty, width)| Field::Unnamed { ty, width });
+    prop_oneof![4 => plain, 3 => bits, 1 => unnamed]
+}
+
+fn field(bits_aligned: bool) -> impl Strategy<Value = Field> {
+    let anonymous = (
+        any::<bool>(),
+        proptest::collection::vec(leaf(bits_aligned), 1..4),
+        attributes(0.1),
+    )
+        .prop_map(|(union, fields, attributes)| Field::Anonymous {
+            union,
+            fields,
+            attributes,
+        });
+    prop_oneof![8 => leaf(bits_aligned), 1 => anonymous]
+}
+
+/// Any struct. `bits_aligned`: with `aligned` on bitfields, where GCC and Clang differ if that is
+/// less than their type's alignment: GCC still keeps them within a unit.
+pub fn one_struct(bits_aligned: bool) -> impl Strategy<Value = Struct> {
+    (
+        proptest::collection::vec(field(bits_aligned), 1..10),
+        attributes(0.15),
+        proptest::bool::weighted(0.1),
+    )
+        .prop_map(|(fields, attributes, flexible)| {
+            let takes_room = |field: &Field| match field {
+                Field::Plain { count, .. } => *count != Some(0),
+                Field::Bits { .. } => true,
+                Field::Unnamed { .. } | Field::Anonymous { .. } => false,
+            };
+            Struct {
+                // C wants a named member beside it.
+                flexible: flexible && fields.iter().any(takes_room),
+                fields,
+                attributes,
+            }
+        })
+}

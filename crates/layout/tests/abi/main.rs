@@ -1,0 +1,88 @@
+//! The C ABI engine against compilers: what it says of structs in other orders is what they do.
+//!
+//! GCC is needed. Compilers for other machines are used where they are installed; with `CI=true`
+//! they have to be.
+
+#[path = "../common/compiled.rs"]
+mod compiled;
+mod generate;
+mod random;
+mod vmlinux;
+
+use std::path::Path;
+
+use compiled::{Case, Compared, Compiler, Random, compare, same, structs};
+use relayout_layout::abi::emit::Language;
+use relayout_layout::abi::{Abi, AbiError, Shape, Target};
+use relayout_layout::catalog::{Catalog, Format};
+use relayout_layout::dwarf::SectionStore;
+
+/// The compiler if it is installed. Says so where it is not, and fails where it has to be.
+fn compiler(command: &str, package: &str, target: Target) -> Option<Compiler> {
+    let language = match command.contains("++") {
+        true => Language::Cxx,
+        false => Language::C,
+    };
+    let compiler = Compiler::new(command, language, target);
+    if compiler.is_installed() {
+        return Some(compiler);
+    }
+    let missing = format!("{command} is not installed (package {package})");
+    let demanded = std::env::var("CI").is_ok_and(|value| value == "true");
+    assert!(!demanded, "{missing}");
+    eprintln!("PASSED OVER: {missing}");
+    None
+}
+
+/// What came of one object file.
+#[derive(Debug, Default)]
+struct Outcome {
+    /// Own order, random order, random order with random alignments.
+    compared: Compared,
+    /// Why types were refused.
+    refused: Vec<AbiError>,
+}
+
+/// Takes every struct of an object file apart and compares, in its own order and in two others.
+fn check_object(object: &[u8], compiler: &Compiler, folder: &Path) -> Outcome {
+    let store = SectionStore::default();
+    let catalog = Catalog::parse_in(object, &store, Format::Any).expect("the object has types");
+    let loaded = catalog.load(&catalog.aggregates()).expect("types load");
+    assert_eq!(Target::of_elf(object), Some(compiler.target));
+    let abi = Abi::for_target(&loaded.types, compiler.target).alignments_recorded(true);
+    let mut outcome = Outcome::default();
+    let mut random = Random(1);
+    let mut shapes = Vec::new();
+    for (_, aggregate) in structs(&loaded.types) {
+        match abi.shape(aggregate) {
+            Ok(shape) => {
+                assert!(
+                    same(&shape, aggregate),
+                    "own order: {aggregate:?}\n{shape:?}"
+                );
+                shapes.push((aggregate, shape));
+            }
+            Err(e) => outcome.refused.push(e),
+        }
+    }
+    let arrange: [&mut dyn FnMut(&Shape, &mut Random) -> _; 3] = [
+        &mut |shape, _| shape.current(),
+        &mut |shape, random| random.shuffle(shape),
+        &mut |shape, random| random.shuffle_and_align(shape),
+    ];
+    for arrange in arrange {
+        let cases: Vec<Case<'_>> = shapes
+            .iter()
+            .map(|(aggregate, shape)| Case {
+                name: format!("{:?} {:?}", aggregate.name, shape.attributes()),
+                aggregate,
+                shape,
+                arrangement: arrange(shape, &mut random),
+            })
+            .collect();
+        outcome
+            .compared
+            .add(compare(&abi, &cases, compiler, folder));
+    }
+    outcome
+}

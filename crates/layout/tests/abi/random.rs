@@ -1,0 +1,105 @@
+//! Random structs: compiled, read from their debug information, taken apart, put into another
+//! order, and compiled again. The same structs every time, unless `RELAYOUT_SEED` is some number.
+
+use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
+use relayout_layout::abi::Target;
+
+use super::generate::{PREAMBLE, Struct, one_struct};
+use super::{Compiler, check_object, compiler};
+
+fn source(structs: &[Struct]) -> String {
+    let mut text = PREAMBLE.to_owned();
+    for (index, one) in structs.iter().enumerate() {
+        text.push_str(&one.declare(&format!("x{index}")));
+        text.push_str(&format!("struct x{index} v{index};\n"));
+    }
+    text
+}
+
+/// The declaration of the struct that a message names.
+fn named(structs: &[Struct], message: &str) -> String {
+    let mut words = message.split(|c: char| !c.is_ascii_alphanumeric());
+    let index = words.find_map(|word| word.strip_prefix('x')?.parse::<usize>().ok());
+    let found = index.and_then(|index| structs.get(index));
+    found.map(|one| one.declare("x")).unwrap_or_default()
+}
+
+/// `reads` makes the debug information, `compiler` what is compared with.
+fn check(reads: &Compiler, compiler: &Compiler) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let config = Config {
+        cases: 6,
+        max_shrink_iters: 150,
+        failure_persistence: None,
+        ..Config::default()
+    };
+    let seed = std::env::var("RELAYOUT_SEED").ok();
+    let seed: u64 = seed.and_then(|seed| seed.parse().ok()).unwrap_or(1);
+    let mut bytes = [0; 32];
+    bytes[..8].copy_from_slice(&seed.to_le_bytes());
+    let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
+    let mut runner = TestRunner::new_with_rng(config, rng);
+    let clang = compiler.program.starts_with("clang");
+    let many = proptest::collection::vec(one_struct(!clang), 1..200);
+    let outcome = runner.run(&many, |structs| {
+        let object = reads.compile(&source(&structs), true, folder.path());
+        let outcome = check_object(&object, compiler, folder.path());
+        // Only gaps that nothing explains may be refused, and these are none.
+        let compared = outcome.compared;
+        let unwritten = compared.refused.iter().cloned();
+        let refused = outcome.refused.iter().map(ToString::to_string);
+        let wrong: Vec<String> = refused.chain(unwritten).chain(compared.wrong).collect();
+        match wrong.first() {
+            None => Ok(()),
+            Some(first) => Err(TestCaseError::fail(format!(
+                "{first}\n{}",
+                named(&structs, first)
+            ))),
+        }
+    });
+    if let Err(e) = outcome {
+        panic!("{e}");
+    }
+}
+
+fn check_if_installed(command: &str, package: &str, target: Target) {
+    if let Some(compiler) = compiler(command, package, target) {
+        check(&compiler, &compiler);
+    }
+}
+
+#[test]
+fn gcc_x86_64() {
+    check_if_installed("gcc", "gcc", Target::X86_64);
+}
+
+#[test]
+fn gcc_i386() {
+    check_if_installed("gcc -m32", "gcc", Target::I386);
+}
+
+#[test]
+fn gcc_arm() {
+    let package = "gcc-arm-linux-gnueabihf";
+    check_if_installed("arm-linux-gnueabihf-gcc", package, Target::ARM);
+}
+
+#[test]
+fn gcc_s390x() {
+    check_if_installed("s390x-linux-gnu-gcc", "gcc-s390x-linux-gnu", Target::S390X);
+}
+
+#[test]
+fn gxx_x86_64() {
+    check_if_installed("g++", "g++", Target::X86_64);
+}
+
+#[test]
+fn clang_x86_64() {
+    // Clang 14 leaves the place of packed bitfields out of its debug information; the ABI is one.
+    let gcc = compiler("gcc", "gcc", Target::X86_64);
+    let clang = compiler("clang", "clang", Target::X86_64);
+    if let (Some(gcc), Some(clang)) = (gcc, clang) {
+        check(&gcc, &clang);
+    }
+}

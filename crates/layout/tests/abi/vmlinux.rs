@@ -1,0 +1,71 @@
+//! Every struct of a real kernel, laid out from its own members in their own order, has the
+//! offsets and the size that its debug information gives; in other orders it is what GCC makes of
+//! it.
+//!
+//! `RELAYOUT_VMLINUX` names the file; without it there is nothing to test.
+
+use relayout_layout::abi::{Abi, Attribute, Shape, Target};
+use relayout_layout::catalog::{Catalog, Format};
+use relayout_layout::dwarf::SectionStore;
+use relayout_layout::{Aggregate, AggregateKind};
+
+use super::compiled::{Case, Random, compare};
+use super::{compiler, same};
+
+/// Every so many-th struct is compiled.
+const SAMPLE: usize = 30;
+
+#[test]
+fn structs_of_a_kernel() {
+    let Some(path) = std::env::var_os("RELAYOUT_VMLINUX") else {
+        eprintln!("PASSED OVER: RELAYOUT_VMLINUX is not set");
+        return;
+    };
+    let file = std::fs::File::open(&path).expect("RELAYOUT_VMLINUX names a readable file");
+    // SAFETY: nobody writes to a kernel's debug file while the test runs.
+    let bytes = unsafe { memmap2::Mmap::map(&file) }.expect("the file can be mapped");
+    let store = SectionStore::default();
+    let catalog = Catalog::parse_in(&bytes, &store, Format::Any).expect("the file has types");
+    let loaded = catalog.load(&catalog.aggregates()).expect("types load");
+    let abi = Abi::for_target(&loaded.types, Target::X86_64)
+        .alignments_recorded(catalog.knows_alignments());
+    let mut shapes: Vec<(&Aggregate, Shape)> = Vec::new();
+    for id in &loaded.ids {
+        let Some(aggregate) = loaded.types.aggregate(*id) else {
+            continue;
+        };
+        if aggregate.kind == AggregateKind::Struct {
+            let shape = abi.shape(aggregate);
+            let shape = shape.unwrap_or_else(|e| panic!("{e}"));
+            assert!(same(&shape, aggregate), "{aggregate:?}\n{shape:?}");
+            shapes.push((aggregate, shape));
+        }
+    }
+    assert!(shapes.len() > 1000);
+    // `unsigned :0` stands there in the kernel's source.
+    let task = shapes.iter().find(|(_, shape)| shape.name == "task_struct");
+    let before = Some("sched_remote_wakeup".to_owned());
+    let expected = Attribute::ZeroWidth { before };
+    assert!(task.is_some_and(|(_, shape)| shape.attributes().contains(&expected)));
+    check_sample(&abi, &shapes);
+}
+
+fn check_sample(abi: &Abi<'_>, shapes: &[(&Aggregate, Shape)]) {
+    let Some(compiler) = compiler("gcc", "gcc", Target::X86_64) else {
+        return;
+    };
+    let mut random = Random(1);
+    let sample = shapes.iter().step_by(SAMPLE);
+    let cases: Vec<Case<'_>> = sample
+        .map(|(aggregate, shape)| Case {
+            name: shape.name.clone(),
+            aggregate,
+            shape,
+            arrangement: random.shuffle_and_align(shape),
+        })
+        .collect();
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let compared = compare(abi, &cases, &compiler, folder.path());
+    assert_eq!((compared.refused, compared.wrong), (vec![], vec![]));
+    assert!(compared.structs > 100);
+}

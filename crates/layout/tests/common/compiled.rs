@@ -1,0 +1,337 @@
+//! What a compiler makes of emitted structs, read back from its object file without running it:
+//! sizes, alignments and offsets from a section of numbers, bitfields from constants in which one
+//! field has all bits set.
+
+#![allow(dead_code)]
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::process::Command;
+
+use object::{Object, ObjectSection, ObjectSymbol};
+use relayout_layout::abi::emit::{Emitted, Emitter, Language};
+use relayout_layout::abi::{Abi, Arrangement, Shape, Target};
+use relayout_layout::{Aggregate, AggregateKind, Type, TypeId, Types};
+
+/// A compiler and what its code is for.
+#[derive(Clone, Debug)]
+pub struct Compiler {
+    pub program: String,
+    pub arguments: Vec<String>,
+    pub language: Language,
+    pub target: Target,
+}
+
+impl Compiler {
+    /// From a command line: `gcc -m32`.
+    pub fn new(command: &str, language: Language, target: Target) -> Self {
+        let mut words = command.split_whitespace().map(str::to_owned);
+        Self {
+            program: words.next().expect("a command has a first word"),
+            arguments: words.collect(),
+            language,
+            target,
+        }
+    }
+
+    pub fn is_installed(&self) -> bool {
+        let version = Command::new(&self.program).arg("--version").output();
+        version.is_ok_and(|done| done.status.success())
+    }
+
+    /// The object file of a translation unit.
+    pub fn compile(&self, text: &str, debug: bool, folder: &Path) -> Vec<u8> {
+        let (extension, standard) = match self.language {
+            Language::C => ("c", "-std=gnu11"),
+            Language::Cxx => ("cc", "-std=gnu++20"),
+        };
+        let source = folder.join("unit").with_extension(extension);
+        let output = folder.join("unit.o");
+        std::fs::write(&source, text).expect("the folder can be written");
+        let done = Command::new(&self.program)
+            .args(&self.arguments)
+            .args(["-c", "-w", "-O0", standard])
+            .args(debug.then_some("-g"))
+            .arg("-o")
+            .args([&output, &source])
+            .output()
+            .expect("the compiler runs");
+        let stderr = String::from_utf8_lossy(&done.stderr);
+        let start: Vec<&str> = stderr.lines().take(30).collect();
+        if !done.status.success() {
+            let kept = std::env::temp_dir()
+                .join("relayout-abi-failed")
+                .with_extension(extension);
+            std::fs::copy(&source, &kept).expect("the source can be kept");
+            panic!(
+                "{} on {}:\n{}",
+                self.program,
+                kept.display(),
+                start.join("\n")
+            );
+        }
+        std::fs::read(output).expect("the compiler wrote its output")
+    }
+}
+
+/// The arrangement and the struct that it is of.
+pub struct Case<'t> {
+    /// To say which one is wrong.
+    pub name: String,
+    pub aggregate: &'t Aggregate,
+    pub shape: &'t Shape,
+    pub arrangement: Arrangement,
+}
+
+/// What came of comparing.
+#[derive(Debug, Default)]
+pub struct Compared {
+    pub structs: usize,
+    /// Offsets of members.
+    pub offsets: usize,
+    pub bitfields: usize,
+    /// Cases whose types cannot be written in C.
+    pub refused: Vec<String>,
+    /// Cases in which compiler and engine differ.
+    pub wrong: Vec<String>,
+}
+
+impl Compared {
+    pub fn add(&mut self, other: Self) {
+        self.structs += other.structs;
+        self.offsets += other.offsets;
+        self.bitfields += other.bitfields;
+        self.refused.extend(other.refused);
+        self.wrong.extend(other.wrong);
+    }
+}
+
+/// Emits all cases in one translation unit, compiles it and compares.
+pub fn compare(abi: &Abi<'_>, cases: &[Case<'_>], compiler: &Compiler, folder: &Path) -> Compared {
+    let mut compared = Compared::default();
+    let mut emitter = Emitter::new(abi, compiler.language, "relayout_");
+    let mut emitted = Vec::new();
+    for case in cases {
+        let tag = format!("s{}", emitted.len());
+        match emitter.define(&tag, case.aggregate, case.shape, &case.arrangement) {
+            Ok(done) => emitted.push((case, done)),
+            Err(e) => compared.refused.push(format!("{}: {e}", case.name)),
+        }
+    }
+    if emitted.is_empty() {
+        return compared;
+    }
+    let cxx = compiler.language == Language::Cxx;
+    let text = emitter.text().to_owned() + &probes(&emitted, cxx);
+    let object = compiler.compile(&text, false, folder);
+    let measured = Measured::read(&object);
+    let mut numbers = measured.numbers.iter().copied();
+    for (index, (case, done)) in emitted.iter().enumerate() {
+        let wrong = differences(index, done, &mut numbers, &measured, cxx);
+        compared.structs += 1;
+        let bits = done.spots.iter().filter(|spot| spot.width_bits.is_some());
+        let bits = bits.filter(|spot| !(cxx && spot.anonymous)).count();
+        compared.bitfields += bits;
+        let plain = done.spots.iter().filter(|spot| spot.width_bits.is_none());
+        compared.offsets += plain.count();
+        if let Some(wrong) = wrong {
+            compared.wrong.push(format!("{}: {wrong}", case.name));
+        }
+    }
+    compared
+}
+
+/// Constants from which the places can be read.
+fn probes(emitted: &[(&Case<'_>, Emitted)], cxx: bool) -> String {
+    let (mut numbers, mut constants) = (String::new(), String::new());
+    for (index, (_, done)) in emitted.iter().enumerate() {
+        write!(
+            numbers,
+            "sizeof(struct s{index}), __alignof__(struct s{index}),"
+        )
+        .unwrap();
+        for (nth, spot) in done.spots.iter().enumerate() {
+            let name = &spot.name;
+            match spot.width_bits {
+                None => write!(numbers, "__builtin_offsetof(struct s{index}, {name}),").unwrap(),
+                Some(_) if cxx && spot.anonymous => {}
+                Some(_) => {
+                    let ones = match cxx {
+                        true => format!("(decltype(s{index}::{name}))-1"),
+                        false => "-1".to_owned(),
+                    };
+                    writeln!(
+                        constants,
+                        "static const struct s{index} b{index}_{nth} __asm__(\"b{index}_{nth}\") \
+                         __attribute__((used)) = {{ .{name} = {ones} }};"
+                    )
+                    .unwrap();
+                }
+            }
+        }
+        numbers.push('\n');
+    }
+    format!(
+        "static const unsigned long long numbers[] \
+         __attribute__((used, section(\"measured\"))) = {{\n{numbers}}};\n{constants}"
+    )
+}
+
+/// What an object file says.
+struct Measured<'o> {
+    file: object::File<'o>,
+    numbers: Vec<u64>,
+    symbols: std::collections::HashMap<&'o str, (u64, u64, object::SectionIndex)>,
+}
+
+impl<'o> Measured<'o> {
+    fn read(object: &'o [u8]) -> Self {
+        let file = object::File::parse(object).expect("compilers write object files");
+        let section = file
+            .section_by_name("measured")
+            .expect("the numbers are there");
+        let number = |bytes: &[u8]| {
+            let bytes = bytes.try_into().expect("chunks of 8");
+            match file.is_little_endian() {
+                true => u64::from_le_bytes(bytes),
+                false => u64::from_be_bytes(bytes),
+            }
+        };
+        let data = section.data().expect("the section has contents");
+        let numbers = data.chunks_exact(8).map(number).collect();
+        let symbols = file.symbols().filter_map(|symbol| {
+            let section = symbol.section_index()?;
+            Some((
+                symbol.name().ok()?,
+                (symbol.address(), symbol.size(), section),
+            ))
+        });
+        let symbols = symbols.collect();
+        Self {
+            file,
+            numbers,
+            symbols,
+        }
+    }
+
+    /// First bit set in a constant, and how many are, in the order that bitfields are counted.
+    fn bits(&self, name: &str) -> (u64, u64) {
+        let (start, size, section) = self.symbols[name];
+        let section = self
+            .file
+            .section_by_index(section)
+            .expect("symbols have sections");
+        let data = section.data().expect("the section has contents");
+        let start = usize::try_from(start).expect("offsets fit");
+        let bytes = &data[start..][..usize::try_from(size).expect("sizes fit")];
+        let first = bytes
+            .iter()
+            .position(|byte| *byte != 0)
+            .expect("a bit is set");
+        let within = match self.file.is_little_endian() {
+            true => bytes[first].trailing_zeros(),
+            false => bytes[first].leading_zeros(),
+        };
+        let count: u32 = bytes.iter().map(|byte| byte.count_ones()).sum();
+        (first as u64 * 8 + u64::from(within), u64::from(count))
+    }
+}
+
+fn differences(
+    index: usize,
+    done: &Emitted,
+    numbers: &mut impl Iterator<Item = u64>,
+    measured: &Measured<'_>,
+    cxx: bool,
+) -> Option<String> {
+    let mut wrong = Vec::new();
+    let mut differ = |what: &str, engine: u64, compiler: u64| {
+        if engine != compiler {
+            wrong.push(format!("{what}: engine {engine}, compiler {compiler}"));
+        }
+    };
+    let mut next = || numbers.next().expect("one number for each question");
+    differ("size", done.layout.size, next());
+    differ("alignment", done.layout.align, next());
+    for (nth, spot) in done.spots.iter().enumerate() {
+        match spot.width_bits {
+            None => differ(&spot.name, spot.first_bit, next() * 8),
+            Some(_) if cxx && spot.anonymous => {}
+            Some(width) => {
+                let (first, count) = measured.bits(&format!("b{index}_{nth}"));
+                differ(&spot.name, spot.first_bit, first);
+                differ("width", width, count);
+            }
+        }
+    }
+    (!wrong.is_empty()).then(|| wrong.join("; "))
+}
+
+/// SplitMix64: the same numbers everywhere from the same seed.
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    pub fn below(&mut self, end: usize) -> usize {
+        usize::try_from(self.next() % end as u64).expect("below a usize")
+    }
+
+    /// Another order; what has to stay last does.
+    pub fn shuffle(&mut self, shape: &Shape) -> Arrangement {
+        let mut arrangement = shape.current();
+        let fixed = shape.atoms.last().is_some_and(|atom| atom.flexible);
+        let count = arrangement.order.len() - usize::from(fixed);
+        for index in (1..count).rev() {
+            arrangement.order.swap(index, self.below(index + 1));
+        }
+        arrangement
+    }
+
+    /// The same with alignments as the search adds them: on some members and on some types, none
+    /// smaller than the unit of a bitfield.
+    pub fn shuffle_and_align(&mut self, shape: &Shape) -> Arrangement {
+        let mut arrangement = self.shuffle(shape);
+        for align in &mut arrangement.align {
+            if self.below(4) == 0 {
+                *align = 8 << self.below(5);
+            }
+        }
+        if self.below(4) == 0 {
+            arrangement.type_align = 8 << self.below(5);
+        }
+        arrangement
+    }
+}
+
+/// All structs and classes of an arena with members that are known, by id.
+pub fn structs(types: &Types) -> Vec<(TypeId, &Aggregate)> {
+    let ids = (0..types.len()).map(|index| TypeId(u32::try_from(index).expect("an arena's index")));
+    ids.filter_map(|id| match types.get(id) {
+        Type::Aggregate(aggregate)
+            if aggregate.complete && aggregate.kind != AggregateKind::Union =>
+        {
+            Some((id, aggregate))
+        }
+        _ => None,
+    })
+    .collect()
+}
+
+/// Whether laying out in the own order gives what was compiled.
+pub fn same(shape: &Shape, aggregate: &Aggregate) -> bool {
+    let current = shape.current();
+    let again = shape.apply(aggregate, &current, &shape.lay_out(&current));
+    let mut pairs = again.members.iter().zip(&aggregate.members);
+    again.size == aggregate.size
+        && pairs.all(|(new, old)| match (new.bits, old.bits) {
+            (Some(new), Some(old)) => new == old,
+            _ => new.offset == old.offset,
+        })
+}
