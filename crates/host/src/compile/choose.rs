@@ -1,15 +1,23 @@
 //! Which entry of a database says best how a header is compiled.
 
 use std::cmp::Reverse;
+use std::hash::{Hash, Hasher};
 use std::path::Path;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHasher};
 
 use super::{CompileCommand, Database, Error, Language, Recipe};
+
+/// Source files that are looked into for an `#include`, nearest first.
+const SOURCES_MAX: usize = 2000;
 
 /// How near a source file is to the header; the least is nearest.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Distance<'d> {
+    /// Another file than the one that is asked about.
+    other_file: bool,
+    /// Not what the header's extension says, or a language that only an option tells.
+    other_language: bool,
     /// Folders from the root that both lie in.
     common_folders: Reverse<usize>,
     /// `percpu.c` beside `percpu.h`.
@@ -18,6 +26,8 @@ struct Distance<'d> {
     /// with -m16, compatibility code with -m32): of files that are equally near, one compiled like
     /// most is meant.
     alike: Reverse<usize>,
+    /// Files further down are more special.
+    folders: usize,
     /// So that the choice does not depend on the order in the file.
     path: &'d Path,
 }
@@ -27,59 +37,75 @@ struct Distance<'d> {
 /// then with the flags that most files have. `read` gives the text of a source or response file.
 ///
 /// # Errors
-/// No entry compiles C or C++ (C++, if the header's extension says that it is), or response files
-/// include each other.
+/// No entry compiles C or C++ (C++, if the header's extension says that it is), or the one that is
+/// chosen cannot be read.
 pub fn choose(
     database: &Database,
     header: &Path,
     read: &dyn Fn(&Path) -> Option<String>,
 ) -> Result<Recipe, Error> {
-    let wanted = match Language::of(header) {
-        Some(Language::Cpp) => Some(Language::Cpp),
-        _ => None,
+    let is_cpp = Language::of(header) == Some(Language::Cpp);
+    let near = by_distance(database, header);
+    let includes = |command: &CompileCommand| {
+        let text = read(&command.file);
+        command.file == header || text.is_some_and(|text| includes(&text, &command.file, header))
     };
-    let mut recipes = Vec::new();
-    for command in &database.commands {
-        // Before response files are read, which may be many.
-        let Some(language) = command.language() else {
-            continue;
-        };
-        if wanted.is_some_and(|wanted| wanted != language) {
-            continue;
+    let looked_into = &near[..near.len().min(SOURCES_MAX)];
+    let direct = looked_into.iter().find(|command| includes(command));
+    for command in direct.into_iter().chain(&near) {
+        let recipe = Recipe::new(command, read)?;
+        if let Some(recipe) = recipe.filter(|recipe| !is_cpp || recipe.language == Language::Cpp) {
+            return Ok(recipe);
         }
-        if command.file == header {
-            recipes.clear();
-            recipes.extend(Recipe::new(command, read)?);
-            break;
-        }
-        recipes.extend(Recipe::new(command, read)?);
     }
-    let mut flavours: FxHashMap<Vec<&str>, usize> = FxHashMap::default();
-    for recipe in &recipes {
-        *flavours.entry(recipe.flavour().collect()).or_default() += 1;
+    Err(Error::NoEntry {
+        path: database.path.clone(),
+        language: if is_cpp { "C++" } else { "C or C++" },
+    })
+}
+
+/// Entries that seem to compile C or C++, nearest first.
+fn by_distance<'d>(database: &'d Database, header: &Path) -> Vec<&'d CompileCommand> {
+    let commands = database.commands.iter();
+    let commands = commands.filter_map(|command| Some((command, command.rough_language()?)));
+    let commands: Vec<_> = commands
+        .map(|(command, language)| (command, language, flavour(command)))
+        .collect();
+    let mut flavours: FxHashMap<u64, usize> = FxHashMap::default();
+    for (.., flavour) in &commands {
+        *flavours.entry(*flavour).or_default() += 1;
     }
-    let mut near: Vec<(Distance<'_>, &Recipe)> = recipes
-        .iter()
-        .map(|recipe| {
-            let flavour: Vec<&str> = recipe.flavour().collect();
+    let wanted = Language::of(header);
+    let mut near: Vec<(Distance<'d>, &CompileCommand)> = commands
+        .into_iter()
+        .map(|(command, language, flavour)| {
             let alike = flavours.get(&flavour).copied().unwrap_or(0);
-            (Distance::new(&recipe.like, header, alike), recipe)
+            let is_other = Language::of(&command.file).is_none()
+                || wanted == Some(Language::Cpp) && language != Language::Cpp;
+            (
+                Distance::new(&command.file, header, is_other, alike),
+                command,
+            )
         })
         .collect();
     near.sort_by(|a, b| a.0.cmp(&b.0));
-    let direct = near.iter().find(|(_, recipe)| {
-        read(&recipe.like).is_some_and(|text| includes(&text, &recipe.like, header))
-    });
-    match direct.or(near.first()) {
-        Some((_, recipe)) => Ok((*recipe).clone()),
-        None => Err(Error::NoEntry {
-            path: database.path.clone(),
-            language: match wanted {
-                Some(Language::Cpp) => "C++",
-                _ => "C or C++",
-            },
-        }),
+    near.into_iter().map(|(_, command)| command).collect()
+}
+
+/// What of the flags makes layouts differ between the files of a project, in practice: compiler,
+/// target, ABI, standard; but no paths and definitions, which most files have of their own.
+fn flavour(command: &CompileCommand) -> u64 {
+    let mut hasher = FxHasher::default();
+    let mut words = command.rough_arguments();
+    words.next().hash(&mut hasher);
+    for word in words {
+        let letter = word.as_bytes().get(1);
+        let own = b"DUIiOWMoc";
+        if word.starts_with('-') && letter.is_some_and(|letter| !own.contains(letter)) {
+            word.hash(&mut hasher);
+        }
     }
+    hasher.finish()
 }
 
 impl Database {
@@ -106,17 +132,17 @@ impl Database {
 }
 
 impl<'d> Distance<'d> {
-    fn new(source: &'d Path, header: &Path, alike: usize) -> Self {
-        let folders = |path: &Path| {
-            let folder = path.parent().unwrap_or(Path::new("/"));
-            folder.components().count()
-        };
+    fn new(source: &'d Path, header: &Path, other_language: bool, alike: usize) -> Self {
+        let folders = source.components().count().saturating_sub(1);
         let common = source.components().zip(header.components());
         let common = common.take_while(|(a, b)| a == b).count();
         Self {
-            common_folders: Reverse(common.min(folders(source))),
+            other_file: source != header,
+            other_language,
+            common_folders: Reverse(common.min(folders)),
             other_name: source.file_stem() != header.file_stem(),
             alike: Reverse(alike),
+            folders,
             path: source,
         }
     }

@@ -3,9 +3,10 @@
 //! The format is Clang's "JSON Compilation Database": a list of objects with `directory`, `file`,
 //! and `arguments` (a list) or `command` (one text, quoted as for a shell).
 
+use std::borrow::Cow;
 use std::path::{Component, Path, PathBuf};
 
-use serde_json::Value;
+use serde::Deserialize;
 
 use super::Error;
 
@@ -25,10 +26,27 @@ pub struct CompileCommand {
     pub directory: PathBuf,
     /// What is compiled. Absolute, without `.` and `..`.
     pub file: PathBuf,
-    /// The command, program first. Never empty.
-    pub arguments: Vec<String>,
-    /// `file` as the database spells it, which is how the arguments name it.
-    pub file_as_given: String,
+    /// The command, program first.
+    pub words: Words,
+}
+
+/// A command, in the form in which the database has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Words {
+    /// One by one.
+    Arguments(Vec<String>),
+    /// Quoted as for a shell. Split when it is wanted: of thousands of entries, one is.
+    Command(String),
+}
+
+#[derive(Deserialize)]
+struct Entry<'e> {
+    #[serde(borrow)]
+    directory: Cow<'e, str>,
+    #[serde(borrow)]
+    file: Cow<'e, str>,
+    arguments: Option<Vec<String>>,
+    command: Option<String>,
 }
 
 impl Database {
@@ -51,59 +69,58 @@ impl Database {
             path: path.to_owned(),
             why,
         };
-        let document: Value = serde_json::from_slice(bytes).map_err(|e| wrong(e.to_string()))?;
-        let Value::Array(entries) = document else {
-            return Err(wrong(
-                "a list of entries (`[{\"directory\": ...}]`) is needed".to_owned(),
-            ));
-        };
+        let entries: Vec<Entry<'_>> =
+            serde_json::from_slice(bytes).map_err(|error| wrong(error.to_string()))?;
         let folder = path.parent().unwrap_or(Path::new("/"));
-        let commands: Result<Vec<_>, String> = entries
-            .iter()
-            .enumerate()
-            .map(|(index, entry)| {
-                CompileCommand::parse(entry, folder)
-                    .map_err(|why| format!("entry {} {why}", index + 1))
-            })
-            .collect();
+        let mut commands = Vec::with_capacity(entries.len());
+        for entry in entries {
+            let words = match (entry.arguments, entry.command) {
+                (Some(arguments), _) => Words::Arguments(arguments),
+                (None, Some(command)) => Words::Command(command),
+                (None, None) => {
+                    let file = entry.file;
+                    return Err(wrong(format!(
+                        "the entry of {file} has neither 'arguments' nor 'command'"
+                    )));
+                }
+            };
+            let directory = folder.join(&*entry.directory);
+            commands.push(CompileCommand {
+                file: normalized(&directory.join(&*entry.file)),
+                directory,
+                words,
+            });
+        }
         Ok(Self {
             path: path.to_owned(),
-            commands: commands.map_err(wrong)?,
+            commands,
         })
     }
 }
 
 impl CompileCommand {
-    fn parse(entry: &Value, folder: &Path) -> Result<Self, String> {
-        let text = |key: &str| match entry.get(key) {
-            Some(Value::String(text)) => Ok(text.as_str()),
-            Some(_) => Err(format!("has a '{key}' that is not a text")),
-            None => Err(format!("has no '{key}'")),
+    /// The command, program first; never empty.
+    ///
+    /// # Errors
+    /// There is no program, or quotes that do not close.
+    pub fn arguments(&self) -> Result<Vec<String>, Error> {
+        let arguments = match &self.words {
+            Words::Arguments(arguments) => Some(arguments.clone()),
+            Words::Command(command) => shlex::split(command),
         };
-        let directory = folder.join(text("directory")?);
-        let given = text("file")?;
-        let arguments = match entry.get("arguments") {
-            Some(Value::Array(list)) => list
-                .iter()
-                .map(|argument| argument.as_str().map(str::to_owned))
-                .collect::<Option<Vec<_>>>()
-                .ok_or("has 'arguments' that are not all texts")?,
-            Some(_) => return Err("has 'arguments' that are not a list".to_owned()),
-            None => match entry.get("command") {
-                Some(_) => shlex::split(text("command")?)
-                    .ok_or("has a 'command' whose quotes do not close")?,
-                None => return Err("has neither 'arguments' nor 'command'".to_owned()),
-            },
-        };
-        if arguments.first().is_none_or(String::is_empty) {
-            return Err("has an empty command".to_owned());
-        }
-        Ok(Self {
-            file: normalized(&directory.join(given)),
-            directory,
-            arguments,
-            file_as_given: given.to_owned(),
+        let has_program = |all: &Vec<String>| all.first().is_some_and(|first| !first.is_empty());
+        let arguments = arguments.filter(has_program);
+        arguments.ok_or_else(|| Error::Command {
+            file: self.file.clone(),
         })
+    }
+
+    /// Roughly the arguments: those of a command as blanks separate them, quoted or not.
+    pub fn rough_arguments(&self) -> Box<dyn Iterator<Item = &str> + '_> {
+        match &self.words {
+            Words::Arguments(arguments) => Box::new(arguments.iter().map(String::as_str)),
+            Words::Command(command) => Box::new(command.split_ascii_whitespace()),
+        }
     }
 }
 

@@ -26,6 +26,12 @@ pub enum Error {
         /// What is wrong, and where.
         why: String,
     },
+    /// An entry's command cannot be split into words.
+    #[error("the command for {} in the compilation database is empty, or has quotes that do not close", file.display())]
+    Command {
+        /// The file that it compiles.
+        file: PathBuf,
+    },
     /// No entry compiles C or C++.
     #[error(
         "{} has no entry that compiles {language}; generate it again after a build (Linux: \
@@ -62,6 +68,12 @@ pub enum Error {
     HeaderName {
         /// The header.
         path: PathBuf,
+    },
+    /// A compiler's command has no word, or quotes that do not close.
+    #[error("'{text}' is not a compiler's command")]
+    NotACommand {
+        /// As it was given.
+        text: String,
     },
     /// The compiler is not there.
     #[error("there is no compiler '{compiler}', which {} names; install it, or name another with --compiler", from.display())]

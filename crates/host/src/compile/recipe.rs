@@ -81,11 +81,17 @@ impl fmt::Display for Language {
 }
 
 impl CompileCommand {
-    /// What it compiles: C or C++, else `None`. By `-x`, the compiler's name (`g++` takes `.c` for
-    /// C++) and the file's extension; files of arguments are not looked into.
-    pub fn language(&self) -> Option<Language> {
-        let (program, arguments) = split_program(&self.arguments);
-        language(program, arguments, &self.file)
+    /// What it seems to compile, C or C++, else `None`: by the file's extension, or any if there is
+    /// an option that names the language. [`Recipe::new`] knows more.
+    pub fn rough_language(&self) -> Option<Language> {
+        let by_extension = Language::of(&self.file);
+        let mut words = self.rough_arguments();
+        let is_cpp = words.next().is_some_and(|program| program.contains("++"));
+        match by_extension {
+            Some(_) if is_cpp => Some(Language::Cpp),
+            None if words.any(|word| word.starts_with("-x")) => Some(Language::C),
+            other => other,
+        }
     }
 }
 
@@ -99,7 +105,7 @@ impl Recipe {
         command: &CompileCommand,
         read: &dyn Fn(&Path) -> Option<String>,
     ) -> Result<Option<Self>, Error> {
-        let arguments = response::expand(&command.arguments, &command.directory, read)?;
+        let arguments = response::expand(&command.arguments()?, &command.directory, read)?;
         let (program, arguments) = split_program(&arguments);
         let Some(language) = language(program, arguments, &command.file) else {
             return Ok(None);
@@ -113,17 +119,16 @@ impl Recipe {
         }))
     }
 
-    /// What of the flags makes layouts differ between the files of a project, in practice: the target,
-    /// the ABI, the standard and what is included by force, but no paths and definitions, which
-    /// most files have of their own.
-    pub fn flavour(&self) -> impl Iterator<Item = &str> {
-        let own = |flag: &&str| {
-            !["-D", "-U", "-I", "-i", "-O", "-W"]
-                .iter()
-                .any(|prefix| flag.starts_with(prefix))
-        };
-        let flags = self.flags.iter().map(String::as_str).filter(own);
-        self.compiler.iter().map(String::as_str).chain(flags)
+    /// Takes another compiler, with words as in a shell: `arm-linux-gnueabihf-gcc`, `zig cc`.
+    ///
+    /// # Errors
+    /// No word, or quotes that do not close.
+    pub fn set_compiler(&mut self, command: &str) -> Result<(), Error> {
+        let words = shlex::split(command).filter(|words| !words.is_empty());
+        self.compiler = words.ok_or_else(|| Error::NotACommand {
+            text: command.to_owned(),
+        })?;
+        Ok(())
     }
 }
 

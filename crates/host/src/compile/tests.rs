@@ -57,33 +57,37 @@ fn reads_both_forms() {
         panic!("{database:?}")
     };
     assert_eq!(one.file, Path::new("/d/x.c"));
-    assert_eq!(one.arguments, ["gcc", "-DA=b c", "-c", "x.c"]);
+    assert_eq!(one.arguments().unwrap(), ["gcc", "-DA=b c", "-c", "x.c"]);
     assert_eq!(two.directory, Path::new("/p/sub"));
     assert_eq!(two.file, Path::new("/x.c"));
-    assert_eq!(two.arguments, ["gcc", "-DA=\"b c\"", "-DB=\"d\"", "x.c"]);
+    assert_eq!(
+        two.arguments().unwrap(),
+        ["gcc", "-DA=\"b c\"", "-DB=\"d\"", "x.c"]
+    );
 }
 
 #[test]
 fn refuses_what_is_no_database() {
     check_refused(
         "{}",
-        "a list of entries (`[{\"directory\": ...}]`) is needed",
+        "invalid type: map, expected a sequence at line 1 column 0",
     );
-    check_refused("[{}]", "entry 1 has no 'directory'");
-    check_refused("[1]", "entry 1 has no 'directory'");
+    check_refused("[{}]", "missing field `directory` at line 1 column 3");
+    check_refused("[", "EOF while parsing a list at line 1 column 1");
     check_refused(
         r#"[{"directory": "/", "file": "x.c"}]"#,
-        "entry 1 has neither 'arguments' nor 'command'",
+        "the entry of x.c has neither 'arguments' nor 'command'",
     );
-    check_refused(
-        r#"[{"directory": "/", "file": "x.c", "command": "gcc 'x.c"}]"#,
-        "entry 1 has a 'command' whose quotes do not close",
-    );
-    check_refused(
-        r#"[{"directory": "/", "file": "x.c", "arguments": []}]"#,
-        "entry 1 has an empty command",
-    );
-    check_refused("[", "EOF while parsing a list at line 1 column 1");
+}
+
+#[test]
+fn names_the_file_of_a_command_that_cannot_be_split() {
+    let why = "the command for /d/x.c in the compilation database is empty, or has quotes that do \
+               not close";
+    for command in ["gcc 'x.c", "", " "] {
+        let error = Recipe::new(&entry(command, "x.c"), &none).unwrap_err();
+        assert_eq!(error.to_string(), why, "{command}");
+    }
 }
 
 #[test]
@@ -117,9 +121,27 @@ fn keeps_what_shapes_types() {
 }
 
 #[test]
+fn takes_another_compiler() {
+    let mut recipe = Recipe::new(&entry("gcc -DX x.c", "x.c"), &none)
+        .unwrap()
+        .unwrap();
+    recipe.set_compiler("'/a b/zig' cc").unwrap();
+    assert_eq!(recipe.compiler, ["/a b/zig", "cc"]);
+    for bad in ["", "'gcc"] {
+        let error = recipe.set_compiler(bad).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            format!("'{bad}' is not a compiler's command")
+        );
+    }
+}
+
+#[test]
 fn tells_the_language() {
     let check = |command: &str, file: &str, expect| {
-        assert_eq!(entry(command, file).language(), expect, "{command} {file}");
+        let recipe = Recipe::new(&entry(command, file), &none).unwrap();
+        let found = recipe.map(|recipe| recipe.language);
+        assert_eq!(found, expect, "{command} {file}");
     };
     check("gcc -c x.c", "x.c", Some(Language::C));
     check("gcc -c x.cc", "x.cc", Some(Language::Cpp));
