@@ -27,6 +27,7 @@ mod applies;
 mod check;
 mod config;
 pub mod date;
+pub mod emit;
 mod error;
 mod evaluate;
 mod explain;

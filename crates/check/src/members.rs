@@ -21,6 +21,8 @@ pub(crate) struct Place {
     pub ty: TypeId,
     /// Where the member of the outermost type is declared that it is or is in: what one would move.
     pub decl: Option<SourceLine>,
+    /// A bit-field, which C gives no offset.
+    pub is_bitfield: bool,
 }
 
 impl Place {
@@ -81,6 +83,7 @@ pub(crate) fn start(id: TypeId) -> Place {
         size_bits: 0,
         ty: id,
         decl: None,
+        is_bitfield: false,
     }
 }
 
@@ -152,6 +155,7 @@ fn place(types: &Types, member: &Member, outer: &Place) -> Place {
         first_bit: outer.first_bit.saturating_add(first_bit),
         size_bits,
         ty: member.ty,
+        is_bitfield: member.bits.is_some(),
         decl: match outer.path.is_empty() {
             true => member.decl.clone(),
             false => outer.decl.clone(),

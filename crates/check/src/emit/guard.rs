@@ -1,0 +1,279 @@
+//! Conditions of sections as conditions of the preprocessor.
+
+use super::Form;
+use crate::{Condition, Config, Kconfig, Machine, Record, Section};
+
+const AND: &str = " && ";
+const OR: &str = " || ";
+
+/// When something is compiled.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Guard {
+    /// Where all of these hold, each an expression of `#if`; none: always.
+    All(Vec<String>),
+    /// The preprocessor cannot ask it; the reason.
+    Unknown(String),
+}
+
+impl Guard {
+    /// When a section applies.
+    pub fn of_section(config: &Config, section: &Section, form: Form) -> Self {
+        let mut all = Vec::new();
+        if !section.configurations.is_empty() {
+            let mut any = Vec::new();
+            for name in &section.configurations {
+                match of_configuration(config, name, form) {
+                    Ok(expression) => any.push(expression),
+                    Err(why) => return Self::Unknown(why),
+                }
+            }
+            all.push(joined(any, OR));
+        }
+        for name in &section.not_configurations {
+            match of_configuration(config, name, form) {
+                Ok(expression) => all.push(not(&expression)),
+                Err(why) => return Self::Unknown(why),
+            }
+        }
+        for condition in &section.conditions {
+            match of_condition(condition, form) {
+                Ok(expressions) => all.extend(expressions),
+                Err(why) => return Self::Unknown(why),
+            }
+        }
+        Self::All(all)
+    }
+
+    /// Where files are of the record's configurations and machine.
+    pub fn of_record(config: &Config, record: &Record, form: Form) -> Self {
+        let mut all = Vec::new();
+        if let Some(machine) = record.machine {
+            all.push(format!("defined({})", machine_macro(machine, form)));
+        }
+        if let Some(bytes) = record.pointer_bytes {
+            all.push(Self::pointer(bytes, form));
+        }
+        for one in &config.configurations {
+            let expression = match of_configuration(config, &one.name, form) {
+                Ok(expression) => expression,
+                Err(why) => return Self::Unknown(why),
+            };
+            all.push(match record.configurations.contains(&one.name) {
+                true => expression,
+                false => not(&expression),
+            });
+        }
+        Self::All(all)
+    }
+
+    /// Where pointers have so many bytes.
+    pub fn pointer(bytes: u64, form: Form) -> String {
+        match form {
+            Form::StaticAssert => format!("__SIZEOF_POINTER__ == {bytes}"),
+            Form::Kernel => format!("BITS_PER_LONG == {}", bytes.saturating_mul(8)),
+        }
+    }
+}
+
+/// A configuration without conditions is in force where somebody says so: for a compiler, by a macro.
+fn of_configuration(config: &Config, name: &str, form: Form) -> Result<String, String> {
+    let found = config.configurations.iter().find(|one| one.name == name);
+    let conditions = found
+        .map(|one| one.conditions.as_slice())
+        .unwrap_or_default();
+    if conditions.is_empty() {
+        return Ok(format!("defined({})", macro_of(name)));
+    }
+    let mut all = Vec::new();
+    for condition in conditions {
+        let expressions = of_condition(condition, form);
+        all.extend(expressions.map_err(|why| format!("configuration `{name}`: {why}"))?);
+    }
+    Ok(joined(all, AND))
+}
+
+/// What a build defines to say that a configuration without conditions is in force.
+pub fn macro_of(configuration: &str) -> String {
+    let letters = configuration.chars().map(|c| match c {
+        c if c.is_ascii_alphanumeric() => c.to_ascii_uppercase(),
+        _ => '_',
+    });
+    format!("RELAYOUT_CONFIGURATION_{}", letters.collect::<String>())
+}
+
+fn of_condition(condition: &Condition, form: Form) -> Result<Vec<String>, String> {
+    let one = |expression: String| Ok(vec![expression]);
+    match condition {
+        Condition::Files(_) => Err("C cannot ask for the file's name (`files`)".to_owned()),
+        Condition::BuildId(_) => Err("C cannot ask for the build id (`build_id`)".to_owned()),
+        Condition::Has(_) => Err("C cannot ask what a type has (`has`)".to_owned()),
+        Condition::PointerBytes(bytes) => one(Guard::pointer(*bytes, form)),
+        Condition::LittleEndian(little) => {
+            let order = if *little { "LITTLE" } else { "BIG" };
+            one(format!("__BYTE_ORDER__ == __ORDER_{order}_ENDIAN__"))
+        }
+        Condition::Machine(machines) => {
+            let names = machines.iter().map(|machine| machine_macro(*machine, form));
+            let any = names.map(|name| format!("defined({name})")).collect();
+            one(joined(any, OR))
+        }
+        Condition::Kconfig(options) => options.iter().map(kconfig).collect(),
+    }
+}
+
+fn kconfig(option: &Kconfig) -> Result<String, String> {
+    let name = &option.option;
+    match option.value.as_str() {
+        "y" => Ok(format!("defined({name})")),
+        "m" => Ok(format!("defined({name}_MODULE)")),
+        "n" => Ok(format!("!(defined({name}) || defined({name}_MODULE))")),
+        value if is_integer(value) => Ok(format!("defined({name}) && {name} == {value}")),
+        value => Err(format!(
+            "the preprocessor cannot compare texts (`{name}={value}`)"
+        )),
+    }
+}
+
+fn is_integer(value: &str) -> bool {
+    let digits = value.strip_prefix('-').unwrap_or(value);
+    match digits.strip_prefix("0x").or(digits.strip_prefix("0X")) {
+        Some(hex) => !hex.is_empty() && hex.bytes().all(|b| b.is_ascii_hexdigit()),
+        None => !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()),
+    }
+}
+
+/// Defined for the machine, by the compiler or the kernel's configuration.
+fn machine_macro(machine: Machine, form: Form) -> &'static str {
+    let (compiler, kernel) = match machine {
+        Machine::X86_64 => ("__x86_64__", "CONFIG_X86_64"),
+        Machine::I386 => ("__i386__", "CONFIG_X86_32"),
+        Machine::Arm => ("__arm__", "CONFIG_ARM"),
+        Machine::Arm64 => ("__aarch64__", "CONFIG_ARM64"),
+        Machine::Riscv => ("__riscv", "CONFIG_RISCV"),
+        Machine::Powerpc => ("__powerpc__", "CONFIG_PPC"),
+        Machine::S390 => ("__s390__", "CONFIG_S390"),
+        Machine::Mips => ("__mips__", "CONFIG_MIPS"),
+        Machine::Loongarch => ("__loongarch__", "CONFIG_LOONGARCH"),
+        Machine::Sparc => ("__sparc__", "CONFIG_SPARC"),
+    };
+    match form {
+        Form::StaticAssert => compiler,
+        Form::Kernel => kernel,
+    }
+}
+
+/// The expressions with an operator between; in brackets where there are several. Of none, any is
+/// false and all is true.
+fn joined(mut expressions: Vec<String>, operator: &str) -> String {
+    match expressions.len() {
+        0 => u8::from(operator == AND).to_string(),
+        1 => expressions.remove(0),
+        _ => format!("({})", expressions.join(operator)),
+    }
+}
+
+fn not(expression: &str) -> String {
+    // What begins so is one term here: see [`kconfig`] and [`joined`].
+    if let Some(negated) = expression.strip_prefix('!') {
+        return negated.to_owned();
+    }
+    let is_one_term = expression.starts_with('(')
+        || expression.starts_with("defined(") && !expression.contains(' ');
+    if is_one_term {
+        format!("!{expression}")
+    } else {
+        format!("!({expression})")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(section: &str, form: Form, expect: Result<&str, &str>) {
+        let text = format!(
+            "[configuration.rt]\nkconfig = [\"CONFIG_PREEMPT_RT=y\"]\n\
+             [configuration.debug]\n\
+             [configuration.arm]\nmachine = [\"arm\", \"arm64\"]\nendian = \"little\"\n\
+             [configuration.vm]\nfiles = [\"vmlinux\"]\n\
+             [[section]]\n{section}\n[[section.type]]\nname = \"a\"\nsize = 1\n"
+        );
+        let config = Config::parse(&text).unwrap();
+        let guard = Guard::of_section(&config, &config.sections[1], form);
+        let found = match &guard {
+            Guard::All(all) => Ok(all.join(" && ")),
+            Guard::Unknown(why) => Err(why.as_str()),
+        };
+        assert_eq!(found, expect.map(str::to_owned), "{section}");
+    }
+
+    #[test]
+    fn conditions_become_expressions() {
+        use Form::{Kernel, StaticAssert};
+        check("", Kernel, Ok(""));
+        check(
+            "pointer_size = 8",
+            StaticAssert,
+            Ok("__SIZEOF_POINTER__ == 8"),
+        );
+        check("pointer_size = 4", Kernel, Ok("BITS_PER_LONG == 32"));
+        check("machine = [\"s390\"]", Kernel, Ok("defined(CONFIG_S390)"));
+        check(
+            "machine = [\"s390\"]",
+            StaticAssert,
+            Ok("defined(__s390__)"),
+        );
+        check(
+            "endian = \"big\"",
+            Kernel,
+            Ok("__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__"),
+        );
+        check(
+            "configuration = [\"rt\"]",
+            Kernel,
+            Ok("defined(CONFIG_PREEMPT_RT)"),
+        );
+        check(
+            "not_configuration = [\"rt\"]",
+            Kernel,
+            Ok("!defined(CONFIG_PREEMPT_RT)"),
+        );
+        check(
+            "configuration = [\"debug\", \"rt\"]",
+            Kernel,
+            Ok("(defined(RELAYOUT_CONFIGURATION_DEBUG) || defined(CONFIG_PREEMPT_RT))"),
+        );
+        check(
+            "not_configuration = [\"arm\"]",
+            StaticAssert,
+            Ok("!((defined(__arm__) || defined(__aarch64__)) && \
+                __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)"),
+        );
+        check(
+            "kconfig = [\"CONFIG_A=n\", \"CONFIG_B=m\", \"CONFIG_C=0x10\"]",
+            Kernel,
+            Ok(
+                "!(defined(CONFIG_A) || defined(CONFIG_A_MODULE)) && defined(CONFIG_B_MODULE) && \
+                defined(CONFIG_C) && CONFIG_C == 0x10",
+            ),
+        );
+    }
+
+    #[test]
+    fn what_c_cannot_ask_is_said() {
+        let check = |section: &str, why: &str| check(section, Form::Kernel, Err(why));
+        check(
+            "files = [\"*.ko\"]",
+            "C cannot ask for the file's name (`files`)",
+        );
+        check(
+            "configuration = [\"vm\"]",
+            "configuration `vm`: C cannot ask for the file's name (`files`)",
+        );
+        check(
+            "kconfig = [\"CONFIG_A=\\\"x\\\"\"]",
+            "the preprocessor cannot compare texts (`CONFIG_A=\"x\"`)",
+        );
+    }
+}

@@ -1,0 +1,107 @@
+//! What stands around the assertions: what it is, what it includes.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use super::Form;
+use super::block::Blocks;
+use super::text::comment;
+
+/// `offsetof` in a class with bases or access rights is fine with GCC and Clang, but warned of.
+const QUIET: &str = "#if defined(__cplusplus) && defined(__GNUC__)\n\
+                     #pragma GCC diagnostic push\n\
+                     #pragma GCC diagnostic ignored \"-Winvalid-offsetof\"\n\
+                     #endif\n";
+const QUIET_END: &str = "\n#if defined(__cplusplus) && defined(__GNUC__)\n\
+                         #pragma GCC diagnostic pop\n\
+                         #endif\n";
+
+/// What stands before the assertions.
+pub fn head(form: Form, headers: &[String], blocks: &Blocks<'_>) -> String {
+    let (option, rest) = match form {
+        Form::StaticAssert => ("static-assert", "For C11, C++11 and later."),
+        Form::Kernel => ("kernel", "For a source file of the kernel."),
+    };
+    let mut about = vec![format!(
+        "Layout assertions, from relayout.toml by `relayout check --emit {option}`. {rest}"
+    )];
+    let (included, apart) = includes(form, headers, &blocks.declared_in);
+    if !apart.is_empty() {
+        about.push(format!(
+            "Include it, or put it, after the definitions in {}.",
+            apart.join(", ")
+        ));
+    }
+    let macros = blocks.macros();
+    if !macros.is_empty() {
+        about.push(format!(
+            "The build of a configuration that no condition tells defines its macro: {}.",
+            macros.join(", ")
+        ));
+    }
+    let mut text = comment(&about);
+    match form {
+        Form::StaticAssert => {
+            text.push_str("#include <assert.h>\n#include <stdalign.h>\n#include <stddef.h>\n");
+        }
+        Form::Kernel => {
+            for name in ["build_bug.h", "cache.h", "init.h", "math.h", "stddef.h"] {
+                let _ = writeln!(text, "#include <linux/{name}>");
+            }
+        }
+    }
+    for name in included {
+        let _ = writeln!(text, "#include {name}");
+    }
+    if form == Form::StaticAssert {
+        text.push('\n');
+        text.push_str(QUIET);
+    }
+    text
+}
+
+/// What stands after them.
+pub fn tail(form: Form) -> &'static str {
+    match form {
+        Form::StaticAssert => QUIET_END,
+        Form::Kernel => "",
+    }
+}
+
+/// What can be included, as it is written after `#include`; and the files that cannot.
+fn includes(
+    form: Form,
+    headers: &[String],
+    declared_in: &BTreeSet<String>,
+) -> (Vec<String>, Vec<String>) {
+    if form == Form::StaticAssert {
+        let quoted = headers.iter().map(|name| format!("\"{name}\""));
+        let apart = match headers {
+            [] => declared_in.iter().cloned().collect(),
+            _ => Vec::new(),
+        };
+        return (quoted.collect(), apart);
+    }
+    let mut included = Vec::new();
+    let mut apart = Vec::new();
+    for file in declared_in {
+        match kernel_header(file) {
+            Some(name) => included.push(format!("<{name}>")),
+            None => apart.push(file.clone()),
+        }
+    }
+    included.dedup();
+    (included, apart)
+}
+
+/// `linux/mm_types.h` for `/build/linux/include/linux/mm_types.h`; headers of one architecture are
+/// not there in others.
+fn kernel_header(file: &str) -> Option<&str> {
+    let name = match file.rsplit_once("/include/") {
+        Some((before, _)) if before.contains("arch/") => return None,
+        Some((_, name)) => name,
+        None => file.strip_prefix("include/")?,
+    };
+    let name = name.strip_prefix("uapi/").unwrap_or(name);
+    name.ends_with(".h").then_some(name)
+}

@@ -1,0 +1,103 @@
+//! Types and members as C names them.
+
+use relayout_layout::{Aggregate, SourceLine, Type, TypeId, Types};
+
+use super::c::{Extent, Operand};
+use crate::members::Place;
+use crate::select::{Fit, Found};
+
+/// The largest scalar that every target aligns to its size: i386 aligns larger ones to 4.
+const ALIGNED_SCALAR_MAX: u64 = 4;
+
+/// A type as C names it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TypeName {
+    /// What stands for the type in expressions.
+    pub text: String,
+    /// What must be declared before, so that it does: a macro's argument cannot hold commas.
+    pub declaration: Option<String>,
+}
+
+/// The type's name; an error says why C has none.
+pub fn type_name(types: &Types, id: TypeId, found: &Found) -> Result<TypeName, String> {
+    if let Some(decl) = &found.decl
+        && let Some(language) = other_language(decl)
+    {
+        return Err(format!(
+            "{} is a type of {language}, not of C or C++",
+            found.name
+        ));
+    }
+    let text = match (found.fit, types.get(id)) {
+        (Fit::Aggregate, Type::Aggregate(Aggregate { kind, .. })) => {
+            format!("{kind} {}", found.name)
+        }
+        (_, Type::Enum { name: Some(_), .. }) => format!("enum {}", found.name),
+        _ => found.name.clone(),
+    };
+    let known = |c: char| c.is_ascii_alphanumeric() || "_:<>,*&() ".contains(c);
+    if !text.chars().all(known) || text.contains("(anon") {
+        return Err(format!(
+            "`{}` is not a name that can be written in C",
+            found.name
+        ));
+    }
+    if !text.contains(',') {
+        return Ok(TypeName {
+            text,
+            declaration: None,
+        });
+    }
+    let letters = found.name.chars().map(|c| match c {
+        c if c.is_ascii_alphanumeric() => c,
+        _ => '_',
+    });
+    let alias = format!("relayout_{}", letters.collect::<String>());
+    Ok(TypeName {
+        declaration: Some(format!("typedef {text} {alias};")),
+        text: alias,
+    })
+}
+
+fn other_language(decl: &SourceLine) -> Option<&'static str> {
+    match decl.file.rsplit_once('.')?.1 {
+        "rs" => Some("Rust"),
+        "go" => Some("Go"),
+        "zig" => Some("Zig"),
+        _ => None,
+    }
+}
+
+/// The member as C names it; an error says why C cannot ask about it.
+pub fn operand(types: &Types, place: &Place) -> Result<Operand, String> {
+    let path = &place.path;
+    if place.is_bitfield {
+        return Err(format!("{path} is a bit-field, which has no offset in C"));
+    }
+    let known = |c: char| c.is_ascii_alphanumeric() || "_.[]$".contains(c);
+    if !path.chars().all(known) {
+        return Err(format!("`{path}` is not a name that can be written in C"));
+    }
+    let stripped = types.get(types.strip(place.ty));
+    let extent = match stripped {
+        Type::Pointer { sigil, .. } if sigil.starts_with('&') => Extent::Reference,
+        _ if place.size_bits == 0 => Extent::Empty,
+        _ => Extent::Sized,
+    };
+    let aligned = |size: u64| size > 0 && place.offset().is_multiple_of(size);
+    let is_aligned_scalar = match stripped {
+        Type::Pointer { size, .. } => aligned(*size),
+        Type::Enum { size, .. } => *size <= ALIGNED_SCALAR_MAX && aligned(*size),
+        Type::Base { name, size } => {
+            let is_long = name.contains("long") && !name.contains("long long");
+            let is_word = is_long && !name.contains("double");
+            (is_word || *size <= ALIGNED_SCALAR_MAX) && aligned(*size)
+        }
+        _ => false,
+    };
+    Ok(Operand {
+        path: path.clone(),
+        extent,
+        is_aligned_scalar,
+    })
+}

@@ -1,0 +1,427 @@
+//! What is emitted compiles, is accepted where the layout is as asserted, and refused where it is not:
+//! with C and C++, for 64 and 32 bits, in both forms.
+
+mod compilers;
+
+use compilers::{C, CPP, Project, Target};
+use relayout_check::emit::Form;
+use relayout_check::{HotMember, KnownType, Lock, Machine, Record, RecordedType};
+
+const HEADER: &str = "
+struct list { struct list *next, *prev; };
+struct lock { int count; struct list waiters; };
+union word { long whole; char parts[sizeof(long)]; };
+struct task {
+	long state;
+	struct lock lock;
+	struct { int pid; int tgid; };
+	char comm[16];
+	struct list lists[3];
+	unsigned int flag:1;
+	union word word;
+	long hot __attribute__((aligned(64)));
+	char tail[];
+} __attribute__((aligned(64)));
+typedef struct { long a; int b; } pair_t;
+";
+
+const CONFIG: &str = r#"
+[[type]]
+name = "task"
+size_max = 192
+align = 64
+at = { pid = 32, "lock.waiters.next" = 16 }
+aligned = { hot = 64 }
+same_line = [["state", "lock.count"], ["pid", "tgid"]]
+within_line = [["state", "lock", "pid"]]
+different_lines = [["hot", "pid"], ["lists[2].next", "hot"]]
+different_pairs = [["state", "hot"]]
+no_straddle = ["comm", "tail", "lists[1]"]
+
+[[type]]
+name = "pair_t"
+size = 16
+at = { b = 8 }
+
+[[type]]
+name = "word"
+size = 8
+"#;
+
+/// A change of the header, and whether it breaks what is asserted.
+const CHANGES: [(&str, &str, bool); 10] = [
+    // As it is, and what changes no layout.
+    ("long state;", "long state; /* as ever */", false),
+    ("int pid; int tgid;", "int tgid; int pid;", true),
+    // A member that pushes others.
+    ("long state;", "long state; long pushed[8];", true),
+    ("struct lock lock;", "struct lock lock; long pushed;", true),
+    // One that only fills a hole: after lock.count, before its list.
+    ("int count;", "int count; char filler;", false),
+    ("long hot __attribute__((aligned(64)));", "long hot;", true),
+    ("char tail[];", "char large[128];", true),
+    ("char comm[16];", "char comm[48];", true),
+    ("int b; } pair_t", "long b; long c; } pair_t", true),
+    (
+        "char parts[sizeof(long)]",
+        "char parts[sizeof(long) + 1]",
+        true,
+    ),
+];
+
+#[test]
+fn accepted_as_it_is_and_refused_when_broken() {
+    for form in [Form::StaticAssert, Form::Kernel] {
+        for target in Target::all() {
+            // The kernel is C.
+            if form == Form::Kernel && target.language == CPP {
+                continue;
+            }
+            let wide = Target::wide(target.language);
+            let emitted = Project::new(HEADER).emit(&wide, CONFIG, form);
+            Project::new(HEADER).accepts(&target, &emitted);
+            for (from, to, breaks) in CHANGES {
+                let changed = HEADER.replace(from, to);
+                assert_ne!(changed, HEADER, "{from}");
+                let project = Project::new(&changed);
+                if !breaks {
+                    project.accepts(&target, &emitted);
+                } else if target == wide {
+                    project.refuses(&target, &emitted);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn relations_are_asserted_on_32_bits_too_and_numbers_are_not() {
+    let config = "[[type]]\nname = \"task\"\nat = { pid = 32 }\nsame_line = [\"state\", \"pid\"]\n";
+    let wide = Target::wide(C);
+    for form in [Form::StaticAssert, Form::Kernel] {
+        let emitted = Project::new(HEADER).emit(&wide, config, form);
+        for target in Target::all()
+            .into_iter()
+            .filter(|t| t.language == C && *t != wide)
+        {
+            let project = Project::new(&HEADER.replace("long state;", "long state, pushed[16];"));
+            if target.is_narrow {
+                // `pid` is at 16, or would be.
+                Project::new(HEADER).accepts(&target, &emitted);
+            }
+            project.refuses(&target, &emitted);
+        }
+    }
+}
+
+#[test]
+fn numbers_that_were_seen_on_both_are_asserted_on_both() {
+    let Some(narrow) = Target::all().into_iter().find(|target| target.is_narrow) else {
+        return;
+    };
+    let header = "struct wire { int a; int b; };\n";
+    let config = "[[type]]\nname = \"wire\"\nsize = 8\nat = { b = 4 }\n";
+    let project = Project::new(header);
+    let emitted = project.emit_for(
+        &[Target::wide(C), narrow.clone()],
+        config,
+        Form::StaticAssert,
+    );
+    assert!(!emitted.contains("__SIZEOF_POINTER__"), "{emitted}");
+    let longer = Project::new(&header.replace("int b;", "int x; int b;"));
+    longer.refuses(&narrow, &emitted);
+    longer.refuses(&Target::wide(C), &emitted);
+}
+
+#[test]
+fn classes_with_scopes_bases_and_templates() {
+    let header = "
+namespace net {
+struct Base { long id; };
+class Socket : public Base {
+public:
+	int state; char buffer[72];
+	long &peer;
+	struct Stats { long sent, received; } stats;
+	Socket(long &p) : peer(p) {}
+};
+template <typename T, int N> struct Ring { T slots[N]; long head; };
+typedef Ring<int, 4> Small;
+static Ring<int, 4> ring __attribute__((unused));
+}
+";
+    let config = r#"
+[[type]]
+name = "net::Socket"
+same_line = [["state", "id"]]
+different_lines = [["id", "stats.received"]]
+no_straddle = ["peer"]
+size_max = 120
+[[type]]
+name = "Stats"
+within_line = [["sent", "received"]]
+[[type]]
+name = "Ring<int, 4>"
+at = { head = 16 }
+"#;
+    let project = Project::new(header);
+    for target in Target::all().into_iter().filter(|t| t.language == CPP) {
+        let emitted = project.emit(&Target::wide(CPP), config, Form::StaticAssert);
+        assert!(emitted.contains("struct net::Socket::Stats"), "{emitted}");
+        project.accepts(&target, &emitted);
+        let moved = Project::new(&header.replace("int state;", "char pad[64]; int state;"));
+        moved.refuses(&target, &emitted);
+    }
+    let emitted = project.emit(&Target::wide(CPP), config, Form::StaticAssert);
+    Project::new(&header.replace("T slots[N]", "T slots[N + 2]"))
+        .refuses(&Target::wide(CPP), &emitted);
+}
+
+#[test]
+fn groups_of_the_kernel() {
+    let header = "
+struct sock {
+	long flags;
+	__cacheline_group_begin(rx) __attribute__((aligned(64)));
+	int drops; int peek; void *dst;
+	__cacheline_group_end(rx);
+	long other;
+};
+";
+    let config = "[[type]]\nname = \"sock\"\nwithin_line = [\"drops\", \"peek\", \"dst\"]\n";
+    let project = Project::new(header);
+    let emitted = project.emit(&Target::wide(C), config, Form::Kernel);
+    for line in [
+        "\tCACHELINE_ASSERT_GROUP_MEMBER(struct sock, rx, peek);\n",
+        "\tCACHELINE_ASSERT_GROUP_SIZE(struct sock, rx, SMP_CACHE_BYTES);\n",
+    ] {
+        assert!(emitted.contains(line), "{emitted}");
+    }
+    for target in Target::all()
+        .into_iter()
+        .filter(|target| target.language == C)
+    {
+        project.accepts(&target, &emitted);
+        let wide = Target::wide(C);
+        let out = "	long other;";
+        // Out of its group, though on its line.
+        let left = header
+            .replace("int peek;", "")
+            .replace(out, "int peek; long other;");
+        if target == wide {
+            Project::new(&left).refuses(&target, &emitted);
+        }
+        let grown = header.replace("int peek;", "char grown[80]; int peek;");
+        Project::new(&grown).refuses(&target, &emitted);
+    }
+    // Where there are no marks, it says why.
+    let unmarked = header.replace(
+        "__cacheline_group_begin(rx) __attribute__((aligned(64)));",
+        "",
+    );
+    let unmarked = Project::new(&unmarked.replace("__cacheline_group_end(rx);", ""));
+    let emitted = unmarked.emit(&Target::wide(C), config, Form::Kernel);
+    assert!(
+        emitted.contains("sock has no __cacheline_group markers"),
+        "{emitted}"
+    );
+    unmarked.accepts(&Target::wide(C), &emitted);
+}
+
+#[test]
+fn sections_are_guarded_by_their_conditions() {
+    let header = "struct s { long a; };\n#ifdef CONFIG_BIG\nstruct big { long a; };\n#endif\n";
+    let config = r#"
+[configuration.big]
+kconfig = ["CONFIG_BIG=y"]
+[configuration.other]
+[[section]]
+configuration = ["big"]
+[[section.type]]
+name = "big"
+size = 8
+[[section]]
+not_configuration = ["other"]
+machine = ["x86_64"]
+[[section.type]]
+name = "s"
+size = 8
+[[section]]
+files = ["*"]
+[[section.type]]
+name = "s"
+size_max = 9
+[[section]]
+pointer_size = 4
+[[section.type]]
+name = "s"
+size = 4
+"#;
+    let wide = Target::wide(C);
+    let with_big = Project::new(&format!("#define CONFIG_BIG 1\n{header}"));
+    let emitted = with_big.emit(&wide, config, Form::StaticAssert);
+    with_big.accepts(&wide, &emitted);
+    // Without it the type is not there.
+    Project::new(header).accepts(&wide, &emitted);
+    Project::new(&format!(
+        "#define CONFIG_BIG 1\n{}",
+        header.replace("struct big {", "struct big { int x;")
+    ))
+    .refuses(&wide, &emitted);
+    let other = "#define RELAYOUT_CONFIGURATION_OTHER\n";
+    let larger = header.replace("struct s {", "struct s { int x;");
+    Project::new(&larger).refuses(&wide, &emitted);
+    Project::new(&format!("{other}{larger}")).accepts(&wide, &emitted);
+    for part in [
+        "RELAYOUT_CONFIGURATION_OTHER.",
+        "not asserted: C cannot ask for the file's name",
+        "applies to none of the files given",
+    ] {
+        assert!(emitted.contains(part), "{part} in\n{emitted}");
+    }
+}
+
+#[test]
+fn what_c_cannot_ask_becomes_a_comment() {
+    let header = "struct s { int a; unsigned b:3; int c; int d:32; };\n";
+    let config = r#"
+[[type]]
+name = "s"
+same_line = ["a", "b", "d"]
+at = { c = 8, none = 1 }
+optional = false
+[[type]]
+name = "t*"
+size = 1
+[[type]]
+name = "s"
+size_max = 16
+optional = true
+[[type]]
+name = "s"
+size = 1
+align = 4
+[[waiver]]
+type = "s"
+rule = "size"
+reason = "grows */ until then"
+expires = 2026-02-01
+"#;
+    let project = Project::new(header);
+    let wide = Target::wide(C);
+    let emitted = project.emit(&wide, config, Form::StaticAssert);
+    project.accepts(&wide, &emitted);
+    for part in [
+        "not asserted (same_line): b is a bit-field, which has no offset in C",
+        "not asserted (same_line): d is a bit-field, which has no offset in C",
+        "at: s has no member `none`",
+        "has no type `t*`",
+        "not asserted: it is optional",
+        "waived until 2026-02-01: grows * / until then",
+    ] {
+        assert!(
+            emitted.replace("\n * ", " ").contains(part),
+            "{part} in\n{emitted}"
+        );
+    }
+    assert!(emitted.contains("alignof(struct s) >= 4"), "{emitted}");
+}
+
+#[test]
+fn what_was_recorded_is_asserted_where_it_was_recorded() {
+    let header = "
+struct s {
+	long a; int b; char name[56];
+	long c; struct { long first, second; } d;
+	char rest[64];
+	long e;
+};
+";
+    let hot = |path: &str, offset, size| HotMember {
+        path: path.to_owned(),
+        offset,
+        size,
+        ..HotMember::default()
+    };
+    let of_type = |how: &str| {
+        let record = Record {
+            configurations: vec!["fast".to_owned()],
+            machine: Some(Machine::X86_64),
+            pointer_bytes: Some(8),
+            types: vec![RecordedType {
+                line_bytes: 64,
+                // Objects begin in the middle of a line: `a` and `b` are on the first, `c` and `d` on
+                // the second, `e` on the fourth.
+                phase: 32,
+                hot: vec![
+                    hot("a", 0, 8),
+                    hot("b", 8, 4),
+                    hot("c", 72, 8),
+                    hot("d", 80, 16),
+                    hot("e", 160, 8),
+                ],
+                layout: KnownType {
+                    name: "s".to_owned(),
+                    ..KnownType::default()
+                },
+            }],
+            ..Record::default()
+        };
+        let lock = Lock {
+            records: vec![record],
+        };
+        let config = "[configuration.fast]\nkconfig = [\"CONFIG_BIG=y\"]\n\
+                      [configuration.slow]\nkconfig = [\"CONFIG_BIG=n\"]\n\
+                      [[type]]\nname = \"s\"\nas_recorded = ";
+        (lock, format!("{config}{how}\n"))
+    };
+    let wide = Target::wide(C);
+    let in_configuration = |text: &str| Project::new(&format!("#define CONFIG_BIG 1\n{text}"));
+    let (lock, config) = of_type("true");
+    let emitted = Project::new(header).emit_recorded(
+        std::slice::from_ref(&wide),
+        &config,
+        Some(&lock),
+        Form::StaticAssert,
+    );
+    in_configuration(header).accepts(&wide, &emitted);
+    for (from, to, breaks) in [
+        // Within a line; `d` straddles, or leaves the line of `c`; other lines, then one line.
+        ("long a; int b;", "int b; long a;", false),
+        ("long c; struct", "long c, more; struct", true),
+        ("long c; struct", "long c, more[4]; struct", true),
+        ("char name[56];", "char name[20];", false),
+        ("char name[56];", "char name[4];", true),
+        ("char rest[64];", "char rest[16];", false),
+        ("long a; int b;", "long a; char gap[32]; int b;", true),
+    ] {
+        let changed = in_configuration(&header.replace(from, to));
+        match breaks {
+            true => changed.refuses(&wide, &emitted),
+            false => changed.accepts(&wide, &emitted),
+        }
+        // Of another configuration nothing was recorded.
+        Project::new(&header.replace(from, to)).accepts(&wide, &emitted);
+    }
+    let (lock, config) = of_type("\"offsets\"");
+    let emitted = Project::new(header).emit_recorded(
+        std::slice::from_ref(&wide),
+        &config,
+        Some(&lock),
+        Form::Kernel,
+    );
+    in_configuration(header).accepts(&wide, &emitted);
+    in_configuration(&header.replace("long a; int b;", "int b; long a;")).refuses(&wide, &emitted);
+    // Where pointers are narrower, or the machine is another, it was not recorded either.
+    for target in Target::all()
+        .into_iter()
+        .filter(|target| target.is_narrow && target.language == C)
+    {
+        in_configuration(header).accepts(&target, &emitted);
+    }
+    let none = Project::new(header).emit(&wide, &config, Form::Kernel);
+    assert!(
+        none.contains("as_recorded: the lock file has no hot members of s"),
+        "{none}"
+    );
+}
