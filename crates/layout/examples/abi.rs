@@ -38,6 +38,8 @@ struct Totals {
     refused: BTreeMap<&'static str, Vec<String>>,
     /// How many structs take so many attributes.
     attributes: BTreeMap<usize, usize>,
+    /// Those that take more than two.
+    many: Vec<String>,
     own: Compared,
     shuffled: Compared,
     aligned: Compared,
@@ -116,8 +118,16 @@ fn run(catalog: &Catalog<'_>, compiler: &Compiler, seed: u64) -> Totals {
             totals.engine += before.elapsed();
             match shape {
                 Ok(shape) => {
-                    let count = shape.attributes().len();
+                    let attributes = shape.attributes();
+                    let count = attributes.len();
                     *totals.attributes.entry(count).or_default() += 1;
+                    if count > 2 {
+                        let words: Vec<String> =
+                            attributes.iter().map(ToString::to_string).collect();
+                        totals
+                            .many
+                            .push(format!("{}: {}", name(aggregate), words.join(", ")));
+                    }
                     if !same(&shape, aggregate) {
                         totals.not_own.push(name(aggregate));
                     }
@@ -184,6 +194,7 @@ fn print(totals: &Totals, elapsed: Duration, command: &str, seed: u64) {
         totals.engine
     );
     println!("attributes that explain a struct: {:?}", totals.attributes);
+    println!("more than two: {}", list(&totals.many));
     for (kind, errors) in &totals.refused {
         println!("refused, {kind}: {}", errors.len());
         for error in errors.iter().take(5) {

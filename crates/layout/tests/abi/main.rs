@@ -6,6 +6,7 @@
 #[path = "../common/compiled.rs"]
 mod compiled;
 mod generate;
+mod headers;
 mod random;
 mod vmlinux;
 

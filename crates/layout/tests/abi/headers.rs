@@ -1,0 +1,84 @@
+//! Real structs by the thousand: the kernel's headers for programs, by every compiler there is, and
+//! the C++ standard library.
+
+use std::path::Path;
+
+use relayout_layout::abi::{AbiError, Target};
+
+use super::{Compiler, Outcome, check_object, compiler};
+
+/// Debug information of a file in `tests/data`, with the types that nothing uses.
+fn check(compiler: &Compiler, file: &str) -> Outcome {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/data")
+        .join(file);
+    let text = std::fs::read_to_string(path).expect("the source is there");
+    let mut reads = compiler.clone();
+    // The headers are the host's for all machines; after those of the compiler itself.
+    let folders = ["/usr/include", "/usr/include/x86_64-linux-gnu"];
+    if compiler.program.ends_with("gcc") || compiler.program == "clang" {
+        let flags = folders.iter().flat_map(|folder| ["-idirafter", folder]);
+        reads.arguments.extend(flags.map(str::to_owned));
+    }
+    let all = "-fno-eliminate-unused-debug-types".to_owned();
+    reads.arguments.push(all);
+    let object = reads.compile(&text, true, folder.path());
+    let outcome = check_object(&object, compiler, folder.path());
+    let compared = &outcome.compared;
+    assert_eq!((&compared.refused, &compared.wrong), (&vec![], &vec![]));
+    outcome
+}
+
+fn check_kernel_headers(command: &str, package: &str, target: Target) {
+    let Some(compiler) = compiler(command, package, target) else {
+        return;
+    };
+    let outcome = check(&compiler, "headers.c");
+    assert_eq!(outcome.refused, vec![]);
+    // Each struct is compared in three orders.
+    assert!(outcome.compared.structs > 3 * 500, "{:?}", outcome.compared);
+}
+
+#[test]
+fn x86_64() {
+    check_kernel_headers("gcc", "gcc", Target::X86_64);
+}
+
+#[test]
+fn x86_64_by_clang() {
+    check_kernel_headers("clang", "clang", Target::X86_64);
+}
+
+#[test]
+fn i386() {
+    check_kernel_headers("gcc -m32", "gcc", Target::I386);
+}
+
+#[test]
+fn arm() {
+    let package = "gcc-arm-linux-gnueabihf";
+    check_kernel_headers("arm-linux-gnueabihf-gcc", package, Target::ARM);
+}
+
+#[test]
+fn s390x() {
+    check_kernel_headers("s390x-linux-gnu-gcc", "gcc-s390x-linux-gnu", Target::S390X);
+}
+
+#[test]
+fn standard_library_of_cxx() {
+    let Some(compiler) = compiler("g++", "g++", Target::X86_64) else {
+        return;
+    };
+    let outcome = check(&compiler, "standard.cc");
+    assert!(outcome.compared.structs > 3 * 300, "{:?}", outcome.compared);
+    // Nothing but what the engine says it does not handle.
+    let other = outcome.refused.iter().find(|e| {
+        !matches!(
+            e,
+            AbiError::Base { .. } | AbiError::Virtual { .. } | AbiError::Overlap { .. }
+        )
+    });
+    assert_eq!(other, None);
+}
