@@ -20,6 +20,7 @@
 mod attribute;
 mod bitfield;
 pub mod emit;
+mod head;
 mod infer;
 mod place;
 mod shape;
@@ -32,6 +33,7 @@ use crate::AggregateKind;
 
 pub use attribute::Attribute;
 pub(crate) use bitfield::Bitfield;
+pub(crate) use head::Head;
 pub use sizes::Abi;
 pub use target::Target;
 
@@ -78,16 +80,18 @@ pub enum AbiError {
         /// Name of the type.
         name: String,
     },
-    /// A C++ class with a base class, whose place is not one of a member.
-    #[error("{name} has the base class {base}, which is no member to move")]
+    /// A C++ class with a base class about which too little is known.
+    #[error("{name} has the base class {base}: {why}")]
     Base {
         /// Name of the type.
         name: String,
         /// Name of the base class.
         base: String,
+        /// What keeps its members from being laid out again.
+        why: &'static str,
     },
-    /// A C++ class with virtual functions or virtual base classes.
-    #[error("{name} has virtual functions or bases, so a hidden pointer in front")]
+    /// A C++ class with virtual base classes, whose places are not constant.
+    #[error("{name} has virtual base classes, or other parts whose place is not known")]
     Virtual {
         /// Name of the type.
         name: String,
@@ -183,6 +187,8 @@ pub struct Shape {
     pub type_align: u64,
     /// The struct or one of its members is packed.
     pub packed: bool,
+    /// What stands in front of the atoms and stays there: base classes of C++.
+    pub(crate) head: Head,
     /// `packed` on the struct.
     pub(crate) type_packed: bool,
     /// All atoms begin at 0.

@@ -67,8 +67,16 @@ impl Shape {
         for atom in &self.atoms {
             of_atom(atom, &mut found);
         }
-        unnamed(&self.tail, None, &mut found);
+        if !self.is_empty_class() {
+            unnamed(&self.tail, None, &mut found);
+        }
         found
+    }
+
+    /// A class of C++ without members: it takes one byte all the same.
+    pub(super) fn is_empty_class(&self) -> bool {
+        let bits: u64 = self.tail.iter().map(|field| field.width_bits).sum();
+        self.atoms.is_empty() && self.head.end == 0 && bits == 8
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! An [`Emitter`] collects definitions. What a struct holds by value is defined in front of it,
 //! once, with the attributes that explain it; pointers become `void *`, enums and typedefs what
-//! they are in memory. The text is for GCC and Clang, as C or as C++.
+//! they are in memory, base classes bytes. The text is for GCC and Clang, as C or as C++.
 //!
 //! ```text
 //! struct pair { char a; long b; }, order b, a, b aligned to 64:
@@ -189,7 +189,10 @@ impl<'a, 't> Emitter<'a, 't> {
             anonymous: false,
         };
         self.members(&mut body, aggregate, shape, arrangement, layout, at)?;
-        let align = shape.type_align.max(arrangement.type_align);
+        let align = (shape.type_align.max(arrangement.type_align)).max(match shape.head.end {
+            0 => shape.head.align,
+            _ => 1,
+        });
         let attributes = attributes(shape.type_packed, align);
         self.text.push_str(&body.text);
         self.text.push_str(&format!("}}{attributes};\n"));
@@ -212,6 +215,11 @@ impl<'a, 't> Emitter<'a, 't> {
                 member: String::new(),
                 why: "it nests too deeply".to_owned(),
             });
+        }
+        if shape.head.end > 0 {
+            let name = format!("{}head{}", self.prefix, body.spots.len());
+            let bytes = format!("unsigned char {name}[{}]", shape.head.end);
+            push(body, &bytes, &attributes(false, shape.head.align));
         }
         for &index in &arrangement.order {
             let atom = &shape.atoms[index];

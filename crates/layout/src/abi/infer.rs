@@ -10,6 +10,7 @@ mod member;
 
 use std::ops::Range;
 
+use super::head::Head;
 use super::place::place_atom;
 use super::shape::is_align;
 use super::{Abi, AbiError, Atom, Bitfield, Shape};
@@ -63,6 +64,7 @@ struct Explained {
 pub(super) fn explain(
     abi: &Abi<'_>,
     aggregate: &Aggregate,
+    head: Head,
     members: &[Known],
     runs: &[Range<usize>],
 ) -> Result<Shape, AbiError> {
@@ -71,7 +73,7 @@ pub(super) fn explain(
         align_max: u64::MAX,
         recorded: abi.recorded,
     };
-    let first = read(abi, aggregate, members, runs, natural);
+    let first = read(abi, aggregate, head, members, runs, natural);
     if let Ok(Explained { shape, cost: 0 }) = first {
         return Ok(shape);
     }
@@ -86,9 +88,9 @@ pub(super) fn explain(
     };
     // Equal costs: `packed` on the type is more usual than attributes on members.
     let readings = [
-        read(abi, aggregate, members, runs, packed),
+        read(abi, aggregate, head, members, runs, packed),
         first,
-        read(abi, aggregate, members, runs, capped),
+        read(abi, aggregate, head, members, runs, capped),
     ];
     let mut best: Option<Explained> = None;
     let mut error = None;
@@ -110,6 +112,7 @@ pub(super) fn explain(
 fn read(
     abi: &Abi<'_>,
     aggregate: &Aggregate,
+    head: Head,
     members: &[Known],
     runs: &[Range<usize>],
     reading: Reading,
@@ -117,12 +120,13 @@ fn read(
     let name = aggregate.name.clone().unwrap_or_default();
     let is_union = aggregate.kind == AggregateKind::Union;
     let mut atoms = Vec::with_capacity(runs.len());
-    let (mut cursor, mut cost) = (0, 0);
+    let (mut cursor, mut cost) = (head.end * 8, 0);
     for run in runs {
         let known = &members[run.clone()];
+        let run = run.start + head.members..run.end + head.members;
         let (atom, more) = match known[0].bits {
-            Some(_) => field::explain(abi, &name, run.clone(), known, cursor, reading)?,
-            None => member::explain(abi, &name, run.clone(), &known[0], cursor, reading)?,
+            Some(_) => field::explain(abi, &name, run, known, cursor, reading)?,
+            None => member::explain(abi, &name, run, &known[0], cursor, reading)?,
         };
         cost += more;
         if !is_union {
@@ -135,6 +139,7 @@ fn read(
         .any(|atom| atom.packed || atom.bits.iter().any(|bits| bits.packed));
     let mut shape = Shape {
         name,
+        head,
         atoms,
         type_align: 1,
         packed: reading.type_packed || on_members,
@@ -144,6 +149,11 @@ fn read(
         unnamed_bits_align: abi.target.unnamed_bits_align,
     };
     cost += u32::from(reading.type_packed) + close(abi, &mut shape, aggregate, reading)?;
+    let filled = shape.atoms.iter().any(|atom| !atom.before.is_empty());
+    if head.members > 0 && (filled || !shape.tail.is_empty() && !shape.is_empty_class()) {
+        // Bytes of virtual base classes, whose places are not constant.
+        return Err(AbiError::Virtual { name: shape.name });
+    }
     Ok(Explained { shape, cost })
 }
 

@@ -28,9 +28,9 @@ impl Shape {
             };
             self.atoms.len()
         ];
-        let mut cursor_bits = 0;
-        let mut end_bits = 0;
-        let mut align = self.type_align.max(arrangement.type_align);
+        let mut cursor_bits = self.head.end * 8;
+        let mut end_bits = cursor_bits;
+        let mut align = (self.head.align.max(self.type_align)).max(arrangement.type_align);
         for &index in &arrangement.order {
             let atom = &self.atoms[index];
             let (place, after) = place_atom(atom, cursor_bits, arrangement.align[index]);
@@ -47,7 +47,7 @@ impl Shape {
         }
         end_bits = end_bits.max(tail_bits);
         let size = end_bits.div_ceil(8).next_multiple_of(align);
-        let holes = holes(&places, &arrangement.order);
+        let holes = holes(&places, &arrangement.order, self.head.end);
         Layout {
             places,
             size,
@@ -68,6 +68,7 @@ impl Shape {
         layout: &Layout,
     ) -> Aggregate {
         let mut members = Vec::with_capacity(aggregate.members.len());
+        members.extend_from_slice(&aggregate.members[..self.head.members]);
         for &index in &arrangement.order {
             let atom = &self.atoms[index];
             let place = &layout.places[index];
@@ -165,9 +166,8 @@ pub(super) fn place_atom(atom: &Atom, mut cursor: u64, forced: u64) -> (Place, u
     (place, cursor)
 }
 
-fn holes(places: &[Place], order: &[usize]) -> Vec<Hole> {
+fn holes(places: &[Place], order: &[usize], mut end: u64) -> Vec<Hole> {
     let mut holes = Vec::new();
-    let mut end = 0;
     for &index in order {
         let place = &places[index];
         if place.offset > end {

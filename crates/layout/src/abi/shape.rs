@@ -1,7 +1,9 @@
 //! Taking a struct apart: its members as atoms, with what is known of their types.
 
+use std::cmp::Ordering;
 use std::ops::Range;
 
+use super::head::Head;
 use super::infer::{Known, explain};
 use super::{Abi, AbiError, Shape};
 use crate::{Aggregate, AggregateKind, Member};
@@ -25,8 +27,9 @@ impl Abi<'_> {
     /// explanations the one with the fewest attributes is taken: [`Shape::attributes`].
     ///
     /// # Errors
-    /// For declarations, unions, Rust enums, C++ classes with bases or virtual functions, members
-    /// without a size, members out of order, and gaps that no rule of C explains.
+    /// For declarations, unions, Rust enums, C++ classes with virtual bases or with bases of which
+    /// the rules do not tell enough, members without a size, members out of order, and gaps that
+    /// no rule of C explains.
     pub fn shape(&self, aggregate: &Aggregate) -> Result<Shape, AbiError> {
         if aggregate.kind == AggregateKind::Union && aggregate.complete {
             return Err(AbiError::NotAStruct {
@@ -40,14 +43,19 @@ impl Abi<'_> {
     /// The same also for unions, whose atoms all begin at 0.
     pub(super) fn shape_at(&self, aggregate: &Aggregate, depth: u32) -> Result<Shape, AbiError> {
         self.refuse(aggregate)?;
-        let members: Result<Vec<Known>, AbiError> = aggregate
-            .members
+        let (head, padded_end) = self.head(aggregate, depth)?;
+        let own = &aggregate.members[head.members..];
+        let members: Result<Vec<Known>, AbiError> = own
             .iter()
             .map(|member| self.known(aggregate, member, depth))
             .collect();
-        let is_union = aggregate.kind == AggregateKind::Union;
-        let runs = runs(&aggregate.members, is_union);
-        let mut shape = explain(self, aggregate, &members?, &runs)?;
+        let runs = runs(own, aggregate.kind == AggregateKind::Union);
+        let members = members?;
+        let at = |end| explain(self, aggregate, Head { end, ..head }, &members, &runs);
+        let mut shape = match head.end == padded_end {
+            true => at(head.end)?,
+            false => one_of(aggregate, at(head.end), at(padded_end))?,
+        };
         if let Some((last, others)) = shape.atoms.split_last_mut() {
             last.flexible &= aggregate.kind == AggregateKind::Struct;
             others.iter_mut().for_each(|atom| atom.flexible = false);
@@ -67,31 +75,7 @@ impl Abi<'_> {
             let size = aggregate.size;
             return Err(AbiError::Huge { name, size });
         }
-        let hidden = |member: &Member| {
-            let name = member.name.as_deref();
-            name.is_some_and(|name| name.starts_with("_vptr"))
-        };
-        if aggregate.members.iter().any(hidden) {
-            return Err(AbiError::Virtual { name });
-        }
-        if let Some(base) = aggregate
-            .members
-            .iter()
-            .find_map(|member| self.base(member))
-        {
-            let base = base.name.clone().unwrap_or_default();
-            return Err(AbiError::Base { name, base });
-        }
         Ok(())
-    }
-
-    /// The base class that a member without a name stands for.
-    fn base(&self, member: &Member) -> Option<&Aggregate> {
-        if member.name.is_some() || member.bits.is_some() {
-            return None;
-        }
-        self.aggregate(member.ty)
-            .filter(|aggregate| aggregate.name.is_some())
     }
 
     /// What is known of one member before its place is looked at.
@@ -157,6 +141,32 @@ impl Abi<'_> {
                 }
             }
         }
+    }
+}
+
+/// With members in the padding of the last base class, or behind it.
+fn one_of(
+    aggregate: &Aggregate,
+    inside: Result<Shape, AbiError>,
+    behind: Result<Shape, AbiError>,
+) -> Result<Shape, AbiError> {
+    match (inside, behind) {
+        // Nothing can come before what there is one of.
+        (Ok(shape), Ok(_)) if shape.atoms.len() < 2 => Ok(shape),
+        (Ok(inside), Ok(behind)) => {
+            let count = |shape: &Shape| shape.attributes().len();
+            match count(&inside).cmp(&count(&behind)) {
+                Ordering::Less => Ok(inside),
+                Ordering::Greater => Ok(behind),
+                Ordering::Equal => Err(AbiError::Base {
+                    name: aggregate.name.clone().unwrap_or_default(),
+                    base: "whose padding may hold members".to_owned(),
+                    why: "the debug information does not tell whether it may",
+                }),
+            }
+        }
+        (Ok(shape), Err(_)) | (Err(_), Ok(shape)) => Ok(shape),
+        (Err(e), Err(_)) => Err(e),
     }
 }
 

@@ -72,13 +72,16 @@ fn standard_library_of_cxx() {
         return;
     };
     let outcome = check(&compiler, "standard.cc");
-    assert!(outcome.compared.structs > 3 * 300, "{:?}", outcome.compared);
-    // Nothing but what the engine says it does not handle.
-    let other = outcome.refused.iter().find(|e| {
-        !matches!(
-            e,
-            AbiError::Base { .. } | AbiError::Virtual { .. } | AbiError::Overlap { .. }
-        )
-    });
+    assert!(
+        outcome.compared.structs > 3 * 3000,
+        "{:?}",
+        outcome.compared
+    );
+    // Nothing but base classes that are only declared, and tuples, whose heads overlap by design.
+    assert!(outcome.refused.len() < 50, "{:?}", outcome.refused);
+    let other = outcome
+        .refused
+        .iter()
+        .find(|e| !matches!(e, AbiError::UnknownSize { .. } | AbiError::Virtual { .. }));
     assert_eq!(other, None);
 }

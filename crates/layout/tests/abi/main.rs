@@ -3,6 +3,7 @@
 //! GCC is needed. Compilers for other machines are used where they are installed; with `CI=true`
 //! they have to be.
 
+mod classes;
 #[path = "../common/compiled.rs"]
 mod compiled;
 mod generate;

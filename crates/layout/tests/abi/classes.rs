@@ -1,0 +1,114 @@
+//! C++ classes with bases: each is compiled with its members in two orders, and the engine has to
+//! say from the first what the second is like.
+
+use relayout_layout::abi::{Abi, AbiError, Target};
+use relayout_layout::catalog::{Catalog, Format};
+use relayout_layout::dwarf::SectionStore;
+use relayout_layout::{Aggregate, Types};
+
+use super::compiler;
+
+const SOURCE: &str = "
+struct Empty {};
+struct Plain { long a; char b; };
+struct Made { Made(); long a; char b; };
+struct Dynamic { virtual ~Dynamic(); int a; };
+Dynamic::~Dynamic() {}
+struct Derived : Dynamic { char b; };
+template <class T> struct Of {};
+
+#define FIRST { char c; int i; long l; short s : 3; }
+#define SECOND { short s : 3; long l; char c; int i; }
+#define BOTH(NAME, BASES) \\
+	struct NAME##0 : BASES FIRST a##NAME; struct NAME##1 : BASES SECOND b##NAME;
+#define AND ,
+BOTH(OnEmpty, Empty)
+BOTH(OnPlain, Plain)
+BOTH(OnMade, Made)
+BOTH(OnDynamic, Dynamic)
+BOTH(OnDerived, Derived)
+BOTH(OnThree, Empty AND Of<int> AND Made)
+BOTH(OnSecond, Plain AND Dynamic)
+struct Virtual0 { virtual void f(); char c; int i; long l; short s : 3; };
+struct Virtual1 { virtual void f(); short s : 3; long l; char c; int i; };
+void Virtual0::f() {}
+void Virtual1::f() {}
+Virtual0 v0; Virtual1 v1;
+
+struct Unclear : Made { long l; char c; } unclear;
+struct Shared : Empty { Empty e; char c; } shared;
+struct OnVirtual : virtual Plain { char c; long l; } on_virtual;
+struct Reused { [[no_unique_address]] Made m; char c; } reused;
+";
+
+/// The classes of [`SOURCE`], or `None` without a compiler.
+fn compiled() -> Option<Vec<u8>> {
+    let compiler = compiler("g++", "g++", Target::X86_64)?;
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    Some(compiler.compile(SOURCE, true, folder.path()))
+}
+
+fn with_classes(look: impl FnOnce(&Types, &dyn Fn(&str) -> Aggregate)) {
+    let Some(object) = compiled() else { return };
+    let store = SectionStore::default();
+    let catalog = Catalog::parse_in(&object, &store, Format::Any).expect("the object has types");
+    let loaded = catalog.load(&catalog.aggregates()).expect("types load");
+    let find = |name: &str| {
+        let found = loaded.ids.iter().find_map(|id| {
+            let aggregate = loaded.types.aggregate(*id)?;
+            (aggregate.name.as_deref() == Some(name)).then(|| aggregate.clone())
+        });
+        found.unwrap_or_else(|| panic!("{name} is in the object"))
+    };
+    look(&loaded.types, &find);
+}
+
+#[test]
+fn members_behind_bases() {
+    with_classes(|types, find| {
+        let abi = Abi::new(types).alignments_recorded(true);
+        let names = ["OnEmpty", "OnPlain", "OnMade", "OnDynamic", "OnDerived"];
+        for name in names.into_iter().chain(["OnThree", "OnSecond", "Virtual"]) {
+            let first = find(&format!("{name}0"));
+            let second = find(&format!("{name}1"));
+            let shape = abi.shape(&first).unwrap_or_else(|e| panic!("{e}"));
+            assert_eq!(shape.attributes(), vec![], "{name}");
+            let mut arrangement = shape.current();
+            let at = |name: &str| shape.atoms.iter().position(|atom| atom.name == name);
+            arrangement.order = ["s", "l", "c", "i"]
+                .map(|name| at(name).expect("an atom for each member"))
+                .to_vec();
+            let again = shape.apply(&first, &arrangement, &shape.lay_out(&arrangement));
+            assert_eq!(places(&again), places(&second), "{name}");
+            assert_eq!(again.size, second.size, "{name}");
+        }
+    });
+}
+
+/// Names and first bits of members.
+fn places(aggregate: &Aggregate) -> Vec<(Option<String>, u64)> {
+    let members = aggregate.members.iter();
+    let own = members.filter(|member| !member.name.as_deref().unwrap_or("_vptr").starts_with('_'));
+    own.map(|member| {
+        let first = member
+            .bits
+            .map_or(member.offset * 8, |bits| bits.offset_bits);
+        (member.name.clone(), first)
+    })
+    .collect()
+}
+
+#[test]
+fn refused_with_a_reason() {
+    with_classes(|types, find| {
+        let abi = Abi::new(types).alignments_recorded(true);
+        let check = |name: &str, expect: fn(&AbiError) -> bool| {
+            let outcome = abi.shape(&find(name));
+            assert!(outcome.as_ref().is_err_and(expect), "{name}: {outcome:?}");
+        };
+        check("Unclear", |e| matches!(e, AbiError::Base { .. }));
+        check("Shared", |e| matches!(e, AbiError::Base { .. }));
+        check("OnVirtual", |e| matches!(e, AbiError::Virtual { .. }));
+        check("Reused", |e| matches!(e, AbiError::Overlap { .. }));
+    });
+}
