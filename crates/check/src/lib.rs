@@ -32,6 +32,7 @@ mod error;
 mod evaluate;
 mod explain;
 mod facts;
+pub mod hot;
 mod known;
 mod lock;
 pub mod machine;
@@ -59,4 +60,4 @@ pub use model::{
 };
 pub use outcome::{Expired, Outcome, Seen, Violation, Waived, Warning};
 pub use pattern::{Glob, MemberPattern, TypePattern};
-pub use record::baseline;
+pub use record::{Recent, Taken, baseline, record};

@@ -186,3 +186,43 @@ fn element(types: &Types, mut place: Place, indices: &[u64]) -> Option<Place> {
     }
     Some(place)
 }
+
+/// The member of `path`, which has `[]` where an element of an array is meant, that holds the byte at
+/// `offset`.
+pub(crate) fn with_indices(types: &Types, id: TypeId, path: &str, offset: u64) -> Option<Place> {
+    let mut at = start(id);
+    for component in path.split('.') {
+        let name = component.trim_end_matches("[]");
+        let name_start = if at.path.is_empty() {
+            0
+        } else {
+            at.path.len() + 1
+        };
+        let children = children(types, &at).into_iter();
+        let holds = |child: &Place| (child.offset()..child.end()).contains(&offset);
+        let mut named = children.filter(|child| child.path.get(name_start..) == Some(name));
+        at = named.find(holds)?;
+        for _ in 0..component[name.len()..].len() / "[]".len() {
+            let indices = indices_at(types, &at, offset)?;
+            at = element(types, at, &indices)?;
+        }
+    }
+    Some(at)
+}
+
+/// The indices of the element of an array that holds the byte at `offset`.
+fn indices_at(types: &Types, array: &Place, offset: u64) -> Option<Vec<u64>> {
+    let Type::Array { element, counts } = types.get(types.strip(array.ty)) else {
+        return None;
+    };
+    let size = types.size_of(*element).filter(|size| *size > 0)?;
+    let mut flat = offset.checked_sub(array.offset())? / size;
+    let mut indices = Vec::new();
+    for count in counts.iter().rev() {
+        let count = count.unwrap_or(u64::MAX).max(1);
+        indices.push(flat % count);
+        flat /= count;
+    }
+    indices.reverse();
+    Some(indices)
+}

@@ -3,6 +3,7 @@
 mod input;
 mod json;
 mod text;
+mod update;
 
 use std::path::{Path, PathBuf};
 
@@ -27,6 +28,7 @@ docs/check.md describes all of it.
 
 Examples:
   relayout check vmlinux
+  relayout check --update --profile mmap1.relayout vmlinux
   relayout check --configuration rt --json vmlinux
   git bisect run sh -c 'make -s vmlinux || exit 125; relayout check --bisect vmlinux'
 
@@ -56,6 +58,20 @@ pub struct Args {
     /// Tell who pushed a member from where it was in this file, an earlier build
     #[arg(long, value_name = "FILE")]
     pub baseline: Option<PathBuf>,
+    /// Write down where the hot members are, in the lock file, instead of checking; without
+    /// --profile those that are hot in it now
+    #[arg(long)]
+    pub update: bool,
+    /// Take those members to be hot that this profile shows to be; may be given more than once
+    #[arg(long, value_name = "PROFILE", requires = "update")]
+    pub profile: Vec<PathBuf>,
+    /// Use this debug file for the profile [default: the one recorded with]
+    #[arg(long, value_name = "FILE", requires = "profile")]
+    pub debug: Option<PathBuf>,
+    /// Take lines to be hot that have at least this share of all transfers, in percent
+    #[arg(long, value_name = "PERCENT", default_value_t = 100.0 * relayout_check::hot::LINE_SHARE_MIN,
+          value_parser = super::report::percent)]
+    pub min_share: f64,
     /// Read BTF even if there is DWARF
     #[arg(long)]
     pub btf: bool,
@@ -99,6 +115,9 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
 
 fn check(args: &Args) -> anyhow::Result<Exit> {
     let rules = Rules::read(args)?;
+    if args.update {
+        return update::run(args, &rules).map(|()| Exit::Done);
+    }
     let outcome = judge(args, &rules)?;
     for warning in &outcome.warnings {
         match warning.at {

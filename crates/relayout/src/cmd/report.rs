@@ -70,7 +70,8 @@ fn render(args: &Args, input: &Input<'_>, debug: &DwarfFile<'_>) -> anyhow::Resu
     })
 }
 
-fn percent(text: &str) -> Result<f64, String> {
+/// A fraction in percent, from 0 to 100.
+pub(super) fn percent(text: &str) -> Result<f64, String> {
     let value: f64 = text
         .trim_end_matches('%')
         .parse()

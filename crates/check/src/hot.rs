@@ -1,0 +1,194 @@
+//! Which members a profile shows to be hot.
+//!
+//! A line of a type is hot that at least a given fraction of all transfers in the profile are on
+//! ([`LINE_SHARE_MIN`] where nobody says otherwise). A member is hot that lies on a hot line and
+//! takes part in what happens there: at least [`MEMBER_SHARE_MIN`] of the line's accesses, or of its
+//! transfers, are its own.
+
+use std::collections::BTreeMap;
+
+use crate::HotMember;
+
+/// Fraction of all transfers that makes a line hot.
+pub const LINE_SHARE_MIN: f64 = 0.01;
+/// Fraction of a hot line's accesses or transfers that makes a member hot.
+pub const MEMBER_SHARE_MIN: f64 = 0.01;
+
+/// A contended line of a type, as a profile shows it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ContendedLine {
+    /// The type, without `struct` and the like.
+    pub type_name: String,
+    /// Where the line begins, from the object's first byte; negative where the object begins inside
+    /// the line.
+    pub line_offset: i64,
+    /// Bytes of a line.
+    pub line_bytes: u64,
+    /// Its transfers as a fraction of all in the profile.
+    pub share: f64,
+    /// The members on it. In an array, the path has `[]` for the element that `offset` tells.
+    pub members: Vec<HotMember>,
+}
+
+/// The hot members of a type.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HotType {
+    /// Without `struct` and the like.
+    pub name: String,
+    /// How far into a line its objects begin.
+    pub phase: u64,
+    /// In the order of their offsets.
+    pub members: Vec<HotMember>,
+}
+
+/// What is hot, by type.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Hot {
+    /// In the order of their names.
+    pub types: Vec<HotType>,
+    /// Types with hot lines whose objects begin at different places in a line, so that offsets do
+    /// not tell which members share one.
+    pub unsteady: Vec<String>,
+}
+
+/// Picks what is hot. Several lines of one place (of several profiles, or of a type and a variable of
+/// it) count together.
+pub fn hot(lines: &[ContendedLine], line_share_min: f64) -> Hot {
+    let mut by_type: BTreeMap<&str, Vec<&ContendedLine>> = BTreeMap::new();
+    let is_hot = |line: &&ContendedLine| line.share >= line_share_min && line.line_bytes > 0;
+    for line in lines.iter().filter(is_hot) {
+        by_type.entry(&line.type_name).or_default().push(line);
+    }
+    let mut hot = Hot::default();
+    for (name, lines) in by_type {
+        let phase = |line: &ContendedLine| {
+            line.line_offset
+                .wrapping_neg()
+                .rem_euclid(line.line_bytes.max(1) as i64) as u64
+        };
+        let members = members(&lines);
+        match lines.first().map(|first| phase(first)) {
+            _ if members.is_empty() => {}
+            Some(first) if lines.iter().all(|line| phase(line) == first) => {
+                hot.types.push(HotType {
+                    name: name.to_owned(),
+                    phase: first,
+                    members,
+                });
+            }
+            _ => hot.unsteady.push(name.to_owned()),
+        }
+    }
+    hot
+}
+
+fn members(lines: &[&ContendedLine]) -> Vec<HotMember> {
+    let mut found: BTreeMap<(u64, String), HotMember> = BTreeMap::new();
+    for line in lines {
+        let accesses = |member: &HotMember| member.reads.saturating_add(member.writes);
+        let total = |count: &dyn Fn(&HotMember) -> u64| {
+            let counts = line.members.iter().map(count);
+            counts.fold(0u64, u64::saturating_add) as f64
+        };
+        let all_accesses = total(&accesses);
+        let all_transfers = total(&|member| member.transfers);
+        for member in &line.members {
+            let takes_part = accesses(member) as f64 >= MEMBER_SHARE_MIN * all_accesses
+                || member.transfers as f64 >= MEMBER_SHARE_MIN * all_transfers;
+            // Holes have no name.
+            if member.path.is_empty() || !takes_part {
+                continue;
+            }
+            let place = (member.offset, member.path.clone());
+            let known = found.entry(place).or_insert_with(|| HotMember {
+                path: member.path.clone(),
+                offset: member.offset,
+                size: member.size,
+                ..HotMember::default()
+            });
+            known.reads = known.reads.saturating_add(member.reads);
+            known.writes = known.writes.saturating_add(member.writes);
+            known.transfers = known.transfers.saturating_add(member.transfers);
+            known.contexts = known.contexts.max(member.contexts);
+        }
+    }
+    found.into_values().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ContendedLine, hot};
+    use crate::HotMember;
+
+    fn member(path: &str, offset: u64, (reads, writes, transfers): (u64, u64, u64)) -> HotMember {
+        HotMember {
+            path: path.to_owned(),
+            offset,
+            size: 8,
+            reads,
+            writes,
+            contexts: 4,
+            transfers,
+        }
+    }
+
+    fn line(name: &str, line_offset: i64, share: f64, members: &[HotMember]) -> ContendedLine {
+        ContendedLine {
+            type_name: name.to_owned(),
+            line_offset,
+            line_bytes: 64,
+            share,
+            members: members.to_vec(),
+        }
+    }
+
+    /// `type@phase: member member`, then the unsteady ones.
+    #[track_caller]
+    fn check(lines: &[ContendedLine], expect: &str) {
+        let hot = hot(lines, 0.01);
+        let mut words = Vec::new();
+        for one in &hot.types {
+            let members = one.members.iter().map(|member| {
+                let accesses = member.reads + member.writes;
+                format!(" {}:{accesses}", member.path)
+            });
+            words.push(format!(
+                "{}@{}{}",
+                one.name,
+                one.phase,
+                members.collect::<String>()
+            ));
+        }
+        words.extend(hot.unsteady.iter().map(|name| format!("{name}?")));
+        assert_eq!(words.join(", "), expect);
+    }
+
+    #[test]
+    fn members_that_take_part_in_a_hot_line() {
+        let members = [
+            member("often", 64, (900, 85, 0)),
+            member("seldom", 72, (9, 0, 0)),
+            member("waits", 80, (5, 0, 50)),
+            member("", 88, (500, 500, 0)),
+        ];
+        check(&[line("mm", 64, 0.01, &members)], "mm@0 often:985 waits:5");
+        check(&[line("mm", 64, 0.0099, &members)], "");
+    }
+
+    #[test]
+    fn the_same_place_counts_together() {
+        let here = [member("a", 0, (10, 0, 1))];
+        let lines = [line("rq", 0, 0.5, &here), line("rq", 0, 0.1, &here)];
+        check(&lines, "rq@0 a:20");
+    }
+
+    #[test]
+    fn objects_that_do_not_begin_on_a_line() {
+        let here = [member("a", 40, (10, 0, 1))];
+        check(&[line("node", -32, 0.5, &here)], "node@32 a:10");
+        check(&[line("node", 32, 0.5, &here)], "node@32 a:10");
+        let lines = [line("node", -32, 0.5, &here), line("node", 0, 0.5, &here)];
+        check(&lines, "node?");
+        check(&[line("node", i64::MIN, 0.5, &here)], "node@0 a:10");
+    }
+}

@@ -1,0 +1,177 @@
+//! `relayout check --update`: writes the lock file.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, bail};
+use relayout_check::hot::{ContendedLine, Hot, hot};
+use relayout_check::{HotMember, Lock, ProfileFacts, Recent, Record, Taken, record};
+use relayout_contend::finding::Member;
+use relayout_contend::{Finding, Subject, find};
+use relayout_host::Progress as _;
+
+use super::input::{Rules, lock_path};
+use super::{Args, with_file};
+use crate::identify::Identified;
+use crate::print::print;
+
+/// Records each file, and writes the lock file whole.
+pub(super) fn run(args: &Args, rules: &Rules) -> anyhow::Result<()> {
+    let recent = recent(args)?;
+    let mut lock = rules.lock.clone().unwrap_or_default();
+    let mut out = String::new();
+    for path in &args.files {
+        let taken = with_file(args, path, |catalog, facts| {
+            let recent = recent.as_ref().map(|(hot, profile)| Recent {
+                types: &hot.types,
+                profile,
+            });
+            let old = |names: &[String]| lock.record(facts, names).cloned();
+            let named = &args.configuration;
+            Ok(record(&rules.config, named, facts, catalog, recent, old)?)
+        })?;
+        warn(path, &taken, recent.as_ref().map(|(hot, _)| hot));
+        out.push_str(&summary(&taken.record));
+        lock.replace(taken.record);
+    }
+    let path = lock_path(args, &rules.path);
+    write_whole(&path, &lock)?;
+    out.push_str(&format!("written to {}\n", path.display()));
+    print(&out)
+}
+
+/// What the profiles show to be hot; `None` without any.
+fn recent(args: &Args) -> anyhow::Result<Option<(Hot, ProfileFacts)>> {
+    let mut lines = Vec::new();
+    let mut facts: Option<ProfileFacts> = None;
+    for path in &args.profile {
+        let (found, profile) = contended(path, args.debug.as_deref())?;
+        lines.extend(found);
+        match &mut facts {
+            None => facts = Some(profile),
+            Some(all) if all.build_id == profile.build_id => {
+                all.workload = format!("{}, {}", all.workload, profile.workload);
+                all.transfers += profile.transfers;
+            }
+            Some(_) => bail!(
+                "{} is of another build than the profiles before it; record one build",
+                path.display()
+            ),
+        }
+    }
+    Ok(facts.map(|facts| (hot(&lines, args.min_share / 100.0), facts)))
+}
+
+/// The contended lines of types in a profile.
+fn contended(
+    path: &Path,
+    debug: Option<&Path>,
+) -> anyhow::Result<(Vec<ContendedLine>, ProfileFacts)> {
+    crate::input::with(path, debug, |input, debug| {
+        input.progress.step("ranking cache lines");
+        let findings = find(input.profile, &Identified::new(input, debug));
+        let meta = &input.profile.meta;
+        let facts = ProfileFacts {
+            workload: meta.workload.clone(),
+            build_id: match meta.build_id.as_str() {
+                "" => debug.build_id_text().unwrap_or_default(),
+                id => id.to_owned(),
+            },
+            transfers: findings.totals.tally.transfers(),
+        };
+        Ok((findings.findings.iter().filter_map(line).collect(), facts))
+    })
+}
+
+fn line(finding: &Finding) -> Option<ContendedLine> {
+    if matches!(finding.subject, Subject::Scalar { .. }) {
+        return None;
+    }
+    Some(ContendedLine {
+        type_name: finding.subject.type_name().to_owned(),
+        line_offset: finding.line_offset,
+        line_bytes: finding.line_bytes.into(),
+        share: finding.share,
+        members: finding.members.iter().filter_map(member).collect(),
+    })
+}
+
+fn member(member: &Member) -> Option<HotMember> {
+    Some(HotMember {
+        path: member.name.clone(),
+        offset: u64::try_from(member.offset).ok()?,
+        size: member.size,
+        reads: member.reads,
+        writes: member.writes,
+        contexts: member.contexts,
+        transfers: member.transfers,
+    })
+}
+
+/// Says what the profile shows to be hot and the record does not have.
+fn warn(path: &Path, taken: &Taken, hot: Option<&Hot>) {
+    let file = path.display();
+    if let (Some(profile), Some(id)) = (&taken.record.profile, &taken.record.build_id)
+        && hot.is_some()
+        && profile.build_id != *id
+    {
+        eprintln!(
+            "relayout: {file} has build id {id}, the profile is of {}: members are found by name",
+            profile.build_id
+        );
+    }
+    for name in &taken.left_out {
+        eprintln!("relayout: {name} is hot, but {file} has no such type or member; left out");
+    }
+    for name in hot.into_iter().flat_map(|hot| &hot.unsteady) {
+        eprintln!(
+            "relayout: {name} is hot, but its objects begin at different places in a line, so that \
+             offsets do not tell which members share one; left out"
+        );
+    }
+}
+
+/// `vmlinux: 12 types with 80 hot members, of mmap1`
+fn summary(record: &Record) -> String {
+    let hot: Vec<_> = record
+        .types
+        .iter()
+        .filter(|one| !one.hot.is_empty())
+        .collect();
+    let members: usize = hot.iter().map(|one| one.hot.len()).sum();
+    let of = match &record.profile {
+        Some(profile) => format!(", shown by {}", profile.workload),
+        None => String::new(),
+    };
+    let mut out = format!(
+        "{}: {} with {members} hot members{of}\n",
+        record.file,
+        match hot.len() {
+            1 => "1 type".to_owned(),
+            count => format!("{count} types"),
+        }
+    );
+    for one in hot {
+        let mut lines: Vec<u64> = one
+            .hot
+            .iter()
+            .map(|member| one.line_of(member.offset))
+            .collect();
+        lines.dedup();
+        let lines: Vec<String> = lines.iter().map(ToString::to_string).collect();
+        let (name, count) = (&one.layout.name, one.hot.len());
+        out.push_str(&format!(
+            "  {name:<32} {count:>3} on lines {}\n",
+            lines.join(", ")
+        ));
+    }
+    out
+}
+
+/// A reader never sees half a file.
+fn write_whole(path: &Path, lock: &Lock) -> anyhow::Result<()> {
+    let cannot = || format!("cannot write {}", path.display());
+    let partial = path.with_extension("lock.partial");
+    fs::write(&partial, lock.to_text()).with_context(cannot)?;
+    fs::rename(&partial, path).with_context(cannot)
+}
