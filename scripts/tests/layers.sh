@@ -15,7 +15,7 @@ relayout-profile: relayout-shadow
 relayout-resolve: relayout-layout relayout-profile
 relayout-contend: relayout-layout relayout-profile
 relayout-search: relayout-contend relayout-layout
-relayout-report: relayout-contend relayout-profile
+relayout-report: relayout-check relayout-contend relayout-profile
 relayout-host: relayout-layout relayout-profile relayout-shadow
 relayout: relayout-check relayout-contend relayout-host relayout-layout relayout-patch relayout-profile relayout-report relayout-resolve relayout-search
 relayout-qemu-core: relayout-shadow

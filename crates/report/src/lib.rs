@@ -2,6 +2,7 @@
 //! touch neither files nor the terminal.
 
 pub mod json;
+pub mod sarif;
 mod select;
 pub mod text;
 

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 use relayout_check::{Check, Date, Facts, Outcome, Settings};
 use relayout_layout::catalog::{Catalog, Format};
+use relayout_report::sarif;
 
 use crate::catalog;
 use crate::exit::{self, Exit};
@@ -29,7 +30,7 @@ docs/check.md describes all of it.
 Examples:
   relayout check vmlinux
   relayout check --update --profile mmap1.relayout vmlinux
-  relayout check --configuration rt --json vmlinux
+  relayout check --configuration rt --sarif vmlinux > check.sarif
   git bisect run sh -c 'make -s vmlinux || exit 125; relayout check --bisect vmlinux'
 
 Exit code 0: all assertions hold; 1: one does not; 2: it cannot be told.";
@@ -81,6 +82,13 @@ pub struct Args {
     /// Print JSON (schema relayout/check/1)
     #[arg(long, conflicts_with = "format")]
     pub json: bool,
+    /// Print SARIF 2.1.0
+    #[arg(long, conflicts_with_all = ["format", "json"])]
+    pub sarif: bool,
+    /// In SARIF, name files below this folder, as the compiler names it, relative to it
+    /// [default: the folder of the rules]
+    #[arg(long, value_name = "DIR")]
+    pub source_root: Vec<String>,
     /// Exit 125 where it cannot be told whether the rules hold (a file that is missing or broken,
     /// rules that cannot be read), so that `git bisect run` passes the commit over
     #[arg(long)]
@@ -97,6 +105,8 @@ pub enum Output {
     Text,
     /// Schema relayout/check/1.
     Json,
+    /// SARIF 2.1.0, for code scanning.
+    Sarif,
 }
 
 /// Runs the command.
@@ -132,16 +142,33 @@ fn check(args: &Args) -> anyhow::Result<Exit> {
     if outcome.checked == 0 {
         return Err(input::Error::NothingChecked(rules.path).into());
     }
-    let rendered = match args.format {
-        _ if args.json => json::render(&outcome, &rules.path)?,
-        Output::Json => json::render(&outcome, &rules.path)?,
+    let format = match args.format {
+        _ if args.json => Output::Json,
+        _ if args.sarif => Output::Sarif,
+        format => format,
+    };
+    let rendered = match format {
         Output::Text => text::render(&outcome, &rules.path),
+        Output::Json => json::render(&outcome, &rules.path)?,
+        Output::Sarif => sarif(args, &outcome, &rules)?,
     };
     print(&rendered)?;
     Ok(match outcome.violations.is_empty() {
         true => Exit::Done,
         false => Exit::Failed,
     })
+}
+
+fn sarif(args: &Args, outcome: &Outcome, rules: &Rules) -> anyhow::Result<String> {
+    let config = input::absolute(&rules.path)?;
+    let mut source_roots = args.source_root.clone();
+    source_roots.extend(config.parent().map(|folder| folder.display().to_string()));
+    let context = sarif::Context {
+        version: env!("CARGO_PKG_VERSION"),
+        config: &config.display().to_string(),
+        source_roots: &source_roots,
+    };
+    Ok(sarif::render(outcome, &context)?)
 }
 
 fn judge(args: &Args, rules: &Rules) -> anyhow::Result<Outcome> {

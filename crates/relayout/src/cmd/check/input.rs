@@ -102,6 +102,11 @@ fn find_config() -> anyhow::Result<PathBuf> {
     Ok(short.unwrap_or(found))
 }
 
+/// The path from the root, links left as they are.
+pub fn absolute(path: &Path) -> anyhow::Result<PathBuf> {
+    std::path::absolute(path).with_context(|| format!("cannot tell where {} is", path.display()))
+}
+
 /// What conditions ask of the file at `path`. The kernel's configuration is the one given, or else
 /// the `.config` beside the file, where its build leaves it.
 pub fn facts(path: &Path, kconfig: Option<&Path>) -> anyhow::Result<Facts> {
