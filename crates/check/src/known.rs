@@ -1,5 +1,7 @@
 //! Where the members of a type were at another time: what a change is told from.
 
+use std::collections::HashSet;
+
 use relayout_layout::{TypeId, Types};
 
 use crate::members::{self, Place};
@@ -37,6 +39,14 @@ impl KnownType {
             size: types.size_of(id).unwrap_or(0),
             members,
         }
+    }
+
+    /// Adds those of `members` that are not known yet.
+    pub(crate) fn add(&mut self, members: Vec<KnownMember>) {
+        let known: HashSet<String> = self.members.iter().map(|one| one.path.clone()).collect();
+        let new = members.into_iter();
+        self.members
+            .extend(new.filter(|member| !known.contains(&member.path)));
     }
 
     /// The member of this path.

@@ -42,12 +42,7 @@ fn ruled_types(
         for one in of_rules(rules, facts, catalog)? {
             match known.iter_mut().find(|other| other.name == one.name) {
                 // Both have all members of the type; what is inside may differ.
-                Some(other) => {
-                    let new = one.members.into_iter();
-                    let new = new.filter(|member| other.member(&member.path).is_none());
-                    let new: Vec<_> = new.collect();
-                    other.members.extend(new);
-                }
+                Some(other) => other.add(one.members),
                 None => known.push(one),
             }
         }
@@ -138,43 +133,41 @@ pub fn record(
     };
     let mut types: BTreeMap<String, RecordedType> = BTreeMap::new();
     for one in &hot {
-        match hot_type(one, facts, catalog, line_bytes, same_build)? {
-            Some(found) => {
-                let has = |member: &&HotMember| {
-                    !found
-                        .hot
-                        .iter()
-                        .any(|hot| bare(&hot.path) == bare(&member.path))
-                };
-                let missing = one.members.iter().filter(has);
-                let missing = missing.map(|member| format!("{}.{}", one.name, member.path));
-                taken.left_out.extend(missing);
-                types.insert(found.layout.name.clone(), found);
-            }
-            None => taken.left_out.push(one.name.clone()),
-        }
+        let found = hot_type(one, facts, catalog, line_bytes, same_build)?;
+        taken.left_out.extend(left_out(one, found.as_ref()));
+        types.extend(found.map(|found| (found.layout.name.clone(), found)));
     }
     let closed = |rules: &TypeRules| !rules.name.is_open();
     for layout in ruled_types(&applied, facts, catalog, closed)? {
-        match types.get_mut(&layout.name) {
-            Some(hot) => {
-                let new = layout.members.into_iter();
-                let new = new.filter(|member| hot.layout.member(&member.path).is_none());
-                let new: Vec<_> = new.collect();
-                hot.layout.members.extend(new);
-            }
-            None => {
-                let one = RecordedType {
-                    line_bytes,
-                    layout,
-                    ..RecordedType::default()
-                };
-                types.insert(one.layout.name.clone(), one);
-            }
-        }
+        let fresh = || RecordedType {
+            line_bytes,
+            layout: KnownType {
+                members: Vec::new(),
+                ..layout.clone()
+            },
+            ..RecordedType::default()
+        };
+        let known = types.entry(layout.name.clone()).or_insert_with(fresh);
+        known.layout.add(layout.members);
     }
     taken.record.types = types.into_values().collect();
     Ok(taken)
+}
+
+/// The names of what is hot of a type and was not found.
+fn left_out(hot: &HotType, found: Option<&RecordedType>) -> Vec<String> {
+    let Some(found) = found else {
+        return vec![hot.name.clone()];
+    };
+    let has = |member: &HotMember| {
+        let same =
+            |other: &HotMember| without_indices(&other.path) == without_indices(&member.path);
+        found.hot.iter().any(same)
+    };
+    let missing = hot.members.iter().filter(|member| !has(member));
+    missing
+        .map(|member| format!("{}.{}", hot.name, member.path))
+        .collect()
 }
 
 fn was_hot(old: Option<Record>) -> (Vec<HotType>, Option<ProfileFacts>) {
@@ -255,8 +248,8 @@ fn place_of(types: &Types, id: TypeId, member: &HotMember, same_build: bool) -> 
         .flatten()
 }
 
-/// `lists[].next` of `lists[2].next`.
-fn bare(path: &str) -> String {
+/// `lists.next` of `lists[2].next`.
+fn without_indices(path: &str) -> String {
     let mut out = String::new();
     let mut inside = false;
     for letter in path.chars() {

@@ -4,13 +4,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use relayout_profile::{
-    Access, ConflictRow, CountRow, LineRow, Meta, Profile, Run, Site, Transfer, WriteOptions,
+    Access, ConflictRow, CountRow, LineRow, Meta, Profile, RangeKind, RangeRow, Run, Site,
+    Transfer, WriteOptions,
 };
 
 use super::Place;
 
-/// A line on which two contexts met.
-const LINE: u64 = 0x40_0000;
+/// A line on which two contexts met, of the kernel's image.
+pub const LINE: u64 = 0x40_0000;
 
 /// Writes [`small`] as `name`, recorded with the debug file at `debug` of the build `build_id`.
 pub fn write(place: &Place, name: &str, debug: &Path, build_id: &str) -> PathBuf {
@@ -53,7 +54,22 @@ fn small(debug: &Path, build_id: &str) -> Profile {
         lines: vec![line(0), line(1)],
         counts: vec![count(0), count(1)],
         conflicts: vec![conflict(0, 1), conflict(1, 0)],
+        ranges: vec![image()],
         ..Profile::default()
+    }
+}
+
+fn image() -> RangeRow {
+    RangeRow {
+        run: 0,
+        kind: RangeKind::Image,
+        start: LINE,
+        bytes: 4096,
+        owner: String::new(),
+        id: 0,
+        first: 0,
+        stride: 0,
+        object_bytes: 0,
     }
 }
 
