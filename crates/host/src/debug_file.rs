@@ -1,22 +1,32 @@
-//! A debug file, mapped.
+//! A file with debug information, mapped, and the files that it refers to.
 
 use std::fs::File;
-use std::io::{self, Read as _};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use memmap2::{Mmap, MmapMut};
-use relayout_layout::dwarf::{DwarfFile, SectionStore};
+use relayout_layout::catalog::{Catalog, Format, Sources};
+use relayout_layout::dwarf::{Companions, DwarfFile, SectionStore, SplitUnit, SupplementaryLink};
 
 use crate::Error;
+use crate::debug_search::{self, DebugFolders};
 
 /// Most bytes of what cannot be mapped: pipes and devices may have no end.
 const READ_BYTES_MAX: u64 = 1 << 30;
 
-/// An ELF file with debug information, mapped for as long as this lives.
+/// An ELF file with debug information, mapped for as long as this lives, as are those that it
+/// refers to (`.dwo`, `.dwp`, what `dwz` moved) once its types have been read.
 pub struct DebugFile {
+    /// The file that was asked for; the debug information may be in another.
+    asked: PathBuf,
     path: PathBuf,
     map: Mmap,
     store: SectionStore,
+    folders: DebugFolders,
+    supplementary: OnceLock<Option<Mmap>>,
+    package: OnceLock<Option<Mmap>>,
+    split: OnceLock<Vec<Option<Mmap>>>,
 }
 
 impl DebugFile {
@@ -26,11 +36,33 @@ impl DebugFile {
     /// It cannot be opened.
     pub fn open(path: &Path) -> Result<Self, Error> {
         let map = map_file(path).map_err(Error::io("open", path))?;
-        Ok(Self {
+        Ok(Self::new(path, path, map, DebugFolders::default()))
+    }
+
+    /// The same, or, where it has no debug information itself, the file that was split off it: by
+    /// build id or by name (`.gnu_debuglink`), in `folders` and beside it.
+    ///
+    /// # Errors
+    /// It cannot be opened; a debug file that it names is not there, or of another build.
+    pub fn find(path: &Path, folders: DebugFolders) -> Result<Self, Error> {
+        let map = map_file(path).map_err(Error::io("open", path))?;
+        Ok(match debug_search::separate(path, &map, &folders)? {
+            Some((other, map)) => Self::new(path, &other, map, folders),
+            None => Self::new(path, path, map, folders),
+        })
+    }
+
+    fn new(asked: &Path, path: &Path, map: Mmap, folders: DebugFolders) -> Self {
+        Self {
+            asked: asked.to_owned(),
             path: path.to_owned(),
             map,
             store: SectionStore::default(),
-        })
+            folders,
+            supplementary: OnceLock::new(),
+            package: OnceLock::new(),
+            split: OnceLock::new(),
+        }
     }
 
     /// Where it is.
@@ -48,11 +80,54 @@ impl DebugFile {
     /// # Errors
     /// It is not an ELF file or has no usable debug information.
     pub fn dwarf(&self) -> Result<DwarfFile<'_>, Error> {
-        DwarfFile::parse_in(&self.map, &self.store).map_err(|source| Error::Debug {
+        DwarfFile::parse_among(&self.map, &self.store, self).map_err(|source| Error::Debug {
             path: self.path.clone(),
             source,
         })
     }
+
+    /// Its types. Once per file. Split BTF, as of kernel modules, needs its `base`.
+    ///
+    /// # Errors
+    /// It has no usable types.
+    pub fn catalog<'a>(
+        &'a self,
+        format: Format,
+        base: Option<&'a Self>,
+    ) -> Result<Catalog<'a>, relayout_layout::Error> {
+        let sources = Sources {
+            store: &self.store,
+            companions: self,
+            btf_base: base.map(Self::bytes),
+        };
+        Catalog::parse_among(&self.map, sources, format)
+    }
+}
+
+impl Companions for DebugFile {
+    fn supplementary(&self, link: &SupplementaryLink) -> Option<&[u8]> {
+        let find = || {
+            let places = debug_search::supplementary(&self.path, link, &self.folders);
+            first(places)
+        };
+        self.supplementary.get_or_init(find).as_deref()
+    }
+
+    fn package(&self) -> Option<&[u8]> {
+        let find = || first([&self.asked, &self.path].map(|path| debug_search::package(path)));
+        self.package.get_or_init(find).as_deref()
+    }
+
+    fn split(&self, wanted: &[SplitUnit]) -> Vec<Option<&[u8]>> {
+        let find = |unit: &SplitUnit| first(debug_search::split(&self.asked, unit));
+        let maps = self.split.get_or_init(|| wanted.iter().map(find).collect());
+        maps.iter().map(Option::as_deref).collect()
+    }
+}
+
+/// The first of the places where there is a file.
+fn first(places: impl IntoIterator<Item = PathBuf>) -> Option<Mmap> {
+    places.into_iter().find_map(|path| map_file(&path).ok())
 }
 
 /// Maps a file to read it; what cannot be mapped, as the files of `/sys/kernel/btf`, is read.

@@ -42,6 +42,21 @@ pub enum Error {
         #[source]
         source: relayout_layout::Error,
     },
+    /// The debug information was split off, and is not where it could be.
+    #[error(
+        "{} has no debug information itself, and no file that does was found{}; install its debug \
+         package (-dbgsym, -dbg, debuginfo), or give the debug file",
+        path.display(),
+        search(looked, other)
+    )]
+    NoDebugFile {
+        /// The file.
+        path: PathBuf,
+        /// Where there was none.
+        looked: Vec<PathBuf>,
+        /// What was found, and is of another build.
+        other: Vec<PathBuf>,
+    },
     /// The debug file lacks something that a kernel has.
     #[error("{} has no {what}: is it the vmlinux of a kernel with debug information?", path.display())]
     NotAKernel {
@@ -168,6 +183,21 @@ impl Error {
             source,
         }
     }
+}
+
+fn search(looked: &[PathBuf], other: &[PathBuf]) -> String {
+    let list = |paths: &[PathBuf]| {
+        let paths = paths.iter().map(|path| path.display().to_string());
+        paths.collect::<Vec<_>>().join(", ")
+    };
+    let mut text = String::new();
+    if !other.is_empty() {
+        text.push_str(&format!(" ({} is of another build)", list(other)));
+    }
+    if !looked.is_empty() {
+        text.push_str(&format!(" (not there: {})", list(looked)));
+    }
+    text
 }
 
 fn hint(package: &Option<String>) -> String {

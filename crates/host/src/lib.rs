@@ -6,6 +6,7 @@ pub mod bzimage;
 mod cache;
 pub mod compile;
 mod debug_file;
+mod debug_search;
 mod error;
 mod guest;
 mod initramfs;
@@ -19,6 +20,7 @@ mod workspace;
 
 pub use cache::Cache;
 pub use debug_file::{DebugFile, map_file};
+pub use debug_search::DebugFolders;
 pub use error::{Category, Error};
 pub use guest::{Workload, workload, workloads};
 pub use kernel::Kernel;

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use rustc_hash::FxHashSet;
 
 use crate::btf::{Btf, BtfId, BtfTypes};
-use crate::dwarf::{DieOffset, DwarfFile, DwarfTypes, SectionStore};
+use crate::dwarf::{Alone, Companions, DieOffset, DwarfFile, DwarfTypes, Missing, SectionStore};
 use crate::pahole;
 use crate::{Aggregate, Error, Type, TypeId, Types};
 
@@ -23,6 +23,17 @@ pub enum Format {
     Any,
     /// BTF, even where there is DWARF.
     Btf,
+}
+
+/// What goes with a file.
+#[derive(Clone, Copy)]
+pub struct Sources<'a> {
+    /// Keeps what must be decompressed or relocated.
+    pub store: &'a SectionStore,
+    /// Opens the files that DWARF refers to.
+    pub companions: &'a dyn Companions,
+    /// What split BTF, as of kernel modules, is based on: a vmlinux, or raw BTF.
+    pub btf_base: Option<&'a [u8]>,
 }
 
 /// The type definitions of one file.
@@ -66,13 +77,42 @@ impl<'a> Catalog<'a> {
         store: &'a SectionStore,
         format: Format,
     ) -> Result<Self, Error> {
+        let sources = Sources {
+            store,
+            companions: &Alone,
+            btf_base: None,
+        };
+        Self::parse_among(bytes, sources, format)
+    }
+
+    /// The same for a file that may refer to others.
+    ///
+    /// # Errors
+    /// As [`DwarfFile::parse_among`], [`Btf::parse`] and [`Btf::parse_split`].
+    pub fn parse_among(
+        bytes: &'a [u8],
+        sources: Sources<'a>,
+        format: Format,
+    ) -> Result<Self, Error> {
+        let btf = || match sources.btf_base {
+            Some(base) if !std::ptr::eq(base, bytes) => Btf::parse_split(bytes, base),
+            _ => Btf::parse(bytes),
+        };
         if format == Format::Btf || Btf::is_raw(bytes) {
-            return Ok(Self::Btf(Box::new(Btf::parse(bytes)?)));
+            return Ok(Self::Btf(Box::new(btf()?)));
         }
-        match DwarfFile::parse_in(bytes, store) {
+        match DwarfFile::parse_among(bytes, sources.store, sources.companions) {
             Ok(file) => Ok(Self::Dwarf(Box::new(file))),
-            Err(Error::NoDwarf) => Ok(Self::Btf(Box::new(Btf::parse(bytes)?))),
+            Err(Error::NoDwarf) => Ok(Self::Btf(Box::new(btf()?))),
             Err(error) => Err(error),
+        }
+    }
+
+    /// Files that this one refers to and that could not be used; their types are left out.
+    pub fn missing(&self) -> &[Missing] {
+        match self {
+            Self::Dwarf(file) => file.missing(),
+            Self::Btf(_) => &[],
         }
     }
 

@@ -1,12 +1,17 @@
 //! Opens the files that `show`, `diff` and `check` read types from.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use relayout_host::{DebugFile, DebugFolders};
 use relayout_layout::catalog::{Catalog, Format};
-use relayout_layout::dwarf::SectionStore;
 
-/// Opens the file and calls `then` with its types.
+/// Names folders to look for debug files in, instead of `/usr/lib/debug`.
+const FOLDERS: &str = "RELAYOUT_DEBUG_PATH";
+/// Missing files that are named one by one.
+const MISSING_SHOWN: usize = 3;
+
+/// Opens the file, or the debug file that goes with it, and calls `then` with its types.
 ///
 /// # Errors
 /// A file that cannot be read or has no types, and those of `then`.
@@ -15,10 +20,22 @@ pub fn with<T>(
     format: Format,
     then: impl FnOnce(&Catalog<'_>) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
-    let cannot = || format!("cannot read the types of {}", path.display());
-    let bytes = relayout_host::map_file(path).with_context(cannot)?;
-    let store = SectionStore::default();
-    let catalog = Catalog::parse_in(&bytes, &store, format).with_context(cannot)?;
+    with_base(path, format, None, then)
+}
+
+/// The same with what split BTF is based on, for a module that is not the running kernel's.
+///
+/// # Errors
+/// As [`with`].
+pub fn with_base<T>(
+    path: &Path,
+    format: Format,
+    base: Option<&Path>,
+    then: impl FnOnce(&Catalog<'_>) -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
+    let files = Files::open(path, base)?;
+    let catalog = files.catalog(format)?;
+    warn(path, &catalog);
     then(&catalog)
 }
 
@@ -32,13 +49,64 @@ pub fn with_two<T>(
     format: Format,
     then: impl FnOnce(&Catalog<'_>, &Catalog<'_>) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
-    let cannot = |path: &Path| format!("cannot read the types of {}", path.display());
-    let map = |path: &Path| relayout_host::map_file(path).with_context(|| cannot(path));
-    let bytes = (map(first)?, map(second)?);
-    let stores = (SectionStore::default(), SectionStore::default());
-    let (one, other) = rayon::join(
-        || Catalog::parse_in(&bytes.0, &stores.0, format).with_context(|| cannot(first)),
-        || Catalog::parse_in(&bytes.1, &stores.1, format).with_context(|| cannot(second)),
-    );
-    then(&one?, &other?)
+    let files = (Files::open(first, None)?, Files::open(second, None)?);
+    let (one, other) = rayon::join(|| files.0.catalog(format), || files.1.catalog(format));
+    let (one, other) = (one?, other?);
+    warn(first, &one);
+    warn(second, &other);
+    then(&one, &other)
+}
+
+/// A file and what its BTF is based on.
+struct Files {
+    path: PathBuf,
+    file: DebugFile,
+    base: Option<DebugFile>,
+}
+
+impl Files {
+    fn open(path: &Path, base: Option<&Path>) -> anyhow::Result<Self> {
+        let folders = match std::env::var_os(FOLDERS) {
+            Some(paths) => DebugFolders(std::env::split_paths(&paths).collect()),
+            None => DebugFolders::default(),
+        };
+        let file = DebugFile::find(path, folders).with_context(|| cannot(path))?;
+        let base = base.map(Path::to_owned).or_else(|| base_of(path));
+        Ok(Self {
+            path: path.to_owned(),
+            file,
+            base: base.as_deref().map(DebugFile::open).transpose()?,
+        })
+    }
+
+    fn catalog(&self, format: Format) -> anyhow::Result<Catalog<'_>> {
+        let catalog = self.file.catalog(format, self.base.as_ref());
+        catalog.with_context(|| cannot(&self.path))
+    }
+}
+
+fn cannot(path: &Path) -> String {
+    format!("cannot read the types of {}", path.display())
+}
+
+/// The kernel's own types are beside those of its modules.
+fn base_of(path: &Path) -> Option<PathBuf> {
+    let folder = path.parent()?;
+    let base = folder.join("vmlinux");
+    (folder.ends_with("sys/kernel/btf") && base != path).then_some(base)
+}
+
+/// Says which types are left out.
+fn warn(path: &Path, catalog: &Catalog<'_>) {
+    let missing = catalog.missing();
+    for what in missing.iter().take(MISSING_SHOWN) {
+        eprintln!("relayout: {}: {what}", path.display());
+    }
+    let more = missing.len().saturating_sub(MISSING_SHOWN);
+    if more > 0 {
+        eprintln!(
+            "relayout: {}: {more} more files are missing",
+            path.display()
+        );
+    }
 }

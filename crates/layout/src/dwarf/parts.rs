@@ -167,11 +167,14 @@ impl<'a> NewPart<'a> {
             (None, Some(offset)) => self.part.types_start.saturating_add(offset.0),
             (None, None) => return,
         };
-        let kind = header.type_();
         if let gimli::UnitType::Type {
             type_signature,
             type_offset,
-        } = kind
+        }
+        | gimli::UnitType::SplitType {
+            type_signature,
+            type_offset,
+        } = header.type_()
         {
             if units.signatures.contains_key(&type_signature.0) {
                 return;

@@ -147,7 +147,8 @@ fn add<'a>(
     let mut found = FxHashSet::default();
     let dwarf = &new.part.dwarf;
     new.slots.retain_mut(|slot| {
-        if matches!(slot.header.type_(), gimli::UnitType::Type { .. }) {
+        use gimli::UnitType::{SplitType, Type};
+        if matches!(slot.header.type_(), Type { .. } | SplitType { .. }) {
             return true;
         }
         let unit = gimli::Unit::new(dwarf, slot.header).ok();

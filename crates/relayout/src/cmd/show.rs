@@ -30,6 +30,9 @@ pub struct Args {
     /// Read BTF even if there is DWARF
     #[arg(long)]
     pub btf: bool,
+    /// Types that the BTF of a kernel module is based on: the vmlinux of the same build, or its BTF
+    #[arg(long, value_name = "FILE")]
+    pub btf_base: Option<PathBuf>,
     /// Print every definition of a name that has several, not only the first
     #[arg(long)]
     pub all: bool,
@@ -78,7 +81,8 @@ struct Found<'n> {
 /// A file that cannot be read or has no types, a type that it does not have, a failed write.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let format = if args.btf { Format::Btf } else { Format::Any };
-    catalog::with(&args.file, format, |catalog| show(args, catalog))
+    let base = args.btf_base.as_deref();
+    catalog::with_base(&args.file, format, base, |catalog| show(args, catalog))
 }
 
 fn show(args: &Args, catalog: &Catalog<'_>) -> anyhow::Result<()> {

@@ -1,0 +1,58 @@
+//! What a file says of others that have its debug information.
+
+use crate::Error;
+use crate::elf::Elf;
+
+/// Where the debug information of a file is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Links {
+    /// It has some itself, DWARF or BTF.
+    pub has_types: bool,
+    /// GNU build id, by which debug files are installed (`.build-id/ab/cdef.debug`).
+    pub build_id: Option<Vec<u8>>,
+    /// The debug file that `objcopy --add-gnu-debuglink` named.
+    pub debug_link: Option<DebugLink>,
+}
+
+/// A debug file by name (`.gnu_debuglink`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DebugLink {
+    /// Name, without folder.
+    pub name: String,
+    /// CRC-32 of the whole file, as zlib counts it.
+    pub crc: u32,
+}
+
+/// Sections that describe types.
+const TYPES: [&str; 4] = [".debug_info", ".debug_types", ".debug_info.dwo", ".BTF"];
+
+impl Links {
+    /// Of an ELF file.
+    ///
+    /// # Errors
+    /// Not an ELF file, truncated, malformed.
+    pub fn of(bytes: &[u8]) -> Result<Self, Error> {
+        let elf = Elf::parse(bytes)?;
+        let section = elf.section(".gnu_debuglink")?;
+        Ok(Self {
+            has_types: TYPES.iter().any(|name| elf.has_section(name)),
+            build_id: elf.build_id(),
+            debug_link: section.and_then(|section| link(&section, elf.is_little_endian())),
+        })
+    }
+}
+
+/// The name ends with a zero byte; the sum follows at the next multiple of 4.
+fn link(section: &[u8], little: bool) -> Option<DebugLink> {
+    let end = section.iter().position(|byte| *byte == 0)?;
+    let sum = section.get((end + 1).next_multiple_of(4)..)?;
+    let sum = *sum.first_chunk()?;
+    Some(DebugLink {
+        name: String::from_utf8_lossy(&section[..end]).into_owned(),
+        crc: if little {
+            u32::from_le_bytes(sum)
+        } else {
+            u32::from_be_bytes(sum)
+        },
+    })
+}
