@@ -39,13 +39,12 @@ impl DebugFile {
         Ok(Self::new(path, path, map, DebugFolders::default()))
     }
 
-    /// The same, or, where it has no debug information itself, the file that was split off it: by
-    /// build id or by name (`.gnu_debuglink`), in `folders` and beside it.
+    /// The file at `path`, mapped already, or, where it has no debug information itself, the file
+    /// that was split off it: by build id or by name (`.gnu_debuglink`), in `folders` and beside it.
     ///
     /// # Errors
-    /// It cannot be opened; a debug file that it names is not there, or of another build.
-    pub fn find(path: &Path, folders: DebugFolders) -> Result<Self, Error> {
-        let map = map_file(path).map_err(Error::io("open", path))?;
+    /// A debug file that it names is not there, or of another build.
+    pub fn find(path: &Path, map: Mmap, folders: DebugFolders) -> Result<Self, Error> {
         Ok(match debug_search::separate(path, &map, &folders)? {
             Some((other, map)) => Self::new(path, &other, map, folders),
             None => Self::new(path, path, map, folders),

@@ -55,11 +55,7 @@ pub(crate) fn separate(
         }
         return Ok(Some((place, map)));
     }
-    Err(Error::NoDebugFile {
-        path: path.to_owned(),
-        looked,
-        other,
-    })
+    Err(Error::NoDebugFile { looked, other })
 }
 
 /// How a debug file is known to be the right one.

@@ -44,14 +44,11 @@ pub enum Error {
     },
     /// The debug information was split off, and is not where it could be.
     #[error(
-        "{} has no debug information itself, and no file that does was found{}; install its debug \
-         package (-dbgsym, -dbg, debuginfo), or give the debug file",
-        path.display(),
+        "no debug information: neither DWARF (.debug_info) nor BTF (.BTF), and no debug file of it \
+         was found{}; build with -g, or install the distribution's debug package (-dbgsym, debuginfo)",
         search(looked, other)
     )]
     NoDebugFile {
-        /// The file.
-        path: PathBuf,
         /// Where there was none.
         looked: Vec<PathBuf>,
         /// What was found, and is of another build.

@@ -70,7 +70,8 @@ impl Files {
             Some(paths) => DebugFolders(std::env::split_paths(&paths).collect()),
             None => DebugFolders::default(),
         };
-        let file = DebugFile::find(path, folders).with_context(|| cannot(path))?;
+        let map = relayout_host::map_file(path).with_context(|| cannot(path))?;
+        let file = DebugFile::find(path, map, folders).with_context(|| cannot(path))?;
         let base = base.map(Path::to_owned).or_else(|| base_of(path));
         Ok(Self {
             path: path.to_owned(),
