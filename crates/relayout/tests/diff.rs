@@ -268,3 +268,69 @@ fn formats_and_versions_do_not_differ() {
         assert_eq!(ended.code, Some(0), "{flags:?}: {}", ended.stdout);
     }
 }
+
+/// Two builds of a program with a variable `m`, and a profile of the old one in which the members
+/// at these offsets are stored to by two contexts.
+fn hot(old: &str, new: &str, offsets: [u64; 2]) -> Pair {
+    let pair = Pair(Place::new());
+    let types = "struct lock { int count, reserved, owner, more; };";
+    for (name, members) in [("old", old), ("new", new)] {
+        let source = format!(
+            "{types} struct mm {{ {members} }} m __attribute__((aligned(64)));
+             const char linux_banner[] = \"Linux version 6.1.0-test\\n\";"
+        );
+        pair.0.compile(name, &source, common::KERNEL_FLAGS);
+    }
+    common::hot::write(&pair.0, "profile", "old", "m", offsets);
+    pair
+}
+
+/// The sentence that a reviewer wants.
+#[test]
+fn hot_members_come_together() {
+    let old = "char a[120]; struct lock mmap_lock; long rest[20];";
+    let new = "char a[120]; int write_protect_seq; struct lock mmap_lock __attribute__((aligned(8))); long rest[20];";
+    let pair = hot(old, new, [120, 128]);
+    let text = pair.text("--profile profile");
+    insta::assert_snapshot!("hot_together", text);
+    let sentence =
+        "write_protect_seq pushed mmap_lock from 120 to 128: count and owner now share line 2";
+    assert!(text.contains(sentence), "{text}");
+    let json = pair.json("--profile profile");
+    let hot = &json["types"][0]["hot"];
+    assert_eq!(hot["sentences"][0], sentence);
+    assert_eq!(hot["members"][0]["writes"], 100);
+    assert_eq!(
+        hot["pairs"][0]["members"],
+        serde_json::json!(["mmap_lock.count", "mmap_lock.owner"])
+    );
+}
+
+#[test]
+fn hot_members_go_apart() {
+    let old = "char a[52]; int x; int y; struct lock l; long rest[20];";
+    let new = "char a[52]; int x; int n[2]; int y; struct lock l; long rest[20];";
+    insta::assert_snapshot!(
+        "hot_apart",
+        hot(old, new, [52, 56]).text("--profile profile")
+    );
+}
+
+/// A type that changed only because of what it holds is shown if it is hot.
+#[test]
+fn hot_types_are_shown_first_and_in_full() {
+    let types = |lock: &str| {
+        format!(
+            "struct other {{ {lock} a; }} other;
+             struct inner {{ {lock} w; }};
+             struct mm {{ int x; struct inner l; char pad[52]; int y; }}
+                 m __attribute__((aligned(64)));
+             const char linux_banner[] = \"Linux version 6.1.0-test\\n\";"
+        )
+    };
+    let pair = Pair(Place::new());
+    pair.0.compile("old", &types("int"), common::KERNEL_FLAGS);
+    pair.0.compile("new", &types("long"), common::KERNEL_FLAGS);
+    common::hot::write(&pair.0, "profile", "old", "m", [0, 60]);
+    insta::assert_snapshot!("hot_first", pair.text("--profile profile"));
+}

@@ -1,6 +1,7 @@
 //! The built command in a folder of its own, and files to give it.
 #![allow(dead_code, reason = "each test file uses its part")]
 
+pub mod hot;
 pub mod profile;
 
 use std::ffi::OsStr;

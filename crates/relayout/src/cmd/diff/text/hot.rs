@@ -7,56 +7,24 @@ use super::pushed;
 use crate::cmd::diff::hot::{HotDiff, HotMove, HotPair};
 use crate::cmd::diff::words::{Pair, list, place};
 
-/// Pairs that are said of one type.
+/// Changed pairs of one type that are said.
 const PAIRS_MAX: usize = 24;
+
+/// Sentences about pairs of one type.
+const SENTENCES_MAX: usize = 6;
 
 /// Hot members of one type whose move is said.
 const MOVES_MAX: usize = 8;
 
 /// The sentences about one type, hottest first.
 pub(crate) fn sentences(pair: &Pair<'_>, hot: &HotDiff<'_>, line_bytes: u64) -> Vec<String> {
-    let mut groups: Vec<Group> = Vec::new();
-    for changed in hot
-        .pairs
+    let mut lines: Vec<String> = groups(pair, hot, line_bytes)
         .iter()
-        .filter(|pair| pair.heat > 0)
-        .take(PAIRS_MAX)
-    {
-        let (anchor, other) = anchor(hot, changed);
-        let holder = holder(pair, &hot.moves[anchor].member.path);
-        let same = |group: &&mut Group| {
-            let key = (group.holder, group.anchor, group.together, group.line);
-            key == (holder, anchor, changed.together, changed.line)
-        };
-        match groups.iter_mut().find(same) {
-            Some(group) => group.others.push(other),
-            None => groups.push(Group {
-                holder,
-                anchor,
-                others: vec![other],
-                together: changed.together,
-                line: changed.line,
-            }),
-        }
-    }
-    let mut lines = Vec::new();
-    let mut said: Vec<Option<usize>> = Vec::new();
-    for group in &groups {
-        if said.contains(&group.holder) {
-            continue;
-        }
-        said.push(group.holder);
-        let same = groups.iter().filter(|other| other.holder == group.holder);
-        let effects: Vec<String> = same
-            .map(|group| effect(pair, hot, group, line_bytes))
-            .collect();
-        lines.push(format!(
-            "{}: {}",
-            cause(pair, group.holder),
-            effects.join("; ")
-        ));
-    }
-    if let Some(phase) = hot.of.phase.filter(|phase| *phase > 0 && !lines.is_empty()) {
+        .take(SENTENCES_MAX)
+        .map(|group| format!("{}: {}", cause(pair, group), effect(pair, hot, group)))
+        .collect();
+    let phase = hot.of.phase.filter(|phase| *phase > 0);
+    if let (Some(phase), false) = (phase, lines.is_empty()) {
         lines.push(format!(
             "objects began {phase} bytes into a line when recorded; lines here are counted from \
              their first byte"
@@ -65,20 +33,77 @@ pub(crate) fn sentences(pair: &Pair<'_>, hot: &HotDiff<'_>, line_bytes: u64) -> 
     lines
 }
 
-/// Pairs with one hot member in common, which is in the same member of the type.
+/// Pairs that changed for one reason: each of `moved` with each of `others`.
+#[derive(Debug, PartialEq, Eq)]
 struct Group {
-    /// The member of the type that moved, as an index in `Detail::members`.
-    holder: Option<usize>,
-    anchor: usize,
+    /// Members of the type that moved, as indices in `Detail::members`.
+    holders: Vec<usize>,
+    /// Hot members in those.
+    moved: Vec<usize>,
+    /// Hot members that they met or left.
     others: Vec<usize>,
     together: bool,
     line: u64,
 }
 
-/// The one of a pair that moved; of two that did the hotter one.
-fn anchor(hot: &HotDiff<'_>, pair: &HotPair) -> (usize, usize) {
-    let moved = |index: usize| hot.moves[index].old.offset != hot.moves[index].new.offset;
-    if moved(pair.first) {
+fn groups(pair: &Pair<'_>, hot: &HotDiff<'_>, line_bytes: u64) -> Vec<Group> {
+    let mut groups: Vec<Group> = Vec::new();
+    let said = hot.pairs.iter().filter(|pair| pair.heat > 0);
+    for changed in said.take(PAIRS_MAX) {
+        let (moved, other) = anchor(hot, changed, line_bytes);
+        let same = |group: &&mut Group| {
+            let key = (group.moved[0], group.together, group.line);
+            key == (moved, changed.together, changed.line)
+        };
+        match groups.iter_mut().find(same) {
+            Some(group) => group.others.push(other),
+            None => groups.push(Group {
+                holders: holder(pair, &hot.moves[moved].member.path)
+                    .into_iter()
+                    .collect(),
+                moved: vec![moved],
+                others: vec![other],
+                together: changed.together,
+                line: changed.line,
+            }),
+        }
+    }
+    let push = |holder: Option<&usize>| {
+        let cause = pair.detail.members[*holder?].cause;
+        match cause {
+            Cause::Pushed(push) => Some(pushed::blamed(&pair.detail.pushes, push)),
+            _ => None,
+        }
+    };
+    let mut joined: Vec<Group> = Vec::new();
+    for mut group in groups {
+        group.others.sort_unstable();
+        let pushed = push(group.holders.first());
+        let same = |other: &&mut Group| {
+            let key = (&other.others, other.together, other.line);
+            let alike = key == (&group.others, group.together, group.line);
+            alike && pushed.is_some() && push(other.holders.first()) == pushed
+        };
+        match joined.iter_mut().find(same) {
+            Some(other) => {
+                other.moved.extend(group.moved);
+                other.holders.extend(group.holders);
+                other.holders.dedup();
+            }
+            None => joined.push(group),
+        }
+    }
+    joined
+}
+
+/// The one of a pair that moved to another line, or moved at all; of two that did the hotter one.
+fn anchor(hot: &HotDiff<'_>, pair: &HotPair, line_bytes: u64) -> (usize, usize) {
+    let moved = |index: usize| {
+        let (old, new) = (&hot.moves[index].old, &hot.moves[index].new);
+        let crossed = old.offset / line_bytes != new.offset / line_bytes;
+        (crossed, old.offset != new.offset)
+    };
+    if moved(pair.first) >= moved(pair.second) {
         (pair.first, pair.second)
     } else {
         (pair.second, pair.first)
@@ -103,14 +128,19 @@ pub(crate) fn holds(outer: &str, path: &str) -> bool {
 }
 
 /// `write_protect_seq pushed mmap_lock from 120 to 128`.
-fn cause(pair: &Pair<'_>, holder: Option<usize>) -> String {
-    let Some(member) = holder.map(|index| &pair.detail.members[index]) else {
-        return "inside".to_owned();
+fn cause(pair: &Pair<'_>, group: &Group) -> String {
+    let holder = group.holders.first();
+    let member = holder.map(|index| &pair.detail.members[*index]);
+    let Some((member, (old, new))) = member.and_then(|each| Some((each, pair.fields(each)?)))
+    else {
+        return "inside a member".to_owned();
     };
-    let Some((old, new)) = pair.fields(member) else {
-        return "inside".to_owned();
+    let rest: Vec<&str> = group.holders[1..].iter().map(|at| pair.name(*at)).collect();
+    let rest = match rest.as_slice() {
+        [] => String::new(),
+        rest => format!(", with {}", list(rest, 6)),
     };
-    let way = format!("from {} to {}", place(old), place(new));
+    let way = format!("from {} to {}{rest}", place(old), place(new));
     match member.cause {
         Cause::Pushed(push) => {
             let push = &pair.detail.pushes[pushed::blamed(&pair.detail.pushes, push)];
@@ -126,52 +156,48 @@ fn cause(pair: &Pair<'_>, holder: Option<usize>) -> String {
 }
 
 /// `count and owner now share line 2`.
-fn effect(pair: &Pair<'_>, hot: &HotDiff<'_>, group: &Group, line_bytes: u64) -> String {
-    let within = group.holder.map(|index| pair.name(index));
-    let all_within = within.is_some_and(|outer| {
-        let mut all = group.others.iter().chain([&group.anchor]);
-        all.all(|index| {
+fn effect(pair: &Pair<'_>, hot: &HotDiff<'_>, group: &Group) -> String {
+    let within = match group.holders.as_slice() {
+        [holder] => Some(pair.name(*holder)),
+        _ => None,
+    };
+    let all = || group.moved.iter().chain(&group.others);
+    let within = within.filter(|outer| {
+        all().all(|index| {
             let short = &hot.moves[*index].short;
             short.len() > outer.len() && holds(outer, short)
         })
     });
-    let name = |index: usize| {
-        let short = hot.moves[index].short.as_str();
-        match within.filter(|_| all_within) {
-            Some(outer) => short[outer.len()..].trim_start_matches('.'),
-            None => short,
-        }
+    let names = |indices: Vec<usize>| -> Vec<&str> {
+        let short = indices.iter().map(|index| hot.moves[*index].short.as_str());
+        short
+            .map(|short| {
+                let inner = within.and_then(|outer| short.strip_prefix(outer));
+                inner.map_or(short, |inner| inner.trim_start_matches('.'))
+            })
+            .collect()
     };
-    let mut indices = group.others.clone();
-    indices.push(group.anchor);
-    indices.sort_by_key(|index| hot.moves[*index].new.offset);
-    if let ([one, other], true) = (indices.as_slice(), group.together) {
-        return format!(
-            "{} and {} now share line {}",
-            name(*one),
-            name(*other),
-            group.line
-        );
+    let by_place = |indices: &[usize]| {
+        let mut sorted = indices.to_vec();
+        sorted.sort_by_key(|index| hot.moves[*index].new.offset);
+        sorted
+    };
+    if let ([one], [other]) = (group.moved.as_slice(), group.others.as_slice()) {
+        let names = names(by_place(&[*one, *other])).join(" and ");
+        let now = if group.together { "now" } else { "no longer" };
+        return format!("{names} {now} share line {}", group.line);
     }
-    let mut others = group.others.clone();
-    others.sort_by_key(|index| hot.moves[*index].new.offset);
-    let others: Vec<&str> = others.iter().map(|index| name(*index)).collect();
-    let anchor = &hot.moves[group.anchor];
+    let moved = list(&names(by_place(&group.moved)), 6);
+    let others = list(&names(by_place(&group.others)), 6);
+    let s = if group.moved.len() == 1 { "s" } else { "" };
     if group.together {
-        let others = list(&others, 6);
-        return format!(
-            "{} now shares line {} with {others}",
-            name(group.anchor),
+        format!("{moved} now share{s} line {} with {others}", group.line)
+    } else {
+        format!(
+            "{moved} no longer share{s} line {} with {others}",
             group.line
-        );
+        )
     }
-    format!(
-        "{} (now on line {}) no longer shares line {} with {}",
-        name(group.anchor),
-        line(&anchor.new, line_bytes),
-        group.line,
-        list(&others, 6)
-    )
 }
 
 fn line(place: &Located, line_bytes: u64) -> u64 {
