@@ -2,6 +2,8 @@
 
 mod common;
 
+use std::io::Write as _;
+
 use common::{Ended, Place};
 use serde_json::Value;
 
@@ -333,4 +335,80 @@ fn hot_types_are_shown_first_and_in_full() {
     pair.0.compile("new", &types("long"), common::KERNEL_FLAGS);
     common::hot::write(&pair.0, "profile", "old", "m", [0, 60]);
     insta::assert_snapshot!("hot_first", pair.text("--profile profile"));
+}
+
+/// clang names virtual tables in its own way and leaves out classes of the C++ library.
+#[test]
+fn compilers_do_not_differ() {
+    let source = "#include <string>
+        #include <map>
+        namespace a { struct X { int v; }; }
+        struct Base { virtual ~Base() {} int b; };
+        struct Mid : virtual Base { int m; };
+        template<class T> struct Box { T t; const char *n; };
+        struct D : Mid { a::X x; std::string s; std::map<unsigned long, const char *> m;
+            Box<const unsigned long *> box; };
+        struct Holds { D d[2]; } holds;";
+    let place = Place::new();
+    let compilers = [("old", "g++"), ("new", "clang++")];
+    for (name, compiler) in compilers {
+        if !has(compiler) {
+            return;
+        }
+        place.write(&format!("{name}.cc"), source);
+        let mut command = std::process::Command::new(compiler);
+        command.args(["-g", "-c", "-o"]).arg(place.path(name));
+        command.arg(place.path(&format!("{name}.cc")));
+        assert!(common::start(&mut command).wait().unwrap().success());
+    }
+    for types in ["Holds", "D", "Base", "Mid", "Box<*"] {
+        let ended = place.run(&["diff", "old", "new", "--exit-code", types]);
+        assert_eq!(ended.code, Some(0), "{types}: {}", ended.stdout);
+    }
+}
+
+/// A target of another word size.
+#[test]
+fn word_size() {
+    let source = "struct list { struct list *next, *prev; };
+        struct s { char a; long b; struct list l; int c; } s;";
+    let place = Place::new();
+    place.compile("old", source, &["-g", "-c"]);
+    // Needs no headers, and so no gcc-multilib.
+    place.compile("new", source, &["-g", "-c", "-m32"]);
+    insta::assert_snapshot!("word_size", place.run(&["diff", "old", "new"]).stdout);
+}
+
+/// BTF knows no alignments, and neither file any order of the other's.
+#[test]
+fn btf_and_dwarf_do_not_differ() {
+    let source = "struct list { struct list *next, *prev; };
+        struct s { char a; int f:3, g:9; struct list l[2]; union { int x; long y; }; } s;
+        struct q { int a; } __attribute__((aligned(64))) q;";
+    let place = Place::new();
+    place.compile("old", source, &["-g", "-c"]);
+    place.compile("object", source, &["-g0", "-gbtf", "-c"]);
+    let mut command = std::process::Command::new("objcopy");
+    command
+        .arg("--dump-section")
+        .arg(format!(".BTF={}", place.path("new").display()));
+    command.arg(place.path("object"));
+    assert!(common::start(&mut command).wait().unwrap().success());
+    let ended = place.run(&["diff", "old", "new", "--exit-code"]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(ended.stdout.contains(" 3 the same"), "{ended:?}");
+}
+
+/// Whether a program is there; if not, says so loudly, and fails in CI.
+fn has(program: &str) -> bool {
+    let mut command = std::process::Command::new(program);
+    command.arg("--version").stdout(std::process::Stdio::null());
+    if command.status().is_ok_and(|status| status.success()) {
+        return true;
+    }
+    let test = std::thread::current().name().unwrap_or_default().to_owned();
+    let notice = format!("{program} is missing: apt-get install clang g++");
+    assert!(std::env::var("CI").as_deref() != Ok("true"), "{notice}");
+    let _ = writeln!(std::io::stderr(), "SKIPPED {test}: {notice}");
+    false
 }

@@ -4,6 +4,7 @@ use std::hash::{Hash, Hasher};
 
 use rustc_hash::{FxHashMap, FxHasher};
 
+use super::spelling;
 use crate::types::{DEPTH_MAX, element_count};
 use crate::{Aggregate, Member, Type, TypeId, Types};
 
@@ -65,7 +66,7 @@ impl<'t> Fingerprints<'t> {
     }
 
     fn member(&mut self, member: &Member, depth: u32, hash: &mut FxHasher) {
-        member.name.hash(hash);
+        member.name.as_deref().map(spelling::member).hash(hash);
         match member.bits {
             // Compilers differ in which storage unit they say that a bitfield is in.
             Some(bits) => bits.hash(hash),

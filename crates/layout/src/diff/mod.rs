@@ -21,6 +21,7 @@ mod pushes;
 mod room;
 mod shape;
 mod spelling;
+mod unknown;
 
 use rustc_hash::FxHashMap;
 
@@ -105,6 +106,7 @@ impl Diff {
                 holds: Vec::new(),
             })
             .collect();
+        unknown::set_same(&old, &new, &mut types);
         let known = by_fingerprints(&old, &new, &types);
         for each in &mut types {
             if let (Some(before), Some(after), Status::Changed) = (each.old, each.new, each.status)
@@ -245,7 +247,7 @@ fn own(old: &Shape, new: &Shape, known: &Known<'_>) -> bool {
             return true;
         };
         let (before, after) = (&old.fields[before], &new.fields[after]);
-        let resized = before.size_bits() != after.size_bits();
+        let resized = before.is_resized(after);
         let explained = held_by(before, after, known).is_some_and(|_| same_count(before, after));
         member.cause == Cause::Reordered || resized && !explained
     };

@@ -69,6 +69,7 @@ impl Kept {
         signed(self.new.0).saturating_sub(signed(self.old.0))
     }
 
+    /// Bits that it grew by.
     fn growth(&self) -> i64 {
         let size = |(start, end)| signed(end).saturating_sub(signed(start));
         size(self.new).saturating_sub(size(self.old))

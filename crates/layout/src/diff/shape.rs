@@ -5,7 +5,7 @@ use std::fmt;
 
 use super::fingerprint::Fingerprints;
 use super::gaps::{self, Gap};
-use super::spelling::canonical;
+use super::spelling::{self, canonical};
 use crate::types::DEPTH_MAX;
 use crate::{Aggregate, AggregateKind, BitRange, Member, SourceLine, Type, TypeId, Types};
 
@@ -67,6 +67,8 @@ pub struct Field {
     pub offset: u64,
     /// Bytes, of a whole array; 0 where unknown. For a bitfield, those that its bits touch.
     pub size: u64,
+    /// The file only declares its type, as clang does with classes that others define.
+    pub unknown: bool,
     /// Bitfields: bits from the start of the type.
     pub bits: Option<BitRange>,
     /// Spelled the same whichever compiler wrote it.
@@ -123,6 +125,11 @@ impl Field {
     pub fn size_bits(&self) -> u64 {
         self.bits
             .map_or(self.size.saturating_mul(8), |bits| bits.size_bits)
+    }
+
+    /// Whether it is known to have another size than `other`.
+    pub fn is_resized(&self, other: &Self) -> bool {
+        self.size_bits() != other.size_bits() && !self.unknown && !other.unknown
     }
 
     /// First and last line of `line_bytes` that it lies on, counted from 0 at the start of the
@@ -252,7 +259,7 @@ impl Walk<'_> {
 
     fn path(&self, member: &Member, element: TypeId, prefix: &str) -> String {
         let name = match &member.name {
-            Some(name) => name.clone(),
+            Some(name) => spelling::member(name).into_owned(),
             None => named(self.types, element)
                 .map_or_else(|| "(unnamed)".to_owned(), |(key, _)| key.qualified()),
         };
@@ -276,6 +283,7 @@ impl Walk<'_> {
     }
 
     fn push(&mut self, member: &Member, base: u64, path: String) {
+        let known = self.types.size_of(member.ty);
         let (offset, size, bits) = match member.bits {
             Some(bits) => {
                 let first = base.saturating_mul(8).saturating_add(bits.offset_bits);
@@ -287,8 +295,8 @@ impl Walk<'_> {
                 (first / 8, end.div_ceil(8) - first / 8, Some(moved))
             }
             None => {
-                let size = self.types.size_of(member.ty).unwrap_or(0);
-                (base.saturating_add(member.offset), size, None)
+                let offset = base.saturating_add(member.offset);
+                (offset, known.unwrap_or(0), None)
             }
         };
         let (element, _) = self.element(member.ty);
@@ -302,6 +310,7 @@ impl Walk<'_> {
             path: path.into(),
             offset,
             size,
+            unknown: known.is_none(),
             bits,
             ty: canonical(&self.types.name_of(member.ty)).into(),
             holds,

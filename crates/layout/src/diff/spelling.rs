@@ -1,16 +1,21 @@
 //! One spelling for types that compilers spell differently.
 
+use std::borrow::Cow;
+
 /// `long unsigned int` and `unsigned long` become `unsigned long`, `_Bool` becomes `bool`, `> >`
 /// becomes `>>`; also inside template arguments.
 pub(super) fn canonical(name: &str) -> String {
     let mut out = String::with_capacity(name.len());
     let mut integer = Integer::default();
+    let mut consts = Consts::default();
     let mut rest = name;
     while let Some(first) = rest.chars().next() {
         let end = rest.find(|c| !is_word(c)).unwrap_or(rest.len());
         if end > 0 {
             let (word, after) = rest.split_at(end);
-            if !integer.take(word) {
+            if word == "const" && !integer.is_some() && consts.take(&out) {
+                // It goes behind the type.
+            } else if !integer.take(word) {
                 integer.flush(&mut out);
                 push_word(&mut out, if word == "_Bool" { "bool" } else { word });
             }
@@ -18,13 +23,63 @@ pub(super) fn canonical(name: &str) -> String {
         } else {
             if !first.is_whitespace() {
                 integer.flush(&mut out);
+                consts.before(first, &mut out);
                 out.push(first);
             }
             rest = &rest[first.len_utf8()..];
         }
     }
     integer.flush(&mut out);
+    consts.flush(&mut out);
     out
+}
+
+/// Members that compilers name in their own way: clang's `_vptr$Base` is gcc's `_vptr.Base`.
+pub(super) fn member(name: &str) -> Cow<'_, str> {
+    match name.strip_prefix("_vptr$") {
+        Some(class) => Cow::Owned(format!("_vptr.{class}")),
+        None => Cow::Borrowed(name),
+    }
+}
+
+/// `const` at the start of a type, which is written behind it: `const char *` is `char const *`.
+#[derive(Default)]
+struct Consts {
+    /// Open template argument lists.
+    depth: usize,
+    /// The depths at which one waits.
+    waiting: Vec<usize>,
+}
+
+impl Consts {
+    /// Whether a `const` after `out` begins a type, and is kept for later.
+    fn take(&mut self, out: &str) -> bool {
+        let begins = out.is_empty() || out.ends_with(['<', ',', '(']);
+        if begins {
+            self.waiting.push(self.depth);
+        }
+        begins
+    }
+
+    /// Writes what waits for the end of a type, if `next` is that.
+    fn before(&mut self, next: char, out: &mut String) {
+        let ends = matches!(next, ',' | '>' | '*' | '&' | '(' | ')' | '[');
+        if ends && self.waiting.last() == Some(&self.depth) {
+            self.waiting.pop();
+            push_word(out, "const");
+        }
+        match next {
+            '<' => self.depth += 1,
+            '>' => self.depth = self.depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+
+    fn flush(&mut self, out: &mut String) {
+        for _ in self.waiting.drain(..) {
+            push_word(out, "const");
+        }
+    }
 }
 
 fn is_word(c: char) -> bool {
@@ -52,6 +107,17 @@ struct Integer {
 }
 
 impl Integer {
+    /// Whether words of one have come.
+    fn is_some(&self) -> bool {
+        self.unsigned
+            || self.signed
+            || self.short
+            || self.long_count > 0
+            || self.char
+            || self.int
+            || self.double
+    }
+
     fn take(&mut self, word: &str) -> bool {
         match word {
             "unsigned" => self.unsigned = true,
@@ -68,8 +134,7 @@ impl Integer {
 
     fn flush(&mut self, out: &mut String) {
         let this = std::mem::take(self);
-        let integer = this.unsigned || this.signed || this.short || this.long_count > 0;
-        if !(integer || this.char || this.int) {
+        if !this.is_some() {
             return;
         }
         if this.unsigned {
@@ -136,6 +201,21 @@ mod tests {
             "std::map<unsigned long,std::pair<int,char>>",
         );
         check(&["struct page *"], "struct page*");
-        check(&["const char *const"], "const char*const");
+        check(
+            &["const char *const", "char const*const"],
+            "char const*const",
+        );
+        check(
+            &[
+                "pair<const unsigned long, A>",
+                "pair<long unsigned int const, A>",
+            ],
+            "pair<unsigned long const,A>",
+        );
+        check(
+            &["A<const B<const C>*>", "A<B<C const> const*>"],
+            "A<B<C const> const*>",
+        );
+        check(&["const struct page *"], "struct page const*");
     }
 }

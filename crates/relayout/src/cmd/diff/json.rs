@@ -111,6 +111,7 @@ fn member(pair: &Pair<'_>, member: &MemberMove, args: &Args) -> Value {
     let old = member.old.map(|at| &pair.old.fields[at]);
     let new = member.new.map(|at| &pair.new.fields[at]);
     let line = |field: Option<&Field>| field?.lines(args.cacheline_size).map(|(first, _)| first);
+    let size = |field: Option<&Field>| Some(field.filter(|field| !field.unknown)?.size);
     let mut out = Map::new();
     let mut put = |name: &str, value: Value| drop(out.insert(name.to_owned(), value));
     put("name", json!(pair.field(member).path));
@@ -118,8 +119,8 @@ fn member(pair: &Pair<'_>, member: &MemberMove, args: &Args) -> Value {
     put("new_offset", json!(new.map(|field| field.offset)));
     put("old_line", json!(line(old)));
     put("new_line", json!(line(new)));
-    put("old_size", json!(old.map(|field| field.size)));
-    put("new_size", json!(new.map(|field| field.size)));
+    put("old_size", json!(size(old)));
+    put("new_size", json!(size(new)));
     put("old_type", json!(old.map(|field| &field.ty)));
     put("new_type", json!(new.map(|field| &field.ty)));
     for (which, field) in [("old", old), ("new", new)] {
@@ -154,8 +155,7 @@ fn member(pair: &Pair<'_>, member: &MemberMove, args: &Args) -> Value {
 }
 
 fn change(old: Option<&Field>, new: Option<&Field>, cause: Cause) -> &'static str {
-    let resized =
-        matches!((old, new), (Some(old), Some(new)) if old.size_bits() != new.size_bits());
+    let resized = matches!((old, new), (Some(old), Some(new)) if old.is_resized(new));
     match cause {
         Cause::Added => "added",
         Cause::Removed => "removed",

@@ -5,7 +5,7 @@ use relayout_layout::diff::{Cause, Located};
 
 use super::pushed;
 use crate::cmd::diff::hot::{HotDiff, HotMove, HotPair};
-use crate::cmd::diff::words::{Pair, list, place};
+use crate::cmd::diff::words::{Pair, count, list, place};
 
 /// Changed pairs of one type that are said.
 const PAIRS_MAX: usize = 24;
@@ -144,8 +144,7 @@ fn cause(pair: &Pair<'_>, group: &Group) -> String {
     match member.cause {
         Cause::Pushed(push) => {
             let push = &pair.detail.pushes[pushed::blamed(&pair.detail.pushes, push)];
-            let moved = if push.bits < 0 { " moved" } else { "" };
-            format!("{} {}{moved} {way}", pushed::pusher(pair, push), new.path)
+            format!("{} {way}", pushed::pushes(pair, push, &new.path))
         }
         Cause::Reordered => format!("{} was moved {way}", new.path),
         _ if old.size != new.size => {
@@ -220,14 +219,14 @@ pub(super) fn moves(hot: &HotDiff<'_>, line_bytes: u64) -> Vec<String> {
                 format!("line {before} -> {after}")
             };
             format!(
-                "{} {} -> {} ({lines}), {} transfers, {} reads, {} writes by {} contexts",
+                "{} {} -> {} ({lines}), {} transfers, {} reads, {} writes by {}",
                 each.short,
                 each.old.offset,
                 each.new.offset,
                 member.transfers,
                 member.reads,
                 member.writes,
-                member.contexts
+                count(member.contexts as usize, "context")
             )
         })
         .collect();

@@ -59,12 +59,17 @@ fn came(pair: &Pair<'_>, member: &MemberMove) -> String {
                 format!(": in the place of {name}")
             });
         }
-        None if member.new.is_some() && !moved && pair.field(member).size_bits() > 0 => {
-            text.push_str(": at the end");
-        }
+        None if !moved && is_last(pair, member) => text.push_str(": at the end"),
         None => {}
     }
     text
+}
+
+/// Whether nothing that both files have stands behind an added member.
+fn is_last(pair: &Pair<'_>, member: &MemberMove) -> bool {
+    let field = pair.field(member);
+    let mut both = (pair.detail.members.iter()).filter_map(|other| Some(pair.fields(other)?.1));
+    field.size_bits() > 0 && both.all(|other| other.end_bits() <= field.start_bits())
 }
 
 fn left(pair: &Pair<'_>, member: &MemberMove) -> String {
@@ -86,7 +91,7 @@ fn left(pair: &Pair<'_>, member: &MemberMove) -> String {
 /// A member that has another size, or stands elsewhere.
 fn changed(pair: &Pair<'_>, member: &MemberMove) -> Option<String> {
     let (old, new) = pair.fields(member)?;
-    let resized = old.size_bits() != new.size_bits();
+    let resized = old.is_resized(new);
     let reordered = member.cause == Cause::Reordered;
     if !resized && !reordered {
         return None;

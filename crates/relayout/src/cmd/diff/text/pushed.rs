@@ -43,11 +43,8 @@ fn sentence(pair: &Pair<'_>, push: &Push, first: &MemberMove, rest: &[&MemberMov
     let Some((old, new)) = pair.fields(first) else {
         return String::new();
     };
-    let mut text = format!("{} {} ", pusher(pair, push), new.path);
-    if push.bits < 0 {
-        text.push_str("moved ");
-    }
-    text.push_str(&format!("from {} to {}", place(old), place(new)));
+    let way = format!("from {} to {}", place(old), place(new));
+    let mut text = format!("{} {way}", pushes(pair, push, &new.path));
     if push.on_top_of.is_some() {
         let direction = if push.bits > 0 { "more" } else { "less" };
         let bits = amount(push.bits.unsigned_abs());
@@ -71,33 +68,28 @@ fn sentence(pair: &Pair<'_>, push: &Push, first: &MemberMove, rest: &[&MemberMov
     text
 }
 
-/// The sentence up to what was moved.
-pub(super) fn pusher(pair: &Pair<'_>, push: &Push) -> String {
-    let names = |deed: Deed, before: &str| -> Vec<String> {
-        let by = push.by.iter().filter(|pusher| pusher.deed == deed);
+/// The sentence up to where `moved` was: `n pushed c`, `without n, c moved`.
+pub(super) fn pushes(pair: &Pair<'_>, push: &Push, moved: &str) -> String {
+    let names = |deeds: &[Deed], before: &str| -> Vec<String> {
+        let by = push.by.iter().filter(|pusher| deeds.contains(&pusher.deed));
         by.map(|pusher| format!("{before}{}", pair.name(pusher.member)))
             .collect()
     };
-    let pushers = if push.bits > 0 {
-        let came = names(Deed::Came, "");
-        [
-            came,
-            names(Deed::MovedIn, "the moved "),
-            names(Deed::Resized, "the larger "),
-        ]
-    } else {
-        let left = names(Deed::Left, "");
-        [
-            left,
-            names(Deed::MovedOut, ""),
-            names(Deed::Resized, "so much of "),
-        ]
-    };
-    let pushers = list(&pushers.concat(), 3);
-    match (pushers.is_empty(), push.bits > 0) {
-        (true, true) => "alignment pushed".to_owned(),
-        (true, false) => "with less alignment,".to_owned(),
-        (false, true) => format!("{pushers} pushed"),
-        (false, false) => format!("without {pushers},"),
+    if push.bits > 0 {
+        let mut pushers = names(&[Deed::Came], "");
+        pushers.extend(names(&[Deed::MovedIn], "the moved "));
+        pushers.extend(names(&[Deed::Resized], "the larger "));
+        if pushers.is_empty() {
+            pushers.push("alignment".to_owned());
+        }
+        return format!("{} pushed {moved}", list(&pushers, 3));
+    }
+    let left = list(&names(&[Deed::Left, Deed::MovedOut], ""), 3);
+    let smaller = list(&names(&[Deed::Resized], "the smaller "), 3);
+    match (left.is_empty(), smaller.is_empty()) {
+        (true, true) => format!("with less alignment, {moved} moved"),
+        (true, false) => format!("{smaller} moved {moved}"),
+        (false, true) => format!("without {left}, {moved} moved"),
+        (false, false) => format!("without {left} and with {smaller}, {moved} moved"),
     }
 }
