@@ -47,14 +47,16 @@ def kernels():
 
 
 def sized(output):
-    """Names of the structs that codiff says have another size."""
-    return set(re.findall(r"^  (?:struct|union|class) (\S+) \| +[+-]\d+", output, re.MULTILINE))
+    """The structs that codiff says have another size, with by how much."""
+    lines = re.findall(r"^  struct (\S+) +\| +([+-]\d+)", output, re.MULTILINE)
+    return {name: int(change) for name, change in lines if int(change) != 0}
+
+
+def document(old, new, *names):
+    return json.loads(timed([RELAYOUT, "diff", "--json", old, new, *names])[3])
 
 
 def check(name, old, new, codiff):
-    def document(one, other):
-        return json.loads(timed([RELAYOUT, "diff", "--json", one, other])[3])
-
     there, back, self = document(old, new), document(new, old), document(old, old)
     if self["types"]:
         sys.exit(f"{name}: differs from itself in {self['types'][0]['name']}")
@@ -65,11 +67,16 @@ def check(name, old, new, codiff):
     for one, other in [("added", "removed"), ("removed", "added"), ("changed", "changed")]:
         if having(there, one) != having(back, other):
             sys.exit(f"{name}: {one} there is not {other} back")
-    changed = set(having(there, "changed"))
-    missing = sorted(sized(codiff) - changed)
     # Of several types with one name codiff compares any two.
-    twice = {each["name"] for each in there["types"] if each["status"] in ("added", "removed")}
-    return there["summary"], [each for each in missing if each not in twice]
+    known = {each["name"] for each in there["types"]}
+    missing = {name: change for name, change in sized(codiff).items() if name not in known}
+    if not missing:
+        return there["summary"], []
+    # It also compares definitions with mere declarations, which have no size.
+    sizes = {each["name"]: each["new_size"] for each in document(old, new, *missing)["types"]}
+    return there["summary"], [
+        name for name, change in missing.items() if abs(change) != sizes.get(name)
+    ]
 
 
 def main():

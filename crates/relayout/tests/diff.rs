@@ -318,6 +318,17 @@ fn hot_members_go_apart() {
     );
 }
 
+#[test]
+fn hot_member_is_gone() {
+    let old = "int x; int y; long rest[20];";
+    let pair = hot(old, &old.replace("int y", "int z"), [0, 4]);
+    let text = pair.text("--profile profile");
+    assert!(
+        text.contains("\n  hot members that are gone: y\n"),
+        "{text}"
+    );
+}
+
 /// A type that changed only because of what it holds is shown if it is hot.
 #[test]
 fn hot_types_are_shown_first_and_in_full() {

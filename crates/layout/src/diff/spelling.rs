@@ -214,7 +214,7 @@ mod tests {
         );
         check(
             &["A<const B<const C>*>", "A<B<C const> const*>"],
-            "A<B<C const> const*>",
+            "A<B<C const>const*>",
         );
         check(&["const struct page *"], "struct page const*");
     }

@@ -74,6 +74,8 @@ pub(super) struct HotDiff<'h> {
     pub moves: Vec<HotMove<'h>>,
     /// Pairs that changed, the hottest first.
     pub pairs: Vec<HotPair>,
+    /// Members that only the old build has, most transfers first.
+    pub gone: Vec<&'h HotMember>,
 }
 
 /// Reads a profile's hot types, most transfers first.
@@ -202,10 +204,17 @@ impl Files<'_, '_, '_> {
             .collect();
         shorten(&mut moves);
         let pairs = pairs(&moves, self.line_bytes);
+        let has = |(types, id): &(Types, TypeId), member: &HotMember| {
+            let at = Elements::At(member.offset);
+            types.locate(*id, &member.path, at).is_some()
+        };
+        let gone = hot.members.iter();
+        let gone = gone.filter(|member| has(&old, member) && !has(&new, member));
         Ok(Some(HotDiff {
             of: hot,
             moves,
             pairs,
+            gone: gone.collect(),
         }))
     }
 }

@@ -276,6 +276,7 @@ fn hot(pair: &Pair<'_>, hot: &HotDiff<'_>, line_bytes: u64) -> Value {
         "share": hot.of.share,
         "members": members,
         "pairs": pairs,
+        "gone": hot.gone.iter().map(|member| &member.path).collect::<Vec<_>>(),
         "sentences": text::hot::sentences(pair, hot, line_bytes),
     })
 }

@@ -233,5 +233,13 @@ pub(super) fn moves(hot: &HotDiff<'_>, line_bytes: u64) -> Vec<String> {
     if all.len() > MOVES_MAX {
         lines.push(format!("{} more hot members moved", all.len() - MOVES_MAX));
     }
+    if !hot.gone.is_empty() {
+        let mut gone: Vec<&str> = hot.gone.iter().map(|member| member.path.as_str()).collect();
+        gone.dedup();
+        lines.push(format!(
+            "hot members that are gone: {}",
+            list(&gone, MOVES_MAX)
+        ));
+    }
     lines
 }
