@@ -1,6 +1,7 @@
 //! One call that walks through everything this crate does with a file, for fuzzing.
 
 use crate::abi::Abi;
+use crate::abi::emit::{Emitter, Language};
 use crate::btf::{Btf, BtfId, BtfTypes};
 use crate::dwarf::{DwarfFile, DwarfTypes, SectionStore};
 use crate::pahole::{self, Options};
@@ -61,6 +62,25 @@ fn check_type(types: &Types, id: TypeId) {
     for offset in [0, 1, size / 2, size.saturating_sub(1), size, u64::MAX] {
         types.member_at(id, offset, 8);
     }
+    check_abi(&abi, types, id);
     pahole::render(types, id, &Options::default());
     pahole::gaps(types, id);
+}
+
+/// What can be taken apart goes together again, in its own order and in another.
+fn check_abi(abi: &Abi<'_>, types: &Types, id: TypeId) {
+    let Some(aggregate) = types.aggregate(id) else {
+        return;
+    };
+    let Ok(shape) = abi.shape(aggregate) else {
+        return;
+    };
+    let mut arrangement = shape.current();
+    let layout = shape.lay_out(&arrangement);
+    assert_eq!(layout.size, aggregate.size, "{:?}", aggregate.name);
+    shape.apply(aggregate, &arrangement, &layout);
+    arrangement.order.reverse();
+    shape.lay_out(&arrangement);
+    let mut emitter = Emitter::new(abi, Language::C, "x");
+    emitter.define("s", aggregate, &shape, &arrangement).ok();
 }

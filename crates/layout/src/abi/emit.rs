@@ -23,8 +23,9 @@ use super::{Abi, AbiError, Arrangement, Atom, Bitfield, Layout, Shape};
 use crate::types::DEPTH_MAX;
 use crate::{Aggregate, AggregateKind, TypeId};
 
-/// Damaged debug information can nest anonymous structs so that the text would never end.
-const TEXT_BYTES_MAX: usize = 1 << 28;
+/// Longest text of one struct: damaged debug information can nest anonymous ones so that it would
+/// never end.
+const TEXT_BYTES_MAX: usize = 1 << 20;
 
 /// What the text is compiled as.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -209,11 +210,11 @@ impl<'a, 't> Emitter<'a, 't> {
         layout: &Layout,
         at: At,
     ) -> Result<(), AbiError> {
-        if at.depth > DEPTH_MAX || body.text.len() + self.text.len() > TEXT_BYTES_MAX {
+        if at.depth > DEPTH_MAX || body.text.len() > TEXT_BYTES_MAX {
             return Err(AbiError::NotC {
                 name: body.name.clone(),
                 member: String::new(),
-                why: "it nests too deeply".to_owned(),
+                why: "it is nested too deeply".to_owned(),
             });
         }
         if shape.head.end > 0 {

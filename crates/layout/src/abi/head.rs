@@ -9,7 +9,7 @@ use rustc_hash::FxHashSet;
 
 use super::{Abi, AbiError};
 use crate::types::DEPTH_MAX;
-use crate::{Aggregate, Member, Type, TypeId};
+use crate::{Aggregate, AggregateKind, Member, Type, TypeId};
 
 /// Types looked at for empty base classes: damaged debug information can nest them so that there
 /// are billions.
@@ -30,6 +30,9 @@ impl Abi<'_> {
     /// The head of a class, and where it ends if the last base's padding is not used.
     pub(super) fn head(&self, aggregate: &Aggregate, depth: u32) -> Result<(Head, u64), AbiError> {
         let mut head = Head::default();
+        if aggregate.kind == AggregateKind::Union {
+            return Ok((head, 0));
+        }
         let fixed = |member: &&Member| self.base(member).is_some() || is_hidden(member);
         head.members = aggregate.members.iter().take_while(fixed).count();
         let (front, own) = aggregate.members.split_at(head.members);
@@ -47,7 +50,7 @@ impl Abi<'_> {
             let align = self.align_at(member.ty, depth + 1).ok_or_else(unknown)?;
             head.align = head.align.max(align);
             let data = match self.base(member) {
-                Some(base) => self.data_end(base, depth + 1),
+                Some(_) => self.data_end(member.ty),
                 None => size,
             };
             if data > 0 {
@@ -60,6 +63,9 @@ impl Abi<'_> {
             return Err(AbiError::Virtual { name: name() });
         }
         let last = extents.last().copied().unwrap_or_default();
+        if last.2 > aggregate.size {
+            return Err(AbiError::Virtual { name: name() });
+        }
         head.end = last.1;
         self.refuse_shared_base(aggregate, front, own)?;
         Ok((head, last.2))
@@ -74,11 +80,18 @@ impl Abi<'_> {
             .filter(|aggregate| aggregate.name.is_some())
     }
 
-    /// Where the last byte of data ends, in bytes from the start; 0 for an empty class.
-    fn data_end(&self, aggregate: &Aggregate, depth: u32) -> u64 {
+    /// Where the last byte of data of a class ends, in bytes from its start; 0 for an empty one.
+    fn data_end(&self, id: TypeId) -> u64 {
+        let Some((id, aggregate)) = self.aggregate_id(id) else {
+            return 0;
+        };
+        if let Some(known) = self.data_ends.borrow().get(&id) {
+            return *known;
+        }
+        self.data_ends.borrow_mut().insert(id, 0);
         let end = |member: &Member| match (member.bits, self.base(member)) {
             (Some(bits), _) => bits.offset_bits.saturating_add(bits.size_bits).div_ceil(8),
-            (None, Some(base)) if depth < DEPTH_MAX => match self.data_end(base, depth + 1) {
+            (None, Some(_)) => match self.data_end(member.ty) {
                 0 => 0,
                 end => member.offset.saturating_add(end),
             },
@@ -87,7 +100,9 @@ impl Abi<'_> {
                 .saturating_add(self.size_of(member.ty).unwrap_or(0)),
         };
         let ends = aggregate.members.iter().map(end);
-        ends.max().unwrap_or(0)
+        let end = ends.max().unwrap_or(0);
+        self.data_ends.borrow_mut().insert(id, end);
+        end
     }
 
     /// Two objects of one empty class cannot have one address, so a member that holds one is put
@@ -108,10 +123,7 @@ impl Abi<'_> {
             .for_each(|member| self.parts(member.ty, &mut bases));
         own.iter()
             .for_each(|member| self.parts(member.ty, &mut parts));
-        let empty = |id: &&TypeId| {
-            let base = self.aggregate(**id);
-            base.is_some_and(|base| self.data_end(base, 0) == 0)
-        };
+        let empty = |id: &&TypeId| self.data_end(**id) == 0;
         match bases.iter().filter(|id| parts.contains(id)).find(empty) {
             None => Ok(()),
             Some(shared) => Err(AbiError::Base {

@@ -14,9 +14,9 @@ const SIZE_MAX: u64 = 1 << 46;
 /// What compilers accept in `aligned(N)`, in bytes.
 pub(super) const ALIGN_MAX: u64 = 1 << 28;
 
-/// Names listed of what is inside anonymous structs and unions: damaged debug information can nest
+/// Members looked at for names inside anonymous structs and unions: damaged debug information can nest
 /// them so that there are billions.
-const NAMES_MAX: usize = 4096;
+const NAMES_MAX: usize = 1 << 14;
 
 impl Abi<'_> {
     /// Takes a struct apart so that laying its atoms out in their own order gives the offsets and
@@ -114,8 +114,8 @@ impl Abi<'_> {
                 width_bits: bits.size_bits,
             });
         }
-        let mut names = Vec::new();
-        self.names(member, 0, &mut names);
+        let (mut names, mut left) = (Vec::new(), NAMES_MAX);
+        self.names(member, 0, &mut names, &mut left);
         Ok(Known {
             names,
             size,
@@ -129,15 +129,16 @@ impl Abi<'_> {
     }
 
     /// Names by which a member can be addressed: its own, or those inside an anonymous one.
-    fn names(&self, member: &Member, depth: u32, found: &mut Vec<String>) {
+    fn names(&self, member: &Member, depth: u32, found: &mut Vec<String>, left: &mut usize) {
+        *left = left.saturating_sub(1);
         if let Some(name) = &member.name {
             found.push(name.clone());
         } else if let Some(inner) = self.aggregate(member.ty)
             && depth < 16
         {
             for member in &inner.members {
-                if found.len() < NAMES_MAX {
-                    self.names(member, depth + 1, found);
+                if *left > 0 {
+                    self.names(member, depth + 1, found, left);
                 }
             }
         }

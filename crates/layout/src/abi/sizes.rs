@@ -16,7 +16,11 @@ pub struct Abi<'t> {
     pub(super) target: Target,
     /// See [`alignments_recorded`](Self::alignments_recorded).
     pub(super) recorded: bool,
+    // What was asked before, by aggregate. Entries are made before their members are looked at, so
+    // that damaged debug information, where types contain each other, comes to an end.
     aligns: RefCell<HashMap<TypeId, Option<u64>>>,
+    flexible: RefCell<HashMap<TypeId, bool>>,
+    pub(super) data_ends: RefCell<HashMap<TypeId, u64>>,
 }
 
 impl<'t> Abi<'t> {
@@ -32,6 +36,8 @@ impl<'t> Abi<'t> {
             target,
             recorded: false,
             aligns: RefCell::default(),
+            flexible: RefCell::default(),
+            data_ends: RefCell::default(),
         }
     }
 
@@ -68,11 +74,15 @@ impl<'t> Abi<'t> {
 
     /// The aggregate behind typedefs and qualifiers.
     pub(super) fn aggregate(&self, id: TypeId) -> Option<&'t Aggregate> {
-        let mut id = id;
+        self.aggregate_id(id).map(|(_, aggregate)| aggregate)
+    }
+
+    /// The same with its own id.
+    pub(super) fn aggregate_id(&self, mut id: TypeId) -> Option<(TypeId, &'t Aggregate)> {
         for _ in 0..DEPTH_MAX {
             match self.lookup(id)? {
                 Type::Typedef { target, .. } | Type::Qualified { target, .. } => id = (*target)?,
-                Type::Aggregate(aggregate) => return Some(aggregate),
+                Type::Aggregate(aggregate) => return Some((id, aggregate)),
                 _ => return None,
             }
         }
@@ -96,16 +106,21 @@ impl<'t> Abi<'t> {
             Some(Type::Array { counts, .. }) => {
                 matches!(counts.first(), None | Some(None | Some(0)))
             }
-            Some(Type::Aggregate(aggregate)) if aggregate.size > 0 => match aggregate.kind {
-                AggregateKind::Union => aggregate
-                    .members
-                    .iter()
-                    .any(|member| self.flexible_at(member.ty, depth + 1)),
-                _ => aggregate
-                    .members
-                    .last()
-                    .is_some_and(|last| self.flexible_at(last.ty, depth + 1)),
-            },
+            Some(Type::Aggregate(aggregate)) if aggregate.size > 0 => {
+                if let Some(known) = self.flexible.borrow().get(&id) {
+                    return *known;
+                }
+                self.flexible.borrow_mut().insert(id, false);
+                let members = &aggregate.members[..];
+                let candidates = match aggregate.kind {
+                    AggregateKind::Union => members,
+                    _ => &members[members.len().saturating_sub(1)..],
+                };
+                let mut candidates = candidates.iter();
+                let flexible = candidates.any(|member| self.flexible_at(member.ty, depth + 1));
+                self.flexible.borrow_mut().insert(id, flexible);
+                flexible
+            }
             _ => false,
         }
     }
@@ -163,6 +178,7 @@ impl<'t> Abi<'t> {
                 if let Some(known) = self.aligns.borrow().get(&id) {
                     return *known;
                 }
+                self.aligns.borrow_mut().insert(id, None);
                 let align = self.aggregate_align(aggregate, depth + 1);
                 self.aligns.borrow_mut().insert(id, align);
                 align
