@@ -82,24 +82,26 @@ impl Shape {
 
 fn of_atom(atom: &Atom, found: &mut Vec<Attribute>) {
     unnamed(&atom.before, Some(&atom.name), found);
-    on_member(&atom.name, atom.packed, atom.aligned, found);
+    let aligned = Some(atom.aligned).filter(|align| *align > 1);
+    on_member(&atom.name, atom.packed, aligned, found);
     let mut pending = 0;
     let named = atom.bits.iter().enumerate().filter(|(_, bits)| bits.named);
     for ((index, field), name) in named.zip(&atom.names) {
         unnamed(&atom.bits[pending..index], Some(name), found);
-        on_member(name, field.packed, field.aligned, found);
+        let aligned = Some(field.aligned).filter(|align| *align > 0);
+        on_member(name, field.packed, aligned, found);
         pending = index + 1;
     }
 }
 
-fn on_member(name: &str, packed: bool, aligned: u64, found: &mut Vec<Attribute>) {
+fn on_member(name: &str, packed: bool, aligned: Option<u64>, found: &mut Vec<Attribute>) {
     if packed {
         found.push(Attribute::PackedMember(name.to_owned()));
     }
-    if aligned > 1 {
+    if let Some(align) = aligned {
         found.push(Attribute::AlignedMember {
             member: name.to_owned(),
-            align: aligned,
+            align,
         });
     }
 }

@@ -17,7 +17,7 @@ pub(crate) struct Bitfield {
     pub type_packed: bool,
     /// `packed` on this field.
     pub packed: bool,
-    /// `aligned(N)` on this field, in bytes; 1: none.
+    /// `aligned(N)` on this field, in bytes; 0: none. (1 takes it to the next byte.)
     pub aligned: u64,
 }
 
@@ -32,7 +32,7 @@ impl Bitfield {
             member: false,
             type_packed: packed,
             packed: false,
-            aligned: 1,
+            aligned: 0,
         }
     }
 
@@ -45,8 +45,9 @@ impl Bitfield {
     /// A field may not span more units of its type's alignment than the type does, unless it is
     /// packed; `:0` goes to the next unit even then.
     pub(super) fn place(&self, cursor: u64, forced: u64) -> u64 {
+        let forced = if forced > 1 { forced } else { 0 };
         let first = match self.aligned.max(forced) {
-            1 => cursor,
+            0 => cursor,
             align => cursor.next_multiple_of(align * 8),
         };
         if self.width_bits == 0 {

@@ -194,7 +194,7 @@ impl<'a, 't> Emitter<'a, 't> {
             0 => shape.head.align,
             _ => 1,
         });
-        let attributes = attributes(shape.type_packed, align);
+        let attributes = attributes(shape.type_packed, over_1(align));
         self.text.push_str(&body.text);
         self.text.push_str(&format!("}}{attributes};\n"));
         Ok(body)
@@ -220,7 +220,7 @@ impl<'a, 't> Emitter<'a, 't> {
         if shape.head.end > 0 {
             let name = format!("{}head{}", self.prefix, body.spots.len());
             let bytes = format!("unsigned char {name}[{}]", shape.head.end);
-            push(body, &bytes, &attributes(false, shape.head.align));
+            push(body, &bytes, &attributes(false, over_1(shape.head.align)));
         }
         for &index in &arrangement.order {
             let atom = &shape.atoms[index];
@@ -268,12 +268,13 @@ impl<'a, 't> Emitter<'a, 't> {
                 push(body, &format!("{ty} : {}", field.width_bits), "");
                 continue;
             }
-            let align = field.aligned.max(std::mem::replace(&mut forced, 1));
+            let forced = std::mem::replace(&mut forced, 1);
+            let align = field.aligned.max(if forced > 1 { forced } else { 0 });
             let name = self.member_name(member.name.as_deref(), index, body);
             push(
                 body,
                 &format!("{ty} {name} : {}", field.width_bits),
-                &attributes(field.packed, align),
+                &attributes(field.packed, (align > 0).then_some(align)),
             );
             body.spots.push(Spot {
                 name,
@@ -309,7 +310,7 @@ impl<'a, 't> Emitter<'a, 't> {
         push(
             body,
             &format!("{ty} {name}{dimensions}"),
-            &attributes(atom.packed, align),
+            &attributes(atom.packed, over_1(align)),
         );
         body.spots.push(Spot {
             name,
@@ -338,7 +339,7 @@ impl<'a, 't> Emitter<'a, 't> {
             ..at
         };
         self.members(body, inner, shape, &current, &layout, at)?;
-        let attributes = attributes(shape.type_packed, align.max(shape.type_align));
+        let attributes = attributes(shape.type_packed, over_1(align.max(shape.type_align)));
         push(body, "}", &attributes);
         Ok(())
     }
@@ -394,12 +395,17 @@ fn push(body: &mut Body, declaration: &str, attributes: &str) {
     }
 }
 
+/// An alignment that says something of what is no bitfield.
+fn over_1(align: u64) -> Option<u64> {
+    Some(align).filter(|align| *align > 1)
+}
+
 /// ` __attribute__((packed, aligned(8)))`, or nothing.
-fn attributes(packed: bool, align: u64) -> String {
-    match (packed, align > 1) {
-        (false, false) => String::new(),
-        (true, false) => " __attribute__((packed))".to_owned(),
-        (false, true) => format!(" __attribute__((aligned({align})))"),
-        (true, true) => format!(" __attribute__((packed, aligned({align})))"),
+fn attributes(packed: bool, align: Option<u64>) -> String {
+    match (packed, align) {
+        (false, None) => String::new(),
+        (true, None) => " __attribute__((packed))".to_owned(),
+        (false, Some(align)) => format!(" __attribute__((aligned({align})))"),
+        (true, Some(align)) => format!(" __attribute__((packed, aligned({align})))"),
     }
 }

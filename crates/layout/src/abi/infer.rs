@@ -19,6 +19,9 @@ use crate::{Aggregate, AggregateKind, BitRange};
 /// Most bytes of unnamed bitfields that are taken to explain one gap.
 const FILL_BYTES_MAX: u64 = 512;
 
+/// Power of two of the cache line that most code is written for, in bytes.
+const LINE_SHIFT: u32 = 6;
+
 /// What a type's declared alignment costs a reading that contradicts it: more than `packed` and
 /// `aligned` together.
 const CONTRADICTION: u32 = 3;
@@ -191,12 +194,12 @@ fn close(
     if end > size || !size.is_multiple_of(align) {
         return Err(unexplained());
     }
-    if declared.is_none() && !reading.recorded {
-        let mut higher = (align.trailing_zeros() + 1..17).map(|shift| 1u64 << shift);
-        if let Some(found) = higher.find(|align| end.next_multiple_of(*align) == size) {
-            shape.type_align = found;
-            return Ok(cost + 1);
-        }
+    // GCC for ARM does not record alignments, so this comes before unnamed bits in any case.
+    if declared.is_none()
+        && let Some(found) = aligned_higher(align).find(|one| end.next_multiple_of(*one) == size)
+    {
+        shape.type_align = found;
+        return Ok(cost + 1);
     }
     if size > FILL_BYTES_MAX && (shape.is_union || size - end > FILL_BYTES_MAX) {
         return Err(unexplained());
@@ -204,6 +207,14 @@ fn close(
     let fill = if shape.is_union { size } else { size - end };
     shape.tail = fill_bytes(abi, fill, reading.type_packed);
     Ok(cost + 1)
+}
+
+/// Alignments that somebody may have asked for, beside one that is there anyway: a cache line
+/// before all others, since that is what it mostly is; then the smallest.
+fn aligned_higher(natural: u64) -> impl Iterator<Item = u64> {
+    let shifts = [LINE_SHIFT].into_iter().chain(1..17);
+    let aligns = shifts.map(|shift| 1u64 << shift);
+    aligns.filter(move |align| *align > natural)
 }
 
 /// Unnamed bitfields that take so many bytes from the next byte on, wherever they go.

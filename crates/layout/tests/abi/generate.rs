@@ -88,9 +88,14 @@ impl Attributes {
 impl Struct {
     /// Its definition as `struct tag`.
     pub fn declare(&self, tag: &str) -> String {
+        self.declare_in(tag, 0..self.fields.len())
+    }
+
+    /// The same with its fields in another order.
+    pub fn declare_in(&self, tag: &str, order: impl IntoIterator<Item = usize>) -> String {
         let mut text = format!("struct {tag} {{ ");
-        for (index, field) in self.fields.iter().enumerate() {
-            field.declare(&format!("f{index}"), &mut text);
+        for index in order {
+            self.fields[index].declare(&format!("f{index}"), &mut text);
         }
         if self.flexible {
             text.push_str("int last[]; ");
@@ -101,6 +106,19 @@ impl Struct {
 }
 
 impl Field {
+    /// Whether the debug information tells all about it: it does not say `packed`, leaves out what
+    /// has no name, and of GCC for ARM does not give alignments (`aligned`: it does).
+    pub fn is_plain_to_see(&self, aligned: bool) -> bool {
+        let seen = |one: &Attributes| !one.packed && (aligned || one.aligned.is_none());
+        match self {
+            Self::Plain { attributes, .. } | Self::Bits { attributes, .. } => seen(attributes),
+            Self::Unnamed { .. } => false,
+            Self::Anonymous {
+                fields, attributes, ..
+            } => seen(attributes) && fields.iter().all(|field| field.is_plain_to_see(aligned)),
+        }
+    }
+
     fn declare(&self, name: &str, text: &mut String) {
         let done = match self {
             Self::Plain {

@@ -9,6 +9,7 @@ mod compiled;
 mod generate;
 mod headers;
 mod random;
+mod reordered;
 mod vmlinux;
 
 use std::path::Path;

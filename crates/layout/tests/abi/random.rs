@@ -7,6 +7,15 @@ use relayout_layout::abi::Target;
 use super::generate::{PREAMBLE, Struct, one_struct};
 use super::{Compiler, check_object, compiler};
 
+/// The same numbers every time, unless `RELAYOUT_SEED` says otherwise.
+pub fn rng() -> TestRng {
+    let seed = std::env::var("RELAYOUT_SEED").ok();
+    let seed: u64 = seed.and_then(|seed| seed.parse().ok()).unwrap_or(1);
+    let mut bytes = [0; 32];
+    bytes[..8].copy_from_slice(&seed.to_le_bytes());
+    TestRng::from_seed(RngAlgorithm::ChaCha, &bytes)
+}
+
 fn source(structs: &[Struct]) -> String {
     let mut text = PREAMBLE.to_owned();
     for (index, one) in structs.iter().enumerate() {
@@ -33,12 +42,7 @@ fn check(reads: &Compiler, compiler: &Compiler) {
         failure_persistence: None,
         ..Config::default()
     };
-    let seed = std::env::var("RELAYOUT_SEED").ok();
-    let seed: u64 = seed.and_then(|seed| seed.parse().ok()).unwrap_or(1);
-    let mut bytes = [0; 32];
-    bytes[..8].copy_from_slice(&seed.to_le_bytes());
-    let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
-    let mut runner = TestRunner::new_with_rng(config, rng);
+    let mut runner = TestRunner::new_with_rng(config, rng());
     let clang = compiler.program.starts_with("clang");
     let many = proptest::collection::vec(one_struct(!clang), 1..200);
     let outcome = runner.run(&many, |structs| {

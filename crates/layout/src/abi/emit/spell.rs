@@ -176,6 +176,8 @@ impl Emitter<'_, '_> {
         let types = self.abi.types;
         let plain = |ty: String| Ok((ty, String::new()));
         match types.types.get(id.0 as usize) {
+            // Rust's `()` and `!`.
+            Some(Type::Base { size: 0, .. }) => Ok(("unsigned char".to_owned(), "[0]".to_owned())),
             Some(Type::Base { name, size }) => {
                 let found = self.base(name, *size);
                 plain(found.ok_or_else(|| not_c(format!("{name} of {size} bytes")))?)

@@ -36,7 +36,7 @@ pub(super) fn explain(
             member: true,
             type_packed: reading.type_packed,
             packed: false,
-            aligned: 1,
+            aligned: 0,
         };
         let fits = |fields: &[Bitfield]| ends_at(fields, cursor) == Some(seen);
         let lower = |fields: &Vec<Bitfield>| {
@@ -53,7 +53,7 @@ pub(super) fn explain(
         })?;
         let unnamed = u32::from(found.len() > 1);
         let last = found.last().map_or(0, |field| {
-            u32::from(field.packed) + u32::from(field.aligned > 1)
+            u32::from(field.packed) + u32::from(field.aligned > 0)
         });
         cost += unnamed + last;
         for field in &found {
@@ -101,7 +101,7 @@ fn tries(
         ..blank.clone()
     };
     let mut tries = Vec::new();
-    if let Some(declared) = known.declared.filter(|align| *align > 1) {
+    if let Some(declared) = known.declared {
         tries.push(vec![aligned(declared)]);
     }
     tries.push(vec![plain()]);
@@ -117,7 +117,11 @@ fn tries(
     };
     let align = abi.target.integer_align(unit / 8) * 8;
     let zero = Bitfield::unnamed(0, unit, align, reading.type_packed);
-    tries.push(vec![zero, plain()]);
+    let zero = || vec![zero.clone(), plain()];
+    // `:0` is not packed, so that it would align the struct where unnamed ones do.
+    if !reading.type_packed {
+        tries.push(zero());
+    }
     if seen - cursor <= FILL_BYTES_MAX * 8 {
         let fill = fill_bits(cursor, seen, unit, align, reading.type_packed);
         let with = |field| fill.iter().cloned().chain([field]).collect();
@@ -126,6 +130,7 @@ fn tries(
             tries.push(with(packed()));
         }
     }
+    tries.push(zero());
     tries.extend((1..17).map(|shift| vec![aligned(1 << shift)]));
     tries
 }

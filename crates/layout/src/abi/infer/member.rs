@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{FILL_BYTES_MAX, Known, Reading, blank, fill_bytes};
+use super::{FILL_BYTES_MAX, Known, Reading, aligned_higher, blank, fill_bytes};
 use crate::abi::{Abi, AbiError, Atom};
 
 /// One explanation of a member's place.
@@ -114,7 +114,7 @@ fn tries(known: &Known, reading: Reading) -> Vec<Try> {
     if natural > 1 {
         tries.push(packed);
     }
-    let higher = (natural.trailing_zeros() + 1..17).map(|shift| aligned(1 << shift));
+    let higher = aligned_higher(natural).map(aligned);
     if reading.recorded {
         tries.push(fill(plain));
         tries.extend(higher);

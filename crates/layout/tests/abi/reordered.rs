@@ -1,0 +1,170 @@
+//! Random structs of which the debug information tells all: the engine has to say from one order
+//! what the compiler makes of the same source in another. Attributes are the source's here, not
+//! those that were inferred.
+
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+use relayout_layout::abi::{Abi, Arrangement, Attribute, Shape, Target};
+use relayout_layout::catalog::{Catalog, Format};
+use relayout_layout::dwarf::SectionStore;
+use relayout_layout::{Aggregate, TypeId};
+
+use super::generate::{Field, PREAMBLE, Struct, one_struct};
+use super::{Compiler, Random, compiler};
+
+/// A reordered struct: what the engine says of it.
+struct Predicted {
+    index: usize,
+    text: String,
+    aggregate: Aggregate,
+}
+
+fn declare(index: usize, text: &str) -> String {
+    format!("{text}struct x{index} v{index};\n")
+}
+
+/// The structs `x0`, `x1` and so on of an object file.
+fn with_structs(object: &[u8], mut look: impl FnMut(&Abi<'_>, usize, &Aggregate)) {
+    let store = SectionStore::default();
+    let catalog = Catalog::parse_in(object, &store, Format::Any).expect("the object has types");
+    let loaded = catalog.load(&catalog.aggregates()).expect("types load");
+    let target = Target::of_elf(object).expect("an ELF file");
+    let abi = Abi::for_target(&loaded.types, target).alignments_recorded(true);
+    for aggregate in loaded
+        .ids
+        .iter()
+        .filter_map(|id: &TypeId| loaded.types.aggregate(*id))
+    {
+        let name = aggregate.name.as_deref().unwrap_or_default();
+        if let Some(index) = name.strip_prefix('x').and_then(|index| index.parse().ok()) {
+            look(&abi, index, aggregate);
+        }
+    }
+}
+
+/// The fields in the order of the atoms, runs of bitfields whole.
+fn fields_in_order(one: &Struct, arrangement: &Arrangement) -> Vec<usize> {
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    for (index, field) in one.fields.iter().enumerate() {
+        let is_bits = |index: usize| matches!(one.fields[index], Field::Bits { .. });
+        match groups.last_mut() {
+            Some(group) if matches!(field, Field::Bits { .. }) && is_bits(group[0]) => {
+                group.push(index);
+            }
+            _ => groups.push(vec![index]),
+        }
+    }
+    // An array at the end, which stays there, is an atom but no field.
+    let order = arrangement.order.iter();
+    order
+        .filter_map(|atom| groups.get(*atom))
+        .flatten()
+        .copied()
+        .collect()
+}
+
+fn predict(one: &Struct, index: usize, shape: &Shape, aggregate: &Aggregate) -> Option<Predicted> {
+    let packed = shape.attributes().contains(&Attribute::Packed);
+    if one.attributes.packed != packed {
+        // Packed without a trace: all members sit where they would anyway.
+        return None;
+    }
+    let arrangement = Random(index as u64).shuffle(shape);
+    let order = fields_in_order(one, &arrangement);
+    Some(Predicted {
+        index,
+        text: one.declare_in(&format!("x{index}"), order),
+        aggregate: shape.apply(aggregate, &arrangement, &shape.lay_out(&arrangement)),
+    })
+}
+
+/// Size, and the names and first bits of members.
+fn places(aggregate: &Aggregate) -> (u64, Vec<(Option<&str>, u64)>) {
+    let members = aggregate.members.iter().map(|member| {
+        let first = member
+            .bits
+            .map_or(member.offset * 8, |bits| bits.offset_bits);
+        (member.name.as_deref(), first)
+    });
+    (aggregate.size, members.collect())
+}
+
+fn check(structs: &[Struct], compiler: &Compiler) -> Result<usize, TestCaseError> {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let text = |index: usize, one: &Struct| declare(index, &one.declare(&format!("x{index}")));
+    let all = structs.iter().enumerate();
+    let source: String = all.map(|(index, one)| text(index, one)).collect();
+    let object = compiler.compile(&(PREAMBLE.to_owned() + &source), true, folder.path());
+    let mut predicted = Vec::new();
+    with_structs(&object, |abi, index, aggregate| {
+        let shape = abi.shape(aggregate).unwrap_or_else(|e| panic!("{e}"));
+        predicted.extend(predict(&structs[index], index, &shape, aggregate));
+    });
+    let again = predicted.iter().map(|one| declare(one.index, &one.text));
+    let source = PREAMBLE.to_owned() + &again.collect::<String>();
+    let object = compiler.compile(&source, true, folder.path());
+    let mut wrong = Vec::new();
+    with_structs(&object, |_, index, compiled| {
+        let one = predicted.iter().find(|one| one.index == index);
+        let one = one.expect("what was predicted was compiled");
+        let (engine, compiler) = (places(&one.aggregate), places(compiled));
+        if engine != compiler {
+            wrong.push(format!(
+                "{}engine {engine:?}\ncompiler {compiler:?}",
+                one.text
+            ));
+        }
+    });
+    prop_assert!(wrong.is_empty(), "{}", wrong[0]);
+    Ok(predicted.len())
+}
+
+fn check_if_installed(command: &str, package: &str, target: Target) {
+    let Some(compiler) = compiler(command, package, target) else {
+        return;
+    };
+    let aligned = target != Target::ARM;
+    let to_see = one_struct(true).prop_filter("all is seen", |one| {
+        let fields = one
+            .fields
+            .iter()
+            .all(|field| field.is_plain_to_see(aligned));
+        fields && (aligned || one.attributes.aligned.is_none())
+    });
+    let config = Config {
+        cases: 1,
+        ..Config::default()
+    };
+    let rng = super::random::rng();
+    let mut runner = TestRunner::new_with_rng(config, rng);
+    let mut structs = Vec::new();
+    for _ in 0..400 {
+        let tree = to_see.new_tree(&mut runner).expect("most are to be seen");
+        structs.push(proptest::strategy::ValueTree::current(&tree));
+    }
+    match check(&structs, &compiler) {
+        Ok(count) => assert!(count > 200, "only {count} were compared"),
+        Err(e) => panic!("{e}"),
+    }
+}
+
+#[test]
+fn gcc_x86_64() {
+    check_if_installed("gcc", "gcc", Target::X86_64);
+}
+
+#[test]
+fn gcc_i386() {
+    check_if_installed("gcc -m32", "gcc", Target::I386);
+}
+
+#[test]
+fn gcc_arm() {
+    let package = "gcc-arm-linux-gnueabihf";
+    check_if_installed("arm-linux-gnueabihf-gcc", package, Target::ARM);
+}
+
+#[test]
+fn gcc_s390x() {
+    check_if_installed("s390x-linux-gnu-gcc", "gcc-s390x-linux-gnu", Target::S390X);
+}
