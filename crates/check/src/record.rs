@@ -10,34 +10,30 @@ use crate::known::KnownType;
 use crate::members::Place;
 use crate::select::Fit;
 use crate::{
-    Applied, Config, Error, Facts, HotMember, MemberPattern, ProfileFacts, Record, RecordedType,
+    Config, Error, Facts, HotMember, MemberPattern, ProfileFacts, Record, RecordedType, Section,
     TypePattern, TypeRules, applied, members, select,
 };
 
-/// Where the members of all types are that rules name which apply to the file.
+/// Where the members of all types are that rules name, whichever files they apply to.
 ///
 /// # Errors
-/// Nothing can be said of the file; see [`Error`].
+/// The debug information contradicts itself.
 pub fn baseline(
     config: &Config,
     facts: &Facts,
     catalog: &Catalog<'_>,
 ) -> Result<Vec<KnownType>, Error> {
-    let applied = applied(config, &[], facts, catalog)?;
-    ruled_types(&applied, facts, catalog, |_| true)
+    ruled_types(config.sections.iter(), facts, catalog, |_| true)
 }
 
-fn ruled_types(
-    applied: &Applied<'_>,
+fn ruled_types<'c>(
+    sections: impl Iterator<Item = &'c Section>,
     facts: &Facts,
     catalog: &Catalog<'_>,
     wanted: impl Fn(&TypeRules) -> bool,
 ) -> Result<Vec<KnownType>, Error> {
     let mut known: Vec<KnownType> = Vec::new();
-    let rules = applied
-        .sections
-        .iter()
-        .flat_map(|(section, _)| &section.types);
+    let rules = sections.flat_map(|section| &section.types);
     for rules in rules.filter(|rules| wanted(rules)) {
         for one in of_rules(rules, facts, catalog)? {
             match known.iter_mut().find(|other| other.name == one.name) {
@@ -138,7 +134,8 @@ pub fn record(
         types.extend(found.map(|found| (found.layout.name.clone(), found)));
     }
     let closed = |rules: &TypeRules| !rules.name.is_open();
-    for layout in ruled_types(&applied, facts, catalog, closed)? {
+    let sections = applied.sections.iter().map(|(section, _)| *section);
+    for layout in ruled_types(sections, facts, catalog, closed)? {
         let fresh = || RecordedType {
             line_bytes,
             layout: KnownType {

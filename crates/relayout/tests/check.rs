@@ -188,10 +188,7 @@ fn what_is_not_there_is_violated() {
             "at = { users.x = 1 }",
             "a member users.x / none; close: users",
         ),
-        (
-            "at = { 'slots[4]' = 1 }",
-            "a member slots[4] / none",
-        ),
+        ("at = { 'slots[4]' = 1 }", "a member slots[4] / none"),
         ("no_straddle = ['x*']", "a member x* / none"),
         ("optional = true\nat = { flag = 64 }", ""),
     ] {
@@ -482,5 +479,47 @@ fn the_same_for_scripts() {
             "artifactLocation": { "uri": "mm.h", "uriBaseId": "SRCROOT" },
             "region": { "startLine": 8 },
         })
+    );
+}
+
+/// Several files, of another processor too; conditions tell them apart.
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn files_of_two_sizes_of_pointers() {
+    let rules = "\
+[configuration.wide]
+pointer_size = 8
+machine = 'x86_64'
+[[section]]
+configuration = 'wide'
+type = [{ name = 'mm', size = 144 }]
+[[section]]
+machine = 'i386'
+pointer_size = 4
+endian = 'little'
+cacheline_size = 32
+type = [{ name = 'mm', size = 1, same_line = ['users', 'flags'] }]
+";
+    let place = place(HEADER, rules);
+    let include = format!("-I{}", place.path("").display());
+    let source = "#include \"mm.h\"\nstruct mm mm;\n";
+    place.compile("b.o", source, &["-g", "-c", "-m32", &include]);
+    check(
+        &place,
+        "check a.o b.o",
+        1,
+        "
+[DIR]/mm.h:2: mm violates size
+  expected   1 byte
+  found      96 bytes
+  rule       relayout.toml:12, in b.o
+
+[DIR]/mm.h:7: mm.flags violates same_line
+  expected   on one line with users
+  found      users at 0 on line 0, flags at 56 on line 1
+  between    pad, lock, tag
+  rule       relayout.toml:12, in b.o
+
+3 assertions checked, 2 violated",
     );
 }

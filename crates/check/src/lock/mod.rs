@@ -95,6 +95,29 @@ impl Lock {
     }
 }
 
+impl Lock {
+    /// Adds the types of a record to the one of the same configurations and machine, if there is
+    /// one, which keeps what it has.
+    pub fn add(&mut self, record: Record) {
+        match self
+            .records
+            .iter_mut()
+            .find(|other| other.key() == record.key())
+        {
+            Some(other) => {
+                let new = record.types.into_iter();
+                let new = new.filter(|one| other.type_named(&one.layout.name).is_none());
+                let new: Vec<RecordedType> = new.collect();
+                other.types.extend(new);
+                other
+                    .types
+                    .sort_by(|a, b| a.layout.name.cmp(&b.layout.name));
+            }
+            None => self.replace(record),
+        }
+    }
+}
+
 impl Record {
     fn is_of(&self, facts: &Facts, configurations: &[String]) -> bool {
         (&self.configurations[..], self.machine, self.pointer_bytes)

@@ -18,7 +18,8 @@ use crate::print::print;
 /// Records each file, and writes the lock file whole.
 pub(super) fn run(args: &Args, rules: &Rules) -> anyhow::Result<()> {
     let recent = recent(args)?;
-    let mut lock = rules.lock.clone().unwrap_or_default();
+    let old_lock = rules.lock.clone().unwrap_or_default();
+    let mut written = Lock::default();
     let mut out = String::new();
     for path in &args.files {
         let taken = with_file(args, path, |catalog, facts| {
@@ -26,13 +27,17 @@ pub(super) fn run(args: &Args, rules: &Rules) -> anyhow::Result<()> {
                 types: &hot.types,
                 profile,
             });
-            let old = |names: &[String]| lock.record(facts, names).cloned();
+            let old = |names: &[String]| old_lock.record(facts, names).cloned();
             let named = &args.configuration;
             Ok(record(&rules.config, named, facts, catalog, recent, old)?)
         })?;
         warn(path, &taken, recent.as_ref().map(|(hot, _)| hot));
         out.push_str(&summary(&taken.record));
-        lock.replace(taken.record);
+        written.add(taken.record);
+    }
+    let mut lock = old_lock;
+    for record in written.records {
+        lock.replace(record);
     }
     let path = lock_path(args, &rules.path);
     write_whole(&path, &lock)?;
