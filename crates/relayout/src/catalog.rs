@@ -11,22 +11,11 @@ const FOLDERS: &str = "RELAYOUT_DEBUG_PATH";
 /// Missing files that are named one by one.
 const MISSING_SHOWN: usize = 3;
 
-/// Opens the file, or the debug file that goes with it, and calls `then` with its types.
+/// Opens the file, or the debug file that goes with it, and calls `then` with its types. `base` is
+/// what split BTF is based on, for a module that is not the running kernel's.
 ///
 /// # Errors
 /// A file that cannot be read or has no types, and those of `then`.
-pub fn with<T>(
-    path: &Path,
-    format: Format,
-    then: impl FnOnce(&Catalog<'_>) -> anyhow::Result<T>,
-) -> anyhow::Result<T> {
-    with_base(path, format, None, then)
-}
-
-/// The same with what split BTF is based on, for a module that is not the running kernel's.
-///
-/// # Errors
-/// As [`with`].
 pub fn with_base<T>(
     path: &Path,
     format: Format,
@@ -42,7 +31,7 @@ pub fn with_base<T>(
 /// The same for two files, which are read at the same time.
 ///
 /// # Errors
-/// As [`with`].
+/// As [`with_base`].
 pub fn with_two<T>(
     first: &Path,
     second: &Path,

@@ -76,6 +76,9 @@ pub struct Args {
     /// Read BTF even if there is DWARF
     #[arg(long)]
     pub btf: bool,
+    /// Types that the BTF of kernel modules is based on: the vmlinux of the same build, or its BTF
+    #[arg(long, value_name = "FILE")]
+    pub btf_base: Option<PathBuf>,
     /// How to print what was found
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t = Output::Text)]
     pub format: Output,
@@ -198,7 +201,7 @@ fn with_file<T>(
     then: impl FnOnce(&Catalog<'_>, &Facts) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
     let format = if args.btf { Format::Btf } else { Format::Any };
-    catalog::with(path, format, |catalog| {
+    catalog::with_base(path, format, args.btf_base.as_deref(), |catalog| {
         let facts = input::facts(path, args.kconfig.as_deref())?;
         then(catalog, &facts)
     })
