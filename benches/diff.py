@@ -48,12 +48,12 @@ def kernels():
 
 def sized(output):
     """The structs that codiff says have another size, with by how much."""
-    lines = re.findall(r"^  struct (\S+) +\| +([+-]\d+)", output, re.MULTILINE)
+    lines = re.findall(r"^  struct (\S+) \| +([+-]\d+)$", output, re.MULTILINE)
     return {name: int(change) for name, change in lines if int(change) != 0}
 
 
-def document(old, new, *names):
-    return json.loads(timed([RELAYOUT, "diff", "--json", old, new, *names])[3])
+def document(old, new, *options):
+    return json.loads(timed([RELAYOUT, "diff", "--json", *options, old, new])[3])
 
 
 def check(name, old, new, codiff):
@@ -73,7 +73,7 @@ def check(name, old, new, codiff):
     if not missing:
         return there["summary"], []
     # It also compares definitions with mere declarations, which have no size.
-    sizes = {each["name"]: each["new_size"] for each in document(old, new, *missing)["types"]}
+    sizes = {each["name"]: each["new_size"] for each in document(old, new, "--all")["types"]}
     return there["summary"], [
         name for name, change in missing.items() if abs(change) != sizes.get(name)
     ]
