@@ -134,8 +134,33 @@ impl<'a> Catalog<'a> {
     }
 
     /// Definitions of a name that may differ: structs, unions, classes, enums, typedefs and base
-    /// types, in file order.
+    /// types, in file order. The name may have its scope before it, or the end of it:
+    /// `a::b::T`, `b::T`.
     pub fn find<'c>(&'c self, name: &'c str) -> Vec<Entry<'c>> {
+        let found = self.find_bare(name);
+        match scoped(name) {
+            Some((scope, bare)) if found.is_empty() => {
+                let mut found = self.find_bare(bare);
+                let inside = |around: &str| {
+                    let before = around.strip_suffix(scope);
+                    before.is_some_and(|before| before.is_empty() || before.ends_with("::"))
+                };
+                found.retain(|entry| self.scope(entry).is_some_and(|around| inside(&around)));
+                found
+            }
+            _ => found,
+        }
+    }
+
+    /// The namespaces, modules and classes around a definition: `std::__detail`.
+    pub fn scope(&self, entry: &Entry<'_>) -> Option<String> {
+        match self {
+            Self::Dwarf(file) => Some(file.scope_path(file.scope_of(entry.die()?)?)),
+            Self::Btf(_) => None,
+        }
+    }
+
+    fn find_bare<'c>(&'c self, name: &'c str) -> Vec<Entry<'c>> {
         let entry = |key| Entry { name, key };
         match self {
             Self::Dwarf(file) => {
@@ -193,7 +218,9 @@ impl<'a> Catalog<'a> {
             let mut kept: Vec<(&Aggregate, Entry<'_>)> = Vec::new();
             for (id, entry) in ids.iter().zip(entries) {
                 if let Type::Aggregate(aggregate) = types.get(*id)
-                    && !kept.iter().any(|(seen, _)| pahole::same(seen, aggregate))
+                    && !kept.iter().any(|(seen, _)| {
+                        seen.scope == aggregate.scope && pahole::same(seen, aggregate)
+                    })
                 {
                     kept.push((aggregate, *entry));
                 }
@@ -274,6 +301,22 @@ impl<'a> Catalog<'a> {
             }
         }
     }
+}
+
+/// `a::b<c::d>::T` in its scope and the name itself; parameters of templates are no scopes.
+fn scoped(name: &str) -> Option<(&str, &str)> {
+    let mut depth = 0usize;
+    let mut last = None;
+    for (at, byte) in name.bytes().enumerate() {
+        match byte {
+            b'<' | b'(' | b'{' => depth += 1,
+            b'>' | b')' | b'}' => depth = depth.saturating_sub(1),
+            b':' if depth == 0 && name[at..].starts_with("::") => last = Some(at),
+            _ => {}
+        }
+    }
+    let (scope, bare) = name.split_at(last?);
+    Some((scope, &bare[2..]))
 }
 
 impl Entry<'_> {

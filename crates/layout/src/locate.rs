@@ -105,7 +105,39 @@ impl Search<'_> {
                 break;
             }
         }
-        best.or_else(|| self.hole(aggregate, place))
+        best.or_else(|| self.in_variants(aggregate, place, depth))
+            .or_else(|| self.hole(aggregate, place))
+    }
+
+    /// In a Rust enum any alternative may hold the byte, as in a union; `discriminant` is what tells
+    /// them apart, where it is no alternative's member.
+    fn in_variants(&mut self, aggregate: &Aggregate, place: &Place, depth: u32) -> Option<Found> {
+        let variants = aggregate.variants.as_ref()?;
+        let mut best: Option<Found> = None;
+        for variant in &variants.variants {
+            let Some(mut found) = self.in_member(aggregate, &variant.member, place, depth) else {
+                continue;
+            };
+            found.path.extend(variant.member.name.clone());
+            if best
+                .as_ref()
+                .is_none_or(|best| self.rank(&found, place) > self.rank(best, place))
+            {
+                best = Some(found);
+            }
+        }
+        if best.as_ref().is_some_and(|best| !best.hole) {
+            return best;
+        }
+        let discriminant = variants.discriminant.as_ref();
+        let found = discriminant.and_then(|tag| self.in_member(aggregate, tag, place, depth));
+        match found {
+            Some(mut found) => {
+                found.path.push("discriminant".to_owned());
+                Some(found)
+            }
+            None => best,
+        }
     }
 
     fn in_member(

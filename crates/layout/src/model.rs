@@ -164,6 +164,9 @@ pub struct Aggregate {
     pub members: Vec<Member>,
     /// Rust enums: the alternatives, which share the bytes beside `members`.
     pub variants: Option<Box<Variants>>,
+    /// C++: virtual base classes. Where they are, each object says itself; their bytes lie behind
+    /// the members.
+    pub virtual_bases: Vec<TypeId>,
     /// Where it is declared.
     pub decl: Option<SourceLine>,
     /// False for a mere declaration (`struct x;`).

@@ -71,6 +71,15 @@ impl Abi<'_> {
         Ok((head, last.2))
     }
 
+    /// It or a class that it inherits from has a virtual base.
+    pub(super) fn has_virtual_base(&self, aggregate: &Aggregate, depth: u32) -> bool {
+        let inherits = |member: &Member| {
+            let base = self.base(member).filter(|_| depth < DEPTH_MAX);
+            base.is_some_and(|base| self.has_virtual_base(base, depth + 1))
+        };
+        !aggregate.virtual_bases.is_empty() || aggregate.members.iter().any(inherits)
+    }
+
     /// The base class that a member without a name stands for.
     fn base(&self, member: &Member) -> Option<&Aggregate> {
         if member.name.is_some() || member.bits.is_some() {

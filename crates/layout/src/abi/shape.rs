@@ -71,6 +71,9 @@ impl Abi<'_> {
         if aggregate.variants.is_some() {
             return Err(AbiError::Variants { name });
         }
+        if self.has_virtual_base(aggregate, 0) {
+            return Err(AbiError::Virtual { name });
+        }
         if aggregate.size > SIZE_MAX {
             let size = aggregate.size;
             return Err(AbiError::Huge { name, size });

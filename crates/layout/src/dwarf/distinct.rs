@@ -5,33 +5,37 @@ use rustc_hash::FxHashSet;
 use super::{Definition, DieOffset, DwarfFile};
 
 impl DwarfFile<'_> {
-    /// Of the definitions of a name, the first of each kind, size and line of declaration, in file
-    /// order. Two headers that declare a type at the same line with the same size count as one.
+    /// Of the definitions of a name, the first of each kind, scope, size and line of declaration, in
+    /// file order. Two headers that declare a type at the same line with the same size count as one.
     pub fn distinct_types(&self, name: &str) -> Vec<DieOffset> {
-        distinct(self.definitions(name))
+        self.distinct(self.definitions(name))
     }
 
     /// The same of the structs, unions and classes of every name that has any, in order of first
     /// appearance.
     pub fn distinct_aggregates(&self) -> impl Iterator<Item = (&str, Vec<DieOffset>)> {
         self.type_names().filter_map(|(name, definitions)| {
-            let found = distinct(definitions.filter(|found| found.kind.is_aggregate()));
+            let found = self.distinct(definitions.filter(|found| found.kind.is_aggregate()));
             (!found.is_empty()).then_some((name, found))
         })
     }
-}
 
-fn distinct(definitions: impl Iterator<Item = Definition>) -> Vec<DieOffset> {
-    let traits = |found: &Definition| (found.kind, found.size, found.line);
-    let mut found: Vec<DieOffset> = Vec::new();
-    let mut last = None;
-    let mut seen = FxHashSet::default();
-    for definition in definitions {
-        let traits = Some(traits(&definition));
-        if last != traits && seen.insert(traits) {
-            found.push(definition.die);
+    fn distinct(&self, definitions: impl Iterator<Item = Definition>) -> Vec<DieOffset> {
+        let scoped = self.has_scopes();
+        let traits = |found: &Definition| {
+            let scope = scoped.then(|| self.scope_of(found.die));
+            (found.kind, found.size, found.line, scope)
+        };
+        let mut found: Vec<DieOffset> = Vec::new();
+        let mut last = None;
+        let mut seen = FxHashSet::default();
+        for definition in definitions {
+            let traits = Some(traits(&definition));
+            if last != traits && seen.insert(traits) {
+                found.push(definition.die);
+            }
+            last = traits;
         }
-        last = traits;
+        found
     }
-    found
 }

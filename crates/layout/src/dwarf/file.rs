@@ -209,6 +209,11 @@ impl<'a> DwarfFile<'a> {
         self.types.scopes().of(die)
     }
 
+    /// Whether any definition is in a scope; none of C is.
+    pub fn has_scopes(&self) -> bool {
+        !self.types.scopes().is_empty()
+    }
+
     /// A scope as it is written: `std::__detail`.
     pub fn scope_path(&self, scope: ScopeId) -> String {
         self.types.scopes().path(scope)

@@ -3,7 +3,7 @@
 use gimli::{AttributeValue, Operation, constants as dw};
 
 use super::types::{Context, DwarfTypes, Need};
-use crate::{BitRange, Error, Member, Type};
+use crate::{BitRange, Error, Member, Type, TypeId, Variants};
 
 impl<'f, 'a> DwarfTypes<'f, 'a> {
     /// Members and base classes in order of declaration; static members take no room.
@@ -11,23 +11,32 @@ impl<'f, 'a> DwarfTypes<'f, 'a> {
         &mut self,
         context: &Context<'f, 'a>,
         depth: u32,
-    ) -> Result<Vec<Member>, Error> {
-        let mut members = Vec::new();
+    ) -> Result<Contents, Error> {
+        let mut found = Contents::default();
         for child in self.children(context)? {
             let named = match child.entry.tag() {
                 dw::DW_TAG_member => true,
+                dw::DW_TAG_inheritance if is_virtual(&child) => {
+                    let base = self.load_reference(&child, dw::DW_AT_type, Need::Members, depth)?;
+                    found.virtual_bases.extend(base);
+                    continue;
+                }
                 dw::DW_TAG_inheritance => false,
+                dw::DW_TAG_variant_part => {
+                    found.variants = Some(Box::new(self.read_variants(&child, depth)?));
+                    continue;
+                }
                 _ => continue,
             };
             if child.flag(dw::DW_AT_external) || child.flag(dw::DW_AT_declaration) {
                 continue;
             }
-            members.push(self.read_member(&child, named, depth)?);
+            found.members.push(self.read_member(&child, named, depth)?);
         }
-        Ok(members)
+        Ok(found)
     }
 
-    fn read_member(
+    pub(super) fn read_member(
         &mut self,
         child: &Context<'f, 'a>,
         named: bool,
@@ -59,6 +68,20 @@ impl<'f, 'a> DwarfTypes<'f, 'a> {
             decl: self.source_line(child),
         })
     }
+}
+
+/// What an aggregate holds.
+#[derive(Default)]
+pub(super) struct Contents {
+    pub(super) members: Vec<Member>,
+    pub(super) variants: Option<Box<Variants>>,
+    pub(super) virtual_bases: Vec<TypeId>,
+}
+
+/// A virtual base: where it is, an object says itself.
+fn is_virtual(child: &Context<'_, '_>) -> bool {
+    let virtuality = child.entry.attr_value(dw::DW_AT_virtuality);
+    matches!(virtuality, Some(AttributeValue::Virtuality(kind)) if kind != dw::DW_VIRTUALITY_none)
 }
 
 /// Byte offset from the start of the aggregate.

@@ -36,6 +36,7 @@ mod split;
 mod supplementary;
 mod symbols;
 mod types;
+mod variants;
 
 pub use companions::{Alone, Companions, Hex, Missing, SplitUnit, SupplementaryLink};
 pub use file::{DwarfFile, Reader};

@@ -57,6 +57,11 @@ impl<'s> Scopes<'s> {
         joined
     }
 
+    /// Whether no definition is in any.
+    pub(super) fn is_empty(&self) -> bool {
+        self.of.is_empty()
+    }
+
     /// The scope of a definition, if it is in one.
     pub(super) fn of(&self, die: DieOffset) -> Option<ScopeId> {
         let at = self.of.binary_search_by_key(&die, |(die, _)| *die).ok()?;

@@ -373,11 +373,13 @@ impl<'f, 'a> DwarfTypes<'f, 'a> {
             return Ok(());
         }
         let context = self.context(die)?;
-        let members = self.read_members(&context, depth);
+        let contents = self.read_members(&context, depth);
         self.open.remove(&id);
-        let members = members?;
+        let contents = contents?;
         if let Type::Aggregate(aggregate) = &mut self.types.types[id.0 as usize] {
-            aggregate.members = members;
+            aggregate.members = contents.members;
+            aggregate.variants = contents.variants;
+            aggregate.virtual_bases = contents.virtual_bases;
             aggregate.complete = true;
         }
         Ok(())

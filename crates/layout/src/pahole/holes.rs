@@ -98,6 +98,7 @@ fn walk(
             None => None,
         };
     }
+    seen = seen.max(end_of_others(types, aggregate));
     let size_bits = aggregate.size.saturating_mul(8);
     let mut bit_padding = 0;
     if let Some(unit) = unit {
@@ -106,6 +107,20 @@ fn walk(
         seen = end.max(seen);
     }
     (aggregate.size.saturating_sub(seen / 8), bit_padding)
+}
+
+/// Where what is in an object beside its members ends, in bits: the alternatives of a Rust enum, and
+/// virtual bases, which may be anywhere behind the members.
+fn end_of_others(types: &Types, aggregate: &Aggregate) -> u64 {
+    if !aggregate.virtual_bases.is_empty() {
+        return aggregate.size.saturating_mul(8);
+    }
+    let ends = aggregate.variants.iter().flat_map(|alternatives| {
+        let variants = alternatives.variants.iter().map(|variant| &variant.member);
+        let all = variants.chain(&alternatives.discriminant);
+        all.map(|member| end_of(member, storage_size(types, member)))
+    });
+    ends.max().unwrap_or(0)
 }
 
 /// Size of the member's type in bytes, for a bitfield of its storage unit; 0 where unknown.

@@ -31,6 +31,7 @@ mod names;
 mod number;
 mod print;
 mod same;
+mod variants;
 
 use crate::{Aggregate, AggregateKind, Type, TypeId, Types};
 

@@ -8,6 +8,7 @@ use super::footer;
 use super::frame::{Frame, NAME_WIDTH, NAME_WIDTH_EXPANDED, NAME_WIDTH_UNION};
 use super::holes::{Gaps, storage_size};
 use super::member::Declared;
+use super::variants;
 use super::{Options, align};
 use crate::types::DEPTH_MAX;
 use crate::{Aggregate, AggregateKind, Member, Type, Types};
@@ -60,6 +61,9 @@ impl<'t> Printer<'t> {
         self.head(aggregate);
         let (gaps, counts) = self.struct_body(aggregate, &Frame::top(false));
         self.force_padding(aggregate, &gaps);
+        if let Some(alternatives) = &aggregate.variants {
+            variants::write(&mut self.out, self.types, alternatives);
+        }
         footer::write(&mut self.out, 1, aggregate, &gaps, &counts, self.options);
         self.push("}");
         let is_packed = self.facts.is_packed(aggregate, &gaps);

@@ -37,6 +37,9 @@ pub(super) fn one(types: &Types, found: &Found<'_>, line_bytes: u64) -> Value {
     let gaps = pahole::gaps(types, id).unwrap_or_default();
     let members = aggregate.map(|aggregate| members(types, aggregate, 0, 0));
     out.insert("members".to_owned(), json!(members.unwrap_or_default()));
+    if let Some(aggregate) = aggregate {
+        nested(types, aggregate, &mut out);
+    }
     let holes = aggregate.map(|aggregate| holes(aggregate, &gaps));
     out.insert("holes".to_owned(), json!(holes.unwrap_or_default()));
     out.insert("padding".to_owned(), json!(gaps.padding));
@@ -45,6 +48,44 @@ pub(super) fn one(types: &Types, found: &Found<'_>, line_bytes: u64) -> Value {
         json!(size.map(|size| size.div_ceil(line_bytes))),
     );
     Value::Object(out)
+}
+
+/// What only languages above C have.
+fn nested(types: &Types, aggregate: &Aggregate, out: &mut Map<String, Value>) {
+    if let Some(scope) = &aggregate.scope {
+        out.insert("scope".to_owned(), json!(scope));
+    }
+    if !aggregate.virtual_bases.is_empty() {
+        let bases = aggregate.virtual_bases.iter().map(|id| types.name_of(*id));
+        out.insert("virtual_bases".to_owned(), json!(bases.collect::<Vec<_>>()));
+    }
+    let Some(alternatives) = &aggregate.variants else {
+        return;
+    };
+    let discriminant = alternatives.discriminant.as_ref();
+    let discriminant = discriminant.map(|tag| member(types, tag, 0, 0));
+    out.insert("discriminant".to_owned(), json!(discriminant));
+    let variants = alternatives.variants.iter().map(|variant| {
+        let inner = types.aggregate(variant.member.ty);
+        let members = inner.map(|inner| members(types, inner, variant.member.offset, 0));
+        json!({
+            "name": variant.member.name,
+            "discriminant": variant.discriminant.map(number),
+            "offset": variant.member.offset,
+            "size": types.size_of(variant.member.ty),
+            "members": members.unwrap_or_default(),
+        })
+    });
+    out.insert("variants".to_owned(), json!(variants.collect::<Vec<_>>()));
+}
+
+/// JSON readers know integers of 64 bits; a larger one is text.
+fn number(value: i128) -> Value {
+    match (i64::try_from(value), u64::try_from(value)) {
+        (Ok(value), _) => json!(value),
+        (_, Ok(value)) => json!(value),
+        _ => json!(value.to_string()),
+    }
 }
 
 fn kind(types: &Types, id: TypeId) -> String {

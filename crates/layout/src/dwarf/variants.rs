@@ -1,0 +1,74 @@
+//! The alternatives of a Rust enum: `DW_TAG_variant_part`, which holds the discriminant and a
+//! `DW_TAG_variant` for each.
+
+use gimli::{AttributeValue, constants as dw};
+
+use super::types::{Context, DwarfTypes};
+use crate::{Error, Member, Type, Types, Variant, Variants};
+
+impl<'f, 'a> DwarfTypes<'f, 'a> {
+    /// Reads a `DW_TAG_variant_part`.
+    pub(super) fn read_variants(
+        &mut self,
+        part: &Context<'f, 'a>,
+        depth: u32,
+    ) -> Result<Variants, Error> {
+        let mut found = Variants {
+            discriminant: None,
+            variants: Vec::new(),
+        };
+        // The discriminant's values are read by its type, so it comes first wherever it stands.
+        let children = self.children(part)?;
+        for child in &children {
+            if child.entry.tag() == dw::DW_TAG_member {
+                found.discriminant = Some(self.read_member(child, true, depth)?);
+            }
+        }
+        for child in &children {
+            if child.entry.tag() != dw::DW_TAG_variant {
+                continue;
+            }
+            let value = discriminant(child);
+            let value = value.map(|value| signed(&self.types, found.discriminant.as_ref(), value));
+            for member in self.children(child)? {
+                if member.entry.tag() == dw::DW_TAG_member {
+                    found.variants.push(Variant {
+                        discriminant: value,
+                        member: self.read_member(&member, true, depth)?,
+                    });
+                }
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// The value that stands for a variant. A list of one value is that value; several values, or a
+/// range, are no single one.
+fn discriminant(variant: &Context<'_, '_>) -> Option<i128> {
+    if let Some(value) = variant.signed(dw::DW_AT_discr_value) {
+        return Some(value);
+    }
+    let AttributeValue::Block(list) = variant.entry.attr_value(dw::DW_AT_discr_list)? else {
+        return None;
+    };
+    let mut list = list;
+    let label = gimli::Reader::read_u8(&mut list).ok()? == dw::DW_DSC_label.0;
+    let value = gimli::Reader::read_uleb128(&mut list).ok()?;
+    (label && list.is_empty()).then_some(i128::from(value))
+}
+
+/// Fixed-size forms have no sign of their own; the discriminant's type says whether they have one.
+fn signed(types: &Types, discriminant: Option<&Member>, value: i128) -> i128 {
+    let ty = discriminant.map(|member| types.get(types.strip(member.ty)));
+    match ty {
+        Some(Type::Base {
+            name,
+            size: size @ 1..=8,
+        }) if name.starts_with('i') => {
+            let unused = 128 - 8 * *size as u32;
+            value << unused >> unused
+        }
+        _ => value,
+    }
+}

@@ -1,0 +1,263 @@
+//! Rust, C++ and Go: what only they have, and their own word on sizes and offsets.
+
+use relayout_layout::catalog::Catalog;
+use relayout_layout::{Aggregate, Types};
+
+use super::tools::{Folder, has, with};
+
+const RUST: &str = r#"
+pub mod outer {
+    pub struct Point { pub x: u8, pub y: u64, pub z: u16 }
+    pub mod inner {
+        pub struct Point { pub a: u32, pub b: u8 }
+        pub enum Shape { Circle(f32), Rect { w: u16, h: u64 }, Unit }
+        pub enum Niche { Boxed(Box<u32>), Nothing }
+        #[repr(i8)] pub enum Signed { Low(u16) = -1, High = 5 }
+    }
+}
+use outer::inner::{Niche, Shape, Signed};
+use std::mem::{offset_of, size_of};
+fn main() {
+    let all = (outer::Point { x: 1, y: 2, z: 3 }, outer::inner::Point { a: 1, b: 2 },
+        [Shape::Circle(1.0), Shape::Rect { w: 1, h: 2 }, Shape::Unit],
+        [Niche::Boxed(Box::new(1)), Niche::Nothing], [Signed::Low(1), Signed::High]);
+    println!("{} {} {} {}", size_of::<outer::Point>(), offset_of!(outer::Point, x),
+        offset_of!(outer::Point, y), offset_of!(outer::Point, z));
+    println!("{} {} {}", size_of::<outer::inner::Point>(), offset_of!(outer::inner::Point, a),
+        offset_of!(outer::inner::Point, b));
+    println!("{} {} {}", size_of::<Shape>(), size_of::<Niche>(), size_of::<Signed>());
+    std::hint::black_box(&all);
+}
+"#;
+
+#[test]
+fn rust() {
+    let folder = Folder::new();
+    folder.write("it.rs", RUST);
+    folder.run("rustc -g it.rs -o it");
+    let said = numbers(&folder.run(&folder.path("it").display().to_string()));
+    with(&folder, "it", |catalog| {
+        let mut found = Vec::new();
+        for name in ["it::outer::Point", "outer::inner::Point"] {
+            aggregate(catalog, name, |_, it| places(it, &mut found));
+        }
+        for name in ["inner::Shape", "inner::Niche", "inner::Signed"] {
+            aggregate(catalog, name, |_, it| found.push(it.size));
+        }
+        assert_eq!(found, said);
+        let variants = |name: &str| {
+            let mut found = Vec::new();
+            aggregate(catalog, name, |_, it| {
+                let all = it.variants.as_ref().expect("variants");
+                let named = all.variants.iter();
+                found.extend(named.map(|one| (one.member.name.clone().unwrap(), one.discriminant)));
+            });
+            found
+        };
+        let own = |name: &str, value| (name.to_owned(), value);
+        let shape = [
+            own("Circle", Some(0)),
+            own("Rect", Some(1)),
+            own("Unit", Some(2)),
+        ];
+        assert_eq!(variants("inner::Shape"), shape);
+        let niche = [own("Boxed", None), own("Nothing", Some(0))];
+        let mut found = variants("inner::Niche");
+        found.sort();
+        assert_eq!(found, niche);
+        assert_eq!(
+            variants("inner::Signed"),
+            [own("Low", Some(-1)), own("High", Some(5))]
+        );
+        aggregate(catalog, "inner::Shape", |types, it| {
+            assert_eq!(it.scope.as_deref(), Some("it::outer::inner"));
+            let rect = &it.variants.as_ref().unwrap().variants[1].member;
+            let inner = types.aggregate(rect.ty).unwrap();
+            let height = inner
+                .members
+                .iter()
+                .find(|one| one.name.as_deref() == Some("h"));
+            let place = rect.offset + height.unwrap().offset;
+            let id = catalog.load(&catalog.find("inner::Shape")).unwrap();
+            let at = |offset, size| id.types.member_at(id.ids[0], offset, size).unwrap().path;
+            assert_eq!(at(place, 8), "Rect.h");
+            assert_eq!(at(0, 2), "discriminant");
+        });
+        all_load(catalog);
+    });
+}
+
+const CPP: &str = r#"
+#include <cstddef>
+#include <cstdio>
+#include <map>
+#include <string>
+namespace a { namespace b {
+struct Empty {};
+struct Base { char c; int i; static int shared; };
+class Derived : public Base, public Empty { public: short s; long l:5, m:40; union { int u; float f; }; };
+struct Front { [[no_unique_address]] Empty e; int n; };
+template <typename T, int N> struct Array { T values[N]; };
+struct Left : virtual Base { int left; };
+struct Right : virtual Base { int right; };
+struct Diamond : Left, Right { int own; };
+struct Outer { struct Inner { char x; }; struct Later; Inner in; };
+struct Outer::Later { int late; double far; };
+} struct Front { long n, m; }; }
+#define S(t) std::printf("%zu ", sizeof(t))
+#define O(t, m) std::printf("%zu ", offsetof(t, m))
+int main() {
+  a::b::Derived d; a::b::Front f; a::b::Array<short, 7> r; a::b::Diamond m; a::b::Outer o;
+  a::b::Outer::Later l; a::Front g; std::map<std::string, int> s;
+  S(a::b::Derived); O(a::b::Derived, s); S(a::b::Front); O(a::b::Front, e); O(a::b::Front, n);
+  using Shorts = a::b::Array<short, 7>;
+  S(a::Front); O(a::Front, n); O(a::Front, m); S(Shorts); O(Shorts, values);
+  S(a::b::Diamond); S(a::b::Outer::Later); O(a::b::Outer::Later, late); O(a::b::Outer::Later, far);
+  asm volatile("" :: "r"(&d), "r"(&f), "r"(&r), "r"(&m), "r"(&o), "r"(&l), "r"(&g), "r"(&s) : "memory");
+}
+"#;
+
+#[test]
+fn c_plus_plus() {
+    for compiler in ["g++", "clang++"] {
+        let package = if compiler == "g++" { "g++" } else { "clang" };
+        if !has(compiler, package) {
+            continue;
+        }
+        for flags in ["-gdwarf-4", "-gdwarf-5", "-gdwarf-5 -fdebug-types-section"] {
+            let folder = Folder::new();
+            folder.write("it.cc", CPP);
+            let case = format!("{compiler} -std=c++20 -Wno-invalid-offsetof {flags} it.cc -o it");
+            folder.run(&case);
+            let said = numbers(&folder.run(&folder.path("it").display().to_string()));
+            with(&folder, "it", |catalog| {
+                c_plus_plus_types(catalog, &said, &case)
+            });
+        }
+    }
+}
+
+fn c_plus_plus_types(catalog: &Catalog<'_>, said: &[u64], case: &str) {
+    let mut found = Vec::new();
+    aggregate(catalog, "a::b::Derived", |types, it| {
+        let bases: Vec<_> = it
+            .members
+            .iter()
+            .take_while(|one| one.name.is_none())
+            .collect();
+        let names = bases.iter().map(|base| types.name_of(base.ty));
+        assert_eq!(
+            names.collect::<Vec<_>>(),
+            ["struct Base", "struct Empty"],
+            "{case}"
+        );
+        let short = it
+            .members
+            .iter()
+            .find(|one| one.name.as_deref() == Some("s"));
+        found.extend([it.size, short.expect("s").offset]);
+        let bits = it.members.iter().filter(|one| one.bits.is_some());
+        assert_eq!(bits.count(), 2, "{case}");
+    });
+    for name in ["a::b::Front", "a::Front", "b::Array<short, 7>"] {
+        // gcc and clang spell the parameters each in their way.
+        let name = match catalog.find(name).is_empty() {
+            true => "b::Array<short int, 7>",
+            false => name,
+        };
+        aggregate(catalog, name, |_, it| places(it, &mut found));
+    }
+    aggregate(catalog, "a::b::Diamond", |types, it| {
+        found.push(it.size);
+        let left = it
+            .members
+            .first()
+            .and_then(|one| types.aggregate(one.ty))
+            .expect("Left");
+        assert_eq!(
+            left.virtual_bases.len(),
+            1,
+            "{case}: the place of Base is not constant"
+        );
+    });
+    aggregate(catalog, "a::b::Outer::Later", |_, it| {
+        places(it, &mut found)
+    });
+    assert_eq!(found, said, "{case}");
+    aggregate(catalog, "Base", |_, it| {
+        assert_eq!(it.members.len(), 2, "{case}: static members")
+    });
+    all_load(catalog);
+}
+
+const GO: &str = r#"
+package main
+import ("fmt"; "text/template"; "unsafe")
+type Inner struct { A byte; B uint64 }
+type Outer struct { X bool; I Inner; S []string; M map[string]int; F func(int) error; E [3]uint16 }
+func main() {
+	var o Outer
+	fmt.Println(unsafe.Sizeof(o), unsafe.Offsetof(o.X), unsafe.Offsetof(o.I), unsafe.Offsetof(o.S),
+		unsafe.Offsetof(o.M), unsafe.Offsetof(o.F), unsafe.Offsetof(o.E))
+	if o.X { template.New("x") }
+}
+"#;
+
+#[test]
+fn go() {
+    if !has("go", "golang") {
+        return;
+    }
+    let folder = Folder::new();
+    folder.write("it.go", GO);
+    folder.run("go build -o it it.go");
+    let said = numbers(&folder.run(&folder.path("it").display().to_string()));
+    with(&folder, "it", |catalog| {
+        let mut found = Vec::new();
+        aggregate(catalog, "main.Outer", |_, it| places(it, &mut found));
+        assert_eq!(found, said);
+        all_load(catalog);
+    });
+}
+
+fn numbers(text: &str) -> Vec<u64> {
+    let words = text.split_whitespace();
+    words.map(|word| word.parse().expect("a number")).collect()
+}
+
+/// Size and offsets.
+fn places(aggregate: &Aggregate, found: &mut Vec<u64>) {
+    found.push(aggregate.size);
+    found.extend(aggregate.members.iter().map(|member| member.offset));
+}
+
+#[track_caller]
+fn aggregate(catalog: &Catalog<'_>, name: &str, look: impl FnOnce(&Types, &Aggregate)) {
+    let entries = catalog.find(name);
+    let loaded = catalog.load(&entries).expect("it can be loaded");
+    let first = loaded.ids.iter().find_map(|id| loaded.types.aggregate(*id));
+    look(&loaded.types, first.unwrap_or_else(|| panic!("no {name}")));
+}
+
+/// Every type of the program, its standard library included: no error, and no member past the end.
+fn all_load(catalog: &Catalog<'_>) {
+    let entries = catalog.aggregates();
+    assert!(entries.len() > 20, "only {} types", entries.len());
+    let wrong = catalog.each(&entries, |types, id, entry| {
+        let it = types.aggregate(id)?;
+        let past = it.members.iter().find(|member| {
+            let size = types.size_of(member.ty).unwrap_or(0);
+            member.bits.is_none() && member.offset.saturating_add(size) > it.size
+        })?;
+        Some(format!(
+            "{}: {:?} at {}, size {}",
+            entry.name, past.name, past.offset, it.size
+        ))
+    });
+    let wrong: Vec<String> = wrong
+        .expect("all can be loaded")
+        .into_iter()
+        .flatten()
+        .collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

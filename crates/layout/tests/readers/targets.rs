@@ -1,0 +1,107 @@
+//! Other machines: what their compilers put into an object about their own layouts, against what is
+//! read of it.
+
+use object::{Object as _, ObjectSection as _};
+use relayout_layout::catalog::{Catalog, Format};
+use relayout_layout::dwarf::SectionStore;
+use relayout_layout::{BitRange, Types};
+
+use super::tools::{Folder, has};
+
+/// Sizes and offsets in section `.oracle`; an object in `.bits` for each bitfield, with all its bits
+/// set and no others.
+const SOURCE: &str = r#"
+#include <stddef.h>
+struct plain { char c; long l; short s; double d; long long w; void *p; char tail[3]; };
+struct packed { char c; long l; short s; } __attribute__((packed));
+struct bits { int a:3; unsigned b:7; long long c:33; char d:5; short e; unsigned f:31; };
+#define O(t, m) (unsigned)offsetof(struct t, m)
+__attribute__((section(".oracle"))) unsigned oracle[] = {
+  sizeof(struct plain), O(plain, c), O(plain, l), O(plain, s), O(plain, d), O(plain, w), O(plain, p),
+  O(plain, tail), sizeof(struct packed), O(packed, c), O(packed, l), O(packed, s) };
+__attribute__((section(".bits"))) struct bits each[] = {
+  { .a = -1 }, { .b = 127 }, { .c = -1 }, { .d = -1 }, { .f = 0x7fffffff } };
+struct packed keep; struct plain keep_too;
+"#;
+
+const COMPILERS: [(&str, &str); 4] = [
+    ("gcc", "gcc"),
+    ("arm-linux-gnueabihf-gcc", "gcc-arm-linux-gnueabihf"),
+    ("powerpc-linux-gnu-gcc", "gcc-powerpc-linux-gnu"),
+    ("s390x-linux-gnu-gcc", "gcc-s390x-linux-gnu"),
+];
+
+#[test]
+fn layouts_are_those_of_the_compiler() {
+    for (compiler, package) in COMPILERS {
+        if !has(compiler, package) {
+            continue;
+        }
+        for version in 2..=5 {
+            let folder = Folder::new();
+            folder.write("it.c", SOURCE);
+            let line = format!("{compiler} -gdwarf-{version} -gstrict-dwarf -c it.c -o it.o");
+            folder.run(&line);
+            check(&folder.read("it.o"), &line);
+        }
+    }
+}
+
+fn check(bytes: &[u8], case: &str) {
+    let elf = object::File::parse(bytes).expect("an ELF file");
+    let little = elf.is_little_endian();
+    let section = |name: &str| {
+        elf.section_by_name(name)
+            .expect("the section")
+            .data()
+            .expect("data")
+    };
+    let (numbers, _) = section(".oracle").as_chunks::<4>();
+    let number = |bytes: &[u8; 4]| match little {
+        true => u32::from_le_bytes(*bytes),
+        false => u32::from_be_bytes(*bytes),
+    };
+    let expected: Vec<u64> = numbers.iter().map(|bytes| number(bytes).into()).collect();
+
+    let store = SectionStore::default();
+    let catalog = Catalog::parse_in(bytes, &store, Format::Any).expect("its types");
+    let mut found = Vec::new();
+    for name in ["plain", "packed"] {
+        look(&catalog, name, |aggregate| {
+            found.push(aggregate.size);
+            found.extend(aggregate.members.iter().map(|member| member.offset));
+        });
+    }
+    assert_eq!(found, expected, "{case}");
+
+    look(&catalog, "bits", |aggregate| {
+        let objects = section(".bits").chunks(aggregate.size as usize);
+        let ranges = aggregate.members.iter().filter_map(|member| member.bits);
+        let pairs: Vec<_> = objects.zip(ranges).collect();
+        assert_eq!(pairs.len(), 5, "{case}");
+        for (object, range) in pairs {
+            assert_eq!(
+                bits_set(object, little),
+                bits_of(range),
+                "{case}: {range:?}"
+            );
+        }
+    });
+}
+
+/// Bits are counted from the least significant of each byte, on big-endian machines from the most.
+fn bits_set(object: &[u8], little: bool) -> Vec<u64> {
+    let bit = |at: u64| if little { at % 8 } else { 7 - at % 8 };
+    let is_set = |at: &u64| object[(at / 8) as usize] >> bit(*at) & 1 == 1;
+    (0..object.len() as u64 * 8).filter(is_set).collect()
+}
+
+fn bits_of(range: BitRange) -> Vec<u64> {
+    (range.offset_bits..range.offset_bits + range.size_bits).collect()
+}
+
+fn look(catalog: &Catalog<'_>, name: &str, look: impl FnOnce(&relayout_layout::Aggregate)) {
+    let loaded = catalog.load(&catalog.find(name)).expect("it can be loaded");
+    let types: &Types = &loaded.types;
+    look(types.aggregate(loaded.ids[0]).expect("an aggregate"));
+}

@@ -1,0 +1,132 @@
+//! A folder to compile in, compilers that may be missing, and the files that DWARF refers to.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+
+use relayout_layout::catalog::{Catalog, Format, Sources};
+use relayout_layout::dwarf::{Companions, SectionStore, SplitUnit, SupplementaryLink};
+use relayout_layout::pahole::{self, Options};
+use tempfile::TempDir;
+
+/// A folder that is gone after the test.
+pub struct Folder(TempDir);
+
+impl Folder {
+    pub fn new() -> Self {
+        Self(tempfile::tempdir().expect("a temporary folder"))
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    pub fn write(&self, name: &str, text: &str) {
+        fs::write(self.path(name), text).expect("the file can be written");
+    }
+
+    pub fn read(&self, name: &str) -> Vec<u8> {
+        fs::read(self.path(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+    }
+
+    pub fn remove(&self, name: &str) {
+        fs::remove_file(self.path(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+    }
+
+    /// Runs a command line here, which must succeed; returns what it printed.
+    pub fn run(&self, line: &str) -> String {
+        let mut words = line.split_whitespace();
+        let program = words.next().expect("a program");
+        let done = Command::new(program)
+            .args(words)
+            .current_dir(self.0.path())
+            .output()
+            .unwrap_or_else(|error| panic!("{program}: {error}"));
+        let said = String::from_utf8_lossy(&done.stderr);
+        assert!(done.status.success(), "{line}: {said}");
+        String::from_utf8_lossy(&done.stdout).into_owned()
+    }
+}
+
+/// Whether an optional tool is there. Where it is not, says so; in CI that is a failure.
+pub fn has(program: &str, package: &str) -> bool {
+    let found = Command::new(program)
+        .arg("--version")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .is_ok();
+    let ci = std::env::var("CI").is_ok_and(|value| value == "true");
+    assert!(found || !ci, "{program} is missing (package {package})");
+    if !found {
+        eprintln!("NOTICE: passed over, since {program} is missing (package {package})");
+    }
+    found
+}
+
+/// Files beside a program, as the command finds them.
+pub struct Beside<'f> {
+    folder: &'f Folder,
+    program: &'f str,
+    supplementary: OnceLock<Option<Vec<u8>>>,
+    package: OnceLock<Option<Vec<u8>>>,
+    split: OnceLock<Vec<Option<Vec<u8>>>>,
+}
+
+impl<'f> Beside<'f> {
+    pub fn new(folder: &'f Folder, program: &'f str) -> Self {
+        Self {
+            folder,
+            program,
+            supplementary: OnceLock::new(),
+            package: OnceLock::new(),
+            split: OnceLock::new(),
+        }
+    }
+}
+
+impl Companions for Beside<'_> {
+    fn supplementary(&self, link: &SupplementaryLink) -> Option<&[u8]> {
+        let read = || fs::read(self.folder.path(&link.name)).ok();
+        self.supplementary.get_or_init(read).as_deref()
+    }
+
+    fn package(&self) -> Option<&[u8]> {
+        let read = || fs::read(self.folder.path(&format!("{}.dwp", self.program))).ok();
+        self.package.get_or_init(read).as_deref()
+    }
+
+    fn split(&self, wanted: &[SplitUnit]) -> Vec<Option<&[u8]>> {
+        let read = |unit: &SplitUnit| fs::read(Path::new(&unit.path())).ok();
+        let files = self.split.get_or_init(|| wanted.iter().map(read).collect());
+        files.iter().map(Option::as_deref).collect()
+    }
+}
+
+/// Opens a file of the folder with what it refers to.
+pub fn with<T>(folder: &Folder, name: &str, look: impl FnOnce(&Catalog<'_>) -> T) -> T {
+    let (bytes, store) = (folder.read(name), SectionStore::default());
+    let companions = Beside::new(folder, name);
+    let sources = Sources {
+        store: &store,
+        companions: &companions,
+        btf_base: None,
+    };
+    let catalog = Catalog::parse_among(&bytes, sources, Format::Any);
+    look(&catalog.unwrap_or_else(|error| panic!("{name}: {error}")))
+}
+
+/// All layouts of a file, sorted; and what was missing.
+pub fn layouts(folder: &Folder, name: &str) -> (Vec<String>, Vec<String>) {
+    with(folder, name, |catalog| {
+        let entries = catalog.aggregates();
+        let texts = catalog.each(&entries, |types, id, _| {
+            pahole::render(types, id, &Options::default()).unwrap_or_default()
+        });
+        let mut texts = texts.unwrap_or_else(|error| panic!("{name}: {error}"));
+        texts.sort();
+        let missing = catalog.missing().iter().map(ToString::to_string);
+        (texts, missing.collect())
+    })
+}
