@@ -64,7 +64,9 @@ impl Wanted {
             dw::DW_AT_byte_size if kind.is_some() => Some(Self::Size),
             dw::DW_AT_decl_line if kind.is_some() => Some(Self::Line),
             dw::DW_AT_declaration if kind.is_some() => Some(Self::Declaration),
-            dw::DW_AT_specification if kind.is_some() => Some(Self::Specification),
+            dw::DW_AT_specification | dw::DW_AT_signature if kind.is_some() => {
+                Some(Self::Specification)
+            }
             dw::DW_AT_sibling if children => Some(Self::Sibling),
             dw::DW_AT_language if unit => Some(Self::Language),
             dw::DW_AT_str_offsets_base if unit => Some(Self::StrOffsetsBase),

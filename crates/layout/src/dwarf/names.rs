@@ -215,7 +215,7 @@ impl<'u, 's> Scan<'u, 's> {
             let here = self.end - input.len();
             if muted.is_none() && self.descends(abbreviation.tag) {
                 depth += 1;
-                self.enter(attributes.name);
+                self.enter(&attributes);
             } else if let Some(next) = attributes.sibling.filter(|next| *next > here) {
                 input.skip(next - here)?;
             } else {
@@ -230,8 +230,10 @@ impl<'u, 's> Scan<'u, 's> {
         tag == dw::DW_TAG_namespace || tag == dw::DW_TAG_module || self.nests && is_aggregate(tag)
     }
 
-    /// Goes into a namespace or type.
-    fn enter(&mut self, name: Option<NameKey>) {
+    /// Goes into a namespace or type. One that only stands for a type unit may have its name there.
+    fn enter(&mut self, attributes: &Attributes) {
+        let declared = || attributes.specification;
+        let name = attributes.name.or_else(|| self.name_at(declared()?));
         let parent = self.open.last().copied();
         self.open.push(self.found.scopes.len() as u32);
         self.found.scopes.push(Scope { parent, name });
@@ -378,6 +380,7 @@ impl<'u, 's> Scan<'u, 's> {
             dw::DW_FORM_GNU_ref_alt | dw::DW_FORM_ref_sup4 | dw::DW_FORM_ref_sup8 => {
                 Reference::Supplementary(offset)
             }
+            dw::DW_FORM_ref_sig8 => Reference::Signature(offset as u64),
             _ => return Ok(None),
         };
         Ok(self.units.resolve(self.slot, reference))
