@@ -23,8 +23,17 @@ debian-archive-keyring aptroot_keyring
 LIST
     if [ "$1" = yes ]; then
         cat <<'LIST'
+clang command -v clang
 dwarves command -v pahole
+dwz command -v dwz
+g++ command -v g++
+gcc-arm-linux-gnueabihf command -v arm-linux-gnueabihf-gcc
+gcc-powerpc-linux-gnu command -v powerpc-linux-gnu-gcc
+gcc-s390x-linux-gnu command -v s390x-linux-gnu-gcc
 git command -v git
+golang-go command -v go
+libc6-dev-i386 printf "%s\n" "#include <assert.h>" | gcc -m32 -fsyntax-only -x c -
+llvm command -v llvm-dwp
 shellcheck command -v shellcheck
 LIST
     fi
