@@ -33,9 +33,9 @@ pub(crate) fn entries<'c>(catalog: &'c Catalog<'_>, pattern: &'c TypePattern) ->
     if !name.is_open() {
         return catalog.find(name.as_str());
     }
-    let names = catalog.names().into_iter();
-    let names = names.filter(|found| name.matches(found));
-    names.flat_map(|found| catalog.find(found)).collect()
+    // To find names one by one would pass over all of a BTF's types for each.
+    let all = catalog.aggregates().into_iter();
+    all.filter(|entry| name.matches(entry.name)).collect()
 }
 
 /// What the loaded definition is, if `pattern` means it. An open pattern means structs, unions and
