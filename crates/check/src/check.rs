@@ -69,10 +69,11 @@ impl<'a> Check<'a> {
     /// # Errors
     /// Nothing can be said of the file; see [`Error`].
     pub fn file(&mut self, catalog: &Catalog<'_>, facts: &Facts) -> Result<(), Error> {
-        self.file_where(catalog, facts, |_| true)
+        let named = self.settings.configurations;
+        self.file_where(catalog, facts, named, |_| true)
     }
 
-    /// As [`file`](Self::file), against the rules that `wanted` picks.
+    /// As [`file`](Self::file), of these configurations, against the rules that `wanted` picks.
     ///
     /// # Errors
     /// As [`file`](Self::file).
@@ -80,9 +81,10 @@ impl<'a> Check<'a> {
         &mut self,
         catalog: &Catalog<'_>,
         facts: &Facts,
+        named: &[String],
         wanted: impl Fn(&TypeRules) -> bool,
     ) -> Result<(), Error> {
-        let applied = applied(self.config, self.settings.configurations, facts, catalog)?;
+        let applied = applied(self.config, named, facts, catalog)?;
         let configurations = names(&applied);
         let record = self.settings.lock;
         let record = record.and_then(|lock| lock.record(facts, &configurations));

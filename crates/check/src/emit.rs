@@ -25,6 +25,17 @@ use crate::select::{self, Fit, Found};
 use crate::{Config, Date, Error, Facts, Lock, TypeRules};
 use block::{Blocks, Of, Seen};
 
+/// What is emitted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Emitted {
+    /// The text, ending in a line break.
+    pub text: String,
+    /// Assertions in it.
+    pub assertion_count: usize,
+    /// Comments in it that say what is not asserted, or not as the kernel would, and why.
+    pub note_count: usize,
+}
+
 /// Collects what is to be emitted, file by file.
 #[derive(Debug)]
 pub struct Emitter<'c> {
@@ -106,11 +117,16 @@ impl<'c> Emitter<'c> {
         Ok(best.map(|(_, seen)| seen).collect())
     }
 
-    /// The text, ending in a line break. `headers` are included by it.
-    pub fn finish(self, headers: &[String]) -> String {
+    /// The whole. `headers` are included by its text.
+    pub fn finish(self, headers: &[String]) -> Emitted {
         let mut text = head::head(self.form, headers, &self.blocks);
-        text.push_str(&self.blocks.render());
+        let (body, assertion_count, note_count) = self.blocks.render();
+        text.push_str(&body);
         text.push_str(head::tail(self.form));
-        text
+        Emitted {
+            text,
+            assertion_count,
+            note_count,
+        }
     }
 }

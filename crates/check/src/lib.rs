@@ -61,3 +61,4 @@ pub use model::{
 pub use outcome::{Expired, Outcome, Seen, Violation, Waived, Warning};
 pub use pattern::{Glob, MemberPattern, TypePattern};
 pub use record::{Recent, Taken, baseline, record};
+pub use select::defines;

@@ -4,7 +4,7 @@ use relayout_layout::catalog::{Catalog, Entry};
 use relayout_layout::{Aggregate, SourceLine, Type, TypeId, Types};
 
 use crate::members;
-use crate::{Error, Glob, MemberPattern, TypePattern};
+use crate::{Error, Facts, Glob, MemberPattern, TypePattern, TypeRules};
 
 /// How well a definition fits a name, best last: where a struct has it, a typedef of it is the same
 /// thing again.
@@ -89,6 +89,24 @@ fn has_keyword(
 fn in_file(glob: &Glob, file: &str) -> bool {
     let name = file.rsplit('/').next().unwrap_or(file);
     glob.matches(file) || glob.matches(name)
+}
+
+/// Whether the file defines a type that the rules mean.
+///
+/// # Errors
+/// The debug information contradicts itself.
+pub fn defines(catalog: &Catalog<'_>, facts: &Facts, rules: &TypeRules) -> Result<bool, Error> {
+    let declared_in = rules.declared_in.as_ref();
+    let entries = entries(catalog, &rules.name);
+    let fits = |types: &Types, id: TypeId, entry: &Entry<'_>| {
+        fits(types, id, entry, &rules.name, declared_in).is_some()
+    };
+    let found = catalog.each(&entries, fits);
+    let found = found.map_err(|source| Error::Layout {
+        file: facts.path.clone(),
+        source,
+    })?;
+    Ok(found.contains(&true))
 }
 
 /// Whether there is such a type, or such a member of one of its definitions.

@@ -14,7 +14,7 @@ use super::rules::{self, Depends};
 use super::text::{Block, Item, What};
 use crate::members::{self, Place, TooMany};
 use crate::select::Found;
-use crate::{Assertion, Config, Date, Facts, Record, Rule, Section, TypeRules};
+use crate::{Assertion, Config, Date, Facts, Record, Rule, Section, TypePattern, TypeRules};
 
 /// What is emitted, so far.
 #[derive(Debug)]
@@ -143,8 +143,9 @@ impl<'c> Blocks<'c> {
         }
     }
 
-    /// What is to be compiled, in the order of the configuration; and what is not, with the reason.
-    pub fn render(mut self) -> String {
+    /// What is to be compiled, in the order of the configuration, and what is not, with the reason; and
+    /// how many of each there are.
+    pub fn render(mut self) -> (String, usize, usize) {
         for (index, section) in self.config.sections.iter().enumerate() {
             let seen = self.blocks.iter().any(|(key, _)| key.section == index);
             if !seen && !section.types.is_empty() {
@@ -161,6 +162,10 @@ impl<'c> Blocks<'c> {
             }
         }
         self.blocks.sort_by_key(|(key, _)| *key);
+        let items = self.blocks.iter().flat_map(|(_, block)| &block.items);
+        let (notes, assertions): (Vec<&Item>, Vec<&Item>) =
+            items.partition(|item| matches!(item.what, What::Note(_)));
+        let (assertion_count, note_count) = (assertions.len(), notes.len());
         let mut functions: Vec<&str> = Vec::new();
         let mut text = String::new();
         for (_, block) in &self.blocks {
@@ -171,7 +176,7 @@ impl<'c> Blocks<'c> {
                 functions.push(&block.type_name);
             }
         }
-        text
+        (text, assertion_count, note_count)
     }
 
     /// Names of the macros by which a build says that it is of a configuration.
@@ -258,15 +263,13 @@ impl<'c> Blocks<'c> {
         let What::Claim(claim) = &item.what else {
             return None;
         };
-        let (scope, name) = match subject.name.rsplit_once("::") {
-            Some((scope, name)) => (Some(scope), name),
-            None => (None, subject.name),
-        };
+        let pattern = TypePattern::parse(subject.name).ok()?;
+        let (name, scope) = crate::check::split(&pattern);
         let facts = subject.of.facts;
         let waiver = self.config.waivers.iter().find(|waiver| {
             let files = &waiver.files;
             waiver.expires >= self.today
-                && waiver.type_name.matches(scope, name)
+                && waiver.type_name.matches(scope.as_deref(), name)
                 && waiver.rule.is_none_or(|rule| rule == claim.rule)
                 && (waiver.member.as_ref())
                     .is_none_or(|glob| claim.members.iter().any(|path| glob.matches(path)))

@@ -161,7 +161,7 @@ impl Project {
                 .add(&facts, &[], &catalog, |_| true)
                 .unwrap_or_else(|error| panic!("{error}"));
         }
-        emitter.finish(&[])
+        emitter.finish(&[]).text
     }
 
     /// The header, compiled.

@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::io::Read;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -64,6 +64,10 @@ impl Compiler {
         if self.is_clang(recipe)? {
             arguments.extend(CLANG_FLAGS.iter().map(OsStr::new));
         }
+        // Places are named as the project's own build names them, which starts in this folder.
+        let directory: PathBuf = recipe.directory.components().collect();
+        let names = format!("-fdebug-prefix-map={}/=", directory.display());
+        arguments.push(OsStr::new(&names));
         let language = recipe.language.option();
         arguments.extend(["-x", language].map(OsStr::new));
         arguments.extend([source.as_os_str(), OsStr::new("-o"), object.as_os_str()]);
@@ -190,7 +194,7 @@ fn gather(from: impl Read + Send + 'static) -> JoinHandle<Vec<u8>> {
 }
 
 /// A compiler that is named by a relative path with folders is relative to where it is started.
-fn in_directory(program: &str, directory: &Path) -> std::path::PathBuf {
+fn in_directory(program: &str, directory: &Path) -> PathBuf {
     if program.contains('/') {
         directory.join(program)
     } else {

@@ -1,7 +1,10 @@
 //! `relayout check`: asserts layouts.
 
+mod emit;
 mod input;
 mod json;
+mod source;
+mod subjects;
 mod text;
 mod update;
 
@@ -16,6 +19,7 @@ use crate::catalog;
 use crate::exit::{self, Exit};
 use crate::print::print;
 use input::Rules;
+use subjects::Subject;
 
 const EXAMPLES: &str = "\
 relayout.toml:
@@ -31,6 +35,8 @@ Examples:
   relayout check vmlinux
   relayout check --update --profile mmap1.relayout vmlinux
   relayout check --configuration rt --sarif vmlinux > check.sarif
+  relayout check --source include/linux/mm_types.h
+  relayout check --emit kernel vmlinux > layout_asserts.c
   git bisect run sh -c 'make -s vmlinux || exit 125; relayout check --bisect vmlinux'
 
 Exit code 0: all assertions hold; 1: one does not; 2: it cannot be told.";
@@ -42,7 +48,7 @@ Exit code 0: all assertions hold; 1: one does not; 2: it cannot be told.";
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     /// Files to check, with DWARF or BTF: vmlinux, modules, programs, object files
-    #[arg(required = true, value_name = "FILE")]
+    #[arg(required_unless_present = "headers", value_name = "FILE")]
     pub files: Vec<PathBuf>,
     /// Read the rules from this file [default: relayout.toml here or above]
     #[arg(long, value_name = "FILE")]
@@ -92,6 +98,10 @@ pub struct Args {
     /// [default: the folder of the rules]
     #[arg(long, value_name = "DIR")]
     pub source_root: Vec<String>,
+    /// Print what is asserted as C for the compiler to check, instead of what was found; exit 1 all
+    /// the same where it does not hold
+    #[arg(long, value_name = "FORM", value_enum, conflicts_with_all = ["format", "json", "sarif", "update"])]
+    pub emit: Option<emit::Form>,
     /// Exit 125 where it cannot be told whether the rules hold (a file that is missing or broken,
     /// rules that cannot be read), so that `git bisect run` passes the commit over
     #[arg(long)]
@@ -99,6 +109,8 @@ pub struct Args {
     /// Judge waivers as of this day [default: today, or $SOURCE_DATE_EPOCH]
     #[arg(long, value_name = "DATE", hide = true, value_parser = input::date)]
     pub today: Option<Date>,
+    #[command(flatten)]
+    pub source: source::Args,
 }
 
 /// How to print.
@@ -118,10 +130,11 @@ pub enum Output {
 /// Rules or files that cannot be read, conditions that cannot be told, a failed write.
 pub fn run(args: &Args) -> anyhow::Result<Exit> {
     match check(args) {
-        Err(error) if args.bisect => {
-            exit::explain(&error);
-            Ok(Exit::Untestable)
-        }
+        Err(error) if args.bisect => Ok(match exit::explain(&error) {
+            // Ctrl-C ends the bisection.
+            Exit::Interrupted => Exit::Interrupted,
+            _ => Exit::Untestable,
+        }),
         result => result,
     }
 }
@@ -131,7 +144,8 @@ fn check(args: &Args) -> anyhow::Result<Exit> {
     if args.update {
         return update::run(args, &rules).map(|()| Exit::Done);
     }
-    let outcome = judge(args, &rules)?;
+    let subjects = subjects::all(args, &rules.config)?;
+    let outcome = judge(args, &rules, &subjects)?;
     for warning in &outcome.warnings {
         match warning.at {
             Some(at) => eprintln!(
@@ -145,6 +159,13 @@ fn check(args: &Args) -> anyhow::Result<Exit> {
     if outcome.checked == 0 {
         return Err(input::Error::NothingChecked(rules.path).into());
     }
+    if let Some(form) = args.emit {
+        print(&emit::render(args, &rules, &subjects, form)?)?;
+        if !outcome.violations.is_empty() {
+            eprint!("{}", text::render(&outcome, &rules.path));
+        }
+        return Ok(exit(&outcome));
+    }
     let format = match args.format {
         _ if args.json => Output::Json,
         _ if args.sarif => Output::Sarif,
@@ -156,10 +177,14 @@ fn check(args: &Args) -> anyhow::Result<Exit> {
         Output::Sarif => sarif(args, &outcome, &rules)?,
     };
     print(&rendered)?;
-    Ok(match outcome.violations.is_empty() {
+    Ok(exit(&outcome))
+}
+
+fn exit(outcome: &Outcome) -> Exit {
+    match outcome.violations.is_empty() {
         true => Exit::Done,
         false => Exit::Failed,
-    })
+    }
 }
 
 fn sarif(args: &Args, outcome: &Outcome, rules: &Rules) -> anyhow::Result<String> {
@@ -174,7 +199,7 @@ fn sarif(args: &Args, outcome: &Outcome, rules: &Rules) -> anyhow::Result<String
     Ok(sarif::render(outcome, &context)?)
 }
 
-fn judge(args: &Args, rules: &Rules) -> anyhow::Result<Outcome> {
+fn judge(args: &Args, rules: &Rules, subjects: &[Subject]) -> anyhow::Result<Outcome> {
     let baseline = match &args.baseline {
         Some(path) => with_file(args, path, |catalog, facts| {
             Ok(relayout_check::baseline(&rules.config, facts, catalog)?)
@@ -188,8 +213,10 @@ fn judge(args: &Args, rules: &Rules) -> anyhow::Result<Outcome> {
         baseline: &baseline,
     };
     let mut check = Check::new(&rules.config, settings);
-    for path in &args.files {
-        with_file(args, path, |catalog, facts| Ok(check.file(catalog, facts)?))?;
+    for subject in subjects {
+        subject.with(args, &rules.config, |catalog, facts, named, wanted| {
+            Ok(check.file_where(catalog, facts, named, wanted)?)
+        })?;
     }
     Ok(check.finish())
 }

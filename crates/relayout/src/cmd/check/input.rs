@@ -125,7 +125,8 @@ pub fn facts(path: &Path, kconfig: Option<&Path>) -> anyhow::Result<Facts> {
     Ok(facts)
 }
 
-fn read_text(path: &Path) -> anyhow::Result<String> {
+/// The text of a file.
+pub fn read_text(path: &Path) -> anyhow::Result<String> {
     fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
 }
 
