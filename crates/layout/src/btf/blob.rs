@@ -90,7 +90,8 @@ impl<'a> Blob<'a> {
         blob.strings = blob.part(16)?;
         if base.is_none() && blob.names().first() != Some(&0) {
             let what = "the names do not begin with an empty one: this is split BTF, as of a kernel \
-                        module, which needs the BTF of its kernel as base";
+                        module, which needs the BTF of its kernel as base: the vmlinux of the same build \
+                        (--btf-base)";
             return Err(blunder(16, what));
         }
         let mut at = types.start;

@@ -14,9 +14,11 @@ use crate::print::print;
 /// Print the layout of types: offsets, sizes, holes, cache lines, in pahole's format
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// File with debug information: DWARF (vmlinux, a program, an object file) or BTF
+    /// File with debug information: DWARF (vmlinux, a program, an object file, a kernel module) or
+    /// BTF. What was split off it is found: a debug file by build id (below /usr/lib/debug, or the
+    /// folders in $RELAYOUT_DEBUG_PATH) or by name, .dwo and .dwp files
     pub file: PathBuf,
-    /// Types to print (`page`, `struct page`, `spinlock_t`); without any, all structs and unions
+    /// Types to print (`page`, `struct page`, `spinlock_t`, `ns::T`); without any, all structs and unions
     #[arg(value_name = "TYPE")]
     pub types: Vec<String>,
     /// Print these types too, as pahole's option of this name
