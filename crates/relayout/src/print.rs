@@ -1,6 +1,7 @@
 //! Results on standard output.
 
 use std::io::{self, Write};
+use std::ops::ControlFlow;
 
 use anyhow::Context;
 
@@ -9,9 +10,18 @@ use anyhow::Context;
 /// # Errors
 /// Any other failure to write, such as a full disk.
 pub fn print(text: &str) -> anyhow::Result<()> {
+    print_more(text).map(|_| ())
+}
+
+/// The same for a part of the output; breaks when the reader has seen enough.
+///
+/// # Errors
+/// As [`print`].
+pub fn print_more(text: &str) -> anyhow::Result<ControlFlow<()>> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        result => result.context("cannot write to standard output"),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(ControlFlow::Break(())),
+        Err(error) => Err(error).context("cannot write to standard output"),
+        Ok(()) => Ok(ControlFlow::Continue(())),
     }
 }

@@ -81,7 +81,9 @@ impl Printer<'_> {
         gap: MemberGap,
         frame: &Frame,
     ) {
-        comments.extend(last.and_then(|last| last.overlap(member)));
+        // What comes after a base class may lie in its padding.
+        let last_member = last.filter(|last| !self.is_base(last.member));
+        comments.extend(last_member.and_then(|last| last.overlap(member)));
         if member.bits.is_some() && gap.bits > 0 {
             if last.is_some_and(|last| last.shares_unit(member)) {
                 comments.push(Comment::UnnamedBitfield(member.ty, gap.bits));

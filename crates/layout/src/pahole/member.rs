@@ -37,6 +37,10 @@ impl Declared {
 impl Printer<'_> {
     /// One member without its indentation and newline. `size` is that of its type in bytes.
     pub(super) fn member(&mut self, member: &Member, size: u64, align: Option<u64>, frame: &Frame) {
+        if self.is_base(member) {
+            self.base(member, size, frame);
+            return;
+        }
         let start = self.out.len();
         let mut declared = self.take_apart(member, frame);
         let width = frame.type_width - declared.qualifiers.len() as i64;
@@ -64,6 +68,23 @@ impl Printer<'_> {
             }
             _ => room - (self.out.len() - start) as i64,
         };
+        self.place_comment(member, size, frame, spacing);
+    }
+
+    /// Whether the member is a base class: C has no unnamed members of named types.
+    pub(super) fn is_base(&self, member: &Member) -> bool {
+        let is_named = |ty: &Type| matches!(ty, Type::Aggregate(found) if found.name.is_some());
+        member.name.is_none() && member.bits.is_none() && is_named(self.types.get(member.ty))
+    }
+
+    /// A base class, as a comment: the language has no such member.
+    fn base(&mut self, member: &Member, size: u64, frame: &Frame) {
+        let start = self.out.len();
+        self.push("/* ");
+        names::push_column(self.types, Some(member.ty), frame.type_width, &mut self.out);
+        self.push(" <ancestor>; */");
+        let room = frame.type_width + self.name_width;
+        let spacing = room - (self.out.len() - start) as i64;
         self.place_comment(member, size, frame, spacing);
     }
 

@@ -21,7 +21,13 @@ pub(super) fn push_column(types: &Types, id: Option<TypeId>, width: i64, out: &m
     if let Some((keyword, _)) = tagged {
         out.push_str(keyword);
         out.push(' ');
-        width -= keyword.len() as i64 + 1;
+        // A class takes as much from the column as a struct does.
+        let taken = if keyword == "class" {
+            "struct"
+        } else {
+            keyword
+        };
+        width -= taken.len() as i64 + 1;
     }
     let start = out.len();
     match tagged {

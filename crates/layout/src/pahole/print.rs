@@ -92,6 +92,17 @@ impl<'t> Printer<'t> {
             self.push(" ");
             self.push(name);
         }
+        let types = self.types;
+        let mut separator = " : ";
+        for member in &aggregate.members {
+            if let Type::Aggregate(base) = types.get(member.ty)
+                && self.is_base(member)
+            {
+                self.push(separator);
+                self.push(base.name.as_deref().unwrap_or_default());
+                separator = ", ";
+            }
+        }
         self.push(" {\n");
     }
 

@@ -1,24 +1,40 @@
 //! `relayout show`: layouts from DWARF or BTF, in pahole's format.
 
+mod filter;
 mod json;
+mod lookup;
+mod output;
+mod text;
 
 use std::path::PathBuf;
 
+use anyhow::Context;
+use clap::ArgGroup;
 use relayout_layout::catalog::{Catalog, Entry, Format};
-use relayout_layout::pahole::{self, Options};
-use relayout_layout::{Type, TypeId, Types, close};
+use relayout_layout::pahole::Options;
+use relayout_layout::{TypeId, Types};
 
 use crate::catalog;
-use crate::print::print;
+use filter::{Filter, Summary, Traits};
+use output::Output;
+
+/// Types that are looked at before what is known of them is printed.
+const BATCH: usize = 2048;
 
 /// Print the layout of types: offsets, sizes, holes, cache lines, in pahole's format
+///
+/// Without a TYPE, all structs and unions, in the order of the file. A selection (--holes,
+/// --size-min, ...) leaves out what does not fit.
 #[derive(Debug, clap::Args)]
+#[command(group = ArgGroup::new("kind").args(["structs", "unions"]))]
+#[command(group = ArgGroup::new("form").args(["sizes", "json"]))]
 pub struct Args {
     /// File with debug information: DWARF (vmlinux, a program, an object file, a kernel module) or
     /// BTF. What was split off it is found: a debug file by build id (below /usr/lib/debug, or the
     /// folders in $RELAYOUT_DEBUG_PATH) or by name, .dwo and .dwp files
     pub file: PathBuf,
-    /// Types to print (`page`, `struct page`, `spinlock_t`, `ns::T`); without any, all structs and unions
+    /// Types to print (`page`, `struct page`, `spinlock_t`, `ns::T`, `tcp_*`); without any, all structs
+    /// and unions
     #[arg(value_name = "TYPE")]
     pub types: Vec<String>,
     /// Print these types too, as pahole's option of this name
@@ -38,37 +54,79 @@ pub struct Args {
     /// Print every definition of a name that has several, not only the first
     #[arg(long)]
     pub all: bool,
+
+    /// Print the names of the structs and unions that have a member of this type (`mutex`,
+    /// `*_lock`), or an array of it
+    #[arg(short = 'i', long, value_name = "TYPE", help_heading = "Selection")]
+    pub contains: Option<String>,
+    /// With --contains: also where it is a member of a member
+    #[arg(short = 'd', long, requires = "contains", help_heading = "Selection")]
+    pub recursive: bool,
+    /// Only types of at least this size
+    #[arg(long, value_name = "BYTES", help_heading = "Selection")]
+    pub size_min: Option<u64>,
+    /// Only types of at most this size
+    #[arg(long, value_name = "BYTES", help_heading = "Selection")]
+    pub size_max: Option<u64>,
+    /// Only types that span at least this many cache lines
+    #[arg(long, value_name = "N", help_heading = "Selection")]
+    pub lines_min: Option<u64>,
+    /// Only types that span at most this many cache lines
+    #[arg(long, value_name = "N", help_heading = "Selection")]
+    pub lines_max: Option<u64>,
+    /// Only structs with at least this many holes
+    #[arg(short = 'H', long, value_name = "N", help_heading = "Selection")]
+    pub holes: Option<u64>,
+    /// Only structs and classes
+    #[arg(long, help_heading = "Selection")]
+    pub structs: bool,
+    /// Only unions
+    #[arg(long, help_heading = "Selection")]
+    pub unions: bool,
+
+    /// Print the types of members in place, down to base types, and what typedefs stand for
+    #[arg(short = 'E', long, alias = "expand_types", help_heading = "Output")]
+    pub expand: bool,
+    /// Print one line for each type: name, size in bytes and number of holes, with tabs between
+    #[arg(short = 's', long, help_heading = "Output")]
+    pub sizes: bool,
+    /// Sort by name, or what is largest first
+    #[arg(
+        long,
+        value_name = "KEY",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "name",
+        help_heading = "Output"
+    )]
+    pub sort: Option<SortKey>,
     /// Take cache lines to have this many bytes
     #[arg(short = 'c', long, alias = "cacheline_size", value_name = "BYTES", default_value_t = 64,
-          value_parser = clap::value_parser!(u64).range(1..))]
+          value_parser = clap::value_parser!(u64).range(1..), help_heading = "Output")]
     pub cacheline_size: u64,
     /// Print offsets and sizes in hexadecimal
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     pub hex: bool,
-    /// Print the types of members in place, down to base types, and what typedefs stand for
-    #[arg(short = 'E', long, alias = "expand_types")]
-    pub expand: bool,
-    /// Print JSON (schema relayout/show/1)
-    #[arg(long)]
+    /// Print JSON (schema relayout/show/1), one line for each type
+    #[arg(long, help_heading = "Output")]
     pub json: bool,
+    /// Use this many threads [default: one for each CPU]
+    #[arg(short = 'j', long, value_name = "N",
+          value_parser = clap::value_parser!(u16).range(1..))]
+    pub jobs: Option<u16>,
 }
 
-/// A name that nothing has.
-#[derive(Debug, thiserror::Error)]
-#[error("{} has no type named `{name}`{}", file.display(), sentence(close))]
-pub struct UnknownType {
-    file: PathBuf,
-    name: String,
-    close: Vec<String>,
-}
-
-/// `; close: a, b`, or what else to try.
-fn sentence(close: &[String]) -> String {
-    if close.is_empty() {
-        "; without a TYPE, all are shown".to_owned()
-    } else {
-        format!("; close: {}", close.join(", "))
-    }
+/// What types are sorted by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum SortKey {
+    /// Name, from A to Z
+    Name,
+    /// Size, the largest first
+    Size,
+    /// Bytes in holes, the most first
+    Holes,
+    /// Bytes of padding at the end, the most first
+    Padding,
 }
 
 /// A type to show, under the name that was asked for.
@@ -77,11 +135,26 @@ struct Found<'n> {
     name: &'n str,
 }
 
+/// A type that was looked at.
+struct Looked {
+    /// Not reckoned where nothing asks for them.
+    traits: Option<Traits>,
+    /// `None` if it is not selected.
+    text: Option<String>,
+}
+
 /// Runs the command.
 ///
 /// # Errors
-/// A file that cannot be read or has no types, a type that it does not have, a failed write.
+/// A file that cannot be read or has no types, a type that it does not have, a selection that
+/// nothing fits, a failed write.
 pub fn run(args: &Args) -> anyhow::Result<()> {
+    if let Some(jobs) = args.jobs {
+        rayon::ThreadPoolBuilder::new()
+            .num_threads(usize::from(jobs))
+            .build_global()
+            .context("cannot start threads")?;
+    }
     let format = if args.btf { Format::Btf } else { Format::Any };
     let base = args.btf_base.as_deref();
     catalog::with_base(&args.file, format, base, |catalog| show(args, catalog))
@@ -94,141 +167,84 @@ fn show(args: &Args, catalog: &Catalog<'_>) -> anyhow::Result<()> {
         expand: args.expand,
         alignments_known: catalog.knows_alignments(),
     };
-    let mut entries = Vec::new();
-    let names: Vec<&String> = args.types.iter().chain(&args.class_names).collect();
-    if names.is_empty() {
-        entries = catalog.aggregates();
-    }
-    for name in names {
-        entries.extend(look_up(args, catalog, name)?);
-    }
-    if args.json {
-        let types = catalog.each(&entries, |types, id, entry| {
-            let found = Found {
-                id,
-                name: entry.name,
-            };
-            json::one(types, &found, args.cacheline_size)
-        })?;
-        return print(&json::document(types)?);
-    }
-    let texts = catalog.each(&entries, |types, id, entry| {
+    let filter = Filter::new(args)?;
+    let form = Form::of(args);
+    let look = |types: &Types, id: TypeId, entry: &Entry<'_>| {
         let found = Found {
             id,
             name: entry.name,
         };
-        text(types, &found, &options)
-    })?;
-    print(&texts.concat())
-}
-
-fn look_up<'c>(
-    args: &Args,
-    catalog: &'c Catalog<'_>,
-    name: &'c str,
-) -> anyhow::Result<Vec<Entry<'c>>> {
-    let (keyword, bare) = match name.split_once(' ') {
-        Some((keyword, bare)) => (Some(keyword), bare.trim()),
-        None => (None, name),
+        let reckon = args.sort.is_some() || filter.is_any() || form == Form::Sizes;
+        let traits = reckon.then(|| Traits::of(types, id, args.cacheline_size));
+        let text = filter
+            .passes(types, id, traits.as_ref())
+            .then(|| match form {
+                Form::Layout => text::layout(types, &found, &options),
+                Form::Names => format!("{}\n", found.name),
+                Form::Sizes => text::sizes(&found, traits.as_ref()),
+                Form::Json => json::one(types, &found, args.cacheline_size),
+            });
+        Looked { traits, text }
     };
-    let entries = catalog.find(bare);
-    let loaded = catalog.load(&entries)?;
-    let types = &loaded.types;
-    let mut found: Vec<(TypeId, Entry<'c>)> = loaded.ids.iter().copied().zip(entries).collect();
-    found.retain(|(id, _)| keyword.is_none_or(|keyword| has_keyword(types, *id, keyword)));
-    // A struct and a typedef of it share their name more often than not: the struct is meant.
-    let tagged = |(id, _): &(TypeId, _)| matches!(types.get(*id), Type::Aggregate(_));
-    if found.iter().any(tagged) {
-        found.retain(tagged);
-    }
-    let mut found = different(types, found);
-    if found.is_empty() {
-        let close = close::names(catalog.names(), bare);
-        let (file, name) = (args.file.clone(), name.to_owned());
-        return Err(UnknownType { file, name, close }.into());
-    }
-    if found.len() > 1 && !args.all {
-        let ids: Vec<TypeId> = found.iter().map(|(id, _)| *id).collect();
-        eprintln!("{}", ambiguity(types, bare, &ids));
-        found.truncate(1);
-    }
-    Ok(found.into_iter().map(|(_, entry)| entry).collect())
-}
-
-/// Drops what prints as an earlier one does.
-fn different<'c>(types: &Types, found: Vec<(TypeId, Entry<'c>)>) -> Vec<(TypeId, Entry<'c>)> {
-    let mut seen: Vec<String> = Vec::new();
-    let mut kept = Vec::new();
-    for (id, entry) in found {
-        let text = text(types, &Found { id, name: "" }, &Options::default());
-        if !seen.contains(&text) {
-            seen.push(text);
-            kept.push((id, entry));
+    let entries = lookup::entries(args, catalog)?;
+    let mut output = Output::new(form == Form::Json);
+    let mut summary = Summary::default();
+    let mut sorted = Vec::new();
+    for batch in entries.chunks(BATCH) {
+        let looked = catalog.each(batch, look)?;
+        for (entry, looked) in batch.iter().zip(looked) {
+            summary.add(entry.name, looked.traits.as_ref());
+            let Some(text) = looked.text else { continue };
+            match args.sort {
+                None => output.add(&text),
+                Some(key) => sorted.push((rank(key, entry, looked.traits), text)),
+            }
+        }
+        if output.flush()?.is_break() {
+            return Ok(());
         }
     }
-    kept
-}
-
-fn ambiguity(types: &Types, name: &str, ids: &[TypeId]) -> String {
-    let places: Vec<String> = ids
-        .iter()
-        .filter_map(|id| types.aggregate(*id)?.decl.as_ref())
-        .map(|decl| format!("{}:{}", decl.file, decl.line))
-        .collect();
-    let places = if places.is_empty() {
-        String::new()
-    } else {
-        format!(" ({})", places.join(", "))
-    };
-    let count = ids.len();
-    format!(
-        "relayout: {count} different types are named `{name}`{places}; this is the first, --all shows each"
-    )
-}
-
-fn has_keyword(types: &Types, id: TypeId, keyword: &str) -> bool {
-    match types.get(id) {
-        Type::Aggregate(aggregate) => aggregate.kind.to_string() == keyword,
-        Type::Enum { .. } => keyword == "enum",
-        _ => false,
+    sorted.sort_by_key(|(rank, _)| *rank);
+    for (_, text) in &sorted {
+        output.add(text);
     }
-}
-
-/// pahole's text; a typedef of an anonymous type shows as its typedef, scalars in one line.
-fn text(types: &Types, found: &Found<'_>, options: &Options) -> String {
-    let Some(mut text) = pahole::render(types, found.id, options) else {
-        return one_line(types, found);
-    };
-    if matches!(types.get(found.id), Type::Typedef { .. }) && is_anonymous(types, found.id) {
-        text.truncate(text.trim_end().trim_end_matches(';').len());
-        text = format!("typedef {text} {};\n", found.name);
+    if output.is_empty() {
+        return Err(filter.nothing(&args.file, &summary).into());
     }
-    text
+    output.finish()
 }
 
-fn is_anonymous(types: &Types, id: TypeId) -> bool {
-    match types.get(types.strip(id)) {
-        Type::Aggregate(aggregate) => aggregate.name.is_none(),
-        Type::Enum { name, .. } => name.is_none(),
-        _ => false,
-    }
+/// What is printed of a type.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Layout,
+    Names,
+    Sizes,
+    Json,
 }
 
-fn one_line(types: &Types, found: &Found<'_>) -> String {
-    let size = types
-        .size_of(found.id)
-        .map_or("no size".to_owned(), |size| format!("size: {size}"));
-    match types.get(found.id) {
-        Type::Typedef {
-            target: Some(target),
-            ..
-        } => {
-            format!(
-                "typedef {} {}; /* {size} */\n",
-                types.name_of(*target),
-                found.name
-            )
+impl Form {
+    fn of(args: &Args) -> Self {
+        if args.json {
+            Self::Json
+        } else if args.sizes {
+            Self::Sizes
+        } else if args.contains.is_some() && !args.expand {
+            Self::Names
+        } else {
+            Self::Layout
         }
-        _ => format!("{}; /* {size} */\n", types.name_of(found.id)),
     }
+}
+
+/// Sorts as its type is to be sorted, equal ones by name.
+fn rank<'c>(key: SortKey, entry: &Entry<'c>, traits: Option<Traits>) -> (u64, &'c str) {
+    let traits = traits.unwrap_or_default();
+    let largest_first = match key {
+        SortKey::Name => 0,
+        SortKey::Size => traits.size,
+        SortKey::Holes => traits.hole_bytes,
+        SortKey::Padding => traits.padding,
+    };
+    (u64::MAX - largest_first, entry.name)
 }

@@ -1,6 +1,7 @@
 //! All structs and unions of the cached kernel, byte for byte.
 
 use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
 
 use relayout_host::Cache;
 
@@ -30,8 +31,17 @@ fn all_types_expanded_from_btf() {
     check("--expand --btf", "-F btf -E");
 }
 
+#[test]
+fn sizes() {
+    check("--sizes", "-F dwarf -s");
+}
+
+/// One pahole at a time: each takes 3 GB.
+static PAHOLE: Mutex<()> = Mutex::new(());
+
 #[track_caller]
 fn check(ours: &str, theirs: &str) {
+    let _only = PAHOLE.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(vmlinux) = vmlinux() {
         let allowed = differences(theirs);
         peer::check(&Place::new(), &vmlinux, ours, theirs, &allowed);

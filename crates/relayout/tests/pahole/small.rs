@@ -1,10 +1,11 @@
-//! Small programs: what pahole does with several definitions of one name.
+//! Small programs: what pahole does with several definitions of one name, and with its options.
 
 use crate::common::Place;
 use crate::peer;
 
 const FIRST: &str = include_str!("first.c");
 const SECOND: &str = include_str!("second.c");
+const TYPES: &str = include_str!("../show/types.c");
 
 /// Of the definitions of one name, pahole prints those that differ in size or in the members'
 /// names and places; their types, and the keyword, do not count.
@@ -18,4 +19,31 @@ fn definitions_of_one_name_in_two_units() {
     let program = place.compile("two", FIRST, &["-g", "-O0", &second.to_string_lossy()]);
     peer::check(&place, &program, "", "", &[]);
     peer::check(&place, &program, "-E", "-E", &[]);
+}
+
+/// The options that both have.
+#[test]
+fn options() {
+    if !peer::is_installed() {
+        return;
+    }
+    let place = Place::new();
+    let object = place.compile("types", TYPES, &["-g", "-O0", "-c"]);
+    for both in [
+        "-s",
+        "-E",
+        "--hex",
+        "-c 16",
+        "-E -c 32 --hex",
+        "-H 1",
+        "-H 1 -s",
+        "--structs",
+        "--unions",
+        "-s --unions",
+        "--sort",
+        "-C inner",
+        "-i inner",
+    ] {
+        peer::check(&place, &object, both, both, &[]);
+    }
 }

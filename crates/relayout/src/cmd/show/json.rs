@@ -4,79 +4,132 @@
 use relayout_layout::abi::Abi;
 use relayout_layout::pahole::{self, Gaps};
 use relayout_layout::{Aggregate, Member, Type, TypeId, Types};
-use serde_json::{Map, Value, json};
+use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::Found;
 
 /// Anonymous members nest; more than this is damaged debug information.
 const DEPTH_MAX: u32 = 32;
 
-/// The whole document.
-pub(super) fn document(types: Vec<Value>) -> serde_json::Result<String> {
-    let document = json!({ "schema": "relayout/show/1", "types": types });
-    serde_json::to_string_pretty(&document).map(|text| text + "\n")
+/// Members of one type, those of anonymous members included; more are left out, for the same
+/// reason.
+const MEMBERS_MAX: usize = 1 << 20;
+
+#[derive(Serialize)]
+struct TypeRow<'t> {
+    name: &'t str,
+    /// Namespaces and classes around it, where there are any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scope: Option<&'t str>,
+    kind: &'static str,
+    size: Option<u64>,
+    align: u64,
+    file: Option<&'t str>,
+    line: Option<u32>,
+    members: Vec<MemberRow<'t>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    virtual_bases: Vec<String>,
+    #[serde(flatten)]
+    alternatives: Option<Alternatives<'t>>,
+    holes: Vec<HoleRow>,
+    padding: u64,
+    cachelines: Option<u64>,
 }
 
-/// One type.
-pub(super) fn one(types: &Types, found: &Found<'_>, line_bytes: u64) -> Value {
+/// Of a Rust enum.
+#[derive(Serialize)]
+struct Alternatives<'t> {
+    /// The member that tells them apart, where one does.
+    discriminant: Option<MemberRow<'t>>,
+    variants: Vec<VariantRow<'t>>,
+}
+
+#[derive(Serialize)]
+struct VariantRow<'t> {
+    name: Option<&'t str>,
+    discriminant: Option<Value>,
+    offset: u64,
+    size: Option<u64>,
+    members: Vec<MemberRow<'t>>,
+}
+
+#[derive(Serialize)]
+struct MemberRow<'t> {
+    name: Option<&'t str>,
+    #[serde(rename = "type")]
+    ty: String,
+    /// From the start of the outermost type.
+    offset: u64,
+    size: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bit_offset: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bit_size: Option<u64>,
+    /// Of an anonymous struct or union.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    members: Option<Vec<MemberRow<'t>>>,
+}
+
+#[derive(Serialize)]
+struct HoleRow {
+    offset: u64,
+    size: u64,
+}
+
+/// One type, in one line.
+pub(super) fn one(types: &Types, found: &Found<'_>, line_bytes: u64) -> String {
     let id = found.id;
     let size = types.size_of(id);
     let align = Abi::new(types).align_of(id);
-    let mut out = Map::new();
-    out.insert("name".to_owned(), json!(found.name));
-    out.insert("kind".to_owned(), json!(kind(types, id)));
-    out.insert("size".to_owned(), json!(size));
-    out.insert(
-        "align".to_owned(),
-        json!(align.unwrap_or_else(|| types.align_of(id))),
-    );
     let aggregate = types.aggregate(id);
     let decl = aggregate.and_then(|aggregate| aggregate.decl.as_ref());
-    out.insert("file".to_owned(), json!(decl.map(|decl| &decl.file)));
-    out.insert("line".to_owned(), json!(decl.map(|decl| decl.line)));
     let gaps = pahole::gaps(types, id).unwrap_or_default();
-    let members = aggregate.map(|aggregate| members(types, aggregate, 0, 0));
-    out.insert("members".to_owned(), json!(members.unwrap_or_default()));
-    if let Some(aggregate) = aggregate {
-        nested(types, aggregate, &mut out);
-    }
-    let holes = aggregate.map(|aggregate| holes(aggregate, &gaps));
-    out.insert("holes".to_owned(), json!(holes.unwrap_or_default()));
-    out.insert("padding".to_owned(), json!(gaps.padding));
-    out.insert(
-        "cachelines".to_owned(),
-        json!(size.map(|size| size.div_ceil(line_bytes))),
-    );
-    Value::Object(out)
+    let mut left = MEMBERS_MAX;
+    let members = aggregate.map(|aggregate| members(types, aggregate, 0, 0, &mut left));
+    let virtual_bases = aggregate.map_or(&[][..], |aggregate| &aggregate.virtual_bases);
+    let virtual_bases = virtual_bases.iter().map(|id| types.name_of(*id)).collect();
+    let row = TypeRow {
+        name: found.name,
+        scope: aggregate.and_then(|aggregate| aggregate.scope.as_deref()),
+        kind: kind(types, id),
+        size,
+        align: align.unwrap_or_else(|| types.align_of(id)),
+        file: decl.map(|decl| decl.file.as_str()),
+        line: decl.map(|decl| decl.line),
+        members: members.unwrap_or_default(),
+        virtual_bases,
+        alternatives: aggregate.and_then(|found| alternatives(types, found, &mut left)),
+        holes: aggregate.map_or_else(Vec::new, |aggregate| holes(aggregate, &gaps)),
+        padding: gaps.padding,
+        cachelines: size.map(|size| size.div_ceil(line_bytes)),
+    };
+    serde_json::to_string(&row).expect("the keys are strings, and no value fails to serialize")
 }
 
-/// What only languages above C have.
-fn nested(types: &Types, aggregate: &Aggregate, out: &mut Map<String, Value>) {
-    if let Some(scope) = &aggregate.scope {
-        out.insert("scope".to_owned(), json!(scope));
-    }
-    if !aggregate.virtual_bases.is_empty() {
-        let bases = aggregate.virtual_bases.iter().map(|id| types.name_of(*id));
-        out.insert("virtual_bases".to_owned(), json!(bases.collect::<Vec<_>>()));
-    }
-    let Some(alternatives) = &aggregate.variants else {
-        return;
-    };
-    let discriminant = alternatives.discriminant.as_ref();
-    let discriminant = discriminant.map(|tag| member(types, tag, 0, 0));
-    out.insert("discriminant".to_owned(), json!(discriminant));
-    let variants = alternatives.variants.iter().map(|variant| {
+fn alternatives<'t>(
+    types: &'t Types,
+    aggregate: &'t Aggregate,
+    left: &mut usize,
+) -> Option<Alternatives<'t>> {
+    let found = aggregate.variants.as_ref()?;
+    let tag = found.discriminant.as_ref();
+    let discriminant = tag.map(|tag| member(types, tag, 0, 0, left));
+    let variants = found.variants.iter().map(|variant| {
+        let offset = variant.member.offset;
         let inner = types.aggregate(variant.member.ty);
-        let members = inner.map(|inner| members(types, inner, variant.member.offset, 0));
-        json!({
-            "name": variant.member.name,
-            "discriminant": variant.discriminant.map(number),
-            "offset": variant.member.offset,
-            "size": types.size_of(variant.member.ty),
-            "members": members.unwrap_or_default(),
-        })
+        VariantRow {
+            name: variant.member.name.as_deref(),
+            discriminant: variant.discriminant.map(number),
+            offset,
+            size: types.size_of(variant.member.ty),
+            members: inner.map_or_else(Vec::new, |inner| members(types, inner, offset, 0, left)),
+        }
     });
-    out.insert("variants".to_owned(), json!(variants.collect::<Vec<_>>()));
+    Some(Alternatives {
+        discriminant,
+        variants: variants.collect(),
+    })
 }
 
 /// JSON readers know integers of 64 bits; a larger one is text.
@@ -88,65 +141,70 @@ fn number(value: i128) -> Value {
     }
 }
 
-fn kind(types: &Types, id: TypeId) -> String {
+fn kind(types: &Types, id: TypeId) -> &'static str {
     match types.get(types.strip(id)) {
-        Type::Aggregate(aggregate) => aggregate.kind.to_string(),
-        Type::Enum { .. } => "enum".to_owned(),
-        Type::Base { .. } => "base".to_owned(),
-        Type::Pointer { .. } => "pointer".to_owned(),
-        Type::Array { .. } => "array".to_owned(),
-        Type::Function { .. } => "function".to_owned(),
-        _ => "other".to_owned(),
+        Type::Aggregate(aggregate) => aggregate.kind.keyword(),
+        Type::Enum { .. } => "enum",
+        Type::Base { .. } => "base",
+        Type::Pointer { .. } => "pointer",
+        Type::Array { .. } => "array",
+        Type::Function { .. } => "function",
+        _ => "other",
     }
 }
 
-fn members(types: &Types, aggregate: &Aggregate, base: u64, depth: u32) -> Vec<Value> {
-    if depth > DEPTH_MAX {
-        return Vec::new();
-    }
-    aggregate
-        .members
-        .iter()
-        .map(|each| member(types, each, base, depth))
+fn members<'t>(
+    types: &'t Types,
+    aggregate: &'t Aggregate,
+    base: u64,
+    depth: u32,
+    left: &mut usize,
+) -> Vec<MemberRow<'t>> {
+    let count = match depth > DEPTH_MAX {
+        true => 0,
+        false => aggregate.members.len().min(*left),
+    };
+    *left -= count;
+    let members = aggregate.members.iter().take(count);
+    members
+        .map(|each| member(types, each, base, depth, left))
         .collect()
 }
 
-fn member(types: &Types, member: &Member, base: u64, depth: u32) -> Value {
+fn member<'t>(
+    types: &'t Types,
+    member: &'t Member,
+    base: u64,
+    depth: u32,
+    left: &mut usize,
+) -> MemberRow<'t> {
     let offset = base.saturating_add(member.offset);
-    let mut out = Map::new();
-    out.insert("name".to_owned(), json!(member.name));
-    out.insert("type".to_owned(), json!(types.name_of(member.ty)));
-    out.insert("offset".to_owned(), json!(offset));
-    out.insert("size".to_owned(), json!(types.size_of(member.ty)));
-    if let Some(bits) = member.bits {
-        let first = bits
-            .offset_bits
-            .saturating_sub(member.offset.saturating_mul(8));
-        out.insert("bit_offset".to_owned(), json!(first));
-        out.insert("bit_size".to_owned(), json!(bits.size_bits));
+    let first = |first: u64| first.saturating_sub(member.offset.saturating_mul(8));
+    let inside = match types.get(member.ty) {
+        Type::Aggregate(inner) if inner.name.is_none() => {
+            Some(members(types, inner, offset, depth + 1, left))
+        }
+        _ => None,
+    };
+    MemberRow {
+        name: member.name.as_deref(),
+        ty: types.name_of(member.ty),
+        offset,
+        size: types.size_of(member.ty),
+        bit_offset: member.bits.map(|bits| first(bits.offset_bits)),
+        bit_size: member.bits.map(|bits| bits.size_bits),
+        members: inside,
     }
-    if let Type::Aggregate(inner) = types.get(member.ty)
-        && inner.name.is_none()
-    {
-        out.insert(
-            "members".to_owned(),
-            json!(members(types, inner, offset, depth + 1)),
-        );
-    }
-    Value::Object(out)
 }
 
-fn holes(aggregate: &Aggregate, gaps: &Gaps) -> Vec<Value> {
+fn holes(aggregate: &Aggregate, gaps: &Gaps) -> Vec<HoleRow> {
     let before = std::iter::once(gaps.before).chain(gaps.after.iter().copied());
-    let holes = aggregate
-        .members
-        .iter()
-        .zip(before)
-        .filter(|(_, gap)| gap.bytes > 0);
+    let holes = aggregate.members.iter().zip(before);
     holes
-        .map(|(next, gap)| {
-            let offset = next.offset.saturating_sub(gap.bytes);
-            json!({ "offset": offset, "size": gap.bytes })
+        .filter(|(_, gap)| gap.bytes > 0)
+        .map(|(next, gap)| HoleRow {
+            offset: next.offset.saturating_sub(gap.bytes),
+            size: gap.bytes,
         })
         .collect()
 }

@@ -1,0 +1,61 @@
+//! Types on standard output, as many at a time as are known.
+
+use std::ops::ControlFlow;
+
+use crate::print;
+
+/// Gathers texts, and the frame of the JSON document around them.
+pub(super) struct Output {
+    is_json: bool,
+    buffer: String,
+    /// Something was added, though it may have left already.
+    is_begun: bool,
+}
+
+impl Output {
+    pub(super) fn new(is_json: bool) -> Self {
+        Self {
+            is_json,
+            buffer: String::new(),
+            is_begun: false,
+        }
+    }
+
+    /// Adds one type.
+    pub(super) fn add(&mut self, text: &str) {
+        if self.is_json {
+            self.buffer.push_str(match self.is_begun {
+                true => ",\n",
+                false => "{\"schema\":\"relayout/show/1\",\"types\":[\n",
+            });
+        }
+        self.is_begun = true;
+        self.buffer.push_str(text);
+    }
+
+    /// Whether nothing was added.
+    pub(super) fn is_empty(&self) -> bool {
+        !self.is_begun
+    }
+
+    /// Writes what was added; breaks where nobody reads any more.
+    ///
+    /// # Errors
+    /// As [`print::print_more`].
+    pub(super) fn flush(&mut self) -> anyhow::Result<ControlFlow<()>> {
+        let done = print::print_more(&self.buffer);
+        self.buffer.clear();
+        done
+    }
+
+    /// Writes the rest.
+    ///
+    /// # Errors
+    /// As [`print::print`].
+    pub(super) fn finish(mut self) -> anyhow::Result<()> {
+        if self.is_json {
+            self.buffer.push_str("\n]}\n");
+        }
+        print::print(&self.buffer)
+    }
+}

@@ -1,0 +1,52 @@
+//! A type as text.
+
+use relayout_layout::pahole::{self, Options};
+use relayout_layout::{Type, TypeId, Types};
+
+use super::Found;
+use super::filter::Traits;
+
+/// pahole's text; a typedef of an anonymous type shows as its typedef, scalars in one line.
+pub(super) fn layout(types: &Types, found: &Found<'_>, options: &Options) -> String {
+    let Some(mut text) = pahole::render(types, found.id, options) else {
+        return one_line(types, found);
+    };
+    if matches!(types.get(found.id), Type::Typedef { .. }) && is_anonymous(types, found.id) {
+        text.truncate(text.trim_end().trim_end_matches(';').len());
+        text = format!("typedef {text} {};\n", found.name);
+    }
+    text
+}
+
+/// The columns of `pahole -s`: name, size, number of holes.
+pub(super) fn sizes(found: &Found<'_>, traits: Option<&Traits>) -> String {
+    let traits = traits.copied().unwrap_or_default();
+    format!("{}\t{}\t{}\n", found.name, traits.size, traits.holes)
+}
+
+fn is_anonymous(types: &Types, id: TypeId) -> bool {
+    match types.get(types.strip(id)) {
+        Type::Aggregate(aggregate) => aggregate.name.is_none(),
+        Type::Enum { name, .. } => name.is_none(),
+        _ => false,
+    }
+}
+
+fn one_line(types: &Types, found: &Found<'_>) -> String {
+    let size = types
+        .size_of(found.id)
+        .map_or("no size".to_owned(), |size| format!("size: {size}"));
+    match types.get(found.id) {
+        Type::Typedef {
+            target: Some(target),
+            ..
+        } => {
+            format!(
+                "typedef {} {}; /* {size} */\n",
+                types.name_of(*target),
+                found.name
+            )
+        }
+        _ => format!("{}; /* {size} */\n", types.name_of(found.id)),
+    }
+}
