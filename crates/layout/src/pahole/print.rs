@@ -214,8 +214,8 @@ impl<'t> Printer<'t> {
             is_packed =
                 self.facts.is_packed_here(declared.id) || self.facts.is_packed(aggregate, &gaps);
             self.packed(is_packed);
-            // In an array of a named struct the name comes before its alignment.
-            if is_named && !declared.suffix.is_empty() {
+            // In an array the name comes before the alignment.
+            if !declared.suffix.is_empty() {
                 self.name_in_place(member, declared, is_named);
                 self.aligned(aggregate, is_packed);
             } else {
