@@ -7,6 +7,8 @@ use crate::pattern::MemberComponent;
 
 /// Members that are looked at for one question; a pattern over unions of unions can match many.
 pub(crate) const MEMBERS_MAX: usize = 1 << 16;
+/// Members looked at for that.
+const VISITS_MAX: usize = 2 * MEMBERS_MAX;
 /// Anonymous members nest; more than this is damaged debug information.
 const DEPTH_MAX: u32 = 64;
 
@@ -108,7 +110,7 @@ fn step(types: &Types, place: &Place, component: &MemberComponent) -> Vec<Place>
 pub(crate) fn children(types: &Types, place: &Place) -> Vec<Place> {
     let mut found = Vec::new();
     if let Some(aggregate) = types.aggregate(place.ty) {
-        collect(types, aggregate, place, 0, &mut found);
+        collect(types, aggregate, place, 0, (&mut 0, &mut found));
     }
     found
 }
@@ -118,12 +120,14 @@ fn collect(
     aggregate: &Aggregate,
     outer: &Place,
     depth: u32,
-    found: &mut Vec<Place>,
+    (visits, found): (&mut usize, &mut Vec<Place>),
 ) {
     let variants = aggregate.variants.iter().flat_map(|all| &all.variants);
     let variants = variants.map(|variant| &variant.member);
     for member in aggregate.members.iter().chain(variants) {
-        if found.len() > MEMBERS_MAX || depth > DEPTH_MAX {
+        // Anonymous types in damaged debug information can repeat each other, and hold nothing.
+        *visits += 1;
+        if *visits > VISITS_MAX || found.len() > MEMBERS_MAX || depth > DEPTH_MAX {
             return;
         }
         let mut place = place(types, member, outer);
@@ -135,7 +139,7 @@ fn collect(
                 place.path.push_str(name);
                 found.push(place);
             }
-            (None, Some(inner)) => collect(types, inner, &place, depth + 1, found),
+            (None, Some(inner)) => collect(types, inner, &place, depth + 1, (visits, found)),
             (None, None) => {}
         }
     }

@@ -5,7 +5,7 @@
 //! is looked at ([`Catalog::each`]).
 
 use rayon::prelude::*;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::btf::{Btf, BtfId, BtfTypes};
 use crate::dwarf::{Alone, Companions, DieOffset, DwarfFile, DwarfTypes, Missing, SectionStore};
@@ -215,17 +215,22 @@ impl<'a> Catalog<'a> {
     /// Those of one name's definitions that no earlier one is the same as.
     fn different<'c>(&self, entries: &[Entry<'c>]) -> Result<Vec<Entry<'c>>, Error> {
         self.with_loaded(entries, |types, ids| {
-            let mut kept: Vec<(&Aggregate, Entry<'_>)> = Vec::new();
+            let mut seen: FxHashMap<u64, Vec<&Aggregate>> = FxHashMap::default();
+            let mut kept = Vec::new();
             for (id, entry) in ids.iter().zip(entries) {
-                if let Type::Aggregate(aggregate) = types.get(*id)
-                    && !kept.iter().any(|(seen, _)| {
-                        seen.scope == aggregate.scope && pahole::same(seen, aggregate)
-                    })
-                {
-                    kept.push((aggregate, *entry));
+                let Type::Aggregate(aggregate) = types.get(*id) else {
+                    continue;
+                };
+                let alike = seen.entry(pahole::places(aggregate)).or_default();
+                let is_known = alike
+                    .iter()
+                    .any(|seen| seen.scope == aggregate.scope && pahole::same(seen, aggregate));
+                if !is_known {
+                    alike.push(aggregate);
+                    kept.push(*entry);
                 }
             }
-            kept.into_iter().map(|(_, entry)| entry).collect()
+            kept
         })
     }
 

@@ -2,28 +2,32 @@
 //! contents decompressed and, for relocatable objects, relocated.
 
 use std::borrow::Cow;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
 
 use gimli::RunTimeEndian;
 use object::elf::{FileHeader32, FileHeader64, SHT_NOBITS};
 use object::read::elf::{ElfFile, ElfSection, FileHeader};
 use object::{
-    Endianness, Object, ObjectKind, ObjectSection, ObjectSymbol, ReadRef, Relocation,
-    RelocationEncoding, RelocationKind, RelocationTarget, SectionIndex,
+    CompressionFormat, Endianness, Object, ObjectKind, ObjectSection, ObjectSymbol, ReadRef,
+    Relocation, RelocationEncoding, RelocationKind, RelocationTarget, SectionIndex,
 };
 use rustc_hash::FxHashMap;
 
 use crate::Error;
 
-/// Most bytes that one compressed byte can become: zstd repeats a byte 128 KiB long in a block of 4
-/// (zlib stays below 1,033). Room for what a section claims is made before it is decompressed.
-const EXPANSION_MAX: u64 = 1 << 15;
-/// Largest size a compressed section may claim, in bytes: a guard against absurd headers.
-const DECOMPRESSED_SIZE_MAX: u64 = 16 << 30;
+/// Sections that are decompressed or joined may together become this many times as long
+/// as the file: those of kernels and of large C++ programs become 3 to 10 times as long, the most
+/// repetitive section of them 20 times.
+const EXPANSION_MAX: u64 = 64;
+/// So much room there is for any file, in bytes: small sections of zeros compress better.
+const EXPANSION_FLOOR: u64 = 1 << 20;
 
 /// A checked ELF file.
 pub(crate) struct Elf<'a> {
     pub(crate) class: Class<'a>,
     starts: SectionStarts,
+    room: Room,
 }
 
 /// An ELF file of either class.
@@ -57,24 +61,29 @@ impl<'a> Elf<'a> {
             });
         }
         match bytes.get(4) {
-            Some(1) => Ok(Self::new(Class::Elf32(parse_class(bytes)?))),
-            Some(2) => Ok(Self::new(Class::Elf64(parse_class(bytes)?))),
+            Some(1) => Ok(Self::new(Class::Elf32(parse_class(bytes)?), bytes)),
+            Some(2) => Ok(Self::new(Class::Elf64(parse_class(bytes)?), bytes)),
             Some(class) => Err(Error::Elf(format!("unknown class {class} in byte 4"))),
             None => Err(truncated("the header", 5, bytes)),
         }
     }
 
-    fn new(class: Class<'a>) -> Self {
+    fn new(class: Class<'a>, bytes: &[u8]) -> Self {
         let starts = match &class {
             Class::Elf32(file) => SectionStarts::read(file),
             Class::Elf64(file) => SectionStarts::read(file),
         };
-        Self { class, starts }
+        let room = Room::of(bytes);
+        Self {
+            class,
+            starts,
+            room,
+        }
     }
 
     /// Contents of the named section as they should be read; `None` where there is none.
     pub(crate) fn section(&self, name: &str) -> Result<Option<Cow<'a, [u8]>>, Error> {
-        with_elf!(self, file => section_of(file, &self.starts, name))
+        with_elf!(self, file => section_of(file, &self.starts, &self.room, name))
     }
 
     /// Whether there is a section of that name with contents.
@@ -164,6 +173,7 @@ where
 fn section_of<'a, H>(
     file: &ElfFile<'a, H>,
     starts: &SectionStarts,
+    room: &Room,
     name: &str,
 ) -> Result<Option<Cow<'a, [u8]>>, Error>
 where
@@ -171,10 +181,14 @@ where
 {
     let mut joined: Option<Cow<'a, [u8]>> = None;
     for section in named(file, name) {
-        let data = contents(file, starts, &section, name)?;
+        let data = contents(file, starts, room, &section)?;
         match &mut joined {
             None => joined = Some(data),
-            Some(before) => before.to_mut().extend_from_slice(&data),
+            Some(before) => {
+                // Many headers may lead to the same bytes.
+                room.take(data.len() as u64)?;
+                before.to_mut().extend_from_slice(&data);
+            }
         }
         // Only objects have relocations, and only they repeat names.
         if starts.0.is_empty() {
@@ -218,17 +232,15 @@ fn is_named(found: &[u8], name: &str) -> bool {
 fn contents<'a, H>(
     file: &ElfFile<'a, H>,
     starts: &SectionStarts,
+    room: &Room,
     section: &ElfSection<'a, '_, H>,
-    name: &str,
 ) -> Result<Cow<'a, [u8]>, Error>
 where
     H: FileHeader<Endian = Endianness>,
 {
     let compressed = section.compressed_data().map_err(malformed)?;
-    let claimed = compressed.uncompressed_size;
-    let possible = (compressed.data.len() as u64).saturating_mul(EXPANSION_MAX);
-    if claimed > possible.min(DECOMPRESSED_SIZE_MAX) {
-        return Err(Error::Elf(format!("section {name} claims {claimed} bytes")));
+    if compressed.format != CompressionFormat::None {
+        room.take(compressed.uncompressed_size)?;
     }
     let mut data = section.uncompressed_data().map_err(malformed)?;
     if file.kind() == ObjectKind::Relocatable {
@@ -240,6 +252,33 @@ where
         }
     }
     Ok(data)
+}
+
+/// What sections may still become, beside the bytes of the file, in bytes.
+struct Room {
+    left: AtomicU64,
+    all: u64,
+}
+
+impl Room {
+    fn of(bytes: &[u8]) -> Self {
+        let all = (bytes.len() as u64)
+            .saturating_mul(EXPANSION_MAX)
+            .saturating_add(EXPANSION_FLOOR);
+        Self {
+            left: AtomicU64::new(all),
+            all,
+        }
+    }
+
+    /// Takes room for bytes before they are made.
+    fn take(&self, bytes: u64) -> Result<(), Error> {
+        let enough = |left: u64| left.checked_sub(bytes);
+        let taken = self.left.fetch_update(Relaxed, Relaxed, enough);
+        taken
+            .map(drop)
+            .map_err(|_| Error::Expands { max: self.all })
+    }
 }
 
 /// A relocation whose value is known before linking: every section at 0, those of one name after
@@ -395,4 +434,19 @@ fn describe_start(bytes: &[u8]) -> String {
         .map(|byte| format!("{byte:02x}"))
         .collect();
     format!("bytes {}", start.join(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sections_of_a_file_share_the_room() {
+        let room = Room::of(&[0; 100]);
+        assert!(room.take(EXPANSION_FLOOR).is_ok());
+        assert!(room.take(100 * EXPANSION_MAX - 1).is_ok());
+        assert!(matches!(room.take(2), Err(Error::Expands { max }) if max == room.all));
+        assert!(room.take(1).is_ok());
+        assert!(room.take(u64::MAX).is_err());
+    }
 }

@@ -29,6 +29,14 @@ pub enum Error {
     /// An ELF file whose structure contradicts itself.
     #[error("malformed ELF file: {0}")]
     Elf(String),
+    /// Sections would become far longer than the file, as in no file that a compiler made.
+    #[error(
+        "malformed ELF file: its sections would take more than {max} bytes, decompressed or joined; if it is sound, decompress it with `objcopy --decompress-debug-sections`"
+    )]
+    Expands {
+        /// How many bytes they may take in a file of this length.
+        max: u64,
+    },
     /// Neither DWARF nor BTF.
     #[error(
         "no debug information: neither DWARF (.debug_info) nor BTF (.BTF); build with -g, or take the unstripped file from the distribution's debug package"

@@ -12,6 +12,8 @@ use crate::{Aggregate, AggregateKind, BitRange, Member, SourceLine, Type, TypeId
 /// Members of one type that are compared; anonymous types in damaged debug information can repeat
 /// each other without end.
 const FIELDS_MAX: usize = 1 << 16;
+/// Members of one type that are looked at, also those that hold nothing.
+const VISITS_MAX: usize = 2 * FIELDS_MAX;
 
 /// What a type is found by in another file. C++ lets a class be declared with `struct`, so the two
 /// are one.
@@ -149,6 +151,7 @@ impl Shape {
         let (key, aggregate) = named(types, id)?;
         let mut walk = Walk {
             types,
+            visits: 0,
             prints: Fingerprints::new(types),
             fields: Vec::new(),
         };
@@ -208,6 +211,7 @@ fn alias(types: &Types, id: TypeId) -> Option<&str> {
 
 struct Walk<'t> {
     types: &'t Types,
+    visits: usize,
     prints: Fingerprints<'t>,
     fields: Vec<Field>,
 }
@@ -223,7 +227,8 @@ impl Walk<'_> {
             all.discriminant.iter().chain(alternatives)
         });
         for member in aggregate.members.iter().chain(variants) {
-            if self.fields.len() < FIELDS_MAX {
+            self.visits += 1;
+            if self.fields.len() < FIELDS_MAX && self.visits < VISITS_MAX {
                 self.member(member, base, prefix, depth);
             }
         }

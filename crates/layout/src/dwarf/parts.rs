@@ -71,6 +71,9 @@ impl<'a> Units<'a> {
         let info_start = self.end();
         let info_bytes = dwarf.debug_info.reader().len();
         let types_start = info_start.saturating_add(info_bytes);
+        let mut dwarf = dwarf;
+        // A table that many units share is else read again for each of them.
+        dwarf.populate_abbreviations_cache(gimli::AbbreviationsCacheStrategy::Duplicates);
         let part = Part {
             dwarf,
             info_start,

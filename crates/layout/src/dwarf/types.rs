@@ -17,6 +17,8 @@ pub(super) type Entry<'a> = gimli::DebuggingInformationEntry<Reader<'a>>;
 
 /// References followed within one load; real programs stay far below.
 const LOAD_DEPTH_MAX: u32 = 128;
+/// Of an array. More are damage, and each is printed with each member.
+const DIMENSIONS_MAX: usize = 256;
 
 /// A lazy loader of one file's types.
 pub struct DwarfTypes<'f, 'a> {
@@ -312,8 +314,12 @@ impl<'f, 'a> DwarfTypes<'f, 'a> {
     ) -> Result<Type, Error> {
         let element = self.load_reference(context, dw::DW_AT_type, need, depth)?;
         let element = element.unwrap_or_else(|| self.types.add(Type::Unknown("void".to_owned())));
-        let counts = self
-            .children(context)?
+        let children = self.children(context)?;
+        if children.len() > DIMENSIONS_MAX {
+            let what = format!("an array of {} dimensions", children.len());
+            return Ok(Type::Unknown(what));
+        }
+        let counts = children
             .iter()
             .filter(|child| {
                 matches!(

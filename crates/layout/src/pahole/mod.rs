@@ -36,6 +36,7 @@ mod variants;
 use crate::{Aggregate, AggregateKind, Type, TypeId, Types};
 
 pub use holes::{Gaps, MemberGap};
+pub(crate) use same::places;
 pub use same::same;
 
 /// How to print.

@@ -1,5 +1,9 @@
 //! Which definitions of one name pahole takes for one type, and prints once.
 
+use std::hash::{Hash, Hasher};
+
+use rustc_hash::FxHasher;
+
 use crate::{Aggregate, Member};
 
 /// Whether two definitions of one name are the same to pahole: of equal size, with members of the
@@ -17,4 +21,15 @@ pub fn same(a: &Aggregate, b: &Aggregate) -> bool {
     a.size == b.size
         && a.members.len() == b.members.len()
         && a.members.iter().zip(&b.members).all(alike)
+}
+
+/// A number that is equal for definitions that are the [`same`]: of many with one name only a few
+/// have to be compared.
+pub(crate) fn places(aggregate: &Aggregate) -> u64 {
+    let mut hash = FxHasher::default();
+    aggregate.size.hash(&mut hash);
+    for member in &aggregate.members {
+        (member.offset, member.bits).hash(&mut hash);
+    }
+    hash.finish()
 }
