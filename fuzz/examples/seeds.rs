@@ -1,9 +1,10 @@
-//! Writes the seeds of all targets to `corpus/`, for cargo-fuzz to start from.
+//! Writes the seeds of all targets, and the hostile inputs that are small, to `corpus/`, for
+//! cargo-fuzz to start from. The hostile inputs are kept there.
 
 use std::fs;
 use std::path::Path;
 
-use relayout_fuzz::{seeds, targets};
+use relayout_fuzz::{hostile, seeds, targets};
 
 fn main() -> std::io::Result<()> {
     for (name, _) in targets::ALL {
@@ -13,6 +14,11 @@ fn main() -> std::io::Result<()> {
         fs::create_dir_all(&dir)?;
         for (number, seed) in seeds::of(name).iter().enumerate() {
             fs::write(dir.join(format!("seed-{number}")), seed)?;
+        }
+        for (case, input) in hostile::of(name) {
+            if input.len() <= hostile::KEPT_BYTES_MAX {
+                fs::write(dir.join(case), input)?;
+            }
         }
     }
     Ok(())

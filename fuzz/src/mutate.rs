@@ -38,14 +38,43 @@ const EDGES: [u64; 10] = [
 ];
 const BYTES_MAX: usize = 1 << 20;
 
-/// One of `inputs` with one to eight changes.
+/// One of `inputs` with one to eight changes. In half of them everything else stays where it is,
+/// since a file whose header leads nowhere is refused at once.
 pub fn mutate(random: &mut Random, inputs: &[Vec<u8>]) -> Vec<u8> {
     let mut bytes = inputs[random.below(inputs.len())].clone();
+    let in_place = random.below(2) == 0;
     for _ in 0..=random.below(8) {
-        change(random, &mut bytes, inputs);
+        if in_place {
+            overwrite(random, &mut bytes, inputs);
+        } else {
+            change(random, &mut bytes, inputs);
+        }
     }
     bytes.truncate(BYTES_MAX);
     bytes
+}
+
+fn overwrite(random: &mut Random, bytes: &mut [u8], inputs: &[Vec<u8>]) {
+    if bytes.is_empty() {
+        return;
+    }
+    let at = random.below(bytes.len());
+    match random.below(4) {
+        0 => bytes[at] ^= 1 << random.below(8),
+        1 => bytes[at] = random.below(256) as u8,
+        2 => {
+            let edge = EDGES[random.below(EDGES.len())].to_le_bytes();
+            let width = [1, 2, 4, 8][random.below(4)].min(bytes.len() - at);
+            bytes[at..at + width].copy_from_slice(&edge[..width]);
+        }
+        _ => {
+            let other = &inputs[random.below(inputs.len())];
+            let from = random.below(other.len());
+            let len = (1 + random.below(64)).min(other.len() - from);
+            let len = len.min(bytes.len() - at);
+            bytes[at..at + len].copy_from_slice(&other[from..from + len]);
+        }
+    }
 }
 
 fn change(random: &mut Random, bytes: &mut Vec<u8>, inputs: &[Vec<u8>]) {
@@ -73,4 +102,42 @@ fn change(random: &mut Random, bytes: &mut Vec<u8>, inputs: &[Vec<u8>]) {
         }
         _ => bytes.insert(at, random.below(256) as u8),
     }
+}
+
+/// `input` cut off in many places, and its ELF sections too, in a file that is whole.
+pub fn cut_off(input: &[u8]) -> Vec<Vec<u8>> {
+    const CUTS: usize = 48;
+    let places = |len: usize| (0..CUTS).map(move |cut| len * cut / CUTS);
+    let mut cut: Vec<Vec<u8>> = places(input.len()).map(|at| input[..at].to_vec()).collect();
+    for (header, len) in section_sizes(input) {
+        for size in places(len).chain([len.saturating_sub(1)]) {
+            let mut bytes = input.to_vec();
+            bytes[header..header + 8].copy_from_slice(&(size as u64).to_le_bytes());
+            cut.push(bytes);
+        }
+    }
+    cut
+}
+
+/// Where the headers of a 64-bit little-endian ELF file say how long sections are, and how long.
+fn section_sizes(elf: &[u8]) -> Vec<(usize, usize)> {
+    use object::elf::{FileHeader64, SectionHeader64};
+    use object::read::elf::FileHeader;
+    use object::{LittleEndian, Object, ObjectSection};
+    const SIZE_FIELD: usize = 32;
+    let Ok(header) = FileHeader64::<LittleEndian>::parse(elf) else {
+        return Vec::new();
+    };
+    let Ok(file) = object::read::elf::ElfFile64::<LittleEndian>::parse(elf) else {
+        return Vec::new();
+    };
+    let table = header.e_shoff(LittleEndian) as usize;
+    let width = size_of::<SectionHeader64<LittleEndian>>();
+    file.sections()
+        .filter(|section| section.file_range().is_some())
+        .map(|section| {
+            let at = table + section.index().0 * width + SIZE_FIELD;
+            (at, section.size() as usize)
+        })
+        .collect()
 }

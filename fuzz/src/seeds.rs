@@ -12,6 +12,7 @@ use relayout_shadow::wire::{
     SegmentHeader, SiteRecord, SummaryRecord,
 };
 
+use crate::hostile;
 use crate::targets::{join, pack};
 
 /// The seeds of a target.
@@ -19,10 +20,21 @@ pub fn of(target: &str) -> Vec<Vec<u8>> {
     match target {
         "boot_image" => vec![boot_image()],
         "btf" => vec![btf()],
+        "btf_split" => vec![join(&[btf(), btf()]), hostile_seed(target, "split-sound")],
+        "catalog" => [of("dwarf"), of("btf")].concat(),
+        "check" => vec![include_bytes!("../seeds/relayout.toml").to_vec()],
+        "check_lock" => vec![include_bytes!("../seeds/relayout.lock").to_vec()],
+        "companions" => vec![split_program(), hostile_seed(target, "all-there")],
+        "compile_commands" => vec![include_bytes!("../seeds/compile_commands.json").to_vec()],
+        "diff" => {
+            let other = compile(&["-c", "-g", "-fshort-enums", "-fpack-struct=4"]);
+            vec![join(&[program(), other]), join(&[btf(), program()])]
+        }
         "dwarf" => vec![
             program(),
             compile(&["-c", "-g", "-gz=zlib"]),
             compile(&["-c", "-gdwarf-4"]),
+            compile(&["-c", "-g", "-fdebug-types-section"]),
         ],
         "evidence" | "instructions" => {
             let program = program();
@@ -59,6 +71,21 @@ pub fn program() -> Vec<u8> {
     ])
 }
 
+/// An object whose types are in a `.dwo` file, and that file.
+fn split_program() -> Vec<u8> {
+    let dir = tempfile::tempdir().expect("a folder for the compiler");
+    let object = compile_in(dir.path(), &["-c", "-g", "-gsplit-dwarf"]);
+    let dwo = std::fs::read(dir.path().join("program.dwo")).expect("what the compiler wrote");
+    join(&[object, Vec::new(), Vec::new(), dwo])
+}
+
+/// A hostile input that is sound: no compiler here writes such files.
+fn hostile_seed(target: &str, name: &str) -> Vec<u8> {
+    let mut cases = hostile::of(target).into_iter();
+    let found = cases.find(|(case, _)| *case == name);
+    found.expect("an input of that name").1
+}
+
 /// Where a section is.
 pub struct Section {
     /// Bytes of the file.
@@ -82,7 +109,11 @@ pub fn section(elf: &[u8], name: &str) -> Section {
 
 fn compile(flags: &[&str]) -> Vec<u8> {
     let dir = tempfile::tempdir().expect("a folder for the compiler");
-    let out = dir.path().join("program");
+    compile_in(dir.path(), flags)
+}
+
+fn compile_in(dir: &Path, flags: &[&str]) -> Vec<u8> {
+    let out = dir.join("program.o");
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("seeds/program.c");
     let compiler = std::env::var_os("CC").unwrap_or_else(|| "cc".into());
     let mut command = Command::new(compiler);

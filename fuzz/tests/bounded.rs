@@ -1,18 +1,35 @@
-//! Each target on its seeds, on what is kept in `corpus/`, and on random changes of both.
+//! Each target on its seeds, on hostile inputs, on what is kept in `corpus/`, and on random changes
+//! of all of them.
 
 use std::fs;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
-use relayout_fuzz::mutate::{Random, mutate};
-use relayout_fuzz::{seeds, targets};
+use rayon::{ThreadPool, ThreadPoolBuilder};
+use relayout_fuzz::memory::{Account, Counting};
+use relayout_fuzz::mutate::{Random, cut_off, mutate};
+use relayout_fuzz::{hostile, seeds, targets};
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
 
 /// Random changes tried per target, unless the time is over.
 const CHANGES_MAX: usize = 20_000;
 const SECONDS: u64 = 3;
-/// One input must not take longer than this: it would be endless, or as good as.
-const INPUT_LIMIT: Duration = Duration::from_secs(10);
+/// One input must not take longer than this: it would be endless, or as good as. Without other work
+/// on the machine none takes a tenth of it.
+const INPUT_LIMIT: Duration = Duration::from_secs(20);
+/// Memory that any input may take, in bytes: texts are cut at 16 MiB, and take that twice more while
+/// they grow, in each of two threads; a comparison looks at 65536 members of a type, in two files.
+const MEMORY_FLOOR: usize = 128 << 20;
+/// And for each of its bytes. Compressed sections may become 64 times as long as the file; an entry
+/// of two bytes becomes a definition in the index and a type in an arena, of some hundred bytes.
+const MEMORY_PER_BYTE: usize = 256;
+/// Seeds up to this length are cut off everywhere, and inputs changed at random.
+const CHANGED_BYTES_MAX: usize = 64 << 10;
 
 fn setting(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()
@@ -22,23 +39,128 @@ fn folder(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
 }
 
-fn corpus(target: &str) -> Vec<Vec<u8>> {
+fn corpus(target: &str) -> Vec<(String, Vec<u8>)> {
     let Ok(entries) = fs::read_dir(folder("corpus").join(target)) else {
         return Vec::new();
     };
-    entries
-        .map(|entry| fs::read(entry.unwrap().path()).unwrap())
-        .collect()
+    let mut found: Vec<_> = entries
+        .map(|entry| entry.unwrap())
+        .map(|entry| {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            (name, fs::read(entry.path()).unwrap())
+        })
+        .collect();
+    found.sort();
+    found
 }
 
-fn check(name: &str) {
-    let (_, target) = targets::ALL.into_iter().find(|(n, _)| *n == name).unwrap();
+/// One target, in threads of its own whose memory is counted.
+struct Runner {
+    name: &'static str,
+    target: targets::Target,
+    threads: ThreadPool,
+    account: &'static Account,
+}
+
+impl Runner {
+    fn new(name: &str) -> Self {
+        let (name, target) = targets::ALL.into_iter().find(|(n, _)| *n == name).unwrap();
+        let account = Account::open();
+        let threads = ThreadPoolBuilder::new()
+            .num_threads(2)
+            .start_handler(move |_| account.join())
+            .build()
+            .unwrap();
+        Self {
+            name,
+            target,
+            threads,
+            account,
+        }
+    }
+
+    /// Runs the target on an input, which is kept if that goes wrong; says what did. `what` names it.
+    fn run(&mut self, what: &str, input: Vec<u8>) -> Option<String> {
+        let input = Arc::new(input);
+        if setting("FUZZ_TRACE").is_some() {
+            self.keep(&input);
+        }
+        let (done, result) = channel();
+        let (target, given) = (self.target, Arc::clone(&input));
+        let before = self.account.start();
+        let begun = Instant::now();
+        self.threads.spawn(move || {
+            // The message of a panic has been printed.
+            let result = catch_unwind(AssertUnwindSafe(|| target(&given)));
+            let _ = done.send(result.is_ok());
+        });
+        let why = match result.recv_timeout(INPUT_LIMIT) {
+            Ok(true) => self.memory_of(input.len(), before),
+            Ok(false) => Some("panics".to_owned()),
+            Err(_) => {
+                // The threads are lost to it.
+                *self = Self::new(self.name);
+                Some(format!("takes more than {INPUT_LIMIT:?}"))
+            }
+        };
+        if setting("FUZZ_VERBOSE").is_some() && !what.starts_with("changed") {
+            let (took, peak) = (begun.elapsed(), self.account.peak() - before);
+            println!(
+                "{} {what}: {} bytes, {took:?}, {peak}",
+                self.name,
+                input.len()
+            );
+        }
+        let why = why?;
+        let path = self.keep(&input);
+        let (name, len) = (self.name, input.len());
+        Some(format!(
+            "{name}: {what} ({len} bytes, {}) {why}",
+            path.display()
+        ))
+    }
+
+    fn memory_of(&self, len: usize, before: isize) -> Option<String> {
+        let peak = (self.account.peak() - before).max(0) as usize;
+        let too_much = peak > MEMORY_FLOOR + MEMORY_PER_BYTE * len;
+        too_much.then(|| format!("takes {} KiB of memory", peak >> 10))
+    }
+
+    fn keep(&self, input: &[u8]) -> PathBuf {
+        let dir = folder("artifacts").join(self.name);
+        fs::create_dir_all(&dir).unwrap();
+        let path = dir.join(format!("failed-{:08x}", crc32fast::hash(input)));
+        fs::write(&path, input).unwrap();
+        path
+    }
+}
+
+fn run(name: &str) {
+    let mut runner = Runner::new(name);
     let mut inputs = seeds::of(name);
     assert!(!inputs.is_empty(), "no seed for {name}");
-    inputs.extend(corpus(name));
-    for input in &inputs {
-        run(name, target, input);
+    let small = inputs.iter().filter(|seed| seed.len() <= CHANGED_BYTES_MAX);
+    let mut failed: Vec<String> = small
+        .flat_map(|seed| cut_off(seed))
+        .filter_map(|cut| runner.run("a seed cut off", cut))
+        .collect();
+    for (number, seed) in inputs.iter().enumerate() {
+        failed.extend(runner.run(&format!("seed {number}"), seed.clone()));
     }
+    let made = hostile::of(name).into_iter();
+    let made = made.filter(|(_, input)| input.len() > hostile::KEPT_BYTES_MAX);
+    let hostile = made.map(|(case, input)| (case.to_owned(), input));
+    for (case, input) in corpus(name).into_iter().chain(hostile) {
+        failed.extend(runner.run(&case, input.clone()));
+        if input.len() <= CHANGED_BYTES_MAX {
+            inputs.push(input);
+        }
+    }
+    assert!(failed.is_empty(), "\n{}", failed.join("\n"));
+    change_at_random(&mut runner, &inputs);
+}
+
+fn change_at_random(runner: &mut Runner, inputs: &[Vec<u8>]) {
     let mut random = Random::new(setting("FUZZ_SEED").unwrap_or(0x5eed));
     let seconds = setting("FUZZ_SECONDS");
     let end = Instant::now() + Duration::from_secs(seconds.unwrap_or(SECONDS));
@@ -49,45 +171,61 @@ fn check(name: &str) {
     };
     let mut changes = 0;
     while changes < changes_max && Instant::now() < end {
-        run(name, target, &mutate(&mut random, &inputs));
+        let failed = runner.run("changed at random", mutate(&mut random, inputs));
+        assert_eq!(failed, None);
         changes += 1;
     }
-    println!("{name}: {changes} changed inputs of {}", inputs.len());
-}
-
-fn run(name: &str, target: targets::Target, input: &[u8]) {
-    let begun = Instant::now();
-    let keep = || {
-        let dir = folder("artifacts").join(name);
-        fs::create_dir_all(&dir).unwrap();
-        let path = dir.join(format!("failed-{:08x}", crc32fast::hash(input)));
-        fs::write(&path, input).unwrap();
-        eprintln!("{name}: the input is kept as {}", path.display());
-    };
-    if let Err(panic) = catch_unwind(AssertUnwindSafe(|| target(input))) {
-        keep();
-        resume_unwind(panic);
-    }
-    if begun.elapsed() > INPUT_LIMIT {
-        keep();
-        panic!(
-            "{name}: took {:?} for {} bytes",
-            begun.elapsed(),
-            input.len()
-        );
-    }
+    println!(
+        "{}: {changes} changed inputs of {}",
+        runner.name,
+        inputs.len()
+    );
 }
 
 macro_rules! bounded {
-    ($($name:ident)*) => {$(
+    ($($name:ident)*) => {
+        $(
+            #[test]
+            fn $name() {
+                run(stringify!($name));
+            }
+        )*
+
         #[test]
-        fn $name() {
-            check(stringify!($name));
+        fn all_targets_are_run() {
+            let run = [$(stringify!($name)),*];
+            assert_eq!(targets::ALL.map(|(name, _)| name), run);
+            for name in run {
+                let program = folder("fuzz_targets").join(format!("{name}.rs"));
+                assert!(program.is_file(), "{name}");
+            }
         }
-    )*};
+    };
 }
 
-bounded!(boot_image btf dwarf evidence instructions layout_order profile segments source_edit);
+bounded! {
+    boot_image btf btf_split catalog check check_lock companions compile_commands diff dwarf evidence
+    instructions layout_order profile segments source_edit
+}
+
+/// What was made to do harm can be made again.
+#[test]
+fn hostile_inputs_are_kept() {
+    for (target, _) in targets::ALL {
+        let kept = corpus(target);
+        for (name, input) in hostile::of(target) {
+            if input.len() > hostile::KEPT_BYTES_MAX {
+                continue;
+            }
+            let found = kept.iter().find(|(kept, _)| kept == name);
+            let found = found.unwrap_or_else(|| panic!("corpus/{target}/{name} is not there"));
+            assert!(
+                found.1 == input,
+                "corpus/{target}/{name} is another; run `cargo run --release --example seeds`"
+            );
+        }
+    }
+}
 
 /// What the decoders refuse at once tests little.
 #[test]
@@ -101,6 +239,11 @@ fn seeds_are_sound() {
     let seed = &seeds::of("btf")[0];
     let btf = relayout_layout::btf::Btf::parse(seed).unwrap();
     assert_eq!(btf.find_types("everything").len(), 1);
+    for seed in seeds::of("btf_split") {
+        let [base, own] = targets::split(&seed);
+        let parsed = relayout_layout::btf::Btf::parse_split(&own, &base);
+        assert_eq!(parsed.unwrap().is_split(), true);
+    }
     relayout_host::bzimage::version(&seeds::of("boot_image")[0]).unwrap();
     let profile = relayout_profile::decode(targets::unpack(&seeds::of("profile")[0])).unwrap();
     assert_eq!(
@@ -111,8 +254,18 @@ fn seeds_are_sound() {
         ),
         (2, 4, 1)
     );
-    let order = String::from_utf8(seeds::of("layout_order").remove(0)).unwrap();
-    relayout_search::order::parse(&order, targets::shape()).unwrap();
+}
+
+#[test]
+fn texts_are_sound() {
+    let text = |target| String::from_utf8(seeds::of(target).remove(0)).unwrap();
+    relayout_search::order::parse(&text("layout_order"), targets::shape()).unwrap();
+    relayout_check::Config::parse(&text("check")).unwrap();
+    let lock = relayout_check::Lock::parse(&text("check_lock")).unwrap();
+    assert_eq!(lock.records.len(), 1);
+    let path = Path::new("/project/compile_commands.json");
+    let database = text("compile_commands");
+    relayout_host::compile::Database::parse(database.as_bytes(), path).unwrap();
     for seed in seeds::of("source_edit") {
         let text = String::from_utf8(seed).unwrap();
         let (head, source) = text.split_once('\n').unwrap();
@@ -125,21 +278,5 @@ fn seeds_are_sound() {
             reason: None,
         };
         relayout_patch::edit_struct("a.h", source, &name, None, &[change]).unwrap();
-    }
-}
-
-#[test]
-fn all_targets_are_run() {
-    for (name, _) in targets::ALL {
-        let text = include_str!("bounded.rs");
-        let listed = text
-            .lines()
-            .find(|line| line.starts_with("bounded!("))
-            .unwrap();
-        assert!(listed.contains(name), "{name}");
-        assert!(
-            folder("fuzz_targets").join(format!("{name}.rs")).is_file(),
-            "{name}"
-        );
     }
 }

@@ -1,26 +1,41 @@
 //! One function per decoder.
 
 mod boot_image;
+mod catalog;
+mod check;
 mod code;
+mod compile_commands;
+mod join;
 mod profile;
 mod segments;
 mod source_edit;
 mod types;
 
 pub use boot_image::boot_image;
+pub use catalog::{catalog, diff};
+pub use check::{check, check_lock};
 pub use code::{evidence, instructions};
+pub use compile_commands::compile_commands;
+pub use join::{join, split};
 pub use profile::{pack, profile, unpack};
-pub use segments::{join, segments};
+pub use segments::segments;
 pub use source_edit::source_edit;
-pub use types::{btf, dwarf, layout_order, shape};
+pub use types::{btf, btf_split, companions, dwarf, layout_order, shape};
 
 /// Runs on one input; a panic is a finding.
 pub type Target = fn(&[u8]);
 
 /// All of them, by name.
-pub const ALL: [(&str, Target); 9] = [
+pub const ALL: [(&str, Target); 16] = [
     ("boot_image", boot_image),
     ("btf", btf),
+    ("btf_split", btf_split),
+    ("catalog", catalog),
+    ("check", check),
+    ("check_lock", check_lock),
+    ("companions", companions),
+    ("compile_commands", compile_commands),
+    ("diff", diff),
     ("dwarf", dwarf),
     ("evidence", evidence),
     ("instructions", instructions),

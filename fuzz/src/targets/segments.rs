@@ -3,15 +3,17 @@ use relayout_profile::{Run, encode};
 use relayout_shadow::CONTEXTS_MAX;
 use relayout_shadow::wire::{Kind, SegmentHeader};
 
+use super::split;
+
 const HEADER_BYTES: usize = size_of::<SegmentHeader>();
 const CRC: std::ops::Range<usize> = HEADER_BYTES - 4..HEADER_BYTES;
 /// Contexts recorded; the last file has sites alone.
 const CONTEXTS: u16 = 2;
 
-/// Three segment files, split at the marks that [`join`] sets, as they are and then with their
+/// Three segment files, split at the marks that [`join`](super::join) sets, as they are and then with their
 /// sums made right. What comes out can be written.
 pub fn segments(data: &[u8]) {
-    let mut files = split(data);
+    let mut files: [Vec<u8>; CONTEXTS as usize + 1] = split(data);
     check(&files);
     files.iter_mut().for_each(|file| correct_sums(file));
     check(&files);
@@ -25,25 +27,6 @@ fn check(files: &[Vec<u8>]) {
         profile.meta.runs = vec![Run::default()];
         encode(&profile).expect("rows of segments are sound");
     }
-}
-
-/// Files as one input: each behind its length.
-pub fn join(files: &[Vec<u8>]) -> Vec<u8> {
-    let with_length = |file: &Vec<u8>| [&(file.len() as u32).to_le_bytes()[..], file].concat();
-    files.iter().flat_map(with_length).collect()
-}
-
-fn split(mut data: &[u8]) -> Vec<Vec<u8>> {
-    let mut files = vec![Vec::new(); usize::from(CONTEXTS) + 1];
-    for file in &mut files {
-        let Some((len, rest)) = data.split_first_chunk() else {
-            break;
-        };
-        let len = (u32::from_le_bytes(*len) as usize).min(rest.len());
-        *file = rest[..len].to_vec();
-        data = &rest[len..];
-    }
-    files
 }
 
 fn correct_sums(file: &mut [u8]) {

@@ -1,12 +1,15 @@
 use std::sync::OnceLock;
 
-use relayout_layout::abi::{Abi, Shape};
+use relayout_layout::abi::{Abi, Shape, Target, emit};
 use relayout_layout::btf::{Btf, BtfTypes};
-use relayout_layout::dwarf::{DwarfFile, DwarfTypes, SectionStore};
+use relayout_layout::dwarf::{
+    Companions, DwarfFile, DwarfTypes, SectionStore, SplitUnit, SupplementaryLink,
+};
 use relayout_layout::pahole::{self, Options};
-use relayout_layout::{TypeId, Types};
+use relayout_layout::{About, TypeId, Types};
 use relayout_search::order;
 
+use super::split;
 use crate::seeds;
 
 /// Types looked at in one input.
@@ -14,24 +17,72 @@ const TYPES_MAX: usize = 200;
 
 /// An ELF file with DWARF: its index, and all types, loaded, printed and laid out again.
 pub fn dwarf(data: &[u8]) {
+    About::of(data);
     let store = SectionStore::default();
-    let Ok(file) = DwarfFile::parse_in(data, &store) else {
-        return;
+    if let Ok(file) = DwarfFile::parse_in(data, &store) {
+        use_file(&file, data);
+    }
+}
+
+/// A file with DWARF, and what `dwz` moved out of it, a package and a `.dwo` file.
+pub fn companions(data: &[u8]) {
+    let files: [Vec<u8>; 4] = split(data);
+    let others = Others {
+        supplementary: &files[1],
+        package: &files[2],
+        split: &files[3],
     };
+    let store = SectionStore::default();
+    if let Ok(file) = DwarfFile::parse_among(&files[0], &store, &others) {
+        for missing in file.missing() {
+            missing.to_string();
+        }
+        use_file(&file, &files[0]);
+    }
+}
+
+struct Others<'d> {
+    supplementary: &'d [u8],
+    package: &'d [u8],
+    split: &'d [u8],
+}
+
+impl Companions for Others<'_> {
+    fn supplementary(&self, _: &SupplementaryLink) -> Option<&[u8]> {
+        Some(self.supplementary)
+    }
+
+    fn package(&self) -> Option<&[u8]> {
+        Some(self.package).filter(|bytes| !bytes.is_empty())
+    }
+
+    fn split(&self, wanted: &[SplitUnit]) -> Vec<Option<&[u8]>> {
+        vec![Some(self.split); wanted.len()]
+    }
+}
+
+fn use_file(file: &DwarfFile<'_>, data: &[u8]) {
     file.build_id();
     for symbol in file.symbols().iter().take(TYPES_MAX) {
         file.bytes_at(symbol.address, symbol.size.min(1 << 16) as usize);
     }
-    let mut types = DwarfTypes::new(&file);
+    file.functions();
+    let mut types = DwarfTypes::new(file);
+    let variables = file.globals().iter().chain(file.static_locals());
+    for global in variables.take(TYPES_MAX) {
+        if let Ok(id) = types.load(global.type_die) {
+            let _ = types.complete(id);
+        }
+    }
     let names: Vec<&str> = file
         .type_names()
         .map(|(name, _)| name)
         .take(TYPES_MAX)
         .collect();
     for name in names {
-        for die in file.distinct_types(name) {
+        for die in file.distinct_types(name).into_iter().take(TYPES_MAX) {
             if let Ok(id) = types.load(die) {
-                use_type(types.types(), id);
+                use_type(types.types(), id, data, true);
             }
         }
     }
@@ -39,24 +90,62 @@ pub fn dwarf(data: &[u8]) {
 
 /// BTF: all types, printed and laid out again.
 pub fn btf(data: &[u8]) {
-    let Ok(btf) = Btf::parse(data) else { return };
-    let mut types = BtfTypes::new(&btf);
-    for (_, id, _) in btf.definitions().take(TYPES_MAX) {
+    if let Ok(btf) = Btf::parse(data) {
+        use_btf(&btf, data);
+    }
+}
+
+/// The BTF of a kernel, and that of a module.
+pub fn btf_split(data: &[u8]) {
+    let [base, own] = split(data);
+    if let Ok(btf) = Btf::parse_split(&own, &base) {
+        use_btf(&btf, &own);
+    }
+}
+
+fn use_btf(btf: &Btf<'_>, data: &[u8]) {
+    let mut types = BtfTypes::new(btf);
+    for (name, id, _) in btf.definitions().take(TYPES_MAX) {
+        btf.find_types(name);
         if let Ok(id) = types.load(id) {
-            use_type(types.types(), id);
+            use_type(types.types(), id, data, false);
         }
     }
 }
 
-fn use_type(types: &Types, id: TypeId) {
-    pahole::render(types, id, &Options::default());
-    types.size_of(id);
+/// Asks everything that can be asked of a type, as the commands do.
+pub(super) fn use_type(types: &Types, id: TypeId, data: &[u8], alignments_known: bool) {
+    for (expand, hex) in [(false, false), (true, true)] {
+        let options = Options {
+            expand,
+            hex,
+            alignments_known,
+            cacheline_size: 64,
+        };
+        pahole::render(types, id, &options);
+    }
+    pahole::gaps(types, id);
     types.name_of(id);
+    types.align_of(id);
+    let size = types.size_of(id).unwrap_or(0);
+    for offset in [0, 1, size / 2, size.saturating_sub(1), size, u64::MAX] {
+        types.member_at(id, offset, 8);
+    }
     let Some(aggregate) = types.aggregate(id) else {
         return;
     };
-    if let Ok(shape) = Abi::new(types).shape(aggregate) {
-        shape.lay_out(&shape.current());
+    let target = Target::of_elf(data).unwrap_or(Target::X86_64);
+    let abi = Abi::for_target(types, target).alignments_recorded(alignments_known);
+    abi.align_of(id);
+    let Ok(shape) = abi.shape(aggregate) else {
+        return;
+    };
+    shape.attributes();
+    let current = shape.current();
+    shape.lay_out(&current);
+    for language in [emit::Language::C, emit::Language::Cxx] {
+        let mut emitter = emit::Emitter::new(&abi, language, "s");
+        let _ = emitter.define("s", aggregate, &shape, &current);
     }
 }
 

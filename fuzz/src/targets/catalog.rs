@@ -1,0 +1,86 @@
+use relayout_layout::catalog::{Catalog, Format};
+use relayout_layout::diff::{self, Detail, Side};
+use relayout_layout::dwarf::SectionStore;
+use relayout_layout::links::Links;
+use relayout_layout::{About, pahole};
+
+use super::check::judge_all;
+use super::split;
+use super::types::use_type;
+
+/// Names looked for, and types compared, in one input.
+const LOOKED_AT_MAX: usize = 50;
+/// Files up to this length are checked against rules.
+const JUDGED_BYTES_MAX: usize = 16 << 10;
+
+/// Any file, as `show` reads it: all types, and some by their names.
+pub fn catalog(data: &[u8]) {
+    let _ = Links::of(data);
+    for format in [Format::Any, Format::Btf] {
+        let store = SectionStore::default();
+        let Ok(catalog) = Catalog::parse_in(data, &store, format) else {
+            continue;
+        };
+        use_catalog(&catalog, data);
+    }
+}
+
+fn use_catalog(catalog: &Catalog<'_>, data: &[u8]) {
+    let known = catalog.knows_alignments();
+    let options = pahole::Options {
+        alignments_known: known,
+        ..pahole::Options::default()
+    };
+    let all = catalog.aggregates();
+    // All but a few are only printed.
+    let _ = catalog.each(&all, |types, id, _| {
+        pahole::render(types, id, &options).map(|text| text.len())
+    });
+    let few = &all[..all.len().min(LOOKED_AT_MAX)];
+    let _ = catalog.each(few, |types, id, _| use_type(types, id, data, known));
+    // A rule for all members compares each with each.
+    if data.len() <= JUDGED_BYTES_MAX {
+        judge_all(catalog, data);
+    }
+    for name in catalog.names().into_iter().take(LOOKED_AT_MAX) {
+        let found = catalog.find(name);
+        let _ = catalog.load(&found[..found.len().min(LOOKED_AT_MAX)]);
+    }
+}
+
+/// Two files, as `diff` compares them.
+pub fn diff(data: &[u8]) {
+    let files: [Vec<u8>; 2] = split(data);
+    let stores = [SectionStore::default(), SectionStore::default()];
+    let parse = |at: usize| {
+        About::of(&files[at]);
+        Catalog::parse_in(&files[at], &stores[at], Format::Any)
+    };
+    let (Ok(old), Ok(new)) = (parse(0), parse(1)) else {
+        return;
+    };
+    for all in [true, false] {
+        let (mut before, mut after) = (Side::new(&old), Side::new(&new));
+        for side in [&mut before, &mut after] {
+            if all {
+                let _ = side.load_all();
+            } else if let Some(name) = side.catalog().names().first() {
+                let _ = side.load_name(name, |_| true);
+            }
+        }
+        let Ok((diff, _)) = diff::complete(before, after) else {
+            continue;
+        };
+        for (index, one) in diff.types.iter().enumerate().take(LOOKED_AT_MAX) {
+            diff.affected(index);
+            diff.origins(index);
+            let Some((old, new)) = diff.shapes(one) else {
+                continue;
+            };
+            let detail = Detail::of(old, new, 64);
+            for moved in &detail.members {
+                detail.pushes_of(moved);
+            }
+        }
+    }
+}
