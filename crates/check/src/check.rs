@@ -250,6 +250,7 @@ fn judge(
         let found = select::fits(types, id, entry, pattern, declared_in)?;
         let subject = Subject {
             types,
+            abi: &file.catalog.abi(types),
             id,
             name: &found.name,
             decl: found.decl.as_ref(),

@@ -7,6 +7,7 @@
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::abi::{Abi, Target};
 use crate::btf::{Btf, BtfId, BtfTypes};
 use crate::dwarf::{Alone, Companions, DieOffset, DwarfFile, DwarfTypes, Missing, SectionStore};
 use crate::pahole;
@@ -37,10 +38,13 @@ pub struct Sources<'a> {
 }
 
 /// The type definitions of one file.
-pub enum Catalog<'a> {
-    /// From DWARF.
+pub struct Catalog<'a> {
+    inner: Inner<'a>,
+    target: Target,
+}
+
+enum Inner<'a> {
     Dwarf(Box<DwarfFile<'a>>),
-    /// From BTF.
     Btf(Box<Btf<'a>>),
 }
 
@@ -98,34 +102,43 @@ impl<'a> Catalog<'a> {
             Some(base) if !std::ptr::eq(base, bytes) => Btf::parse_split(bytes, base),
             _ => Btf::parse(bytes),
         };
-        if format == Format::Btf || Btf::is_raw(bytes) {
-            return Ok(Self::Btf(Box::new(btf()?)));
-        }
-        match DwarfFile::parse_among(bytes, sources.store, sources.companions) {
-            Ok(file) => Ok(Self::Dwarf(Box::new(file))),
-            Err(Error::NoDwarf) => Ok(Self::Btf(Box::new(btf()?))),
-            Err(error) => Err(error),
-        }
+        let target = Target::of_elf(bytes).unwrap_or(Target::X86_64);
+        let inner = if format == Format::Btf || Btf::is_raw(bytes) {
+            Inner::Btf(Box::new(btf()?))
+        } else {
+            match DwarfFile::parse_among(bytes, sources.store, sources.companions) {
+                Ok(file) => Inner::Dwarf(Box::new(file)),
+                Err(Error::NoDwarf) => Inner::Btf(Box::new(btf()?)),
+                Err(error) => return Err(error),
+            }
+        };
+        Ok(Self { inner, target })
+    }
+
+    /// Alignments and shapes of types of this file by the ABI that it was compiled for; by that of
+    /// x86-64 for raw BTF, which does not say.
+    pub fn abi<'t>(&self, types: &'t Types) -> Abi<'t> {
+        Abi::for_target(types, self.target).alignments_recorded(self.knows_alignments())
     }
 
     /// Files that this one refers to and that could not be used; their types are left out.
     pub fn missing(&self) -> &[Missing] {
-        match self {
-            Self::Dwarf(file) => file.missing(),
-            Self::Btf(_) => &[],
+        match &self.inner {
+            Inner::Dwarf(file) => file.missing(),
+            Inner::Btf(_) => &[],
         }
     }
 
     /// Whether types carry declared alignments; BTF has none.
     pub fn knows_alignments(&self) -> bool {
-        matches!(self, Self::Dwarf(_))
+        matches!(self.inner, Inner::Dwarf(_))
     }
 
     /// Every name that has a definition, in order of first appearance.
     pub fn names(&self) -> Vec<&str> {
-        match self {
-            Self::Dwarf(file) => file.type_names().map(|(name, _)| name).collect(),
-            Self::Btf(btf) => {
+        match &self.inner {
+            Inner::Dwarf(file) => file.type_names().map(|(name, _)| name).collect(),
+            Inner::Btf(btf) => {
                 let mut seen = FxHashSet::default();
                 let names = btf.definitions().map(|(name, _, _)| name);
                 names.filter(|name| seen.insert(*name)).collect()
@@ -154,20 +167,20 @@ impl<'a> Catalog<'a> {
 
     /// The namespaces, modules and classes around a definition: `std::__detail`.
     pub fn scope(&self, entry: &Entry<'_>) -> Option<String> {
-        match self {
-            Self::Dwarf(file) => Some(file.scope_path(file.scope_of(entry.die()?)?)),
-            Self::Btf(_) => None,
+        match &self.inner {
+            Inner::Dwarf(file) => Some(file.scope_path(file.scope_of(entry.die()?)?)),
+            Inner::Btf(_) => None,
         }
     }
 
     fn find_bare<'c>(&'c self, name: &'c str) -> Vec<Entry<'c>> {
         let entry = |key| Entry { name, key };
-        match self {
-            Self::Dwarf(file) => {
+        match &self.inner {
+            Inner::Dwarf(file) => {
                 let dies = file.distinct_types(name).into_iter();
                 dies.map(|die| entry(Key::Die(die))).collect()
             }
-            Self::Btf(btf) => {
+            Inner::Btf(btf) => {
                 let ids = btf.find_types(name).into_iter();
                 ids.map(|id| entry(Key::Btf(id))).collect()
             }
@@ -185,11 +198,11 @@ impl<'a> Catalog<'a> {
             };
             into.extend(keys.map(|key| Entry { name, key }));
         };
-        match self {
-            Self::Dwarf(file) => file
+        match &self.inner {
+            Inner::Dwarf(file) => file
                 .distinct_aggregates()
                 .for_each(|(name, dies)| sort(name, &mut dies.into_iter().map(Key::Die))),
-            Self::Btf(btf) => {
+            Inner::Btf(btf) => {
                 let mut ids: Vec<(&str, BtfId)> = btf
                     .definitions()
                     .filter(|(_, _, kind)| kind.is_aggregate())
@@ -239,8 +252,8 @@ impl<'a> Catalog<'a> {
     /// # Errors
     /// Malformed debug information, types nested absurdly deep.
     pub fn load(&self, entries: &[Entry<'_>]) -> Result<Loaded, Error> {
-        match self {
-            Self::Dwarf(file) => {
+        match &self.inner {
+            Inner::Dwarf(file) => {
                 let mut types = DwarfTypes::new(file);
                 let ids = load_dies(&mut types, entries)?;
                 Ok(Loaded {
@@ -248,7 +261,7 @@ impl<'a> Catalog<'a> {
                     ids,
                 })
             }
-            Self::Btf(btf) => {
+            Inner::Btf(btf) => {
                 let mut types = BtfTypes::new(btf);
                 let ids = load_ids(&mut types, entries)?;
                 Ok(Loaded {
@@ -293,13 +306,13 @@ impl<'a> Catalog<'a> {
         entries: &[Entry<'_>],
         then: impl FnOnce(&Types, &[TypeId]) -> T,
     ) -> Result<T, Error> {
-        match self {
-            Self::Dwarf(file) => {
+        match &self.inner {
+            Inner::Dwarf(file) => {
                 let mut types = DwarfTypes::new(file);
                 let ids = load_dies(&mut types, entries)?;
                 Ok(then(types.types(), &ids))
             }
-            Self::Btf(btf) => {
+            Inner::Btf(btf) => {
                 let mut types = BtfTypes::new(btf);
                 let ids = load_ids(&mut types, entries)?;
                 Ok(then(types.types(), &ids))

@@ -6,6 +6,7 @@ mod single;
 mod together;
 mod words;
 
+use relayout_layout::abi::Abi;
 use relayout_layout::{SourceLine, TypeId, Types};
 
 use crate::explain;
@@ -19,6 +20,7 @@ pub(crate) use recorded::recorded;
 #[derive(Clone, Copy)]
 pub(crate) struct Subject<'a> {
     pub types: &'a Types,
+    pub abi: &'a Abi<'a>,
     pub id: TypeId,
     pub name: &'a str,
     pub decl: Option<&'a SourceLine>,

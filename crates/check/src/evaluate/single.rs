@@ -1,7 +1,5 @@
 //! Rules on a type as a whole, and on one member.
 
-use relayout_layout::abi::Abi;
-
 use super::words::bytes;
 use super::{Broken, Subject};
 use crate::explain;
@@ -92,7 +90,7 @@ pub(super) fn no_straddle(subject: &Subject<'_>, place: &Place) -> Option<Broken
 }
 
 fn alignment(subject: &Subject<'_>) -> Alignment {
-    let inferred = Abi::new(subject.types).align_of(subject.id);
+    let inferred = subject.abi.align_of(subject.id);
     let size = subject.types.size_of(subject.id).unwrap_or(0);
     let bytes = inferred.unwrap_or_else(|| subject.types.align_of(subject.id));
     Alignment {

@@ -182,7 +182,7 @@ fn show(args: &Args, catalog: &Catalog<'_>) -> anyhow::Result<()> {
                 Form::Layout => text::layout(types, &found, &options),
                 Form::Names => format!("{}\n", found.name),
                 Form::Sizes => text::sizes(&found, traits.as_ref()),
-                Form::Json => json::one(types, &found, args.cacheline_size),
+                Form::Json => json::one(&catalog.abi(types), types, &found, args.cacheline_size),
             });
         Looked { traits, text }
     };

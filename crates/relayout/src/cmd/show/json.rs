@@ -78,10 +78,10 @@ struct HoleRow {
 }
 
 /// One type, in one line.
-pub(super) fn one(types: &Types, found: &Found<'_>, line_bytes: u64) -> String {
+pub(super) fn one(abi: &Abi<'_>, types: &Types, found: &Found<'_>, line_bytes: u64) -> String {
     let id = found.id;
     let size = types.size_of(id);
-    let align = Abi::new(types).align_of(id);
+    let align = abi.align_of(id);
     let aggregate = types.aggregate(id);
     let decl = aggregate.and_then(|aggregate| aggregate.decl.as_ref());
     let gaps = pahole::gaps(types, id).unwrap_or_default();
