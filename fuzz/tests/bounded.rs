@@ -19,8 +19,7 @@ static ALLOCATOR: Counting = Counting;
 /// Random changes tried per target, unless the time is over.
 const CHANGES_MAX: usize = 20_000;
 const SECONDS: u64 = 3;
-/// One input must not take longer than this: it would be endless, or as good as. Without other work
-/// on the machine none takes a tenth of it.
+/// One input must not take longer than this: it would be endless, or as good as.
 const INPUT_LIMIT: Duration = Duration::from_secs(20);
 /// Memory that any input may take, in bytes: texts are cut at 16 MiB, and take that twice more while
 /// they grow, in each of two threads; a comparison looks at 65536 members of a type, in two files.

@@ -17,8 +17,7 @@ use rustc_hash::FxHashMap;
 use crate::Error;
 
 /// Sections that are decompressed or joined may together become this many times as long
-/// as the file: those of kernels and of large C++ programs become 3 to 10 times as long, the most
-/// repetitive section of them 20 times.
+/// as the file: those of the 6.1 cloud kernel, compressed by objcopy, become at most 5 times as long.
 const EXPANSION_MAX: u64 = 64;
 /// So much room there is for any file, in bytes: small sections of zeros compress better.
 const EXPANSION_FLOOR: u64 = 1 << 20;

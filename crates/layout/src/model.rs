@@ -160,7 +160,8 @@ pub struct Aggregate {
     pub size: u64,
     /// `__attribute__((aligned(N)))` on the type, in bytes, where the debug information says so.
     pub declared_align: Option<u64>,
-    /// Members in declaration order.
+    /// Members in declaration order; in that of their offsets where a compiler chose another, as
+    /// Rust's does.
     pub members: Vec<Member>,
     /// Rust enums: the alternatives, which share the bytes beside `members`.
     pub variants: Option<Box<Variants>>,

@@ -6,7 +6,8 @@ use super::types::{Context, DwarfTypes, Need};
 use crate::{BitRange, Error, Member, Type, TypeId, Variants};
 
 impl<'f, 'a> DwarfTypes<'f, 'a> {
-    /// Members and base classes in order of declaration; static members take no room.
+    /// Members and base classes in order of declaration; static members take no room. Where the
+    /// compiler chose another order, as Rust's does, in the order of offsets.
     pub(super) fn read_members(
         &mut self,
         context: &Context<'f, 'a>,
@@ -32,6 +33,10 @@ impl<'f, 'a> DwarfTypes<'f, 'a> {
                 continue;
             }
             found.members.push(self.read_member(&child, named, depth)?);
+        }
+        let plain = |member: &Member| member.name.is_some() && member.bits.is_none();
+        if found.members.iter().all(plain) {
+            found.members.sort_by_key(|member| member.offset);
         }
         Ok(found)
     }

@@ -26,5 +26,4 @@ pub(super) fn write(out: &mut String, types: &Types, alternatives: &Variants) {
         let value = value.unwrap_or_default();
         let _ = writeln!(out, "\t/* {offset:5} {:5} {name}{value} */", size(member));
     }
-    out.push('\n');
 }

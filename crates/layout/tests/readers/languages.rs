@@ -1,6 +1,7 @@
 //! Rust, C++ and Go: what only they have, and their own word on sizes and offsets.
 
 use relayout_layout::catalog::Catalog;
+use relayout_layout::pahole::Gaps;
 use relayout_layout::{Aggregate, Types};
 
 use super::tools::{Folder, has, with};
@@ -39,7 +40,13 @@ fn rust() {
     with(&folder, "it", |catalog| {
         let mut found = Vec::new();
         for name in ["it::outer::Point", "outer::inner::Point"] {
-            aggregate(catalog, name, |_, it| places(it, &mut found));
+            aggregate(catalog, name, |types, it| {
+                let gaps = Gaps::of(types, it);
+                assert_eq!(gaps.holes().count(), 0, "{it:?}");
+                let mut declared = it.clone();
+                declared.members.sort_by(|a, b| a.name.cmp(&b.name));
+                places(&declared, &mut found);
+            });
         }
         for name in ["inner::Shape", "inner::Niche", "inner::Signed"] {
             aggregate(catalog, name, |_, it| found.push(it.size));
