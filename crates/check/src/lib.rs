@@ -59,6 +59,7 @@ pub use model::{
     Section, TypeRules, Waiver,
 };
 pub use outcome::{Expired, Outcome, Seen, Violation, Waived, Warning};
-pub use pattern::{Glob, MemberPattern, TypePattern};
+pub use pattern::{MemberPattern, TypePattern};
 pub use record::{Recent, Taken, baseline, record};
+pub use relayout_layout::glob::Glob;
 pub use select::defines;

@@ -12,6 +12,7 @@ pub mod diff;
 pub mod dwarf;
 mod elf;
 mod error;
+pub mod glob;
 pub mod links;
 mod locate;
 pub mod model;

@@ -70,6 +70,19 @@ impl Types {
         at
     }
 
+    /// The type behind typedefs, qualifiers and arrays.
+    pub(crate) fn innermost(&self, id: TypeId) -> TypeId {
+        let mut at = id;
+        for _ in 0..DEPTH_MAX {
+            at = self.strip(at);
+            match self.get(at) {
+                Type::Array { element, .. } => at = *element,
+                _ => break,
+            }
+        }
+        at
+    }
+
     /// The struct, union or class behind typedefs and qualifiers.
     pub fn aggregate(&self, id: TypeId) -> Option<&Aggregate> {
         match self.get(self.strip(id)) {

@@ -6,7 +6,6 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::blob::{self, RECORD_BYTES, Record, blunder};
 use super::{Blunder, Btf, BtfId};
-use crate::types::DEPTH_MAX;
 use crate::{Aggregate, AggregateKind, BitRange, Error, Member, Type, TypeId, Types};
 
 /// References followed within one load; real types stay far below.
@@ -236,7 +235,7 @@ impl<'b, 'a> BtfTypes<'b, 'a> {
 
     /// Reads the members of the aggregate behind typedefs, qualifiers and arrays, if it is a stub.
     fn fill(&mut self, id: TypeId, depth: u32) -> Result<(), Blunder> {
-        let id = self.innermost(id);
+        let id = self.types.innermost(id);
         let Some(from) = self.stubs.remove(&id) else {
             return Ok(());
         };
@@ -257,18 +256,6 @@ impl<'b, 'a> BtfTypes<'b, 'a> {
         Ok(())
     }
 
-    fn innermost(&self, id: TypeId) -> TypeId {
-        let mut at = id;
-        for _ in 0..DEPTH_MAX {
-            at = self.types.strip(at);
-            match self.types.get(at) {
-                Type::Array { element, .. } => at = *element,
-                _ => break,
-            }
-        }
-        at
-    }
-
     fn member(
         &mut self,
         from: BtfId,
@@ -285,7 +272,7 @@ impl<'b, 'a> BtfTypes<'b, 'a> {
         };
         let loaded = self.load_at(id, Need::Members, depth + 1)?;
         let ty = match loaded {
-            Some(ty) if self.open.contains(&self.innermost(ty)) => {
+            Some(ty) if self.open.contains(&self.types.innermost(ty)) => {
                 let itself = Type::Unknown("a type that holds itself".to_owned());
                 self.types.add(itself)
             }

@@ -5,6 +5,7 @@ use rustc_hash::FxHashSet;
 use super::shape::{Field, Key, Shape, Tag};
 use super::{Diff, Status};
 use crate::catalog::{Catalog, Entry};
+use crate::glob::Glob;
 use crate::{Error, SourceLine};
 
 /// Types are held by types that hold types; more rounds than that are damaged debug information.
@@ -153,8 +154,8 @@ impl Key {
             Some(("union", name)) => (Some(Tag::Union), name.trim()),
             _ => (None, asked),
         };
-        let name = super::spelling::canonical(name);
-        let matches = |own: &str| super::glob::matches(&name, own);
+        let asked = Glob::new(super::spelling::canonical(name));
+        let matches = |own: &str| asked.matches(own);
         tag.is_none_or(|tag| tag == self.tag)
             && (matches(&self.name) || self.scope.is_some() && matches(&self.qualified()))
     }
@@ -170,10 +171,11 @@ impl Key {
     /// Whether a type's name without scope fits a pattern, which [`last_name`](Self::last_name)
     /// gave.
     pub fn name_fits(pattern: &str, name: &str) -> bool {
+        let pattern = Glob::new(pattern);
         if name.contains('<') {
-            super::glob::matches(pattern, &super::spelling::canonical(name))
+            pattern.matches(&super::spelling::canonical(name))
         } else {
-            super::glob::matches(pattern, name)
+            pattern.matches(name)
         }
     }
 }

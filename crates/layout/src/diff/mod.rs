@@ -12,7 +12,6 @@ mod collect;
 mod detail;
 mod fingerprint;
 mod gaps;
-mod glob;
 mod lines;
 mod matching;
 mod pairing;

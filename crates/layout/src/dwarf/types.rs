@@ -10,7 +10,6 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::die::{self, Unit, Value};
 use super::file::Reader;
 use super::{DieOffset, DwarfFile};
-use crate::types::DEPTH_MAX;
 use crate::{Aggregate, AggregateKind, Error, SourceLine, Type, TypeId, Types};
 
 pub(super) type Entry<'a> = gimli::DebuggingInformationEntry<Reader<'a>>;
@@ -160,7 +159,7 @@ impl<'f, 'a> DwarfTypes<'f, 'a> {
 
     /// Whether the members of this aggregate are being read, so that it cannot be held by value.
     pub(super) fn is_open(&self, id: TypeId) -> bool {
-        self.open.contains(&self.innermost(id))
+        self.open.contains(&self.types.innermost(id))
     }
 
     fn follow(&self, context: &Context<'f, 'a>, value: &Value<'a>) -> Option<DieOffset> {
@@ -368,7 +367,7 @@ impl<'f, 'a> DwarfTypes<'f, 'a> {
     /// Reads the members of the aggregate behind typedefs, qualifiers and arrays, if it has a
     /// definition and they have not been read.
     fn fill(&mut self, id: TypeId, depth: u32) -> Result<(), Error> {
-        let id = self.innermost(id);
+        let id = self.types.innermost(id);
         if !matches!(self.types.get(id), Type::Aggregate(aggregate) if !aggregate.complete) {
             return Ok(());
         }
@@ -389,18 +388,6 @@ impl<'f, 'a> DwarfTypes<'f, 'a> {
             aggregate.complete = true;
         }
         Ok(())
-    }
-
-    fn innermost(&self, id: TypeId) -> TypeId {
-        let mut at = id;
-        for _ in 0..DEPTH_MAX {
-            at = self.types.strip(at);
-            match self.types.get(at) {
-                Type::Array { element, .. } => at = *element,
-                _ => break,
-            }
-        }
-        at
     }
 
     pub(super) fn name_of(&self, context: &Context<'f, 'a>) -> Option<String> {
