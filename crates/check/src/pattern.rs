@@ -36,7 +36,10 @@ impl TypePattern {
             }
         }
         let components: Vec<Glob> = components(rest).into_iter().map(Glob::new).collect();
-        if components.iter().any(|component| component.as_str().is_empty()) {
+        if components
+            .iter()
+            .any(|component| component.as_str().is_empty())
+        {
             return Err(format!("`{text}` is no type's name"));
         }
         Ok(Self {
