@@ -5,10 +5,22 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::{Aggregate, Type, TypeId, Types};
+use crate::{Aggregate, AggregateKind, Type, TypeId, Types};
 
 /// Typedefs, qualifiers and nested aggregates are followed this deep; more is a cycle.
 pub(crate) const DEPTH_MAX: u32 = 64;
+
+/// References followed within one load; real types stay far below.
+pub(crate) const LOAD_DEPTH_MAX: u32 = 128;
+
+/// Whether a loader needs the members of an aggregate.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Need {
+    /// It is held by value.
+    Members,
+    /// It is behind a pointer.
+    Name,
+}
 
 /// Largest natural alignment of a scalar in the C ABIs that are modelled (`long double`, `__int128`).
 const SCALAR_ALIGN_MAX: u64 = 16;
@@ -81,6 +93,12 @@ impl Types {
             }
         }
         at
+    }
+
+    /// Kind and name of the aggregate behind typedefs and qualifiers, if its members are not there.
+    pub(crate) fn declared_only(&self, id: TypeId) -> Option<(AggregateKind, String)> {
+        let stub = self.aggregate(id).filter(|found| !found.complete)?;
+        Some((stub.kind, stub.name.clone()?))
     }
 
     /// The struct, union or class behind typedefs and qualifiers.

@@ -6,10 +6,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::blob::{self, RECORD_BYTES, Record, blunder};
 use super::{Blunder, Btf, BtfId};
+use crate::types::{LOAD_DEPTH_MAX, Need};
 use crate::{Aggregate, AggregateKind, BitRange, Error, Member, Type, TypeId, Types};
 
-/// References followed within one load; real types stay far below.
-const LOAD_DEPTH_MAX: u32 = 128;
 /// Type tags in a row that are looked through.
 const TAGS_MAX: usize = 64;
 
@@ -22,15 +21,6 @@ pub struct BtfTypes<'b, 'a> {
     stubs: FxHashMap<TypeId, BtfId>,
     /// Aggregates whose members are being read.
     open: FxHashSet<TypeId>,
-}
-
-/// Whether the members of an aggregate are needed.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Need {
-    /// It is held by value.
-    Members,
-    /// It is behind a pointer.
-    Name,
 }
 
 impl<'b, 'a> BtfTypes<'b, 'a> {
@@ -64,11 +54,7 @@ impl<'b, 'a> BtfTypes<'b, 'a> {
     /// As for [`load`](Self::load).
     pub fn complete(&mut self, id: TypeId) -> Result<TypeId, Error> {
         self.fill(id, 0)?;
-        let stub = match self.types.aggregate(id) {
-            Some(aggregate) if !aggregate.complete => aggregate,
-            _ => return Ok(id),
-        };
-        let (kind, Some(name)) = (stub.kind, stub.name.clone()) else {
+        let Some((kind, name)) = self.types.declared_only(id) else {
             return Ok(id);
         };
         for found in self.btf.find_types(&name) {

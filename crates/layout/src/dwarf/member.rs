@@ -2,7 +2,8 @@
 
 use gimli::{AttributeValue, Operation, constants as dw};
 
-use super::types::{Context, DwarfTypes, Need};
+use super::types::{Context, DwarfTypes};
+use crate::types::Need;
 use crate::{BitRange, Error, Member, Type, TypeId, Variants};
 
 impl<'f, 'a> DwarfTypes<'f, 'a> {

@@ -473,7 +473,7 @@ pub(super) fn kind(tag: DwTag) -> Option<DefinitionKind> {
     })
 }
 
-fn is_aggregate(tag: DwTag) -> bool {
+pub(super) fn is_aggregate(tag: DwTag) -> bool {
     kind(tag).is_some_and(DefinitionKind::is_aggregate)
 }
 

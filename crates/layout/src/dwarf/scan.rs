@@ -10,6 +10,7 @@ use super::DieOffset;
 use super::die::{self, Dwarf, Reference, Unit, Value};
 use super::file::Reader;
 use super::index::{Code, FunctionRange, Global};
+use super::names::is_aggregate;
 use super::parts::{UnitSlot, Units};
 
 /// Specifications and abstract origins that are followed to find a variable's name and type.
@@ -271,11 +272,4 @@ impl<'s> Attributes<'s> {
         }
         Ok(found)
     }
-}
-
-fn is_aggregate(tag: DwTag) -> bool {
-    matches!(
-        tag,
-        dw::DW_TAG_structure_type | dw::DW_TAG_union_type | dw::DW_TAG_class_type
-    )
 }

@@ -10,12 +10,11 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::die::{self, Unit, Value};
 use super::file::Reader;
 use super::{DieOffset, DwarfFile};
+use crate::types::{LOAD_DEPTH_MAX, Need};
 use crate::{Aggregate, AggregateKind, Error, SourceLine, Type, TypeId, Types};
 
 pub(super) type Entry<'a> = gimli::DebuggingInformationEntry<Reader<'a>>;
 
-/// References followed within one load; real programs stay far below.
-const LOAD_DEPTH_MAX: u32 = 128;
 /// Of an array. More are damage, and each is printed with each member.
 const DIMENSIONS_MAX: usize = 256;
 
@@ -37,15 +36,6 @@ pub(super) struct Context<'f, 'a> {
     /// Start of the unit in `.debug_info`.
     pub(super) start: usize,
     pub(super) entry: Entry<'a>,
-}
-
-/// Whether the members of an aggregate are needed.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Need {
-    /// It is held by value.
-    Members,
-    /// It is behind a pointer.
-    Name,
 }
 
 impl<'f, 'a> DwarfTypes<'f, 'a> {
@@ -79,11 +69,7 @@ impl<'f, 'a> DwarfTypes<'f, 'a> {
     /// As for [`load`](Self::load).
     pub fn complete(&mut self, id: TypeId) -> Result<TypeId, Error> {
         self.fill(id, 0)?;
-        let stub = match self.types.aggregate(id) {
-            Some(aggregate) if !aggregate.complete => aggregate,
-            _ => return Ok(id),
-        };
-        let (kind, Some(name)) = (stub.kind, stub.name.clone()) else {
+        let Some((kind, name)) = self.types.declared_only(id) else {
             return Ok(id);
         };
         let file = self.file;

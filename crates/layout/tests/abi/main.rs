@@ -3,6 +3,33 @@
 //! GCC is needed. Compilers for other machines are used where they are installed; with `CI=true`
 //! they have to be.
 
+/// A test for each machine that GCC compiles for, of a function that takes the command, the package
+/// that has it, and the machine.
+macro_rules! on_every_gcc {
+    ($check:path) => {
+        #[test]
+        fn gcc_x86_64() {
+            $check("gcc", "gcc", Target::X86_64);
+        }
+
+        #[test]
+        fn gcc_i386() {
+            $check("gcc -m32", "gcc", Target::I386);
+        }
+
+        #[test]
+        fn gcc_arm() {
+            let package = "gcc-arm-linux-gnueabihf";
+            $check("arm-linux-gnueabihf-gcc", package, Target::ARM);
+        }
+
+        #[test]
+        fn gcc_s390x() {
+            $check("s390x-linux-gnu-gcc", "gcc-s390x-linux-gnu", Target::S390X);
+        }
+    };
+}
+
 mod classes;
 #[path = "../common/compiled.rs"]
 mod compiled;

@@ -148,23 +148,4 @@ fn check_if_installed(command: &str, package: &str, target: Target) {
     }
 }
 
-#[test]
-fn gcc_x86_64() {
-    check_if_installed("gcc", "gcc", Target::X86_64);
-}
-
-#[test]
-fn gcc_i386() {
-    check_if_installed("gcc -m32", "gcc", Target::I386);
-}
-
-#[test]
-fn gcc_arm() {
-    let package = "gcc-arm-linux-gnueabihf";
-    check_if_installed("arm-linux-gnueabihf-gcc", package, Target::ARM);
-}
-
-#[test]
-fn gcc_s390x() {
-    check_if_installed("s390x-linux-gnu-gcc", "gcc-s390x-linux-gnu", Target::S390X);
-}
+on_every_gcc!(check_if_installed);
