@@ -1,7 +1,7 @@
 //! The page through which a collector and its host watch each other while recording.
 //!
 //! The host makes the file, zeroed, and maps it; so does the collector. All fields are written by
-//! the collector.
+//! the collector, but for those that say otherwise.
 
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
@@ -61,4 +61,13 @@ pub struct Control {
     pub window_wall_ns: AtomicU64,
     /// CPU time of the process in the window; set when it closes.
     pub window_cpu_ns: AtomicU64,
+    /// Process that is recorded; 0 until one is. Whoever changes it from 0 is. Programs only.
+    pub process: AtomicU32,
+    /// Processes that found it taken, forked children among them. Programs only.
+    pub others: AtomicU32,
+    /// Written by the host: 1 while accesses are not to be watched (between slices). Programs only.
+    pub paused: AtomicU32,
+    /// Threads that there was no context for. Programs only.
+    pub threads_lost: AtomicU32,
 }
+const _: () = assert!(size_of::<Control>() <= CONTROL_BYTES);

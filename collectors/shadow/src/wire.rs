@@ -9,7 +9,7 @@
 //! record does.
 
 /// Version of the segment format.
-pub const VERSION: u16 = 1;
+pub const VERSION: u16 = 2;
 /// First bytes of each segment.
 pub const MAGIC: [u8; 4] = *b"RLS1";
 
@@ -31,6 +31,8 @@ pub enum Kind {
     Region = 6,
     /// [`SummaryRecord`]
     Summary = 7,
+    /// [`AllocRecord`]
+    Alloc = 8,
 }
 
 impl Kind {
@@ -44,6 +46,7 @@ impl Kind {
             5 => Self::Burst,
             6 => Self::Region,
             7 => Self::Summary,
+            8 => Self::Alloc,
             _ => return None,
         })
     }
@@ -58,6 +61,7 @@ impl Kind {
             Self::Burst => size_of::<BurstRecord>(),
             Self::Region => size_of::<RegionRecord>(),
             Self::Summary => size_of::<SummaryRecord>(),
+            Self::Alloc => size_of::<AllocRecord>(),
         }
     }
 }
@@ -237,6 +241,32 @@ pub struct SummaryRecord {
     pub window_closed: u32,
 }
 
+/// Return addresses that an allocation keeps.
+pub const FRAMES_MAX: usize = 8;
+
+/// A stretch of memory that the program allocated or named, of which some line moved while it was
+/// alive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct AllocRecord {
+    /// First byte.
+    pub start: u64,
+    /// Bytes.
+    pub bytes: u64,
+    /// Coherence events on its lines while it was alive.
+    pub events: u64,
+    /// Ticket when it came to be.
+    pub first_ticket: u64,
+    /// Ticket when it was freed; the highest number if it was not.
+    pub end_ticket: u64,
+    /// Who allocated it: return addresses, innermost first, 0 after the last.
+    pub frames: [u64; FRAMES_MAX],
+    /// Number of the type's name in the recording's `map` file, from 1; 0: not named by the program.
+    pub name: u32,
+    /// Bytes from element to element of a named array; 0 if it is none.
+    pub stride: u32,
+}
+
 /// Records that can be written and read as bytes.
 ///
 /// # Safety
@@ -265,6 +295,7 @@ records! {
     BurstRecord => Burst, 24;
     RegionRecord => Region, 48;
     SummaryRecord => Summary, 56;
+    AllocRecord => Alloc, 112;
 }
 const _: () = assert!(size_of::<SegmentHeader>() == 24);
 

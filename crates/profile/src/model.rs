@@ -32,13 +32,22 @@ pub enum Transfer {
     Upgrade = 2,
 }
 
-/// One memory instruction.
+/// One memory instruction, or one call that stands for an access.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Site {
-    /// Virtual address of the instruction as it ran.
+    /// Virtual address of the instruction as it ran; of a call, the address it returns to.
     pub pc: u64,
-    /// Its bytes as they were executed (after the kernel patched alternatives), at most 15.
+    /// Its bytes as they were executed (after the kernel patched alternatives), at most 15. Empty: the
+    /// access was made (or announced) by a call from here, to the compiled-in collector or to a function
+    /// of libc that it follows.
     pub bytes: Vec<u8>,
+}
+
+impl Site {
+    /// Whether `pc` is where a call returns to, not an instruction that accessed memory.
+    pub fn is_call(&self) -> bool {
+        self.bytes.is_empty()
+    }
 }
 
 /// Accesses and coherence events of one context on one line, over the whole window. Lines that one
@@ -193,8 +202,15 @@ pub enum RangeKind {
     Vmalloc = 5,
     /// A task's kernel stack: `owner` is its comm, `id` its pid.
     Stack = 6,
-    /// A user heap allocation: `owner` its call site.
+    /// A user heap allocation: `owner` is its call stack, as return addresses in hex, innermost first,
+    /// with spaces between; empty where it is not known.
     Heap = 7,
+    /// A thread's copy of a module's thread-local storage: `id` is the context, `owner` the module's
+    /// path, `first` the address that corresponds to offset `stride` in the module's TLS segment.
+    Tls = 8,
+    /// An object that the program named itself (`relayout.h`): `owner` is its type's name, `stride` the
+    /// bytes from element to element where it is an array.
+    Named = 9,
 }
 
 /// One stretch of memory. Ranges may nest; the smallest one that holds an address describes it.
@@ -220,6 +236,47 @@ pub struct RangeRow {
     pub object_bytes: u32,
 }
 
+/// A file that was mapped into the recorded program: the program itself, or a shared library.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
+pub struct Module {
+    /// Its path, as the system gave it.
+    pub path: String,
+    /// GNU build id, lower-case hex; empty where there is none.
+    pub build_id: String,
+    /// Address of its first mapped byte.
+    pub start: u64,
+    /// Address after its last.
+    pub end: u64,
+    /// What was added to its link-time addresses.
+    pub bias: u64,
+}
+
+/// A thread of the recorded program. Threads that came later may share the context of ones that had
+/// ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
+pub struct Thread {
+    /// Its context.
+    pub context: u16,
+    /// Its number in the system.
+    pub tid: u32,
+    /// Its name at its end.
+    pub name: String,
+}
+
+/// How much of what happened a profile rests on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(rename_all = "kebab-case")]
+pub enum Coverage {
+    /// All accesses of the window.
+    #[default]
+    Complete,
+    /// All accesses of slices of time, the same for all contexts; totals are of these.
+    Sliced,
+    /// Single accesses, taken now and then by hardware: no order between contexts, so that transfers
+    /// are estimated from rates, or counted where the hardware told of them.
+    Samples,
+}
+
 /// One recording among those merged.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Default)]
 pub struct Run {
@@ -241,6 +298,12 @@ pub struct Run {
     pub bursts_dropped: u64,
     /// Last lines of the console (kernel) or of standard error (program), at most 2,000.
     pub console_tail: Vec<String>,
+    /// Files that were mapped, by start; none for kernels.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub modules: Vec<Module>,
+    /// Threads, by context; none for kernels.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub threads: Vec<Thread>,
 }
 
 /// A named setting, as given or by default, in words.
@@ -281,6 +344,9 @@ pub struct Meta {
     pub release: String,
     /// Whether stored values were seen (silent stores known).
     pub values_seen: bool,
+    /// What the tables rest on.
+    #[serde(default)]
+    pub coverage: Coverage,
     /// The recordings merged, by `run`.
     pub runs: Vec<Run>,
 }

@@ -9,7 +9,7 @@ mod rows;
 
 use std::collections::BTreeMap;
 
-use relayout_shadow::wire::SummaryRecord;
+use relayout_shadow::wire::{AllocRecord, SummaryRecord};
 use rustc_hash::FxHashSet;
 
 pub use self::frames::TornReason;
@@ -26,6 +26,8 @@ pub struct Assembled {
     pub profile: Profile,
     /// What the collector said at its orderly end; `None`: the recording was cut off.
     pub summary: Option<SummaryRecord>,
+    /// What the program allocated where lines moved, in no particular order.
+    pub allocs: Vec<AllocRecord>,
     /// Ends of files that could not be used.
     pub torn: Vec<TornSegment>,
     /// Records in sound segments that could not be used.
@@ -217,6 +219,7 @@ fn finish(mut rows: Rows, torn: Vec<TornSegment>, sure_until: u64) -> Assembled 
     Assembled {
         profile,
         summary: rows.summary,
+        allocs: rows.allocs,
         torn,
         losses: rows.losses,
     }

@@ -129,11 +129,11 @@ fn errors_say_what_is_wrong() {
         files
     };
     check_error(
-        with_meta("profile/1", "profile/2"),
-        "written by a newer relayout (format 2, this one reads 1): upgrade",
+        with_meta("profile/2", "profile/3"),
+        "written by a newer relayout (format 3, this one reads 2): upgrade",
     );
     check_error(
-        with_meta("relayout/profile/1", "other/1"),
+        with_meta("relayout/profile/2", "other/1"),
         "not a relayout profile",
     );
     check_error(

@@ -438,12 +438,12 @@ fn damaged_profile() {
 fn profile_of_a_newer_format() {
     let place = kernel();
     let path = profile::write(&place, "p", &place.path("vmlinux"), "");
-    profile::edit_meta(&path, "relayout/profile/1", "relayout/profile/2");
+    profile::edit_meta(&path, "relayout/profile/2", "relayout/profile/3");
     for command in READERS {
         place.refuses(
             command,
             2,
-            "relayout: p: written by a newer relayout (format 2, this one reads 1): upgrade",
+            "relayout: p: written by a newer relayout (format 3, this one reads 2): upgrade",
         );
     }
 }

@@ -67,6 +67,8 @@ pub enum Class {
     Image,
     /// A user heap allocation.
     Heap,
+    /// Thread-local storage.
+    Tls,
     /// Anything else.
     Other,
 }
@@ -81,6 +83,7 @@ impl std::fmt::Display for Class {
             Self::PerCpuDynamic => f.write_str("per-cpu dynamic"),
             Self::Image => f.write_str("image"),
             Self::Heap => f.write_str("heap"),
+            Self::Tls => f.write_str("thread-local"),
             Self::Other => f.write_str("other"),
         }
     }
@@ -225,7 +228,8 @@ impl Resolution {
             RangeKind::DirectMap => Class::PageData,
             RangeKind::Vmalloc => Class::Vmalloc,
             RangeKind::Stack => Class::Stack,
-            RangeKind::Heap => Class::Heap,
+            RangeKind::Heap | RangeKind::Named => Class::Heap,
+            RangeKind::Tls => Class::Tls,
         }
     }
 

@@ -120,7 +120,9 @@ impl Records {
                 self.bursts.sort_by_key(|(_, burst)| burst.ticket);
             }
             Kind::Region => self.regions.extend(read::<RegionRecord>(payload)),
-            Kind::Site | Kind::Summary => panic!("the shadow appends none of {kind:?}"),
+            Kind::Site | Kind::Summary | Kind::Alloc => {
+                panic!("the shadow appends none of {kind:?}")
+            }
         }
     }
 }

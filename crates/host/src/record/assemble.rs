@@ -113,6 +113,7 @@ fn run(
         operations: summary.map_or_else(|| control.operations.load(Acquire), |s| s.operations),
         bursts_dropped: summary.map_or(0, |s| s.bursts_dropped),
         console_tail: machine.console_lines(CONSOLE_LINES),
+        ..Run::default()
     }
 }
 

@@ -10,11 +10,11 @@ use crate::model::Meta;
 /// Name of the file.
 pub const META_FILE: &str = "meta.json";
 /// Version of the format that this crate writes, and the newest that it reads.
-pub const FORMAT_VERSION: u32 = 1;
+pub const FORMAT_VERSION: u32 = 2;
 
 const SCHEMA_PREFIX: &str = "relayout/profile/";
 
-/// `relayout/profile/1`
+/// `relayout/profile/2`
 pub(super) fn schema_name() -> String {
     format!("{SCHEMA_PREFIX}{FORMAT_VERSION}")
 }

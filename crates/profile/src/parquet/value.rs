@@ -170,5 +170,7 @@ named! {
         Vmalloc = "vmalloc",
         Stack = "stack",
         Heap = "heap",
+        Tls = "tls",
+        Named = "named",
     }
 }

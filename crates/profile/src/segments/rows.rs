@@ -1,8 +1,8 @@
 //! Records to rows: checks each field, adds up deltas, sorts.
 
 use relayout_shadow::wire::{
-    BurstRecord, ConflictRecord, CountRecord, Kind, LineRecord, Record, RegionRecord, SiteRecord,
-    SummaryRecord, read_record,
+    AllocRecord, BurstRecord, ConflictRecord, CountRecord, Kind, LineRecord, Record, RegionRecord,
+    SiteRecord, SummaryRecord, read_record,
 };
 use rustc_hash::FxHashMap;
 
@@ -29,6 +29,7 @@ pub(super) struct Rows {
     pub(super) bursts: Vec<BurstRow>,
     pub(super) regions: Vec<RegionRow>,
     pub(super) summary: Option<SummaryRecord>,
+    pub(super) allocs: Vec<AllocRecord>,
     pub(super) losses: Losses,
     /// Lowest ticket of a burst record that was dropped; the highest number if none was.
     pub(super) first_dropped_ticket: u64,
@@ -53,6 +54,7 @@ impl Rows {
             bursts: Vec::new(),
             regions: Vec::new(),
             summary: None,
+            allocs: Vec::new(),
             losses: Losses::default(),
             first_dropped_ticket: u64::MAX,
             defined: FxHashMap::default(),
@@ -116,6 +118,7 @@ impl Rows {
             Kind::Burst => self.each(frame, Self::burst),
             Kind::Region => self.each(frame, Self::region),
             Kind::Summary => self.each(frame, Self::summary),
+            Kind::Alloc => self.each(frame, Self::alloc),
         }
     }
 
@@ -240,6 +243,14 @@ impl Rows {
             first_op: r.first_op,
             end_op: r.end_op,
         });
+        Ok(())
+    }
+
+    fn alloc(&mut self, _context: u16, r: AllocRecord) -> Result<(), Drop> {
+        if r.end_ticket < r.first_ticket || r.start.checked_add(r.bytes).is_none() {
+            return Err(Drop::Invalid);
+        }
+        self.allocs.push(r);
         Ok(())
     }
 

@@ -132,6 +132,8 @@ fn kind() -> impl Strategy<Value = RangeKind> {
         RangeKind::Vmalloc,
         RangeKind::Stack,
         RangeKind::Heap,
+        RangeKind::Tls,
+        RangeKind::Named,
     ])
 }
 
