@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::compile;
+use crate::{compile, probe};
 
 /// Kinds of error, by who has to do something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -156,6 +156,14 @@ pub enum Error {
     /// A unit could not be compiled.
     #[error(transparent)]
     Compile(compile::Error),
+    /// What `relayout probe` wrote cannot be used.
+    #[error("{} is not a machine file of `relayout probe`: {problem}; run `relayout probe` again", path.display())]
+    MachineFile {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: probe::Problem,
+    },
     /// Stopped by the user.
     #[error("interrupted")]
     Interrupted,

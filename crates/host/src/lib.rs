@@ -12,6 +12,7 @@ mod guest;
 mod initramfs;
 mod kernel;
 mod memory;
+pub mod probe;
 mod processes;
 mod qemu;
 mod record;

@@ -1,0 +1,332 @@
+//! What windows of measurement say: medians, their intervals, and when they say nothing.
+//!
+//! Values in, values out; the same samples give the same numbers.
+
+use serde::{Deserialize, Serialize};
+
+/// Resamples of a bootstrap interval.
+const RESAMPLES: usize = 2000;
+/// Fewer rounds than this say nothing.
+pub const ROUNDS_MIN: usize = 8;
+/// Sharing a line must cost this much more than not sharing one, as a fraction, to be a scale.
+const SCALE_MIN: f64 = 0.1;
+/// The median absolute deviation of a normal distribution, times this, is its standard deviation.
+const MAD_TO_DEVIATION: f64 = 1.4826;
+
+/// A value with its 95 % interval. All null where it could not be told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Estimate {
+    /// The value.
+    pub value: Option<f64>,
+    /// Lower end of the interval.
+    pub low: Option<f64>,
+    /// Upper end.
+    pub high: Option<f64>,
+}
+
+/// Why there is no estimate.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+pub enum TooNoisy {
+    /// Too few windows were left.
+    #[error(
+        "too noisy: the machine ran both threads without a break in only {kept} of {taken} rounds \
+         ({ROUNDS_MIN} are needed)"
+    )]
+    Few {
+        /// Rounds that can be used.
+        kept: usize,
+        /// All.
+        taken: usize,
+    },
+    /// The interval says nothing.
+    #[error("too noisy: between {low:.2} and {high:.2}")]
+    Wide {
+        /// Its lower end.
+        low: f64,
+        /// Its upper end.
+        high: f64,
+    },
+    /// Sharing a line costs no more than not sharing one.
+    #[error(
+        "sharing a line costs {same:.1} ns, not sharing it {apart:.1} ns: nothing to compare with"
+    )]
+    NoScale {
+        /// Cost on one line.
+        same: f64,
+        /// Cost on lines far apart.
+        apart: f64,
+    },
+}
+
+/// What is compared in one round: the costs of the same work in several arrangements.
+///
+/// `None` where the machine did not run us in a window of the round.
+pub type Round<const N: usize> = Option<[f64; N]>;
+
+impl Estimate {
+    /// `value`, between `low` and `high`.
+    pub fn new(value: f64, low: f64, high: f64) -> Self {
+        Self {
+            value: Some(value),
+            low: Some(low),
+            high: Some(high),
+        }
+    }
+}
+
+/// Median of what one arrangement costs.
+///
+/// # Errors
+/// Too few rounds, or an interval whose ends are more than a factor of two apart.
+pub fn cost(rounds: &[Round<1>]) -> Result<Estimate, TooNoisy> {
+    factor(estimate(rounds, |[cost]| cost)?)
+}
+
+/// Median of the ratio of two arrangements' costs, the first over the second.
+///
+/// # Errors
+/// As [`cost`].
+pub fn ratio(rounds: &[Round<2>]) -> Result<Estimate, TooNoisy> {
+    factor(estimate(rounds, |[a, b]| a / b)?)
+}
+
+/// Median of how far `beside` lies on the way from `apart` to `same`, from rounds of
+/// `[same, beside, apart]`. The value is 0 where the interval has 0 in it, and never negative.
+///
+/// The distance between `same` and `apart` is taken from all rounds, so that a round in which it is
+/// small by chance does not count for more than others.
+///
+/// # Errors
+/// Too few rounds; an interval longer than a half; or `same` that does not cost at least a tenth
+/// more than `apart`, so that there is nothing to compare with.
+pub fn coefficient(rounds: &[Round<3>]) -> Result<Estimate, TooNoisy> {
+    let kept = kept(rounds)?;
+    let middle = |of: fn(&[f64; 3]) -> f64| median(&mut kept.iter().map(of).collect::<Vec<_>>());
+    let (same, apart) = (middle(|costs| costs[0]), middle(|costs| costs[2]));
+    let way = same - apart;
+    if way <= SCALE_MIN * apart {
+        return Err(TooNoisy::NoScale { same, apart });
+    }
+    let found = estimate(rounds, |[_, beside, apart]| (beside - apart) / way)?;
+    match found {
+        Estimate {
+            value: Some(value),
+            low: Some(low),
+            high: Some(high),
+        } if high - low <= 0.5 => {
+            let value = if low > 0.0 { value } else { 0.0 };
+            Ok(Estimate::new(value, low, high))
+        }
+        other => Err(wide(other)),
+    }
+}
+
+/// The standard deviation of the costs over their median, estimated by the median absolute
+/// deviation, which windows that went wrong do not change. `None` for less than [`ROUNDS_MIN`].
+pub fn spread(costs: &[f64]) -> Option<f64> {
+    if costs.len() < ROUNDS_MIN {
+        return None;
+    }
+    let middle = median(&mut costs.to_vec());
+    let mut distances: Vec<f64> = costs.iter().map(|cost| (cost - middle).abs()).collect();
+    Some(MAD_TO_DEVIATION * median(&mut distances) / middle).filter(|spread| spread.is_finite())
+}
+
+/// Median of `values`, which are put in order; NaN for none.
+pub fn median(values: &mut [f64]) -> f64 {
+    if values.is_empty() {
+        return f64::NAN;
+    }
+    values.sort_unstable_by(f64::total_cmp);
+    let half = values.len() / 2;
+    match values.len() % 2 {
+        1 => values[half],
+        _ => f64::midpoint(values[half - 1], values[half]),
+    }
+}
+
+fn kept<const N: usize>(rounds: &[Round<N>]) -> Result<Vec<[f64; N]>, TooNoisy> {
+    let good = |costs: &[f64; N]| costs.iter().all(|cost| cost.is_finite() && *cost > 0.0);
+    let kept: Vec<[f64; N]> = rounds.iter().flatten().copied().filter(good).collect();
+    if kept.len() < ROUNDS_MIN {
+        return Err(TooNoisy::Few {
+            kept: kept.len(),
+            taken: rounds.len(),
+        });
+    }
+    Ok(kept)
+}
+
+/// Median over the rounds of what `of` makes of each, and the percentile bootstrap interval of that
+/// median. Rounds are drawn whole: their windows stand next to each other in time, so what disturbs
+/// one disturbs the other.
+fn estimate<const N: usize>(
+    rounds: &[Round<N>],
+    of: impl Fn([f64; N]) -> f64,
+) -> Result<Estimate, TooNoisy> {
+    let mut values: Vec<f64> = kept(rounds)?.into_iter().map(of).collect();
+    let middle = median(&mut values);
+    let mut random = Random::new(values.len() as u64);
+    let mut drawn = vec![0.0; values.len()];
+    let mut medians: Vec<f64> = (0..RESAMPLES)
+        .map(|_| {
+            for place in &mut drawn {
+                *place = values[random.below(values.len())];
+            }
+            median(&mut drawn)
+        })
+        .collect();
+    medians.sort_unstable_by(f64::total_cmp);
+    let at = |share: f64| medians[((RESAMPLES - 1) as f64 * share).round() as usize];
+    Ok(Estimate::new(middle, at(0.025), at(0.975)))
+}
+
+fn factor(found: Estimate) -> Result<Estimate, TooNoisy> {
+    match (found.low, found.high) {
+        (Some(low), Some(high)) if low > 0.0 && high <= 2.0 * low => Ok(found),
+        _ => Err(wide(found)),
+    }
+}
+
+fn wide(found: Estimate) -> TooNoisy {
+    TooNoisy::Wide {
+        low: found.low.unwrap_or(f64::NAN),
+        high: found.high.unwrap_or(f64::NAN),
+    }
+}
+
+/// Numbers without a pattern that matters here (xorshift64*, Vigna 2016), the same ones each time.
+#[derive(Clone, Debug)]
+pub struct Random(u64);
+
+impl Random {
+    /// Begins with `seed`.
+    pub fn new(seed: u64) -> Self {
+        Self(seed ^ 0x9e37_79b9_7f4a_7c15)
+    }
+
+    /// A number below `count`, which is not 0.
+    pub fn below(&mut self, count: usize) -> usize {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        let number = self.0.wrapping_mul(0x2545_f491_4f6c_dd1d);
+        ((u128::from(number) * count as u128) >> 64) as usize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rounds<const N: usize>(count: usize, of: impl Fn(usize) -> [f64; N]) -> Vec<Round<N>> {
+        (0..count).map(|i| Some(of(i))).collect()
+    }
+
+    /// Up to `size` more or less, in a fixed order without a pattern.
+    fn noise(i: usize, size: f64) -> f64 {
+        let mut random = Random::new(i as u64 + 1);
+        random.below(3);
+        1.0 + size * (random.below(2001) as f64 / 1000.0 - 1.0)
+    }
+
+    #[test]
+    fn median_of_odd_even_none() {
+        assert_eq!(median(&mut [3.0, 1.0, 2.0]), 2.0);
+        assert_eq!(median(&mut [4.0, 1.0, 2.0, 3.0]), 2.5);
+        assert!(median(&mut []).is_nan());
+    }
+
+    #[test]
+    fn ratio_of_steady_costs_is_exact() {
+        let found = ratio(&rounds(10, |i| [3.0 * (i + 1) as f64, (i + 1) as f64]));
+        assert_eq!(found, Ok(Estimate::new(3.0, 3.0, 3.0)));
+    }
+
+    #[test]
+    fn interval_holds_the_true_value_and_is_narrow() {
+        let found = ratio(&rounds(40, |i| [2.0 * noise(i, 0.1), noise(i + 100, 0.1)])).unwrap();
+        let (low, high) = (found.low.unwrap(), found.high.unwrap());
+        assert!(low < 2.0 && 2.0 < high && high - low < 0.2, "{found:?}");
+        assert!((low..=high).contains(&found.value.unwrap()));
+    }
+
+    #[test]
+    fn disturbed_rounds_do_not_count() {
+        let mut all = rounds(ROUNDS_MIN, |_| [5.0]);
+        all.extend([None, Some([f64::NAN]), Some([0.0])]);
+        assert_eq!(cost(&all), Ok(Estimate::new(5.0, 5.0, 5.0)));
+        all.remove(0);
+        assert_eq!(
+            cost(&all),
+            Err(TooNoisy::Few {
+                kept: ROUNDS_MIN - 1,
+                taken: ROUNDS_MIN + 2
+            })
+        );
+    }
+
+    #[test]
+    fn costs_all_over_the_place_say_nothing() {
+        let found = cost(&rounds(12, |i| [[1.0, 100.0][i % 2]]));
+        assert!(matches!(found, Err(TooNoisy::Wide { .. })), "{found:?}");
+    }
+
+    #[test]
+    fn pair_without_effect_is_zero() {
+        let found = coefficient(&rounds(40, |i| {
+            [
+                50.0 * noise(i, 0.05),
+                5.0 * noise(i + 50, 0.05),
+                5.0 * noise(i + 99, 0.05),
+            ]
+        }))
+        .unwrap();
+        assert_eq!(found.value, Some(0.0));
+        assert!(
+            found.low.unwrap() <= 0.0 && found.high.unwrap() < 0.05,
+            "{found:?}"
+        );
+    }
+
+    #[test]
+    fn pair_with_effect_is_seen() {
+        let found = coefficient(&rounds(40, |i| {
+            [
+                50.0 * noise(i, 0.05),
+                15.0 * noise(i + 50, 0.05),
+                5.0 * noise(i + 99, 0.05),
+            ]
+        }))
+        .unwrap();
+        let truth = 10.0 / 45.0;
+        assert!(
+            found.low.unwrap() < truth && truth < found.high.unwrap(),
+            "{found:?}"
+        );
+        assert!(found.value.unwrap() > 0.15);
+    }
+
+    #[test]
+    fn pair_that_helps_is_zero_too() {
+        let found = coefficient(&rounds(10, |_| [50.0, 4.0, 5.0])).unwrap();
+        assert_eq!(found.value, Some(0.0));
+        assert!(found.high.unwrap() < 0.0);
+    }
+
+    #[test]
+    fn pair_without_a_scale_is_unknown() {
+        let found = coefficient(&rounds(10, |_| [5.1, 5.0, 5.0]));
+        assert!(matches!(found, Err(TooNoisy::NoScale { .. })), "{found:?}");
+    }
+
+    #[test]
+    fn spread_ignores_outliers() {
+        let mut costs = vec![10.0; 9];
+        costs.extend([11.0, 9.0, 1000.0]);
+        assert_eq!(spread(&costs), Some(0.0));
+        let even: Vec<f64> = (0..101).map(f64::from).collect();
+        assert!((spread(&even).unwrap() - MAD_TO_DEVIATION * 0.5).abs() < 1e-9);
+        assert_eq!(spread(&[1.0; 3]), None);
+    }
+}
