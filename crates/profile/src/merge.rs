@@ -32,10 +32,12 @@ pub enum Error {
     TooManySites,
 }
 
-/// Merges profiles of the same build, contexts and line size: their runs are numbered one after the
-/// other, and equal instructions (address and bytes) become one site.
+/// Merges profiles of the same build and line size: their runs are numbered one after the other, and
+/// equal instructions (address and bytes) become one site, where programs had the same modules at the
+/// same addresses.
 ///
 /// Metadata other than `runs` is the first one's; `values_seen` is true only if all saw values.
+/// Programs may have had other numbers of contexts in each run; kernels may not.
 ///
 /// # Errors
 /// [`Error`] names what keeps them apart.
@@ -59,6 +61,10 @@ fn append(
 ) -> Result<(), Error> {
     check_same(&merged.meta, &profile.meta)?;
     let run = first_run(&merged.meta, &profile.meta)?;
+    if !same_places(&merged.meta, &profile.meta) {
+        // An address says nothing without its run; later runs like the first are not looked for.
+        numbers.clear();
+    }
     let sites = unify(
         &mut merged.sites,
         numbers,
@@ -66,6 +72,7 @@ fn append(
     )?;
     renumber(&mut profile, run, &sites);
     merged.meta.values_seen &= profile.meta.values_seen;
+    merged.meta.contexts = merged.meta.contexts.max(profile.meta.contexts);
     merged.meta.runs.append(&mut profile.meta.runs);
     merged.lines.append(&mut profile.lines);
     merged.counts.append(&mut profile.counts);
@@ -77,13 +84,14 @@ fn append(
 }
 
 fn check_same(first: &Meta, other: &Meta) -> Result<(), Error> {
+    // Threads come and go as the program likes; the CPUs of a guest are given.
+    let contexts = |meta: &Meta| match meta.target.as_str() {
+        "program" => String::new(),
+        _ => meta.contexts.to_string(),
+    };
     let pairs = [
         ("build id", first.build_id.clone(), other.build_id.clone()),
-        (
-            "number of contexts",
-            first.contexts.to_string(),
-            other.contexts.to_string(),
-        ),
+        ("number of contexts", contexts(first), contexts(other)),
         (
             "cache line size",
             first.line_bytes.to_string(),
@@ -95,6 +103,15 @@ fn check_same(first: &Meta, other: &Meta) -> Result<(), Error> {
     match pairs.into_iter().find(|(_, first, other)| first != other) {
         Some((what, first, other)) => Err(Error::Different { what, first, other }),
         None => Ok(()),
+    }
+}
+
+/// Whether the same files were mapped at the same addresses in the last of `merged` and the first of
+/// `other`, so that equal addresses are equal instructions.
+fn same_places(merged: &Meta, other: &Meta) -> bool {
+    match (merged.runs.last(), other.runs.first()) {
+        (Some(last), Some(first)) => last.modules == first.modules,
+        _ => true,
     }
 }
 

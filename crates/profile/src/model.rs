@@ -35,7 +35,8 @@ pub enum Transfer {
 /// One memory instruction, or one call that stands for an access.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Site {
-    /// Virtual address of the instruction as it ran; of a call, the address it returns to.
+    /// Virtual address of the instruction as it ran; of a call, the address it returns to, or 0 where
+    /// what the collector kept of it fits no module.
     pub pc: u64,
     /// Its bytes as they were executed (after the kernel patched alternatives), at most 15. Empty: the
     /// access was made (or announced) by a call from here, to the compiled-in collector or to a function
@@ -192,7 +193,7 @@ pub enum RangeKind {
     /// A CPU's copy of the static per-cpu area: `id` is the CPU, `first` the address that
     /// corresponds to per-cpu offset `stride` (0 for static data).
     PerCpu = 1,
-    /// The kernel image (globals).
+    /// The kernel image (globals). In programs: a module, whose path `owner` is.
     Image = 2,
     /// The `struct page` array.
     PageArray = 3,

@@ -6,6 +6,7 @@
 
 mod frames;
 mod rows;
+mod sites;
 
 use std::collections::BTreeMap;
 
@@ -13,9 +14,11 @@ use relayout_shadow::wire::{AllocRecord, SummaryRecord};
 use rustc_hash::FxHashSet;
 
 pub use self::frames::TornReason;
+pub use self::sites::SiteNames;
 
 use self::frames::{File, Frame, walk};
 use self::rows::Rows;
+use self::sites::Sites;
 use crate::model::{Meta, Profile, RegionRow};
 
 /// One run, as far as its files go.
@@ -52,6 +55,9 @@ pub struct TornSegment {
 pub struct Losses {
     /// Records dropped because they refer to a site that no file defines.
     pub unknown_site: u64,
+    /// Sites that are named by a part of their address, which is in no module or in several: their
+    /// `pc` is 0.
+    pub unplaced_sites: u64,
     /// Records dropped because a field has a value that it cannot have.
     pub invalid: u64,
     /// Conflict records dropped because the collector did not know the other side. Their events
@@ -108,17 +114,28 @@ pub enum Error {
 /// Only for files that do not belong together or to this version. Damage is not an error: see
 /// [`Assembled::torn`] and [`Assembled::losses`].
 pub fn assemble(files: &[(u16, &[u8])], run: u16, contexts: u16) -> Result<Assembled, Error> {
+    assemble_named(files, run, contexts, SiteNames::Defined)
+}
+
+/// The same for a collector that names sites in another way.
+///
+/// # Errors
+/// As [`assemble`].
+pub fn assemble_named(
+    files: &[(u16, &[u8])],
+    run: u16,
+    contexts: u16,
+    names: SiteNames<'_>,
+) -> Result<Assembled, Error> {
     check_contexts(files)?;
     let walked: Vec<File<'_>> = files
         .iter()
         .map(|&(context, bytes)| walk(context, bytes))
         .collect();
     check_version(&walked)?;
-    let mut rows = Rows::new(run, contexts);
-    for frame in frames(&walked) {
-        rows.define_sites(frame)?;
-    }
-    rows.number_sites();
+    let mut losses = Losses::default();
+    let sites = Sites::of(names, frames(&walked), &mut losses)?;
+    let mut rows = Rows::new(run, contexts, sites, losses);
     for frame in frames(&walked) {
         rows.add(frame);
     }
@@ -208,7 +225,7 @@ fn finish(mut rows: Rows, torn: Vec<TornSegment>, sure_until: u64) -> Assembled 
     };
     let profile = Profile {
         meta,
-        sites: rows.sites,
+        sites: rows.sites.rows,
         lines: rows.lines,
         counts: rows.counts,
         conflicts: rows.conflicts,

@@ -4,7 +4,7 @@ mod common;
 
 use common::{RUNS, SITES, profiles, sample};
 use proptest::prelude::*;
-use relayout_profile::{Site, decode, encode, merge};
+use relayout_profile::{Module, Site, decode, encode, merge};
 
 #[test]
 fn runs_are_renumbered_and_sites_unified() {
@@ -74,4 +74,36 @@ proptest! {
         prop_assert_eq!(sites(&merged.sites), in_a.union(&in_b).cloned().collect());
         prop_assert!(encode(&merged).is_ok());
     }
+}
+
+#[test]
+fn programs_may_have_other_threads_and_addresses_in_each_run() {
+    let program = |contexts, start| {
+        let mut profile = sample();
+        profile.meta.target = "program".into();
+        profile.meta.contexts = contexts;
+        for run in &mut profile.meta.runs {
+            run.modules = vec![Module {
+                start,
+                end: start + 0x1000,
+                ..Module::default()
+            }];
+        }
+        profile
+    };
+    let sites = |profiles| {
+        let merged = merge(profiles).expect("same build");
+        assert_eq!(merged.meta.contexts, 11);
+        assert!(encode(&merged).is_ok());
+        merged.sites.len()
+    };
+    assert_eq!(
+        sites(vec![program(8, 0x1000), program(11, 0x1000)]),
+        SITES as usize
+    );
+    // What runs at an address is not known without the run: no site may be of both.
+    assert_eq!(
+        sites(vec![program(8, 0x1000), program(11, 0x2000)]),
+        2 * SITES as usize
+    );
 }

@@ -2,14 +2,13 @@
 
 use relayout_shadow::wire::{
     AllocRecord, BurstRecord, ConflictRecord, CountRecord, Kind, LineRecord, Record, RegionRecord,
-    SiteRecord, SummaryRecord, read_record,
+    SummaryRecord,
 };
-use rustc_hash::FxHashMap;
 
+use super::Losses;
 use super::frames::Frame;
-use super::{Error, Losses};
-use crate::check::SITE_BYTES_MAX;
-use crate::model::{Access, BurstRow, ConflictRow, CountRow, LineRow, RegionRow, Site, Transfer};
+use super::sites::{Sites, records};
+use crate::model::{Access, BurstRow, ConflictRow, CountRow, LineRow, RegionRow, Transfer};
 
 /// Why a record is dropped.
 enum Drop {
@@ -22,7 +21,7 @@ enum Drop {
 pub(super) struct Rows {
     run: u16,
     pub(super) contexts: u16,
-    pub(super) sites: Vec<Site>,
+    pub(super) sites: Sites,
     pub(super) lines: Vec<LineRow>,
     pub(super) counts: Vec<CountRow>,
     pub(super) conflicts: Vec<ConflictRow>,
@@ -33,21 +32,17 @@ pub(super) struct Rows {
     pub(super) losses: Losses,
     /// Lowest ticket of a burst record that was dropped; the highest number if none was.
     pub(super) first_dropped_ticket: u64,
-    /// What the files define, by the collector's number.
-    defined: FxHashMap<u32, Site>,
-    /// Rows' numbers by the collector's.
-    numbers: FxHashMap<u32, u32>,
     /// Some record shows that values were seen.
     values_shown: bool,
 }
 
 impl Rows {
     /// No rows yet.
-    pub(super) fn new(run: u16, contexts: u16) -> Self {
+    pub(super) fn new(run: u16, contexts: u16, sites: Sites, losses: Losses) -> Self {
         Self {
             run,
             contexts,
-            sites: Vec::new(),
+            sites,
             lines: Vec::new(),
             counts: Vec::new(),
             conflicts: Vec::new(),
@@ -55,60 +50,13 @@ impl Rows {
             regions: Vec::new(),
             summary: None,
             allocs: Vec::new(),
-            losses: Losses::default(),
+            losses,
             first_dropped_ticket: u64::MAX,
-            defined: FxHashMap::default(),
-            numbers: FxHashMap::default(),
             values_shown: false,
         }
     }
 
-    /// Takes the sites that a segment defines; segments of other kinds are passed over.
-    pub(super) fn define_sites(&mut self, frame: &Frame<'_>) -> Result<(), Error> {
-        if frame.kind != Kind::Site {
-            return Ok(());
-        }
-        for record in records::<SiteRecord>(frame) {
-            let length = usize::from(record.len);
-            if length > SITE_BYTES_MAX {
-                self.losses.invalid += 1;
-                continue;
-            }
-            let site = Site {
-                pc: record.pc,
-                bytes: record.bytes[..length].to_vec(),
-            };
-            match self.defined.get(&record.site) {
-                Some(known) if *known != site => {
-                    let (first, second) = (known.pc, site.pc);
-                    return Err(Error::SiteRedefined {
-                        site: record.site,
-                        first,
-                        second,
-                    });
-                }
-                Some(_) => {}
-                None => {
-                    self.defined.insert(record.site, site);
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Numbers the sites without gaps, in the collector's order.
-    pub(super) fn number_sites(&mut self) {
-        let mut defined: Vec<_> = self.defined.drain().collect();
-        defined.sort_unstable_by_key(|(number, _)| *number);
-        self.numbers = defined
-            .iter()
-            .zip(0..)
-            .map(|((theirs, _), ours)| (*theirs, ours))
-            .collect();
-        self.sites = defined.into_iter().map(|(_, site)| site).collect();
-    }
-
-    /// Takes the records of any other segment.
+    /// Takes the records of a segment; those that define sites are passed over.
     pub(super) fn add(&mut self, frame: &Frame<'_>) {
         match frame.kind {
             Kind::Site => {}
@@ -342,7 +290,7 @@ impl Rows {
     }
 
     fn site(&self, number: u32) -> Result<u32, Drop> {
-        self.numbers.get(&number).copied().ok_or(Drop::UnknownSite)
+        self.sites.row(number).ok_or(Drop::UnknownSite)
     }
 
     fn context(&self, context: u16) -> Result<u16, Drop> {
@@ -372,13 +320,6 @@ fn add(total: &mut u64, more: u64) {
 
 fn add_known(total: &mut Option<u64>, more: Option<u64>) {
     *total = total.zip(more).map(|(a, b)| a.saturating_add(b));
-}
-
-fn records<'a, T: Record>(frame: &Frame<'a>) -> impl Iterator<Item = T> + use<'a, T> {
-    frame
-        .payload
-        .chunks_exact(size_of::<T>())
-        .filter_map(read_record)
 }
 
 fn access(number: u8) -> Result<Access, Drop> {

@@ -1,0 +1,61 @@
+//! What a collector wrote about a program, turned into the rows of one run: segments as of any
+//! recording, and a `map` of what was where.
+
+mod map;
+mod ranges;
+
+pub use self::map::{Area, Map, TlsBlock};
+pub use self::ranges::LeftOut;
+
+use crate::model::{Module, Thread};
+use crate::segments::{self, Assembled, SiteNames};
+
+/// How a program's collector names sites.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Naming {
+    /// By numbers that its files define.
+    Defined,
+    /// By the low 32 bits of return addresses (the compiled-in collector).
+    ReturnAddresses,
+}
+
+/// One run of a program.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AssembledProgram {
+    /// The tables, `ranges` among them.
+    pub assembled: Assembled,
+    /// For [`Run::modules`](crate::Run::modules); without build ids, which are in the files.
+    pub modules: Vec<Module>,
+    /// For [`Run::threads`](crate::Run::threads).
+    pub threads: Vec<Thread>,
+    /// Allocations that have no row in `ranges`.
+    pub left_out: LeftOut,
+}
+
+/// Assembles run number `run` of a program from `files`, the contexts and their segments, and the
+/// map that the collector wrote.
+///
+/// # Errors
+/// As [`segments::assemble`].
+pub fn assemble(
+    files: &[(u16, &[u8])],
+    map: &Map,
+    run: u16,
+    naming: Naming,
+) -> Result<AssembledProgram, segments::Error> {
+    let contexts = files.iter().map(|(context, _)| context.saturating_add(1));
+    let contexts = contexts.max().unwrap_or(1);
+    let names = match naming {
+        Naming::Defined => SiteNames::Defined,
+        Naming::ReturnAddresses => SiteNames::ReturnAddresses(&map.modules),
+    };
+    let mut assembled = segments::assemble_named(files, run, contexts, names)?;
+    let (ranges, left_out) = ranges::ranges(map, &assembled.allocs, run);
+    assembled.profile.ranges = ranges;
+    Ok(AssembledProgram {
+        assembled,
+        modules: map.modules.clone(),
+        threads: map.threads.clone(),
+        left_out,
+    })
+}
