@@ -10,6 +10,7 @@ LAYERS="
 relayout-shadow:
 relayout-layout:
 relayout-patch:
+relayout-verify:
 relayout-check: relayout-layout
 relayout-profile: relayout-shadow
 relayout-resolve: relayout-layout relayout-profile
@@ -17,7 +18,7 @@ relayout-contend: relayout-layout relayout-profile
 relayout-search: relayout-contend relayout-layout
 relayout-report: relayout-check relayout-contend relayout-profile
 relayout-host: relayout-layout relayout-profile relayout-shadow
-relayout: relayout-check relayout-contend relayout-host relayout-layout relayout-patch relayout-profile relayout-report relayout-resolve relayout-search
+relayout: relayout-check relayout-contend relayout-host relayout-layout relayout-patch relayout-profile relayout-report relayout-resolve relayout-search relayout-verify
 relayout-qemu-core: relayout-shadow
 relayout-qemu-api1: relayout-qemu-core
 relayout-qemu-api4: relayout-qemu-core
@@ -25,7 +26,7 @@ relayout-qemu-api4: relayout-qemu-core
 
 # Values in, values out: no files, processes, terminal, environment or clock. So is relayout-profile
 # but for its file `store.rs`; it is checked with those that depend on it.
-PURE="layout resolve contend search patch check report"
+PURE="layout resolve contend search patch check report verify"
 # Libraries that exist to reach what those crates do not.
 OUTSIDE="memmap2 tempfile libc rustix nix clap anyhow indicatif"
 

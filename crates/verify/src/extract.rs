@@ -1,0 +1,355 @@
+//! A metric's numbers in what a program wrote.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::metric::{Metric, Source, THREAD};
+
+/// Lines of output that an error shows.
+const LINES_SHOWN: usize = 8;
+/// Letters of a line that an error shows.
+const LETTERS_SHOWN: usize = 120;
+
+/// What one start of a program gave.
+#[derive(Clone, Copy, Debug)]
+pub struct Output<'o> {
+    /// Standard output.
+    pub stdout: &'o str,
+    /// Standard error.
+    pub stderr: &'o str,
+    /// Seconds from start to end.
+    pub wall_s: f64,
+    /// CPU seconds.
+    pub cpu_s: f64,
+}
+
+/// Numbers by thread; those of no thread have an empty name. Never empty, nor is any of the lists.
+pub type Values = BTreeMap<String, Vec<f64>>;
+
+/// Why a metric has no numbers.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum ExtractError {
+    /// Nothing matched.
+    #[error("metric '{name}' does not appear: {why}{}", shown(first_lines))]
+    Missing {
+        /// Name of the metric.
+        name: String,
+        /// What was looked for.
+        why: String,
+        /// How the output begins.
+        first_lines: Vec<String>,
+    },
+    /// What matched is not a number.
+    #[error("metric '{name}': '{found}' is not a finite number, in '{place}'")]
+    NotANumber {
+        /// Name of the metric.
+        name: String,
+        /// What was found.
+        found: String,
+        /// The line, or the place in the document.
+        place: String,
+    },
+}
+
+/// Finds a metric's numbers.
+///
+/// # Errors
+/// There are none, or what is found is not a number.
+pub fn extract(metric: &Metric, output: &Output<'_>) -> Result<Values, ExtractError> {
+    let alone = |value: f64| Ok(Values::from([(String::new(), vec![value])]));
+    match &metric.source {
+        Source::Wall => alone(output.wall_s),
+        Source::Cpu => alone(output.cpu_s),
+        Source::Regex { .. } => by_regex(metric, output),
+        Source::Json(pointer) => by_json(metric, pointer, output),
+    }
+}
+
+fn by_regex(metric: &Metric, output: &Output<'_>) -> Result<Values, ExtractError> {
+    let Source::Regex {
+        pattern,
+        value,
+        by_thread,
+    } = &metric.source
+    else {
+        return Ok(Values::new());
+    };
+    let mut values = Values::new();
+    for line in output.stdout.lines().chain(output.stderr.lines()) {
+        let Some(captures) = pattern.captures(line) else {
+            continue;
+        };
+        let Some(found) = captures.get(*value) else {
+            continue;
+        };
+        let number = number(found.as_str()).ok_or_else(|| ExtractError::NotANumber {
+            name: metric.about.name.clone(),
+            found: cut(found.as_str()),
+            place: cut(line),
+        })?;
+        let thread = captures.name(THREAD).filter(|_| *by_thread);
+        let thread = thread.map_or(String::new(), |thread| thread.as_str().to_owned());
+        values.entry(thread).or_default().push(number);
+    }
+    if values.is_empty() {
+        return Err(missing(
+            metric,
+            output,
+            format!("no line matches {pattern}"),
+        ));
+    }
+    Ok(values)
+}
+
+fn by_json(metric: &Metric, steps: &[String], output: &Output<'_>) -> Result<Values, ExtractError> {
+    let documents = documents(output.stdout);
+    if documents.is_empty() {
+        return Err(missing(
+            metric,
+            output,
+            "the output is not JSON, nor is a line of it".into(),
+        ));
+    }
+    let mut values = Values::new();
+    for document in &documents {
+        let mut found = Vec::new();
+        walk(document, steps, String::new(), &mut found);
+        for (label, value) in found {
+            gather(metric, &label, value, &mut values)?;
+        }
+    }
+    if values.is_empty() {
+        let pointer: String = steps.iter().map(|step| format!("/{step}")).collect();
+        return Err(missing(
+            metric,
+            output,
+            format!("there is no '{pointer}' in the JSON output"),
+        ));
+    }
+    Ok(values)
+}
+
+/// The whole text as one document, or each line that is an object or a list.
+fn documents(text: &str) -> Vec<Value> {
+    if let Ok(whole) = serde_json::from_str(text) {
+        return vec![whole];
+    }
+    let lines = text.lines().map(str::trim);
+    let lines = lines.filter(|line| line.starts_with(['{', '[']));
+    lines
+        .filter_map(|line| serde_json::from_str(line).ok())
+        .collect()
+}
+
+/// The places that the steps lead to, each labelled by what stood for `*`. The depth is that of the
+/// steps, which the user gave.
+fn walk<'v>(
+    value: &'v Value,
+    steps: &[String],
+    label: String,
+    found: &mut Vec<(String, &'v Value)>,
+) {
+    let Some((step, rest)) = steps.split_first() else {
+        found.push((label, value));
+        return;
+    };
+    let join = |key: &str| match &*label {
+        "" => key.to_owned(),
+        label => format!("{label}.{key}"),
+    };
+    match value {
+        Value::Object(object) if step == "*" => {
+            for (key, value) in object {
+                walk(value, rest, join(key), found);
+            }
+        }
+        Value::Array(list) if step == "*" => {
+            for (index, value) in list.iter().enumerate() {
+                walk(value, rest, join(&index.to_string()), found);
+            }
+        }
+        Value::Object(object) => {
+            if let Some(value) = object.get(step) {
+                walk(value, rest, label, found);
+            }
+        }
+        Value::Array(list) => {
+            if let Some(value) = step.parse().ok().and_then(|index: usize| list.get(index)) {
+                walk(value, rest, label, found);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// A number; or a list of numbers, which are windows; or an object of numbers, one for each thread.
+fn gather(
+    metric: &Metric,
+    label: &str,
+    value: &Value,
+    values: &mut Values,
+) -> Result<(), ExtractError> {
+    let mut add = |label: &str, value: &Value| {
+        let number = value.as_f64().filter(|number| number.is_finite());
+        let number = number.ok_or_else(|| ExtractError::NotANumber {
+            name: metric.about.name.clone(),
+            found: cut(&value.to_string()),
+            place: "the JSON output".to_owned(),
+        })?;
+        values.entry(label.to_owned()).or_default().push(number);
+        Ok(())
+    };
+    match value {
+        Value::Array(windows) => windows.iter().try_for_each(|value| add(label, value)),
+        Value::Object(threads) => threads.iter().try_for_each(|(key, value)| match label {
+            "" => add(key, value),
+            label => add(&format!("{label}.{key}"), value),
+        }),
+        value => add(label, value),
+    }
+}
+
+fn number(text: &str) -> Option<f64> {
+    text.trim()
+        .parse()
+        .ok()
+        .filter(|number: &f64| number.is_finite())
+}
+
+fn missing(metric: &Metric, output: &Output<'_>, why: String) -> ExtractError {
+    let lines = output.stdout.lines().chain(output.stderr.lines());
+    ExtractError::Missing {
+        name: metric.about.name.clone(),
+        why,
+        first_lines: lines.take(LINES_SHOWN).map(cut).collect(),
+    }
+}
+
+fn cut(text: &str) -> String {
+    match text.char_indices().nth(LETTERS_SHOWN) {
+        Some((at, _)) => format!("{}...", &text[..at]),
+        None => text.to_owned(),
+    }
+}
+
+fn shown(lines: &[String]) -> String {
+    if lines.is_empty() {
+        return "; the program wrote nothing".to_owned();
+    }
+    let lines: String = lines.iter().map(|line| format!("\n  {line}")).collect();
+    format!("; what it wrote begins:{lines}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(metric: &str, stdout: &str, stderr: &str) -> Result<Values, ExtractError> {
+        let output = Output {
+            stdout,
+            stderr,
+            wall_s: 1.5,
+            cpu_s: 2.5,
+        };
+        extract(&Metric::parse(metric).unwrap(), &output)
+    }
+
+    #[track_caller]
+    fn check(metric: &str, stdout: &str, expect: &[(&str, &[f64])]) {
+        let expect = expect
+            .iter()
+            .map(|(label, values)| (label.to_string(), values.to_vec()));
+        assert_eq!(
+            found(metric, stdout, "").unwrap(),
+            expect.collect(),
+            "{metric}"
+        );
+    }
+
+    #[test]
+    fn times() {
+        check("wall", "", &[("", &[1.5])]);
+        check("cpu", "", &[("", &[2.5])]);
+    }
+
+    #[test]
+    fn lines() {
+        let text = "ops 10\nother\nops 12.5e1\n";
+        check("a=regex:^ops (.+)$", text, &[("", &[10.0, 125.0])]);
+        let text = "thread A: 7 ops/s\nthread B: 8 ops/s\nthread A: 9 ops/s";
+        let metric = r"a=regex:thread (?<thread>\w+): (\d+)";
+        check(metric, text, &[("A", &[7.0, 9.0]), ("B", &[8.0])]);
+        // The number may stand before the thread.
+        check(r"a=regex:(\d+)@(?<thread>\w)", "5@x", &[("x", &[5.0])]);
+        // Windows line ends.
+        check(r"a=regex:^ops (\d+)\s*$", "ops 3\r\n", &[("", &[3.0])]);
+        let values = found("a=regex:^e (.*)", "", "e 4").unwrap();
+        assert_eq!(values[""], [4.0]);
+    }
+
+    #[test]
+    fn documents() {
+        let text = r#"{"ops": 5, "list": [1, 2], "by": {"A": 3, "B": 4}, "a/b": 6,
+                       "threads": [{"ops": 7}, {"ops": [8, 9]}]}"#;
+        check("a=json:/ops", text, &[("", &[5.0])]);
+        check("a=json:/list", text, &[("", &[1.0, 2.0])]);
+        check("a=json:/list/1", text, &[("", &[2.0])]);
+        check("a=json:/by", text, &[("A", &[3.0]), ("B", &[4.0])]);
+        check("a=json:/a~1b", text, &[("", &[6.0])]);
+        check(
+            "a=json:/threads/*/ops",
+            text,
+            &[("0", &[7.0]), ("1", &[8.0, 9.0])],
+        );
+        check("a=json:", "12.5\n", &[("", &[12.5])]);
+        let lines = "starting\n{\"ops\": 1}\n{\"ops\": 2}\ndone";
+        check("a=json:/ops", lines, &[("", &[1.0, 2.0])]);
+    }
+
+    #[track_caller]
+    fn refuses(metric: &str, stdout: &str, expect: &str) {
+        assert_eq!(found(metric, stdout, "").unwrap_err().to_string(), expect);
+    }
+
+    #[test]
+    fn refused() {
+        refuses(
+            "a=regex:ops (.*)",
+            "",
+            "metric 'a' does not appear: no line matches ops (.*); the program wrote nothing",
+        );
+        refuses(
+            "a=regex:ops (.*)",
+            "one\ntwo",
+            "metric 'a' does not appear: no line matches ops (.*); what it wrote begins:\n  one\n  two",
+        );
+        refuses(
+            "a=regex:ops (.*)",
+            "ops many",
+            "metric 'a': 'many' is not a finite number, in 'ops many'",
+        );
+        refuses(
+            "a=regex:ops (.*)",
+            "ops inf",
+            "metric 'a': 'inf' is not a finite number, in 'ops inf'",
+        );
+        refuses(
+            "a=json:/ops",
+            "ops 5",
+            "metric 'a' does not appear: the output is not JSON, nor is a line of it; what it wrote \
+             begins:\n  ops 5",
+        );
+        refuses(
+            "a=json:/ops/x",
+            "{\"ops\": 5}",
+            "metric 'a' does not appear: there is no '/ops/x' in the JSON output; what it wrote \
+             begins:\n  {\"ops\": 5}",
+        );
+        refuses(
+            "a=json:/ops",
+            "{\"ops\": \"5\"}",
+            "metric 'a': '\"5\"' is not a finite number, in 'the JSON output'",
+        );
+    }
+}

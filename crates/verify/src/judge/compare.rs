@@ -1,0 +1,161 @@
+//! One metric's pairs: how large the change is, and how well that is known.
+
+use super::{Judged, MARGIN_BY_NOISE_MAX, Scale, Summary, Verdict, direction};
+use crate::runs::Series;
+use crate::stats::{Estimate, estimate, median};
+
+/// Share of experiments of A against A, all their metrics together, in which the widened margin is too
+/// narrow to call them the same, above and below each.
+const TOO_NARROW: f64 = 0.005;
+
+/// A comparison before others are looked at. Changes are kept in a form in which before and after are
+/// alike: exchanging them changes the sign of everything and nothing else.
+pub(super) struct Comparison {
+    before: Summary,
+    after: Summary,
+    scale: Scale,
+    /// Of the pairs' changes: logarithms of ratios, or differences.
+    estimate: Option<Estimate>,
+    /// Half the interval's width, in the same form.
+    half_width: f64,
+    /// In the same form.
+    margin: f64,
+    margin_is_noise: bool,
+    pub p_value: f64,
+    /// The signs of so few pairs can reach no verdict.
+    is_too_few: bool,
+}
+
+/// Compares at the confidence 1 - `alpha`. `widen_for` is the number of comparisons, if the margin is
+/// to be widened.
+pub(super) fn compare(
+    series: &Series,
+    margin: f64,
+    alpha: f64,
+    widen_for: Option<usize>,
+    seed: u64,
+) -> Comparison {
+    let (before, after): (Vec<f64>, Vec<f64>) = series.pairs.iter().copied().unzip();
+    let scale = scale(series);
+    let change = |&(before, after): &(f64, f64)| match scale {
+        Scale::Ratio => (after / before).ln(),
+        Scale::Points | Scale::Difference => after - before,
+    };
+    let changes: Vec<f64> = series.pairs.iter().map(change).collect();
+    // A magnitude that is the same when before and after are exchanged.
+    let all: Vec<f64> = before
+        .iter()
+        .chain(&after)
+        .map(|value| value.abs())
+        .collect();
+    let typical = median(&all).unwrap_or(0.0);
+    let in_form = |fraction: f64| match scale {
+        Scale::Ratio => fraction.ln_1p(),
+        Scale::Points => 100.0 * fraction,
+        Scale::Difference => fraction * typical,
+    };
+    let estimate = estimate(&changes, seed);
+    let half_width = estimate.map_or(f64::INFINITY, |found| found.half_width(alpha));
+    let mut comparison = Comparison {
+        before: Summary::of(&before),
+        after: Summary::of(&after),
+        scale,
+        estimate,
+        half_width,
+        margin: in_form(margin),
+        margin_is_noise: false,
+        p_value: estimate.map_or(1.0, |found| found.p_value()),
+        is_too_few: estimate.is_none_or(|found| found.p_least() > alpha),
+    };
+    if let (Some(comparisons), Some(found)) = (widen_for, estimate) {
+        let noise = half_width + found.quantile_above(TOO_NARROW / comparisons.max(1) as f64);
+        let noise = noise.min(in_form(MARGIN_BY_NOISE_MAX));
+        if noise > comparison.margin {
+            comparison.margin = noise;
+            comparison.margin_is_noise = true;
+        }
+    }
+    comparison
+}
+
+fn scale(series: &Series) -> Scale {
+    if series.about.unit.as_deref() == Some("%") {
+        return Scale::Points;
+    }
+    let is_positive = |&(before, after): &(f64, f64)| {
+        let ratio = after / before;
+        before > 0.0 && after > 0.0 && ratio.is_finite() && ratio > 0.0
+    };
+    match series.pairs.iter().all(is_positive) {
+        true => Scale::Ratio,
+        false => Scale::Difference,
+    }
+}
+
+impl Comparison {
+    /// The verdict, when it is known whether the change stands beside the other comparisons.
+    pub(super) fn judged(self, series: &Series, p_value: f64, rejected: bool) -> Judged {
+        let interval = self.estimate.map(|found| {
+            let location = found.location;
+            [location - self.half_width, location + self.half_width]
+        });
+        let (verdict, why) = self.verdict(series, interval, rejected);
+        let fraction = |change: f64| self.fraction(change);
+        Judged {
+            about: series.about.clone(),
+            before: self.before,
+            after: self.after,
+            scale: self.scale,
+            change: self.estimate.and_then(|found| fraction(found.location)),
+            interval: interval.and_then(|[low, high]| Some([fraction(low)?, fraction(high)?])),
+            p_value: self.estimate.map(|_| p_value),
+            margin: self.margin_fraction(),
+            margin_is_noise: self.margin_is_noise,
+            verdict,
+            why,
+            unmatched: series.unmatched,
+        }
+    }
+
+    fn verdict(
+        &self,
+        series: &Series,
+        interval: Option<[f64; 2]>,
+        rejected: bool,
+    ) -> (Verdict, Option<&'static str>) {
+        let unclear = |why| (Verdict::Unclear, Some(why));
+        let (Some([low, high]), Some(found)) = (interval, self.estimate) else {
+            return unclear("fewer than two pairs of starts");
+        };
+        if self.is_too_few {
+            return unclear("too few pairs of starts: six at least are needed");
+        }
+        if !(low.is_finite() && high.is_finite()) {
+            return unclear("the values are too large to compare");
+        }
+        let excludes_zero = low > 0.0 || high < 0.0;
+        if low > -self.margin && high < self.margin || low == 0.0 && high == 0.0 {
+            (Verdict::Same, None)
+        } else if excludes_zero && rejected {
+            (direction(series.about.better, found.location > 0.0), None)
+        } else if excludes_zero {
+            unclear("among so many comparisons such a change is likely by chance")
+        } else {
+            unclear("the starts differ too much for so few of them")
+        }
+    }
+
+    /// A change in the inner form as a fraction.
+    fn fraction(&self, change: f64) -> Option<f64> {
+        let fraction = match self.scale {
+            Scale::Ratio => change.exp_m1(),
+            Scale::Points => change / 100.0,
+            Scale::Difference => change / self.before.median.abs(),
+        };
+        Some(fraction).filter(|fraction| fraction.is_finite())
+    }
+
+    fn margin_fraction(&self) -> f64 {
+        self.fraction(self.margin).unwrap_or(0.0)
+    }
+}

@@ -1,0 +1,69 @@
+//! One side's starts in a few numbers.
+
+use crate::stats::median;
+
+/// One side's starts in a few numbers, in the metric's unit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Summary {
+    /// The middle one.
+    pub median: f64,
+    /// Their mean.
+    pub mean: f64,
+    /// Standard deviation of the starts (with n - 1) in percent of their mean; `None` for one start,
+    /// or a mean of 0.
+    pub stddev_percent: Option<f64>,
+    /// The least.
+    pub min: f64,
+    /// The greatest.
+    pub max: f64,
+    /// How many starts.
+    pub count: usize,
+}
+
+impl Summary {
+    /// Of these values; all numbers are NaN if there are none.
+    pub fn of(values: &[f64]) -> Self {
+        let count = values.len();
+        let mean = values.iter().sum::<f64>() / count as f64;
+        let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+        let deviation = (squares / (count as f64 - 1.0)).sqrt();
+        let stddev_percent = 100.0 * deviation / mean.abs();
+        Self {
+            median: median(values).unwrap_or(f64::NAN),
+            mean,
+            stddev_percent: Some(stddev_percent).filter(|percent| percent.is_finite()),
+            min: values.iter().copied().fold(f64::NAN, f64::min),
+            max: values.iter().copied().fold(f64::NAN, f64::max),
+            count,
+        }
+    }
+
+    /// Whether no value of one lies within those of the other: what LKP calls changed.
+    pub fn is_apart_from(&self, other: &Self) -> bool {
+        self.max < other.min || other.max < self.min
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn by_hand() {
+        let found = Summary::of(&[1.0, 2.0, 6.0]);
+        assert_eq!((found.median, found.mean, found.count), (2.0, 3.0, 3));
+        assert_eq!((found.min, found.max), (1.0, 6.0));
+        let expect = 100.0 * 7f64.sqrt() / 3.0;
+        assert!((found.stddev_percent.unwrap() - expect).abs() < 1e-9);
+        assert_eq!(Summary::of(&[4.0]).stddev_percent, None);
+        assert_eq!(Summary::of(&[-1.0, 1.0]).stddev_percent, None);
+    }
+
+    #[test]
+    fn ranges() {
+        let low = Summary::of(&[1.0, 2.0]);
+        assert!(low.is_apart_from(&Summary::of(&[2.1, 9.0])));
+        assert!(Summary::of(&[2.1, 9.0]).is_apart_from(&low));
+        assert!(!low.is_apart_from(&Summary::of(&[2.0, 9.0])));
+    }
+}

@@ -1,0 +1,304 @@
+//! What is measured: the text of `--metric`.
+
+use regex::Regex;
+use serde::{Deserialize, Serialize};
+
+/// What a user can write, for help texts and errors.
+pub const FORMS: &str = "\
+wall                            seconds from start to end (lower is better); the default
+cpu                             CPU seconds of the program and what it starts (lower is better)
+NAME=regex:PATTERN              the number that the pattern's first group matches, of each line of
+                                output or error output that it matches
+NAME=json:/POINTER              the number there (RFC 6901, * for all elements) in the output, or in
+                                each line of it that is JSON
+
+NAME can be followed by ',lower' or ',higher' (is better; default: higher), and by ',unit=TEXT'.
+Several numbers of one start are windows of it; its median counts. A pattern's group named 'thread'
+makes one metric of each thread, as do the keys of an object and a * in a pointer:
+  --metric 'rate,unit=1/s=regex:^thread (?<thread>\\w+): ([0-9.]+)'
+  --metric 'p99,lower,unit=us=json:/latency/p99'";
+
+/// One metric.
+#[derive(Clone, Debug)]
+pub struct Metric {
+    /// Name, direction and unit.
+    pub about: About,
+    /// Where its number comes from.
+    pub source: Source,
+}
+
+/// Name, direction and unit of a metric.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct About {
+    /// As the user named it.
+    pub name: String,
+    /// Which way is better.
+    pub better: Better,
+    /// Unit, for show; changes of metrics in `%` are given in points.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unit: Option<String>,
+}
+
+/// Which way is better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Better {
+    /// Throughput.
+    Higher,
+    /// Time.
+    Lower,
+}
+
+/// Where a number comes from.
+#[derive(Clone, Debug)]
+pub enum Source {
+    /// Seconds from start to end.
+    Wall,
+    /// CPU seconds.
+    Cpu,
+    /// Group of a pattern, in the text.
+    Regex {
+        /// The pattern.
+        pattern: Regex,
+        /// Index of the group that is the number.
+        value: usize,
+        /// Whether there is a group named [`THREAD`].
+        by_thread: bool,
+    },
+    /// Place in a JSON document, step by step.
+    Json(Vec<String>),
+}
+
+/// Name of the group that tells threads apart.
+pub const THREAD: &str = "thread";
+/// Bytes that a compiled pattern may take.
+const PATTERN_BYTES_MAX: usize = 4 << 20;
+
+/// Why a text is no metric.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum MetricError {
+    /// It has none of the forms.
+    #[error("metric '{text}': {why}; 'relayout verify --metric list' shows the forms")]
+    Form {
+        /// The text.
+        text: String,
+        /// What is wrong.
+        why: String,
+    },
+    /// The pattern is wrong. What the parser says names the place.
+    #[error("metric '{name}': the pattern is wrong: {why}")]
+    Pattern {
+        /// Name of the metric.
+        name: String,
+        /// What is wrong, and where.
+        why: String,
+    },
+    /// Two metrics have one name.
+    #[error("there are two metrics named '{name}'")]
+    Twice {
+        /// The name.
+        name: String,
+    },
+}
+
+impl Metric {
+    /// Wall-clock time.
+    pub fn wall() -> Self {
+        Self::time("wall", Source::Wall)
+    }
+
+    fn time(name: &str, source: Source) -> Self {
+        let about = About {
+            name: name.to_owned(),
+            better: Better::Lower,
+            unit: Some("s".to_owned()),
+        };
+        Self { about, source }
+    }
+
+    /// Reads one of the [`FORMS`].
+    ///
+    /// # Errors
+    /// The text has none of the forms, or its pattern is wrong.
+    pub fn parse(text: &str) -> Result<Self, MetricError> {
+        let wrong = |why: &str| MetricError::Form {
+            text: text.to_owned(),
+            why: why.to_owned(),
+        };
+        match text {
+            "wall" => return Ok(Self::wall()),
+            "cpu" => return Ok(Self::time("cpu", Source::Cpu)),
+            _ => {}
+        }
+        let regex = text
+            .split_once("=regex:")
+            .map(|(head, rest)| (head, rest, true));
+        let json = text
+            .split_once("=json:")
+            .map(|(head, rest)| (head, rest, false));
+        // The first of the two; the other may be part of a pattern.
+        let parts = [regex, json].into_iter().flatten();
+        let Some((head, rest, is_regex)) = parts.min_by_key(|(head, ..)| head.len()) else {
+            return Err(wrong(
+                "it is none of wall, cpu, NAME=regex:PATTERN, NAME=json:/POINTER",
+            ));
+        };
+        let about = About::parse(head).map_err(|why| wrong(&why))?;
+        let source = if is_regex {
+            regex_source(rest, &about.name)?
+        } else {
+            Source::Json(pointer(rest).map_err(|why| wrong(&why))?)
+        };
+        Ok(Self { about, source })
+    }
+
+    /// Reads all, which must have different names; without any, wall-clock time.
+    ///
+    /// # Errors
+    /// As [`parse`](Self::parse), and if two have one name.
+    pub fn parse_all(texts: &[String]) -> Result<Vec<Self>, MetricError> {
+        let mut metrics: Vec<Self> = Vec::new();
+        for text in texts {
+            let metric = Self::parse(text)?;
+            if metrics
+                .iter()
+                .any(|other| other.about.name == metric.about.name)
+            {
+                let name = metric.about.name;
+                return Err(MetricError::Twice { name });
+            }
+            metrics.push(metric);
+        }
+        if metrics.is_empty() {
+            metrics.push(Self::wall());
+        }
+        Ok(metrics)
+    }
+}
+
+impl About {
+    fn parse(head: &str) -> Result<Self, String> {
+        let mut parts = head.split(',');
+        let name = parts.next().unwrap_or_default().trim();
+        if name.is_empty() {
+            return Err("it has no name".to_owned());
+        }
+        let mut about = Self {
+            name: name.to_owned(),
+            better: Better::Higher,
+            unit: None,
+        };
+        for part in parts {
+            match part.trim() {
+                "higher" => about.better = Better::Higher,
+                "lower" => about.better = Better::Lower,
+                part => match part.strip_prefix("unit=") {
+                    Some(unit) => about.unit = Some(unit.to_owned()),
+                    None => {
+                        return Err(format!("'{part}' is none of higher, lower and unit=TEXT"));
+                    }
+                },
+            }
+        }
+        Ok(about)
+    }
+}
+
+fn regex_source(text: &str, name: &str) -> Result<Source, MetricError> {
+    let wrong = |why: String| MetricError::Pattern {
+        name: name.to_owned(),
+        why,
+    };
+    let pattern = regex::RegexBuilder::new(text)
+        .size_limit(PATTERN_BYTES_MAX)
+        .build()
+        .map_err(|error| wrong(error.to_string()))?;
+    let names: Vec<Option<&str>> = pattern.capture_names().collect();
+    let groups = names.iter().enumerate().skip(1);
+    let value = groups.clone().find(|(_, name)| **name != Some(THREAD));
+    let Some((value, _)) = value else {
+        return Err(wrong(format!(
+            "'{text}' has no group ( ) around the number"
+        )));
+    };
+    let by_thread = names.contains(&Some(THREAD));
+    Ok(Source::Regex {
+        pattern,
+        value,
+        by_thread,
+    })
+}
+
+/// The steps of a JSON pointer, with `~1` and `~0` decoded.
+fn pointer(text: &str) -> Result<Vec<String>, String> {
+    if text.is_empty() {
+        return Ok(Vec::new());
+    }
+    let Some(rest) = text.strip_prefix('/') else {
+        return Err(format!("the pointer '{text}' does not begin with /"));
+    };
+    let steps = rest.split('/');
+    Ok(steps
+        .map(|step| step.replace("~1", "/").replace("~0", "~"))
+        .collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, name: &str, better: Better, unit: Option<&str>) {
+        let about = Metric::parse(text).unwrap().about;
+        let expect = About {
+            name: name.to_owned(),
+            better,
+            unit: unit.map(str::to_owned),
+        };
+        assert_eq!(about, expect, "{text}");
+    }
+
+    #[test]
+    fn forms() {
+        check("wall", "wall", Better::Lower, Some("s"));
+        check("cpu", "cpu", Better::Lower, Some("s"));
+        check("ops=regex:([0-9]+) ops", "ops", Better::Higher, None);
+        check("a.b=json:/x/0", "a.b", Better::Higher, None);
+        check("t,lower,unit=us=regex:(.*)", "t", Better::Lower, Some("us"));
+        check("x=regex:=json:([0-9])", "x", Better::Higher, None);
+        check("share,unit=%=json:", "share", Better::Higher, Some("%"));
+    }
+
+    #[track_caller]
+    fn refuses(text: &str, expect: &str) {
+        let error = Metric::parse(text).unwrap_err().to_string();
+        assert!(error.contains(expect), "{text}: {error}");
+    }
+
+    #[test]
+    fn refused() {
+        refuses("", "none of wall, cpu");
+        refuses("ops", "none of wall, cpu");
+        refuses("=regex:(x)", "no name");
+        refuses("a,best=regex:(x)", "'best' is none of higher, lower");
+        refuses("a=regex:x", "no group");
+        refuses("a=regex:(?<thread>x)", "no group");
+        refuses("a=json:x/y", "does not begin with /");
+        refuses("a=regex:x{1000}{1000}{1000}(y)", "pattern is wrong");
+        // The parser points at the place.
+        refuses("a=regex:(x", "    ^\nerror: unclosed group");
+    }
+
+    #[test]
+    fn names_are_unique() {
+        let texts = ["wall".to_owned(), "wall".to_owned()];
+        let error = Metric::parse_all(&texts).unwrap_err();
+        assert_eq!(
+            error,
+            MetricError::Twice {
+                name: "wall".into()
+            }
+        );
+        assert_eq!(Metric::parse_all(&[]).unwrap()[0].about.name, "wall");
+    }
+}

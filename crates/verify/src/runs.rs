@@ -1,0 +1,261 @@
+//! All starts of an experiment, as they are saved, so that others can judge them again.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use crate::extract::Values;
+use crate::metric::About;
+use crate::plan::{Plan, Side};
+use crate::stats::median;
+
+/// Schema of the document.
+pub const SCHEMA: &str = "relayout/verify-runs/1";
+/// Pairs that a document, or an experiment, may have: judging takes time in their square.
+pub const PAIRS_MAX: usize = 500;
+
+/// An experiment: what was run, how, and what each start gave.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Runs {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// What was run, and how.
+    pub setup: Setup,
+    /// What was measured.
+    pub metrics: Vec<About>,
+    /// Every start, in the order in which they were made.
+    pub starts: Vec<Start>,
+}
+
+/// What was run, and how.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Setup {
+    /// Version of relayout.
+    pub tool_version: String,
+    /// Command without the change.
+    pub before: String,
+    /// Command with the change.
+    pub after: String,
+    /// Patch that makes the difference, in patch mode.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub patch: Option<String>,
+    /// Seed of the order.
+    pub seed: u64,
+    /// Pairs that were planned.
+    pub pairs: usize,
+    /// Whether to stop as soon as it is decided.
+    pub early_stop: bool,
+    /// Discarded starts of each side at the beginning.
+    pub warmups: usize,
+    /// CPUs that the starts could use.
+    pub cpus: Vec<usize>,
+    /// Whether they ran under SCHED_FIFO.
+    pub fifo: bool,
+    /// A start is disturbed if more than this fraction of the CPU time that it wanted was lost.
+    pub lost_max: f64,
+}
+
+/// One start of one side.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Start {
+    /// Which side.
+    pub side: Side,
+    /// Index of its pair; warm-ups count for themselves.
+    pub pair: usize,
+    /// What becomes of it.
+    pub fate: Fate,
+    /// Seconds from start to end.
+    pub wall_s: f64,
+    /// CPU seconds of the program and what it started.
+    pub cpu_s: f64,
+    /// Fraction of the CPU time that it wanted in which other programs, or other virtual machines,
+    /// ran instead; null where the system does not tell.
+    pub lost: Option<f64>,
+    /// Numbers of each metric, in the order of [`Runs::metrics`], by thread.
+    pub values: Vec<Values>,
+}
+
+/// What becomes of a start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Fate {
+    /// Counts.
+    Kept,
+    /// Counts, although the machine did not run it all the time: there was no other.
+    KeptDisturbed,
+    /// Does not count, for the machine did not run it all the time; another was made instead.
+    Disturbed,
+    /// Does not count: a warm-up.
+    WarmUp,
+}
+
+/// Why a document cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum RunsError {
+    /// It is not such a document.
+    #[error("not saved by 'relayout verify --save': {0}")]
+    Json(#[from] serde_json::Error),
+    /// Another version, or another document.
+    #[error("the schema is '{found}', not {SCHEMA}; save it again with this version")]
+    Schema {
+        /// What it says.
+        found: String,
+    },
+    /// What it says cannot be.
+    #[error("start {start}: {why}")]
+    Start {
+        /// Index of the start.
+        start: usize,
+        /// What is wrong.
+        why: &'static str,
+    },
+    /// Nothing to judge.
+    #[error("{why}")]
+    Empty {
+        /// What is missing or too much.
+        why: &'static str,
+    },
+}
+
+/// What both starts of each pair gave of one metric of one thread.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Series {
+    /// Name, direction and unit; `name[thread]` for a thread.
+    pub about: About,
+    /// Before and after, by pair.
+    pub pairs: Vec<(f64, f64)>,
+    /// Pairs in which one of the two did not name this thread.
+    pub unmatched: usize,
+}
+
+impl Runs {
+    /// Reads a saved document.
+    ///
+    /// # Errors
+    /// It is none, or says what cannot be.
+    pub fn parse(text: &str) -> Result<Self, RunsError> {
+        #[derive(Deserialize)]
+        struct Head {
+            schema: String,
+        }
+        let head: Head = serde_json::from_str(text)?;
+        if head.schema != SCHEMA {
+            return Err(RunsError::Schema { found: head.schema });
+        }
+        let runs: Self = serde_json::from_str(text)?;
+        runs.check()?;
+        Ok(runs)
+    }
+
+    fn check(&self) -> Result<(), RunsError> {
+        if self.metrics.is_empty() {
+            return Err(RunsError::Empty {
+                why: "it names no metric",
+            });
+        }
+        if self.setup.pairs > PAIRS_MAX {
+            return Err(RunsError::Empty {
+                why: "more than 500 pairs",
+            });
+        }
+        let mut seen = BTreeSet::new();
+        for (index, start) in self.starts.iter().enumerate() {
+            let wrong = |why| Err(RunsError::Start { start: index, why });
+            if start.values.len() != self.metrics.len() {
+                return wrong("not as many values as metrics");
+            }
+            if start
+                .values
+                .iter()
+                .any(|v| v.is_empty() || v.values().any(Vec::is_empty))
+            {
+                return wrong("a metric has no value");
+            }
+            if start.pair >= PAIRS_MAX {
+                return wrong("its pair is beyond 500");
+            }
+            if start.fate.counts() && !seen.insert((start.pair, start.side)) {
+                return wrong("there is another one of its side in its pair");
+            }
+        }
+        Ok(())
+    }
+
+    /// The plan that they followed.
+    pub fn plan(&self) -> Plan {
+        Plan {
+            pairs: self.setup.pairs,
+            seed: self.setup.seed,
+        }
+    }
+
+    /// Complete pairs.
+    pub fn pairs(&self) -> usize {
+        let kept = self.starts.iter().filter(|start| start.fate.counts());
+        let mut sides: BTreeMap<usize, usize> = BTreeMap::new();
+        for start in kept {
+            *sides.entry(start.pair).or_default() += 1;
+        }
+        sides.values().filter(|&&count| count == 2).count()
+    }
+
+    /// Starts with this fate.
+    pub fn count(&self, fate: Fate) -> usize {
+        self.starts
+            .iter()
+            .filter(|start| start.fate == fate)
+            .count()
+    }
+
+    /// What there is to compare: each metric, and of those with threads each thread. Of the windows of
+    /// a start the median counts: starts differ more among each other than windows within a start,
+    /// and only they are independent.
+    pub fn series(&self) -> Vec<Series> {
+        let indices = self.metrics.iter().enumerate();
+        indices
+            .flat_map(|(index, about)| self.series_of(index, about))
+            .collect()
+    }
+
+    fn series_of(&self, index: usize, about: &About) -> Vec<Series> {
+        type Pair = [Option<f64>; 2];
+        let mut threads: BTreeMap<&str, BTreeMap<usize, Pair>> = BTreeMap::new();
+        for start in self.starts.iter().filter(|start| start.fate.counts()) {
+            for (thread, windows) in &start.values[index] {
+                let pair = threads
+                    .entry(thread)
+                    .or_default()
+                    .entry(start.pair)
+                    .or_default();
+                pair[start.side as usize] = median(windows);
+            }
+        }
+        let pairs_total = self.pairs();
+        let series = threads.into_iter().map(|(thread, by_pair)| {
+            let pairs: Vec<_> = by_pair
+                .into_values()
+                .filter_map(|[before, after]| before.zip(after))
+                .collect();
+            let name = match thread {
+                "" => about.name.clone(),
+                thread => format!("{}[{thread}]", about.name),
+            };
+            Series {
+                about: About {
+                    name,
+                    ..about.clone()
+                },
+                unmatched: pairs_total.saturating_sub(pairs.len()),
+                pairs,
+            }
+        });
+        series.collect()
+    }
+}
+
+impl Fate {
+    /// Whether it is judged.
+    pub fn counts(self) -> bool {
+        matches!(self, Self::Kept | Self::KeptDisturbed)
+    }
+}

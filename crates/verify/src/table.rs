@@ -1,0 +1,157 @@
+//! Results as the kernel's LKP robot (0day) shows them, with interval and verdict beside.
+
+use crate::judge::{Judged, Scale, Summary, Verdict};
+
+/// Letters of a value, of a change and of a deviation.
+const VALUE: usize = 10;
+const CHANGE: usize = 10;
+const DEVIATION: usize = 6;
+/// Deviations up to this many percent are left out, as LKP does.
+const DEVIATION_SHOWN_PERCENT: f64 = 2.0;
+
+/// The whole table. `names` head the two sides; what is longer than 16 and 27 letters is cut.
+pub fn render(metrics: &[Judged], names: [&str; 2]) -> String {
+    let widths = [VALUE + DEVIATION, CHANGE + VALUE + DEVIATION + 1];
+    let [before, after] = [0, 1].map(|i| names[i].chars().take(widths[i]).collect::<String>());
+    let name_width = metrics
+        .iter()
+        .map(|metric| metric.about.name.chars().count());
+    let name_width = name_width.max().unwrap_or(0).max("metric".len());
+    let mut text = format!(
+        "{before:<16} {after}\n\
+         ---------------- ---------------------------\n        \
+         %stddev     %change         %stddev\n            \
+         \\          |                \\        {:name_width$}  {:<19}  verdict\n",
+        "", "95% interval"
+    );
+    for metric in metrics {
+        text.push_str(&row(metric, name_width));
+    }
+    text
+}
+
+fn row(metric: &Judged, name_width: usize) -> String {
+    let is_points = metric.scale == Scale::Points;
+    let interval = metric.interval.map_or("unknown".to_owned(), |[low, high]| {
+        let low = signed(low, is_points);
+        format!("[{low}, {}]", signed(high, is_points))
+    });
+    let apart = if metric.before.is_apart_from(&metric.after) {
+        "  ranges apart"
+    } else {
+        ""
+    };
+    format!(
+        "{} {} {}  {:name_width$}  {interval:<19}  {}{apart}\n",
+        side(&metric.before),
+        change(metric),
+        side(&metric.after),
+        metric.about.name,
+        verdict(metric),
+    )
+}
+
+fn verdict(metric: &Judged) -> String {
+    match metric.verdict {
+        Verdict::Same => {
+            let is_points = metric.scale == Scale::Points;
+            format!("same (within {})", percent(metric.margin, is_points))
+        }
+        verdict => verdict.as_str().to_owned(),
+    }
+}
+
+/// A median, and the deviation if it is worth showing.
+fn side(summary: &Summary) -> String {
+    let deviation = summary.stddev_percent;
+    let deviation = deviation.filter(|&percent| percent > DEVIATION_SHOWN_PERCENT);
+    let deviation = deviation.map_or(String::new(), |percent| format!(" ±{percent:>3.0}%"));
+    format!("{:>VALUE$}{deviation:<DEVIATION$}", value(summary.median))
+}
+
+fn change(metric: &Judged) -> String {
+    let Some(change) = metric.change else {
+        return format!("{:>CHANGE$}", "-");
+    };
+    match metric.scale {
+        // LKP leaves the place of the percent sign empty where the change is absolute.
+        Scale::Points => format!("{:>+9.1} ", 100.0 * change),
+        _ => format!("{:>+9.1}%", 100.0 * change),
+    }
+}
+
+/// Without a fraction from 1000 on, with an exponent from 10^8 on; small ones with four digits that
+/// say something, where LKP has two places.
+pub fn value(value: f64) -> String {
+    let size = value.abs();
+    if !value.is_finite() {
+        "-".to_owned()
+    } else if size >= 1e8 {
+        exponent(value)
+    } else if size >= 1000.0 {
+        format!("{value:.0}")
+    } else if size >= 10.0 || size == 0.0 {
+        format!("{value:.2}")
+    } else if size >= 0.001 {
+        let places = (3 - size.log10().floor() as i32).clamp(2, 6) as usize;
+        format!("{value:.places$}")
+    } else {
+        exponent(value)
+    }
+}
+
+/// Four digits and an exponent of two, as C prints it.
+fn exponent(value: f64) -> String {
+    let text = format!("{value:.3e}");
+    match text.split_once('e') {
+        Some((digits, power)) => {
+            let (sign, power) = match power.strip_prefix('-') {
+                Some(power) => ('-', power),
+                None => ('+', power),
+            };
+            format!("{digits}e{sign}{power:0>2}")
+        }
+        None => text,
+    }
+}
+
+/// A fraction as a change in percent, with its sign.
+pub fn signed(fraction: f64, is_points: bool) -> String {
+    format!(
+        "{:+.1}{}",
+        100.0 * fraction,
+        if is_points { "" } else { "%" }
+    )
+}
+
+/// A fraction in percent, with as many places as say something.
+pub fn percent(fraction: f64, is_points: bool) -> String {
+    let percent = 100.0 * fraction;
+    let unit = if is_points { " points" } else { "%" };
+    let text = format!("{percent:.1}");
+    format!("{}{unit}", text.strip_suffix(".0").unwrap_or(&text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(number: f64, expect: &str) {
+        assert_eq!(value(number), expect);
+    }
+
+    #[test]
+    fn values() {
+        check(15782.4, "15782");
+        check(99_999_999.0, "99999999");
+        check(312_800_000.0, "3.128e+08");
+        check(346.0, "346.00");
+        check(0.0, "0.00");
+        check(1.5, "1.500");
+        check(0.012_344, "0.01234");
+        check(0.000_012_3, "1.230e-05");
+        check(-15782.0, "-15782");
+        check(1e300, "1.000e+300");
+    }
+}

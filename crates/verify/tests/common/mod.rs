@@ -1,0 +1,121 @@
+//! Made-up and recorded experiments.
+#![allow(dead_code, reason = "each test file uses its part")]
+
+use relayout_verify::judge::{Outcome, Rules, judge_series};
+use relayout_verify::metric::{About, Better};
+use relayout_verify::plan::Plan;
+use relayout_verify::rng::Random;
+use relayout_verify::runs::Series;
+
+/// How starts of one program differ. Each has about the deviation that is asked for.
+#[derive(Clone, Copy, Debug)]
+pub enum Noise {
+    Normal,
+    /// Logarithm of an exponential one: most are fast, some are slow.
+    Skewed,
+    /// Student's t with two degrees of freedom, which has no variance.
+    HeavyTailed,
+    /// One start in three falls into a slow mode.
+    TwoModes,
+    /// A random walk through the experiment, much wider than what is added by each start.
+    Drifting,
+}
+
+impl Noise {
+    /// The logarithms of the values of so many starts, one after the other.
+    fn starts(self, count: usize, random: &mut Random) -> Vec<f64> {
+        let mut walk = 0.0;
+        let one = |_| match self {
+            Self::Normal => normal(random),
+            Self::Skewed => -(1.0 - random.unit()).ln(),
+            Self::HeavyTailed => {
+                let chi: f64 = (0..2).map(|_| normal(random).powi(2)).sum();
+                normal(random) / (chi / 2.0).sqrt()
+            }
+            Self::TwoModes => {
+                let slow = if random.unit() < 1.0 / 3.0 { 2.0 } else { 0.0 };
+                slow + 0.2 * normal(random)
+            }
+            Self::Drifting => {
+                walk += 0.5 * normal(random);
+                walk + normal(random)
+            }
+        };
+        (0..count).map(one).collect()
+    }
+}
+
+fn normal(random: &mut Random) -> f64 {
+    let radius = (-2.0 * (1.0 - random.unit()).ln()).sqrt();
+    radius * (std::f64::consts::TAU * random.unit()).cos()
+}
+
+/// Pairs of a metric whose true ratio is `change`.
+pub fn series(
+    noise: Noise,
+    deviation: f64,
+    change: f64,
+    pairs: usize,
+    random: &mut Random,
+) -> Series {
+    let starts = noise.starts(2 * pairs, random);
+    let value = |log: f64, change: f64| 1000.0 * change * (deviation * log).exp();
+    let pairs = starts
+        .chunks_exact(2)
+        .map(|start| match random.bits() >> 63 {
+            0 => (value(start[0], 1.0), value(start[1], change)),
+            _ => (value(start[1], 1.0), value(start[0], change)),
+        });
+    Series {
+        about: About {
+            name: "made up".into(),
+            better: Better::Higher,
+            unit: None,
+        },
+        pairs: pairs.collect(),
+        unmatched: 0,
+    }
+}
+
+/// Looks at the pairs as the command does, and stops when it is decided.
+pub fn looked_at(series: &Series, seed: u64, rules: &Rules) -> Outcome {
+    let plan = Plan {
+        pairs: series.pairs.len(),
+        seed,
+    };
+    let mut outcomes = plan.looks().into_iter().map(|look| {
+        let part = Series {
+            pairs: series.pairs[..look].to_vec(),
+            ..series.clone()
+        };
+        let is_last = look == plan.pairs;
+        (is_last, judge_series(&[part], plan, look, rules, is_last))
+    });
+    let found = outcomes.find(|(is_last, outcome)| *is_last || outcome.is_decided());
+    found.expect("the last look is one").1
+}
+
+pub fn experiment(
+    noise: Noise,
+    deviation: f64,
+    change: f64,
+    pairs: usize,
+    seed: u64,
+    rules: &Rules,
+) -> Outcome {
+    let mut random = Random::new(seed);
+    let series = series(noise, deviation, change, pairs, &mut random);
+    looked_at(&series, seed, rules)
+}
+
+/// That `found` of `of` is no fewer than `share` of them, but for three standard deviations of chance.
+#[track_caller]
+pub fn check_rate(what: &str, found: usize, of: u64, share: f64) {
+    let chance = 3.0 * (share * (1.0 - share) / of as f64).sqrt();
+    let rate = found as f64 / of as f64;
+    eprintln!("{what}: {rate:.3}");
+    assert!(
+        rate >= share - chance,
+        "{what}: {found} of {of}, less than {share}"
+    );
+}

@@ -1,0 +1,177 @@
+//! How often verdicts and intervals err, on made-up values of which the truth is known.
+
+mod common;
+
+use common::{Noise, check_rate, experiment};
+use proptest::prelude::*;
+use relayout_verify::judge::{Rules, Scale, Verdict, judge_series};
+use relayout_verify::metric::{About, Better};
+use relayout_verify::plan::Plan;
+use relayout_verify::rng::Random;
+use relayout_verify::runs::Series;
+
+const KINDS: [Noise; 5] = [
+    Noise::Normal,
+    Noise::Skewed,
+    Noise::HeavyTailed,
+    Noise::TwoModes,
+    Noise::Drifting,
+];
+
+/// Experiments for each rate that is checked.
+const EXPERIMENTS: u64 = 300;
+
+/// A against A comes out the same, looks and all, whatever the noise.
+#[test]
+fn nothing_is_found_where_there_is_nothing() {
+    for noise in KINDS {
+        for deviation in [0.003, 0.03] {
+            let verdict =
+                |seed| experiment(noise, deviation, 1.0, 30, seed, &Rules::default()).verdict;
+            let same = (0..EXPERIMENTS)
+                .filter(|&seed| verdict(seed) == Verdict::Same)
+                .count();
+            check_rate(
+                &format!("{noise:?} {deviation}: same"),
+                same,
+                EXPERIMENTS,
+                0.97,
+            );
+        }
+    }
+}
+
+/// Ten threads each.
+#[test]
+fn nothing_is_found_among_many() {
+    let outcome = |seed| {
+        let mut random = Random::new(seed);
+        let series: Vec<Series> = (0..10)
+            .map(|_| common::series(Noise::Normal, 0.05, 1.0, 30, &mut random))
+            .collect();
+        let plan = Plan { pairs: 30, seed };
+        judge_series(&series, plan, 30, &Rules::default(), true).verdict
+    };
+    let same = (0..200)
+        .filter(|&seed| outcome(seed) == Verdict::Same)
+        .count();
+    check_rate("same", same, 200, 0.95);
+}
+
+/// A change well above the noise is found, in its direction.
+#[test]
+fn what_is_there_is_found() {
+    for noise in KINDS {
+        for (change, expect) in [(1.1, Verdict::Better), (0.9, Verdict::Worse)] {
+            let verdict =
+                |seed| experiment(noise, 0.04, change, 30, seed, &Rules::default()).verdict;
+            let found = (0..EXPERIMENTS)
+                .filter(|&seed| verdict(seed) == expect)
+                .count();
+            check_rate(&format!("{noise:?} {change}"), found, EXPERIMENTS, 0.97);
+        }
+    }
+}
+
+/// The interval holds the true change at least as often as it says, also where the experiment
+/// ends at the first look that decides.
+#[test]
+fn intervals_hold_the_truth() {
+    for noise in KINDS {
+        for pairs in [6, 10, 30] {
+            for change in [1.0, 2.0] {
+                let holds = |seed| {
+                    let outcome = experiment(noise, 0.03, change, pairs, seed, &Rules::default());
+                    let [low, high] = outcome.metrics[0].interval.unwrap();
+                    (low..=high).contains(&(change - 1.0))
+                };
+                let held = (0..EXPERIMENTS).filter(|&seed| holds(seed)).count();
+                let what = format!("{noise:?}, {pairs} pairs, {change}");
+                check_rate(&what, held, EXPERIMENTS, 0.95);
+            }
+        }
+    }
+}
+
+fn series(pairs: Vec<(f64, f64)>, better: Better) -> Series {
+    Series {
+        about: About {
+            name: "x".into(),
+            better,
+            unit: None,
+        },
+        pairs,
+        unmatched: 0,
+    }
+}
+
+fn judged(series: Series, seed: u64) -> relayout_verify::judge::Judged {
+    let pairs = series.pairs.len();
+    let plan = Plan { pairs, seed };
+    let mut outcome = judge_series(&[series], plan, pairs, &Rules::default(), true);
+    outcome.metrics.remove(0)
+}
+
+fn opposite(verdict: Verdict) -> Verdict {
+    match verdict {
+        Verdict::Better => Verdict::Worse,
+        Verdict::Worse => Verdict::Better,
+        verdict => verdict,
+    }
+}
+
+fn close(a: f64, b: f64) -> bool {
+    (a - b).abs() <= 1e-9 * (1.0 + a.abs().max(b.abs()))
+}
+
+proptest! {
+    /// Exchanging before and after turns ratios over, and better and worse.
+    #[test]
+    fn exchanged(pairs in prop::collection::vec((1.0..3.0, 1.0..3.0), 2..20), seed: u64) {
+        let there = judged(series(pairs.clone(), Better::Higher), seed);
+        let exchanged = pairs.into_iter().map(|(a, b)| (b, a)).collect();
+        let back = judged(series(exchanged, Better::Higher), seed);
+        prop_assert!(close((1.0 + there.change.unwrap()) * (1.0 + back.change.unwrap()), 1.0));
+        prop_assert_eq!(there.verdict, opposite(back.verdict));
+        prop_assert!(close(there.margin, back.margin));
+        prop_assert_eq!(there.before.median, back.after.median);
+    }
+
+    /// The same for differences.
+    #[test]
+    fn exchanged_differences(pairs in prop::collection::vec((-1.0..3.0, -1.0..3.0), 6..20), seed: u64) {
+        let mut pairs: Vec<(f64, f64)> = pairs;
+        pairs.push((0.0, 0.5));
+        let there = judged(series(pairs.clone(), Better::Lower), seed);
+        let exchanged = pairs.into_iter().map(|(a, b)| (b, a)).collect();
+        let back = judged(series(exchanged, Better::Lower), seed);
+        prop_assert_eq!(there.scale, Scale::Difference);
+        prop_assert_eq!(there.verdict, opposite(back.verdict));
+    }
+
+    /// Neither the unit nor the direction of a metric changes what is found, only what it is called.
+    #[test]
+    fn other_units(pairs in prop::collection::vec((1.0..3.0, 1.0..3.0), 2..20), seed: u64, scale in 1e-9..1e9) {
+        let one = judged(series(pairs.clone(), Better::Higher), seed);
+        let scaled = pairs.iter().map(|(a, b)| (scale * a, scale * b)).collect();
+        let other = judged(series(scaled, Better::Higher), seed);
+        prop_assert!(close(one.change.unwrap(), other.change.unwrap()));
+        prop_assert_eq!(one.verdict, other.verdict);
+        let lower = judged(series(pairs, Better::Lower), seed);
+        prop_assert_eq!(one.verdict, opposite(lower.verdict));
+    }
+
+    /// Whatever the values are, there is an answer, and a verdict only with an interval that agrees.
+    #[test]
+    fn any_values(pairs in prop::collection::vec((any::<f64>(), any::<f64>()), 0..12), seed: u64) {
+        let finite = |&(a, b): &(f64, f64)| a.is_finite() && b.is_finite();
+        let pairs: Vec<_> = pairs.into_iter().filter(finite).collect();
+        let found = judged(series(pairs, Better::Higher), seed);
+        match (found.verdict, found.interval) {
+            (Verdict::Better, Some([low, _])) => prop_assert!(low > 0.0),
+            (Verdict::Worse, Some([_, high])) => prop_assert!(high < 0.0),
+            (Verdict::Unclear, _) => prop_assert!(found.why.is_some()),
+            _ => {}
+        }
+    }
+}
