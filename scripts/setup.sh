@@ -17,7 +17,7 @@ done
 
 TESTS=no
 UPDATE=no
-QEMUS=(qemu/current)
+QEMUS=(qemu/current qemu/user)
 
 main() {
     options "$@"
@@ -98,7 +98,7 @@ missing_items() {
     fi
     for link in "${QEMUS[@]}"; do
         if ! qemu_ready "$link" || [ "$UPDATE" = yes ] &&
-            [ "$(cache_version "$link")" != "$(qemu_version "$(qemu_suite "$link")")" ]; then
+            [ "$(cache_version "$link")" != "$(qemu_version "$link")" ]; then
             echo "$link"
         fi
     done
@@ -127,7 +127,8 @@ item_title() {
     case $1 in
     kernel) echo "kernel $KERNEL_RELEASE, debug info" ;;
     source) echo "its source, linux-source-6.1 $KERNEL_VERSION" ;;
-    qemu/*) echo "QEMU $(upstream_version "$(qemu_version "$(qemu_suite "$1")")") with its libraries" ;;
+    qemu/user) echo "QEMU $(upstream_version "$(qemu_version "$1")") for single programs, its libraries" ;;
+    qemu/*) echo "QEMU $(upstream_version "$(qemu_version "$1")") with its libraries" ;;
     esac
 }
 
@@ -135,12 +136,12 @@ item_cost() {
     case $1 in
     kernel) kernel_cost ;;
     source) source_cost ;;
-    qemu/*) qemu_cost "$(qemu_suite "$1")" ;;
+    qemu/*) qemu_cost "$1" ;;
     esac
 }
 
 get() {
-    local item=$1 suite
+    local item=$1
     case $item in
     kernel)
         step "download the kernel and its debug info" "$(archive_hint)" kernel_download
@@ -151,17 +152,17 @@ get() {
         step "unpack it" "$(unpack_hint)" source_unpack
         ;;
     qemu/*)
-        suite=$(qemu_suite "$item")
-        step "download QEMU from $suite" "$(archive_hint)" qemu_download "$suite"
+        step "download $(qemu_package "$item") from $(qemu_suite "$item")" "$(archive_hint)" \
+            qemu_download "$item"
         step "unpack and start it" "$(unpack_hint)" \
-            qemu_unpack "$item" "$suite" "$(qemu_version "$suite")"
+            qemu_unpack "$item" "$(qemu_version "$item")"
         ;;
     esac
 }
 
 archive_hint() {
     echo "Needed from Debian 12: linux-image-6.1.0-*-cloud-amd64 and its -dbg package," \
-        "linux-source-6.1, $QEMU_PACKAGE. Run again to go on; proxies, mirrors: docs/setup.md"
+        "linux-source-6.1, qemu-system-x86, qemu-user. Run again to go on; proxies, mirrors: docs/setup.md"
 }
 
 unpack_hint() {

@@ -4,6 +4,7 @@
 #   kernel/<release>/{vmlinuz,vmlinux,config,VERSION}     kernel/current -> <release>
 #   source/linux-source-6.1/{...,VERSION}                 source/current -> linux-source-6.1
 #   qemu/<version>/{qemu-system-x86_64,usr,lib,VERSION}   qemu/current, qemu/api1 -> <version>
+#   qemu/user-<version>/{qemu-x86_64,usr,lib,VERSION}     qemu/user -> user-<version>
 #   apt/     the private apt root          debs/   downloads not yet unpacked
 #
 # Folders are made as work/<name> and renamed into place, VERSION (the Debian version) in them:

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # A small Debian archive: real packages and package lists, with files of a few bytes in them.
 
-# archive_make DIR: two complete kernel releases, one without its debug package, two QEMUs.
+# archive_make DIR: two complete kernel releases, one without its debug package, three QEMUs.
 archive_make() {
     ARCHIVE=$1
     kernel_release 9 6.1.9-1
@@ -9,6 +9,7 @@ archive_make() {
     package linux-image-6.1.0-11-cloud-amd64 6.1.11-1 "boot/vmlinuz-6.1.0-11-cloud-amd64" early
     qemu_release bookworm 7.2 +dfsg-7
     qemu_release bookworm-backports 10.0.2 '+ds-2~bpo12+1'
+    qemu_user_release 7.2 +dfsg-7
     archive_index bookworm
     archive_index bookworm-backports
 }
@@ -42,6 +43,17 @@ qemu_release() {
         usr/bin/qemu-system-x86_64 "#!/bin/sh
 # qemu_plugin_register_vcpu_mem_cb qemu_plugin_mem_get_value
 echo emulator $version"
+}
+
+# qemu_user_release VERSION REVISION: a program that ends well, whatever it is to emulate. Its wrapper
+# starts it by way of the loader, so it has to be one.
+qemu_user_release() {
+    local bin=$ARCHIVE/files/usr/bin
+    mkdir -p "$bin"
+    cp /bin/true "$bin/qemu-x86_64"
+    echo qemu_plugin_register_vcpu_mem_cb >>"$bin/qemu-x86_64"
+    cp "$bin/qemu-x86_64" "$bin/qemu-arm"
+    DEPENDS="libc6, libpart0" package qemu-user "1:$1$2"
 }
 
 # package NAME VERSION [FILE TEXT]...: into the suite POOL, bookworm if not said.

@@ -47,6 +47,19 @@ it_unpacks_into_the_documented_places() {
     check "$(ls "$WORK/cache/debs")" ""
 }
 
+it_unpacks_the_emulator_of_programs() {
+    small_archive
+    check "$(readlink "$WORK/cache/qemu/user")" user-7.2
+    check "$(ls "$WORK/cache/qemu/user/usr/bin")" qemu-x86_64
+    "$WORK/cache/qemu/user/qemu-x86_64" anything
+}
+
+# What it emulates gets the environment that it was started with.
+it_says_libraries_to_the_loader_alone() {
+    check "$(qemu_wrapper qemu-x86_64 | grep -c LD_LIBRARY_PATH || true)" 0
+    check "$(qemu_wrapper qemu-system-x86_64 | grep -c LD_LIBRARY_PATH)" 1
+}
+
 it_leaves_libc_to_the_machine() {
     small_archive
     check "$(find "$WORK/cache/qemu/current/" -name libc.so.6)" ""
