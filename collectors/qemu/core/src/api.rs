@@ -29,6 +29,12 @@ pub struct Insn([u8; 0]);
 pub type PluginId = u64;
 pub type MemCallback = extern "C" fn(vcpu: c_uint, info: u32, vaddr: u64, data: *mut c_void);
 pub type ExecCallback = extern "C" fn(vcpu: c_uint, data: *mut c_void);
+pub type VcpuCallback = extern "C" fn(PluginId, vcpu: c_uint);
+/// Number and eight arguments of a system call.
+pub type SyscallCallback =
+    extern "C" fn(PluginId, c_uint, i64, u64, u64, u64, u64, u64, u64, u64, u64);
+/// Number and result of a system call.
+pub type SyscallReturnCallback = extern "C" fn(PluginId, c_uint, i64, i64);
 
 /// `QEMU_PLUGIN_CB_NO_REGS`
 pub const NO_REGS: c_int = 0;
@@ -47,6 +53,9 @@ unsafe extern "C" {
         cb: extern "C" fn(PluginId, *mut c_void),
         data: *mut c_void,
     );
+    pub fn qemu_plugin_register_vcpu_exit_cb(id: PluginId, cb: VcpuCallback);
+    pub fn qemu_plugin_register_vcpu_syscall_cb(id: PluginId, cb: SyscallCallback);
+    pub fn qemu_plugin_register_vcpu_syscall_ret_cb(id: PluginId, cb: SyscallReturnCallback);
     pub fn qemu_plugin_reset(id: PluginId, cb: extern "C" fn(PluginId));
     pub fn qemu_plugin_tb_n_insns(tb: *const Tb) -> usize;
     pub fn qemu_plugin_tb_get_insn(tb: *const Tb, n: usize) -> *mut Insn;

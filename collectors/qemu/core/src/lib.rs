@@ -12,13 +12,18 @@
 //! of its own). See [`options`].
 
 mod api;
+mod append;
+mod callbacks;
+mod cpu;
 mod insn;
 mod markers;
 mod options;
 mod output;
 mod pause;
 mod plugin;
+mod program;
 mod sites;
+mod translate;
 
 pub use plugin::install;
 

@@ -1,9 +1,8 @@
 //! Segment files, the control file, and memory for the shadow.
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, IoSlice, Write};
+use std::fs::OpenOptions;
+use std::io;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::atomic::Ordering::*;
 
@@ -11,36 +10,40 @@ use relayout_shadow::control::{CONTROL_BYTES, CONTROL_MAGIC, Control, Stage};
 use relayout_shadow::wire::{SegmentHeader, as_header_bytes};
 use relayout_shadow::{CONTEXTS_MAX, Host};
 
+use crate::append::Appended;
+
 /// Number under which sites are appended: not a CPU, so that no CPU's file is written by others.
 pub const SITES_CONTEXT: u8 = CONTEXTS_MAX as u8;
 
 /// The recording folder as the plugin uses it.
 pub struct Output {
-    files: Vec<File>,
-    sites: File,
+    files: Vec<Appended>,
+    sites: Appended,
     control: &'static Control,
 }
 
 impl Output {
     /// Opens the control file that the host made in `dir`, and a new segment file per CPU.
     pub fn open(dir: &Path, contexts: usize) -> io::Result<Self> {
-        let create = |name: String| {
-            OpenOptions::new()
-                .append(true)
-                .create_new(true)
-                .mode(0o600)
-                .open(dir.join(name))
-        };
-        let files = (0..contexts)
-            .map(|n| create(format!("ctx-{n}.seg")))
-            .collect::<Result<_, _>>()?;
-        let sites = create("sites.seg".into())?;
-        let control = map_control(&dir.join("control"))?;
-        control.magic.store(CONTROL_MAGIC, Release);
+        let create = |name: String| Appended::create(dir.join(name));
         Ok(Self {
-            files,
-            sites,
-            control,
+            files: (0..contexts)
+                .map(|n| create(format!("ctx-{n}.seg")))
+                .collect::<Result<_, _>>()?,
+            sites: create("sites.seg".into())?,
+            control: attach(dir)?,
+        })
+    }
+
+    /// As `open`, in a process that QEMU shares with a program: files are made when needed.
+    pub fn open_guarded(dir: &Path) -> io::Result<Self> {
+        let file = |name: String| Appended::guarded(dir.join(name));
+        Ok(Self {
+            files: (0..CONTEXTS_MAX)
+                .map(|n| file(format!("ctx-{n}.seg")))
+                .collect(),
+            sites: file("sites.seg".into()),
+            control: attach(dir)?,
         })
     }
 
@@ -49,7 +52,7 @@ impl Output {
     }
 
     /// Stops the recording for an error of the system.
-    fn fail(&self, error: &io::Error) {
+    pub fn fail(&self, error: &io::Error) {
         let errno = error.raw_os_error().unwrap_or(libc::EIO) as u32;
         let _ = self
             .control
@@ -76,24 +79,11 @@ impl Host for Output {
     }
 
     fn append(&self, context: u8, header: &SegmentHeader, payload: &[u8]) {
-        let mut file = self.files.get(usize::from(context)).unwrap_or(&self.sites);
+        let file = self.files.get(usize::from(context)).unwrap_or(&self.sites);
         if self.control.error.load(Relaxed) != 0 {
             return;
         }
-        let head = as_header_bytes(header);
-        let written = loop {
-            match file.write_vectored(&[IoSlice::new(head), IoSlice::new(payload)]) {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                written => break written,
-            }
-        };
-        let rest = written.and_then(|n| match n.checked_sub(head.len()) {
-            Some(done) => file.write_all(&payload[done..]),
-            None => file
-                .write_all(&head[n..])
-                .and_then(|()| file.write_all(payload)),
-        });
-        if let Err(error) = rest {
+        if let Err(error) = file.append(as_header_bytes(header), payload) {
             self.fail(&error);
         }
     }
@@ -101,6 +91,12 @@ impl Host for Output {
     fn relax(&self) {
         std::thread::yield_now();
     }
+}
+
+fn attach(dir: &Path) -> io::Result<&'static Control> {
+    let control = map_control(&dir.join("control"))?;
+    control.magic.store(CONTROL_MAGIC, Release);
+    Ok(control)
 }
 
 fn map_control(path: &Path) -> io::Result<&'static Control> {
@@ -130,6 +126,8 @@ fn map_control(path: &Path) -> io::Result<&'static Control> {
 
 #[cfg(test)]
 pub mod tests {
+    use std::fs::File;
+
     use relayout_shadow::Context;
     use relayout_shadow::wire::{self, RegionRecord};
 
@@ -207,7 +205,8 @@ pub mod tests {
     fn a_full_disk_stops_the_recording() {
         let dir = folder();
         let mut output = Output::open(dir.path(), 2).unwrap();
-        output.files[0] = File::options().write(true).open("/dev/full").unwrap();
+        let full = File::options().write(true).open("/dev/full").unwrap();
+        output.files[0] = Appended::to(full);
         let mut contexts = [0, 1].map(|n| Context::new(n, &output).unwrap());
         contexts[0].append(&[region(0x1000)], &output);
         let control = output.control();

@@ -1,0 +1,128 @@
+//! What one vCPU's thread uses alone, and where to find it.
+
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering::*};
+use std::time::Instant;
+
+use relayout_shadow::{CONTEXTS_MAX, Context};
+
+use crate::api::InfoBits;
+use crate::options::Options;
+use crate::output::Output;
+use crate::pause::{self, Pauses};
+
+/// Accesses of a CPU between looks at the clock and the control page.
+pub const CHECK_EVERY: u64 = pause::EACH_MAX as u64;
+
+/// vCPUs that can be told apart: of a machine at most as many as contexts, but a program's are
+/// numbered past those of its threads that live longer.
+const VCPUS_MAX: usize = 4096;
+
+/// What one vCPU thread uses alone.
+#[repr(align(128))]
+pub struct Cpu {
+    pub context: Context,
+    pub info_bits: InfoBits,
+    /// Accesses until the next pause.
+    pub countdown: u32,
+    /// Accesses at which to look at the clock and the control page.
+    pub check_at: u64,
+    pub pauses: Pauses,
+    pub flushed: Instant,
+    pub reported: (u64, u64),
+    /// Its thread is within a callback. Programs only.
+    pub inside: AtomicBool,
+}
+
+/// By context: made at the first access, never freed.
+static CPUS: [AtomicPtr<Cpu>; CONTEXTS_MAX] =
+    [const { AtomicPtr::new(std::ptr::null_mut()) }; CONTEXTS_MAX];
+
+/// By vCPU: one of the above, null, or [`WITHOUT`].
+static VCPUS: [AtomicPtr<Cpu>; VCPUS_MAX] =
+    [const { AtomicPtr::new(std::ptr::null_mut()) }; VCPUS_MAX];
+
+/// For a vCPU that there is no context for.
+const WITHOUT: *mut Cpu = std::ptr::without_provenance_mut(1);
+
+/// What is known of a vCPU.
+pub enum Found {
+    /// It has a context.
+    Cpu(&'static mut Cpu),
+    /// It was not seen yet.
+    Fresh,
+    /// It gets none.
+    Without,
+}
+
+impl Cpu {
+    pub fn new(context: u8, options: &Options, info_bits: InfoBits, host: &Output) -> Option<Self> {
+        let mut pauses = Pauses::new(options.yield_every, options.seed, context);
+        Some(Self {
+            context: Context::new(context, host)?,
+            info_bits,
+            countdown: pauses.next(),
+            pauses,
+            check_at: CHECK_EVERY,
+            flushed: Instant::now(),
+            reported: (0, 0),
+            inside: AtomicBool::new(false),
+        })
+    }
+}
+
+/// What vCPU `n` uses.
+///
+/// # Safety
+/// Only the thread that runs vCPU `n` may call it.
+#[inline]
+pub unsafe fn of_vcpu(n: usize) -> Found {
+    let at = VCPUS.get(n).map_or(WITHOUT, |slot| slot.load(Relaxed));
+    if at > WITHOUT {
+        // SAFETY: as promised; made once and never freed.
+        return Found::Cpu(unsafe { &mut *at });
+    }
+    if at.is_null() {
+        Found::Fresh
+    } else {
+        Found::Without
+    }
+}
+
+/// What the context `n` uses, if it was made.
+///
+/// # Safety
+/// Only the thread that runs it may call it, or anyone once none is in a callback.
+pub unsafe fn of_context(n: usize) -> Option<&'static mut Cpu> {
+    // SAFETY: as promised; made once and never freed.
+    unsafe { CPUS.get(n)?.load(Acquire).as_mut() }
+}
+
+/// Whether the thread of context `n` is within a callback.
+pub fn is_inside(n: usize) -> bool {
+    let at = CPUS
+        .get(n)
+        .map_or(std::ptr::null_mut(), |c| c.load(Acquire));
+    // SAFETY: never freed; the flag alone is looked at.
+    !at.is_null() && unsafe { &*std::ptr::addr_of!((*at).inside) }.load(Acquire)
+}
+
+/// Keeps what context `n` uses.
+pub fn keep(n: usize, cpu: Cpu) -> Option<&'static mut Cpu> {
+    let cpu = Box::leak(Box::new(cpu));
+    CPUS.get(n)?.store(cpu, Release);
+    Some(cpu)
+}
+
+/// From now on vCPU `n` uses `cpu`; `None`: nothing.
+pub fn attach(n: usize, cpu: Option<&'static mut Cpu>) {
+    if let Some(slot) = VCPUS.get(n) {
+        slot.store(cpu.map_or(WITHOUT, std::ptr::from_mut), Release);
+    }
+}
+
+/// vCPU `n` is no more.
+pub fn detach(n: usize) {
+    if let Some(slot) = VCPUS.get(n) {
+        slot.store(std::ptr::null_mut(), Release);
+    }
+}

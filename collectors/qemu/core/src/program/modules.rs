@@ -1,0 +1,292 @@
+//! Files that are mapped into the program.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+const PAGE_BYTES: u64 = 4096;
+const LOAD: u32 = 1;
+const THREAD_LOCAL: u32 = 7;
+const EXECUTABLE: u8 = 1;
+/// Of an ELF header and of a program header.
+const HEADER_BYTES: usize = 64;
+const SEGMENT_BYTES: usize = 56;
+
+/// A line of `/proc/self/maps`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mapping {
+    pub start: u64,
+    pub end: u64,
+    pub offset: u64,
+    /// Empty for memory without a file.
+    pub path: PathBuf,
+}
+
+/// What is mapped into the process.
+#[derive(Debug, Default)]
+pub struct Mappings(Vec<Mapping>);
+
+impl Mappings {
+    /// Those of now.
+    pub fn read() -> Self {
+        Self::parse(&std::fs::read("/proc/self/maps").unwrap_or_default())
+    }
+
+    fn parse(text: &[u8]) -> Self {
+        Self(text.split(|&b| b == b'\n').filter_map(mapping).collect())
+    }
+
+    /// The mapping that holds `at`.
+    pub fn at(&self, at: u64) -> Option<&Mapping> {
+        self.0.iter().find(|m| m.start <= at && at < m.end)
+    }
+
+    /// Whether a file is mapped at `at`.
+    pub fn has_file_at(&self, at: u64) -> bool {
+        self.at(at).is_some_and(|m| m.path.is_absolute())
+    }
+
+    /// Mapped files that were not among `before`.
+    pub fn files_not_in<'a>(&'a self, before: &'a Self) -> impl Iterator<Item = &'a Mapping> {
+        let known = |m: &Mapping| before.at(m.start).is_some_and(|old| old.path == m.path);
+        self.0
+            .iter()
+            .filter(move |m| m.path.is_absolute() && !known(m))
+    }
+}
+
+/// `START-END PERMISSIONS OFFSET DEVICE INODE PATH`
+fn mapping(line: &[u8]) -> Option<Mapping> {
+    let mut rest = line;
+    let mut field = || {
+        let end = rest.iter().position(|&b| b == b' ').unwrap_or(rest.len());
+        let (field, tail) = rest.split_at(end);
+        rest = tail.strip_prefix(b" ").unwrap_or_default();
+        std::str::from_utf8(field).ok()
+    };
+    let (start, end) = field()?.split_once('-')?;
+    field()?;
+    let offset = field()?;
+    field()?;
+    field()?;
+    let hex = |text| u64::from_str_radix(text, 16).ok();
+    let path = std::ffi::OsStr::from_bytes(rest.trim_ascii_start());
+    Some(Mapping {
+        start: hex(start)?,
+        end: hex(end)?,
+        offset: hex(offset)?,
+        path: path.into(),
+    })
+}
+
+/// A mapped ELF file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Module {
+    path: PathBuf,
+    start: u64,
+    end: u64,
+    bias: u64,
+    /// Bytes between its thread-local storage and the thread pointer, if it is the program itself.
+    tls: Option<(u64, u64)>,
+}
+
+impl Module {
+    /// The module that `path` is, of which `offset` is mapped at `address`: code if `code`, the file's
+    /// first segment otherwise. `None` if it is no such part of an ELF file for this machine.
+    pub fn of(path: &Path, address: u64, offset: u64, code: bool) -> Option<Self> {
+        let segments = segments(&File::open(path).ok()?).ok()??;
+        let loads = || segments.iter().filter(|s| s.kind == LOAD);
+        // Two segments may have parts in one page of the file, but not two of code.
+        let mapped = if code {
+            loads().find(|s| s.executable && s.is_at(offset))?
+        } else {
+            loads().next().filter(|s| s.is_at(offset))?
+        };
+        let link_time = mapped
+            .address
+            .wrapping_sub(mapped.offset)
+            .wrapping_add(offset);
+        let bias = address.wrapping_sub(link_time);
+        let start = loads().map(|s| s.address & !(PAGE_BYTES - 1)).min()?;
+        let end = loads().map(|s| s.address.saturating_add(s.bytes)).max()?;
+        let tls = segments.iter().find(|s| s.kind == THREAD_LOCAL);
+        Some(Self {
+            path: path.to_owned(),
+            start: start.wrapping_add(bias),
+            end: end.next_multiple_of(PAGE_BYTES).wrapping_add(bias),
+            bias,
+            tls: tls.map(|s| (s.bytes, s.before_thread_pointer())),
+        })
+    }
+
+    pub fn line(&self) -> Vec<u8> {
+        let Self {
+            start, end, bias, ..
+        } = self;
+        let mut line = format!("module {start:x} {end:x} {bias:x} ").into_bytes();
+        line.extend_from_slice(self.path.as_os_str().as_bytes());
+        line
+    }
+
+    /// Where the thread-local storage of the program itself is in a thread with this thread
+    /// pointer, how many bytes it has, and the program's bias.
+    pub fn program_tls(&self, thread_pointer: u64) -> Option<(u64, u64, u64)> {
+        let (bytes, before) = self.tls?;
+        Some((thread_pointer.checked_sub(before)?, bytes, self.bias))
+    }
+}
+
+/// What matters of a program header.
+struct Segment {
+    kind: u32,
+    executable: bool,
+    offset: u64,
+    address: u64,
+    file_bytes: u64,
+    bytes: u64,
+    align: u64,
+}
+
+impl Segment {
+    /// Whether it has a part in the page of the file at `offset`.
+    fn is_at(&self, offset: u64) -> bool {
+        let first = self.offset & !(PAGE_BYTES - 1);
+        first <= offset && offset < self.offset.saturating_add(self.file_bytes)
+    }
+
+    /// Bytes from the start of the program's thread-local storage to the thread pointer: variant II
+    /// of "ELF Handling For Thread-Local Storage", 3.4.6.
+    fn before_thread_pointer(&self) -> u64 {
+        let align = self.align.max(1);
+        let first = self.address.wrapping_neg() % align;
+        let bytes = self.bytes.saturating_sub(first);
+        bytes.checked_next_multiple_of(align).unwrap_or(bytes) + first
+    }
+}
+
+/// The program headers; `None` if it is not a 64-bit little-endian ELF file.
+fn segments(file: &File) -> io::Result<Option<Vec<Segment>>> {
+    let mut header = [0; HEADER_BYTES];
+    file.read_exact_at(&mut header, 0)?;
+    if header[..6] != *b"\x7fELF\x02\x01" {
+        return Ok(None);
+    }
+    let at = u64_at(&header, 32);
+    let (each, count) = (u16_at(&header, 54), u16_at(&header, 56));
+    if usize::from(each) != SEGMENT_BYTES {
+        return Ok(None);
+    }
+    let mut table = vec![0; usize::from(count) * SEGMENT_BYTES];
+    file.read_exact_at(&mut table, at)?;
+    let segment = |s: &[u8]| Segment {
+        kind: u32::from_le_bytes([s[0], s[1], s[2], s[3]]),
+        executable: s[4] & EXECUTABLE != 0,
+        offset: u64_at(s, 8),
+        address: u64_at(s, 16),
+        file_bytes: u64_at(s, 32),
+        bytes: u64_at(s, 40),
+        align: u64_at(s, 48),
+    };
+    Ok(Some(
+        table.chunks_exact(SEGMENT_BYTES).map(segment).collect(),
+    ))
+}
+
+fn u16_at(bytes: &[u8], at: usize) -> u16 {
+    u16::from_le_bytes([bytes[at], bytes[at + 1]])
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> u64 {
+    let mut word = [0; 8];
+    word.copy_from_slice(&bytes[at..at + 8]);
+    u64::from_le_bytes(word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MAPS: &[u8] = b"\
+4000000000-4000001000 r--p 00000000 fe:00 247766                         /usr/bin/sleep
+4000001000-4000003000 rw-p 00001000 fe:00 247766                         /tmp/a b
+400000b000-400002c000 rw-p 00000000 00:00 0 
+7ffd0000-7ffe0000 rw-p 00000000 00:00 0                          [stack]
+nonsense
+";
+
+    #[test]
+    fn reads_mappings() {
+        let maps = Mappings::parse(MAPS);
+        assert_eq!(maps.0.len(), 4);
+        let second = maps.at(0x40_0000_2fff).unwrap();
+        assert_eq!((second.start, second.end), (0x40_0000_1000, 0x40_0000_3000));
+        assert_eq!(second.offset, 0x1000);
+        assert_eq!(second.path, Path::new("/tmp/a b"), "a space in the name");
+        assert!(!maps.has_file_at(0x40_0000_b000), "memory without a file");
+        assert!(!maps.has_file_at(0x7ffd_0000), "a stack is no file");
+        assert!(maps.at(0x40_0000_3000).is_none());
+    }
+
+    #[test]
+    fn tells_what_is_new() {
+        let first_line = MAPS.split(|&b| b == b'\n').next().unwrap();
+        let (before, now) = (Mappings::parse(first_line), Mappings::parse(MAPS));
+        let new: Vec<_> = now.files_not_in(&before).map(|m| &m.path).collect();
+        assert_eq!(new, [Path::new("/tmp/a b")]);
+    }
+
+    /// The C library that this test runs with: where its functions are says what its bias is.
+    #[test]
+    fn knows_this_process() {
+        let maps = Mappings::read();
+        let mapping = maps.at(libc::getpid as *const () as u64).unwrap();
+        let module = Module::of(&mapping.path, mapping.start, mapping.offset, true).unwrap();
+        assert!(module.start <= mapping.start && mapping.end <= module.end);
+        assert_eq!(module.bias % PAGE_BYTES, 0);
+        let first = maps.at(module.start).unwrap();
+        assert_eq!((first.offset, &first.path), (0, &mapping.path));
+        assert_eq!(Module::of(&first.path, first.start, 0, false), Some(module));
+    }
+
+    #[test]
+    fn what_is_no_program_is_no_module() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let check = |bytes: &[u8]| {
+            std::fs::write(file.path(), bytes).unwrap();
+            assert_eq!(Module::of(file.path(), 0, 0, true), None, "{bytes:x?}");
+        };
+        check(b"");
+        check(b"#!/bin/sh\n");
+        check(&[0; 64]);
+        let mut header = [0; 64];
+        header[..6].copy_from_slice(b"\x7fELF\x02\x01");
+        check(&header);
+        header[54] = 56;
+        header[56] = 255;
+        header[57] = 255;
+        check(&header);
+    }
+
+    #[test]
+    fn thread_local_storage_ends_at_the_thread_pointer() {
+        let check = |address, bytes, align, expect| {
+            let segment = Segment {
+                kind: THREAD_LOCAL,
+                executable: false,
+                offset: 0,
+                address,
+                file_bytes: 0,
+                bytes,
+                align,
+            };
+            assert_eq!(segment.before_thread_pointer(), expect);
+        };
+        check(0x1000, 4, 4, 4);
+        check(0x1000, 20, 16, 32);
+        check(0x1000, 64, 64, 64);
+        check(0x1010, 8, 64, 48);
+        check(0, 0, 0, 0);
+    }
+}

@@ -1,0 +1,105 @@
+//! What is looked at when code is translated, and watched when it runs.
+
+use std::ffi::c_void;
+use std::sync::PoisonError;
+use std::sync::atomic::Ordering::*;
+
+use crate::api::{self, Insn, MemCallback, Tb};
+use crate::callbacks::{KERNEL, on_marker, on_mem, on_pause, on_program_mem};
+use crate::insn::memory_use;
+use crate::markers::Marker;
+use crate::plugin::Plugin;
+
+/// The instruction of a CPU that waits in a loop. What it waits for is often a CPU that the host is
+/// not running: then the host's time is better spent on that one.
+const PAUSE: [u8; 2] = [0xf3, 0x90];
+
+/// Flags in the user data of a memory callback, above the site's number.
+pub const READ_WRITE: u64 = 1 << 32;
+pub const UNCERTAIN: u64 = 1 << 33;
+
+impl Plugin {
+    /// Looks at a block that QEMU is translating.
+    pub fn translate(&self, tb: *mut Tb) {
+        let instrument = self.instrument.load(Acquire);
+        // SAFETY: `tb` is the block being translated.
+        let count = unsafe { api::qemu_plugin_tb_n_insns(tb) };
+        for n in 0..count {
+            // SAFETY: as above, `n` is below the count.
+            let (insn, pc) = unsafe {
+                let insn = api::qemu_plugin_tb_get_insn(tb, n);
+                (insn, api::qemu_plugin_insn_vaddr(insn))
+            };
+            if pc < KERNEL {
+                self.translate_user(insn, pc, instrument);
+            } else if instrument && !self.is_skipped(pc) {
+                self.translate_kernel(insn, pc);
+            }
+        }
+        if instrument {
+            self.sites
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .flush(&self.shadow.host);
+        }
+    }
+
+    fn is_skipped(&self, pc: u64) -> bool {
+        let mut skip = self.options.skip.iter();
+        skip.any(|&(lo, hi)| lo <= pc && pc < hi)
+    }
+
+    fn translate_user(&self, insn: *mut Insn, pc: u64, instrument: bool) {
+        let mut bytes = [0; 16];
+        // SAFETY: `insn` belongs to the block being translated.
+        let len = unsafe { self.insn_data.get(insn, &mut bytes) };
+        if let Some(program) = &self.program {
+            program.begins(pc, &self.shadow.host);
+        }
+        if let Some(marker) = Marker::decode(&bytes[..len]) {
+            // SAFETY: as above; the data is a small number, not a pointer.
+            unsafe {
+                let data = marker as usize as *mut c_void;
+                api::qemu_plugin_register_vcpu_insn_exec_cb(insn, on_marker, api::NO_REGS, data);
+            }
+        } else if instrument && self.program.is_some() && !self.is_skipped(pc) {
+            self.watch(insn, pc, bytes, len, on_program_mem);
+        }
+    }
+
+    fn translate_kernel(&self, insn: *mut Insn, pc: u64) {
+        let mut bytes = [0; 16];
+        // SAFETY: `insn` belongs to the block being translated.
+        let len = unsafe { self.insn_data.get(insn, &mut bytes) };
+        self.watch(insn, pc, bytes, len, on_mem);
+    }
+
+    /// Has `on_mem` called for each access of the instruction.
+    fn watch(&self, insn: *mut Insn, pc: u64, bytes: [u8; 16], len: usize, on_mem: MemCallback) {
+        if bytes[..len] == PAUSE && self.options.yield_every > 0 {
+            // SAFETY: `insn` belongs to the block being translated; no data.
+            unsafe {
+                let none = std::ptr::null_mut();
+                api::qemu_plugin_register_vcpu_insn_exec_cb(insn, on_pause, api::NO_REGS, none);
+            }
+        }
+        let used = memory_use(&bytes[..len]);
+        let site = {
+            let mut sites = self.sites.lock().unwrap_or_else(PoisonError::into_inner);
+            sites.number(pc, bytes, len)
+        };
+        let mut data = u64::from(site);
+        data |= if used.read_write { READ_WRITE } else { 0 };
+        data |= if used.uncertain { UNCERTAIN } else { 0 };
+        let rw = if used.read_write {
+            api::MEM_W
+        } else {
+            api::MEM_RW
+        };
+        // SAFETY: as above; the data is a number, not a pointer.
+        unsafe {
+            let data = data as usize as *mut c_void;
+            api::qemu_plugin_register_vcpu_mem_cb(insn, on_mem, api::NO_REGS, rw, data);
+        }
+    }
+}
