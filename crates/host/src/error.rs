@@ -12,7 +12,7 @@ pub enum Category {
     Input,
     /// The environment lacks something.
     Environment,
-    /// The recorded guest failed.
+    /// The recorded guest or program failed.
     Guest,
     /// The user stopped it.
     Interrupted,
@@ -103,6 +103,22 @@ pub enum Error {
         /// Why.
         why: &'static str,
     },
+    /// The program to record cannot be.
+    #[error("cannot record {}: {why}", path.display())]
+    Unrecordable {
+        /// The program, as given.
+        path: PathBuf,
+        /// Why, and what to do.
+        why: String,
+    },
+    /// The recorded program failed.
+    #[error("{program} {how}")]
+    ProgramFailed {
+        /// Its name.
+        program: String,
+        /// How it ended.
+        how: String,
+    },
     /// A setting is out of its range.
     #[error("{what} is {found}; {allowed}")]
     Setting {
@@ -174,7 +190,7 @@ impl Error {
     pub fn category(&self) -> Category {
         match self {
             Self::Missing { .. } | Self::NoPlugins { .. } => Category::Environment,
-            Self::Guest { .. } | Self::Qemu { .. } => Category::Guest,
+            Self::Guest { .. } | Self::Qemu { .. } | Self::ProgramFailed { .. } => Category::Guest,
             Self::Interrupted | Self::Compile(compile::Error::Interrupted) => Category::Interrupted,
             Self::Compile(compile::Error::NoCompiler { .. }) => Category::Environment,
             _ => Category::Input,

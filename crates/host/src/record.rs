@@ -3,6 +3,8 @@
 mod assemble;
 mod watch;
 
+pub(crate) use self::assemble::losses;
+
 use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -78,6 +80,10 @@ pub trait Progress {
     fn step(&self, text: &str);
     /// Numbers while the window is open.
     fn window(&self, accesses: u64, transfers: u64, operations: u64);
+    /// Numbers while a program runs; no threads: not known.
+    fn program(&self, accesses: u64, transfers: u64, threads: u64);
+    /// Something that makes the result worth less, which the user may want to stop for.
+    fn warn(&self, text: &str);
 }
 
 /// Records once.
@@ -92,7 +98,7 @@ pub fn record(
     progress: &dyn Progress,
     interrupt: Interrupt,
 ) -> Result<Recorded, Error> {
-    let workspace = Workspace::create(recording.memory_bytes)?;
+    let workspace = Workspace::for_guest(recording.memory_bytes)?;
     let program = program_bytes(recording)?;
     let archive = match (&recording.work, &program) {
         (Work::Program { arguments, .. }, Some(bytes)) => {

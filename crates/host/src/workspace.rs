@@ -13,27 +13,35 @@ use crate::Error;
 /// Removed with all that is in it when dropped.
 pub struct Workspace {
     dir: TempDir,
-    /// Apart, because it wants memory behind it rather than a disk.
-    memory: TempDir,
+    /// Apart, because it wants memory behind it rather than a disk; only for guests.
+    memory: Option<TempDir>,
     control: &'static Control,
 }
 
 impl Workspace {
     /// Makes the folder, and a control file in it.
-    pub fn create(memory_bytes: u64) -> Result<Self, Error> {
-        let temp = std::env::temp_dir();
-        let dir = private_dir(&temp)?;
+    pub fn create() -> Result<Self, Error> {
+        let dir = private_dir(&std::env::temp_dir())?;
+        let control = map_control(&dir.path().join("control"))?;
+        Ok(Self {
+            dir,
+            memory: None,
+            control,
+        })
+    }
+
+    /// The same with a place for that much memory of a guest.
+    pub fn for_guest(memory_bytes: u64) -> Result<Self, Error> {
+        let workspace = Self::create()?;
         let shared = Path::new("/dev/shm");
         let memory = if free_bytes(shared).is_some_and(|free| free >= memory_bytes) {
             private_dir(shared)?
         } else {
-            private_dir(&temp)?
+            private_dir(&std::env::temp_dir())?
         };
-        let control = map_control(&dir.path().join("control"))?;
         Ok(Self {
-            dir,
-            memory,
-            control,
+            memory: Some(memory),
+            ..workspace
         })
     }
 
@@ -47,7 +55,7 @@ impl Workspace {
 
     /// The file that is the guest's memory.
     pub fn memory(&self) -> PathBuf {
-        self.memory.path().join("ram")
+        self.memory.as_ref().unwrap_or(&self.dir).path().join("ram")
     }
 
     pub fn control(&self) -> &'static Control {

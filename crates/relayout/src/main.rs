@@ -50,7 +50,7 @@ enum Command {
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let done = match cli.command {
-        Command::Record(cmd::record::Target::Kernel(args)) => cmd::record::kernel(&args),
+        Command::Record(target) => cmd::record::run(&target),
         Command::Show(args) => cmd::show::run(&args).map(|()| Exit::Done),
         Command::Diff(args) => cmd::diff::run(&args),
         Command::Report(args) => cmd::report::run(&args).map(|()| Exit::Done),

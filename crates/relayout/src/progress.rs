@@ -1,7 +1,7 @@
 //! Progress on standard error: a spinner on a terminal, one line per step elsewhere.
 
 use std::cell::Cell;
-use std::io::{IsTerminal, stderr};
+use std::io::{IsTerminal, stderr, stdout};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
@@ -23,7 +23,18 @@ pub struct Shown {
 impl Shown {
     /// `prefix` stands before every step (`run 2 of 3: `).
     pub fn new(prefix: String, quiet: bool) -> Self {
-        let bar = (!quiet && stderr().is_terminal()).then(|| {
+        Self::on(prefix, quiet, stderr().is_terminal())
+    }
+
+    /// Beside a program that may write to the same terminal: lines rather than a spinner, which would be
+    /// drawn into what the program writes.
+    pub fn beside_program(prefix: String, quiet: bool) -> Self {
+        let ours = stderr().is_terminal() && !stdout().is_terminal();
+        Self::on(prefix, quiet, ours)
+    }
+
+    fn on(prefix: String, quiet: bool, terminal: bool) -> Self {
+        let bar = (!quiet && terminal).then(|| {
             let style = ProgressStyle::with_template("{spinner} {elapsed:>4} {msg}");
             let bar = ProgressBar::new_spinner();
             bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
@@ -65,6 +76,22 @@ impl Shown {
     }
 }
 
+impl Shown {
+    fn numbers(&self, accesses: u64, transfers: u64, others: &str) {
+        let Some(bar) = &self.bar else { return };
+        if self.drawn.get().elapsed() < Duration::from_millis(200) {
+            return;
+        }
+        self.drawn.set(Instant::now());
+        bar.set_message(format!(
+            "{}recording: {:.1} M accesses, {:.1} k transfers, {others}",
+            self.prefix,
+            accesses as f64 / 1e6,
+            transfers as f64 / 1e3
+        ));
+    }
+}
+
 impl Progress for Shown {
     fn step(&self, text: &str) {
         match &self.bar {
@@ -79,16 +106,18 @@ impl Progress for Shown {
     }
 
     fn window(&self, accesses: u64, transfers: u64, operations: u64) {
-        let Some(bar) = &self.bar else { return };
-        if self.drawn.get().elapsed() < Duration::from_millis(200) {
-            return;
+        self.numbers(accesses, transfers, &format!("{operations} operations"));
+    }
+
+    fn program(&self, accesses: u64, transfers: u64, threads: u64) {
+        self.numbers(accesses, transfers, &format!("{threads} threads"));
+    }
+
+    fn warn(&self, text: &str) {
+        let say = || eprintln!("relayout: warning: {text}");
+        match &self.bar {
+            Some(bar) => bar.suspend(say),
+            None => say(),
         }
-        self.drawn.set(Instant::now());
-        bar.set_message(format!(
-            "{}recording: {:.1} M accesses, {:.1} k transfers, {operations} operations",
-            self.prefix,
-            accesses as f64 / 1e6,
-            transfers as f64 / 1e3
-        ));
     }
 }

@@ -4,6 +4,7 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use crate::installed::installed;
 use crate::{Cache, Error};
 
 const PROGRAM: &str = "qemu-system-x86_64";
@@ -117,32 +118,11 @@ fn version(qemu: &Path) -> Result<String, Error> {
     })
 }
 
-/// The plugin for `interface`: beside the program, in `../lib/relayout`, or in
-/// `$RELAYOUT_PLUGIN_DIR`.
 fn plugin(interface: u32) -> Result<PathBuf, Error> {
-    let name = format!("librelayout_qemu_api{interface}.so");
-    let program = env::current_exe().ok();
-    let beside = program.as_deref().and_then(Path::parent);
-    let dirs = [
-        env::var_os("RELAYOUT_PLUGIN_DIR").map(PathBuf::from),
-        beside.map(Path::to_owned),
-        beside.map(|dir| dir.join("../lib/relayout")),
-        // A test's program is one folder below.
-        beside.and_then(Path::parent).map(Path::to_owned),
-    ];
-    let found = dirs
-        .into_iter()
-        .flatten()
-        .map(|dir| dir.join(&name))
-        .find(|path| path.is_file());
-    found.ok_or(Error::Missing {
-        what: format!("the QEMU plugin {name}"),
-        package: Some(
-            "build it with 'cargo build --release --workspace', or say where it is with \
-             RELAYOUT_PLUGIN_DIR"
-                .into(),
-        ),
-    })
+    installed(
+        "QEMU plugin",
+        &format!("librelayout_qemu_api{interface}.so"),
+    )
 }
 
 /// Starts QEMU with the plugin, which says that it was loaded and ends QEMU.

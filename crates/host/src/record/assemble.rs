@@ -31,7 +31,7 @@ pub fn assemble(
     ending: Ending,
 ) -> Result<Recorded, Error> {
     let assembled = read_segments(workspace, recording.cpus)?;
-    let mut notes = losses(&assembled);
+    let mut notes = losses(&assembled, "CPU");
     let problem = match ending {
         Ending::Closed => None,
         Ending::Cut(error) => Some(error),
@@ -179,14 +179,14 @@ fn absolute(path: &Path) -> String {
         .to_string()
 }
 
-/// What was lost on the way, in words.
-fn losses(assembled: &Assembled) -> Vec<String> {
+/// What was lost on the way, in words. `context` is what a context is called.
+pub fn losses(assembled: &Assembled, context: &str) -> Vec<String> {
     let mut notes: Vec<String> = assembled
         .torn
         .iter()
         .map(|t| {
             format!(
-                "CPU {}: the last {} bytes recorded are lost",
+                "{context} {}: the last {} bytes recorded are lost",
                 t.context, t.bytes_lost
             )
         })

@@ -1,274 +1,120 @@
 //! `relayout record`: who touches what.
 
+pub mod kernel;
+pub mod run;
+
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::path::Path;
 
 use anyhow::Context as _;
-use relayout_host::{
-    Cache, Collector, DebugFile, Error, Interrupt, Kernel, Recorded, Recording, Work, Workload,
-    find_collector, record, workload, workloads,
-};
+use relayout_host::{Error, Recorded};
 use relayout_profile::{Profile, WriteOptions};
 
 use crate::exit::Exit;
 use crate::print::print;
 use crate::progress::Shown;
 
-const EXAMPLES: &str = "\
-Examples:
-  relayout record kernel --workload mntns -o out.relayout
-  relayout record kernel --run ./server-test --cpus 8 --repeat 3 -o out.relayout";
-
 /// Record who touches which bytes of memory
 #[derive(Debug, clap::Subcommand)]
 pub enum Target {
-    Kernel(Box<Args>),
+    Kernel(Box<kernel::Args>),
+    Run(Box<run::Args>),
 }
 
-/// Boot a kernel under QEMU and record what its code touches while a workload runs
-///
-/// The kernel is not modified and no hardware counters are needed. Without --image and --debug the
-/// kernel that scripts/setup.sh fetched is recorded.
-#[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
-pub struct Args {
-    /// Run this workload in the guest; `list` names them
-    #[arg(
-        long,
-        value_name = "NAME",
-        required_unless_present = "run",
-        conflicts_with = "run"
-    )]
-    workload: Option<String>,
-    /// Run this static program instead, with the arguments in --run-arg; recorded from its first
-    /// marker (see collectors/guest/marker.h), else from exec to exit
-    #[arg(long, value_name = "PROGRAM")]
-    run: Option<PathBuf>,
-    /// Pass this argument to the program; may be given more than once
-    #[arg(long, value_name = "ARG", requires = "run", allow_hyphen_values = true)]
-    run_arg: Vec<String>,
-    /// Write the profile to this folder
-    #[arg(short, long, value_name = "OUT")]
-    output: Option<PathBuf>,
-    /// Replace an existing profile
-    #[arg(long)]
-    force: bool,
-    /// Boot this kernel image [default: the cached stock kernel]
-    #[arg(long, value_name = "BZIMAGE")]
-    image: Option<PathBuf>,
-    /// Use its vmlinux with debug information [default: the cached stock kernel's]
-    #[arg(long, value_name = "VMLINUX")]
-    debug: Option<PathBuf>,
-    /// Give the guest N CPUs
-    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=48))]
-    cpus: u16,
-    /// Run the workload in N threads [default: one per CPU]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
-    threads: Option<u32>,
-    /// Do N operations in each thread [default: the workload's]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
-    iterations: Option<u64>,
-    /// Seed the workload, and where CPUs yield, with N; --repeat counts up from it
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    seed: u64,
-    /// Let the host run another CPU after about N accesses of one; 0: leave it to the host
-    #[arg(long = "yield", value_name = "N", default_value_t = 1000)]
-    yield_every: u32,
-    /// Give the guest this much memory, in MiB or with a suffix: 2G
-    #[arg(long, value_name = "SIZE", default_value = "2G", value_parser = size)]
-    memory: u64,
-    /// Append this to the kernel command line
-    #[arg(
-        long,
-        value_name = "TEXT",
-        default_value = "",
-        hide_default_value = true,
-        allow_hyphen_values = true
-    )]
-    append: String,
-    /// Record N times with other seeds, and keep how stable each finding was
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
-    repeat: u16,
-    /// Keep N accesses in order, for replaying layouts [default: 4000000]
-    #[arg(long, value_name = "N")]
-    bursts: Option<u64>,
-    /// Give up when booting, or the workload, takes longer than this many seconds
-    #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..))]
-    time_limit: u64,
-    /// Use this QEMU [default: $RELAYOUT_QEMU, the cached one, or the one in $PATH]
-    #[arg(long, value_name = "PROGRAM")]
-    qemu: Option<PathBuf>,
-    /// Open the window but watch nothing, and print the CPU time used in it: the baseline for what
-    /// recording costs
-    #[arg(long = "idle", conflicts_with_all = ["output", "repeat"])]
-    idle: bool,
-    /// Say less
-    #[arg(short, long)]
-    quiet: bool,
-    /// Pass these to QEMU too: NUMA nodes, disks
-    #[arg(last = true, value_name = "QEMU-ARGS")]
-    qemu_arguments: Vec<String>,
-}
-
-/// Runs `relayout record kernel`.
+/// Runs `relayout record`.
 ///
 /// # Errors
-/// Bad input, a missing tool, or a guest of which nothing was recorded.
-pub fn kernel(args: &Args) -> anyhow::Result<Exit> {
-    if args.workload.as_deref() == Some("list") {
-        return list();
+/// Bad input, a missing tool, or nothing was recorded.
+pub fn run(target: &Target) -> anyhow::Result<Exit> {
+    match target {
+        Target::Kernel(args) => kernel::kernel(args),
+        Target::Run(args) => run::run(args),
     }
-    if let Some(name) = &args.workload {
-        workload(name)?;
-    }
-    match &args.output {
-        Some(output) => check_output(output, args.force)?,
-        None if args.idle => {}
-        None => anyhow::bail!("say where the profile goes: -o OUT"),
-    }
-    let cache = Cache::locate();
-    let image = args.image.clone().or_else(|| cache.as_ref()?.image());
-    let debug = args.debug.clone().or_else(|| cache.as_ref()?.debug());
-    let image = image.ok_or_else(|| no_kernel("kernel image", "--image"))?;
-    let debug = debug.ok_or_else(|| no_kernel("vmlinux with debug information", "--debug"))?;
-    let collector = find_collector(args.qemu.as_deref(), cache.as_ref())?;
-    let debug = DebugFile::open(&debug)?;
-    let kernel = Kernel::open(&image, &debug)?;
-    let interrupt = Interrupt::catch();
-    if args.idle {
-        return idle(args, &kernel, &collector, interrupt);
-    }
-    let mut profiles = Vec::new();
-    let mut problem = None;
-    for n in 0..args.repeat {
-        let shown = Shown::new(prefix(n, args.repeat), args.quiet);
-        let recording = recording(args, args.seed.wrapping_add(n.into()));
-        let recorded = record(&recording, &kernel, &collector, &shown, interrupt);
-        shown.done();
-        match recorded {
-            Ok(Recorded {
-                profile,
-                problem: why,
-                notes,
-            }) => {
-                notes
-                    .iter()
-                    .for_each(|note| eprintln!("relayout: note: {note}"));
-                profiles.push(profile);
-                problem = why;
+}
+
+/// Recording one thing several times.
+struct Repeats {
+    times: u16,
+    quiet: bool,
+    /// Shows where a recording stands, given what its lines begin with and whether to be quiet.
+    shown: fn(String, bool) -> Shown,
+}
+
+/// What several recordings came to, until one failed.
+struct Recordings {
+    profiles: Vec<Profile>,
+    problem: Option<Error>,
+}
+
+impl Repeats {
+    /// Calls `record` with 0, 1, ... until one fails, and says what they note.
+    ///
+    /// # Errors
+    /// The first one recorded nothing.
+    fn record(
+        &self,
+        record: impl Fn(u64, &Shown) -> Result<Recorded, Error>,
+    ) -> anyhow::Result<Recordings> {
+        let mut profiles = Vec::new();
+        let mut problem = None;
+        for n in 0..self.times {
+            let shown = (self.shown)(prefix(n, self.times), self.quiet);
+            let recorded = record(n.into(), &shown);
+            shown.done();
+            match recorded {
+                Ok(Recorded {
+                    profile,
+                    problem: why,
+                    notes,
+                }) => {
+                    notes
+                        .iter()
+                        .for_each(|note| eprintln!("relayout: note: {note}"));
+                    profiles.push(profile);
+                    problem = why;
+                }
+                // What earlier runs recorded is kept.
+                Err(error) if !profiles.is_empty() => problem = Some(error),
+                Err(error) => return Err(error.into()),
             }
-            // What earlier runs recorded is kept.
-            Err(error) if !profiles.is_empty() => problem = Some(error),
-            Err(error) => return Err(error.into()),
+            if problem.is_some() {
+                break;
+            }
         }
-        if problem.is_some() {
-            break;
+        Ok(Recordings { profiles, problem })
+    }
+}
+
+impl Recordings {
+    /// Writes them as one profile, and says what went wrong.
+    fn save(
+        self,
+        output: &Path,
+        force: bool,
+        quiet: bool,
+        summary: &dyn Fn(&Path, &Profile) -> String,
+    ) -> anyhow::Result<Exit> {
+        let mut profile = match <[Profile; 1]>::try_from(self.profiles) {
+            Ok([one]) => one,
+            Err(many) => relayout_profile::merge(many).context("cannot merge the recordings")?,
+        };
+        profile.meta.tool_version = env!("CARGO_PKG_VERSION").to_owned();
+        profile.meta.command = std::env::args_os()
+            .map(|word| word.to_string_lossy().into_owned())
+            .collect();
+        relayout_profile::write(output, &profile, &WriteOptions { overwrite: force })?;
+        if !quiet {
+            print(&summary(output, &profile))?;
         }
-    }
-    save(args, profiles, problem)
-}
-
-fn save(args: &Args, profiles: Vec<Profile>, problem: Option<Error>) -> anyhow::Result<Exit> {
-    let output = args.output.as_deref().expect("clap asks for --output");
-    let mut profile = match <[Profile; 1]>::try_from(profiles) {
-        Ok([one]) => one,
-        Err(many) => relayout_profile::merge(many).context("cannot merge the recordings")?,
-    };
-    profile.meta.tool_version = env!("CARGO_PKG_VERSION").to_owned();
-    profile.meta.command = std::env::args().collect();
-    let options = WriteOptions {
-        overwrite: args.force,
-    };
-    relayout_profile::write(output, &profile, &options)?;
-    if !args.quiet {
-        print(&summary(output, &profile))?;
-    }
-    let Some(problem) = problem else {
-        return Ok(Exit::Done);
-    };
-    let exit = crate::exit::explain(&problem.into());
-    eprintln!(
-        "relayout: what was recorded until then is in {}",
-        output.display()
-    );
-    Ok(exit)
-}
-
-fn summary(output: &Path, profile: &Profile) -> String {
-    let runs = &profile.meta.runs;
-    let total = |of: fn(&relayout_profile::Run) -> u64| runs.iter().map(of).sum::<u64>();
-    let transfers: u64 = profile
-        .lines
-        .iter()
-        .map(|l| l.read_transfers + l.write_transfers)
-        .sum();
-    format!(
-        "{}: {} on {} CPUs of Linux {}: {} operations, {:.1} M accesses, {transfers} transfers, {:.1} s \
-         of CPU time in the window\n",
-        output.display(),
-        profile.meta.workload,
-        profile.meta.contexts,
-        profile.meta.release,
-        total(|r| r.operations),
-        total(|r| r.accesses) as f64 / 1e6,
-        total(|r| r.window_cpu_ns) as f64 / 1e9,
-    )
-}
-
-fn idle(
-    args: &Args,
-    kernel: &Kernel<'_>,
-    collector: &Collector,
-    interrupt: Interrupt,
-) -> anyhow::Result<Exit> {
-    let shown = Shown::new(String::new(), args.quiet);
-    let mut recording = recording(args, args.seed);
-    recording.idle = true;
-    let recorded = record(&recording, kernel, collector, &shown, interrupt);
-    shown.done();
-    let recorded = recorded?;
-    if let Some(problem) = recorded.problem {
-        return Err(problem.into());
-    }
-    for run in &recorded.profile.meta.runs {
-        print(&format!(
-            "idle window: {:.3} s of CPU time, {:.3} s, {} operations\n",
-            run.window_cpu_ns as f64 / 1e9,
-            run.window_wall_ns as f64 / 1e9,
-            run.operations
-        ))?;
-    }
-    Ok(Exit::Done)
-}
-
-fn list() -> anyhow::Result<Exit> {
-    let line = |w: Workload| format!("{:<12} {:>8}  {}\n", w.name, w.iterations, w.description);
-    print(&workloads().map(line).collect::<String>())?;
-    Ok(Exit::Done)
-}
-
-fn recording(args: &Args, seed: u64) -> Recording {
-    let work = match (&args.run, &args.workload) {
-        (Some(path), _) => Work::Program {
-            path: path.clone(),
-            arguments: args.run_arg.clone(),
-        },
-        (None, name) => Work::Workload(name.clone().unwrap_or_default()),
-    };
-    Recording {
-        work,
-        threads: args.threads.unwrap_or_else(|| args.cpus.into()),
-        iterations: args.iterations,
-        cpus: args.cpus,
-        seed,
-        yield_every: args.yield_every,
-        memory_bytes: args.memory,
-        append: args.append.clone(),
-        qemu_arguments: args.qemu_arguments.clone(),
-        bursts: args.bursts,
-        time_limit: Duration::from_secs(args.time_limit),
-        idle: false,
+        let Some(problem) = self.problem else {
+            return Ok(Exit::Done);
+        };
+        let exit = crate::exit::explain(&problem.into());
+        eprintln!(
+            "relayout: what was recorded until then is in {}",
+            output.display()
+        );
+        Ok(exit)
     }
 }
 
@@ -296,45 +142,4 @@ fn check_output(output: &Path, force: bool) -> anyhow::Result<()> {
     fs::create_dir(&probe)
         .and_then(|()| fs::remove_dir(&probe))
         .with_context(|| format!("cannot write to {}", parent.display()))
-}
-
-fn no_kernel(what: &str, option: &str) -> Error {
-    Error::Missing {
-        what: format!("a {what}"),
-        package: Some(format!(
-            "give one with {option}, or run scripts/setup.sh to fetch Debian's"
-        )),
-    }
-}
-
-/// `2G`, `512M`, or a number of MiB; between 256 MiB and 64 GiB.
-fn size(text: &str) -> Result<u64, String> {
-    let digits = text.trim_end_matches(['G', 'g', 'M', 'm']);
-    let mib = match text.strip_prefix(digits).unwrap_or_default() {
-        "" | "M" | "m" => 1,
-        "G" | "g" => 1024,
-        _ => return Err("not a size: 512M, 2G".into()),
-    };
-    let number: u64 = digits
-        .parse()
-        .map_err(|_| "not a size: 512M, 2G".to_owned())?;
-    match number.checked_mul(mib) {
-        Some(n @ 256..=65536) => Ok(n << 20),
-        _ => Err("not between 256M and 64G".into()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sizes() {
-        assert_eq!(size("2G"), Ok(2 << 30));
-        assert_eq!(size("512m"), Ok(512 << 20));
-        assert_eq!(size("1024"), Ok(1 << 30));
-        for bad in ["", "G", "1", "2T", "-1G", "99999999999999999999G", "2GG"] {
-            assert!(size(bad).is_err(), "{bad}");
-        }
-    }
 }

@@ -1,0 +1,128 @@
+//! Recording a program: start it with a collector attached, watch it, bring what the collector wrote
+//! into a profile.
+
+mod assemble;
+mod backend;
+mod compiled;
+mod inspect;
+mod launch;
+mod signals;
+mod slices;
+mod watch;
+
+use std::ffi::OsString;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+pub use self::backend::Backend;
+pub use self::inspect::inspect;
+
+pub use self::signals::Signals;
+
+use relayout_profile::program::Naming;
+
+use self::inspect::Inspected;
+use crate::workspace::Workspace;
+use crate::{Error, Progress, Recorded};
+
+/// Name of the library that programs built with `relayout cc` load.
+pub const RUNTIME: &str = "librelayout_rt.so";
+
+/// Which accesses are counted by place and instruction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Counts {
+    /// Those to lines that are written and shared.
+    #[default]
+    Shared,
+    /// All.
+    All,
+}
+
+/// Everything that makes one recording of a program.
+#[derive(Clone, Debug)]
+pub struct ProgramRecording {
+    /// The program, as on a command line.
+    pub program: OsString,
+    /// Its arguments, without its own name.
+    pub arguments: Vec<OsString>,
+    /// How to record; `None`: as fits the program.
+    pub with: Option<Backend>,
+    /// Fraction of the time that is watched, in slices that are the same for all threads; `None`: all.
+    pub slices: Option<f64>,
+    /// Which accesses are counted.
+    pub counts: Counts,
+    /// Ordered accesses kept in all, if not the collector's default.
+    pub bursts: Option<u64>,
+    /// Accesses of a thread between yields of its CPU, on average; 0 for none.
+    pub yield_every: u32,
+    /// Seed of the yields, and of where slices begin.
+    pub seed: u64,
+    /// How long the program may run; then it is stopped, and that is a failure.
+    pub time_limit: Option<Duration>,
+    /// After this time the program is told to end (SIGTERM), as is usual for servers.
+    pub stop_after: Option<Duration>,
+}
+
+/// What differs between backends that run the program themselves.
+struct Attached {
+    /// The program with its collector.
+    command: Command,
+    /// How sites are named in what the collector writes.
+    naming: Naming,
+    /// Collector and its version.
+    collector: String,
+}
+
+/// Records once.
+///
+/// # Errors
+/// Nothing was recorded. If the program fails or the user stops it, that is [`Recorded::problem`].
+pub fn record_program(
+    recording: &ProgramRecording,
+    progress: &dyn Progress,
+    signals: Signals,
+) -> Result<Recorded, Error> {
+    let inspected = inspect(&recording.program)?;
+    let (backend, why) = backend::choose(recording, &inspected)?;
+    if let Some(why) = why {
+        progress.step(&format!("{}: {why}", inspected.path.display()));
+    }
+    if inspected.debug == Some(false) {
+        progress.warn(&no_debug(&inspected));
+    }
+    let workspace = Workspace::create()?;
+    let attached = match backend {
+        Backend::CompiledIn => compiled::attach(recording, &inspected, &workspace)?,
+        Backend::QemuUser | Backend::Perf => return Err(unavailable(backend)),
+    };
+    progress.step(&format!("recording with {backend}"));
+    let began = Instant::now();
+    let mut program = launch::start(attached.command, &inspected.path)?;
+    let ending = watch::watch(&mut program, &workspace, recording, progress, signals)?;
+    progress.step("reading what was recorded");
+    let known = assemble::Known {
+        recording,
+        inspected: &inspected,
+        backend,
+        naming: attached.naming,
+        collector: attached.collector,
+        fixed_addresses: program.fixed_addresses,
+        wall: began.elapsed(),
+    };
+    assemble::assemble(known, &workspace, ending)
+}
+
+fn no_debug(inspected: &Inspected) -> String {
+    format!(
+        "{} has no debug information: its functions, types and members will have no names. Build it with \
+         -g (relayout cc does so unless told otherwise), and do not strip it",
+        inspected.path.display()
+    )
+}
+
+fn unavailable(backend: Backend) -> Error {
+    Error::Missing {
+        what: format!("{backend}"),
+        package: Some("this build of relayout records programs built with relayout cc only".into()),
+    }
+}

@@ -1,0 +1,185 @@
+//! Starting the program, and what became of its process.
+
+use std::fs;
+use std::io;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus};
+
+use crate::Error;
+use crate::processes::die_with_parent;
+
+const ADDR_NO_RANDOMIZE: libc::c_ulong = libc::ADDR_NO_RANDOMIZE as libc::c_ulong;
+/// Asks for the personality, and changes nothing.
+const QUERY: libc::c_ulong = 0xffff_ffff;
+
+/// A program that runs. Killed, if it still does, when dropped.
+pub struct Program {
+    child: Child,
+    /// Whether its addresses are not randomised.
+    pub fixed_addresses: bool,
+    status: Option<ExitStatus>,
+}
+
+/// Starts the program with the standard streams of this process; it dies with this process.
+pub fn start(mut command: Command, path: &Path) -> Result<Program, Error> {
+    let fixed_addresses = can_fix_addresses();
+    let us = std::process::id();
+    // SAFETY: plain system calls.
+    unsafe {
+        command.pre_exec(move || {
+            if fixed_addresses {
+                libc::personality(libc::personality(QUERY) as libc::c_ulong | ADDR_NO_RANDOMIZE);
+            }
+            die_with_parent(us)
+        });
+    }
+    let child = command.spawn().map_err(|error| refused(path, error))?;
+    Ok(Program {
+        child,
+        fixed_addresses,
+        status: None,
+    })
+}
+
+fn refused(path: &Path, error: io::Error) -> Error {
+    let why = match error.raw_os_error() {
+        Some(libc::ENOEXEC) => {
+            "the system cannot run it: it is neither a program of this machine nor a \
+                                script that says what runs it"
+        }
+        // The file is there, as was seen before.
+        Some(libc::ENOENT) => {
+            "its interpreter (the loader, or what the script's first line names) is not \
+                               there"
+        }
+        Some(libc::EACCES) => {
+            "permission denied (to it, or to its interpreter, or the file system is \
+                               mounted noexec)"
+        }
+        _ => return Error::io("run", path)(error),
+    };
+    Error::Unrecordable {
+        path: path.to_owned(),
+        why: why.into(),
+    }
+}
+
+/// Whether programs can be started here at the same addresses each time. Containers often forbid
+/// it.
+pub fn can_fix_addresses() -> bool {
+    // SAFETY: plain system calls, which change this thread alone, and what it starts.
+    unsafe {
+        let now = libc::personality(QUERY);
+        if now < 0 || libc::personality(now as libc::c_ulong | ADDR_NO_RANDOMIZE) < 0 {
+            return false;
+        }
+        libc::personality(now as libc::c_ulong);
+        true
+    }
+}
+
+impl Program {
+    /// Its process.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// How it ended, if it has.
+    pub fn ended(&mut self) -> Option<ExitStatus> {
+        if self.status.is_none() {
+            self.status = self.child.try_wait().ok().flatten();
+        }
+        self.status
+    }
+
+    /// Sends it a signal, unless it has ended.
+    pub fn signal(&mut self, signal: i32) {
+        if self.ended().is_none() {
+            signal_process(self.child.id(), signal);
+        }
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        if self.ended().is_none() {
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+    }
+}
+
+/// Sends a process a signal; that it is gone is no matter.
+pub fn signal_process(process: u32, signal: i32) {
+    if let Ok(process @ 1..) = i32::try_from(process) {
+        // SAFETY: a plain system call.
+        unsafe { libc::kill(process, signal) };
+    }
+}
+
+/// Whether a process, which need not be a child of this one, still runs. What has ended and was not
+/// waited for does not.
+pub fn is_running(process: u32) -> bool {
+    let Ok(stat) = fs::read_to_string(format!("/proc/{process}/stat")) else {
+        return false;
+    };
+    // The state follows the name, which is in parentheses and may hold anything.
+    let state = stat
+        .rsplit_once(") ")
+        .and_then(|(_, rest)| rest.chars().next());
+    !matches!(state, None | Some('Z' | 'X' | 'x'))
+}
+
+/// Threads of a process, if it runs.
+pub fn threads(process: u32) -> Option<u64> {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("Threads:"))?;
+    line.trim().parse().ok()
+}
+
+/// How a program ended, if not well, in words that follow its name.
+pub fn failure(status: ExitStatus) -> Option<String> {
+    match (status.code(), status.signal()) {
+        (Some(0), _) => None,
+        (Some(code), _) => Some(format!("ended with status {code}")),
+        (None, Some(signal)) => {
+            let core = if status.core_dumped() {
+                ", core dumped"
+            } else {
+                ""
+            };
+            Some(format!(
+                "was ended by signal {signal} ({}{core})",
+                name(signal)
+            ))
+        }
+        (None, None) => Some("ended in an unknown way".into()),
+    }
+}
+
+fn name(signal: i32) -> &'static str {
+    match signal {
+        libc::SIGHUP => "SIGHUP",
+        libc::SIGINT => "SIGINT",
+        libc::SIGQUIT => "SIGQUIT",
+        libc::SIGILL => "SIGILL",
+        libc::SIGTRAP => "SIGTRAP",
+        libc::SIGABRT => "SIGABRT",
+        libc::SIGBUS => "SIGBUS",
+        libc::SIGFPE => "SIGFPE",
+        libc::SIGKILL => "SIGKILL",
+        libc::SIGUSR1 => "SIGUSR1",
+        libc::SIGSEGV => "SIGSEGV",
+        libc::SIGUSR2 => "SIGUSR2",
+        libc::SIGPIPE => "SIGPIPE",
+        libc::SIGALRM => "SIGALRM",
+        libc::SIGTERM => "SIGTERM",
+        libc::SIGXCPU => "SIGXCPU",
+        libc::SIGXFSZ => "SIGXFSZ",
+        libc::SIGSYS => "SIGSYS",
+        _ => "a signal that programs seldom get",
+    }
+}

@@ -1,0 +1,71 @@
+//! Signals that ask relayout to stop while a program runs: they are the program's to answer.
+
+use std::sync::atomic::{AtomicI32, AtomicU32, Ordering::*};
+
+static COUNT: AtomicU32 = AtomicU32::new(0);
+static LAST: AtomicI32 = AtomicI32::new(0);
+/// The last one came from the terminal, which sends it to the program too.
+static FROM_TERMINAL: AtomicU32 = AtomicU32::new(0);
+
+/// What was asked of this process. All see the same.
+#[derive(Clone, Copy, Debug)]
+pub struct Signals(());
+
+/// A signal that came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Asked {
+    /// Its number.
+    pub signal: i32,
+    /// How many came before it.
+    pub before: u32,
+    /// Whether the program has it already.
+    pub program_has_it: bool,
+}
+
+impl Signals {
+    /// From now on SIGINT, SIGTERM and SIGHUP are noted, unless they are ignored, as under `nohup`. The
+    /// third one ends the process as usual.
+    pub fn catch() -> Self {
+        for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+            // SAFETY: the handler only stores to atomics and restores the default, by a call that is
+            // async-signal-safe.
+            unsafe {
+                let mut old: libc::sigaction = std::mem::zeroed();
+                libc::sigaction(signal, std::ptr::null(), &mut old);
+                if old.sa_sigaction == libc::SIG_IGN {
+                    continue;
+                }
+                let mut action: libc::sigaction = std::mem::zeroed();
+                action.sa_sigaction = on_signal as *const () as usize;
+                action.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART;
+                libc::sigaction(signal, &action, std::ptr::null_mut());
+            }
+        }
+        Self(())
+    }
+
+    /// How many came.
+    pub fn count(self) -> u32 {
+        COUNT.load(Acquire)
+    }
+
+    /// The last one, if more than `seen` came.
+    pub(super) fn after(self, seen: u32) -> Option<Asked> {
+        (self.count() > seen).then(|| Asked {
+            signal: LAST.load(Relaxed),
+            before: seen,
+            program_has_it: FROM_TERMINAL.load(Relaxed) != 0,
+        })
+    }
+}
+
+extern "C" fn on_signal(signal: i32, info: *mut libc::siginfo_t, _context: *mut libc::c_void) {
+    // SAFETY: the kernel gives a valid `info`.
+    let from_kernel = !info.is_null() && unsafe { (*info).si_code } == libc::SI_KERNEL;
+    LAST.store(signal, Relaxed);
+    FROM_TERMINAL.store(u32::from(from_kernel), Relaxed);
+    if COUNT.fetch_add(1, Release) >= 1 {
+        // SAFETY: as above.
+        unsafe { libc::signal(signal, libc::SIG_DFL) };
+    }
+}

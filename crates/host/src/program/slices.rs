@@ -1,0 +1,49 @@
+//! Watching in slices: all threads are watched for a short while, and then left alone for a longer
+//! one.
+
+use std::sync::atomic::{AtomicBool, Ordering::*};
+use std::time::Duration;
+
+use relayout_shadow::control::Control;
+
+/// How long a slice is.
+pub const SLICE: Duration = Duration::from_millis(2);
+
+/// Opens and closes slices, a fraction `share` of the time, until `ended`. The time between slices
+/// varies by half, so that no rhythm of the program keeps away from them.
+pub fn run(control: &Control, share: f64, seed: u64, ended: &AtomicBool) {
+    let pause = SLICE.mul_f64((1.0 - share) / share);
+    let mut random = seed ^ 0x9e37_79b9_7f4a_7c15;
+    while !ended.load(Acquire) {
+        control.paused.store(0, Release);
+        std::thread::sleep(SLICE);
+        control.paused.store(1, Release);
+        std::thread::sleep(pause.mul_f64(0.5 + fraction(&mut random)));
+    }
+    control.paused.store(0, Release);
+}
+
+/// The next of a sequence of numbers from 0 to below 1 (xorshift64*, Vigna 2014).
+fn fraction(state: &mut u64) -> f64 {
+    *state |= u64::from(*state == 0);
+    *state ^= *state >> 12;
+    *state ^= *state << 25;
+    *state ^= *state >> 27;
+    (state.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 11) as f64 / (1u64 << 53) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_vary_evenly() {
+        for seed in [0, 1, u64::MAX] {
+            let mut state = seed ^ 0x9e37_79b9_7f4a_7c15;
+            let all: Vec<f64> = (0..10_000).map(|_| fraction(&mut state)).collect();
+            assert!(all.iter().all(|x| (0.0..1.0).contains(x)));
+            let mean = all.iter().sum::<f64>() / all.len() as f64;
+            assert!((mean - 0.5).abs() < 0.02, "seed {seed}: {mean}");
+        }
+    }
+}

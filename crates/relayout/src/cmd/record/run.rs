@@ -1,0 +1,191 @@
+//! `relayout record run`: a program.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use relayout_host::{Backend, Counts, ProgramRecording, Signals, record_program};
+use relayout_profile::Profile;
+
+use super::{Repeats, check_output};
+use crate::exit::Exit;
+use crate::progress::Shown;
+
+const EXAMPLES: &str = "\
+Examples:
+  make CC=\"relayout cc\" && relayout record run -o out.relayout -- ./server --threads 4
+  relayout record run --slices 0.05 --stop-after 30 -o out.relayout -- ./server
+  relayout report out.relayout
+
+Ctrl-C goes to the program, and what was recorded is kept. Exit codes: 0 done, 4 the program failed,
+130 interrupted; the profile is written in all three cases.";
+
+/// Run a program and record which threads touch which bytes of its memory
+///
+/// The program should have been built with 'relayout cc' and 'relayout c++' (see 'relayout help cc').
+/// Its input, output and error streams are left alone. One process is recorded: the first that holds
+/// code built so, which may also be one that a script starts.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// Write the profile to this folder [default: the program's name, with .relayout]
+    #[arg(short, long, value_name = "OUT")]
+    output: Option<PathBuf>,
+    /// Replace an existing profile
+    #[arg(long)]
+    force: bool,
+    /// Record in this way [default: as fits the program, and said]
+    #[arg(long, value_name = "WAY")]
+    with: Option<With>,
+    /// Watch a part of the time only, as a fraction: 0.05. Slices of 2 ms, the same for all threads; for
+    /// long runs, at a lower cost
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    slices: Option<f64>,
+    /// Count accesses by place and instruction for lines that are written and shared, or for all
+    #[arg(long, value_name = "WHICH", default_value = "shared")]
+    counts: Which,
+    /// Keep N accesses in order, for replaying layouts [default: 4000000]
+    #[arg(long, value_name = "N")]
+    bursts: Option<u64>,
+    /// Let another thread run after about N accesses of one; 0: leave it to the system
+    #[arg(long = "yield", value_name = "N", default_value_t = 0)]
+    yield_every: u32,
+    /// Seed where threads yield and slices begin with N; --repeat counts up from it
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// Record N times with other seeds, and keep how stable each finding was
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
+    repeat: u16,
+    /// Tell the program to end (SIGTERM) after this many seconds; as for servers, which do not end by
+    /// themselves
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    stop_after: Option<Duration>,
+    /// The same, but it is a failure
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, conflicts_with = "stop_after")]
+    time_limit: Option<Duration>,
+    /// Say less
+    #[arg(short, long)]
+    quiet: bool,
+    /// The program, and its arguments
+    #[arg(last = true, required = true, value_name = "PROGRAM")]
+    program: Vec<OsString>,
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum With {
+    /// Code that relayout cc compiled in
+    Compiled,
+    /// Any binary, under qemu-user
+    Qemu,
+    /// Hardware samples, taken by perf
+    Perf,
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum Which {
+    Shared,
+    All,
+}
+
+/// Runs `relayout record run`.
+///
+/// # Errors
+/// Bad input, a missing tool, or a program of which nothing was recorded.
+pub fn run(args: &Args) -> anyhow::Result<Exit> {
+    let output = args.output.clone().unwrap_or_else(|| default_output(args));
+    check_output(&output, args.force)?;
+    let signals = Signals::catch();
+    let repeats = Repeats {
+        times: args.repeat,
+        quiet: args.quiet,
+        shown: Shown::beside_program,
+    };
+    let recorded = repeats.record(|n, shown| {
+        let recording = recording(args, args.seed.wrapping_add(n));
+        record_program(&recording, shown, signals)
+    })?;
+    recorded.save(&output, args.force, args.quiet, &summary)
+}
+
+fn default_output(args: &Args) -> PathBuf {
+    let program = Path::new(&args.program[0]);
+    let mut name = program
+        .file_name()
+        .unwrap_or(program.as_os_str())
+        .to_owned();
+    name.push(".relayout");
+    name.into()
+}
+
+fn recording(args: &Args, seed: u64) -> ProgramRecording {
+    let (program, arguments) = args.program.split_first().expect("clap asks for it");
+    ProgramRecording {
+        program: program.clone(),
+        arguments: arguments.to_vec(),
+        with: args.with.map(|with| match with {
+            With::Compiled => Backend::CompiledIn,
+            With::Qemu => Backend::QemuUser,
+            With::Perf => Backend::Perf,
+        }),
+        slices: args.slices,
+        counts: match args.counts {
+            Which::Shared => Counts::Shared,
+            Which::All => Counts::All,
+        },
+        bursts: args.bursts,
+        yield_every: args.yield_every,
+        seed,
+        time_limit: args.time_limit,
+        stop_after: args.stop_after,
+    }
+}
+
+fn summary(output: &Path, profile: &Profile) -> String {
+    let runs = &profile.meta.runs;
+    let total = |of: fn(&relayout_profile::Run) -> u64| runs.iter().map(of).sum::<u64>();
+    let transfers: u64 = profile
+        .lines
+        .iter()
+        .map(|l| l.read_transfers + l.write_transfers)
+        .sum();
+    let threads = runs.iter().map(|run| run.threads.len()).max().unwrap_or(0);
+    format!(
+        "{}: {}: {threads} threads, {:.1} M accesses, {transfers} transfers, {:.1} s of CPU time\n",
+        output.display(),
+        profile.meta.workload,
+        total(|r| r.accesses) as f64 / 1e6,
+        total(|r| r.window_cpu_ns) as f64 / 1e9,
+    )
+}
+
+/// A fraction of the time, of which something is left.
+fn share(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(share) if (0.001..1.0).contains(&share) => Ok(share),
+        _ => Err("not a fraction from 0.001 to below 1".into()),
+    }
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let number = text.parse().ok().filter(|n| (0.001..=1e9).contains(n));
+    number
+        .map(Duration::from_secs_f64)
+        .ok_or_else(|| "not a number of seconds".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_and_seconds() {
+        assert_eq!(share("0.05"), Ok(0.05));
+        assert_eq!(seconds("1.5"), Ok(Duration::from_millis(1500)));
+        for bad in ["0", "1", "-0.5", "NaN", "inf", "1e-9", "x", ""] {
+            assert!(share(bad).is_err(), "{bad}");
+        }
+        for bad in ["0", "-1", "NaN", "inf", "1e30", "x", ""] {
+            assert!(seconds(bad).is_err(), "{bad}");
+        }
+    }
+}
