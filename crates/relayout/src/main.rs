@@ -38,6 +38,7 @@ enum Command {
     Advise(cmd::advise::Args),
     WhatIf(cmd::what_if::Args),
     Check(cmd::check::Args),
+    Probe(cmd::probe::Args),
     Doctor(cmd::doctor::Args),
     /// Print a completion script for a shell
     #[command(hide = true)]
@@ -57,6 +58,7 @@ fn main() -> ExitCode {
         Command::Advise(args) => cmd::advise::run(&args).map(|()| Exit::Done),
         Command::WhatIf(args) => cmd::what_if::run(&args).map(|()| Exit::Done),
         Command::Check(args) => cmd::check::run(&args),
+        Command::Probe(args) => cmd::probe::run(&args),
         Command::Doctor(args) => cmd::doctor::run(&args),
         Command::Completions { shell } => {
             let mut script = Vec::new();

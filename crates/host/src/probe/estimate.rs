@@ -10,6 +10,9 @@ const RESAMPLES: usize = 2000;
 pub const ROUNDS_MIN: usize = 8;
 /// Sharing a line must cost this much more than not sharing one, as a fraction, to be a scale.
 const SCALE_MIN: f64 = 0.1;
+/// A coefficient below this is taken for none: two arrangements that do the same differ by about as
+/// much, in where their words are and how the loops happen to interleave.
+pub const COEFFICIENT_MIN: f64 = 0.02;
 /// The median absolute deviation of a normal distribution, times this, is its standard deviation.
 const MAD_TO_DEVIATION: f64 = 1.4826;
 
@@ -91,7 +94,7 @@ pub fn ratio(rounds: &[Round<2>]) -> Result<Estimate, TooNoisy> {
 }
 
 /// Median of how far `beside` lies on the way from `apart` to `same`, from rounds of
-/// `[same, beside, apart]`. The value is 0 where the interval has 0 in it, and never negative.
+/// `[same, beside, apart]`. The value is 0 unless the whole interval is above [`COEFFICIENT_MIN`].
 ///
 /// The distance between `same` and `apart` is taken from all rounds, so that a round in which it is
 /// small by chance does not count for more than others.
@@ -114,7 +117,7 @@ pub fn coefficient(rounds: &[Round<3>]) -> Result<Estimate, TooNoisy> {
             low: Some(low),
             high: Some(high),
         } if high - low <= 0.5 => {
-            let value = if low > 0.0 { value } else { 0.0 };
+            let value = if low > COEFFICIENT_MIN { value } else { 0.0 };
             Ok(Estimate::new(value, low, high))
         }
         other => Err(wide(other)),
@@ -305,6 +308,12 @@ mod tests {
             "{found:?}"
         );
         assert!(found.value.unwrap() > 0.15);
+    }
+
+    #[test]
+    fn pair_with_next_to_no_effect_is_zero() {
+        let found = coefficient(&rounds(10, |_| [105.0, 6.0, 5.0])).unwrap();
+        assert_eq!(found, Estimate::new(0.0, 0.01, 0.01));
     }
 
     #[test]

@@ -70,7 +70,7 @@ pub struct Machine {
 pub struct PairTest {
     /// `two-writers` or `beside-shared`.
     pub pattern: String,
-    /// The coefficient; 0 where its interval has 0 in it.
+    /// The coefficient; 0 where it is not measurably above 0.
     #[serde(flatten)]
     pub coefficient: Estimate,
 }

@@ -4,6 +4,7 @@ pub mod advise;
 pub mod check;
 pub mod diff;
 pub mod doctor;
+pub mod probe;
 pub mod record;
 pub mod report;
 pub mod show;

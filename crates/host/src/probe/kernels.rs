@@ -1,0 +1,285 @@
+//! The loops whose time is measured, each over words at given places.
+//!
+//! A window has a leader, which works until the time is up and then says so, and a follower, which
+//! works until it is told.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
+use std::time::{Duration, Instant};
+
+/// Operations between looks at the clock.
+const BATCH: u64 = 64;
+/// What ends a hand-over; no word of it has this value.
+const OVER: u64 = u64::MAX;
+
+/// What the two threads do. Costs are the leader's time for one operation unless said otherwise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kernel {
+    /// A word goes back and forth; the cost is that of one way.
+    HandOver,
+    /// The same, by plain loads and stores of a word that lies across two lines.
+    HandOverSplit,
+    /// The same, by the same loads and stores, of a word within a line.
+    HandOverWhole,
+    /// Each adds to a word of its own.
+    TwoWriters(Distance),
+    /// Both add to one word; the leader stores to one of its own beside it. On [`Distance::Same`]
+    /// the follower reads that word, from a line far from the common one: one more line moves.
+    BesideShared(Distance),
+    /// The leader stores the value that a word has, and adds to a word of its own; the follower
+    /// reads the first all the time.
+    SilentStore,
+    /// The same, but the leader stores only if the value differs.
+    CheckedStore,
+    /// The leader alone loads, adds to and stores a word that lies across two lines.
+    LocalSplit,
+    /// The same, of a word within a line.
+    LocalWhole,
+    /// The leader alone adds atomically to a word that lies across two lines.
+    AtomicSplit,
+    /// The same, of a word within a line.
+    AtomicWhole,
+}
+
+/// Where the second of two words is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Distance {
+    /// On the line of the first.
+    Same,
+    /// On the other line of the pair.
+    Buddy,
+    /// On a line of another pair.
+    Apart,
+}
+
+/// Words for one window, all in memory that only the two threads use.
+#[derive(Clone, Copy)]
+pub struct Words<'a> {
+    /// The first word.
+    pub first: &'a AtomicU64,
+    /// The second, at the distance that the kernel asks for.
+    pub second: &'a AtomicU64,
+    /// Where a word begins that lies across two lines if the kernel asks for it, else within one.
+    pub odd: *mut u64,
+    /// One of the leader's own.
+    pub own: &'a AtomicU64,
+}
+
+impl Words<'_> {
+    /// Sets all to 0, before the window: no number that is handed over.
+    pub fn clear(&self) {
+        for word in [self.first, self.second, self.own] {
+            word.store(0, Relaxed);
+        }
+        if HAS_SPLITS {
+            store_odd(self.odd, 0);
+        }
+    }
+}
+
+impl Kernel {
+    /// Whether the follower has something to do.
+    pub fn takes_two(self) -> bool {
+        !matches!(
+            self,
+            Self::LocalSplit | Self::LocalWhole | Self::AtomicSplit | Self::AtomicWhole
+        )
+    }
+
+    /// Whether its odd word lies across two lines.
+    pub fn splits(self) -> bool {
+        matches!(
+            self,
+            Self::HandOverSplit | Self::LocalSplit | Self::AtomicSplit
+        )
+    }
+
+    /// How far its second word is from its first.
+    pub fn distance(self) -> Distance {
+        match self {
+            Self::TwoWriters(distance) | Self::BesideShared(distance) => distance,
+            _ => Distance::Apart,
+        }
+    }
+
+    /// Lines that move in one operation of the leader, where the cost is to be that of one.
+    pub fn moves(self) -> u64 {
+        match self {
+            Self::HandOver | Self::HandOverSplit | Self::HandOverWhole => 2,
+            _ => 1,
+        }
+    }
+}
+
+/// The leader's part: operations until `window` has passed, counted. Then the follower is told.
+pub fn lead(kernel: Kernel, words: Words<'_>, window: Duration, over: &AtomicBool) -> u64 {
+    let Words {
+        first,
+        second,
+        odd,
+        own,
+    } = words;
+    let count = match kernel {
+        Kernel::HandOver => repeat(window, |i| {
+            first.store(2 * i + 1, Release);
+            wait(|| first.load(Acquire) == 2 * i + 2);
+        }),
+        Kernel::HandOverSplit | Kernel::HandOverWhole => repeat(window, |i| {
+            store_odd(odd, both_halves(2 * i + 1));
+            wait(|| load_odd(odd) == both_halves(2 * i + 2));
+        }),
+        Kernel::TwoWriters(_) => repeat(window, |_| {
+            first.fetch_add(1, Relaxed);
+        }),
+        Kernel::BesideShared(_) => repeat(window, |i| {
+            second.store(i, Relaxed);
+            first.fetch_add(1, Relaxed);
+        }),
+        Kernel::SilentStore => repeat(window, |_| {
+            first.store(1, Relaxed);
+            own.fetch_add(1, Relaxed);
+        }),
+        Kernel::CheckedStore => repeat(window, |_| {
+            if first.load(Relaxed) != 1 {
+                first.store(1, Relaxed);
+            }
+            own.fetch_add(1, Relaxed);
+        }),
+        Kernel::LocalSplit | Kernel::LocalWhole => repeat(window, |_| {
+            store_odd(odd, load_odd(odd).wrapping_add(1));
+        }),
+        Kernel::AtomicSplit | Kernel::AtomicWhole => repeat(window, |_| add_odd(odd)),
+    };
+    over.store(true, Release);
+    match kernel {
+        Kernel::HandOver => first.store(OVER, Release),
+        Kernel::HandOverSplit | Kernel::HandOverWhole => store_odd(odd, OVER),
+        _ => {}
+    }
+    count
+}
+
+/// The follower's part, until it is told that it is over.
+pub fn follow(kernel: Kernel, words: Words<'_>, over: &AtomicBool) -> u64 {
+    let Words {
+        first, second, odd, ..
+    } = words;
+    match kernel {
+        Kernel::HandOver => answer(|| first.load(Acquire), |v| first.store(v, Release), |v| v),
+        Kernel::HandOverSplit | Kernel::HandOverWhole => {
+            answer(|| load_odd(odd), |v| store_odd(odd, v), both_halves)
+        }
+        Kernel::TwoWriters(_) => until(over, || {
+            second.fetch_add(1, Relaxed);
+        }),
+        Kernel::BesideShared(Distance::Same) => until(over, || {
+            std::hint::black_box(second.load(Relaxed));
+            first.fetch_add(1, Relaxed);
+        }),
+        Kernel::BesideShared(_) => until(over, || {
+            first.fetch_add(1, Relaxed);
+        }),
+        Kernel::SilentStore | Kernel::CheckedStore => until(over, || {
+            std::hint::black_box(first.load(Relaxed));
+        }),
+        Kernel::LocalSplit | Kernel::LocalWhole | Kernel::AtomicSplit | Kernel::AtomicWhole => 0,
+    }
+}
+
+/// Whether the words that lie across lines can be measured on this architecture.
+pub const HAS_SPLITS: bool = cfg!(target_arch = "x86_64");
+
+fn repeat(window: Duration, mut operation: impl FnMut(u64)) -> u64 {
+    let begun = Instant::now();
+    let mut count = 0;
+    while begun.elapsed() < window {
+        for i in count..count + BATCH {
+            operation(i);
+        }
+        count += BATCH;
+    }
+    count
+}
+
+/// Spins, and now and then lets others have the CPU: with real-time priority nobody would end two
+/// measurements that wait for each other's CPU.
+fn wait(mut done: impl FnMut() -> bool) {
+    let mut turns = 0_u32;
+    while !done() {
+        turns += 1;
+        if turns.is_multiple_of(1 << 16) {
+            std::thread::yield_now();
+        }
+    }
+}
+
+fn until(over: &AtomicBool, mut operation: impl FnMut()) -> u64 {
+    let mut count = 0;
+    while !over.load(Acquire) {
+        for _ in 0..BATCH {
+            operation();
+        }
+        count += BATCH;
+    }
+    count
+}
+
+/// Waits for odd numbers in turn, and answers each with the next one.
+fn answer(load: impl Fn() -> u64, store: impl Fn(u64), spell: impl Fn(u64) -> u64) -> u64 {
+    let mut count = 0;
+    loop {
+        let wanted = spell(2 * count + 1);
+        let mut found = OVER;
+        wait(|| {
+            // Half of it may be seen before the other half, but no number has a half of `OVER`.
+            found = load();
+            found == wanted || found == OVER
+        });
+        if found == OVER {
+            return count;
+        }
+        store(spell(2 * count + 2));
+        count += 1;
+    }
+}
+
+/// A number in each half of a word, so that a store changes bytes on both of its lines.
+fn both_halves(number: u64) -> u64 {
+    let half = number & 0x7fff_ffff;
+    half << 32 | half
+}
+
+#[cfg(target_arch = "x86_64")]
+fn store_odd(at: *mut u64, value: u64) {
+    // SAFETY: eight bytes of memory that only the two threads of a window use; stores of the
+    // hardware need no alignment.
+    unsafe { std::arch::asm!("mov [{at}], {value}", at = in(reg) at, value = in(reg) value) }
+}
+
+#[cfg(target_arch = "x86_64")]
+fn load_odd(at: *mut u64) -> u64 {
+    let value;
+    // SAFETY: as above.
+    unsafe { std::arch::asm!("mov {value}, [{at}]", at = in(reg) at, value = out(reg) value) }
+    value
+}
+
+#[cfg(target_arch = "x86_64")]
+fn add_odd(at: *mut u64) {
+    // SAFETY: as above.
+    unsafe { std::arch::asm!("lock add qword ptr [{at}], 1", at = in(reg) at) }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn store_odd(_: *mut u64, _: u64) {
+    unreachable!("not planned without HAS_SPLITS")
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn load_odd(_: *mut u64) -> u64 {
+    unreachable!("not planned without HAS_SPLITS")
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn add_odd(_: *mut u64) {
+    unreachable!("not planned without HAS_SPLITS")
+}

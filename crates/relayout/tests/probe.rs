@@ -1,0 +1,125 @@
+//! `relayout probe` on this machine: that it answers, and that the answers hold together. How fast
+//! the machine is, is not tested.
+
+mod common;
+
+use std::fs;
+use std::os::unix::process::CommandExt;
+
+use common::{Ended, Place};
+use serde_json::Value;
+
+/// Measured, or the reason why not, but never anything else.
+#[track_caller]
+fn check(ended: &Ended) -> Value {
+    let document: Value = serde_json::from_str(&ended.stdout).unwrap();
+    assert_eq!(document["schema"], "relayout/probe/1");
+    let pair = &document["pair_coefficient"];
+    let transfers = document["transfers"].as_array().unwrap();
+    let told = !pair["value"].is_null() && transfers.iter().any(|t| t["ns"].is_f64());
+    assert_eq!(ended.code, Some(if told { 0 } else { 3 }), "{ended:?}");
+    let unknown = document["unknown"].as_array().unwrap();
+    assert_eq!(
+        unknown.is_empty(),
+        pair["value"].is_f64()
+            && document["pairs"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .all(|p| p["value"].is_f64())
+            && transfers.iter().all(|t| t["ns"].is_f64())
+            && [
+                "silent_store_ratio",
+                "split_ratio",
+                "split_local_ratio",
+                "split_atomic_ratio"
+            ]
+            .iter()
+            .all(|key| document[key].is_f64()),
+        "{document}"
+    );
+    if let Some(value) = pair["value"].as_f64() {
+        assert!(value >= 0.0 && pair["low"].as_f64() <= pair["high"].as_f64());
+    }
+    let windows = &document["windows"];
+    assert!(windows["kept"].as_u64() <= windows["taken"].as_u64());
+    document
+}
+
+#[test]
+fn it_measures_and_keeps_what_it_says() {
+    let place = Place::new();
+    let ended = place.run(&["probe", "--json"]);
+    let document = check(&ended);
+    assert!(document["line_bytes"].as_u64().unwrap().is_power_of_two());
+    let kept = place.path("cache/machine.json");
+    if ended.code == Some(0) {
+        assert_eq!(fs::read_to_string(kept).unwrap(), ended.stdout);
+    } else {
+        assert!(!kept.exists());
+    }
+}
+
+#[test]
+fn one_cpu_only() {
+    let place = Place::new();
+    let mut command = place.relayout(&["probe", "--json", "-o", "one.json"]);
+    // SAFETY: two system calls on a set of the size that is said.
+    unsafe {
+        command.pre_exec(|| {
+            let mut set: libc::cpu_set_t = std::mem::zeroed();
+            libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &mut set);
+            let all = 0..libc::CPU_SETSIZE as usize;
+            let first = all
+                .clone()
+                .find(|&cpu| libc::CPU_ISSET(cpu, &set))
+                .unwrap_or(0);
+            all.filter(|&cpu| cpu != first)
+                .for_each(|cpu| libc::CPU_CLR(cpu, &mut set));
+            libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &set);
+            Ok(())
+        });
+    }
+    let ended = place.ended(&mut command);
+    let document = check(&ended);
+    assert_eq!(ended.code, Some(3));
+    assert_eq!(document["transfers"], Value::Array(Vec::new()));
+    let whats: Vec<&str> = document["unknown"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|unknown| unknown["why"].as_str().unwrap().contains("takes two CPUs"))
+        .map(|unknown| unknown["what"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        whats,
+        [
+            "transfers",
+            "pair_coefficient",
+            "silent_store_ratio",
+            "split_ratio"
+        ]
+    );
+    assert_eq!(
+        fs::read_to_string(place.path("one.json")).unwrap(),
+        ended.stdout
+    );
+    assert!(!place.path("cache/machine.json").exists());
+}
+
+#[test]
+fn a_file_that_cannot_be_written() {
+    let place = Place::new();
+    place.write("file", "");
+    let before = place.files();
+    let ended = place.run(&["probe", "-o", "file/machine.json"]);
+    assert_eq!((ended.code, &*ended.stdout), (Some(2), ""));
+    assert!(
+        ended
+            .stderr
+            .contains("relayout: cannot create file: File exists"),
+        "{}",
+        ended.stderr
+    );
+    assert_eq!(place.files(), before);
+}
