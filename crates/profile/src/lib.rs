@@ -8,6 +8,7 @@ pub mod check;
 pub mod merge;
 pub mod model;
 pub mod parquet;
+pub mod perf;
 pub mod program;
 pub mod segments;
 #[allow(clippy::disallowed_methods, clippy::disallowed_types)]

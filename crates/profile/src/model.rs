@@ -45,7 +45,8 @@ pub struct Site {
 }
 
 impl Site {
-    /// Whether `pc` is where a call returns to, not an instruction that accessed memory.
+    /// Whether `pc` is where a call returns to, not an instruction that accessed memory. Not for
+    /// sites of samples, where no bytes mean that they are not known: see [`Profile::is_call`].
     pub fn is_call(&self) -> bool {
         self.bytes.is_empty()
     }
@@ -348,6 +349,10 @@ pub struct Meta {
     /// What the tables rest on.
     #[serde(default)]
     pub coverage: Coverage,
+    /// Whether samples told of lines that came modified from another cache (HITM); where they did
+    /// not, transfers of 0 are not known. Only of [`Coverage::Samples`].
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub hitm_seen: bool,
     /// The recordings merged, by `run`.
     pub runs: Vec<Run>,
 }
@@ -371,4 +376,13 @@ pub struct Profile {
     pub regions: Vec<RegionRow>,
     /// What memory was.
     pub ranges: Vec<RangeRow>,
+}
+
+impl Profile {
+    /// Whether a site is a call, whose `pc` is where it returns to. In a profile of samples none is: a
+    /// site without bytes is an instruction that is not known.
+    pub fn is_call(&self, site: u32) -> bool {
+        self.meta.coverage != Coverage::Samples
+            && self.sites.get(site as usize).is_some_and(Site::is_call)
+    }
 }

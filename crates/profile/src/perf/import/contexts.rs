@@ -1,0 +1,47 @@
+//! Who accesses: threads of a program, CPUs of a kernel.
+
+use std::collections::BTreeSet;
+
+use super::What;
+use crate::perf::{Error, Sample};
+
+/// Numbers of contexts: threads by their number, CPUs as they are.
+pub(super) struct Contexts {
+    /// Threads, ascending; none for the kernel.
+    pub threads: Vec<u32>,
+    /// How many numbers there are.
+    pub count: u16,
+}
+
+impl Contexts {
+    pub fn new(samples: &[Sample], what: What) -> Result<Self, Error> {
+        let max = usize::from(u16::MAX);
+        let (threads, count, what) = match what {
+            What::Process(_) => {
+                let threads: BTreeSet<u32> = samples.iter().map(|sample| sample.tid).collect();
+                let threads: Vec<u32> = threads.into_iter().collect();
+                let count = threads.len();
+                (threads, count, "threads")
+            }
+            What::Kernel => {
+                let last = samples
+                    .iter()
+                    .map(|sample| sample.cpu as usize)
+                    .max()
+                    .unwrap_or(0);
+                (Vec::new(), last.saturating_add(1), "CPUs")
+            }
+        };
+        let too_many = Error::TooMany { what, count, max };
+        let count = u16::try_from(count).map_err(|_| too_many)?;
+        Ok(Self { threads, count })
+    }
+
+    pub fn of(&self, sample: &Sample) -> u16 {
+        let number = match self.threads.binary_search(&sample.tid) {
+            Ok(place) => place,
+            Err(_) => sample.cpu as usize,
+        };
+        u16::try_from(number).expect("threads and CPUs were counted")
+    }
+}

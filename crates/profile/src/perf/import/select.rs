@@ -1,0 +1,154 @@
+//! Which samples are taken, and what is said of the others.
+
+use std::collections::BTreeMap;
+
+use super::What;
+use crate::perf::modules::last_exec_ns;
+use crate::perf::{Error, Recording, Sample};
+
+/// Processes that an error names, at most.
+const PROCESSES_NAMED: usize = 5;
+/// Kernels have the upper half of the address space, on x86-64 and on 64-bit Arm.
+const KERNEL_START: u64 = 1 << 63;
+
+/// Whose accesses to take: of `pid`; the kernel's if `kernel`; else of the process with most
+/// samples.
+///
+/// # Errors
+/// There are none of them.
+pub fn choose(recording: &Recording, pid: Option<u32>, kernel: bool) -> Result<What, Error> {
+    let samples = recording.samples.len() as u64;
+    if kernel {
+        let any = recording
+            .samples
+            .iter()
+            .any(|sample| is_kernel(sample.addr));
+        return if any {
+            Ok(What::Kernel)
+        } else {
+            Err(Error::NoKernel { samples })
+        };
+    }
+    let processes = processes(recording);
+    let Some(&(first, _)) = processes.first() else {
+        return Err(Error::OnlyKernel { samples });
+    };
+    match pid {
+        Some(pid) if processes.iter().any(|(other, _)| *other == pid) => Ok(What::Process(pid)),
+        Some(pid) => Err(Error::NoProcess {
+            pid,
+            others: list(recording, &processes),
+        }),
+        None => Ok(What::Process(first)),
+    }
+}
+
+/// Processes with samples of user addresses, most samples first.
+fn processes(recording: &Recording) -> Vec<(u32, u64)> {
+    let mut counts: BTreeMap<u32, u64> = BTreeMap::new();
+    for sample in recording
+        .samples
+        .iter()
+        .filter(|sample| !is_kernel(sample.addr))
+    {
+        *counts.entry(sample.pid).or_default() += 1;
+    }
+    let mut counts: Vec<_> = counts.into_iter().collect();
+    counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    counts
+}
+
+fn list(recording: &Recording, processes: &[(u32, u64)]) -> String {
+    let one = |(pid, count): &(u32, u64)| {
+        format!("{pid} ({}, {count} samples)", thread_name(recording, *pid))
+    };
+    let mut words: Vec<_> = processes.iter().take(PROCESSES_NAMED).map(one).collect();
+    if processes.len() > PROCESSES_NAMED {
+        words.push(format!("{} others", processes.len() - PROCESSES_NAMED));
+    }
+    words.join(", ")
+}
+
+/// The last name of a thread, its creator's if it never got its own.
+pub(super) fn thread_name(recording: &Recording, tid: u32) -> &str {
+    let named = |tid| recording.names.iter().rfind(|name| name.tid == tid);
+    let parent = || {
+        let fork = recording.forks.iter().rfind(|fork| fork.tid == tid)?;
+        named(fork.parent_tid)
+    };
+    named(tid)
+        .or_else(parent)
+        .map_or("unnamed", |name| name.name.as_str())
+}
+
+fn is_kernel(address: u64) -> bool {
+    address >= KERNEL_START
+}
+
+/// The samples that count, and what is said of the others.
+pub(super) fn select(recording: &Recording, what: What) -> (Vec<Sample>, Vec<String>) {
+    let mut notes = Vec::new();
+    let all = recording.samples.iter();
+    let note = |count: usize, text: &str| (count > 0).then(|| format!("{count} {text}"));
+    let What::Process(pid) = what else {
+        let samples: Vec<Sample> = all.filter(|s| is_kernel(s.addr)).copied().collect();
+        let rest = recording.samples.len() - samples.len();
+        notes.extend(note(rest, "samples of user addresses are left out"));
+        return (samples, notes);
+    };
+    let (own, others): (Vec<Sample>, Vec<Sample>) = all.partition(|sample| sample.pid == pid);
+    let exec = last_exec_ns(recording, pid);
+    let before = |sample: &Sample| sample.time_ns != 0 && sample.time_ns < exec;
+    let early = own.iter().filter(|sample| before(sample)).count();
+    let kernel = own.iter().filter(|sample| is_kernel(sample.addr)).count();
+    let keep = |sample: &Sample| !is_kernel(sample.addr) && !before(sample);
+    let samples = own.into_iter().filter(keep).collect();
+    notes.extend(note(
+        others.len(),
+        "samples of other processes are left out (--pid chooses)",
+    ));
+    notes.extend(note(
+        kernel,
+        "samples of kernel addresses are left out (--kernel takes them)",
+    ));
+    notes.extend(note(
+        early,
+        "samples from before the process's last exec are left out",
+    ));
+    (samples, notes)
+}
+
+/// What the recording itself lacks.
+pub(super) fn losses(recording: &Recording) -> Vec<String> {
+    let counted = [
+        (
+            recording.lost,
+            "samples and records were lost: the kernel had no room for them",
+        ),
+        (
+            recording.throttled,
+            "times the kernel stopped sampling for a while (perf_cpu_time_max_percent)",
+        ),
+        (
+            recording.unknown_event,
+            "samples are of events that the file does not describe",
+        ),
+        (
+            recording.without_address,
+            "samples do not say what was done to which address",
+        ),
+        (
+            recording.malformed,
+            "records are too short for what they should hold",
+        ),
+    ];
+    let mut notes: Vec<String> = counted
+        .iter()
+        .filter(|(n, _)| *n > 0)
+        .map(|(n, what)| format!("{n} {what}"))
+        .collect();
+    if recording.truncated {
+        notes.push("the file ends too early; what it has is imported".into());
+    }
+    notes
+}

@@ -1,0 +1,174 @@
+//! Rows out of samples.
+
+use std::collections::BTreeSet;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::{Instruction, Options};
+use crate::model::{Access, CountRow, LineRow, Profile, Site};
+use crate::perf::{Error, Sample};
+
+/// What a row of `counts` counts: address, bytes, context, site and kind.
+type CountKey = (u64, u8, u16, u32, Access);
+
+/// The tables while they fill.
+pub(super) struct Tables<'a> {
+    options: &'a Options,
+    sites: FxHashMap<u64, u32>,
+    instructions: Vec<(u64, Option<Instruction>)>,
+    /// Instructions that were also sampled as stores: their loads are only loads.
+    stores: FxHashSet<u64>,
+    counts: FxHashMap<CountKey, u64>,
+    lines: FxHashMap<(u64, u16), LineRow>,
+}
+
+impl<'a> Tables<'a> {
+    pub fn new(
+        samples: &[Sample],
+        options: &'a Options,
+        code: &mut dyn FnMut(u64) -> Option<Instruction>,
+    ) -> Result<Self, Error> {
+        let pcs: BTreeSet<u64> = samples.iter().map(|sample| sample.pc).collect();
+        let (count, max) = (pcs.len(), u32::MAX as usize);
+        if count > max {
+            return Err(Error::TooMany {
+                what: "instructions",
+                count,
+                max,
+            });
+        }
+        let stores = samples
+            .iter()
+            .filter(|s| s.source.is_store())
+            .map(|s| s.pc)
+            .collect();
+        Ok(Self {
+            options,
+            sites: (0..).zip(&pcs).map(|(site, pc)| (*pc, site)).collect(),
+            instructions: pcs.into_iter().map(|pc| (pc, code(pc))).collect(),
+            stores,
+            counts: FxHashMap::default(),
+            lines: FxHashMap::default(),
+        })
+    }
+
+    pub fn add(&mut self, sample: &Sample, context: u16) {
+        let site = self.sites[&sample.pc];
+        let known = self.instructions[site as usize].1.as_ref();
+        // Where the instruction does not tell, only the first byte is known to have been accessed.
+        let bytes = known.map_or(0, |insn| insn.access_bytes).max(1);
+        let modifies = sample.source.is_locked() || known.is_some_and(|insn| insn.modifies);
+        let access = match (sample.source.is_load(), sample.source.is_store()) {
+            (true, true) => Access::ReadWrite,
+            (false, _) => Access::Write,
+            // One event samples both halves of it (IBS, SPE), as a load.
+            (true, false) if modifies && !self.stores.contains(&sample.pc) => Access::ReadWrite,
+            (true, false) => Access::Read,
+        };
+        let addr = self.slid(sample.addr);
+        let count = self
+            .counts
+            .entry((addr, bytes, context, site, access))
+            .or_default();
+        *count = count.saturating_add(sample.period);
+        let line_bytes = u64::from(self.options.line_bytes);
+        let line = addr - addr % line_bytes;
+        self.add_line(line, context, sample, access);
+        let last = addr.saturating_add(u64::from(bytes) - 1);
+        if last - last % line_bytes != line {
+            self.add_line(last - last % line_bytes, context, sample, access);
+        }
+    }
+
+    fn add_line(&mut self, line: u64, context: u16, sample: &Sample, access: Access) {
+        let row = self.lines.entry((line, context)).or_insert(LineRow {
+            run: 0,
+            line,
+            context,
+            reads: 0,
+            writes: 0,
+            read_transfers: 0,
+            write_transfers: 0,
+            upgrades: 0,
+            order_errors: None,
+        });
+        let add = |sum: &mut u64| *sum = sum.saturating_add(sample.period);
+        if access != Access::Write {
+            add(&mut row.reads);
+        }
+        if access != Access::Read {
+            add(&mut row.writes);
+        }
+        match access {
+            _ if !sample.source.is_hitm() => {}
+            Access::Read => add(&mut row.read_transfers),
+            Access::Write | Access::ReadWrite => add(&mut row.write_transfers),
+        }
+    }
+
+    fn slid(&self, address: u64) -> u64 {
+        let (start, end) = self.options.image;
+        if (start..end).contains(&address) {
+            address.wrapping_sub(self.options.slide)
+        } else {
+            address
+        }
+    }
+
+    pub fn notes(&self, samples: &[Sample]) -> Vec<String> {
+        let known = |pc: &u64| self.instructions[self.sites[pc] as usize].1.as_ref();
+        let unknown = samples.iter().filter(|s| known(&s.pc).is_none()).count();
+        let unsized_ = samples
+            .iter()
+            .filter(|s| known(&s.pc).is_some_and(|i| i.access_bytes == 0));
+        let of = |count: usize, what: &str| (count > 0).then(|| format!("{count} samples {what}"));
+        let notes = [
+            of(
+                unknown,
+                "are of instructions whose file is not at hand: one byte counts as accessed",
+            ),
+            of(
+                unsized_.count(),
+                "are of instructions that fix no size: one byte counts as accessed",
+            ),
+        ];
+        notes.into_iter().flatten().collect()
+    }
+
+    pub fn finish(self) -> Profile {
+        let slid: Vec<u64> = self
+            .instructions
+            .iter()
+            .map(|(pc, _)| self.slid(*pc))
+            .collect();
+        let bytes = self
+            .instructions
+            .into_iter()
+            .map(|(_, insn)| insn.unwrap_or_default().bytes);
+        let sites = slid
+            .into_iter()
+            .zip(bytes)
+            .map(|(pc, bytes)| Site { pc, bytes })
+            .collect();
+        let mut lines: Vec<LineRow> = self.lines.into_values().collect();
+        lines.sort_by_key(|row| (row.line, row.context));
+        let row = |((addr, size, context, site, access), count)| CountRow {
+            run: 0,
+            addr,
+            size,
+            context,
+            site,
+            access,
+            count,
+            silent: None,
+        };
+        let mut counts: Vec<CountRow> = self.counts.into_iter().map(row).collect();
+        counts.sort_by_key(|row| (row.addr, row.size, row.context, row.site, row.access));
+        Profile {
+            sites,
+            lines,
+            counts,
+            ..Profile::default()
+        }
+    }
+}
