@@ -9,9 +9,9 @@
 mod choose;
 mod database;
 mod error;
-mod flags;
+pub(crate) mod flags;
 mod recipe;
-mod response;
+pub(crate) mod response;
 mod run;
 mod unit;
 

@@ -4,6 +4,7 @@
 
 pub mod bzimage;
 mod cache;
+pub mod cc;
 pub mod compile;
 mod debug_file;
 mod debug_search;

@@ -40,6 +40,10 @@ enum Command {
     Check(cmd::check::Args),
     Probe(cmd::probe::Args),
     Doctor(cmd::doctor::Args),
+    Cc(cmd::cc::Args),
+    /// The same as cc, for C++
+    #[command(name = "c++", disable_help_flag = true)]
+    Cxx(cmd::cc::Args),
     /// Print a completion script for a shell
     #[command(hide = true)]
     Completions {
@@ -49,6 +53,9 @@ enum Command {
 }
 
 fn main() -> ExitCode {
+    if let Some(exit) = cmd::cc::intercept::<Cli>() {
+        return exit.into();
+    }
     let cli = Cli::parse();
     let done = match cli.command {
         Command::Record(target) => cmd::record::run(&target),
@@ -59,6 +66,7 @@ fn main() -> ExitCode {
         Command::WhatIf(args) => cmd::what_if::run(&args).map(|()| Exit::Done),
         Command::Check(args) => cmd::check::run(&args),
         Command::Probe(args) => cmd::probe::run(&args),
+        Command::Cc(_) | Command::Cxx(_) => Err(anyhow::anyhow!("cc and c++ come first")),
         Command::Doctor(args) => cmd::doctor::run(&args),
         Command::Completions { shell } => {
             let mut script = Vec::new();

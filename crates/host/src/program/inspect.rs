@@ -74,7 +74,9 @@ pub fn inspect(given: &OsStr) -> Result<Inspected, Error> {
     if file.architecture() != Architecture::X86_64 || !file.is_64() {
         return refuse("it is not an x86-64 program, which is all that can be recorded");
     }
-    let named = |names: Vec<String>| names.iter().any(|name| name == RUNTIME);
+    // A library without a name of its own is asked for by the path that it was linked by.
+    let is_runtime = |name: &String| Path::new(name).file_name() == Some(OsStr::new(RUNTIME));
+    let named = |names: Vec<String>| names.iter().any(is_runtime);
     let kind = match loader(&map) {
         None => Kind::Static,
         Some(_) if needed(&map).is_ok_and(named) => Kind::Instrumented,

@@ -1,6 +1,7 @@
 //! One file per command: its arguments, and the call per step.
 
 pub mod advise;
+pub mod cc;
 pub mod check;
 pub mod diff;
 pub mod doctor;

@@ -1,0 +1,276 @@
+//! What a compiler's command line asks for, as far as it matters to what is added.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use super::CompilerError;
+use crate::compile::flags::{Fate, fate};
+use crate::compile::response;
+
+/// What a command line asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Request {
+    /// Words about the compiler, or nothing to compile or link.
+    Ask,
+    /// Output.
+    Work(Work),
+}
+
+/// A command line that makes output.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Work {
+    /// How far it goes.
+    pub stage: Stage,
+    /// Link-time optimisation is asked for.
+    pub lto: bool,
+    /// What the user should know.
+    pub notes: Vec<&'static str>,
+}
+
+/// The last step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// `-E`, `-M`.
+    Preprocess,
+    /// `-S`, `-c`.
+    Compile,
+    /// `-r`: objects into an object.
+    Join,
+    /// A program or a shared library.
+    Link,
+}
+
+const LTO: &str = "link-time optimisation is left out (-fno-lto): it would inline what relayout names \
+                   places by";
+const STRIPPED: &str = "-s takes the debug information away, without which functions, types and \
+                        members have no names in reports";
+
+/// Answers about the compiler, not output.
+const QUESTIONS: &[&str] = &[
+    "--version",
+    "--help",
+    "--target-help",
+    "-dumpversion",
+    "-dumpfullversion",
+    "-dumpmachine",
+    "-dumpspecs",
+];
+const QUESTION_PREFIXES: &[&str] = &["-print-", "--print-", "--help="];
+
+/// Options with a value in the next argument that go to the linker, besides those that
+/// [`fate`] knows.
+const WITH_VALUE: &[&str] = &["-e", "--entry", "-rpath", "-G"];
+
+/// Sanitizers that want shadow memory, a heap or a runtime of their own.
+const OTHER_SANITIZERS: &[&str] = &[
+    "address",
+    "kernel-address",
+    "hwaddress",
+    "memory",
+    "leak",
+    "dataflow",
+];
+
+/// What `arguments` ask for. `read` gives the contents of response files.
+///
+/// # Errors
+/// They ask for what cannot be recorded.
+pub fn request(
+    arguments: &[OsString],
+    read: &dyn Fn(&Path) -> Option<Vec<u8>>,
+) -> Result<Request, CompilerError> {
+    let words: Vec<String> = arguments
+        .iter()
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect();
+    let text = |path: &Path| Some(String::from_utf8_lossy(&read(path)?).into_owned());
+    // What cannot be expanded is the compiler's to refuse.
+    let words = response::expand(&words, Path::new(""), &text).unwrap_or(words);
+    if words.iter().any(|word| is_question(word)) || !has_input(&words) {
+        return Ok(Request::Ask);
+    }
+    let stage = stage(&words);
+    refuse(&words, stage)?;
+    let lto = asks_for_lto(&words);
+    let mut notes = Vec::new();
+    if stage == Stage::Link {
+        notes.extend(lto.then_some(LTO));
+        notes.extend(has(&words, &["-s", "-Wl,-s", "-Wl,--strip-all"]).map(|_| STRIPPED));
+    }
+    Ok(Request::Work(Work { stage, lto, notes }))
+}
+
+fn is_question(word: &str) -> bool {
+    QUESTIONS.contains(&word) || QUESTION_PREFIXES.iter().any(|p| word.starts_with(p))
+}
+
+fn has<'w>(words: &'w [String], wanted: &[&str]) -> Option<&'w String> {
+    words.iter().find(|word| wanted.contains(&word.as_str()))
+}
+
+fn has_input(words: &[String]) -> bool {
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        match fate(word) {
+            Fate::Input => return true,
+            Fate::End => return words.next().is_some(),
+            Fate::KeepPair if word == "-l" => return true,
+            Fate::KeepPair | Fate::DropPair => drop(words.next()),
+            Fate::Language if word == "-x" || word == "--language" => drop(words.next()),
+            _ if WITH_VALUE.contains(&word.as_str()) => drop(words.next()),
+            _ if word.starts_with("-l") => return true,
+            _ => {}
+        }
+    }
+    false
+}
+
+fn stage(words: &[String]) -> Stage {
+    const JOIN: &[&str] = &["-r", "-Wl,-r", "-Wl,-i", "-Wl,--relocatable"];
+    if has(words, &["-E", "-M", "-MM", "-fsyntax-only", "--preprocess"]).is_some() {
+        Stage::Preprocess
+    } else if has(words, &["-c", "-S", "-emit-ast", "--compile", "--assemble"]).is_some() {
+        Stage::Compile
+    } else if has(words, JOIN).is_some() {
+        Stage::Join
+    } else {
+        Stage::Link
+    }
+}
+
+/// The last of `-flto` and `-fno-lto` holds.
+fn asks_for_lto(words: &[String]) -> bool {
+    let last = words
+        .iter()
+        .rfind(|word| *word == "-flto" || word.starts_with("-flto=") || *word == "-fno-lto");
+    last.is_some_and(|word| word != "-fno-lto")
+}
+
+fn refuse(words: &[String], stage: Stage) -> Result<(), CompilerError> {
+    let refused = |argument: &str, why| {
+        Err(CompilerError::Refused {
+            argument: argument.to_owned(),
+            why,
+        })
+    };
+    if stage == Stage::Link {
+        const STATIC: &[&str] = &["-static", "-static-pie", "--static", "-Wl,-static"];
+        if let Some(word) = has(words, STATIC) {
+            return refused(
+                word,
+                "what watches a program is a shared library; link without it",
+            );
+        }
+    }
+    if let Some(word) = has(words, &["-m32", "-mx32", "-m16"]) {
+        return refused(word, "only 64-bit x86 programs can be recorded");
+    }
+    match words.iter().find_map(|word| other_sanitizer(word)) {
+        Some(word) => refused(
+            word,
+            "that sanitizer brings a runtime of its own; build without it",
+        ),
+        None => Ok(()),
+    }
+}
+
+fn other_sanitizer(word: &str) -> Option<&str> {
+    let list = word.strip_prefix("-fsanitize=")?;
+    list.split(',')
+        .any(|name| OTHER_SANITIZERS.contains(&name))
+        .then_some(word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(text: &str) -> Vec<OsString> {
+        text.split_whitespace().map(OsString::from).collect()
+    }
+
+    fn read(path: &Path) -> Option<Vec<u8>> {
+        match path.to_str()? {
+            "objects" => Some(b"a.o b.o".to_vec()),
+            "flags" => Some(b"-c -O2".to_vec()),
+            _ => None,
+        }
+    }
+
+    #[track_caller]
+    fn check(text: &str, expect: Option<Stage>) {
+        let found = match request(&words(text), &read) {
+            Ok(Request::Work(work)) => Some(work.stage),
+            Ok(Request::Ask) => None,
+            Err(error) => panic!("{text}: {error}"),
+        };
+        assert_eq!(found, expect, "{text}");
+    }
+
+    #[test]
+    fn tells_how_far_it_goes() {
+        check("-c a.c -o a.o", Some(Stage::Compile));
+        check("-O2 -S -x c -", Some(Stage::Compile));
+        check("-E - -dM", Some(Stage::Preprocess));
+        check("-MM a.c", Some(Stage::Preprocess));
+        check("-MD -MF a.d -c a.c", Some(Stage::Compile));
+        check("a.c", Some(Stage::Link));
+        check("-shared a.o -lm -o a.so", Some(Stage::Link));
+        check("@objects -o a", Some(Stage::Link));
+        check("@flags a.c", Some(Stage::Compile));
+        check("-r a.o b.o -o c.o", Some(Stage::Join));
+        check("-nostdlib -Wl,-r a.o -o c.o", Some(Stage::Join));
+        check("-lfoo", Some(Stage::Link));
+    }
+
+    #[test]
+    fn answers_are_the_compilers_own() {
+        for text in [
+            "",
+            "--version",
+            "-v",
+            "-dumpmachine",
+            "-print-search-dirs",
+            "-print-prog-name=ld -c a.c",
+            "--help=common",
+            // No input: the words after these are values.
+            "-o a",
+            "-I dir -x c++",
+            "-Xlinker foo",
+            "@flags",
+        ] {
+            check(text, None);
+        }
+        check("-v a.c", Some(Stage::Link));
+    }
+
+    #[test]
+    fn what_does_not_go_with_recording_is_refused() {
+        let check = |text: &str, expect: &str| {
+            let error = request(&words(text), &read).expect_err(text).to_string();
+            assert!(error.starts_with(expect), "{text}: {error}");
+        };
+        check("-static a.c", "-static does not");
+        check("a.o -static-pie", "-static-pie does not");
+        check("-m32 -c a.c", "-m32 does not");
+        check(
+            "-fsanitize=undefined,address -c a.c",
+            "-fsanitize=undefined,address does not",
+        );
+        self::check("-static -c a.c", Some(Stage::Compile));
+        self::check("-static-libgcc a.c", Some(Stage::Link));
+        self::check("-fsanitize=undefined a.c", Some(Stage::Link));
+    }
+
+    #[test]
+    fn notes_are_made_once_per_program() {
+        let check = |text: &str, lto: bool, notes: &[&str]| match request(&words(text), &read) {
+            Ok(Request::Work(work)) => assert_eq!((work.lto, &*work.notes), (lto, notes), "{text}"),
+            other => panic!("{text}: {other:?}"),
+        };
+        check("-flto=auto -c a.c", true, &[]);
+        check("-flto=auto a.o", true, &[LTO]);
+        check("-flto -fno-lto a.o", false, &[]);
+        check("-s a.o", false, &[STRIPPED]);
+    }
+}

@@ -1,0 +1,144 @@
+//! Which compiler it is that the user named.
+
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use super::CompilerError;
+
+/// A compiler that we know how to ask for instrumentation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compiler {
+    /// GCC, and its major version where its name says so.
+    Gcc {
+        /// The version.
+        major: Option<u32>,
+    },
+    /// Clang.
+    Clang,
+}
+
+impl Compiler {
+    /// What the program is that `name` and its first arguments `own` start. The name of the file
+    /// behind all links says so on most systems; what it does not tell, `--version` does.
+    ///
+    /// # Errors
+    /// It cannot be run, or is neither.
+    pub fn find(
+        name: &OsStr,
+        own: &[OsString],
+        variable: &'static str,
+    ) -> Result<Self, CompilerError> {
+        if own.is_empty() {
+            let behind = locate(Path::new(name)).and_then(|path| fs::canonicalize(path).ok());
+            if let Some(path) = behind {
+                if env::current_exe().is_ok_and(|us| us == path) {
+                    return Err(CompilerError::Itself { variable });
+                }
+                let file = path.file_name().map(|name| name.to_string_lossy());
+                if let Some(found) = file.filter(|_| is_binary(&path)).and_then(|n| by_name(&n)) {
+                    return Ok(found);
+                }
+            }
+        }
+        let output = Command::new(name)
+            .args(own)
+            .arg("--version")
+            .env(super::RUNNING, "1")
+            .stdin(Stdio::null())
+            .output()
+            .map_err(|source| CompilerError::NotRun {
+                compiler: name.to_owned(),
+                variable,
+                source,
+            })?;
+        by_version(&String::from_utf8_lossy(&output.stdout)).ok_or_else(|| CompilerError::Unknown {
+            compiler: name.to_owned(),
+        })
+    }
+}
+
+/// As `execvp` finds it.
+fn locate(name: &Path) -> Option<PathBuf> {
+    if name.components().count() > 1 {
+        return Some(name.to_owned());
+    }
+    env::split_paths(&env::var_os("PATH")?)
+        .map(|dir| dir.join(name))
+        .find(|path| path.is_file())
+}
+
+/// Scripts may start anything.
+fn is_binary(path: &Path) -> bool {
+    let mut start = [0; 4];
+    let read = File::open(path).and_then(|mut file| file.read_exact(&mut start));
+    read.is_ok() && &start == b"\x7fELF"
+}
+
+/// `x86_64-linux-gnu-g++-12`, `clang-14`, `clang++`.
+fn by_name(file: &str) -> Option<Compiler> {
+    let (stem, version) = match file.rsplit_once('-') {
+        Some((stem, version)) if version.starts_with(|c: char| c.is_ascii_digit()) => {
+            (stem, Some(version))
+        }
+        _ => (file, None),
+    };
+    let base = stem.rsplit('-').next()?;
+    let major = version.and_then(|v| v.split('.').next()?.parse().ok());
+    match base {
+        "gcc" | "g++" => Some(Compiler::Gcc { major }),
+        "clang" | "clang++" => Some(Compiler::Clang),
+        _ => None,
+    }
+}
+
+fn by_version(text: &str) -> Option<Compiler> {
+    if text.contains("clang version") {
+        Some(Compiler::Clang)
+    } else if text.contains("Free Software Foundation") {
+        // `gcc (Debian 12.2.0-14+deb12u1) 12.2.0`
+        let first = text.lines().next().unwrap_or_default();
+        let last = first.rsplit(' ').next().unwrap_or_default();
+        let major = last.split('.').next().and_then(|n| n.parse().ok());
+        Some(Compiler::Gcc { major })
+    } else {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_tell() {
+        let gcc = |major| Some(Compiler::Gcc { major });
+        let check = |name: &str, expect| assert_eq!(by_name(name), expect, "{name}");
+        check("gcc", gcc(None));
+        check("x86_64-linux-gnu-gcc-12", gcc(Some(12)));
+        check("x86_64-linux-gnu-g++-4.9", gcc(Some(4)));
+        check("clang", Some(Compiler::Clang));
+        check("clang++-14", Some(Compiler::Clang));
+        check("ccache", None);
+        check("icx", None);
+        check("gcc-ar-12", None);
+    }
+
+    #[test]
+    fn versions_tell() {
+        let check = |text: &str, expect| assert_eq!(by_version(text), expect, "{text}");
+        check(
+            "cc (Debian 12.2.0-14+deb12u1) 12.2.0\nCopyright (C) 2022 Free Software Foundation, Inc.\n",
+            Some(Compiler::Gcc { major: Some(12) }),
+        );
+        check(
+            "Debian clang version 14.0.6\nTarget: x86_64-pc-linux-gnu\n",
+            Some(Compiler::Clang),
+        );
+        check("Intel(R) oneAPI DPC++/C++ Compiler 2023.2.0\n", None);
+        check("", None);
+    }
+}

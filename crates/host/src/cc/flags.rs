@@ -1,0 +1,86 @@
+//! What is added to the compiler's command line, before and after the user's own arguments.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use super::arguments::{Stage, Work};
+use super::compiler::Compiler;
+
+/// First GCC that can leave out the calls at each function's begin and end, which we do not need.
+const GCC_WITHOUT_ENTRY_CALLS: u32 = 12;
+
+/// What comes before, and what after, the user's arguments. `stand_in` is where GCC finds an empty
+/// library instead of libtsan.
+///
+/// What the user says of debug information and of instrumentation wins, as it comes later.
+pub fn around(
+    compiler: Compiler,
+    work: &Work,
+    runtime: &Path,
+    stand_in: Option<&Path>,
+) -> (Vec<OsString>, Vec<OsString>) {
+    let mut before: Vec<OsString> = Vec::new();
+    let mut after: Vec<OsString> = Vec::new();
+    if work.stage == Stage::Preprocess {
+        // Nothing of what is added shows in preprocessed text.
+        return (before, after);
+    }
+    // Code that asks whether it is instrumented is to be as it is in production.
+    before.extend(["-g", "-fsanitize=thread", "-U__SANITIZE_THREAD__"].map(OsString::from));
+    match compiler {
+        Compiler::Gcc { major } => {
+            if major >= Some(GCC_WITHOUT_ENTRY_CALLS) {
+                before.push("--param=tsan-instrument-func-entry-exit=0".into());
+            }
+            if let Some(folder) = stand_in {
+                before.push("-B".into());
+                before.push(folder.into());
+            }
+        }
+        Compiler::Clang => {
+            before.push("-fno-sanitize-link-runtime".into());
+            quietly(
+                &mut before,
+                ["-mllvm", "-tsan-instrument-func-entry-exit=0"].map(OsString::from),
+            );
+        }
+    }
+    after.push("-fno-omit-frame-pointer".into());
+    if work.lto {
+        after.push("-fno-lto".into());
+        if compiler == Compiler::Clang {
+            quietly(&mut after, ["-fno-whole-program-vtables".into()]);
+        }
+    }
+    if work.stage == Stage::Link {
+        match compiler {
+            Compiler::Gcc { .. } => after.extend(link(runtime)),
+            Compiler::Clang => quietly(&mut after, link(runtime)),
+        }
+    }
+    (before, after)
+}
+
+/// Clang tells of arguments that a step has no use for; of ours it need not.
+fn quietly(to: &mut Vec<OsString>, arguments: impl IntoIterator<Item = OsString>) {
+    to.push("--start-no-unused-arguments".into());
+    to.extend(arguments);
+    to.push("--end-no-unused-arguments".into());
+}
+
+/// The runtime, whatever the user told the linker of libraries that are not needed; found again where
+/// it is now.
+fn link(runtime: &Path) -> impl Iterator<Item = OsString> {
+    let folder = runtime.parent().unwrap_or(Path::new("/"));
+    [
+        "--push-state".into(),
+        "--no-as-needed".into(),
+        "-Bdynamic".into(),
+        runtime.into(),
+        "--pop-state".into(),
+        "-rpath".into(),
+        folder.into(),
+    ]
+    .into_iter()
+    .flat_map(|word: OsString| ["-Xlinker".into(), word])
+}

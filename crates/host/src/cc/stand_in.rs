@@ -1,0 +1,58 @@
+//! Where GCC finds something that is called libtsan and is empty.
+//!
+//! GCC links libtsan wherever it was told to instrument. A folder given with `-B` comes before its
+//! own; there the linker finds empty linker scripts under both names that GCC asks for.
+
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use crate::{Cache, Error};
+
+const FILES: [&str; 2] = ["libtsan.so", "libtsan_preinit.o"];
+const EMPTY: &str =
+    "/* Empty: programs built with relayout cc load relayout's runtime instead. */\n";
+
+/// The folder, made if need be: in the user's cache, or, without one that can be written to, in the
+/// folder for temporary files.
+///
+/// # Errors
+/// Neither can be written to.
+pub fn folder(cache: Option<&Cache>) -> Result<PathBuf, Error> {
+    if let Some(cache) = cache {
+        let folder = cache.dir().join("no-libtsan");
+        if make(&folder).is_ok() {
+            return Ok(folder);
+        }
+    }
+    // SAFETY: a plain system call.
+    let user = unsafe { libc::getuid() };
+    let folder = std::env::temp_dir().join(format!("relayout-no-libtsan-{user}"));
+    make(&folder).map_err(Error::io("make a folder for the compiler:", &folder))?;
+    Ok(folder)
+}
+
+fn make(folder: &Path) -> io::Result<()> {
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(folder)?;
+    // Anybody can make a folder of that name in /tmp.
+    let meta = fs::symlink_metadata(folder)?;
+    // SAFETY: a plain system call.
+    if !meta.is_dir() || meta.uid() != unsafe { libc::getuid() } || meta.mode() & 0o022 != 0 {
+        return Err(io::ErrorKind::PermissionDenied.into());
+    }
+    for name in FILES {
+        let file = folder.join(name);
+        if fs::metadata(&file).is_ok_and(|meta| meta.len() == EMPTY.len() as u64) {
+            continue;
+        }
+        // Others may be about to do the same.
+        let new = folder.join(format!(".{name}-{}", std::process::id()));
+        fs::write(&new, EMPTY)?;
+        fs::rename(&new, &file)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,74 @@
+//! `relayout cc` and `relayout c++`: compilers for programs that are to be recorded.
+
+use std::env;
+use std::ffi::OsString;
+
+use clap::CommandFactory;
+use relayout_host::cc::{CompilerError, Driver, become_compiler};
+
+use crate::exit::{self, Exit};
+use crate::print::print;
+
+const ABOUT: &str = "\
+Compile or link, with the user's own gcc or clang, code that relayout can record
+
+Takes the place of the compiler, and becomes it after adding what makes the code announce its accesses:
+  make CC=\"relayout cc\" CXX=\"relayout c++\"
+  ./configure CC=\"relayout cc\" CXX=\"relayout c++\"
+  CC=\"relayout cc\" CXX=\"relayout c++\" cmake -B build -S .
+  relayout record run -- ./program
+
+All arguments are the compiler's own, --help and --version too. Which compiler: $RELAYOUT_CC and
+$RELAYOUT_CXX, else cc and c++; or, before all other arguments, '--compiler NAME' or '-- NAME':
+  relayout cc -- clang-14 -O2 -c file.c
+
+Use it for compiling and for linking. The optimisation level stays; -g and frame pointers are added, and
+link-time optimisation is left out. -static, -m32 and sanitizers with a runtime of their own (address,
+memory, leak) are refused. The program finds its runtime by the path that relayout is installed at, and
+does nothing with it unless it is recorded. gcc, or clang 14 or newer, for x86-64.";
+
+/// What help shows; the arguments are passed on unread.
+#[derive(Debug, clap::Args)]
+#[command(about = ABOUT, long_about = ABOUT, disable_help_flag = true)]
+pub struct Args {
+    /// The compiler's arguments
+    #[arg(
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "ARGS"
+    )]
+    _arguments: Vec<OsString>,
+}
+
+/// Becomes the compiler if the command line asks for it: before anything else looks at the arguments,
+/// which are not ours.
+pub fn intercept<C: CommandFactory>() -> Option<Exit> {
+    let mut words = env::args_os().skip(1);
+    let driver = match words.next()?.to_str()? {
+        "cc" => Driver::C,
+        "c++" => Driver::Cxx,
+        _ => return None,
+    };
+    let arguments: Vec<OsString> = words.collect();
+    if arguments
+        .first()
+        .is_some_and(|word| word == "--relayout-help")
+    {
+        let help = C::command();
+        let help = help
+            .find_subcommand("cc")
+            .map(|cc| cc.clone().render_help());
+        let printed = print(&help.unwrap_or_default().to_string());
+        return Some(printed.map_or_else(|error| exit::explain(&error), |()| Exit::Done));
+    }
+    let error = become_compiler(driver, &arguments, |note| {
+        eprintln!("relayout cc: note: {note}");
+    });
+    let exit = match &error {
+        CompilerError::NotRun { .. } | CompilerError::Unknown { .. } => Exit::Environment,
+        CompilerError::Host(error) => error.category().into(),
+        _ => Exit::Input,
+    };
+    exit::explain(&error.into());
+    Some(exit)
+}
