@@ -9,8 +9,9 @@ use crate::table::Table;
 use crate::wire::{self, BurstRecord, ConflictRecord, CountRecord, LineRecord, Record};
 
 const TLB_ENTRIES: usize = 512;
-/// Line records appended at a time when a context's totals are drained.
-const LINE_BATCH: usize = 1024;
+/// Line records appended at a time when a context's totals are drained: few enough for the stack of
+/// any thread.
+const LINE_BATCH: usize = 64;
 /// Accesses after which totals by line are appended: they are counted in 32 bits.
 const LINES_EACH: u64 = 1 << 31;
 
@@ -80,6 +81,29 @@ impl Context {
             lines_flushed: 0,
             sequence: 0,
         })
+    }
+
+    /// Like [`Context::new`], in memory of the host's: a context is larger than the stacks that
+    /// threads of programs may have.
+    pub fn placed<H: Host>(id: u8, host: &H) -> Option<*mut Self> {
+        let at = host.zeroed(size_of::<Self>())?.cast::<Self>();
+        let bursts = host.zeroed(BUFFER_RECORDS * size_of::<BurstRecord>())?;
+        // SAFETY: fresh zeroed memory of the right size, not shared yet. Zero is valid for all
+        // fields but those that are written here.
+        unsafe {
+            (&raw mut (*at).id).write(id);
+            (&raw mut (*at).counts).write(Table::new(14, host)?);
+            (&raw mut (*at).conflicts).write(Table::new(12, host)?);
+            (&raw mut (*at).events).write(Table::new(12, host)?);
+            (&raw mut (*at).bursts).write(Buffer {
+                records: bursts.cast(),
+                len: 0,
+            });
+            for n in 0..TLB_ENTRIES {
+                (&raw mut (*at).tlb[n].page).write(u64::MAX);
+            }
+        }
+        Some(at)
     }
 
     #[inline]

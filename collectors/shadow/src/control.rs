@@ -67,7 +67,15 @@ pub struct Control {
     pub others: AtomicU32,
     /// Written by the host: 1 while accesses are not to be watched (between slices). Programs only.
     pub paused: AtomicU32,
+    /// Written by the collector: 1 while it does not watch for a reason of its own (the program said
+    /// when to start, or the recording is being closed). Beside `paused`, so that one load tells
+    /// both. Programs only.
+    pub stopped: AtomicU32,
     /// Threads that there was no context for. Programs only.
     pub threads_lost: AtomicU32,
 }
 const _: () = assert!(size_of::<Control>() <= CONTROL_BYTES);
+const _: () = {
+    let paused = core::mem::offset_of!(Control, paused);
+    assert!(paused % 8 == 0 && core::mem::offset_of!(Control, stopped) == paused + 4);
+};

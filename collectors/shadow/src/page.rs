@@ -203,6 +203,20 @@ impl PageTable {
         }
     }
 
+    /// The shadow of the page at `page`, if it has one.
+    pub fn find(&self, page: u64) -> Option<&'static PageShadow> {
+        let mut at = Self::hash(page) & self.mask;
+        loop {
+            // SAFETY: `at` is masked to the table's size; page shadows are never freed, and an
+            // eighth of the slots stays empty.
+            let shadow = unsafe { (*self.slots.add(at)).load(Acquire).as_ref() }?;
+            if shadow.page == page {
+                return Some(shadow);
+            }
+            at = (at + 1) & self.mask;
+        }
+    }
+
     /// All page shadows.
     pub fn iter(&self) -> impl Iterator<Item = &'static PageShadow> + '_ {
         (0..=self.mask).filter_map(|at| {

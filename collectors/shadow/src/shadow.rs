@@ -49,6 +49,38 @@ impl<H: Host> Shadow<H> {
         self.operations.load(Relaxed)
     }
 
+    /// The ticket that the next logged access will take.
+    pub fn ticket(&self) -> u64 {
+        self.tickets.load(Relaxed)
+    }
+
+    /// Coherence events so far of the lines that `bytes` bytes from `start` touch.
+    pub fn events(&self, start: u64, bytes: u64) -> u64 {
+        let mut events = 0;
+        let (mut line, end) = (start & !(LINE_BYTES as u64 - 1), start.saturating_add(bytes));
+        while line < end {
+            let page = line & !(PAGE_BYTES as u64 - 1);
+            let page_end = page.saturating_add(PAGE_BYTES as u64);
+            let Some(shadow) = self.pages.find(page) else {
+                line = page_end;
+                continue;
+            };
+            let until = end.min(page_end);
+            while line < until {
+                let word = shadow.words[line as usize % PAGE_BYTES / LINE_BYTES].load(Acquire);
+                if let State::Detailed(detail) = State::decode(word) {
+                    // SAFETY: details are never freed.
+                    events += u64::from(unsafe { (*detail).events() });
+                }
+                line = line.saturating_add(LINE_BYTES as u64);
+            }
+            if page_end == u64::MAX {
+                break;
+            }
+        }
+        events
+    }
+
     /// One access by `cx`; each line that it touches counts it. `value` is asked only where values are compared; it returns `None` where
     /// the collector cannot know.
     #[inline]
@@ -62,14 +94,23 @@ impl<H: Host> Shadow<H> {
         value: impl FnOnce() -> Option<Value>,
     ) {
         cx.accesses += 1;
-        if !common_hit(cx, addr, size, access, site) {
+        if !Self::hit(cx, addr, size, access, site) {
             self.other(cx, addr, size, access, site, value);
         }
     }
 
-    /// What is no [`common_hit`].
+    /// The first part of [`Shadow::access`], which does all of it in the most common cases. True if
+    /// it did; else [`Shadow::other`] has to follow. It counts no access in [`Context::accesses`],
+    /// which a caller may do for many at once. It takes no lock, and a signal handler on the same
+    /// thread may come in between: at most a count is lost.
+    #[inline(always)]
+    pub fn hit(cx: &mut Context, addr: u64, size: u8, access: Access, site: u32) -> bool {
+        common_hit(cx, addr, size, access, site)
+    }
+
+    /// The second part: all that [`Shadow::hit`] does not do.
     #[inline(never)]
-    fn other(
+    pub fn other(
         &self,
         cx: &mut Context,
         addr: u64,
