@@ -19,6 +19,7 @@ relayout-search: relayout-contend relayout-layout
 relayout-report: relayout-check relayout-contend relayout-profile
 relayout-host: relayout-layout relayout-profile relayout-shadow
 relayout: relayout-check relayout-contend relayout-host relayout-layout relayout-patch relayout-profile relayout-report relayout-resolve relayout-search relayout-verify
+relayout-rt: relayout-shadow
 relayout-qemu-core: relayout-shadow
 relayout-qemu-api1: relayout-qemu-core
 relayout-qemu-api4: relayout-qemu-core

@@ -1,0 +1,135 @@
+//! One access of the program: the common case, and the rest.
+
+use relayout_shadow::{Access, Shadow};
+
+use crate::output::RtHost;
+use crate::runtime::shadow;
+use crate::thread::{self, Thread};
+use crate::{gate, tls};
+
+/// Kinds of accesses as constants of entry points.
+pub const READ: u8 = Access::Read as u8;
+pub const WRITE: u8 = Access::Write as u8;
+pub const READ_WRITE: u8 = Access::ReadWrite as u8;
+
+#[inline(always)]
+const fn kind(kind: u8) -> Access {
+    match kind {
+        READ => Access::Read,
+        WRITE => Access::Write,
+        _ => Access::ReadWrite,
+    }
+}
+
+/// One access of `SIZE` bytes. `word` is the calling thread's word, and not INSIDE; the gate is open.
+///
+/// # Safety
+/// As said.
+#[inline(always)]
+pub unsafe extern "C" fn access<const SIZE: u8, const KIND: u8>(addr: u64, pc: u64, word: usize) {
+    if word == tls::NEW {
+        return first(addr, SIZE, KIND, pc);
+    }
+    let thread = word as *mut Thread;
+    // SAFETY: the word is the calling thread's; a signal handler that comes in between can lose a
+    // count, no more.
+    unsafe {
+        let cx = &mut *(*thread).context;
+        let done =
+            !(*thread).count_all && Shadow::<RtHost>::hit(cx, addr, SIZE, kind(KIND), pc as u32);
+        if !done {
+            return rest(addr, SIZE, KIND, pc, thread);
+        }
+        (*thread).countdown -= 1;
+        if (*thread).countdown == 0 {
+            thread::pause(thread);
+        }
+    }
+}
+
+/// The first access of a thread.
+#[cold]
+#[inline(never)]
+fn first(addr: u64, size: u8, kind: u8, pc: u64) {
+    drop(thread::enter());
+    let word = tls::word();
+    if word > tls::INSIDE {
+        // SAFETY: the calling thread's word.
+        unsafe { rest(addr, size, kind, pc, word as *mut Thread) };
+    }
+}
+
+/// What is no common case.
+///
+/// # Safety
+/// `thread` is the calling thread's word.
+#[inline(never)]
+unsafe extern "C" fn rest(addr: u64, size: u8, number: u8, pc: u64, thread: *mut Thread) {
+    // SAFETY: as promised by the caller.
+    let inside = unsafe { thread::enter_known(thread) };
+    // Whoever ends the recording shuts the gate, and then waits for those inside.
+    if !gate::is_open() {
+        return;
+    }
+    let (kind, site) = (kind(number), pc as u32);
+    // SAFETY: inside, so nobody else on this thread uses the context.
+    let cx = unsafe { &mut *inside.0.context };
+    if inside.0.count_all {
+        shadow().count(cx, addr, size, kind, site);
+    }
+    if !Shadow::<RtHost>::hit(cx, addr, size, kind, site) {
+        shadow().other(cx, addr, size, kind, site, || None);
+    }
+    inside.0.countdown -= 1;
+    let pauses = inside.0.countdown == 0;
+    drop(inside);
+    if pauses {
+        // SAFETY: as promised by the caller.
+        unsafe { thread::pause(thread) };
+    }
+}
+
+/// An access of any size by code that knows its caller, line by line.
+#[inline]
+pub fn touch(addr: u64, bytes: usize, kind: u8, pc: u64) {
+    if !gate::is_open() || tls::word() == tls::INSIDE {
+        return;
+    }
+    touch_lines(addr, bytes, kind, pc);
+}
+
+#[inline(never)]
+fn touch_lines(addr: u64, bytes: usize, number: u8, pc: u64) {
+    const LINE: u64 = relayout_shadow::LINE_BYTES as u64;
+    if bytes == 0 {
+        return;
+    }
+    if tls::word() == tls::NEW {
+        drop(thread::enter());
+    }
+    let word = tls::word();
+    if word <= tls::INSIDE {
+        return;
+    }
+    let thread = word as *mut Thread;
+    let end = addr.saturating_add(bytes as u64);
+    let mut at = addr;
+    while at < end {
+        let part = (LINE - at % LINE).min(end - at) as u8;
+        // SAFETY: the calling thread's word, as in `access`.
+        unsafe {
+            let cx = &mut *(*thread).context;
+            let done = !(*thread).count_all
+                && Shadow::<RtHost>::hit(cx, at, part, kind(number), pc as u32);
+            if !done {
+                rest(at, part, number, pc, thread);
+            } else {
+                (*thread).countdown -= 1;
+                if (*thread).countdown == 0 {
+                    thread::pause(thread);
+                }
+            }
+        }
+        at += u64::from(part);
+    }
+}

@@ -1,0 +1,236 @@
+//! A table by address, in parts with a lock each. Open addressing; a part doubles when it fills.
+
+use std::cell::UnsafeCell;
+use std::sync::atomic::{AtomicU32, Ordering::*};
+
+use crate::sys;
+
+pub const SHARDS: usize = 64;
+const FIRST_BITS: u32 = 8;
+
+/// One allocation.
+#[derive(Clone, Copy)]
+pub struct Entry {
+    /// First byte; 0: no entry.
+    pub start: u64,
+    pub bytes: u64,
+    /// Tickets of the shadow, as in the record that it becomes.
+    pub first_ticket: u64,
+    pub end_ticket: u64,
+    /// Events of its lines when its present life began.
+    pub events_before: u64,
+    /// Events in lives that have ended.
+    pub events: u64,
+    /// Number of the stack.
+    pub stack: u32,
+    pub name: u32,
+    pub stride: u32,
+}
+
+impl Entry {
+    /// Whether the other is the same thing allocated again.
+    pub fn is_like(&self, other: &Self) -> bool {
+        let key = |e: &Self| (e.start, e.bytes, e.stack, e.name, e.stride);
+        key(self) == key(other)
+    }
+}
+
+struct Shard {
+    entries: *mut Entry,
+    /// Binary logarithm of the table's size; 0: there is none.
+    bits: u32,
+    used: usize,
+}
+
+#[repr(align(64))]
+struct Slot {
+    lock: AtomicU32,
+    shard: UnsafeCell<Shard>,
+}
+
+/// A table of entries by address.
+pub struct Shards {
+    slots: [Slot; SHARDS],
+}
+
+// SAFETY: a shard is only touched under its lock.
+unsafe impl Sync for Shards {}
+
+fn hash(start: u64) -> u64 {
+    (start >> 4).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+impl Shards {
+    pub const fn new() -> Self {
+        Self {
+            slots: [const {
+                Slot {
+                    lock: AtomicU32::new(0),
+                    shard: UnsafeCell::new(Shard {
+                        entries: std::ptr::null_mut(),
+                        bits: 0,
+                        used: 0,
+                    }),
+                }
+            }; SHARDS],
+        }
+    }
+
+    /// The part for `start`.
+    pub fn lock(&self, start: u64) -> Guard<'_> {
+        let slot = &self.slots[hash(start) as usize >> 4 & (SHARDS - 1)];
+        let mut spins = 0u32;
+        while slot
+            .lock
+            .compare_exchange_weak(0, 1, Acquire, Relaxed)
+            .is_err()
+        {
+            spins += 1;
+            if spins.is_multiple_of(64) {
+                sys::relax();
+            } else {
+                std::hint::spin_loop();
+            }
+        }
+        Guard { slot }
+    }
+
+    /// Part number `n`, if nobody has it.
+    pub fn try_lock(&self, n: usize) -> Option<Guard<'_>> {
+        let slot = &self.slots[n];
+        slot.lock
+            .compare_exchange(0, 1, Acquire, Relaxed)
+            .is_ok()
+            .then_some(Guard { slot })
+    }
+}
+
+/// A part whose lock is held.
+pub struct Guard<'a> {
+    slot: &'a Slot,
+}
+
+impl Drop for Guard<'_> {
+    fn drop(&mut self) {
+        self.slot.lock.store(0, Release);
+    }
+}
+
+impl Guard<'_> {
+    fn shard(&mut self) -> &mut Shard {
+        // SAFETY: the lock is held.
+        unsafe { &mut *self.slot.shard.get() }
+    }
+
+    pub fn find(&mut self, start: u64) -> Option<&mut Entry> {
+        let shard = self.shard();
+        let at = shard.place(start)?;
+        // SAFETY: within the table.
+        let entry = unsafe { &mut *shard.entries.add(at) };
+        (entry.start == start).then_some(entry)
+    }
+
+    /// Adds an entry whose address is not there. Without memory it is left out.
+    pub fn insert(&mut self, entry: Entry) {
+        let shard = self.shard();
+        if (shard.bits == 0 || shard.used * 4 >= 3 << shard.bits) && shard.grow().is_none() {
+            return;
+        }
+        if let Some(at) = shard.place(entry.start) {
+            // SAFETY: within the table.
+            unsafe { *shard.entries.add(at) = entry };
+            shard.used += 1;
+        }
+    }
+
+    pub fn remove(&mut self, start: u64) {
+        self.shard().remove(start);
+    }
+
+    pub fn for_each(&mut self, mut each: impl FnMut(&Entry)) {
+        for entry in self.shard().all() {
+            if entry.start != 0 {
+                each(entry);
+            }
+        }
+    }
+}
+
+impl Shard {
+    fn all(&mut self) -> &mut [Entry] {
+        if self.bits == 0 {
+            return &mut [];
+        }
+        // SAFETY: the table has that many entries, zeroed or written.
+        unsafe { std::slice::from_raw_parts_mut(self.entries, 1 << self.bits) }
+    }
+
+    /// Where `start` is, or would go; `None` without a table.
+    fn place(&self, start: u64) -> Option<usize> {
+        if self.bits == 0 {
+            return None;
+        }
+        let mask = (1 << self.bits) - 1;
+        let mut at = (hash(start) >> 20) as usize & mask;
+        // SAFETY: masked to the table, a quarter of which is empty.
+        while !matches!(unsafe { (*self.entries.add(at)).start }, s if s == 0 || s == start) {
+            at = (at + 1) & mask;
+        }
+        Some(at)
+    }
+
+    fn grow(&mut self) -> Option<()> {
+        let bits = if self.bits == 0 {
+            FIRST_BITS
+        } else {
+            self.bits + 1
+        };
+        let mut next = Self {
+            entries: sys::zeroed(size_of::<Entry>() << bits)?.cast(),
+            bits,
+            used: self.used,
+        };
+        for entry in self.all() {
+            if entry.start != 0
+                && let Some(at) = next.place(entry.start)
+            {
+                // SAFETY: within the new table.
+                unsafe { *next.entries.add(at) = *entry };
+            }
+        }
+        std::mem::swap(self, &mut next);
+        if next.bits > 0 {
+            // SAFETY: the old table, which nothing refers to any more.
+            unsafe { sys::unmap(next.entries.cast(), size_of::<Entry>() << next.bits) };
+        }
+        Some(())
+    }
+
+    /// Empties a place, and moves up those behind it that belong before it.
+    fn remove(&mut self, start: u64) {
+        let Some(mut hole) = self.place(start) else {
+            return;
+        };
+        let mask = (1usize << self.bits) - 1;
+        let entries = self.all();
+        if entries[hole].start == 0 {
+            return;
+        }
+        let mut at = hole;
+        loop {
+            at = (at + 1) & mask;
+            let start = entries[at].start;
+            if start == 0 {
+                break;
+            }
+            let home = (hash(start) >> 20) as usize & mask;
+            let from_home = at.wrapping_sub(home) & mask;
+            if from_home >= at.wrapping_sub(hole) & mask {
+                entries[hole] = entries[at];
+                hole = at;
+            }
+        }
+        entries[hole].start = 0;
+        self.used -= 1;
+    }
+}

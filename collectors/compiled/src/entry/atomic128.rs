@@ -1,0 +1,110 @@
+//! Atomic operations of 128 bits, by `cmpxchg16b`, which every x86-64 processor since 2006 has.
+
+use std::arch::asm;
+
+use super::sited;
+use crate::access::{READ, READ_WRITE, WRITE, touch};
+
+/// Stores `new` if `at` holds `expected`; what it held.
+///
+/// # Safety
+/// `at` is writable and a multiple of 16.
+unsafe fn swap_if(at: *mut u128, expected: u128, new: u128) -> u128 {
+    let (low, high): (u64, u64);
+    // SAFETY: as promised by the caller. rbx is LLVM's own, so it is put back.
+    unsafe {
+        asm!(
+            "xchg rsi, rbx",
+            "lock cmpxchg16b xmmword ptr [rdi]",
+            "mov rbx, rsi",
+            in("rdi") at,
+            inout("rsi") new as u64 => _,
+            in("rcx") (new >> 64) as u64,
+            inout("rax") expected as u64 => low,
+            inout("rdx") (expected >> 64) as u64 => high,
+            options(nostack),
+        );
+    }
+    u128::from(high) << 64 | u128::from(low)
+}
+
+/// # Safety
+/// As for [`swap_if`].
+unsafe fn update(at: *mut u128, pc: u64, new: impl Fn(u128) -> u128) -> u128 {
+    touch(at as u64, 16, READ_WRITE, pc);
+    // SAFETY: as promised by the caller.
+    unsafe { update_untold(at, new) }
+}
+
+unsafe fn update_untold(at: *mut u128, new: impl Fn(u128) -> u128) -> u128 {
+    let mut seen = 0;
+    loop {
+        // SAFETY: as promised by the caller.
+        let found = unsafe { swap_if(at, seen, new(seen)) };
+        if found == seen {
+            return found;
+        }
+        seen = found;
+    }
+}
+
+unsafe extern "C" fn load(a: *mut u128, pc: u64) -> u128 {
+    touch(a as u64, 16, READ, pc);
+    // Stores what is there, as libatomic does: an ordinary load may be torn.
+    unsafe { swap_if(a, 0, 0) }
+}
+unsafe extern "C" fn store(a: *mut u128, v: u128, pc: u64) {
+    touch(a as u64, 16, WRITE, pc);
+    unsafe { update_untold(a, |_| v) };
+}
+unsafe extern "C" fn exchange(a: *mut u128, v: u128, pc: u64) -> u128 {
+    unsafe { update(a, pc, |_| v) }
+}
+unsafe extern "C" fn fetch_add(a: *mut u128, v: u128, pc: u64) -> u128 {
+    unsafe { update(a, pc, |old| old.wrapping_add(v)) }
+}
+unsafe extern "C" fn fetch_sub(a: *mut u128, v: u128, pc: u64) -> u128 {
+    unsafe { update(a, pc, |old| old.wrapping_sub(v)) }
+}
+unsafe extern "C" fn fetch_and(a: *mut u128, v: u128, pc: u64) -> u128 {
+    unsafe { update(a, pc, |old| old & v) }
+}
+unsafe extern "C" fn fetch_or(a: *mut u128, v: u128, pc: u64) -> u128 {
+    unsafe { update(a, pc, |old| old | v) }
+}
+unsafe extern "C" fn fetch_xor(a: *mut u128, v: u128, pc: u64) -> u128 {
+    unsafe { update(a, pc, |old| old ^ v) }
+}
+unsafe extern "C" fn fetch_nand(a: *mut u128, v: u128, pc: u64) -> u128 {
+    unsafe { update(a, pc, |old| !(old & v)) }
+}
+unsafe extern "C" fn compare_exchange(a: *mut u128, expected: *mut u128, v: u128, pc: u64) -> i32 {
+    touch(a as u64, 16, READ_WRITE, pc);
+    unsafe {
+        let wanted = *expected;
+        let found = swap_if(a, wanted, v);
+        if found != wanted {
+            *expected = found;
+        }
+        i32::from(found == wanted)
+    }
+}
+unsafe extern "C" fn compare_exchange_val(a: *mut u128, expected: u128, v: u128, pc: u64) -> u128 {
+    touch(a as u64, 16, READ_WRITE, pc);
+    unsafe { swap_if(a, expected, v) }
+}
+
+sited! {
+    __tsan_atomic128_load("rsi") => load;
+    __tsan_atomic128_store("rcx") => store;
+    __tsan_atomic128_exchange("rcx") => exchange;
+    __tsan_atomic128_fetch_add("rcx") => fetch_add;
+    __tsan_atomic128_fetch_sub("rcx") => fetch_sub;
+    __tsan_atomic128_fetch_and("rcx") => fetch_and;
+    __tsan_atomic128_fetch_or("rcx") => fetch_or;
+    __tsan_atomic128_fetch_xor("rcx") => fetch_xor;
+    __tsan_atomic128_fetch_nand("rcx") => fetch_nand;
+    __tsan_atomic128_compare_exchange_strong("r8") => compare_exchange;
+    __tsan_atomic128_compare_exchange_weak("r8") => compare_exchange;
+    __tsan_atomic128_compare_exchange_val("r9") => compare_exchange_val;
+}

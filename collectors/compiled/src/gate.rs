@@ -1,0 +1,42 @@
+//! The control page, mapped over a static of ours so that entry points reach it without a pointer.
+//!
+//! Until a recording is attached it is ordinary memory that says "stopped".
+
+use std::cell::UnsafeCell;
+use std::mem::offset_of;
+use std::sync::atomic::Ordering::Relaxed;
+
+use relayout_shadow::control::{CONTROL_BYTES, Control};
+
+/// Where in the page the two words are that keep the gate shut unless both are 0.
+pub const GATE_OFFSET: usize = offset_of!(Control, paused);
+
+#[repr(C, align(4096))]
+pub struct Page {
+    words: UnsafeCell<[u32; CONTROL_BYTES / 4]>,
+}
+
+// SAFETY: only ever accessed as `Control`, all of whose fields are atomics.
+unsafe impl Sync for Page {}
+
+pub static PAGE: Page = Page {
+    words: UnsafeCell::new({
+        let mut words = [0; CONTROL_BYTES / 4];
+        words[offset_of!(Control, stopped) / 4] = 1;
+        words
+    }),
+};
+
+/// The control page; one of our own while nothing is recorded.
+#[inline(always)]
+pub fn control() -> &'static Control {
+    // SAFETY: the page is aligned and large enough, and all fields are atomics.
+    unsafe { &*PAGE.words.get().cast::<Control>() }
+}
+
+/// Whether accesses are to be watched now.
+#[inline(always)]
+pub fn is_open() -> bool {
+    let control = control();
+    control.paused.load(Relaxed) | control.stopped.load(Relaxed) == 0
+}

@@ -1,0 +1,189 @@
+//! The process forks, runs another program, or ends past its destructors.
+
+use std::ffi::{CStr, c_char, c_int};
+
+use crate::real::real;
+use crate::{runtime, signals, sys};
+
+type Str = *const c_char;
+type List = *const *const c_char;
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn fork() -> libc::pid_t {
+    let Some(real) = real!(fork: fn() -> libc::pid_t) else {
+        return -1;
+    };
+    let was_recorded = runtime::is_recorded();
+    let child = unsafe { real() };
+    if child == 0 && was_recorded {
+        runtime::forget();
+    }
+    child
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn _exit(code: c_int) -> ! {
+    runtime::finish();
+    loop {
+        // SAFETY: ends all threads of the process.
+        unsafe { libc::syscall(libc::SYS_exit_group, code) };
+    }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn _Exit(code: c_int) -> ! {
+    unsafe { _exit(code) }
+}
+
+/// The functions that `at_quick_exit` registered run unwatched.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn quick_exit(code: c_int) -> ! {
+    runtime::finish();
+    if let Some(real) = real!(quick_exit: fn(c_int)) {
+        unsafe { real(code) };
+    }
+    unsafe { _exit(code) }
+}
+
+/// Ends the recording if the file at `path` looks as if it could be run. Should it then fail to, the
+/// program goes on unwatched.
+unsafe fn before_exec(path: Str) {
+    // A child that shares our memory (vfork) runs programs too.
+    if !runtime::is_recorded() || !runtime::is_recorded_process() {
+        return;
+    }
+    let errno = sys::Errno::keep();
+    // SAFETY: the caller's string.
+    let can_run = unsafe { !path.is_null() && libc::access(path, libc::X_OK) == 0 };
+    drop(errno);
+    if can_run {
+        runtime::finish();
+    }
+}
+
+/// As [`before_exec`], for a name that is looked for in `PATH`.
+unsafe fn before_exec_name(name: Str) {
+    if name.is_null() || !runtime::is_recorded() || !runtime::is_recorded_process() {
+        return;
+    }
+    // SAFETY: the caller's string.
+    let text = unsafe { CStr::from_ptr(name) }.to_bytes();
+    if text.contains(&b'/') {
+        return unsafe { before_exec(name) };
+    }
+    let paths = sys::env(c"PATH").map_or(&b"/bin:/usr/bin"[..], CStr::to_bytes);
+    for folder in paths.split(|&b| b == b':') {
+        let mut path = crate::text::Text::<4096>::new();
+        path.push(if folder.is_empty() { b"." } else { folder });
+        path.push(b"/");
+        path.push(text);
+        path.push(b"\0");
+        if !path.is_cut() {
+            unsafe { before_exec(path.bytes().as_ptr().cast()) };
+        }
+    }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn execve(path: Str, args: List, env: List) -> c_int {
+    unsafe {
+        before_exec(path);
+        real!(execve: fn(Str, List, List) -> c_int).map_or(-1, |real| real(path, args, env))
+    }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn execv(path: Str, args: List) -> c_int {
+    unsafe {
+        before_exec(path);
+        real!(execv: fn(Str, List) -> c_int).map_or(-1, |real| real(path, args))
+    }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn execvp(name: Str, args: List) -> c_int {
+    unsafe {
+        before_exec_name(name);
+        real!(execvp: fn(Str, List) -> c_int).map_or(-1, |real| real(name, args))
+    }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn execvpe(name: Str, args: List, env: List) -> c_int {
+    unsafe {
+        before_exec_name(name);
+        real!(execvpe: fn(Str, List, List) -> c_int).map_or(-1, |real| real(name, args, env))
+    }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn fexecve(file: c_int, args: List, env: List) -> c_int {
+    if runtime::is_recorded_process() {
+        runtime::finish();
+    }
+    unsafe {
+        real!(fexecve: fn(c_int, List, List) -> c_int).map_or(-1, |real| real(file, args, env))
+    }
+}
+
+/// `execl` and its like take their arguments one by one: the path is told, and the rest stays where
+/// it is.
+macro_rules! variadic {
+    ($($name:ident => $before:ident;)*) => {$(
+        #[unsafe(naked)]
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name() {
+            std::arch::naked_asm!(
+                "push rdi", "push rsi", "push rdx", "push rcx", "push r8", "push r9", "push rax",
+                "call {before}",
+                "mov r11, rax",
+                "pop rax", "pop r9", "pop r8", "pop rcx", "pop rdx", "pop rsi", "pop rdi",
+                "jmp r11",
+                before = sym variadic::$name,
+            )
+        }
+    )*
+    mod variadic {
+        use super::*;
+        $(
+            pub unsafe extern "C-unwind" fn $name(path: Str) -> usize {
+                unsafe { $before(path) };
+                real!($name: fn(Str)).map_or(0, |real| real as usize)
+            }
+        )*
+    }};
+}
+
+variadic! {
+    execl => before_exec;
+    execle => before_exec;
+    execlp => before_exec_name;
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn sigaction(
+    signal: c_int,
+    action: *const libc::sigaction,
+    old: *mut libc::sigaction,
+) -> c_int {
+    unsafe { signals::sigaction(signal, action, old) }
+}
+
+/// As BSD and glibc have it: the handler stays, and calls that it interrupts go on.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn signal(signal: c_int, handler: usize) -> usize {
+    // SAFETY: plain data.
+    let mut old = unsafe { std::mem::zeroed::<libc::sigaction>() };
+    let mut new = old;
+    new.sa_sigaction = handler;
+    new.sa_flags = libc::SA_RESTART;
+    // SAFETY: ours; `sigaddset` fails for a number that is no signal, as `sigaction` will.
+    unsafe {
+        libc::sigaddset(&mut new.sa_mask, signal);
+        if signals::sigaction(signal, &new, &mut old) == 0 {
+            old.sa_sigaction
+        } else {
+            libc::SIG_ERR
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! Which files are mapped where, and each thread's blocks of thread-local variables.
+
+use std::ffi::{CStr, c_int, c_void};
+use std::sync::atomic::{AtomicU64, Ordering::*};
+
+use crate::output::append_line;
+use crate::text::Text;
+
+/// `dlpi_adds` when modules were last listed.
+static LISTED: AtomicU64 = AtomicU64::new(0);
+
+/// What the dynamic linker says of one module.
+type Info = libc::dl_phdr_info;
+
+/// Calls `each` for every module until it returns false.
+fn for_each<F: FnMut(&Info) -> bool>(mut each: F) {
+    unsafe extern "C" fn call<F: FnMut(&Info) -> bool>(
+        info: *mut Info,
+        _bytes: usize,
+        each: *mut c_void,
+    ) -> c_int {
+        // SAFETY: both come from the call below.
+        let (info, each) = unsafe { (&*info, &mut *each.cast::<F>()) };
+        c_int::from(!each(info))
+    }
+    // SAFETY: `call` is called with `each` only, before this returns.
+    unsafe { libc::dl_iterate_phdr(Some(call::<F>), (&raw mut each).cast()) };
+}
+
+fn headers(info: &Info) -> &[libc::Elf64_Phdr] {
+    if info.dlpi_phdr.is_null() {
+        return &[];
+    }
+    // SAFETY: as the dynamic linker says.
+    unsafe { std::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)) }
+}
+
+/// Appends a `module` line for each module if some were loaded since the last time.
+pub fn list_new() {
+    let mut adds = 0;
+    for_each(|info| {
+        adds = info.dlpi_adds;
+        false
+    });
+    if LISTED.swap(adds, AcqRel) == adds {
+        return;
+    }
+    let mut first = true;
+    for_each(|info| {
+        list(info, first);
+        first = false;
+        true
+    });
+}
+
+fn list(info: &Info, is_program: bool) {
+    let (mut start, mut end) = (u64::MAX, 0);
+    for header in headers(info) {
+        if header.p_type == libc::PT_LOAD {
+            start = start.min(header.p_vaddr & !4095);
+            end = end.max((header.p_vaddr + header.p_memsz).next_multiple_of(4096));
+        }
+    }
+    if start >= end {
+        return;
+    }
+    let mut link = [0; 4096];
+    let path = if is_program {
+        program(&mut link)
+    } else {
+        // SAFETY: null or a C string of the dynamic linker's.
+        unsafe { (!info.dlpi_name.is_null()).then(|| CStr::from_ptr(info.dlpi_name).to_bytes()) }
+    };
+    // The kernel's vdso has a name without a file.
+    let Some(path) = path.filter(|path| path.first() == Some(&b'/') && !path.contains(&b'\n'))
+    else {
+        return;
+    };
+    let mut line = Text::new();
+    line.push(b"module ");
+    for n in [
+        info.dlpi_addr.wrapping_add(start),
+        info.dlpi_addr.wrapping_add(end),
+        info.dlpi_addr,
+    ] {
+        line.push_hex(n);
+        line.push(b" ");
+    }
+    line.push(path);
+    append_line(&mut line);
+}
+
+fn program(link: &mut [u8; 4096]) -> Option<&[u8]> {
+    // SAFETY: the buffer is ours.
+    let len = unsafe {
+        libc::readlink(
+            c"/proc/self/exe".as_ptr(),
+            link.as_mut_ptr().cast(),
+            link.len(),
+        )
+    };
+    usize::try_from(len).ok().map(|len| &link[..len])
+}
+
+/// Appends a `tls` line for each module that has thread-local variables in the calling thread.
+pub fn list_tls(context: u8) {
+    for_each(|info| {
+        let tls = headers(info).iter().find(|h| h.p_type == libc::PT_TLS);
+        if let Some(header) = tls.filter(|_| !info.dlpi_tls_data.is_null()) {
+            let mut line = Text::new();
+            line.push(b"tls ");
+            line.push_decimal(context.into());
+            for n in [info.dlpi_tls_data as u64, header.p_memsz, info.dlpi_addr] {
+                line.push(b" ");
+                line.push_hex(n);
+            }
+            append_line(&mut line);
+        }
+        true
+    });
+}
+
+/// Whether a loaded module refers to the dynamic symbol `name` of another.
+pub fn is_referred_to(name: &CStr) -> bool {
+    let mut found = false;
+    for_each(|info| {
+        found = refers(info, name);
+        !found
+    });
+    found
+}
+
+const DT_NULL: i64 = 0;
+const DT_STRTAB: i64 = 5;
+const DT_SYMTAB: i64 = 6;
+const DT_GNU_HASH: i64 = 0x6fff_fef5;
+
+/// Undefined symbols come first in the table: those below the first that is hashed.
+fn refers(info: &Info, name: &CStr) -> bool {
+    let Some(header) = headers(info).iter().find(|h| h.p_type == libc::PT_DYNAMIC) else {
+        return false;
+    };
+    // SAFETY: the dynamic linker has read these tables too, and put addresses into them (the
+    // kernel's vdso has offsets, and no undefined symbols; it is told apart by that).
+    unsafe {
+        let mut entry = (info.dlpi_addr + header.p_vaddr) as *const [i64; 2];
+        let (mut names, mut symbols, mut hash) = (0, 0, 0);
+        while (*entry)[0] != DT_NULL {
+            match (*entry)[0] {
+                DT_STRTAB => names = (*entry)[1] as u64,
+                DT_SYMTAB => symbols = (*entry)[1] as u64,
+                DT_GNU_HASH => hash = (*entry)[1] as u64,
+                _ => {}
+            }
+            entry = entry.add(1);
+        }
+        if names < info.dlpi_addr.max(4096) || symbols < 4096 || hash < 4096 {
+            return false;
+        }
+        let first_hashed = (hash as *const u32).add(1).read();
+        (1..first_hashed).any(|n| {
+            let symbol = (symbols as *const libc::Elf64_Sym).add(n as usize);
+            (*symbol).st_shndx == 0
+                && CStr::from_ptr((names + u64::from((*symbol).st_name)) as *const _) == name
+        })
+    }
+}

@@ -1,0 +1,129 @@
+//! `relayout.h`: what the program says about its own objects, operations and window.
+
+use std::ffi::{CStr, c_char};
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering::*};
+
+use crate::allocs::{self, Named};
+use crate::output::append_line;
+use crate::stack::Caller;
+use crate::text::Text;
+use crate::{gate, runtime, sys, thread};
+
+/// Types that can be told apart; objects of further ones are left out.
+const NAMES_MAX: usize = 4096;
+const NAME_BYTES_MAX: usize = 256;
+
+type Name = Text<NAME_BYTES_MAX>;
+
+static NAMES: AtomicPtr<Name> = AtomicPtr::new(null_mut());
+static LOCK: AtomicU32 = AtomicU32::new(0);
+static COUNT: AtomicU32 = AtomicU32::new(0);
+
+/// The number of a type's name, from 1. To be called inside.
+fn number(text: &[u8]) -> Option<u32> {
+    while LOCK.compare_exchange_weak(0, 1, Acquire, Relaxed).is_err() {
+        sys::relax();
+    }
+    let number = number_locked(text);
+    LOCK.store(0, Release);
+    number
+}
+
+fn number_locked(text: &[u8]) -> Option<u32> {
+    if NAMES.load(Relaxed).is_null() {
+        NAMES.store(sys::zeroed(NAMES_MAX * size_of::<Name>())?.cast(), Relaxed);
+    }
+    let names = NAMES.load(Relaxed);
+    let mut name = Name::new();
+    for &byte in text {
+        name.push(&[if byte == b'\n' { b' ' } else { byte }]);
+    }
+    let count = COUNT.load(Relaxed) as usize;
+    // SAFETY: under the lock; that many were written, and zeroed memory is a valid text too.
+    let known = unsafe { std::slice::from_raw_parts(names, count) };
+    if let Some(at) = known.iter().position(|known| known.bytes() == name.bytes()) {
+        return Some(at as u32 + 1);
+    }
+    if count == NAMES_MAX || name.is_cut() {
+        return None;
+    }
+    let number = count as u32 + 1;
+    let mut line = Text::new();
+    line.push(b"name ");
+    line.push_decimal(number.into());
+    line.push(b" ");
+    line.push(name.bytes());
+    append_line(&mut line);
+    // SAFETY: below the size.
+    unsafe { names.add(count).write(name) };
+    COUNT.store(number, Relaxed);
+    Some(number)
+}
+
+fn name(start: u64, bytes: u64, stride: u32, ty: *const c_char, caller: Caller) {
+    if !runtime::is_recorded() || start == 0 || bytes == 0 || ty.is_null() {
+        return;
+    }
+    let Some(inside) = thread::enter() else {
+        return;
+    };
+    // SAFETY: the program gives a C string.
+    let text = unsafe { CStr::from_ptr(ty) };
+    if let Some(name) = number(text.to_bytes()) {
+        allocs::add_named(&inside, start, bytes, caller, Named { name, stride });
+    }
+}
+
+crate::interpose::alloc::called! {
+    relayout_rt_object("rcx", "r8") => object_for;
+    relayout_rt_array("r8", "r9") => array_for;
+}
+
+extern "C" fn object_for(start: u64, bytes: u64, ty: *const c_char, pc: u64, frame: u64) {
+    name(start, bytes, 0, ty, Caller { pc, frame });
+}
+
+extern "C" fn array_for(
+    start: u64,
+    elements: u64,
+    element_bytes: u64,
+    ty: *const c_char,
+    pc: u64,
+    frame: u64,
+) {
+    if let (Some(bytes), Ok(stride)) = (
+        elements.checked_mul(element_bytes),
+        u32::try_from(element_bytes),
+    ) {
+        name(start, bytes, stride, ty, Caller { pc, frame });
+    }
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn relayout_rt_forget(start: u64) {
+    if runtime::is_recorded()
+        && let Some(_inside) = thread::enter()
+    {
+        allocs::remove_named(start);
+    }
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn relayout_rt_operation() {
+    if gate::is_open() && runtime::is_recorded() {
+        runtime::shadow().operation();
+    }
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn relayout_rt_start() {
+    runtime::open();
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn relayout_rt_stop() {
+    if runtime::is_recorded() {
+        runtime::close();
+    }
+}

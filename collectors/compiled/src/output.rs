@@ -1,0 +1,234 @@
+//! The recording folder: segment files, the `map` file, the control page.
+//!
+//! All files are opened at the start, since the program may give up its rights later, and their
+//! descriptors are moved up, out of its way. A program may close descriptors that it does not know,
+//! and get the same numbers again for files of its own: so each is checked before it is written.
+
+use std::ffi::{CStr, c_int, c_void};
+use std::sync::atomic::{AtomicI32, AtomicU64, Ordering::*};
+
+use relayout_shadow::control::{CONTROL_BYTES, Control, Stage};
+use relayout_shadow::wire::{SegmentHeader, as_header_bytes};
+use relayout_shadow::{CONTEXTS_MAX, Host};
+
+use crate::gate::{PAGE, control};
+use crate::sys::{self, Errno};
+use crate::text::Text;
+
+/// Descriptors are moved to this number or above if they can be.
+const DESCRIPTOR_MIN: c_int = 512;
+
+/// A file of the folder.
+struct Output {
+    descriptor: AtomicI32,
+    inode: AtomicU64,
+}
+
+static SEGMENTS: [Output; CONTEXTS_MAX] = [const {
+    Output {
+        descriptor: AtomicI32::new(-1),
+        inode: AtomicU64::new(0),
+    }
+}; CONTEXTS_MAX];
+static MAP: Output = Output {
+    descriptor: AtomicI32::new(-1),
+    inode: AtomicU64::new(0),
+};
+
+/// A path in the folder.
+type Path = Text<4096>;
+
+fn path(folder: &CStr, name: &[u8]) -> Option<Path> {
+    let mut path = Path::new();
+    path.push(folder.to_bytes());
+    path.push(b"/");
+    path.push(name);
+    path.push(b"\0");
+    (!path.is_cut()).then_some(path)
+}
+
+/// Why a process is not recorded.
+pub enum NotRecorded {
+    /// Another process is.
+    Taken,
+    /// For this `errno`.
+    Error(c_int),
+}
+
+/// Claims the recording for this process, and maps its control page over ours, shut.
+pub fn attach_control(folder: &CStr) -> Result<(), NotRecorded> {
+    use NotRecorded::Error;
+    let path = path(folder, b"control").ok_or(Error(libc::ENAMETOOLONG))?;
+    // SAFETY: the path ends in NUL; what is mapped is as long as the page it takes the place of.
+    unsafe {
+        let file = libc::open(path.bytes().as_ptr().cast(), libc::O_RDWR | libc::O_CLOEXEC);
+        if file < 0 {
+            return Err(Error(sys::errno()));
+        }
+        let mut stat = std::mem::zeroed::<libc::stat>();
+        let sound = libc::fstat(file, &mut stat) == 0 && stat.st_size >= CONTROL_BYTES as i64;
+        let claimed = if sound {
+            claim(file)
+        } else {
+            Err(Error(libc::EINVAL))
+        };
+        libc::close(file);
+        claimed
+    }
+}
+
+unsafe fn claim(file: c_int) -> Result<(), NotRecorded> {
+    let map = |at: *const c_void, flags: c_int| {
+        let rights = libc::PROT_READ | libc::PROT_WRITE;
+        let flags = flags | libc::MAP_SHARED;
+        // SAFETY: with MAP_FIXED only over our own page.
+        match unsafe { libc::syscall(libc::SYS_mmap, at, CONTROL_BYTES, rights, flags, file, 0) } {
+            -1 => Err(NotRecorded::Error(sys::errno())),
+            at => Ok(at as *mut u8),
+        }
+    };
+    let elsewhere = map(std::ptr::null(), 0)?;
+    // SAFETY: a mapping of the control file; all fields are atomics.
+    let control = unsafe { &*elsewhere.cast::<Control>() };
+    let is_ours = control
+        .process
+        .compare_exchange(0, sys::pid(), AcqRel, Relaxed)
+        .is_ok();
+    let claimed = if is_ours {
+        control.stopped.store(1, SeqCst);
+        map((&raw const PAGE).cast(), libc::MAP_FIXED).map(drop)
+    } else {
+        control.others.fetch_add(1, AcqRel);
+        Err(NotRecorded::Taken)
+    };
+    // SAFETY: not used any more.
+    unsafe { sys::unmap(elsewhere, CONTROL_BYTES) };
+    claimed
+}
+
+/// Makes the files.
+///
+/// # Errors
+/// The `errno`.
+pub fn create_files(folder: &CStr) -> Result<(), c_int> {
+    create(&MAP, folder, b"map")?;
+    for (n, output) in SEGMENTS.iter().enumerate() {
+        let mut name = Text::<32>::new();
+        name.push(b"ctx-");
+        name.push_decimal(n as u64);
+        name.push(b".seg");
+        create(output, folder, name.bytes())?;
+    }
+    Ok(())
+}
+
+fn create(output: &Output, folder: &CStr, name: &[u8]) -> Result<(), c_int> {
+    let path = path(folder, name).ok_or(libc::ENAMETOOLONG)?;
+    // SAFETY: the path ends in NUL; descriptors are ours.
+    unsafe {
+        let flags =
+            libc::O_WRONLY | libc::O_APPEND | libc::O_CREAT | libc::O_EXCL | libc::O_CLOEXEC;
+        let low = libc::open(path.bytes().as_ptr().cast(), flags, 0o600);
+        if low < 0 {
+            return Err(sys::errno());
+        }
+        let mut file = libc::fcntl(low, libc::F_DUPFD_CLOEXEC, DESCRIPTOR_MIN);
+        if file < 0 {
+            file = low;
+        } else {
+            libc::close(low);
+        }
+        let inode = inode(file).ok_or(libc::EBADF)?;
+        output.inode.store(inode, Relaxed);
+        output.descriptor.store(file, Release);
+    }
+    Ok(())
+}
+
+/// Number of the file behind a descriptor; device and file in one.
+fn inode(file: c_int) -> Option<u64> {
+    // SAFETY: `stat` is ours.
+    unsafe {
+        let mut stat = std::mem::zeroed::<libc::stat>();
+        (libc::fstat(file, &mut stat) == 0).then(|| stat.st_ino ^ stat.st_dev.rotate_left(32))
+    }
+}
+
+/// Appends a line (without its end) to the `map` file.
+pub fn append_line(line: &mut Text<4400>) {
+    line.push(b"\n");
+    if line.is_cut() {
+        return;
+    }
+    let _errno = Errno::keep();
+    append(&MAP, line.bytes(), &[]);
+}
+
+/// Appends both, or stops the recording.
+fn append(output: &Output, head: &[u8], payload: &[u8]) {
+    if control().error.load(Relaxed) != 0 || !crate::runtime::is_recorded_process() {
+        return;
+    }
+    let file = output.descriptor.load(Acquire);
+    if inode(file) != Some(output.inode.load(Relaxed)) {
+        return fail(libc::EBADF);
+    }
+    if let Err(error) = write_all(file, head, payload) {
+        fail(error);
+    }
+}
+
+fn write_all(file: c_int, head: &[u8], payload: &[u8]) -> Result<(), c_int> {
+    let total = head.len() + payload.len();
+    let mut done = 0;
+    while done < total {
+        let (a, b) = match done.checked_sub(head.len()) {
+            None => (&head[done..], payload),
+            Some(done) => (&payload[done..], &[][..]),
+        };
+        let parts = [a, b].map(|part| libc::iovec {
+            iov_base: part.as_ptr().cast_mut().cast(),
+            iov_len: part.len(),
+        });
+        // SAFETY: the parts are ours, and only read.
+        let written = unsafe { libc::syscall(libc::SYS_writev, file, parts.as_ptr(), 2) };
+        match written {
+            -1 if sys::errno() == libc::EINTR => {}
+            -1 => return Err(sys::errno()),
+            0 => return Err(libc::EIO),
+            n => done += n as usize,
+        }
+    }
+    Ok(())
+}
+
+/// Stops the recording for an error of the system.
+pub fn fail(errno: c_int) {
+    let control = control();
+    let _ = control
+        .error
+        .compare_exchange(0, errno as u32, AcqRel, Relaxed);
+    control.state.store(Stage::Failed as u32, Release);
+    control.stopped.store(1, Release);
+}
+
+/// What the shadow asks of its collector.
+pub struct RtHost;
+
+impl Host for RtHost {
+    fn zeroed(&self, bytes: usize) -> Option<*mut u8> {
+        let _errno = Errno::keep();
+        sys::zeroed(bytes)
+    }
+
+    fn append(&self, context: u8, header: &SegmentHeader, payload: &[u8]) {
+        let _errno = Errno::keep();
+        if let Some(output) = SEGMENTS.get(usize::from(context)) {
+            append(output, as_header_bytes(header), payload);
+        }
+    }
+
+    fn relax(&self) {
+        sys::relax();
+    }
+}

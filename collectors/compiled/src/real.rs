@@ -1,0 +1,56 @@
+//! The functions that ours stand before.
+
+use std::ffi::{CStr, c_void};
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
+
+/// The next definition of a function, looked up when first needed.
+pub struct Real {
+    name: &'static CStr,
+    at: AtomicPtr<c_void>,
+}
+
+impl Real {
+    pub const fn new(name: &'static CStr) -> Self {
+        Self {
+            name,
+            at: AtomicPtr::new(null_mut()),
+        }
+    }
+
+    /// Its address; null if there is none.
+    #[inline(always)]
+    pub fn get(&self) -> *mut c_void {
+        let at = self.at.load(Relaxed);
+        if at.is_null() { self.find() } else { at }
+    }
+
+    #[cold]
+    fn find(&self) -> *mut c_void {
+        let word = crate::tls::word();
+        crate::tls::set_word(crate::tls::INSIDE);
+        let at = crate::sys::next_symbol(self.name);
+        crate::thread::restore(word);
+        self.at.store(at, Relaxed);
+        at
+    }
+}
+
+/// `real!(name: fn(A) -> B)`: the C library's function of that name.
+macro_rules! real {
+    ($name:ident : fn($($arg:ty),*) $(-> $ret:ty)?) => {{
+        static REAL: $crate::real::Real = $crate::real::Real::new(
+            // SAFETY: one NUL, at the end.
+            unsafe { ::std::ffi::CStr::from_bytes_with_nul_unchecked(concat!(stringify!($name), "\0").as_bytes()) },
+        );
+        // SAFETY: the C library's function of that name has this signature.
+        #[allow(unused_unsafe, reason = "some callers are within unsafe blocks")]
+        unsafe {
+            ::std::mem::transmute::<
+                *mut ::std::ffi::c_void,
+                Option<unsafe extern "C-unwind" fn($($arg),*) $(-> $ret)?>,
+            >(REAL.get())
+        }
+    }};
+}
+pub(crate) use real;

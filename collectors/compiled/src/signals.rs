@@ -1,0 +1,303 @@
+//! Signals: a fatal one ends the recording before the process, and none comes in between while the
+//! runtime holds a lock.
+//!
+//! The program's handlers are called through ours. If the thread is inside the runtime, the signal
+//! is put off until it leaves: a handler that accessed the same line would wait for ever for a lock
+//! that its own thread holds. Faults are never put off. What the program asks about its handlers is
+//! answered as if we were not there.
+
+use std::ffi::{c_int, c_void};
+use std::ptr::{null, null_mut};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, AtomicUsize, Ordering::*};
+
+use crate::real::real;
+use crate::sys::{self, Errno};
+use crate::thread::Thread;
+use crate::{runtime, tls};
+
+const SIGNALS: usize = 65;
+/// Bytes of the stack for what ends the recording when the thread's own has overflowed.
+const STACK_BYTES: usize = 64 * 1024;
+
+/// A handler of the program's, as the kernel would keep it.
+struct Disposition {
+    handler: AtomicUsize,
+    flags: AtomicI32,
+    mask: AtomicU64,
+    /// The kernel has our handler in its place.
+    ours: AtomicBool,
+}
+
+static PROGRAM: [Disposition; SIGNALS] = [const {
+    Disposition {
+        handler: AtomicUsize::new(libc::SIG_DFL),
+        flags: AtomicI32::new(0),
+        mask: AtomicU64::new(0),
+        ours: AtomicBool::new(false),
+    }
+}; SIGNALS];
+
+/// A signal that came while the thread was inside.
+pub struct Deferred {
+    signal: c_int,
+    info: libc::siginfo_t,
+    mask: u64,
+}
+
+impl Deferred {
+    #[inline(always)]
+    pub fn is_set(&self) -> bool {
+        self.signal != 0
+    }
+}
+
+/// Signals that end the process unless the program says otherwise.
+fn is_fatal(signal: c_int) -> bool {
+    use libc::{SIGCHLD, SIGCONT, SIGKILL, SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU, SIGURG, SIGWINCH};
+    !matches!(
+        signal,
+        SIGKILL | SIGSTOP | SIGCHLD | SIGCONT | SIGTSTP | SIGTTIN | SIGTTOU | SIGURG | SIGWINCH
+    ) && (1..32).contains(&signal)
+}
+
+/// The processor raises it for an instruction of the thread's own.
+fn is_fault(signal: c_int, info: *const libc::siginfo_t) -> bool {
+    use libc::{SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGSYS, SIGTRAP};
+    let raised = matches!(
+        signal,
+        SIGSEGV | SIGBUS | SIGFPE | SIGILL | SIGTRAP | SIGSYS
+    );
+    // SAFETY: the kernel gave it.
+    raised && unsafe { (*info).si_code } > 0
+}
+
+fn real_sigaction(
+    signal: c_int,
+    action: *const libc::sigaction,
+    old: *mut libc::sigaction,
+) -> c_int {
+    let function =
+        real!(sigaction: fn(c_int, *const libc::sigaction, *mut libc::sigaction) -> c_int);
+    // SAFETY: the C library checks its arguments.
+    function.map_or(-1, |function| unsafe { function(signal, action, old) })
+}
+
+/// Sees to it that fatal signals that the program has left alone end the recording first.
+pub fn watch_fatal() {
+    for signal in 1..32 {
+        // SAFETY: plain data.
+        let mut now = unsafe { std::mem::zeroed::<libc::sigaction>() };
+        if is_fatal(signal)
+            && real_sigaction(signal, null(), &mut now) == 0
+            && now.sa_sigaction == libc::SIG_DFL
+        {
+            install(signal, libc::SIG_DFL, 0, 0);
+        }
+    }
+}
+
+fn mask_bits(mask: &libc::sigset_t) -> u64 {
+    // SAFETY: the set is larger than the kernel's 64 signals, which come first.
+    unsafe { std::ptr::from_ref(mask).cast::<u64>().read() }
+}
+
+fn mask_set(bits: u64) -> libc::sigset_t {
+    // SAFETY: plain data, larger than 64 bits.
+    unsafe {
+        let mut set = std::mem::zeroed::<libc::sigset_t>();
+        (&raw mut set).cast::<u64>().write(bits);
+        set
+    }
+}
+
+/// Puts what the program wants into the table, and what stands for it into the kernel.
+fn install(signal: c_int, handler: usize, flags: c_int, mask: u64) -> c_int {
+    let entry = &PROGRAM[signal as usize];
+    // SAFETY: plain data.
+    let mut action = unsafe { std::mem::zeroed::<libc::sigaction>() };
+    let ours = match handler {
+        libc::SIG_IGN => false,
+        libc::SIG_DFL => is_fatal(signal),
+        _ => true,
+    };
+    action.sa_flags = flags;
+    action.sa_mask = mask_set(mask);
+    action.sa_sigaction = handler;
+    if handler == libc::SIG_DFL && ours {
+        action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
+        action.sa_sigaction = last_words as *const () as usize;
+    } else if ours {
+        action.sa_flags = (flags | libc::SA_SIGINFO) & !libc::SA_RESETHAND;
+        action.sa_sigaction = deliver as *const () as usize;
+    }
+    entry.handler.store(handler, Release);
+    entry.flags.store(flags, Release);
+    entry.mask.store(mask, Release);
+    entry.ours.store(ours, Release);
+    real_sigaction(signal, &action, null_mut())
+}
+
+/// `sigaction` as the program calls it.
+///
+/// # Safety
+/// As for `sigaction`.
+pub unsafe fn sigaction(
+    signal: c_int,
+    action: *const libc::sigaction,
+    old: *mut libc::sigaction,
+) -> c_int {
+    let known = usize::try_from(signal).ok().and_then(|n| PROGRAM.get(n));
+    let entry = match known {
+        Some(entry) if runtime::is_recorded() || entry.ours.load(Acquire) => entry,
+        _ => return real_sigaction(signal, action, old),
+    };
+    // SAFETY: plain data.
+    let mut before = unsafe { std::mem::zeroed::<libc::sigaction>() };
+    // Also finds out whether there is such a signal.
+    if real_sigaction(signal, null(), &mut before) != 0 {
+        return -1;
+    }
+    if entry.ours.load(Acquire) {
+        before.sa_sigaction = entry.handler.load(Acquire);
+        before.sa_flags = entry.flags.load(Acquire);
+        before.sa_mask = mask_set(entry.mask.load(Acquire));
+    }
+    // SAFETY: as promised by the caller.
+    unsafe {
+        let result = match action.as_ref() {
+            Some(new) => install(
+                signal,
+                new.sa_sigaction,
+                new.sa_flags,
+                mask_bits(&new.sa_mask),
+            ),
+            None => 0,
+        };
+        if result == 0 && !old.is_null() {
+            *old = before;
+        }
+        result
+    }
+}
+
+/// Puts the signal off if the thread is inside; true if so.
+///
+/// # Safety
+/// All as the kernel gave it to a handler.
+unsafe fn put_off(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) -> bool {
+    let thread = tls::thread() as *mut Thread;
+    if tls::word() != tls::INSIDE || thread.is_null() || is_fault(signal, info) {
+        return false;
+    }
+    // SAFETY: as promised by the caller; the thread is ours. All signals are blocked from the return
+    // on, so that one is all that can be put off.
+    unsafe {
+        let context = &mut *context.cast::<libc::ucontext_t>();
+        let mask = (&raw mut context.uc_sigmask).cast::<u64>();
+        let deferred = &mut (*thread).deferred;
+        deferred.info = *info;
+        deferred.mask = mask.read();
+        mask.write(u64::MAX);
+        (&raw mut deferred.signal).write_volatile(signal);
+    }
+    true
+}
+
+/// Stands for the program's handlers.
+unsafe extern "C" fn deliver(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
+    // SAFETY: as the kernel gave them.
+    if unsafe { put_off(signal, info, context) } {
+        return;
+    }
+    let Some(entry) = PROGRAM.get(signal as usize) else {
+        return;
+    };
+    let handler = entry.handler.load(Acquire);
+    if entry.flags.load(Acquire) & libc::SA_RESETHAND != 0 {
+        let _errno = Errno::keep();
+        install(signal, libc::SIG_DFL, 0, 0);
+    }
+    if handler == libc::SIG_DFL || handler == libc::SIG_IGN {
+        return;
+    }
+    // SAFETY: the program's handler, with what the kernel gave; one that takes a signal only does not
+    // look at the rest.
+    unsafe {
+        let handler: unsafe extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void) =
+            std::mem::transmute(handler);
+        handler(signal, info, context);
+    }
+}
+
+/// Sends the signal that was put off again, now that the thread is outside.
+#[cold]
+#[inline(never)]
+pub fn deliver_deferred(thread: &mut Thread) {
+    let _errno = Errno::keep();
+    let deferred = &mut thread.deferred;
+    let signal = std::mem::take(&mut deferred.signal);
+    // SAFETY: all is ours; the signal stays blocked until the second call.
+    unsafe {
+        let (pid, tid) = (sys::pid(), sys::tid());
+        let info = &raw const deferred.info;
+        libc::syscall(libc::SYS_rt_tgsigqueueinfo, pid, tid, signal, info);
+        let mask = &raw const deferred.mask;
+        libc::syscall(libc::SYS_rt_sigprocmask, libc::SIG_SETMASK, mask, 0, 8);
+    }
+}
+
+/// Stands for the default of fatal signals: ends the recording, then the process.
+unsafe extern "C" fn last_words(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
+    // SAFETY: as the kernel gave them.
+    if unsafe { put_off(signal, info, context) } {
+        return;
+    }
+    let _errno = Errno::keep();
+    runtime::finish();
+    // SAFETY: plain data.
+    let mut action = unsafe { std::mem::zeroed::<libc::sigaction>() };
+    action.sa_sigaction = libc::SIG_DFL;
+    real_sigaction(signal, &action, null_mut());
+    if !is_fault(signal, info) {
+        // It is blocked until the return. A fault comes again by itself, with the right registers.
+        // SAFETY: no pointers but the kernel's own.
+        unsafe {
+            libc::syscall(libc::SYS_tgkill, sys::pid(), sys::tid(), signal);
+        }
+    }
+}
+
+/// Gives the calling thread a stack for signals if it has none; what to hand to [`take_stack`].
+pub fn give_stack() -> *mut u8 {
+    // SAFETY: plain data, and memory that is ours.
+    unsafe {
+        let mut now = std::mem::zeroed::<libc::stack_t>();
+        if libc::sigaltstack(null(), &mut now) != 0 || now.ss_flags & libc::SS_DISABLE == 0 {
+            return null_mut();
+        }
+        let Some(at) = sys::zeroed(STACK_BYTES) else {
+            return null_mut();
+        };
+        now.ss_sp = at.cast();
+        now.ss_size = STACK_BYTES;
+        now.ss_flags = 0;
+        libc::sigaltstack(&now, null_mut());
+        at
+    }
+}
+
+/// Takes the stack back as the thread ends, unless the program has set another.
+pub fn take_stack(at: *mut u8) {
+    if at.is_null() {
+        return;
+    }
+    // SAFETY: as above; the kernel does not use it any more.
+    unsafe {
+        let mut now = std::mem::zeroed::<libc::stack_t>();
+        if libc::sigaltstack(null(), &mut now) == 0 && now.ss_sp == at.cast() {
+            now.ss_flags = libc::SS_DISABLE;
+            libc::sigaltstack(&now, null_mut());
+        }
+        sys::unmap(at, STACK_BYTES);
+    }
+}

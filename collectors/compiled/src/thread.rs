@@ -1,0 +1,418 @@
+//! One thread of the program: its context of the shadow, when it pauses, when it is inside.
+
+use std::ffi::c_void;
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering::*, compiler_fence};
+
+use relayout_shadow::{CONTEXTS_MAX, Context};
+
+use crate::gate::control;
+use crate::output::append_line;
+use crate::runtime::{options, shadow};
+use crate::signals::Deferred;
+use crate::stack::{Bounds, Caller};
+use crate::sys::{self, Errno};
+use crate::text::Text;
+use crate::{modules, runtime, signals, tls};
+
+/// Accesses between pauses, at most; also between looks at the clock.
+const EACH_MAX: u32 = 1 << 16;
+/// What is gathered is appended at least this often while the thread works.
+const FLUSH_EVERY_NS: u64 = 500_000_000;
+/// Rounds in which the C library calls the destructors of thread-specific data.
+const DESTRUCTOR_ROUNDS: u32 = 4;
+
+/// Values of [`Thread::state`].
+const LIVE: u32 = 1;
+const ENDED: u32 = 2;
+
+/// Used by its own thread, but for the atomics.
+#[repr(C, align(128))]
+pub struct Thread {
+    pub context: *mut Context,
+    /// Accesses until the next pause.
+    pub countdown: u32,
+    /// Every access is counted by granule and site.
+    pub count_all: bool,
+    /// The thread may be changing what [`runtime::finish`] reads.
+    pub inside: AtomicU32,
+    /// Value of `countdown` after the last pause.
+    portion: u32,
+    state: AtomicU32,
+    tid: AtomicU32,
+    random: u64,
+    /// `accesses` at which to look at the clock.
+    check_at: u64,
+    flushed_ns: u64,
+    /// Accesses and transfers that the control page knows of.
+    reported: (u64, u64),
+    rounds: u32,
+    pub stack: Option<Bounds>,
+    pub signal_stack: *mut u8,
+    pub deferred: Deferred,
+    /// The caller of `operator new`, which is the one to name for the `malloc` in it.
+    pub allocates_for: Option<Caller>,
+}
+
+static THREADS: [AtomicPtr<Thread>; CONTEXTS_MAX] =
+    [const { AtomicPtr::new(null_mut()) }; CONTEXTS_MAX];
+/// Contexts given out; can pass the number of contexts.
+static USED: AtomicU32 = AtomicU32::new(0);
+/// The key whose destructor tells that a thread ends.
+static KEY: AtomicU32 = AtomicU32::new(u32::MAX);
+
+/// Prepares for threads to come.
+pub fn start() -> Option<()> {
+    let mut key = 0;
+    // SAFETY: `key` is ours.
+    if unsafe { libc::pthread_key_create(&mut key, Some(on_end)) } != 0 {
+        return None;
+    }
+    KEY.store(key, Release);
+    Some(())
+}
+
+/// While it lives, the thread is inside.
+pub struct Inside(pub &'static mut Thread);
+
+/// Goes inside; `None` if the thread is there already, or is not watched.
+#[inline]
+pub fn enter() -> Option<Inside> {
+    let word = tls::word();
+    if word == tls::INSIDE {
+        return None;
+    }
+    if word == tls::NEW && !attach() {
+        return None;
+    }
+    let thread = tls::word() as *mut Thread;
+    // SAFETY: no NEW, no INSIDE: a thread, never freed.
+    Some(unsafe { enter_known(thread) })
+}
+
+/// Goes inside from outside.
+///
+/// # Safety
+/// `thread` is the calling thread's word.
+#[inline(always)]
+pub unsafe fn enter_known(thread: *mut Thread) -> Inside {
+    tls::set_word(tls::INSIDE);
+    // SAFETY: threads are never freed.
+    unsafe { (*thread).inside.store(1, Relaxed) };
+    // Only for the compiler: who waits for threads calls membarrier(2).
+    compiler_fence(SeqCst);
+    // SAFETY: the word was taken away, so nobody else on this thread gets here.
+    Inside(unsafe { &mut *thread })
+}
+
+impl Drop for Inside {
+    #[inline(always)]
+    fn drop(&mut self) {
+        compiler_fence(SeqCst);
+        self.0.inside.store(0, Release);
+        restore(&raw mut *self.0 as usize);
+    }
+}
+
+/// Sets the calling thread's word to what it was before it was INSIDE.
+#[inline(always)]
+pub fn restore(word: usize) {
+    tls::set_word(word);
+    compiler_fence(SeqCst);
+    if word > tls::INSIDE {
+        // SAFETY: the calling thread's.
+        let thread = unsafe { &mut *(word as *mut Thread) };
+        if thread.deferred.is_set() {
+            signals::deliver_deferred(thread);
+        }
+    }
+}
+
+/// Gives the calling thread a context; false if it gets none (yet).
+#[cold]
+#[inline(never)]
+fn attach() -> bool {
+    if !runtime::is_recorded() {
+        if runtime::is_over() {
+            tls::set_word(tls::INSIDE);
+        }
+        return false;
+    }
+    tls::set_word(tls::INSIDE);
+    let _errno = Errno::keep();
+    let Some(thread) = take_thread() else {
+        control().threads_lost.fetch_add(1, Relaxed);
+        return false;
+    };
+    // SAFETY: just taken for this thread; contexts are never freed.
+    let (thread, id) = unsafe { (&mut *thread, (*(*thread).context).id) };
+    thread.begin();
+    announce(thread, id);
+    thread.signal_stack = signals::give_stack();
+    // SAFETY: the key exists; the value is for this thread only.
+    unsafe { libc::pthread_setspecific(KEY.load(Acquire), (&raw const *thread).cast()) };
+    tls::set_thread(&raw mut *thread as usize);
+    tls::set_word(&raw mut *thread as usize);
+    true
+}
+
+fn announce(thread: &Thread, id: u8) {
+    name_line(thread, id);
+    if let Some(stack) = thread.stack {
+        let mut line = Text::new();
+        line.push(b"stack ");
+        line.push_decimal(id.into());
+        for n in [stack.low, stack.high - stack.low] {
+            line.push(b" ");
+            line.push_hex(n);
+        }
+        append_line(&mut line);
+    }
+    modules::list_tls(id);
+}
+
+/// Appends the line with the thread's name as it is now.
+fn name_line(thread: &Thread, id: u8) {
+    let tid = thread.tid.load(Relaxed);
+    let mut path = Text::<64>::new();
+    path.push(b"/proc/self/task/");
+    path.push_decimal(tid.into());
+    path.push(b"/comm\0");
+    let mut name = [0u8; 32];
+    // SAFETY: the path ends in NUL; the buffer is ours.
+    let len = unsafe {
+        let file = libc::open(
+            path.bytes().as_ptr().cast(),
+            libc::O_RDONLY | libc::O_CLOEXEC,
+        );
+        if file < 0 {
+            return;
+        }
+        let len = libc::syscall(libc::SYS_read, file, name.as_mut_ptr(), name.len());
+        libc::close(file);
+        len
+    };
+    let name = &name[..usize::try_from(len).unwrap_or(0)];
+    let name = name.strip_suffix(b"\n").unwrap_or(name);
+    let mut line = Text::new();
+    line.push(b"thread ");
+    line.push_decimal(id.into());
+    line.push(b" ");
+    line.push_decimal(tid.into());
+    line.push(b" ");
+    for &byte in name {
+        line.push(&[if byte == b'\n' { b' ' } else { byte }]);
+    }
+    append_line(&mut line);
+}
+
+/// A context that no thread has: a new one, or when all were used, one whose thread has ended.
+fn take_thread() -> Option<*mut Thread> {
+    if USED.load(Relaxed) < CONTEXTS_MAX as u32 {
+        let n = USED.fetch_add(1, AcqRel) as usize;
+        if n < CONTEXTS_MAX {
+            return make_thread(n);
+        }
+    }
+    THREADS.iter().find_map(|slot| {
+        let thread = slot.load(Acquire);
+        // SAFETY: null, or a thread, never freed.
+        let state = unsafe { &thread.as_ref()?.state };
+        let taken = state.compare_exchange(ENDED, LIVE, AcqRel, Relaxed);
+        taken.is_ok().then_some(thread)
+    })
+}
+
+fn make_thread(n: usize) -> Option<*mut Thread> {
+    let context = Context::placed(n as u8, &shadow().host)?;
+    let thread = sys::zeroed(size_of::<Thread>())?.cast::<Thread>();
+    // SAFETY: fresh zeroed memory. All other fields may be zero: `None` of both options included,
+    // which the tests of the layout below check.
+    unsafe {
+        (&raw mut (*thread).context).write(context);
+        (&raw mut (*thread).stack).write(None);
+        (&raw mut (*thread).allocates_for).write(None);
+        (*thread).state.store(LIVE, Relaxed);
+    }
+    THREADS[n].store(thread, Release);
+    Some(thread)
+}
+
+impl Thread {
+    fn cx(&mut self) -> &mut Context {
+        // SAFETY: contexts are never freed; only this thread uses it.
+        unsafe { &mut *self.context }
+    }
+
+    fn begin(&mut self) {
+        let id = self.cx().id;
+        self.tid.store(sys::tid(), Relaxed);
+        self.count_all = options().all_counts;
+        self.stack = Bounds::of_this_thread();
+        self.rounds = 0;
+        self.random =
+            (options().seed ^ u64::from(id) << 56 | 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+        self.flushed_ns = sys::now_ns();
+        self.settle_portion();
+        self.next_portion();
+    }
+
+    /// Counts the accesses since the last pause.
+    fn settle_portion(&mut self) {
+        let done = u64::from(self.portion - self.countdown);
+        self.portion = self.countdown;
+        let cx = self.cx();
+        cx.accesses = cx.accesses.wrapping_add(done);
+    }
+
+    /// Sets when to pause next: at random around what was asked for, so that threads do not fall
+    /// into step.
+    fn next_portion(&mut self) {
+        let every = options().yield_every;
+        self.portion = if every == 0 {
+            EACH_MAX
+        } else {
+            self.random ^= self.random << 13;
+            self.random ^= self.random >> 7;
+            self.random ^= self.random << 17;
+            let next = u64::from(every / 2) + (self.random >> 33) % u64::from(every);
+            next.clamp(1, EACH_MAX.into()) as u32
+        };
+        self.countdown = self.portion;
+    }
+
+    /// Now and then: tells the control page, appends what was gathered.
+    fn check(&mut self) {
+        let accesses = self.cx().accesses;
+        if accesses < self.check_at {
+            return;
+        }
+        self.check_at = accesses + u64::from(EACH_MAX);
+        self.report();
+        let now = sys::now_ns();
+        if now - self.flushed_ns >= FLUSH_EVERY_NS {
+            self.flushed_ns = now;
+            modules::list_new();
+            self.cx().flush(&shadow().host);
+        }
+    }
+
+    fn report(&mut self) {
+        let reported = self.reported;
+        let cx = self.cx();
+        let now = (cx.accesses, cx.transfers);
+        let control = control();
+        control
+            .accesses
+            .fetch_add(now.0.wrapping_sub(reported.0), Relaxed);
+        control
+            .transfers
+            .fetch_add(now.1.wrapping_sub(reported.1), Relaxed);
+        control.operations.store(shadow().operations(), Relaxed);
+        self.reported = now;
+    }
+}
+
+/// Called when `countdown` has come to 0, from outside.
+///
+/// # Safety
+/// `thread` is the calling thread's word.
+#[cold]
+#[inline(never)]
+pub unsafe fn pause(thread: *mut Thread) {
+    let _errno = Errno::keep();
+    // SAFETY: as promised by the caller.
+    let inside = unsafe { enter_known(thread) };
+    inside.0.settle_portion();
+    inside.0.next_portion();
+    if runtime::is_recorded() {
+        inside.0.check();
+    }
+    drop(inside);
+    if options().yield_every > 0 {
+        sys::relax();
+    }
+}
+
+/// The thread ends.
+unsafe extern "C" fn on_end(value: *mut c_void) {
+    let thread = value.cast::<Thread>();
+    if tls::thread() != thread as usize {
+        return;
+    }
+    // SAFETY: the calling thread's own.
+    let rounds = unsafe {
+        (*thread).rounds += 1;
+        (*thread).rounds
+    };
+    if rounds < DESTRUCTOR_ROUNDS {
+        // The program's own destructors come first.
+        // SAFETY: the key exists.
+        unsafe { libc::pthread_setspecific(KEY.load(Acquire), value) };
+        return;
+    }
+    if let Some(inside) = enter() {
+        let thread = &mut *inside.0;
+        if runtime::is_recorded() {
+            thread.settle_portion();
+            let id = thread.cx().id;
+            name_line(thread, id);
+            thread.report();
+            thread.cx().flush(&shadow().host);
+        }
+        signals::take_stack(core::mem::replace(&mut thread.signal_stack, null_mut()));
+        tls::set_thread(0);
+        thread.inside.store(0, Release);
+        thread.state.store(ENDED, Release);
+        // For the rest of its life it stays inside.
+        std::mem::forget(inside);
+    }
+}
+
+/// Waits until no other thread is inside, or `until_ns` has come.
+pub fn wait_for_others(until_ns: u64) {
+    let own = tls::thread();
+    for thread in all() {
+        // SAFETY: threads are never freed.
+        let inside = unsafe { &(*thread).inside };
+        while thread as usize != own && inside.load(Acquire) != 0 && sys::now_ns() < until_ns {
+            sys::relax();
+        }
+    }
+}
+
+/// Ends all contexts, the first one last; that one is made if no thread was seen. No thread may be
+/// inside.
+pub fn end_all(mut end: impl FnMut(&mut Context)) {
+    if USED.load(Acquire) == 0 {
+        USED.store(1, Release);
+        make_thread(0);
+    }
+    let own = tls::thread();
+    let mut threads = [null_mut(); CONTEXTS_MAX];
+    for (slot, thread) in threads.iter_mut().zip(all()) {
+        *slot = thread;
+    }
+    for &thread in threads.iter().rev() {
+        // SAFETY: null, or a thread; its own thread is not inside and stays out.
+        let Some(thread) = (unsafe { thread.as_mut() }) else {
+            continue;
+        };
+        if thread.inside.load(Acquire) != 0 && &raw const *thread as usize != own {
+            continue;
+        }
+        thread.settle_portion();
+        let id = thread.cx().id;
+        if thread.state.load(Acquire) == LIVE && thread.tid.load(Relaxed) != 0 {
+            name_line(thread, id);
+        }
+        end(thread.cx());
+    }
+}
+
+fn all() -> impl Iterator<Item = *mut Thread> {
+    THREADS
+        .iter()
+        .map(|slot| slot.load(Acquire))
+        .filter(|thread| !thread.is_null())
+}
