@@ -57,7 +57,10 @@ impl<H: Host> Shadow<H> {
     /// Coherence events so far of the lines that `bytes` bytes from `start` touch.
     pub fn events(&self, start: u64, bytes: u64) -> u64 {
         let mut events = 0;
-        let (mut line, end) = (start & !(LINE_BYTES as u64 - 1), start.saturating_add(bytes));
+        let (mut line, end) = (
+            start & !(LINE_BYTES as u64 - 1),
+            start.saturating_add(bytes),
+        );
         while line < end {
             let page = line & !(PAGE_BYTES as u64 - 1);
             let page_end = page.saturating_add(PAGE_BYTES as u64);
@@ -152,6 +155,23 @@ impl<H: Host> Shadow<H> {
         }
         let region = (addr as usize % PAGE_BYTES) / REGION_BYTES;
         self.slow(cx, shadow, line, now, value, hot.then_some(region));
+    }
+
+    /// Counts an access by granule and site whatever its line's history, beside the access itself.
+    /// For collectors that count all; [`Config::count_from`] must then be out of reach.
+    pub fn count(&self, cx: &mut Context, addr: u64, size: u8, access: Access, site: u32) {
+        cx.counts.add(&CountRecord {
+            addr,
+            site,
+            size,
+            access: access as u8,
+            reserved: 0,
+            count: 1,
+            silent: 0,
+        });
+        if cx.counts.is_full() {
+            cx.spill(&self.host);
+        }
     }
 
     /// Ends the window for `cx`: settles and appends all that is pending. To be called for each
