@@ -101,6 +101,8 @@ fn read_segments(workspace: &Workspace) -> Result<Vec<(u16, Mmap)>, Error> {
     for context in 0..CONTEXTS_MAX {
         let path = workspace.path(&format!("ctx-{context}.seg"));
         match map_file(&path) {
+            // Made beforehand, for a thread that never came.
+            Ok(map) if map.is_empty() => {}
             Ok(map) => files.push((context, map)),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
             Err(error) => return Err(Error::io("read", &path)(error)),
