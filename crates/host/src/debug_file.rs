@@ -22,6 +22,8 @@ pub struct DebugFile {
     asked: PathBuf,
     path: PathBuf,
     map: Mmap,
+    /// The file that was asked for, where `map` is another: it has the code.
+    code: Option<Mmap>,
     store: SectionStore,
     folders: DebugFolders,
     supplementary: OnceLock<Option<Mmap>>,
@@ -46,9 +48,24 @@ impl DebugFile {
     /// A debug file that it names is not there, or of another build.
     pub fn find(path: &Path, map: Mmap, folders: DebugFolders) -> Result<Self, Error> {
         Ok(match debug_search::separate(path, &map, &folders)? {
-            Some((other, map)) => Self::new(path, &other, map, folders),
+            Some((other, debug)) => Self {
+                code: Some(map),
+                ..Self::new(path, &other, debug, folders)
+            },
             None => Self::new(path, path, map, folders),
         })
+    }
+
+    /// The same, but where the debug file that `path` names is not there, it is `path` itself, of which
+    /// at least symbols may be read.
+    pub fn find_or_keep(path: &Path, map: Mmap, folders: DebugFolders) -> Self {
+        match debug_search::separate(path, &map, &folders) {
+            Ok(Some((other, debug))) => Self {
+                code: Some(map),
+                ..Self::new(path, &other, debug, folders)
+            },
+            Ok(None) | Err(_) => Self::new(path, path, map, folders),
+        }
     }
 
     fn new(asked: &Path, path: &Path, map: Mmap, folders: DebugFolders) -> Self {
@@ -56,6 +73,7 @@ impl DebugFile {
             asked: asked.to_owned(),
             path: path.to_owned(),
             map,
+            code: None,
             store: SectionStore::default(),
             folders,
             supplementary: OnceLock::new(),
@@ -83,6 +101,27 @@ impl DebugFile {
             path: self.path.clone(),
             source,
         })
+    }
+
+    /// The same with the error as it is, and with the code of the file that was asked for, where the
+    /// debug information was split off it.
+    ///
+    /// # Errors
+    /// It is not an ELF file or has no usable debug information.
+    pub fn dwarf_here(&self) -> Result<DwarfFile<'_>, relayout_layout::Error> {
+        let debug = DwarfFile::parse_among(&self.map, &self.store, self)?;
+        match &self.code {
+            Some(code) => debug.with_code_of(code),
+            None => Ok(debug),
+        }
+    }
+
+    /// The symbols of the file that was asked for, and nothing else of it.
+    ///
+    /// # Errors
+    /// It is not an ELF file.
+    pub fn symbols(&self) -> Result<DwarfFile<'_>, relayout_layout::Error> {
+        DwarfFile::symbols_only(self.code.as_ref().unwrap_or(&self.map))
     }
 
     /// Its types. Once per file. Split BTF, as of kernel modules, needs its `base`.

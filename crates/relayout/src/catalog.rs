@@ -46,6 +46,14 @@ pub fn with_two<T>(
     then(&one, &other)
 }
 
+/// Where to look for debug files.
+pub fn folders() -> DebugFolders {
+    match std::env::var_os(FOLDERS) {
+        Some(paths) => DebugFolders(std::env::split_paths(&paths).collect()),
+        None => DebugFolders::default(),
+    }
+}
+
 /// A file and what its BTF is based on.
 struct Files {
     path: PathBuf,
@@ -55,12 +63,8 @@ struct Files {
 
 impl Files {
     fn open(path: &Path, base: Option<&Path>) -> anyhow::Result<Self> {
-        let folders = match std::env::var_os(FOLDERS) {
-            Some(paths) => DebugFolders(std::env::split_paths(&paths).collect()),
-            None => DebugFolders::default(),
-        };
         let map = relayout_host::map_file(path).with_context(|| cannot(path))?;
-        let file = DebugFile::find(path, map, folders).with_context(|| cannot(path))?;
+        let file = DebugFile::find(path, map, folders()).with_context(|| cannot(path))?;
         let base = base.map(Path::to_owned).or_else(|| base_of(path));
         Ok(Self {
             path: path.to_owned(),

@@ -1,41 +1,51 @@
 //! Lets findings ask a resolution: who lives at an address, where an instruction comes from.
 
 use relayout_contend::{Identify, Object, Place, Source};
-use relayout_layout::dwarf::DwarfFile;
 use relayout_profile::Profile;
-use relayout_resolve::{self as resolve, ObjectKind, Resolution, SourceMap};
+use relayout_resolve::{self as resolve, Images, ObjectKind, Resolution, SourcePlace, Sources};
 
 use crate::input::Input;
 
-/// A resolution and the debug file behind it, as [`Identify`].
+/// A resolution and the debug files behind it, as [`Identify`].
 pub struct Identified<'a, 'f> {
     profile: &'a Profile,
     resolution: &'a Resolution,
-    sources: SourceMap<'a, 'f>,
+    sources: Sources<'a, 'f>,
 }
 
 impl<'a, 'f> Identified<'a, 'f> {
-    /// `debug` is what `input` was resolved with.
-    pub fn new(input: &Input<'a>, debug: &'a DwarfFile<'f>) -> Self {
+    /// `images` are what `input` was resolved with.
+    pub fn new(input: &Input<'a>, images: &Images<'a, 'f>) -> Self {
         Self {
             profile: input.profile,
             resolution: input.resolution,
-            sources: SourceMap::new(debug),
+            sources: Sources::new(images),
         }
     }
 
     fn object(&self, id: resolve::ObjectId) -> Object {
         let object = self.resolution.object(id);
         let variable = match &object.kind {
-            ObjectKind::Global { symbol } | ObjectKind::PerCpu { symbol, .. } => {
-                Some(symbol.clone())
-            }
+            ObjectKind::Global { symbol }
+            | ObjectKind::PerCpu { symbol, .. }
+            | ObjectKind::ThreadLocal { symbol, .. } => Some(symbol.clone()),
             _ => None,
         };
         Object {
             base: object.base,
             bytes: object.bytes,
             variable,
+        }
+    }
+}
+
+impl Identified<'_, '_> {
+    fn source_of(&self, site: u32) -> Option<SourcePlace> {
+        let at = self.resolution.site_place(site)?;
+        let is_call = self.profile.sites.get(site as usize)?.is_call();
+        match is_call {
+            true => self.sources.look_up_call(at),
+            false => self.sources.look_up(at),
         }
     }
 }
@@ -56,8 +66,7 @@ impl Identify for Identified<'_, '_> {
     }
 
     fn source(&self, site: u32) -> Source {
-        let pc = self.profile.sites.get(site as usize).map(|site| site.pc);
-        let Some(place) = pc.and_then(|pc| self.sources.look_up(pc)) else {
+        let Some(place) = self.source_of(site) else {
             return Source::default();
         };
         let inlined = place.inlined.into_iter().next().map(|frame| frame.function);

@@ -1,14 +1,13 @@
-//! What `report`, `advise` and `what-if` start from: a profile, the debug file that it goes with,
-//! and the objects that the two together name.
+//! What `report`, `advise` and `what-if` start from: a profile, the debug files that it goes with,
+//! and the objects that they name together.
 
-mod debug_file;
+mod debug_files;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use relayout_host::Progress as _;
-use relayout_layout::dwarf::DwarfFile;
 use relayout_profile::Profile;
-use relayout_resolve::{Options, Resolution, resolve};
+use relayout_resolve::{Images, Options, Resolution, resolve};
 
 use crate::progress::Shown;
 
@@ -20,7 +19,7 @@ const LINE_BYTES: u32 = 64;
 pub struct Input<'a> {
     /// What was recorded.
     pub profile: &'a Profile,
-    /// Of the profile, made with the debug file.
+    /// Of the profile, made with the debug files.
     pub resolution: &'a Resolution,
     /// Bytes of a cache line.
     pub line_bytes: u32,
@@ -28,15 +27,15 @@ pub struct Input<'a> {
     pub progress: &'a Shown,
 }
 
-/// Reads the profile and the debug file (`debug`, or else the one recorded with), resolves the one
-/// with the other, and hands both on.
+/// Reads the profile and its debug files (`debug`, or else those recorded with), resolves the one
+/// with the others, and hands all on.
 ///
 /// # Errors
 /// A profile or debug file that cannot be read, or that do not go together; and those of `then`.
 pub fn with<T>(
     profile: &Path,
-    debug: Option<&Path>,
-    then: impl FnOnce(&Input<'_>, &DwarfFile<'_>) -> anyhow::Result<T>,
+    debug: &[PathBuf],
+    then: impl FnOnce(&Input<'_>, &Images<'_, '_>) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
     let progress = Shown::when_slow();
     let result = load(profile, debug, &progress, then);
@@ -46,16 +45,16 @@ pub fn with<T>(
 
 fn load<T>(
     profile: &Path,
-    debug: Option<&Path>,
+    debug: &[PathBuf],
     progress: &Shown,
-    then: impl FnOnce(&Input<'_>, &DwarfFile<'_>) -> anyhow::Result<T>,
+    then: impl FnOnce(&Input<'_>, &Images<'_, '_>) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
     progress.step("reading the profile");
     let profile = relayout_profile::read(profile)?;
     progress.step("reading the debug file");
-    debug_file::with(debug, &profile.meta, |debug| {
+    debug_files::with(debug, &profile, |images| {
         progress.step("naming what was recorded");
-        let resolution = resolve(&profile, debug, Options::default())?;
+        let resolution = resolve(&profile, images, Options::default())?;
         let line_bytes = match profile.meta.line_bytes {
             0 => LINE_BYTES,
             bytes => bytes,
@@ -66,6 +65,6 @@ fn load<T>(
             line_bytes,
             progress,
         };
-        then(&input, debug)
+        then(&input, images)
     })
 }

@@ -12,7 +12,8 @@ use std::time::Instant;
 
 use rayon::prelude::*;
 use relayout_layout::dwarf::{DieOffset, DwarfFile};
-use relayout_resolve::evidence::{Evidence, Fact, Function, Home, Program, Trust};
+use relayout_resolve::Images;
+use relayout_resolve::evidence::{Evidence, Fact, Function, Home, Program, Trust, View};
 use relayout_resolve::insn::x86::X86_64;
 use relayout_resolve::insn::{Insn, Memory, Segment};
 
@@ -29,7 +30,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let bytes = unsafe { memmap2::Mmap::map(&File::open(path)?)? };
     let start = Instant::now();
     let file = DwarfFile::parse(&bytes)?;
-    let program = Program::new(&file, &X86_64);
+    let images = Images::one(&file);
+    let program = Program::new(&images, &X86_64);
+    let program = program.main();
     eprintln!("indexed in {:.1?}", start.elapsed());
     if names.is_empty() {
         sample(&program);
@@ -61,7 +64,7 @@ enum Found {
     Nothing,
 }
 
-fn sample(program: &Program<'_, '_>) {
+fn sample(program: &View<'_, '_, '_>) {
     let mut dies: Vec<DieOffset> = program.file().functions().iter().map(|f| f.die).collect();
     dies.sort_unstable();
     dies.dedup();
@@ -94,7 +97,7 @@ fn sample(program: &Program<'_, '_>) {
     }
 }
 
-fn operands(program: &Program<'_, '_>, die: DieOffset) -> Vec<(Insn, Memory)> {
+fn operands(program: &View<'_, '_, '_>, die: DieOffset) -> Vec<(Insn, Memory)> {
     let ranges = program.file().functions().iter().filter(|f| f.die == die);
     let mut all = Vec::new();
     for range in ranges {
@@ -110,11 +113,11 @@ fn operands(program: &Program<'_, '_>, die: DieOffset) -> Vec<(Insn, Memory)> {
     all
 }
 
-fn classify(program: &Program<'_, '_>, die: DieOffset) -> Vec<Found> {
+fn classify(program: &View<'_, '_, '_>, die: DieOffset) -> Vec<Found> {
     let Some(function) = program.analyse(die) else {
         return Vec::new();
     };
-    let stack = program.machine().stack_pointer();
+    let stack = program.program().machine().stack_pointer();
     let one = |(insn, memory): (Insn, Memory)| {
         if memory.base == Some(stack) {
             return Found::Frame;
@@ -124,7 +127,7 @@ fn classify(program: &Program<'_, '_>, die: DieOffset) -> Vec<Found> {
         }
         match program.evidence(&function, &insn, &memory) {
             None => Found::Nothing,
-            Some(e) if program.store.types().aggregate(e.ty).is_none() => Found::Scalar,
+            Some(e) if program.program().store.types().aggregate(e.ty).is_none() => Found::Scalar,
             Some(Evidence {
                 trust: Trust::Stated,
                 ..
@@ -143,7 +146,7 @@ fn classify(program: &Program<'_, '_>, die: DieOffset) -> Vec<Found> {
 }
 
 /// With FACTS set: what the debug information says of the operand's registers there.
-fn facts(program: &Program<'_, '_>, function: &Function, insn: &Insn, memory: &Memory) -> String {
+fn facts(program: &View<'_, '_, '_>, function: &Function, insn: &Insn, memory: &Memory) -> String {
     if std::env::var_os("FACTS").is_none() {
         return String::new();
     }
@@ -153,14 +156,14 @@ fn facts(program: &Program<'_, '_>, function: &Function, insn: &Insn, memory: &M
                 .base
                 .is_some_and(|base| f.home == Home::Register(base))
     };
-    let types = program.store.types();
+    let types = program.program().store.types();
     let names = function.facts().iter().filter(holds);
     names
         .map(|f| format!(" [{} +{}]", types.name_of(f.target), f.offset))
         .collect()
 }
 
-fn list(program: &Program<'_, '_>, die: DieOffset) {
+fn list(program: &View<'_, '_, '_>, die: DieOffset) {
     let Some(function) = program.analyse(die) else {
         return;
     };
@@ -169,7 +172,7 @@ fn list(program: &Program<'_, '_>, die: DieOffset) {
             .base
             .map_or(String::from("-"), |r| format!("r{}", r.0));
         let found = program.evidence(&function, &insn, &memory).map(|e| {
-            let types = program.store.types();
+            let types = program.program().store.types();
             let offset = u64::try_from(e.offset).unwrap_or(u64::MAX);
             let path = types.member_at(e.ty, offset, u64::from(memory.bytes));
             let path = path.map(|p| p.path).unwrap_or_default();

@@ -1,6 +1,9 @@
 //! Resolves a recorded profile and prints what is left.
 //!
 //!     cargo run --release -p relayout-resolve --example resolve_profile -- VMLINUX PROFILE
+//!
+//! Of programs only the program's own debug information is used; `relayout report` reads that of
+//! libraries too.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -11,7 +14,7 @@ use std::time::Instant;
 use relayout_layout::dwarf::DwarfFile;
 use relayout_profile::{Access, Profile, Transfer};
 use relayout_resolve::types::shape;
-use relayout_resolve::{ObjectKind, Options, Place, Resolution, SourceMap, resolve};
+use relayout_resolve::{Images, ObjectKind, Options, Place, Resolution, Sources, resolve};
 
 const ROWS: usize = 40;
 
@@ -24,8 +27,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let bytes = unsafe { memmap2::Mmap::map(&File::open(debug)?)? };
     let file = DwarfFile::parse(&bytes)?;
     let profile = relayout_profile::store::read(Path::new(profile))?;
+    let images = Images::of_program(&profile, &file, |_| None);
     let start = Instant::now();
-    let resolution = resolve(&profile, &file, Options::default())?;
+    let resolution = resolve(&profile, &images, Options::default())?;
     let share = resolution.resolved_share(&profile);
     println!(
         "{} sites, {} objects, {:.1?}",
@@ -43,7 +47,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for (class, count) in &share.unresolved {
         println!("{count:>9} {class}");
     }
-    let source = SourceMap::new(&file);
+    let source = Sources::new(&images);
     print_truth(&profile, &resolution);
     print_places(&profile, &resolution);
     print_unresolved(&profile, &resolution, &source);
@@ -68,7 +72,7 @@ fn print_truth(profile: &Profile, resolution: &Resolution) {
         }
         let counts = caches.entry(cache.clone()).or_default();
         counts[0] += 1;
-        let site = &resolution.evidence()[row.site as usize];
+        let site = resolution.evidence(row.run, row.site);
         let Some(evidence) = site.of(row.access != Access::Read) else {
             continue;
         };
@@ -137,7 +141,7 @@ fn print_places(profile: &Profile, resolution: &Resolution) {
     print_top("places", places);
 }
 
-fn print_unresolved(profile: &Profile, resolution: &Resolution, source: &SourceMap<'_, '_>) {
+fn print_unresolved(profile: &Profile, resolution: &Resolution, source: &Sources<'_, '_>) {
     let mut sites: BTreeMap<String, u64> = BTreeMap::new();
     for row in profile
         .conflicts
@@ -149,7 +153,9 @@ fn print_unresolved(profile: &Profile, resolution: &Resolution, source: &SourceM
             continue;
         };
         let pc = profile.sites[row.site as usize].pc;
-        let place = source.look_up(pc);
+        let place = resolution
+            .site_place(row.site)
+            .and_then(|at| source.look_up(at));
         let function = place.as_ref().map_or("?", |p| p.function.as_str());
         let inlined = place
             .as_ref()

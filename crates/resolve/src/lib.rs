@@ -7,11 +7,13 @@
 //! touched the same memory vote on it ([`objects`]), and the winner types every access to the
 //! object, those whose instruction tells nothing included.
 //!
-//! Nothing here opens a file: [`resolve`] takes a parsed debug file and a profile.
+//! Nothing here opens a file: [`resolve`] takes parsed debug files ([`Images`]) and a profile.
 
 mod access;
+mod callers;
 mod error;
 pub mod evidence;
+pub mod images;
 pub mod insn;
 pub mod objects;
 mod resolution;
@@ -19,8 +21,10 @@ mod share;
 mod source;
 pub mod types;
 
+pub use callers::Callers;
 pub use error::Error;
+pub use images::{FileId, Images, Linked, modules_used};
 pub use objects::{Object, ObjectId, ObjectKind, VoteCounts};
 pub use resolution::{Class, Options, Place, Resolution, resolve};
 pub use share::Share;
-pub use source::{Frame, SourceMap, SourcePlace};
+pub use source::{Frame, SourceMap, SourcePlace, Sources};

@@ -7,7 +7,8 @@ use relayout_profile::{Profile, RangeKind};
 
 use crate::Error;
 use crate::access;
-use crate::evidence::{Program, SiteEvidence, sites};
+use crate::evidence::{Program, SiteEvidence, Sites};
+use crate::images::{FileId, Images, Linked};
 use crate::insn::x86::X86_64;
 use crate::objects::find::{self, Finder};
 use crate::objects::ranges::Ranges;
@@ -95,41 +96,42 @@ pub struct Resolution {
     objects: Vec<Object>,
     types: Types,
     ranges: Ranges,
-    evidence: Vec<SiteEvidence>,
+    sites: Sites,
 }
 
-/// Finds the objects that the accesses of `profile` fall into. `debug` is the file with the debug
+/// Finds the objects that the accesses of `profile` fall into. `images` are the files with the debug
 /// information of what was recorded.
 ///
 /// # Errors
 /// Code of an unknown machine, a debug file of another build, a row with a site that is not there.
 pub fn resolve(
     profile: &Profile,
-    debug: &DwarfFile<'_>,
+    images: &Images<'_, '_>,
     options: Options,
 ) -> Result<Resolution, Error> {
     if !matches!(profile.meta.machine.as_str(), "" | "x86_64") {
         return Err(Error::Machine(profile.meta.machine.clone()));
     }
     if options.check_build_id {
-        check_build_id(profile, debug)?;
+        check_build_id(profile, images.file(FileId::MAIN))?;
     }
     let accesses = access::distinct(profile)?;
-    let program = Program::new(debug, &X86_64);
-    let evidence = sites::of_sites(&program, &profile.sites);
+    let program = Program::new(images, &X86_64);
+    let sites = Sites::new(&program, images, &profile.sites, &accesses);
     let ranges = Ranges::new(profile);
     let finder = Finder {
         program: &program,
+        images,
         ranges: &ranges,
         accesses: &accesses,
-        evidence: &evidence,
+        sites: &sites,
     };
     let objects = finder.objects();
     Ok(Resolution {
         objects,
         types: program.store.into_types(),
         ranges,
-        evidence,
+        sites,
     })
 }
 
@@ -166,9 +168,18 @@ impl Resolution {
         &self.types
     }
 
-    /// What each site's instruction alone says, by index into the profile's sites.
-    pub fn evidence(&self) -> &[SiteEvidence] {
-        &self.evidence
+    /// What a site's instruction alone says.
+    ///
+    /// # Panics
+    /// With the number of a site that the profile does not have.
+    pub fn evidence(&self, run: u16, site: u32) -> &SiteEvidence {
+        self.sites.evidence(run, site)
+    }
+
+    /// Where a site's code is in the files, in the first run that has it; of a call, where it returns
+    /// to.
+    pub fn site_place(&self, site: u32) -> Option<Linked> {
+        self.sites.place(site)
     }
 
     /// The object that holds an address.
@@ -186,7 +197,10 @@ impl Resolution {
     /// hole. `None` outside the object or if it is a scalar.
     pub fn member(&self, object: &Object, addr: u64, size: u64) -> Option<MemberPath> {
         let offset = addr.checked_sub(object.base)?;
-        self.types.aggregate(object.ty)?;
+        let array = matches!(object.kind, ObjectKind::Heap { .. });
+        if !array {
+            self.types.aggregate(object.ty)?;
+        }
         let mut path = self.types.member_at(object.ty, offset, size)?;
         if path.types_path.first() != Some(&object.type_name) {
             path.types_path.insert(0, object.type_name.clone());
@@ -204,12 +218,12 @@ impl Resolution {
             return Place::Member { object: id, path };
         }
         match &object.kind {
-            ObjectKind::Global { symbol } | ObjectKind::PerCpu { symbol, .. } => {
-                Place::ScalarGlobal {
-                    object: id,
-                    symbol: symbol.clone(),
-                }
-            }
+            ObjectKind::Global { symbol }
+            | ObjectKind::PerCpu { symbol, .. }
+            | ObjectKind::ThreadLocal { symbol, .. } => Place::ScalarGlobal {
+                object: id,
+                symbol: symbol.clone(),
+            },
             _ => Place::Unresolved(self.class(run, addr)),
         }
     }

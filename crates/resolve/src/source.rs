@@ -1,8 +1,12 @@
 //! From a pc to function, file and line, inlined functions included.
 
+use std::borrow::Cow;
+
 use addr2line::Context;
 use gimli::Dwarf;
 use relayout_layout::dwarf::{DwarfFile, Reader};
+
+use crate::images::{Images, Linked};
 
 /// One function on the way from the code to what was inlined at a pc.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +31,35 @@ pub struct SourcePlace {
     pub line: Option<u32>,
     /// Inlined functions, innermost first; empty where nothing was inlined.
     pub inlined: Vec<Frame>,
+    /// The function itself, with the line in it; `None` where only the symbol is known.
+    pub outer: Option<Frame>,
+}
+
+/// Source places of all files.
+pub struct Sources<'f, 'a>(Vec<SourceMap<'f, 'a>>);
+
+impl<'f, 'a> Sources<'f, 'a> {
+    /// Prepares the lookup.
+    pub fn new(images: &Images<'f, 'a>) -> Self {
+        Self(
+            { images.files().iter() }
+                .map(|file| SourceMap::new(file))
+                .collect(),
+        )
+    }
+
+    /// The source of the instruction at `at`.
+    pub fn look_up(&self, at: Linked) -> Option<SourcePlace> {
+        self.0.get(usize::from(at.file.0))?.look_up(at.address)
+    }
+
+    /// The source of the call that returns to `back`.
+    pub fn look_up_call(&self, back: Linked) -> Option<SourcePlace> {
+        self.look_up(Linked {
+            address: back.address.wrapping_sub(1),
+            ..back
+        })
+    }
 }
 
 /// Looks up source places; not shared between threads, reads units as they are asked for.
@@ -49,20 +82,22 @@ impl<'f, 'a> SourceMap<'f, 'a> {
         let mut frames = self.frames(pc);
         let symbol = self.symbol(pc);
         let Some(outer) = frames.pop() else {
-            let function = symbol?.to_owned();
+            let function = readable(symbol?.into());
             return Some(SourcePlace {
                 function,
                 file: None,
                 line: None,
                 inlined: Vec::new(),
+                outer: None,
             });
         };
         let innermost = frames.first().unwrap_or(&outer);
         Some(SourcePlace {
             file: innermost.file.clone(),
             line: innermost.line,
-            function: symbol.map_or_else(|| outer.function.clone(), str::to_owned),
+            function: symbol.map_or_else(|| outer.function.clone(), |name| readable(name.into())),
             inlined: frames,
+            outer: Some(outer),
         })
     }
 
@@ -77,7 +112,7 @@ impl<'f, 'a> SourceMap<'f, 'a> {
         while let Ok(Some(frame)) = found.next() {
             let name = frame.function.as_ref().and_then(|f| f.raw_name().ok());
             frames.push(Frame {
-                function: name.map(|n| n.into_owned()).unwrap_or_default(),
+                function: name.map(readable).unwrap_or_default(),
                 file: frame
                     .location
                     .as_ref()
@@ -116,6 +151,95 @@ fn copy<'f>(dwarf: &Dwarf<Reader<'f>>) -> Dwarf<Reader<'f>> {
         debug_str_offsets: dwarf.debug_str_offsets,
         locations: dwarf.locations,
         ranges: dwarf.ranges,
+        sup: dwarf.sup.clone(),
         ..Default::default()
+    }
+}
+
+/// A function's name as it is written in C++ or Rust, without its parameters; others stay as they
+/// are.
+pub fn readable(name: Cow<'_, str>) -> String {
+    if !name.starts_with("_Z") && !name.starts_with("_R") {
+        return name.into_owned();
+    }
+    let whole = addr2line::demangle_auto(name, None);
+    without_parameters(&whole).to_owned()
+}
+
+/// `ns::Pool<Item>::grow` of `void ns::Pool<Item>::grow(unsigned long) const`.
+fn without_parameters(name: &str) -> &str {
+    let plain = name.strip_suffix(" const").unwrap_or(name);
+    if !plain.ends_with(')') {
+        return name;
+    }
+    let Some(open) = matching_open(plain.as_bytes()) else {
+        return name;
+    };
+    let head = &plain[..open];
+    if head.is_empty() || head.ends_with("operator") {
+        return name;
+    }
+    // What a template returns stands before its name.
+    let mut depth = 0usize;
+    let mut start = 0;
+    for (at, byte) in head.bytes().enumerate() {
+        match byte {
+            b'<' | b'(' => depth += 1,
+            b'>' | b')' => depth = depth.saturating_sub(1),
+            b' ' if depth == 0 && !head[..at].ends_with("operator") => start = at + 1,
+            _ => {}
+        }
+    }
+    &head[start..]
+}
+
+/// Where the parenthesis opens that the last byte closes.
+fn matching_open(name: &[u8]) -> Option<usize> {
+    let mut depth = 0usize;
+    for (at, byte) in name.iter().enumerate().rev() {
+        match byte {
+            b')' => depth += 1,
+            b'(' => {
+                depth = depth.checked_sub(1)?;
+                if depth == 0 {
+                    return Some(at);
+                }
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(name: &str, expect: &str) {
+        assert_eq!(without_parameters(name), expect);
+    }
+
+    #[test]
+    fn parameters_and_results_are_left_out() {
+        check("Pool::grow(unsigned long)", "Pool::grow");
+        check(
+            "void ns::run<int (*)(char)>(int (*)(char))",
+            "ns::run<int (*)(char)>",
+        );
+        check("operator new(unsigned long)", "operator new");
+        check("A::operator()(int) const", "A::operator()");
+        check("(anonymous namespace)::f()", "(anonymous namespace)::f");
+        check("main", "main");
+    }
+
+    #[test]
+    fn mangled_names_are_readable() {
+        assert_eq!(readable("_ZN4Pool4growEm".into()), "Pool::grow");
+        assert_eq!(readable("_Znwm".into()), "operator new");
+        assert_eq!(
+            readable("_RNvNtCs1_3lib4pool4grow".into()),
+            "lib::pool::grow"
+        );
+        assert_eq!(readable("raw_spin_lock".into()), "raw_spin_lock");
     }
 }

@@ -7,9 +7,9 @@ use std::process::Command;
 
 use relayout_layout::dwarf::DwarfFile;
 use relayout_profile::{Access, ConflictRow, Profile, RangeKind, RangeRow, Site, Transfer};
-use relayout_resolve::evidence::Program;
+use relayout_resolve::evidence::{Program, View};
 use relayout_resolve::insn::x86::X86_64;
-use relayout_resolve::{ObjectKind, Options, Place, SourceMap, resolve};
+use relayout_resolve::{Images, ObjectKind, Options, Place, SourceMap, resolve};
 
 const HEAP: u64 = 0x7000_0000;
 
@@ -62,7 +62,7 @@ fn conflict(addr: u64, site: u32) -> ConflictRow {
 }
 
 /// Sites of the one instruction that reads the member, and of one that tells nothing.
-fn sites(program: &Program<'_, '_>) -> Option<Vec<Site>> {
+fn sites(program: &View<'_, '_, '_>) -> Option<Vec<Site>> {
     let name = "reads_second";
     let symbol = program.file().symbols().iter().find(|s| s.name == name)?;
     let function = program.analyse(program.function_at(symbol.address)?)?;
@@ -89,7 +89,9 @@ fn sites(program: &Program<'_, '_>) -> Option<Vec<Site>> {
 fn one_resolved_access_types_the_object() -> Result<(), Box<dyn Error>> {
     let bytes = compiled()?;
     let file = DwarfFile::parse(&bytes)?;
-    let program = Program::new(&file, &X86_64);
+    let images = Images::one(&file);
+    let program = Program::new(&images, &X86_64);
+    let program = program.main();
     let sites = sites(&program).ok_or("the read of `second` is not found")?;
     let source = SourceMap::new(&file)
         .look_up(sites[0].pc)
@@ -119,7 +121,7 @@ fn one_resolved_access_types_the_object() -> Result<(), Box<dyn Error>> {
         ],
         ..Profile::default()
     };
-    let resolution = resolve(&profile, &file, Options::default())?;
+    let resolution = resolve(&profile, &Images::one(&file), Options::default())?;
     let member = |addr| match resolution.place(0, addr, 4) {
         Place::Member { object, path } => {
             let object = resolution.object(object);
@@ -154,7 +156,7 @@ fn a_site_outside_the_table_is_an_error() -> Result<(), Box<dyn Error>> {
         conflicts: vec![conflict(HEAP, 7)],
         ..Profile::default()
     };
-    let error = resolve(&profile, &file, Options::default())
+    let error = resolve(&profile, &Images::one(&file), Options::default())
         .err()
         .map(|e| e.to_string());
     assert_eq!(

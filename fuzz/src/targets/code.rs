@@ -4,7 +4,7 @@ use relayout_layout::dwarf::{DwarfFile, SectionStore};
 use relayout_profile::{Access, LineRow, Meta, Profile, Run, Site};
 use relayout_profile::{ConflictRow, CountRow, Transfer};
 use relayout_resolve::insn::{Machine, x86::X86_64};
-use relayout_resolve::{Options, resolve};
+use relayout_resolve::{Images, Options, resolve};
 
 use crate::seeds;
 
@@ -34,7 +34,7 @@ pub fn evidence(data: &[u8]) {
     let store = SectionStore::default();
     let debug = DwarfFile::parse_in(&program, &store).expect("the compiler's own file");
     let profile = profile_of(text.address, &data[..len], &debug);
-    let resolution = resolve(&profile, &debug, Options::default()).expect("a sound profile");
+    let resolution = resolve(&profile, &Images::one(&debug), Options::default()).expect("a sound profile");
     for row in &profile.counts {
         resolution.place(row.run, row.addr, row.size.into());
     }

@@ -57,3 +57,19 @@ pub(super) fn fixed_address(dwarf: &Dwarf<'_>, unit: &Unit<'_>, value: &Value<'_
     }
     Some(address)
 }
+
+/// Where a thread-local variable is in its file's thread-local segment; `None` for all others.
+pub(super) fn thread_offset(dwarf: &Dwarf<'_>, unit: &Unit<'_>, value: &Value<'_>) -> Option<u64> {
+    let mut operations = value.exprloc_value()?.operations(unit.encoding());
+    let offset = match operations.next().ok()?? {
+        Operation::UnsignedConstant { value } => value,
+        Operation::SignedConstant { value } => u64::try_from(value).ok()?,
+        Operation::Address { address } => address,
+        Operation::AddressIndex { index } | Operation::ConstantIndex { index } => {
+            dwarf.address(unit, index).ok()?
+        }
+        _ => return None,
+    };
+    // DW_OP_form_tls_address, or DW_OP_GNU_push_tls_address before it had a number.
+    matches!(operations.next().ok()??, Operation::TLS).then_some(offset)
+}

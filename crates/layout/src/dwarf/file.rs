@@ -6,6 +6,7 @@ use gimli::{EndianSlice, RunTimeEndian, UnitOffset};
 
 use super::companions::{Alone, Companions, Missing};
 use super::die::{self, Value};
+use super::image::{self, Import, TlsSegment};
 use super::index::{Code, FunctionRange, Global, TypeNames};
 use super::memory::{self, Stretch};
 use super::names::{self, Definition, UnitNames};
@@ -34,6 +35,9 @@ pub struct DwarfFile<'a> {
     missing: Vec<Missing>,
     code: OnceLock<Code<'a>>,
     static_locals: OnceLock<Vec<Global<'a>>>,
+    thread_locals: OnceLock<Vec<Global<'a>>>,
+    imports: Vec<Import<'a>>,
+    tls: Option<TlsSegment>,
 }
 
 impl<'a> DwarfFile<'a> {
@@ -106,18 +110,70 @@ impl<'a> DwarfFile<'a> {
         {
             return Err(Error::NothingButMissing(first.to_string()));
         }
-        Ok(Self {
+        Ok(Self::of(elf, units, types, missing))
+    }
+
+    /// A file of which only the symbols count, whether it has debug information or not: there are
+    /// no units, no types, no variables and no functions.
+    ///
+    /// # Errors
+    /// Not an ELF file, truncated.
+    pub fn symbols_only(elf: &'a [u8]) -> Result<Self, Error> {
+        let elf = Elf::parse(elf)?;
+        let mut units = Units::default();
+        let none = units.read(gimli::Dwarf::default())?;
+        units.add(none);
+        Ok(Self::of(
+            elf,
+            units,
+            TypeNames::join(&[], |_, _| None),
+            Vec::new(),
+        ))
+    }
+
+    fn of(elf: Elf<'a>, units: Units<'a>, types: TypeNames<'a>, missing: Vec<Missing>) -> Self {
+        Self {
             build_id: elf.build_id(),
             endian: elf.endian(),
             symbols: OnceLock::new(),
             loaded: memory::loaded(&elf),
+            imports: image::imports(&elf),
+            tls: image::tls(&elf),
             elf,
             units,
             types,
             missing,
             code: OnceLock::new(),
             static_locals: OnceLock::new(),
-        })
+            thread_locals: OnceLock::new(),
+        }
+    }
+
+    /// Takes code, initialised data and imports from `elf`, the file that was run, where this one
+    /// holds the debug information that was split off it.
+    ///
+    /// # Errors
+    /// Not an ELF file, truncated.
+    pub fn with_code_of(mut self, elf: &'a [u8]) -> Result<Self, Error> {
+        let elf = Elf::parse(elf)?;
+        self.loaded = memory::loaded(&elf);
+        self.imports = image::imports(&elf);
+        Ok(self)
+    }
+
+    /// Whether there is anything but symbols.
+    pub fn has_debug_info(&self) -> bool {
+        self.unit_count() > 0
+    }
+
+    /// Places that the dynamic linker fills with addresses of named things, sorted by address.
+    pub fn imports(&self) -> &[Import<'a>] {
+        &self.imports
+    }
+
+    /// The thread-local segment, where there is one.
+    pub fn tls(&self) -> Option<TlsSegment> {
+        self.tls
     }
 
     /// Files that this one refers to and that could not be used; their types are left out.
@@ -165,7 +221,7 @@ impl<'a> DwarfFile<'a> {
 
     /// Where an attribute of an entry in the unit of `die` refers to; `None` if it is no reference
     /// or leads to what is missing.
-    pub fn follow(&self, die: DieOffset, value: &Value<'a>) -> Option<DieOffset> {
+    pub fn follow(&self, die: DieOffset, value: &Value<'_>) -> Option<DieOffset> {
         let slot = self.units.slot_of(die)?;
         self.units.resolve(slot, die::reference(value)?)
     }
@@ -230,6 +286,13 @@ impl<'a> DwarfFile<'a> {
     pub fn static_locals(&self) -> &[Global<'a>] {
         self.static_locals
             .get_or_init(|| scan::static_locals(&self.units))
+    }
+
+    /// Thread-local variables, inside functions or not; their addresses are offsets in the file's
+    /// thread-local segment, by which they are sorted. The first call walks all units.
+    pub fn thread_locals(&self) -> &[Global<'a>] {
+        self.thread_locals
+            .get_or_init(|| scan::thread_locals(&self.units))
     }
 
     /// Address ranges of functions, cold parts included, sorted by start.

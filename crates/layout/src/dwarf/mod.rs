@@ -24,6 +24,7 @@ mod die;
 mod distinct;
 mod file;
 mod forms;
+mod image;
 mod index;
 mod member;
 mod memory;
@@ -40,6 +41,7 @@ mod variants;
 
 pub use companions::{Alone, Companions, Hex, Missing, SplitUnit, SupplementaryLink};
 pub use file::{DwarfFile, Reader};
+pub use image::{Import, TlsSegment};
 pub use index::{FunctionRange, Global};
 pub use names::Definition;
 pub use scopes::ScopeId;

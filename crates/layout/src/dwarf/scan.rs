@@ -28,16 +28,25 @@ pub(super) fn code<'s>(units: &Units<'s>) -> Code<'s> {
 
 /// Static variables inside functions. Units that turn out malformed inside functions are left out.
 pub(super) fn static_locals<'s>(units: &Units<'s>) -> Vec<Global<'s>> {
-    let mut locals: Vec<Global<'s>> = units
+    variables(units, Scope::Bodies)
+}
+
+/// Thread-local variables, inside functions or not, by their offsets in the thread-local segment.
+pub(super) fn thread_locals<'s>(units: &Units<'s>) -> Vec<Global<'s>> {
+    variables(units, Scope::Threads)
+}
+
+fn variables<'s>(units: &Units<'s>, scope: Scope) -> Vec<Global<'s>> {
+    let mut found: Vec<Global<'s>> = units
         .slots
         .par_iter()
         .flat_map_iter(|slot| {
-            let part = scan_unit(units, slot, Scope::Bodies);
+            let part = scan_unit(units, slot, scope);
             part.map(|part| part.globals).unwrap_or_default()
         })
         .collect();
-    locals.sort_by_key(|global| (global.address, global.die));
-    locals
+    found.sort_by_key(|global| (global.address, global.die));
+    found
 }
 
 fn scan_unit<'s>(units: &Units<'s>, slot: &UnitSlot<'s>, scope: Scope) -> gimli::Result<Code<'s>> {
@@ -61,6 +70,8 @@ enum Scope {
     TopLevel,
     /// Variables inside functions.
     Bodies,
+    /// Thread-local variables, wherever they are.
+    Threads,
 }
 
 struct Scan<'u, 's> {
@@ -139,6 +150,7 @@ impl<'s> Scan<'_, 's> {
         match self.scope {
             Scope::TopLevel => matches!(tag, dw::DW_TAG_variable | dw::DW_TAG_subprogram),
             Scope::Bodies => depth > 1 && tag == dw::DW_TAG_variable,
+            Scope::Threads => tag == dw::DW_TAG_variable,
         }
     }
 
@@ -154,6 +166,15 @@ impl<'s> Scan<'_, 's> {
                     | dw::DW_TAG_subprogram
                     | dw::DW_TAG_lexical_block
             ),
+            Scope::Threads => {
+                matches!(
+                    tag,
+                    dw::DW_TAG_namespace
+                        | dw::DW_TAG_module
+                        | dw::DW_TAG_subprogram
+                        | dw::DW_TAG_lexical_block
+                ) || is_aggregate(tag)
+            }
         }
     }
 
@@ -165,9 +186,12 @@ impl<'s> Scan<'_, 's> {
     }
 
     fn collect_variable(&mut self, offset: UnitOffset, attributes: &Attributes<'s>) {
+        let place = match self.scope {
+            Scope::Threads => die::thread_offset,
+            Scope::TopLevel | Scope::Bodies => die::fixed_address,
+        };
         let address = attributes.location.as_ref();
-        let Some(address) = address.and_then(|at| die::fixed_address(self.dwarf, self.unit, at))
-        else {
+        let Some(address) = address.and_then(|at| place(self.dwarf, self.unit, at)) else {
             return;
         };
         let (mut name, mut ty) = (attributes.name, attributes.ty);

@@ -40,6 +40,11 @@ impl Symbol<'_> {
     pub fn is_object(&self) -> bool {
         self.kind == SymbolKind::Object
     }
+
+    /// It names thread-local data.
+    pub fn is_thread_local(&self) -> bool {
+        self.kind == SymbolKind::Tls
+    }
 }
 
 /// Defined, named symbols by address; at one address, larger before smaller.

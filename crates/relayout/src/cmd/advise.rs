@@ -40,9 +40,10 @@ pub struct Args {
     /// Structs to advise on; without any, the three with the most transfers
     #[arg(value_name = "TYPE")]
     pub types: Vec<String>,
-    /// Use this debug file (vmlinux, or the program) [default: the one recorded with]
+    /// Use this debug file (vmlinux, or the program) [default: the one recorded with]; may be given
+    /// more than once, for shared libraries too, which are told by their build ids
     #[arg(long, value_name = "FILE")]
-    pub debug: Option<PathBuf>,
+    pub debug: Vec<PathBuf>,
     /// Print JSON (schema relayout/advise/1)
     #[arg(long)]
     pub json: bool,
@@ -82,9 +83,7 @@ pub(super) struct TypeAdvice<'a> {
 /// # Errors
 /// Unreadable input, a layout file that does not fit its type, an unwritable patch.
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    let shown = input::with(&args.profile, args.debug.as_deref(), |input, _| {
-        advise(args, input)
-    })?;
+    let shown = input::with(&args.profile, &args.debug, |input, _| advise(args, input))?;
     print(&shown)
 }
 

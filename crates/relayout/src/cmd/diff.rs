@@ -133,7 +133,7 @@ fn compare(args: &Args, old: &Catalog<'_>, new: &Catalog<'_>) -> anyhow::Result<
     }
     let (diff, asked) = diff::complete(before, after)?;
     let hot_types = match &args.profile {
-        Some(profile) => hot::read(profile, args.debug.as_deref())?,
+        Some(profile) => hot::read(profile, args.debug.as_slice())?,
         None => Vec::new(),
     };
     let files = hot::Files {

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use relayout_contend::find;
 use relayout_host::Progress as _;
-use relayout_layout::dwarf::DwarfFile;
 use relayout_report::{Report, Selection, json, text};
+use relayout_resolve::Images;
 
 use crate::identify::Identified;
 use crate::input::{self, Input};
@@ -22,9 +22,10 @@ Examples:
 pub struct Args {
     /// Profile written by `relayout record`
     pub profile: PathBuf,
-    /// Use this debug file (vmlinux, or the program) [default: the one recorded with]
+    /// Use this debug file (vmlinux, or the program) [default: the one recorded with]; may be given
+    /// more than once, for shared libraries too, which are told by their build ids
     #[arg(long, value_name = "FILE")]
-    pub debug: Option<PathBuf>,
+    pub debug: Vec<PathBuf>,
     /// Print JSON (schema relayout/report/1)
     #[arg(long)]
     pub json: bool,
@@ -44,15 +45,15 @@ pub struct Args {
 /// # Errors
 /// A profile or debug file that cannot be read or do not go together, or a failed write.
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    let rendered = input::with(&args.profile, args.debug.as_deref(), |input, debug| {
-        render(args, input, debug)
+    let rendered = input::with(&args.profile, &args.debug, |input, images| {
+        render(args, input, images)
     })?;
     print(&rendered)
 }
 
-fn render(args: &Args, input: &Input<'_>, debug: &DwarfFile<'_>) -> anyhow::Result<String> {
+fn render(args: &Args, input: &Input<'_>, images: &Images<'_, '_>) -> anyhow::Result<String> {
     input.progress.step("ranking cache lines");
-    let findings = find(input.profile, &Identified::new(input, debug));
+    let findings = find(input.profile, &Identified::new(input, images));
     let selection = Selection {
         top: args.top,
         type_name: args.type_name.clone(),

@@ -26,9 +26,10 @@ pub struct Args {
     /// given more than once
     #[arg(long, value_name = "FILE", required = true)]
     pub layout: Vec<PathBuf>,
-    /// Use this debug file (vmlinux, or the program) [default: the one recorded with]
+    /// Use this debug file (vmlinux, or the program) [default: the one recorded with]; may be given
+    /// more than once, for shared libraries too, which are told by their build ids
     #[arg(long, value_name = "FILE")]
-    pub debug: Option<PathBuf>,
+    pub debug: Vec<PathBuf>,
     /// Print JSON (schema relayout/what-if/1)
     #[arg(long)]
     pub json: bool,
@@ -39,7 +40,7 @@ pub struct Args {
 /// # Errors
 /// Unreadable input, a layout that does not fit the type.
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    let shown = input::with(&args.profile, args.debug.as_deref(), |input, _| {
+    let shown = input::with(&args.profile, &args.debug, |input, _| {
         // Nothing is searched for: only the given layouts are replayed.
         let options = Options {
             budget_accesses: 0,

@@ -63,6 +63,15 @@ impl Function {
         &self.facts
     }
 
+    /// The instruction that ends where `address` begins.
+    pub fn insn_before(&self, address: u64) -> Option<&Insn> {
+        let insns = &self.code.insns;
+        let at = insns
+            .partition_point(|i| i.address < address)
+            .checked_sub(1)?;
+        Some(&insns[at]).filter(|i| i.next() == address)
+    }
+
     /// What the operand of `insn`, the instruction that ran at `pc`, accesses. `insn` may differ
     /// from the code that was analysed (the kernel patches itself).
     pub fn evidence(

@@ -1,5 +1,6 @@
 //! What type a memory operand accesses, by the instruction and the code around it.
 
+mod calls;
 pub mod code;
 pub mod flow;
 pub mod knowledge;
@@ -12,6 +13,6 @@ mod walk;
 
 pub use flow::Function;
 pub use knowledge::{Call, Evidence, Fact, Home, Knowledge, Local};
-pub use program::Program;
-pub use sites::SiteEvidence;
+pub use program::{Program, View};
+pub use sites::{SiteEvidence, Sites};
 pub use value::{Pointer, Trust, Value};

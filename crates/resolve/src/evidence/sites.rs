@@ -5,9 +5,13 @@ use relayout_layout::dwarf::DieOffset;
 use relayout_profile::Site;
 use rustc_hash::FxHashMap;
 
+use super::calls;
 use super::flow::Function;
 use super::knowledge::Evidence;
-use super::program::Program;
+use super::program::{Program, View};
+use crate::access::AccessKey;
+use crate::images::{FileId, Images, Linked};
+use crate::insn::{Flow, Memory, Segment};
 
 /// What one site's instruction says of the operand it loads from and of the one it stores to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,22 +31,110 @@ impl SiteEvidence {
     }
 }
 
-/// The evidence of `sites`, in their order. Only functions that hold a site are looked at.
-pub fn of_sites(program: &Program<'_, '_>, sites: &[Site]) -> Vec<SiteEvidence> {
-    let mut functions: FxHashMap<DieOffset, Vec<usize>> = FxHashMap::default();
-    for (n, site) in sites.iter().enumerate() {
-        if let Some(function) = program.function_at(site.pc) {
-            functions.entry(function).or_default().push(n);
+/// Where the code of each site is in the files, and what it says.
+#[derive(Debug, Default)]
+pub struct Sites {
+    /// By site, in the first run that has it.
+    first: Vec<Option<Linked>>,
+    /// In runs that had other code at the same address.
+    others: FxHashMap<(u16, u32), Option<Linked>>,
+    evidence: Vec<SiteEvidence>,
+    other_evidence: FxHashMap<(u16, u32), SiteEvidence>,
+}
+
+impl Sites {
+    /// Finds the code of `sites`, and the evidence of those that `accesses` name. Only functions that
+    /// hold a site are looked at.
+    pub fn new(
+        program: &Program<'_, '_>,
+        images: &Images<'_, '_>,
+        sites: &[Site],
+        accesses: &[(AccessKey, u64)],
+    ) -> Self {
+        let mut found = Self::places(images, sites, accesses);
+        let first = { found.first.iter() }.map(|linked| linked.unwrap_or(NOWHERE));
+        let others = found.others.iter();
+        let others: Vec<_> = others
+            .map(|(&key, &at)| (key, at.unwrap_or(NOWHERE)))
+            .collect();
+        let wanted: Vec<(Linked, &Site)> = first
+            .zip(sites)
+            .chain(others.iter().map(|(key, at)| (*at, &sites[key.1 as usize])))
+            .collect();
+        let mut evidence = of_sites(program, &wanted);
+        let rest = evidence.split_off(sites.len());
+        found.other_evidence = others.iter().map(|other| other.0).zip(rest).collect();
+        found.evidence = evidence;
+        found
+    }
+
+    fn places(images: &Images<'_, '_>, sites: &[Site], accesses: &[(AccessKey, u64)]) -> Self {
+        let mut found = Self::default();
+        let mut runs: Vec<Option<u16>> = vec![None; sites.len()];
+        // Ascending by run, so that the first is the lowest.
+        for (key, _) in accesses {
+            let run = runs[key.site as usize].get_or_insert(key.run);
+            if *run != key.run {
+                let pc = sites[key.site as usize].pc;
+                let at = images.locate(key.run, pc);
+                if at != images.locate(*run, pc) {
+                    found.others.insert((key.run, key.site), at);
+                }
+            }
+        }
+        let place = |(site, run): (&Site, Option<u16>)| images.locate(run.unwrap_or(0), site.pc);
+        found.first = sites.iter().zip(runs).map(place).collect();
+        found
+    }
+
+    /// What a site says in a run.
+    ///
+    /// # Panics
+    /// With the number of a site that the profile does not have.
+    pub fn evidence(&self, run: u16, site: u32) -> &SiteEvidence {
+        let other = self.other_evidence.get(&(run, site));
+        other.unwrap_or(&self.evidence[site as usize])
+    }
+
+    /// Where the site's code is, in the first run that has it; `None` where no known file was.
+    pub fn place(&self, site: u32) -> Option<Linked> {
+        self.first.get(site as usize).copied().flatten()
+    }
+}
+
+/// Stands for code of no known file.
+const NOWHERE: Linked = Linked {
+    file: FileId(u16::MAX),
+    address: 0,
+};
+
+/// The evidence of `sites`, in their order.
+fn of_sites(program: &Program<'_, '_>, sites: &[(Linked, &Site)]) -> Vec<SiteEvidence> {
+    let mut functions: FxHashMap<(FileId, DieOffset), Vec<usize>> = FxHashMap::default();
+    for (n, (at, site)) in sites
+        .iter()
+        .enumerate()
+        .filter(|(_, (at, _))| *at != NOWHERE)
+    {
+        let pc = match site.is_call() {
+            true => at.address.wrapping_sub(1),
+            false => at.address,
+        };
+        if let Some(function) = program.file(at.file).function_at(pc) {
+            functions.entry((at.file, function)).or_default().push(n);
         }
     }
     let found: Vec<_> = functions
         .into_par_iter()
-        .flat_map_iter(|(die, numbers)| {
-            let function = program.analyse(die);
+        .flat_map_iter(|((file, die), numbers)| {
+            let view = program.file(file);
+            let function = view.analyse(die);
             let all = numbers.into_iter().map(move |n| {
-                let one = function
-                    .as_ref()
-                    .and_then(|f| of_site(program, f, &sites[n]));
+                let (at, site) = &sites[n];
+                let one = function.as_ref().and_then(|f| match site.is_call() {
+                    true => of_call(&view, f, at.address),
+                    false => of_site(&view, f, at.address, &site.bytes),
+                });
                 (n, one.unwrap_or_default())
             });
             all.collect::<Vec<_>>()
@@ -55,16 +147,48 @@ pub fn of_sites(program: &Program<'_, '_>, sites: &[Site]) -> Vec<SiteEvidence> 
     evidence
 }
 
-fn of_site(program: &Program<'_, '_>, function: &Function, site: &Site) -> Option<SiteEvidence> {
-    let insn = program.machine().decode(site.pc, &site.bytes);
-    let insn = insn.or_else(|| program.insn_at(site.pc))?;
+fn of_site(
+    view: &View<'_, '_, '_>,
+    function: &Function,
+    pc: u64,
+    bytes: &[u8],
+) -> Option<SiteEvidence> {
+    let insn = view.program().machine().decode(pc, bytes);
+    let insn = insn.or_else(|| view.insn_at(pc))?;
     let operand = |writes| {
         let operand = insn.operand(writes).filter(|m| !m.string)?;
-        program.evidence(function, &insn, operand)
+        view.evidence(function, &insn, operand)
     };
     Some(SiteEvidence {
         read: operand(false),
         written: operand(true),
         string: insn.memory.iter().flatten().any(|m| m.string),
+    })
+}
+
+/// Of a call that stands for an access: what it was given to access.
+fn of_call(view: &View<'_, '_, '_>, function: &Function, back: u64) -> Option<SiteEvidence> {
+    let insn = function.insn_before(back)?;
+    let call = Some(insn).filter(|insn| matches!(insn.flow, Flow::Call(_)))?;
+    let accessed = calls::accessed(view.callee_name(call)?)?;
+    let given = |parameter: Option<u8>| {
+        let reg = view.program().machine().parameter(parameter?)?;
+        let operand = Memory {
+            segment: Segment::Flat,
+            base: Some(reg),
+            index: None,
+            displacement: 0,
+            bytes: 0,
+            reads: false,
+            writes: false,
+            string: false,
+        };
+        view.evidence(function, call, &operand)
+    };
+    let one_place = |parameter: Option<u8>| given(parameter.filter(|_| !accessed.walks));
+    Some(SiteEvidence {
+        read: one_place(accessed.read),
+        written: one_place(accessed.written),
+        string: accessed.walks,
     })
 }

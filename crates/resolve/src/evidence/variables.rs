@@ -3,9 +3,10 @@
 
 use gimli::{Expression, Operation, constants as dw};
 use relayout_layout::TypeId;
-use relayout_layout::dwarf::{DieOffset, DwarfFile, Reader};
+use relayout_layout::dwarf::{DieOffset, Reader};
 
 use super::knowledge::{Fact, Home, Local};
+use super::program::View;
 use crate::insn::Reg;
 use crate::types::TypeStore;
 use crate::types::die::{self, Entry, Unit};
@@ -36,16 +37,14 @@ pub struct Variables {
 
 impl Variables {
     /// Reads the variables of the function at `die`. What is malformed is left out.
-    pub fn read<'f, 'a>(
-        file: &'f DwarfFile<'a>,
-        store: &TypeStore<'f, 'a>,
-        die: DieOffset,
-    ) -> Self {
+    pub fn read(view: &View<'_, '_, '_>, die: DieOffset) -> Self {
         let mut variables = Self::default();
-        if let Some((unit, offset)) = file.locate(die) {
+        if let Some((unit, offset)) = view.file().locate(die) {
             let mut reading = Reading {
-                file,
-                store,
+                view,
+                store: &view.program().store,
+                dwarf: view.file().dwarf_of(die),
+                function: die,
                 unit,
                 frame: frame_base(unit, offset),
                 variables: &mut variables,
@@ -58,8 +57,10 @@ impl Variables {
 }
 
 struct Reading<'r, 'f, 'a> {
-    file: &'f DwarfFile<'a>,
+    view: &'r View<'r, 'f, 'a>,
     store: &'r TypeStore<'f, 'a>,
+    dwarf: &'f gimli::Dwarf<Reader<'f>>,
+    function: DieOffset,
     unit: &'f Unit<'f>,
     frame: Option<FrameBase>,
     variables: &'r mut Variables,
@@ -110,7 +111,7 @@ impl<'f, 'a> Reading<'_, 'f, 'a> {
     }
 
     fn ranges(&self, entry: &Entry<'f>) -> Vec<Range> {
-        let Ok(ranges) = self.file.dwarf().die_ranges(self.unit, entry) else {
+        let Ok(ranges) = self.dwarf.die_ranges(self.unit, entry) else {
             return Vec::new();
         };
         ranges
@@ -122,7 +123,7 @@ impl<'f, 'a> Reading<'_, 'f, 'a> {
 
     fn variable(&mut self, entry: &Entry<'f>, scope: &[Range]) -> Option<()> {
         let location = entry.attr_value(dw::DW_AT_location)?;
-        let ty = die::type_of(self.file, self.unit, entry)?;
+        let ty = die::type_of(self.view.file(), self.function, entry)?;
         let mut kind = None;
         if let Some(expression) = location.exprloc_value() {
             let place = self.place(expression)?;
@@ -131,11 +132,7 @@ impl<'f, 'a> Reading<'_, 'f, 'a> {
             }
             return Some(());
         }
-        let list = self
-            .file
-            .dwarf()
-            .attr_locations(self.unit, location)
-            .ok()??;
+        let list = self.dwarf.attr_locations(self.unit, location).ok()??;
         for located in list.map_while(Result::ok).take(LOCATIONS_MAX) {
             if let Some(place) = self.place(located.data) {
                 let range = (located.range.begin, located.range.end);
@@ -187,6 +184,7 @@ impl<'f, 'a> Reading<'_, 'f, 'a> {
     }
 
     fn kind(&self, ty: DieOffset) -> Kind {
+        let ty = self.view.die(ty);
         if let Some(target) = self.store.pointee(ty) {
             return Kind::Pointer(target);
         }

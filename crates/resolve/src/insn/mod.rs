@@ -176,6 +176,15 @@ pub struct Insn {
 }
 
 impl Insn {
+    /// Where the address is stored that a jump or call goes to, if that place is fixed: a slot that
+    /// the dynamic linker filled.
+    pub fn target_slot(&self) -> Option<u64> {
+        let through = matches!(self.flow, Flow::Call(None) | Flow::Stop);
+        let mut operands = self.memory.iter().flatten().filter(|m| m.reads);
+        let slot = { operands.find_map(Memory::absolute) };
+        slot.filter(|_| through)
+    }
+
     /// Address of the instruction after it.
     pub fn next(&self) -> u64 {
         self.address.wrapping_add(u64::from(self.len))
@@ -201,6 +210,14 @@ pub trait Machine: Sync {
 
     /// Register that holds a returned pointer.
     fn result(&self) -> Reg;
+
+    /// Register that holds a called function's parameter, counted from 0, where pointers and whole
+    /// numbers are; `None` past those that are passed in registers.
+    fn parameter(&self, number: u8) -> Option<Reg>;
+
+    /// Whether the operand is the word that holds the running thread's own base address, to which
+    /// offsets of thread-local variables are added. Of programs.
+    fn is_thread_pointer(&self, memory: &Memory) -> bool;
 
     /// The stack pointer.
     fn stack_pointer(&self) -> Reg;

@@ -51,6 +51,17 @@ impl Machine for X86_64 {
         Reg(0)
     }
 
+    fn parameter(&self, number: u8) -> Option<Reg> {
+        // rdi, rsi, rdx, rcx, r8, r9
+        const PARAMETERS: [u8; 6] = [5, 4, 1, 2, 8, 9];
+        PARAMETERS.get(usize::from(number)).copied().map(Reg)
+    }
+
+    fn is_thread_pointer(&self, memory: &Memory) -> bool {
+        let alone = memory.base.is_none() && memory.index.is_none();
+        memory.segment == Segment::Local && alone && memory.displacement == 0
+    }
+
     fn stack_pointer(&self) -> Reg {
         Reg(7)
     }

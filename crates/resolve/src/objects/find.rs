@@ -1,18 +1,21 @@
 //! From the accesses of a profile to the objects they fall into.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use relayout_layout::TypeId;
 use relayout_profile::{RangeKind, RangeRow};
 use rustc_hash::FxHashMap;
 
 use super::cache::{self, CacheType, StoreShapes};
-use super::fixed;
+use super::fixed::{self, Fixed};
+use super::heap::{self, Allocation, Contents, Scalars};
 use super::ranges::{Cell, Ranges};
 use super::vote::{Votes, Winner, elect};
 use super::{Object, ObjectKind, VoteCounts};
 use crate::access::AccessKey;
-use crate::evidence::{Evidence, Program, SiteEvidence, Trust};
+use crate::callers::Stacks;
+use crate::evidence::{Evidence, Program, Sites, Trust};
+use crate::images::Images;
 
 /// Part of a site's typed accesses that must name one place before the site counts as evidence.
 const LEARNED_MIN: f64 = 0.9;
@@ -22,14 +25,16 @@ type Learned = FxHashMap<(u32, bool), Evidence>;
 
 /// What finding objects rests on.
 pub struct Finder<'p, 'f, 'a> {
-    /// The debug file.
+    /// The debug files.
     pub program: &'p Program<'f, 'a>,
+    /// Where the files were.
+    pub images: &'p Images<'f, 'a>,
     /// What memory was.
     pub ranges: &'p Ranges,
     /// Distinct accesses, ascending.
     pub accesses: &'p [(AccessKey, u64)],
-    /// Evidence by site.
-    pub evidence: &'p [SiteEvidence],
+    /// What instructions say.
+    pub sites: &'p Sites,
 }
 
 impl Finder<'_, '_, '_> {
@@ -55,7 +60,11 @@ impl Finder<'_, '_, '_> {
 
     /// Objects that need no vote.
     fn fixed(&self) -> Vec<Object> {
-        let page = self.program.store.named("page");
+        let fixed = Fixed {
+            program: self.program,
+            images: self.images,
+            page: self.program.store.named("page"),
+        };
         let mut found: BTreeMap<(u16, u64), Object> = BTreeMap::new();
         for (key, _) in self.accesses {
             let before = found.range(..=(key.run, key.addr)).next_back();
@@ -66,8 +75,7 @@ impl Finder<'_, '_, '_> {
                 .ranges
                 .find(key.run, key.addr)
                 .map(|n| self.ranges.get(n));
-            let object = range.and_then(|r| fixed::object(self.program, r, key.addr, page));
-            if let Some(object) = object {
+            if let Some(object) = fixed.object(key.run, key.addr, range) {
                 found.insert((object.run, object.base), object);
             }
         }
@@ -83,19 +91,28 @@ impl Finder<'_, '_, '_> {
             let Some(cell) = self.ranges.cell(key.run, key.addr) else {
                 continue;
             };
+            let is_heap = self.is_heap(&cell);
+            if is_heap {
+                ballot.touched.entry(cell).or_default().insert(key.addr);
+            }
             let votes = ballot.cells.entry(cell).or_default();
-            let site = &self.evidence[key.site as usize];
+            let site = self.sites.evidence(key.run, key.site);
             let evidence = site
                 .of(key.writes)
                 .or_else(|| learned.get(&(key.site, key.writes)).copied());
             let Some(evidence) = evidence else { continue };
+            let weight = weight(evidence.trust, count);
             if self.program.store.types().aggregate(evidence.ty).is_none() {
+                if is_heap {
+                    let scalars = ballot.scalars.entry(cell).or_default();
+                    *scalars.entry(evidence.ty).or_default() += weight;
+                }
                 continue;
             }
             let Some(base) = key.addr.checked_add_signed(evidence.offset.wrapping_neg()) else {
                 continue;
             };
-            *votes.entry((base, evidence.ty)).or_default() += weight(evidence.trust, count);
+            *votes.entry((base, evidence.ty)).or_default() += weight;
         }
     }
 
@@ -103,7 +120,11 @@ impl Finder<'_, '_, '_> {
     fn hold(&self, ballot: &Ballot, objects: &mut Vec<Object>) {
         let mut shapes = StoreShapes::new(self.program);
         let caches = self.caches(ballot, &mut shapes);
+        self.hold_heap(ballot, &mut shapes, objects);
         for (cell, votes) in &ballot.cells {
+            if self.is_heap(cell) {
+                continue;
+            }
             let slab = self.row(cell).filter(|row| row.kind == RangeKind::Slab);
             let cache = slab.map(|row| (row.owner.clone(), row.object_bytes));
             if let Some(known) = cache.and_then(|cache| caches.get(&cache)) {
@@ -115,6 +136,104 @@ impl Finder<'_, '_, '_> {
             }
         }
         objects.sort_by_key(|o| (o.run, o.base));
+    }
+
+    /// What allocations hold, by who made them.
+    fn hold_heap(
+        &self,
+        ballot: &Ballot,
+        shapes: &mut StoreShapes<'_, '_, '_>,
+        objects: &mut Vec<Object>,
+    ) {
+        if ballot.touched.is_empty() {
+            return;
+        }
+        let mut stacks = Stacks::new(self.program, self.images);
+        let (no_votes, no_scalars) = (Votes::default(), Scalars::default());
+        let all: Vec<Allocation<'_>> = { ballot.touched.keys() }
+            .map(|cell| Allocation {
+                cell: *cell,
+                votes: ballot.cells.get(cell).unwrap_or(&no_votes),
+                scalars: ballot.scalars.get(cell).unwrap_or(&no_scalars),
+                callers: self
+                    .row(cell)
+                    .map(|row| stacks.read(cell.run, &row.owner).clone())
+                    .unwrap_or_default(),
+            })
+            .collect();
+        let contents = heap::contents(shapes, &all);
+        for ((allocation, touched), contents) in
+            all.iter().zip(ballot.touched.values()).zip(contents)
+        {
+            if let Some(contents) = contents {
+                self.allocated(allocation, touched, &contents, objects);
+            }
+        }
+    }
+
+    /// The objects in one allocation; of an array the elements that were accessed.
+    fn allocated(
+        &self,
+        allocation: &Allocation<'_>,
+        touched: &BTreeSet<u64>,
+        contents: &Contents,
+        objects: &mut Vec<Object>,
+    ) {
+        let cell = &allocation.cell;
+        let site = &allocation.callers.words;
+        let mut add = |base: u64, winner: &Winner| {
+            let kind = ObjectKind::Heap { site: site.clone() };
+            let bytes = winner.bytes.min(cell.end.saturating_sub(base));
+            objects.push(Object {
+                kind,
+                ..self.elected(
+                    cell,
+                    &Winner {
+                        base,
+                        bytes,
+                        ..*winner
+                    },
+                )
+            });
+        };
+        match contents {
+            Contents::Objects(winners) => {
+                for winner in winners {
+                    add(cell.start + winner.base, winner);
+                }
+            }
+            Contents::Elements(first) => {
+                let start = cell.start + first.base;
+                let count = (cell.end - start) / first.bytes;
+                let number = |addr: &u64| Some(addr.checked_sub(start)? / first.bytes);
+                let numbers: BTreeSet<u64> = touched.iter().filter_map(number).collect();
+                for number in numbers.range(..count) {
+                    add(start + number * first.bytes, first);
+                }
+            }
+            Contents::Scalars {
+                ty,
+                bytes,
+                support,
+                against,
+            } => {
+                let count = (cell.end - cell.start) / bytes;
+                let array = self.program.store.array(*ty, count);
+                let whole = Winner {
+                    base: cell.start,
+                    bytes: cell.end - cell.start,
+                    ty: array,
+                    support: *support,
+                    against: *against,
+                };
+                add(cell.start, &whole);
+            }
+        }
+    }
+
+    fn is_heap(&self, cell: &Cell) -> bool {
+        self.row(cell)
+            .is_some_and(|row| row.kind == RangeKind::Heap)
     }
 
     fn caches(
@@ -182,7 +301,6 @@ impl Finder<'_, '_, '_> {
         let kind = match self.row(cell).map(|row| row.kind) {
             Some(RangeKind::Slab) => ObjectKind::Slab { cache: owner() },
             Some(RangeKind::Stack) => ObjectKind::Stack { task: owner() },
-            Some(RangeKind::Heap) => ObjectKind::Heap { site: owner() },
             _ => ObjectKind::Memory,
         };
         let type_name = fixed::name(&self.program.store.types(), ty);
@@ -207,7 +325,7 @@ impl Finder<'_, '_, '_> {
     fn learn(&self, objects: &[Object]) -> Learned {
         let mut seen: FxHashMap<(u32, bool), FxHashMap<(TypeId, i64), u64>> = FxHashMap::default();
         for &(key, _) in self.accesses {
-            let site = &self.evidence[key.site as usize];
+            let site = self.sites.evidence(key.run, key.site);
             if site.string || site.of(key.writes).is_some() {
                 continue;
             }
@@ -245,6 +363,10 @@ impl Finder<'_, '_, '_> {
 #[derive(Default)]
 struct Ballot {
     cells: BTreeMap<Cell, Votes>,
+    /// Addresses that were accessed in allocations.
+    touched: BTreeMap<Cell, BTreeSet<u64>>,
+    /// Evidence of scalars in allocations.
+    scalars: BTreeMap<Cell, Scalars>,
 }
 
 fn weight(trust: Trust, count: u64) -> f64 {

@@ -1,59 +1,118 @@
-//! Objects whose type and place are certain: variables of the image, static per-cpu variables and
-//! page descriptors.
+//! Objects whose type and place are certain: variables of the files, static per-cpu and thread-local
+//! variables, page descriptors, and what a program named itself.
 
 use relayout_layout::{Type, TypeId, Types};
 use relayout_profile::{RangeKind, RangeRow};
 
 use super::{Object, ObjectKind, VoteCounts};
 use crate::evidence::Program;
-use crate::types::Variable;
+use crate::images::Images;
+use crate::types::{Variable, shape};
 
 /// Arrays of arrays unwrapped before giving up.
 const DIMENSIONS_MAX: usize = 16;
 
-/// The object at `addr`, which lies in `range`. `page` is the type of page descriptors.
-pub fn object(
-    program: &Program<'_, '_>,
-    range: &RangeRow,
-    addr: u64,
-    page: Option<TypeId>,
-) -> Option<Object> {
-    match range.kind {
-        RangeKind::Image => {
-            let variable = program.globals.image(&program.store, addr)?;
-            let kind = ObjectKind::Global {
-                symbol: variable.name.to_owned(),
-            };
-            element(program, range.run, addr, &variable, addr, kind)
+/// What finding such an object rests on.
+pub struct Fixed<'p, 'f, 'a> {
+    /// The files' types and variables.
+    pub program: &'p Program<'f, 'a>,
+    /// Where the files were.
+    pub images: &'p Images<'f, 'a>,
+    /// The type of page descriptors.
+    pub page: Option<TypeId>,
+}
+
+impl Fixed<'_, '_, '_> {
+    /// The object at `addr` in `run`, which lies in `range`. In a program, what no range holds may
+    /// still be in a file that was mapped.
+    pub fn object(&self, run: u16, addr: u64, range: Option<&RangeRow>) -> Option<Object> {
+        let program = self.program;
+        let Some(range) = range else {
+            return self.images.is_program().then(|| self.global(run, addr))?;
+        };
+        match range.kind {
+            RangeKind::Image => self.global(run, addr),
+            RangeKind::PerCpu => {
+                let offset = copied(range, addr)?;
+                let globals = program.main().globals();
+                let variable = globals.per_cpu(&program.store, offset)?;
+                let kind = ObjectKind::PerCpu {
+                    symbol: variable.name.to_owned(),
+                    cpu: range.id,
+                };
+                element(program, run, addr, &variable, offset, kind)
+            }
+            RangeKind::Tls => {
+                let file = self.images.by_path(run, &range.owner)?;
+                let offset = copied(range, addr)?;
+                let globals = program.file(file).globals();
+                let variable = globals.thread_local(&program.store, offset)?;
+                let kind = ObjectKind::ThreadLocal {
+                    symbol: variable.name.to_owned(),
+                    context: range.id,
+                };
+                element(program, run, addr, &variable, offset, kind)
+            }
+            RangeKind::Named => self.named(range, addr),
+            RangeKind::PageArray => self.page_descriptor(range, addr),
+            _ => None,
         }
-        RangeKind::PerCpu => {
-            let offset = addr
-                .checked_sub(range.first)?
-                .checked_add(u64::from(range.stride))?;
-            let variable = program.globals.per_cpu(&program.store, offset)?;
-            let kind = ObjectKind::PerCpu {
-                symbol: variable.name.to_owned(),
-                cpu: range.id,
-            };
-            element(program, range.run, addr, &variable, offset, kind)
-        }
-        RangeKind::PageArray => {
-            let ty = page?;
-            let bytes = program.store.types().size_of(ty).filter(|&b| b > 0)?;
-            // The array covers frame 0, so that its start is a multiple of nothing; the range's
-            // is where the first descriptor lies.
-            let base = range.start + (addr - range.start) / bytes * bytes;
-            Some(certain(
-                range.run,
-                base,
-                bytes,
-                ty,
-                name(&program.store.types(), ty),
-                ObjectKind::Page,
-            ))
-        }
-        _ => None,
     }
+
+    fn global(&self, run: u16, addr: u64) -> Option<Object> {
+        let at = self.images.locate(run, addr)?;
+        let globals = self.program.file(at.file).globals();
+        let variable = globals.image(&self.program.store, at.address)?;
+        let kind = ObjectKind::Global {
+            symbol: variable.name.to_owned(),
+        };
+        element(self.program, run, addr, &variable, at.address, kind)
+    }
+
+    /// The program said the type's name, as it is written: `struct item`, `ns::Pool`.
+    fn named(&self, range: &RangeRow, addr: u64) -> Option<Object> {
+        let store = &self.program.store;
+        let ty = store.named(plain(&range.owner))?;
+        let size = store.types().size_of(ty).filter(|&size| size > 0)?;
+        let (base, bytes) = match u64::from(range.stride) {
+            // A single object is longer than its type by its flexible array.
+            0 if shape::has_flexible_tail(&store.types(), ty) => (range.start, range.bytes),
+            0 => (range.start, size),
+            stride => (range.start + (addr - range.start) / stride * stride, size),
+        };
+        let name = name(&store.types(), ty);
+        let object = certain(range.run, base, bytes, ty, name, ObjectKind::Named);
+        (addr - base < bytes).then_some(object)
+    }
+
+    fn page_descriptor(&self, range: &RangeRow, addr: u64) -> Option<Object> {
+        let types = self.program.store.types();
+        let ty = self.page?;
+        let bytes = types.size_of(ty).filter(|&b| b > 0)?;
+        // The array covers frame 0, so that its start is a multiple of nothing; the range's
+        // is where the first descriptor lies.
+        let base = range.start + (addr - range.start) / bytes * bytes;
+        let name = name(&types, ty);
+        Some(certain(range.run, base, bytes, ty, name, ObjectKind::Page))
+    }
+}
+
+/// Where `addr` is in the variables' own address space, of which `range` is a copy.
+fn copied(range: &RangeRow, addr: u64) -> Option<u64> {
+    addr.checked_sub(range.first)?
+        .checked_add(u64::from(range.stride))
+}
+
+/// A type's name without the keyword before it and the scopes around it.
+fn plain(name: &str) -> &str {
+    let name = name.trim();
+    let keywords = ["struct ", "union ", "class "];
+    let name = { keywords.iter() }
+        .find_map(|keyword| name.strip_prefix(keyword))
+        .unwrap_or(name);
+    let end = name.find('<').unwrap_or(name.len());
+    let start = name[..end].rfind("::").map_or(0, |at| at + 2);
+    name[start..].trim()
 }
 
 /// The variable itself, or the array element of it that holds `at`, which is `addr` in the

@@ -3,6 +3,7 @@
 pub mod cache;
 pub mod find;
 pub mod fixed;
+pub mod heap;
 pub mod ranges;
 pub mod vote;
 
@@ -39,11 +40,20 @@ pub enum ObjectKind {
         /// The task's comm.
         task: String,
     },
-    /// In a user heap allocation.
+    /// In a user heap allocation, or an element of an array there.
     Heap {
-        /// Where it was allocated.
+        /// Where it was allocated: `malloc in items_init (items.c:75)`; empty where that is not known.
         site: String,
     },
+    /// A thread's copy of a thread-local variable, or an element of it.
+    ThreadLocal {
+        /// The variable.
+        symbol: String,
+        /// The context whose copy it is.
+        context: u32,
+    },
+    /// An object that the program named itself.
+    Named,
     /// In memory that nothing describes: dynamic per-cpu memory, boot-time allocations, pages.
     Memory,
 }

@@ -1,6 +1,6 @@
-//! Reading single entries of `.debug_info`.
+//! Reading single entries of a file's debug information, split and shared units among it.
 
-use gimli::{AttributeValue, DebuggingInformationEntry, DwAt, constants as dw};
+use gimli::{DebuggingInformationEntry, DwAt, constants as dw};
 use relayout_layout::dwarf::{DieOffset, DwarfFile, Reader};
 
 /// A unit of the file.
@@ -17,33 +17,30 @@ pub fn entry<'f>(file: &'f DwarfFile<'_>, die: DieOffset) -> Option<(&'f Unit<'f
     Some((unit, unit.entry(offset).ok()?))
 }
 
-/// The entry that a reference attribute names.
-pub fn reference(unit: &Unit<'_>, entry: &Entry<'_>, name: DwAt) -> Option<DieOffset> {
-    match entry.attr_value(name)? {
-        AttributeValue::UnitRef(offset) => {
-            Some(DieOffset(offset.to_debug_info_offset(&unit.header)?.0))
-        }
-        AttributeValue::DebugInfoRef(offset) => Some(DieOffset(offset.0)),
-        _ => None,
-    }
+/// The entry that a reference attribute of `entry` names; `near` is that entry, or another of its
+/// unit.
+pub fn reference<'f>(
+    file: &'f DwarfFile<'_>,
+    near: DieOffset,
+    entry: &Entry<'f>,
+    name: DwAt,
+) -> Option<DieOffset> {
+    file.follow(near, &entry.attr_value(name)?)
 }
 
-/// The entry's own `DW_AT_type`, or that of its origin or specification.
-pub fn type_of<'f>(
-    file: &'f DwarfFile<'_>,
-    unit: &'f Unit<'f>,
-    die: &Entry<'f>,
-) -> Option<DieOffset> {
-    if let Some(ty) = reference(unit, die, dw::DW_AT_type) {
+/// The entry's own `DW_AT_type`, or that of its origin or specification. `near` is the entry, or
+/// another of its unit.
+pub fn type_of<'f>(file: &'f DwarfFile<'_>, near: DieOffset, die: &Entry<'f>) -> Option<DieOffset> {
+    if let Some(ty) = reference(file, near, die, dw::DW_AT_type) {
         return Some(ty);
     }
-    let mut at = origin(unit, die)?;
+    let mut at = origin(file, near, die)?;
     for _ in 0..ORIGINS_MAX {
-        let (unit, die) = entry(file, at)?;
-        if let Some(ty) = reference(unit, &die, dw::DW_AT_type) {
+        let (_, die) = entry(file, at)?;
+        if let Some(ty) = reference(file, at, &die, dw::DW_AT_type) {
             return Some(ty);
         }
-        at = origin(unit, &die)?;
+        at = origin(file, at, &die)?;
     }
     None
 }
@@ -54,15 +51,15 @@ pub fn name_of<'f>(file: &'f DwarfFile<'_>, die: DieOffset) -> Option<&'f str> {
     for _ in 0..ORIGINS_MAX {
         let (unit, die) = entry(file, at)?;
         if let Some(value) = die.attr_value(dw::DW_AT_name) {
-            let text = file.dwarf().attr_string(unit, value).ok()?;
+            let text = file.dwarf_of(at).attr_string(unit, value).ok()?;
             return std::str::from_utf8(text.slice()).ok();
         }
-        at = origin(unit, &die)?;
+        at = origin(file, at, &die)?;
     }
     None
 }
 
-fn origin(unit: &Unit<'_>, die: &Entry<'_>) -> Option<DieOffset> {
-    reference(unit, die, dw::DW_AT_abstract_origin)
-        .or_else(|| reference(unit, die, dw::DW_AT_specification))
+fn origin<'f>(file: &'f DwarfFile<'_>, near: DieOffset, die: &Entry<'f>) -> Option<DieOffset> {
+    reference(file, near, die, dw::DW_AT_abstract_origin)
+        .or_else(|| reference(file, near, die, dw::DW_AT_specification))
 }

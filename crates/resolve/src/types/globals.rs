@@ -1,9 +1,12 @@
 //! From a link-time address to the variable there.
 
-use relayout_layout::TypeId;
-use relayout_layout::dwarf::{DieOffset, DwarfFile};
+use std::sync::OnceLock;
 
-use super::TypeStore;
+use relayout_layout::TypeId;
+use relayout_layout::dwarf::{DieOffset, DwarfFile, Global, Symbol};
+
+use super::{Die, TypeStore};
+use crate::images::FileId;
 
 /// Variables and symbols before an address that are tried.
 const CANDIDATES_MAX: usize = 8;
@@ -21,11 +24,17 @@ pub struct Variable<'f> {
     pub ty: Option<TypeId>,
 }
 
-/// All variables with a fixed address, static ones inside functions included.
+/// Address, name and type of variables; by address.
+type Typed<'f> = Vec<(u64, &'f str, DieOffset)>;
+
+/// All variables of one file with a fixed address, static ones inside functions included; and those
+/// with a fixed place in each thread's own block.
 pub struct Globals<'f, 'a> {
     file: &'f DwarfFile<'a>,
-    /// Address, name, type; by address.
-    typed: Vec<(u64, &'f str, DieOffset)>,
+    id: FileId,
+    typed: Typed<'f>,
+    /// Read when a program's thread-local memory is met.
+    threads: OnceLock<Typed<'f>>,
     /// End of the per-cpu offsets, which are addresses from 0 up; 0 in programs.
     per_cpu_end: u64,
     this_cpu_off: Option<u64>,
@@ -33,15 +42,14 @@ pub struct Globals<'f, 'a> {
 }
 
 impl<'f, 'a> Globals<'f, 'a> {
-    /// Collects them.
-    pub fn new(file: &'f DwarfFile<'a>) -> Self {
-        let all = file.globals().iter().chain(file.static_locals());
-        let mut typed: Vec<_> = all.map(|g| (g.address, g.name, g.type_die)).collect();
-        typed.sort_by_key(|g| (g.0, g.2));
+    /// Collects them from `file`, whose number is `id`.
+    pub fn new(file: &'f DwarfFile<'a>, id: FileId) -> Self {
         let symbol = |name: &str| file.symbols().iter().find(|s| s.name == name);
         Self {
             file,
-            typed,
+            id,
+            typed: typed(file.globals().iter().chain(file.static_locals())),
+            threads: OnceLock::new(),
             per_cpu_end: symbol("__per_cpu_end").map_or(0, |s| s.address),
             this_cpu_off: symbol("this_cpu_off").map(|s| s.address),
             per_cpu_offset: symbol("__per_cpu_offset").map(|s| (s.address, s.address + s.size)),
@@ -62,6 +70,15 @@ impl<'f, 'a> Globals<'f, 'a> {
             .flatten()
     }
 
+    /// The variable that holds an offset of the file's thread-local segment.
+    pub fn thread_local(&self, store: &TypeStore<'f, 'a>, offset: u64) -> Option<Variable<'f>> {
+        let all = self
+            .threads
+            .get_or_init(|| typed(self.file.thread_locals().iter()));
+        let found = self.typed(all, store, offset);
+        found.or_else(|| self.symbol(|s| s.is_thread_local(), offset))
+    }
+
     /// Whether the per-cpu word at `offset` is the distance to the CPU's own area.
     pub fn is_this_cpu_off(&self, offset: u64) -> bool {
         self.this_cpu_off == Some(offset)
@@ -74,14 +91,21 @@ impl<'f, 'a> Globals<'f, 'a> {
     }
 
     fn find(&self, store: &TypeStore<'f, 'a>, address: u64) -> Option<Variable<'f>> {
-        self.typed(store, address).or_else(|| self.symbol(address))
+        let found = self.typed(&self.typed, store, address);
+        found.or_else(|| self.symbol(|s| s.is_object(), address))
     }
 
-    fn typed(&self, store: &TypeStore<'f, 'a>, address: u64) -> Option<Variable<'f>> {
-        let after = self.typed.partition_point(|g| g.0 <= address);
-        let near = self.typed[..after].iter().rev().take(CANDIDATES_MAX);
-        near.filter_map(|&(start, name, die)| {
-            let ty = store.load(die)?;
+    fn typed(
+        &self,
+        all: &Typed<'f>,
+        store: &TypeStore<'f, 'a>,
+        address: u64,
+    ) -> Option<Variable<'f>> {
+        let after = all.partition_point(|g| g.0 <= address);
+        let near = all[..after].iter().rev().take(CANDIDATES_MAX);
+        near.filter_map(|&(start, name, offset)| {
+            let file = self.id;
+            let ty = store.load(Die { file, offset })?;
             let bytes = store.types().size_of(ty).filter(|&b| b > 0);
             let bytes = bytes.or_else(|| self.symbol_size(start, name))?;
             (address - start < bytes).then_some(Variable {
@@ -101,12 +125,11 @@ impl<'f, 'a> Globals<'f, 'a> {
         same.filter(|s| s.name == name).map(|s| s.size).next()
     }
 
-    fn symbol(&self, address: u64) -> Option<Variable<'f>> {
+    fn symbol(&self, is_kind: IsKind, address: u64) -> Option<Variable<'f>> {
         let symbols = self.file.symbols();
         let after = symbols.partition_point(|s| s.address <= address);
         let near = symbols[..after].iter().rev().take(CANDIDATES_MAX);
-        let holds =
-            |s: &&relayout_layout::dwarf::Symbol<'_>| s.is_object() && address - s.address < s.size;
+        let holds = |s: &&Symbol<'_>| is_kind(s) && address - s.address < s.size;
         let symbol = { near }.find(holds)?;
         Some(Variable {
             name: symbol.name,
@@ -115,4 +138,13 @@ impl<'f, 'a> Globals<'f, 'a> {
             ty: None,
         })
     }
+}
+
+/// Which symbols count.
+type IsKind = fn(&Symbol<'_>) -> bool;
+
+fn typed<'f>(all: impl Iterator<Item = &'f Global<'f>>) -> Typed<'f> {
+    let mut typed: Typed<'f> = all.map(|g| (g.address, g.name, g.type_die)).collect();
+    typed.sort_by_key(|g| (g.0, g.2));
+    typed
 }

@@ -7,4 +7,4 @@ pub mod shape;
 pub mod store;
 
 pub use globals::{Globals, Variable};
-pub use store::TypeStore;
+pub use store::{Die, TypeStore};

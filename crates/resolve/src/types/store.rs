@@ -1,8 +1,9 @@
-//! The types of one file, each named type once.
+//! The types of all files, each named type once.
 //!
-//! A kernel repeats `struct task_struct` in hundreds of units. Evidence from two functions can only
-//! agree if both name the same [`TypeId`], so every named aggregate is represented by the first
-//! definition that was met of its name and size.
+//! A kernel repeats `struct task_struct` in hundreds of units, and a program those of its libraries'
+//! headers in several files. Evidence from two functions can only agree if both name the same
+//! [`TypeId`], so every named aggregate is represented by the first definition that was met of its
+//! scope, name and size.
 
 use std::sync::{RwLock, RwLockReadGuard};
 
@@ -13,46 +14,69 @@ use rustc_hash::FxHashMap;
 
 use super::die;
 use super::shape;
+use crate::images::{FileId, Images};
 
 /// Typedefs, qualifiers and pointers followed before giving up.
 const CHAIN_MAX: usize = 32;
 
+/// An entry of one of the files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Die {
+    /// The file.
+    pub file: FileId,
+    /// The entry in it.
+    pub offset: DieOffset,
+}
+
 /// Types by entry and by name; shared between threads.
 pub struct TypeStore<'f, 'a> {
-    file: &'f DwarfFile<'a>,
+    files: Vec<&'f DwarfFile<'a>>,
     inner: RwLock<Inner<'f, 'a>>,
 }
 
 struct Inner<'f, 'a> {
-    types: DwarfTypes<'f, 'a>,
-    named: FxHashMap<(String, u64), TypeId>,
+    /// All types; lent to the loader of a file while that one loads.
+    arena: Types,
+    /// One for each file.
+    loaders: Vec<DwarfTypes<'f, 'a>>,
+    named: FxHashMap<Name, TypeId>,
     by_name: FxHashMap<String, Option<TypeId>>,
-    by_die: FxHashMap<DieOffset, Option<TypeId>>,
+    by_die: FxHashMap<Die, Option<TypeId>>,
     canonical: FxHashMap<TypeId, TypeId>,
+    /// Arrays that no file declares.
+    arrays: FxHashMap<(TypeId, u64), TypeId>,
+}
+
+/// What tells complete aggregates apart.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Name {
+    scope: Option<String>,
+    name: String,
+    size: u64,
 }
 
 /// What a chain of typedefs and qualifiers ends in.
 enum End {
-    Pointer(Option<DieOffset>),
+    Pointer(Option<Die>),
     Declared(String),
-    Other {
-        die: DieOffset,
-        key: Option<(String, u64)>,
-    },
+    Other { die: Die, key: Option<Name> },
 }
 
 impl<'f, 'a> TypeStore<'f, 'a> {
-    /// An empty store over `file`.
-    pub fn new(file: &'f DwarfFile<'a>) -> Self {
+    /// An empty store over the files of `images`.
+    pub fn new(images: &Images<'f, 'a>) -> Self {
+        let files = images.files().to_vec();
         let inner = Inner {
-            types: DwarfTypes::new(file),
+            arena: Types::new(),
+            loaders: files.iter().map(|file| DwarfTypes::new(file)).collect(),
             named: FxHashMap::default(),
             by_name: FxHashMap::default(),
             by_die: FxHashMap::default(),
             canonical: FxHashMap::default(),
+            arrays: FxHashMap::default(),
         };
         Self {
-            file,
+            files,
             inner: RwLock::new(inner),
         }
     }
@@ -62,13 +86,16 @@ impl<'f, 'a> TypeStore<'f, 'a> {
         TypesGuard(self.read())
     }
 
-    /// A copy of the arena with everything loaded so far.
+    /// The arena with everything loaded so far.
     pub fn into_types(self) -> Types {
-        self.read().types.types().clone()
+        let inner = self.inner.into_inner();
+        inner
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+            .arena
     }
 
     /// The type of an entry, behind typedefs and qualifiers.
-    pub fn load(&self, die: DieOffset) -> Option<TypeId> {
+    pub fn load(&self, die: Die) -> Option<TypeId> {
         if let Some(known) = self.read().by_die.get(&die) {
             return *known;
         }
@@ -88,24 +115,28 @@ impl<'f, 'a> TypeStore<'f, 'a> {
     }
 
     /// What a pointer-typed entry points to; `None` if it is no pointer, or one to void.
-    pub fn pointee(&self, die: DieOffset) -> Option<TypeId> {
+    pub fn pointee(&self, die: Die) -> Option<TypeId> {
         match self.end(die)? {
             End::Pointer(target) => self.load(target?),
             _ => None,
         }
     }
 
-    /// The complete struct, union or class of that name.
+    /// The complete struct, union or class of that name, in the first file that has one.
     pub fn named(&self, name: &str) -> Option<TypeId> {
         if let Some(known) = self.read().by_name.get(name) {
             return *known;
         }
-        let definitions = self.file.find_types(name).iter().take(CHAIN_MAX);
-        let found = definitions.copied().find_map(|die| match self.end(die)? {
+        let definitions = self.files.iter().enumerate().flat_map(|(file, of)| {
+            let file = FileId(file as u16);
+            let dies = of.find_types(name).iter().take(CHAIN_MAX);
+            dies.map(move |&offset| Die { file, offset })
+        });
+        let found = { definitions }.find_map(|die| match self.end(die)? {
             End::Other {
-                key: Some((found, _)),
+                key: Some(found),
                 die,
-            } if found == name => self.load_entry(die),
+            } if found.name == name => self.load_entry(die),
             _ => None,
         });
         self.write().by_name.insert(name.to_owned(), found);
@@ -120,22 +151,34 @@ impl<'f, 'a> TypeStore<'f, 'a> {
             if let Some(known) = inner.canonical.get(&ty) {
                 return *known;
             }
-            identity(inner.types.types(), ty)
+            identity(&inner.arena, ty)
         };
         let found = match named {
-            None => key,
-            Some((name, None)) => self.named(&name).unwrap_or(key),
-            Some((name, Some(size))) => *self.write().named.entry((name, size)).or_insert(key),
+            Identity::Unnamed => key,
+            Identity::Declared(name) => self.named(&name).unwrap_or(key),
+            Identity::Complete(name) => *self.write().named.entry(name).or_insert(key),
         };
         self.write().canonical.insert(ty, found);
         found
+    }
+
+    /// The type of `count` elements of `ty`; the same for the same.
+    pub fn array(&self, ty: TypeId, count: u64) -> TypeId {
+        let mut inner = self.write();
+        let inner = &mut *inner;
+        *inner.arrays.entry((ty, count)).or_insert_with(|| {
+            inner.arena.add(Type::Array {
+                element: ty,
+                counts: vec![Some(count)],
+            })
+        })
     }
 
     /// What the pointer stored at `offset` of a `ty` points to.
     pub fn loaded(&self, ty: TypeId, offset: u64) -> Option<TypeId> {
         let target = {
             let inner = self.read();
-            let types = inner.types.types();
+            let types = &inner.arena;
             let target = |part: shape::Part| match types.get(types.strip(part.ty)) {
                 Type::Pointer { target, .. } if part.offset == 0 => *target,
                 _ => None,
@@ -176,18 +219,20 @@ impl<'f, 'a> TypeStore<'f, 'a> {
             .unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    fn load_entry(&self, die: DieOffset) -> Option<TypeId> {
-        let ty = self.write().types.load(die).ok()?;
+    fn load_entry(&self, die: Die) -> Option<TypeId> {
+        let ty = self.write().load(die)?;
         Some(self.canonical(ty))
     }
 
     /// Follows typedefs and qualifiers from `die` without loading anything.
-    fn end(&self, die: DieOffset) -> Option<End> {
-        let mut at = die;
+    fn end(&self, die: Die) -> Option<End> {
+        let file = self.files.get(usize::from(die.file.0))?;
+        let in_file = |offset| Die { offset, ..die };
+        let mut at = die.offset;
         let mut alias = None;
         for _ in 0..CHAIN_MAX {
-            let (unit, entry) = die::entry(self.file, at)?;
-            let target = die::reference(unit, &entry, dw::DW_AT_type);
+            let (_, entry) = die::entry(file, at)?;
+            let target = die::reference(file, at, &entry, dw::DW_AT_type);
             match entry.tag() {
                 dw::DW_TAG_typedef => {
                     alias = Some(at);
@@ -197,35 +242,67 @@ impl<'f, 'a> TypeStore<'f, 'a> {
                 | dw::DW_TAG_volatile_type
                 | dw::DW_TAG_restrict_type
                 | dw::DW_TAG_atomic_type => at = target?,
-                dw::DW_TAG_pointer_type | dw::DW_TAG_reference_type => {
-                    return Some(End::Pointer(target));
+                dw::DW_TAG_pointer_type
+                | dw::DW_TAG_reference_type
+                | dw::DW_TAG_rvalue_reference_type => {
+                    return Some(End::Pointer(target.map(in_file)));
                 }
                 dw::DW_TAG_structure_type | dw::DW_TAG_union_type | dw::DW_TAG_class_type => {
-                    let mut name = die::name_of(self.file, at);
+                    if let Some(unit) = die::reference(file, at, &entry, dw::DW_AT_signature) {
+                        at = unit;
+                        continue;
+                    }
+                    let mut name = die::name_of(file, at);
                     if name.is_none() {
                         at = alias.unwrap_or(at);
-                        name = die::name_of(self.file, at);
+                        name = die::name_of(file, at);
                     }
                     let name = name.map(str::to_owned);
                     if entry.has_attr(dw::DW_AT_declaration) {
                         return Some(End::Declared(name?));
                     }
                     let size = entry.attr_value(dw::DW_AT_byte_size)?.udata_value()?;
+                    let scope = file.scope_of(at).filter(|_| Some(at) != alias);
+                    let scope = scope.map(|scope| file.scope_path(scope));
                     return Some(End::Other {
-                        die: at,
-                        key: name.map(|n| (n, size)),
+                        die: in_file(at),
+                        key: name.map(|name| Name { scope, name, size }),
                     });
                 }
-                _ => return Some(End::Other { die: at, key: None }),
+                _ => {
+                    return Some(End::Other {
+                        die: in_file(at),
+                        key: None,
+                    });
+                }
             }
         }
         None
     }
 }
 
-/// The type without qualifiers, and its name and size (`None`: a declaration) if it is an aggregate
-/// with a name of its own or a typedef's.
-fn identity(types: &Types, ty: TypeId) -> (TypeId, Option<(String, Option<u64>)>) {
+impl Inner<'_, '_> {
+    fn load(&mut self, die: Die) -> Option<TypeId> {
+        let loader = self.loaders.get_mut(usize::from(die.file.0))?;
+        std::mem::swap(loader.types_mut(), &mut self.arena);
+        let loaded = loader.load(die.offset);
+        std::mem::swap(loader.types_mut(), &mut self.arena);
+        loaded.ok()
+    }
+}
+
+/// What an aggregate of the arena is called.
+enum Identity {
+    /// Nothing, or it is no aggregate.
+    Unnamed,
+    /// It is a mere declaration.
+    Declared(String),
+    /// It is complete.
+    Complete(Name),
+}
+
+/// The type without qualifiers, and what it is called, by a name of its own or a typedef's.
+fn identity(types: &Types, ty: TypeId) -> (TypeId, Identity) {
     let mut at = ty;
     let mut alias: Option<(TypeId, &String)> = None;
     for _ in 0..CHAIN_MAX {
@@ -243,17 +320,25 @@ fn identity(types: &Types, ty: TypeId) -> (TypeId, Option<(String, Option<u64>)>
                 ..
             } => at = *target,
             Type::Aggregate(a) => {
-                let size = a.complete.then_some(a.size);
+                let named = |name: &String| match a.complete {
+                    false => Identity::Declared(name.clone()),
+                    true => Identity::Complete(Name {
+                        // A typedef's own scope is not in the arena.
+                        scope: a.scope.clone().filter(|_| a.name.is_some()),
+                        name: name.clone(),
+                        size: a.size,
+                    }),
+                };
                 return match (&a.name, alias) {
-                    (Some(name), _) => (at, Some((name.clone(), size))),
-                    (None, Some((alias, name))) => (alias, Some((name.clone(), size))),
-                    (None, None) => (at, None),
+                    (Some(name), _) => (at, named(name)),
+                    (None, Some((alias, name))) => (alias, named(name)),
+                    (None, None) => (at, Identity::Unnamed),
                 };
             }
             _ => break,
         }
     }
-    (at, None)
+    (at, Identity::Unnamed)
 }
 
 /// Access to the arena under the store's lock.
@@ -263,6 +348,6 @@ impl std::ops::Deref for TypesGuard<'_, '_, '_> {
     type Target = Types;
 
     fn deref(&self) -> &Types {
-        self.0.types.types()
+        &self.0.arena
     }
 }

@@ -1,7 +1,7 @@
 //! `relayout check --update`: writes the lock file.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use relayout_check::hot::{ContendedLine, Hot, hot};
@@ -9,6 +9,7 @@ use relayout_check::{HotMember, Lock, ProfileFacts, Recent, Record, Taken, recor
 use relayout_contend::finding::Member;
 use relayout_contend::{Finding, Subject, find};
 use relayout_host::Progress as _;
+use relayout_resolve::FileId;
 
 use super::input::{Rules, lock_path};
 use super::{Args, with_file};
@@ -50,7 +51,7 @@ fn recent(args: &Args) -> anyhow::Result<Option<(Hot, ProfileFacts)>> {
     let mut lines = Vec::new();
     let mut facts: Option<ProfileFacts> = None;
     for path in &args.profile {
-        let (found, profile) = contended(path, args.debug.as_deref())?;
+        let (found, profile) = contended(path, args.debug.as_slice())?;
         lines.extend(found);
         match &mut facts {
             None => facts = Some(profile),
@@ -68,18 +69,18 @@ fn recent(args: &Args) -> anyhow::Result<Option<(Hot, ProfileFacts)>> {
 }
 
 /// The contended lines of types in a profile.
-fn contended(
-    path: &Path,
-    debug: Option<&Path>,
-) -> anyhow::Result<(Vec<ContendedLine>, ProfileFacts)> {
-    crate::input::with(path, debug, |input, debug| {
+fn contended(path: &Path, debug: &[PathBuf]) -> anyhow::Result<(Vec<ContendedLine>, ProfileFacts)> {
+    crate::input::with(path, debug, |input, images| {
         input.progress.step("ranking cache lines");
-        let findings = find(input.profile, &Identified::new(input, debug));
+        let findings = find(input.profile, &Identified::new(input, images));
         let meta = &input.profile.meta;
         let facts = ProfileFacts {
             workload: meta.workload.clone(),
             build_id: match meta.build_id.as_str() {
-                "" => debug.build_id_text().unwrap_or_default(),
+                "" => images
+                    .file(FileId::MAIN)
+                    .build_id_text()
+                    .unwrap_or_default(),
                 id => id.to_owned(),
             },
             transfers: findings.totals.tally.transfers(),

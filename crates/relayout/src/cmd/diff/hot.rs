@@ -2,7 +2,7 @@
 //! and are, and which hot ones came together on a line or went apart.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use relayout_contend::{Findings, find};
 use relayout_host::Progress as _;
@@ -82,10 +82,10 @@ pub(super) struct HotDiff<'h> {
 ///
 /// # Errors
 /// As [`input::with`].
-pub(super) fn read(profile: &Path, debug: Option<&Path>) -> anyhow::Result<Vec<HotType>> {
-    input::with(profile, debug, |input, debug| {
+pub(super) fn read(profile: &Path, debug: &[PathBuf]) -> anyhow::Result<Vec<HotType>> {
+    input::with(profile, debug, |input, images| {
         input.progress.step("ranking cache lines");
-        let findings = find(input.profile, &Identified::new(input, debug));
+        let findings = find(input.profile, &Identified::new(input, images));
         Ok(types(&findings))
     })
 }

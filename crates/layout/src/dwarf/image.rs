@@ -1,0 +1,59 @@
+//! What a linked file says to the system's loader: names behind addresses that it is to fill in, and
+//! the segment that each thread has a copy of.
+
+use object::read::elf::{ElfFile, FileHeader, ProgramHeader};
+use object::{Object, ObjectSymbol, ObjectSymbolTable, RelocationTarget};
+
+use crate::elf::{Elf, with_elf};
+
+/// A place that the dynamic linker fills with the address of something by name: what calls and
+/// accesses to other files go through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Import<'a> {
+    /// Link-time address of the place.
+    pub slot: u64,
+    /// Name of what it is filled with; without a version.
+    pub name: &'a str,
+}
+
+/// The initial image of a file's thread-local variables (`PT_TLS`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TlsSegment {
+    /// Bytes in memory.
+    pub bytes: u64,
+    /// Alignment in bytes, at least 1.
+    pub align: u64,
+}
+
+/// Imports by slot; those of the procedure linkage table among them.
+pub(super) fn imports<'a>(elf: &Elf<'a>) -> Vec<Import<'a>> {
+    let mut imports: Vec<Import<'a>> = with_elf!(elf, file => {
+        let symbols = file.dynamic_symbol_table();
+        let relocations = file.dynamic_relocations().into_iter().flatten();
+        relocations
+            .filter_map(|(slot, relocation)| {
+                let RelocationTarget::Symbol(index) = relocation.target() else { return None };
+                let name = symbols.as_ref()?.symbol_by_index(index).ok()?.name().ok()?;
+                Some(Import { slot, name }).filter(|_| !name.is_empty())
+            })
+            .collect()
+    });
+    imports.sort_by_key(|import| import.slot);
+    imports
+}
+
+pub(super) fn tls(elf: &Elf<'_>) -> Option<TlsSegment> {
+    with_elf!(elf, file => tls_of(file))
+}
+
+fn tls_of<H: FileHeader>(file: &ElfFile<'_, H>) -> Option<TlsSegment> {
+    let endian = file.endian();
+    let mut headers = file.elf_program_headers().iter();
+    let header = headers.find(|header| header.p_type(endian) == object::elf::PT_TLS)?;
+    let bytes: u64 = header.p_memsz(endian).into();
+    let align: u64 = header.p_align(endian).into();
+    Some(TlsSegment {
+        bytes,
+        align: align.max(1),
+    })
+}

@@ -1,0 +1,167 @@
+//! Who allocated something: from the return addresses of its call stack to words.
+
+use rustc_hash::FxHashMap;
+
+use crate::evidence::Program;
+use crate::images::{Images, Linked};
+use crate::source::{SourcePlace, Sources, readable};
+
+/// Frames of one stack that are looked at.
+const FRAMES_MAX: usize = 64;
+
+/// An allocation's call stack, without regard to where a run had the files.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Callers {
+    /// Where calls return to, innermost first; `None` in unknown files.
+    pub frames: Vec<Option<Linked>>,
+    /// How many of them, from the innermost, lead to the function that wanted the memory: all before
+    /// it only pass the request on.
+    pub near: usize,
+    /// In words: `malloc in items_init (items.c:75)`; empty where nothing is known.
+    pub words: String,
+}
+
+/// Reads call stacks; each frame is looked up once.
+pub struct Stacks<'p, 'f, 'a> {
+    program: &'p Program<'f, 'a>,
+    images: &'p Images<'f, 'a>,
+    sources: Sources<'f, 'a>,
+    known: FxHashMap<(u16, String), Callers>,
+    places: FxHashMap<Linked, Option<SourcePlace>>,
+}
+
+impl<'p, 'f, 'a> Stacks<'p, 'f, 'a> {
+    /// Nothing is read yet.
+    pub fn new(program: &'p Program<'f, 'a>, images: &'p Images<'f, 'a>) -> Self {
+        Self {
+            program,
+            images,
+            sources: Sources::new(images),
+            known: FxHashMap::default(),
+            places: FxHashMap::default(),
+        }
+    }
+
+    /// The stack that a profile gives as return addresses in hex, innermost first.
+    pub fn read(&mut self, run: u16, stack: &str) -> &Callers {
+        let key = (run, stack.to_owned());
+        if !self.known.contains_key(&key) {
+            let callers = self.parse(run, stack);
+            self.known.insert(key.clone(), callers);
+        }
+        &self.known[&key]
+    }
+
+    fn parse(&mut self, run: u16, stack: &str) -> Callers {
+        let address = |word: &str| u64::from_str_radix(word.trim_start_matches("0x"), 16).ok();
+        let frames: Vec<Option<Linked>> = stack
+            .split_whitespace()
+            .take(FRAMES_MAX)
+            .map(|word| self.images.locate(run, address(word)?))
+            .collect();
+        let wanted = frames.iter().enumerate().find_map(|(n, frame)| {
+            let back = (*frame)?;
+            let function = self.wanting(back)?;
+            Some((n, self.words(back, &function)))
+        });
+        let (near, words) = match wanted {
+            Some((n, words)) => (n + 1, words),
+            None => (frames.len(), String::new()),
+        };
+        Callers {
+            frames,
+            near,
+            words,
+        }
+    }
+
+    fn place(&mut self, back: Linked) -> Option<SourcePlace> {
+        let sources = &self.sources;
+        let look_up = || sources.look_up_call(back);
+        self.places.entry(back).or_insert_with(look_up).clone()
+    }
+
+    /// The first function at a call, inlined ones first, that does more than pass memory on; its name
+    /// and position.
+    fn wanting(&mut self, back: Linked) -> Option<(String, Option<String>)> {
+        let place = self.place(back)?;
+        let position = |file: &Option<String>, line: Option<u32>| {
+            let file = file.as_deref()?.rsplit('/').next()?.to_owned();
+            Some(match line {
+                Some(line) => format!("{file}:{line}"),
+                None => file,
+            })
+        };
+        let inlined = place
+            .inlined
+            .iter()
+            .find(|frame| !passes_on(&frame.function));
+        if let Some(frame) = inlined {
+            return Some((frame.function.clone(), position(&frame.file, frame.line)));
+        }
+        if passes_on(&place.function) {
+            return None;
+        }
+        let (file, line) = match place.outer {
+            Some(outer) => (outer.file, outer.line),
+            None => (place.file, place.line),
+        };
+        Some((place.function, position(&file, line)))
+    }
+
+    fn words(&self, back: Linked, wanting: &(String, Option<String>)) -> String {
+        let callee = self.program.file(back.file).call_before(back.address);
+        let callee = callee.map(|name| readable(name.into()));
+        let callee = callee.as_deref().map_or("allocated", |name| match name {
+            // Rust's own entry points carry the crate that they are in.
+            _ if name.contains("__rust_alloc") => "alloc",
+            name => name,
+        });
+        match wanting {
+            (function, Some(position)) => format!("{callee} in {function} ({position})"),
+            (function, None) => format!("{callee} in {function}"),
+        }
+    }
+}
+
+/// Whether a function only passes memory on to those that want it: allocators, and the containers of
+/// the standard libraries.
+fn passes_on(function: &str) -> bool {
+    const EXACT: [&str; 20] = [
+        "malloc",
+        "calloc",
+        "realloc",
+        "reallocarray",
+        "aligned_alloc",
+        "memalign",
+        "posix_memalign",
+        "valloc",
+        "strdup",
+        "strndup",
+        "operator new",
+        "operator new[]",
+        "xmalloc",
+        "xcalloc",
+        "xrealloc",
+        "xstrdup",
+        "g_malloc",
+        "g_malloc0",
+        "g_realloc",
+        "zmalloc",
+    ];
+    const STARTS: [&str; 12] = [
+        "std::",
+        "__gnu_cxx::",
+        "alloc::",
+        "core::",
+        "<alloc::",
+        "<core::",
+        "<std::",
+        "hashbrown::",
+        "<hashbrown::",
+        "__rust",
+        "__rdl_",
+        "__rg_",
+    ];
+    EXACT.contains(&function) || STARTS.iter().any(|start| function.starts_with(start))
+}

@@ -1,0 +1,110 @@
+//! Functions whose calls stand for accesses: the compiled-in collector's own, and those of libc that
+//! it follows.
+
+/// What a call accesses, by the numbers of its parameters, from 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Accessed {
+    /// Parameter that points to what is read; `None` where several do.
+    pub read: Option<u8>,
+    /// Parameter that points to what is written; `None` where several do.
+    pub written: Option<u8>,
+    /// Accesses may be anywhere past where the parameter points.
+    pub walks: bool,
+}
+
+/// What a call of the function called `name` accesses; `None` if it is not known for that.
+pub(super) fn accessed(name: &str) -> Option<Accessed> {
+    let plain = name.strip_prefix("__tsan_").unwrap_or(name);
+    if let Some(bulk) = bulk(plain) {
+        return Some(bulk);
+    }
+    let by_first = if plain.len() < name.len() {
+        // __tsan_read8, __tsan_unaligned_write4, __tsan_atomic32_fetch_add, __tsan_vptr_update
+        [
+            "read",
+            "write",
+            "unaligned_",
+            "volatile_",
+            "atomic",
+            "vptr_",
+        ]
+        .iter()
+        .any(|start| plain.starts_with(start))
+    } else {
+        locks(plain)
+    };
+    let walks = plain.contains("_range");
+    by_first.then_some(Accessed {
+        read: Some(0),
+        written: Some(0),
+        walks,
+    })
+}
+
+/// Functions that take a lock, a condition or the like by their first parameter alone.
+fn locks(name: &str) -> bool {
+    const STARTS: [&str; 6] = [
+        "pthread_mutex_",
+        "pthread_rwlock_",
+        "pthread_spin_",
+        "pthread_barrier_",
+        "pthread_once",
+        "sem_",
+    ];
+    // Waiting for a condition takes a mutex too, and which of the two an access is of is not said.
+    const EXACT: [&str; 2] = ["pthread_cond_signal", "pthread_cond_broadcast"];
+    STARTS.iter().any(|start| name.starts_with(start)) || EXACT.contains(&name)
+}
+
+/// Functions that go through memory.
+fn bulk(name: &str) -> Option<Accessed> {
+    let name = name.strip_prefix("__").unwrap_or(name);
+    let name = name.strip_suffix("_chk").unwrap_or(name);
+    let of = |read, written| {
+        Some(Accessed {
+            read,
+            written,
+            walks: true,
+        })
+    };
+    match name {
+        "memcpy" | "memmove" | "mempcpy" | "memccpy" | "strcpy" | "stpcpy" | "strncpy"
+        | "stpncpy" => of(Some(1), Some(0)),
+        "bcopy" => of(Some(0), Some(1)),
+        "memset" | "bzero" | "explicit_bzero" => of(None, Some(0)),
+        "memchr" | "memrchr" | "rawmemchr" | "strlen" | "strnlen" | "strchr" | "strrchr"
+        | "strchrnul" | "strdup" | "strndup" => of(Some(0), None),
+        "strcat" | "strncat" => of(None, Some(0)),
+        "memcmp" | "bcmp" | "memmem" | "strcmp" | "strncmp" | "strcasecmp" | "strncasecmp"
+        | "strstr" | "strcasestr" | "strspn" | "strcspn" | "strpbrk" => of(None, None),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(name: &str, expect: Option<(Option<u8>, Option<u8>, bool)>) {
+        let found = accessed(name).map(|a| (a.read, a.written, a.walks));
+        assert_eq!(found, expect, "{name}");
+    }
+
+    #[test]
+    fn by_name() {
+        let first = Some((Some(0), Some(0), false));
+        check("__tsan_write8", first);
+        check("__tsan_unaligned_read4", first);
+        check("__tsan_atomic32_compare_exchange_strong", first);
+        check("__tsan_vptr_update", first);
+        check("__tsan_read_range", Some((Some(0), Some(0), true)));
+        check("pthread_mutex_lock", first);
+        check("memcpy", Some((Some(1), Some(0), true)));
+        check("__tsan_memcpy", Some((Some(1), Some(0), true)));
+        check("__memset_chk", Some((None, Some(0), true)));
+        check("memcmp", Some((None, None, true)));
+        check("__tsan_func_entry", None);
+        check("pthread_cond_wait", None);
+        check("puts", None);
+    }
+}

@@ -1,0 +1,248 @@
+//! The files that were mapped while recording, and where: a kernel alone, or a program and its
+//! shared libraries.
+//!
+//! Everything that the debug information says holds for *link-time* addresses of one file; what was
+//! recorded are addresses of one run. A [`Linked`] is the first, [`Images::locate`] leads to it.
+
+use relayout_layout::dwarf::DwarfFile;
+use relayout_profile::{Module, Profile};
+use rustc_hash::FxHashSet;
+
+/// Index of a file in its [`Images`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct FileId(pub u16);
+
+impl FileId {
+    /// The kernel, or the program itself.
+    pub const MAIN: Self = Self(0);
+}
+
+/// A link-time address of one of the files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Linked {
+    /// The file.
+    pub file: FileId,
+    /// The address as the file's symbols count it.
+    pub address: u64,
+}
+
+/// A module that is known by a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Mapped {
+    path: String,
+    start: u64,
+    end: u64,
+    bias: u64,
+    file: FileId,
+}
+
+/// Files and where each run had them.
+pub struct Images<'f, 'a> {
+    files: Vec<&'f DwarfFile<'a>>,
+    /// By run, by start. Without any run all addresses are the main file's, as linked.
+    runs: Vec<Vec<Mapped>>,
+}
+
+impl<'f, 'a> Images<'f, 'a> {
+    /// One file for all addresses, at those it was linked for: a kernel.
+    pub fn one(file: &'f DwarfFile<'a>) -> Self {
+        Self {
+            files: vec![file],
+            runs: Vec::new(),
+        }
+    }
+
+    /// The files of a program's modules: `main` of the program itself, `file_of` of the others, where
+    /// there is one. A profile without modules is taken as of `main` alone.
+    pub fn of_program(
+        profile: &Profile,
+        main: &'f DwarfFile<'a>,
+        mut file_of: impl FnMut(&Module) -> Option<&'f DwarfFile<'a>>,
+    ) -> Self {
+        let mut images = Self::one(main);
+        if profile.meta.runs.iter().all(|run| run.modules.is_empty()) {
+            return images;
+        }
+        for run in &profile.meta.runs {
+            let program = main_module(profile, &run.modules).map(|m| (m.start, m.bias));
+            let mut mapped: Vec<Mapped> = Vec::new();
+            for module in &run.modules {
+                let file = if Some((module.start, module.bias)) == program {
+                    Some(FileId::MAIN)
+                } else {
+                    file_of(module).and_then(|file| images.number(file))
+                };
+                mapped.extend(file.map(|file| Mapped {
+                    path: module.path.clone(),
+                    start: module.start,
+                    end: module.end,
+                    bias: module.bias,
+                    file,
+                }));
+            }
+            mapped.sort_by_key(|module| module.start);
+            images.runs.push(mapped);
+        }
+        images
+    }
+
+    /// All files; [`FileId`] is an index into them. There is at least one.
+    pub fn files(&self) -> &[&'f DwarfFile<'a>] {
+        &self.files
+    }
+
+    /// One of them.
+    ///
+    /// # Panics
+    /// With an id of other images.
+    pub fn file(&self, id: FileId) -> &'f DwarfFile<'a> {
+        self.files[usize::from(id.0)]
+    }
+
+    /// What an address of a run is in the files; `None` where no known file was mapped.
+    pub fn locate(&self, run: u16, address: u64) -> Option<Linked> {
+        if self.runs.is_empty() {
+            return Some(Linked {
+                file: FileId::MAIN,
+                address,
+            });
+        }
+        let run = self.runs.get(usize::from(run))?;
+        let after = run.partition_point(|module| module.start <= address);
+        let module = run.get(after.checked_sub(1)?)?;
+        (address < module.end).then(|| Linked {
+            file: module.file,
+            address: address.wrapping_sub(module.bias),
+        })
+    }
+
+    /// The file of the module with that path in a run.
+    pub fn by_path(&self, run: u16, path: &str) -> Option<FileId> {
+        let run = self.runs.get(usize::from(run))?;
+        let module = run.iter().find(|module| module.path == path)?;
+        Some(module.file)
+    }
+
+    /// Whether files were mapped at places of the run's own choosing.
+    pub fn is_program(&self) -> bool {
+        !self.runs.is_empty()
+    }
+
+    fn number(&mut self, file: &'f DwarfFile<'a>) -> Option<FileId> {
+        let known = self
+            .files
+            .iter()
+            .position(|other| std::ptr::eq(*other, file));
+        let at = known.unwrap_or_else(|| {
+            self.files.push(file);
+            self.files.len() - 1
+        });
+        u16::try_from(at).ok().map(FileId)
+    }
+}
+
+/// The module that is the program itself: by the profile's build id, or by its path, else the first
+/// that was listed.
+pub fn main_module<'m>(profile: &Profile, modules: &'m [Module]) -> Option<&'m Module> {
+    let meta = &profile.meta;
+    let by_id = |m: &&Module| !meta.build_id.is_empty() && m.build_id == meta.build_id;
+    let by_path = |m: &&Module| m.path == meta.debug_file || m.path == meta.release;
+    let mut found = modules.iter().find(by_id);
+    found = found.or_else(|| modules.iter().find(by_path));
+    found.or_else(|| modules.first())
+}
+
+/// The modules, over all runs, that hold an instruction or an address of the profile, by path and
+/// build id, without the program itself: those whose debug information is of use.
+pub fn modules_used(profile: &Profile) -> Vec<Module> {
+    let mut used: Vec<Module> = Vec::new();
+    let mut seen: FxHashSet<(&str, &str)> = FxHashSet::default();
+    for (n, run) in profile.meta.runs.iter().enumerate() {
+        let Ok(n) = u16::try_from(n) else { break };
+        let program = main_module(profile, &run.modules);
+        let mut modules: Vec<&Module> = run.modules.iter().collect();
+        modules.sort_by_key(|module| module.start);
+        let mut marks = vec![false; modules.len()];
+        let mut mark = |address: u64| {
+            let after = modules.partition_point(|module| module.start <= address);
+            if let Some(at) = after.checked_sub(1)
+                && address < modules[at].end
+            {
+                marks[at] = true;
+            }
+        };
+        profile.sites.iter().for_each(|site| mark(site.pc));
+        for row in profile.conflicts.iter().filter(|row| row.run == n) {
+            mark(row.addr);
+            mark(row.other_addr);
+        }
+        for (module, marked) in modules.iter().zip(marks) {
+            let is_program = program.is_some_and(|p| std::ptr::eq(p, *module));
+            if marked && !is_program && seen.insert((&module.path, &module.build_id)) {
+                used.push((*module).clone());
+            }
+        }
+    }
+    used
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use relayout_profile::{Meta, Run, Site};
+
+    fn module(path: &str, start: u64, bias: u64) -> Module {
+        Module {
+            path: path.to_owned(),
+            build_id: String::new(),
+            start,
+            end: start + 0x1000,
+            bias,
+        }
+    }
+
+    fn profile(modules: Vec<Module>, pcs: &[u64]) -> Profile {
+        let site = |&pc: &u64| Site {
+            pc,
+            bytes: Vec::new(),
+        };
+        let run = Run {
+            modules,
+            ..Run::default()
+        };
+        Profile {
+            meta: Meta {
+                debug_file: "/bin/p".to_owned(),
+                runs: vec![run],
+                ..Meta::default()
+            },
+            sites: pcs.iter().map(site).collect(),
+            ..Profile::default()
+        }
+    }
+
+    #[test]
+    fn the_program_is_known_by_its_path() {
+        let all = profile(
+            vec![
+                module("/lib/c", 0x7000, 0x7000),
+                module("/bin/p", 0x1000, 0),
+            ],
+            &[],
+        );
+        let main = main_module(&all, &all.meta.runs[0].modules);
+        assert_eq!(main.map(|m| m.path.as_str()), Some("/bin/p"));
+    }
+
+    #[test]
+    fn only_modules_with_addresses_are_used() {
+        let modules = vec![
+            module("/bin/p", 0x1000, 0),
+            module("/lib/c", 0x7000, 0x7000),
+            module("/lib/d", 0x9000, 0x9000),
+        ];
+        let used = modules_used(&profile(modules, &[0x1010, 0x9fff, 0x8000]));
+        let paths: Vec<_> = used.iter().map(|m| m.path.as_str()).collect();
+        assert_eq!(paths, ["/lib/d"]);
+    }
+}

@@ -1,0 +1,251 @@
+//! What was allocated: all allocations of one place in the code and one size hold the same.
+//!
+//! The votes of such allocations are joined, relative to their starts. Where most of them agree on
+//! one type, every allocation has it, those without a vote of their own included; where they agree
+//! on one type again and again, it is an array. What does not agree is decided by the whole call
+//! stack instead of its inner end (a helper that allocates for many), and at last by each
+//! allocation alone.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use relayout_layout::TypeId;
+use rustc_hash::FxHashMap;
+
+use super::ranges::Cell;
+use super::vote::{Shapes, Votes, Winner, elect};
+use crate::callers::Callers;
+use crate::images::Linked;
+
+/// Part of the votes that must agree before allocations count as the same.
+const AGREEMENT_MIN: f64 = 0.5;
+
+/// One allocation that was accessed.
+#[derive(Clone, Debug)]
+pub struct Allocation<'s> {
+    /// Its memory.
+    pub cell: Cell,
+    /// Votes by address and type.
+    pub votes: &'s Votes,
+    /// Weight of evidence for scalars anywhere in it, by type.
+    pub scalars: &'s Scalars,
+    /// Who allocated it.
+    pub callers: Callers,
+}
+
+impl Allocation<'_> {
+    /// The frames that only lead to the function that wanted the memory.
+    fn near(&self) -> &[Option<Linked>] {
+        &self.callers.frames[..self.callers.near.min(self.callers.frames.len())]
+    }
+}
+
+/// Weight of evidence for types that are no aggregates.
+pub type Scalars = BTreeMap<TypeId, f64>;
+
+/// What is in allocations of one kind; offsets are from their starts.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Contents {
+    /// These objects.
+    Objects(Vec<Winner>),
+    /// One object after the other; the winner is the first, its votes those of all.
+    Elements(Winner),
+    /// Nothing but scalars of this type.
+    Scalars {
+        /// Their type.
+        ty: TypeId,
+        /// Bytes of one.
+        bytes: u64,
+        /// Weight of the evidence for it.
+        support: f64,
+        /// Weight of the evidence for other types.
+        against: f64,
+    },
+}
+
+impl Contents {
+    /// Weight of the evidence that agrees with it.
+    fn support(&self) -> f64 {
+        match self {
+            Self::Objects(winners) => winners.iter().map(|w| w.support).sum(),
+            Self::Elements(winner) => winner.support,
+            Self::Scalars { support, .. } => *support,
+        }
+    }
+}
+
+/// What each allocation holds, in the order of `all`; `None` where nothing is known.
+pub fn contents(shapes: &mut dyn Shapes, all: &[Allocation<'_>]) -> Vec<Option<Contents>> {
+    let mut found: Vec<Option<Contents>> = vec![None; all.len()];
+    settle(shapes, all, &mut found, |a| key(a.near(), Some(&a.cell)));
+    settle(shapes, all, &mut found, |a| {
+        key(&a.callers.frames, Some(&a.cell))
+    });
+    for (allocation, found) in all.iter().zip(&mut found) {
+        if found.is_none() {
+            *found = alone(shapes, allocation);
+        }
+    }
+    // What grows is allocated again and again in other sizes.
+    let mut by_place: BTreeMap<Key<'_>, Contents> = BTreeMap::new();
+    for (n, contents) in found.iter().enumerate() {
+        let (Some(key), Some(contents)) = (key(all[n].near(), None), contents) else {
+            continue;
+        };
+        let best = by_place.entry(key).or_insert_with(|| contents.clone());
+        if contents.support() > best.support() {
+            *best = contents.clone();
+        }
+    }
+    for n in 0..all.len() {
+        if found[n].is_none() {
+            let other = key(all[n].near(), None).and_then(|key| by_place.get(&key));
+            found[n] = other.filter(|c| fits(c, &all[n].cell)).cloned();
+        }
+    }
+    found
+}
+
+/// Frames, and the size of the allocation where it counts. `None` without a stack: such allocations
+/// have nothing in common.
+type Key<'s> = (&'s [Option<Linked>], u64);
+
+fn key<'s>(frames: &'s [Option<Linked>], cell: Option<&Cell>) -> Option<Key<'s>> {
+    let known = frames.iter().any(Option::is_some);
+    known.then(|| (frames, cell.map_or(0, |cell| cell.end - cell.start)))
+}
+
+/// Joins the allocations that are not settled by their keys, and settles those that agree.
+fn settle<'s>(
+    shapes: &mut dyn Shapes,
+    all: &'s [Allocation<'s>],
+    found: &mut [Option<Contents>],
+    key: impl Fn(&'s Allocation<'s>) -> Option<Key<'s>>,
+) {
+    let mut groups: BTreeMap<Key<'_>, Vec<usize>> = BTreeMap::new();
+    for (n, allocation) in all.iter().enumerate() {
+        if found[n].is_none()
+            && let Some(key) = key(allocation)
+        {
+            groups.entry(key).or_default().push(n);
+        }
+    }
+    for ((_, bytes), members) in groups {
+        let mut votes = Votes::default();
+        let mut scalars = Scalars::default();
+        for &n in &members {
+            add_relative(&mut votes, &all[n]);
+            for (&ty, weight) in all[n].scalars {
+                *scalars.entry(ty).or_default() += weight;
+            }
+        }
+        if let Some(contents) = agreed(shapes, bytes, &votes, &scalars) {
+            for n in members {
+                found[n] = Some(contents.clone());
+            }
+        }
+    }
+}
+
+fn add_relative(votes: &mut Votes, allocation: &Allocation<'_>) {
+    for (&(base, ty), weight) in allocation.votes {
+        // Votes for what begins before the allocation are wrong, but count against.
+        let offset = base.wrapping_sub(allocation.cell.start);
+        *votes.entry((offset, ty)).or_default() += weight;
+    }
+}
+
+/// What most of the votes agree on.
+fn agreed(
+    shapes: &mut dyn Shapes,
+    bytes: u64,
+    votes: &Votes,
+    scalars: &Scalars,
+) -> Option<Contents> {
+    let total: f64 = votes.values().sum();
+    if total == 0.0 {
+        return array_of_scalars(shapes, bytes, scalars);
+    }
+    let winners = elect(shapes, 0, bytes, votes);
+    let support: f64 = winners.iter().map(|w| w.support).sum();
+    let elements = elements(shapes, bytes, votes, &winners);
+    let best = match elements {
+        Some(first) if first.support >= support => Contents::Elements(first),
+        _ => Contents::Objects(winners),
+    };
+    (best.support() >= AGREEMENT_MIN * total && best.support() > 0.0).then_some(best)
+}
+
+/// The first of an array's elements, if the votes are for one type at a distance of its size.
+fn elements(
+    shapes: &mut dyn Shapes,
+    bytes: u64,
+    votes: &Votes,
+    winners: &[Winner],
+) -> Option<Winner> {
+    let mut by_type: FxHashMap<(TypeId, u64), f64> = FxHashMap::default();
+    for winner in winners {
+        let size = shapes.size_of(winner.ty).filter(|&size| size > 0)?;
+        *by_type.entry((winner.ty, winner.base % size)).or_default() += winner.support;
+    }
+    let ((ty, first), _) = by_type
+        .into_iter()
+        .max_by(|a, b| a.1.total_cmp(&b.1).then_with(|| b.0.cmp(&a.0)))?;
+    let size = shapes.size_of(ty)?;
+    let count = bytes.checked_sub(first)? / size;
+    let seen: BTreeSet<u64> = { votes.iter() }
+        .filter(|((base, _), _)| (first..bytes).contains(base))
+        .map(|((base, _), _)| (base - first) / size)
+        .collect();
+    let is_array = count > 1 && (seen.len() > 1 || (bytes - first).is_multiple_of(size));
+    if !is_array || shapes.is_open_ended(ty) {
+        return None;
+    }
+    let mut folded = Votes::default();
+    for (&(base, ty), weight) in votes {
+        let inside = (first..bytes).contains(&base);
+        let offset = if inside { (base - first) % size } else { size };
+        *folded.entry((offset, ty)).or_default() += weight;
+    }
+    let whole = elect(shapes, 0, size, &folded);
+    let whole = whole.into_iter().find(|w| w.base == 0 && w.ty == ty)?;
+    Some(Winner {
+        base: first,
+        bytes: size,
+        ..whole
+    })
+}
+
+/// An array of numbers or pointers. Bytes are left alone: what is made of them is no array of them.
+fn array_of_scalars(shapes: &dyn Shapes, bytes: u64, scalars: &Scalars) -> Option<Contents> {
+    let total: f64 = scalars.values().sum();
+    let (&ty, &support) = scalars.iter().max_by(|a, b| a.1.total_cmp(b.1))?;
+    let size = shapes.size_of(ty).filter(|&size| size > 1)?;
+    let whole = bytes.is_multiple_of(size) && support >= AGREEMENT_MIN * total;
+    whole.then_some(Contents::Scalars {
+        ty,
+        bytes: size,
+        support,
+        against: total - support,
+    })
+}
+
+/// By the votes of one allocation, without a majority: its parts may be different things.
+fn alone(shapes: &mut dyn Shapes, allocation: &Allocation<'_>) -> Option<Contents> {
+    let mut votes = Votes::default();
+    add_relative(&mut votes, allocation);
+    let bytes = allocation.cell.end - allocation.cell.start;
+    if let Some(agreed) = agreed(shapes, bytes, &votes, allocation.scalars) {
+        return Some(agreed);
+    }
+    let winners = elect(shapes, 0, bytes, &votes);
+    (!winners.is_empty()).then_some(Contents::Objects(winners))
+}
+
+fn fits(contents: &Contents, cell: &Cell) -> bool {
+    let bytes = cell.end - cell.start;
+    match contents {
+        Contents::Objects(winners) => winners.iter().all(|w| w.base + w.bytes <= bytes),
+        Contents::Elements(first) => first.base + first.bytes <= bytes,
+        Contents::Scalars { bytes: one, .. } => bytes.is_multiple_of(*one),
+    }
+}

@@ -1,0 +1,345 @@
+//! Accesses that were announced by calls: real compilers' instrumentation, in a program that lies at
+//! another address than it was linked for.
+
+use std::error::Error;
+use std::path::Path;
+use std::process::Command;
+
+use relayout_layout::dwarf::DwarfFile;
+use relayout_profile::{
+    Access, ConflictRow, Meta, Module, Profile, RangeKind, RangeRow, Run, Site, Transfer,
+};
+use relayout_resolve::evidence::{Program, View};
+use relayout_resolve::insn::x86::X86_64;
+use relayout_resolve::{Images, ObjectKind, Options, Place, Resolution, Sources, resolve};
+
+type Failure = Box<dyn Error>;
+
+const BIAS: u64 = 0x5555_5555_4000;
+const HEAP: u64 = 0x7000_0000;
+
+/// The fixture, compiled; only its code matters, it is never run.
+fn compiled(compiler: &str, flags: &[&str]) -> Result<Vec<u8>, Failure> {
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
+    let folder = tempfile::tempdir()?;
+    let [program, object, stub] =
+        ["instrumented", "instrumented.o", "libstub.so"].map(|name| folder.path().join(name));
+    let run = |command: &mut Command| -> Result<(), Failure> {
+        let output = command.output()?;
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{command:?}: {text}");
+        Ok(())
+    };
+    let instrument = ["-g", "-c", "-fPIE", "-fsanitize=thread", "-o"];
+    run(Command::new(compiler)
+        .args(flags)
+        .args(instrument)
+        .args([object.as_path(), &fixtures.join("instrumented.c")]))?;
+    run(Command::new("cc")
+        .args(["-shared", "-fPIC", "-o"])
+        .args([stub.as_path(), &fixtures.join("collector_stub.c")]))?;
+    run(Command::new("cc")
+        .args(["-pie", "-Wl,--build-id", "-o"])
+        .args([&program, &object, &stub]))?;
+    Ok(std::fs::read(program)?)
+}
+
+/// Calls in a function of the file, by callee: where they return to.
+fn calls(view: &View<'_, '_, '_>, function: &str) -> Vec<(String, u64)> {
+    let symbols = view.file().symbols();
+    let symbol = symbols.iter().find(|s| s.name == function).expect(function);
+    let mut found = Vec::new();
+    let mut pc = symbol.address;
+    while pc < symbol.address + symbol.size {
+        let insn = view.insn_at(pc).expect("an instruction");
+        if let Some(name) = view.callee_name(&insn) {
+            found.push((name.to_owned(), insn.next()));
+        }
+        pc = insn.next();
+    }
+    found
+}
+
+fn check_compiler(compiler: &str, flags: &[&str]) -> Result<(), Failure> {
+    let bytes = compiled(compiler, flags)?;
+    let file = DwarfFile::parse(&bytes)?;
+    let main = main_profile(&file, Vec::new(), Vec::new(), Vec::new());
+    let images = Images::of_program(&main, &file, |_| None);
+    let program = Program::new(&images, &X86_64);
+    let view = program.main();
+    // What each call is given: function, callee, type and member.
+    let expect = [
+        ("count_item", "write4", "item", "refs"),
+        ("count_item", "pthread_mutex_lock", "stats", "lock"),
+        ("count_item", "write8", "stats", "misses"),
+        ("count_item", "fetch_add", "stats", "total"),
+        ("last_refs", "read4", "item", "refs"),
+    ];
+    for (function, callee, type_name, member) in expect {
+        let (_, back) = calls(&view, function)
+            .into_iter()
+            .find(|(name, _)| name.contains(callee))
+            .ok_or_else(|| format!("{compiler} {flags:?}: no call of {callee} in {function}"))?;
+        let sites = vec![Site {
+            pc: back + BIAS,
+            bytes: Vec::new(),
+        }];
+        let address = HEAP + 0x100;
+        let profile = main_profile(&file, sites, vec![conflict(address, 0)], Vec::new());
+        let resolution = resolve(&profile, &images, Options::default())?;
+        let evidence = resolution.evidence(0, 0);
+        let evidence = evidence.read.or(evidence.written);
+        let evidence = evidence
+            .ok_or_else(|| format!("{compiler} {flags:?}: {callee} in {function} tells nothing"))?;
+        let types = resolution.types();
+        let offset = u64::try_from(evidence.offset)?;
+        let path = types
+            .member_at(evidence.ty, offset, 4)
+            .ok_or("no member")?
+            .path;
+        assert_eq!(
+            types.name_of(evidence.ty).trim_start_matches("struct "),
+            type_name,
+            "{compiler} {flags:?} {function} {callee}"
+        );
+        assert!(
+            path.starts_with(member),
+            "{compiler} {flags:?} {function} {callee}: {path}"
+        );
+        let source = Sources::new(&images).look_up_call(resolution.site_place(0).ok_or("nowhere")?);
+        assert_eq!(source.map(|s| s.function).as_deref(), Some(function));
+    }
+    Ok(())
+}
+
+#[test]
+fn gcc() -> Result<(), Failure> {
+    check_compiler("gcc", &["-O2"])?;
+    check_compiler("gcc", &["-O0"])?;
+    check_compiler("gcc", &["-O2", "-fno-plt"])
+}
+
+#[test]
+fn clang() -> Result<(), Failure> {
+    if Command::new("clang").arg("--version").output().is_err() {
+        assert_ne!(
+            std::env::var_os("CI"),
+            Some("true".into()),
+            "clang (package clang) is missing"
+        );
+        eprintln!("PASSED OVER: clang is not installed");
+        return Ok(());
+    }
+    check_compiler("clang", &["-O2"])?;
+    check_compiler("clang", &["-O1", "-fno-plt"])
+}
+
+fn main_profile(
+    file: &DwarfFile<'_>,
+    sites: Vec<Site>,
+    conflicts: Vec<ConflictRow>,
+    ranges: Vec<RangeRow>,
+) -> Profile {
+    let path = String::from("/bin/instrumented");
+    let module = Module {
+        path: path.clone(),
+        build_id: file.build_id_text().unwrap_or_default(),
+        start: BIAS,
+        end: BIAS + 0x10_0000,
+        bias: BIAS,
+    };
+    let run = Run {
+        modules: vec![module],
+        ..Run::default()
+    };
+    Profile {
+        meta: Meta {
+            target: "program".to_owned(),
+            debug_file: path,
+            runs: vec![run],
+            ..Meta::default()
+        },
+        sites,
+        conflicts,
+        ranges,
+        ..Profile::default()
+    }
+}
+
+fn conflict(addr: u64, site: u32) -> ConflictRow {
+    ConflictRow {
+        run: 0,
+        transfer: Transfer::Read,
+        context: 0,
+        addr,
+        size: 4,
+        site,
+        access: Access::Read,
+        other_context: 1,
+        other_addr: addr,
+        other_size: 4,
+        other_site: site,
+        other_access: Access::Write,
+        count: 10,
+        false_first_touch: 0,
+        false_lifetime: 0,
+    }
+}
+
+fn range(kind: RangeKind, start: u64, bytes: u64, owner: &str) -> RangeRow {
+    RangeRow {
+        run: 0,
+        kind,
+        start,
+        bytes,
+        owner: owner.to_owned(),
+        id: 0,
+        first: start,
+        stride: 0,
+        object_bytes: 0,
+    }
+}
+
+/// `(type, base, path)` or the class.
+fn member(resolution: &Resolution, addr: u64) -> (String, u64, String) {
+    match resolution.place(0, addr, 4) {
+        Place::Member { object, path } => {
+            let object = resolution.object(object);
+            (object.type_name.clone(), object.base, path.path)
+        }
+        Place::ScalarGlobal { object, symbol } => {
+            let object = resolution.object(object);
+            (object.type_name.clone(), object.base, symbol)
+        }
+        Place::Unresolved(class) => (class.to_string(), addr, String::new()),
+    }
+}
+
+fn is(type_name: &str, base: u64, path: &str) -> (String, u64, String) {
+    (type_name.to_owned(), base, path.to_owned())
+}
+
+#[test]
+fn globals_threads_and_named_objects_are_certain() -> Result<(), Failure> {
+    let bytes = compiled("gcc", &["-O2"])?;
+    let file = DwarfFile::parse(&bytes)?;
+    let symbol = |name: &str| {
+        let found = file.symbols().iter().find(|s| s.name == name);
+        found.map(|s| s.address).ok_or_else(|| format!("no {name}"))
+    };
+    let (stats, counter) = (symbol("all_stats")? + BIAS, symbol("plain_counter")? + BIAS);
+    let block = 0x6000_0000;
+    let own = |name| symbol(name).map(|offset| offset + block);
+    let (own_stats, own_counter) = (own("own_stats")?, own("own_counter")?);
+    let mut named = range(RangeKind::Named, HEAP, 4 * 64, "struct item");
+    named.stride = 64;
+    let mut tls = range(RangeKind::Tls, block, 0x200, "/bin/instrumented");
+    tls.id = 3;
+    let ranges = vec![
+        range(RangeKind::Image, BIAS, 0x10_0000, "/bin/instrumented"),
+        named,
+        tls,
+    ];
+    let addresses = [stats + 8, counter, own_stats, own_counter, HEAP + 64 + 8];
+    let conflicts = addresses.iter().map(|&a| conflict(a, 0)).collect();
+    let nothing = Site {
+        pc: 1,
+        bytes: vec![0x8b, 0x00],
+    };
+    let profile = main_profile(&file, vec![nothing], conflicts, ranges);
+    let images = Images::of_program(&profile, &file, |_| None);
+    let resolution = resolve(&profile, &images, Options::default())?;
+    assert_eq!(member(&resolution, stats + 8), is("stats", stats, "misses"));
+    assert_eq!(
+        member(&resolution, counter),
+        is("long unsigned int", counter, "plain_counter")
+    );
+    assert_eq!(
+        member(&resolution, own_stats),
+        is("stats", own_stats, "hits")
+    );
+    assert_eq!(
+        member(&resolution, own_counter),
+        is("long unsigned int", own_counter, "own_counter")
+    );
+    assert_eq!(
+        member(&resolution, HEAP + 72),
+        is("item", HEAP + 64, "stats")
+    );
+    let kind = resolution.object_at(0, own_counter).map(|o| o.kind.clone());
+    let expect = ObjectKind::ThreadLocal {
+        symbol: "own_counter".into(),
+        context: 3,
+    };
+    assert_eq!(kind, Some(expect));
+    Ok(())
+}
+
+#[test]
+fn allocations_of_one_place_hold_the_same() -> Result<(), Failure> {
+    let bytes = compiled("gcc", &["-O2"])?;
+    let file = DwarfFile::parse(&bytes)?;
+    let empty = main_profile(&file, Vec::new(), Vec::new(), Vec::new());
+    let images = Images::of_program(&empty, &file, |_| None);
+    let program = Program::new(&images, &X86_64);
+    let view = program.main();
+    let back = |function: &str, callee: &str| {
+        let mut all = calls(&view, function).into_iter();
+        let found = all.find(|(name, _)| name.contains(callee));
+        found
+            .map(|call| call.1 + BIAS)
+            .ok_or_else(|| format!("no {callee} in {function}"))
+    };
+    let (one, many) = (back("item_new", "calloc")?, back("items_new", "malloc")?);
+    let site = |pc| Site {
+        pc,
+        bytes: Vec::new(),
+    };
+    let sites = vec![
+        site(back("count_item", "write4")?),
+        Site {
+            pc: 1,
+            bytes: vec![0x8b, 0x00],
+        },
+    ];
+    let main = back("main", "")?;
+    let (one, many) = (format!("{one:x} {main:x}"), format!("{many:x} {main:x}"));
+    let ranges = vec![
+        range(RangeKind::Heap, HEAP, 40, &one),
+        range(RangeKind::Heap, HEAP + 64, 40, &one),
+        range(RangeKind::Heap, HEAP + 0x1000, 8 * 40, &many),
+        range(RangeKind::Heap, HEAP + 0x2000, 40, ""),
+    ];
+    let write = |addr, site| ConflictRow {
+        access: Access::ReadWrite,
+        ..conflict(addr, site)
+    };
+    let conflicts = vec![
+        write(HEAP + 16, 0),
+        // The second allocation is only accessed by an instruction that tells nothing.
+        write(HEAP + 64 + 8, 1),
+        write(HEAP + 0x1000 + 40 + 16, 0),
+        write(HEAP + 0x1000 + 5 * 40, 1),
+        write(HEAP + 0x2000, 1),
+    ];
+    let profile = main_profile(&file, sites, conflicts, ranges);
+    let resolution = resolve(&profile, &images, Options::default())?;
+    assert_eq!(member(&resolution, HEAP + 16), is("item", HEAP, "refs"));
+    assert_eq!(
+        member(&resolution, HEAP + 72),
+        is("item", HEAP + 64, "stats")
+    );
+    let element = HEAP + 0x1000 + 5 * 40;
+    assert_eq!(member(&resolution, element), is("item", element, "next"));
+    assert_eq!(member(&resolution, HEAP + 0x2000).0, "heap");
+    let kind = |addr| resolution.object_at(0, addr).map(|o| o.kind.clone());
+    let site = |words: &str| Some(ObjectKind::Heap { site: words.into() });
+    assert_eq!(kind(HEAP), site("calloc in item_new (instrumented.c:29)"));
+    assert_eq!(
+        kind(element),
+        site("malloc in items_new (instrumented.c:34)")
+    );
+    let share = resolution.resolved_share(&profile);
+    assert_eq!((share.resolved, share.transfers), (40, 50));
+    Ok(())
+}
