@@ -1,6 +1,8 @@
 //! What one access costs, by what the line is to the context that accesses it.
 //!
-//! `cargo bench -p relayout-shadow`: nanoseconds per access, median of rounds, one thread.
+//! `cargo bench -p relayout-shadow`: nanoseconds per access, median of rounds, one thread. With a word
+//! behind `--`, only the cases that it is part of; with `ROUNDS=N`, that many rounds: the difference
+//! between the instructions of two such numbers (`valgrind --tool=callgrind`) is what accesses take.
 
 use std::alloc::{Layout, alloc_zeroed};
 use std::hint::black_box;
@@ -28,11 +30,17 @@ impl Host for Nowhere {
 
 const BASE: u64 = 0xffff_8880_0000_0000;
 const ROUNDS: usize = 31;
+/// Accesses per round.
 const ACCESSES: u64 = 200_000;
 
 /// Accesses `lines` lines in turn by context 0, every `writes_each`-th as a store, after context 1
 /// and 0 have fought over them `fights` times.
 fn measure(name: &str, lines: u64, writes_each: u64, fights: u32) {
+    let wanted = std::env::args().skip(1).find(|arg| !arg.starts_with('-'));
+    if wanted.is_some_and(|wanted| !name.contains(&wanted)) {
+        return;
+    }
+    let rounds = std::env::var("ROUNDS").ok().and_then(|n| n.parse().ok());
     let shadow = Shadow::new(Config::new(4), Nowhere).expect("memory");
     let mut cpus = [0, 1].map(|n| Context::new(n, &shadow.host).expect("memory"));
     for _ in 0..fights {
@@ -43,7 +51,7 @@ fn measure(name: &str, lines: u64, writes_each: u64, fights: u32) {
         }
     }
     let [cpu, _] = &mut cpus;
-    let mut rounds: Vec<f64> = (0..ROUNDS)
+    let mut rounds: Vec<f64> = (0..rounds.unwrap_or(ROUNDS).max(1))
         .map(|_| {
             let begun = Instant::now();
             for n in 0..ACCESSES {
@@ -59,7 +67,7 @@ fn measure(name: &str, lines: u64, writes_each: u64, fights: u32) {
         })
         .collect();
     rounds.sort_by(f64::total_cmp);
-    println!("{name:<34} {:>6.1} ns", rounds[ROUNDS / 2]);
+    println!("{name:<34} {:>6.1} ns", rounds[rounds.len() / 2]);
 }
 
 fn main() {

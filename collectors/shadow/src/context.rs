@@ -1,10 +1,13 @@
 //! What belongs to one context alone: caches, tables, buffers. Used by one thread at a time.
 
+use core::sync::atomic::Ordering::Relaxed;
+
 use crate::LINES_PER_PAGE;
 use crate::arena::Arena;
 use crate::burst::{BUFFER_RECORDS, Buffer, Filter};
 use crate::host::Host;
 use crate::page::{CountPage, PageShadow};
+use crate::pair::Watches;
 use crate::table::Table;
 use crate::wire::{self, BurstRecord, ConflictRecord, CountRecord, LineRecord, Record};
 
@@ -44,6 +47,7 @@ pub struct Context {
     pub(crate) events: Table<LineRecord>,
     pub(crate) bursts: Buffer,
     pub(crate) filter: Filter,
+    pub(crate) watches: Watches,
     pub(crate) pages: *mut CountPage,
     /// `accesses` when the totals by line were last appended.
     lines_flushed: u64,
@@ -77,6 +81,7 @@ impl Context {
                 len: 0,
             },
             filter: Filter::new(),
+            watches: Watches::new(),
             pages: core::ptr::null_mut(),
             lines_flushed: 0,
             sequence: 0,
@@ -139,6 +144,7 @@ impl Context {
             conflicts,
             events,
             bursts,
+            watches,
             id,
             sequence,
             ..
@@ -152,6 +158,7 @@ impl Context {
         conflicts.drain(|r| out.append(r));
         events.drain(|r| out.append(r));
         out.append(bursts.take());
+        out.append(watches.take());
         if self.accesses.wrapping_sub(self.lines_flushed) >= LINES_EACH {
             self.flush_lines(host);
         }
@@ -178,9 +185,9 @@ impl Context {
         };
         let mut next = self.pages;
         // SAFETY: count pages are linked by this context only and never freed.
-        while let Some(page) = unsafe { next.as_mut() } {
+        while let Some(page) = unsafe { next.as_ref() } {
             for line in 0..LINES_PER_PAGE {
-                let cell = core::mem::take(&mut page.cells[line]);
+                let cell = page.cells[line].swap(0, Relaxed);
                 if cell == 0 {
                     continue;
                 }
@@ -200,6 +207,22 @@ impl Context {
             next = page.next;
         }
         out.append(&batch[..len]);
+    }
+
+    /// Appends the pair transfers gathered.
+    pub(crate) fn append_pairs<H: Host>(&mut self, host: &H) {
+        let Self {
+            watches,
+            id,
+            sequence,
+            ..
+        } = self;
+        Out {
+            host,
+            id: *id,
+            sequence,
+        }
+        .append(watches.take());
     }
 
     /// Appends records of the collector's own (sites, the summary).

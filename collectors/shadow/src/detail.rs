@@ -211,6 +211,20 @@ impl Detail {
         })
     }
 
+    /// Whether `context` has a copy.
+    pub fn is_held(&self, context: u8) -> bool {
+        self.holders.load(Relaxed) >> context & 1 == 1
+    }
+
+    /// The last store to the line; its size is 0 where none is known.
+    pub fn last_write<H: Host>(&self, host: &H) -> Past {
+        self.lock(host);
+        // SAFETY: under the lock.
+        let last = unsafe { (*self.locked.get()).last_write };
+        self.lock.store(0, Release);
+        last
+    }
+
     fn lock<H: Host>(&self, host: &H) {
         let mut spins = 0u32;
         while self

@@ -34,6 +34,9 @@ pub struct Value {
     pub certain: bool,
 }
 
+/// [`Config::pair_period`] unless told otherwise.
+pub const PAIR_PERIOD: u32 = 1024;
+
 /// When detail begins and ends.
 #[derive(Clone, Copy, Debug)]
 pub struct Config {
@@ -51,6 +54,9 @@ pub struct Config {
     pub burst_total_max: u64,
     /// Regions logged on each side of a hot line's own.
     pub burst_reach: u64,
+    /// Accesses of a context, in the mean, from one whose pair of lines is looked at to the next (see
+    /// [`Shadow::passed`](crate::Shadow::passed)); 0 counts as 1.
+    pub pair_period: u32,
     /// Binary logarithm of the page table's size, which 7/8 of can be used: accesses to more pages
     /// are not followed, and count as lost. Held between 8 and 32.
     pub page_table_bits: u32,
@@ -67,6 +73,7 @@ impl Config {
             burst_region_max: 64 * 1024,
             burst_total_max: 4_000_000,
             burst_reach: 2,
+            pair_period: PAIR_PERIOD,
             page_table_bits: 20,
         }
     }

@@ -20,13 +20,14 @@ mod detail;
 mod host;
 mod log;
 mod page;
+mod pair;
 mod quick;
 mod shadow;
 mod table;
 pub mod wire;
 
 pub use context::Context;
-pub use host::{Access, Config, Host, Value};
+pub use host::{Access, Config, Host, PAIR_PERIOD, Value};
 pub use shadow::Shadow;
 
 /// Bytes of a cache line.

@@ -10,7 +10,7 @@
 //! | 2 | several contexts, only reads | mask of them |
 //! | 3 | anything else | pointer to a [`Detail`] |
 
-use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering::*};
+use core::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering::*};
 
 use crate::burst::Region;
 use crate::detail::Detail;
@@ -68,6 +68,14 @@ const TAG: u64 = 3;
 
 /// Set in a word while the line's region is logged: then no access is a common case.
 pub const LOGGED: u64 = 4;
+/// Set in a word while some context waits for its next access to the line or its buddy: see
+/// [`crate::pair`]. Then no access is a common case either.
+pub const WATCHED: u64 = 8;
+/// What a word says besides the state; kept when the state changes.
+pub const FLAGS: u64 = LOGGED | WATCHED;
+
+const OWNER_SHIFT: u32 = 4;
+const GRANULES_SHIFT: u32 = 10;
 
 impl State {
     #[inline]
@@ -75,13 +83,13 @@ impl State {
         match word & TAG {
             0 => Self::Untouched,
             1 => Self::Private {
-                owner: (word >> 3) as u8 & 63,
-                granules: (word >> 9) as u8,
+                owner: (word >> OWNER_SHIFT) as u8 & 63,
+                granules: (word >> GRANULES_SHIFT) as u8,
             },
             2 => Self::ReadShared {
                 contexts: word >> 8,
             },
-            _ => Self::Detailed((word & !(TAG | LOGGED)) as *mut Detail),
+            _ => Self::Detailed((word & !(TAG | FLAGS)) as *mut Detail),
         }
     }
 
@@ -90,7 +98,7 @@ impl State {
         match self {
             Self::Untouched => 0,
             Self::Private { owner, granules } => {
-                1 | u64::from(owner) << 3 | u64::from(granules) << 9
+                1 | u64::from(owner) << OWNER_SHIFT | u64::from(granules) << GRANULES_SHIFT
             }
             Self::ReadShared { contexts } => 2 | contexts << 8,
             Self::Detailed(detail) => detail as u64 | 3,
@@ -99,18 +107,18 @@ impl State {
 }
 
 /// Whether a line with this word is private to `context`, which has written all of `granules`, and
-/// not logged.
+/// without flags.
 #[inline]
 pub fn is_private(word: u64, context: u8, granules: u8) -> bool {
-    const OWNER: u64 = 63 << 3;
-    let needed = u64::from(granules) << 9;
-    word & (TAG | LOGGED | OWNER | needed) == 1 | u64::from(context) << 3 | needed
+    const OWNER: u64 = 63 << OWNER_SHIFT;
+    let needed = u64::from(granules) << GRANULES_SHIFT;
+    word & (TAG | FLAGS | OWNER | needed) == 1 | u64::from(context) << OWNER_SHIFT | needed
 }
 
-/// Whether a line with this word is only read, by `context` among others, and not logged.
+/// Whether a line with this word is only read, by `context` among others, and without flags.
 #[inline]
 pub fn is_read_shared(word: u64, context: u8) -> bool {
-    word & (TAG | LOGGED) == 2 && word >> (8 + context) & 1 == 1
+    word & (TAG | FLAGS) == 2 && word >> (8 + context) & 1 == 1
 }
 
 /// Granules (aligned 8 bytes) touched by `size` bytes at `offset` of a line, as a bit mask.
@@ -126,11 +134,21 @@ pub fn granules(offset: u8, size: u8) -> u8 {
 pub struct CountPage {
     pub page: u64,
     pub next: *mut CountPage,
-    /// By line: loads in the lower, stores in the upper 32 bits.
-    pub cells: [u64; LINES_PER_PAGE],
+    /// By line: loads in the lower, stores in the upper 32 bits. Changed by the context alone, read by
+    /// others.
+    pub cells: [AtomicU64; LINES_PER_PAGE],
     /// The context's last store by line, while the line is private to it: a [`Past`] as a number, so
     /// that whoever takes the line away can read it.
     pub stores: [AtomicU64; LINES_PER_PAGE],
+}
+
+impl CountPage {
+    /// Counts an access to a line, by the context itself.
+    #[inline]
+    pub fn count(&self, line: usize, increment: u64) {
+        let cell = &self.cells[line];
+        cell.store(cell.load(Relaxed).wrapping_add(increment), Relaxed);
+    }
 }
 
 /// The shadow of one page. All-zero is a fresh one.
@@ -143,6 +161,10 @@ pub struct PageShadow {
     pub turn: AtomicU64,
     pub regions: [AtomicPtr<Region>; REGIONS_PER_PAGE],
     pub counts: [AtomicPtr<CountPage>; CONTEXTS_MAX],
+    /// By pair of lines: contexts that watch it.
+    pub watchers: [AtomicU8; LINES_PER_PAGE / 2],
+    /// By pair of lines: pair transfers sampled.
+    pub pair_samples: [AtomicU32; LINES_PER_PAGE / 2],
 }
 
 /// Finds page shadows by address: open addressing, insert only, lock-free.

@@ -6,7 +6,7 @@ use core::sync::atomic::{AtomicU64, Ordering::*};
 use crate::burst::own_turn;
 use crate::context::Context;
 use crate::host::Access;
-use crate::page::{LOGGED, PageShadow, Past, State, granules, is_private, is_read_shared};
+use crate::page::{FLAGS, PageShadow, Past, State, granules, is_private, is_read_shared};
 use crate::{LINE_BYTES, PAGE_BYTES, REGION_BYTES};
 
 /// What one access adds to its cell of a [`CountPage`].
@@ -26,12 +26,11 @@ pub fn common_hit(cx: &mut Context, addr: u64, size: u8, access: Access, site: u
     let page = addr & !(PAGE_BYTES as u64 - 1);
     let found = &cx.tlb[Context::tlb_slot(page)];
     let offset = (addr % LINE_BYTES as u64) as u8;
-    let end = u64::from(offset) + u64::from(size);
-    if found.page != page || end > LINE_BYTES as u64 || size == 0 {
+    if found.page != page || !is_within_line(offset, size) {
         return false;
     }
     // SAFETY: page shadows and count pages are never freed.
-    let (shadow, counts) = unsafe { (&*found.shadow, &mut *found.counts) };
+    let (shadow, counts) = unsafe { (&*found.shadow, &*found.counts) };
     let line = (addr as usize % PAGE_BYTES) / LINE_BYTES;
     let word = shadow.words[line].load(Relaxed);
     let written = if access == Access::Read {
@@ -43,7 +42,7 @@ pub fn common_hit(cx: &mut Context, addr: u64, size: u8, access: Access, site: u
     if !stays {
         return false;
     }
-    counts.cells[line] = counts.cells[line].wrapping_add(increment(access));
+    counts.count(line, increment(access));
     if written != 0 {
         let now = Past {
             site,
@@ -55,6 +54,13 @@ pub fn common_hit(cx: &mut Context, addr: u64, size: u8, access: Access, site: u
         counts.stores[line].store(now.to_u64(), Relaxed);
     }
     true
+}
+
+/// Whether `size` bytes, not 0, at `offset` of a line end in that line.
+#[inline]
+pub fn is_within_line(offset: u8, size: u8) -> bool {
+    // No bytes wrap around, to more than any line.
+    size.wrapping_sub(1) < LINE_BYTES as u8 - offset
 }
 
 /// The state words of region `n`.
@@ -97,7 +103,7 @@ pub fn quick(word: &AtomicU64, old: u64, now: Past) -> Quick {
     let Some(next) = advance(state, now) else {
         return Quick::No;
     };
-    let new = next.encode() | old & LOGGED;
+    let new = next.encode() | old & FLAGS;
     if new == old || word.compare_exchange(old, new, AcqRel, Relaxed).is_ok() {
         Quick::Done
     } else {

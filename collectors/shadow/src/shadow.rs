@@ -6,8 +6,10 @@ use crate::burst::region_record;
 use crate::context::{Context, Found};
 use crate::detail::{Detail, Outcome, READ_TRANSFER, UPGRADE};
 use crate::host::{Access, Config, Host, Value};
-use crate::page::{CountPage, LOGGED, PageShadow, PageTable, Past, State};
-use crate::quick::{Quick, advance, common_hit, increment, is_repeated, last_store, quick};
+use crate::page::{CountPage, FLAGS, LOGGED, PageShadow, PageTable, Past, State, WATCHED};
+use crate::quick::{
+    Quick, advance, common_hit, increment, is_repeated, is_within_line, last_store, quick,
+};
 use crate::wire::{ConflictRecord, CountRecord, LineRecord};
 use crate::{CONTEXTS_MAX, LINE_BYTES, PAGE_BYTES, REGION_BYTES};
 
@@ -123,16 +125,15 @@ impl<H: Host> Shadow<H> {
         value: impl FnOnce() -> Option<Value>,
     ) {
         let offset = (addr % LINE_BYTES as u64) as u8;
-        if usize::from(offset) + usize::from(size) > LINE_BYTES || size == 0 {
+        if !is_within_line(offset, size) {
             return self.straddling(cx, addr, size, access, site);
         }
         let Some(found) = self.find(cx, addr & !(PAGE_BYTES as u64 - 1)) else {
             return;
         };
         // SAFETY: page shadows and count pages are never freed.
-        let (shadow, counts) = unsafe { (&*found.shadow, &mut *found.counts) };
+        let (shadow, counts) = unsafe { (&*found.shadow, &*found.counts) };
         let line = (addr as usize % PAGE_BYTES) / LINE_BYTES;
-        counts.cells[line] = counts.cells[line].wrapping_add(increment(access));
         let now = Past {
             site,
             offset,
@@ -140,11 +141,16 @@ impl<H: Host> Shadow<H> {
             context: cx.id,
             access: access as u8,
         };
+        let word = &shadow.words[line];
+        let mut old = word.load(Acquire);
+        if old & WATCHED != 0 {
+            self.look(cx, &found, line, now);
+            old = word.load(Acquire);
+        }
+        counts.count(line, increment(access));
         if access != Access::Read {
             counts.stores[line].store(now.to_u64(), Relaxed);
         }
-        let word = &shadow.words[line];
-        let old = word.load(Acquire);
         let hot = old & LOGGED != 0;
         if !hot || (access == Access::Read && is_repeated(cx, shadow, addr, now)) {
             match quick(word, old, now) {
@@ -226,7 +232,7 @@ impl<H: Host> Shadow<H> {
     }
 
     #[inline]
-    fn find(&self, cx: &mut Context, page: u64) -> Option<Found> {
+    pub(crate) fn find(&self, cx: &mut Context, page: u64) -> Option<Found> {
         let found = cx.tlb[Context::tlb_slot(page)];
         if found.page == page {
             return Some(found);
@@ -319,7 +325,7 @@ impl<H: Host> Shadow<H> {
                     None => State::Detailed(self.fresh_detail(cx, shadow, line, state)?),
                 },
             };
-            let new = next.encode() | old & LOGGED;
+            let new = next.encode() | old & FLAGS;
             if word.compare_exchange(old, new, AcqRel, Acquire).is_ok() {
                 return match next {
                     // SAFETY: details are never freed.

@@ -33,6 +33,8 @@ pub enum Kind {
     Summary = 7,
     /// [`AllocRecord`]
     Alloc = 8,
+    /// [`PairRecord`]
+    Pair = 9,
 }
 
 impl Kind {
@@ -47,6 +49,7 @@ impl Kind {
             6 => Self::Region,
             7 => Self::Summary,
             8 => Self::Alloc,
+            9 => Self::Pair,
             _ => return None,
         })
     }
@@ -62,6 +65,7 @@ impl Kind {
             Self::Region => size_of::<RegionRecord>(),
             Self::Summary => size_of::<SummaryRecord>(),
             Self::Alloc => size_of::<AllocRecord>(),
+            Self::Pair => size_of::<PairRecord>(),
         }
     }
 }
@@ -174,6 +178,38 @@ pub struct ConflictRecord {
     pub false_first_touch: u32,
     /// Of them false by lifetime.
     pub false_lifetime: u32,
+    /// Zero.
+    pub reserved2: u32,
+}
+
+/// A pair transfer that was sampled: an access to a line that its context had, while another had
+/// stored to the other line of the aligned pair since the context last used either. Each stands for
+/// [`crate::Config::pair_period`] of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct PairRecord {
+    /// First byte of the access.
+    pub addr: u64,
+    /// First byte of the last store to the other line.
+    pub other_addr: u64,
+    /// Site of the access.
+    pub site: u32,
+    /// The store's site.
+    pub other_site: u32,
+    /// Bytes of the access.
+    pub size: u8,
+    /// 0 read, 1 write, 2 read-write.
+    pub access: u8,
+    /// Bytes of the store.
+    pub other_size: u8,
+    /// 1 write, 2 read-write.
+    pub other_access: u8,
+    /// The store's context.
+    pub other_context: u16,
+    /// Zero.
+    pub reserved: u16,
+    /// How many samples.
+    pub samples: u32,
     /// Zero.
     pub reserved2: u32,
 }
@@ -296,6 +332,7 @@ records! {
     RegionRecord => Region, 48;
     SummaryRecord => Summary, 56;
     AllocRecord => Alloc, 112;
+    PairRecord => Pair, 40;
 }
 const _: () = assert!(size_of::<SegmentHeader>() == 24);
 

@@ -170,8 +170,10 @@ proptest! {
         count_from in 0..6u32,
         values_from in 0..4u32,
         burst_from in prop_oneof![Just(u32::MAX), 1..4u32],
+        pair_period in 1..4u32,
     ) {
         let config = Config {
+            pair_period,
             count_from,
             values_from,
             burst_from,

@@ -39,6 +39,7 @@ fn hammer(config: Config, accesses: u64, access: fn(u64, u64) -> (u64, Access)) 
                         })
                     };
                     shadow.access(cx, addr, 8, kind, cx.id.into(), value);
+                    shadow.passed(cx, 1, addr);
                 }
             });
         }
@@ -54,6 +55,7 @@ fn nothing_hangs_and_all_is_counted() {
     const ACCESSES: u64 = if cfg!(miri) { 200 } else { 100_000 };
     let config = Config {
         burst_region_max: 5000,
+        pair_period: 3,
         page_table_bits: 10,
         ..Config::new(THREADS)
     };

@@ -93,6 +93,7 @@ pub fn check(profile: &Profile) -> Result<(), Invalid> {
     }
     each("sites", &profile.sites, |site| at_most(site.bytes.len()))?;
     check_totals(profile, &limits)?;
+    check_pairs(profile, &limits)?;
     check_bursts(profile, &limits)?;
     each("ranges", &profile.ranges, |row| limits.run(row.run))
 }
@@ -133,6 +134,21 @@ fn check_totals(profile: &Profile, limits: &Limits) -> Result<(), Invalid> {
         not_zero("other_size", row.other_size)
     })?;
     ordered("conflicts", &profile.conflicts, |a, b| {
+        (a.run, a.addr) <= (b.run, b.addr)
+    })
+}
+
+fn check_pairs(profile: &Profile, limits: &Limits) -> Result<(), Invalid> {
+    each("pairs", &profile.pairs, |row| {
+        limits.run(row.run)?;
+        limits.context("context", row.context)?;
+        limits.context("other_context", row.other_context)?;
+        limits.site("site", row.site)?;
+        limits.site("other_site", row.other_site)?;
+        not_zero("size", row.size)?;
+        not_zero("other_size", row.other_size)
+    })?;
+    ordered("pairs", &profile.pairs, |a, b| {
         (a.run, a.addr) <= (b.run, b.addr)
     })
 }

@@ -77,6 +77,7 @@ fn append(
     merged.lines.append(&mut profile.lines);
     merged.counts.append(&mut profile.counts);
     merged.conflicts.append(&mut profile.conflicts);
+    merged.pairs.append(&mut profile.pairs);
     merged.bursts.append(&mut profile.bursts);
     merged.regions.append(&mut profile.regions);
     merged.ranges.append(&mut profile.ranges);
@@ -156,6 +157,11 @@ fn renumber(profile: &mut Profile, first_run: u16, sites: &[u32]) {
         row.site = site(row.site);
     }
     for row in &mut profile.conflicts {
+        run(&mut row.run);
+        row.site = site(row.site);
+        row.other_site = site(row.other_site);
+    }
+    for row in &mut profile.pairs {
         run(&mut row.run);
         row.site = site(row.site);
         row.other_site = site(row.other_site);

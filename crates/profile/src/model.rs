@@ -140,6 +140,38 @@ pub struct ConflictRow {
     pub false_lifetime: u64,
 }
 
+/// Pair transfers of one kind, sampled: accesses to a line that the context had, while another context
+/// had stored to the other line of the aligned pair (twice [`Meta::line_bytes`]) since the context last
+/// used either. They are no coherence events where lines are fetched alone; where a processor fetches
+/// the pair, some of them cost what a transfer costs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PairRow {
+    /// Recording.
+    pub run: u16,
+    /// The context whose access it was.
+    pub context: u16,
+    /// First byte accessed.
+    pub addr: u64,
+    /// Bytes of it.
+    pub size: u8,
+    /// Its site.
+    pub site: u32,
+    /// Its kind.
+    pub access: Access,
+    /// The context that last stored to the other line.
+    pub other_context: u16,
+    /// First byte of that store.
+    pub other_addr: u64,
+    /// Bytes of it.
+    pub other_size: u8,
+    /// Its site.
+    pub other_site: u32,
+    /// Its kind.
+    pub other_access: Access,
+    /// How many were sampled; each stands for [`Run::pair_period`] of them.
+    pub samples: u64,
+}
+
 /// One access of an ordered burst.
 ///
 /// Repeats within a turn are left out: while no other context is logged in the same aligned 4096
@@ -298,6 +330,9 @@ pub struct Run {
     pub operations: u64,
     /// Burst records that were dropped for want of room.
     pub bursts_dropped: u64,
+    /// Accesses, in the mean, for each one that was looked at for [`Profile::pairs`]; `None`: none were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pair_period: Option<u32>,
     /// Last lines of the console (kernel) or of standard error (program), at most 2,000.
     pub console_tail: Vec<String>,
     /// Files that were mapped, by start; none for kernels.
@@ -370,6 +405,8 @@ pub struct Profile {
     pub counts: Vec<CountRow>,
     /// Coherence events by pair of accesses.
     pub conflicts: Vec<ConflictRow>,
+    /// Sampled pair transfers.
+    pub pairs: Vec<PairRow>,
     /// Ordered accesses, by run and ticket.
     pub bursts: Vec<BurstRow>,
     /// What the bursts cover.

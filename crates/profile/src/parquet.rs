@@ -26,18 +26,22 @@ use self::meta::{MetaFile, TableEntry};
 use self::schema::{SiteRow, Table};
 use crate::check;
 use crate::model::{
-    BurstRow, ConflictRow, CountRow, LineRow, Meta, Profile, RangeRow, RegionRow, Site,
+    BurstRow, ConflictRow, CountRow, LineRow, Meta, PairRow, Profile, RangeRow, RegionRow, Site,
 };
+
+/// Tables that older profiles have not: none of their rows were recorded then.
+const ADDED: [&str; 1] = [PairRow::NAME];
 
 /// Files by name.
 pub type Files = BTreeMap<String, Vec<u8>>;
 
 /// Names of the tables.
-const TABLES: [&str; 7] = [
+const TABLES: [&str; 8] = [
     SiteRow::NAME,
     LineRow::NAME,
     CountRow::NAME,
     ConflictRow::NAME,
+    PairRow::NAME,
     BurstRow::NAME,
     RegionRow::NAME,
     RangeRow::NAME,
@@ -59,6 +63,7 @@ pub fn encode(profile: &Profile) -> Result<Files, FormatError> {
     out.table(&profile.lines)?;
     out.table(&profile.counts)?;
     out.table(&profile.conflicts)?;
+    out.table(&profile.pairs)?;
     out.table(&profile.bursts)?;
     out.table(&profile.regions)?;
     out.table(&profile.ranges)?;
@@ -83,6 +88,7 @@ pub fn decode(files: Files) -> Result<Profile, FormatError> {
         lines: from.table()?,
         counts: from.table()?,
         conflicts: from.table()?,
+        pairs: from.table()?,
         bursts: from.table()?,
         regions: from.table()?,
         ranges: from.table()?,
@@ -135,9 +141,16 @@ impl Decoder {
         let MetaFile { meta, tables, .. } = MetaFile::parse(meta)?;
         let decoder = Self { files, tables };
         for table in TABLES {
-            decoder.check_file(table)?;
+            if !decoder.is_older_than(table) {
+                decoder.check_file(table)?;
+            }
         }
         Ok((meta, decoder))
+    }
+
+    /// Whether the table is one that the profile could not have yet.
+    fn is_older_than(&self, table: &str) -> bool {
+        ADDED.contains(&table) && !self.tables.contains_key(table)
     }
 
     fn check_file(&self, table: &'static str) -> Result<(), FormatError> {
@@ -172,6 +185,9 @@ impl Decoder {
 
     fn table<R: Table>(&mut self) -> Result<Vec<R>, FormatError> {
         let table = R::NAME;
+        if self.is_older_than(table) {
+            return Ok(Vec::new());
+        }
         let rows = self.entry(table)?.rows;
         let missing = FormatError::MissingTable { table };
         let bytes = self.files.remove(&file_name(table)).ok_or(missing)?;

@@ -229,6 +229,7 @@ fn finish(mut rows: Rows, torn: Vec<TornSegment>, sure_until: u64) -> Assembled 
         lines: rows.lines,
         counts: rows.counts,
         conflicts: rows.conflicts,
+        pairs: rows.pairs,
         bursts: rows.bursts,
         regions: rows.regions,
         ranges: Vec::new(),

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use relayout_profile::segments::{Assembled, Error, Losses, TornReason, assemble};
 use relayout_profile::{Access, Run, encode};
 use relayout_shadow::wire::{
-    self, BurstRecord, ConflictRecord, CountRecord, LineRecord, Record, RegionRecord,
+    self, BurstRecord, ConflictRecord, CountRecord, LineRecord, PairRecord, Record, RegionRecord,
     SegmentHeader, SiteRecord, SummaryRecord,
 };
 
@@ -100,6 +100,23 @@ fn conflict(count: u32, false_first_touch: u32, false_lifetime: u32) -> Conflict
     }
 }
 
+fn pair(addr: u64, samples: u32) -> PairRecord {
+    PairRecord {
+        addr,
+        other_addr: 0x1048,
+        site: 7,
+        other_site: 9,
+        size: 8,
+        access: 0,
+        other_size: 4,
+        other_access: 2,
+        other_context: 0,
+        reserved: 0,
+        samples,
+        reserved2: 0,
+    }
+}
+
 fn burst(ticket: u64, site: u32) -> BurstRecord {
     BurstRecord {
         ticket,
@@ -148,6 +165,7 @@ fn recording() -> Vec<File> {
             .with(&[count(0x1008, 9, 3, 0)])
             .with(&[line(0x1000, 6), line(0xfc0, 1)])
             .with(&[conflict(0, 0, 1)])
+            .with(&[pair(0x1008, 1), pair(0x1000, 2), pair(0x1008, 3)])
             .with(&[region(0, 6)])
             .with(&[summary(1)]),
         File::new(1).with(&[burst(0, 7), burst(2, 7), burst(3, 9), burst(5, 9)]),
@@ -202,6 +220,12 @@ fn deltas_add_up_and_rows_are_sorted() {
         (conflict.count, falses, conflict.other_access),
         (3, (2, 1), Access::ReadWrite)
     );
+    let pairs: Vec<_> = profile
+        .pairs
+        .iter()
+        .map(|p| (p.addr, p.other_addr, p.other_site, p.samples))
+        .collect();
+    assert_eq!(pairs, [(0x1000, 0x1048, 1, 2), (0x1008, 0x1048, 1, 4)]);
     let tickets: Vec<_> = profile
         .bursts
         .iter()
@@ -271,7 +295,7 @@ fn records_of_lost_sites_are_counted() {
     files[2] = File::new(SITES).with(&[site(7)]);
     let all = assembled(&files).expect("damage is no error");
     check_writable(&all);
-    assert_eq!(all.losses.unknown_site, 7);
+    assert_eq!(all.losses.unknown_site, 10);
     assert_eq!(
         all.profile.regions[0].end_ticket, 3,
         "the burst of ticket 3 is dropped"
@@ -311,6 +335,20 @@ fn impossible_records_are_counted() {
         File::new(1).with(&[ConflictRecord {
             other_context: 2,
             ..conflict(1, 0, 0)
+        }]),
+        invalid,
+    );
+    check(
+        File::new(1).with(&[PairRecord {
+            other_context: 2,
+            ..pair(0x1000, 1)
+        }]),
+        invalid,
+    );
+    check(
+        File::new(1).with(&[PairRecord {
+            other_size: 0,
+            ..pair(0x1000, 1)
         }]),
         invalid,
     );
@@ -354,7 +392,7 @@ fn bad_segments_end_their_file() {
     };
     check(0, b'X', TornReason::Magic { found: *b"XLS1" });
     check(4, 9, TornReason::Version { found: 9 });
-    check(6, 9, TornReason::Kind { found: 9 });
+    check(6, 10, TornReason::Kind { found: 10 });
     check(8, 0, TornReason::Context { found: 0 });
     check(
         12,

@@ -52,6 +52,17 @@ pub fn distinct(profile: &Profile) -> Result<Vec<(AccessKey, u64)>, Error> {
             r.count,
         );
     }
+    for r in &profile.pairs {
+        add(r.run, r.addr, r.size, r.site, r.access, r.samples);
+        add(
+            r.run,
+            r.other_addr,
+            r.other_size,
+            r.other_site,
+            r.other_access,
+            r.samples,
+        );
+    }
     for r in &profile.bursts {
         add(r.run, r.addr, r.size, r.site, r.access, 1);
     }

@@ -22,8 +22,12 @@ const VCPUS_MAX: usize = 4096;
 pub struct Cpu {
     pub context: Context,
     pub info_bits: InfoBits,
-    /// Accesses until the next pause.
+    /// Accesses until the next stop: a pause, or one whose pair of lines is looked at.
     pub countdown: u32,
+    /// What `countdown` was after the last stop.
+    pub portion: u32,
+    /// Accesses from the last stop to the next pause.
+    pub pause_in: u32,
     /// Accesses at which to look at the clock and the control page.
     pub check_at: u64,
     pub pauses: Pauses,
@@ -57,16 +61,26 @@ pub enum Found {
 impl Cpu {
     pub fn new(context: u8, options: &Options, info_bits: InfoBits, host: &Output) -> Option<Self> {
         let mut pauses = Pauses::new(options.yield_every, options.seed, context);
-        Some(Self {
+        let mut cpu = Self {
             context: Context::new(context, host)?,
             info_bits,
-            countdown: pauses.next(),
+            countdown: 0,
+            portion: 0,
+            pause_in: pauses.next(),
             pauses,
             check_at: CHECK_EVERY,
             flushed: Instant::now(),
             reported: (0, 0),
             inside: AtomicBool::new(false),
-        })
+        };
+        cpu.begin_portion();
+        Some(cpu)
+    }
+
+    /// Counts down to the next stop from here.
+    pub fn begin_portion(&mut self) {
+        self.portion = self.pause_in.min(self.context.sample_in());
+        self.countdown = self.portion;
     }
 }
 

@@ -301,17 +301,27 @@ impl Plugin {
         );
         cpu.countdown -= 1;
         if cpu.countdown == 0 {
-            self.pause(cpu);
+            self.stop(cpu, vaddr);
         }
     }
 
-    /// Yields if it is time to, and now and then looks up from work.
+    /// After an access to `vaddr`: lets the shadow look at its pair of lines, or pauses.
     #[cold]
+    fn stop(&self, cpu: &mut Cpu, vaddr: u64) {
+        self.shadow.passed(&mut cpu.context, cpu.portion, vaddr);
+        cpu.pause_in -= cpu.portion;
+        if cpu.pause_in == 0 {
+            cpu.pause_in = cpu.pauses.next();
+            self.pause(cpu);
+        }
+        cpu.begin_portion();
+    }
+
+    /// Yields if it is time to, and now and then looks up from work.
     fn pause(&self, cpu: &mut Cpu) {
         if self.options.yield_every > 0 {
             std::thread::yield_now();
         }
-        cpu.countdown = cpu.pauses.next();
         if cpu.context.accesses >= cpu.check_at {
             cpu.check_at = cpu.context.accesses + CHECK_EVERY;
             self.check(cpu);

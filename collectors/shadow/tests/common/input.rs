@@ -59,6 +59,7 @@ impl Input {
         let context = &mut contexts[usize::from(self.context)];
         let value = || self.value.map(|(bytes, certain)| Value { bytes, certain });
         shadow.access(context, self.addr, self.size, self.access, site, value);
+        shadow.passed(context, 1, self.addr);
     }
 }
 

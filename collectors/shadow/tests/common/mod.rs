@@ -10,8 +10,8 @@ use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::sync::Mutex;
 
 use relayout_shadow::wire::{
-    self, BurstRecord, ConflictRecord, CountRecord, Kind, LineRecord, Record, RegionRecord,
-    SegmentHeader,
+    self, BurstRecord, ConflictRecord, CountRecord, Kind, LineRecord, PairRecord, Record,
+    RegionRecord, SegmentHeader,
 };
 use relayout_shadow::{Config, Context, Host, Shadow};
 
@@ -104,6 +104,7 @@ pub struct Records {
     pub lines: Vec<(u8, LineRecord)>,
     pub counts: Vec<(u8, CountRecord)>,
     pub conflicts: Vec<(u8, ConflictRecord)>,
+    pub pairs: Vec<(u8, PairRecord)>,
     /// By ticket.
     pub bursts: Vec<(u8, BurstRecord)>,
     pub regions: Vec<RegionRecord>,
@@ -115,6 +116,7 @@ impl Records {
             Kind::Line => self.lines.extend(read(payload).map(|r| (context, r))),
             Kind::Count => self.counts.extend(read(payload).map(|r| (context, r))),
             Kind::Conflict => self.conflicts.extend(read(payload).map(|r| (context, r))),
+            Kind::Pair => self.pairs.extend(read(payload).map(|r| (context, r))),
             Kind::Burst => {
                 self.bursts.extend(read(payload).map(|r| (context, r)));
                 self.bursts.sort_by_key(|(_, burst)| burst.ticket);

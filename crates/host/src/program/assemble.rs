@@ -65,6 +65,7 @@ pub fn assemble(
         accesses: summary.map_or_else(|| control.accesses.load(Acquire), |s| s.accesses),
         operations: summary.map_or_else(|| control.operations.load(Acquire), |s| s.operations),
         bursts_dropped: summary.map_or(0, |s| s.bursts_dropped),
+        pair_period: Some(relayout_shadow::PAIR_PERIOD),
         console_tail: Vec::new(),
         modules,
         threads,

@@ -78,7 +78,7 @@ fn map(path: &Path) -> Result<Mmap, Error> {
     unsafe { Mmap::map(&file) }.map_err(Error::io("map", path))
 }
 
-/// Pages with lines that moved between CPUs, or whose accesses were logged.
+/// Pages with lines that moved between CPUs, or beside such a line, or whose accesses were logged.
 fn pages_that_matter(profile: &Profile) -> Vec<u64> {
     let moved = profile
         .lines
@@ -86,8 +86,10 @@ fn pages_that_matter(profile: &Profile) -> Vec<u64> {
         .filter(|l| l.read_transfers + l.write_transfers + l.upgrades > 0)
         .map(|l| l.line);
     let logged = profile.regions.iter().map(|r| r.start);
+    let beside = profile.pairs.iter().map(|p| p.addr);
     let pages: BTreeSet<u64> = moved
         .chain(logged)
+        .chain(beside)
         .map(|at| at & !(PAGE_BYTES - 1))
         .collect();
     pages.into_iter().collect()
@@ -112,6 +114,7 @@ fn run(
         accesses: summary.map_or_else(|| control.accesses.load(Acquire), |s| s.accesses),
         operations: summary.map_or_else(|| control.operations.load(Acquire), |s| s.operations),
         bursts_dropped: summary.map_or(0, |s| s.bursts_dropped),
+        pair_period: Some(relayout_shadow::PAIR_PERIOD),
         console_tail: machine.console_lines(CONSOLE_LINES),
         ..Run::default()
     }

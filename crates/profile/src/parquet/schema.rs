@@ -3,7 +3,8 @@
 
 use super::column::{AnyColumn, Coding, Column};
 use crate::model::{
-    Access, BurstRow, ConflictRow, CountRow, LineRow, RangeKind, RangeRow, RegionRow, Transfer,
+    Access, BurstRow, ConflictRow, CountRow, LineRow, PairRow, RangeKind, RangeRow, RegionRow,
+    Transfer,
 };
 
 /// A row type that has a file of its own.
@@ -90,6 +91,20 @@ tables! {
         count: Dictionary = 0,
         false_first_touch: Dictionary = 0,
         false_lifetime: Dictionary = 0,
+    }
+    PairRow "pairs" {
+        run: Dictionary = 0,
+        context: Dictionary = 0,
+        addr: Delta = 0,
+        size: Dictionary = 0,
+        site: Dictionary = 0,
+        access: Dictionary = Access::Read,
+        other_context: Dictionary = 0,
+        other_addr: Delta = 0,
+        other_size: Dictionary = 0,
+        other_site: Dictionary = 0,
+        other_access: Dictionary = Access::Read,
+        samples: Dictionary = 0,
     }
     BurstRow "bursts" {
         run: Dictionary = 0,

@@ -1,14 +1,16 @@
 //! Records to rows: checks each field, adds up deltas, sorts.
 
 use relayout_shadow::wire::{
-    AllocRecord, BurstRecord, ConflictRecord, CountRecord, Kind, LineRecord, Record, RegionRecord,
-    SummaryRecord,
+    AllocRecord, BurstRecord, ConflictRecord, CountRecord, Kind, LineRecord, PairRecord, Record,
+    RegionRecord, SummaryRecord,
 };
 
 use super::Losses;
 use super::frames::Frame;
 use super::sites::{Sites, records};
-use crate::model::{Access, BurstRow, ConflictRow, CountRow, LineRow, RegionRow, Transfer};
+use crate::model::{
+    Access, BurstRow, ConflictRow, CountRow, LineRow, PairRow, RegionRow, Transfer,
+};
 
 /// Why a record is dropped.
 enum Drop {
@@ -25,6 +27,7 @@ pub(super) struct Rows {
     pub(super) lines: Vec<LineRow>,
     pub(super) counts: Vec<CountRow>,
     pub(super) conflicts: Vec<ConflictRow>,
+    pub(super) pairs: Vec<PairRow>,
     pub(super) bursts: Vec<BurstRow>,
     pub(super) regions: Vec<RegionRow>,
     pub(super) summary: Option<SummaryRecord>,
@@ -46,6 +49,7 @@ impl Rows {
             lines: Vec::new(),
             counts: Vec::new(),
             conflicts: Vec::new(),
+            pairs: Vec::new(),
             bursts: Vec::new(),
             regions: Vec::new(),
             summary: None,
@@ -63,6 +67,7 @@ impl Rows {
             Kind::Line => self.each(frame, Self::line),
             Kind::Count => self.each(frame, Self::count),
             Kind::Conflict => self.each(frame, Self::conflict),
+            Kind::Pair => self.each(frame, Self::pair),
             Kind::Burst => self.each(frame, Self::burst),
             Kind::Region => self.each(frame, Self::region),
             Kind::Summary => self.each(frame, Self::summary),
@@ -144,6 +149,24 @@ impl Rows {
         Ok(())
     }
 
+    fn pair(&mut self, context: u16, r: PairRecord) -> Result<(), Drop> {
+        self.pairs.push(PairRow {
+            run: self.run,
+            context,
+            addr: r.addr,
+            size: size(r.size)?,
+            site: self.site(r.site)?,
+            access: access(r.access)?,
+            other_context: self.context(r.other_context)?,
+            other_addr: r.other_addr,
+            other_size: size(r.other_size)?,
+            other_site: self.site(r.other_site)?,
+            other_access: access(r.other_access)?,
+            samples: r.samples.into(),
+        });
+        Ok(())
+    }
+
     fn burst(&mut self, context: u16, r: BurstRecord) -> Result<(), Drop> {
         let row = self.burst_row(context, r);
         match row {
@@ -221,6 +244,7 @@ impl Rows {
         self.sum_lines();
         self.sum_counts();
         self.sum_conflicts();
+        self.sum_pairs();
         self.bursts.sort_by_key(|row| row.ticket);
         let before = self.bursts.len();
         self.bursts.dedup_by_key(|row| row.ticket);
@@ -287,6 +311,23 @@ impl Rows {
                 self.losses.part_exceeds_whole += 1;
             }
         }
+    }
+
+    fn sum_pairs(&mut self) {
+        let own = |row: &PairRow| (row.addr, row.size, row.context, row.site, row.access);
+        let other = |row: &PairRow| {
+            (
+                row.other_addr,
+                row.other_size,
+                row.other_context,
+                row.other_site,
+                row.other_access,
+            )
+        };
+        let key = |row: &PairRow| (own(row), other(row));
+        sum(&mut self.pairs, key, |total, row| {
+            add(&mut total.samples, row.samples);
+        });
     }
 
     fn site(&self, number: u32) -> Result<u32, Drop> {

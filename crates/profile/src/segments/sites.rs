@@ -2,7 +2,7 @@
 //! the modules of a program.
 
 use relayout_shadow::wire::{
-    BurstRecord, ConflictRecord, CountRecord, Kind, Record, SiteRecord, read_record,
+    BurstRecord, ConflictRecord, CountRecord, Kind, PairRecord, Record, SiteRecord, read_record,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -122,6 +122,9 @@ fn used<'a>(frames: impl Iterator<Item = &'a Frame<'a>>) -> FxHashSet<u32> {
             Kind::Conflict => {
                 let sites = records::<ConflictRecord>(frame).flat_map(|r| [r.site, r.other_site]);
                 used.extend(sites);
+            }
+            Kind::Pair => {
+                used.extend(records::<PairRecord>(frame).flat_map(|r| [r.site, r.other_site]));
             }
             _ => {}
         }

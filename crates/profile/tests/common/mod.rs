@@ -4,7 +4,7 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 use relayout_profile::{
-    Access, BurstRow, ConflictRow, CountRow, LineRow, Meta, Profile, RangeKind, RangeRow,
+    Access, BurstRow, ConflictRow, CountRow, LineRow, Meta, PairRow, Profile, RangeKind, RangeRow,
     RegionRow, Run, Setting, Site, Transfer,
 };
 
@@ -19,6 +19,7 @@ pub fn meta() -> Meta {
         complete: seed > 0,
         ended: "end marker".to_owned(),
         window_wall_ns: 1 << 60,
+        pair_period: (seed > 1).then_some(1024),
         console_tail: vec!["panic: \"ü\"".to_owned()],
         ..Run::default()
     };
@@ -47,6 +48,7 @@ pub fn profiles() -> impl Strategy<Value = Profile> {
         vec(lines(), 0..20),
         vec(counts(), 0..20),
         vec(conflicts(), 0..20),
+        vec(pairs(), 0..20),
     );
     let memory = (
         vec(bursts(), 0..40),
@@ -54,13 +56,14 @@ pub fn profiles() -> impl Strategy<Value = Profile> {
         vec(ranges(), 0..10),
     );
     (vec(sites(), SITES as usize), totals, memory).prop_map(
-        |(sites, (lines, counts, conflicts), (bursts, regions, ranges))| {
+        |(sites, (lines, counts, conflicts, pairs), (bursts, regions, ranges))| {
             let mut profile = Profile {
                 meta: meta(),
                 sites,
                 lines,
                 counts,
                 conflicts,
+                pairs,
                 bursts,
                 regions,
                 ranges,
@@ -86,6 +89,7 @@ pub fn sample() -> Profile {
             profile.lines.len(),
             profile.counts.len(),
             profile.conflicts.len(),
+            profile.pairs.len(),
             profile.bursts.len(),
             profile.regions.len(),
             profile.ranges.len(),
@@ -101,6 +105,7 @@ fn order(profile: &mut Profile) {
     profile.lines.sort_by_key(|row| (row.run, row.line));
     profile.counts.sort_by_key(|row| (row.run, row.addr));
     profile.conflicts.sort_by_key(|row| (row.run, row.addr));
+    profile.pairs.sort_by_key(|row| (row.run, row.addr));
     profile.bursts.sort_by_key(|row| (row.run, row.ticket));
     profile.bursts.dedup_by_key(|row| (row.run, row.ticket));
     profile.regions.sort_by_key(|row| (row.run, row.start));
@@ -200,6 +205,24 @@ fn conflicts() -> impl Strategy<Value = ConflictRow> {
             false_lifetime: numbers[2].min(numbers[0]),
         },
     )
+}
+
+fn pairs() -> impl Strategy<Value = PairRow> {
+    let side = || (0..CONTEXTS, any::<u64>(), 1..=u8::MAX, 0..SITES, access());
+    (0..RUNS, side(), side(), any::<u64>()).prop_map(|(run, own, other, samples)| PairRow {
+        run,
+        context: own.0,
+        addr: own.1,
+        size: own.2,
+        site: own.3,
+        access: own.4,
+        other_context: other.0,
+        other_addr: other.1,
+        other_size: other.2,
+        other_site: other.3,
+        other_access: other.4,
+        samples,
+    })
 }
 
 fn bursts() -> impl Strategy<Value = BurstRow> {
