@@ -133,9 +133,10 @@ pub fn is_referred_to(name: &CStr) -> bool {
 const DT_NULL: i64 = 0;
 const DT_STRTAB: i64 = 5;
 const DT_SYMTAB: i64 = 6;
-const DT_GNU_HASH: i64 = 0x6fff_fef5;
+const DT_STRSZ: i64 = 10;
 
-/// Undefined symbols come first in the table: those below the first that is hashed.
+/// Looks through the dynamic symbols. Nothing says how many there are, where none is exported; but
+/// linkers put their names right behind them.
 fn refers(info: &Info, name: &CStr) -> bool {
     let Some(header) = headers(info).iter().find(|h| h.p_type == libc::PT_DYNAMIC) else {
         return false;
@@ -144,24 +145,26 @@ fn refers(info: &Info, name: &CStr) -> bool {
     // kernel's vdso has offsets, and no undefined symbols; it is told apart by that).
     unsafe {
         let mut entry = (info.dlpi_addr + header.p_vaddr) as *const [i64; 2];
-        let (mut names, mut symbols, mut hash) = (0, 0, 0);
+        let (mut names, mut symbols, mut names_bytes) = (0, 0, 0);
         while (*entry)[0] != DT_NULL {
             match (*entry)[0] {
                 DT_STRTAB => names = (*entry)[1] as u64,
                 DT_SYMTAB => symbols = (*entry)[1] as u64,
-                DT_GNU_HASH => hash = (*entry)[1] as u64,
+                DT_STRSZ => names_bytes = (*entry)[1] as u64,
                 _ => {}
             }
             entry = entry.add(1);
         }
-        if names < info.dlpi_addr.max(4096) || symbols < 4096 || hash < 4096 {
+        if symbols < info.dlpi_addr.max(4096) || names < symbols {
             return false;
         }
-        let first_hashed = (hash as *const u32).add(1).read();
-        (1..first_hashed).any(|n| {
-            let symbol = (symbols as *const libc::Elf64_Sym).add(n as usize);
-            (*symbol).st_shndx == 0
-                && CStr::from_ptr((names + u64::from((*symbol).st_name)) as *const _) == name
+        let count = (names - symbols) / size_of::<libc::Elf64_Sym>() as u64;
+        (1..count).any(|n| {
+            let symbol = &*(symbols as *const libc::Elf64_Sym).add(n as usize);
+            let at = u64::from(symbol.st_name);
+            symbol.st_shndx == 0
+                && at < names_bytes
+                && CStr::from_ptr((names + at) as *const _) == name
         })
     }
 }

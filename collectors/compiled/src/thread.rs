@@ -22,6 +22,9 @@ const FLUSH_EVERY_NS: u64 = 500_000_000;
 /// Rounds in which the C library calls the destructors of thread-specific data.
 const DESTRUCTOR_ROUNDS: u32 = 4;
 
+/// Bytes of a thread's name in the kernel, with its end.
+const NAME_BYTES: usize = 16;
+
 /// Values of [`Thread::state`].
 const LIVE: u32 = 1;
 const ENDED: u32 = 2;
@@ -47,6 +50,8 @@ pub struct Thread {
     /// Accesses and transfers that the control page knows of.
     reported: (u64, u64),
     rounds: u32,
+    /// The name that was appended last.
+    name: [u8; NAME_BYTES],
     pub stack: Option<Bounds>,
     pub signal_stack: *mut u8,
     pub deferred: Deferred,
@@ -156,7 +161,7 @@ fn attach() -> bool {
     true
 }
 
-fn announce(thread: &Thread, id: u8) {
+fn announce(thread: &mut Thread, id: u8) {
     name_line(thread, id);
     if let Some(stack) = thread.stack {
         let mut line = Text::new();
@@ -171,14 +176,14 @@ fn announce(thread: &Thread, id: u8) {
     modules::list_tls(id);
 }
 
-/// Appends the line with the thread's name as it is now.
-fn name_line(thread: &Thread, id: u8) {
+/// Appends the line with the thread's name as it is now, if it is another than before.
+fn name_line(thread: &mut Thread, id: u8) {
     let tid = thread.tid.load(Relaxed);
     let mut path = Text::<64>::new();
     path.push(b"/proc/self/task/");
     path.push_decimal(tid.into());
     path.push(b"/comm\0");
-    let mut name = [0u8; 32];
+    let mut name = [0u8; NAME_BYTES];
     // SAFETY: the path ends in NUL; the buffer is ours.
     let len = unsafe {
         let file = libc::open(
@@ -192,8 +197,14 @@ fn name_line(thread: &Thread, id: u8) {
         libc::close(file);
         len
     };
-    let name = &name[..usize::try_from(len).unwrap_or(0)];
-    let name = name.strip_suffix(b"\n").unwrap_or(name);
+    // The kernel's end of the line, and what a shorter name leaves.
+    let end = usize::try_from(len).unwrap_or(0).saturating_sub(1);
+    name[end..].fill(0);
+    if name == thread.name {
+        return;
+    }
+    thread.name = name;
+    let name = &name[..end];
     let mut line = Text::new();
     line.push(b"thread ");
     line.push_decimal(id.into());
@@ -250,6 +261,7 @@ impl Thread {
         self.count_all = options().all_counts;
         self.stack = Bounds::of_this_thread();
         self.rounds = 0;
+        self.name = [0; NAME_BYTES];
         self.random =
             (options().seed ^ u64::from(id) << 56 | 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
         self.flushed_ns = sys::now_ns();

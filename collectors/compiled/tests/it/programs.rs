@@ -1,0 +1,129 @@
+//! Programs run as they would without the runtime.
+
+use std::process::Command;
+
+use crate::stand::{BOTH, Bench, Compiler, program_command, record};
+
+/// Standard output is the same without the runtime, with it, and while it records.
+fn check_same(name: &str, flags: &[&str]) {
+    for compiler in BOTH {
+        let Some(bench) = Bench::new(compiler) else {
+            continue;
+        };
+        let native = Command::new(bench.build_native(name, flags)).output();
+        let native = String::from_utf8(native.expect("it runs").stdout).expect("text");
+        assert!(native.lines().count() > 20, "{native}");
+        let program = bench.build(name, flags);
+        let inert = program_command(&program).output().expect("it runs");
+        assert_eq!(
+            String::from_utf8_lossy(&inert.stdout),
+            native,
+            "{compiler:?}"
+        );
+        let run = record(&program, &[]);
+        run.check_whole();
+        assert_eq!(run.stdout, native, "{compiler:?}");
+    }
+}
+
+#[test]
+fn results_of_atomics() {
+    check_same("atomics.c", &["-mcx16"]);
+}
+
+#[test]
+fn results_of_the_c_library() {
+    check_same("libc.c", &["-fno-builtin"]);
+    check_same("libc.c", &["-O2", "-D_FORTIFY_SOURCE=2"]);
+}
+
+#[test]
+fn signals_in_the_midst() {
+    for compiler in BOTH {
+        let Some(bench) = Bench::new(compiler) else {
+            continue;
+        };
+        let run = record(&bench.build("signals.c", &[]), &[]);
+        run.check_whole();
+        assert_eq!(run.said("ok"), 1);
+        let line = run.said("line");
+        assert!(run.events(line, line + 8) > 0);
+    }
+}
+
+#[test]
+fn threads_that_come_and_go() {
+    let Some(bench) = Bench::new(Compiler::Gcc) else {
+        return;
+    };
+    let program = bench.build("threads.c", &[]);
+    let run = record(&program, &["125", "4"]);
+    run.check_whole();
+    assert_eq!(run.said("sum"), 1000);
+    assert_eq!(run.threads_lost(), 0);
+    // 500 threads and the first one, each with a line; two increments each.
+    assert_eq!(run.map.threads.len(), 501);
+    for n in [0, 250, 499] {
+        let name = format!("worker {n}");
+        let of_name = run.map.threads.iter().filter(|t| t.name == name);
+        assert_eq!(of_name.count(), 1, "{name}");
+    }
+    let run = record(&program, &["1", "100"]);
+    run.check_whole();
+    assert_eq!(run.said("sum"), 200);
+}
+
+#[test]
+fn libraries_loaded_late() {
+    let Some(bench) = Bench::new(Compiler::Gcc) else {
+        return;
+    };
+    let library = bench.instrument("library.c", &["-fPIC"]);
+    let library = bench.link(
+        "library.c",
+        "liblate.so",
+        &["-shared", &library.to_string_lossy()],
+    );
+    let program = bench.build("loads.c", &[]);
+    let path = library.to_string_lossy().into_owned();
+    let run = record(&program, &[&path]);
+    run.check_whole();
+    let line = run.said("line");
+    assert!(run.accesses(line).1 >= 40_000);
+    assert!(run.events(line, line + 8) > 0);
+    let module = run.map.modules.iter().find(|m| m.path == path);
+    let module = module.expect("a module line");
+    assert!((module.start..module.end).contains(&line));
+}
+
+#[test]
+fn kinds_of_executables() {
+    let Some(bench) = Bench::new(Compiler::Gcc) else {
+        return;
+    };
+    for (n, flags) in [&["-fPIE", "-pie"][..], &["-fno-pie", "-no-pie"]]
+        .iter()
+        .enumerate()
+    {
+        let object = bench.instrument("sharing.c", &flags[..1]);
+        let archive = bench.path(&format!("lib{n}.a"));
+        let made = Command::new("ar")
+            .arg("rcs")
+            .arg(&archive)
+            .arg(&object)
+            .status();
+        assert!(made.expect("ar runs").success());
+        // `main` comes out of a static archive.
+        let program = bench.link(
+            "sharing.c",
+            &format!("program{n}"),
+            &[flags[1], &archive.to_string_lossy()],
+        );
+        let run = record(&program, &[]);
+        run.check_whole();
+        let shared = run.said("shared");
+        assert!(run.events(shared, shared + 8) > 0, "{flags:?}");
+        let program = run.map.program.as_ref().expect("a module");
+        assert_eq!(program.bias == 0, flags[1] == "-no-pie");
+    }
+}
