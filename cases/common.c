@@ -1,0 +1,401 @@
+/*
+ * Runs the threads of a case and reports what each of them got done.
+ *
+ * Time is cut into windows of 10 ms. A window counts if every thread had its CPU for at least 97% of
+ * it: where another program runs in the place of one thread, the others look fast for nothing.
+ */
+#define _GNU_SOURCE
+#include "common.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define WINDOW_NS 10000000ull
+#define WINDOWS_MAX 6000u
+#define WINDOWS_KEPT_MIN 5u
+#define CPU_SHARE_MIN 0.97
+#define THREADS_MAX 64u
+#define BATCH 256ul
+/* Windows at the beginning that never count: caches, page faults, frequency. */
+#define WARM_UP 3u
+
+#define EXIT_WRONG 1
+#define EXIT_USAGE 2
+#define EXIT_NOISY 3
+
+struct window {
+	unsigned long operations;
+	uint64_t wall_ns, cpu_ns;
+};
+
+struct thread {
+	struct worker worker;
+	struct role role;
+	int cpu;
+	bool fifo;
+	pthread_t handle;
+	struct window *windows;
+} __attribute__((aligned(256)));
+
+struct options {
+	double seconds;
+	unsigned long iterations;
+	unsigned int threads;
+	bool pin, fifo, json;
+};
+
+unsigned int mix;
+unsigned int idle_work;
+
+static struct options options = { .seconds = 1.0, .pin = true };
+static unsigned int windows_wanted;
+static uint64_t started_ns;
+
+/* Written when threads begin and end; not between. */
+static struct {
+	unsigned int ready, leading;
+	bool go;
+} state __attribute__((aligned(256)));
+
+static uint64_t clock_ns(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec;
+}
+
+bool finished(void)
+{
+	return __atomic_load_n(&state.leading, __ATOMIC_ACQUIRE) == 0;
+}
+
+void *slab_alloc(size_t bytes)
+{
+	void *at = NULL;
+
+	if (posix_memalign(&at, 256, (bytes + 255) / 256 * 256) != 0) {
+		fprintf(stderr, "%s: no memory\n", program.name);
+		exit(EXIT_NOISY);
+	}
+	return memset(at, 0, bytes);
+}
+
+bool equal(const char *what, uint64_t found, uint64_t expected)
+{
+	if (found != expected)
+		fprintf(stderr, "%s: wrong result: %s is %llu, not %llu\n", program.name, what,
+			(unsigned long long)found, (unsigned long long)expected);
+	return found == expected;
+}
+
+static void pin(struct thread *self)
+{
+	cpu_set_t set;
+	struct sched_param parameters = { .sched_priority = 1 };
+
+	if (self->cpu >= 0) {
+		CPU_ZERO(&set);
+		CPU_SET(self->cpu, &set);
+		sched_setaffinity(0, sizeof(set), &set);
+	}
+	self->fifo = options.fifo && sched_setscheduler(0, SCHED_FIFO, &parameters) == 0;
+}
+
+static bool is_over(const struct thread *self, unsigned int window)
+{
+	if (self->role.follower)
+		return finished();
+	if (options.iterations != 0)
+		return self->worker.operations >= options.iterations;
+	return window >= windows_wanted;
+}
+
+static void *run(void *argument)
+{
+	struct thread *self = argument;
+	unsigned int window = 0;
+	uint64_t wall, cpu;
+
+	pin(self);
+	__atomic_add_fetch(&state.ready, 1, __ATOMIC_ACQ_REL);
+	while (!__atomic_load_n(&state.go, __ATOMIC_ACQUIRE))
+		sched_yield();
+	wall = started_ns;
+	cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	while (!is_over(self, window)) {
+		uint64_t now, now_cpu;
+		unsigned int now_window;
+
+		self->role.work(&self->worker, BATCH);
+		now = clock_ns(CLOCK_MONOTONIC);
+		now_window = (unsigned int)((now - started_ns) / WINDOW_NS);
+		if (window < windows_wanted)
+			self->windows[window].operations += BATCH;
+		if (now_window == window)
+			continue;
+		now_cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+		if (window < windows_wanted) {
+			self->windows[window].wall_ns = now - wall;
+			self->windows[window].cpu_ns = now_cpu - cpu;
+		}
+		window = now_window;
+		wall = now;
+		cpu = now_cpu;
+		/* Two programs with real-time priority would else wait for each other for ever. */
+		if (self->fifo)
+			sched_yield();
+	}
+	if (!self->role.follower)
+		__atomic_sub_fetch(&state.leading, 1, __ATOMIC_ACQ_REL);
+	return NULL;
+}
+
+static bool ran(const struct thread *threads, unsigned int window)
+{
+	for (unsigned int i = 0; i < options.threads; i++) {
+		const struct window *it = &threads[i].windows[window];
+
+		if (it->operations == 0 || it->wall_ns > 2 * WINDOW_NS ||
+		    (double)it->cpu_ns < CPU_SHARE_MIN * (double)it->wall_ns)
+			return false;
+	}
+	return true;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Million operations per second: the median of the windows that count. */
+static double throughput(const struct thread *self, const bool *kept, double *scratch)
+{
+	unsigned int count = 0;
+
+	for (unsigned int i = 0; i < windows_wanted; i++)
+		if (kept[i])
+			scratch[count++] = 1e3 * (double)self->windows[i].operations /
+					   (double)self->windows[i].wall_ns;
+	qsort(scratch, count, sizeof(*scratch), compare);
+	return count % 2 ? scratch[count / 2] : (scratch[count / 2 - 1] + scratch[count / 2]) / 2;
+}
+
+static int report(struct thread *threads)
+{
+	bool *kept = calloc(windows_wanted, sizeof(*kept));
+	double *scratch = calloc(windows_wanted, sizeof(*scratch));
+	unsigned int count = 0, taken = windows_wanted - WARM_UP;
+	const char *mix_name = program.mixes ? program.mixes[mix] : "";
+
+	for (unsigned int i = WARM_UP; i < windows_wanted; i++)
+		count += kept[i] = ran(threads, i);
+	if (count < WINDOWS_KEPT_MIN) {
+		fprintf(stderr,
+			"%s: only %u of %u windows count: the machine did not run all threads all the "
+			"time; try --fifo, or fewer threads\n",
+			program.name, count, taken);
+		return EXIT_NOISY;
+	}
+	if (options.json) {
+		printf("{\"case\": \"%s\", \"layout\": \"" LAYOUT "\", \"mix\": \"%s\", "
+		       "\"windows\": %u, \"kept\": %u, \"fifo\": %s, \"threads\": [",
+		       program.name, mix_name, taken, count, threads[0].fifo ? "true" : "false");
+		for (unsigned int i = 0; i < options.threads; i++)
+			printf("%s{\"name\": \"%c\", \"mops\": %.4f}", i ? ", " : "", 'A' + i,
+			       throughput(&threads[i], kept, scratch));
+		printf("]}\n");
+	} else {
+		printf("%s, %s layout%s%s, %u of %u windows of 10 ms count%s\n", program.name, LAYOUT,
+		       *mix_name ? ", " : "", mix_name, count, taken,
+		       threads[0].fifo ? ", real-time priority" : "");
+		for (unsigned int i = 0; i < options.threads; i++)
+			printf("thread %c: %.4f Mops/s\n", 'A' + i,
+			       throughput(&threads[i], kept, scratch));
+	}
+	free(kept);
+	free(scratch);
+	return 0;
+}
+
+static void usage(FILE *out)
+{
+	fprintf(out,
+		"Usage: %s [OPTIONS]\n\n"
+		"  --seconds S      run for S seconds, and say what each thread did [1]\n"
+		"  --iterations N   run until each thread has done N operations, and only check results\n"
+		"  --threads N      threads [%u]\n"
+		"  --work N         turns of work of its own after each operation of a thread [0]\n",
+		program.name, program.threads_min);
+	if (program.mixes) {
+		fprintf(out, "  --mix NAME       who accesses what:");
+		for (unsigned int i = 0; program.mixes[i]; i++)
+			fprintf(out, " %s%s", program.mixes[i], i ? "" : " (default)");
+		fprintf(out, "\n");
+	}
+	fprintf(out, "  --fifo           real-time priority, if permitted\n"
+		     "  --no-pin         let the system choose the CPUs\n"
+		     "  --json           print JSON\n"
+		     "  --layout         print the offsets of the members that matter, and end\n");
+}
+
+static int wrong(const char *option, const char *value)
+{
+	fprintf(stderr, "%s: --%s %s: not possible; see --help\n", program.name, option, value);
+	return EXIT_USAGE;
+}
+
+static bool whole(const char *text, unsigned long max, unsigned long *number)
+{
+	char *end;
+
+	errno = 0;
+	*number = strtoul(text, &end, 10);
+	return errno == 0 && *text >= '0' && *text <= '9' && *end == '\0' && *number <= max;
+}
+
+static bool find_mix(const char *name)
+{
+	for (mix = 0; program.mixes && program.mixes[mix]; mix++)
+		if (strcmp(program.mixes[mix], name) == 0)
+			return true;
+	return false;
+}
+
+/* 0 to go on, else one more than the exit code. */
+static int parse(int argc, char **argv)
+{
+	static const struct option known[] = {
+		{ "seconds", 1, NULL, 's' },  { "iterations", 1, NULL, 'i' }, { "threads", 1, NULL, 't' },
+		{ "work", 1, NULL, 'w' },     { "mix", 1, NULL, 'm' },	      { "fifo", 0, NULL, 'f' },
+		{ "no-pin", 0, NULL, 'n' },   { "json", 0, NULL, 'j' },	      { "layout", 0, NULL, 'l' },
+		{ "help", 0, NULL, 'h' },     { NULL, 0, NULL, 0 },
+	};
+	unsigned long number;
+	int option;
+
+	options.threads = program.threads_min;
+	while ((option = getopt_long(argc, argv, "", known, NULL)) != -1) {
+		switch (option) {
+		case 's': {
+			char *end;
+
+			options.seconds = strtod(optarg, &end);
+			if (*optarg == '\0' || *end != '\0' || !(options.seconds >= 0.1) ||
+			    options.seconds * 1e9 / WINDOW_NS > WINDOWS_MAX)
+				return 1 + wrong("seconds", optarg);
+			break;
+		}
+		case 'i':
+			if (!whole(optarg, 1ul << 40, &options.iterations) || options.iterations == 0)
+				return 1 + wrong("iterations", optarg);
+			break;
+		case 't':
+			if (!whole(optarg, THREADS_MAX, &number) || number < program.threads_min ||
+			    (program.threads_multiple && number % program.threads_multiple))
+				return 1 + wrong("threads", optarg);
+			options.threads = (unsigned int)number;
+			break;
+		case 'w':
+			if (!whole(optarg, 1000000, &number))
+				return 1 + wrong("work", optarg);
+			idle_work = (unsigned int)number;
+			break;
+		case 'm':
+			if (!find_mix(optarg))
+				return 1 + wrong("mix", optarg);
+			break;
+		case 'f':
+			options.fifo = true;
+			break;
+		case 'n':
+			options.pin = false;
+			break;
+		case 'j':
+			options.json = true;
+			break;
+		case 'l':
+			program.describe(stdout);
+			return 1;
+		case 'h':
+			usage(stdout);
+			return 1;
+		default:
+			usage(stderr);
+			return 1 + EXIT_USAGE;
+		}
+	}
+	if (optind < argc)
+		return 1 + wrong("help", argv[optind]);
+	return 0;
+}
+
+/* Each thread gets the next CPU that this process may use. */
+static void choose_cpus(struct thread *threads)
+{
+	cpu_set_t allowed;
+	int cpu = -1, known = sched_getaffinity(0, sizeof(allowed), &allowed) == 0;
+
+	for (unsigned int i = 0; i < options.threads; i++) {
+		threads[i].cpu = -1;
+		if (!known || !options.pin)
+			continue;
+		do
+			cpu = (cpu + 1) % CPU_SETSIZE;
+		while (!CPU_ISSET(cpu, &allowed));
+		threads[i].cpu = cpu;
+	}
+	/* Threads that wait for each other on one CPU would hold it up for good. */
+	if (!known || (unsigned int)CPU_COUNT(&allowed) < options.threads)
+		options.fifo = false;
+}
+
+int main(int argc, char **argv)
+{
+	struct worker *results;
+	struct thread *threads;
+	int ended = parse(argc, argv);
+
+	if (ended)
+		return ended - 1;
+	windows_wanted = WARM_UP + (unsigned int)(options.seconds * 1e9 / WINDOW_NS);
+	threads = slab_alloc(options.threads * sizeof(*threads));
+	results = calloc(options.threads, sizeof(*results));
+	program.setup(options.threads);
+	choose_cpus(threads);
+	for (unsigned int i = 0; i < options.threads; i++) {
+		threads[i].worker.index = i;
+		threads[i].role = program.role(i);
+		threads[i].windows = slab_alloc((windows_wanted + 1) * sizeof(struct window));
+		state.leading += !threads[i].role.follower;
+	}
+	for (unsigned int i = 0; i < options.threads; i++) {
+		int error = pthread_create(&threads[i].handle, NULL, run, &threads[i]);
+
+		if (error) {
+			fprintf(stderr, "%s: cannot start a thread: %s\n", program.name, strerror(error));
+			return EXIT_NOISY;
+		}
+	}
+	while (__atomic_load_n(&state.ready, __ATOMIC_ACQUIRE) < options.threads)
+		sched_yield();
+	started_ns = clock_ns(CLOCK_MONOTONIC);
+	__atomic_store_n(&state.go, true, __ATOMIC_RELEASE);
+	for (unsigned int i = 0; i < options.threads; i++) {
+		pthread_join(threads[i].handle, NULL);
+		results[i] = threads[i].worker;
+	}
+	if (!program.check(results, options.threads))
+		return EXIT_WRONG;
+	if (options.iterations == 0)
+		return report(threads);
+	printf("%s, %s layout: results are right\n", program.name, LAYOUT);
+	return 0;
+}
