@@ -21,6 +21,9 @@
 #define CPU_SHARE_MIN 0.97
 #define THREADS_MAX 64u
 #define BATCH 256ul
+/* Times the operations that a thread does at most while others are not done. */
+#define WAIT_FACTOR 20
+#define START_NS 2000000ull
 /* Windows at the beginning that never count: caches, page faults, frequency. */
 #define WARM_UP 3u
 
@@ -37,7 +40,7 @@ struct thread {
 	struct worker worker;
 	struct role role;
 	int cpu;
-	bool fifo;
+	bool fifo, done;
 	pthread_t handle;
 	struct window *windows;
 } __attribute__((aligned(256)));
@@ -56,11 +59,12 @@ static struct options options = { .seconds = 1.0, .pin = true };
 static unsigned int windows_wanted;
 static uint64_t started_ns;
 
-/* Written when threads begin and end; not between. */
+/* Written when threads have done their part; not before. */
 static struct {
-	unsigned int ready, leading;
-	bool go;
+	/* Threads that are no followers; those of them that have ended, and that have done their part. */
+	unsigned int leaders, ended, done;
 } state __attribute__((aligned(256)));
+static pthread_barrier_t ready;
 
 static uint64_t clock_ns(clockid_t clock)
 {
@@ -72,7 +76,7 @@ static uint64_t clock_ns(clockid_t clock)
 
 bool finished(void)
 {
-	return __atomic_load_n(&state.leading, __ATOMIC_ACQUIRE) == 0;
+	return __atomic_load_n(&state.ended, __ATOMIC_ACQUIRE) == state.leaders;
 }
 
 void *slab_alloc(size_t bytes)
@@ -107,13 +111,23 @@ static void pin(struct thread *self)
 	self->fifo = options.fifo && sched_setscheduler(0, SCHED_FIFO, &parameters) == 0;
 }
 
-static bool is_over(const struct thread *self, unsigned int window)
+/*
+ * A thread that has done its operations goes on until the others have too, within reason: on a busy
+ * machine they may begin later, and nothing would be shared.
+ */
+static bool is_over(struct thread *self, unsigned int window)
 {
 	if (self->role.follower)
 		return finished();
-	if (options.iterations != 0)
-		return self->worker.operations >= options.iterations;
-	return window >= windows_wanted;
+	if (options.iterations == 0)
+		return window >= windows_wanted;
+	if (self->worker.operations < options.iterations)
+		return false;
+	if (!self->done)
+		__atomic_add_fetch(&state.done, 1, __ATOMIC_ACQ_REL);
+	self->done = true;
+	return __atomic_load_n(&state.done, __ATOMIC_ACQUIRE) == state.leaders ||
+	       self->worker.operations >= WAIT_FACTOR * options.iterations;
 }
 
 static void *run(void *argument)
@@ -123,9 +137,9 @@ static void *run(void *argument)
 	uint64_t wall, cpu;
 
 	pin(self);
-	__atomic_add_fetch(&state.ready, 1, __ATOMIC_ACQ_REL);
-	while (!__atomic_load_n(&state.go, __ATOMIC_ACQUIRE))
-		sched_yield();
+	pthread_barrier_wait(&ready);
+	while (clock_ns(CLOCK_MONOTONIC) < started_ns)
+		;
 	wall = started_ns;
 	cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	while (!is_over(self, window)) {
@@ -152,7 +166,7 @@ static void *run(void *argument)
 			sched_yield();
 	}
 	if (!self->role.follower)
-		__atomic_sub_fetch(&state.leading, 1, __ATOMIC_ACQ_REL);
+		__atomic_add_fetch(&state.ended, 1, __ATOMIC_ACQ_REL);
 	return NULL;
 }
 
@@ -370,11 +384,12 @@ int main(int argc, char **argv)
 	results = calloc(options.threads, sizeof(*results));
 	program.setup(options.threads);
 	choose_cpus(threads);
+	pthread_barrier_init(&ready, NULL, options.threads + 1);
 	for (unsigned int i = 0; i < options.threads; i++) {
 		threads[i].worker.index = i;
 		threads[i].role = program.role(i);
 		threads[i].windows = slab_alloc((windows_wanted + 1) * sizeof(struct window));
-		state.leading += !threads[i].role.follower;
+		state.leaders += !threads[i].role.follower;
 	}
 	for (unsigned int i = 0; i < options.threads; i++) {
 		int error = pthread_create(&threads[i].handle, NULL, run, &threads[i]);
@@ -384,10 +399,9 @@ int main(int argc, char **argv)
 			return EXIT_NOISY;
 		}
 	}
-	while (__atomic_load_n(&state.ready, __ATOMIC_ACQUIRE) < options.threads)
-		sched_yield();
-	started_ns = clock_ns(CLOCK_MONOTONIC);
-	__atomic_store_n(&state.go, true, __ATOMIC_RELEASE);
+	/* Soon, so that all are awake by then, and none runs before the others. */
+	started_ns = clock_ns(CLOCK_MONOTONIC) + START_NS;
+	pthread_barrier_wait(&ready);
 	for (unsigned int i = 0; i < options.threads; i++) {
 		pthread_join(threads[i].handle, NULL);
 		results[i] = threads[i].worker;

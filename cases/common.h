@@ -21,6 +21,16 @@
 #define READ_ONCE(x) (*(const volatile __typeof__(x) *)&(x))
 #define WRITE_ONCE(x, value) (*(volatile __typeof__(x) *)&(x) = (value))
 
+/* Between two looks at what another thread will write. */
+static inline void cpu_relax(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+	__asm__ volatile("pause" : : : "memory");
+#elif defined(__aarch64__)
+	__asm__ volatile("yield" : : : "memory");
+#endif
+}
+
 /* One thread of a case. */
 struct worker {
 	unsigned int index;
