@@ -45,6 +45,8 @@ struct Locked {
     /// Accesses of two contexts that have a copy, where two have: the latest to bring one, and
     /// another, or else the last store.
     gains: [Past; 2],
+    /// Bytes that are in the `stale` mask of every context but the only one that holds the line.
+    marked: u64,
     /// The last store that changed a byte, by aligned word.
     writes: [Past; LINE_BYTES / WORD_BYTES],
     /// Bytes of `values` that are known.
@@ -336,15 +338,9 @@ impl Detail {
         let bit = 1u64 << now.context;
         let robbed = self.holders.load(Relaxed) & !bit;
         let changed = if silent { 0 } else { mask };
-        for (context, stale) in self.stale().iter().enumerate() {
-            if context != usize::from(now.context) {
-                let kept = if robbed >> context & 1 == 1 {
-                    0
-                } else {
-                    stale.load(Relaxed)
-                };
-                stale.store(kept | changed, Relaxed);
-            }
+        if robbed != 0 || changed & !locked.marked != 0 {
+            self.mark(now.context, robbed, changed);
+            locked.marked = changed | if robbed == 0 { locked.marked } else { 0 };
         }
         if robbed != 0 {
             locked.gains = [now; 2];
@@ -356,6 +352,21 @@ impl Detail {
             let first = usize::from(now.offset) / WORD_BYTES;
             let last = usize::from(now.offset + now.size - 1) / WORD_BYTES;
             locked.writes[first..=last].fill(now);
+        }
+    }
+
+    /// Notes for all contexts but `writer` that these bytes changed; those that held the line until
+    /// now had seen all before.
+    fn mark(&self, writer: u8, robbed: u64, changed: u64) {
+        for (context, stale) in self.stale().iter().enumerate() {
+            if context != usize::from(writer) {
+                let kept = if robbed >> context & 1 == 1 {
+                    0
+                } else {
+                    stale.load(Relaxed)
+                };
+                stale.store(kept | changed, Relaxed);
+            }
         }
     }
 
