@@ -47,6 +47,11 @@ impl Cache {
         self.existing("qemu/current/qemu-system-x86_64")
     }
 
+    /// The unpacked QEMU for single programs, if it is there.
+    pub fn qemu_user(&self) -> Option<PathBuf> {
+        self.existing("qemu/user/qemu-x86_64")
+    }
+
     fn existing(&self, name: &str) -> Option<PathBuf> {
         Some(self.0.join(name)).filter(|path| path.exists())
     }

@@ -140,8 +140,8 @@ pub enum Error {
     /// A QEMU that loads no plugins.
     #[error(
         "{} cannot load the recording plugin: {why}\n\
-         a QEMU built with plugins is needed (Debian's qemu-system-x86 7.2 or 10.0 is; scripts/setup.sh \
-         unpacks one)",
+         a QEMU built with plugins is needed: Debian's qemu-system-x86 7.2 or 10.0 for kernels, Debian 12's \
+         qemu-user 7.2 for programs (later ones are linked statically); scripts/setup.sh unpacks both",
         path.display()
     )]
     NoPlugins {

@@ -29,6 +29,6 @@ pub use error::{Category, Error};
 pub use guest::{Workload, workload, workloads};
 pub use kernel::Kernel;
 pub use program::{Backend, Counts, ProgramRecording, Signals, record_program};
-pub use qemu::{Collector, find_collector};
+pub use qemu::{Collector, find_collector, find_program_collector};
 pub use record::{Progress, Recorded, Recording, Work, record};
 pub use signals::Interrupt;

@@ -4,6 +4,7 @@
 mod assemble;
 mod backend;
 mod compiled;
+mod emulated;
 mod inspect;
 mod launch;
 mod signals;
@@ -53,8 +54,9 @@ pub struct ProgramRecording {
     pub counts: Counts,
     /// Ordered accesses kept in all, if not the collector's default.
     pub bursts: Option<u64>,
-    /// Accesses of a thread between yields of its CPU, on average; 0 for none.
-    pub yield_every: u32,
+    /// Accesses of a thread between yields of its CPU, on average; 0 for none, `None`: as is good for how
+    /// it is recorded.
+    pub yield_every: Option<u32>,
     /// Seed of the yields, and of where slices begin.
     pub seed: u64,
     /// How long the program may run; then it is stopped, and that is a failure.
@@ -93,12 +95,20 @@ pub fn record_program(
     let workspace = Workspace::create()?;
     let attached = match backend {
         Backend::CompiledIn => compiled::attach(recording, &inspected, &workspace)?,
-        Backend::QemuUser | Backend::Perf => return Err(unavailable(backend)),
+        Backend::QemuUser => emulated::attach(recording, &inspected, &workspace)?,
+        Backend::Perf => return Err(unavailable(backend)),
     };
     progress.step(&format!("recording with {backend}"));
     let began = Instant::now();
     let mut program = launch::start(attached.command, &inspected.path)?;
-    let ending = watch::watch(&mut program, &workspace, recording, progress, signals)?;
+    let ending = watch::watch(
+        &mut program,
+        &workspace,
+        recording,
+        backend,
+        progress,
+        signals,
+    )?;
     progress.step("reading what was recorded");
     let known = assemble::Known {
         recording,

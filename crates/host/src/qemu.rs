@@ -4,5 +4,6 @@ mod find;
 mod machine;
 mod qmp;
 
-pub use self::find::{Collector, find_collector};
+pub(crate) use self::find::comma_doubled;
+pub use self::find::{Collector, find_collector, find_program_collector};
 pub(crate) use self::machine::{Machine, MachineConfig};

@@ -12,7 +12,7 @@ use std::time::Duration;
 use relayout_profile::Profile;
 
 use self::watch::watch;
-use crate::qemu::{Machine, MachineConfig};
+use crate::qemu::{Machine, MachineConfig, comma_doubled};
 use crate::workspace::Workspace;
 use crate::{Collector, Error, Interrupt, Kernel, guest, initramfs};
 
@@ -211,8 +211,7 @@ fn plugin_options(
         .collect();
     let mut options = format!(
         "dir={},yield={},seed={},skip={}",
-        // In QEMU's option syntax a comma is doubled.
-        workspace.dir().display().to_string().replace(',', ",,"),
+        comma_doubled(workspace.dir()),
         recording.yield_every,
         recording.seed,
         skip.join("+")
@@ -230,7 +229,7 @@ fn plugin_options(
 }
 
 /// Whether a program holds the marker that opens the window: then it decides itself.
-fn has_start_marker(program: &[u8]) -> bool {
+pub fn has_start_marker(program: &[u8]) -> bool {
     const START: [u8; 8] = [0x0f, 0x1f, 0x84, 0x00, 0x01, 0x00, 0x4c, 0x52];
     program.windows(START.len()).any(|w| w == START)
 }

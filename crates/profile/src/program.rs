@@ -7,6 +7,8 @@ mod ranges;
 pub use self::map::{Area, Map, TlsBlock};
 pub use self::ranges::LeftOut;
 
+use relayout_shadow::CONTEXTS_MAX;
+
 use crate::model::{Module, Thread};
 use crate::segments::{self, Assembled, SiteNames};
 
@@ -43,7 +45,11 @@ pub fn assemble(
     run: u16,
     naming: Naming,
 ) -> Result<AssembledProgram, segments::Error> {
-    let contexts = files.iter().map(|(context, _)| context.saturating_add(1));
+    // A file of sites has a number that no context can have.
+    let contexts = files
+        .iter()
+        .filter(|(context, _)| usize::from(*context) < CONTEXTS_MAX)
+        .map(|(context, _)| context + 1);
     let contexts = contexts.max().unwrap_or(1);
     let names = match naming {
         Naming::Defined => SiteNames::Defined,

@@ -162,8 +162,9 @@ fn qemu_without_plugins() {
         3,
         "relayout: [DIR]/bin/qemu-system-x86_64 cannot load the recording plugin: \
          [DIR]/bin/qemu-system-x86_64: -plugin: invalid option\n\
-         a QEMU built with plugins is needed (Debian's qemu-system-x86 7.2 or 10.0 is; \
-         scripts/setup.sh unpacks one)",
+         a QEMU built with plugins is needed: Debian's qemu-system-x86 7.2 or 10.0 for kernels, \
+         Debian 12's qemu-user 7.2 for programs (later ones are linked statically); \
+         scripts/setup.sh unpacks both",
     );
     place.script("bin/qemu-system-x86_64", "echo hello");
     place.refuses(
@@ -171,8 +172,9 @@ fn qemu_without_plugins() {
         3,
         "relayout: [DIR]/bin/qemu-system-x86_64 cannot load the recording plugin: it does \
           not say its version as QEMU does\n\
-         a QEMU built with plugins is needed (Debian's qemu-system-x86 7.2 or 10.0 is; \
-         scripts/setup.sh unpacks one)",
+         a QEMU built with plugins is needed: Debian's qemu-system-x86 7.2 or 10.0 for kernels, \
+         Debian 12's qemu-user 7.2 for programs (later ones are linked statically); \
+         scripts/setup.sh unpacks both",
     );
 }
 

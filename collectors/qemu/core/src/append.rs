@@ -50,6 +50,11 @@ impl Appended {
         }
     }
 
+    /// Makes the file, if that is still to be done.
+    pub fn make(&self) -> io::Result<()> {
+        self.append(&[], &[])
+    }
+
     /// Appends `head` and `rest`.
     pub fn append(&self, head: &[u8], rest: &[u8]) -> io::Result<()> {
         let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);

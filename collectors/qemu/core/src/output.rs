@@ -51,6 +51,13 @@ impl Output {
         self.control
     }
 
+    /// Makes the file of a context that has begun, so that one is there even if nothing is appended.
+    pub fn begin(&self, context: u8) {
+        if let Some(Err(error)) = self.files.get(usize::from(context)).map(Appended::make) {
+            self.fail(&error);
+        }
+    }
+
     /// Stops the recording for an error of the system.
     pub fn fail(&self, error: &io::Error) {
         let errno = error.raw_os_error().unwrap_or(libc::EIO) as u32;

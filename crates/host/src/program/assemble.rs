@@ -9,6 +9,7 @@ use memmap2::Mmap;
 use object::Object;
 use relayout_profile::program::{self, AssembledProgram, Map, Naming};
 use relayout_profile::{Coverage, Meta, Module, Profile, Run, Setting};
+use relayout_shadow::control::Stage;
 
 use super::inspect::Inspected;
 use super::watch::Ending;
@@ -58,7 +59,10 @@ pub fn assemble(
     let run = Run {
         seed: known.recording.seed,
         complete: summary.is_some() && assembled.torn.is_empty(),
-        ended: ending.ended,
+        ended: match (&map.exec, &ending.problem) {
+            (Some(path), None) => format!("the program replaced itself by {path}"),
+            _ => ending.ended,
+        },
         window_wall_ns: summary.map_or(wall_ns, |s| s.window_wall_ns),
         window_cpu_ns: summary
             .map_or_else(|| control.window_cpu_ns.load(Acquire), |s| s.window_cpu_ns),
@@ -99,8 +103,11 @@ fn read_map(path: &Path) -> Result<Map, Error> {
 /// recording's segments are larger than memory.
 fn read_segments(workspace: &Workspace) -> Result<Vec<(u16, Mmap)>, Error> {
     let mut files = Vec::new();
-    for context in 0..CONTEXTS_MAX {
-        let path = workspace.path(&format!("ctx-{context}.seg"));
+    let contexts = (0..CONTEXTS_MAX).map(|context| (context, format!("ctx-{context}.seg")));
+    // Where sites are named by numbers, a file of their own defines them.
+    let sites = (CONTEXTS_MAX, "sites.seg".to_owned());
+    for (context, name) in contexts.chain([sites]) {
+        let path = workspace.path(&name);
         match map_file(&path) {
             // Made beforehand, for a thread that never came.
             Ok(map) if map.is_empty() => {}
@@ -141,6 +148,12 @@ fn own_notes(
     let unplaced = assembled.assembled.losses.unplaced_sites;
     let mut notes = Vec::new();
     let mut note = |n: u64, text: String| notes.extend((n > 0).then_some(text));
+    let stage = Stage::from_u32(control.state.load(Acquire));
+    note(
+        u64::from(known.backend == Backend::QemuUser && stage == Stage::Waiting),
+        "the program has a marker that begins its recording, and did not come to it: nothing was recorded"
+            .into(),
+    );
     note(
         u64::from(!known.fixed_addresses),
         "addresses are randomised: this system does not let relayout switch that off, so that addresses \
@@ -222,7 +235,7 @@ fn settings(known: &Known<'_>) -> Vec<Setting> {
                 .slices
                 .map_or_else(|| "all of the time".into(), |s| s.to_string()),
         ),
-        ("yield", recording.yield_every.to_string()),
+        ("yield", known.backend.yield_every(recording).to_string()),
         (
             "bursts",
             recording

@@ -17,6 +17,21 @@ pub enum Backend {
     Perf,
 }
 
+impl Backend {
+    /// Accesses of a thread between yields, as asked for or as is good for this backend.
+    pub fn yield_every(self, recording: &ProgramRecording) -> u32 {
+        let default = match self {
+            Self::QemuUser => YIELD_EVERY,
+            Self::CompiledIn | Self::Perf => 0,
+        };
+        recording.yield_every.unwrap_or(default)
+    }
+}
+
+/// Accesses of a thread between yields under qemu-user. Without, threads run for whole slices of the
+/// system's time, and meet on a line far less often than on CPUs of their own.
+const YIELD_EVERY: u32 = 1000;
+
 impl fmt::Display for Backend {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -44,7 +59,7 @@ pub fn choose(
     };
     let given = recording.with;
     match (given, &inspected.kind) {
-        (Some(Backend::CompiledIn) | None, Kind::Static) => refuse(
+        (Some(Backend::CompiledIn), Kind::Static) => refuse(
             "it is linked statically, and what watches programs is a shared library: link it without \
              -static, with relayout cc"
                 .into(),
@@ -55,10 +70,13 @@ pub fn choose(
             Backend::CompiledIn,
             Some("it is a script: what it starts is recorded, if it was built with relayout cc".into()),
         )),
-        (None, Kind::Plain) => refuse(format!(
-            "it was not built with relayout cc: it does not load {RUNTIME}. Build it with 'relayout cc' \
-             and 'relayout c++' ('make CC=\"relayout cc\"'; see 'relayout help cc'); if it starts \
-             another program that was, say --with compiled"
+        (None, Kind::Plain | Kind::Static) => Ok((
+            Backend::QemuUser,
+            Some(format!(
+                "it was not built with relayout cc (it does not load {RUNTIME}), so it is emulated, which is \
+                 slow: 'relayout help cc' says how to build it; if it starts another program that was, say \
+                 --with compiled"
+            )),
         )),
     }
 }

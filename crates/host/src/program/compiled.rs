@@ -5,7 +5,7 @@ use std::process::Command;
 use relayout_profile::program::Naming;
 
 use super::inspect::Inspected;
-use super::{Attached, Counts, ProgramRecording};
+use super::{Attached, Backend, Counts, ProgramRecording};
 use crate::Error;
 use crate::workspace::Workspace;
 
@@ -36,7 +36,8 @@ fn options(recording: &ProgramRecording) -> String {
     };
     let mut options = format!(
         "counts={counts},yield={},seed={}",
-        recording.yield_every, recording.seed
+        Backend::CompiledIn.yield_every(recording),
+        recording.seed
     );
     if let Some(bursts) = recording.bursts {
         options.push_str(&format!(",bursts={bursts}"));

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use relayout_shadow::control::{Control, Stage};
 
 use super::launch::{Program, failure, is_running, signal_process, threads};
-use super::{ProgramRecording, Signals, slices};
+use super::{Backend, ProgramRecording, Signals, slices};
 use crate::workspace::Workspace;
 use crate::{Error, Progress};
 
@@ -31,6 +31,7 @@ pub fn watch(
     program: &mut Program,
     workspace: &Workspace,
     recording: &ProgramRecording,
+    backend: Backend,
     progress: &dyn Progress,
     signals: Signals,
 ) -> Result<Ending, Error> {
@@ -45,6 +46,7 @@ pub fn watch(
             program,
             control,
             recording,
+            backend,
             signals,
             seen: signals.count(),
             began: Instant::now(),
@@ -69,6 +71,7 @@ struct Watch<'w> {
     program: &'w mut Program,
     control: &'w Control,
     recording: &'w ProgramRecording,
+    backend: Backend,
     signals: Signals,
     /// Signals that were answered.
     seen: u32,
@@ -173,7 +176,16 @@ impl Watch<'_> {
         };
         let control = self.control;
         if Stage::from_u32(control.state.load(Acquire)) == Stage::Failed {
-            let source = std::io::Error::from_raw_os_error(control.error.load(Acquire) as i32);
+            let errno = control.error.load(Acquire) as i32;
+            if errno == libc::EADDRNOTAVAIL && self.backend == Backend::QemuUser {
+                return Some(Error::Qemu {
+                    why: "put the program at addresses other than its own, and those cannot be told: \
+                          was it linked for addresses that are taken here? Link it as PIE"
+                        .into(),
+                    said: String::new(),
+                });
+            }
+            let source = std::io::Error::from_raw_os_error(errno);
             return Some(Error::io("write the recording to", workspace.dir())(source));
         }
         match stopped {
@@ -196,6 +208,16 @@ impl Watch<'_> {
     fn nothing_recorded(&self, problem: Option<Error>) -> Error {
         if matches!(problem, Some(Error::Interrupted)) {
             return Error::Interrupted;
+        }
+        if self.backend == Backend::QemuUser {
+            let how = match problem {
+                Some(Error::ProgramFailed { how, .. }) => how,
+                _ => "ended".into(),
+            };
+            return Error::Qemu {
+                why: format!("{how} before the program began"),
+                said: String::new(),
+            };
         }
         let before = match problem {
             Some(Error::ProgramFailed { how, .. }) => format!("it {how}; until then, "),

@@ -7,9 +7,71 @@ use std::process::{Command, Stdio};
 use crate::installed::installed;
 use crate::{Cache, Error};
 
-const PROGRAM: &str = "qemu-system-x86_64";
 /// Plugin interfaces that there is a plugin for, best first.
 const INTERFACES: [u32; 2] = [4, 1];
+
+/// What a QEMU emulates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Emulated {
+    /// A machine, for a kernel.
+    Machine,
+    /// A single program.
+    Program,
+}
+
+impl Emulated {
+    /// The program's name.
+    fn qemu(self) -> &'static str {
+        match self {
+            Self::Machine => "qemu-system-x86_64",
+            Self::Program => "qemu-x86_64",
+        }
+    }
+
+    /// Names another one.
+    fn variable(self) -> &'static str {
+        match self {
+            Self::Machine => "RELAYOUT_QEMU",
+            Self::Program => "RELAYOUT_QEMU_USER",
+        }
+    }
+
+    fn package(self) -> &'static str {
+        match self {
+            Self::Machine => "package qemu-system-x86, or scripts/setup.sh",
+            Self::Program => {
+                "scripts/setup.sh, or Debian 12's package qemu-user: later ones are linked statically and \
+                 take no plugins"
+            }
+        }
+    }
+
+    /// Arguments with which it does nothing, up to the plugin.
+    fn idle(self) -> &'static [&'static str] {
+        match self {
+            Self::Machine => &[
+                "-M",
+                "none",
+                "-accel",
+                "tcg",
+                "-nodefaults",
+                "-display",
+                "none",
+                "-S",
+                "-plugin",
+            ],
+            Self::Program => &["-plugin"],
+        }
+    }
+
+    /// How its version begins.
+    fn version_prefix(self) -> &'static str {
+        match self {
+            Self::Machine => "QEMU emulator version ",
+            Self::Program => "qemu-x86_64 version ",
+        }
+    }
+}
 
 /// A QEMU and the plugin for it.
 #[derive(Clone, Debug)]
@@ -42,21 +104,35 @@ impl Collector {
 /// # Errors
 /// There is none, or the one given takes none of the plugins, or they are not built.
 pub fn find_collector(given: Option<&Path>, cache: Option<&Cache>) -> Result<Collector, Error> {
-    let qemu = match given
-        .map(Path::to_owned)
-        .or_else(|| env::var_os("RELAYOUT_QEMU").map(Into::into))
-    {
-        Some(path) => existing(path)?,
+    find(Emulated::Machine, given, cache)
+}
+
+/// The QEMU for single programs at `$RELAYOUT_QEMU_USER`, else in the cache, else in `$PATH`, tried out
+/// likewise.
+///
+/// # Errors
+/// As [`find_collector`].
+pub fn find_program_collector(cache: Option<&Cache>) -> Result<Collector, Error> {
+    find(Emulated::Program, None, cache)
+}
+
+fn find(what: Emulated, given: Option<&Path>, cache: Option<&Cache>) -> Result<Collector, Error> {
+    let given = given.map(Path::to_owned);
+    let qemu = match given.or_else(|| env::var_os(what.variable()).map(Into::into)) {
+        Some(path) => existing(path, what)?,
         None => cache
-            .and_then(Cache::qemu)
-            .or_else(in_path)
-            .ok_or_else(|| missing(PROGRAM.into()))?,
+            .and_then(|cache| match what {
+                Emulated::Machine => cache.qemu(),
+                Emulated::Program => cache.qemu_user(),
+            })
+            .or_else(|| search(Path::new(what.qemu())))
+            .ok_or_else(|| missing(what.qemu().into(), what))?,
     };
-    let version = version(&qemu)?;
+    let version = version(&qemu, what)?;
     let mut said = String::from("its output says nothing");
     for interface in INTERFACES {
         let plugin = plugin(interface)?;
-        match probe(&qemu, &plugin)? {
+        match probe(&qemu, &plugin, what)? {
             Ok(()) => {
                 return Ok(Collector {
                     qemu,
@@ -74,19 +150,15 @@ pub fn find_collector(given: Option<&Path>, cache: Option<&Cache>) -> Result<Col
     })
 }
 
-fn existing(path: PathBuf) -> Result<PathBuf, Error> {
+fn existing(path: PathBuf, what: Emulated) -> Result<PathBuf, Error> {
     if path.components().count() == 1 && !path.exists() {
-        return search(&path).ok_or_else(|| missing(path.display().to_string()));
+        return search(&path).ok_or_else(|| missing(path.display().to_string(), what));
     }
     if path.is_file() {
         Ok(path)
     } else {
-        Err(missing(path.display().to_string()))
+        Err(missing(path.display().to_string(), what))
     }
-}
-
-fn in_path() -> Option<PathBuf> {
-    search(Path::new(PROGRAM))
 }
 
 fn search(name: &Path) -> Option<PathBuf> {
@@ -95,14 +167,14 @@ fn search(name: &Path) -> Option<PathBuf> {
         .find(|path| path.is_file())
 }
 
-fn missing(what: String) -> Error {
+fn missing(file: String, what: Emulated) -> Error {
     Error::Missing {
-        what,
-        package: Some("package qemu-system-x86, or scripts/setup.sh".into()),
+        what: file,
+        package: Some(what.package().into()),
     }
 }
 
-fn version(qemu: &Path) -> Result<String, Error> {
+fn version(qemu: &Path, what: Emulated) -> Result<String, Error> {
     let output = Command::new(qemu)
         .arg("--version")
         .stdin(Stdio::null())
@@ -110,7 +182,7 @@ fn version(qemu: &Path) -> Result<String, Error> {
         .map_err(Error::io("run", qemu))?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let number = text
-        .strip_prefix("QEMU emulator version ")
+        .strip_prefix(what.version_prefix())
         .and_then(|t| t.split_whitespace().next());
     number.map(str::to_owned).ok_or_else(|| Error::NoPlugins {
         path: qemu.to_owned(),
@@ -126,20 +198,12 @@ fn plugin(interface: u32) -> Result<PathBuf, Error> {
 }
 
 /// Starts QEMU with the plugin, which says that it was loaded and ends QEMU.
-fn probe(qemu: &Path, plugin: &Path) -> Result<Result<(), String>, Error> {
+fn probe(qemu: &Path, plugin: &Path, what: Emulated) -> Result<Result<(), String>, Error> {
     let output = Command::new(qemu)
-        .args([
-            "-M",
-            "none",
-            "-accel",
-            "tcg",
-            "-nodefaults",
-            "-display",
-            "none",
-            "-S",
-            "-plugin",
-        ])
-        .arg(format!("{},probe=1", plugin.display()))
+        .args(what.idle())
+        .arg(format!("{},probe=1", comma_doubled(plugin)))
+        // A program wants one to run; it does not come to that.
+        .args((what == Emulated::Program).then_some("/proc/self/exe"))
         .stdin(Stdio::null())
         .output()
         .map_err(Error::io("run", qemu))?;
@@ -153,4 +217,9 @@ fn probe(qemu: &Path, plugin: &Path) -> Result<Result<(), String>, Error> {
         .last()
         .unwrap_or("it says nothing")
         .to_owned()))
+}
+
+/// A path as it stands in QEMU's options.
+pub fn comma_doubled(path: &Path) -> String {
+    path.display().to_string().replace(',', ",,")
 }

@@ -6,6 +6,7 @@
 //! stack CONTEXT START BYTES       a thread's stack
 //! tls CONTEXT START BYTES BIAS    a thread's copy of the TLS segment of the module with that bias
 //! name ID TEXT                    a type's name, which allocations refer to by ID
+//! exec PATH                       the program replaced itself by another, which is not recorded
 //! ```
 //!
 //! START, END, BYTES and BIAS are hexadecimal; CONTEXT, TID and ID decimal. PATH, NAME and TEXT go to
@@ -34,6 +35,8 @@ pub struct Map {
     pub tls: Vec<TlsBlock>,
     /// Names of types, by number.
     pub names: BTreeMap<u32, String>,
+    /// What the program replaced itself by, at its end.
+    pub exec: Option<String>,
     /// Lines that are none of the above, and modules that gave way to others at their place.
     pub lines_unused: u64,
 }
@@ -76,7 +79,7 @@ impl Map {
             }
         }
         map.keep_last_modules();
-        map.threads.sort_by_key(|thread| thread.context);
+        map.keep_last_names();
         map
     }
 
@@ -104,12 +107,7 @@ impl Map {
                     tid: fields.decimal()?,
                     name: fields.0.to_owned(),
                 };
-                let known = |t: &&mut Thread| (t.context, t.tid) == (thread.context, thread.tid);
-                // Names change soon after a thread began, so it is among the last.
-                match self.threads.iter_mut().rev().take(64).find(known) {
-                    Some(known) => known.name = thread.name,
-                    None => self.threads.push(thread),
-                }
+                self.threads.push(thread);
             }
             "stack" => self.stacks.push(fields.area()?),
             "tls" => {
@@ -120,9 +118,22 @@ impl Map {
             "name" => {
                 self.names.insert(fields.decimal()?, fields.0.to_owned());
             }
+            "exec" => self.exec = Some(fields.0.to_owned()),
             _ => return None,
         }
         Some(())
+    }
+
+    /// A context has one thread at a time, so lines about one thread are together once sorted.
+    fn keep_last_names(&mut self) {
+        self.threads.sort_by_key(|thread| thread.context);
+        self.threads.dedup_by(|later, kept| {
+            let same = (later.context, later.tid) == (kept.context, kept.tid);
+            if same {
+                kept.name = std::mem::take(&mut later.name);
+            }
+            same
+        });
     }
 
     /// Of modules that overlap, the one that came last is there.

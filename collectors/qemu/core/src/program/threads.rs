@@ -127,6 +127,8 @@ impl Plugin {
         if context == 0 && !self.options.own_markers {
             state.threads.starts.entry(tid).or_default().stack = address;
         }
+        self.shadow.host.begin(context);
+        program.say(Live { context, tid }.line(), &self.shadow.host);
         if let Some(&start) = state.threads.starts.get(&tid) {
             for line in start.lines(context, &state) {
                 program.say(line, &self.shadow.host);

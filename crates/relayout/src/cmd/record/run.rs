@@ -47,9 +47,10 @@ pub struct Args {
     /// Keep N accesses in order, for replaying layouts [default: 4000000]
     #[arg(long, value_name = "N")]
     bursts: Option<u64>,
-    /// Let another thread run after about N accesses of one; 0: leave it to the system
-    #[arg(long = "yield", value_name = "N", default_value_t = 0)]
-    yield_every: u32,
+    /// Let another thread run after about N accesses of one; 0: leave it to the system [default: 0; 1000
+    /// under qemu-user]
+    #[arg(long = "yield", value_name = "N")]
+    yield_every: Option<u32>,
     /// Seed where threads yield and slices begin with N; --repeat counts up from it
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
