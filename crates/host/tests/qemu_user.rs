@@ -19,9 +19,9 @@ use relayout_host::{
 use relayout_profile::{ConflictRow, Profile, RangeKind, Run, Transfer};
 use tempfile::TempDir;
 
-/// Fewest transfers between two threads that count beside each other 100,000 times each. Hundreds to
-/// tens of thousands were seen, by how busy the machine was.
-const TRANSFERS_MIN: u64 = 30;
+/// Fewest transfers between two threads that count beside each other 100,000 times each or more. Hundreds
+/// to tens of thousands were seen, by how busy the machine was.
+const TRANSFERS_MIN: u64 = 10;
 
 struct Silent;
 
@@ -222,8 +222,8 @@ fn what_was_where() {
     };
     assert_eq!(ranges(RangeKind::Stack), 3);
     assert_eq!(ranges(RangeKind::Tls), 3);
-    // 100,000 times two counters, each read and written by one instruction or two.
-    assert!(run.accesses > 400_000, "{}", run.accesses);
+    // 300,000 times two counters, each read and written by one instruction or two.
+    assert!(run.accesses > 1_200_000, "{}", run.accesses);
 }
 
 /// Each thread's own counter is in what is said to be its thread-local storage.
@@ -240,7 +240,7 @@ fn thread_local_storage_is_where_it_is_said_to_be() {
             let row = rows.find(|l| l.line == line && u32::from(l.context) == context);
             row.map_or(0, |row| row.writes)
         };
-        let expect = if tls.id == 0 { 0 } else { 100_000 };
+        let expect = if tls.id == 0 { 0 } else { 300_000 };
         assert!(
             used(tls.id) >= expect,
             "context {}: {}",
@@ -358,7 +358,7 @@ fn stopped_after_a_time() {
     }
     let sleeper = build("sleep.c", &[]);
     let mut recording = sleeper.recording(&[]);
-    recording.stop_after = Some(std::time::Duration::from_millis(500));
+    recording.stop_after = Some(std::time::Duration::from_secs(2));
     let recorded = record(&recording).unwrap();
     assert!(recorded.problem.is_none(), "{:?}", recorded.problem);
     assert!(run(&recorded).complete);

@@ -103,20 +103,29 @@ fn read_map(path: &Path) -> Result<Map, Error> {
 /// recording's segments are larger than memory.
 fn read_segments(workspace: &Workspace) -> Result<Vec<(u16, Mmap)>, Error> {
     let mut files = Vec::new();
-    let contexts = (0..CONTEXTS_MAX).map(|context| (context, format!("ctx-{context}.seg")));
-    // Where sites are named by numbers, a file of their own defines them.
-    let sites = (CONTEXTS_MAX, "sites.seg".to_owned());
-    for (context, name) in contexts.chain([sites]) {
-        let path = workspace.path(&name);
-        match map_file(&path) {
-            // Made beforehand, for a thread that never came.
-            Ok(map) if map.is_empty() => {}
-            Ok(map) => files.push((context, map)),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-            Err(error) => return Err(Error::io("read", &path)(error)),
-        }
+    for context in 0..CONTEXTS_MAX {
+        let map = map_segments(workspace, &format!("ctx-{context}.seg"))?;
+        files.extend(map.map(|map| (context, map)));
     }
+    // Made beforehand, for threads that never came; before the last one's, an empty file is that of a
+    // thread that accessed nothing while it was watched.
+    while files.last().is_some_and(|(_, map)| map.is_empty()) {
+        files.pop();
+    }
+    // Where sites are named by numbers, a file of their own defines them.
+    let sites = map_segments(workspace, "sites.seg")?;
+    files.extend(sites.map(|map| (CONTEXTS_MAX, map)));
     Ok(files)
+}
+
+/// `None` if there is no such file.
+fn map_segments(workspace: &Workspace, name: &str) -> Result<Option<Mmap>, Error> {
+    let path = workspace.path(name);
+    match map_file(&path) {
+        Ok(map) => Ok(Some(map)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Error::io("read", &path)(error)),
+    }
 }
 
 fn with_build_id(module: Module) -> Module {

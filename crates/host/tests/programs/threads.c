@@ -2,6 +2,7 @@
  * threads count beside each other on one line. */
 #define _GNU_SOURCE
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,22 @@ struct pair {
 } shared_pair __attribute__((aligned(64)));
 
 static __thread volatile long own;
+
+static int threads_there;
+
+/* Both begin together, however long it takes to start them. */
+static void *count_together(void *place)
+{
+    __atomic_add_fetch(&threads_there, 1, __ATOMIC_SEQ_CST);
+    while (__atomic_load_n(&threads_there, __ATOMIC_SEQ_CST) < 2)
+        sched_yield();
+    volatile long *n = place;
+    for (int i = 0; i < 300000; i++) {
+        ++*n;
+        ++own;
+    }
+    return 0;
+}
 
 static void *count(void *place)
 {
@@ -48,19 +65,23 @@ static void start(pthread_t *thread, void *(*run)(void *), int n)
 static void two_threads(void)
 {
     pthread_t threads[2];
+    threads_there = 0;
     for (int n = 0; n < 2; n++)
-        start(&threads[n], count, n);
+        start(&threads[n], count_together, n);
     for (int n = 0; n < 2; n++)
         pthread_join(threads[n], 0);
 }
 
-/* Until each has counted for a while. */
+/* Until each has counted for a while beside the other. */
 static void two_for_ever(void)
 {
     pthread_t thread;
     for (int n = 0; n < 2; n++)
         start(&thread, count_for_ever, n);
-    while (shared_pair.left < 100000 || shared_pair.right < 100000)
+    while (!shared_pair.left || !shared_pair.right)
+        usleep(1000);
+    long left = shared_pair.left, right = shared_pair.right;
+    while (shared_pair.left < left + 300000 || shared_pair.right < right + 300000)
         usleep(1000);
 }
 
