@@ -41,7 +41,14 @@ pub fn around(
             before.push("-fno-sanitize-link-runtime".into());
             quietly(
                 &mut before,
-                ["-mllvm", "-tsan-instrument-func-entry-exit=0"].map(OsString::from),
+                [
+                    "-mllvm",
+                    "-tsan-instrument-func-entry-exit=0",
+                    // Else `x++` is a write alone.
+                    "-mllvm",
+                    "-tsan-compound-read-before-write=1",
+                ]
+                .map(OsString::from),
             );
         }
     }

@@ -21,14 +21,14 @@ impl Backend {
     /// Accesses of a thread between yields, as asked for or as is good for this backend.
     pub fn yield_every(self, recording: &ProgramRecording) -> u32 {
         let default = match self {
-            Self::QemuUser => YIELD_EVERY,
-            Self::CompiledIn | Self::Perf => 0,
+            Self::QemuUser | Self::CompiledIn => YIELD_EVERY,
+            Self::Perf => 0,
         };
         recording.yield_every.unwrap_or(default)
     }
 }
 
-/// Accesses of a thread between yields under qemu-user. Without, threads run for whole slices of the
+/// Accesses of a thread between yields. Without, threads that share a CPU run for whole slices of the
 /// system's time, and meet on a line far less often than on CPUs of their own.
 const YIELD_EVERY: u32 = 1000;
 

@@ -12,20 +12,21 @@ use crate::print::print;
 const ABOUT: &str = "\
 Compile or link, with the user's own gcc or clang, code that relayout can record
 
-Takes the place of the compiler, and becomes it after adding what makes the code announce its accesses:
+Stands in for the compiler, and becomes it after adding what lets the code announce its accesses:
   make CC=\"relayout cc\" CXX=\"relayout c++\"
   ./configure CC=\"relayout cc\" CXX=\"relayout c++\"
   CC=\"relayout cc\" CXX=\"relayout c++\" cmake -B build -S .
   relayout record run -- ./program
 
-All arguments are the compiler's own, --help and --version too. Which compiler: $RELAYOUT_CC and
-$RELAYOUT_CXX, else cc and c++; or, before all other arguments, '--compiler NAME' or '-- NAME':
+All arguments are the compiler's own, --help and --version too ('relayout cc --relayout-help' says
+this). Which compiler: $RELAYOUT_CC and $RELAYOUT_CXX, else cc and c++; or, before all other
+arguments, '--compiler NAME' or '-- NAME':
   relayout cc -- clang-14 -O2 -c file.c
 
-Use it for compiling and for linking. The optimisation level stays; -g and frame pointers are added, and
-link-time optimisation is left out. -static, -m32 and sanitizers with a runtime of their own (address,
-memory, leak) are refused. The program finds its runtime by the path that relayout is installed at, and
-does nothing with it unless it is recorded. gcc, or clang 14 or newer, for x86-64.";
+Use it for compiling and for linking. The optimisation level stays; -g and frame pointers are added;
+link-time optimisation is left out. Refused are -static, -m32, and sanitizers with a runtime of their
+own (address, memory, leak). The program finds our runtime where relayout is installed, and it does
+nothing unless the program is recorded. gcc, or clang 14 or newer, for x86-64.";
 
 /// What help shows; the arguments are passed on unread.
 #[derive(Debug, clap::Args)]

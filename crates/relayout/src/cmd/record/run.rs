@@ -47,8 +47,8 @@ pub struct Args {
     /// Keep N accesses in order, for replaying layouts [default: 4000000]
     #[arg(long, value_name = "N")]
     bursts: Option<u64>,
-    /// Let another thread run after about N accesses of one; 0: leave it to the system [default: 0; 1000
-    /// under qemu-user]
+    /// Let another thread run after about N accesses of one, so that threads that share a CPU meet; 0:
+    /// leave it to the system [default: 1000]
     #[arg(long = "yield", value_name = "N")]
     yield_every: Option<u32>,
     /// Seed where threads yield and slices begin with N; --repeat counts up from it
