@@ -8,7 +8,7 @@ use object::{Object, ObjectSection};
 use relayout_profile::{Profile, RangeKind, RangeRow, Run, encode, segments};
 use relayout_shadow::CONTEXTS_MAX;
 use relayout_shadow::wire::{
-    self, BurstRecord, ConflictRecord, CountRecord, LineRecord, Record, RegionRecord,
+    self, AllocRecord, BurstRecord, ConflictRecord, CountRecord, LineRecord, Record, RegionRecord,
     SegmentHeader, SiteRecord, SummaryRecord,
 };
 
@@ -46,6 +46,7 @@ pub fn of(target: &str) -> Vec<Vec<u8>> {
                 .to_vec(),
         ],
         "profile" => vec![pack(&encode(&profile()).expect("sound rows"))],
+        "program_run" => vec![program_run()],
         "segments" => vec![join(&segment_files())],
         "source_edit" => {
             let source = include_str!("../seeds/program.c");
@@ -226,6 +227,34 @@ fn segment_files() -> Vec<Vec<u8>> {
         ],
     );
     vec![first, context(1, 0), sites]
+}
+
+/// The map of a program and two contexts, whose sites 7 and 9 are in both of its modules' low bits.
+fn program_run() -> Vec<u8> {
+    let map = b"module 555500000000 555500010000 555500000000 /bin/program\n\
+        module 7fff00010000 7fff00020000 7fff00010000 /lib/libc.so.6\n\
+        thread 0 100 program\nthread 1 101 worker\nstack 1 1000 1000\n\
+        tls 1 2000 40 555500000000\nname 1 struct pool\n";
+    let mut files = segment_files();
+    files.truncate(2);
+    let alloc = |start, name| AllocRecord {
+        start,
+        bytes: 64,
+        events: 5,
+        first_ticket: 0,
+        end_ticket: u64::MAX,
+        frames: [0x5555_0000_1000, 0x5555_0000_2000, 0, 0, 0, 0, 0, 0],
+        name,
+        stride: 0,
+    };
+    append(
+        &mut files[0],
+        0,
+        6,
+        &[alloc(0x1000, 0), alloc(0x1020, 0), alloc(0x1000, 1)],
+    );
+    files.insert(0, map.to_vec());
+    join(&files)
 }
 
 const REGION: RegionRecord = RegionRecord {

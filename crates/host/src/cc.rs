@@ -5,6 +5,9 @@ mod arguments;
 mod compiler;
 mod flags;
 mod stand_in;
+mod trial;
+
+pub use self::trial::try_out;
 
 use std::env;
 use std::ffi::{OsStr, OsString};

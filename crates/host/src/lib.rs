@@ -20,6 +20,7 @@ mod program;
 mod qemu;
 mod record;
 mod signals;
+pub mod survey;
 mod workspace;
 
 pub use cache::Cache;

@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 
 pub use self::backend::Backend;
 pub use self::inspect::inspect;
+pub(crate) use self::launch::can_fix_addresses;
 
 pub use self::signals::Signals;
 

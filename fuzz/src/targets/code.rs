@@ -34,7 +34,8 @@ pub fn evidence(data: &[u8]) {
     let store = SectionStore::default();
     let debug = DwarfFile::parse_in(&program, &store).expect("the compiler's own file");
     let profile = profile_of(text.address, &data[..len], &debug);
-    let resolution = resolve(&profile, &Images::one(&debug), Options::default()).expect("a sound profile");
+    let resolution =
+        resolve(&profile, &Images::one(&debug), Options::default()).expect("a sound profile");
     for row in &profile.counts {
         resolution.place(row.run, row.addr, row.size.into());
     }

@@ -7,6 +7,7 @@ mod code;
 mod compile_commands;
 mod join;
 mod profile;
+mod program_run;
 mod segments;
 mod source_edit;
 mod types;
@@ -18,6 +19,7 @@ pub use code::{evidence, instructions};
 pub use compile_commands::compile_commands;
 pub use join::{join, split};
 pub use profile::{pack, profile, unpack};
+pub use program_run::program_run;
 pub use segments::segments;
 pub use source_edit::source_edit;
 pub use types::{btf, btf_split, companions, dwarf, layout_order, shape};
@@ -26,7 +28,7 @@ pub use types::{btf, btf_split, companions, dwarf, layout_order, shape};
 pub type Target = fn(&[u8]);
 
 /// All of them, by name.
-pub const ALL: [(&str, Target); 16] = [
+pub const ALL: [(&str, Target); 17] = [
     ("boot_image", boot_image),
     ("btf", btf),
     ("btf_split", btf_split),
@@ -41,6 +43,7 @@ pub const ALL: [(&str, Target); 16] = [
     ("instructions", instructions),
     ("layout_order", layout_order),
     ("profile", profile),
+    ("program_run", program_run),
     ("segments", segments),
     ("source_edit", source_edit),
 ];

@@ -29,7 +29,8 @@ fn check(files: &[Vec<u8>]) {
     }
 }
 
-fn correct_sums(file: &mut [u8]) {
+/// Makes the sums of a file's segments right, as far as it goes.
+pub fn correct_sums(file: &mut [u8]) {
     let mut at = 0;
     while let Some(header) = file.get(at..at + HEADER_BYTES) {
         let Some(kind) = Kind::from_u16(u16::from_le_bytes([header[6], header[7]])) else {

@@ -1,57 +1,101 @@
 //! `relayout doctor`: what works here, and what to install.
 
+use std::path::PathBuf;
+
+use relayout_host::survey::{Finding, State, survey};
 use relayout_host::{Cache, find_collector};
 
 use crate::exit::Exit;
 use crate::print::print;
 
-/// Say which tools and files recording needs, which are here, and how to get the rest
+/// Say what recording and measuring need, what of it is here, and how to get the rest
+///
+/// Ends with 3 if neither a kernel nor a program can be recorded here.
 #[derive(Debug, clap::Args)]
 pub struct Args {}
 
-/// Runs the command. Ends with 3 if recording a kernel is not possible.
+/// Runs the command.
 ///
 /// # Errors
 /// Standard output cannot be written to.
 pub fn run(_args: &Args) -> anyhow::Result<Exit> {
-    let cache = Cache::locate();
-    let mut all_there = true;
-    let mut lines = String::new();
-    let mut line = |what: &str, found: Result<String, String>| {
-        all_there &= found.is_ok();
-        let state = if found.is_ok() { "ok" } else { "missing" };
-        let text = found.unwrap_or_else(|text| text);
-        lines.push_str(&format!("{state:<8} {what:<16} {text}\n"));
+    let kernels = kernels();
+    let programs = survey();
+    let works = |findings: &[Finding], what: &str| {
+        findings
+            .iter()
+            .any(|f| f.what == what && f.state == State::Works)
     };
-    let fetch = || "run scripts/setup.sh, or name your own file".to_owned();
-    let shown =
-        |path: Option<std::path::PathBuf>| path.map(|p| p.display().to_string()).ok_or_else(fetch);
-    line(
-        "QEMU with plugin",
-        match find_collector(None, cache.as_ref()) {
-            Ok(collector) => Ok(format!(
-                "{}: {}, {}",
-                collector.qemu.display(),
-                collector.describe(),
-                if collector.sees_values() {
-                    "silent stores are seen"
-                } else {
-                    "silent stores are not seen"
-                }
-            )),
-            Err(error) => Err(error.to_string()),
-        },
-    );
-    line("kernel image", shown(cache.as_ref().and_then(Cache::image)));
-    line("vmlinux", shown(cache.as_ref().and_then(Cache::debug)));
-    line(
-        "kernel source",
-        shown(cache.as_ref().and_then(Cache::source)),
-    );
-    print(&lines)?;
-    Ok(if all_there {
-        Exit::Done
-    } else {
-        Exit::Environment
+    let kernel = ["QEMU with plugin", "kernel image", "vmlinux"]
+        .iter()
+        .all(|what| works(&kernels, what));
+    let program =
+        works(&programs, "runtime") && (works(&programs, "gcc") || works(&programs, "clang"));
+    let mut text = String::from("Recording kernels\n");
+    kernels
+        .iter()
+        .for_each(|finding| text.push_str(&line(finding)));
+    text.push_str("Recording and measuring programs\n");
+    programs
+        .iter()
+        .for_each(|finding| text.push_str(&line(finding)));
+    print(&text)?;
+    Ok(match kernel || program {
+        true => Exit::Done,
+        false => Exit::Environment,
     })
+}
+
+fn line(finding: &Finding) -> String {
+    let state = match finding.state {
+        State::Works => "ok",
+        State::Missing => "missing",
+        State::Limited => "limited",
+    };
+    format!("  {state:<8} {:<18} {}\n", finding.what, finding.text)
+}
+
+fn kernels() -> Vec<Finding> {
+    let cache = Cache::locate();
+    let file = |what, of: fn(&Cache) -> Option<PathBuf>| match cache.as_ref().and_then(of) {
+        Some(path) => Finding {
+            what,
+            state: State::Works,
+            text: path.display().to_string(),
+        },
+        None => Finding {
+            what,
+            state: State::Missing,
+            text: "run scripts/setup.sh, or name your own file".into(),
+        },
+    };
+    vec![
+        qemu(cache.as_ref()),
+        file("kernel image", Cache::image),
+        file("vmlinux", Cache::debug),
+        file("kernel source", Cache::source),
+    ]
+}
+
+fn qemu(cache: Option<&Cache>) -> Finding {
+    let what = "QEMU with plugin";
+    match find_collector(None, cache) {
+        Ok(collector) => {
+            let not = if collector.sees_values() { "" } else { "not " };
+            Finding {
+                what,
+                state: State::Works,
+                text: format!(
+                    "{}: {}, silent stores are {not}seen",
+                    collector.qemu.display(),
+                    collector.describe()
+                ),
+            }
+        }
+        Err(error) => Finding {
+            what,
+            state: State::Missing,
+            text: error.to_string().replace('\n', " "),
+        },
+    }
 }

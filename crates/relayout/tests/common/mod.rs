@@ -3,6 +3,7 @@
 
 pub mod hot;
 pub mod profile;
+pub mod programs;
 
 use std::ffi::OsStr;
 use std::fs::{self, Permissions};

@@ -1,0 +1,93 @@
+//! Programs that are built with `relayout cc` and recorded.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::{Ended, Place};
+
+/// The library that programs built with `relayout cc` load.
+const RUNTIME: &str = "librelayout_rt.so";
+/// Where compilers and their tools are.
+const SYSTEM: &str = "/usr/local/bin:/usr/bin:/bin";
+
+/// Says loudly that a test is passed over; in CI that is a failure.
+pub fn pass_over(why: &str) {
+    assert!(
+        std::env::var("CI").as_deref() != Ok("true"),
+        "{why}: run scripts/setup.sh --tests"
+    );
+    let test = std::thread::current().name().unwrap_or_default().to_owned();
+    let _ = writeln!(std::io::stderr(), "PASSED OVER {test}: {why}");
+}
+
+/// Whether these programs are there.
+pub fn have(programs: &[&str]) -> bool {
+    for program in programs {
+        let found = SYSTEM
+            .split(':')
+            .any(|dir| Path::new(dir).join(program).is_file());
+        if !found {
+            pass_over(&format!("no {program}"));
+            return false;
+        }
+    }
+    true
+}
+
+/// A folder for building and recording programs; `None` without the runtime.
+pub fn recording_place() -> Option<Place> {
+    let beside = Path::new(env!("CARGO_BIN_EXE_relayout")).parent().unwrap();
+    if !beside.join(RUNTIME).is_file() {
+        pass_over(&format!(
+            "no {RUNTIME} beside the command: cargo build --release -p relayout-rt"
+        ));
+        return None;
+    }
+    Some(Place::new())
+}
+
+/// A file of `tests/data`.
+pub fn data(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/data")
+        .join(name)
+}
+
+impl Place {
+    /// The command, which finds compilers, and may be found by what it starts.
+    pub fn tool(&self, words: &str) -> Command {
+        let mut command = self.relayout(&words.split_whitespace().collect::<Vec<_>>());
+        self.with_system(&mut command);
+        command
+    }
+
+    /// Gives a command the system's programs, and the command under test.
+    pub fn with_system(&self, command: &mut Command) {
+        let own = Path::new(env!("CARGO_BIN_EXE_relayout")).parent().unwrap();
+        let path = format!("{}:{}:{SYSTEM}", self.path("bin").display(), own.display());
+        command.env("PATH", path).env("LC_ALL", "C");
+    }
+
+    /// Runs the command with words separated by spaces.
+    pub fn said(&self, words: &str) -> Ended {
+        self.ended(&mut self.tool(words))
+    }
+
+    /// Runs another program here.
+    pub fn other(&self, program: &str, words: &str) -> Ended {
+        let mut command = self.command(
+            Path::new(program),
+            &words.split_whitespace().collect::<Vec<_>>(),
+        );
+        self.with_system(&mut command);
+        self.ended(&mut command)
+    }
+
+    /// `tests/data/shared.c` as the program `shared`.
+    pub fn shared(&self, flags: &str) {
+        let source = data("shared.c");
+        let ended = self.said(&format!("cc -- gcc {flags} {} -o shared", source.display()));
+        assert_eq!((ended.code, &*ended.stderr), (Some(0), ""), "{flags}");
+    }
+}

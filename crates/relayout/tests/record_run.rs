@@ -1,0 +1,401 @@
+//! `relayout record run`: programs that end well, and those that do not.
+
+mod common;
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, Stdio};
+
+use common::programs::{have, recording_place};
+use common::{Ended, Place, start};
+use serde_json::Value;
+
+/// A folder with the program `shared`.
+fn place() -> Option<Place> {
+    if !have(&["gcc"]) {
+        return None;
+    }
+    let place = recording_place()?;
+    place.shared("-O1");
+    Some(place)
+}
+
+/// Of one run of the profile `out`.
+fn run_of(place: &Place) -> Value {
+    let text = std::fs::read_to_string(place.path("out/meta.json")).unwrap();
+    let meta: Value = serde_json::from_str(&text).unwrap();
+    meta["runs"][0].clone()
+}
+
+/// Records, and demands this exit code and this line on standard error.
+#[track_caller]
+fn check(place: &Place, words: &str, code: i32, line: &str) -> Ended {
+    let ended = place.said(&format!("record run -o out {words}"));
+    assert_eq!(ended.code, Some(code), "{words}: {ended:?}");
+    let said = ended.stderr.lines().any(|found| found == line);
+    assert!(line.is_empty() || said, "{words}: {ended:?}");
+    assert_eq!(
+        common::names(&place.path("tmp")),
+        Vec::<String>::new(),
+        "{words}"
+    );
+    ended
+}
+
+/// The finding on a type in the report of `out`.
+fn finding(place: &Place, name: &str) -> Value {
+    let ended = place.said("report out --json");
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let report: Value = serde_json::from_str(&ended.stdout).unwrap();
+    let findings = report["findings"].as_array().unwrap();
+    let found = findings.iter().find(|f| f["type"] == name);
+    found
+        .unwrap_or_else(|| panic!("no finding on {name}: {}", ended.stdout))
+        .clone()
+}
+
+#[test]
+fn finds_what_threads_share() {
+    let Some(place) = place() else { return };
+    let ended = check(&place, "-- ./shared", 0, "");
+    assert!(
+        ended
+            .stdout
+            .starts_with("200000\nout: ./shared: 2 threads, "),
+        "{ended:?}"
+    );
+    let found = finding(&place, "pair");
+    assert_eq!(found["kind"], "false-sharing", "{found}");
+    let members = found["members"].as_array().unwrap();
+    let names: Vec<_> = members
+        .iter()
+        .map(|m| m["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["left", "right"], "{found}");
+    let run = run_of(&place);
+    assert_eq!(run["complete"], true, "{run}");
+    assert!(
+        run["modules"][0]["path"]
+            .as_str()
+            .unwrap()
+            .ends_with("/shared"),
+        "{run}"
+    );
+    assert_eq!(
+        run["modules"][0]["build_id"].as_str().map(str::len),
+        Some(40),
+        "{run}"
+    );
+}
+
+#[test]
+fn repeats_and_slices() {
+    let Some(place) = place() else { return };
+    check(&place, "--repeat 2 -- ./shared", 0, "");
+    let text = std::fs::read_to_string(place.path("out/meta.json")).unwrap();
+    let meta: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(meta["runs"].as_array().map(Vec::len), Some(2));
+    assert_eq!(finding(&place, "pair")["stability"], 1.0);
+    check(
+        &place,
+        "--force --slices 0.5 --counts all --yield 0 --bursts 100 -- ./shared",
+        0,
+        "",
+    );
+    let text = std::fs::read_to_string(place.path("out/meta.json")).unwrap();
+    assert!(text.contains(r#""coverage": "sliced""#), "{text}");
+}
+
+#[test]
+fn streams_are_the_programs_own() {
+    let Some(place) = place() else { return };
+    let mut command = place.tool("record run -q -o out -- ./shared echo");
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut child = start(&mut command);
+    child.stdin.take().unwrap().write_all(b"a line\n").unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "200000\n");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.lines().any(|line| line == "read a line"), "{said}");
+}
+
+#[test]
+fn what_a_failing_program_did_is_kept() {
+    let Some(place) = place() else { return };
+    let kept = "relayout: what was recorded until then is in out";
+    check(
+        &place,
+        "-- ./shared fail",
+        4,
+        "relayout: ./shared ended with status 7",
+    );
+    check(&place, "--force -- ./shared fail", 4, kept);
+    assert_eq!(run_of(&place)["complete"], true);
+    let ended = check(&place, "--force -- ./shared abort", 4, kept);
+    assert!(
+        ended
+            .stderr
+            .contains("./shared was ended by signal 6 (SIGABRT"),
+        "{ended:?}"
+    );
+    assert_eq!(finding(&place, "pair")["kind"], "false-sharing");
+    let line = "relayout: ./shared was ended by signal 9 (SIGKILL)";
+    check(&place, "--force -- ./shared kill", 4, line);
+    let run = run_of(&place);
+    assert_eq!(
+        (&run["complete"], &run["ended"]),
+        (
+            &Value::from(false),
+            &Value::from("./shared was ended by signal 9 (SIGKILL)")
+        )
+    );
+}
+
+#[test]
+fn a_program_that_ends_at_once_has_an_empty_profile() {
+    let Some(place) = place() else { return };
+    place.write("at_once.c", "int main(void) { return 0; }\n");
+    assert_eq!(place.said("cc -- gcc at_once.c -o at_once").code, Some(0));
+    let ended = check(&place, "-- ./at_once", 0, "");
+    assert!(ended.stdout.contains(" 0 transfers"), "{ended:?}");
+    assert_eq!(place.said("report out").code, Some(0));
+}
+
+#[test]
+fn time_limits() {
+    let Some(place) = place() else { return };
+    let ended = check(&place, "--stop-after 1 -- ./shared wait", 0, "");
+    assert!(
+        ended.stdout.starts_with("200000\nwaiting\ntold to end\n"),
+        "{ended:?}"
+    );
+    assert_eq!(
+        run_of(&place)["ended"],
+        "the program was stopped, as asked for"
+    );
+    let line = "relayout: ./shared still ran after 1 s (see --time-limit)";
+    check(&place, "--force --time-limit 1 -- ./shared wait", 4, line);
+}
+
+/// A recording of a program that waits for a signal.
+fn waiting(place: &Place) -> Child {
+    let mut command = place.tool("record run -o out -- ./shared wait");
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = start(&mut command);
+    let mut said = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    while line != "waiting\n" {
+        line.clear();
+        assert!(said.read_line(&mut line).unwrap() > 0, "it ended");
+    }
+    child.stdout = Some(said.into_inner());
+    child
+}
+
+fn signal(child: &Child, number: i32) {
+    // SAFETY: a plain system call.
+    assert_eq!(unsafe { libc::kill(child.id() as i32, number) }, 0);
+}
+
+#[test]
+fn signals_go_to_the_program_and_what_was_recorded_is_kept() {
+    let Some(place) = place() else { return };
+    let child = waiting(&place);
+    signal(&child, libc::SIGINT);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{output:?}");
+    assert!(output.stdout.starts_with(b"told to end\n"), "{output:?}");
+    assert_eq!(finding(&place, "pair")["kind"], "false-sharing");
+    assert_eq!(run_of(&place)["ended"], "interrupted");
+    assert_eq!(common::names(&place.path("tmp")), Vec::<String>::new());
+}
+
+#[test]
+fn the_program_ends_with_relayout() {
+    let Some(place) = place() else { return };
+    let mut child = waiting(&place);
+    let process = |child: &Child| {
+        let path = format!("/proc/{0}/task/{0}/children", child.id());
+        std::fs::read_to_string(path).unwrap_or_default()
+    };
+    let program = process(&child);
+    let program = program.trim();
+    signal(&child, libc::SIGKILL);
+    child.wait().unwrap();
+    let gone = || match std::fs::read_to_string(format!("/proc/{program}/stat")) {
+        Ok(stat) => stat.contains(") Z"),
+        Err(_) => true,
+    };
+    for _ in 0..500 {
+        if gone() {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    assert!(!program.is_empty() && gone(), "{program}");
+    assert!(!place.path("out").exists());
+}
+
+#[test]
+fn what_a_script_starts_is_recorded() {
+    let Some(place) = place() else { return };
+    place.script("run", "echo begin\n/bin/true\n./shared\nexit 0");
+    let ended = check(&place, "-- ./run", 0, "");
+    assert!(ended.stdout.starts_with("begin\n200000\n"), "{ended:?}");
+    assert!(
+        ended
+            .stderr
+            .contains("it is a script: what it starts is recorded"),
+        "{ended:?}"
+    );
+    assert_eq!(finding(&place, "pair")["kind"], "false-sharing");
+    place.script("nothing", "exit 3");
+    let ended = place.said("record run -o none -- ./nothing");
+    assert_eq!(ended.code, Some(2), "{ended:?}");
+    let why = "cannot record ./nothing: it ended with status 3; until then, no code built with";
+    assert!(ended.stderr.contains(why), "{ended:?}");
+    assert!(!place.path("none").exists());
+}
+
+#[test]
+fn a_program_without_debug_information_is_recorded_with_a_warning() {
+    let Some(place) = place() else { return };
+    assert_eq!(place.other("/usr/bin/strip", "-g shared").code, Some(0));
+    let ended = check(&place, "-- ./shared", 0, "");
+    let warning = "relayout: warning: ./shared has no debug information";
+    assert!(ended.stderr.contains(warning), "{ended:?}");
+}
+
+#[test]
+fn a_library_may_be_what_is_recorded() {
+    let Some(place) = place() else { return };
+    place.write(
+        "lib.c",
+        "#include <pthread.h>\nstatic long pair[2];\n\
+         static void *f(void *p) { for (int i = 0; i < 100000; i++) ++*(volatile long *)p; return p; }\n\
+         void work(void) { pthread_t t; pthread_create(&t, 0, f, pair); f(pair + 1); pthread_join(t, 0); }\n",
+    );
+    place.write(
+        "main.c",
+        "void work(void);\nint main(void) { work(); return 0; }\n",
+    );
+    let built = place.said("cc -- gcc -O1 -shared -fPIC lib.c -o libwork.so");
+    assert_eq!(built.code, Some(0), "{built:?}");
+    let plain = place.other(
+        "/usr/bin/gcc",
+        "main.c -o main -L. -lwork -Wl,-rpath,. -Wl,--allow-shlib-undefined",
+    );
+    assert_eq!(plain.code, Some(0), "{plain:?}");
+    check(&place, "-- ./main", 0, "");
+}
+
+#[test]
+fn a_full_disk_is_said_to_be_one() {
+    let Some(place) = place() else { return };
+    let disk = place.path("disk");
+    std::fs::create_dir(&disk).unwrap();
+    let mounted = std::process::Command::new("/bin/mount")
+        .args(["-t", "tmpfs", "-o", "size=64k", "tmpfs"])
+        .arg(&disk)
+        .stderr(Stdio::null())
+        .status();
+    if !mounted.is_ok_and(|status| status.success()) {
+        eprintln!("SKIPPED a_full_disk_is_said_to_be_one: cannot mount a small disk");
+        return;
+    }
+    let ended = place.ended(
+        place
+            .tool("record run -o out -- ./shared")
+            .env("TMPDIR", &disk),
+    );
+    let left = common::names(&disk);
+    let unmounted = std::process::Command::new("/bin/umount")
+        .arg(&disk)
+        .status();
+    assert!(unmounted.unwrap().success());
+    assert_eq!(ended.code, Some(3), "{ended:?}");
+    assert!(
+        ended.stderr.contains("No space left on device"),
+        "{ended:?}"
+    );
+    assert_eq!(left, Vec::<String>::new());
+}
+
+#[test]
+fn programs_that_cannot_be_recorded() {
+    let place = Place::new();
+    let check = |program: &str, why: &str| {
+        let words = format!("record run -o out -- {program}");
+        place.refuses(
+            &words,
+            2,
+            &format!("relayout: cannot record {program}: {why}"),
+        );
+    };
+    check("./none", "there is no such file");
+    check("none", "there is no such program in $PATH");
+    check("./bin", "it is a folder");
+    place.write("text", "words\n");
+    let why = "it is not executable: chmod +x it, or name the program that runs it";
+    check("./text", why);
+    let why = "there is no such program in $PATH; for the one in this folder, put ./ before it";
+    check("text", why);
+    place.program("words", b"words\n");
+    let why = "it is neither an ELF program nor a script: a script's first line says what runs it, as \
+               #!/bin/sh does";
+    check("./words", why);
+    place.compile("fixed", "int main(void) { return 0; }\n", &["-static"]);
+    let why = "it is linked statically, and what watches programs is a shared library: link it without \
+               -static, with relayout cc";
+    check("./fixed", why);
+}
+
+#[test]
+fn a_script_whose_interpreter_is_missing() {
+    let place = Place::new();
+    place.program("script", b"#!/no/such/interpreter\n");
+    let ended = place.said("record run -o out -- ./script");
+    assert_eq!(ended.code, Some(2), "{ended:?}");
+    let why = "relayout: cannot record ./script: its interpreter";
+    assert!(ended.stderr.contains(why), "{ended:?}");
+}
+
+#[test]
+fn an_output_that_exists_is_kept() {
+    let place = Place::new();
+    place.compile("program", "int main(void) { return 0; }\n", &[]);
+    std::fs::create_dir(place.path("out")).unwrap();
+    let ended = place.said("record run -o out --with compiled -- ./program");
+    assert_eq!(ended.code, Some(2), "{ended:?}");
+    assert!(ended.stderr.contains("out"), "{ended:?}");
+    let ended = place.said("record run -o none/out -- ./program");
+    assert_eq!(ended.code, Some(2), "{ended:?}");
+    assert!(ended.stderr.contains("cannot write to none"), "{ended:?}");
+}
+
+#[test]
+fn doctor_says_what_recording_programs_needs() {
+    let place = Place::new();
+    // No compiler in $PATH, and no kernel in the cache.
+    let ended = place.run(&["doctor"]);
+    assert_eq!(ended.code, Some(3), "{ended:?}");
+    let line = "  missing  gcc                package gcc";
+    assert!(ended.stdout.lines().any(|found| found == line), "{ended:?}");
+    for what in [
+        "runtime",
+        "hardware samples",
+        "addresses",
+        "real-time priority",
+        "CPUs",
+    ] {
+        assert!(ended.stdout.contains(what), "{what}: {ended:?}");
+    }
+    let Some(place) = self::place() else { return };
+    let ended = place.said("doctor");
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let line = "  ok       gcc                builds programs with relayout cc";
+    assert!(ended.stdout.lines().any(|found| found == line), "{ended:?}");
+    assert_eq!(common::names(&place.path("tmp")), Vec::<String>::new());
+}
