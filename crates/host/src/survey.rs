@@ -4,9 +4,11 @@ use std::env;
 use std::fs;
 use std::path::Path;
 
+use crate::Cache;
 use crate::cc::try_out;
 use crate::installed::installed;
 use crate::program::{RUNTIME, can_fix_addresses};
+use crate::qemu::find_program_collector;
 
 /// One thing that was looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,6 +46,7 @@ pub fn survey() -> Vec<Finding> {
         runtime(),
         compiler("gcc", "package gcc"),
         compiler("clang", "package clang, 14 or newer; gcc alone will do"),
+        qemu_user(),
         perf(),
         addresses(),
         priority(),
@@ -73,6 +76,29 @@ fn compiler(name: &'static str, package: &str) -> Finding {
     match try_out(name) {
         Ok(()) => finding(name, State::Works, "builds programs with relayout cc"),
         Err(why) => finding(name, State::Missing, why),
+    }
+}
+
+fn qemu_user() -> Finding {
+    let what = "qemu-user";
+    match find_program_collector(Cache::locate().as_ref()) {
+        Ok(collector) => finding(
+            what,
+            State::Works,
+            format!(
+                "{}: {}; for programs that were not built with relayout cc",
+                collector.qemu.display(),
+                collector.describe()
+            ),
+        ),
+        Err(error) => finding(
+            what,
+            State::Missing,
+            format!(
+                "{}; programs built with relayout cc do without",
+                error.to_string().replace('\n', " ")
+            ),
+        ),
     }
 }
 

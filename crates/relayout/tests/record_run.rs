@@ -352,7 +352,8 @@ fn programs_that_cannot_be_recorded() {
     place.compile("fixed", "int main(void) { return 0; }\n", &["-static"]);
     let why = "it is linked statically, and what watches programs is a shared library: link it without \
                -static, with relayout cc";
-    check("./fixed", why);
+    let words = "record run -o out --with compiled -- ./fixed";
+    place.refuses(words, 2, &format!("relayout: cannot record ./fixed: {why}"));
 }
 
 #[test]
@@ -388,6 +389,7 @@ fn doctor_says_what_recording_programs_needs() {
     assert!(ended.stdout.lines().any(|found| found == line), "{ended:?}");
     for what in [
         "runtime",
+        "qemu-user",
         "hardware samples",
         "addresses",
         "real-time priority",
