@@ -19,6 +19,10 @@ fn check(ended: &Ended) -> Value {
     let told = !pair["value"].is_null() && transfers.iter().any(|t| t["ns"].is_f64());
     assert_eq!(ended.code, Some(if told { 0 } else { 3 }), "{ended:?}");
     let unknown = document["unknown"].as_array().unwrap();
+    for transfer in transfers.iter().filter(|t| t["ns"].is_null()) {
+        let what = format!("transfers[{},{}].ns", transfer["cpu_a"], transfer["cpu_b"]);
+        assert!(unknown.iter().any(|u| u["what"] == *what), "{document}");
+    }
     assert_eq!(
         unknown.is_empty(),
         pair["value"].is_f64()
@@ -52,6 +56,24 @@ fn it_measures_and_keeps_what_it_says() {
     let ended = place.run(&["probe", "--json"]);
     let document = check(&ended);
     assert!(document["line_bytes"].as_u64().unwrap().is_power_of_two());
+    if std::thread::available_parallelism().unwrap().get() > 1 {
+        assert_ne!(document["transfers"], Value::Array(Vec::new()));
+        assert_eq!(document["pairs"].as_array().unwrap().len(), 2);
+    }
+    let windows = &document["windows"];
+    let (kept, taken) = (
+        windows["kept"].as_u64().unwrap(),
+        windows["taken"].as_u64().unwrap(),
+    );
+    let lacks_rounds = |u: &Value| u["why"].as_str().unwrap().contains("are needed");
+    if document["unknown"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .any(lacks_rounds)
+    {
+        assert!(kept * 10 < taken * 9, "{document}");
+    }
     let kept = place.path("cache/machine.json");
     if ended.code == Some(0) {
         assert_eq!(fs::read_to_string(kept).unwrap(), ended.stdout);

@@ -13,7 +13,7 @@ use crate::Interrupt;
 /// Length of a window.
 pub const WINDOW: Duration = Duration::from_millis(10);
 /// Between windows the CPUs are left to others for this long.
-const REST: Duration = Duration::from_millis(1);
+pub const REST: Duration = Duration::from_millis(1);
 /// A window counts if the threads had the CPU for at least this share of it.
 const CPU_SHARE_MIN: f64 = 0.97;
 /// Memory in which the words of a window are placed.
@@ -32,6 +32,8 @@ pub struct Plan {
     pub rounds: usize,
     /// Rounds after which to stop, whatever there is.
     pub rounds_max: usize,
+    /// Time after which to stop, whatever there is: on a busy machine a window waits for its turn.
+    pub time_max: Duration,
     /// Bytes of a line.
     pub line_bytes: usize,
 }
@@ -132,6 +134,7 @@ impl Crew<'_> {
             self.quit(0);
             return pinned.map(|()| measured);
         }
+        let begun = Instant::now();
         for job in self.jobs {
             std::thread::sleep(REST);
             let enough = measured
@@ -139,7 +142,7 @@ impl Crew<'_> {
                 .last()
                 .is_some_and(|last| last.round != job.round)
                 && whole_rounds(&measured.windows, self.plan.kernels.len()) >= self.plan.rounds;
-            if enough || interrupt.is_set() {
+            if enough || interrupt.is_set() || begun.elapsed() > self.plan.time_max {
                 break;
             }
             self.shared.over.0.store(false, Relaxed);

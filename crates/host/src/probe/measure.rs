@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use super::crew::{self, Measured, Plan, WINDOW, Window};
+use super::crew::{self, Measured, Plan, REST, WINDOW, Window};
 use super::estimate::{self, Estimate, Round, TooNoisy};
 use super::file::{Interval, Intervals, MachineFile, PairTest, SCHEMA, Transfer, Unknown, Windows};
 use super::kernels::{Distance, HAS_SPLITS, Kernel};
@@ -14,11 +14,12 @@ use crate::{Error, Interrupt, Progress};
 const TRANSFER_ROUNDS: usize = 12;
 /// Rounds of everything else.
 const ROUNDS: usize = 20;
-/// Rounds are repeated, where windows were disturbed, up to this many times as often.
-const REPEATS_MAX: usize = 3;
+/// Rounds are repeated, where windows were disturbed, up to this many times as often; and until they
+/// have taken this many times the time that they take undisturbed.
+const REPEATS_MAX: u32 = 3;
 
-/// Measures this machine, on the CPUs that this process may run on. Takes a few seconds, up to three
-/// times as long where others disturb it, and a quarter of a second for each further pair of CPUs.
+/// Measures this machine, on the CPUs that this process may run on. Takes four seconds, up to three
+/// times as long where others disturb it, and an eighth of a second for each further pair of CPUs.
 ///
 /// # Errors
 /// [`Error::Interrupted`]. What cannot be told is null in the file, with the reason.
@@ -123,6 +124,7 @@ fn together(
         kernels.extend(split);
     }
     let windows = tally.run([a, b], &plan(kernels, ROUNDS), interrupt)?;
+    file.transfers.push(transfer(pair, &windows, tally));
     let pairs = [
         ("two-writers", two_writers),
         ("beside-shared", beside_shared),
@@ -209,10 +211,12 @@ fn unmeasured(file: &mut MachineFile) {
 }
 
 fn plan(kernels: Vec<Kernel>, rounds: usize) -> Plan {
+    let windows = (kernels.len() * rounds) as u32;
     Plan {
         kernels,
         rounds,
-        rounds_max: REPEATS_MAX * rounds,
+        rounds_max: REPEATS_MAX as usize * rounds,
+        time_max: REPEATS_MAX * windows * (WINDOW + REST),
         line_bytes: topology::line_bytes() as usize,
     }
 }
