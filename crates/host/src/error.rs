@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::{compile, probe};
+use crate::{compile, measure, probe};
 
 /// Kinds of error, by who has to do something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -180,6 +180,9 @@ pub enum Error {
         /// What is wrong with it.
         problem: probe::Problem,
     },
+    /// A program could not be measured.
+    #[error(transparent)]
+    Measure(measure::Error),
     /// Stopped by the user.
     #[error("interrupted")]
     Interrupted,
@@ -193,6 +196,7 @@ impl Error {
             Self::Guest { .. } | Self::Qemu { .. } | Self::ProgramFailed { .. } => Category::Guest,
             Self::Interrupted | Self::Compile(compile::Error::Interrupted) => Category::Interrupted,
             Self::Compile(compile::Error::NoCompiler { .. }) => Category::Environment,
+            Self::Measure(error) => error.category(),
             _ => Category::Input,
         }
     }

@@ -13,6 +13,7 @@ mod guest;
 mod initramfs;
 mod installed;
 mod kernel;
+pub mod measure;
 mod memory;
 pub mod probe;
 mod processes;

@@ -1,0 +1,150 @@
+//! On which CPUs, and how, what is measured is scheduled.
+
+use std::io;
+use std::thread;
+
+use super::Error;
+
+/// CPUs that a list may name.
+const CPUS_MAX: usize = libc::CPU_SETSIZE as usize;
+/// Priority under SCHED_FIFO: above everything that is not real-time, and below what else is.
+const FIFO_PRIORITY: i32 = 1;
+
+/// On which CPUs, and how, what is measured is scheduled.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Schedule {
+    /// CPUs that it may use.
+    pub cpus: Vec<usize>,
+    /// Whether it runs under SCHED_FIFO, so that ordinary programs do not interrupt it.
+    pub fifo: bool,
+}
+
+impl Schedule {
+    /// On the CPUs of the list, or on all that this process may use.
+    ///
+    /// # Errors
+    /// The list names CPUs that this process may not use, or SCHED_FIFO is not permitted.
+    pub fn new(list: Option<&str>, fifo: bool) -> Result<Self, Error> {
+        let allowed = allowed();
+        let cpus = match list {
+            None => allowed,
+            Some(text) => {
+                let wrong = |why: String| Error::Cpus {
+                    text: text.to_owned(),
+                    why,
+                };
+                let cpus = cpu_list(text).map_err(wrong)?;
+                if let Some(cpu) = cpus.iter().find(|cpu| !allowed.contains(cpu)) {
+                    let allowed = show(&allowed);
+                    return Err(wrong(format!("relayout may use {allowed}, not {cpu}")));
+                }
+                cpus
+            }
+        };
+        if fifo {
+            fifo_is_permitted().map_err(|source| Error::Fifo { source })?;
+        }
+        Ok(Self { cpus, fifo })
+    }
+
+    /// Schedules the calling process so. Async-signal-safe.
+    pub(super) fn apply(&self) -> io::Result<()> {
+        // SAFETY: plain system calls; CPU numbers are below CPU_SETSIZE.
+        unsafe {
+            let mut set: libc::cpu_set_t = std::mem::zeroed();
+            for &cpu in &self.cpus {
+                libc::CPU_SET(cpu, &mut set);
+            }
+            if libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &set) != 0 {
+                return Err(io::Error::last_os_error());
+            }
+        }
+        if self.fifo { set_fifo() } else { Ok(()) }
+    }
+}
+
+fn set_fifo() -> io::Result<()> {
+    // SAFETY: a plain system call.
+    unsafe {
+        let mut parameters: libc::sched_param = std::mem::zeroed();
+        parameters.sched_priority = FIFO_PRIORITY;
+        match libc::sched_setscheduler(0, libc::SCHED_FIFO, &parameters) {
+            0 => Ok(()),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+}
+
+/// Tried by a thread that ends at once.
+fn fifo_is_permitted() -> io::Result<()> {
+    let tried = thread::spawn(set_fifo).join();
+    tried.unwrap_or_else(|_| Err(io::Error::other("the attempt failed")))
+}
+
+/// Numbers and ranges, as in `0-3,8`, ascending.
+///
+/// # Errors
+/// What is wrong with the text.
+pub fn cpu_list(text: &str) -> Result<Vec<usize>, String> {
+    let mut cpus = Vec::new();
+    for part in text.split(',') {
+        let (from, to) = part.split_once('-').unwrap_or((part, part));
+        let number = |text: &str| {
+            text.trim()
+                .parse()
+                .ok()
+                .filter(|&cpu: &usize| cpu < CPUS_MAX)
+        };
+        let (Some(from), Some(to)) = (number(from), number(to)) else {
+            return Err(format!("'{part}' is neither a CPU nor a range such as 0-3"));
+        };
+        if from > to {
+            return Err(format!("'{part}' ends before it begins"));
+        }
+        cpus.extend(from..=to);
+    }
+    cpus.sort_unstable();
+    cpus.dedup();
+    Ok(cpus)
+}
+
+/// CPUs that this process may use.
+fn allowed() -> Vec<usize> {
+    // SAFETY: a set of the size that is said.
+    unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        if libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &mut set) != 0 {
+            return vec![0];
+        }
+        (0..CPUS_MAX)
+            .filter(|&cpu| libc::CPU_ISSET(cpu, &set))
+            .collect()
+    }
+}
+
+fn show(cpus: &[usize]) -> String {
+    let cpus: Vec<String> = cpus.iter().map(ToString::to_string).collect();
+    cpus.join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists() {
+        assert_eq!(cpu_list("0-3,8"), Ok(vec![0, 1, 2, 3, 8]));
+        assert_eq!(cpu_list("5,1-1,5"), Ok(vec![1, 5]));
+        for text in ["", "x", "1-", "3-1", "1,,2", "-1", "99999", "0-99999999999"] {
+            assert!(cpu_list(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn here() {
+        let all = Schedule::new(None, false).unwrap();
+        assert!(!all.cpus.is_empty());
+        let error = Schedule::new(Some("1023"), false).unwrap_err().to_string();
+        assert!(error.contains("not 1023"), "{error}");
+    }
+}

@@ -1,0 +1,89 @@
+use super::*;
+
+fn run(text: &str, limit_s: Option<f64>) -> Result<Ended, Error> {
+    let starter = Starter::new(Interrupt::catch()).unwrap();
+    let schedule = Schedule::new(None, false).unwrap();
+    starter.run(&Launch {
+        command: &Words::shell(text),
+        dir: None,
+        schedule: Some(&schedule),
+        time_limit: limit_s.map(Duration::from_secs_f64),
+    })
+}
+
+#[test]
+fn what_it_wrote_and_used() {
+    let text =
+        "echo out; echo err >&2; i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; sleep 0.1";
+    let ended = run(text, None).unwrap();
+    assert_eq!((&*ended.stdout, &*ended.stderr), ("out\n", "err\n"));
+    assert!(ended.wall_s >= 0.1, "{ended:?}");
+    assert!(ended.cpu_s > 0.0, "{ended:?}");
+    // The sleep is no CPU time.
+    assert!(ended.cpu_s < ended.wall_s, "{ended:?}");
+}
+
+#[track_caller]
+fn fails(text: &str, expect: &str) {
+    let error = run(text, Some(5.0)).unwrap_err();
+    assert_eq!(error.to_string(), expect);
+    assert_eq!(error.category(), crate::Category::Guest);
+}
+
+#[test]
+fn failures() {
+    fails(
+        "echo fine; echo 'no such case' >&2; exit 3",
+        "'echo fine; echo 'no such case' >&2; exit 3' ended with exit code 3:\n  no such case",
+    );
+    fails(
+        "kill -SEGV $$",
+        "'kill -SEGV $$' was killed by signal 11 (SIGSEGV); it wrote nothing",
+    );
+    fails(
+        "echo only; false",
+        "'echo only; false' ended with exit code 1:\n  only",
+    );
+}
+
+#[test]
+fn time_limit() {
+    let error = run("echo working; sleep 60", Some(0.2))
+        .unwrap_err()
+        .to_string();
+    let expect = "'echo working; sleep 60' did not end within 0.2 s and was killed; --time-limit \
+                  allows more:\n  working";
+    assert_eq!(error, expect);
+}
+
+/// What was left running is ended too.
+#[test]
+fn nothing_is_left() {
+    let ended = run("sleep 61 & echo $!", None).unwrap();
+    let pid: i32 = ended.stdout.trim().parse().unwrap();
+    for _ in 0..100 {
+        let state = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        // Killed, it may wait for init to take note.
+        if state.is_empty() || state.contains(") Z ") {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    panic!("{pid} is still there");
+}
+
+#[test]
+fn program_is_not_there() {
+    let starter = Starter::new(Interrupt::catch()).unwrap();
+    let command = Words::split("./no-such-program 1").unwrap();
+    let error = starter
+        .run(&Launch {
+            command: &command,
+            dir: None,
+            schedule: None,
+            time_limit: None,
+        })
+        .unwrap_err();
+    assert_eq!(error.to_string(), "cannot run './no-such-program'");
+    assert_eq!(error.category(), crate::Category::Input);
+}
