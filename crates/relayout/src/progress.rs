@@ -68,6 +68,13 @@ impl Shown {
         self
     }
 
+    /// Where a step stands; on a terminal only.
+    pub fn update(&self, text: &str) {
+        if let Some(bar) = &self.bar {
+            bar.set_message(format!("{}{text}", self.prefix));
+        }
+    }
+
     /// Takes the spinner away.
     pub fn done(&self) {
         if let Some(bar) = &self.bar {

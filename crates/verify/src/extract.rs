@@ -8,6 +8,8 @@ use crate::metric::{Metric, Source, THREAD};
 
 /// Lines of output that an error shows.
 const LINES_SHOWN: usize = 8;
+/// Threads that one metric may have.
+const THREADS_MAX: usize = 1000;
 /// Letters of a line that an error shows.
 const LETTERS_SHOWN: usize = 120;
 
@@ -50,6 +52,26 @@ pub enum ExtractError {
         /// The line, or the place in the document.
         place: String,
     },
+    /// More threads than can be compared.
+    #[error("metric '{name}' has {found} threads; {THREADS_MAX} at most are compared")]
+    TooMany {
+        /// Name of the metric.
+        name: String,
+        /// How many.
+        found: usize,
+    },
+}
+
+impl ExtractError {
+    fn unless_too_many(name: &str, values: Values) -> Result<Values, Self> {
+        match values.len() {
+            0..=THREADS_MAX => Ok(values),
+            found => Err(Self::TooMany {
+                name: name.to_owned(),
+                found,
+            }),
+        }
+    }
 }
 
 /// Finds a metric's numbers.
@@ -99,7 +121,7 @@ fn by_regex(metric: &Metric, output: &Output<'_>) -> Result<Values, ExtractError
             format!("no line matches {pattern}"),
         ));
     }
-    Ok(values)
+    ExtractError::unless_too_many(&metric.about.name, values)
 }
 
 fn by_json(metric: &Metric, steps: &[String], output: &Output<'_>) -> Result<Values, ExtractError> {
@@ -127,7 +149,7 @@ fn by_json(metric: &Metric, steps: &[String], output: &Output<'_>) -> Result<Val
             format!("there is no '{pointer}' in the JSON output"),
         ));
     }
-    Ok(values)
+    ExtractError::unless_too_many(&metric.about.name, values)
 }
 
 /// The whole text as one document, or each line that is an object or a list.

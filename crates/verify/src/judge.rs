@@ -127,8 +127,9 @@ impl Outcome {
 }
 
 /// Judges all metrics together after the pairs there are. Only the last look widens the margin.
-pub fn judge(runs: &Runs, rules: &Rules, is_last: bool) -> Outcome {
-    judge_series(&runs.series(), runs.plan(), runs.pairs(), rules, is_last)
+pub fn judge(runs: &Runs, rules: &Rules) -> Outcome {
+    let series = runs.series();
+    judge_series(&series, runs.plan(), runs.pairs(), rules, runs.is_last())
 }
 
 /// The same for the values alone.

@@ -23,8 +23,24 @@ pub struct Runs {
     pub setup: Setup,
     /// What was measured.
     pub metrics: Vec<About>,
+    /// Why there are no more starts.
+    pub ending: Ending,
     /// Every start, in the order in which they were made.
     pub starts: Vec<Start>,
+}
+
+/// Why an experiment has no more starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ending {
+    /// All pairs were made.
+    Complete,
+    /// It was decided.
+    Decided,
+    /// The time was up.
+    Budget,
+    /// The user stopped it, or a start failed.
+    CutOff,
 }
 
 /// What was run, and how.
@@ -153,9 +169,9 @@ impl Runs {
                 why: "it names no metric",
             });
         }
-        if self.setup.pairs > PAIRS_MAX {
+        if self.setup.pairs == 0 || self.setup.pairs > PAIRS_MAX {
             return Err(RunsError::Empty {
-                why: "more than 500 pairs",
+                why: "the number of pairs is not between 1 and 500",
             });
         }
         let mut seen = BTreeSet::new();
@@ -187,6 +203,11 @@ impl Runs {
             pairs: self.setup.pairs,
             seed: self.setup.seed,
         }
+    }
+
+    /// Whether the look at these starts is the last of all.
+    pub fn is_last(&self) -> bool {
+        self.ending != Ending::Decided
     }
 
     /// Complete pairs.

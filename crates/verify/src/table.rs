@@ -115,8 +115,12 @@ fn exponent(value: f64) -> String {
     }
 }
 
-/// A fraction as a change in percent, with its sign.
-pub fn signed(fraction: f64, is_points: bool) -> String {
+/// A change with its sign, in percent or points.
+pub fn change_text(fraction: f64, scale: Scale) -> String {
+    signed(fraction, scale == Scale::Points)
+}
+
+fn signed(fraction: f64, is_points: bool) -> String {
     format!(
         "{:+.1}{}",
         100.0 * fraction,

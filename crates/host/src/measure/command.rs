@@ -40,7 +40,7 @@ impl Words {
         let count = words.iter().take_while(|word| is_assignment(word)).count();
         let environment = words
             .drain(..count)
-            .filter_map(|word| Some(word.split_once('=').map(|(k, v)| (k.into(), v.into()))?))
+            .filter_map(|word| word.split_once('=').map(|(k, v)| (k.into(), v.into())))
             .collect();
         if words.first().is_none_or(String::is_empty) {
             return Err(wrong("it names no program"));

@@ -1,14 +1,14 @@
 //! The machine file: what `relayout probe` measured, for the commands that weigh findings with it.
 
 use std::fs;
-use std::io::{Read, Write};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use super::estimate::Estimate;
 use super::topology::Relation;
-use crate::{Cache, Error};
+use crate::{Cache, Error, write_whole};
 
 /// Kind and version of the document.
 pub const SCHEMA: &str = "relayout/probe/1";
@@ -224,19 +224,7 @@ impl MachineFile {
     /// # Errors
     /// The folder cannot be made or written to.
     pub fn write(&self, path: &Path) -> Result<(), Error> {
-        let parent = match path.parent() {
-            Some(parent) if !parent.as_os_str().is_empty() => parent,
-            _ => Path::new("."),
-        };
-        fs::create_dir_all(parent).map_err(Error::io("create", parent))?;
-        let write = || -> std::io::Result<()> {
-            let mut partial = tempfile::NamedTempFile::new_in(parent)?;
-            partial.write_all(self.text().as_bytes())?;
-            partial.as_file().sync_all()?;
-            partial.persist(path)?;
-            Ok(())
-        };
-        write().map_err(Error::io("write", path))
+        write_whole(path, self.text().as_bytes())
     }
 
     fn check(&self) -> Result<(), Problem> {

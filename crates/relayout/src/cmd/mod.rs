@@ -9,4 +9,5 @@ pub mod probe;
 pub mod record;
 pub mod report;
 pub mod show;
+pub mod verify;
 pub mod what_if;

@@ -1,0 +1,180 @@
+//! `relayout verify`: whether a change helps, by starting both sides many times.
+
+mod arguments;
+mod experiment;
+mod json;
+mod sides;
+mod text;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use relayout_host::{Interrupt, write_whole};
+use relayout_verify::judge::{Outcome, Rules, Verdict, judge};
+use relayout_verify::metric::{FORMS, Metric};
+use relayout_verify::runs::Runs;
+
+use crate::exit::Exit;
+use crate::print::print;
+use crate::progress::Shown;
+
+const EXAMPLES: &str = "\
+Examples:
+  relayout verify --before ./bench-old --after ./bench-new
+  relayout verify --before './bench old' --after './bench new' --pin 0-3 \\
+      --metric 'ops,unit=1/s=regex:^thread (?<thread>\\d+): ([0-9.]+) ops' --save result.json
+  relayout verify --patch fix.patch --build 'make -j4' --bench './bench --seconds 1'
+  relayout verify --load result.json --margin 0.5
+
+better and worse: the change is there, at an error rate of 5 % over all metrics and all looks; same:
+what change there may be is smaller than the margin; unclear: these starts do not tell. docs/verify.md
+describes the method.
+
+Exit code 0: better, same or unclear; 1: worse; 2: bad input; 3: no permission, or a tool is missing;
+4: a command failed.";
+
+/// Start two versions of a program in turn, and say whether one is faster
+///
+/// The two are started in pairs, in random order, until it is decided or --runs or --budget are used up.
+/// Starts during which the machine ran others instead are made again.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// Run this without the change: a program and its arguments, quoted as for a shell
+    #[arg(long, value_name = "CMD", requires = "after")]
+    before: Option<String>,
+    /// Run this with the change
+    #[arg(long, value_name = "CMD", requires = "before")]
+    after: Option<String>,
+    /// Make two copies of the source and apply this patch in one (of a git repository: two worktrees
+    /// of what is committed)
+    #[arg(long, value_name = "PATCH", conflicts_with = "before", requires_all = ["build", "bench"])]
+    patch: Option<PathBuf>,
+    /// Build each copy by this; `sh` runs it there
+    #[arg(long, value_name = "CMD", requires = "patch")]
+    build: Option<String>,
+    /// Run this in each copy
+    #[arg(long, value_name = "CMD", requires = "patch")]
+    bench: Option<String>,
+    /// The source [default: this folder]
+    #[arg(long, value_name = "DIR", requires = "patch")]
+    source: Option<PathBuf>,
+    /// Judge what was saved, instead of starting anything
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["before", "patch", "save", "metric"])]
+    load: Option<PathBuf>,
+    /// Measure this: wall, cpu, NAME=regex:PATTERN or NAME=json:/POINTER; `list` explains them; may be
+    /// given more than once [default: wall]
+    #[arg(short, long, value_name = "METRIC")]
+    metric: Vec<String>,
+    /// Start each side at most N times
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 30, value_parser = arguments::pairs)]
+    runs: usize,
+    /// Measure no longer than this (90, 90s, 5m, 1h); building does not count
+    #[arg(long, value_name = "TIME", value_parser = arguments::time)]
+    budget: Option<Duration>,
+    /// Make all N starts, also when it is decided before
+    #[arg(long)]
+    all: bool,
+    /// Discard the first N starts of each side
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(..=100))]
+    warmup: u16,
+    /// Changes up to this many percent do not matter [default: 1, or what the starts can tell]
+    #[arg(long, value_name = "PERCENT", value_parser = arguments::margin)]
+    margin: Option<f64>,
+    /// Let both use only these CPUs (0-3,8) [default: all that relayout may use]
+    #[arg(long, value_name = "CPUS")]
+    pin: Option<String>,
+    /// Run both under SCHED_FIFO, so that other programs do not interrupt them
+    #[arg(long)]
+    fifo: bool,
+    /// Discard starts that lost more than this share of the CPU time they wanted to others, in percent
+    #[arg(long, value_name = "PERCENT", default_value_t = 3.0, value_parser = super::report::percent)]
+    max_lost: f64,
+    /// Kill a start, and fail, after this time
+    #[arg(long, value_name = "TIME", value_parser = arguments::time)]
+    time_limit: Option<Duration>,
+    /// Let `sh` run the commands, for pipes and the like; it is measured too
+    #[arg(long)]
+    shell: bool,
+    /// Order the starts by this seed [default: another one each time]
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// Write what each start gave to this file, for --load
+    #[arg(long, value_name = "FILE")]
+    save: Option<PathBuf>,
+    /// Print JSON (schema relayout/verify/1)
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// Bad input, a command that fails, a metric that does not appear, a failed write.
+pub fn run(args: &Args) -> anyhow::Result<Exit> {
+    if args.metric.iter().any(|metric| metric == "list") {
+        print(&format!("{FORMS}\n"))?;
+        return Ok(Exit::Done);
+    }
+    let rules = match args.margin {
+        Some(margin) => Rules {
+            margin,
+            widen: false,
+        },
+        None => Rules::default(),
+    };
+    let measured = match &args.load {
+        Some(path) => load(path)?,
+        None => measure(args, &rules)?,
+    };
+    let outcome = judge(&measured.runs, &rules);
+    let shown = match args.json {
+        true => json::render(&measured, &outcome)?,
+        false => text::render(&measured, &outcome),
+    };
+    print(&shown)?;
+    Ok(exit(&outcome))
+}
+
+/// What was measured, and what there is to tell of it.
+struct Measured {
+    runs: Runs,
+    notes: Vec<String>,
+}
+
+fn exit(outcome: &Outcome) -> Exit {
+    match outcome.verdict {
+        Verdict::Worse => Exit::Failed,
+        Verdict::Better | Verdict::Same | Verdict::Unclear => Exit::Done,
+    }
+}
+
+fn load(path: &PathBuf) -> anyhow::Result<Measured> {
+    let text = std::fs::read_to_string(path);
+    let text = text.with_context(|| format!("cannot read {}", path.display()))?;
+    let runs = Runs::parse(&text).with_context(|| format!("cannot use {}", path.display()))?;
+    let notes = Vec::new();
+    Ok(Measured { runs, notes })
+}
+
+fn measure(args: &Args, rules: &Rules) -> anyhow::Result<Measured> {
+    let metrics = Metric::parse_all(&args.metric)?;
+    let interrupt = Interrupt::catch();
+    let progress = Shown::new(String::new(), false);
+    let sides = sides::prepare(args, interrupt, &progress)?;
+    let mut experiment = experiment::Experiment::new(args, &sides, metrics, interrupt)?;
+    let ended = experiment.run(rules, &progress);
+    progress.done();
+    if let Some(path) = &args.save
+        && !experiment.runs.starts.is_empty()
+    {
+        let text = serde_json::to_string(&experiment.runs)? + "\n";
+        write_whole(path, text.as_bytes())?;
+    }
+    ended?;
+    Ok(Measured {
+        notes: sides.notes(),
+        runs: experiment.runs,
+    })
+}

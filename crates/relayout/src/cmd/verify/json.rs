@@ -1,0 +1,72 @@
+//! What was measured as JSON, schema `relayout/verify/1`.
+
+use relayout_verify::judge::{Judged, Outcome, Scale, Summary};
+use relayout_verify::runs::Fate;
+use serde_json::{Value, json};
+
+use super::{Measured, text};
+
+/// The whole document.
+pub(super) fn render(measured: &Measured, outcome: &Outcome) -> serde_json::Result<String> {
+    let runs = &measured.runs;
+    let setup = &runs.setup;
+    let document = json!({
+        "schema": "relayout/verify/1",
+        "verdict": outcome.verdict.as_str(),
+        "metrics": outcome.metrics.iter().map(metric).collect::<Vec<Value>>(),
+        "comparisons": outcome.metrics.len(),
+        "pairs": outcome.pairs,
+        "pairs_planned": setup.pairs,
+        "ending": runs.ending,
+        "starts": {
+            "total": runs.starts.len(),
+            "kept": runs.count(Fate::Kept) + runs.count(Fate::KeptDisturbed),
+            "kept_disturbed": runs.count(Fate::KeptDisturbed),
+            "disturbed": runs.count(Fate::Disturbed),
+            "warm_up": runs.count(Fate::WarmUp),
+        },
+        "before": setup.before,
+        "after": setup.after,
+        "patch": setup.patch,
+        "seed": setup.seed,
+        "cpus": setup.cpus,
+        "fifo": setup.fifo,
+        "notes": text::notes(runs, outcome).into_iter().chain(measured.notes.clone()).collect::<Vec<_>>(),
+    });
+    serde_json::to_string_pretty(&document).map(|text| text + "\n")
+}
+
+fn metric(metric: &Judged) -> Value {
+    let percent = |fraction: f64| 100.0 * fraction;
+    json!({
+        "name": metric.about.name,
+        "unit": metric.about.unit,
+        "better": metric.about.better,
+        "before": summary(&metric.before),
+        "after": summary(&metric.after),
+        "change_percent": metric.change.map(percent),
+        "ci95_percent": metric.interval.map(|ends| ends.map(percent)),
+        "change_is": match metric.scale {
+            Scale::Ratio => "ratio",
+            Scale::Points => "points",
+            Scale::Difference => "difference",
+        },
+        "p_value": metric.p_value,
+        "margin_percent": percent(metric.margin),
+        "margin_from": if metric.margin_is_noise { "noise" } else { "given" },
+        "ranges_apart": metric.before.is_apart_from(&metric.after),
+        "verdict": metric.verdict.as_str(),
+        "why": metric.why,
+    })
+}
+
+fn summary(summary: &Summary) -> Value {
+    json!({
+        "median": summary.median,
+        "mean": summary.mean,
+        "stddev_percent": summary.stddev_percent,
+        "min": summary.min,
+        "max": summary.max,
+        "n": summary.count,
+    })
+}

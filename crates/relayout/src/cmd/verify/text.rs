@@ -1,0 +1,160 @@
+//! What was measured, for people.
+
+use relayout_verify::judge::{Judged, Outcome, Scale, Verdict};
+use relayout_verify::plan::Side;
+use relayout_verify::runs::{Ending, Fate, Runs};
+use relayout_verify::table;
+
+use super::Measured;
+
+/// The table, what it rests on, and the verdict.
+pub(super) fn render(measured: &Measured, outcome: &Outcome) -> String {
+    let runs = &measured.runs;
+    let mut text = String::new();
+    let setup = &runs.setup;
+    match &setup.patch {
+        Some(patch) => text.push_str(&format!("{} without and with {patch}\n\n", setup.before)),
+        None => text.push_str(&format!(
+            "before: {}\nafter:  {}\n\n",
+            setup.before, setup.after
+        )),
+    }
+    let names = Side::ALL.map(Side::as_str);
+    text.push_str(&table::render(&outcome.metrics, names));
+    text.push('\n');
+    let notes = notes(runs, outcome)
+        .into_iter()
+        .chain(measured.notes.iter().cloned());
+    for note in notes {
+        text.push_str(&note);
+        text.push('\n');
+    }
+    text.push_str(&format!("verdict: {}\n", verdict(outcome)));
+    text
+}
+
+fn verdict(outcome: &Outcome) -> String {
+    let count = |verdict| {
+        outcome
+            .metrics
+            .iter()
+            .filter(|metric| metric.verdict == verdict)
+            .count()
+    };
+    let total = outcome.metrics.len();
+    let all = outcome.verdict.as_str();
+    if total <= 1 {
+        return all.to_owned();
+    }
+    let order = [
+        Verdict::Better,
+        Verdict::Worse,
+        Verdict::Same,
+        Verdict::Unclear,
+    ];
+    let counts = order.map(|verdict| (verdict.as_str(), count(verdict)));
+    let counts = counts.iter().filter(|(_, count)| *count > 0);
+    let counts: Vec<String> = counts
+        .map(|(name, count)| format!("{count} {name}"))
+        .collect();
+    format!("{all} ({} of {total})", counts.join(", "))
+}
+
+/// What the verdict rests on, and what limits it.
+pub(super) fn notes(runs: &Runs, outcome: &Outcome) -> Vec<String> {
+    let mut notes = vec![starts(runs, outcome)];
+    notes.extend(disturbed(runs));
+    let comparisons = outcome.metrics.len();
+    if comparisons > 1 {
+        notes.push(format!(
+            "{comparisons} comparisons, false discovery rate at most 5% (Benjamini-Hochberg)"
+        ));
+    }
+    notes.extend(outcome.metrics.iter().filter_map(of_metric));
+    if runs.setup.cpus.len() == 1 {
+        notes.push(
+            "one CPU only: threads take turns there, so what sharing between CPUs costs, and what a \
+             change of it saves, cannot be seen"
+                .to_owned(),
+        );
+    }
+    notes.extend(too_short(runs));
+    notes
+}
+
+fn starts(runs: &Runs, outcome: &Outcome) -> String {
+    let setup = &runs.setup;
+    let why = match runs.ending {
+        Ending::Complete => String::new(),
+        Ending::Decided => format!(" (of up to {}: it was decided)", setup.pairs),
+        Ending::Budget => format!(" (of {}: the time was up)", setup.pairs),
+        Ending::CutOff => format!(" (of {}: it was cut off)", setup.pairs),
+    };
+    let cpus: Vec<String> = setup.cpus.iter().map(ToString::to_string).collect();
+    format!(
+        "{} pairs of starts{why} in random order, seed {}; CPUs {}{}; warm-ups discarded: {}",
+        outcome.pairs,
+        setup.seed,
+        cpus.join(","),
+        if setup.fifo { ", SCHED_FIFO" } else { "" },
+        runs.count(Fate::WarmUp),
+    )
+}
+
+fn disturbed(runs: &Runs) -> Option<String> {
+    let discarded = runs.count(Fate::Disturbed);
+    let kept = runs.count(Fate::KeptDisturbed);
+    let percent = table::percent(runs.setup.lost_max, false);
+    if runs.starts.iter().all(|start| start.lost.is_none()) {
+        let why = "this system does not tell how long it ran others (/proc/stat): no start was discarded \
+                   for that";
+        return Some(why.to_owned());
+    }
+    let total = runs.starts.len() - runs.count(Fate::WarmUp);
+    let mut text = format!(
+        "discarded {discarded} of {total} starts: the machine ran others for more than {percent} of the \
+         time that they wanted"
+    );
+    if kept > 0 {
+        text.push_str(&format!(
+            "; {kept} such starts are kept, for there were no better ones"
+        ));
+    }
+    (discarded + kept > 0).then_some(text)
+}
+
+fn of_metric(metric: &Judged) -> Option<String> {
+    let name = &metric.about.name;
+    let is_points = metric.scale == Scale::Points;
+    let mut parts = Vec::new();
+    if let Some(why) = metric.why {
+        parts.push(why.to_owned());
+    }
+    if metric.margin_is_noise {
+        let margin = table::percent(metric.margin, is_points);
+        parts.push(format!(
+            "changes below {margin} could not be told from none"
+        ));
+    }
+    if metric.unmatched > 0 {
+        parts.push(format!("in {} pairs one side lacks it", metric.unmatched));
+    }
+    (!parts.is_empty()).then(|| format!("{name}: {}", parts.join("; ")))
+}
+
+/// A program that ends at once is mostly its own start.
+fn too_short(runs: &Runs) -> Option<String> {
+    const SHORT_S: f64 = 0.01;
+    let is_timed = runs
+        .metrics
+        .iter()
+        .any(|about| about.name == "wall" || about.name == "cpu");
+    let kept = runs.starts.iter().filter(|start| start.fate.counts());
+    let longest_s = kept.map(|start| start.wall_s).fold(0.0, f64::max);
+    (is_timed && longest_s < SHORT_S && longest_s > 0.0).then(|| {
+        format!(
+            "no start takes longer than {:.1} ms: mostly how a process begins and ends is measured",
+            1000.0 * longest_s
+        )
+    })
+}

@@ -1,0 +1,229 @@
+//! `relayout verify`: what it finds, what it says, and how it ends.
+
+#[path = "verify/bad_input.rs"]
+mod bad_input;
+mod common;
+#[path = "verify/patch.rs"]
+mod patch;
+
+use std::path::Path;
+
+use common::{Ended, Place};
+use serde_json::Value;
+
+/// Runs the command with the programs of the system at hand.
+pub fn run(place: &Place, arguments: &[&str]) -> Ended {
+    let arguments = [&["verify"], arguments].concat();
+    let mut command = place.relayout(&arguments);
+    command.env("PATH", "/usr/local/bin:/usr/bin:/bin");
+    place.ended(&mut command)
+}
+
+pub fn json(ended: &Ended) -> Value {
+    serde_json::from_str(&ended.stdout).unwrap_or_else(|_| panic!("{ended:?}"))
+}
+
+/// A script that says a rate near this one, another one each time, but the same in every test.
+pub fn bench(place: &Place, name: &str, rate: u32) {
+    let body = format!(
+        "n=$(cat {name}.count 2>/dev/null || echo 0)\necho $((n + 1)) > {name}.count\n\
+         echo rate: $(({rate} + n * 7919 % 11))"
+    );
+    place.script(name, &body);
+}
+
+const RATE: &str = "rate=regex:^rate: ([0-9]+)";
+
+#[track_caller]
+fn check(before: u32, after: u32, metric: &str, code: i32, verdict: &str) -> Value {
+    let place = Place::new();
+    bench(&place, "old", before);
+    bench(&place, "new", after);
+    let sides = [
+        "--before", "./old", "--after", "./new", "--runs", "12", "--seed", "1",
+    ];
+    let ended = run(
+        &place,
+        &[&sides[..], &["--metric", metric, "--json"]].concat(),
+    );
+    assert_eq!(ended.code, Some(code), "{ended:?}");
+    let found = json(&ended);
+    assert_eq!(found["verdict"], verdict, "{found}");
+    found
+}
+
+#[test]
+fn verdicts() {
+    check(1000, 1500, RATE, 0, "better");
+    check(1500, 1000, RATE, 1, "worse");
+    check(1000, 1500, "rate,lower=regex:^rate: ([0-9]+)", 1, "worse");
+    check(1000, 1000, RATE, 0, "same");
+}
+
+/// The keys that scripts use.
+#[test]
+fn document() {
+    let found = check(
+        1000,
+        1500,
+        "rate,unit=1/s=regex:^rate: ([0-9]+)",
+        0,
+        "better",
+    );
+    assert_eq!(found["schema"], "relayout/verify/1");
+    let metric = &found["metrics"][0];
+    assert_eq!(metric["name"], "rate");
+    assert_eq!(metric["unit"], "1/s");
+    assert_eq!(metric["verdict"], "better");
+    for side in ["before", "after"] {
+        for key in ["median", "mean", "stddev_percent", "n"] {
+            assert!(metric[side][key].is_number(), "{side} {key}: {metric}");
+        }
+    }
+    let change = metric["change_percent"].as_f64().unwrap();
+    let ends = metric["ci95_percent"].as_array().unwrap();
+    let [low, high] = [0, 1].map(|index| ends[index].as_f64().unwrap());
+    assert!(
+        low <= change && change <= high && 48.0 < low && high < 52.0,
+        "{metric}"
+    );
+    // Decided at the first look, after ten pairs.
+    assert_eq!(found["pairs"], 10);
+    assert_eq!(found["starts"]["warm_up"], 2);
+}
+
+/// What was saved gives the same answer, and another one to another question.
+#[test]
+fn saved_and_judged_again() {
+    let place = Place::new();
+    bench(&place, "old", 1000);
+    bench(&place, "new", 1030);
+    let sides = [
+        "--before", "./old", "--after", "./new", "--runs", "12", "--metric", RATE,
+    ];
+    let first = run(
+        &place,
+        &[&sides[..], &["--save", "s.json", "--json"]].concat(),
+    );
+    let again = run(&place, &["--load", "s.json", "--json"]);
+    assert_eq!(first.stdout, again.stdout);
+    assert_eq!(json(&again)["verdict"], "better");
+    let lenient = run(&place, &["--load", "s.json", "--margin", "5"]);
+    assert!(
+        lenient.stdout.contains("same (within 5%)"),
+        "{}",
+        lenient.stdout
+    );
+    assert!(
+        lenient.stdout.ends_with("verdict: same\n"),
+        "{}",
+        lenient.stdout
+    );
+}
+
+/// Real threads on a real line: each of them is faster with a line of its own.
+#[test]
+fn false_sharing() {
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    if cpus < 2 {
+        let passed_over = "verify: one CPU only; false sharing cannot be measured";
+        assert!(
+            std::env::var("CI").as_deref() != Ok("true"),
+            "{passed_over}"
+        );
+        eprintln!("{passed_over}: PASSED OVER");
+        return;
+    }
+    let place = Place::new();
+    let source = include_str!("verify/counters.c");
+    place.compile("shared", source, &["-O2", "-pthread"]);
+    place.compile("apart", source, &["-O2", "-pthread", "-DAPART"]);
+    for metric in [
+        r"ops=regex:^thread (?<thread>\w): ([0-9]+)",
+        "ops=json:/ops",
+    ] {
+        let arguments = [
+            "--before", "./shared", "--after", "./apart", "--runs", "12", "--pin", "0-1",
+        ];
+        let ended = run(
+            &place,
+            &[&arguments[..], &["--json", "--metric", metric]].concat(),
+        );
+        let found = json(&ended);
+        assert_eq!(found["verdict"], "better", "{found}");
+        assert_eq!(found["comparisons"], 2);
+        for (index, name) in ["ops[A]", "ops[B]"].into_iter().enumerate() {
+            assert_eq!(found["metrics"][index]["name"], name);
+            assert_eq!(found["metrics"][index]["verdict"], "better", "{found}");
+        }
+    }
+}
+
+/// The report of the kernel's robot, which its readers know.
+#[test]
+fn table() {
+    let place = Place::new();
+    place.script("old", "echo rate: 15782");
+    place.script("new", "echo rate: 15765");
+    let arguments = [
+        "--before", "./old", "--after", "./new x", "--runs", "6", "--seed", "1",
+    ];
+    let ended = run(
+        &place,
+        &[&arguments[..], &["--max-lost", "100", "--metric", RATE]].concat(),
+    );
+    let cpus = ended
+        .stdout
+        .split("CPUs ")
+        .nth(1)
+        .and_then(|rest| rest.split(';').next());
+    let stdout = ended
+        .stdout
+        .replace(&format!("CPUs {}", cpus.unwrap_or_default()), "CPUs [CPUS]");
+    let expect = "\
+before: ./old
+after:  ./new x
+
+before           after
+---------------- ---------------------------
+         %stddev     %change         %stddev
+             \\          |                \\          metric  95% interval         verdict
+     15782            -0.1%      15765        rate    [-0.1%, -0.1%]       same (within 1%)  ranges apart
+
+6 pairs of starts in random order, seed 1; CPUs [CPUS]; warm-ups discarded: 2
+verdict: same
+";
+    assert_eq!(stdout, expect, "{}", ended.stderr);
+}
+
+/// Ctrl-C while a program runs: nothing of it, and nothing half written, is left.
+#[test]
+fn interrupted() {
+    let place = Place::new();
+    place.script("slow", "echo $$ > pid.part; mv pid.part pid; exec sleep 60");
+    let arguments = [
+        "verify", "--before", "./slow", "--after", "./slow", "--save", "s.json",
+    ];
+    let mut command = place.relayout(&arguments);
+    command.env("PATH", "/usr/local/bin:/usr/bin:/bin");
+    command.stderr(std::process::Stdio::piped());
+    let child = common::start(&mut command);
+    let pid = wait_for(&place.path("pid"));
+    // SAFETY: the number is that of a child that has not been waited for.
+    unsafe { libc::kill(child.id() as i32, libc::SIGINT) };
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130));
+    assert!(!Path::new(&format!("/proc/{}/exe", pid.trim())).exists());
+    assert!(!place.path("s.json").exists());
+    assert_eq!(common::names(&place.path("tmp")), Vec::<String>::new());
+}
+
+fn wait_for(path: &Path) -> String {
+    for _ in 0..500 {
+        if let Ok(text) = std::fs::read_to_string(path) {
+            return text;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    panic!("{} did not appear", path.display());
+}
