@@ -15,6 +15,8 @@ pub struct Counters {
     busy_s: f64,
     /// Seconds that the hypervisor took from them.
     steal_s: f64,
+    /// How far off the CPU seconds may be: they are counted in ticks, on each CPU apart.
+    error_s: f64,
     /// Seconds in which some task of the machine waited for a CPU; `None` without PSI.
     waited_s: Option<f64>,
 }
@@ -46,14 +48,15 @@ impl Counters {
             counters.busy_s += of(0) + of(1) + of(2) + of(5) + of(6);
             counters.steal_s += of(7);
         }
+        counters.error_s = (cpus.len() as f64).sqrt() / ticks_per_s;
         counters.waited_s = pressure.and_then(waited_s);
         (counters.busy_s > 0.0).then_some(counters)
     }
 
-    /// Fraction of the CPU time that a program wanted, from `self` to `end`, that it did not get.
-    /// `own_s` is the CPU time that it got.
+    /// Fraction of the CPU time that a program wanted, from `self` to `end`, that it certainly did not
+    /// get. `own_s` is the CPU time that it got.
     pub fn lost(&self, end: &Self, own_s: f64) -> f64 {
-        let foreign_s = (end.busy_s - self.busy_s - own_s).max(0.0);
+        let foreign_s = (end.busy_s - self.busy_s - own_s - self.error_s).max(0.0);
         let waited_s = end
             .waited_s
             .zip(self.waited_s)
@@ -93,6 +96,7 @@ mod tests {
         let found = Counters::parse(STAT, Some(PRESSURE), &[0], 100.0).unwrap();
         assert!(close(found.busy_s, 2.0), "{found:?}");
         assert!(close(found.steal_s, 0.1), "{found:?}");
+        assert!(close(found.error_s, 0.01), "{found:?}");
         assert_eq!(found.waited_s, Some(2.5));
         let both = Counters::parse(STAT, None, &[0, 1], 100.0).unwrap();
         assert!(close(both.busy_s, 2.05), "{both:?}");
@@ -105,11 +109,13 @@ mod tests {
         let start = Counters {
             busy_s: 5.0,
             steal_s: 1.0,
+            error_s: 0.0,
             waited_s: waited_s.map(|_| 7.0),
         };
         let end = Counters {
             busy_s: 5.0 + busy_s,
             steal_s: 1.0 + steal_s,
+            error_s: 0.0,
             waited_s: waited_s.map(|waited| 7.0 + waited),
         };
         let found = start.lost(&end, own_s);

@@ -159,8 +159,8 @@ impl<'s> Experiment<'s> {
         })
     }
 
-    /// Starts one side, again while the machine runs others instead: a few times, and in all as often
-    /// as there are starts planned.
+    /// Starts one side, again while the machine runs others instead: a few times, and in all about as often
+    /// as there are pairs, over all of the experiment.
     fn start_undisturbed(&mut self, side: Side, pair: usize) -> anyhow::Result<()> {
         for retry in 0.. {
             let mut start = self.start(side, pair, Fate::Kept)?;
@@ -168,7 +168,7 @@ impl<'s> Experiment<'s> {
             let is_disturbed = start.lost.is_some_and(|lost| lost > lost_max);
             let discarded = self.runs.count(Fate::Disturbed);
             let is_last_try =
-                retry == RETRIES_MAX || discarded >= 2 * self.runs.setup.pairs || self.is_time_up();
+                retry == RETRIES_MAX || discarded >= pair + RETRIES_MAX || self.is_time_up();
             start.fate = match (is_disturbed, is_last_try) {
                 (false, _) => Fate::Kept,
                 (true, false) => Fate::Disturbed,
