@@ -199,8 +199,8 @@ after:  ./new x
 before           after
 ---------------- ---------------------------
          %stddev     %change         %stddev
-             \\          |                \\          metric  95% interval         verdict
-     15782            -0.1%      15765        rate    [-0.1%, -0.1%]       same (within 1%)  ranges apart
+             \\          |                \\    metric  95% interval      verdict
+     15782            -0.1%      15765        rate    [-0.1%, -0.1%]    same (within 1%)  ranges apart
 
 6 pairs of starts in random order, seed 1; CPUs [CPUS]; warm-ups discarded: 2
 verdict: same

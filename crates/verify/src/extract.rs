@@ -205,7 +205,7 @@ fn walk<'v>(
     }
 }
 
-/// A number; or a list of numbers, which are windows; or an object of numbers, one for each thread.
+/// A number; or a list of numbers, which are readings; or an object of numbers, one for each thread.
 fn gather(
     metric: &Metric,
     label: &str,
@@ -223,7 +223,7 @@ fn gather(
         Ok(())
     };
     match value {
-        Value::Array(windows) => windows.iter().try_for_each(|value| add(label, value)),
+        Value::Array(readings) => readings.iter().try_for_each(|value| add(label, value)),
         Value::Object(threads) => threads.iter().try_for_each(|(key, value)| match label {
             "" => add(key, value),
             label => add(&format!("{label}.{key}"), value),

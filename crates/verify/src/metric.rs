@@ -13,7 +13,7 @@ NAME=json:/POINTER              the number there (RFC 6901, * for all elements) 
                                 each line of it that is JSON
 
 NAME can be followed by ',lower' or ',higher' (is better; default: higher), and by ',unit=TEXT'.
-Several numbers of one start are windows of it; its median counts. A pattern's group named 'thread'
+Several numbers of one start are readings; their median counts. A pattern's group named 'thread'
 makes one metric of each thread, as do the keys of an object and a * in a pointer:
   --metric 'rate,unit=1/s=regex:^thread (?<thread>\\w+): ([0-9.]+)'
   --metric 'p99,lower,unit=us=json:/latency/p99'";

@@ -228,8 +228,8 @@ impl Runs {
             .count()
     }
 
-    /// What there is to compare: each metric, and of those with threads each thread. Of the windows of
-    /// a start the median counts: starts differ more among each other than windows within a start,
+    /// What there is to compare: each metric, and of those with threads each thread. Of the readings of
+    /// a start the median counts: starts differ more among each other than readings within a start,
     /// and only they are independent.
     pub fn series(&self) -> Vec<Series> {
         let indices = self.metrics.iter().enumerate();
@@ -242,13 +242,13 @@ impl Runs {
         type Pair = [Option<f64>; 2];
         let mut threads: BTreeMap<&str, BTreeMap<usize, Pair>> = BTreeMap::new();
         for start in self.starts.iter().filter(|start| start.fate.counts()) {
-            for (thread, windows) in &start.values[index] {
+            for (thread, readings) in &start.values[index] {
                 let pair = threads
                     .entry(thread)
                     .or_default()
                     .entry(start.pair)
                     .or_default();
-                pair[start.side as usize] = median(windows);
+                pair[start.side as usize] = median(readings);
             }
         }
         let pairs_total = self.pairs();

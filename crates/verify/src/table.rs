@@ -6,6 +6,11 @@ use crate::judge::{Judged, Scale, Summary, Verdict};
 const VALUE: usize = 10;
 const CHANGE: usize = 10;
 const DEVIATION: usize = 6;
+/// LKP's own headings: 44 letters.
+const HEADING: &str = "         %stddev     %change         %stddev";
+const SLASHES: &str = "             \\          |                \\  ";
+const METRIC: &str = "metric";
+const INTERVAL: &str = "95% interval";
 /// Deviations up to this many percent are left out, as LKP does.
 const DEVIATION_SHOWN_PERCENT: f64 = 2.0;
 
@@ -13,42 +18,42 @@ const DEVIATION_SHOWN_PERCENT: f64 = 2.0;
 pub fn render(metrics: &[Judged], names: [&str; 2]) -> String {
     let widths = [VALUE + DEVIATION, CHANGE + VALUE + DEVIATION + 1];
     let [before, after] = [0, 1].map(|i| names[i].chars().take(widths[i]).collect::<String>());
-    let name_width = metrics
+    let width = |heading: &str, cells: &mut dyn Iterator<Item = usize>| {
+        cells.fold(heading.len(), usize::max)
+    };
+    let mut lengths = metrics
         .iter()
         .map(|metric| metric.about.name.chars().count());
-    let name_width = name_width.max().unwrap_or(0).max("metric".len());
+    let name_width = width(METRIC, &mut lengths);
+    let mut lengths = metrics.iter().map(|metric| interval(metric).len());
+    let interval_width = width(INTERVAL, &mut lengths);
     let mut text = format!(
         "{before:<16} {after}\n\
-         ---------------- ---------------------------\n        \
-         %stddev     %change         %stddev\n            \
-         \\          |                \\        {:name_width$}  {:<19}  verdict\n",
-        "", "95% interval"
+         ---------------- ---------------------------\n\
+         {HEADING}\n\
+         {SLASHES}  {METRIC:name_width$}  {INTERVAL:interval_width$}  verdict\n",
     );
     for metric in metrics {
-        text.push_str(&row(metric, name_width));
+        let apart = metric.before.is_apart_from(&metric.after);
+        text.push_str(&format!(
+            "{} {} {}  {:name_width$}  {:interval_width$}  {}{}\n",
+            side(&metric.before),
+            change(metric),
+            side(&metric.after),
+            metric.about.name,
+            interval(metric),
+            verdict(metric),
+            if apart { "  ranges apart" } else { "" },
+        ));
     }
     text
 }
 
-fn row(metric: &Judged, name_width: usize) -> String {
-    let is_points = metric.scale == Scale::Points;
-    let interval = metric.interval.map_or("unknown".to_owned(), |[low, high]| {
-        let low = signed(low, is_points);
-        format!("[{low}, {}]", signed(high, is_points))
-    });
-    let apart = if metric.before.is_apart_from(&metric.after) {
-        "  ranges apart"
-    } else {
-        ""
-    };
-    format!(
-        "{} {} {}  {:name_width$}  {interval:<19}  {}{apart}\n",
-        side(&metric.before),
-        change(metric),
-        side(&metric.after),
-        metric.about.name,
-        verdict(metric),
-    )
+fn interval(metric: &Judged) -> String {
+    metric.interval.map_or("unknown".to_owned(), |[low, high]| {
+        let [low, high] = [low, high].map(|end| change_text(end, metric.scale));
+        format!("[{low}, {high}]")
+    })
 }
 
 fn verdict(metric: &Judged) -> String {

@@ -19,7 +19,7 @@ const KINDS: [Noise; 5] = [
 ];
 
 /// Experiments for each rate that is checked.
-const EXPERIMENTS: u64 = 300;
+const EXPERIMENTS: u64 = 150;
 
 /// A against A comes out the same, looks and all, whatever the noise.
 #[test]

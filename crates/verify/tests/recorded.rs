@@ -1,0 +1,127 @@
+//! A against A, with the noise of real programs on a real machine: what `verify` must call the same.
+//!
+//! The files in `noise/` hold one number for each start, in the order of the starts; their heads say
+//! how they were made. A stretch of one is taken as an experiment: neighbours are a pair, and a coin
+//! says which of the two is before.
+
+mod common;
+
+use common::looked_at;
+use relayout_verify::judge::{Rules, Verdict, judge_series};
+use relayout_verify::metric::{About, Better};
+use relayout_verify::plan::Plan;
+use relayout_verify::rng::Random;
+use relayout_verify::runs::Series;
+
+/// Experiments for each recording.
+const EXPERIMENTS: u64 = 100;
+/// As many pairs as the command makes unless told otherwise.
+const PAIRS: usize = 30;
+
+/// Name and content.
+type Recording = (&'static str, &'static str);
+
+macro_rules! recordings {
+    ($($name:literal),+ $(,)?) => {
+        &[$(($name, include_str!(concat!("noise/", $name, ".txt")))),+]
+    };
+}
+
+/// Of programs that others did not interrupt much, or whose time others do not change. Some have wild
+/// starts: a third of the mean and more in their standard deviation.
+const RECORDINGS: &[Recording] = recordings![
+    "counters-apart-fifo",
+    "counters-shared-fifo",
+    "messaging-fifo",
+    "pipe-fifo",
+    "python-fifo",
+    "xz-cpu",
+    "xz-wall",
+];
+
+/// Of programs that shared two CPUs with a dozen compilers: most starts measure how these were scheduled.
+const TOO_NOISY: &[Recording] = recordings!["counters-shared", "messaging", "pipe", "python"];
+
+fn starts(text: &str) -> Vec<f64> {
+    let lines = text.lines().filter(|line| !line.starts_with('#'));
+    lines.map(|line| line.parse().unwrap()).collect()
+}
+
+fn experiment(starts: &[f64], seed: u64, change: f64) -> Series {
+    let mut random = Random::new(seed);
+    let from = random.below(starts.len() - 2 * PAIRS + 1);
+    let pairs = starts[from..from + 2 * PAIRS].chunks_exact(2);
+    let pairs = pairs.map(|pair| match random.bits() >> 63 {
+        0 => (pair[0], change * pair[1]),
+        _ => (pair[1], change * pair[0]),
+    });
+    Series {
+        about: About {
+            name: "recorded".into(),
+            better: Better::Higher,
+            unit: None,
+        },
+        pairs: pairs.collect(),
+        unmatched: 0,
+    }
+}
+
+/// How often the answer is this one.
+fn share(starts: &[f64], change: f64, verdict: Verdict) -> f64 {
+    let found = (0..EXPERIMENTS).filter(|&seed| {
+        let series = experiment(starts, seed, change);
+        looked_at(&series, seed, &Rules::default()).verdict == verdict
+    });
+    found.count() as f64 / EXPERIMENTS as f64
+}
+
+#[test]
+fn same_in_19_of_20() {
+    for (name, text) in RECORDINGS {
+        let same = share(&starts(text), 1.0, Verdict::Same);
+        eprintln!("{name}: same in {same:.3}");
+        assert!(same >= 0.95, "{name}: {same}");
+    }
+}
+
+/// Where noise hides everything, nothing is found; and it is not called the same for that.
+#[test]
+fn too_noisy() {
+    for (name, text) in TOO_NOISY {
+        let starts = starts(text);
+        let [same, unclear] =
+            [Verdict::Same, Verdict::Unclear].map(|verdict| share(&starts, 1.0, verdict));
+        eprintln!("{name}: same in {same:.3}, unclear in {unclear:.3}");
+        assert!(same + unclear >= 0.95, "{name}: {same} {unclear}");
+        assert!(unclear >= 0.1, "{name}: {same} {unclear}");
+    }
+}
+
+/// A change well above what a recording can tell is found in it, and in the right direction.
+#[test]
+fn changes_are_found() {
+    for (name, text) in RECORDINGS {
+        let starts = starts(text);
+        for (change, expect) in [(1.5, Verdict::Better), (1.0 / 1.5, Verdict::Worse)] {
+            let found = share(&starts, change, expect);
+            eprintln!("{name}: {expect:?} in {found:.3}");
+            assert!(found >= 0.95, "{name}: {found}");
+        }
+    }
+}
+
+/// All recordings as metrics of one program.
+#[test]
+fn many_at_once() {
+    let same = (0..100).filter(|&seed| {
+        let all = RECORDINGS
+            .iter()
+            .map(|(_, text)| experiment(&starts(text), seed, 1.0));
+        let all: Vec<Series> = all.collect();
+        let plan = Plan { pairs: PAIRS, seed };
+        judge_series(&all, plan, PAIRS, &Rules::default(), true).verdict == Verdict::Same
+    });
+    let same = same.count();
+    eprintln!("same in {same} of 100");
+    assert!(same >= 95, "{same}");
+}
