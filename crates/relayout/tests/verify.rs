@@ -154,13 +154,11 @@ fn false_sharing() {
         r"ops=regex:^thread (?<thread>\w): ([0-9]+)",
         "ops=json:/ops",
     ] {
-        let arguments = [
-            "--before", "./shared", "--after", "./apart", "--runs", "12", "--pin", "0-1",
+        let sides = ["--before", "./shared 4000000", "--after", "./apart 4000000"];
+        let how = [
+            "--runs", "12", "--pin", "0-1", fifo, "--json", "--metric", metric,
         ];
-        let ended = run(
-            &place,
-            &[&arguments[..], &["--json", "--metric", metric]].concat(),
-        );
+        let ended = run(&place, &[&sides[..], &how].concat());
         let found = json(&ended);
         assert_eq!(found["verdict"], "better", "{found}");
         assert_eq!(found["comparisons"], 2);
@@ -199,8 +197,8 @@ after:  ./new x
 before           after
 ---------------- ---------------------------
          %stddev     %change         %stddev
-             \\          |                \\    metric  95% interval      verdict
-     15782            -0.1%      15765        rate    [-0.1%, -0.1%]    same (within 1%)  ranges apart
+             \\          |                \\    metric  95% interval    verdict
+     15782            -0.1%      15765        rate    [-0.1%, -0.1%]  same (within 1%)  ranges apart
 
 6 pairs of starts in random order, seed 1; CPUs [CPUS]; warm-ups discarded: 2
 verdict: same
