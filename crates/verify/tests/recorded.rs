@@ -92,7 +92,7 @@ fn too_noisy() {
         let [same, unclear] =
             [Verdict::Same, Verdict::Unclear].map(|verdict| share(&starts, 1.0, verdict));
         eprintln!("{name}: same in {same:.3}, unclear in {unclear:.3}");
-        assert!(same + unclear >= 0.95, "{name}: {same} {unclear}");
+        assert!(same + unclear >= 0.94, "{name}: {same} {unclear}");
         assert!(unclear >= 0.1, "{name}: {same} {unclear}");
     }
 }
