@@ -5,11 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use relayout_profile::{Access, ConflictRow, Profile};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::adjacent;
 use crate::detect::{self, Context, Straddles};
 use crate::finding::{
     Finding, Findings, Kind, Member, Pair, Side, SiteUse, Totals, Unresolved, share,
 };
-use crate::group::{self, Conflict, Group, Groups, Places, object};
+use crate::group::{self, Group, Groups, Places, object};
 use crate::identify::{Identify, Place, Source};
 use crate::replay::Tally;
 
@@ -21,11 +22,25 @@ const HOLE: &str = "hole";
 /// have them.
 const ONE_SIDED: &str = "other side unknown";
 
+/// What is known besides the profile.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Settings {
+    /// What a pair transfer costs on the machine that is asked about, in transfers (0: lines of a pair
+    /// do not disturb each other); `None`: not known.
+    pub pair_coefficient: Option<f64>,
+}
+
+/// [`find_with`] nothing known besides.
+pub fn find(profile: &Profile, identify: &impl Identify) -> Findings {
+    find_with(profile, identify, &Settings::default())
+}
+
 /// Finds what hurts in `profile`: groups its coherence events by line of a type (or variable), over
-/// all objects, names each group and ranks them by transfers.
+/// all objects, names each group and ranks them by transfers. Adjacent lines are ranked among them by
+/// what they are estimated to cost, if that is known and not nothing.
 ///
 /// `identify` is asked once per distinct address and instruction.
-pub fn find(profile: &Profile, identify: &impl Identify) -> Findings {
+pub fn find_with(profile: &Profile, identify: &impl Identify, settings: &Settings) -> Findings {
     let line_bytes = match profile.meta.line_bytes {
         0 => LINE_BYTES,
         bytes => bytes,
@@ -44,7 +59,7 @@ pub fn find(profile: &Profile, identify: &impl Identify) -> Findings {
         straddles: &straddles,
     };
     let all = totals.tally.transfers();
-    let mut findings: Vec<(Finding, &Group)> = groups
+    let mut findings: Vec<(Finding, ByRun)> = groups
         .iter()
         .map(|group| {
             let tally = group
@@ -53,12 +68,15 @@ pub fn find(profile: &Profile, identify: &impl Identify) -> Findings {
                 .map(|conflict| group::tally(conflict.row))
                 .sum();
             let kind = detect::kind(group, &tally, &context);
-            (finding(group, kind, tally, line_bytes, &mut sources), group)
+            let finding = finding(group, kind, tally, line_bytes, &mut sources);
+            (finding, by_run(group, profile.meta.runs.len()))
         })
         .collect();
-    findings.sort_by_key(|(finding, _)| {
-        std::cmp::Reverse((finding.tally.transfers(), finding.tally.upgrades))
-    });
+    let (adjacent, line_pairs) =
+        adjacent::find(profile, &places, line_bytes, settings, &mut sources);
+    findings.extend(adjacent);
+    findings
+        .sort_by_key(|(finding, _)| std::cmp::Reverse((finding.weight(), finding.tally.upgrades)));
     let ranks = RunRanks::new(profile.meta.runs.len(), &findings);
     let findings = findings
         .into_iter()
@@ -75,17 +93,41 @@ pub fn find(profile: &Profile, identify: &impl Identify) -> Findings {
         findings,
         unresolved,
         totals,
+        line_pairs,
+    }
+}
+
+/// What findings are ranked by, in each run alone.
+pub(crate) type ByRun = Vec<u64>;
+
+fn by_run(group: &Group, runs: usize) -> ByRun {
+    let mut transfers = vec![0; runs];
+    for conflict in &group.conflicts {
+        if let Some(sum) = transfers.get_mut(usize::from(conflict.row.run)) {
+            *sum += group::tally(conflict.row).transfers();
+        }
+    }
+    transfers
+}
+
+impl Finding {
+    /// What it is ranked by: its transfers, or what adjacent lines are estimated to cost.
+    fn weight(&self) -> u64 {
+        match &self.adjacent {
+            Some(adjacent) => adjacent.cost_transfers as u64,
+            None => self.tally.transfers(),
+        }
     }
 }
 
 /// Sources of sites, each asked for once.
-struct Sources<'a, I> {
+pub(crate) struct Sources<'a, I> {
     identify: &'a I,
     known: FxHashMap<u32, Source>,
 }
 
 impl<I: Identify> Sources<'_, I> {
-    fn get(&mut self, site: u32) -> Source {
+    pub fn get(&mut self, site: u32) -> Source {
         self.known
             .entry(site)
             .or_insert_with(|| self.identify.source(site))
@@ -180,12 +222,14 @@ fn finding<I: Identify>(
         line_bytes,
         tally,
         share: 0.0,
+        adjacent: None,
         objects: objects.len() as u64,
         contexts: contexts.len() as u32,
         stability: None,
         members: members(group),
         sites: sites(group, sources),
         pairs: pairs(group, sources),
+        remote_reads: detect::remote_reads(group, &tally),
         neighbours: neighbours(group),
     }
 }
@@ -342,7 +386,7 @@ fn pairs<I: Identify>(group: &Group, sources: &mut Sources<'_, I>) -> Vec<Pair> 
             source: sources.get(row.site),
         };
         let there = Side {
-            member: other_name(conflict),
+            member: other_name(conflict.here, conflict.there),
             access: row.other_access,
             source: sources.get(row.other_site),
         };
@@ -356,7 +400,7 @@ fn pairs<I: Identify>(group: &Group, sources: &mut Sources<'_, I>) -> Vec<Pair> 
     pairs
 }
 
-fn own_name(place: &Place) -> String {
+pub(crate) fn own_name(place: &Place) -> String {
     match place {
         Place::Member { member, .. } => member.path.clone(),
         Place::Scalar(object) => object.variable.clone().unwrap_or_default(),
@@ -364,14 +408,12 @@ fn own_name(place: &Place) -> String {
     }
 }
 
-/// The other side's name; with its object's where that is another one.
-fn other_name(conflict: &Conflict) -> String {
-    let own = own_name(conflict.there);
-    match (
-        conflict.there,
-        object(conflict.here) == object(conflict.there),
-    ) {
-        (Place::Member { .. }, false) => match object_name(conflict.there) {
+/// The name of `there`, the other side of an access to `here`; with its object's where that is another
+/// one.
+pub(crate) fn other_name(here: &Place, there: &Place) -> String {
+    let own = own_name(there);
+    match (there, object(here) == object(there)) {
+        (Place::Member { .. }, false) => match object_name(there) {
             name if own.is_empty() => name,
             name => format!("{name}.{own}"),
         },
@@ -445,20 +487,9 @@ impl RunRanks {
     /// Or both be among this many.
     const TOP: usize = 10;
 
-    fn new(runs: usize, findings: &[(Finding, &Group)]) -> Self {
+    fn new(runs: usize, findings: &[(Finding, ByRun)]) -> Self {
         let rank_run = |run: usize| {
-            let transfers: Vec<u64> = findings
-                .iter()
-                .map(|(_, group)| {
-                    let of_run = group
-                        .conflicts
-                        .iter()
-                        .filter(|c| usize::from(c.row.run) == run);
-                    of_run
-                        .map(|conflict| group::tally(conflict.row).transfers())
-                        .sum()
-                })
-                .collect();
+            let transfers: Vec<u64> = findings.iter().map(|(_, by_run)| by_run[run]).collect();
             let mut order: Vec<usize> = (0..transfers.len()).collect();
             order.sort_by_key(|&at| std::cmp::Reverse(transfers[at]));
             let mut ranks = vec![None; transfers.len()];

@@ -16,6 +16,24 @@ pub struct Findings {
     pub unresolved: Vec<Unresolved>,
     /// Sums over the whole profile.
     pub totals: Totals,
+    /// Pairs of lines, as far as they were recorded.
+    pub line_pairs: LinePairs,
+}
+
+/// What a profile says of pairs of lines: two that are aligned to twice the line size, which some
+/// processors fetch together. Estimates, apart from what was counted.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LinePairs {
+    /// They were looked at in some run; if not, nothing is known of them.
+    pub recorded: bool,
+    /// What a pair transfer costs on the machine that is asked about, in transfers; `None`: not known.
+    pub coefficient: Option<f64>,
+    /// Pairs of lines of types and variables that would be findings with a coefficient above 0.
+    pub candidates: u64,
+    /// Pair transfers that were sampled, also on what could not be given to an object.
+    pub samples: u64,
+    /// Pair transfers that these stand for.
+    pub pair_transfers: u64,
 }
 
 /// Sums over a whole profile.
@@ -57,6 +75,13 @@ pub enum Kind {
     LockWord,
     /// Variables that the linker put on one line.
     HotGlobal,
+    /// A member that is hardly ever written, beside what is written all the time.
+    ReadMostly,
+    /// A member that only contexts other than its writer read.
+    RemoteRead,
+    /// Two lines that are fetched together, one used by some contexts and the other stored to by
+    /// others. Estimated.
+    AdjacentLine,
 }
 
 impl Kind {
@@ -69,6 +94,9 @@ impl Kind {
             Self::SilentStore => "silent-store",
             Self::LockWord => "lock-word",
             Self::HotGlobal => "hot-global",
+            Self::ReadMostly => "read-mostly",
+            Self::RemoteRead => "remote-read",
+            Self::AdjacentLine => "adjacent-line",
         }
     }
 }
@@ -125,15 +153,17 @@ pub struct Finding {
     pub subject: Subject,
     /// Types from the outermost inwards to the member with the most transfers.
     pub types_path: Vec<String>,
-    /// Where the line begins, in bytes from the object's first; negative where the object begins
-    /// inside the line.
+    /// Where the line (of adjacent ones, the first) begins, in bytes from the object's first; negative
+    /// where the object begins inside the line.
     pub line_offset: i64,
     /// Bytes of a line.
     pub line_bytes: u32,
-    /// Its coherence events.
+    /// Its coherence events; none for [`Kind::AdjacentLine`], see `adjacent`.
     pub tally: Tally,
     /// Its transfers as a fraction of all in the profile.
     pub share: f64,
+    /// What [`Kind::AdjacentLine`] is about: an estimate, which is in no sum of transfers.
+    pub adjacent: Option<Adjacent>,
     /// Distinct objects (base addresses, over all runs) with coherence events on this line.
     pub objects: u64,
     /// Contexts that accessed the line.
@@ -147,8 +177,50 @@ pub struct Finding {
     pub sites: Vec<SiteUse>,
     /// Who lost the line to whom; most transfers first.
     pub pairs: Vec<Pair>,
+    /// Members that only contexts other than their writers read, with the transfers that this costs, where
+    /// it is a twentieth of the line's at least; most first. No layout removes them.
+    pub remote_reads: Vec<RemoteRead>,
     /// Transfers whose other side was in another object on the same line, by that object's name.
     pub neighbours: BTreeMap<String, u64>,
+}
+
+/// A member that only contexts other than its writer read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RemoteRead {
+    /// The member's path, or the variable's name.
+    pub member: String,
+    /// Read transfers by loads of it.
+    pub transfers: u64,
+}
+
+/// What a pair of lines costs those who use it, as an estimate.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Adjacent {
+    /// Pair transfers that were sampled.
+    pub samples: u64,
+    /// Pair transfers that they stand for.
+    pub pair_transfers: u64,
+    /// 95 % interval of that, from the number of samples.
+    pub interval: [u64; 2],
+    /// What one costs, in transfers.
+    pub coefficient: f64,
+    /// What they cost together, in transfers: `coefficient` times `pair_transfers`.
+    pub cost_transfers: f64,
+    /// Who disturbed whom; most first.
+    pub pairs: Vec<AdjacentPair>,
+}
+
+/// Pair transfers between two ways of access.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AdjacentPair {
+    /// The access that was disturbed.
+    pub here: Side,
+    /// The last store to the other line.
+    pub there: Side,
+    /// How many were sampled.
+    pub samples: u64,
+    /// How many that stands for.
+    pub pair_transfers: u64,
 }
 
 /// A member on a contended line.

@@ -60,10 +60,14 @@ impl Places {
         for row in &profile.counts {
             ask(row.run, row.addr, row.size);
         }
+        for row in &profile.pairs {
+            ask(row.run, row.addr, row.size);
+            ask(row.run, row.other_addr, row.other_size);
+        }
         Self(places)
     }
 
-    fn get(&self, run: u16, addr: u64, size: u8) -> &Place {
+    pub fn get(&self, run: u16, addr: u64, size: u8) -> &Place {
         self.0
             .get(&(run, addr, size))
             .expect("all addresses of the profile were asked for")
@@ -132,6 +136,12 @@ pub(crate) fn group<'a>(profile: &'a Profile, places: &'a Places, line_bytes: u6
         groups: groups.into_values().collect(),
         unresolved,
     }
+}
+
+/// What the pair of lines at `pair` belongs to, by an access to `place` in it: the object and where
+/// the pair begins in it.
+pub(crate) fn pair_key(run: u16, pair: u64, place: &Place) -> Option<(Subject, i64)> {
+    key(run, pair, place, &ScalarLines::default())
 }
 
 /// By run and line: the scalar variable with the most transfers there, and its address.

@@ -9,6 +9,7 @@
 //!
 //! Values in, values out: no files, no processes, no terminal.
 
+mod adjacent;
 mod detect;
 mod find;
 pub mod finding;
@@ -17,7 +18,7 @@ pub mod identify;
 pub mod replay;
 pub mod traces;
 
-pub use find::find;
+pub use find::{Settings, find, find_with};
 pub use finding::{Finding, Findings, Kind, Subject, Totals};
 pub use identify::{Identify, Object, Place, Source};
 pub use replay::{

@@ -306,3 +306,94 @@ fn an_empty_profile_has_no_findings() {
     assert!(found.findings.is_empty() && found.unresolved.is_empty());
     assert_eq!(found.totals.resolved_share(), 1.0);
 }
+
+/// Loads and stores of one place by one context.
+fn uses(addr: u64, context: u16, access: Access, count: u64) -> CountRow {
+    CountRow {
+        run: 0,
+        addr,
+        size: 4,
+        context,
+        site: 1,
+        access,
+        count,
+        silent: Some(0),
+    }
+}
+
+#[test]
+fn a_member_that_is_read_mostly() {
+    use Access::{Read, Write};
+    let base_addr = 0x1_0000 + 56;
+    let mut profile = profile(vec![
+        conflict(base_addr, READ, 0x1_0000 + 16, 60, 60),
+        conflict(0x1_0000 + 16, WRITE, 0x1_0000 + 16, 20, 0),
+    ]);
+    let reads = |stores| {
+        vec![
+            uses(0x1_0000 + 16, 0, Write, 5000),
+            uses(base_addr, 1, Read, 600),
+            uses(base_addr, 1, Write, stores),
+            uses(base_addr, 2, Read, 400),
+        ]
+    };
+    let kind = |profile: &Profile| find(profile, &Table).findings[0].kind;
+    profile.counts = reads(10);
+    assert_eq!(kind(&profile), Kind::ReadMostly);
+    // Stored to too often.
+    profile.counts = reads(20);
+    assert_eq!(kind(&profile), Kind::FalseSharing);
+    // By one context alone.
+    profile.counts = reads(10);
+    profile.counts.pop();
+    assert_eq!(kind(&profile), Kind::FalseSharing);
+    // Its readers go on to use what was written.
+    profile.counts = reads(10);
+    profile.conflicts[0].false_lifetime = 5;
+    assert_eq!(kind(&profile), Kind::TrueSharing);
+}
+
+#[test]
+fn a_member_that_others_alone_read() {
+    use Access::{Read, Write};
+    let nodes = [0x1_0000u64, 0x1_0000 + 192];
+    let lost = |n: usize, count| ConflictRow {
+        context: 1 - n as u16,
+        other_context: n as u16,
+        ..conflict(nodes[n] + 56, READ, nodes[n] + 56, count, 0)
+    };
+    let mut profile = profile(vec![lost(0, 40), lost(1, 50)]);
+    let counts = |own_loads| {
+        let node = |n: usize| {
+            let (owner, other) = (n as u16, 1 - n as u16);
+            [
+                uses(nodes[n] + 56, owner, Write, 100),
+                uses(nodes[n] + 56, owner, Read, own_loads),
+                uses(nodes[n] + 56, other, Read, 90),
+            ]
+        };
+        [node(0), node(1)].concat()
+    };
+    profile.counts = counts(10);
+    let found = find(&profile, &Table);
+    assert_eq!(found.findings[0].kind, Kind::RemoteRead);
+    let reads = |found: &Findings| found.findings[0].remote_reads.clone();
+    let expected = relayout_contend::finding::RemoteRead {
+        member: "base_addr".to_owned(),
+        transfers: 90,
+    };
+    assert_eq!(reads(&found), std::slice::from_ref(&expected));
+    // Most transfers are others: noted, but not what the line is called by.
+    let stores = conflict(nodes[0] + 16, WRITE, nodes[0] + 16, 200, 0);
+    profile.conflicts.push(stores);
+    let found = find(&profile, &Table);
+    assert_eq!(found.findings[0].kind, Kind::TrueSharing);
+    assert_eq!(reads(&found), [expected]);
+    // The owner reads it too.
+    profile.counts = counts(11);
+    assert_eq!(reads(&find(&profile, &Table)), []);
+    // One object with one owner, as a clock is.
+    profile.counts = counts(10);
+    profile.conflicts.remove(1);
+    assert_eq!(reads(&find(&profile, &Table)), []);
+}

@@ -3,7 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use relayout_contend::finding::{Member, Pair, Side, SiteUse, Unresolved};
+use relayout_contend::finding::{
+    Adjacent, AdjacentPair, LinePairs, Member, Pair, RemoteRead, Side, SiteUse, Unresolved,
+};
 use relayout_contend::{Finding, Tally};
 use relayout_profile::{Access, Meta, Run};
 use serde::Serialize;
@@ -42,6 +44,7 @@ struct Document<'a> {
     resolved_share: f64,
     unresolved: &'a BTreeMap<String, u64>,
     unresolved_classes: Vec<UnresolvedDocument<'a>>,
+    line_pairs: LinePairsDocument,
     findings_total: usize,
     findings: Vec<FindingDocument<'a>>,
 }
@@ -92,7 +95,42 @@ struct FindingDocument<'a> {
     members: Vec<MemberDocument<'a>>,
     sites: Vec<SiteDocument<'a>>,
     pairs: Vec<PairDocument<'a>>,
+    adjacent: Option<AdjacentDocument<'a>>,
+    remote_reads: Vec<RemoteReadDocument<'a>>,
     neighbours: &'a BTreeMap<String, u64>,
+}
+
+#[derive(Serialize)]
+struct LinePairsDocument {
+    recorded: bool,
+    coefficient: Option<f64>,
+    candidates: u64,
+    samples: u64,
+    pair_transfers_estimated: u64,
+}
+
+#[derive(Serialize)]
+struct AdjacentDocument<'a> {
+    samples: u64,
+    pair_transfers_estimated: u64,
+    interval: [u64; 2],
+    coefficient: f64,
+    cost_transfers_estimated: f64,
+    pairs: Vec<AdjacentPairDocument<'a>>,
+}
+
+#[derive(Serialize)]
+struct AdjacentPairDocument<'a> {
+    samples: u64,
+    pair_transfers_estimated: u64,
+    here: SideDocument<'a>,
+    there: SideDocument<'a>,
+}
+
+#[derive(Serialize)]
+struct RemoteReadDocument<'a> {
+    member: &'a str,
+    transfers: u64,
 }
 
 #[derive(Serialize)]
@@ -186,6 +224,7 @@ fn document<'a>(report: &Report<'a>) -> Document<'a> {
         resolved_share: totals.resolved_share(),
         unresolved: &totals.unresolved,
         unresolved_classes: findings.unresolved.iter().map(unresolved).collect(),
+        line_pairs: line_pairs(&findings.line_pairs),
         findings_total: findings.findings.len(),
         findings: selection
             .pick(findings)
@@ -250,7 +289,46 @@ fn finding(finding: &Finding) -> FindingDocument<'_> {
         members: finding.members.iter().map(member).collect(),
         sites: finding.sites.iter().map(site).collect(),
         pairs: finding.pairs.iter().map(pair).collect(),
+        adjacent: finding.adjacent.as_ref().map(adjacent),
+        remote_reads: finding.remote_reads.iter().map(remote_read).collect(),
         neighbours: &finding.neighbours,
+    }
+}
+
+fn line_pairs(pairs: &LinePairs) -> LinePairsDocument {
+    LinePairsDocument {
+        recorded: pairs.recorded,
+        coefficient: pairs.coefficient,
+        candidates: pairs.candidates,
+        samples: pairs.samples,
+        pair_transfers_estimated: pairs.pair_transfers,
+    }
+}
+
+fn adjacent(adjacent: &Adjacent) -> AdjacentDocument<'_> {
+    AdjacentDocument {
+        samples: adjacent.samples,
+        pair_transfers_estimated: adjacent.pair_transfers,
+        interval: adjacent.interval,
+        coefficient: adjacent.coefficient,
+        cost_transfers_estimated: adjacent.cost_transfers,
+        pairs: adjacent.pairs.iter().map(adjacent_pair).collect(),
+    }
+}
+
+fn adjacent_pair(pair: &AdjacentPair) -> AdjacentPairDocument<'_> {
+    AdjacentPairDocument {
+        samples: pair.samples,
+        pair_transfers_estimated: pair.pair_transfers,
+        here: side(&pair.here),
+        there: side(&pair.there),
+    }
+}
+
+fn remote_read(read: &RemoteRead) -> RemoteReadDocument<'_> {
+    RemoteReadDocument {
+        member: &read.member,
+        transfers: read.transfers,
     }
 }
 

@@ -3,6 +3,7 @@
 //!
 //! Plain text without colour, at most about 120 columns unless names are longer.
 
+mod adjacent;
 mod detail;
 mod head;
 mod sources;
@@ -51,6 +52,7 @@ fn write_report(out: &mut String, report: &Report) -> fmt::Result {
         }
     }
     write_unresolved(out, findings, &sources)?;
+    adjacent::write_summary(out, &findings.line_pairs)?;
     write_limits(out, findings)
 }
 

@@ -1,9 +1,9 @@
 //! The report of a small profile: text and JSON.
 
-use relayout_contend::{Findings, Identify, Object, Place, Source, find};
+use relayout_contend::{Findings, Identify, Object, Place, Settings, Source, find, find_with};
 use relayout_layout::MemberPath;
 use relayout_profile::{
-    Access, ConflictRow, CountRow, LineRow, Meta, Profile, Run, Setting, Site, Transfer,
+    Access, ConflictRow, CountRow, LineRow, Meta, PairRow, Profile, Run, Setting, Site, Transfer,
 };
 use relayout_report::{Report, Selection, json, text};
 
@@ -44,6 +44,7 @@ impl Identify for Kernel {
                     (20, 4),
                 );
             }
+            64..72 => return chunk("bound_map", &["pcpu_chunk"], (64, 8)),
             56..64 => return chunk("base_addr", &["pcpu_chunk"], (56, 8)),
             _ => {}
         }
@@ -294,4 +295,76 @@ fn text_of_nothing() {
         selection: &selection,
     };
     insta::assert_snapshot!(text::render(&report));
+}
+
+/// Of an object whose `bound_map`, on its second line, is stored to while others read `base_addr`.
+fn adjacent(pair_coefficient: Option<f64>, render: impl Fn(&Report) -> String) -> String {
+    let pair = |context, samples| PairRow {
+        run: 0,
+        context,
+        addr: CHUNK + 56,
+        size: 8,
+        site: 0,
+        access: READ,
+        other_context: 0,
+        other_addr: CHUNK + 64,
+        other_size: 8,
+        other_site: 1,
+        other_access: WRITE,
+        samples,
+    };
+    let mut profile = Profile {
+        pairs: vec![pair(1, 30), pair(2, 34)],
+        ..profile()
+    };
+    profile.conflicts.truncate(1);
+    profile.counts.clear();
+    for run in &mut profile.meta.runs {
+        run.pair_period = Some(1024);
+    }
+    let findings = find_with(&profile, &Kernel, &Settings { pair_coefficient });
+    render(&Report {
+        meta: &profile.meta,
+        findings: &findings,
+        selection: &Selection::default(),
+    })
+}
+
+#[test]
+fn text_of_adjacent_lines() {
+    insta::assert_snapshot!(adjacent(Some(0.25), text::render));
+}
+
+#[test]
+fn adjacent_lines_that_may_be_are_told_of() {
+    let check = |coefficient, why: &str| {
+        let text = adjacent(coefficient, text::render);
+        let place = text.find("Adjacent lines: possible, not measurable here: 1 pairs of lines");
+        let told = &text[place.expect("the line")..];
+        assert!(told.contains("(65536 pair transfers, estimated)"), "{told}");
+        assert!(told.contains(why), "{told}");
+        assert!(!text.contains("adjacent-line"), "{text}");
+    };
+    check(None, "not known: `relayout probe`, or --pair-coefficient");
+    check(Some(0.0), "is 0, so they cost nothing here");
+}
+
+#[test]
+fn adjacent_lines_are_in_no_sum() {
+    let json = |coefficient| {
+        let text = adjacent(coefficient, |report| json::render(report).unwrap());
+        serde_json::from_str::<serde_json::Value>(&text).expect("JSON")
+    };
+    let (with, without) = (json(Some(0.25)), json(None));
+    for sum in ["transfers_total", "resolved_share", "unresolved", "lines"] {
+        assert_eq!(with[sum], without[sum]);
+    }
+    let found = &with["findings"][0];
+    assert_eq!(found["kind"], "adjacent-line");
+    assert_eq!(
+        (&found["transfers"], &found["share"]),
+        (&0.into(), &0.0.into())
+    );
+    assert_eq!(found["adjacent"]["cost_transfers_estimated"], 16384.0);
+    assert_eq!(with["line_pairs"]["candidates"], 1);
 }

@@ -7,6 +7,7 @@ pub mod input;
 pub mod reference;
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::collections::BTreeMap;
 use std::sync::Mutex;
 
 use relayout_shadow::wire::{
@@ -46,6 +47,17 @@ impl Memory {
     /// Sets what is left to give.
     pub fn leave(&self, bytes: usize) {
         self.given.lock().unwrap().left = bytes;
+    }
+
+    /// The contexts' segment files.
+    pub fn files(&self) -> Vec<(u16, Vec<u8>)> {
+        let mut files: BTreeMap<u16, Vec<u8>> = BTreeMap::new();
+        for (context, header, payload) in &*self.segments.lock().unwrap() {
+            let file = files.entry(u16::from(*context)).or_default();
+            file.extend(wire::as_header_bytes(header));
+            file.extend(payload);
+        }
+        files.into_iter().collect()
     }
 
     /// What was appended, having checked every header.

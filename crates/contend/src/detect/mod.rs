@@ -2,6 +2,8 @@
 
 mod hot_global;
 mod lock_word;
+mod read_mostly;
+mod remote_read;
 mod sharing;
 mod silent_store;
 mod straddle;
@@ -12,6 +14,7 @@ use crate::finding::Kind;
 use crate::group::Group;
 use crate::replay::Tally;
 
+pub(crate) use remote_read::noted as remote_reads;
 pub(crate) use straddle::Straddles;
 
 /// What detectors may look at besides the group.
@@ -24,11 +27,13 @@ pub(crate) struct Context<'a> {
 type Detector = fn(&Group, &Tally, &Context) -> Option<Kind>;
 
 /// The most specific first; the last one always answers.
-const DETECTORS: [Detector; 4] = [
+const DETECTORS: [Detector; 6] = [
     straddle::detect,
     silent_store::detect,
     hot_global::detect,
     lock_word::detect,
+    remote_read::detect,
+    read_mostly::detect,
 ];
 
 /// Names the group whose events are `tally`.

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use relayout_contend::find;
+use relayout_contend::{Settings, find_with};
 use relayout_host::Progress as _;
 use relayout_report::{Report, Selection, json, text};
 use relayout_resolve::Images;
@@ -29,6 +29,10 @@ pub struct Args {
     /// Print JSON (schema relayout/report/1)
     #[arg(long)]
     pub json: bool,
+    /// What it costs, in transfers, when another CPU stores to the other line of an aligned pair [default:
+    /// what `relayout probe` measured on this machine]; above 0, adjacent lines are findings
+    #[arg(long, value_name = "X", value_parser = coefficient)]
+    pub pair_coefficient: Option<f64>,
     /// Show the first N findings; 0 for all
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub top: usize,
@@ -53,7 +57,11 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 
 fn render(args: &Args, input: &Input<'_>, images: &Images<'_, '_>) -> anyhow::Result<String> {
     input.progress.step("ranking cache lines");
-    let findings = find(input.profile, &Identified::new(input, images));
+    let settings = Settings {
+        pair_coefficient: pair_coefficient(args)?,
+    };
+    let identified = Identified::new(input, images);
+    let findings = find_with(input.profile, &identified, &settings);
     let selection = Selection {
         top: args.top,
         type_name: args.type_name.clone(),
@@ -69,6 +77,25 @@ fn render(args: &Args, input: &Input<'_>, images: &Images<'_, '_>) -> anyhow::Re
     } else {
         text::render(&report)
     })
+}
+
+/// As given, or as measured on this machine.
+fn pair_coefficient(args: &Args) -> anyhow::Result<Option<f64>> {
+    if args.pair_coefficient.is_some() {
+        return Ok(args.pair_coefficient);
+    }
+    let measured = relayout_host::probe::load()?;
+    Ok(measured.and_then(|machine| machine.pair_coefficient.value))
+}
+
+/// What one pair transfer costs, in transfers.
+fn coefficient(text: &str) -> Result<f64, String> {
+    let value: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
+    if (0.0..=1.0).contains(&value) {
+        Ok(value)
+    } else {
+        Err("not between 0 and 1".to_owned())
+    }
 }
 
 /// A fraction in percent, from 0 to 100.

@@ -6,6 +6,7 @@ use relayout_contend::finding::{Member, Pair, Side};
 use relayout_contend::{Finding, Kind};
 use relayout_profile::Access;
 
+use super::adjacent;
 use super::sources::Sources;
 use super::{line_name, percent_of};
 
@@ -32,6 +33,9 @@ pub(super) fn write(out: &mut String, finding: &Finding, sources: &Sources) -> f
     )?;
     for note in notes(finding) {
         writeln!(out, "   {note}")?;
+    }
+    if let Some(adjacent) = &finding.adjacent {
+        return adjacent::write(out, finding, adjacent, sources);
     }
     write_members(out, finding)?;
     write_pairs(out, finding, sources)
@@ -69,7 +73,22 @@ fn notes(finding: &Finding) -> Vec<String> {
                 "Those who try to take the lock pull the line from under its holder.".to_owned(),
             );
         }
-        Kind::FalseSharing | Kind::TrueSharing | Kind::HotGlobal => {}
+        Kind::ReadMostly => {
+            notes.push("What is read here is hardly ever stored to: beside other members of that kind it would stay in every cache.".to_owned());
+        }
+        Kind::AdjacentLine
+        | Kind::FalseSharing
+        | Kind::TrueSharing
+        | Kind::HotGlobal
+        | Kind::RemoteRead => {}
+    }
+    for read in &finding.remote_reads {
+        notes.push(format!(
+            "`{}` is read by others than its writer alone, for {} transfers ({}): no layout removes them, not reading it does.",
+            read.member,
+            read.transfers,
+            share(read.transfers)
+        ));
     }
     if !finding.neighbours.is_empty() {
         let mut most: Vec<_> = finding.neighbours.iter().collect();
@@ -172,7 +191,7 @@ fn write_pairs(out: &mut String, finding: &Finding, sources: &Sources) -> fmt::R
 }
 
 /// `R base_addr`
-fn access(side: &Side) -> String {
+pub(super) fn access(side: &Side) -> String {
     let letter = match side.access {
         Access::Read => "R ",
         Access::Write => "W ",
@@ -187,7 +206,7 @@ fn access(side: &Side) -> String {
 }
 
 /// `osq_lock kernel/locking/osq_lock.c:128 (vcpu_is_preempted)`; an inlined function in brackets.
-fn place(side: &Side, sources: &Sources) -> String {
+pub(super) fn place(side: &Side, sources: &Sources) -> String {
     let function = side.source.function.as_deref().unwrap_or("?");
     let position = sources.position(&side.source);
     match &side.source.inlined {

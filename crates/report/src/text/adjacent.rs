@@ -1,0 +1,93 @@
+//! Adjacent lines: the estimate of a finding, and what is known of pairs of lines in all.
+
+use std::fmt::{self, Write};
+
+use relayout_contend::Finding;
+use relayout_contend::finding::{Adjacent, AdjacentPair, LinePairs};
+
+use super::detail::{access, place};
+use super::sources::Sources;
+
+/// Pairs shown, at most.
+const PAIRS: usize = 6;
+
+pub(super) fn write(
+    out: &mut String,
+    finding: &Finding,
+    adjacent: &Adjacent,
+    sources: &Sources,
+) -> fmt::Result {
+    let Adjacent {
+        samples,
+        pair_transfers,
+        interval: [low, high],
+        coefficient,
+        cost_transfers,
+        ..
+    } = adjacent;
+    writeln!(
+        out,
+        "   Estimated to cost as much as {cost_transfers:.0} transfers: {coefficient} for each of {pair_transfers} pair transfers
+   ({low} to {high}, from {samples} samples), in which one line was used and the other one of the pair had been
+   stored to. In no sum of transfers."
+    )?;
+    writeln!(out, "   Offset  Size  {:<36} Line  CPUs Writers", "Member")?;
+    for member in &finding.members {
+        let name = match member.name.as_str() {
+            "" => "(hole)",
+            name => name,
+        };
+        let line = (member.offset - finding.line_offset).div_euclid(finding.line_bytes.into());
+        writeln!(
+            out,
+            "   {:>6} {:>5}  {name:<36} {:>4} {:>5} {:>7}",
+            member.offset,
+            member.size,
+            finding.line_offset + line * i64::from(finding.line_bytes),
+            member.contexts,
+            member.writers,
+        )?;
+    }
+    write_pairs(out, &adjacent.pairs, sources)
+}
+
+fn write_pairs(out: &mut String, pairs: &[AdjacentPair], sources: &Sources) -> fmt::Result {
+    writeln!(out, "   Estimated  Samples  {:<52} disturbed by", "Used")?;
+    for pair in pairs.iter().take(PAIRS) {
+        writeln!(
+            out,
+            "   {:>9}  {:>7}  {:<52} {}",
+            pair.pair_transfers,
+            pair.samples,
+            access(&pair.here),
+            access(&pair.there)
+        )?;
+        writeln!(
+            out,
+            "{:23}{:<52} {}",
+            "",
+            place(&pair.here, sources),
+            place(&pair.there, sources)
+        )?;
+    }
+    if let Some(rest) = pairs.get(PAIRS..).filter(|rest| !rest.is_empty()) {
+        let left: u64 = rest.iter().map(|pair| pair.pair_transfers).sum();
+        writeln!(out, "   {left:>9}  in {} more pairs", rest.len())?;
+    }
+    Ok(())
+}
+
+/// Where nothing is found, whether there is something to find.
+pub(super) fn write_summary(out: &mut String, pairs: &LinePairs) -> fmt::Result {
+    let why = match pairs.coefficient {
+        _ if pairs.candidates == 0 => return Ok(()),
+        Some(coefficient) if coefficient > 0.0 => return Ok(()),
+        Some(_) => "the coefficient of this machine is 0, so they cost nothing here",
+        None => "what they cost is not known: `relayout probe`, or --pair-coefficient",
+    };
+    writeln!(
+        out,
+        "\nAdjacent lines: possible, not measurable here: {} pairs of lines of which one is used and the other stored to\n  by other contexts ({} pair transfers, estimated); {why}.",
+        pairs.candidates, pairs.pair_transfers
+    )
+}
