@@ -165,6 +165,8 @@ fn finding<I: Identify>(
         objects: objects.len() as u64,
         contexts: contexts.len() as u32,
         stability: None,
+        estimated: false,
+        hitm: None,
         members: members(samples),
         sites: Vec::new(),
         pairs: Vec::new(),

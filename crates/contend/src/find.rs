@@ -12,6 +12,7 @@ use crate::finding::{
 };
 use crate::group::{self, Group, Groups, Places, object};
 use crate::identify::{Identify, Place, Source};
+use crate::rates::{self, Observed};
 use crate::replay::Tally;
 
 /// Bytes of a line where the profile does not say.
@@ -40,14 +41,37 @@ pub fn find(profile: &Profile, identify: &impl Identify) -> Findings {
 /// what they are estimated to cost, if that is known and not nothing.
 ///
 /// `identify` is asked once per distinct address and instruction.
+///
+/// Where a profile holds samples without order, the events are those that [`rates`] expects, and the
+/// findings say so.
 pub fn find_with(profile: &Profile, identify: &impl Identify, settings: &Settings) -> Findings {
+    if !rates::is_order_less(profile) {
+        return rank(profile, None, identify, settings);
+    }
+    let mut expected = profile.clone();
+    expected.conflicts = rates::estimate(profile);
+    // What hardware told is not mixed with what is expected.
+    for line in &mut expected.lines {
+        (line.read_transfers, line.write_transfers, line.upgrades) = (0, 0, 0);
+    }
+    rank(&expected, Some(&Observed::new(profile)), identify, settings)
+}
+
+/// Ranks the events of a profile; with `observed`, they are expected ones.
+fn rank(
+    profile: &Profile,
+    observed: Option<&Observed>,
+    identify: &impl Identify,
+    settings: &Settings,
+) -> Findings {
     let line_bytes = match profile.meta.line_bytes {
         0 => LINE_BYTES,
         bytes => bytes,
     };
     let places = Places::new(profile, identify);
     let Groups { groups, unresolved } = group::group(profile, &places, line_bytes.into());
-    let totals = totals(profile, &groups, &unresolved, line_bytes.into());
+    let mut totals = totals(profile, &groups, &unresolved, line_bytes.into());
+    totals.hitm = observed.and_then(Observed::total);
     let mut sources = Sources {
         identify,
         known: FxHashMap::default(),
@@ -68,7 +92,9 @@ pub fn find_with(profile: &Profile, identify: &impl Identify, settings: &Setting
                 .map(|conflict| group::tally(conflict.row))
                 .sum();
             let kind = detect::kind(group, &tally, &context);
-            let finding = finding(group, kind, tally, line_bytes, &mut sources);
+            let mut finding = finding(group, kind, tally, line_bytes, &mut sources);
+            finding.estimated = observed.is_some();
+            finding.hitm = observed.and_then(|observed| observed.of(group));
             (finding, by_run(group, profile.meta.runs.len()))
         })
         .collect();
@@ -93,6 +119,7 @@ pub fn find_with(profile: &Profile, identify: &impl Identify, settings: &Setting
         findings,
         unresolved,
         totals,
+        estimated: observed.is_some(),
         line_pairs,
     }
 }
@@ -226,6 +253,8 @@ fn finding<I: Identify>(
         objects: objects.len() as u64,
         contexts: contexts.len() as u32,
         stability: None,
+        estimated: false,
+        hitm: None,
         members: members(group),
         sites: sites(group, sources),
         pairs: pairs(group, sources),

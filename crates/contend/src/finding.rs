@@ -16,6 +16,8 @@ pub struct Findings {
     pub unresolved: Vec<Unresolved>,
     /// Sums over the whole profile.
     pub totals: Totals,
+    /// Events are not counted but expected, from rates of sampled accesses ([`crate::rates`]).
+    pub estimated: bool,
     /// Pairs of lines, as far as they were recorded.
     pub line_pairs: LinePairs,
 }
@@ -51,6 +53,9 @@ pub struct Totals {
     /// Read transfers that returned another value than the last store in recorded order had left;
     /// `None` where values were not seen.
     pub order_errors: Option<u64>,
+    /// Transfers that hardware told of (HITM), samples times their period. `None` where it does not
+    /// tell, or nothing was sampled.
+    pub hitm: Option<u64>,
 }
 
 impl Totals {
@@ -171,6 +176,12 @@ pub struct Finding {
     /// Fraction of the runs in which it kept its place: within two ranks of `rank`, or within the
     /// first ten if it is there. `None` with one run.
     pub stability: Option<f64>,
+    /// Its events are not counted but expected, from rates of sampled accesses ([`crate::rates`]).
+    pub estimated: bool,
+    /// Transfers of its lines that hardware told of (HITM), samples times their period: of whole lines,
+    /// also where others lie on them. Not in `tally`. `None` where it does not tell, or nothing was
+    /// sampled.
+    pub hitm: Option<u64>,
     /// Members on the line that were accessed, by offset.
     pub members: Vec<Member>,
     /// Instructions that accessed the line; those in most transfers first.

@@ -5,6 +5,7 @@
 //!   [`Identify`].
 //! - [`replay`](mod@replay) runs the recorded accesses of one object through a coherence model with
 //!   the object's bytes at other offsets.
+//! - [`rates`] estimates coherence events from counts, where hardware sampled and no order is known.
 //! - [`traces`] carves the accesses of one object out of a profile's bursts.
 //!
 //! Values in, values out: no files, no processes, no terminal.
@@ -15,6 +16,7 @@ mod find;
 pub mod finding;
 mod group;
 pub mod identify;
+pub mod rates;
 pub mod replay;
 pub mod traces;
 

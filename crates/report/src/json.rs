@@ -33,6 +33,10 @@ struct Document<'a> {
     workload: &'a str,
     settings: BTreeMap<&'a str, &'a str>,
     runs: Vec<RunDocument<'a>>,
+    /// Transfers and upgrades are not counted, but expected from rates of samples.
+    estimated: bool,
+    /// Transfers that hardware told of; not among the others.
+    hitm_observed: Option<u64>,
     transfers_total: u64,
     read_transfers: u64,
     write_transfers: u64,
@@ -82,6 +86,8 @@ struct FindingDocument<'a> {
     variable: Option<&'a str>,
     types_path: &'a [String],
     line_offset: i64,
+    estimated: bool,
+    hitm_observed: Option<u64>,
     transfers: u64,
     read_transfers: u64,
     write_transfers: u64,
@@ -213,6 +219,8 @@ fn document<'a>(report: &Report<'a>) -> Document<'a> {
             .map(|s| (s.name.as_str(), s.value.as_str()))
             .collect(),
         runs: meta.runs.iter().map(run).collect(),
+        estimated: findings.estimated,
+        hitm_observed: totals.hitm,
         transfers_total: totals.tally.transfers(),
         read_transfers,
         write_transfers,
@@ -276,6 +284,8 @@ fn finding(finding: &Finding) -> FindingDocument<'_> {
         variable: finding.subject.variable(),
         types_path: &finding.types_path,
         line_offset: finding.line_offset,
+        estimated: finding.estimated,
+        hitm_observed: finding.hitm,
         transfers: finding.tally.transfers(),
         read_transfers,
         write_transfers,

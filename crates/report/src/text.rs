@@ -34,12 +34,12 @@ fn write_report(out: &mut String, report: &Report) -> fmt::Result {
     } = *report;
     let sources = Sources::new(findings);
     let (picked, passed) = selection.pick(findings);
-    head::write(out, meta, &findings.totals, &sources)?;
+    head::write(out, meta, findings, &sources)?;
     writeln!(out)?;
     if picked.is_empty() {
         writeln!(out, "{}", nothing(findings, selection.type_name.as_deref()))?;
     } else {
-        write_table(out, &picked)?;
+        write_table(out, &picked, findings.estimated)?;
         if passed > picked.len() {
             writeln!(
                 out,
@@ -68,8 +68,12 @@ fn nothing(findings: &Findings, type_name: Option<&str>) -> String {
     }
 }
 
-fn write_table(out: &mut String, findings: &[&Finding]) -> fmt::Result {
-    writeln!(out, "                  ------ HITM ------  --- false ---")?;
+fn write_table(out: &mut String, findings: &[&Finding], estimated: bool) -> fmt::Result {
+    let events = match estimated {
+        true => "---- estimated ---",
+        false => "------ HITM ------",
+    };
+    writeln!(out, "                  {events}  --- false ---")?;
     writeln!(
         out,
         " Rank  Transfers   Share  Read   Write  Touch   Life  Upgrades  Objects  CPUs  Stable  Kind           Line"
@@ -150,6 +154,17 @@ fn write_unresolved(out: &mut String, findings: &Findings, sources: &Sources) ->
 }
 
 fn write_limits(out: &mut String, findings: &Findings) -> fmt::Result {
+    if findings.estimated {
+        return writeln!(
+            out,
+            "
+Limits
+  Hardware sampled single accesses, without order. Transfers and upgrades are not counted: they are what rates of
+  loads and stores lead to expect if contexts access a line in random order, which overstates them where one uses it
+  for long at a time. They rank, and are no cycles. False is told by bytes: by lifetime, a lower bound. Loads that
+  were fast may not have been sampled at all; layouts cannot be replayed: record with the collector for those."
+        );
+    }
     writeln!(
         out,
         "

@@ -46,6 +46,14 @@ fn notes(finding: &Finding) -> Vec<String> {
     let transfers = finding.tally.transfers();
     let share = |part| percent_of(part, transfers);
     let mut notes = Vec::new();
+    if finding.estimated {
+        notes.push("Estimated from rates of sampled accesses, not counted.".to_owned());
+    }
+    if let Some(told) = finding.hitm {
+        notes.push(format!(
+            "Hardware told of {told} transfers (HITM) of these lines."
+        ));
+    }
     let (touch, life) = (
         finding.tally.false_first_touch,
         finding.tally.false_lifetime,

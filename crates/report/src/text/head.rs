@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write};
 
-use relayout_contend::Totals;
+use relayout_contend::Findings;
 use relayout_profile::{Meta, Run, Setting};
 
 use super::sources::Sources;
@@ -16,7 +16,7 @@ const WIDTH: usize = 116;
 pub(super) fn write(
     out: &mut String,
     meta: &Meta,
-    totals: &Totals,
+    findings: &Findings,
     sources: &Sources,
 ) -> fmt::Result {
     writeln!(
@@ -44,7 +44,7 @@ pub(super) fn write(
     )?;
     write_settings(out, meta)?;
     write_runs(out, &meta.runs)?;
-    write_totals(out, totals)?;
+    write_totals(out, findings)?;
     if !sources.root().is_empty() {
         line(out, "sources", &format!("below {}", sources.root()))?;
     }
@@ -118,14 +118,19 @@ fn write_runs(out: &mut String, runs: &[Run]) -> fmt::Result {
     Ok(())
 }
 
-fn write_totals(out: &mut String, totals: &Totals) -> fmt::Result {
+fn write_totals(out: &mut String, findings: &Findings) -> fmt::Result {
+    let totals = &findings.totals;
     let tally = &totals.tally;
     let transfers = tally.transfers();
+    let events = match findings.estimated {
+        true => "estimated from rates of samples",
+        false => "HITM",
+    };
     line(
         out,
         "transfers",
         &format!(
-            "{transfers} (HITM: {} read, {} write) and {} upgrades, on {} lines; false {} by first touch, {} by lifetime",
+            "{transfers} ({events}: {} read, {} write) and {} upgrades, on {} lines; false {} by first touch, {} by lifetime",
             tally.read_transfers,
             tally.write_transfers,
             tally.upgrades,
@@ -134,6 +139,15 @@ fn write_totals(out: &mut String, totals: &Totals) -> fmt::Result {
             percent_of(tally.false_lifetime, transfers),
         ),
     )?;
+    if findings.estimated {
+        let told = match totals.hitm {
+            Some(told) => {
+                format!("{told} transfers (samples times their period), apart from these")
+            }
+            None => "nothing: whether a line was modified elsewhere is not known".to_owned(),
+        };
+        line(out, "HITM", &format!("hardware told of {told}"))?;
+    }
     let mut rest: Vec<(&String, &u64)> = totals.unresolved.iter().collect();
     rest.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
     let resolved = percent(totals.resolved_share());

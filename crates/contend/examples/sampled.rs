@@ -1,0 +1,208 @@
+//! How far rates rank lines as order does: thins complete recordings to samples, estimates transfers
+//! from those (`rates`), and compares with the transfers that were counted.
+//!
+//!     cargo run --release -p relayout-contend --example sampled -- PROFILE...
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use relayout_contend::rates;
+use relayout_profile::{ConflictRow, Coverage, Profile, Transfer};
+
+/// Accesses for each sample.
+const PERIODS: [u64; 5] = [1, 100, 1_000, 10_000, 100_000];
+/// Seeds per period.
+const SEEDS: u64 = 5;
+/// Lines among which ranks are compared: those with most counted transfers.
+const LINES: usize = 100;
+
+type ByLine = BTreeMap<(u16, u64), f64>;
+
+fn main() {
+    for path in std::env::args().skip(1) {
+        match relayout_profile::read(Path::new(&path)) {
+            Ok(profile) => compare(&path, profile),
+            Err(error) => eprintln!("{path}: {error}"),
+        }
+    }
+}
+
+fn compare(path: &str, mut profile: Profile) {
+    let line_bytes = u64::from(profile.meta.line_bytes);
+    let counted = by_line(&profile.conflicts, line_bytes);
+    let hitm: ByLine = lines_hitm(&profile);
+    profile.conflicts.clear();
+    profile.bursts.clear();
+    profile.meta.coverage = Coverage::Samples;
+    println!(
+        "{path}: {} lines with transfers, {:.0} transfers",
+        counted.len(),
+        sum(&counted)
+    );
+    println!(
+        "  {:>7}  {:<22} {:>8} {:>7} {:>7} {:>8}",
+        "period", "ranked by", "spearman", "top 10", "top 20", "total"
+    );
+    for period in PERIODS {
+        let mut rows: BTreeMap<&str, Vec<[f64; 4]>> = BTreeMap::new();
+        for seed in 0..if period == 1 { 1 } else { SEEDS } {
+            let mut random = Random(seed.wrapping_mul(0x9e37_79b9) + period);
+            let sampled = thin(&profile, period, &mut random);
+            let estimated = by_line(&rates::estimate(&sampled), line_bytes);
+            let thinned_hitm = thin_map(&hitm, period, &mut random);
+            let accesses = accesses(&sampled, line_bytes);
+            for (name, found) in [
+                ("a rates", &estimated),
+                ("b HITM samples", &thinned_hitm),
+                ("c accesses", &accesses),
+            ] {
+                rows.entry(name).or_default().push(judge(&counted, found));
+            }
+        }
+        for (name, all) in rows {
+            let mean = |n: usize| all.iter().map(|row| row[n]).sum::<f64>() / all.len() as f64;
+            println!(
+                "  {period:>7}  {:<22} {:>8.2} {:>7.1} {:>7.1} {:>7.2}x",
+                &name[2..],
+                mean(0),
+                mean(1),
+                mean(2),
+                mean(3)
+            );
+        }
+    }
+}
+
+/// Spearman's correlation over the first [`LINES`] counted, how many of the first 10 and 20 are found,
+/// and the ratio of sums.
+fn judge(counted: &ByLine, found: &ByLine) -> [f64; 4] {
+    let first = |map: &ByLine, n: usize| -> BTreeSet<(u16, u64)> {
+        order(map).into_iter().take(n).collect()
+    };
+    let both = |n: usize| first(counted, n).intersection(&first(found, n)).count() as f64;
+    let lines: Vec<_> = order(counted).into_iter().take(LINES).collect();
+    let values = |map: &ByLine| {
+        lines
+            .iter()
+            .map(|line| map.get(line).copied().unwrap_or(0.0))
+            .collect()
+    };
+    [
+        correlation(ranks(values(counted)), ranks(values(found))),
+        both(10),
+        both(20),
+        sum(found) / sum(counted),
+    ]
+}
+
+fn order(map: &ByLine) -> Vec<(u16, u64)> {
+    let mut lines: Vec<_> = map
+        .iter()
+        .filter(|(_, n)| **n > 0.0)
+        .map(|(line, n)| (*line, *n))
+        .collect();
+    lines.sort_by(|a, b| b.1.total_cmp(&a.1));
+    lines.into_iter().map(|(line, _)| line).collect()
+}
+
+/// Ranks, equal values sharing the mean of theirs.
+fn ranks(values: Vec<f64>) -> Vec<f64> {
+    let rank = |value: f64| {
+        let less = values.iter().filter(|v| **v < value).count() as f64;
+        let equal = values.iter().filter(|v| **v == value).count() as f64;
+        less + (equal - 1.0) / 2.0
+    };
+    values.iter().map(|value| rank(*value)).collect()
+}
+
+fn correlation(a: Vec<f64>, b: Vec<f64>) -> f64 {
+    let mean = |v: &[f64]| v.iter().sum::<f64>() / v.len() as f64;
+    let (ma, mb) = (mean(&a), mean(&b));
+    let products = |x: &[f64], mx: f64, y: &[f64], my: f64| -> f64 {
+        x.iter().zip(y).map(|(x, y)| (x - mx) * (y - my)).sum()
+    };
+    products(&a, ma, &b, mb) / (products(&a, ma, &a, ma) * products(&b, mb, &b, mb)).sqrt()
+}
+
+fn sum(map: &ByLine) -> f64 {
+    map.values().sum()
+}
+
+fn by_line(conflicts: &[ConflictRow], line_bytes: u64) -> ByLine {
+    let mut lines = ByLine::new();
+    for row in conflicts
+        .iter()
+        .filter(|row| row.transfer != Transfer::Upgrade)
+    {
+        *lines
+            .entry((row.run, row.addr - row.addr % line_bytes))
+            .or_default() += row.count as f64;
+    }
+    lines
+}
+
+fn lines_hitm(profile: &Profile) -> ByLine {
+    let mut lines = ByLine::new();
+    for row in &profile.lines {
+        *lines.entry((row.run, row.line)).or_default() += row.read_transfers as f64;
+    }
+    lines
+}
+
+fn accesses(profile: &Profile, line_bytes: u64) -> ByLine {
+    let mut lines = ByLine::new();
+    for row in &profile.counts {
+        *lines
+            .entry((row.run, row.addr - row.addr % line_bytes))
+            .or_default() += row.count as f64;
+    }
+    lines
+}
+
+fn thin(profile: &Profile, period: u64, random: &mut Random) -> Profile {
+    let mut sampled = profile.clone();
+    for row in &mut sampled.counts {
+        row.count = random.samples(row.count, period) * period;
+        row.silent = None;
+    }
+    sampled.counts.retain(|row| row.count > 0);
+    sampled
+}
+
+fn thin_map(map: &ByLine, period: u64, random: &mut Random) -> ByLine {
+    map.iter()
+        .map(|(line, n)| (*line, (random.samples(*n as u64, period) * period) as f64))
+        .collect()
+}
+
+/// splitmix64
+struct Random(u64);
+
+impl Random {
+    fn uniform(&mut self) -> f64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ z >> 31) >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    /// How many of `count` are taken, when one of `period` is: by Poisson's distribution.
+    fn samples(&mut self, count: u64, period: u64) -> u64 {
+        if period == 1 {
+            return count;
+        }
+        let mean = count as f64 / period as f64;
+        if mean > 50.0 {
+            let normal = (-2.0 * self.uniform().max(1e-300).ln()).sqrt()
+                * (std::f64::consts::TAU * self.uniform()).cos();
+            return (mean + normal * mean.sqrt()).round().max(0.0) as u64;
+        }
+        let (limit, mut product, mut n) = ((-mean).exp(), self.uniform(), 0);
+        while product > limit {
+            product *= self.uniform();
+            n += 1;
+        }
+        n
+    }
+}

@@ -1,0 +1,263 @@
+//! The events to expect on one line.
+
+use std::collections::BTreeMap;
+
+use relayout_profile::{ConflictRow, Transfer};
+use rustc_hash::FxHashMap;
+
+use super::rows::Row;
+
+/// Rows of a context that take part, at most; those with the highest counts. Their number multiplies
+/// with that of the other contexts.
+const ROWS_MAX: usize = 64;
+
+/// How often two random streams of `a` and `b` events alternate, one way.
+pub(super) fn alternations(a: f64, b: f64) -> f64 {
+    if a > 0.0 && b > 0.0 {
+        a * b / (a + b)
+    } else {
+        0.0
+    }
+}
+
+/// One context's use of the line.
+struct User {
+    rows: Vec<Row>,
+    /// Of all its rows, also those left out.
+    count: f64,
+    episodes: f64,
+    stores: f64,
+}
+
+impl User {
+    fn new(mut rows: Vec<Row>) -> Self {
+        let episodes = most_frequent(&rows, |row| row.count);
+        let stores = most_frequent(&rows, |row| if row.stores() { row.count } else { 0.0 });
+        rows.sort_by(|a, b| b.count.total_cmp(&a.count));
+        rows.truncate(ROWS_MAX);
+        rows.sort_by_key(|row| (row.addr, row.size, row.site, row.access));
+        let count = rows.iter().map(|row| row.count).sum();
+        Self {
+            rows,
+            count,
+            episodes,
+            stores,
+        }
+    }
+
+    /// Its stores as far as they are by `which`, in episodes.
+    fn part_of_stores(&self, which: impl Fn(&Row) -> bool) -> f64 {
+        most_frequent(&self.rows, |row| {
+            if row.stores() && which(row) {
+                row.changing
+            } else {
+                0.0
+            }
+        })
+    }
+}
+
+/// What the site with most of it has.
+fn most_frequent(rows: &[Row], of: impl Fn(&Row) -> f64) -> f64 {
+    let mut sites: FxHashMap<u32, f64> = FxHashMap::default();
+    for row in rows {
+        *sites.entry(row.site).or_default() += of(row);
+    }
+    sites.into_values().fold(0.0, f64::max)
+}
+
+pub(super) struct Line {
+    run: u16,
+    users: BTreeMap<u16, User>,
+}
+
+impl Line {
+    pub fn new(run: u16, rows: Vec<Row>) -> Self {
+        let mut users: BTreeMap<u16, Vec<Row>> = BTreeMap::new();
+        for row in rows {
+            users.entry(row.context).or_default().push(row);
+        }
+        let users = users
+            .into_iter()
+            .map(|(context, rows)| (context, User::new(rows)));
+        Self {
+            run,
+            users: users.collect(),
+        }
+    }
+
+    /// Appends the line's events.
+    pub fn estimate(&self, events: &mut Vec<ConflictRow>) {
+        if self.users.len() < 2 || self.users.values().all(|user| user.stores == 0.0) {
+            return;
+        }
+        let mut out = Out {
+            run: self.run,
+            events,
+            owed: Default::default(),
+        };
+        for (context, user) in &self.users {
+            out.owed = Default::default();
+            let write_transfers = self.transfers(*context, user, &mut out);
+            self.upgrades(*context, user, write_transfers, &mut out);
+        }
+    }
+
+    fn others(&self, context: u16) -> impl Iterator<Item = &User> {
+        self.users
+            .iter()
+            .filter(move |(other, _)| **other != context)
+            .map(|(_, user)| user)
+    }
+
+    /// Of the stores by others, in episodes: those to bytes of `bytes` that changed something.
+    fn news(&self, context: u16, bytes: &[Row]) -> f64 {
+        let touches = |row: &Row| bytes.iter().any(|own| own.overlaps(row));
+        self.others(context)
+            .map(|user| user.part_of_stores(touches))
+            .sum()
+    }
+
+    /// Transfers into `context`; gives how many of them are write transfers.
+    fn transfers(&self, context: u16, user: &User, out: &mut Out) -> f64 {
+        let stores: f64 = self.others(context).map(|user| user.stores).sum();
+        let all = alternations(user.episodes, stores);
+        if all == 0.0 {
+            return 0.0;
+        }
+        // Shares that are false, as in the module's comment.
+        let falsely = |bytes: &[Row]| {
+            let needed = alternations(user.episodes, self.news(context, bytes));
+            (1.0 - needed / all).clamp(0.0, 1.0)
+        };
+        let by_lifetime = falsely(&user.rows);
+        let mut write_transfers = 0.0;
+        for row in &user.rows {
+            let expected = all * row.count / user.count;
+            let by_first_touch = falsely(std::slice::from_ref(row)).max(by_lifetime);
+            if row.stores() {
+                write_transfers += expected;
+            }
+            let false_share = [by_first_touch, by_lifetime];
+            let transfer = if row.stores() {
+                Transfer::Write
+            } else {
+                Transfer::Read
+            };
+            self.other_sides(context, row, expected, false_share, transfer, out);
+        }
+        write_transfers
+    }
+
+    /// Spreads `expected` events of `row` over the others' stores: true ones over those to its bytes,
+    /// false ones over the rest.
+    fn other_sides(
+        &self,
+        context: u16,
+        row: &Row,
+        expected: f64,
+        [by_first_touch, by_lifetime]: [f64; 2],
+        transfer: Transfer,
+        out: &mut Out,
+    ) {
+        let stores = self
+            .others(context)
+            .flat_map(|user| user.rows.iter().filter(|r| r.stores()));
+        let (near, far): (Vec<&Row>, Vec<&Row>) =
+            stores.partition(|other| other.changing > 0.0 && row.overlaps(other));
+        // Where all stores are to its bytes, some silent ones among them, they are on both sides.
+        let far = if far.is_empty() { &near } else { &far };
+        let false_lifetime = expected * by_lifetime;
+        let false_rest = expected * (by_first_touch - by_lifetime).max(0.0);
+        let weigh = |rows: &[&Row]| rows.iter().map(|r| r.count).sum::<f64>();
+        let (all_far, all_near) = (weigh(far), weigh(&near));
+        for other in far {
+            let share = other.count / all_far;
+            let parts = [0.0, false_rest * share, false_lifetime * share];
+            out.push(row, other, transfer, parts);
+        }
+        let truly = expected * (1.0 - by_first_touch.max(by_lifetime));
+        for other in &near {
+            out.push(
+                row,
+                other,
+                transfer,
+                [truly * other.count / all_near, 0.0, 0.0],
+            );
+        }
+    }
+
+    fn upgrades(&self, context: u16, user: &User, write_transfers: f64, out: &mut Out) {
+        let episodes: f64 = self.others(context).map(|user| user.episodes).sum();
+        let expected = alternations(user.stores, episodes) - write_transfers;
+        let own: f64 = user
+            .rows
+            .iter()
+            .filter(|r| r.stores())
+            .map(|r| r.count)
+            .sum();
+        let others: f64 = self.others(context).map(|user| user.count).sum();
+        if expected <= 0.0 || own == 0.0 {
+            return;
+        }
+        for row in user.rows.iter().filter(|row| row.stores()) {
+            for other in self.others(context).flat_map(|user| &user.rows) {
+                let events = expected * row.count / own * other.count / others;
+                out.push(row, other, Transfer::Upgrade, [events, 0.0, 0.0]);
+            }
+        }
+    }
+}
+
+/// Rows of whole numbers: what rounding takes from one is owed to the next, so that sums stay.
+struct Out<'a> {
+    run: u16,
+    events: &'a mut Vec<ConflictRow>,
+    /// By kind of event: true or not classified; false by first touch alone; false by lifetime.
+    owed: [[f64; 3]; 3],
+}
+
+impl Out<'_> {
+    fn push(&mut self, row: &Row, other: &Row, transfer: Transfer, parts: [f64; 3]) {
+        let mut whole = [0; 3];
+        for ((whole, owed), part) in whole
+            .iter_mut()
+            .zip(&mut self.owed[transfer as usize])
+            .zip(parts)
+        {
+            if part > 0.0 {
+                *owed += part;
+                // Of what is owed to another kind of event nothing is paid here.
+                *whole = (*owed + 0.5).floor().max(0.0) as u64;
+                *owed -= *whole as f64;
+            }
+        }
+        let [truly, first_touch, lifetime] = whole;
+        let count = truly.saturating_add(first_touch).saturating_add(lifetime);
+        if count == 0 {
+            return;
+        }
+        let upgrade = transfer == Transfer::Upgrade;
+        self.events.push(ConflictRow {
+            run: self.run,
+            transfer,
+            context: row.context,
+            addr: row.addr,
+            size: row.size,
+            site: row.site,
+            access: row.access,
+            other_context: other.context,
+            other_addr: other.addr,
+            other_size: other.size,
+            other_site: other.site,
+            other_access: other.access,
+            count,
+            false_first_touch: if upgrade {
+                0
+            } else {
+                first_touch.saturating_add(lifetime)
+            },
+            false_lifetime: if upgrade { 0 } else { lifetime },
+        });
+    }
+}

@@ -1,0 +1,62 @@
+//! What coherence events to expect where only counts are known: samples of hardware.
+//!
+//! Without an order nothing can be replayed. But who accesses a line how often says how often it has
+//! to move, if the accesses of different contexts come in random order.
+//!
+//! - **Episodes**, not accesses, are counted: the accesses that a context makes to a line one after
+//!   the other bring it there once. An operation runs each of its instructions about once, so that a
+//!   context has as many episodes on a line as its most frequent instruction there has accesses. For
+//!   stores in the same way.
+//! - **Transfers** into context `t`, with `A` episodes of its own and `W` stores by the others: in random
+//!   order a share `W/(A+W)` of the episodes has another's store before it, so `A*W/(A+W)`. That is the
+//!   harmonic mean's half: never more than `A`, never more than `W`.
+//! - They fall on `t`'s accesses in proportion to their counts; loads make read transfers, stores and
+//!   read-writes write transfers. The other side is one of the others' stores, in proportion too.
+//! - **Upgrades** by `t`, with `S` stores of its own and `R` episodes of the others: `S*R/(S+R)` stores find
+//!   that others have used the line since; less those that are write transfers.
+//! - Silent stores take the line like all others, and so count as stores.
+//! - **False or true** is told by bytes: of `A*W/(A+W)` transfers, those are true to which a store `W'` to
+//!   bytes that are used contributes: `A*W'/(A+W')`. *By first touch*, the bytes are the access's; *by
+//!   lifetime*, all that the context ever uses on that line: it need not use them each time, so that what
+//!   is false by lifetime is a lower bound. Silent stores change no byte.
+//!
+//! The form is that of Raman, Hundt and Mannarswamy (CGO 2007), who count co-access, with the rate of
+//! alternation of two random streams in place of their minimum.
+
+mod line;
+mod observed;
+mod rows;
+
+use std::collections::BTreeMap;
+
+use relayout_profile::{ConflictRow, Coverage, Profile};
+
+use line::Line;
+pub(crate) use observed::Observed;
+
+/// Whether a profile has counts, but no order and no other sides.
+pub fn is_order_less(profile: &Profile) -> bool {
+    profile.meta.coverage == Coverage::Samples && profile.conflicts.is_empty()
+}
+
+/// Coherence events to expect from the counts of `profile`, in the order of its table `conflicts`.
+pub fn estimate(profile: &Profile) -> Vec<ConflictRow> {
+    let line_bytes = u64::from(profile.meta.line_bytes).max(1);
+    let mut lines: BTreeMap<(u16, u64), Vec<rows::Row>> = BTreeMap::new();
+    for count in &profile.counts {
+        for row in rows::Row::split(count, line_bytes) {
+            lines
+                .entry((count.run, row.line(line_bytes)))
+                .or_default()
+                .push(row);
+        }
+    }
+    let mut events = Vec::new();
+    for ((run, _), rows) in lines {
+        let before = events.len();
+        Line::new(run, rows).estimate(&mut events);
+        events[before..].sort_by_key(|event: &ConflictRow| (event.addr, event.context));
+    }
+    events.sort_by_key(|event| (event.run, event.addr));
+    events
+}

@@ -1,0 +1,239 @@
+//! Rates: laws that hold for all counts, and what they say of small profiles.
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use relayout_contend::rates::estimate;
+use relayout_profile::{Access, ConflictRow, CountRow, Coverage, Meta, Profile, Transfer, check};
+
+const LINE: u64 = 0x1000;
+
+fn count(context: u16, site: u32, access: Access, at: (u64, u8), count: u64) -> CountRow {
+    let (offset, size) = at;
+    CountRow {
+        run: 0,
+        addr: LINE + offset,
+        size,
+        context,
+        site,
+        access,
+        count,
+        silent: None,
+    }
+}
+
+fn profile(mut counts: Vec<CountRow>) -> Profile {
+    counts.sort_by_key(|row| row.addr);
+    let runs = vec![relayout_profile::Run::default()];
+    let site = relayout_profile::Site {
+        pc: 0,
+        bytes: Vec::new(),
+    };
+    Profile {
+        meta: Meta {
+            line_bytes: 64,
+            contexts: 8,
+            coverage: Coverage::Samples,
+            runs,
+            ..Meta::default()
+        },
+        sites: vec![site; 8],
+        counts,
+        ..Profile::default()
+    }
+}
+
+/// Events of a kind into a context: all, false by first touch, false by lifetime.
+fn sums(events: &[ConflictRow], transfer: Transfer, context: u16) -> [u64; 3] {
+    let own = events
+        .iter()
+        .filter(|e| e.transfer == transfer && e.context == context);
+    own.fold([0; 3], |[a, b, c], e| {
+        [a + e.count, b + e.false_first_touch, c + e.false_lifetime]
+    })
+}
+
+use Access::{Read, ReadWrite, Write};
+
+#[test]
+fn a_reader_and_a_writer() {
+    // Half of 1000*1000/2000 in random order; different bytes: all false.
+    let apart = estimate(&profile(vec![
+        count(0, 0, Read, (0, 8), 1000),
+        count(1, 1, Write, (8, 8), 1000),
+    ]));
+    assert_eq!(sums(&apart, Transfer::Read, 0), [500, 500, 500]);
+    assert_eq!(sums(&apart, Transfer::Upgrade, 1), [500, 0, 0]);
+    assert_eq!(sums(&apart, Transfer::Write, 1), [0, 0, 0]);
+    let together = estimate(&profile(vec![
+        count(0, 0, Read, (0, 8), 1000),
+        count(1, 1, Write, (4, 8), 1000),
+    ]));
+    assert_eq!(sums(&together, Transfer::Read, 0), [500, 0, 0]);
+}
+
+#[test]
+fn rare_stores_bound_many_loads() {
+    let events = estimate(&profile(vec![
+        count(0, 0, Read, (0, 8), 1_000_000),
+        count(1, 1, Write, (8, 8), 10),
+    ]));
+    assert_eq!(sums(&events, Transfer::Read, 0)[0], 10);
+}
+
+/// pcpu_chunk's story: `base_addr` is read, then what another wrote is used under the lock.
+#[test]
+fn first_touch_and_lifetime_differ() {
+    let events = estimate(&profile(vec![
+        count(0, 0, Read, (56, 8), 1000),
+        count(0, 1, ReadWrite, (16, 4), 1000),
+        count(1, 2, ReadWrite, (16, 4), 1000),
+    ]));
+    let [reads, first_touch, lifetime] = sums(&events, Transfer::Read, 0);
+    assert_eq!((reads, first_touch, lifetime), (250, 250, 0));
+    let [writes, first_touch, _] = sums(&events, Transfer::Write, 0);
+    assert_eq!((writes, first_touch), (250, 0));
+}
+
+/// An operation that has four instructions on the line is one episode.
+#[test]
+fn episodes_are_not_accesses() {
+    let many = |site| count(0, site, Read, (u64::from(site) * 8, 8), 1000);
+    let mut counts = vec![count(1, 7, Write, (56, 8), 1000)];
+    counts.extend((0..4).map(many));
+    assert_eq!(sums(&estimate(&profile(counts)), Transfer::Read, 0)[0], 500);
+}
+
+#[test]
+fn silent_stores_take_the_line_and_change_nothing() {
+    let mut store = count(1, 1, Write, (0, 8), 1000);
+    store.silent = Some(1000);
+    let events = estimate(&profile(vec![count(0, 0, Read, (0, 8), 1000), store]));
+    assert_eq!(sums(&events, Transfer::Read, 0), [500, 500, 500]);
+}
+
+#[test]
+fn nothing_without_two_contexts_and_a_store() {
+    let read = |context| count(context, 0, Read, (0, 8), 1000);
+    assert_eq!(estimate(&profile(vec![read(0), read(1)])), []);
+    assert_eq!(
+        estimate(&profile(vec![read(0), count(0, 1, Write, (0, 8), 5)])),
+        []
+    );
+    // On the neighbouring line.
+    assert_eq!(
+        estimate(&profile(vec![read(0), count(1, 1, Write, (64, 8), 5)])),
+        []
+    );
+    assert_eq!(estimate(&profile(vec![])), []);
+}
+
+/// A store that straddles moves both lines.
+#[test]
+fn straddling() {
+    let events = estimate(&profile(vec![
+        count(0, 0, Read, (56, 4), 1000),
+        count(2, 0, Read, (64, 4), 1000),
+        count(1, 1, Write, (60, 8), 1000),
+    ]));
+    assert_eq!(sums(&events, Transfer::Read, 0), [500, 500, 500]);
+    assert_eq!(sums(&events, Transfer::Read, 2), [500, 0, 0]);
+}
+
+fn access() -> impl Strategy<Value = Access> {
+    prop_oneof![Just(Read), Just(Write), Just(ReadWrite)]
+}
+
+fn counts() -> impl Strategy<Value = Vec<CountRow>> {
+    let one = (
+        0_u16..5,
+        0_u32..8,
+        access(),
+        0_u64..70,
+        1_u8..9,
+        0_u64..100_000,
+        0_u8..=4,
+    );
+    let row = one.prop_map(|(context, site, access, offset, size, n, silent)| {
+        let silent = (access != Read && silent < 4).then_some(n * u64::from(silent) / 4);
+        CountRow {
+            silent,
+            ..count(context, site, access, (offset, size), n)
+        }
+    });
+    vec(row, 0..30)
+}
+
+proptest! {
+    /// Whatever the counts, the rows can be written as a profile's.
+    #[test]
+    fn rows_are_valid(counts in counts()) {
+        let mut profile = profile(counts);
+        profile.conflicts = estimate(&profile);
+        prop_assert_eq!(check::check(&profile), Ok(()));
+        for event in &profile.conflicts {
+            prop_assert!(event.context != event.other_context);
+            prop_assert!(event.false_lifetime <= event.false_first_touch);
+            prop_assert!(event.transfer == Transfer::Upgrade || event.other_access != Read);
+            prop_assert_eq!(event.addr / 64, event.other_addr / 64);
+        }
+    }
+
+    /// Never more transfers than accesses of one's own, or stores by others.
+    #[test]
+    fn bounds(counts in counts()) {
+        let profile = profile(counts);
+        let events = estimate(&profile);
+        for context in 0..5 {
+            for line in [LINE, LINE + 64] {
+                let on = |addr: u64, size: u8| addr < line + 64 && line < addr + u64::from(size);
+                let rows = || profile.counts.iter().filter(|row| on(row.addr, row.size));
+                let own: u64 = rows().filter(|r| r.context == context).map(|r| r.count).sum();
+                let stores = |r: &&CountRow| r.context != context && r.access != Read;
+                let stores: u64 = rows().filter(stores).map(|r| r.count).sum();
+                let into = |e: &&ConflictRow| e.context == context && e.transfer != Transfer::Upgrade && on(e.addr, 1);
+                let transfers: u64 = events.iter().filter(into).map(|e| e.count).sum();
+                // Rounding may bring each of the parts up by one.
+                prop_assert!(transfers <= own.min(stores) + 3, "{transfers} of {own} and {stores}");
+            }
+        }
+    }
+
+    /// Who is called what makes no difference.
+    #[test]
+    fn contexts_are_alike(counts in counts()) {
+        let renamed: Vec<CountRow> = counts.iter().map(|row| CountRow { context: 4 - row.context, ..*row }).collect();
+        let total = |counts: Vec<CountRow>, context: u16| {
+            let events = estimate(&profile(counts));
+            [Transfer::Read, Transfer::Write, Transfer::Upgrade].map(|t| sums(&events, t, context)[0])
+        };
+        for context in 0..5 {
+            let (a, b) = (total(counts.clone(), context), total(renamed.clone(), 4 - context));
+            for (a, b) in a.iter().zip(b) {
+                prop_assert!(a.abs_diff(b) <= 6, "{a} and {b}");
+            }
+        }
+    }
+
+    /// Ten times the accesses, ten times the transfers.
+    #[test]
+    fn scale(counts in counts()) {
+        let tenfold = counts
+            .iter()
+            .map(|row| CountRow { count: row.count * 10, silent: row.silent.map(|n| n * 10), ..*row })
+            .collect();
+        let total = |counts| -> u64 { estimate(&profile(counts)).iter().map(|e| e.count).sum() };
+        let (one, ten) = (total(counts), total(tenfold));
+        prop_assert!(ten.abs_diff(one * 10) <= 60, "{one} and {ten}");
+    }
+
+    /// More stores by others never mean fewer transfers.
+    #[test]
+    fn more_stores_more_transfers(a in 1_u64..100_000, w in 1_u64..100_000, more in 1_u64..100_000) {
+        let transfers = |w| {
+            let rows = vec![count(0, 0, Read, (0, 8), a), count(1, 1, Write, (8, 8), w)];
+            sums(&estimate(&profile(rows)), Transfer::Read, 0)[0]
+        };
+        prop_assert!(transfers(w) <= transfers(w + more));
+        prop_assert!(transfers(w) <= a.min(w));
+    }
+}
