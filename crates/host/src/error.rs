@@ -183,6 +183,29 @@ pub enum Error {
     /// A program could not be measured.
     #[error(transparent)]
     Measure(measure::Error),
+    /// A `perf.data` file gives no profile.
+    #[error("{}", path.display())]
+    Perf {
+        /// The file.
+        path: PathBuf,
+        /// Why, and what to do.
+        #[source]
+        source: relayout_profile::perf::Error,
+    },
+    /// Another kernel was recorded.
+    #[error(
+        "{} is of another build than the recorded kernel: its build id is {found}, the recorded one's \
+         {recorded}; give the vmlinux of the recorded build",
+        path.display()
+    )]
+    OtherKernel {
+        /// The debug file.
+        path: PathBuf,
+        /// Its build id.
+        found: String,
+        /// The recording's.
+        recorded: String,
+    },
     /// Stopped by the user.
     #[error("interrupted")]
     Interrupted,

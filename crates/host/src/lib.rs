@@ -16,6 +16,7 @@ mod installed;
 mod kernel;
 pub mod measure;
 mod memory;
+pub mod perf;
 pub mod probe;
 mod processes;
 mod program;

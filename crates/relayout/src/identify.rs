@@ -42,8 +42,7 @@ impl<'a, 'f> Identified<'a, 'f> {
 impl Identified<'_, '_> {
     fn source_of(&self, site: u32) -> Option<SourcePlace> {
         let at = self.resolution.site_place(site)?;
-        let is_call = self.profile.sites.get(site as usize)?.is_call();
-        match is_call {
+        match self.profile.is_call(site) {
             true => self.sources.look_up_call(at),
             false => self.sources.look_up(at),
         }

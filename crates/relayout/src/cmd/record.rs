@@ -1,6 +1,7 @@
 //! `relayout record`: who touches what.
 
 pub mod kernel;
+pub mod perf;
 pub mod run;
 
 use std::fs;
@@ -19,6 +20,7 @@ use crate::progress::Shown;
 pub enum Target {
     Kernel(Box<kernel::Args>),
     Run(Box<run::Args>),
+    Perf(perf::Args),
 }
 
 /// Runs `relayout record`.
@@ -29,6 +31,7 @@ pub fn run(target: &Target) -> anyhow::Result<Exit> {
     match target {
         Target::Kernel(args) => kernel::kernel(args),
         Target::Run(args) => run::run(args),
+        Target::Perf(args) => perf::run(args),
     }
 }
 
