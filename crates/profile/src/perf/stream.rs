@@ -13,9 +13,12 @@ use super::records::Walk;
 
 /// What a stream may grow to, as a multiple of its size. perf's records shrink to a third or a
 /// tenth; only data made to do harm grows more.
-const GROWTH_MAX: u64 = 256;
+const GROWTH_MAX: u64 = 50;
 /// And at least this many bytes.
-const BYTES_MAX_LEAST: u64 = 64 << 20;
+const BYTES_MAX_LEAST: u64 = 16 << 20;
+/// Bytes that a stream may refer back to: what RFC 8878 asks of decoders, and what zstd needs up to
+/// level 19. perf's is 1 unless told otherwise.
+const WINDOW_BYTES_MAX: u64 = 8 << 20;
 /// Decompressed at a time.
 const STEP_BYTES: usize = 1 << 20;
 /// An empty last block, and room for a checksum, which is not compared.
@@ -121,6 +124,7 @@ struct Out<'w, 'a> {
 impl Out<'_, '_> {
     fn frame(&mut self, source: &mut impl std::io::Read) -> Result<(), Error> {
         let mut decoder = FrameDecoder::new();
+        decoder.set_max_window_size(WINDOW_BYTES_MAX);
         decoder.init(&mut *source).map_err(problem)?;
         while !decoder.is_finished() {
             let step = BlockDecodingStrategy::UptoBytes(STEP_BYTES);
