@@ -13,7 +13,7 @@ use perf::{File, LOAD_HITM, STORE, Sample};
 
 /// One member read by a thread, another written by the other.
 const SOURCE: &str = "
-struct counters { long hits; long spare; long misses; } stats;
+struct counters { long hits; long spare; long misses; } stats __attribute__((aligned(64)));
 long read_hits(void) { return stats.hits; }
 void write_misses(long n) { stats.misses = n; }
 int main(void) { write_misses(1); return read_hits(); }
@@ -174,8 +174,9 @@ fn layouts_are_not_replayed() {
         Some(0)
     );
     let ended = place.run(&["advise", "out", "counters"]);
-    assert!(!ended.stdout.contains("predicted"), "{}", ended.stdout);
-    assert_ne!(ended.code, Some(101), "{}", ended.stderr);
+    let why = "no accesses to counters were recorded in order, so no layout can be judged";
+    assert!(ended.stdout.contains(why), "{}", ended.stdout);
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
 }
 
 #[test]
