@@ -44,9 +44,9 @@ fn import_all(file: &[u8]) {
     .flatten()
     {
         if let What::Process(pid) = what {
-            modules(&recording, pid)
-                .iter()
-                .for_each(|m| drop(m.file_offset(m.start())));
+            for module in modules(&recording, pid) {
+                let _ = module.file_offset(module.start());
+            }
         }
         let line_bytes = recording.origin.line_bytes.unwrap_or(64);
         let image = (1 << 63, u64::MAX);
