@@ -213,7 +213,7 @@ fn bad_files() {
     // A part of the samples, and a note.
     let whole = file.bytes();
     place.write("cut", &whole[..whole.len() / 2]);
-    let ended = place.run(&["record", "perf", "cut", "-o", "out"]);
+    let ended = place.run(&["record", "perf", "cut", "-o", "of-cut"]);
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     assert!(
         ended.stderr.contains("note: the file ends too early"),
