@@ -61,9 +61,9 @@ fn import_all(file: &[u8]) {
             let instruction = Instruction {
                 bytes: vec![0x90],
                 access_bytes: pc as u8,
-                modifies: pc % 2 == 0,
+                modifies: pc.is_multiple_of(2),
             };
-            (pc % 3 == 0).then_some(instruction)
+            pc.is_multiple_of(3).then_some(instruction)
         };
         if let Ok(imported) = perf::import(&recording, &options, &mut code) {
             assert_eq!(check::check(&imported.profile), Ok(()));
