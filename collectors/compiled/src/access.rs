@@ -42,7 +42,7 @@ pub unsafe extern "C" fn access<const SIZE: u8, const KIND: u8>(addr: u64, pc: u
         }
         (*thread).countdown -= 1;
         if (*thread).countdown == 0 {
-            thread::pause(thread);
+            thread::stop(thread, addr);
         }
     }
 }
@@ -81,11 +81,11 @@ unsafe extern "C" fn rest(addr: u64, size: u8, number: u8, pc: u64, thread: *mut
         shadow().other(cx, addr, size, kind, site, || None);
     }
     inside.0.countdown -= 1;
-    let pauses = inside.0.countdown == 0;
+    let stops = inside.0.countdown == 0;
     drop(inside);
-    if pauses {
+    if stops {
         // SAFETY: as promised by the caller.
-        unsafe { thread::pause(thread) };
+        unsafe { thread::stop(thread, addr) };
     }
 }
 
@@ -126,7 +126,7 @@ fn touch_lines(addr: u64, bytes: usize, number: u8, pc: u64) {
             } else {
                 (*thread).countdown -= 1;
                 if (*thread).countdown == 0 {
-                    thread::pause(thread);
+                    thread::stop(thread, at);
                 }
             }
         }

@@ -13,7 +13,7 @@ use crate::signals::Deferred;
 use crate::stack::{Bounds, Caller};
 use crate::sys::{self, Errno};
 use crate::text::Text;
-use crate::{modules, runtime, signals, tls};
+use crate::{gate, modules, runtime, signals, tls};
 
 /// Accesses between pauses, at most; also between looks at the clock.
 const EACH_MAX: u32 = 1 << 16;
@@ -33,14 +33,16 @@ const ENDED: u32 = 2;
 #[repr(C, align(128))]
 pub struct Thread {
     pub context: *mut Context,
-    /// Accesses until the next pause.
+    /// Accesses until the next stop: a pause, or one whose pair of lines is looked at.
     pub countdown: u32,
     /// Every access is counted by granule and site.
     pub count_all: bool,
     /// The thread may be changing what [`runtime::finish`] reads.
     pub inside: AtomicU32,
-    /// Value of `countdown` after the last pause.
+    /// Value of `countdown` after the last stop.
     portion: u32,
+    /// Accesses from the last stop to the next pause.
+    pause_in: u32,
     state: AtomicU32,
     tid: AtomicU32,
     random: u64,
@@ -269,7 +271,7 @@ impl Thread {
         self.next_portion();
     }
 
-    /// Counts the accesses since the last pause.
+    /// Counts the accesses since the last stop.
     fn settle_portion(&mut self) {
         let done = u64::from(self.portion - self.countdown);
         self.portion = self.countdown;
@@ -277,11 +279,19 @@ impl Thread {
         cx.accesses = cx.accesses.wrapping_add(done);
     }
 
-    /// Sets when to pause next: at random around what was asked for, so that threads do not fall
-    /// into step.
+    /// Sets when to stop next.
     fn next_portion(&mut self) {
+        if self.pause_in == 0 {
+            self.pause_in = self.draw_pause();
+        }
+        self.portion = self.pause_in.min(self.cx().sample_in());
+        self.countdown = self.portion;
+    }
+
+    /// When to pause next: at random around what was asked for, so that threads do not fall into step.
+    fn draw_pause(&mut self) -> u32 {
         let every = options().yield_every;
-        self.portion = if every == 0 {
+        if every == 0 {
             EACH_MAX
         } else {
             self.random ^= self.random << 13;
@@ -289,8 +299,7 @@ impl Thread {
             self.random ^= self.random << 17;
             let next = u64::from(every / 2) + (self.random >> 33) % u64::from(every);
             next.clamp(1, EACH_MAX.into()) as u32
-        };
-        self.countdown = self.portion;
+        }
     }
 
     /// Now and then: tells the control page, appends what was gathered.
@@ -325,23 +334,31 @@ impl Thread {
     }
 }
 
-/// Called when `countdown` has come to 0, from outside.
+/// Called when `countdown` has come to 0, from outside, with the last access: looks at its pair of
+/// lines, or pauses.
 ///
 /// # Safety
 /// `thread` is the calling thread's word.
 #[cold]
 #[inline(never)]
-pub unsafe fn pause(thread: *mut Thread) {
+pub unsafe fn stop(thread: *mut Thread, addr: u64) {
     let _errno = Errno::keep();
     // SAFETY: as promised by the caller.
     let inside = unsafe { enter_known(thread) };
+    let made = inside.0.portion;
+    // Whoever ends the recording shuts the gate, and then waits for those inside.
+    if gate::is_open() {
+        shadow().passed(inside.0.cx(), made, addr);
+    }
     inside.0.settle_portion();
+    inside.0.pause_in -= made;
+    let pauses = inside.0.pause_in == 0;
     inside.0.next_portion();
-    if runtime::is_recorded() {
+    if pauses && runtime::is_recorded() {
         inside.0.check();
     }
     drop(inside);
-    if options().yield_every > 0 {
+    if pauses && options().yield_every > 0 {
         sys::relax();
     }
 }

@@ -56,7 +56,8 @@ impl<H: Host> Shadow<H> {
         self.tickets.load(Relaxed)
     }
 
-    /// Coherence events so far of the lines that `bytes` bytes from `start` touch.
+    /// Coherence events so far of the lines that `bytes` bytes from `start` touch, and pair transfers that
+    /// were sampled on the pairs of each: more than 0 if anything was recorded of them.
     pub fn events(&self, start: u64, bytes: u64) -> u64 {
         let mut events = 0;
         let (mut line, end) = (
@@ -72,7 +73,9 @@ impl<H: Host> Shadow<H> {
             };
             let until = end.min(page_end);
             while line < until {
-                let word = shadow.words[line as usize % PAGE_BYTES / LINE_BYTES].load(Acquire);
+                let n = line as usize % PAGE_BYTES / LINE_BYTES;
+                events += u64::from(shadow.pair_samples[n / 2].load(Relaxed));
+                let word = shadow.words[n].load(Acquire);
                 if let State::Detailed(detail) = State::decode(word) {
                     // SAFETY: details are never freed.
                     events += u64::from(unsafe { (*detail).events() });
