@@ -65,6 +65,7 @@ impl Map {
     /// Reads what the collector wrote, as far as it goes.
     pub fn parse(text: &[u8]) -> Self {
         let mut map = Self::default();
+        let mut modules = BTreeMap::new();
         let whole = text
             .iter()
             .rposition(|&b| b == b'\n')
@@ -74,16 +75,16 @@ impl Map {
             .filter(|l| !l.is_empty())
         {
             let line = String::from_utf8_lossy(line);
-            if map.line(&line).is_none() {
+            if map.line(&line, &mut modules).is_none() {
                 map.lines_unused += 1;
             }
         }
-        map.keep_last_modules();
+        map.modules = modules.into_values().collect();
         map.keep_last_names();
         map
     }
 
-    fn line(&mut self, line: &str) -> Option<()> {
+    fn line(&mut self, line: &str, modules: &mut BTreeMap<u64, Module>) -> Option<()> {
         let mut fields = Fields(line);
         match fields.next()? {
             "module" => {
@@ -95,11 +96,11 @@ impl Map {
                     end,
                     bias,
                 };
-                if start >= end || self.modules.len() == MODULES_MAX {
+                if start >= end || modules.len() == MODULES_MAX {
                     return None;
                 }
                 self.program.get_or_insert_with(|| module.clone());
-                self.modules.push(module);
+                self.add_module(modules, module);
             }
             "thread" => {
                 let thread = Thread {
@@ -136,17 +137,14 @@ impl Map {
         });
     }
 
-    /// Of modules that overlap, the one that came last is there.
-    fn keep_last_modules(&mut self) {
-        let mut kept: BTreeMap<u64, Module> = BTreeMap::new();
-        for module in std::mem::take(&mut self.modules) {
-            while let Some(start) = overlapping(&kept, &module) {
-                let gone = kept.remove(&start);
-                self.lines_unused += u64::from(gone.as_ref() != Some(&module));
-            }
-            kept.insert(module.start, module);
+    /// Of modules that overlap, the one that came last is there. All are listed again whenever one was
+    /// loaded.
+    fn add_module(&mut self, kept: &mut BTreeMap<u64, Module>, module: Module) {
+        while let Some(start) = overlapping(kept, &module) {
+            let gone = kept.remove(&start);
+            self.lines_unused += u64::from(gone.as_ref() != Some(&module));
         }
-        self.modules = kept.into_values().collect();
+        kept.insert(module.start, module);
     }
 }
 

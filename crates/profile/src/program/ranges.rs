@@ -4,9 +4,10 @@
 use std::collections::BTreeMap;
 
 use relayout_shadow::wire::AllocRecord;
+use rustc_hash::FxHashMap;
 
 use super::map::{Area, Map};
-use crate::model::{RangeKind, RangeRow};
+use crate::model::{Module, RangeKind, RangeRow};
 
 /// Allocations that are in no row, because another with more coherence events had some of the same
 /// memory at another time.
@@ -61,7 +62,10 @@ fn stacks(map: &Map, run: u16) -> impl Iterator<Item = RangeRow> {
                   start,
                   bytes,
               }| {
-            let name = map.threads.iter().rfind(|t| t.context == context);
+            // They are in the order of contexts.
+            let behind = map.threads.partition_point(|t| t.context <= context);
+            let last = map.threads[..behind].last();
+            let name = last.filter(|t| t.context == context);
             let owner = name.map(|t| t.name.clone()).unwrap_or_default();
             RangeRow {
                 id: context.into(),
@@ -73,8 +77,10 @@ fn stacks(map: &Map, run: u16) -> impl Iterator<Item = RangeRow> {
 
 /// Blocks of modules that are gone have no name to say, and are left to what else is there.
 fn tls(map: &Map, run: u16) -> impl Iterator<Item = RangeRow> {
+    let modules = map.modules.iter().map(|m| (m.bias, m));
+    let modules: FxHashMap<u64, &Module> = modules.collect();
     map.tls.iter().filter_map(move |block| {
-        let module = map.modules.iter().find(|m| m.bias == block.bias)?;
+        let module = modules.get(&block.bias)?;
         let Area {
             context,
             start,

@@ -13,6 +13,8 @@ struct pair {
 
 static struct pair pair;
 static struct pair *heap;
+/* Threads keep in step, so that they meet on a busy machine too. */
+static pthread_barrier_t step;
 
 static void *count(void *member)
 {
@@ -20,6 +22,8 @@ static void *count(void *member)
     long *of_heap = member ? &heap->left : &heap->right;
 
     for (int i = 0; i < 100000; i++) {
+        if (i % 1000 == 0)
+            pthread_barrier_wait(&step);
         __atomic_fetch_add(own, 1, __ATOMIC_RELAXED);
         __atomic_fetch_add(of_heap, 1, __ATOMIC_RELAXED);
     }
@@ -48,7 +52,7 @@ int main(int argc, char **argv)
     if (!heap)
         return 99;
     memset(heap, 0, sizeof *heap);
-    if (pthread_create(&thread, NULL, count, &pair))
+    if (pthread_barrier_init(&step, NULL, 2) || pthread_create(&thread, NULL, count, &pair))
         return 99;
     count(NULL);
     pthread_join(thread, NULL);
