@@ -51,6 +51,11 @@ struct Locked {
     writes: [Past; LINE_BYTES / WORD_BYTES],
     /// Bytes of `values` that are known.
     valid: u64,
+    /// Contexts whose `stale` masks are kept up to date: those up to the highest that was here. The
+    /// others have the same, `changed`.
+    known: usize,
+    /// What others have changed, to a context that was never here.
+    changed: u64,
     values: [u8; LINE_BYTES],
 }
 
@@ -139,10 +144,10 @@ impl Detail {
             };
             changed |= mask;
         }
-        for (context, stale) in self.stale().iter().enumerate() {
-            if context != usize::from(owner) {
-                stale.store(changed, Relaxed);
-            }
+        locked.known = usize::from(owner) + 1;
+        locked.changed = changed;
+        for stale in &self.stale()[..usize::from(owner)] {
+            stale.store(changed, Relaxed);
         }
     }
 
@@ -260,6 +265,7 @@ impl Detail {
             order_error: false,
             events: self.events(),
         };
+        self.get_to_know(locked, now.context);
         let holders = self.holders.load(Relaxed);
         let had = holders & bit != 0;
         let writes = now.access != 0;
@@ -296,6 +302,18 @@ impl Detail {
             self.events.store(out.events, Relaxed);
         }
         out
+    }
+
+    /// Begins to keep the mask of a context, and of those before it.
+    #[inline]
+    fn get_to_know(&self, locked: &mut Locked, context: u8) {
+        let needed = usize::from(context) + 1;
+        if needed > locked.known {
+            for stale in &self.stale()[locked.known..needed] {
+                stale.store(locked.changed, Relaxed);
+            }
+            locked.known = needed;
+        }
     }
 
     fn note_use(&self, context: u8, mask: u64) {
@@ -338,8 +356,9 @@ impl Detail {
         let bit = 1u64 << now.context;
         let robbed = self.holders.load(Relaxed) & !bit;
         let changed = if silent { 0 } else { mask };
+        locked.changed |= changed;
         if robbed != 0 || changed & !locked.marked != 0 {
-            self.mark(now.context, robbed, changed);
+            self.mark(locked.known, now.context, robbed, changed);
             locked.marked = changed | if robbed == 0 { locked.marked } else { 0 };
         }
         if robbed != 0 {
@@ -357,8 +376,8 @@ impl Detail {
 
     /// Notes for all contexts but `writer` that these bytes changed; those that held the line until
     /// now had seen all before.
-    fn mark(&self, writer: u8, robbed: u64, changed: u64) {
-        for (context, stale) in self.stale().iter().enumerate() {
+    fn mark(&self, known: usize, writer: u8, robbed: u64, changed: u64) {
+        for (context, stale) in self.stale()[..known].iter().enumerate() {
             if context != usize::from(writer) {
                 let kept = if robbed >> context & 1 == 1 {
                     0
