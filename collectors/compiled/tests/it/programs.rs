@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::stand::{BOTH, Bench, Compiler, program_command, record};
+use crate::stand::{BOTH, Bench, Compiler, program_command, record, runtime_dir, source};
 
 /// Standard output is the same without the runtime, with it, and while it records.
 fn check_same(name: &str, flags: &[&str]) {
@@ -126,4 +126,49 @@ fn kinds_of_executables() {
         let program = run.map.program.as_ref().expect("a module");
         assert_eq!(program.bias == 0, flags[1] == "-no-pie");
     }
+}
+
+/// With the flags of README.md, against the standard library as it comes.
+#[test]
+fn a_rust_program() {
+    let has_nightly = Command::new("rustc")
+        .args(["+nightly", "--version"])
+        .output();
+    if !has_nightly.is_ok_and(|output| output.status.success()) {
+        let notice = "PASSED OVER: Rust's nightly toolchain is not installed";
+        eprintln!("{notice}");
+        assert!(std::env::var("CI").as_deref() != Ok("true"), "{notice}");
+        return;
+    }
+    let dir = tempfile::tempdir().expect("a folder");
+    let program = dir.path().join("counters");
+    let runtime = runtime_dir();
+    let output = Command::new("rustc")
+        .args(["+nightly", "--edition=2024", "-O", "-g"])
+        .args(["-Cforce-frame-pointers=yes", "-Zsanitizer=thread"])
+        .args([
+            "-Zexternal-clangrt",
+            "-Cunsafe-allow-abi-mismatch=sanitizer",
+        ])
+        .args(["-Clink-arg=-Wl,--push-state,--no-as-needed"])
+        .arg(format!("-Clink-arg=-L{}", runtime.display()))
+        .args(["-Clink-arg=-lrelayout_rt", "-Clink-arg=-Wl,--pop-state"])
+        .arg(format!("-Clink-arg=-Wl,-rpath,{}", runtime.display()))
+        .arg(source("counters.rs"))
+        .arg("-o")
+        .arg(&program)
+        .output()
+        .expect("rustc starts");
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let run = record(&program, &[]);
+    run.check_whole();
+    assert_eq!(run.said("sum"), 100_000);
+    assert_eq!(run.said("list"), 1564);
+    let shared = run.said("shared");
+    assert!(run.events(shared, shared + 8) > 0);
+    assert!(run.accesses(shared).1 >= 100_000);
 }

@@ -53,7 +53,8 @@ pub struct Bench {
     pub compiler: Compiler,
 }
 
-fn source(name: &str) -> PathBuf {
+/// A file of `tests/programs`.
+pub fn source(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/programs")
         .join(name)
