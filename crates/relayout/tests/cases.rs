@@ -1,7 +1,8 @@
-//! The five cases of `cases/`: that the programs are what they say.
+//! The five cases of `cases/`: that the programs are what they say, and that the loop runs on them.
 //!
-//! Needs make and a C compiler; without them a test says so and passes, and fails with `CI=true`. What
-//! the hardware makes of the layouts is not tested.
+//! Needs make and a C compiler, and for the loop patch, Python 3, two CPUs and the runtime beside the
+//! command; without them a test says so and passes, and fails with `CI=true`. What the hardware makes
+//! of the layouts is not tested.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -126,4 +127,41 @@ fn programs_have_the_kernels_layouts_and_right_results() {
             assert_eq!(ended.status.code(), Some(2), "{name} {bad:?}: {ended:?}");
         }
     }
+}
+
+/// Cases whose loop runs: all but that of adjacent lines, which takes a coefficient to be found.
+const LOOPS: [&str; 4] = [
+    "pcpu_chunk",
+    "mm_struct",
+    "call_single_data",
+    "optimistic_spin_node",
+];
+
+#[test]
+fn the_loop_runs_by_itself() {
+    let relayout = Path::new(env!("CARGO_BIN_EXE_relayout"));
+    if !has(&["make", "cc", "python3", "patch"]) {
+        return;
+    }
+    if std::thread::available_parallelism().unwrap().get() < 2 {
+        passed_over("there is one CPU: two threads would share nothing");
+        return;
+    }
+    if !relayout.with_file_name("librelayout_rt.so").exists() {
+        passed_over(
+            "librelayout_rt.so is not beside the command: cargo build --release --workspace",
+        );
+        return;
+    }
+    let mut loops = Command::new(cases().join("run"));
+    loops.arg("--relayout").arg(relayout);
+    loops.args(["--seconds", "0.15", "--budget", "4"]);
+    loops.args(LOOPS.iter().flat_map(|name| ["--case", name]));
+    let ended = loops.output().unwrap();
+    assert!(
+        ended.status.success(),
+        "{}{}",
+        String::from_utf8_lossy(&ended.stdout),
+        String::from_utf8_lossy(&ended.stderr)
+    );
 }
