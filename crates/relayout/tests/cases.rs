@@ -129,14 +129,6 @@ fn programs_have_the_kernels_layouts_and_right_results() {
     }
 }
 
-/// Cases whose loop runs: all but that of adjacent lines, which takes a coefficient to be found.
-const LOOPS: [&str; 4] = [
-    "pcpu_chunk",
-    "mm_struct",
-    "call_single_data",
-    "optimistic_spin_node",
-];
-
 #[test]
 fn the_loop_runs_by_itself() {
     let relayout = Path::new(env!("CARGO_BIN_EXE_relayout"));
@@ -156,7 +148,6 @@ fn the_loop_runs_by_itself() {
     let mut loops = Command::new(cases().join("run"));
     loops.arg("--relayout").arg(relayout);
     loops.args(["--seconds", "0.15", "--budget", "4"]);
-    loops.args(LOOPS.iter().flat_map(|name| ["--case", name]));
     let ended = loops.output().unwrap();
     assert!(
         ended.status.success(),
