@@ -12,6 +12,9 @@ use relayout_shadow::wire::{
     SegmentHeader, SiteRecord, SummaryRecord,
 };
 
+#[path = "../../crates/profile/tests/perf/builder.rs"]
+mod perf;
+
 use crate::hostile;
 use crate::targets::{join, pack};
 
@@ -45,6 +48,7 @@ pub fn of(target: &str) -> Vec<Vec<u8>> {
             tail\n@128\n"
                 .to_vec(),
         ],
+        "perf_data" => perf_files(),
         "profile" => vec![pack(&encode(&profile()).expect("sound rows"))],
         "program_run" => vec![program_run()],
         "segments" => vec![join(&segment_files())],
@@ -57,6 +61,30 @@ pub fn of(target: &str) -> Vec<Vec<u8>> {
         }
         _ => Vec::new(),
     }
+}
+
+/// Files of perf, in its forms.
+fn perf_files() -> Vec<Vec<u8>> {
+    use perf::{File, ping_pong};
+    let with_samples = |mut file: File| {
+        ping_pong(&mut file, 3);
+        file
+    };
+    let pebs = with_samples(File::pebs());
+    let mut stream = vec![0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x58];
+    // One raw block, the last.
+    stream.extend(&(1 | (pebs.records.len() as u32) << 3).to_le_bytes()[..3]);
+    stream.extend(&pebs.records);
+    let mut compressed = pebs.clone();
+    compressed.compress(&stream, 4);
+    vec![
+        pebs.bytes(),
+        pebs.pipe(),
+        with_samples(File::ibs()).bytes(),
+        with_samples(File::spe()).bytes(),
+        with_samples(File::pebs().big_endian()).bytes(),
+        compressed.bytes(),
+    ]
 }
 
 /// A linked ELF file with debug information.

@@ -204,7 +204,7 @@ macro_rules! bounded {
 
 bounded! {
     boot_image btf btf_split catalog check check_lock companions compile_commands diff dwarf evidence
-    instructions layout_order profile program_run segments source_edit
+    instructions layout_order perf_data profile program_run segments source_edit
 }
 
 /// What was made to do harm can be made again.
@@ -244,6 +244,12 @@ fn seeds_are_sound() {
         assert_eq!(parsed.unwrap().is_split(), true);
     }
     relayout_host::bzimage::version(&seeds::of("boot_image")[0]).unwrap();
+    for seed in seeds::of("perf_data") {
+        assert_eq!(
+            relayout_profile::perf::decode(&seed).unwrap().samples.len(),
+            6
+        );
+    }
     let profile = relayout_profile::decode(targets::unpack(&seeds::of("profile")[0])).unwrap();
     assert_eq!(
         (

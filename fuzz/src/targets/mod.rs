@@ -6,6 +6,7 @@ mod check;
 mod code;
 mod compile_commands;
 mod join;
+mod perf_data;
 mod profile;
 mod program_run;
 mod segments;
@@ -18,6 +19,7 @@ pub use check::{check, check_lock};
 pub use code::{evidence, instructions};
 pub use compile_commands::compile_commands;
 pub use join::{join, split};
+pub use perf_data::perf_data;
 pub use profile::{pack, profile, unpack};
 pub use program_run::program_run;
 pub use segments::segments;
@@ -42,6 +44,7 @@ pub const ALL: [(&str, Target); 17] = [
     ("evidence", evidence),
     ("instructions", instructions),
     ("layout_order", layout_order),
+    ("perf_data", perf_data),
     ("profile", profile),
     ("program_run", program_run),
     ("segments", segments),

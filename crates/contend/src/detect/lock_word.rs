@@ -65,8 +65,12 @@ fn lock_of(member: &MemberPath) -> Option<&str> {
         .find(|name| LOCK_TYPES.contains(name))
 }
 
-/// An x86 instruction with a lock prefix, or an exchange with memory, which locks by itself.
+/// An x86 instruction with a lock prefix, or an exchange with memory, which locks by itself. Of calls
+/// that are announced, those that read and write stand for one.
 fn is_locked(site: &Site) -> bool {
+    if site.is_call() {
+        return true;
+    }
     const LOCK: u8 = 0xf0;
     let prefix = |byte: &&u8| {
         matches!(
@@ -106,6 +110,6 @@ mod tests {
         check(&[0x87, 0x07], true); // xchg %eax,(%rdi)
         check(&[0x48, 0xff, 0x07], false); // incq (%rdi)
         check(&[0x0f, 0xb1, 0x17], false); // cmpxchg without lock
-        check(&[], false);
+        check(&[], true); // a call of pthread_mutex_lock
     }
 }
