@@ -30,7 +30,7 @@ pub use types::{btf, btf_split, companions, dwarf, layout_order, shape};
 pub type Target = fn(&[u8]);
 
 /// All of them, by name.
-pub const ALL: [(&str, Target); 17] = [
+pub const ALL: [(&str, Target); 18] = [
     ("boot_image", boot_image),
     ("btf", btf),
     ("btf_split", btf_split),
