@@ -172,6 +172,7 @@ fn finding<I: Identify>(
         pairs: Vec::new(),
         remote_reads: Vec::new(),
         neighbours: BTreeMap::new(),
+        origins: BTreeMap::new(),
     }
 }
 

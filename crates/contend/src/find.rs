@@ -260,6 +260,7 @@ fn finding<I: Identify>(
         pairs: pairs(group, sources),
         remote_reads: detect::remote_reads(group, &tally),
         neighbours: neighbours(group),
+        origins: origins(group),
     }
 }
 
@@ -471,6 +472,17 @@ fn neighbours(group: &Group) -> BTreeMap<String, u64> {
         }
     }
     neighbours
+}
+
+fn origins(group: &Group) -> BTreeMap<String, u64> {
+    let mut origins = BTreeMap::new();
+    for conflict in &group.conflicts {
+        let origin = object(conflict.here).and_then(|object| object.origin.clone());
+        if let Some(origin) = origin {
+            *origins.entry(origin).or_default() += group::tally(conflict.row).transfers();
+        }
+    }
+    origins
 }
 
 fn unresolved_classes<I: Identify>(

@@ -193,6 +193,9 @@ pub struct Finding {
     pub remote_reads: Vec<RemoteRead>,
     /// Transfers whose other side was in another object on the same line, by that object's name.
     pub neighbours: BTreeMap<String, u64>,
+    /// Where the objects were allocated, in words, with the transfers on them; empty for variables and
+    /// where it is not known.
+    pub origins: BTreeMap<String, u64>,
 }
 
 /// A member that only contexts other than its writer read.

@@ -37,6 +37,8 @@ pub struct Object {
     pub bytes: u64,
     /// Name of the variable, if it is one (`runqueues`, also for each CPU's copy).
     pub variable: Option<String>,
+    /// Where it was allocated, in words, if that is known: `malloc in items_init (items.c:75)`.
+    pub origin: Option<String>,
 }
 
 /// Where an instruction comes from. Fields are `None` where the debug information does not say.

@@ -16,6 +16,7 @@ fn member(object: (u64, u64, Option<&str>), path: &str, types: &[&str], at: (u64
             base: object.0,
             bytes: object.1,
             variable: object.2.map(str::to_owned),
+            origin: None,
         },
         member: MemberPath {
             path: path.to_owned(),
@@ -46,6 +47,7 @@ impl Identify for Table {
                 base: addr & !7,
                 bytes: 8,
                 variable: Some(format!("counter{}", low / 8)),
+                origin: None,
             }),
             4 => match low {
                 0..4 => {

@@ -95,13 +95,15 @@ impl Search<'_> {
                 continue;
             };
             found.path.extend(member.name.clone());
+            let hole = found.hole;
             if best
                 .as_ref()
                 .is_none_or(|best| self.rank(&found, place) > self.rank(best, place))
             {
                 best = Some(found);
             }
-            if aggregate.kind != AggregateKind::Union {
+            // An empty base class of C++ lies where the first member does.
+            if aggregate.kind != AggregateKind::Union && !hole {
                 break;
             }
         }

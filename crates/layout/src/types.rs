@@ -59,7 +59,11 @@ impl Types {
         &self.types[id.0 as usize]
     }
 
-    pub(crate) fn set(&mut self, id: TypeId, ty: Type) {
+    /// Puts another type in a type's place.
+    ///
+    /// # Panics
+    /// When `id` comes from another, larger arena.
+    pub fn set(&mut self, id: TypeId, ty: Type) {
         self.types[id.0 as usize] = ty;
     }
 

@@ -10,7 +10,7 @@ use relayout_contend::{Finding, Tally};
 use relayout_profile::{Access, Meta, Run};
 use serde::Serialize;
 
-use crate::Report;
+use crate::{Placed, Production, Report};
 
 /// The document's name and version.
 pub const SCHEMA: &str = "relayout/report/1";
@@ -104,6 +104,17 @@ struct FindingDocument<'a> {
     adjacent: Option<AdjacentDocument<'a>>,
     remote_reads: Vec<RemoteReadDocument<'a>>,
     neighbours: &'a BTreeMap<String, u64>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    allocated: &'a BTreeMap<String, u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    production: Option<ProductionDocument<'a>>,
+}
+
+#[derive(Serialize)]
+struct ProductionDocument<'a> {
+    same_line: &'a [String],
+    other_line: &'a [String],
+    unknown: &'a [String],
 }
 
 #[derive(Serialize)]
@@ -199,6 +210,7 @@ fn document<'a>(report: &Report<'a>) -> Document<'a> {
         meta,
         findings,
         selection,
+        production,
     } = *report;
     let totals = &findings.totals;
     let Tally {
@@ -238,7 +250,7 @@ fn document<'a>(report: &Report<'a>) -> Document<'a> {
             .pick(findings)
             .0
             .into_iter()
-            .map(finding)
+            .map(|one| finding(one, production))
             .collect(),
     }
 }
@@ -269,7 +281,7 @@ fn run(run: &Run) -> RunDocument<'_> {
     }
 }
 
-fn finding(finding: &Finding) -> FindingDocument<'_> {
+fn finding<'a>(finding: &'a Finding, production: Option<&'a Production>) -> FindingDocument<'a> {
     let Tally {
         read_transfers,
         write_transfers,
@@ -302,6 +314,16 @@ fn finding(finding: &Finding) -> FindingDocument<'_> {
         adjacent: finding.adjacent.as_ref().map(adjacent),
         remote_reads: finding.remote_reads.iter().map(remote_read).collect(),
         neighbours: &finding.neighbours,
+        allocated: &finding.origins,
+        production: production.and_then(|all| all.get(finding.rank)).map(placed),
+    }
+}
+
+fn placed(placed: &Placed) -> ProductionDocument<'_> {
+    ProductionDocument {
+        same_line: &placed.same_line,
+        other_line: &placed.other_line,
+        unknown: &placed.unknown,
     }
 }
 

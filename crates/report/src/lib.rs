@@ -2,6 +2,7 @@
 //! touch neither files nor the terminal.
 
 pub mod json;
+mod production;
 pub mod sarif;
 mod select;
 pub mod text;
@@ -9,6 +10,7 @@ pub mod text;
 use relayout_contend::Findings;
 use relayout_profile::Meta;
 
+pub use production::{Placed, Production};
 pub use select::Selection;
 
 /// What a renderer is given.
@@ -20,4 +22,6 @@ pub struct Report<'a> {
     pub findings: &'a Findings,
     /// Which of the findings to show; totals and unresolved lines are always shown.
     pub selection: &'a Selection,
+    /// Where the variables are in a build without instrumentation, if one was given.
+    pub production: Option<&'a Production>,
 }

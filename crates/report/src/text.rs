@@ -11,11 +11,14 @@ mod sources;
 use std::fmt::{self, Write};
 
 use relayout_contend::finding::Unresolved;
-use relayout_contend::{Finding, Findings};
+use relayout_contend::{Finding, Findings, Subject};
+use relayout_profile::Meta;
 
 use crate::Report;
 use sources::Sources;
 
+/// How the collector that is compiled into programs calls itself.
+const COMPILED_IN: &str = "compiled-in runtime";
 /// Sites shown for each class of unresolved lines.
 const UNRESOLVED_SITES: usize = 3;
 
@@ -31,7 +34,9 @@ fn write_report(out: &mut String, report: &Report) -> fmt::Result {
         meta,
         findings,
         selection,
+        production,
     } = *report;
+    let who = Who::of(meta);
     let sources = Sources::new(findings);
     let (picked, passed) = selection.pick(findings);
     head::write(out, meta, findings, &sources)?;
@@ -39,7 +44,7 @@ fn write_report(out: &mut String, report: &Report) -> fmt::Result {
     if picked.is_empty() {
         writeln!(out, "{}", nothing(findings, selection.type_name.as_deref()))?;
     } else {
-        write_table(out, &picked, findings.estimated)?;
+        write_table(out, &picked, findings.estimated, who)?;
         if passed > picked.len() {
             writeln!(
                 out,
@@ -48,12 +53,14 @@ fn write_report(out: &mut String, report: &Report) -> fmt::Result {
             )?;
         }
         for finding in &picked {
-            detail::write(out, finding, &sources)?;
+            let placed = production.and_then(|all| all.get(finding.rank));
+            detail::write(out, finding, &sources, who, placed)?;
         }
     }
     write_unresolved(out, findings, &sources)?;
     adjacent::write_summary(out, &findings.line_pairs)?;
-    write_limits(out, findings)
+    write_limits(out, findings)?;
+    write_neighbours_differ(out, report, &picked)
 }
 
 fn nothing(findings: &Findings, type_name: Option<&str>) -> String {
@@ -68,7 +75,12 @@ fn nothing(findings: &Findings, type_name: Option<&str>) -> String {
     }
 }
 
-fn write_table(out: &mut String, findings: &[&Finding], estimated: bool) -> fmt::Result {
+fn write_table(
+    out: &mut String,
+    findings: &[&Finding],
+    estimated: bool,
+    who: Who,
+) -> fmt::Result {
     let events = match estimated {
         true => "---- estimated ---",
         false => "------ HITM ------",
@@ -76,7 +88,8 @@ fn write_table(out: &mut String, findings: &[&Finding], estimated: bool) -> fmt:
     writeln!(out, "                  {events}  --- false ---")?;
     writeln!(
         out,
-        " Rank  Transfers   Share  Read   Write  Touch   Life  Upgrades  Objects  CPUs  Stable  Kind           Line"
+        " Rank  Transfers   Share  Read   Write  Touch   Life  Upgrades  Objects  {:>4}  Stable  Kind           Line",
+        who.column()
     )?;
     for finding in findings {
         let tally = &finding.tally;
@@ -102,6 +115,55 @@ fn write_table(out: &mut String, findings: &[&Finding], estimated: bool) -> fmt:
         )?;
     }
     Ok(())
+}
+
+/// What contexts are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Who {
+    Cpus,
+    Threads,
+}
+
+impl Who {
+    fn of(meta: &Meta) -> Self {
+        match meta.target.as_str() {
+            "program" => Self::Threads,
+            _ => Self::Cpus,
+        }
+    }
+
+    /// Head of a narrow column.
+    fn column(self) -> &'static str {
+        match self {
+            Self::Cpus => "CPUs",
+            Self::Threads => "Thr.",
+        }
+    }
+
+    fn one(self) -> &'static str {
+        match self {
+            Self::Cpus => "CPU",
+            Self::Threads => "thread",
+        }
+    }
+}
+
+/// Of a program that was built to be recorded, and where nothing else said how variables lie in the
+/// build that is used.
+fn write_neighbours_differ(out: &mut String, report: &Report, shown: &[&Finding]) -> fmt::Result {
+    let variables = shown.iter().any(|finding| {
+        finding.subject.variable().is_some()
+            && (!finding.neighbours.is_empty() || matches!(finding.subject, Subject::Scalar { .. }))
+    });
+    let instrumented = report.meta.collector.starts_with(COMPILED_IN);
+    if !variables || !instrumented || report.production.is_some() {
+        return Ok(());
+    }
+    writeln!(
+        out,
+        "  Which variables share a line is as in this instrumented build; in the one that is used others may. Give that
+  one with --production FILE to see. Members of one type lie as here in both."
+    )
 }
 
 /// `pcpu_chunk +0`, `runqueues (rq) +64`.

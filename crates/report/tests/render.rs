@@ -21,6 +21,7 @@ fn member(base: u64, bytes: u64, name: &str, types: &[&str], (offset, size): (u6
             base,
             bytes,
             variable: (base == NODE).then(|| "osq_node".to_owned()),
+            origin: None,
         },
         member: MemberPath {
             path: name.to_owned(),
@@ -59,6 +60,7 @@ impl Identify for Kernel {
                 base: addr & !7,
                 bytes: 8,
                 variable: Some(["jiffies", "nr_files"][(addr >> 3 & 1) as usize].to_owned()),
+                origin: None,
             }),
             _ => Place::Unresolved("vmalloc".to_owned()),
         }
@@ -233,6 +235,7 @@ fn rendered(selection: &Selection, render: impl Fn(&Report) -> String) -> String
         meta: &profile.meta,
         findings: &findings,
         selection,
+        production: None,
     })
 }
 
@@ -293,6 +296,7 @@ fn text_of_nothing() {
         meta: &profile.meta,
         findings: &findings,
         selection: &selection,
+        production: None,
     };
     insta::assert_snapshot!(text::render(&report));
 }

@@ -163,7 +163,28 @@ pub fn readable(name: Cow<'_, str>) -> String {
         return name.into_owned();
     }
     let whole = addr2line::demangle_auto(name, None);
-    without_parameters(&whole).to_owned()
+    match whole.strip_prefix("_Z").and_then(first_names) {
+        Some(names) => names,
+        None => without_parameters(&whole).to_owned(),
+    }
+}
+
+/// The names at the start of what could not be demangled: `std::make_shared` of
+/// `St11make_sharedI6SharedJEESt10...`.
+fn first_names(mangled: &str) -> Option<String> {
+    let mut rest = mangled.trim_start_matches(['N', 'K']);
+    let mut names = Vec::new();
+    if let Some(after) = rest.strip_prefix("St") {
+        names.push("std");
+        rest = after;
+    }
+    while let Some(digits) = rest.find(|c: char| !c.is_ascii_digit()).filter(|&n| n > 0) {
+        let bytes: usize = rest[..digits].parse().ok()?;
+        let end = digits.checked_add(bytes)?;
+        names.push(rest.get(digits..end)?);
+        rest = &rest[end..];
+    }
+    (!names.is_empty()).then(|| names.join("::"))
 }
 
 /// `ns::Pool<Item>::grow` of `void ns::Pool<Item>::grow(unsigned long) const`.
@@ -241,5 +262,8 @@ mod tests {
             "lib::pool::grow"
         );
         assert_eq!(readable("raw_spin_lock".into()), "raw_spin_lock");
+        let whole = "_ZSt11make_sharedI6SharedJEESt10shared_ptrINSt9enable_ifIXntsrSt8is_arrayIT_E5valueE\
+                     S4_E4typeEEDpOT0_";
+        assert_eq!(readable(whole.into()), "std::make_shared");
     }
 }

@@ -330,7 +330,10 @@ fn allocations_of_one_place_hold_the_same() -> Result<(), Failure> {
         is("item", HEAP + 64, "stats")
     );
     let element = HEAP + 0x1000 + 5 * 40;
-    assert_eq!(member(&resolution, element), is("item", element, "next"));
+    assert_eq!(
+        member(&resolution, element),
+        is("item [8]", HEAP + 0x1000, "[].next")
+    );
     assert_eq!(member(&resolution, HEAP + 0x2000).0, "heap");
     let kind = |addr| resolution.object_at(0, addr).map(|o| o.kind.clone());
     let site = |words: &str| Some(ObjectKind::Heap { site: words.into() });

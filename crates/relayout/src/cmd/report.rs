@@ -1,5 +1,7 @@
 //! `relayout report`: ranked findings of a profile.
 
+mod production;
+
 use std::path::PathBuf;
 
 use relayout_contend::{Settings, find_with};
@@ -26,6 +28,10 @@ pub struct Args {
     /// more than once, for shared libraries too, which are told by their build ids
     #[arg(long, value_name = "FILE")]
     pub debug: Vec<PathBuf>,
+    /// Say which variables that share a line do so in this build too: the program without
+    /// instrumentation
+    #[arg(long, value_name = "FILE")]
+    pub production: Option<PathBuf>,
     /// Print JSON (schema relayout/report/1)
     #[arg(long)]
     pub json: bool,
@@ -67,10 +73,15 @@ fn render(args: &Args, input: &Input<'_>, images: &Images<'_, '_>) -> anyhow::Re
         type_name: args.type_name.clone(),
         share_min: args.min_share / 100.0,
     };
+    let production = match &args.production {
+        Some(path) => Some(production::read(path, &findings)?),
+        None => None,
+    };
     let report = Report {
         meta: &input.profile.meta,
         findings: &findings,
         selection: &selection,
+        production: production.as_ref(),
     };
     Ok(if args.json {
         json::render(&report)?

@@ -1,15 +1,20 @@
 //! One finding: its members, and who lost the line to whom.
 
+use std::collections::BTreeMap;
 use std::fmt::{self, Write};
 
 use relayout_contend::finding::{Member, Pair, Side};
 use relayout_contend::{Finding, Kind};
 use relayout_profile::Access;
 
+use super::Who;
 use super::adjacent;
 use super::sources::Sources;
 use super::{line_name, percent_of};
+use crate::Placed;
 
+/// Names in a list, at most.
+const NAMES: usize = 4;
 /// Pairs shown, at most ...
 const PAIRS: usize = 6;
 /// ... and members.
@@ -17,7 +22,13 @@ const MEMBERS: usize = 16;
 /// Pairs with less than this fraction of the finding's transfers are left out after the first.
 const PAIR_SHARE_MIN: f64 = 0.01;
 
-pub(super) fn write(out: &mut String, finding: &Finding, sources: &Sources) -> fmt::Result {
+pub(super) fn write(
+    out: &mut String,
+    finding: &Finding,
+    sources: &Sources,
+    who: Who,
+    placed: Option<&Placed>,
+) -> fmt::Result {
     let path = finding.types_path.join(" > ");
     let path = if finding.types_path.len() > 1 {
         format!(", in {path}")
@@ -31,18 +42,21 @@ pub(super) fn write(out: &mut String, finding: &Finding, sources: &Sources) -> f
         line_name(finding),
         finding.kind.as_str()
     )?;
-    for note in notes(finding) {
+    for note in notes(finding, who)
+        .into_iter()
+        .chain(placed.map(in_production))
+    {
         writeln!(out, "   {note}")?;
     }
     if let Some(adjacent) = &finding.adjacent {
         return adjacent::write(out, finding, adjacent, sources);
     }
-    write_members(out, finding)?;
+    write_members(out, finding, who)?;
     write_pairs(out, finding, sources)
 }
 
 /// What the figures of this finding mean, where they need saying.
-fn notes(finding: &Finding) -> Vec<String> {
+fn notes(finding: &Finding, who: Who) -> Vec<String> {
     let transfers = finding.tally.transfers();
     let share = |part| percent_of(part, transfers);
     let mut notes = Vec::new();
@@ -60,9 +74,10 @@ fn notes(finding: &Finding) -> Vec<String> {
     );
     if touch > transfers / 2 && life <= transfers / 2 {
         notes.push(format!(
-            "False for {} of first touches, but only {} of lifetimes: the CPU that misses goes on to use what the other",
+            "False for {} of first touches, but only {} of lifetimes: the {} that misses goes on to use what the other",
             share(touch),
-            share(life)
+            share(life),
+            who.one()
         ));
         notes.push(
             "wrote, so moving the member moves most of the misses rather than saving them."
@@ -99,26 +114,52 @@ fn notes(finding: &Finding) -> Vec<String> {
         ));
     }
     if !finding.neighbours.is_empty() {
-        let mut most: Vec<_> = finding.neighbours.iter().collect();
-        most.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
-        let names: Vec<String> = most
-            .iter()
-            .take(4)
-            .map(|(name, count)| format!("{name} ({count})"))
-            .collect();
+        let most = most(&finding.neighbours);
         notes.push(format!(
-            "Transfers against other objects on the line: {}",
-            names.join(", ")
+            "Transfers against other objects on the line: {most}"
         ));
+    }
+    if !finding.origins.is_empty() {
+        notes.push(format!("Allocated by {}", most(&finding.origins)));
     }
     notes
 }
 
-fn write_members(out: &mut String, finding: &Finding) -> fmt::Result {
+/// The names with the most transfers.
+fn most(all: &BTreeMap<String, u64>) -> String {
+    let mut most: Vec<_> = all.iter().collect();
+    most.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+    let names: Vec<String> = { most.iter().take(NAMES) }
+        .map(|(name, count)| format!("{name} ({count})"))
+        .collect();
+    names.join(", ")
+}
+
+/// How the line's variables lie in the build that is used.
+fn in_production(placed: &Placed) -> String {
+    let list = |names: &[String], words: &str| {
+        (!names.is_empty()).then(|| format!("{words} {}", names.join(", ")))
+    };
+    let parts = [
+        list(&placed.same_line, "on this line too:"),
+        list(&placed.other_line, "on another line:"),
+        list(&placed.unknown, "not a variable there:"),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    format!("In the production build {}", parts.join("; "))
+}
+
+fn write_members(out: &mut String, finding: &Finding, who: Who) -> fmt::Result {
     writeln!(
         out,
         "   Offset  Size  {:<36} {:>10} {:>10} {:>7}  {:>4} {:>7} {:>10}",
-        "Member", "Reads", "Writes", "Silent", "CPUs", "Writers", "Transfers"
+        "Member",
+        "Reads",
+        "Writes",
+        "Silent",
+        who.column(),
+        "Writers",
+        "Transfers"
     )?;
     let mut shown: Vec<&Member> = finding.members.iter().collect();
     shown.sort_by_key(|m| std::cmp::Reverse((m.transfers, m.reads + m.writes)));

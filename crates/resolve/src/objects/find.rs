@@ -20,6 +20,12 @@ use crate::images::Images;
 /// Part of a site's typed accesses that must name one place before the site counts as evidence.
 const LEARNED_MIN: f64 = 0.9;
 
+/// Allocated arrays of at most so many elements are one object if an element is shorter than a line:
+/// those of a few threads, say, which share lines with each other. Of longer ones, each is one.
+const SMALL_ARRAY_MAX: u64 = 64;
+/// Bytes of a line, near enough to tell small elements.
+const LINE_BYTES: u64 = 64;
+
 /// A site's evidence by what its other accesses hit, for sites whose instruction tells nothing.
 type Learned = FxHashMap<(u32, bool), Evidence>;
 
@@ -205,6 +211,14 @@ impl Finder<'_, '_, '_> {
             Contents::Elements(first) => {
                 let start = cell.start + first.base;
                 let count = (cell.end - start) / first.bytes;
+                if count <= SMALL_ARRAY_MAX && first.bytes < LINE_BYTES {
+                    let array = Winner {
+                        bytes: count * first.bytes,
+                        ty: self.program.store.array(first.ty, count),
+                        ..*first
+                    };
+                    return add(start, &array);
+                }
                 let number = |addr: &u64| Some(addr.checked_sub(start)? / first.bytes);
                 let numbers: BTreeSet<u64> = touched.iter().filter_map(number).collect();
                 for number in numbers.range(..count) {
@@ -218,15 +232,19 @@ impl Finder<'_, '_, '_> {
                 against,
             } => {
                 let count = (cell.end - cell.start) / bytes;
-                let array = self.program.store.array(*ty, count);
-                let whole = Winner {
+                let part = if count <= SMALL_ARRAY_MAX { count } else { 1 };
+                let one = Winner {
                     base: cell.start,
-                    bytes: cell.end - cell.start,
-                    ty: array,
+                    bytes: part * bytes,
+                    ty: self.program.store.array(*ty, part),
                     support: *support,
                     against: *against,
                 };
-                add(cell.start, &whole);
+                let number = |addr: &u64| Some(addr.checked_sub(cell.start)? / one.bytes);
+                let numbers: BTreeSet<u64> = touched.iter().filter_map(number).collect();
+                for number in numbers {
+                    add(cell.start + number * one.bytes, &one);
+                }
             }
         }
     }

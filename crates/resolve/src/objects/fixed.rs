@@ -174,6 +174,12 @@ pub fn name(types: &Types, ty: TypeId) -> String {
     if let Some(tag) = types.aggregate(ty).and_then(|a| a.name.clone()) {
         return tag;
     }
+    if let Type::Array { element, counts } = types.get(types.strip(ty))
+        && let [Some(count)] = counts.as_slice()
+        && let Some(element) = types.aggregate(*element).and_then(|a| a.name.as_ref())
+    {
+        return format!("{element} [{count}]");
+    }
     let mut at = ty;
     for _ in 0..DIMENSIONS_MAX {
         match types.get(at) {

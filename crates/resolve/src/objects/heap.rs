@@ -249,3 +249,130 @@ fn fits(contents: &Contents, cell: &Cell) -> bool {
         Contents::Scalars { bytes: one, .. } => bytes.is_multiple_of(*one),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::images::FileId;
+
+    const ITEM: TypeId = TypeId(1);
+    const OTHER: TypeId = TypeId(2);
+    const LONG: TypeId = TypeId(3);
+
+    /// `ITEM` has 24 bytes, `OTHER` 40, `LONG` is no aggregate and has 8.
+    struct Fixed;
+
+    impl Shapes for Fixed {
+        fn size_of(&self, ty: TypeId) -> Option<u64> {
+            [None, Some(24), Some(40), Some(8)][ty.0 as usize]
+        }
+
+        fn contains(&mut self, _: TypeId, _: u64, _: TypeId) -> bool {
+            false
+        }
+
+        fn is_open_ended(&self, _: TypeId) -> bool {
+            false
+        }
+    }
+
+    /// One allocation: address, bytes, call stack, votes by offset and type, evidence of `LONG`.
+    type Given<'g> = (u64, u64, &'g [u64], &'g [(u64, TypeId)], f64);
+
+    /// What the allocations hold: `None`, or type, offset of the first and whether it is an array.
+    fn check(given: &[Given<'_>], expect: &[Option<(TypeId, u64, bool)>]) {
+        let vote = |&(start, _, _, votes, _): &Given<'_>| -> Votes {
+            { votes.iter() }
+                .map(|&(offset, ty)| ((start.wrapping_add(offset), ty), 4.0))
+                .collect()
+        };
+        let votes: Vec<Votes> = given.iter().map(vote).collect();
+        let scalars: Vec<Scalars> = { given.iter() }
+            .map(|g| Scalars::from_iter((g.4 > 0.0).then_some((LONG, g.4))))
+            .collect();
+        let linked = |&address: &u64| {
+            Some(Linked {
+                file: FileId::MAIN,
+                address,
+            })
+        };
+        let all: Vec<Allocation<'_>> = { given.iter().zip(votes.iter().zip(&scalars)) }
+            .map(
+                |(&(start, bytes, stack, _, _), (votes, scalars))| Allocation {
+                    cell: Cell {
+                        run: 0,
+                        start,
+                        end: start + bytes,
+                        range: None,
+                    },
+                    votes,
+                    scalars,
+                    callers: Callers {
+                        frames: stack.iter().map(linked).collect(),
+                        near: 1,
+                        words: String::new(),
+                    },
+                },
+            )
+            .collect();
+        let found = contents(&mut Fixed, &all);
+        let found: Vec<_> = { found.iter() }
+            .map(|contents| match contents.as_ref()? {
+                Contents::Objects(winners) => Some((winners[0].ty, winners[0].base, false)),
+                Contents::Elements(first) => Some((first.ty, first.base, true)),
+                Contents::Scalars { ty, .. } => Some((*ty, 0, true)),
+            })
+            .collect();
+        assert_eq!(found, expect);
+    }
+
+    #[test]
+    fn one_place_and_size_is_one_type() {
+        let given: [Given<'_>; 3] = [
+            (0x1000, 24, &[1, 9], &[(0, ITEM)], 0.0),
+            (0x2000, 24, &[1, 8], &[], 0.0),
+            (0x3000, 24, &[2, 9], &[], 0.0),
+        ];
+        check(
+            &given,
+            &[Some((ITEM, 0, false)), Some((ITEM, 0, false)), None],
+        );
+    }
+
+    #[test]
+    fn a_helper_that_allocates_for_many_is_told_apart_by_its_callers() {
+        let given: [Given<'_>; 4] = [
+            (0x1000, 40, &[1, 9], &[(0, OTHER)], 0.0),
+            (0x2000, 40, &[1, 8], &[(16, ITEM)], 0.0),
+            (0x3000, 40, &[1, 8], &[(16, ITEM)], 0.0),
+            (0x4000, 40, &[1, 8], &[], 0.0),
+        ];
+        let item = Some((ITEM, 16, false));
+        // Two thirds agree, so that the place decides; the exception is seen as against it.
+        check(&given, &[item, item, item, item]);
+    }
+
+    #[test]
+    fn elements_are_an_array() {
+        let given: [Given<'_>; 2] = [
+            (0x1000, 8 * 24, &[1], &[(24, ITEM), (72, ITEM)], 0.0),
+            (0x2000, 16 + 3 * 40, &[2], &[(16, OTHER), (96, OTHER)], 0.0),
+        ];
+        check(&given, &[Some((ITEM, 0, true)), Some((OTHER, 16, true))]);
+    }
+
+    #[test]
+    fn what_grows_is_known_by_its_other_sizes() {
+        let given: [Given<'_>; 2] = [
+            (0x1000, 4 * 24, &[1], &[(0, ITEM), (48, ITEM)], 0.0),
+            (0x2000, 8 * 24, &[1], &[], 0.0),
+        ];
+        check(&given, &[Some((ITEM, 0, true)), Some((ITEM, 0, true))]);
+    }
+
+    #[test]
+    fn numbers_alone_are_an_array_of_them() {
+        check(&[(0x1000, 64, &[1], &[], 3.0)], &[Some((LONG, 0, true))]);
+        check(&[(0x1000, 60, &[1], &[], 3.0)], &[None]);
+    }
+}

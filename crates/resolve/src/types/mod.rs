@@ -1,6 +1,7 @@
 //! Types as the evidence needs them: found by entry, one representative for each; and the variables
 //! that have them.
 
+mod buffers;
 pub mod die;
 pub mod globals;
 pub mod shape;

@@ -54,7 +54,7 @@ fn descend(types: &Types, part: Part, found: &mut Vec<Part>, visits: &mut u32) {
                         found,
                         visits,
                     );
-                    if aggregate.kind != AggregateKind::Union {
+                    if aggregate.kind != AggregateKind::Union && !is_empty(types, member) {
                         return;
                     }
                 }
@@ -82,6 +82,13 @@ fn within(types: &Types, aggregate: &Aggregate, member: &Member, offset: u64) ->
     let size = types.size_of(member.ty)?;
     let flexible = size == 0 && is_flexible(types, aggregate, member);
     (inner < size || flexible).then_some(inner)
+}
+
+/// An empty base class of C++, which lies where the first member does.
+fn is_empty(types: &Types, member: &Member) -> bool {
+    types
+        .aggregate(member.ty)
+        .is_some_and(|a| a.complete && a.members.is_empty() && a.size == 1)
 }
 
 fn is_flexible(types: &Types, aggregate: &Aggregate, member: &Member) -> bool {

@@ -12,8 +12,8 @@ use relayout_layout::dwarf::{DieOffset, DwarfFile, DwarfTypes};
 use relayout_layout::{Type, TypeId, Types};
 use rustc_hash::FxHashMap;
 
-use super::die;
 use super::shape;
+use super::{buffers, die};
 use crate::images::{FileId, Images};
 
 /// Typedefs, qualifiers and pointers followed before giving up.
@@ -284,10 +284,36 @@ impl<'f, 'a> TypeStore<'f, 'a> {
 impl Inner<'_, '_> {
     fn load(&mut self, die: Die) -> Option<TypeId> {
         let loader = self.loaders.get_mut(usize::from(die.file.0))?;
+        let first = self.arena.len();
         std::mem::swap(loader.types_mut(), &mut self.arena);
         let loaded = loader.load(die.offset);
+        fill_buffers(loader, first);
         std::mem::swap(loader.types_mut(), &mut self.arena);
         loaded.ok()
+    }
+}
+
+/// Gives buffers among the types from index `first` on the objects that they hold. Those bring types of
+/// their own, buffers among them.
+fn fill_buffers(loader: &mut DwarfTypes<'_, '_>, first: usize) {
+    let mut first = first;
+    for _ in 0..CHAIN_MAX {
+        let buffers = buffers::find(loader.types(), first);
+        if buffers.is_empty() {
+            return;
+        }
+        first = loader.types().len();
+        for buffer in buffers {
+            let candidates = buffer.candidates(loader.file()).into_iter();
+            let held = { candidates }.find_map(|die| {
+                let ty = loader.load(die).ok()?;
+                let fits = loader.types().size_of(ty)? == buffer.bytes;
+                fits.then_some(ty)
+            });
+            if let Some(ty) = held {
+                buffer.fill(loader.types_mut(), ty);
+            }
+        }
     }
 }
 

@@ -59,7 +59,12 @@ pub fn contended(input: &Input<'_>) -> Vec<Contended> {
 /// What to call an object, and why its type has no order to change, if so.
 fn named(types: &Types, object: &Object) -> (String, Option<String>) {
     let of = &object.type_name;
-    match types.aggregate(object.ty) {
+    // Of an allocated array, the elements are laid out again.
+    let element = match types.get(types.strip(object.ty)) {
+        Type::Array { element, .. } if is_allocated(object) => *element,
+        _ => object.ty,
+    };
+    match types.aggregate(element) {
         Some(Aggregate {
             kind: AggregateKind::Union,
             ..
@@ -72,9 +77,15 @@ fn named(types: &Types, object: &Object) -> (String, Option<String>) {
     }
 }
 
+fn is_allocated(object: &Object) -> bool {
+    matches!(object.kind, ObjectKind::Heap { .. })
+}
+
 fn symbol(object: &Object) -> String {
     match &object.kind {
-        ObjectKind::Global { symbol } | ObjectKind::PerCpu { symbol, .. } => symbol.clone(),
+        ObjectKind::Global { symbol }
+        | ObjectKind::PerCpu { symbol, .. }
+        | ObjectKind::ThreadLocal { symbol, .. } => symbol.clone(),
         _ => object.type_name.clone(),
     }
 }
@@ -97,7 +108,11 @@ pub fn objects<'a>(input: &Input<'a>, name: &str) -> Option<Found<'a>> {
     let slabs = Slabs::new(&input.profile.ranges);
     let instances = found
         .par_iter()
-        .flat_map_iter(|(object, offset, _)| instances(&index, &slabs, object, *offset, aggregate))
+        .flat_map_iter(|(object, offset, ty)| {
+            // Only an object of the type itself, not an element of an array, may go on past its end.
+            let own = types.strip(object.ty) == *ty;
+            instances(&index, &slabs, object, *offset, aggregate, own)
+        })
         .collect();
     Some(Found {
         aggregate,
@@ -117,9 +132,10 @@ fn instances(
     object: &Object,
     offset: u64,
     aggregate: &Aggregate,
+    own: bool,
 ) -> Vec<Instance> {
     let base = object.base + offset;
-    let whole = offset == 0 && object.bytes > aggregate.size;
+    let whole = offset == 0 && object.bytes > aggregate.size && own;
     let bytes = if whole { object.bytes } else { aggregate.size };
     let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
     let home = slabs.home(object.run, base);

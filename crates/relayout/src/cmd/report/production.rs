@@ -1,0 +1,51 @@
+//! `--production`: where variables are in the build that is used.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use anyhow::Context as _;
+use relayout_contend::Findings;
+use relayout_host::DebugFile;
+use relayout_layout::dwarf::DwarfFile;
+use relayout_report::Production;
+
+use crate::catalog;
+
+/// Looks up the variables of `findings` in the program at `path`, by its debug information or, without
+/// any, its symbols.
+///
+/// # Errors
+/// It cannot be read, or has neither.
+pub(super) fn read(path: &Path, findings: &Findings) -> anyhow::Result<Production> {
+    let cannot = || format!("cannot read the variables of {}", path.display());
+    let map = relayout_host::map_file(path).with_context(cannot)?;
+    let file = DebugFile::find_or_keep(path, map, catalog::folders());
+    let debug = file.dwarf_here().or_else(|_| file.symbols());
+    let extents = extents(&debug.with_context(cannot)?);
+    if extents.is_empty() {
+        anyhow::bail!(
+            "{} has no symbols; give the program before it was stripped",
+            path.display()
+        );
+    }
+    Ok(Production::new(findings, |name| extents.get(name).copied()))
+}
+
+/// Addresses and sizes of variables in bytes, by name. Names that several variables have are left out:
+/// which of them is meant is not known.
+fn extents(file: &DwarfFile<'_>) -> HashMap<String, (u64, u64)> {
+    let symbols = file.symbols().iter().filter(|symbol| symbol.is_object());
+    let sizes: HashMap<u64, u64> = symbols.clone().map(|s| (s.address, s.size)).collect();
+    let declared = { file.globals().iter().chain(file.static_locals()) }
+        .map(|global| (global.name, global.address));
+    let mut found: HashMap<String, Option<(u64, u64)>> = HashMap::new();
+    for (name, address) in declared.chain(symbols.map(|s| (s.name, s.address))) {
+        let extent = (address, sizes.get(&address).copied().unwrap_or(1));
+        let known = found.entry(name.to_owned()).or_insert(Some(extent));
+        if *known != Some(extent) {
+            *known = None;
+        }
+    }
+    let unique = |(name, extent): (String, Option<(u64, u64)>)| Some((name, extent?));
+    found.into_iter().filter_map(unique).collect()
+}

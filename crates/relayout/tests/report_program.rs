@@ -1,0 +1,160 @@
+//! A program that is built, recorded and reported on: what is shared is found by type, members, place of
+//! allocation and variable, wherever the system mapped it.
+//!
+//! Needs the runtime beside the command (`cargo build --release -p relayout-rt`); without it the tests
+//! say so and pass, and fail with `CI=true`.
+
+mod common;
+
+use std::path::Path;
+
+use common::{Ended, Place};
+use serde_json::Value;
+
+/// Two threads store to two members of one allocation and to two variables, and hand the processor over
+/// now and then, so that they meet whatever else the machine does.
+const SOURCE: &str = "
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+
+struct work {
+	unsigned long produced;
+	unsigned long consumed;
+	unsigned long limit;
+};
+
+unsigned long started __attribute__((aligned(64)));
+unsigned long ended;
+static struct work *work;
+
+static struct work *work_new(void)
+{
+	struct work *new = aligned_alloc(64, 64);
+
+	new->limit = 20000;
+	return new;
+}
+
+static void *produce(void *unused)
+{
+	for (unsigned long i = 0; i < work->limit; i++) {
+		work->produced++;
+		started++;
+		if (i % 64 == 0)
+			sched_yield();
+	}
+	return unused;
+}
+
+static void *consume(void *unused)
+{
+	for (unsigned long i = 0; i < work->limit; i++) {
+		work->consumed++;
+		ended++;
+		if (i % 64 == 0)
+			sched_yield();
+	}
+	return unused;
+}
+
+int main(void)
+{
+	pthread_t one, other;
+
+	work = work_new();
+	pthread_create(&one, 0, produce, 0);
+	pthread_create(&other, 0, consume, 0);
+	pthread_join(one, 0);
+	pthread_join(other, 0);
+	return work->produced != work->consumed;
+}
+";
+
+/// The program, recorded; `None` where it cannot be.
+fn recorded() -> Option<Place> {
+    let command = Path::new(env!("CARGO_BIN_EXE_relayout"));
+    let runtime = command.with_file_name("librelayout_rt.so");
+    if !runtime.exists() {
+        let ci = std::env::var("CI").is_ok_and(|ci| ci == "true");
+        assert!(!ci, "{} is not built", runtime.display());
+        eprintln!("PASSED OVER: {} is not built", runtime.display());
+        return None;
+    }
+    let place = Place::new();
+    place.write("work.c", SOURCE);
+    done(&place, "cc -O2 -g -pthread -o work work.c");
+    done(&place, "record run -o work.relayout -- ./work");
+    place.compile("native", SOURCE, &["-O2", "-g", "-pthread"]);
+    Some(place)
+}
+
+/// Runs the command with the environment's own programs.
+fn done(place: &Place, arguments: &str) -> Ended {
+    let arguments: Vec<&str> = arguments.split(' ').collect();
+    let mut command = place.relayout(&arguments);
+    if let Some(path) = std::env::var_os("PATH") {
+        command.env("PATH", path);
+    }
+    let ended = place.ended(&mut command);
+    assert_eq!(ended.code, Some(0), "{arguments:?}: {}", ended.stderr);
+    ended
+}
+
+#[test]
+fn types_members_allocations_and_variables_are_named() {
+    let Some(place) = recorded() else { return };
+    let report = done(
+        &place,
+        "report work.relayout --top 0 --json --production native",
+    );
+    let report: Value = serde_json::from_str(&report.stdout).unwrap();
+    assert_eq!(report["machine"]["target"], "program");
+    let share = report["resolved_share"].as_f64().unwrap();
+    assert!(share > 0.9, "{share}: {}", report["unresolved"]);
+    let findings = report["findings"].as_array().unwrap();
+    let of = |name: &str| {
+        let found = findings.iter().find(|f| f["type"] == name);
+        found.unwrap_or_else(|| panic!("no {name} among {findings:#?}"))
+    };
+    let work = of("work");
+    assert_eq!(work["kind"], "false-sharing");
+    let members = work["members"].as_array().unwrap();
+    for name in ["produced", "consumed"] {
+        let member = members.iter().find(|m| m["name"] == name).unwrap();
+        assert!(member["writes"].as_u64() > Some(0), "{member}");
+    }
+    let allocated = work["allocated"].as_object().unwrap();
+    let by: Vec<&String> = allocated.keys().collect();
+    assert!(
+        by.len() == 1 && by[0].contains("aligned_alloc in"),
+        "{by:?}"
+    );
+    let (name, other) = match findings.iter().any(|f| f["type"] == "started") {
+        true => ("started", "ended"),
+        false => ("ended", "started"),
+    };
+    let variable = of(name);
+    assert_eq!(
+        variable["production"]["same_line"],
+        serde_json::json!([other])
+    );
+}
+
+#[test]
+fn words_are_a_program_s() {
+    let Some(place) = recorded() else { return };
+    let report = done(&place, "report work.relayout").stdout;
+    for words in [
+        "Thr.",
+        "Allocated by aligned_alloc in",
+        "--production FILE",
+        "work.c:",
+    ] {
+        assert!(report.contains(words), "{words} is not in\n{report}");
+    }
+    let advice = done(&place, "advise work.relayout work").stdout;
+    assert!(advice.contains("struct work: 1 object"), "{advice}");
+    // It lies well where the two members are apart.
+    assert!(advice.contains("to 64 bytes"), "{advice}");
+}
