@@ -328,6 +328,7 @@ fn adjacent(pair_coefficient: Option<f64>, render: impl Fn(&Report) -> String) -
     }
     let findings = find_with(&profile, &Kernel, &Settings { pair_coefficient });
     render(&Report {
+        production: None,
         meta: &profile.meta,
         findings: &findings,
         selection: &Selection::default(),
