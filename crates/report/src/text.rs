@@ -75,12 +75,7 @@ fn nothing(findings: &Findings, type_name: Option<&str>) -> String {
     }
 }
 
-fn write_table(
-    out: &mut String,
-    findings: &[&Finding],
-    estimated: bool,
-    who: Who,
-) -> fmt::Result {
+fn write_table(out: &mut String, findings: &[&Finding], estimated: bool, who: Who) -> fmt::Result {
     let events = match estimated {
         true => "---- estimated ---",
         false => "------ HITM ------",
