@@ -10,7 +10,8 @@ use relayout_profile::perf::{self, Instruction, Options, Origin, Recording, What
 use crate::{DebugFile, Error, Recorded, map_file};
 use files::{KernelFile, ModuleFiles};
 
-pub use sampler::{Sampler, record_samples, sampler};
+pub(crate) use sampler::Sampling;
+pub use sampler::{Sampler, find_perf, sampler};
 
 /// Bytes of a cache line where the file does not say.
 const LINE_BYTES: u32 = 64;

@@ -7,6 +7,7 @@ mod compiled;
 mod emulated;
 mod inspect;
 mod launch;
+mod sampled;
 mod signals;
 mod slices;
 mod watch;
@@ -23,7 +24,10 @@ pub use self::signals::Signals;
 
 use relayout_profile::program::Naming;
 
+use self::backend::Here;
 use self::inspect::Inspected;
+use self::sampled::Sampled;
+use crate::perf::{Decoder, Sampling};
 use crate::workspace::Workspace;
 use crate::{Error, Progress, Recorded};
 
@@ -76,7 +80,7 @@ struct Attached {
     collector: String,
 }
 
-/// Records once.
+/// Records once. `decode` reads x86-64 instructions, for samples of accesses.
 ///
 /// # Errors
 /// Nothing was recorded. If the program fails or the user stops it, that is [`Recorded::problem`].
@@ -84,9 +88,10 @@ pub fn record_program(
     recording: &ProgramRecording,
     progress: &dyn Progress,
     signals: Signals,
+    decode: Decoder<'_>,
 ) -> Result<Recorded, Error> {
     let inspected = inspect(&recording.program)?;
-    let (backend, why) = backend::choose(recording, &inspected)?;
+    let (backend, why) = backend::choose(recording.with, &inspected, Here::look)?;
     if let Some(why) = why {
         progress.step(&format!("{}: {why}", inspected.path.display()));
     }
@@ -97,7 +102,10 @@ pub fn record_program(
     let attached = match backend {
         Backend::CompiledIn => compiled::attach(recording, &inspected, &workspace)?,
         Backend::QemuUser => emulated::attach(recording, &inspected, &workspace)?,
-        Backend::Perf => return Err(unavailable(backend)),
+        Backend::Perf => {
+            let sampled = Sampled::new(recording, &inspected, Sampling::find()?)?;
+            return sampled.record(&workspace, progress, signals, decode);
+        }
     };
     progress.step(&format!("recording with {backend}"));
     let began = Instant::now();
@@ -129,11 +137,4 @@ fn no_debug(inspected: &Inspected) -> String {
          -g (relayout cc does so unless told otherwise), and do not strip it",
         inspected.path.display()
     )
-}
-
-fn unavailable(backend: Backend) -> Error {
-    Error::Missing {
-        what: format!("{backend}"),
-        package: Some("this build of relayout records programs built with relayout cc only".into()),
-    }
 }

@@ -2,11 +2,11 @@
 
 use std::env;
 use std::fs;
-use std::path::Path;
 
 use crate::Cache;
 use crate::cc::try_out;
 use crate::installed::installed;
+use crate::perf::{Sampler, find_perf, sampler};
 use crate::program::{RUNTIME, can_fix_addresses};
 use crate::qemu::find_program_collector;
 
@@ -31,14 +31,6 @@ pub enum State {
     /// This machine cannot do it, or only in part; other ways remain.
     Limited,
 }
-
-/// Places of the kernel's events for sampling memory accesses, and whose they are.
-const SAMPLING: [(&str, &str); 4] = [
-    ("cpu/events/mem-loads", "Intel PEBS"),
-    ("cpu_core/events/mem-loads", "Intel PEBS"),
-    ("ibs_op", "AMD IBS"),
-    ("arm_spe_0", "Arm SPE"),
-];
 
 /// Looks at all of it. Takes about a second: compilers are tried out.
 pub fn survey() -> Vec<Finding> {
@@ -103,29 +95,25 @@ fn qemu_user() -> Finding {
 }
 
 fn perf() -> Finding {
-    let devices = Path::new("/sys/bus/event_source/devices");
-    let sampling = SAMPLING.iter().find(|(at, _)| devices.join(at).exists());
-    match sampling {
-        None => finding(
-            "hardware samples",
+    let what = "hardware samples";
+    let Some(name) = sampler().map(Sampler::name) else {
+        return finding(
+            what,
             State::Limited,
             "this machine has none (no mem-loads, ibs_op or arm_spe; virtual machines seldom do); perf.data \
              of another one can be imported",
-        ),
-        Some((_, name)) if !in_path("perf") => finding(
-            "hardware samples",
+        );
+    };
+    if find_perf().is_none() {
+        return finding(
+            what,
             State::Missing,
             format!("{name} is here; perf is not: package linux-perf"),
-        ),
-        Some((_, name)) => {
-            let level = first_line("/proc/sys/kernel/perf_event_paranoid");
-            let text = format!(
-                "{name}; perf_event_paranoid is {}",
-                level.unwrap_or_default()
-            );
-            finding("hardware samples", State::Works, text)
-        }
+        );
     }
+    let level = first_line("/proc/sys/kernel/perf_event_paranoid").unwrap_or_default();
+    let text = format!("{name}, by record run --with perf; perf_event_paranoid is {level}");
+    finding(what, State::Works, text)
 }
 
 fn addresses() -> Finding {

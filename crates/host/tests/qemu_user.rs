@@ -128,7 +128,7 @@ impl Built {
 }
 
 fn record(recording: &ProgramRecording) -> Result<Recorded, Error> {
-    record_program(recording, &Silent, Signals::catch())
+    record_program(recording, &Silent, Signals::catch(), &|_, _| None)
 }
 
 fn run(recorded: &Recorded) -> &Run {

@@ -356,6 +356,47 @@ fn programs_that_cannot_be_recorded() {
     place.refuses(words, 2, &format!("relayout: cannot record ./fixed: {why}"));
 }
 
+/// Virtual machines have nothing that samples; and on others no perf is in this test's `$PATH`.
+#[test]
+fn hardware_samples_where_there_are_none() {
+    let place = Place::new();
+    place.compile("program", "int main(void) { return 0; }\n", &[]);
+    let ended = place.run(&[
+        "record",
+        "run",
+        "-o",
+        "out",
+        "--with",
+        "perf",
+        "--",
+        "./program",
+    ]);
+    assert_eq!((ended.code, &*ended.stdout), (Some(3), ""), "{ended:?}");
+    let no_hardware = "relayout: hardware that samples accesses to memory (Intel PEBS, AMD IBS or Arm SPE: \
+                       mem-loads, ibs_op or arm_spe in /sys/bus/event_source/devices) is missing";
+    let no_perf = "relayout: perf is missing (Debian: linux-perf)";
+    let said = |line: &str| ended.stderr.lines().any(|found| found.starts_with(line));
+    assert!(said(no_hardware) || said(no_perf), "{ended:?}");
+    assert!(!place.path("out").exists());
+    assert_eq!(common::names(&place.path("tmp")), Vec::<String>::new());
+}
+
+/// Neither is there a qemu-user: what to install is said, and what else can be done.
+#[test]
+fn a_program_that_was_not_built_for_it() {
+    let place = Place::new();
+    place.compile("program", "int main(void) { return 0; }\n", &[]);
+    let ended = place.run(&["record", "run", "-o", "out", "--", "./program"]);
+    assert_eq!((ended.code, &*ended.stdout), (Some(3), ""), "{ended:?}");
+    for words in [
+        "it was not built with relayout cc (it does not load librelayout_rt.so)",
+        "relayout: qemu-x86_64 is missing (",
+    ] {
+        assert!(ended.stderr.contains(words), "{words}: {ended:?}");
+    }
+    assert!(!place.path("out").exists());
+}
+
 #[test]
 fn a_script_whose_interpreter_is_missing() {
     let place = Place::new();

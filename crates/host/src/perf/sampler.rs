@@ -1,5 +1,6 @@
 //! Whether this machine's hardware can sample accesses to memory, and having perf do it.
 
+use std::env;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -53,68 +54,92 @@ fn sampler_in(devices: &Path) -> Option<Sampler> {
     }
 }
 
-/// Runs a program under `perf mem record`, which writes to `file`; its streams are relayout's. For
-/// SPE, makes samples of what perf recorded.
-///
-/// # Errors
-/// There is no such hardware or no perf; the program cannot be started or perf may not sample (both
-/// are said by perf itself, on standard error).
-pub fn record_samples(program: &Path, arguments: &[OsString], file: &Path) -> Result<(), Error> {
-    let sampler = sampler().ok_or_else(|| Error::Missing {
-        what: "hardware that samples accesses to memory (Intel PEBS, AMD IBS, Arm SPE)".into(),
-        package: Some("a virtual machine has it only where its host passes it on".into()),
-    })?;
-    let raw = match sampler {
-        Sampler::Spe => with_suffix(file, ".spe"),
-        _ => file.to_owned(),
-    };
-    let mut record = Command::new("perf");
-    record
-        .args(["mem", "record", "-o"])
-        .arg(&raw)
-        .arg("--")
-        .arg(program)
-        .args(arguments);
-    let recorded = run(record);
-    if sampler == Sampler::Spe && recorded.is_ok() {
-        let mut inject = Command::new("perf");
-        inject
+/// perf, if it is installed.
+pub fn find_perf() -> Option<PathBuf> {
+    let folders = env::var_os("PATH")?;
+    env::split_paths(&folders)
+        .map(|folder| folder.join("perf"))
+        .find(|path| path.is_file())
+}
+
+/// Perf, and hardware that it can have sample accesses.
+#[derive(Clone, Debug)]
+pub(crate) struct Sampling {
+    perf: PathBuf,
+    sampler: Sampler,
+}
+
+impl Sampling {
+    /// What is here.
+    ///
+    /// # Errors
+    /// There is no such hardware, or no perf.
+    pub(crate) fn find() -> Result<Self, Error> {
+        let sampler = sampler().ok_or_else(|| Error::Missing {
+            what: format!(
+                "hardware that samples accesses to memory (Intel PEBS, AMD IBS or Arm SPE: mem-loads, ibs_op \
+                 or arm_spe in {DEVICES})"
+            ),
+            package: Some(
+                "virtual machines seldom have it; record by --with qemu, or on another machine, and import \
+                 with 'relayout record perf'"
+                    .into(),
+            ),
+        })?;
+        let perf = find_perf().ok_or_else(|| Error::Missing {
+            what: "perf".into(),
+            package: Some("Debian: linux-perf".into()),
+        })?;
+        Ok(Self { perf, sampler })
+    }
+
+    #[cfg(test)]
+    pub(crate) fn new(perf: PathBuf, sampler: Sampler) -> Self {
+        Self { perf, sampler }
+    }
+
+    /// The hardware.
+    pub(crate) fn sampler(&self) -> Sampler {
+        self.sampler
+    }
+
+    /// A program under `perf mem record`, which writes for [`Self::samples`] to `file`.
+    pub(crate) fn command(&self, program: &Path, arguments: &[OsString], file: &Path) -> Command {
+        let mut command = Command::new(&self.perf);
+        command
+            .args(["mem", "record", "-o"])
+            .arg(file)
+            .arg("--")
+            .arg(program)
+            .args(arguments);
+        command
+    }
+
+    /// The file of samples that perf's recording in `file` comes to, once it has ended: of SPE they
+    /// have to be made first.
+    ///
+    /// # Errors
+    /// Perf cannot make them.
+    pub(crate) fn samples(&self, file: &Path) -> Result<PathBuf, Error> {
+        if self.sampler != Sampler::Spe {
+            return Ok(file.to_owned());
+        }
+        let samples = file.with_extension("samples");
+        let status = Command::new(&self.perf)
             .args(["inject", "--itrace=M", "-i"])
-            .arg(&raw)
+            .arg(file)
             .arg("-o")
-            .arg(file);
-        let injected = run(inject);
-        fs::remove_file(&raw).map_err(Error::io("remove", &raw))?;
-        injected?;
+            .arg(&samples)
+            .status()
+            .map_err(Error::io("run", &self.perf))?;
+        match status.success() {
+            true => Ok(samples),
+            false => Err(Error::ProgramFailed {
+                program: "perf inject".into(),
+                how: format!("ended with {status}; what it said is above"),
+            }),
+        }
     }
-    // perf ends as the program did; what counts is that there is a file.
-    match fs::metadata(file) {
-        Ok(meta) if meta.len() > 0 => Ok(()),
-        _ => recorded.and(Err(Error::Unrecordable {
-            path: program.to_owned(),
-            why: "perf wrote no samples; what it said is above".into(),
-        })),
-    }
-}
-
-fn run(mut command: Command) -> Result<(), Error> {
-    let status = command.status().map_err(|_| Error::Missing {
-        what: "perf".into(),
-        package: Some("Debian: linux-perf".into()),
-    })?;
-    if status.success() {
-        return Ok(());
-    }
-    Err(Error::ProgramFailed {
-        program: "perf".into(),
-        how: format!("ended with {status}; what it said is above"),
-    })
-}
-
-fn with_suffix(file: &Path, suffix: &str) -> PathBuf {
-    let mut name = file.as_os_str().to_owned();
-    name.push(suffix);
-    name.into()
 }
 
 #[cfg(test)]

@@ -85,18 +85,25 @@ impl Watch<'_> {
         while self.program.ended().is_none() || self.left_behind().is_some() {
             self.pass_signals_on();
             self.keep_time();
-            let read = |n: &AtomicU64| n.load(Relaxed);
-            let process = self.control.process.load(Relaxed);
-            progress.program(
-                read(&self.control.accesses),
-                read(&self.control.transfers),
-                threads(process).unwrap_or(0),
-            );
+            // What perf samples it counts itself, at its end.
+            if self.backend != Backend::Perf {
+                self.show(progress);
+            }
             std::thread::sleep(POLL);
         }
         // One that ended the program may have come in the meantime.
         self.pass_signals_on();
         self.told.map(|(_, who)| who)
+    }
+
+    fn show(&self, progress: &dyn Progress) {
+        let read = |n: &AtomicU64| n.load(Relaxed);
+        let process = self.control.process.load(Relaxed);
+        progress.program(
+            read(&self.control.accesses),
+            read(&self.control.transfers),
+            threads(process).unwrap_or(0),
+        );
     }
 
     /// The recorded process, if it is not the program itself and still runs.

@@ -84,7 +84,8 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     recordings.save(&args.output, args.force, args.quiet, &summary)
 }
 
-fn decode(pc: u64, bytes: &[u8]) -> Option<Instruction> {
+/// What an import needs of an instruction; [`relayout_host::perf::Decoder`].
+pub(super) fn decode(pc: u64, bytes: &[u8]) -> Option<Instruction> {
     let insn: Insn = X86_64.decode(pc, bytes)?;
     let operands = || insn.memory.iter().flatten();
     let fixed = |bytes: u32| u8::try_from(bytes).unwrap_or(0);

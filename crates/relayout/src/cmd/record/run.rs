@@ -78,7 +78,7 @@ enum With {
     Compiled,
     /// Any binary, under qemu-user
     Qemu,
-    /// Hardware samples, taken by perf
+    /// Samples of accesses that hardware takes, by perf
     Perf,
 }
 
@@ -103,7 +103,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     };
     let recorded = repeats.record(|n, shown| {
         let recording = recording(args, args.seed.wrapping_add(n));
-        record_program(&recording, shown, signals)
+        record_program(&recording, shown, signals, &super::perf::decode)
     })?;
     recorded.save(&output, args.force, args.quiet, &summary)
 }
