@@ -46,11 +46,9 @@ fn write_report(out: &mut String, report: &Report) -> fmt::Result {
     } else {
         write_table(out, &picked, findings.estimated, who)?;
         if passed > picked.len() {
-            writeln!(
-                out,
-                "{:>5} more lines; --top 0 shows all",
-                passed - picked.len()
-            )?;
+            let left = (passed - picked.len()) as u64;
+            let plural = if left == 1 { "" } else { "s" };
+            writeln!(out, "{left:>5} more line{plural}; --top 0 shows all")?;
         }
         for finding in &picked {
             let placed = production.and_then(|all| all.get(finding.rank));
@@ -110,6 +108,16 @@ fn write_table(out: &mut String, findings: &[&Finding], estimated: bool, who: Wh
         )?;
     }
     Ok(())
+}
+
+/// `1 pair`, `2 pairs`
+fn counted(count: u64, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
+/// `1 more pair`
+fn more(count: u64, what: &str) -> String {
+    counted(count, &format!("more {what}"))
 }
 
 /// What contexts are.

@@ -344,7 +344,7 @@ fn text_of_adjacent_lines() {
 fn adjacent_lines_that_may_be_are_told_of() {
     let check = |coefficient, why: &str| {
         let text = adjacent(coefficient, text::render);
-        let place = text.find("Adjacent lines: possible, not measurable here: 1 pairs of lines");
+        let place = text.find("Adjacent lines: possible, not measurable here: 1 pair of lines");
         let told = &text[place.expect("the line")..];
         assert!(told.contains("(65536 pair transfers, estimated)"), "{told}");
         assert!(told.contains(why), "{told}");

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::atomic::Ordering::*;
 
 use memmap2::Mmap;
-use relayout_profile::segments::{self, Assembled};
+use relayout_profile::segments::{self, Assembled, TornReason};
 use relayout_profile::{Meta, Profile, Run, Setting};
 use relayout_shadow::CONTEXTS_MAX;
 
@@ -187,11 +187,15 @@ pub fn losses(assembled: &Assembled, context: &str) -> Vec<String> {
     let mut notes: Vec<String> = assembled
         .torn
         .iter()
-        .map(|t| {
-            format!(
+        .map(|torn| match torn.reason {
+            TornReason::NoFile => format!(
+                "{context} {}: the file with what it recorded is gone",
+                torn.context
+            ),
+            _ => format!(
                 "{context} {}: the last {} bytes recorded are lost",
-                t.context, t.bytes_lost
-            )
+                torn.context, torn.bytes_lost
+            ),
         })
         .collect();
     let lost = &assembled.losses;

@@ -7,6 +7,7 @@ use relayout_contend::finding::{Adjacent, AdjacentPair, LinePairs};
 
 use super::detail::{access, place};
 use super::sources::Sources;
+use super::{Who, counted, more};
 
 /// Pairs shown, at most.
 const PAIRS: usize = 6;
@@ -15,6 +16,7 @@ pub(super) fn write(
     out: &mut String,
     finding: &Finding,
     adjacent: &Adjacent,
+    who: Who,
     sources: &Sources,
 ) -> fmt::Result {
     let Adjacent {
@@ -27,11 +29,17 @@ pub(super) fn write(
     } = adjacent;
     writeln!(
         out,
-        "   Estimated to cost as much as {cost_transfers:.0} transfers: {coefficient} for each of {pair_transfers} pair transfers
+        "   Estimated to cost as much as {cost_transfers:.0} transfers: {coefficient} for each of {}
    ({low} to {high}, from {samples} samples), in which one line was used and the other one of the pair had been
-   stored to. In no sum of transfers."
+   stored to. In no sum of transfers.",
+        counted(*pair_transfers, "pair transfer")
     )?;
-    writeln!(out, "   Offset  Size  {:<36} Line  CPUs Writers", "Member")?;
+    writeln!(
+        out,
+        "   Offset  Size  {:<36} Line {:>5} Writers",
+        "Member",
+        who.column()
+    )?;
     for member in &finding.members {
         let name = match member.name.as_str() {
             "" => "(hole)",
@@ -72,7 +80,7 @@ fn write_pairs(out: &mut String, pairs: &[AdjacentPair], sources: &Sources) -> f
     }
     if let Some(rest) = pairs.get(PAIRS..).filter(|rest| !rest.is_empty()) {
         let left: u64 = rest.iter().map(|pair| pair.pair_transfers).sum();
-        writeln!(out, "   {left:>9}  in {} more pairs", rest.len())?;
+        writeln!(out, "   {left:>9}  in {}", more(rest.len() as u64, "pair"))?;
     }
     Ok(())
 }
@@ -87,7 +95,8 @@ pub(super) fn write_summary(out: &mut String, pairs: &LinePairs) -> fmt::Result 
     };
     writeln!(
         out,
-        "\nAdjacent lines: possible, not measurable here: {} pairs of lines of which one is used and the other stored to\n  by other contexts ({} pair transfers, estimated); {why}.",
-        pairs.candidates, pairs.pair_transfers
+        "\nAdjacent lines: possible, not measurable here: {} of lines of which one is used and the other stored to\n  by other contexts ({}, estimated); {why}.",
+        counted(pairs.candidates, "pair"),
+        counted(pairs.pair_transfers, "pair transfer"),
     )
 }

@@ -10,7 +10,7 @@ use relayout_profile::Access;
 use super::Who;
 use super::adjacent;
 use super::sources::Sources;
-use super::{line_name, percent_of};
+use super::{line_name, more, percent_of};
 use crate::Placed;
 
 /// Names in a list, at most.
@@ -49,7 +49,7 @@ pub(super) fn write(
         writeln!(out, "   {note}")?;
     }
     if let Some(adjacent) = &finding.adjacent {
-        return adjacent::write(out, finding, adjacent, sources);
+        return adjacent::write(out, finding, adjacent, who, sources);
     }
     write_members(out, finding, who)?;
     write_pairs(out, finding, sources)
@@ -192,7 +192,7 @@ fn write_members(out: &mut String, finding: &Finding, who: Who) -> fmt::Result {
         )?;
     }
     if left > 0 {
-        writeln!(out, "   {left} more members")?;
+        writeln!(out, "   {}", more(left as u64, "member"))?;
     }
     Ok(())
 }
@@ -234,7 +234,11 @@ fn write_pairs(out: &mut String, finding: &Finding, sources: &Sources) -> fmt::R
     if finding.pairs.len() > shown {
         let rest = &finding.pairs[shown..];
         let transfers: u64 = rest.iter().map(|pair| pair.tally.transfers()).sum();
-        writeln!(out, "   {transfers:>9}  in {} more pairs", rest.len())?;
+        writeln!(
+            out,
+            "   {transfers:>9}  in {}",
+            more(rest.len() as u64, "pair")
+        )?;
     }
     Ok(())
 }
