@@ -69,6 +69,9 @@ pub struct Setup {
     pub fifo: bool,
     /// A start is disturbed if more than this fraction of the CPU time that it wanted was lost.
     pub lost_max: f64,
+    /// Exit code by which a start says that it was disturbed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disturbed_code: Option<u8>,
 }
 
 /// One start of one side.
@@ -87,7 +90,8 @@ pub struct Start {
     /// Fraction of the CPU time that it wanted in which other programs, or other virtual machines,
     /// ran instead; null where the system does not tell.
     pub lost: Option<f64>,
-    /// Numbers of each metric, in the order of [`Runs::metrics`], by thread.
+    /// Numbers of each metric, in the order of [`Runs::metrics`], by thread; none of a start that said
+    /// that it was disturbed.
     pub values: Vec<Values>,
 }
 
@@ -101,6 +105,8 @@ pub enum Fate {
     KeptDisturbed,
     /// Does not count, for the machine did not run it all the time; another was made instead.
     Disturbed,
+    /// Does not count, for it ended with the exit code that says so; another was made instead.
+    SaidDisturbed,
     /// Does not count: a warm-up.
     WarmUp,
 }
@@ -177,6 +183,12 @@ impl Runs {
         let mut seen = BTreeSet::new();
         for (index, start) in self.starts.iter().enumerate() {
             let wrong = |why| Err(RunsError::Start { start: index, why });
+            if start.pair >= PAIRS_MAX {
+                return wrong("its pair is beyond 500");
+            }
+            if !start.fate.counts() {
+                continue;
+            }
             if start.values.len() != self.metrics.len() {
                 return wrong("not as many values as metrics");
             }
@@ -187,10 +199,7 @@ impl Runs {
             {
                 return wrong("a metric has no value");
             }
-            if start.pair >= PAIRS_MAX {
-                return wrong("its pair is beyond 500");
-            }
-            if start.fate.counts() && !seen.insert((start.pair, start.side)) {
+            if !seen.insert((start.pair, start.side)) {
                 return wrong("there is another one of its side in its pair");
             }
         }

@@ -73,6 +73,19 @@ pub enum Error {
         /// The last lines that it wrote.
         said: String,
     },
+    /// The program said each time that it was disturbed.
+    #[error(
+        "'{command}' said {times} times in a row, by exit code {code}, that it was disturbed: try again when \
+         the machine is quieter, or with --fifo"
+    )]
+    Disturbed {
+        /// The command.
+        command: String,
+        /// How often.
+        times: usize,
+        /// Its exit code.
+        code: u8,
+    },
     /// The program wrote more than is looked at.
     #[error("'{command}' wrote more than {limit_mib} MiB; let it write less")]
     TooMuchOutput {
@@ -121,7 +134,9 @@ impl Error {
             Self::Failed { .. } | Self::TimeLimit { .. } | Self::TooMuchOutput { .. } => {
                 Category::Guest
             }
-            Self::Missing { .. } | Self::Fifo { .. } => Category::Environment,
+            Self::Missing { .. } | Self::Fifo { .. } | Self::Disturbed { .. } => {
+                Category::Environment
+            }
             Self::Interrupted => Category::Interrupted,
             _ => Category::Input,
         }

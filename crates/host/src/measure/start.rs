@@ -37,9 +37,11 @@ pub struct Launch<'l> {
     pub schedule: Option<&'l Schedule>,
     /// When to kill it.
     pub time_limit: Option<Duration>,
+    /// Exit code by which it says that it was disturbed, and that its numbers are none; no failure.
+    pub disturbed_code: Option<u8>,
 }
 
-/// A program that ended well.
+/// A program that ended well, or said that it was disturbed.
 #[derive(Clone, Debug)]
 pub struct Ended {
     /// Seconds from before it was started to its end.
@@ -49,6 +51,8 @@ pub struct Ended {
     /// Fraction of the CPU time that it wanted in which others ran; `None` where the system does
     /// not tell.
     pub lost: Option<f64>,
+    /// Whether it ended with [`Launch::disturbed_code`].
+    pub said_disturbed: bool,
     /// Standard output.
     pub stdout: String,
     /// Standard error.
@@ -97,7 +101,10 @@ impl Starter {
             Some(counters.lost(&now, end.cpu_s))
         });
         let command = launch.command.text.clone();
-        match (end.why, end.status.success()) {
+        let said_disturbed = launch
+            .disturbed_code
+            .is_some_and(|code| end.status.code() == Some(code.into()));
+        match (end.why, end.status.success() || said_disturbed) {
             (Why::Interrupted, _) => return Err(Error::Interrupted),
             (Why::TimeLimit, _) => {
                 return Err(Error::TimeLimit {
@@ -120,6 +127,7 @@ impl Starter {
             wall_s,
             cpu_s: end.cpu_s,
             lost,
+            said_disturbed,
             stdout: stdout?,
             stderr: stderr?,
         })

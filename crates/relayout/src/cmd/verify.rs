@@ -31,8 +31,8 @@ better and worse: the change is there, at an error rate of 5 % over all metrics 
 what change there may be is smaller than the margin; unclear: these starts do not tell. docs/verify.md
 describes the method.
 
-Exit code 0: better, same or unclear; 1: worse; 2: bad input; 3: no permission, or a tool is missing;
-4: a command failed.";
+Exit code 0: better, same or unclear; 1: worse; 2: bad input; 3: no permission, a tool is missing, or the
+machine is too busy for --disturbed; 4: a command failed.";
 
 /// Start two versions of a program in turn, and say whether one is faster
 ///
@@ -91,6 +91,9 @@ pub struct Args {
     /// Discard starts that lost more than this share of the CPU time they wanted to others, in percent
     #[arg(long, value_name = "PERCENT", default_value_t = 3.0, value_parser = super::report::percent)]
     max_lost: f64,
+    /// Make a start again that ends with this exit code: the program itself says that it was disturbed
+    #[arg(long, value_name = "CODE", value_parser = clap::value_parser!(u8).range(1..=125))]
+    disturbed: Option<u8>,
     /// Kill a start, and fail, after this time
     #[arg(long, value_name = "TIME", value_parser = arguments::time)]
     time_limit: Option<Duration>,

@@ -8,6 +8,7 @@ fn run(text: &str, limit_s: Option<f64>) -> Result<Ended, Error> {
         dir: None,
         schedule: Some(&schedule),
         time_limit: limit_s.map(Duration::from_secs_f64),
+        disturbed_code: Some(75),
     })
 }
 
@@ -47,6 +48,12 @@ fn failures() {
 }
 
 #[test]
+fn a_program_that_says_that_it_was_disturbed() {
+    assert!(run("echo half; exit 75", None).unwrap().said_disturbed);
+    assert!(!run("exit 0", None).unwrap().said_disturbed);
+}
+
+#[test]
 fn time_limit() {
     let error = run("echo working; sleep 60", Some(0.2))
         .unwrap_err()
@@ -82,6 +89,7 @@ fn program_is_not_there() {
             dir: None,
             schedule: None,
             time_limit: None,
+            disturbed_code: None,
         })
         .unwrap_err();
     assert_eq!(error.to_string(), "cannot run './no-such-program'");

@@ -18,6 +18,8 @@ use crate::progress::Shown;
 
 /// How often a disturbed start is made again before it is taken as it is.
 const RETRIES_MAX: usize = 3;
+/// How often in a row a program may say that it was disturbed.
+const SAID_DISTURBED_MAX: usize = 20;
 
 /// An experiment, and where it stands.
 pub(super) struct Experiment<'s> {
@@ -53,6 +55,7 @@ impl<'s> Experiment<'s> {
             cpus: schedule.cpus.clone(),
             fifo: args.fifo,
             lost_max: args.max_lost / 100.0,
+            disturbed_code: args.disturbed,
         };
         Ok(Self {
             sides,
@@ -106,7 +109,10 @@ impl<'s> Experiment<'s> {
                 plan.pairs
             ));
             for side in plan.order(pair) {
-                self.start_undisturbed(side, pair)?;
+                if !self.start_undisturbed(side, pair)? {
+                    self.runs.ending = Ending::Budget;
+                    return Ok(());
+                }
             }
             if looks.contains(&(pair + 1)) && pair + 1 < plan.pairs {
                 self.runs.ending = Ending::Decided;
@@ -160,27 +166,44 @@ impl<'s> Experiment<'s> {
     }
 
     /// Starts one side, again while the machine runs others instead: a few times, and in all about as often
-    /// as there are pairs, over all of the experiment.
-    fn start_undisturbed(&mut self, side: Side, pair: usize) -> anyhow::Result<()> {
-        for retry in 0.. {
+    /// as there are pairs, over all of the experiment. One that says itself that it was disturbed is of no
+    /// use, and always made again; `false` if there is no time for that.
+    fn start_undisturbed(&mut self, side: Side, pair: usize) -> anyhow::Result<bool> {
+        let (mut lost, mut said) = (0, 0);
+        loop {
             let mut start = self.start(side, pair, Fate::Kept)?;
             let lost_max = self.runs.setup.lost_max;
             let is_disturbed = start.lost.is_some_and(|lost| lost > lost_max);
             let discarded = self.runs.count(Fate::Disturbed);
-            let is_last_try =
-                retry == RETRIES_MAX || discarded >= pair + RETRIES_MAX || self.is_time_up();
-            start.fate = match (is_disturbed, is_last_try) {
-                (false, _) => Fate::Kept,
-                (true, false) => Fate::Disturbed,
-                (true, true) => Fate::KeptDisturbed,
+            let is_time_up = self.is_time_up();
+            let is_last_try = lost == RETRIES_MAX || discarded >= pair + RETRIES_MAX || is_time_up;
+            start.fate = match (start.fate, is_disturbed, is_last_try) {
+                (Fate::SaidDisturbed, ..) => Fate::SaidDisturbed,
+                (_, false, _) => Fate::Kept,
+                (_, true, false) => Fate::Disturbed,
+                (_, true, true) => Fate::KeptDisturbed,
             };
-            let counts = start.fate.counts();
+            let fate = start.fate;
             self.runs.starts.push(start);
-            if counts {
-                break;
+            match fate {
+                Fate::SaidDisturbed if said + 1 == SAID_DISTURBED_MAX => {
+                    return Err(self.always_disturbed(side));
+                }
+                Fate::SaidDisturbed if is_time_up => return Ok(false),
+                Fate::SaidDisturbed => said += 1,
+                Fate::Disturbed => lost += 1,
+                _ => return Ok(true),
             }
         }
-        Ok(())
+    }
+
+    fn always_disturbed(&self, side: Side) -> anyhow::Error {
+        let error = relayout_host::measure::Error::Disturbed {
+            command: self.sides.command(side).text.clone(),
+            times: SAID_DISTURBED_MAX,
+            code: self.runs.setup.disturbed_code.unwrap_or_default(),
+        };
+        Error::Measure(error).into()
     }
 
     fn start(&self, side: Side, pair: usize, fate: Fate) -> anyhow::Result<Start> {
@@ -190,6 +213,7 @@ impl<'s> Experiment<'s> {
             dir: self.sides.dir(side),
             schedule: Some(&self.schedule),
             time_limit: self.time_limit,
+            disturbed_code: self.runs.setup.disturbed_code,
         });
         let ended = or_interrupted(ended.map_err(Error::Measure), self.interrupt)?;
         let output = Output {
@@ -199,11 +223,17 @@ impl<'s> Experiment<'s> {
             cpu_s: ended.cpu_s,
         };
         let values = self.metrics.iter().map(|metric| extract(metric, &output));
-        let values = values.collect::<Result<_, _>>();
+        let values = match ended.said_disturbed {
+            true => Ok(Vec::new()),
+            false => values.collect::<Result<_, _>>(),
+        };
         Ok(Start {
             side,
             pair,
-            fate,
+            fate: match fate {
+                Fate::Kept if ended.said_disturbed => Fate::SaidDisturbed,
+                fate => fate,
+            },
             wall_s: ended.wall_s,
             cpu_s: ended.cpu_s,
             lost: ended.lost,

@@ -23,6 +23,7 @@ pub(super) fn render(measured: &Measured, outcome: &Outcome) -> serde_json::Resu
             "kept": runs.count(Fate::Kept) + runs.count(Fate::KeptDisturbed),
             "kept_disturbed": runs.count(Fate::KeptDisturbed),
             "disturbed": runs.count(Fate::Disturbed),
+            "said_disturbed": runs.count(Fate::SaidDisturbed),
             "warm_up": runs.count(Fate::WarmUp),
         },
         "before": setup.before,

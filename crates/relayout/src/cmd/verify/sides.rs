@@ -74,6 +74,7 @@ pub(super) fn prepare(
             dir: Some(dir),
             schedule: None,
             time_limit: None,
+            disturbed_code: None,
         });
         let built = or_interrupted(built.map_err(Error::Measure), interrupt);
         built.with_context(|| format!("cannot build '{}'", side.as_str()))?;

@@ -64,6 +64,7 @@ fn verdict(outcome: &Outcome) -> String {
 pub(super) fn notes(runs: &Runs, outcome: &Outcome) -> Vec<String> {
     let mut notes = vec![starts(runs, outcome)];
     notes.extend(disturbed(runs));
+    notes.extend(said_disturbed(runs));
     let comparisons = outcome.metrics.len();
     if comparisons > 1 {
         notes.push(format!(
@@ -121,6 +122,18 @@ fn disturbed(runs: &Runs) -> Option<String> {
         ));
     }
     (discarded + kept > 0).then_some(text)
+}
+
+fn said_disturbed(runs: &Runs) -> Option<String> {
+    let code = runs.setup.disturbed_code?;
+    let discarded = runs.count(Fate::SaidDisturbed);
+    let total = runs.starts.len() - runs.count(Fate::WarmUp);
+    (discarded > 0).then(|| {
+        format!(
+            "discarded {discarded} of {total} starts: they said themselves, by exit code {code}, that they \
+             were disturbed"
+        )
+    })
 }
 
 fn of_metric(metric: &Judged) -> Option<String> {
