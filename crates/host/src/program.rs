@@ -98,6 +98,9 @@ pub fn record_program(
     if inspected.debug == Some(false) {
         progress.warn(&no_debug(&inspected));
     }
+    if cpus() == 1 {
+        progress.warn(one_cpu(backend, backend.yield_every(recording)));
+    }
     let workspace = Workspace::create()?;
     let attached = match backend {
         Backend::CompiledIn => compiled::attach(recording, &inspected, &workspace)?,
@@ -137,4 +140,24 @@ fn no_debug(inspected: &Inspected) -> String {
          -g (relayout cc does so unless told otherwise), and do not strip it",
         inspected.path.display()
     )
+}
+
+/// CPUs that this process, and so the program, may use.
+fn cpus() -> usize {
+    std::thread::available_parallelism().map_or(1, |cpus| cpus.get())
+}
+
+/// What that means for a recording.
+fn one_cpu(backend: Backend, yield_every: u32) -> &'static str {
+    match (backend, yield_every) {
+        (Backend::Perf, _) => {
+            "one CPU only: threads take turns, so no line moves between CPUs, and hardware sees no transfer"
+        }
+        (_, 0) => {
+            "one CPU only: threads take turns, and with --yield 0 for long: they seldom meet on a line"
+        }
+        _ => {
+            "one CPU only: threads take turns, and meet on a line only as often as they yield (see --yield)"
+        }
+    }
 }

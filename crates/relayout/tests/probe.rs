@@ -4,8 +4,8 @@
 mod common;
 
 use std::fs;
-use std::os::unix::process::CommandExt;
 
+use common::restricted::{no_real_time, one_cpu};
 use common::{Ended, Place};
 use serde_json::Value;
 
@@ -86,23 +86,7 @@ fn it_measures_and_keeps_what_it_says() {
 fn one_cpu_only() {
     let place = Place::new();
     let mut command = place.relayout(&["probe", "--json", "-o", "one.json"]);
-    // SAFETY: two system calls on a set of the size that is said.
-    unsafe {
-        command.pre_exec(|| {
-            let mut set: libc::cpu_set_t = std::mem::zeroed();
-            libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &mut set);
-            let all = 0..libc::CPU_SETSIZE as usize;
-            let first = all
-                .clone()
-                .find(|&cpu| libc::CPU_ISSET(cpu, &set))
-                .unwrap_or(0);
-            all.filter(|&cpu| cpu != first)
-                .for_each(|cpu| libc::CPU_CLR(cpu, &mut set));
-            libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &set);
-            Ok(())
-        });
-    }
-    let ended = place.ended(&mut command);
+    let ended = place.ended(one_cpu(&mut command));
     let document = check(&ended);
     assert_eq!(ended.code, Some(3));
     assert_eq!(document["transfers"], Value::Array(Vec::new()));
@@ -127,6 +111,20 @@ fn one_cpu_only() {
         ended.stdout
     );
     assert!(!place.path("cache/machine.json").exists());
+}
+
+/// Noisier, and it says why; no failure by itself.
+#[test]
+fn without_the_right_to_real_time_priority() {
+    let place = Place::new();
+    let mut command = place.relayout(&["probe", "-o", "without.json"]);
+    let ended = place.ended(no_real_time(&mut command));
+    assert!(matches!(ended.code, Some(0 | 3)), "{ended:?}");
+    let kept = fs::read_to_string(place.path("without.json")).unwrap();
+    let document: Value = serde_json::from_str(&kept).unwrap();
+    assert_eq!(document["windows"]["fifo"], false, "{document}");
+    let words = "without real-time priority (not permitted)";
+    assert!(ended.stdout.contains(words), "{ended:?}");
 }
 
 #[test]

@@ -6,6 +6,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Stdio};
 
 use common::programs::{have, recording_place};
+use common::restricted::one_cpu;
 use common::{Ended, Place, start};
 use serde_json::Value;
 
@@ -147,6 +148,14 @@ fn what_a_failing_program_did_is_kept() {
         "{ended:?}"
     );
     assert_eq!(finding(&place, "pair")["kind"], "false-sharing");
+    let ended = check(&place, "--force -- ./shared crash", 4, kept);
+    assert!(
+        ended
+            .stderr
+            .contains("./shared was ended by signal 11 (SIGSEGV"),
+        "{ended:?}"
+    );
+    assert_eq!(finding(&place, "pair")["kind"], "false-sharing");
     let line = "relayout: ./shared was ended by signal 9 (SIGKILL)";
     check(&place, "--force -- ./shared kill", 4, line);
     let run = run_of(&place);
@@ -239,6 +248,24 @@ fn the_program_ends_with_relayout() {
     }
     assert!(!program.is_empty() && gone(), "{program}");
     assert!(!place.path("out").exists());
+}
+
+/// Threads take turns there, and still meet, because they are made to yield.
+#[test]
+fn one_cpu_only() {
+    let Some(place) = place() else { return };
+    let record = |words: &str| {
+        let ended = place.ended(one_cpu(&mut place.tool(words)));
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        ended.stderr
+    };
+    let said = record("record run -o out --yield 50 -- ./shared");
+    let warning = "relayout: warning: one CPU only: threads take turns";
+    assert!(said.contains(warning), "{said}");
+    assert!(!said.contains("--yield 0"), "{said}");
+    assert_eq!(finding(&place, "pair")["kind"], "false-sharing");
+    let said = record("record run -o out --force --yield 0 -- ./shared");
+    assert!(said.contains("with --yield 0"), "{said}");
 }
 
 #[test]

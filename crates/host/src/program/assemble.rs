@@ -252,6 +252,7 @@ fn settings(known: &Known<'_>) -> Vec<Setting> {
                 .map_or_else(|| "default".into(), |n| n.to_string()),
         ),
         ("fixed-addresses", known.fixed_addresses.to_string()),
+        ("cpus", super::cpus().to_string()),
         ("time-limit", seconds(recording.time_limit)),
         ("stop-after", seconds(recording.stop_after)),
     ];

@@ -4,6 +4,7 @@
 pub mod hot;
 pub mod profile;
 pub mod programs;
+pub mod restricted;
 
 use std::ffi::OsStr;
 use std::fs::{self, Permissions};

@@ -60,6 +60,8 @@ int main(int argc, char **argv)
     fflush(stdout);
     if (!strcmp(then, "abort"))
         abort();
+    if (!strcmp(then, "crash"))
+        *(volatile long *)8 = 1;
     if (!strcmp(then, "kill"))
         raise(SIGKILL);
     if (!strcmp(then, "fail"))

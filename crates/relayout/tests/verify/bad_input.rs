@@ -1,6 +1,7 @@
 //! What cannot be measured: which command or metric, why, and what to do.
 
 use super::common::Place;
+use super::common::restricted::{no_real_time, one_cpu};
 use super::{bench, run};
 
 #[track_caller]
@@ -40,6 +41,62 @@ fn commands() {
     let expect =
         "relayout: './bad' did not end within 0.3 s and was killed; --time-limit allows more";
     refuses_command("sleep 60", &["--time-limit", "300ms"], 4, expect);
+}
+
+/// A bench that says itself that its numbers are none.
+#[test]
+fn disturbed_starts_are_made_again() {
+    let place = Place::new();
+    bench(&place, "good", 1000);
+    // Every third time.
+    let body = "n=$(cat n 2>/dev/null || echo 0)\necho $((n + 1)) > n\n\
+                [ $((n % 3)) -ne 2 ] || exit 3\necho rate: 2000";
+    place.script("moody", body);
+    let sides = [
+        "--before",
+        "./good",
+        "--after",
+        "./moody",
+        "--runs",
+        "6",
+        "--metric",
+        super::RATE,
+    ];
+    let ended = run(
+        &place,
+        &[&sides[..], &["--disturbed", "3", "--json", "--save", "s"]].concat(),
+    );
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let found = super::json(&ended);
+    let starts = &found["starts"];
+    let count = |key: &str| starts[key].as_u64().unwrap();
+    assert!(count("said_disturbed") >= 2, "{starts}");
+    assert_eq!(found["metrics"][0]["after"]["n"], 6, "{found}");
+    assert_eq!(
+        count("total"),
+        count("kept") + count("disturbed") + count("said_disturbed") + count("warm_up")
+    );
+    // What was saved says so too.
+    let again = run(&place, &["--load", "s"]);
+    let note = "starts: they said themselves, by exit code 3, that they were disturbed";
+    assert!(again.stdout.contains(note), "{again:?}");
+    // Another code is a failure, as is this one unasked.
+    let expect = "relayout: './moody' ended with exit code 3";
+    refuses(&place, &sides, 4, expect);
+    refuses(
+        &place,
+        &[&sides[..], &["--disturbed", "4"]].concat(),
+        4,
+        expect,
+    );
+}
+
+#[test]
+fn always_disturbed() {
+    let expect = "relayout: './bad' said 20 times in a row, by exit code 3, that it was disturbed: try again";
+    refuses_command("exit 3", &["--disturbed", "3"], 3, expect);
+    let expect = "0 is not in 1..=125";
+    refuses_command("exit 3", &["--disturbed", "0"], 2, expect);
 }
 
 #[test]
@@ -167,22 +224,7 @@ fn no_permission_for_fifo() {
         "verify", "--before", "./good", "--after", "./good", "--fifo",
     ];
     let mut command = place.relayout(&arguments);
-    // Also of root: without the capability, and with the limit at zero, it is not permitted.
-    // SAFETY: only plain system calls between fork and exec.
-    unsafe {
-        use std::os::unix::process::CommandExt as _;
-        command.pre_exec(|| {
-            const CAP_SYS_NICE: libc::c_ulong = 23;
-            let limit = libc::rlimit {
-                rlim_cur: 0,
-                rlim_max: 0,
-            };
-            libc::setrlimit(libc::RLIMIT_RTPRIO, &limit);
-            libc::prctl(libc::PR_CAPBSET_DROP, CAP_SYS_NICE);
-            Ok(())
-        });
-    }
-    let ended = place.ended(&mut command);
+    let ended = place.ended(no_real_time(&mut command));
     assert_eq!(ended.code, Some(3), "{ended:?}");
     let expect =
         "relayout: --fifo needs permission for SCHED_FIFO: run as root, give relayout CAP_SYS_NICE";
@@ -190,7 +232,7 @@ fn no_permission_for_fifo() {
 }
 
 #[test]
-fn one_cpu() {
+fn one_cpu_only() {
     let place = Place::new();
     bench(&place, "good", 1000);
     let arguments = [
@@ -208,6 +250,18 @@ fn one_cpu() {
         "{ended:?}"
     );
     assert!(ended.stdout.ends_with("verdict: unclear\n"), "{ended:?}");
+    // Not asked for, but all that there is.
+    let arguments = [
+        "verify", "--before", "./good", "--after", "./good", "--runs", "2",
+    ];
+    let mut command = place.relayout(&arguments);
+    command.env("PATH", "/usr/bin:/bin");
+    let ended = place.ended(one_cpu(&mut command));
+    assert_eq!(ended.code.unwrap_or(9) & !1, 0, "{ended:?}");
+    assert!(
+        ended.stdout.contains("one CPU only: threads take turns"),
+        "{ended:?}"
+    );
 }
 
 #[test]

@@ -1,0 +1,42 @@
+//! Commands that may do less than this process may.
+
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+/// Lets the command, and what it starts, use one CPU only, as `taskset` does.
+pub fn one_cpu(command: &mut Command) -> &mut Command {
+    // SAFETY: two system calls on a set of the size that is said.
+    unsafe {
+        command.pre_exec(|| {
+            let mut set: libc::cpu_set_t = std::mem::zeroed();
+            libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &mut set);
+            let all = 0..libc::CPU_SETSIZE as usize;
+            let first = all
+                .clone()
+                .find(|&cpu| libc::CPU_ISSET(cpu, &set))
+                .unwrap_or(0);
+            all.filter(|&cpu| cpu != first)
+                .for_each(|cpu| libc::CPU_CLR(cpu, &mut set));
+            libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &set);
+            Ok(())
+        })
+    }
+}
+
+/// Takes the right to SCHED_FIFO, also of root: without the capability, and with the limit at zero, it is
+/// not permitted.
+pub fn no_real_time(command: &mut Command) -> &mut Command {
+    // SAFETY: only plain system calls between fork and exec.
+    unsafe {
+        command.pre_exec(|| {
+            const CAP_SYS_NICE: libc::c_ulong = 23;
+            let limit = libc::rlimit {
+                rlim_cur: 0,
+                rlim_max: 0,
+            };
+            libc::setrlimit(libc::RLIMIT_RTPRIO, &limit);
+            libc::prctl(libc::PR_CAPBSET_DROP, CAP_SYS_NICE);
+            Ok(())
+        })
+    }
+}
