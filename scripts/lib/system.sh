@@ -23,7 +23,10 @@ debian-archive-keyring aptroot_keyring
 LIST
     if [ "$1" = yes ]; then
         cat <<'LIST'
+autoconf command -v autoconf
+automake command -v automake
 clang command -v clang
+cmake command -v cmake
 dwarves command -v pahole
 dwz command -v dwz
 g++ command -v g++
@@ -33,7 +36,11 @@ gcc-s390x-linux-gnu command -v s390x-linux-gnu-gcc
 git command -v git
 golang-go command -v go
 libc6-dev-i386 printf "%s\n" "#include <assert.h>" | gcc -m32 -fsyntax-only -x c -
+libtool command -v libtoolize
+linux-perf command -v perf
 llvm command -v llvm-dwp
+make command -v make
+patch command -v patch
 shellcheck command -v shellcheck
 LIST
     fi
