@@ -4,9 +4,11 @@
 mod arguments;
 mod compiler;
 mod flags;
+mod rust;
 mod stand_in;
 mod trial;
 
+pub use self::rust::rust_flags;
 pub use self::trial::try_out;
 
 use std::env;

@@ -4,7 +4,7 @@ use std::env;
 use std::ffi::OsString;
 
 use clap::CommandFactory;
-use relayout_host::cc::{CompilerError, Driver, become_compiler};
+use relayout_host::cc::{CompilerError, Driver, become_compiler, rust_flags};
 
 use crate::exit::{self, Exit};
 use crate::print::print;
@@ -26,7 +26,11 @@ arguments, '--compiler NAME' or '-- NAME':
 Use it for compiling and for linking. The optimisation level stays; -g and frame pointers are added;
 link-time optimisation is left out. Refused are -static, -m32, and sanitizers with a runtime of their
 own (address, memory, leak). The program finds our runtime where relayout is installed, and it does
-nothing unless the program is recorded. gcc, or clang 14 or newer, for x86-64.";
+nothing unless the program is recorded. gcc, or clang 14 or newer, for x86-64.
+
+Rust, with the nightly compiler ('--target' keeps the flags from build scripts):
+  RUSTFLAGS=\"$(relayout cc --relayout-rustflags)\" \\
+      cargo +nightly build --release --target x86_64-unknown-linux-gnu";
 
 /// What help shows; the arguments are passed on unread.
 #[derive(Debug, clap::Args)]
@@ -51,15 +55,13 @@ pub fn intercept<C: CommandFactory>() -> Option<Exit> {
         _ => return None,
     };
     let arguments: Vec<OsString> = words.collect();
-    if arguments
-        .first()
-        .is_some_and(|word| word == "--relayout-help")
-    {
-        let help = C::command();
-        let help = help
-            .find_subcommand("cc")
-            .map(|cc| cc.clone().render_help());
-        let printed = print(&help.unwrap_or_default().to_string());
+    let own = match arguments.first().and_then(|word| word.to_str()) {
+        Some("--relayout-help") => Some(Ok(help::<C>())),
+        Some("--relayout-rustflags") => Some(rust_flags().map(|flags| flags + "\n")),
+        _ => None,
+    };
+    if let Some(text) = own {
+        let printed = text.map_err(Into::into).and_then(|text| print(&text));
         return Some(printed.map_or_else(|error| exit::explain(&error), |()| Exit::Done));
     }
     let error = become_compiler(driver, &arguments, |note| {
@@ -72,4 +74,11 @@ pub fn intercept<C: CommandFactory>() -> Option<Exit> {
     };
     exit::explain(&error.into());
     Some(exit)
+}
+
+fn help<C: CommandFactory>() -> String {
+    let whole = C::command();
+    let own = whole.find_subcommand("cc");
+    own.map(|cc| cc.clone().render_help().to_string())
+        .unwrap_or_default()
 }

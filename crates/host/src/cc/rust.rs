@@ -1,0 +1,43 @@
+//! The same for Rust, whose compiler takes flags from the environment.
+
+use std::path::Path;
+
+use crate::Error;
+use crate::installed::installed;
+use crate::program::RUNTIME;
+
+/// What rustc (nightly, since it has sanitizers) needs so that a program can be recorded, as one value
+/// of `RUSTFLAGS`.
+///
+/// # Errors
+/// The runtime is not installed, or lies in a folder that cannot be named in `RUSTFLAGS`, which are split
+/// at spaces.
+pub fn rust_flags() -> Result<String, Error> {
+    let runtime = installed("runtime of recorded programs", RUNTIME)?;
+    let folder = runtime.parent().unwrap_or(Path::new("."));
+    let folder = std::fs::canonicalize(folder).map_err(Error::io("open", folder))?;
+    match folder
+        .to_str()
+        .filter(|text| !text.contains(char::is_whitespace))
+    {
+        Some(folder) => Ok(flags(folder)),
+        None => Err(Error::io("name in RUSTFLAGS", &folder)(
+            std::io::ErrorKind::InvalidFilename.into(),
+        )),
+    }
+}
+
+fn flags(folder: &str) -> String {
+    [
+        "-Zsanitizer=thread",
+        "-Zexternal-clangrt",
+        "-Cunsafe-allow-abi-mismatch=sanitizer",
+        "-Cforce-frame-pointers=yes",
+        &format!("-Clink-arg=-L{folder}"),
+        "-Clink-arg=-Wl,--push-state,--no-as-needed",
+        "-Clink-arg=-lrelayout_rt",
+        "-Clink-arg=-Wl,--pop-state",
+        &format!("-Clink-arg=-Wl,-rpath,{folder}"),
+    ]
+    .join(" ")
+}
