@@ -106,7 +106,7 @@ class Cargo:
         if native is False:
             program = folder / "x86_64-unknown-linux-gnu" / "release" / self.made
         if not program.exists():
-            env = dict(os.environ, CARGO_TARGET_DIR=str(folder), CARGO_PROFILE_RELEASE_DEBUG="1")
+            env = dict(os.environ, CARGO_TARGET_DIR=str(folder), CARGO_PROFILE_RELEASE_DEBUG="2")
             words = ["cargo", "+nightly", "build", "--release"]
             if not native:
                 env["RUSTFLAGS"] = call(RELAYOUT, "cc", "--relayout-rustflags").strip()

@@ -58,6 +58,7 @@ impl Identify for Layout {
             base: PAGE,
             bytes: OBJECT_BYTES,
             variable: None,
+            origin: None,
         };
         Place::Member { object, member }
     }

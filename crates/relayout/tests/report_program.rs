@@ -147,7 +147,7 @@ fn words_are_a_program_s() {
     let report = done(&place, "report work.relayout").stdout;
     for words in [
         "Thr.",
-        "Allocated by aligned_alloc in",
+        "Allocated: aligned_alloc in",
         "--production FILE",
         "work.c:",
     ] {

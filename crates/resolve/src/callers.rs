@@ -112,7 +112,7 @@ impl<'p, 'f, 'a> Stacks<'p, 'f, 'a> {
     fn words(&self, back: Linked, wanting: &(String, Option<String>)) -> String {
         let callee = self.program.file(back.file).call_before(back.address);
         let callee = callee.map(|name| readable(name.into()));
-        let callee = callee.as_deref().map_or("allocated", |name| match name {
+        let callee = callee.as_deref().map_or("made", |name| match name {
             // Rust's own entry points carry the crate that they are in.
             _ if name.contains("__rust_alloc") => "alloc",
             name => name,

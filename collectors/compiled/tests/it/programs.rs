@@ -2,6 +2,8 @@
 
 use std::process::Command;
 
+use relayout_profile::RangeKind;
+
 use crate::stand::{BOTH, Bench, Compiler, program_command, record, runtime_dir, source};
 
 /// Standard output is the same without the runtime, with it, and while it records.
@@ -150,10 +152,11 @@ fn a_rust_program() {
             "-Zexternal-clangrt",
             "-Cunsafe-allow-abi-mismatch=sanitizer",
         ])
-        .args(["-Clink-arg=-Wl,--push-state,--no-as-needed"])
-        .arg(format!("-Clink-arg=-L{}", runtime.display()))
-        .args(["-Clink-arg=-lrelayout_rt", "-Clink-arg=-Wl,--pop-state"])
-        .arg(format!("-Clink-arg=-Wl,-rpath,{}", runtime.display()))
+        .args(["-Zpre-link-arg=-Wl,--push-state,--no-as-needed"])
+        .arg(format!("-Zpre-link-arg=-L{}", runtime.display()))
+        .args(["-Zpre-link-arg=-lrelayout_rt"])
+        .args(["-Zpre-link-arg=-Wl,--pop-state"])
+        .arg(format!("-Zpre-link-arg=-Wl,-rpath,{}", runtime.display()))
         .arg(source("counters.rs"))
         .arg("-o")
         .arg(&program)
@@ -171,4 +174,7 @@ fn a_rust_program() {
     let shared = run.said("shared");
     assert!(run.events(shared, shared + 8) > 0);
     assert!(run.accesses(shared).1 >= 100_000);
+    // Its allocator is libc's, which the runtime stands before.
+    let ranges = &run.program.assembled.profile.ranges;
+    assert!(ranges.iter().any(|r| r.kind == RangeKind::Heap));
 }

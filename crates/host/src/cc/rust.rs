@@ -33,11 +33,11 @@ fn flags(folder: &str) -> String {
         "-Zexternal-clangrt",
         "-Cunsafe-allow-abi-mismatch=sanitizer",
         "-Cforce-frame-pointers=yes",
-        &format!("-Clink-arg=-L{folder}"),
-        "-Clink-arg=-Wl,--push-state,--no-as-needed",
-        "-Clink-arg=-lrelayout_rt",
-        "-Clink-arg=-Wl,--pop-state",
-        &format!("-Clink-arg=-Wl,-rpath,{folder}"),
+        &format!("-Zpre-link-arg=-L{folder}"),
+        "-Zpre-link-arg=-Wl,--push-state,--no-as-needed",
+        "-Zpre-link-arg=-lrelayout_rt",
+        "-Zpre-link-arg=-Wl,--pop-state",
+        &format!("-Zpre-link-arg=-Wl,-rpath,{folder}"),
     ]
     .join(" ")
 }

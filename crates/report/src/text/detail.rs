@@ -120,7 +120,7 @@ fn notes(finding: &Finding, who: Who) -> Vec<String> {
         ));
     }
     if !finding.origins.is_empty() {
-        notes.push(format!("Allocated by {}", most(&finding.origins)));
+        notes.push(format!("Allocated: {}", most(&finding.origins)));
     }
     notes
 }
