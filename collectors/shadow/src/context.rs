@@ -11,7 +11,9 @@ use crate::pair::Watches;
 use crate::table::Table;
 use crate::wire::{self, BurstRecord, ConflictRecord, CountRecord, LineRecord, Record};
 
-const TLB_ENTRIES: usize = 512;
+/// Pages that a context finds without a search. Servers' objects lie scattered over ten thousand pages;
+/// what is not used takes no cache.
+const TLB_ENTRIES: usize = 8192;
 /// Line records appended at a time when a context's totals are drained: few enough for the stack of
 /// any thread.
 const LINE_BATCH: usize = 64;
@@ -40,7 +42,8 @@ pub struct Context {
     pub lost: u64,
     /// Burst records that may be logged before asking for more.
     pub(crate) burst_quota: u64,
-    pub(crate) tlb: [Found; TLB_ENTRIES],
+    /// `TLB_ENTRIES` of them.
+    tlb: *mut Found,
     pub(crate) arena: Arena,
     pub(crate) counts: Table<CountRecord>,
     pub(crate) conflicts: Table<ConflictRecord>,
@@ -57,11 +60,6 @@ pub struct Context {
 impl Context {
     /// `None` if the host has no memory.
     pub fn new<H: Host>(id: u8, host: &H) -> Option<Self> {
-        let none = Found {
-            page: u64::MAX,
-            shadow: core::ptr::null(),
-            counts: core::ptr::null_mut(),
-        };
         Some(Self {
             id,
             accesses: 0,
@@ -69,7 +67,7 @@ impl Context {
             bursts_dropped: 0,
             lost: 0,
             burst_quota: 0,
-            tlb: [none; TLB_ENTRIES],
+            tlb: empty_tlb(host)?,
             arena: Arena::new(),
             counts: Table::new(14, host)?,
             conflicts: Table::new(12, host)?,
@@ -104,16 +102,24 @@ impl Context {
                 records: bursts.cast(),
                 len: 0,
             });
-            for n in 0..TLB_ENTRIES {
-                (&raw mut (*at).tlb[n].page).write(u64::MAX);
-            }
+            (&raw mut (*at).tlb).write(empty_tlb(host)?);
         }
         Some(at)
     }
 
+    /// Where the page at `page` is noted if it was used lately: another may be there.
     #[inline]
-    pub(crate) fn tlb_slot(page: u64) -> usize {
-        (page >> 12) as usize % TLB_ENTRIES
+    pub(crate) fn tlb_slot(&self, page: u64) -> *mut Found {
+        // SAFETY: below the number of entries.
+        unsafe { self.tlb.add((page >> 12) as usize % TLB_ENTRIES) }
+    }
+
+    /// What is noted of the page at `page`.
+    #[inline]
+    pub(crate) fn tlb_find(&self, page: u64) -> Option<&Found> {
+        // SAFETY: entries live as long as the process, and only this context's thread changes them.
+        let found = unsafe { &*self.tlb_slot(page) };
+        (found.page == page).then_some(found)
     }
 
     /// Appends what the tables have no room for.
@@ -234,6 +240,16 @@ impl Context {
         }
         .append(records);
     }
+}
+
+/// Memory for the noted pages, none noted yet.
+fn empty_tlb<H: Host>(host: &H) -> Option<*mut Found> {
+    let tlb = host.zeroed(TLB_ENTRIES * size_of::<Found>())?;
+    // SAFETY: fresh zeroed memory of that many entries, for which zero is valid.
+    for entry in unsafe { core::slice::from_raw_parts_mut(tlb.cast::<Found>(), TLB_ENTRIES) } {
+        entry.page = u64::MAX;
+    }
+    Some(tlb.cast())
 }
 
 struct Out<'a, H: Host> {

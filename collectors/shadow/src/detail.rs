@@ -11,6 +11,7 @@ use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
 use crate::LINE_BYTES;
 use crate::host::{Host, Value};
 use crate::page::Past;
+use crate::table::prefetch;
 use crate::wire::ConflictRecord;
 
 /// Read transfer, write transfer, upgrade: numbers as in [`ConflictRecord::transfer`].
@@ -47,8 +48,6 @@ struct Locked {
     gains: [Past; 2],
     /// Bytes that are in the `stale` mask of every context but the only one that holds the line.
     marked: u64,
-    /// The last store that changed a byte, by aligned word.
-    writes: [Past; LINE_BYTES / WORD_BYTES],
     /// Bytes of `values` that are known.
     valid: u64,
     /// Contexts whose `stale` masks are kept up to date: those up to the highest that was here. The
@@ -56,6 +55,8 @@ struct Locked {
     known: usize,
     /// What others have changed, to a context that was never here.
     changed: u64,
+    /// The last store that changed a byte, by aligned word.
+    writes: [Past; LINE_BYTES / WORD_BYTES],
     values: [u8; LINE_BYTES],
 }
 
@@ -166,6 +167,34 @@ impl Detail {
                 ..Past::default()
             },
         ];
+    }
+
+    /// Has fetched what `now` needs of a detail for `contexts` contexts besides its first cache line and
+    /// its own `stale` mask, all at once.
+    #[inline]
+    pub fn prefetch(&self, now: Past, contexts: usize) {
+        let locked = self.locked.get();
+        let word = usize::from(now.offset) / WORD_BYTES % (LINE_BYTES / WORD_BYTES);
+        // SAFETY: only addresses are taken, within the struct.
+        unsafe {
+            prefetch(&raw const (*locked).known);
+            prefetch((&raw const (*locked).writes).cast::<Past>().add(word));
+        }
+        // Not by `tenure`, which would wait for `self.contexts`.
+        let tenures = self.masks().wrapping_add(contexts).cast::<Tenure>();
+        prefetch(tenures.wrapping_add(now.context.into()));
+    }
+
+    /// Has fetched the `stale` mask of a context: a load may need nothing else.
+    #[inline]
+    pub fn prefetch_mask(&self, context: u8) {
+        prefetch(self.masks().wrapping_add(context.into()));
+    }
+
+    /// Where the `stale` masks are.
+    #[inline]
+    fn masks(&self) -> *const u64 {
+        core::ptr::from_ref(self).wrapping_add(1).cast()
     }
 
     /// Coherence events so far.

@@ -166,10 +166,9 @@ impl<H: Host> Shadow<H> {
     /// it.
     fn watch(&self, cx: &mut Context, addr: u64) {
         let page = addr & !(PAGE_BYTES as u64 - 1);
-        let found = cx.tlb[Context::tlb_slot(page)];
-        if found.page != page {
+        let Some(&found) = cx.tlb_find(page) else {
             return;
-        }
+        };
         // SAFETY: page shadows and count pages are never freed.
         let (shadow, counts) = unsafe { (&*found.shadow, &*found.counts) };
         let first = (addr as usize % PAGE_BYTES) / PAIR_BYTES * 2;

@@ -24,9 +24,11 @@ pub fn increment(access: Access) -> u64 {
 #[inline]
 pub fn common_hit(cx: &mut Context, addr: u64, size: u8, access: Access, site: u32) -> bool {
     let page = addr & !(PAGE_BYTES as u64 - 1);
-    let found = &cx.tlb[Context::tlb_slot(page)];
     let offset = (addr % LINE_BYTES as u64) as u8;
-    if found.page != page || !is_within_line(offset, size) {
+    let Some(found) = cx.tlb_find(page) else {
+        return false;
+    };
+    if !is_within_line(offset, size) {
         return false;
     }
     // SAFETY: page shadows and count pages are never freed.

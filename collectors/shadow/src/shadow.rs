@@ -150,6 +150,10 @@ impl<H: Host> Shadow<H> {
             self.look(cx, &found, line, now);
             old = word.load(Acquire);
         }
+        if let State::Detailed(detail) = State::decode(old) {
+            // SAFETY: details are never freed.
+            unsafe { (*detail).prefetch_mask(now.context) };
+        }
         counts.count(line, increment(access));
         if access != Access::Read {
             counts.stores[line].store(now.to_u64(), Relaxed);
@@ -236,11 +240,10 @@ impl<H: Host> Shadow<H> {
 
     #[inline]
     pub(crate) fn find(&self, cx: &mut Context, page: u64) -> Option<Found> {
-        let found = cx.tlb[Context::tlb_slot(page)];
-        if found.page == page {
-            return Some(found);
+        match cx.tlb_find(page) {
+            Some(found) => Some(*found),
+            None => self.find_slow(cx, page),
         }
-        self.find_slow(cx, page)
     }
 
     #[cold]
@@ -277,7 +280,8 @@ impl<H: Host> Shadow<H> {
             shadow,
             counts,
         };
-        cx.tlb[Context::tlb_slot(page)] = found;
+        // SAFETY: an entry of this context's own.
+        unsafe { cx.tlb_slot(page).write(found) };
         Some(found)
     }
 
@@ -292,6 +296,10 @@ impl<H: Host> Shadow<H> {
         value: impl FnOnce() -> Option<Value>,
         hot: Option<usize>,
     ) {
+        if let State::Detailed(detail) = State::decode(shadow.words[line].load(Relaxed)) {
+            // SAFETY: details are never freed.
+            unsafe { (*detail).prefetch(now, self.config.contexts) };
+        }
         let addr = shadow.page + (line * LINE_BYTES) as u64;
         let Some(detail) = self.detail(cx, shadow, line, now) else {
             return self.log(cx, shadow, addr, now, hot, None);

@@ -2,7 +2,8 @@
 //!
 //! Two levels: a direct-mapped front, and buckets of a few entries behind it. What falls out goes to
 //! a buffer and from there into a segment: records are deltas, so a key may leave several times, and
-//! no access ever waits for a long search.
+//! no access ever waits for a long search. Nor for memory: what leaves the front waits a while until
+//! its bucket, which mostly is in no cache near, has come.
 
 use crate::host::Host;
 use crate::wire::{ConflictRecord, CountRecord, LineRecord, Record};
@@ -17,14 +18,25 @@ pub trait Entry: Record {
 
 const FRONT: usize = 1024;
 const BUCKET: usize = 4;
+/// Entries on their way from the front to a bucket that is being fetched.
+const MOVING: usize = 8;
 /// Entries that fell out, gathered before they are appended.
 const SPILL: usize = 4096;
+
+/// An entry on its way, and its hash. All-zero is none.
+struct Moving<E> {
+    entry: E,
+    hash: u64,
+}
 
 /// See the module's documentation.
 pub struct Table<E: Entry> {
     front: *mut E,
     entries: *mut E,
     mask: usize,
+    /// `MOVING` of them, the oldest at `oldest`.
+    moving: *mut Moving<E>,
+    oldest: usize,
     spill: *mut E,
     spilt: usize,
 }
@@ -37,6 +49,8 @@ impl<E: Entry> Table<E> {
             front: zeroed(FRONT)?,
             entries: zeroed(1 << bits)?,
             mask: (1 << bits) - 1,
+            moving: host.zeroed(MOVING * size_of::<Moving<E>>())?.cast(),
+            oldest: 0,
             spill: zeroed(SPILL)?,
             spilt: 0,
         })
@@ -47,22 +61,57 @@ impl<E: Entry> Table<E> {
     pub fn add(&mut self, entry: &E) {
         let hash = entry.hash();
         // SAFETY: the index is below the front's size.
-        let slot = unsafe { &mut *self.front.add((hash >> 52) as usize % FRONT) };
+        let front = unsafe { self.front.add((hash >> 52) as usize % FRONT) };
+        // SAFETY: as above, and nothing else refers to it.
+        let slot = unsafe { &mut *front };
         if slot.same_key(entry) && !slot.is_empty() {
             slot.add(entry);
             return;
         }
-        let old = core::mem::replace(slot, *entry);
-        if !old.is_empty() {
-            self.add_behind(&old);
+        if !slot.is_empty() {
+            let old = *slot;
+            self.move_behind(&old);
+        }
+        // SAFETY: as above.
+        unsafe { front.write(*entry) };
+    }
+
+    /// Begins to move an entry behind the front, and ends to move the oldest that is on its way.
+    fn move_behind(&mut self, entry: &E) {
+        let hash = entry.hash();
+        let bucket = self.bucket(hash);
+        prefetch(bucket);
+        prefetch(bucket.wrapping_add(BUCKET - 1));
+        let at = self.oldest;
+        self.oldest = (at + 1) % MOVING;
+        self.arrive(at);
+        let entry = *entry;
+        // SAFETY: `at` is below the number of places.
+        unsafe { self.moving.add(at).write(Moving { entry, hash }) };
+    }
+
+    /// Adds what is on its way at place `at`, if anything is, to its bucket.
+    #[inline]
+    fn arrive(&mut self, at: usize) {
+        // SAFETY: callers keep below the number of places; the place is not touched meanwhile.
+        let Moving { entry, hash } = unsafe { &*self.moving.add(at) };
+        if !entry.is_empty() {
+            self.add_behind(entry, *hash);
         }
     }
 
-    fn add_behind(&mut self, entry: &E) {
-        let hash = entry.hash();
+    /// The first entry of the bucket for `hash`.
+    #[inline]
+    fn bucket(&self, hash: u64) -> *mut E {
         let at = (hash >> 20) as usize & self.mask & !(BUCKET - 1);
         // SAFETY: a bucket lies within the table.
-        let bucket = unsafe { core::slice::from_raw_parts_mut(self.entries.add(at), BUCKET) };
+        unsafe { self.entries.add(at) }
+    }
+
+    #[inline]
+    fn add_behind(&mut self, entry: &E, hash: u64) {
+        // SAFETY: a bucket lies within the table.
+        let bucket = unsafe { core::slice::from_raw_parts_mut(self.bucket(hash), BUCKET) };
         for slot in bucket.iter_mut() {
             if slot.is_empty() {
                 *slot = *entry;
@@ -96,6 +145,12 @@ impl<E: Entry> Table<E> {
     /// Hands out everything, in pieces, and empties the table.
     pub fn drain(&mut self, mut put: impl FnMut(&[E])) {
         self.take_spilt(&mut put);
+        for at in 0..MOVING {
+            self.arrive(at);
+        }
+        // SAFETY: as many as there are; all-zero is none.
+        unsafe { core::ptr::write_bytes(self.moving, 0, MOVING) };
+        self.take_spilt(&mut put);
         for (level, len) in [(self.front, FRONT), (self.entries, self.mask + 1)] {
             // SAFETY: each level has that many initialised (zeroed or written) entries.
             let all = unsafe { core::slice::from_raw_parts_mut(level, len) };
@@ -111,6 +166,19 @@ impl<E: Entry> Table<E> {
             unsafe { core::ptr::write_bytes(level, 0, kept) };
         }
     }
+}
+
+/// Has the cache line at `at` fetched while other things are done. Any address will do.
+#[inline(always)]
+pub fn prefetch<T>(at: *const T) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a hint, which never faults.
+    unsafe {
+        use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(at.cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = at;
 }
 
 const K: u64 = 0x9e37_79b9_7f4a_7c15;
