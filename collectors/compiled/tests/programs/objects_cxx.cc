@@ -4,6 +4,7 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <pthread.h>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -39,9 +40,15 @@ int main()
 	std::unique_ptr<Base> shared(make_derived());
 	auto packed = std::make_unique<Packed>();
 	packed->value = packed->half = 0;
+	// Now and then they wait for each other, so that they take turns on a busy machine too.
+	pthread_barrier_t together;
+	pthread_barrier_init(&together, nullptr, 2);
 	auto work = [&](long *own) {
-		for (long i = 0; i < 20000; i++)
+		for (long i = 0; i < 20000; i++) {
+			if (i % 200 == 0)
+				pthread_barrier_wait(&together);
 			*own = shared->step(*own);
+		}
 	};
 	std::thread one(work, &shared->hits);
 	std::thread two(work, &static_cast<Derived *>(shared.get())->more);
