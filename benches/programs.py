@@ -4,6 +4,12 @@
 Prints a Markdown table of ratios to native; quote its medians, the machine is never quiet.
 
     benches/programs.py --work DIR [--rounds N] [PROGRAM...]
+    benches/programs.py --work DIR [--rounds N] --top10 [PROGRAM...]
+
+--top10 asks what sampling loses instead: how many of the first ten findings (type or variable, and
+line) of a complete recording are among the first ten, or twenty, or at all, of one in slices; and of
+another complete one, which is what can be expected at best. Slices are for long runs: --loads 5 has
+servers driven five times as long. memcached if no program is named.
 
 PROGRAM: memcached nghttpd ripgrep xz matrix table list bytes (all of them if none is named).
 
@@ -35,6 +41,14 @@ MODES = {
     "sliced": ["--slices", SLICES],
     "default": [],
     "full counts": ["--counts", "all"],
+}
+# How many findings are looked for, and among how many.
+TOP, LOOKED_AMONG = 10, (10, 20, None)
+RECORDINGS = {
+    "complete": [],
+    "complete again": [],
+    "5% of the time": ["--slices", "0.05"],
+    "2% of the time": ["--slices", "0.02"],
 }
 JOBS = str(os.cpu_count())
 
@@ -148,6 +162,9 @@ class Command:
 class Server:
     """A server on loopback and what drives it; the CPU time while it is driven counts."""
 
+    # How often it is driven, one time after the other.
+    loads = 1
+
     def __init__(self, made, arguments, port, load):
         self.made, self.arguments, self.port, self.load = made, arguments, port, load
 
@@ -155,7 +172,8 @@ class Server:
         program = self.made.build(work, native)
         with start([program, *(str(a).format(work=work) for a in self.arguments)]) as running:
             wait_for(self.port)
-            call(*self.load)
+            for _ in range(self.loads):
+                call(*self.load)
             cpu = cpu_of(find_process(program))
             running.stop()
             return cpu
@@ -189,7 +207,8 @@ def cpu_of(process):
 class Running:
     """A started command, recorded or not."""
 
-    def __init__(self, words):
+    def __init__(self, words, keep=None):
+        self.keep = keep
         self.folder = tempfile.TemporaryDirectory()
         words = [str(w).format(profile=self.folder.name + "/p") for w in words]
         self.process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
@@ -198,6 +217,9 @@ class Running:
         return self
 
     def __exit__(self, *_):
+        recorded = pathlib.Path(self.folder.name, "p")
+        if self.keep and recorded.exists():
+            shutil.move(recorded, self.keep)
         self.folder.cleanup()
 
     def wait(self):
@@ -227,6 +249,39 @@ def starter(mode):
         return Running([RELAYOUT, "record", "run", "-o", "{profile}", *MODES[mode], "--", *words])
 
     return start
+
+
+def findings(work, name, options):
+    """What a recording finds, most transfers first."""
+    with tempfile.TemporaryDirectory() as folder:
+        profile = pathlib.Path(folder, "profile")
+
+        def start(words):
+            return Running([RELAYOUT, "record", "run", "-o", "{profile}", *options, "--", *words], profile)
+
+        PROGRAMS[name].measure(work, False, start)
+        text = subprocess.run([RELAYOUT, "report", profile, "--json", "--top", "0"], check=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
+    # Several kinds of one line, and several variables' lines of one type, are one place to mend each.
+    found = [(f["type"], f["variable"], f["line_offset"]) for f in json.loads(text)["findings"]]
+    return list(dict.fromkeys(found))
+
+
+def top10(work, names, rounds):
+    heads = (f" in its first {n} |" if n else " in all |" for n in LOOKED_AMONG)
+    print(f"| program | the complete one's first {TOP} in |" + "".join(heads))
+    print("| --- | --- |" + " ---: |" * len(LOOKED_AMONG))
+    for name in names or ["memcached"]:
+        kept = {mode: [] for mode in RECORDINGS}
+        for _ in range(rounds):
+            found = {mode: findings(work, name, options) for mode, options in RECORDINGS.items()}
+            first = found["complete"][:TOP]
+            for mode, all_found in found.items():
+                kept[mode].append([sum(one in all_found[:n] for one in first) for n in LOOKED_AMONG])
+        for mode, counts in kept.items():
+            if mode != "complete":
+                cells = (f" {statistics.median(column):g} of {len(first)} |" for column in zip(*counts))
+                print(f"| {name} | {mode} |" + "".join(cells), flush=True)
 
 
 PROGRAMS = {
@@ -268,10 +323,16 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--work", type=pathlib.Path, required=True)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--top10", action="store_true", help="compare what is found, not the cost")
+    parser.add_argument("--loads", type=int, default=1, help="drive servers so often in each start [1]")
     parser.add_argument("programs", nargs="*", choices=[[], *PROGRAMS], default=[])
     options = parser.parse_args()
     work = options.work.resolve()
+    Server.loads = options.loads
     prepare(work)
+    if options.top10:
+        top10(work, options.programs, options.rounds)
+        return
     print("| program | native, CPU s |" + "".join(f" {m} |" for m in list(MODES)[1:]))
     print("| --- |" + " ---: |" * len(MODES))
     for name in options.programs or PROGRAMS:
