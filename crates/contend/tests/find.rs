@@ -328,9 +328,13 @@ fn a_member_that_is_read_mostly() {
     use Access::{Read, Write};
     let base_addr = 0x1_0000 + 56;
     let mut profile = profile(vec![
-        conflict(base_addr, READ, 0x1_0000 + 16, 60, 60),
+        conflict(base_addr, READ, 0x1_0000 + 16, 40, 40),
+        conflict(base_addr, READ, 0x1_0000 + 16, 20, 20),
         conflict(0x1_0000 + 16, WRITE, 0x1_0000 + 16, 20, 0),
     ]);
+    for row in &mut profile.conflicts {
+        row.context = if row.false_lifetime == 20 { 2 } else { 1 };
+    }
     let reads = |stores| {
         vec![
             uses(0x1_0000 + 16, 0, Write, 5000),
@@ -349,9 +353,14 @@ fn a_member_that_is_read_mostly() {
     profile.counts = reads(10);
     profile.counts.pop();
     assert_eq!(kind(&profile), Kind::FalseSharing);
-    // Its readers go on to use what was written.
+    // Lost by one context alone.
     profile.counts = reads(10);
-    profile.conflicts[0].false_lifetime = 5;
+    profile.conflicts.iter_mut().for_each(|row| row.context = 1);
+    assert_eq!(kind(&profile), Kind::FalseSharing);
+    // Its readers go on to use what was written.
+    for row in &mut profile.conflicts {
+        row.false_lifetime /= 8;
+    }
     assert_eq!(kind(&profile), Kind::TrueSharing);
 }
 

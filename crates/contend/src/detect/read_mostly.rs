@@ -8,7 +8,8 @@
 //! All must hold for more than half of the transfers: a load missed; it is false by lifetime, so that
 //! the reader went on to use nothing that was written (`base_addr` of `pcpu_chunk` on Linux 6.1 is read
 //! mostly too, but its readers go on to write the line: moving it saves nothing); and the member it
-//! loaded was read by several contexts and stored to at most once in [`LOADS_PER_STORE`] loads.
+//! loaded was read by several contexts, of which more than one lose it, and stored to at most once in
+//! [`LOADS_PER_STORE`] loads.
 
 use std::collections::BTreeSet;
 
@@ -24,6 +25,10 @@ use crate::replay::Tally;
 /// Loads for each store, at least: of what is stored to more often, readers lose a part of the line's
 /// news anyway.
 const LOADS_PER_STORE: u64 = 64;
+
+/// Of the loads that lose the line, at least one in so many is another context's than the one with most:
+/// where one context alone reads, two contexts share the line falsely, and either may move.
+const OTHERS_PART: u64 = 10;
 
 /// How a member was used, over all objects.
 #[derive(Default)]
@@ -57,13 +62,16 @@ pub(super) fn detect(group: &Group, tally: &Tally, _: &Context) -> Option<Kind> 
                     && u.stores.saturating_mul(LOADS_PER_STORE) <= u.loads
             })
     };
-    let saved: u64 = group
-        .conflicts
-        .iter()
-        .filter(|conflict| conflict.row.access == Access::Read && read_mostly(conflict.here))
-        .map(|conflict| conflict.row.false_lifetime)
-        .sum();
-    super::most(saved, tally.transfers()).then_some(Kind::ReadMostly)
+    let mut saved: FxHashMap<u16, u64> = FxHashMap::default();
+    for conflict in &group.conflicts {
+        if conflict.row.access == Access::Read && read_mostly(conflict.here) {
+            *saved.entry(conflict.row.context).or_default() += conflict.row.false_lifetime;
+        }
+    }
+    let all: u64 = saved.values().sum();
+    let by_one = saved.values().copied().max().unwrap_or(0);
+    let several = all - by_one >= all / OTHERS_PART;
+    (several && super::most(all, tally.transfers())).then_some(Kind::ReadMostly)
 }
 
 /// What is known by this name on the line; holes and unknown objects are not.
