@@ -11,8 +11,8 @@ use std::path::Path;
 use common::{Ended, Place};
 use serde_json::Value;
 
-/// Two threads store to two members of one allocation and to two variables, and hand the processor over
-/// now and then, so that they meet whatever else the machine does.
+/// Two threads begin together, store to two members of one allocation and to two variables, and hand the
+/// processor over now and then, so that they meet whatever else the machine does.
 const SOURCE: &str = "
 #include <pthread.h>
 #include <sched.h>
@@ -27,17 +27,19 @@ struct work {
 unsigned long started __attribute__((aligned(64)));
 unsigned long ended;
 static struct work *work;
+static pthread_barrier_t both;
 
 static struct work *work_new(void)
 {
 	struct work *new = aligned_alloc(64, 64);
 
-	new->limit = 20000;
+	new->limit = 100000;
 	return new;
 }
 
 static void *produce(void *unused)
 {
+	pthread_barrier_wait(&both);
 	for (unsigned long i = 0; i < work->limit; i++) {
 		work->produced++;
 		started++;
@@ -49,6 +51,7 @@ static void *produce(void *unused)
 
 static void *consume(void *unused)
 {
+	pthread_barrier_wait(&both);
 	for (unsigned long i = 0; i < work->limit; i++) {
 		work->consumed++;
 		ended++;
@@ -63,6 +66,7 @@ int main(void)
 	pthread_t one, other;
 
 	work = work_new();
+	pthread_barrier_init(&both, 0, 2);
 	pthread_create(&one, 0, produce, 0);
 	pthread_create(&other, 0, consume, 0);
 	pthread_join(one, 0);
@@ -83,9 +87,16 @@ fn recorded() -> Option<Place> {
     }
     let place = Place::new();
     place.write("work.c", SOURCE);
-    done(&place, "cc -O2 -g -pthread -o work work.c");
+    done(
+        &place,
+        "cc -O2 -fno-toplevel-reorder -g -pthread -o work work.c",
+    );
     done(&place, "record run -o work.relayout -- ./work");
-    place.compile("native", SOURCE, &["-O2", "-g", "-pthread"]);
+    place.compile(
+        "native",
+        SOURCE,
+        &["-O2", "-fno-toplevel-reorder", "-g", "-pthread"],
+    );
     Some(place)
 }
 
@@ -137,10 +148,8 @@ fn types_members_allocations_and_variables_are_named() {
         false => ("ended", "started"),
     };
     let variable = of(name);
-    assert_eq!(
-        variable["production"]["same_line"],
-        serde_json::json!([other])
-    );
+    let same_line = variable["production"]["same_line"].as_array().unwrap();
+    assert!(same_line.iter().any(|name| name == other), "{same_line:?}");
 }
 
 #[test]
