@@ -117,7 +117,7 @@ class Cargo:
     def build(self, work, native):
         folder = work / ("native" if native else "recorded") / self.package
         program = folder / "release" / self.made
-        if native is False:
+        if not native:
             program = folder / "x86_64-unknown-linux-gnu" / "release" / self.made
         if not program.exists():
             env = dict(os.environ, CARGO_TARGET_DIR=str(folder), CARGO_PROFILE_RELEASE_DEBUG="2")

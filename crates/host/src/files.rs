@@ -1,4 +1,4 @@
-//! Files that are whole or not there.
+//! Files that are whole or not there, and their full names.
 
 use std::fs::{self, Permissions};
 use std::io::Write;
@@ -29,4 +29,10 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Error> {
         Ok(())
     };
     write().map_err(Error::io("write", path))
+}
+
+/// The full name of a file, links followed; as given if it is not there.
+pub fn full_name(path: &Path) -> String {
+    let full = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    full.display().to_string()
 }

@@ -3,10 +3,11 @@
 mod files;
 mod sampler;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use relayout_profile::perf::{self, Instruction, Options, Origin, Recording, What};
 
+use crate::files::full_name;
 use crate::{DebugFile, Error, Recorded, map_file};
 use files::{KernelFile, ModuleFiles};
 
@@ -70,7 +71,7 @@ pub fn import_perf(import: &PerfImport, decode: Decoder<'_>) -> Result<Recorded,
                 meta.build_id = main.build_id.clone();
             }
             if let Some(debug) = &import.debug {
-                imported.profile.meta.debug_file = absolute(debug);
+                imported.profile.meta.debug_file = full_name(debug);
             }
             imported.notes.extend(files.notes());
             Ok(recorded(imported))
@@ -110,7 +111,7 @@ fn kernel(
     let meta = &mut imported.profile.meta;
     match (&file, &import.debug) {
         (Some(file), Some(path)) => {
-            meta.debug_file = absolute(path);
+            meta.debug_file = full_name(path);
             meta.build_id = file.build_id.clone();
         }
         _ => {
@@ -144,9 +145,4 @@ fn recorded(imported: perf::Imported) -> Recorded {
         problem: None,
         notes: imported.notes,
     }
-}
-
-fn absolute(path: &Path) -> String {
-    let full = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    full.display().to_string()
 }

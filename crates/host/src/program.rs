@@ -70,6 +70,15 @@ pub struct ProgramRecording {
     pub stop_after: Option<Duration>,
 }
 
+impl ProgramRecording {
+    /// The program and its arguments, with spaces between.
+    fn command_line(&self) -> String {
+        let words = std::iter::once(&self.program).chain(&self.arguments);
+        let words: Vec<_> = words.map(|word| word.to_string_lossy()).collect();
+        words.join(" ")
+    }
+}
+
 /// What differs between backends that run the program themselves.
 struct Attached {
     /// The program with its collector.

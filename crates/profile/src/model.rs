@@ -352,6 +352,16 @@ pub struct Setting {
     pub value: String,
 }
 
+impl Setting {
+    /// A setting of this name and value.
+    pub fn new(name: &str, value: impl Into<String>) -> Self {
+        Self {
+            name: name.to_owned(),
+            value: value.into(),
+        }
+    }
+}
+
 /// Everything about a recording that is not a table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Default)]
 pub struct Meta {
@@ -416,6 +426,12 @@ pub struct Profile {
 }
 
 impl Profile {
+    /// Transfers of all lines, of all runs.
+    pub fn transfers(&self) -> u64 {
+        let of = |line: &LineRow| line.read_transfers + line.write_transfers;
+        self.lines.iter().map(of).sum()
+    }
+
     /// Whether a site is a call, whose `pc` is where it returns to. In a profile of samples none is: a
     /// site without bytes is an instruction that is not known.
     pub fn is_call(&self, site: u32) -> bool {

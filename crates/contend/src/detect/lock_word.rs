@@ -47,7 +47,9 @@ fn lock_and_data(conflict: &Conflict, profile: &Profile) -> bool {
         return false;
     };
     let locked = |site: u32, access| {
-        access == Access::ReadWrite && profile.sites.get(site as usize).is_some_and(is_locked)
+        // A call that reads and writes stands for a locked instruction.
+        access == Access::ReadWrite
+            && (profile.is_call(site) || profile.sites.get(site as usize).is_some_and(is_locked))
     };
     match (lock_of(here), lock_of(there)) {
         (Some(_), None) => locked(row.site, row.access),
@@ -65,12 +67,8 @@ fn lock_of(member: &MemberPath) -> Option<&str> {
         .find(|name| LOCK_TYPES.contains(name))
 }
 
-/// An x86 instruction with a lock prefix, or an exchange with memory, which locks by itself. Of calls
-/// that are announced, those that read and write stand for one.
+/// An x86 instruction with a lock prefix, or an exchange with memory, which locks by itself.
 fn is_locked(site: &Site) -> bool {
-    if site.is_call() {
-        return true;
-    }
     const LOCK: u8 = 0xf0;
     let prefix = |byte: &&u8| {
         matches!(
@@ -110,6 +108,6 @@ mod tests {
         check(&[0x87, 0x07], true); // xchg %eax,(%rdi)
         check(&[0x48, 0xff, 0x07], false); // incq (%rdi)
         check(&[0x0f, 0xb1, 0x17], false); // cmpxchg without lock
-        check(&[], true); // a call of pthread_mutex_lock
+        check(&[], false);
     }
 }

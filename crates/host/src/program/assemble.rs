@@ -201,15 +201,13 @@ fn own_notes(
 
 fn meta(known: &Known<'_>, program: Option<Module>, run: &Run, assembled: Meta) -> Meta {
     let recording = known.recording;
-    let words = std::iter::once(&recording.program).chain(&recording.arguments);
-    let workload: Vec<_> = words.map(|word| word.to_string_lossy()).collect();
     // The file that was recorded, which a script or another program may have started.
     let path = program.map_or_else(|| known.inspected.path.display().to_string(), |m| m.path);
     let of_program = run.modules.iter().find(|module| module.path == path);
     let build_id = of_program.map(|module| module.build_id.clone());
     Meta {
         target: "program".into(),
-        workload: workload.join(" "),
+        workload: recording.command_line(),
         settings: settings(known),
         machine: "x86_64".into(),
         collector: known.collector.clone(),
@@ -256,9 +254,7 @@ fn settings(known: &Known<'_>) -> Vec<Setting> {
         ("time-limit", seconds(recording.time_limit)),
         ("stop-after", seconds(recording.stop_after)),
     ];
-    let setting = |(name, value): (&str, String)| Setting {
-        name: name.into(),
-        value,
-    };
-    settings.map(setting).into()
+    settings
+        .map(|(name, value)| Setting::new(name, value))
+        .into()
 }

@@ -92,16 +92,10 @@ impl<'s> Sampled<'s> {
             mut profile, notes, ..
         } = recorded;
         let recording = self.recording;
-        let words = std::iter::once(&recording.program).chain(&recording.arguments);
-        let words: Vec<_> = words.map(|word| word.to_string_lossy()).collect();
-        let setting = |name: &str, value: String| Setting {
-            name: name.into(),
-            value,
-        };
-        profile.meta.workload = words.join(" ");
+        profile.meta.workload = recording.command_line();
         profile.meta.settings.extend([
-            setting("with", Backend::Perf.to_string()),
-            setting("fixed-addresses", fixed_addresses.to_string()),
+            Setting::new("with", Backend::Perf.to_string()),
+            Setting::new("fixed-addresses", fixed_addresses.to_string()),
         ]);
         for run in &mut profile.meta.runs {
             run.ended.clone_from(&ending.ended);

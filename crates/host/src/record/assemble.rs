@@ -1,7 +1,6 @@
 //! After the window: the collector's segments and the guest's memory, made into a profile.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File};
 use std::path::Path;
 use std::sync::atomic::Ordering::*;
 
@@ -12,9 +11,10 @@ use relayout_shadow::CONTEXTS_MAX;
 
 use super::watch::Ending;
 use super::{Recorded, Recording, Work};
+use crate::files::full_name;
 use crate::qemu::Machine;
 use crate::workspace::Workspace;
-use crate::{Collector, Error, Kernel, memory};
+use crate::{Collector, Error, Kernel, map_file, memory};
 
 /// Pages as the kernel's slabs are made of.
 const PAGE_BYTES: u64 = 4096;
@@ -73,9 +73,7 @@ fn read_segments(workspace: &Workspace, cpus: u16) -> Result<Assembled, Error> {
 /// A file that nobody writes to any more: QEMU has ended. Mapped, because a long recording's
 /// segments are larger than memory.
 fn map(path: &Path) -> Result<Mmap, Error> {
-    let file = File::open(path).map_err(Error::io("open", path))?;
-    // SAFETY: see above; the folder is private.
-    unsafe { Mmap::map(&file) }.map_err(Error::io("map", path))
+    map_file(path).map_err(Error::io("open", path))
 }
 
 /// Pages with lines that moved between CPUs, or beside such a line, or whose accesses were logged.
@@ -140,7 +138,7 @@ fn meta(
         settings: settings(recording),
         machine: "x86_64".into(),
         collector: collector.describe(),
-        debug_file: absolute(&kernel.debug),
+        debug_file: full_name(&kernel.debug),
         build_id: kernel.build_id.clone(),
         release: kernel.release.clone(),
         ..assembled
@@ -154,32 +152,21 @@ fn settings(recording: &Recording) -> Vec<Setting> {
     let bursts = recording
         .bursts
         .map_or_else(|| "default".into(), |n| n.to_string());
-    let setting = |name: &str, value: String| Setting {
-        name: name.into(),
-        value,
-    };
     vec![
-        setting("cpus", recording.cpus.to_string()),
-        setting("threads", recording.threads.to_string()),
-        setting("iterations", iterations),
-        setting("yield", recording.yield_every.to_string()),
-        setting("memory", format!("{}M", recording.memory_bytes >> 20)),
-        setting("append", recording.append.clone()),
-        setting("qemu-arguments", recording.qemu_arguments.join(" ")),
-        setting("bursts", bursts),
-        setting("kernel-command-line", super::command_line(recording)),
-        setting(
+        Setting::new("cpus", recording.cpus.to_string()),
+        Setting::new("threads", recording.threads.to_string()),
+        Setting::new("iterations", iterations),
+        Setting::new("yield", recording.yield_every.to_string()),
+        Setting::new("memory", format!("{}M", recording.memory_bytes >> 20)),
+        Setting::new("append", recording.append.clone()),
+        Setting::new("qemu-arguments", recording.qemu_arguments.join(" ")),
+        Setting::new("bursts", bursts),
+        Setting::new("kernel-command-line", super::command_line(recording)),
+        Setting::new(
             "time-limit",
             format!("{} s", recording.time_limit.as_secs()),
         ),
     ]
-}
-
-fn absolute(path: &Path) -> String {
-    fs::canonicalize(path)
-        .unwrap_or_else(|_| path.to_owned())
-        .display()
-        .to_string()
 }
 
 /// What was lost on the way, in words. `context` is what a context is called.

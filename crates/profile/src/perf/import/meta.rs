@@ -71,10 +71,6 @@ pub(super) fn meta(
 }
 
 fn settings(recording: &Recording, what: What) -> Vec<Setting> {
-    let setting = |name: &str, value: String| Setting {
-        name: name.into(),
-        value,
-    };
     let events: Vec<_> = recording
         .events
         .iter()
@@ -82,13 +78,13 @@ fn settings(recording: &Recording, what: What) -> Vec<Setting> {
         .collect();
     let events: Vec<_> = events.iter().map(|e| e.name.as_str()).collect();
     let mut settings = vec![
-        setting("events", events.join(",")),
-        setting("cpu", recording.origin.cpu.clone()),
-        setting("lost", recording.lost.to_string()),
-        setting("throttled", recording.throttled.to_string()),
+        Setting::new("events", events.join(",")),
+        Setting::new("cpu", recording.origin.cpu.clone()),
+        Setting::new("lost", recording.lost.to_string()),
+        Setting::new("throttled", recording.throttled.to_string()),
     ];
     if let What::Process(pid) = what {
-        settings.push(setting("pid", pid.to_string()));
+        settings.push(Setting::new("pid", pid.to_string()));
     }
     settings
 }

@@ -149,11 +149,7 @@ pub fn kernel(args: &Args) -> anyhow::Result<Exit> {
 fn summary(output: &Path, profile: &Profile) -> String {
     let runs = &profile.meta.runs;
     let total = |of: fn(&relayout_profile::Run) -> u64| runs.iter().map(of).sum::<u64>();
-    let transfers: u64 = profile
-        .lines
-        .iter()
-        .map(|l| l.read_transfers + l.write_transfers)
-        .sum();
+    let transfers = profile.transfers();
     format!(
         "{}: {} on {} CPUs of Linux {}: {} operations, {:.1} M accesses, {transfers} transfers, {:.1} s \
          of CPU time in the window\n",

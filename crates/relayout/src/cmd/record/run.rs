@@ -144,11 +144,7 @@ fn recording(args: &Args, seed: u64) -> ProgramRecording {
 fn summary(output: &Path, profile: &Profile) -> String {
     let runs = &profile.meta.runs;
     let total = |of: fn(&relayout_profile::Run) -> u64| runs.iter().map(of).sum::<u64>();
-    let transfers: u64 = profile
-        .lines
-        .iter()
-        .map(|l| l.read_transfers + l.write_transfers)
-        .sum();
+    let transfers = profile.transfers();
     let threads = runs.iter().map(|run| run.threads.len()).max().unwrap_or(0);
     format!(
         "{}: {}: {threads} threads, {:.1} M accesses, {transfers} transfers, {:.1} s of CPU time\n",
