@@ -7,16 +7,17 @@ Prints a Markdown table of ratios to native; quote its medians, the machine is n
     benches/programs.py --work DIR [--rounds N] --top10 [PROGRAM...]
 
 --top10 asks what sampling loses instead: how many of the first ten findings (type or variable, and
-line) of a complete recording are among the first ten, or twenty, or at all, of one in slices; and of
+hottest member) of a complete recording are among the first ten, or twenty, or at all, of one in slices; and of
 another complete one, which is what can be expected at best. Slices are for long runs: --loads 5 has
 servers driven five times as long. memcached if no program is named.
 
-PROGRAM: memcached nghttpd ripgrep xz matrix table list bytes (all of them if none is named).
+PROGRAM: memcached nghttpd static-web-server ripgrep xz matrix table list bytes (all of them if none is named).
 
-DIR keeps the sources, which `apt-get source` fetches (a deb-src line is needed), and both builds.
+DIR keeps the sources, which `apt-get source` fetches (a deb-src line is needed; static-web-server comes from
+crates.io), and both builds.
 Packages: dpkg-dev, autoconf, automake, libtool, pkg-config, cmake, libevent-dev, libmemcached-tools
-(memcaslap), libev-dev, libssl-dev, libc-ares-dev, zlib1g-dev, nghttp2-client (h2load). ripgrep needs
-Rust's nightly toolchain. Servers are driven over loopback; their CPU time alone counts. Rounds go
+(memcaslap), libev-dev, libssl-dev, libc-ares-dev, zlib1g-dev, nghttp2-client (h2load). The Rust
+programs need the nightly toolchain. Servers are driven over loopback; their CPU time alone counts. Rounds go
 through all modes in turn, so that all see the same machine.
 """
 import argparse
@@ -129,6 +130,27 @@ class Cargo:
             if not tree.exists():
                 shutil.copytree(source(work, self.package), tree)
             call(*words, cwd=tree, env=env)
+        return program
+
+
+class CratesIo:
+    """A Rust program that crates.io has, as published with its lock file."""
+
+    def __init__(self, name, version):
+        self.name, self.version = name, version
+
+    def build(self, work, native):
+        folder = work / ("native" if native else "recorded") / self.name
+        program = folder / "bin" / self.name
+        if not program.exists():
+            env = dict(os.environ, CARGO_PROFILE_RELEASE_DEBUG="2", CARGO_PROFILE_RELEASE_STRIP="none",
+                       CARGO_PROFILE_RELEASE_LTO="off")
+            words = ["cargo", "+nightly", "install", "--locked", "--no-default-features", "--root", folder,
+                     "--version", self.version, self.name]
+            if not native:
+                env["RUSTFLAGS"] = call(RELAYOUT, "cc", "--relayout-rustflags").strip()
+                words += ["--target", "x86_64-unknown-linux-gnu"]
+            call(*words, env=env)
         return program
 
 
@@ -262,9 +284,14 @@ def findings(work, name, options):
         PROGRAMS[name].measure(work, False, start)
         text = subprocess.run([RELAYOUT, "report", profile, "--json", "--top", "0"], check=True,
                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
-    # Several kinds of one line, and several variables' lines of one type, are one place to mend each.
-    found = [(f["type"], f["variable"], f["line_offset"]) for f in json.loads(text)["findings"]]
-    return list(dict.fromkeys(found))
+    # Several kinds of one line are one place to mend.
+    return list(dict.fromkeys(place(f) for f in json.loads(text)["findings"]))
+
+
+def place(finding):
+    """Where there are objects at several places in a line, the member tells the lines apart, not their offset."""
+    hottest = max(finding["members"], key=lambda m: m["transfers"], default={"name": "", "offset": 0})
+    return finding["type"], finding["variable"], hottest["name"], hottest["offset"]
 
 
 def top10(work, names, rounds):
@@ -296,6 +323,13 @@ PROGRAMS = {
         ["--no-tls", "-n", "4", "-d", "{work}/source", "22123"],
         22123,
         ["h2load", "-n", "60000", "-c", "16", "-m", "10", "http://127.0.0.1:22123/"],
+    ),
+    "static-web-server": Server(
+        CratesIo("static-web-server", "2.44.1"),
+        ["--host", "127.0.0.1", "--port", "22124", "--root", "{work}/source", "--threads-multiplier", "2",
+         "--log-level", "error"],
+        22124,
+        ["h2load", "--h1", "-n", "60000", "-c", "16", "http://127.0.0.1:22124/"],
     ),
     "ripgrep": Command(Cargo("rust-ripgrep", "rg"), ["-j", "4", "-c", "memory|lock", "{work}/source"]),
     "xz": Command(

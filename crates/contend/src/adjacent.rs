@@ -158,6 +158,7 @@ fn finding<I: Identify>(
         types_path: types_path(samples),
         subject,
         line_offset,
+        places: Vec::new(),
         line_bytes,
         tally: Tally::default(),
         share: 0.0,

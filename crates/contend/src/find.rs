@@ -7,11 +7,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::adjacent;
 use crate::detect::{self, Context, Straddles};
-use crate::finding::{
-    Finding, Findings, Kind, Member, Pair, Side, SiteUse, Totals, Unresolved, share,
-};
+use crate::finding::{Finding, Findings, Member, Pair, Side, SiteUse, Totals, Unresolved, share};
 use crate::group::{self, Group, Groups, Places, object};
 use crate::identify::{Identify, Place, Source};
+use crate::phases::{self, Joined};
 use crate::rates::{self, Observed};
 use crate::replay::Tally;
 
@@ -83,19 +82,13 @@ fn rank(
         straddles: &straddles,
     };
     let all = totals.tally.transfers();
-    let mut findings: Vec<(Finding, ByRun)> = groups
+    let mut findings: Vec<(Finding, ByRun)> = phases::join(groups, &context)
         .iter()
-        .map(|group| {
-            let tally = group
-                .conflicts
-                .iter()
-                .map(|conflict| group::tally(conflict.row))
-                .sum();
-            let kind = detect::kind(group, &tally, &context);
-            let mut finding = finding(group, kind, tally, line_bytes, &mut sources);
+        .map(|joined| {
+            let mut finding = finding(joined, line_bytes, &mut sources);
             finding.estimated = observed.is_some();
-            finding.hitm = observed.and_then(|observed| observed.of(group));
-            (finding, by_run(group, profile.meta.runs.len()))
+            finding.hitm = observed.and_then(|observed| observed.of(&joined.group));
+            (finding, by_run(&joined.group, profile.meta.runs.len()))
         })
         .collect();
     let (adjacent, line_pairs) =
@@ -222,18 +215,8 @@ fn one_sided(profile: &Profile, conflicts: &Tally) -> Tally {
     }
 }
 
-fn finding<I: Identify>(
-    group: &Group,
-    kind: Kind,
-    tally: Tally,
-    line_bytes: u32,
-    sources: &mut Sources<'_, I>,
-) -> Finding {
-    let objects: FxHashSet<_> = group
-        .conflicts
-        .iter()
-        .filter_map(|conflict| Some((conflict.row.run, object(conflict.here)?.base)))
-        .collect();
+fn finding<I: Identify>(joined: &Joined, line_bytes: u32, sources: &mut Sources<'_, I>) -> Finding {
+    let Joined { group, tally, .. } = joined;
     let contexts: FxHashSet<_> = group
         .conflicts
         .iter()
@@ -242,15 +225,16 @@ fn finding<I: Identify>(
         .collect();
     Finding {
         rank: 0,
-        kind,
+        kind: joined.kind,
         types_path: types_path(group),
         subject: group.subject.clone(),
         line_offset: group.line_offset,
+        places: joined.places.clone(),
         line_bytes,
-        tally,
+        tally: *tally,
         share: 0.0,
         adjacent: None,
-        objects: objects.len() as u64,
+        objects: phases::objects(group),
         contexts: contexts.len() as u32,
         stability: None,
         estimated: false,
@@ -258,7 +242,7 @@ fn finding<I: Identify>(
         members: members(group),
         sites: sites(group, sources),
         pairs: pairs(group, sources),
-        remote_reads: detect::remote_reads(group, &tally),
+        remote_reads: detect::remote_reads(group, tally),
         neighbours: neighbours(group),
         origins: origins(group),
     }

@@ -147,7 +147,8 @@ impl Subject {
     }
 }
 
-/// One contended line of a type, over all its objects; or one of a variable.
+/// One contended line of a type, over all its objects; or one of a variable. Where its objects begin at
+/// several places in a line, what is one thing to a reader: the lines around one member.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
     /// Place among the findings, from 1.
@@ -160,7 +161,11 @@ pub struct Finding {
     pub types_path: Vec<String>,
     /// Where the line (of adjacent ones, the first) begins, in bytes from the object's first; negative
     /// where the object begins inside the line.
+    /// Where objects begin at several places in a line, that of the first of `places`.
     pub line_offset: i64,
+    /// Where its lines begin, most transfers first: one, unless objects begin at several places in a line
+    /// and one member has most transfers on all of them. None for [`Kind::AdjacentLine`].
+    pub places: Vec<LinePlace>,
     /// Bytes of a line.
     pub line_bytes: u32,
     /// Its coherence events; none for [`Kind::AdjacentLine`], see `adjacent`.
@@ -196,6 +201,31 @@ pub struct Finding {
     /// Where the objects were allocated, in words, with the transfers on them; empty for variables and
     /// where it is not known.
     pub origins: BTreeMap<String, u64>,
+}
+
+impl Finding {
+    /// How far into a line its objects begin, in bytes; `None` if not all begin at one place.
+    pub fn phase(&self) -> Option<u64> {
+        let line = i64::from(self.line_bytes.max(1));
+        let phase = |offset: i64| offset.wrapping_neg().rem_euclid(line).unsigned_abs();
+        let own = phase(self.line_offset);
+        let steady = self
+            .places
+            .iter()
+            .all(|place| phase(place.line_offset) == own);
+        steady.then_some(own)
+    }
+}
+
+/// Where a line lies in objects that begin at one place in a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LinePlace {
+    /// Where it begins, in bytes from the object's first; negative where the object begins inside it.
+    pub line_offset: i64,
+    /// Transfers on it.
+    pub transfers: u64,
+    /// Distinct objects (base addresses, over all runs) with coherence events on it.
+    pub objects: u64,
 }
 
 /// A member that only contexts other than its writer read.

@@ -16,6 +16,7 @@ mod find;
 pub mod finding;
 mod group;
 pub mod identify;
+mod phases;
 pub mod rates;
 pub mod replay;
 pub mod traces;

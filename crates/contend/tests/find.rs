@@ -7,7 +7,8 @@ use relayout_profile::{
 };
 
 /// Chunks of 192 bytes from 0x1_0000, csds of 32 bytes at 48 of each 128 from 0x2_0000, scalars
-/// of 8 bytes from 0x3_0000, locks with data from 0x4_0000; nothing else is known.
+/// of 8 bytes from 0x3_0000, locks with data from 0x4_0000, an array of nodes of 40 bytes from 0x5_0000;
+/// nothing else is known.
 struct Table;
 
 fn member(object: (u64, u64, Option<&str>), path: &str, types: &[&str], at: (u64, u64)) -> Place {
@@ -56,6 +57,12 @@ impl Identify for Table {
                 }
                 _ => member((0x4_0000, 64, Some("zones")), "free", &["zone"], (8, 8)),
             },
+            5 => {
+                let at = low % 40 / 8 * 8;
+                let names = ["next", "prev", "count", "owner", "flags"];
+                let object = (addr - low % 40, 40, None);
+                member(object, names[at as usize / 8], &["node"], (at, 8))
+            }
             _ => Place::Unresolved("stack".to_owned()),
         }
     }
@@ -176,6 +183,45 @@ fn grouped_by_line_of_the_type_over_all_objects() {
     assert_eq!(found.totals.unresolved.get("hole"), Some(&5));
     assert_eq!(found.totals.unresolved.get("stack"), Some(&45));
     assert_eq!(found.unresolved[0].lines, 1);
+}
+
+#[test]
+fn lines_around_one_member_of_objects_at_several_places_are_one_finding() {
+    let node = |n: u64, at: u64| 0x5_0000 + 40 * n + at;
+    let mut given = profile(vec![
+        // The first begins a line, the second 40 bytes into one, the third 16 bytes into one.
+        conflict(node(0, 16), WRITE, node(0, 16), 10, 0),
+        conflict(node(1, 16), WRITE, node(1, 16), 30, 0),
+        conflict(node(1, 0), READ, node(1, 16), 5, 5),
+        conflict(node(2, 16), WRITE, node(2, 16), 20, 0),
+        // Here another member has most, there the kind is another.
+        conflict(node(3, 0), WRITE, node(3, 0), 7, 0),
+        conflict(node(4, 16), WRITE, node(4, 0), 6, 6),
+    ]);
+    given.counts = vec![stores(node(0, 16), 100, 0), stores(node(2, 16), 50, 0)];
+    let found = find(&given, &Table);
+    let places = |at: usize| -> Vec<_> {
+        let places = found.findings[at].places.iter();
+        places
+            .map(|p| (p.line_offset, p.transfers, p.objects))
+            .collect()
+    };
+    assert_eq!(
+        kinds(&found),
+        [
+            ("node", -40, Kind::TrueSharing),
+            ("node", -56, Kind::TrueSharing),
+            ("node", -32, Kind::FalseSharing),
+        ]
+    );
+    assert_eq!(places(0), [(-40, 35, 1), (-16, 20, 1), (0, 10, 1)]);
+    assert_eq!(found.findings[0].phase(), None);
+    assert_eq!(found.findings[1].phase(), Some(56));
+    let members: Vec<_> = { found.findings[0].members.iter() }
+        .map(|m| (m.name.as_str(), m.writes, m.transfers))
+        .collect();
+    assert_eq!(members, [("next", 0, 5), ("count", 150, 60)]);
+    assert_eq!(found.findings[0].objects, 3);
 }
 
 #[test]

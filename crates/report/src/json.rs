@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 
 use relayout_contend::finding::{
-    Adjacent, AdjacentPair, LinePairs, Member, Pair, RemoteRead, Side, SiteUse, Unresolved,
+    Adjacent, AdjacentPair, LinePairs, LinePlace, Member, Pair, RemoteRead, Side, SiteUse,
+    Unresolved,
 };
 use relayout_contend::{Finding, Tally};
 use relayout_profile::{Access, Meta, Run};
@@ -86,6 +87,7 @@ struct FindingDocument<'a> {
     variable: Option<&'a str>,
     types_path: &'a [String],
     line_offset: i64,
+    places: Vec<PlaceDocument>,
     estimated: bool,
     hitm_observed: Option<u64>,
     transfers: u64,
@@ -108,6 +110,13 @@ struct FindingDocument<'a> {
     allocated: &'a BTreeMap<String, u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     production: Option<ProductionDocument<'a>>,
+}
+
+#[derive(Serialize)]
+struct PlaceDocument {
+    line_offset: i64,
+    transfers: u64,
+    objects: u64,
 }
 
 #[derive(Serialize)]
@@ -296,6 +305,7 @@ fn finding<'a>(finding: &'a Finding, production: Option<&'a Production>) -> Find
         variable: finding.subject.variable(),
         types_path: &finding.types_path,
         line_offset: finding.line_offset,
+        places: finding.places.iter().map(place).collect(),
         estimated: finding.estimated,
         hitm_observed: finding.hitm,
         transfers: finding.tally.transfers(),
@@ -316,6 +326,14 @@ fn finding<'a>(finding: &'a Finding, production: Option<&'a Production>) -> Find
         neighbours: &finding.neighbours,
         allocated: &finding.origins,
         production: production.and_then(|all| all.get(finding.rank)).map(placed),
+    }
+}
+
+fn place(place: &LinePlace) -> PlaceDocument {
+    PlaceDocument {
+        line_offset: place.line_offset,
+        transfers: place.transfers,
+        objects: place.objects,
     }
 }
 

@@ -169,7 +169,7 @@ fn write_neighbours_differ(out: &mut String, report: &Report, shown: &[&Finding]
     )
 }
 
-/// `pcpu_chunk +0`, `runqueues (rq) +64`.
+/// `pcpu_chunk +0`, `runqueues (rq) +64`, `pthread_mutex_t at 8 places`.
 fn line_name(finding: &Finding) -> String {
     let subject = &finding.subject;
     let name = match subject.variable() {
@@ -179,7 +179,10 @@ fn line_name(finding: &Finding) -> String {
         Some(variable) => variable.to_owned(),
         None => subject.type_name().to_owned(),
     };
-    format!("{name} {:+}", finding.line_offset)
+    match finding.places.len() {
+        0 | 1 => format!("{name} {:+}", finding.line_offset),
+        places => format!("{name} at {places} places"),
+    }
 }
 
 fn write_unresolved(out: &mut String, findings: &Findings, sources: &Sources) -> fmt::Result {

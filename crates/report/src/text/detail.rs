@@ -3,18 +3,20 @@
 use std::collections::BTreeMap;
 use std::fmt::{self, Write};
 
-use relayout_contend::finding::{Member, Pair, Side};
+use relayout_contend::finding::{LinePlace, Member, Pair, Side};
 use relayout_contend::{Finding, Kind};
 use relayout_profile::Access;
 
 use super::Who;
 use super::adjacent;
 use super::sources::Sources;
-use super::{line_name, more, percent_of};
+use super::{counted, line_name, more, percent_of};
 use crate::Placed;
 
 /// Names in a list, at most.
 const NAMES: usize = 4;
+/// Places of lines in a list, at most.
+const PLACES: usize = 4;
 /// Pairs shown, at most ...
 const PAIRS: usize = 6;
 /// ... and members.
@@ -84,6 +86,7 @@ fn notes(finding: &Finding, who: Who) -> Vec<String> {
                 .to_owned(),
         );
     }
+    notes.extend(places(finding));
     match finding.kind {
         Kind::SilentStore => {
             notes.push("Most of the stores behind this changed nothing: storing only if different would save them.".to_owned());
@@ -123,6 +126,31 @@ fn notes(finding: &Finding, who: Who) -> Vec<String> {
         notes.push(format!("Allocated: {}", most(&finding.origins)));
     }
     notes
+}
+
+/// Objects that begin at several places in a line.
+fn places(finding: &Finding) -> Option<String> {
+    let all = finding.tally.transfers();
+    let one = |place: &LinePlace| {
+        let part = percent_of(place.transfers, all);
+        format!(
+            "{:+} ({part}, {})",
+            place.line_offset,
+            counted(place.objects, "object")
+        )
+    };
+    let (count, first) = (finding.places.len(), finding.places.iter().take(PLACES));
+    let list: Vec<String> = first.map(one).collect();
+    let left = match count.saturating_sub(PLACES) {
+        0 => String::new(),
+        left => format!(", {left} more"),
+    };
+    (count > 1).then(|| {
+        format!(
+            "Objects begin at several places in a line; lines begin at {}{left}.",
+            list.join(", ")
+        )
+    })
 }
 
 /// The names with the most transfers.

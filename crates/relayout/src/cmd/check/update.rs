@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use relayout_check::hot::{ContendedLine, Hot, hot};
 use relayout_check::{HotMember, Lock, ProfileFacts, Recent, Record, Taken, record};
-use relayout_contend::finding::Member;
+use relayout_contend::finding::{LinePlace, Member};
 use relayout_contend::{Finding, Subject, find};
 use relayout_host::Progress as _;
 use relayout_resolve::FileId;
@@ -85,21 +85,24 @@ fn contended(path: &Path, debug: &[PathBuf]) -> anyhow::Result<(Vec<ContendedLin
             },
             transfers: findings.totals.tally.transfers(),
         };
-        Ok((findings.findings.iter().filter_map(line).collect(), facts))
+        Ok((findings.findings.iter().flat_map(lines).collect(), facts))
     })
 }
 
-fn line(finding: &Finding) -> Option<ContendedLine> {
+/// The lines of one finding: as many as its objects begin at places in a line.
+fn lines(finding: &Finding) -> Vec<ContendedLine> {
     if matches!(finding.subject, Subject::Scalar { .. }) {
-        return None;
+        return Vec::new();
     }
-    Some(ContendedLine {
+    let all = finding.tally.transfers().max(1) as f64;
+    let line = |place: &LinePlace| ContendedLine {
         type_name: finding.subject.type_name().to_owned(),
-        line_offset: finding.line_offset,
+        line_offset: place.line_offset,
         line_bytes: finding.line_bytes.into(),
-        share: finding.share,
+        share: finding.share * place.transfers as f64 / all,
         members: finding.members.iter().filter_map(member).collect(),
-    })
+    };
+    finding.places.iter().map(line).collect()
 }
 
 fn member(member: &Member) -> Option<HotMember> {

@@ -95,18 +95,17 @@ fn types(findings: &Findings) -> Vec<HotType> {
     let mut members: BTreeMap<(&str, &str, i64), HotMember> = BTreeMap::new();
     for finding in &findings.findings {
         let name = finding.subject.type_name();
-        let line = i64::from(finding.line_bytes.max(1));
-        let phase = u64::try_from((-finding.line_offset).rem_euclid(line)).unwrap_or(0);
+        let phase = finding.phase();
         let found = types.entry(name).or_insert_with(|| HotType {
             name: name.to_owned(),
             transfers: 0,
             share: 0.0,
-            phase: Some(phase),
+            phase,
             members: Vec::new(),
         });
         found.transfers += finding.tally.transfers();
         found.share += finding.share;
-        found.phase = found.phase.filter(|known| *known == phase);
+        found.phase = found.phase.filter(|known| Some(*known) == phase);
         for member in finding.members.iter().filter(|each| !each.name.is_empty()) {
             let Ok(offset) = u64::try_from(member.offset) else {
                 continue;
