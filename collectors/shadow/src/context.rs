@@ -122,7 +122,7 @@ impl Context {
         (found.page == page).then_some(found)
     }
 
-    /// Appends what the tables have no room for.
+    /// Appends what the tables have no room for, and makes room where that is much.
     pub(crate) fn spill<H: Host>(&mut self, host: &H) {
         let Self {
             counts,
@@ -140,6 +140,9 @@ impl Context {
         counts.take_spilt(|r| out.append(r));
         conflicts.take_spilt(|r| out.append(r));
         events.take_spilt(|r| out.append(r));
+        counts.grow(host);
+        conflicts.grow(host);
+        events.grow(host);
     }
 
     /// Appends all that is gathered; totals by line only where one could else overflow before the

@@ -4,6 +4,9 @@
 //! a buffer and from there into a segment: records are deltas, so a key may leave several times, and
 //! no access ever waits for a long search. Nor for memory: what leaves the front waits a while until
 //! its bucket, which mostly is in no cache near, has come.
+//!
+//! A table in which more falls out than it holds is too small for what is accessed again and again: it grows,
+//! or the file would, by a record for each access.
 
 use crate::host::Host;
 use crate::wire::{ConflictRecord, CountRecord, LineRecord, Record};
@@ -22,6 +25,11 @@ const BUCKET: usize = 4;
 const MOVING: usize = 8;
 /// Entries that fell out, gathered before they are appended.
 const SPILL: usize = 4096;
+/// A table grows by this factor: the entries of a bucket then spread over as many of which no other has a part.
+const GROWTH: usize = 4;
+/// Entries behind the front, at most: of what is accessed in no order over more than that, each access is a
+/// record.
+const ENTRIES_MAX: usize = 1 << 20;
 
 /// An entry on its way, and its hash. All-zero is none.
 struct Moving<E> {
@@ -39,6 +47,8 @@ pub struct Table<E: Entry> {
     oldest: usize,
     spill: *mut E,
     spilt: usize,
+    /// Entries that fell out since it has this size.
+    lost: usize,
 }
 
 impl<E: Entry> Table<E> {
@@ -53,7 +63,28 @@ impl<E: Entry> Table<E> {
             oldest: 0,
             spill: zeroed(SPILL)?,
             spilt: 0,
+            lost: 0,
         })
+    }
+
+    /// Makes room if more fell out than it holds. Not if the host has no memory. To be called when nothing has
+    /// fallen out since [`Table::take_spilt`].
+    pub fn grow<H: Host>(&mut self, host: &H) {
+        let len = self.mask + 1;
+        if self.lost < len || len * GROWTH > ENTRIES_MAX {
+            return;
+        }
+        let Some(entries) = host.zeroed(size_of::<E>() * len * GROWTH) else {
+            return;
+        };
+        // SAFETY: as many as there are; nothing else refers to them, and they are given up.
+        let old = unsafe { core::slice::from_raw_parts(self.entries, len) };
+        self.entries = entries.cast();
+        self.mask = len * GROWTH - 1;
+        self.lost = 0;
+        for entry in old.iter().filter(|entry| !entry.is_empty()) {
+            self.add_behind(entry, entry.hash());
+        }
     }
 
     /// Adds `entry` to the one with its key. The caller then looks at [`Table::is_full`].
@@ -139,6 +170,7 @@ impl<E: Entry> Table<E> {
     pub fn take_spilt(&mut self, put: impl FnOnce(&[E])) {
         // SAFETY: that many were written.
         put(unsafe { core::slice::from_raw_parts(self.spill, self.spilt) });
+        self.lost += self.spilt;
         self.spilt = 0;
     }
 
@@ -310,6 +342,7 @@ mod tests {
             *sum = (sum.0 + 1, sum.1 + silent);
             if table.is_full() {
                 table.take_spilt(&mut take);
+                table.grow(&Leaks);
             }
             if n % 5000 == 4999 {
                 table.drain(&mut take);
@@ -320,10 +353,40 @@ mod tests {
         table.drain(|records| assert!(records.is_empty(), "it was drained"));
     }
 
+    /// Entries that fall out of a table of `2^bits` while `keys` keys are added in turn, `rounds` times.
+    fn spilt(bits: u32, keys: u64, rounds: u64) -> usize {
+        let mut table = Table::<CountRecord>::new(bits, &Leaks).expect("memory");
+        let mut spilt = 0;
+        for n in 0..keys * rounds {
+            table.add(&CountRecord {
+                addr: n % keys,
+                site: 1,
+                size: 1,
+                access: 0,
+                reserved: 0,
+                count: 1,
+                silent: 0,
+            });
+            if table.is_full() {
+                table.take_spilt(|records| spilt += records.len());
+                table.grow(&Leaks);
+            }
+        }
+        spilt
+    }
+
+    #[test]
+    fn it_grows_with_what_is_accessed_again_and_again() {
+        let (keys, rounds) = (100_000, 50);
+        let spilt = spilt(10, keys, rounds);
+        assert!(spilt < 4 * keys as usize, "{spilt} records");
+    }
+
     #[test]
     fn what_goes_in_comes_out() {
         check(2, 10, 3000);
         check(4, 100_000, 30_000);
         check(12, 3000, 30_000);
+        check(4, 20_000, 300_000);
     }
 }
