@@ -1,10 +1,10 @@
 //! How fast a recorded object is replayed: accesses per second, for one trace of a chunk-like
-//! object under many placements, as the search does. `cargo bench -p relayout-contend`.
+//! object under many placements, as the search does. `cargo bench -p relayout-contend --bench replay`.
 
 use std::hint::black_box;
-use std::time::Instant;
+use std::time::Duration;
 
-use relayout_contend::{ObjectTrace, Replay, TraceAccess};
+use relayout_contend::{LineScores, ObjectTrace, Replay, TraceAccess};
 use relayout_profile::Access;
 
 const ACCESSES: u32 = 1_000_000;
@@ -46,23 +46,58 @@ fn trace(contexts: u16, object_bytes: u32) -> ObjectTrace {
     }
 }
 
+/// CPU time of this process so far: other programs on the machine do not count.
+fn cpu_time() -> Duration {
+    let text = std::fs::read_to_string("/proc/self/schedstat").unwrap_or_default();
+    let first = text
+        .split_whitespace()
+        .next()
+        .and_then(|ns| ns.parse().ok());
+    Duration::from_nanos(first.expect("Linux has /proc/self/schedstat"))
+}
+
+fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
+    let started = cpu_time();
+    let done = work();
+    (done, cpu_time() - started)
+}
+
+fn speed(accesses: u32, time: Duration) -> f64 {
+    f64::from(accesses) / time.as_secs_f64() / 1e6
+}
+
 fn main() {
     for (contexts, object_bytes) in [(4, 192), (4, 2176), (16, 2176), (48, 192)] {
         let trace = trace(contexts, object_bytes);
-        let started = Instant::now();
-        let replay = Replay::new(&trace);
-        let prepared = started.elapsed();
-        let started = Instant::now();
-        for shift in 0..PLACEMENTS {
-            let rotate = |offset: u32| (offset + shift * 8) % object_bytes;
-            black_box(replay.tally(0, &rotate, 64));
-        }
-        let each = started.elapsed() / PLACEMENTS;
+        let (replay, prepared) = timed(|| Replay::new(&trace));
+        let ((), all) = timed(|| {
+            for shift in 0..PLACEMENTS {
+                let rotate = |offset: u32| (offset + shift * 8) % object_bytes;
+                black_box(replay.tally(0, &rotate, 64));
+            }
+        });
+        // Exchanges of two words each: two lines change.
+        let scores = LineScores::new(&replay, 64);
+        scores.tally(0, &|offset: u32| offset);
+        let ((), moves) = timed(|| {
+            for word in 1..=PLACEMENTS {
+                let (one, other) = (8 * (word % (object_bytes / 8)), 0);
+                let exchange = |offset: u32| match offset / 8 * 8 {
+                    word if word == one => other + offset % 8,
+                    word if word == other => one + offset % 8,
+                    _ => offset,
+                };
+                black_box(scores.tally(0, &exchange));
+            }
+        });
         println!(
-            "{contexts:>3} contexts, {object_bytes:>5} bytes: prepare {prepared:>8.1?}, replay {each:>8.1?} \
-             ({:.0} M accesses/s, {} of {ACCESSES} kept)",
-            f64::from(ACCESSES) / each.as_secs_f64() / 1e6,
+            "{contexts:>3} contexts, {object_bytes:>5} bytes: prepare {prepared:>8.1?}, replay {:>8.1?} \
+             ({:.0} M accesses/s, {} of {ACCESSES} kept), exchange of two words {:>8.1?} ({:.0} M accesses/s)",
+            all / PLACEMENTS,
+            speed(ACCESSES, all / PLACEMENTS),
             replay.steps(),
+            moves / PLACEMENTS,
+            speed(ACCESSES, moves / PLACEMENTS),
         );
     }
 }

@@ -19,12 +19,14 @@ pub mod identify;
 mod phases;
 pub mod rates;
 pub mod replay;
+
 pub mod traces;
 
 pub use find::{Settings, find, find_with};
 pub use finding::{Finding, Findings, Kind, Subject, Totals};
 pub use identify::{Identify, Object, Place, Source};
 pub use replay::{
-    LineTally, ObjectTrace, Placement, Recorded, Replay, Tally, TraceAccess, replay, replay_lines,
+    ByKind, ContextWaits, LineScores, LineTally, LineWaits, ObjectTrace, Placement, Recorded,
+    Replay, Tally, TraceAccess, replay, replay_lines,
 };
 pub use traces::{Extent, TraceIndex};

@@ -26,15 +26,20 @@
 //! the new placement.
 
 mod bits;
-mod machine;
+mod contents;
+mod line;
 mod prepare;
+mod scores;
+mod walk;
 
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Range};
 
 use relayout_profile::Access;
 
+use prepare::Granule;
 pub use prepare::Replay;
+pub use scores::LineScores;
 
 /// One access to an object, relative to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,6 +125,53 @@ pub struct LineTally {
     pub line: u32,
     /// Its events.
     pub tally: Tally,
+}
+
+/// Accesses by kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct ByKind {
+    /// Loads.
+    pub loads: u64,
+    /// Stores that do not load.
+    pub stores: u64,
+    /// Read-writes: one instruction that loads and stores.
+    pub exchanges: u64,
+}
+
+impl ByKind {
+    /// All of them.
+    pub fn all(&self) -> u64 {
+        self.loads + self.stores + self.exchanges
+    }
+}
+
+impl AddAssign for ByKind {
+    fn add_assign(&mut self, other: Self) {
+        self.loads += other.loads;
+        self.stores += other.stores;
+        self.exchanges += other.exchanges;
+    }
+}
+
+/// What one context had to wait for on one line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ContextWaits {
+    /// CPU or thread.
+    pub context: u16,
+    /// Its accesses that had to wait: for the data (transfers), or for the others to give up their copies
+    /// (upgrades).
+    pub waits: ByKind,
+    /// All its accesses to the line that were replayed.
+    pub accesses: u64,
+}
+
+/// Who used one line, and had to wait for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LineWaits {
+    /// Lines from the one that holds the object's new first byte.
+    pub line: u32,
+    /// In order of the contexts' numbers; those that never waited are not here.
+    pub contexts: Vec<ContextWaits>,
 }
 
 /// Where a layout puts the bytes of an object.

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use relayout_contend::{
-    ObjectTrace, Placement, Recorded, Replay, Tally, TraceAccess, replay, replay_lines,
+    LineScores, ObjectTrace, Placement, Recorded, Replay, Tally, TraceAccess, replay, replay_lines,
 };
 use relayout_profile::Access;
 
@@ -333,4 +333,58 @@ fn odd_input_is_survived() {
         );
     }
     assert_eq!(Replay::new(&ObjectTrace::default()).steps(), 0);
+}
+
+proptest! {
+    /// Scores of several placements one after the other, with what is known of lines, are replays.
+    #[test]
+    fn lines_that_are_known_cost_what_a_replay_says(
+        trace in any_trace(),
+        moves in prop::collection::vec((0..192u32, 0..192u32, 0..64u32), 1..8),
+        line_bytes in prop_oneof![Just(64u32), Just(256)],
+    ) {
+        let replay = Replay::new(&trace);
+        let scores = LineScores::new(&replay, line_bytes);
+        for (from, to, phase) in moves {
+            let exchange = |offset: u32| match offset {
+                _ if offset == from => to,
+                _ if offset == to => from,
+                _ => offset,
+            };
+            let found = scores.lines(phase, &exchange);
+            prop_assert_eq!(&found, &replay.lines(phase, &exchange, line_bytes));
+            let before = scores.replayed();
+            prop_assert_eq!(&scores.lines(phase, &exchange), &found);
+            prop_assert_eq!(scores.replayed(), before);
+        }
+    }
+
+    #[test]
+    fn who_waits_adds_up(trace in any_trace(), phase in 0..64u32) {
+        let replay = Replay::new(&trace);
+        let lines = replay.lines(phase, &Recorded, 64);
+        for (line, waits) in lines.iter().zip(replay.waits(phase, &Recorded, 64)) {
+            prop_assert_eq!(line.line, waits.line);
+            let loads: u64 = waits.contexts.iter().map(|one| one.waits.loads).sum();
+            let all: u64 = waits.contexts.iter().map(|one| one.waits.all()).sum();
+            prop_assert_eq!(loads, line.tally.read_transfers);
+            prop_assert_eq!(all, line.tally.transfers() + line.tally.upgrades);
+            prop_assert!(waits.contexts.iter().all(|one| one.waits.all() <= one.accesses));
+        }
+    }
+}
+
+/// A word that moves to another line changes two lines; the rest is known.
+#[test]
+fn a_move_replays_two_lines() {
+    let round =
+        |_| [0, 64, 128, 192, 256].map(|at| [(0, Access::Write, at, 8), (1, Access::Read, at, 8)]);
+    let trace = trace((0..100).flat_map(round).flatten());
+    let replay = Replay::new(&trace);
+    let scores = LineScores::new(&replay, 64);
+    scores.tally(0, &Recorded);
+    let all = scores.replayed();
+    let moved = |offset: u32| if offset < 8 { offset + 72 } else { offset };
+    scores.tally(0, &moved);
+    assert_eq!(scores.replayed() - all, all * 2 / 5);
 }

@@ -36,6 +36,10 @@ impl<const W: usize> Bits<W> {
         self.0.iter().map(|word| u64::from(word.count_ones())).sum()
     }
 
+    pub(super) fn words(self) -> [u64; W] {
+        self.0
+    }
+
     /// The bits that are set, ascending.
     pub(super) fn iter(self) -> impl Iterator<Item = usize> {
         self.0

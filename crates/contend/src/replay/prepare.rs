@@ -5,50 +5,57 @@ use std::collections::hash_map::Entry;
 use relayout_profile::Access;
 use rustc_hash::FxHashMap;
 
-use super::bits::Bits;
-use super::machine::{Kind, Machine};
-use super::{LineTally, ObjectTrace, Placement, Tally, TraceAccess};
+use super::line::Kind;
+use super::{ObjectTrace, TraceAccess};
 
 /// An [`ObjectTrace`] ready to be replayed with many placements.
 ///
 /// Contexts and granules (distinct offset and size) are numbered densely, and accesses that cannot
 /// matter under any placement are left out: while one context alone accesses the object, nobody
 /// else's copies change, so its second load of a granule, or its second store, does nothing that
-/// the first did not.
+/// the first did not. Accesses are also sorted by granule, so that single lines can be replayed.
 #[derive(Clone, Debug)]
 pub struct Replay {
-    /// Offset and size, by granule.
-    granules: Vec<(u32, u8)>,
-    steps: Vec<Step>,
-    contexts: usize,
+    pub(super) granules: Vec<Granule>,
+    /// By granule.
+    pub(super) users: Vec<Users>,
+    pub(super) steps: Vec<Step>,
+    /// By dense number: the context's own.
+    pub(super) contexts: Vec<u16>,
+    /// By granule: its first place in `order`; one more entry at the end.
+    first: Vec<u32>,
+    /// Indices of `steps`, by granule, ascending.
+    order: Vec<u32>,
+}
+
+/// Bytes that are accessed as one.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Granule {
+    pub offset: u32,
+    pub size: u8,
+}
+
+/// Who accesses a granule.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Users {
+    /// The first context to be joined.
+    first: Option<u16>,
+    several: bool,
+    stored: bool,
 }
 
 /// One access, packed: 8 bytes.
 #[derive(Clone, Copy, Debug)]
-struct Step {
-    granule: u32,
-    context: u16,
+pub(super) struct Step {
+    pub granule: u32,
+    pub context: u16,
+    /// [`STORE`], [`SILENT`], [`EXCHANGE`]; 0 is a load.
     kind: u8,
 }
 
-const LOAD: u8 = 0;
 const STORE: u8 = 1;
-const SILENT_STORE: u8 = 2;
-
-/// The bytes of one granule that fall on one line.
-struct Piece<const B: usize> {
-    line: u32,
-    bytes: Bits<B>,
-}
-
-/// Where all granules fall under one placement.
-struct Map<const B: usize> {
-    pieces: Vec<Piece<B>>,
-    /// By granule: its first piece; one more entry at the end.
-    first_piece: Vec<u32>,
-    /// Lines from the one that holds the object's first byte, ascending; pieces index this.
-    lines: Vec<u32>,
-}
+const SILENT: u8 = 2;
+const EXCHANGE: u8 = 4;
 
 impl Replay {
     /// Prepares `trace`.
@@ -57,31 +64,7 @@ impl Replay {
         for access in &trace.accesses {
             builder.push(access);
         }
-        Self {
-            granules: builder.granules,
-            steps: builder.steps,
-            contexts: builder.contexts.len(),
-        }
-    }
-
-    /// As [`replay`](super::replay()).
-    pub fn tally(&self, phase: u32, placement: &impl Placement, line_bytes: u32) -> Tally {
-        self.lines(phase, placement, line_bytes)
-            .into_iter()
-            .map(|line| line.tally)
-            .sum()
-    }
-
-    /// As [`replay_lines`](super::replay_lines).
-    pub fn lines(&self, phase: u32, placement: &impl Placement, line_bytes: u32) -> Vec<LineTally> {
-        let line_bytes = line_bytes.clamp(16, 256).next_power_of_two();
-        match (self.contexts, line_bytes) {
-            (..=64, ..=64) => self.run::<1, 1>(phase, placement, line_bytes),
-            (..=64, ..=128) => self.run::<1, 2>(phase, placement, line_bytes),
-            (..=1024, _) => self.run::<16, 4>(phase, placement, line_bytes),
-            // Every number that a context can have.
-            _ => self.run::<1024, 4>(phase, placement, line_bytes),
-        }
+        builder.finish()
     }
 
     /// Accesses that a replay goes through; those that cannot matter are not among them.
@@ -89,72 +72,36 @@ impl Replay {
         self.steps.len()
     }
 
-    fn run<const C: usize, const B: usize>(
-        &self,
-        phase: u32,
-        placement: &impl Placement,
-        line_bytes: u32,
-    ) -> Vec<LineTally> {
-        let map = self.map::<B>(phase, placement, line_bytes);
-        let mut machine = Machine::<C, B>::new(map.lines.len(), self.contexts);
-        for step in &self.steps {
-            let granule = step.granule as usize;
-            let pieces = map.first_piece[granule] as usize..map.first_piece[granule + 1] as usize;
-            let kind = match step.kind {
-                LOAD => Kind::Load,
-                STORE => Kind::Store,
-                _ => Kind::SilentStore,
-            };
-            for piece in &map.pieces[pieces] {
-                machine.access(piece.line as usize, step.context.into(), piece.bytes, kind);
-            }
-        }
-        let tallies = machine.finish();
-        map.lines
-            .iter()
-            .zip(tallies)
-            .map(|(&line, tally)| LineTally { line, tally })
-            .collect()
+    /// Indices of the steps of a granule, ascending.
+    pub(super) fn places(&self, granule: u32) -> &[u32] {
+        let granule = granule as usize;
+        &self.order[self.first[granule] as usize..self.first[granule + 1] as usize]
+    }
+}
+
+impl Users {
+    pub(super) fn join(&mut self, others: &Self) {
+        let differ = others.first.is_some() && self.first.is_some() && others.first != self.first;
+        self.several |= others.several || differ;
+        self.first = self.first.or(others.first);
+        self.stored |= others.stored;
     }
 
-    fn map<const B: usize>(
-        &self,
-        phase: u32,
-        placement: &impl Placement,
-        line_bytes: u32,
-    ) -> Map<B> {
-        let phase = phase % line_bytes;
-        let mut pieces: Vec<Piece<B>> = Vec::with_capacity(self.granules.len());
-        let mut first_piece = Vec::with_capacity(self.granules.len() + 1);
-        for &(offset, size) in &self.granules {
-            let first = pieces.len();
-            first_piece.push(first as u32);
-            for byte in 0..u32::from(size) {
-                let at = u64::from(placement.place(offset.saturating_add(byte)));
-                let at = at + u64::from(phase);
-                let line = (at / u64::from(line_bytes)) as u32;
-                let bit = (at % u64::from(line_bytes)) as usize;
-                match pieces[first..].iter_mut().find(|piece| piece.line == line) {
-                    Some(piece) => piece.bytes.insert(bit),
-                    None => pieces.push(Piece {
-                        line,
-                        bytes: Bits::one(bit),
-                    }),
-                }
-            }
-        }
-        first_piece.push(pieces.len() as u32);
-        let mut lines: Vec<u32> = pieces.iter().map(|piece| piece.line).collect();
-        lines.sort_unstable();
-        lines.dedup();
-        for piece in &mut pieces {
-            // Every line is in `lines`: it was made of them.
-            piece.line = lines.partition_point(|&line| line < piece.line) as u32;
-        }
-        Map {
-            pieces,
-            first_piece,
-            lines,
+    /// Several contexts, one of which stores.
+    pub(super) fn can_conflict(&self) -> bool {
+        self.several && self.stored
+    }
+}
+
+impl Step {
+    #[inline]
+    pub(super) fn kind(self) -> Kind {
+        match self.kind {
+            0 => Kind::Load,
+            bits => Kind::Store {
+                silent: bits & SILENT != 0,
+                exchange: bits & EXCHANGE != 0,
+            },
         }
     }
 }
@@ -162,8 +109,9 @@ impl Replay {
 /// Numbers contexts and granules, and leaves out what cannot matter.
 #[derive(Default)]
 struct Builder {
-    granules: Vec<(u32, u8)>,
-    /// By granule: the turn in which it was last accessed, and the kinds of access since (bits).
+    granules: Vec<Granule>,
+    /// By granule: the turn in which it was last accessed, and whether it was since loaded, silently stored
+    /// to, stored to (bits).
     done: Vec<(u32, u8)>,
     granule_ids: FxHashMap<(u32, u8), u32>,
     contexts: FxHashMap<u16, u16>,
@@ -181,24 +129,25 @@ impl Builder {
         }
         let granule = self.granule(access.offset, access.size);
         let kind = match (access.access, access.silent) {
-            (Access::Read, _) => LOAD,
-            (_, Some(true)) => SILENT_STORE,
-            _ => STORE,
+            (Access::Read, _) => 0,
+            (access, silent) => {
+                let bit = |is: bool, bit| if is { bit } else { 0 };
+                STORE
+                    | bit(silent == Some(true), SILENT)
+                    | bit(access == Access::ReadWrite, EXCHANGE)
+            }
+        };
+        // A store makes up for later loads and silent stores, a silent store for later loads.
+        let strength = match kind {
+            0 => 1,
+            _ if kind & SILENT != 0 => 2,
+            _ => 3,
         };
         let (turn, done) = &mut self.done[granule as usize];
-        if *turn != self.turn {
-            (*turn, *done) = (self.turn, 0);
-        }
-        // A store makes up for later loads and silent stores, a silent store for later loads.
-        let made_up = match kind {
-            LOAD => *done != 0,
-            SILENT_STORE => *done & (1 << STORE | 1 << SILENT_STORE) != 0,
-            _ => *done & (1 << STORE) != 0,
-        };
-        if made_up {
+        if *turn == self.turn && *done >= strength {
             return;
         }
-        *done |= 1 << kind;
+        (*turn, *done) = (self.turn, strength);
         let context = self.context(access.context);
         self.steps.push(Step {
             granule,
@@ -212,10 +161,46 @@ impl Builder {
             Entry::Occupied(id) => *id.get(),
             Entry::Vacant(place) => {
                 let id = self.granules.len() as u32;
-                self.granules.push((offset, size));
+                self.granules.push(Granule { offset, size });
                 self.done.push((0, 0));
                 *place.insert(id)
             }
+        }
+    }
+
+    /// Sorts the steps by granule: one pass to count, one to place.
+    fn finish(self) -> Replay {
+        let mut users = vec![Users::default(); self.granules.len()];
+        let mut first = vec![0; self.granules.len() + 1];
+        for step in &self.steps {
+            users[step.granule as usize].join(&Users {
+                first: Some(step.context),
+                several: false,
+                stored: step.kind != 0,
+            });
+            first[step.granule as usize + 1] += 1;
+        }
+        for granule in 0..self.granules.len() {
+            first[granule + 1] += first[granule];
+        }
+        let mut next: Vec<u32> = first.clone();
+        let mut order = vec![0; self.steps.len()];
+        for (number, step) in self.steps.iter().enumerate() {
+            let place = &mut next[step.granule as usize];
+            order[*place as usize] = number as u32;
+            *place += 1;
+        }
+        let mut contexts = vec![0; self.contexts.len()];
+        for (context, number) in self.contexts {
+            contexts[usize::from(number)] = context;
+        }
+        Replay {
+            granules: self.granules,
+            users,
+            steps: self.steps,
+            contexts,
+            first,
+            order,
         }
     }
 

@@ -1,0 +1,92 @@
+//! What lies on each line under a placement.
+
+use super::bits::Bits;
+use super::{Granule, Placement};
+
+/// Longest line in bytes.
+const LINE_BYTES_MAX: usize = 256;
+
+/// The bytes of one granule that fall on one line.
+#[derive(Clone, Copy)]
+pub(super) struct Piece<const B: usize> {
+    /// Index into the trace's granules.
+    pub granule: u32,
+    pub bytes: Bits<B>,
+}
+
+/// One line and the pieces on it, by granule.
+pub(super) struct Contents<const B: usize> {
+    /// Lines from the one that holds the object's first byte.
+    pub line: u32,
+    pub pieces: Vec<Piece<B>>,
+}
+
+impl<const B: usize> Contents<B> {
+    /// The lines that `granules` touch, ascending. `line_bytes` is a power of two, at most `64 * B`.
+    pub(super) fn of(
+        granules: &[Granule],
+        phase: u32,
+        placement: &impl Placement,
+        line_bytes: u32,
+    ) -> Vec<Self> {
+        let phase = u64::from(phase % line_bytes);
+        let mut all: Vec<(u32, Piece<B>)> = Vec::with_capacity(granules.len());
+        for (number, granule) in granules.iter().enumerate() {
+            let first = all.len();
+            for byte in 0..u32::from(granule.size) {
+                let at = u64::from(placement.place(granule.offset.saturating_add(byte))) + phase;
+                let line = (at / u64::from(line_bytes)) as u32;
+                let bit = (at % u64::from(line_bytes)) as usize;
+                match all[first..].iter_mut().find(|(other, _)| *other == line) {
+                    Some((_, piece)) => piece.bytes.insert(bit),
+                    None => all.push((
+                        line,
+                        Piece {
+                            granule: number as u32,
+                            bytes: Bits::one(bit),
+                        },
+                    )),
+                }
+            }
+        }
+        all.sort_by_key(|(line, _)| *line);
+        all.chunk_by(|a, b| a.0 == b.0)
+            .map(|pieces| {
+                let mut contents = Self {
+                    line: pieces[0].0,
+                    pieces: pieces.iter().map(|(_, piece)| *piece).collect(),
+                };
+                contents.renumber();
+                contents
+            })
+            .collect()
+    }
+
+    /// Numbers bytes by when they are first met. Which bytes are the same ones is all that matters to
+    /// a line, so that contents that differ only in where they lie on it become equal.
+    fn renumber(&mut self) {
+        let mut names = [u8::MAX; LINE_BYTES_MAX];
+        let mut next = 0;
+        for piece in &mut self.pieces {
+            let mut renamed = Bits::EMPTY;
+            for bit in piece.bytes.iter() {
+                if names[bit] == u8::MAX {
+                    names[bit] = next;
+                    // Of 256 bytes the last would be 255, which then gets its number again: the same.
+                    next = next.saturating_add(1);
+                }
+                renamed.insert(names[bit].into());
+            }
+            piece.bytes = renamed;
+        }
+    }
+
+    /// All that decides what the line costs.
+    pub(super) fn key(&self) -> Box<[u64]> {
+        let words = self
+            .pieces
+            .iter()
+            .flat_map(|piece| std::iter::once(u64::from(piece.granule)).chain(piece.bytes.words()));
+        words.collect()
+    }
+}
