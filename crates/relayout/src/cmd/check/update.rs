@@ -1,14 +1,13 @@
 //! `relayout check --update`: writes the lock file.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use relayout_check::hot::{ContendedLine, Hot, hot};
 use relayout_check::{HotMember, Lock, ProfileFacts, Recent, Record, Taken, record};
 use relayout_contend::finding::{LinePlace, Member};
 use relayout_contend::{Finding, Subject, find};
-use relayout_host::Progress as _;
+use relayout_host::{Progress as _, write_whole};
 use relayout_resolve::FileId;
 
 use super::input::{Rules, lock_path};
@@ -41,7 +40,7 @@ pub(super) fn run(args: &Args, rules: &Rules) -> anyhow::Result<()> {
         lock.replace(record);
     }
     let path = lock_path(args, &rules.path);
-    write_whole(&path, &lock)?;
+    write_whole(&path, lock.to_text().as_bytes())?;
     out.push_str(&format!("written to {}\n", path.display()));
     print(&out)
 }
@@ -175,12 +174,4 @@ fn summary(record: &Record) -> String {
         ));
     }
     out
-}
-
-/// A reader never sees half a file.
-fn write_whole(path: &Path, lock: &Lock) -> anyhow::Result<()> {
-    let cannot = || format!("cannot write {}", path.display());
-    let partial = path.with_extension("lock.partial");
-    fs::write(&partial, lock.to_text()).with_context(cannot)?;
-    fs::rename(&partial, path).with_context(cannot)
 }
