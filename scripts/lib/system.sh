@@ -30,11 +30,13 @@ cmake command -v cmake
 dwarves command -v pahole
 dwz command -v dwz
 g++ command -v g++
+gcc-aarch64-linux-gnu command -v aarch64-linux-gnu-gcc
 gcc-arm-linux-gnueabihf command -v arm-linux-gnueabihf-gcc
 gcc-powerpc-linux-gnu command -v powerpc-linux-gnu-gcc
 gcc-s390x-linux-gnu command -v s390x-linux-gnu-gcc
 git command -v git
 golang-go command -v go
+libc6-arm64-cross test -r /usr/aarch64-linux-gnu/lib/libc.so.6
 libc6-dev-i386 printf "%s\n" "#include <assert.h>" | gcc -m32 -fsyntax-only -x c -
 libtool command -v libtoolize
 linux-perf command -v perf

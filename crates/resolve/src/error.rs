@@ -4,7 +4,7 @@
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// Code of another machine.
-    #[error("the profile was recorded on {0:?}; code of x86_64 is understood so far")]
+    #[error("the profile was recorded on {0:?}; code of x86_64 and aarch64 is understood")]
     Machine(String),
     /// The debug file describes another build.
     #[error(

@@ -9,7 +9,7 @@ use crate::Error;
 use crate::access;
 use crate::evidence::{Program, SiteEvidence, Sites};
 use crate::images::{FileId, Images, Linked};
-use crate::insn::x86::X86_64;
+use crate::insn;
 use crate::objects::find::{self, Finder};
 use crate::objects::ranges::Ranges;
 use crate::objects::{Object, ObjectId, ObjectKind};
@@ -109,14 +109,13 @@ pub fn resolve(
     images: &Images<'_, '_>,
     options: Options,
 ) -> Result<Resolution, Error> {
-    if !matches!(profile.meta.machine.as_str(), "" | "x86_64") {
-        return Err(Error::Machine(profile.meta.machine.clone()));
-    }
+    let machine = &profile.meta.machine;
+    let machine = insn::machine(machine).ok_or_else(|| Error::Machine(machine.clone()))?;
     if options.check_build_id {
         check_build_id(profile, images.file(FileId::MAIN))?;
     }
     let accesses = access::distinct(profile)?;
-    let program = Program::new(images, &X86_64);
+    let program = Program::new(images, machine);
     let sites = Sites::new(&program, images, &profile.sites, &accesses);
     let ranges = Ranges::new(profile);
     let finder = Finder {

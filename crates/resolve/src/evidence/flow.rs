@@ -133,7 +133,7 @@ impl Function {
             }
             for &next in &self.code.blocks[block].successors {
                 let changed = match &mut self.entries[next] {
-                    Some(known) => known.join(&walk.state, |ty| knowledge.size_of(ty)),
+                    Some(known) => known.join(&walk.state),
                     unknown => {
                         *unknown = Some(walk.state.clone());
                         true
@@ -167,31 +167,25 @@ impl Function {
     /// register that it came from too.
     fn step(&self, walk: &mut Walk<'_>, at: usize) {
         let insn = &self.code.insns[at];
-        let stored = insn
-            .effects
-            .iter()
-            .flatten()
-            .find_map(|effect| match effect {
-                Effect::Store { memory, src } => match walk.address(memory) {
-                    Value::Frame(at) if walk.state.register(*src) == Value::Unknown => {
-                        Some((*src, at))
-                    }
-                    _ => None,
-                },
+        let store = |effect: &Effect| match effect {
+            Effect::Store { memory, src } => match walk.address(memory) {
+                Value::Frame(at) => Some((*src, at, walk.state.register(*src))),
                 _ => None,
-            });
+            },
+            _ => None,
+        };
+        let stored = insn.effects.map(|effect| effect.as_ref().and_then(store));
         walk.step(insn);
-        let Some((src, slot)) = stored else { return };
-        let home = Some(Home::Slot(slot));
-        let holds = |f: &&Fact| f.fixed && (f.start..f.end).contains(&insn.address);
-        let fact = self
-            .facts
-            .iter()
-            .filter(holds)
-            .find(|f| walk.home(f.home) == home);
-        if let Some(fact) = fact {
-            walk.learn(fact);
-            walk.state.set_register(src, walk.state.slot(slot));
+        for (src, slot, before) in stored.into_iter().flatten() {
+            let home = Some(Home::Slot(slot));
+            let holds = |f: &&Fact| f.fixed && (f.start..f.end).contains(&insn.address);
+            let mut facts = self.facts.iter().filter(holds);
+            if let Some(fact) = facts.find(|f| walk.home(f.home) == home) {
+                walk.learn(fact);
+                if before.number().is_some() {
+                    walk.state.set_register(src, walk.state.slot(slot));
+                }
+            }
         }
     }
 
@@ -210,6 +204,7 @@ impl Function {
                 inside.then_some(Pointer {
                     target: local.ty,
                     offset,
+                    stride: 0,
                     trust: Trust::Stated,
                 })
             })
@@ -243,7 +238,7 @@ mod tests {
                 .contains(&(ty, offset))
                 .then_some(NODE)
         }
-        fn element(&self, ty: TypeId, offset: i64) -> Option<(TypeId, i64)> {
+        fn element(&self, ty: TypeId, offset: i64, _: u32) -> Option<(TypeId, i64)> {
             Some((ty, offset))
         }
         fn contains(&self, outer: TypeId, offset: i64, inner: TypeId) -> bool {

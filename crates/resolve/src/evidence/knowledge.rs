@@ -11,9 +11,9 @@ pub trait Knowledge: Sync {
     fn size_of(&self, ty: TypeId) -> Option<u64>;
     /// What the pointer stored at `offset` in a `ty` points to, if there is one.
     fn loaded(&self, ty: TypeId, offset: i64) -> Option<TypeId>;
-    /// The innermost array element that holds `offset` of a `ty`, and the offset in it; `ty` itself
-    /// if that place is in no array.
-    fn element(&self, ty: TypeId, offset: i64) -> Option<(TypeId, i64)>;
+    /// What a pointer to `offset` of a `ty` points to, and the offset in it, once it was moved by an
+    /// unknown multiple of `stride` bytes (1: of nothing known): an element of an array.
+    fn element(&self, ty: TypeId, offset: i64, stride: u32) -> Option<(TypeId, i64)>;
     /// Whether an `inner` lies at `offset` of `outer`.
     fn contains(&self, outer: TypeId, offset: i64, inner: TypeId) -> bool;
     /// Whether the type is a struct, union or class.

@@ -275,11 +275,11 @@ impl<'p, 'f, 'a> View<'p, 'f, 'a> {
     }
 
     /// The thread-local variable at an offset from the thread pointer. Only the program's own block
-    /// is at a fixed one: just below the pointer (variant II of the ELF TLS ABI).
+    /// is at a fixed one.
     fn thread_local(&self, offset: u64) -> Option<(TypeId, i64)> {
         let tls = self.file().tls().filter(|_| self.id == FileId::MAIN)?;
-        let block = tls.bytes.checked_next_multiple_of(tls.align)?;
-        let at = offset.wrapping_add(block);
+        let machine = self.program.machine;
+        let at = machine.thread_local(offset, tls.bytes, tls.align)?;
         let variable = self.own.globals.thread_local(&self.program.store, at)?;
         self.place(variable, at)
     }
@@ -302,12 +302,8 @@ impl Knowledge for View<'_, '_, '_> {
         self.program.store.loaded(ty, u64::try_from(offset).ok()?)
     }
 
-    fn element(&self, ty: TypeId, offset: i64) -> Option<(TypeId, i64)> {
-        let (ty, offset) = self
-            .program
-            .store
-            .element(ty, u64::try_from(offset).ok()?)?;
-        Some((ty, i64::try_from(offset).ok()?))
+    fn element(&self, ty: TypeId, offset: i64, stride: u32) -> Option<(TypeId, i64)> {
+        self.program.store.element(ty, offset, stride)
     }
 
     fn contains(&self, outer: TypeId, offset: i64, inner: TypeId) -> bool {

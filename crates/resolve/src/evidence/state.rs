@@ -1,9 +1,10 @@
 //! What is known of all registers and stack slots at one point.
 
-use relayout_layout::TypeId;
-
 use super::value::Value;
 use crate::insn::{REGISTERS, Reg, RegSet};
+
+/// Bytes of a slot: those of a pointer.
+const SLOT_BYTES: i64 = 8;
 
 /// Most stack slots that are followed; further ones are forgotten.
 const MAX_SLOTS: usize = 64;
@@ -12,7 +13,7 @@ const MAX_SLOTS: usize = 64;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct State {
     registers: [Value; REGISTERS],
-    /// Slots with something known in them, by offset from the canonical frame address, sorted.
+    /// Slots with something known in them other than a number, by offset from the canonical frame address, sorted.
     slots: Vec<(i64, Value)>,
 }
 
@@ -45,25 +46,33 @@ impl State {
         found.map_or(Value::Unknown, |at| self.slots[at].1)
     }
 
+    /// Forgets the slots that overlap so many bytes from `offset` on, or all that come after it.
+    pub fn forget(&mut self, offset: i64, bytes: Option<u32>) {
+        let end = bytes.map_or(i64::MAX, |bytes| offset.saturating_add(bytes.into()));
+        let apart = |at: i64| at >= end || at.saturating_add(SLOT_BYTES) <= offset;
+        self.slots.retain(|slot| apart(slot.0));
+    }
+
     /// Replaces the value of a slot and forgets those that overlap it.
     pub fn set_slot(&mut self, offset: i64, value: Value) {
-        self.slots.retain(|s| s.0.abs_diff(offset) >= 8);
-        if value != Value::Unknown && self.slots.len() < MAX_SLOTS {
+        self.forget(offset, Some(SLOT_BYTES as u32));
+        let is_known = value.number().is_none();
+        if is_known && self.slots.len() < MAX_SLOTS {
             let at = self.slots.partition_point(|s| s.0 < offset);
             self.slots.insert(at, (offset, value));
         }
     }
 
     /// Keeps what holds here and in `other`; true if that was less than before.
-    pub fn join(&mut self, other: &Self, size_of: impl Fn(TypeId) -> Option<u64> + Copy) -> bool {
+    pub fn join(&mut self, other: &Self) -> bool {
         let mut changed = false;
         for (mine, theirs) in self.registers.iter_mut().zip(&other.registers) {
-            let joined = mine.join(*theirs, size_of);
+            let joined = mine.join(*theirs);
             changed |= joined != *mine;
             *mine = joined;
         }
         self.slots.retain_mut(|(offset, mine)| {
-            let joined = mine.join(other.slot(*offset), size_of);
+            let joined = mine.join(other.slot(*offset));
             changed |= joined != *mine;
             *mine = joined;
             joined != Value::Unknown
@@ -84,6 +93,10 @@ mod tests {
         state.set_slot(-12, Value::Constant(3));
         assert_eq!(state.slot(-16), Value::Unknown);
         assert_eq!(state.slot(-24), Value::Constant(2));
+        state.forget(-28, Some(4));
+        assert_eq!(state.slot(-24), Value::Constant(2));
+        state.forget(-28, Some(8));
+        assert_eq!(state.slot(-24), Value::Unknown);
     }
 
     #[test]
@@ -92,9 +105,9 @@ mod tests {
         a.set_register(Reg(3), Value::Constant(0x10000));
         a.set_slot(-8, Value::Constant(7));
         b.set_register(Reg(3), Value::Constant(0x10000));
-        assert!(a.join(&b, |_| None));
+        assert!(a.join(&b));
         assert_eq!(a.register(Reg(3)), Value::Constant(0x10000));
         assert_eq!(a.slot(-8), Value::Unknown);
-        assert!(!a.join(&b, |_| None));
+        assert!(!a.join(&b));
     }
 }

@@ -21,6 +21,9 @@ pub struct Pointer {
     /// Where it points, in bytes from the start of that object. May lie outside: `container_of`
     /// and its inverse pass through such values.
     pub offset: i64,
+    /// It was moved from there by an unknown multiple of so many bytes, as an index does; 0 if it was
+    /// not, 1 if nothing is known of the distance.
+    pub stride: u32,
     /// How sure.
     pub trust: Trust,
 }
@@ -35,8 +38,17 @@ pub enum Value {
     Constant(u64),
     /// An address in the function's own frame, relative to the DWARF canonical frame address.
     Frame(i64),
-    /// The distance from a per-cpu offset to some CPU's copy.
-    LocalBase,
+    /// A number, or an address of which nothing is known: `plus` more than some multiple of `step`
+    /// bytes. With a `step` of 0 it is a multiple of something unknown, with 1 of nothing.
+    Number {
+        /// The multiple.
+        step: u32,
+        /// What is added.
+        plus: i64,
+    },
+    /// So many bytes from the base of the running CPU's or thread's own area; per-cpu offsets are
+    /// numbers of that kind.
+    Local(i64),
     /// A pointer.
     Pointer(Pointer),
 }
@@ -47,31 +59,20 @@ impl Value {
         matches!(self, Self::Constant(n) if (n as i64).unsigned_abs() < 4096)
     }
 
-    /// What holds whichever of the two it is. `size_of` gives a type's size in bytes.
+    /// What holds whichever of the two it is.
     ///
     /// The result never says more than `self`, apart from NULL giving way to a pointer, so that
-    /// repeated joins come to an end.
-    pub fn join(self, other: Self, size_of: impl Fn(TypeId) -> Option<u64>) -> Self {
+    /// repeated joins come to an end: strides only ever become divisors of what they were.
+    pub fn join(self, other: Self) -> Self {
         if self == other {
             return self;
         }
         match (self, other) {
             (Self::Pointer(a), Self::Pointer(b)) if a.target == b.target => {
-                let trust = a.trust.min(b.trust);
-                if a.offset == b.offset {
-                    return Self::Pointer(Pointer { trust, ..a });
-                }
-                // `p++` over an array: congruent offsets are the same place in another element.
-                let size = size_of(a.target)
-                    .and_then(|s| i64::try_from(s).ok())
-                    .unwrap_or(0);
-                if size > 0 && a.offset.wrapping_sub(b.offset).wrapping_rem(size) == 0 {
-                    return Self::Pointer(Pointer {
-                        trust: Trust::Guessed,
-                        ..a
-                    });
-                }
-                Self::Unknown
+                Self::Pointer(Pointer {
+                    trust: a.trust.min(b.trust),
+                    ..a.moved_as(b)
+                })
             }
             (Self::Pointer(_), b) if b.is_no_object() => self,
             (a, Self::Pointer(_)) if a.is_no_object() => other,
@@ -88,9 +89,77 @@ impl Value {
                 offset: p.offset.wrapping_add(bytes),
                 ..p
             }),
-            Self::Unknown | Self::LocalBase => Self::Unknown,
+            Self::Unknown if bytes != 0 => Self::Number {
+                step: 1,
+                plus: bytes,
+            },
+            Self::Number { step, plus } => Self::Number {
+                step,
+                plus: plus.wrapping_add(bytes),
+            },
+            Self::Local(at) => Self::Local(at.wrapping_add(bytes)),
+            Self::Unknown => Self::Unknown,
         }
     }
+
+    /// As a number: the multiple and what is added. `None` of what is known to be an address, or
+    /// known as a whole.
+    pub fn number(self) -> Option<(u32, i64)> {
+        match self {
+            Self::Unknown => Some((1, 0)),
+            Self::Number { step, plus } => Some((step, plus)),
+            _ => None,
+        }
+    }
+
+    /// The value times a known number.
+    pub fn times(self, by: u64) -> Self {
+        match (self, self.number()) {
+            (_, _) if by == 1 => self,
+            (Self::Constant(n), _) => Self::Constant(n.wrapping_mul(by)),
+            (_, Some((step, plus))) => {
+                let step = u32::try_from(by).ok().and_then(|by| step.checked_mul(by));
+                Self::Number {
+                    step: step.unwrap_or(0),
+                    plus: plus.wrapping_mul(by as i64),
+                }
+            }
+            _ => Self::Unknown,
+        }
+    }
+}
+
+impl Pointer {
+    /// Moved by an unknown multiple of `step` bytes.
+    pub fn moved(self, step: u32) -> Self {
+        Self {
+            stride: gcd(self.stride, step.max(1)),
+            trust: Trust::Guessed,
+            ..self
+        }
+    }
+
+    /// This pointer or `other`, which points into the same: `p++` over an array. If they are not the
+    /// same, it is the one moved by some multiple of the distance.
+    fn moved_as(self, other: Self) -> Self {
+        let distance = self.offset.abs_diff(other.offset);
+        let distance = u32::try_from(distance).unwrap_or(1);
+        let stride = gcd(gcd(self.stride, other.stride), distance);
+        let trust = if stride == self.stride {
+            self.trust
+        } else {
+            Trust::Guessed
+        };
+        Self {
+            stride,
+            trust,
+            ..self
+        }
+    }
+}
+
+fn gcd(a: u32, b: u32) -> u32 {
+    if b == 0 { a } else { gcd(b, a % b) }
 }
 
 #[cfg(test)]
@@ -101,12 +170,13 @@ mod tests {
         Value::Pointer(Pointer {
             target: TypeId(target),
             offset,
+            stride: 0,
             trust: Trust::Followed,
         })
     }
 
     fn check(a: Value, b: Value, expect: Value) {
-        assert_eq!(a.join(b, |_| Some(16)), expect, "{a:?} {b:?}");
+        assert_eq!(a.join(b), expect, "{a:?} {b:?}");
     }
 
     #[test]
@@ -120,17 +190,32 @@ mod tests {
         );
     }
 
+    fn stride(value: Value) -> Option<u32> {
+        match value {
+            Value::Pointer(p) => Some(p.stride),
+            _ => None,
+        }
+    }
+
     #[test]
-    fn elements_of_an_array_keep_the_place() {
-        let Value::Pointer(p) = pointer(1, 8).join(pointer(1, 24), |_| Some(16)) else {
-            panic!("no longer a pointer");
-        };
-        assert_eq!((p.offset, p.trust), (8, Trust::Guessed));
+    fn a_pointer_that_is_counted_up_moves_by_the_distance() {
+        let once = pointer(1, 8).join(pointer(1, 56));
+        assert_eq!(stride(once), Some(48));
+        assert_eq!(once.join(pointer(1, 104)), once);
+        assert_eq!(stride(once.join(pointer(1, 16))), Some(8));
+    }
+
+    #[test]
+    fn numbers_remember_what_they_are_multiples_of() {
+        let times = Value::Unknown.times(3).plus(1).times(16);
+        assert_eq!(times, Value::Number { step: 48, plus: 16 });
+        assert_eq!(Value::Constant(3).times(16), Value::Constant(48));
+        let unknown = Value::Number { step: 0, plus: 0 };
+        assert_eq!(unknown.times(8), unknown);
     }
 
     #[test]
     fn different_types_cancel() {
         check(pointer(1, 0), pointer(2, 0), Value::Unknown);
-        check(pointer(1, 0), pointer(1, 4), Value::Unknown);
     }
 }

@@ -24,6 +24,7 @@ impl Walk<'_> {
         let stated = Pointer {
             target: fact.target,
             offset: fact.offset,
+            stride: 0,
             trust: Trust::Stated,
         };
         let Some(home) = self.home(fact.home) else {
@@ -32,6 +33,12 @@ impl Walk<'_> {
         let known = match home {
             Home::Register(reg) => self.state.register(reg),
             Home::Slot(offset) | Home::Behind(_, offset) => self.state.slot(offset),
+        };
+        let known = match known {
+            Value::Pointer(_) | Value::Local(_) => {
+                self.pointer(known).map_or(Value::Unknown, Value::Pointer)
+            }
+            known => known,
         };
         let value = match known {
             Value::Pointer(p) if p.target == stated.target && p.offset == stated.offset => stated,
@@ -44,9 +51,9 @@ impl Walk<'_> {
                     stated
                 }
             }
-            Value::Frame(_) | Value::LocalBase => return,
+            Value::Frame(_) | Value::Local(_) => return,
             Value::Constant(n) if self.knowledge.global(n).is_some() => return,
-            Value::Constant(_) | Value::Unknown => stated,
+            Value::Constant(_) | Value::Number { .. } | Value::Unknown => stated,
         };
         self.set(home, Value::Pointer(value));
     }
@@ -75,7 +82,8 @@ impl Walk<'_> {
         let called = self.called(insn);
         for memory in insn.memory.iter().flatten().filter(|m| m.writes) {
             if let Value::Frame(at) = self.address(memory) {
-                self.state.set_slot(at, Value::Unknown);
+                let bytes = (!memory.string).then_some(memory.bytes);
+                self.state.forget(at, bytes.filter(|&bytes| bytes > 0));
             }
         }
         self.state.clobber(insn.clobbers);
@@ -119,16 +127,35 @@ impl Walk<'_> {
             Effect::Copy { dst, src } => (dst, register(src)),
             Effect::Constant { dst, value } => (dst, Value::Constant(value)),
             Effect::AddConstant { dst, value } => (dst, register(dst).plus(value)),
-            Effect::AddRegister { dst, src } => (dst, self.sum(register(dst), register(src), 1, 0)),
-            Effect::AddMemory { dst, memory } => {
-                (dst, self.sum(register(dst), self.load(&memory), 1, 0))
+            Effect::AddRegister { dst, src } if dst == src => (dst, register(dst).times(2)),
+            Effect::AddRegister { dst, src } => (dst, self.sum(register(dst), register(src))),
+            Effect::AddMemory { dst, memory } => (dst, self.sum(register(dst), self.load(&memory))),
+            Effect::Multiply { dst, src, by } => (dst, register(src).times(by)),
+            Effect::AddProduct { dst, base, factors } => {
+                let product = product(factors.map(register));
+                (
+                    dst,
+                    base.map_or(product, |base| self.sum(register(base), product)),
+                )
+            }
+            Effect::Subtract {
+                dst,
+                from,
+                what,
+                scale,
+            } => {
+                let what = register(what).times(scale.into());
+                (dst, self.difference(register(from), what))
+            }
+            Effect::Extend { dst, src } => {
+                let number = register(src).number();
+                let number = number.map(|(step, plus)| Value::Number { step, plus });
+                (dst, number.unwrap_or_default())
             }
             Effect::Address { dst, memory } => (dst, self.address(&memory)),
             Effect::Load { dst, memory } => (dst, self.load(&memory)),
-            Effect::Select { dst, src } => {
-                let size_of = |ty| self.knowledge.size_of(ty);
-                (dst, register(dst).join(register(src), size_of))
-            }
+            Effect::Select { dst, either } => (dst, register(either[0]).join(register(either[1]))),
+            Effect::LocalBase { dst } => (dst, Value::Local(0)),
             Effect::Store { memory, src } => {
                 let Value::Frame(at) = self.address(&memory) else {
                     return None;
@@ -144,92 +171,97 @@ impl Walk<'_> {
         let register = |reg| self.state.register(reg);
         let displacement = memory.displacement;
         let base = memory.base.map(register);
-        if memory.segment == Segment::Local {
-            return match (base, memory.index) {
-                (None, None) => self.per_cpu(displacement as u64),
-                (Some(base), None) => self.sum(base, Value::LocalBase, 1, displacement),
-                _ => Value::Unknown,
-            };
-        }
-        match (base, memory.index) {
-            (None, None) => Value::Constant(displacement as u64),
-            (Some(Value::Unknown), None) => self.indexed_global(displacement as u64),
-            (Some(Value::LocalBase), None) => self.per_cpu(displacement as u64),
-            (Some(base), None) => base.plus(displacement),
-            (None, Some((index, 1))) => register(index).plus(displacement),
-            (None, Some(_)) => self.indexed_global(displacement as u64),
-            (Some(base), Some((index, scale))) => {
-                self.sum(base, register(index), scale, displacement)
+        let index = memory
+            .index
+            .map(|(reg, scale)| register(reg).times(scale.into()));
+        let sum = match (base, index) {
+            // Three times a number: `lea (%rax,%rax,2)`.
+            (Some(base), Some(_)) if memory.base == memory.index.map(|i| i.0) => {
+                let scale = memory.index.map_or(0, |i| u64::from(i.1));
+                Some(base.times(scale + 1))
             }
+            (Some(base), Some(index)) => Some(self.sum(base, index)),
+            (one, other) => one.or(other),
+        };
+        let fixed = Value::Constant(displacement as u64);
+        match (sum, memory.segment) {
+            (None, Segment::Flat) => fixed,
+            (None, Segment::Local) => Value::Local(displacement),
+            (Some(sum), Segment::Local) => self.sum(sum, Value::Local(displacement)),
+            // The displacement is the address of an array.
+            (Some(sum), Segment::Flat) if sum.number().is_some() => self.sum(fixed, sum),
+            (Some(sum), Segment::Flat) => sum.plus(displacement),
         }
     }
 
-    /// `a + b * scale + displacement`
-    fn sum(&self, a: Value, b: Value, scale: u8, displacement: i64) -> Value {
-        use Value::{Constant, LocalBase};
+    /// `a + b`
+    fn sum(&self, a: Value, b: Value) -> Value {
+        use Value::{Constant, Frame, Local, Number, Pointer};
         match (a, b) {
-            (LocalBase, Constant(n)) | (Constant(n), LocalBase) if scale == 1 => {
-                self.per_cpu(n.wrapping_add(displacement as u64))
+            (Local(at), Pointer(_)) => b.plus(at),
+            (Pointer(_), Local(at)) => a.plus(at),
+            (Constant(a), Constant(b)) => Constant(a.wrapping_add(b)),
+            (Pointer(_) | Frame(_) | Local(_), Constant(n)) => a.plus(n as i64),
+            (Constant(n), Pointer(_) | Frame(_) | Local(_)) => b.plus(n as i64),
+            (Local(_), number) | (number, Local(_)) => {
+                match self.pointer(if let Local(_) = a { a } else { b }) {
+                    Some(p) => moved(p, number),
+                    None => Value::Unknown,
+                }
             }
-            (LocalBase, Value::Pointer(_)) if scale == 1 => b.plus(displacement),
-            (Value::Pointer(_), LocalBase) => a.plus(displacement),
-            (_, Constant(n)) => {
-                a.plus(displacement.wrapping_add((n as i64).wrapping_mul(i64::from(scale))))
-            }
-            (Constant(n), Value::Pointer(_) | Value::Frame(_)) if scale == 1 => {
-                b.plus(displacement.wrapping_add(n as i64))
-            }
-            (Constant(n), _) => self.indexed_global(n.wrapping_add(displacement as u64)),
-            (Value::Pointer(p), _) => self.indexed(p, displacement),
-            (_, Value::Pointer(p)) if scale == 1 => self.indexed(p, displacement),
-            _ => Value::Unknown,
+            (Pointer(p), number) | (number, Pointer(p)) => moved(p, number),
+            (Constant(n), number) | (number, Constant(n)) => self.offset(n, number),
+            (Value::Unknown, Value::Unknown) => Value::Unknown,
+            (a, b) => match (a.number(), b.number()) {
+                // The two may be multiples of one number: how often is not known.
+                (Some((_, a)), Some((_, b))) => Number {
+                    step: 0,
+                    plus: a.wrapping_add(b),
+                },
+                _ => Value::Unknown,
+            },
         }
     }
 
-    /// A pointer moved by an unknown index.
-    fn indexed(&self, p: Pointer, displacement: i64) -> Value {
-        let element = self
-            .knowledge
-            .element(p.target, p.offset.wrapping_add(displacement));
-        element.map_or(Value::Unknown, |(target, offset)| {
-            Value::Pointer(Pointer {
-                target,
-                offset,
-                trust: Trust::Guessed,
-            })
-        })
+    /// `a - b`
+    fn difference(&self, a: Value, b: Value) -> Value {
+        match (a, b) {
+            (_, Value::Constant(n)) => a.plus((n as i64).wrapping_neg()),
+            (Value::Pointer(_), _) if b.number().is_some() => self.sum(
+                a,
+                Value::Number {
+                    step: b.number().map_or(0, |n| n.0),
+                    plus: 0,
+                },
+            ),
+            (Value::Pointer(_), _) | (_, Value::Pointer(_)) => Value::Unknown,
+            _ => self.sum(a, b),
+        }
     }
 
-    fn indexed_global(&self, address: u64) -> Value {
-        let Some((target, offset)) = self.knowledge.global(address) else {
+    /// What a constant and a number add up to: an address in an array, if the constant is one.
+    fn offset(&self, constant: u64, number: Value) -> Value {
+        let Some((_, plus)) = number.number() else {
             return Value::Unknown;
         };
-        self.indexed(
-            Pointer {
-                target,
-                offset,
-                trust: Trust::Guessed,
-            },
-            0,
-        )
-    }
-
-    fn per_cpu(&self, offset: u64) -> Value {
-        self.knowledge
-            .local(offset)
-            .map_or(Value::Unknown, |(target, offset)| {
-                Value::Pointer(Pointer {
+        match self.knowledge.global(constant.wrapping_add(plus as u64)) {
+            Some((target, offset)) => {
+                let first = Pointer {
                     target,
-                    offset,
-                    trust: Trust::Stated,
-                })
-            })
+                    offset: offset.wrapping_sub(plus),
+                    stride: 0,
+                    trust: Trust::Guessed,
+                };
+                moved(first, number)
+            }
+            None => number.plus(constant as i64),
+        }
     }
 
     /// The pointer that a whole-pointer load from `memory` gives.
     fn load(&self, memory: &Memory) -> Value {
         if self.knowledge.is_local_base(memory) {
-            return Value::LocalBase;
+            return Value::Local(0);
         }
         let address = self.address(memory);
         if let Value::Frame(at) = address {
@@ -240,26 +272,61 @@ impl Walk<'_> {
             Some(Value::Pointer(Pointer {
                 target,
                 offset: 0,
+                stride: 0,
                 trust: p.trust.min(Trust::Followed),
             }))
         };
         self.pointer(address).and_then(loaded).unwrap_or_default()
     }
 
+    /// Where a pointer points after all: one that was moved, into an element of an array.
+    fn settled(&self, p: Pointer) -> Option<Pointer> {
+        if p.stride == 0 {
+            return Some(p);
+        }
+        let (target, offset) = self.knowledge.element(p.target, p.offset, p.stride)?;
+        Some(Pointer {
+            target,
+            offset,
+            stride: 0,
+            ..p
+        })
+    }
+
     /// A value as a pointer; addresses of globals count.
     pub(super) fn pointer(&self, value: Value) -> Option<Pointer> {
         match value {
-            Value::Pointer(p) => Some(p),
-            Value::Constant(n) => {
-                let (target, offset) = self.knowledge.global(n)?;
-                Some(Pointer {
-                    target,
-                    offset,
-                    trust: Trust::Stated,
-                })
-            }
-            Value::Unknown | Value::Frame(_) | Value::LocalBase => None,
+            Value::Pointer(p) => self.settled(p),
+            Value::Constant(n) => stated(self.knowledge.global(n)?),
+            Value::Local(at) => stated(self.knowledge.local(at as u64)?),
+            Value::Unknown | Value::Number { .. } | Value::Frame(_) => None,
         }
+    }
+}
+
+/// A pointer to a variable.
+fn stated((target, offset): (TypeId, i64)) -> Option<Pointer> {
+    Some(Pointer {
+        target,
+        offset,
+        stride: 0,
+        trust: Trust::Stated,
+    })
+}
+
+/// A pointer plus a number.
+fn moved(p: Pointer, by: Value) -> Value {
+    let Some((step, plus)) = by.number() else {
+        return Value::Unknown;
+    };
+    Value::Pointer(p.moved(step)).plus(plus)
+}
+
+/// The product of two values, of which one is known.
+fn product(factors: [Value; 2]) -> Value {
+    match factors {
+        [Value::Constant(n), other] | [other, Value::Constant(n)] => other.times(n),
+        _ => Value::Number { step: 0, plus: 0 },
     }
 }
 
@@ -268,6 +335,7 @@ fn followed(target: Option<TypeId>) -> Value {
         Value::Pointer(Pointer {
             target,
             offset: 0,
+            stride: 0,
             trust: Trust::Followed,
         })
     })

@@ -5,10 +5,21 @@
 //! operand meet without a table in between. Only what helps to follow pointers is kept: copies,
 //! address arithmetic, loads and stores of whole pointers. Everything else clobbers.
 
+pub mod aarch64;
 pub mod x86;
 
+/// The decoder for code of the machine with that name in a profile; a profile that names none is of
+/// x86-64. `None` if there is none.
+pub fn machine(name: &str) -> Option<&'static dyn Machine> {
+    match name {
+        "" | "x86_64" => Some(&x86::X86_64),
+        "aarch64" => Some(&aarch64::Aarch64),
+        _ => None,
+    }
+}
+
 /// A general-purpose register by its DWARF number (x86-64: rax 0, rdx 1, rcx 2, rbx 3, rsi 4,
-/// rdi 5, rbp 6, rsp 7, r8 to r15 their own numbers).
+/// rdi 5, rbp 6, rsp 7, r8 to r15 their own numbers; AArch64: x0 to x30 their own, sp 31).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Reg(pub u8);
 
@@ -41,7 +52,8 @@ pub enum Segment {
     /// Plain virtual addresses.
     Flat,
     /// Relative to the base of the running CPU's (or thread's) own area: `%gs:` in the x86-64
-    /// kernel, `%fs:` in x86-64 programs.
+    /// kernel, `%fs:` in x86-64 programs. Machines without such operands load the base into a
+    /// register ([`Effect::LocalBase`]).
     Local,
 }
 
@@ -63,7 +75,8 @@ pub struct Memory {
     pub reads: bool,
     /// It stores to the operand.
     pub writes: bool,
-    /// The operand walks through memory (`rep movs`, `xsave`): the registers name only its start.
+    /// The operand walks through memory (`rep movs`, `xsave`) or is in several places (a gather):
+    /// the registers name only where it starts.
     pub string: bool,
 }
 
@@ -106,6 +119,42 @@ pub enum Effect {
         /// Register added.
         src: Reg,
     },
+    /// `dst = src * by`
+    Multiply {
+        /// Register written.
+        dst: Reg,
+        /// Register read.
+        src: Reg,
+        /// What it is multiplied by.
+        by: u64,
+    },
+    /// `dst = base + a * b`
+    AddProduct {
+        /// Register written.
+        dst: Reg,
+        /// Register added to; nothing if there is none.
+        base: Option<Reg>,
+        /// `a` and `b`.
+        factors: [Reg; 2],
+    },
+    /// `dst = from - what * scale`
+    Subtract {
+        /// Register written.
+        dst: Reg,
+        /// Register subtracted from.
+        from: Reg,
+        /// Register subtracted.
+        what: Reg,
+        /// What that one is multiplied by.
+        scale: u8,
+    },
+    /// `dst = src`, cut to fewer bits and extended again: a number, but no pointer.
+    Extend {
+        /// Register written.
+        dst: Reg,
+        /// Register read.
+        src: Reg,
+    },
     /// `dst = dst + [memory]`
     AddMemory {
         /// Register changed.
@@ -134,12 +183,17 @@ pub enum Effect {
         /// Register stored.
         src: Reg,
     },
-    /// `dst = condition ? src : dst`
+    /// `dst = one or the other`
     Select {
-        /// Register that may be written.
+        /// Register written.
         dst: Reg,
-        /// Register read.
-        src: Reg,
+        /// Registers of which one is read.
+        either: [Reg; 2],
+    },
+    /// `dst = base of the running CPU's (or thread's) own area`
+    LocalBase {
+        /// Register written.
+        dst: Reg,
     },
 }
 
@@ -158,6 +212,16 @@ pub enum Flow {
     Stop,
 }
 
+/// Memory operands that an instruction has at most, those that follow each other counted as one: a
+/// copy has two.
+pub const OPERANDS_MAX: usize = 2;
+
+/// Effects that are followed of one instruction: an AArch64 pair of loads moves its base as well.
+pub const EFFECTS_MAX: usize = 3;
+
+/// Effects of one instruction.
+pub type Effects = [Option<Effect>; EFFECTS_MAX];
+
 /// One decoded instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Insn {
@@ -166,9 +230,9 @@ pub struct Insn {
     /// Its bytes.
     pub len: u8,
     /// Memory it accesses, implicit operands included.
-    pub memory: [Option<Memory>; 2],
-    /// What it does to pointers, in order; all read the state before `clobbers`.
-    pub effects: [Option<Effect>; 2],
+    pub memory: [Option<Memory>; OPERANDS_MAX],
+    /// What it does to pointers, in order; all read the state before the instruction.
+    pub effects: Effects,
     /// Registers that hold something unknown afterwards unless an effect says what.
     pub clobbers: RegSet,
     /// Where execution goes on.
@@ -218,6 +282,10 @@ pub trait Machine: Sync {
     /// Whether the operand is the word that holds the running thread's own base address, to which
     /// offsets of thread-local variables are added. Of programs.
     fn is_thread_pointer(&self, memory: &Memory) -> bool;
+
+    /// Where what lies `offset` bytes from the thread pointer is in the program's own thread-local
+    /// segment of so many bytes and such an alignment, in bytes from its start.
+    fn thread_local(&self, offset: u64, segment_bytes: u64, segment_align: u64) -> Option<u64>;
 
     /// The stack pointer.
     fn stack_pointer(&self) -> Reg;

@@ -5,7 +5,7 @@ use iced_x86::{
     OpAccess, OpKind, Register, UsedMemory,
 };
 
-use super::{Effect, Flow, Insn, Machine, Memory, Reg, RegSet, Segment};
+use super::{Effect, Effects, Flow, Insn, Machine, Memory, OPERANDS_MAX, Reg, RegSet, Segment};
 
 /// x86-64 with the System V calling convention.
 #[derive(Clone, Copy, Debug, Default)]
@@ -21,11 +21,8 @@ impl Machine for X86_64 {
         }
         let mut factory = InstructionInfoFactory::new();
         let info = factory.info(&insn);
-        let mut memory = [None; 2];
         let used = info.used_memory().iter().filter_map(|m| operand(&insn, m));
-        for (slot, operand) in memory.iter_mut().zip(used) {
-            *slot = Some(operand);
-        }
+        let memory = joined(used);
         let mut clobbers = RegSet::default();
         for used in info.used_registers() {
             if writes(used.access()) {
@@ -60,6 +57,12 @@ impl Machine for X86_64 {
     fn is_thread_pointer(&self, memory: &Memory) -> bool {
         let alone = memory.base.is_none() && memory.index.is_none();
         memory.segment == Segment::Local && alone && memory.displacement == 0
+    }
+
+    fn thread_local(&self, offset: u64, segment_bytes: u64, segment_align: u64) -> Option<u64> {
+        // Variant II of the ELF TLS ABI: the segment ends where the thread pointer points.
+        let below = segment_bytes.checked_next_multiple_of(segment_align)?;
+        Some(offset.wrapping_add(below))
     }
 
     fn stack_pointer(&self) -> Reg {
@@ -120,6 +123,9 @@ fn operand(insn: &Instruction, used: &UsedMemory) -> Option<Memory> {
     if !reads && !writes {
         return None;
     }
+    // Gathers and scatters: the index is a register of many.
+    let vector = used.index() != Register::None && reg(used.index()).is_none();
+    let walks = vector || walks(used.memory_size().size());
     Some(Memory {
         segment: segment(used.segment()),
         base: reg(used.base()),
@@ -128,8 +134,58 @@ fn operand(insn: &Instruction, used: &UsedMemory) -> Option<Memory> {
         bytes: used.memory_size().size() as u32,
         reads,
         writes,
-        string: insn.is_string_instruction() || walks(used.memory_size().size()),
+        string: insn.is_string_instruction() || walks,
     })
+}
+
+/// Operands, of which those that follow each other count as one: `iretq` pops five words.
+fn joined(all: impl Iterator<Item = Memory>) -> [Option<Memory>; OPERANDS_MAX] {
+    let mut joined = [None; OPERANDS_MAX];
+    let mut count = 0usize;
+    for operand in all {
+        if let Some(last) = count.checked_sub(1).and_then(|n| joined[n].as_mut())
+            && join(last, &operand)
+        {
+            continue;
+        }
+        if let Some(slot) = joined.get_mut(count) {
+            *slot = Some(operand);
+            count += 1;
+        }
+    }
+    joined
+}
+
+/// Makes `next` a part of `first` if it lies right behind or before it and is accessed alike.
+fn join(first: &mut Memory, next: &Memory) -> bool {
+    let start = first.displacement.min(next.displacement);
+    let lower = if start == first.displacement {
+        *first
+    } else {
+        *next
+    };
+    let upper = if start == first.displacement {
+        *next
+    } else {
+        *first
+    };
+    let whole = Memory {
+        displacement: start,
+        bytes: first.bytes.saturating_add(next.bytes),
+        ..*first
+    };
+    let alike = Memory {
+        displacement: first.displacement,
+        bytes: first.bytes,
+        ..*next
+    } == *first;
+    let adjacent =
+        lower.displacement.checked_add(i64::from(lower.bytes)) == Some(upper.displacement);
+    let joins = alike && adjacent && !first.string && first.base.is_some();
+    if joins {
+        *first = whole;
+    }
+    joins
 }
 
 /// The explicit operand of `lea`, which accesses nothing.
@@ -168,21 +224,27 @@ fn flow(insn: &Instruction) -> Flow {
     }
 }
 
-fn effects(insn: &Instruction, memory: &[Option<Memory>; 2]) -> [Option<Effect>; 2] {
+fn effects(insn: &Instruction, memory: &[Option<Memory>; OPERANDS_MAX]) -> Effects {
     match insn.mnemonic() {
         Mnemonic::Push => push(insn, memory),
         Mnemonic::Pop => pop(insn, memory),
-        Mnemonic::Mov => [mov(insn, memory), None],
-        Mnemonic::Lea => [lea(insn), None],
-        Mnemonic::Add | Mnemonic::Sub | Mnemonic::Inc | Mnemonic::Dec => [add(insn, memory), None],
-        Mnemonic::Xor => [zero(insn), None],
-        Mnemonic::Xchg => xchg(insn, memory),
-        m if is_cmov(m) => [select(insn), None],
-        _ => [None, None],
+        Mnemonic::Mov => one(mov(insn, memory)),
+        Mnemonic::Lea => one(lea(insn)),
+        Mnemonic::Add | Mnemonic::Sub | Mnemonic::Inc | Mnemonic::Dec => one(add(insn, memory)),
+        Mnemonic::Imul | Mnemonic::Shl | Mnemonic::Sal => one(multiply(insn)),
+        Mnemonic::Movsxd | Mnemonic::Cdqe => one(extend(insn)),
+        Mnemonic::Xor => one(zero(insn)),
+        Mnemonic::Xchg => one(xchg(insn, memory)),
+        m if is_cmov(m) => one(select(insn)),
+        _ => Effects::default(),
     }
 }
 
-fn push(insn: &Instruction, memory: &[Option<Memory>; 2]) -> [Option<Effect>; 2] {
+fn one(effect: Option<Effect>) -> Effects {
+    [effect, None, None]
+}
+
+fn push(insn: &Instruction, memory: &[Option<Memory>; OPERANDS_MAX]) -> Effects {
     let move_stack = Effect::AddConstant {
         dst: Reg(7),
         value: i64::from(insn.stack_pointer_increment()),
@@ -192,10 +254,10 @@ fn push(insn: &Instruction, memory: &[Option<Memory>; 2]) -> [Option<Effect>; 2]
         .zip(stored)
         .map(|(src, memory)| Effect::Store { memory, src });
     // The operand is relative to the stack pointer before the push.
-    [store.or(Some(move_stack)), store.map(|_| move_stack)]
+    [store.or(Some(move_stack)), store.map(|_| move_stack), None]
 }
 
-fn pop(insn: &Instruction, memory: &[Option<Memory>; 2]) -> [Option<Effect>; 2] {
+fn pop(insn: &Instruction, memory: &[Option<Memory>; OPERANDS_MAX]) -> Effects {
     let move_stack = Effect::AddConstant {
         dst: Reg(7),
         value: i64::from(insn.stack_pointer_increment()),
@@ -204,11 +266,12 @@ fn pop(insn: &Instruction, memory: &[Option<Memory>; 2]) -> [Option<Effect>; 2] 
     let load = pointer(insn.op0_register())
         .zip(loaded)
         .map(|(dst, memory)| Effect::Load { dst, memory });
-    [load.or(Some(move_stack)), load.map(|_| move_stack)]
+    [load.or(Some(move_stack)), load.map(|_| move_stack), None]
 }
 
-fn mov(insn: &Instruction, memory: &[Option<Memory>; 2]) -> Option<Effect> {
+fn mov(insn: &Instruction, memory: &[Option<Memory>; OPERANDS_MAX]) -> Option<Effect> {
     match (insn.op0_kind(), insn.op1_kind()) {
+        (OpKind::Register, OpKind::Register) if insn.op0_register().is_gpr32() => extend(insn),
         (OpKind::Register, OpKind::Register) => Some(Effect::Copy {
             dst: pointer(insn.op0_register())?,
             src: pointer(insn.op1_register())?,
@@ -222,10 +285,8 @@ fn mov(insn: &Instruction, memory: &[Option<Memory>; 2]) -> Option<Effect> {
             src: pointer(insn.op1_register())?,
         }),
         (OpKind::Register, OpKind::Immediate32 | OpKind::Immediate64 | OpKind::Immediate32to64) => {
-            let whole = insn.op0_register().is_gpr64() || insn.op0_register().is_gpr32();
-            let dst = whole.then(|| reg(insn.op0_register())).flatten()?;
             Some(Effect::Constant {
-                dst,
+                dst: number(insn.op0_register())?,
                 value: insn.immediate(1),
             })
         }
@@ -241,7 +302,7 @@ fn lea(insn: &Instruction) -> Option<Effect> {
     })
 }
 
-fn add(insn: &Instruction, memory: &[Option<Memory>; 2]) -> Option<Effect> {
+fn add(insn: &Instruction, memory: &[Option<Memory>; OPERANDS_MAX]) -> Option<Effect> {
     if insn.op0_kind() != OpKind::Register {
         return None;
     }
@@ -262,10 +323,18 @@ fn add(insn: &Instruction, memory: &[Option<Memory>; 2]) -> Option<Effect> {
                 value
             })
         }
-        OpKind::Register if !negative => Some(Effect::AddRegister {
-            dst,
-            src: pointer(insn.op1_register())?,
-        }),
+        OpKind::Register => {
+            let src = pointer(insn.op1_register())?;
+            Some(match negative {
+                false => Effect::AddRegister { dst, src },
+                true => Effect::Subtract {
+                    dst,
+                    from: dst,
+                    what: src,
+                    scale: 1,
+                },
+            })
+        }
         OpKind::Memory if !negative => Some(Effect::AddMemory {
             dst,
             memory: memory[0]?,
@@ -274,23 +343,53 @@ fn add(insn: &Instruction, memory: &[Option<Memory>; 2]) -> Option<Effect> {
     }
 }
 
+/// By a constant.
+fn multiply(insn: &Instruction) -> Option<Effect> {
+    let dst = number(insn.op0_register())?;
+    let (src, by) = match insn.mnemonic() {
+        Mnemonic::Imul if insn.op_count() == 3 && insn.op1_kind() == OpKind::Register => {
+            (number(insn.op1_register())?, insn.immediate(2))
+        }
+        Mnemonic::Shl | Mnemonic::Sal if insn.op1_kind() == OpKind::Immediate8 => {
+            (dst, 1u64.checked_shl(u32::from(insn.immediate8()))?)
+        }
+        _ => return None,
+    };
+    Some(Effect::Multiply { dst, src, by })
+}
+
+/// `mov %eax,%edx`, `movslq %eax,%rdx`, `cltq`
+fn extend(insn: &Instruction) -> Option<Effect> {
+    if insn.mnemonic() == Mnemonic::Cdqe {
+        let (dst, src) = (Reg(0), Reg(0));
+        return Some(Effect::Extend { dst, src });
+    }
+    let registers = insn.op0_kind() == OpKind::Register && insn.op1_kind() == OpKind::Register;
+    registers.then_some(())?;
+    Some(Effect::Extend {
+        dst: number(insn.op0_register())?,
+        src: number(insn.op1_register())?,
+    })
+}
+
+/// A register that is written as a whole, if only to zero the upper half.
+fn number(register: Register) -> Option<Reg> {
+    let whole = register.is_gpr32() || register.is_gpr64();
+    whole.then(|| reg(register)).flatten()
+}
+
 /// `xor %eax, %eax`
 fn zero(insn: &Instruction) -> Option<Effect> {
     let (a, b) = (insn.op0_register(), insn.op1_register());
     let same = insn.op0_kind() == OpKind::Register && insn.op1_kind() == OpKind::Register && a == b;
-    let whole = a.is_gpr32() || a.is_gpr64();
-    (same && whole)
-        .then(|| reg(a))
-        .flatten()
-        .map(|dst| Effect::Constant { dst, value: 0 })
+    let dst = number(a).filter(|_| same)?;
+    Some(Effect::Constant { dst, value: 0 })
 }
 
-fn xchg(insn: &Instruction, memory: &[Option<Memory>; 2]) -> [Option<Effect>; 2] {
-    let (Some(m), true) = (memory[0], insn.op1_kind() == OpKind::Register) else {
-        return [None, None];
-    };
-    let load = pointer(insn.op1_register()).map(|dst| Effect::Load { dst, memory: m });
-    [load, None]
+fn xchg(insn: &Instruction, memory: &[Option<Memory>; OPERANDS_MAX]) -> Option<Effect> {
+    let memory = memory[0].filter(|_| insn.op1_kind() == OpKind::Register)?;
+    let dst = pointer(insn.op1_register())?;
+    Some(Effect::Load { dst, memory })
 }
 
 fn is_cmov(mnemonic: Mnemonic) -> bool {
@@ -323,156 +422,13 @@ fn select(insn: &Instruction) -> Option<Effect> {
     if insn.op1_kind() != OpKind::Register {
         return None;
     }
+    let dst = pointer(insn.op0_register())?;
+    let src = pointer(insn.op1_register())?;
     Some(Effect::Select {
-        dst: pointer(insn.op0_register())?,
-        src: pointer(insn.op1_register())?,
+        dst,
+        either: [dst, src],
     })
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    fn decode(bytes: &[u8]) -> Insn {
-        X86_64
-            .decode(0x1000, bytes)
-            .expect("test input is an instruction")
-    }
-
-    fn check(bytes: &[u8], expect: Memory) {
-        let insn = decode(bytes);
-        assert_eq!(insn.memory[0], Some(expect), "{bytes:02x?}");
-    }
-
-    fn memory() -> Memory {
-        Memory {
-            segment: Segment::Flat,
-            base: None,
-            index: None,
-            displacement: 0,
-            bytes: 8,
-            reads: true,
-            writes: false,
-            string: false,
-        }
-    }
-
-    #[test]
-    fn base_and_displacement() {
-        // mov 0x38(%rbx),%rax
-        check(
-            &[0x48, 0x8b, 0x43, 0x38],
-            Memory {
-                base: Some(Reg(3)),
-                displacement: 0x38,
-                ..memory()
-            },
-        );
-    }
-
-    #[test]
-    fn rip_relative_is_absolute() {
-        // mov 0x10(%rip),%rax
-        check(
-            &[0x48, 0x8b, 0x05, 0x10, 0, 0, 0],
-            Memory {
-                displacement: 0x1017,
-                ..memory()
-            },
-        );
-    }
-
-    #[test]
-    fn per_cpu_absolute() {
-        // mov %gs:0x1fbc0,%rax
-        check(
-            &[0x65, 0x48, 0x8b, 0x04, 0x25, 0xc0, 0xfb, 0x01, 0x00],
-            Memory {
-                segment: Segment::Local,
-                displacement: 0x1fbc0,
-                ..memory()
-            },
-        );
-    }
-
-    #[test]
-    fn index_and_scale() {
-        // mov -0x7d000000(,%rax,8),%rdx
-        check(
-            &[0x48, 0x8b, 0x14, 0xc5, 0, 0, 0, 0x83],
-            Memory {
-                index: Some((Reg(0), 8)),
-                displacement: -0x7d00_0000,
-                ..memory()
-            },
-        );
-    }
-
-    #[test]
-    fn locked_compare_exchange_reads_and_writes() {
-        // lock cmpxchg %rdx,(%rdi)
-        let insn = decode(&[0xf0, 0x48, 0x0f, 0xb1, 0x17]);
-        let m = insn.operand(true).expect("has an operand");
-        assert_eq!((m.base, m.reads, m.writes), (Some(Reg(5)), true, true));
-    }
-
-    #[test]
-    fn string_instructions_have_two_operands() {
-        // rep movsq
-        let insn = decode(&[0xf3, 0x48, 0xa5]);
-        assert_eq!(insn.operand(false).and_then(|m| m.base), Some(Reg(4)));
-        assert_eq!(insn.operand(true).and_then(|m| m.base), Some(Reg(5)));
-        assert!(insn.memory.iter().flatten().all(|m| m.string));
-    }
-
-    #[test]
-    fn push_stores_below_the_stack_pointer() {
-        let insn = decode(&[0x53]); // push %rbx
-        let [
-            Some(Effect::Store {
-                memory,
-                src: Reg(3),
-            }),
-            Some(Effect::AddConstant { value, .. }),
-        ] = insn.effects
-        else {
-            panic!("{:?}", insn.effects);
-        };
-        assert_eq!(
-            (memory.base, memory.displacement, value),
-            (Some(Reg(7)), -8, -8)
-        );
-    }
-
-    #[test]
-    fn kernel_constant_is_sign_extended() {
-        // mov $0xffffffff82000000,%rdi
-        let insn = decode(&[0x48, 0xc7, 0xc7, 0, 0, 0, 0x82]);
-        assert_eq!(
-            insn.effects[0],
-            Some(Effect::Constant {
-                dst: Reg(5),
-                value: 0xffff_ffff_8200_0000
-            })
-        );
-    }
-
-    #[test]
-    fn call_to_known_target() {
-        assert_eq!(
-            decode(&[0xe8, 0xfb, 0, 0, 0]).flow,
-            Flow::Call(Some(0x1100))
-        );
-    }
-
-    proptest! {
-        #[test]
-        fn any_bytes_decode_or_not(bytes in proptest::collection::vec(any::<u8>(), 0..20), pc: u64) {
-            if let Some(insn) = X86_64.decode(pc, &bytes) {
-                prop_assert!(usize::from(insn.len) <= bytes.len());
-                prop_assert!(insn.len > 0);
-            }
-        }
-    }
-}
+mod tests;

@@ -199,12 +199,34 @@ impl<'f, 'a> TypeStore<'f, 'a> {
             .any(|p| p.offset == 0 && self.canonical(p.ty) == inner)
     }
 
-    /// The innermost array element that holds `offset`, and the offset in it; `ty` itself if that
-    /// place is in no array.
-    pub fn element(&self, ty: TypeId, offset: u64) -> Option<(TypeId, u64)> {
-        let parts = shape::parts(&self.types(), ty, offset);
-        let part = parts.iter().rev().find(|p| p.element).or(parts.first())?;
-        Some((self.canonical(part.ty), part.offset))
+    /// What a pointer to `offset` of a `ty` points to, and the offset in it, once it was moved by an
+    /// unknown multiple of `stride` bytes.
+    ///
+    /// That is the outermost whose size divides the stride: the `ty` itself, as an element of an array
+    /// of them, or an element of an array in it. A stride that fits none is the sum of several, if the
+    /// innermost elements are multiples of it; of 1, nothing is known.
+    pub fn element(&self, ty: TypeId, offset: i64, stride: u32) -> Option<(TypeId, i64)> {
+        let stride = u64::from(stride.max(1));
+        let types = self.types();
+        let size_of = |ty| types.size_of(ty).filter(|&size| size > 0);
+        let size = size_of(ty)?;
+        if stride > 1 && stride.is_multiple_of(size) {
+            let offset = offset.rem_euclid(i64::try_from(size).ok()?);
+            return Some((ty, offset));
+        }
+        let offset = u64::try_from(offset).ok()?;
+        let parts = shape::parts(&types, ty, offset);
+        let elements = || parts.iter().filter(|part| part.element);
+        let fits = |part: &&shape::Part| size_of(part.ty).is_some_and(|e| stride.is_multiple_of(e));
+        let sum = |part: &&shape::Part| size_of(part.ty).is_some_and(|e| e.is_multiple_of(stride));
+        let exact = elements().find(fits).filter(|_| stride > 1);
+        let part = match exact.or_else(|| elements().next_back().filter(sum)) {
+            Some(part) => *part,
+            None if stride == 1 => *parts.first()?,
+            None => return None,
+        };
+        drop(types);
+        Some((self.canonical(part.ty), i64::try_from(part.offset).ok()?))
     }
 
     fn read(&self) -> RwLockReadGuard<'_, Inner<'f, 'a>> {

@@ -1,0 +1,208 @@
+//! Which instructions access memory, how, and how many bytes.
+
+use yaxpeax_arm::armv8::a64::{Opcode, Operand, SIMDSizeCode, SizeCode};
+
+/// What an instruction does to its memory operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Access {
+    pub reads: bool,
+    pub writes: bool,
+    pub width: Width,
+}
+
+/// How many bytes are accessed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Width {
+    /// So many.
+    Bytes(u32),
+    /// As many as its first register of data holds, so many times. The registers of a group, or
+    /// lanes of them, are as many as they are.
+    Registers(u32),
+    /// The same of an instruction that tells in its first register whether it stored.
+    AfterStatus(u32),
+    /// One element for each register of a group.
+    Elements,
+}
+
+/// `None` if the instruction accesses no memory, or only hints that it will.
+pub(super) fn of(opcode: Opcode) -> Option<Access> {
+    let (reads, writes, width) = match load(opcode) {
+        Some(width) => (true, false, width),
+        None => match store(opcode) {
+            Some(width) => (false, true, width),
+            None => (true, true, atomic(opcode)?),
+        },
+    };
+    Some(Access {
+        reads,
+        writes,
+        width,
+    })
+}
+
+fn load(opcode: Opcode) -> Option<Width> {
+    use Opcode as O;
+    Some(match opcode {
+        O::LDR
+        | O::LDUR
+        | O::LDTR
+        | O::LDAR
+        | O::LDLAR
+        | O::LDAPR
+        | O::LDAPUR
+        | O::LDXR
+        | O::LDAXR
+        | O::LDRAA
+        | O::LDRAB
+        | O::LD1
+        | O::LD2
+        | O::LD3
+        | O::LD4 => Width::Registers(1),
+        O::LDP | O::LDNP | O::LDXP | O::LDAXP => Width::Registers(2),
+        O::LDRB
+        | O::LDRSB
+        | O::LDURB
+        | O::LDURSB
+        | O::LDTRB
+        | O::LDTRSB
+        | O::LDARB
+        | O::LDLARB
+        | O::LDXRB
+        | O::LDAXRB
+        | O::LDAPRB
+        | O::LDAPURB
+        | O::LDAPURSB => Width::Bytes(1),
+        O::LDRH
+        | O::LDRSH
+        | O::LDURH
+        | O::LDURSH
+        | O::LDTRH
+        | O::LDTRSH
+        | O::LDARH
+        | O::LDLARH
+        | O::LDXRH
+        | O::LDAXRH
+        | O::LDAPRH
+        | O::LDAPURH
+        | O::LDAPURSH => Width::Bytes(2),
+        O::LDRSW | O::LDURSW | O::LDTRSW | O::LDAPURSW => Width::Bytes(4),
+        O::LDPSW => Width::Bytes(8),
+        O::LD1R | O::LD2R | O::LD3R | O::LD4R => Width::Elements,
+        _ => return None,
+    })
+}
+
+fn store(opcode: Opcode) -> Option<Width> {
+    use Opcode as O;
+    Some(match opcode {
+        O::STR
+        | O::STUR
+        | O::STTR
+        | O::STLR
+        | O::STLLR
+        | O::STLUR
+        | O::ST1
+        | O::ST2
+        | O::ST3
+        | O::ST4 => Width::Registers(1),
+        O::STP | O::STNP => Width::Registers(2),
+        O::STRB | O::STURB | O::STTRB | O::STLRB | O::STLLRB | O::STLURB | O::STXRB | O::STLXRB => {
+            Width::Bytes(1)
+        }
+        O::STRH | O::STURH | O::STTRH | O::STLRH | O::STLLRH | O::STLURH | O::STXRH | O::STLXRH => {
+            Width::Bytes(2)
+        }
+        O::STRW => Width::Bytes(4),
+        O::STXR | O::STLXR => Width::AfterStatus(1),
+        O::STXP | O::STLXP => Width::AfterStatus(2),
+        _ => return None,
+    })
+}
+
+/// Those that read and write.
+fn atomic(opcode: Opcode) -> Option<Width> {
+    use Opcode as O;
+    Some(match opcode {
+        O::SWP(_)
+        | O::CAS(_)
+        | O::LDADD(_)
+        | O::LDCLR(_)
+        | O::LDEOR(_)
+        | O::LDSET(_)
+        | O::LDSMAX(_)
+        | O::LDSMIN(_)
+        | O::LDUMAX(_)
+        | O::LDUMIN(_) => Width::Registers(1),
+        O::CASP(_) => Width::Registers(2),
+        O::SWPB(_)
+        | O::CASB(_)
+        | O::LDADDB(_)
+        | O::LDCLRB(_)
+        | O::LDEORB(_)
+        | O::LDSETB(_)
+        | O::LDSMAXB(_)
+        | O::LDSMINB(_)
+        | O::LDUMAXB(_)
+        | O::LDUMINB(_) => Width::Bytes(1),
+        O::SWPH(_)
+        | O::CASH(_)
+        | O::LDADDH(_)
+        | O::LDCLRH(_)
+        | O::LDEORH(_)
+        | O::LDSETH(_)
+        | O::LDSMAXH(_)
+        | O::LDSMINH(_)
+        | O::LDUMAXH(_)
+        | O::LDUMINH(_) => Width::Bytes(2),
+        _ => return None,
+    })
+}
+
+/// Whether a store says in its first register whether it took place.
+pub(super) fn has_status(opcode: Opcode) -> bool {
+    use Opcode as O;
+    matches!(
+        opcode,
+        O::STXR | O::STXRB | O::STXRH | O::STXP | O::STLXR | O::STLXRB | O::STLXRH | O::STLXP
+    )
+}
+
+impl Width {
+    /// Of an instruction with these operands; 0 if they do not say.
+    pub(super) fn bytes(self, operands: &[Operand; 4]) -> u32 {
+        match self {
+            Self::Bytes(bytes) => bytes,
+            Self::Registers(count) => count * register(&operands[0]),
+            Self::AfterStatus(count) => count * register(&operands[1]),
+            Self::Elements => match operands[0] {
+                Operand::SIMDRegisterGroup(_, _, element, count) => {
+                    u32::from(count) * simd(element)
+                }
+                _ => 0,
+            },
+        }
+    }
+}
+
+fn register(operand: &Operand) -> u32 {
+    match *operand {
+        Operand::Register(size, _) | Operand::RegisterPair(size, _) => match size {
+            SizeCode::X => 8,
+            SizeCode::W => 4,
+        },
+        Operand::SIMDRegister(size, _) => simd(size),
+        Operand::SIMDRegisterGroup(size, _, _, count) => u32::from(count) * simd(size),
+        Operand::SIMDRegisterGroupLane(_, element, count, _) => u32::from(count) * simd(element),
+        _ => 0,
+    }
+}
+
+fn simd(size: SIMDSizeCode) -> u32 {
+    match size {
+        SIMDSizeCode::B => 1,
+        SIMDSizeCode::H => 2,
+        SIMDSizeCode::S => 4,
+        SIMDSizeCode::D => 8,
+        SIMDSizeCode::Q => 16,
+    }
+}

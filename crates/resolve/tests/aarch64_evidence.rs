@@ -1,0 +1,144 @@
+//! Real compilers' code for AArch64: what an instruction accesses is what its line says.
+
+use std::error::Error;
+use std::path::Path;
+use std::process::Command;
+
+use relayout_layout::dwarf::DwarfFile;
+use relayout_resolve::evidence::Program;
+use relayout_resolve::insn::Machine;
+use relayout_resolve::insn::aarch64::Aarch64;
+use relayout_resolve::{Images, SourceMap};
+
+type Failure = Box<dyn Error>;
+
+const FIXTURE: &str = "tests/fixtures/marked.c";
+
+/// Of the marked accesses, those of which something must be said: gcc's debug information does not say
+/// where thread-local variables are, and clang keeps a list's container in no variable.
+const ANSWERED_MIN: f64 = 0.75;
+
+/// Compiles the fixture and compares every marked access.
+fn check(compiler: &[&str], flags: &[&str]) -> Result<(), Failure> {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(FIXTURE);
+    let folder = tempfile::tempdir()?;
+    let out = folder.path().join("marked");
+    let mut command = Command::new(compiler[0]);
+    command.args(&compiler[1..]).args(flags);
+    command.args(["-g", "-fno-pie", "-ffreestanding", "-nostdlib", "-static"]);
+    command.args(["-Wl,-e,0", "-Wl,--unresolved-symbols=ignore-all"]);
+    match command.arg("-o").arg(&out).arg(&source).output() {
+        Ok(output) => {
+            let text = String::from_utf8_lossy(&output.stderr);
+            assert!(output.status.success(), "{command:?}: {text}");
+        }
+        Err(_) => {
+            let ci = std::env::var_os("CI") == Some("true".into());
+            assert!(
+                !ci,
+                "{} is missing (packages gcc-aarch64-linux-gnu, clang)",
+                compiler[0]
+            );
+            eprintln!("PASSED OVER: {} is not installed", compiler[0]);
+            return Ok(());
+        }
+    }
+    let text = std::fs::read_to_string(&source)?;
+    let bytes = std::fs::read(&out)?;
+    let file = DwarfFile::parse(&bytes)?;
+    let images = Images::one(&file);
+    let program = Program::new(&images, &Aarch64);
+    let (view, lines) = (program.main(), SourceMap::new(&file));
+    let (mut asked, mut answered) = (0, 0);
+    for function in file.functions() {
+        let analysed = view.analyse(function.die).ok_or("no code")?;
+        for pc in (function.low..function.high).step_by(4) {
+            let Some(insn) = view.insn_at(pc) else {
+                continue;
+            };
+            let Some(operand) = insn.memory[0] else {
+                continue;
+            };
+            let line = lines.look_up(pc).and_then(|place| place.line);
+            let line = line.and_then(|line| text.lines().nth(line as usize - 1));
+            let is_stack = operand.base == Some(Aarch64.stack_pointer());
+            let Some(mark) = line.and_then(mark).filter(|_| !is_stack) else {
+                continue;
+            };
+            asked += 1;
+            let Some(found) = view.evidence(&analysed, &insn, &operand) else {
+                continue;
+            };
+            let types = program.store.types();
+            if types.aggregate(found.ty).is_none() {
+                continue;
+            }
+            answered += 1;
+            let path = types.member_at(found.ty, u64::try_from(found.offset)?, 1);
+            let name = types.name_of(found.ty);
+            let said = format!(
+                "{}.{}",
+                name.trim_start_matches("struct "),
+                path.map(|p| p.path).unwrap_or_default()
+            );
+            // What is reached by a pointer to a part may be named by the part or by the whole.
+            let same =
+                said == mark || said.starts_with(&format!("{mark}.")) || is_part(&said, mark);
+            assert!(
+                same,
+                "{compiler:?} {flags:?} {pc:#x}: {said} instead of {mark}"
+            );
+        }
+    }
+    assert!(
+        asked > 25,
+        "{compiler:?} {flags:?}: {asked} marked accesses"
+    );
+    let share = f64::from(answered) / f64::from(asked);
+    assert!(
+        share >= ANSWERED_MIN,
+        "{compiler:?} {flags:?}: {answered} of {asked}"
+    );
+    Ok(())
+}
+
+/// `stamp.nanos` is the last part of `item.made.nanos`, and `item.queue.prev` holds `link.prev`.
+fn is_part(said: &str, mark: &str) -> bool {
+    let member = |name: &str| name.rsplit('.').next().map(str::to_owned);
+    let parts = [
+        ("stamp", ".made."),
+        ("stamp", ".last."),
+        ("link", ".queue."),
+    ];
+    let of = |part: &str, whole: &str| {
+        let holds = |(ty, path): &(&str, &str)| part.starts_with(ty) && whole.contains(path);
+        parts.iter().any(holds) && member(part) == member(whole)
+    };
+    of(said, mark) || of(mark, said)
+}
+
+/// What the last comment of a line says.
+fn mark(line: &str) -> Option<&str> {
+    let (_, comment) = line.rsplit_once("/* ")?;
+    comment
+        .strip_suffix(" */")
+        .filter(|mark| mark.contains('.'))
+}
+
+#[test]
+fn gcc_optimised() -> Result<(), Failure> {
+    check(&["aarch64-linux-gnu-gcc"], &["-O2"])?;
+    check(&["aarch64-linux-gnu-gcc"], &["-O3", "-march=armv8.1-a"])
+}
+
+#[test]
+fn gcc_plain() -> Result<(), Failure> {
+    check(&["aarch64-linux-gnu-gcc"], &["-O0"])
+}
+
+#[test]
+fn clang_optimised() -> Result<(), Failure> {
+    let cross = ["clang", "--target=aarch64-linux-gnu"];
+    check(&cross, &["-O2"])?;
+    check(&cross, &["-O2", "-march=armv8.1-a"])
+}
