@@ -1,0 +1,66 @@
+//! Programs that say themselves what is where: what an instruction says of them must be true.
+
+mod truth;
+
+use relayout_layout::dwarf::DwarfFile;
+use relayout_resolve::{Images, Options, resolve};
+use truth::build::{self, CLANG, Compiler, GCC, PROGRAMS};
+use truth::score::{Score, score};
+use truth::{Failure, trace};
+
+/// Of the answers, those that must be right.
+const RIGHT_MIN: f64 = 0.97;
+
+fn check(compiler: Compiler, levels: &[&str], answered_min: f64) -> Result<(), Failure> {
+    if !build::is_installed(compiler) {
+        assert_ne!(
+            std::env::var_os("CI"),
+            Some("true".into()),
+            "{} is missing",
+            compiler.cxx
+        );
+        eprintln!("PASSED OVER: {} is not installed", compiler.cxx);
+        return Ok(());
+    }
+    let folder = tempfile::tempdir()?;
+    for level in levels {
+        let mut all = Score::default();
+        let mut wrong = Vec::new();
+        for source in PROGRAMS {
+            let program = build::build(folder.path(), compiler, &[], level, source)?;
+            let bytes = std::fs::read(&program)?;
+            let file = DwarfFile::parse(&bytes)?;
+            let (truth, profile) = trace::run(&program, &file)?;
+            let images = Images::of_program(&profile, &file, |_| None);
+            let resolution = resolve(&profile, &images, Options::default())?;
+            let scores = score(&truth, &profile, &resolution);
+            assert!(
+                scores.evidence.asked > 10,
+                "{source}: {:?}",
+                scores.evidence
+            );
+            all.add(scores.evidence);
+            wrong.extend(
+                scores
+                    .wrong
+                    .into_iter()
+                    .map(|line| format!("{source} {line}")),
+            );
+        }
+        let what = format!("{} {level}: {all:?}\n{}", compiler.c, wrong.join("\n"));
+        assert!(all.rate() >= RIGHT_MIN, "{what}");
+        let answered = all.answered as f64 / all.asked as f64;
+        assert!(answered >= answered_min, "{what}");
+    }
+    Ok(())
+}
+
+#[test]
+fn gcc_says_the_truth() -> Result<(), Failure> {
+    check(GCC, &["-O0", "-O2"], 0.7)
+}
+
+#[test]
+fn clang_says_the_truth() -> Result<(), Failure> {
+    check(CLANG, &["-O2"], 0.7)
+}

@@ -1,0 +1,270 @@
+//! What was found, beside what is true.
+
+use std::collections::BTreeMap;
+
+use relayout_layout::{TypeId, Types};
+use relayout_profile::{Access, Profile};
+use relayout_resolve::types::shape;
+use relayout_resolve::{ObjectKind, Place as Found, Resolution};
+
+use super::{Place, Truth, Way, plain};
+
+/// Of distinct accesses: by instruction, kind, type and member.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Score {
+    /// Into what the program told of.
+    pub asked: u64,
+    /// Of which something was said.
+    pub answered: u64,
+    /// Of those, truly.
+    pub right: u64,
+}
+
+impl Score {
+    pub fn add(&mut self, other: Self) {
+        self.asked += other.asked;
+        self.answered += other.answered;
+        self.right += other.right;
+    }
+
+    pub fn wrong(self) -> u64 {
+        self.answered - self.right
+    }
+
+    /// Right of those answered.
+    pub fn rate(self) -> f64 {
+        self.right as f64 / self.answered.max(1) as f64
+    }
+}
+
+/// What is said of one access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verdict {
+    /// Nothing, or no more than what number it is.
+    Silent,
+    Right,
+    Wrong,
+}
+
+/// The scores of a profile, with words for what is wrong.
+#[derive(Debug, Default)]
+pub struct Scores {
+    /// Instructions alone, of aggregates.
+    pub evidence: Score,
+    /// The resolution, of variables too.
+    pub resolved: Score,
+    pub wrong: Vec<String>,
+    /// Instructions that say nothing: where they are, and what they access.
+    pub silent: Vec<String>,
+}
+
+/// One distinct access: instruction, whether it stores, outermost type or variable, member.
+type Key = (u64, bool, String, String);
+
+pub fn score(truth: &Truth, profile: &Profile, resolution: &Resolution) -> Scores {
+    let mut scores = Scores::default();
+    let mut evidence: BTreeMap<Key, (Verdict, String)> = BTreeMap::new();
+    let mut resolved: BTreeMap<Key, (Verdict, String)> = BTreeMap::new();
+    for row in &profile.counts {
+        let Some(place) = truth.at(row.addr) else {
+            continue;
+        };
+        let pc = profile.sites[row.site as usize].pc.wrapping_sub(truth.bias);
+        let writes = row.access != Access::Read;
+        let (name, member) = match &place {
+            Place::Variable(name) => (name.clone(), String::new()),
+            Place::Object(ways) => (ways[0].types[0].0.clone(), ways[0].names.join(".")),
+        };
+        let key = (pc, writes, name, member);
+        let size = u64::from(row.size);
+        if let Place::Object(ways) = &place {
+            let found = resolution.evidence(row.run, row.site).of(writes);
+            let said = found.and_then(|e| {
+                let base = row.addr.checked_add_signed(e.offset.wrapping_neg())?;
+                Some((e.ty, base, format!("{:?}", e.trust)))
+            });
+            let verdict = match said {
+                None => (Verdict::Silent, String::new()),
+                Some((ty, base, trust)) => {
+                    let (verdict, words) =
+                        judge(resolution.types(), ways, ty, base, row.addr, size);
+                    (verdict, format!("{words} {trust}"))
+                }
+            };
+            keep_worst(&mut evidence, key.clone(), verdict);
+        }
+        let verdict = place_verdict(resolution, &place, row.run, row.addr, size);
+        keep_worst(&mut resolved, key, verdict);
+    }
+    scores.evidence = sum(&evidence, "instruction", &mut scores.wrong);
+    scores.resolved = sum(&resolved, "resolved", &mut scores.wrong);
+    let silent = evidence.iter().filter(|(_, v)| v.0 == Verdict::Silent);
+    scores.silent = silent
+        .map(|((pc, writes, ty, member), v)| format!("{pc:#x} {writes} {ty}.{member} {}", v.1))
+        .collect();
+    scores
+}
+
+/// One access that is told wrongly makes the whole wrong.
+fn keep_worst(all: &mut BTreeMap<Key, (Verdict, String)>, key: Key, verdict: (Verdict, String)) {
+    let known = all.entry(key).or_insert_with(|| verdict.clone());
+    if verdict.0 == Verdict::Wrong && known.0 != Verdict::Wrong {
+        *known = verdict;
+    }
+}
+
+fn sum(all: &BTreeMap<Key, (Verdict, String)>, by: &str, wrong: &mut Vec<String>) -> Score {
+    let mut score = Score::default();
+    for ((pc, _, name, member), (verdict, words)) in all {
+        score.asked += 1;
+        score.answered += u64::from(*verdict != Verdict::Silent);
+        score.right += u64::from(*verdict == Verdict::Right);
+        if *verdict == Verdict::Wrong {
+            wrong.push(format!(
+                "{by}: {pc:#x} {name}.{member} is said to be {words}"
+            ));
+        }
+    }
+    score
+}
+
+fn place_verdict(
+    resolution: &Resolution,
+    truth: &Place,
+    run: u16,
+    addr: u64,
+    size: u64,
+) -> (Verdict, String) {
+    let (object, variable) = match resolution.place(run, addr, size) {
+        Found::Unresolved(class) => return (Verdict::Silent, class.to_string()),
+        Found::Member { object, .. } => (resolution.object(object), None),
+        Found::ScalarGlobal { object, symbol } => (resolution.object(object), Some(symbol)),
+    };
+    match (truth, variable) {
+        (Place::Variable(name), variable) => {
+            let symbol = match &object.kind {
+                ObjectKind::Global { symbol } | ObjectKind::ThreadLocal { symbol, .. } => {
+                    Some(symbol)
+                }
+                _ => None,
+            };
+            let is_it = variable.as_ref().or(symbol) == Some(name);
+            let verdict = if is_it {
+                Verdict::Right
+            } else {
+                Verdict::Wrong
+            };
+            (verdict, format!("{variable:?} {:?}", object.kind))
+        }
+        (Place::Object(_), Some(symbol)) => (Verdict::Wrong, symbol),
+        (Place::Object(ways), None) => {
+            let types = resolution.types();
+            judge(types, ways, object.ty, object.base, addr, size)
+        }
+    }
+}
+
+/// Whether a `ty` that begins at `base` holds the access as one of `ways` does: it is one of the
+/// types on the way, or has the outermost of them in it, and the members' names are the same.
+fn judge(
+    types: &Types,
+    ways: &[Way],
+    ty: TypeId,
+    base: u64,
+    addr: u64,
+    size: u64,
+) -> (Verdict, String) {
+    let words = || {
+        let path = addr
+            .checked_sub(base)
+            .and_then(|at| types.member_at(ty, at, size));
+        let path = path.map(|p| p.path).unwrap_or_default();
+        format!("{} at {base:#x}: {path}", types.name_of(ty))
+    };
+    let Some(aggregate) = types.aggregate(ty) else {
+        return match is_array(types, ty) {
+            true => holding(types, ways, ty, base, addr, size, words()),
+            false => (Verdict::Silent, words()),
+        };
+    };
+    let inside = |&(start, end): &(u64, u64)| base >= start && base + aggregate.size <= end;
+    if ways
+        .iter()
+        .any(|way| way.opaque.as_ref().is_some_and(inside))
+    {
+        return (Verdict::Silent, words());
+    }
+    holding(types, ways, ty, base, addr, size, words())
+}
+
+fn is_array(types: &Types, ty: TypeId) -> bool {
+    matches!(
+        types.get(types.strip(ty)),
+        relayout_layout::Type::Array { .. }
+    )
+}
+
+fn holding(
+    types: &Types,
+    ways: &[Way],
+    ty: TypeId,
+    base: u64,
+    addr: u64,
+    size: u64,
+    words: String,
+) -> (Verdict, String) {
+    let own = types
+        .aggregate(ty)
+        .and_then(|a| a.name.as_deref())
+        .map(plain);
+    let own = own.or_else(|| Some(plain(types.name_of(ty).leak())));
+    let Some(at) = addr.checked_sub(base) else {
+        return (Verdict::Wrong, words);
+    };
+    let path = types
+        .member_at(ty, at, size)
+        .map(|p| p.path)
+        .unwrap_or_default();
+    let right = ways.iter().any(|way| {
+        // From where on the names must agree: all of them, if `ty` is outside.
+        let nested = way
+            .types
+            .iter()
+            .position(|(name, start)| own == Some(name.as_str()) && *start == base);
+        let holds_outermost = || {
+            let (name, start) = &way.types[0];
+            let offset = start.checked_sub(base)?;
+            let parts = shape::parts(types, ty, offset);
+            let same = |part: &shape::Part| {
+                let part_name = types.aggregate(part.ty).and_then(|a| a.name.as_deref());
+                part.offset == 0 && part_name.map(plain) == Some(name)
+            };
+            parts.iter().any(same).then_some(0)
+        };
+        match nested.or_else(holds_outermost) {
+            Some(from) => named(&path, way, from),
+            None => false,
+        }
+    });
+    (
+        if right {
+            Verdict::Right
+        } else {
+            Verdict::Wrong
+        },
+        words,
+    )
+}
+
+/// Whether the last name on the way is in the path. Accesses to a whole aggregate, or over several
+/// members, have the name of the first.
+fn named(path: &str, way: &Way, from: usize) -> bool {
+    // Within the innermost type only its own member can be named.
+    let last = match way.names.last() {
+        Some(name) if from < way.types.len() => name,
+        _ => return true,
+    };
+    path.split(['.', '$'])
+        .any(|part| part.trim_end_matches("[]") == last)
+        || path.is_empty()
+}
