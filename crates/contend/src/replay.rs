@@ -58,6 +58,13 @@ pub struct TraceAccess {
     pub site: u32,
 }
 
+impl TraceAccess {
+    /// Whether it takes the line from the others: a store, or both at once.
+    pub fn is_store(&self) -> bool {
+        self.access != Access::Read
+    }
+}
+
 /// The recorded accesses of one object.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ObjectTrace {

@@ -210,6 +210,17 @@ pub struct Arrangement {
     pub type_align: u64,
 }
 
+/// A new member that nothing accesses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Pad {
+    /// It comes before the atom at this place of [`Arrangement::order`], or at the end.
+    pub at: usize,
+    /// Its size in bytes.
+    pub bytes: u64,
+    /// Its alignment in bytes.
+    pub align: u64,
+}
+
 /// Where one atom went.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {

@@ -17,6 +17,7 @@ pub mod links;
 mod locate;
 pub mod model;
 pub mod pahole;
+pub mod spelled;
 mod spelling;
 mod types;
 

@@ -22,6 +22,7 @@
 mod body;
 mod change;
 mod declarator;
+mod declared;
 mod diff;
 mod edit;
 mod find;
@@ -32,6 +33,7 @@ mod refusal;
 mod uses;
 
 pub use change::{Alignment, Change};
+pub use declared::{Declared, DeclaredAlign, DeclaredStruct, declared};
 pub use diff::unified_diff;
 pub use edit::{edit_struct, member_order};
 pub use paths::source_path_candidates;

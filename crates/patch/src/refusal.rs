@@ -58,6 +58,16 @@ pub enum Refusal {
         /// Where.
         place: Place,
     },
+    /// An alignment that is no number.
+    #[error(
+        "{place}: the alignment '{text}' is not read: write a power of two up to 4096, as in __aligned(64)"
+    )]
+    Alignment {
+        /// What is written.
+        text: String,
+        /// Where.
+        place: Place,
+    },
     /// No such member.
     #[error("{place}: struct {name} has no member {member} that can be told from its text")]
     MemberNotFound {
@@ -213,6 +223,7 @@ impl Refusal {
             Refusal::DefinedTwice { .. } => "defined twice",
             Refusal::Union { .. } => "union",
             Refusal::CutByPreprocessor { .. } => "cut by preprocessor",
+            Refusal::Alignment { .. } => "alignment not read",
             Refusal::MemberNotFound { .. } => "member not found",
             Refusal::MemberTwice { .. } => "member twice",
             Refusal::MacroMember { .. } => "macro member",

@@ -6,12 +6,15 @@ use relayout_contend::Tally;
 use relayout_layout::abi::{Arrangement, Layout, Shape};
 use rustc_hash::FxHashSet;
 
-use crate::change::{self, Change, Ground, Proposal};
+use crate::change::Change;
 use crate::constraint::{Refusal, refusal};
 use crate::coverage::Coverage;
+use crate::draft::{Draft, Drafts, Rules};
 use crate::front::{self, Cost};
+use crate::held_out::held_out;
 use crate::interval::Interval;
-use crate::order;
+use crate::order::Order;
+use crate::rewrite::{Bound, Model};
 use crate::score::{Memory, PerOperation, Scorer};
 use crate::subject::Subject;
 
@@ -32,14 +35,21 @@ pub struct Options {
     /// Candidates of the ranking that get an interval, beside those on the front: those that
     /// [`Advice::shown`] names for this number.
     pub intervals: usize,
+    /// How hard to look for rewrites and pairs of moves: rows of a table to go through, of which
+    /// there are about a billion to a second.
+    pub effort_rows: u64,
+    /// Pairs of moves to estimate at most.
+    pub two_moves_max: usize,
 }
 
 impl Default for Options {
     fn default() -> Self {
         Self {
             keep: Vec::new(),
-            budget_accesses: 4_000_000_000,
+            budget_accesses: 150_000_000,
             intervals: 5,
+            effort_rows: 2_000_000_000,
+            two_moves_max: 2_000_000,
         }
     }
 }
@@ -50,7 +60,7 @@ pub struct Given {
     /// Name to show.
     pub name: String,
     /// The layout, by the atoms of the subject's shape.
-    pub arrangement: Arrangement,
+    pub order: Order,
 }
 
 /// A layout and what it costs.
@@ -75,6 +85,8 @@ pub struct Scored {
     /// Phase of the object with the most accesses, which stands for the others when it is said
     /// which members share a line.
     pub phase: u32,
+    /// Transfers by recording.
+    pub runs: Vec<(u16, u64)>,
     /// Change of the transfers from today's layout; not computed for all.
     pub interval: Option<Interval>,
     /// Nothing that was tried or given beats it in transfers, bytes per object and members moved.
@@ -82,6 +94,14 @@ pub struct Scored {
     /// Brings members together that were never recorded together (given layouts only): what that
     /// costs is not in the tally.
     pub unjudged: bool,
+}
+
+impl Scored {
+    /// Whether it has fewer transfers than `today` in some recordings and more in others.
+    pub fn is_unstable(&self, today: &Self) -> bool {
+        let pairs = || self.runs.iter().zip(&today.runs);
+        pairs().any(|(then, now)| then.1 < now.1) && pairs().any(|(then, now)| then.1 > now.1)
+    }
 }
 
 /// Candidates that are not among the results, and why.
@@ -93,6 +113,8 @@ pub struct LeftOut {
     pub kept: usize,
     /// The budget of replayed accesses was used up.
     pub budget: usize,
+    /// Pairs of moves that were not estimated, for the same reason.
+    pub two_moves: usize,
 }
 
 /// What can be said about the best candidate.
@@ -106,8 +128,10 @@ pub enum Verdict {
         /// Index into [`Advice::candidates`].
         first_touch: Option<usize>,
     },
-    /// The first candidate has fewer transfers, but not evenly: the interval includes none.
+    /// The first candidate has fewer transfers, but not evenly: an interval includes none.
     Unclear,
+    /// The first candidate has fewer transfers in some recordings and more in others.
+    Unstable,
     /// The first candidate has fewer transfers.
     Better,
 }
@@ -125,6 +149,11 @@ pub struct Advice {
     pub left_out: LeftOut,
     /// What can be said about the first candidate.
     pub verdict: Verdict,
+    /// How few transfers any layout can have; `None` where nothing was sought.
+    pub bound: Option<Bound>,
+    /// What the best gains where it was not chosen: on each half of the recording the best candidate
+    /// is chosen, and counted on the other half.
+    pub held_out: Option<Interval>,
     /// Members of which no access was recorded because their memory was not.
     pub unrecorded_members: Vec<String>,
 }
@@ -146,14 +175,6 @@ impl Advice {
     }
 }
 
-/// A layout before it is scored.
-struct Draft {
-    name: Option<String>,
-    proposal: Proposal,
-    layout: Layout,
-    unjudged: bool,
-}
-
 /// Tries layouts of `subject` and scores `given` beside them.
 ///
 /// # Errors
@@ -172,151 +193,35 @@ pub fn advise(subject: Subject<'_>, given: &[Given], options: &Options) -> Resul
             name: subject.shape.name.clone(),
         });
     }
-    let current = subject.shape.lay_out(&subject.shape.current());
-    let coverage = Coverage::new(&subject, &current);
-    let scorer = Scorer::new(subject, current.clone(), &coverage);
-    let mut left_out = LeftOut::default();
-    let mut drafts = vec![Draft {
-        name: None,
-        proposal: Proposal {
-            arrangement: subject.shape.current(),
-            changes: Vec::new(),
-        },
-        layout: current.clone(),
-        unjudged: false,
-    }];
-    drafts.extend(
-        given
-            .iter()
-            .map(|one| given_draft(subject, &scorer, &coverage, &current, one)),
-    );
+    let layout = subject.shape.lay_out(&subject.shape.current());
+    let coverage = Coverage::new(&subject, &layout);
+    let scorer = Scorer::new(subject, layout.clone(), &coverage);
+    let rules = Rules::new(subject, &scorer, &coverage, &layout, &options.keep);
+    let mut drafts = vec![rules.today()];
+    drafts.extend(given.iter().map(|one| rules.given(one)));
     let mut scored = score_all(&scorer, drafts, u64::MAX);
-    let drafts = tried(
-        subject,
-        &scorer,
-        &coverage,
-        &current,
-        options,
-        &mut left_out,
-    );
-    let count = drafts.len();
-    let candidates = score_all(&scorer, drafts, options.budget_accesses);
-    left_out.budget = count - candidates.len();
     let given = scored.split_off(1);
-    let current = scored.swap_remove(0);
     let mut advice = Advice {
-        current,
-        candidates,
+        current: scored.swap_remove(0),
+        candidates: Vec::new(),
         given,
-        left_out,
+        left_out: LeftOut::default(),
         verdict: Verdict::NoTransfers,
+        bound: None,
+        held_out: None,
         unrecorded_members: unrecorded(subject.shape, &coverage),
     };
-    finish(&mut advice, &scorer, options);
+    if options.budget_accesses > 0 && advice.current.tally.transfers() > 0 {
+        let model = Model::new(subject, &layout);
+        let drafts = Drafts::new(&rules, &model, options);
+        advice.bound = Some(drafts.bound);
+        advice.left_out = drafts.left_out;
+        let count = drafts.list.len();
+        advice.candidates = score_all(&scorer, drafts.list, options.budget_accesses);
+        advice.left_out.budget = count - advice.candidates.len();
+    }
+    finish(&mut advice, subject, &scorer, options);
     Ok(advice)
-}
-
-fn given_draft(
-    subject: Subject<'_>,
-    scorer: &Scorer<'_>,
-    coverage: &Coverage,
-    current: &Layout,
-    given: &Given,
-) -> Draft {
-    let layout = subject.shape.lay_out(&given.arrangement);
-    let phases = scorer.phases(&layout);
-    let unjudged = !coverage.judges(current, &layout, &phases, subject.line_bytes);
-    let changes = changes_to(subject.shape, &given.arrangement);
-    let proposal = Proposal {
-        arrangement: given.arrangement.clone(),
-        changes,
-    };
-    Draft {
-        name: Some(given.name.clone()),
-        proposal,
-        layout,
-        unjudged,
-    }
-}
-
-/// The changes that lead from today's layout to `to`.
-fn changes_to(shape: &Shape, to: &Arrangement) -> Vec<Change> {
-    let mut changes: Vec<Change> = order::moved(&shape.current().order, &to.order)
-        .into_iter()
-        .map(|atom| {
-            let place = to
-                .order
-                .iter()
-                .position(|other| *other == atom)
-                .unwrap_or(0);
-            Change::Move {
-                atom,
-                after: place.checked_sub(1).map(|before| to.order[before]),
-            }
-        })
-        .collect();
-    for (atom, &align) in to.align.iter().enumerate() {
-        if align > shape.atoms[atom].align {
-            changes.push(Change::AlignMember { atom, to: align });
-        }
-    }
-    if to.type_align > 1 {
-        changes.push(Change::AlignType { to: to.type_align });
-    }
-    changes
-}
-
-/// Every proposal that is allowed, can be judged, and is not another one again; those that move
-/// or align what is accessed come first, so that a budget is spent on them.
-fn tried(
-    subject: Subject<'_>,
-    scorer: &Scorer<'_>,
-    coverage: &Coverage,
-    current: &Layout,
-    options: &Options,
-    left_out: &mut LeftOut,
-) -> Vec<Draft> {
-    let ground = Ground {
-        shape: subject.shape,
-        line: u64::from(subject.line_bytes),
-    };
-    let stays = |name: &String| options.keep.contains(name);
-    let kept: Vec<usize> = (subject.shape.atoms.iter().enumerate())
-        .filter(|(_, atom)| atom.names.iter().any(stays))
-        .map(|(index, _)| index)
-        .collect();
-    let mut seen: FxHashSet<Arrangement> = FxHashSet::default();
-    let mut drafts = Vec::new();
-    for proposal in change::propose(&ground) {
-        let layout = subject.shape.lay_out(&proposal.arrangement);
-        if layout == *current || !seen.insert(proposal.arrangement.clone()) {
-            continue;
-        }
-        let same = |atom: &usize| layout.places[*atom].offset == current.places[*atom].offset;
-        if !kept.iter().all(same) {
-            left_out.kept += 1;
-        } else if !coverage.judges(
-            current,
-            &layout,
-            &scorer.phases(&layout),
-            subject.line_bytes,
-        ) {
-            left_out.unrecorded += 1;
-        } else {
-            drafts.push(Draft {
-                name: None,
-                proposal,
-                layout,
-                unjudged: false,
-            });
-        }
-    }
-    let hot = |change: &Change| match *change {
-        Change::Move { atom, .. } | Change::AlignMember { atom, .. } => coverage.accessed[atom],
-        Change::AlignType { .. } => true,
-    };
-    drafts.sort_by_key(|draft| !draft.proposal.changes.iter().any(hot));
-    drafts
 }
 
 /// Scores layouts until the budget is used up.
@@ -330,12 +235,10 @@ fn score_all(scorer: &Scorer<'_>, drafts: Vec<Draft>, budget_accesses: u64) -> V
 }
 
 fn score(scorer: &Scorer<'_>, draft: Draft, tallies: &[Tally]) -> Scored {
-    let moves = draft.proposal.changes.iter();
     Scored {
         name: draft.name,
-        moved: moves
-            .filter(|change| matches!(change, Change::Move { .. }))
-            .count(),
+        moved: draft.proposal.moved(),
+        runs: scorer.by_run(tallies),
         arrangement: draft.proposal.arrangement,
         changes: draft.proposal.changes,
         tally: tallies.iter().copied().sum(),
@@ -350,7 +253,7 @@ fn score(scorer: &Scorer<'_>, draft: Draft, tallies: &[Tally]) -> Scored {
 }
 
 /// Ranks, marks the front, adds intervals, and draws the conclusion.
-fn finish(advice: &mut Advice, scorer: &Scorer<'_>, options: &Options) {
+fn finish(advice: &mut Advice, subject: Subject<'_>, scorer: &Scorer<'_>, options: &Options) {
     advice.candidates.sort_by(by_rank);
     let costs: Vec<Cost> = advice.candidates.iter().map(cost).collect();
     let mut others: Vec<Cost> = advice.given.iter().map(cost).collect();
@@ -369,6 +272,13 @@ fn finish(advice: &mut Advice, scorer: &Scorer<'_>, options: &Options) {
         one.pareto = pareto;
     }
     add_intervals(advice, scorer, options.intervals);
+    if let (Some(best), today) = (advice.candidates.first(), &advice.current)
+        && best.tally.transfers() < today.tally.transfers()
+    {
+        let count = stretch_count(today);
+        let budget = options.budget_accesses / 2;
+        advice.held_out = held_out(subject, scorer, today, &advice.candidates, count, budget);
+    }
     advice.verdict = verdict(advice);
 }
 
@@ -406,14 +316,21 @@ fn add_intervals(advice: &mut Advice, scorer: &Scorer<'_>, first: usize) {
     let copies: Vec<Layout> = wanted.iter().map(|scored| scored.layout.clone()).collect();
     layouts.extend(&copies);
     let today = advice.current.tally.transfers();
-    let count = usize::try_from(today / TRANSFERS_PER_STRETCH).unwrap_or(STRETCHES_MAX);
-    let stretches = scorer.by_stretch(&layouts, count.clamp(STRETCHES_MIN, STRETCHES_MAX));
+    let stretches = scorer.by_stretch(&layouts, stretch_count(&advice.current));
     if let Some((before, after)) = stretches.split_first() {
         for (scored, after) in wanted.into_iter().zip(after) {
             let spread = Interval::of(before, after);
             scored.interval = spread.map(|it| it.around(today, scored.tally.transfers()));
         }
     }
+}
+
+/// Stretches to cut the recording into.
+fn stretch_count(today: &Scored) -> usize {
+    let count = today.tally.transfers() / TRANSFERS_PER_STRETCH;
+    usize::try_from(count)
+        .unwrap_or(STRETCHES_MAX)
+        .clamp(STRETCHES_MIN, STRETCHES_MAX)
 }
 
 fn verdict(advice: &Advice) -> Verdict {
@@ -423,7 +340,9 @@ fn verdict(advice: &Advice) -> Verdict {
     }
     match advice.candidates.first() {
         Some(best) if best.tally.transfers() < today.transfers() => {
-            match best.interval.is_some_and(|interval| interval.is_less()) {
+            let sure = |interval: Option<Interval>| interval.is_some_and(|it| it.is_less());
+            match sure(best.interval) && sure(advice.held_out) {
+                _ if best.is_unstable(&advice.current) => Verdict::Unstable,
                 true => Verdict::Better,
                 false => Verdict::Unclear,
             }

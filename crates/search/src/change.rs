@@ -4,8 +4,11 @@ mod align_member;
 mod align_type;
 mod move_align;
 mod move_member;
+pub(crate) mod two_moves;
 
 use relayout_layout::abi::{Arrangement, Shape};
+
+use crate::order;
 
 /// One edit of a struct's declaration.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -29,9 +32,40 @@ pub enum Change {
         /// Alignment in bytes.
         to: u64,
     },
+    /// A new member that nothing accesses.
+    Pad {
+        /// The atom it comes before; `None`: it comes last.
+        before: Option<usize>,
+        /// Its size in bytes.
+        bytes: u64,
+    },
 }
 
 impl Change {
+    /// What leads from today's layout to `to`, with as few moves as there can be.
+    pub(crate) fn all(shape: &Shape, to: &Arrangement) -> Vec<Self> {
+        let moved = order::moved(&shape.current().order, &to.order).into_iter();
+        let mut changes: Vec<Self> = moved
+            .map(|atom| {
+                let place = to.order.iter().position(|other| *other == atom);
+                let before = place.and_then(|place| place.checked_sub(1));
+                Self::Move {
+                    atom,
+                    after: before.map(|before| to.order[before]),
+                }
+            })
+            .collect();
+        for (atom, &align) in to.align.iter().enumerate() {
+            if align > shape.atoms[atom].align {
+                changes.push(Self::AlignMember { atom, to: align });
+            }
+        }
+        if to.type_align > 1 {
+            changes.push(Self::AlignType { to: to.type_align });
+        }
+        changes
+    }
+
     /// The change in words: `move 'd' to after 'b'`.
     pub fn words(&self, shape: &Shape) -> String {
         let name = |atom: usize| shape.atoms.get(atom).map_or("?", |atom| &atom.name);
@@ -45,6 +79,10 @@ impl Change {
             Self::Move { atom, after: None } => format!("move '{}' to the start", name(atom)),
             Self::AlignMember { atom, to } => format!("align '{}' to {to} bytes", name(atom)),
             Self::AlignType { to } => format!("align the type to {to} bytes"),
+            Self::Pad { before, bytes } => match before {
+                Some(before) => format!("add {bytes} bytes before '{}'", name(before)),
+                None => format!("add {bytes} bytes at the end"),
+            },
         }
     }
 }
@@ -54,6 +92,14 @@ impl Change {
 pub(crate) struct Proposal {
     pub arrangement: Arrangement,
     pub changes: Vec<Change>,
+}
+
+impl Proposal {
+    /// Atoms that move.
+    pub fn moved(&self) -> usize {
+        let moves = |change: &&Change| matches!(change, Change::Move { .. });
+        self.changes.iter().filter(moves).count()
+    }
 }
 
 /// What proposals start from.

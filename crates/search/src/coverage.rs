@@ -7,7 +7,7 @@
 use relayout_contend::ObjectTrace;
 use relayout_layout::abi::Layout;
 
-use crate::subject::Subject;
+use crate::subject::{Instance, Subject};
 
 /// What is known of each atom, and of each pair.
 pub struct Coverage {
@@ -35,7 +35,7 @@ impl Coverage {
                 recorded[a] = true;
                 here.iter().for_each(|&b| judged[a * atoms + b] = true);
             }
-            let by_byte = touched(&instance.trace, current.size);
+            let by_byte = touched(instance, current.size);
             for (atom, place) in current.places.iter().enumerate() {
                 let end = if atom + 1 == atoms {
                     current.size.max(place.end)
@@ -62,19 +62,19 @@ impl Coverage {
         }
     }
 
-    /// Whether nothing comes together in `new` that was not recorded together; `phases` are the
+    /// Whether nothing comes together in `new` that was not recorded together; `phases` gives the
     /// addresses modulo the line, before and after, that objects have.
     pub fn judges(
         &self,
         current: &Layout,
         new: &Layout,
-        phases: &[(u32, u32)],
+        phases: impl FnOnce() -> Vec<(u32, u32)>,
         line_bytes: u32,
     ) -> bool {
         if self.judged.iter().all(|judged| *judged) {
             return true;
         }
-        phases.iter().all(|(old_phase, new_phase)| {
+        phases().iter().all(|(old_phase, new_phase)| {
             let before = lines(current, *old_phase, line_bytes);
             let after = lines(new, *new_phase, line_bytes);
             (0..self.atoms).all(|a| {
@@ -97,11 +97,12 @@ fn covers(trace: &ObjectTrace, layout: &Layout, atom: usize) -> bool {
 }
 
 /// By byte of the struct: accessed.
-fn touched(trace: &ObjectTrace, size: u64) -> Vec<bool> {
+fn touched(instance: &Instance, size: u64) -> Vec<bool> {
     let mut bytes = vec![false; usize::try_from(size).unwrap_or(0)];
-    for access in &trace.accesses {
-        let start = (access.offset as usize).min(bytes.len());
-        let end = (access.offset as usize + usize::from(access.size)).min(bytes.len());
+    for access in &instance.trace.accesses {
+        let (_, offset) = instance.within(access.offset);
+        let start = (offset as usize).min(bytes.len());
+        let end = (offset as usize + usize::from(access.size)).min(bytes.len());
         bytes[start..end].fill(true);
     }
     bytes

@@ -1,5 +1,7 @@
 //! How sure a difference is: resampling of stretches of the recording.
 
+use crate::random::XorShift;
+
 /// Resamples drawn.
 const RESAMPLES: usize = 2000;
 
@@ -22,7 +24,7 @@ impl Interval {
     pub fn of(before: &[u64], after: &[u64]) -> Option<Self> {
         let pairs: Vec<(u64, u64)> = before.iter().copied().zip(after.iter().copied()).collect();
         let change = relative(pairs.iter().copied())?;
-        let mut random = XorShift(0x9e37_79b9_7f4a_7c15);
+        let mut random = XorShift::new(1);
         let mut drawn: Vec<f64> = (0..RESAMPLES)
             .filter_map(|_| relative((0..pairs.len()).map(|_| pairs[random.below(pairs.len())])))
             .collect();
@@ -58,18 +60,6 @@ impl Interval {
 fn relative(pairs: impl Iterator<Item = (u64, u64)>) -> Option<f64> {
     let (before, after) = pairs.fold((0, 0), |sum, pair| (sum.0 + pair.0, sum.1 + pair.1));
     (before > 0).then(|| after as f64 / before as f64 - 1.0)
-}
-
-/// Marsaglia's xorshift64: the same numbers on every machine.
-struct XorShift(u64);
-
-impl XorShift {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 % limit.max(1) as u64) as usize
-    }
 }
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
 //! What would be better: other layouts of a type, scored by replaying its recorded accesses.
 //!
-//! [`advise()`] tries every one-member move, every alignment of a member to the cache line, their
-//! combination and the alignment of the type, within what C allows and what was recorded, and
-//! keeps those that nothing beats in transfers, bytes and members moved. A layout of the user's
-//! is scored the same way: see [`order::parse`].
+//! [`advise()`] tries every move of one member and of two, every alignment of a member to the cache line
+//! or of the type, and rewrites that decide for all accessed members at once, within what C allows and
+//! what was recorded. It keeps those that nothing beats in transfers, bytes and members moved, and
+//! says how far from the best possible they are. A layout of the user's is scored the same way: see
+//! [`order::parse`].
 //!
 //! Values in, values out: no files, no processes, no terminal. The same input gives the same
 //! output, whatever the number of threads.
@@ -12,10 +13,14 @@ mod advise;
 pub mod change;
 mod constraint;
 mod coverage;
+mod draft;
 mod front;
+mod held_out;
 mod interval;
 mod mapping;
 pub mod order;
+mod random;
+mod rewrite;
 mod score;
 pub mod slab;
 mod subject;
@@ -24,5 +29,6 @@ pub use advise::{Advice, Given, LeftOut, Options, Scored, Verdict, advise};
 pub use change::Change;
 pub use constraint::{Refusal, pinned_first, refusal};
 pub use interval::Interval;
+pub use rewrite::Bound;
 pub use score::{Memory, PerOperation};
 pub use subject::{Home, Instance, Subject};

@@ -4,11 +4,14 @@ use relayout_contend::Placement;
 use relayout_layout::abi::{Layout, Shape};
 
 /// Where another layout puts every recorded byte.
+#[derive(Clone, Debug)]
 pub struct Mapping {
     /// By recorded offset, up to the compiled size.
     moved: Vec<u32>,
     /// Where the first byte behind the struct goes.
     tail: u32,
+    /// Bytes from one object of a row to the next, as recorded and then.
+    row: Option<(u32, u32)>,
 }
 
 impl Mapping {
@@ -42,15 +45,32 @@ impl Mapping {
         Self {
             moved,
             tail: narrow(tail),
+            row: None,
+        }
+    }
+
+    /// The same for a row of objects: bytes from one to the next, as recorded and then.
+    pub fn of_row(self, row: Option<(u32, u32)>) -> Self {
+        let row = row.filter(|(recorded, _)| *recorded > 0);
+        Self { row, ..self }
+    }
+
+    fn in_object(&self, offset: u32) -> u32 {
+        match self.moved.get(offset as usize) {
+            Some(place) => *place,
+            None => self.tail.saturating_add(offset - self.moved.len() as u32),
         }
     }
 }
 
 impl Placement for Mapping {
     fn place(&self, offset: u32) -> u32 {
-        match self.moved.get(offset as usize) {
-            Some(place) => *place,
-            None => self.tail.saturating_add(offset - self.moved.len() as u32),
+        match self.row {
+            None => self.in_object(offset),
+            Some((recorded, then)) => {
+                let start = (offset / recorded).saturating_mul(then);
+                start.saturating_add(self.in_object(offset % recorded))
+            }
         }
     }
 }

@@ -12,7 +12,7 @@
 //! other, and the members of an anonymous struct or union, move as one: any of their names stands
 //! for all. Every member has to be named.
 
-use relayout_layout::abi::{Arrangement, Shape};
+use relayout_layout::abi::{Arrangement, Atom, Pad, Shape};
 
 /// What is wrong with a list of members. Lines are counted from 1.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -67,20 +67,81 @@ pub enum OrderError {
     },
 }
 
+/// One line of a layout: a member, or several that move as one, or a new one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Line in the text, from 1.
+    pub line: usize,
+    /// Names of one member, of bitfields, or of what an anonymous struct has inside.
+    pub names: Vec<String>,
+    /// Alignment in bytes written on it; 1: none.
+    pub align: u64,
+    /// Size and alignment in bytes of its type, for a member that the type does not have. What is not
+    /// given is not known, and only members that are there may be named.
+    pub extent: Option<(u64, u64)>,
+}
+
+/// A layout of the user's: an order with alignments, and new members that nothing accesses.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Order {
+    /// By the atoms of the type's shape.
+    pub arrangement: Arrangement,
+    /// New members.
+    pub pads: Vec<Pad>,
+}
+
 /// Reads a list of members.
 ///
 /// # Errors
 /// If it does not name every member exactly once, or a flexible array is not last.
-pub fn parse(text: &str, shape: &Shape) -> Result<Arrangement, OrderError> {
-    let mut arrangement = shape.current();
-    arrangement.order.clear();
+pub fn parse(text: &str, shape: &Shape) -> Result<Order, OrderError> {
+    let mut entries = Vec::new();
+    let mut type_align = 1;
     for (number, line) in text.lines().enumerate() {
-        let line = line.split('#').next().unwrap_or_default().trim();
-        if !line.is_empty() {
-            read_line(line, number + 1, shape, &mut arrangement)?;
+        let (number, line) = (
+            number + 1,
+            line.split('#').next().unwrap_or_default().trim(),
+        );
+        let (name, align) = match line.split_once('@') {
+            Some((name, align)) => (name.trim(), read_align(align.trim(), number)?),
+            None => (line, 1),
+        };
+        match name.is_empty() {
+            true if align > 1 => type_align = align,
+            true => {}
+            false if name.contains(char::is_whitespace) => {
+                return Err(OrderError::Trailing {
+                    line: number,
+                    text: line.to_owned(),
+                });
+            }
+            false => entries.push(Entry {
+                line: number,
+                names: vec![name.to_owned()],
+                align,
+                extent: None,
+            }),
         }
     }
-    let placed = |index: &usize| arrangement.order.contains(index);
+    arrange(&entries, type_align, shape)
+}
+
+/// The order that `entries` are in; `type_align` is the alignment in bytes written on the type, 1 if none
+/// is.
+///
+/// # Errors
+/// As [`parse`].
+pub fn arrange(entries: &[Entry], type_align: u64, shape: &Shape) -> Result<Order, OrderError> {
+    let mut order = Order {
+        arrangement: shape.current(),
+        pads: Vec::new(),
+    };
+    order.arrangement.order.clear();
+    order.arrangement.type_align = type_align;
+    for entry in entries {
+        order.add(entry, shape)?;
+    }
+    let placed = |index: &usize| order.arrangement.order.contains(index);
     let mut missing = Vec::new();
     for (index, atom) in shape.atoms.iter().enumerate() {
         match placed(&index) {
@@ -96,62 +157,59 @@ pub fn parse(text: &str, shape: &Shape) -> Result<Arrangement, OrderError> {
             names: missing,
         });
     }
-    let before_last = arrangement
-        .order
-        .split_last()
-        .map_or(&[][..], |(_, before)| before);
-    match before_last.iter().find(|atom| shape.atoms[**atom].flexible) {
+    let (last, before_last) = match order.arrangement.order.split_last() {
+        Some((last, before)) => (Some(*last), before),
+        None => (None, &[][..]),
+    };
+    let behind = order
+        .pads
+        .iter()
+        .any(|pad| pad.at == order.arrangement.order.len());
+    let flexible = |atom: &&usize| shape.atoms[**atom].flexible;
+    let not_last = before_last.iter().find(flexible).copied();
+    match not_last.or(last.filter(|last| behind && flexible(&last))) {
         Some(atom) => Err(OrderError::NotLast {
-            name: shape.atoms[*atom].name.clone(),
+            name: shape.atoms[atom].name.clone(),
         }),
-        None => Ok(arrangement),
+        None => Ok(order),
     }
 }
 
-fn read_line(
-    text: &str,
-    line: usize,
-    shape: &Shape,
-    arrangement: &mut Arrangement,
-) -> Result<(), OrderError> {
-    let (name, align) = match text.split_once('@') {
-        Some((name, align)) => (name.trim(), read_align(align.trim(), line)?),
-        None => (text, 1),
-    };
-    if name.is_empty() {
-        arrangement.type_align = align;
-        return Ok(());
+impl Order {
+    fn add(&mut self, entry: &Entry, shape: &Shape) -> Result<(), OrderError> {
+        let line = entry.line;
+        let named = |name: &String| {
+            let has = |atom: &Atom| atom.names.contains(name);
+            shape.atoms.iter().position(has)
+        };
+        let name = entry.names.first().cloned().unwrap_or_default();
+        let Some(atom) = entry.names.iter().find_map(named) else {
+            let Some((bytes, align)) = entry.extent else {
+                return Err(OrderError::NoMember {
+                    line,
+                    type_name: shape.name.clone(),
+                    name,
+                });
+            };
+            self.pads.push(Pad {
+                at: self.arrangement.order.len(),
+                bytes,
+                align: align.max(entry.align),
+            });
+            return Ok(());
+        };
+        let order = &mut self.arrangement.order;
+        let same_run = order.last() == Some(&atom) && shape.atoms[atom].names.len() > 1;
+        if !same_run && order.contains(&atom) {
+            return Err(OrderError::Again { line, name });
+        }
+        if !same_run {
+            order.push(atom);
+        }
+        let align = &mut self.arrangement.align[atom];
+        *align = entry.align.max(*align);
+        Ok(())
     }
-    if name.contains(char::is_whitespace) {
-        return Err(OrderError::Trailing {
-            line,
-            text: text.to_owned(),
-        });
-    }
-    let found = shape
-        .atoms
-        .iter()
-        .position(|atom| atom.names.iter().any(|other| other == name));
-    let Some(atom) = found else {
-        let type_name = shape.name.clone();
-        return Err(OrderError::NoMember {
-            line,
-            type_name,
-            name: name.to_owned(),
-        });
-    };
-    let same_run = arrangement.order.last() == Some(&atom) && shape.atoms[atom].names.len() > 1;
-    if !same_run && arrangement.order.contains(&atom) {
-        return Err(OrderError::Again {
-            line,
-            name: name.to_owned(),
-        });
-    }
-    if !same_run {
-        arrangement.order.push(atom);
-    }
-    arrangement.align[atom] = arrangement.align[atom].max(align);
-    Ok(())
 }
 
 fn read_align(text: &str, line: usize) -> Result<u64, OrderError> {
@@ -189,4 +247,48 @@ pub(crate) fn moved(from: &[usize], to: &[usize]) -> Vec<usize> {
         .filter(|(_, stays)| !stays)
         .map(|(atom, _)| *atom)
         .collect()
+}
+
+/// The order of `arrangement`, which is of `from`, for `to`: the same type in another build. Members
+/// that `to` lacks are left out, those that only it has come where they are there, behind the same
+/// member as today.
+pub fn carry_over(arrangement: &Arrangement, from: &Shape, to: &Shape) -> Arrangement {
+    let counterparts = counterparts(from, to);
+    let mut result = to.current();
+    let carried = arrangement
+        .order
+        .iter()
+        .filter_map(|atom| counterparts[*atom]);
+    let mut order: Vec<usize> = Vec::new();
+    carried.for_each(|atom| {
+        if !order.contains(&atom) {
+            order.push(atom);
+        }
+    });
+    for own in 0..to.atoms.len() {
+        if !order.contains(&own) {
+            let before = own.checked_sub(1);
+            let place = before.and_then(|before| order.iter().position(|atom| *atom == before));
+            order.insert(place.map_or(0, |place| place + 1), own);
+        }
+    }
+    // What has to stay last does.
+    order.sort_by_key(|atom| to.atoms[*atom].flexible);
+    result.order = order;
+    result.type_align = arrangement.type_align;
+    for (atom, align) in arrangement.align.iter().enumerate() {
+        if let Some(there) = counterparts[atom] {
+            result.align[there] = *align;
+        }
+    }
+    result
+}
+
+/// By atom of `from`: the atom of `to` that has one of its names.
+pub(crate) fn counterparts(from: &Shape, to: &Shape) -> Vec<Option<usize>> {
+    let there = |atom: &Atom| {
+        let shares = |other: &Atom| atom.names.iter().any(|name| other.names.contains(name));
+        to.atoms.iter().position(shares)
+    };
+    from.atoms.iter().map(there).collect()
 }

@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use rayon::prelude::*;
-use relayout_contend::{Replay, Tally};
+use relayout_contend::{ObjectTrace, Replay, Tally, TraceAccess};
 use relayout_layout::abi::Layout;
 use rustc_hash::FxHashMap;
 
 use crate::coverage::Coverage;
 use crate::mapping::Mapping;
 use crate::slab::{self, Slot};
-use crate::subject::Subject;
+use crate::subject::{Instance, Subject};
 
 /// What a layout costs in memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,6 +52,10 @@ pub(crate) struct Scorer<'a> {
     tails: Vec<u64>,
     /// Atoms that are accessed, with the bytes that belong to them behind the struct.
     hot: Vec<(usize, u64)>,
+    /// Some instance is of several objects.
+    has_rows: bool,
+    /// Index of the instance with the most accesses.
+    busiest: usize,
 }
 
 /// The lines on which the accessed members fall, without what does not matter to the replay.
@@ -71,30 +75,48 @@ impl<'a> Scorer<'a> {
             .filter(|atom| coverage.accessed[*atom] || *atom == last && tail_max > 0)
             .map(|atom| (atom, if atom == last { tail_max } else { 0 }))
             .collect();
-        let replays = subject
-            .instances
-            .par_iter()
-            .map(|one| Replay::new(&one.trace))
-            .collect();
+        Self::with(subject, current, tails, hot)
+    }
+
+    /// For a part of the recording: `instances` are of those of `self` with the indices in `of`.
+    pub fn part<'b>(&self, subject: Subject<'b>, of: &[usize]) -> Scorer<'b> {
+        let tails = of.iter().map(|index| self.tails[*index]).collect();
+        Scorer::with(subject, self.current.clone(), tails, self.hot.clone())
+    }
+
+    fn with(
+        subject: Subject<'a>,
+        current: Layout,
+        tails: Vec<u64>,
+        hot: Vec<(usize, u64)>,
+    ) -> Self {
+        let instances = subject.instances;
+        let accesses = |index: &usize| instances[*index].trace.accesses.len();
         Self {
             subject,
             current,
-            replays,
+            replays: instances
+                .par_iter()
+                .map(|one| Replay::new(&one.trace))
+                .collect(),
             tails,
             hot,
+            has_rows: instances.iter().any(|one| one.elements > 1),
+            busiest: (0..instances.len()).rev().max_by_key(accesses).unwrap_or(0),
         }
     }
 
     /// Where each instance's object would lie.
     pub fn slots(&self, layout: &Layout) -> Vec<Slot> {
-        let line_bytes = self.subject.line_bytes;
         let instances = self.subject.instances.iter().zip(&self.tails);
         instances
-            .map(|(instance, tail)| {
-                let (size, align) = (layout.size, layout.align);
-                slab::slot(instance, self.current.size, size, align, *tail, line_bytes)
-            })
+            .map(|(instance, tail)| self.slot_of(instance, *tail, layout.size, layout.align))
             .collect()
+    }
+
+    fn slot_of(&self, instance: &Instance, tail: u64, size: u64, align: u64) -> Slot {
+        let line_bytes = self.subject.line_bytes;
+        slab::slot(instance, self.current.size, size, align, tail, line_bytes)
     }
 
     /// The distinct phases before and after.
@@ -111,13 +133,18 @@ impl<'a> Scorer<'a> {
 
     /// The phase of the object with the most accesses.
     pub fn phase(&self, layout: &Layout) -> u32 {
-        let instances = self.subject.instances.iter().zip(&self.tails);
-        let most = instances.max_by_key(|(instance, _)| instance.trace.accesses.len());
-        most.map_or(0, |(instance, tail)| {
-            let (size, align) = (layout.size, layout.align);
-            let line_bytes = self.subject.line_bytes;
-            slab::slot(instance, self.current.size, size, align, *tail, line_bytes).phase
-        })
+        self.phase_of(layout.size, layout.align)
+    }
+
+    /// The same for a type of `size` bytes with alignment `align`.
+    pub fn phase_of(&self, size: u64, align: u64) -> u32 {
+        match self.subject.instances.get(self.busiest) {
+            Some(instance) => {
+                self.slot_of(instance, self.tails[self.busiest], size, align)
+                    .phase
+            }
+            None => 0,
+        }
     }
 
     /// What most objects would take.
@@ -173,16 +200,28 @@ impl<'a> Scorer<'a> {
         let shape = self.subject.shape;
         jobs.par_iter()
             .map(|&(layout, instance, phase)| {
-                let mapping = Mapping::new(shape, &self.current, layouts[layout]);
+                let row = self.row(&self.subject.instances[instance], layouts[layout]);
+                let mapping = Mapping::new(shape, &self.current, layouts[layout]).of_row(row);
                 self.replays[instance].tally(phase, &mapping, self.subject.line_bytes)
             })
             .collect()
+    }
+
+    /// How objects of `instance` follow each other, today and in `layout`; `None` for one alone.
+    fn row(&self, instance: &Instance, layout: &Layout) -> Option<(u32, u32)> {
+        let then = || self.slot_of(instance, 0, layout.size, layout.align).stride;
+        (instance.elements > 1).then(|| (instance.stride, then()))
     }
 
     fn signature(&self, layout: &Layout, phase: u32) -> Signature {
         let line = u64::from(self.subject.line_bytes.max(1));
         let mut names: FxHashMap<u64, u32> = FxHashMap::default();
         let mut signature = Vec::with_capacity(self.hot.len() * 2);
+        if self.has_rows {
+            // Neighbours meet on lines in ways that one object's lines do not tell.
+            signature.extend([layout.size as u32, layout.align as u32]);
+            signature.extend(layout.places.iter().map(|place| place.offset as u32));
+        }
         for &(atom, extra) in &self.hot {
             let place = &layout.places[atom];
             let start = place.offset + u64::from(phase);
@@ -201,6 +240,15 @@ impl<'a> Scorer<'a> {
             }
         }
         signature
+    }
+
+    /// Transfers by recording, ascending, from the tallies of its instances.
+    pub fn by_run(&self, tallies: &[Tally]) -> Vec<(u16, u64)> {
+        let mut runs: BTreeMap<u16, u64> = BTreeMap::new();
+        for (instance, tally) in self.subject.instances.iter().zip(tallies) {
+            *runs.entry(instance.run).or_default() += tally.transfers();
+        }
+        runs.into_iter().collect()
     }
 
     /// Events per operation; `None` where no operations were marked.
@@ -231,23 +279,14 @@ impl<'a> Scorer<'a> {
 
     /// Transfers by stretch of the recording, about `stretches` of them, for each layout.
     pub fn by_stretch(&self, layouts: &[&Layout], stretches: usize) -> Vec<Vec<u64>> {
-        let total: usize = self
-            .subject
-            .instances
-            .iter()
-            .map(|one| one.trace.accesses.len())
-            .sum();
-        let length = total.div_ceil(stretches.max(1)).max(1);
-        let pieces: Vec<(usize, Replay)> = (self.subject.instances.iter().enumerate())
-            .flat_map(|(index, one)| {
-                one.trace.accesses.chunks(length).map(move |chunk| {
-                    let accesses = chunk.to_vec();
-                    let piece = relayout_contend::ObjectTrace {
-                        accesses,
-                        ..Default::default()
-                    };
-                    (index, Replay::new(&piece))
-                })
+        let pieces: Vec<(usize, Replay)> = (self::stretches(self.subject.instances, stretches))
+            .into_iter()
+            .map(|(index, accesses)| {
+                let piece = ObjectTrace {
+                    accesses: accesses.to_vec(),
+                    ..ObjectTrace::default()
+                };
+                (index, Replay::new(&piece))
             })
             .collect();
         layouts
@@ -257,12 +296,26 @@ impl<'a> Scorer<'a> {
                 let slots = self.slots(layout);
                 let line_bytes = self.subject.line_bytes;
                 let tally = |(index, piece): &(usize, Replay)| {
-                    piece
-                        .tally(slots[*index].phase, &mapping, line_bytes)
-                        .transfers()
+                    let row = self.row(&self.subject.instances[*index], layout);
+                    let mapping = mapping.clone().of_row(row);
+                    let tally = piece.tally(slots[*index].phase, &mapping, line_bytes);
+                    tally.transfers()
                 };
                 pieces.iter().map(tally).collect()
             })
             .collect()
     }
+}
+
+/// All traces cut into about so many stretches, each with the instance that it is of.
+pub(crate) fn stretches(instances: &[Instance], count: usize) -> Vec<(usize, &[TraceAccess])> {
+    let total: usize = instances.iter().map(|one| one.trace.accesses.len()).sum();
+    let length = total.div_ceil(count.max(1)).max(1);
+    let instances = instances.iter().enumerate();
+    instances
+        .flat_map(|(index, one)| {
+            let chunks = one.trace.accesses.chunks(length);
+            chunks.map(move |chunk| (index, chunk))
+        })
+        .collect()
 }

@@ -38,6 +38,8 @@ pub struct Slot {
     pub bytes: u64,
     /// Address modulo the line.
     pub phase: u32,
+    /// Bytes from one object to the next in a row of them.
+    pub stride: u32,
 }
 
 /// Bytes allocated behind the struct: at least these.
@@ -48,7 +50,7 @@ pub struct Slot {
 pub fn tail_bytes(instance: &Instance, compiled: u64, element: u64) -> u64 {
     let accesses = instance.trace.accesses.iter();
     let reached = accesses
-        .map(|access| u64::from(access.offset) + u64::from(access.size))
+        .map(|access| u64::from(instance.within(access.offset).1) + u64::from(access.size))
         .max();
     let reached = reached.unwrap_or(0).saturating_sub(compiled);
     let element = element.max(1);
@@ -109,15 +111,23 @@ pub fn slot(
                 cache: Some(name),
                 bytes,
                 phase: (start % line) as u32,
+                stride: narrow(bytes),
             }
         }
         _ => {
             let phase = (base % line).next_multiple_of(align.clamp(1, line)) % line;
+            // What lies between two objects that are no array stays.
+            let gap = u64::from(instance.stride).saturating_sub(compiled);
             Slot {
                 cache: None,
                 bytes: size + tail,
                 phase: phase as u32,
+                stride: narrow((size + gap).next_multiple_of(align.max(1))),
             }
         }
     }
+}
+
+fn narrow(bytes: u64) -> u32 {
+    u32::try_from(bytes).unwrap_or(u32::MAX)
 }

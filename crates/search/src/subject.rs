@@ -32,6 +32,21 @@ pub struct Instance {
     pub trace: ObjectTrace,
     /// Where it was.
     pub home: Home,
+    /// Objects that it is of: more than 1 for a row of them whose neighbours can share lines (an
+    /// array, slots of a slab), recorded as one.
+    pub elements: u32,
+    /// Bytes from one of them to the next as recorded.
+    pub stride: u32,
+}
+
+impl Instance {
+    /// Which of its objects the byte at `offset` belongs to, and where in that.
+    pub(crate) fn within(&self, offset: u32) -> (u32, u32) {
+        match (self.elements, self.stride) {
+            (2.., 1..) => (offset / self.stride, offset % self.stride),
+            _ => (0, offset),
+        }
+    }
 }
 
 /// A type and what was recorded of its objects.

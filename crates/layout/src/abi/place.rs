@@ -1,6 +1,6 @@
 //! Placing atoms one after the other.
 
-use super::{Arrangement, Atom, Hole, Layout, Place, Shape};
+use super::{Arrangement, Atom, Hole, Layout, Pad, Place, Shape};
 use crate::{Aggregate, BitRange};
 
 impl Shape {
@@ -20,6 +20,14 @@ impl Shape {
     /// If `arrangement.order` is not a permutation of the atoms, or an alignment is no power of
     /// two.
     pub fn lay_out(&self, arrangement: &Arrangement) -> Layout {
+        self.lay_out_padded(arrangement, &[])
+    }
+
+    /// The same with new members between, which have no place in [`Layout::places`].
+    ///
+    /// # Panics
+    /// As [`lay_out`](Self::lay_out).
+    pub fn lay_out_padded(&self, arrangement: &Arrangement, pads: &[Pad]) -> Layout {
         let mut places = vec![
             Place {
                 offset: 0,
@@ -31,7 +39,16 @@ impl Shape {
         let mut cursor_bits = self.head.end * 8;
         let mut end_bits = cursor_bits;
         let mut align = (self.head.align.max(self.type_align)).max(arrangement.type_align);
-        for &index in &arrangement.order {
+        let end_of_pads = |at: usize, mut cursor_bits: u64| {
+            for pad in pads.iter().filter(|pad| pad.at == at) {
+                let first = cursor_bits.div_ceil(8).next_multiple_of(pad.align.max(1));
+                cursor_bits = (first + pad.bytes) * 8;
+            }
+            cursor_bits
+        };
+        align = pads.iter().map(|pad| pad.align).fold(align, u64::max);
+        for (at, &index) in arrangement.order.iter().enumerate() {
+            cursor_bits = end_of_pads(at, cursor_bits);
             let atom = &self.atoms[index];
             let (place, after) = place_atom(atom, cursor_bits, arrangement.align[index]);
             end_bits = end_bits.max(after);
@@ -39,6 +56,8 @@ impl Shape {
             align = align.max(atom.align_with(arrangement.align[index], self.unnamed_bits_align));
             places[index] = place;
         }
+        cursor_bits = end_of_pads(arrangement.order.len(), cursor_bits);
+        end_bits = end_bits.max(cursor_bits);
         let members_end = end_bits.div_ceil(8);
         let mut tail_bits = cursor_bits;
         for field in &self.tail {

@@ -1,17 +1,19 @@
 //! `relayout advise`: candidate layouts of the types that a profile shows to be contended.
 
 mod gather;
+mod given;
 pub(super) mod json;
 mod patch;
+mod rows;
 pub(super) mod text;
 
 use std::path::PathBuf;
 
-use anyhow::{Context as _, bail};
+use anyhow::bail;
 use relayout_host::Progress as _;
 use relayout_layout::abi::{Abi, Shape};
 use relayout_layout::{Aggregate, Types};
-use relayout_search::{Advice, Given, Instance, Options, Subject, order, pinned_first};
+use relayout_search::{Advice, Instance, Options, Subject, pinned_first};
 
 use gather::Contended;
 
@@ -30,7 +32,7 @@ const BUDGET_PART: u64 = 10;
 
 /// Search for layouts of a type that cost fewer transfers, by replaying the recording
 ///
-/// Every other place and alignment of each member is replayed. What comes out is today's layout and
+/// Moves of one member and of two, alignments, and rewrites of the whole order are scored. What comes out is today's layout and
 /// the best one as pahole prints them, what each costs, how sure that is, and the patch.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -47,8 +49,8 @@ pub struct Args {
     /// Print JSON (schema relayout/advise/1)
     #[arg(long)]
     pub json: bool,
-    /// Score this layout too: a file with one member per line, `name`, or `name @64` to align it;
-    /// may be given more than once
+    /// Score this layout too: a file with the struct as C or as pahole prints it, or with one member
+    /// per line, `name`, or `name @64` to align it; may be given more than once
     #[arg(long, value_name = "FILE")]
     pub layout: Vec<PathBuf>,
     /// Keep this member at its offset; may be given more than once
@@ -176,7 +178,12 @@ pub(super) fn advise_on<'a>(
     };
     let aggregate = found.aggregate;
     let shape = Abi::new(types).shape(aggregate)?;
-    let given = read_layouts(layouts, &shape)?;
+    let target = given::Target {
+        types,
+        shape: &shape,
+        line_bytes: input.line_bytes,
+    };
+    let given = target.read(layouts)?;
     let first = pinned_first(types, aggregate);
     let mut options = options.clone();
     options.keep.extend(first.clone());
@@ -203,20 +210,4 @@ pub(super) fn advise_on<'a>(
         first,
         outcome,
     })
-}
-
-fn read_layouts(files: &[PathBuf], shape: &Shape) -> anyhow::Result<Vec<Given>> {
-    files
-        .iter()
-        .map(|path| {
-            let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
-            let arrangement =
-                order::parse(&text, shape).with_context(|| path.display().to_string())?;
-            let stem = path.file_stem().unwrap_or(path.as_os_str());
-            Ok(Given {
-                name: stem.to_string_lossy().into_owned(),
-                arrangement,
-            })
-        })
-        .collect()
 }

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use rayon::prelude::*;
-use relayout_contend::{Extent, TraceIndex};
+use relayout_contend::TraceIndex;
 use relayout_layout::{Aggregate, AggregateKind, Type, TypeId, Types};
 use relayout_profile::{ConflictRow, RangeKind, RangeRow, Transfer};
 use relayout_resolve::{Object, ObjectKind};
 use relayout_search::{Home, Instance};
 
+use super::rows::{Place, rows};
 use crate::input::Input;
 
 /// Aggregates nest; more than this is damaged debug information.
@@ -106,50 +107,37 @@ pub fn objects<'a>(input: &Input<'a>, name: &str) -> Option<Found<'a>> {
     let aggregate = types.aggregate(found.first()?.2)?;
     let index = TraceIndex::new(input.profile);
     let slabs = Slabs::new(&input.profile.ranges);
-    let instances = found
+    let tail_element_bytes = tail_element_bytes(types, aggregate);
+    let places = found.iter().map(|(object, offset, ty)| {
+        let base = object.base + offset;
+        // Only an object of the type itself, not an element of an array, may go on past its end.
+        let own = types.strip(object.ty) == *ty && *offset == 0;
+        Place {
+            run: object.run,
+            base,
+            bytes: if own {
+                object.bytes.max(aggregate.size)
+            } else {
+                aggregate.size
+            },
+            home: slabs.home(object.run, base),
+        }
+    });
+    let rows = rows(places.collect(), aggregate.size, input.line_bytes);
+    let instances = rows
         .par_iter()
-        .flat_map_iter(|(object, offset, ty)| {
-            // Only an object of the type itself, not an element of an array, may go on past its end.
-            let own = types.strip(object.ty) == *ty;
-            instances(&index, &slabs, object, *offset, aggregate, own)
-        })
+        .flat_map_iter(|row| row.instances(&index))
         .collect();
     Some(Found {
         aggregate,
         instances,
-        tail_element_bytes: tail_element_bytes(types, aggregate),
+        tail_element_bytes,
         objects: found.len() as u64,
     })
 }
 
 fn bare(name: &str) -> &str {
     name.trim_start_matches("struct ")
-}
-
-fn instances(
-    index: &TraceIndex<'_>,
-    slabs: &Slabs<'_>,
-    object: &Object,
-    offset: u64,
-    aggregate: &Aggregate,
-    own: bool,
-) -> Vec<Instance> {
-    let base = object.base + offset;
-    let whole = offset == 0 && object.bytes > aggregate.size && own;
-    let bytes = if whole { object.bytes } else { aggregate.size };
-    let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
-    let home = slabs.home(object.run, base);
-    let traces = index.traces(Extent {
-        run: object.run,
-        base,
-        bytes,
-    });
-    let instance = |trace| Instance {
-        run: object.run,
-        trace,
-        home: home.clone(),
-    };
-    traces.into_iter().map(instance).collect()
 }
 
 /// Where structs called `name` lie in a type, by offset.

@@ -1,7 +1,7 @@
 //! The documents `relayout/advise/1` and `relayout/what-if/1`.
 
 use relayout_layout::abi::Shape;
-use relayout_search::{Scored, Verdict};
+use relayout_search::{Advice, Interval, Scored, Verdict};
 use serde_json::{Value, json};
 
 use super::TypeAdvice;
@@ -114,9 +114,26 @@ fn one_type(one: &TypeAdvice<'_>, patch: Option<&Outcome>, top: usize) -> Value 
             "unrecorded": left_out.unrecorded,
             "kept": left_out.kept,
             "budget": left_out.budget,
+            "two_moves": left_out.two_moves,
         },
+        "bound": bound(advice),
+        "held_out": advice.held_out.map(interval),
         "unrecorded_members": advice.unrecorded_members,
     })
+}
+
+/// How few transfers any layout can have, and how far the best found may be from that.
+fn bound(advice: &Advice) -> Value {
+    let best = advice.candidates.first().unwrap_or(&advice.current);
+    let transfers = best.tally.transfers().min(advice.current.tally.transfers());
+    match advice.bound {
+        Some(bound) => json!({ "transfers": bound.transfers, "gap": bound.gap(transfers) }),
+        None => Value::Null,
+    }
+}
+
+fn interval(interval: Interval) -> Value {
+    json!({ "ratio": interval.change, "low": interval.low, "high": interval.high })
 }
 
 fn verdict(verdict: &Verdict) -> &'static str {
@@ -124,6 +141,7 @@ fn verdict(verdict: &Verdict) -> &'static str {
         Verdict::NoTransfers => "no-transfers",
         Verdict::NothingBetter { .. } => "nothing-better",
         Verdict::Unclear => "unclear",
+        Verdict::Unstable => "unstable",
         Verdict::Better => "better",
     }
 }
@@ -178,11 +196,6 @@ fn changed(shape: &Shape, scored: &Scored) -> Value {
     value["pareto"] = json!(scored.pareto);
     value["unjudged"] = json!(scored.unjudged);
     value["predicted_gain"] = Value::Null;
-    value["transfers_change"] = match scored.interval {
-        Some(interval) => {
-            json!({ "ratio": interval.change, "low": interval.low, "high": interval.high })
-        }
-        None => Value::Null,
-    };
+    value["transfers_change"] = scored.interval.map_or(Value::Null, interval);
     value
 }

@@ -139,5 +139,6 @@ fn edit(shape: &Shape, change: &Change, kernel_line: Option<u64>) -> Result<Edit
             alignment: alignment(to),
             reason: None,
         }),
+        Change::Pad { .. } => Err("it adds a member".to_owned()),
     }
 }

@@ -18,9 +18,9 @@ use crate::input::Input;
 const LIMITS: &str = "\
 Limits
   Replay keeps the recorded order and timing (spins, failed exchanges, hold times); caches are taken
-  as infinite, without prefetch. Intervals come from resampling stretches of this recording, and the
-  best of many candidates is flattered by having been chosen on it. No throughput is predicted: that
-  needs the machine's transfer time, which is not measured here.
+  as infinite, without prefetch. Intervals come from resampling stretches of this recording; those in
+  the table are of layouts that were chosen on all of it, what is said of the other half is not. No
+  throughput is predicted: that needs the machine's transfer time, which is not measured here.
 ";
 
 /// Widest line of prose.
@@ -186,7 +186,10 @@ fn one_type(text: &mut String, input: &Input<'_>, one: &TypeAdvice<'_>, shown: S
             return;
         }
     };
-    let found = matches!(advice.verdict, Verdict::Better | Verdict::Unclear);
+    let found = matches!(
+        advice.verdict,
+        Verdict::Better | Verdict::Unclear | Verdict::Unstable
+    );
     let best = advice.candidates.first().filter(|_| found);
     if shown.listings {
         layout_of(text, input, one, &advice.current, "Today's layout");

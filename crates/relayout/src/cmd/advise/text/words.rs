@@ -43,10 +43,40 @@ pub fn verdict(one: &TypeAdvice<'_>, advice: &Advice) -> String {
                 best.map_or("an unknown part".to_owned(), percent),
                 sharing(today),
             );
+            let text = text + &held_out(advice);
             text + &fewest_events(one, advice)
         }
-        Verdict::Better => String::new(),
+        Verdict::Unstable => {
+            let best = advice.candidates.first();
+            let runs = best.map_or(String::new(), |best| by_run(advice, best));
+            format!(
+                "No advice: the best layout found has fewer transfers in some recordings and more in \
+                 others ({runs}); {}.\n",
+                sharing(today)
+            )
+        }
+        Verdict::Better => held_out(advice),
     }
+}
+
+/// What remains of the gain where the best was not chosen.
+fn held_out(advice: &Advice) -> String {
+    match advice.held_out {
+        Some(interval) => format!(
+            "Chosen on one half of the recording and counted on the other, the best changes all \
+             transfers by {}.\n",
+            percent(interval)
+        ),
+        None => String::new(),
+    }
+}
+
+fn by_run(advice: &Advice, best: &Scored) -> String {
+    let pairs = advice.current.runs.iter().zip(&best.runs);
+    let words: Vec<String> = pairs
+        .map(|((run, before), (_, after))| format!("run {run}: {}", change(*before, *after)))
+        .collect();
+    words.join(", ")
 }
 
 fn sharing(today: &Scored) -> String {
@@ -196,11 +226,13 @@ pub fn left_out(text: &mut String, one: &TypeAdvice<'_>, advice: &Advice) {
         unrecorded,
         kept,
         budget,
+        two_moves,
     } = advice.left_out;
     let _ = writeln!(
         text,
-        "{} tried.",
-        counted(advice.candidates.len() as u64, "layout")
+        "{} replayed.{}",
+        counted(advice.candidates.len() as u64, "layout"),
+        bound(advice)
     );
     if unrecorded > 0 {
         let _ = writeln!(
@@ -221,7 +253,36 @@ pub fn left_out(text: &mut String, one: &TypeAdvice<'_>, advice: &Advice) {
         );
     }
     if budget > 0 {
-        let _ = writeln!(text, "{budget} not tried: too many accesses to replay.");
+        let _ = writeln!(
+            text,
+            "{budget} estimated only, behind those that were replayed: too many accesses."
+        );
+    }
+    if two_moves > 0 {
+        let _ = writeln!(text, "{two_moves} pairs of moves not tried: too many.");
+    }
+}
+
+/// How far from the best possible the best found is.
+fn bound(advice: &Advice) -> String {
+    let Some(bound) = advice.bound else {
+        return String::new();
+    };
+    let today = advice.current.tally.transfers();
+    let best = advice.candidates.first().map(|best| best.tally.transfers());
+    let best = best.map_or(today, |best| best.min(today));
+    let gap = bound.gap(best);
+    match gap == 0.0 {
+        true => format!(
+            " No layout of whole objects on lines of their own has fewer than {best} transfers in this \
+             recording: proven."
+        ),
+        false => format!(
+            " No layout of whole objects on lines of their own can have fewer than {} transfers in this \
+             recording, so the best found is within {:.1}% of the best there is.",
+            bound.transfers,
+            gap * 100.0
+        ),
     }
 }
 

@@ -1,0 +1,111 @@
+//! Objects that lie side by side and can share lines: elements of an array, slots of a slab.
+//!
+//! Which lines neighbours share depends on the size and alignment of the type, so what they do is
+//! replayed together. A row is known by the addresses of its objects, whatever allocated them.
+
+use relayout_contend::{Extent, TraceIndex};
+use relayout_search::{Home, Instance};
+
+/// Objects of one row at most: a trace is cut to the time in which all of its memory was logged.
+const ROW_MAX: usize = 8;
+/// Types larger than so many lines are taken one by one: little of them is on a shared line.
+const LINES_MAX: u64 = 2;
+
+/// Where one object was.
+pub(super) struct Place {
+    pub run: u16,
+    pub base: u64,
+    /// With what follows it.
+    pub bytes: u64,
+    pub home: Home,
+}
+
+/// Objects side by side, or one.
+pub(super) struct Row {
+    first: Place,
+    elements: u32,
+    stride: u64,
+}
+
+/// Puts neighbours together that share a line, as far as they are alike: all in slots of one slab, or
+/// none. `size` is that of the type.
+pub(super) fn rows(mut places: Vec<Place>, size: u64, line_bytes: u32) -> Vec<Row> {
+    let line = u64::from(line_bytes.max(1));
+    places.sort_by_key(|place| (place.run, place.base));
+    places.dedup_by_key(|place| (place.run, place.base));
+    let mut rows: Vec<Row> = Vec::new();
+    for place in places {
+        let stride = stride(&place, size);
+        let joins = |row: &Row| {
+            row.first.run == place.run
+                && row.stride == stride
+                && row.first.base + u64::from(row.elements) * stride == place.base
+                && (row.elements as usize) < ROW_MAX
+                && !place.base.is_multiple_of(line)
+        };
+        let small = size <= LINES_MAX * line && place.bytes == size && stride > 0;
+        match rows.last_mut().filter(|row| small && joins(row)) {
+            Some(row) => row.elements += 1,
+            None => rows.push(Row {
+                first: place,
+                elements: 1,
+                stride,
+            }),
+        }
+    }
+    rows
+}
+
+fn stride(place: &Place, size: u64) -> u64 {
+    match &place.home {
+        Home::Slab { stride, .. } => u64::from(*stride),
+        Home::Fixed => size,
+    }
+}
+
+impl Row {
+    /// What was recorded of it, one for each stretch of time in which all of it was logged.
+    pub fn instances(&self, index: &TraceIndex<'_>) -> Vec<Instance> {
+        let before_last = u64::from(self.elements - 1) * self.stride;
+        let traces = index.traces(Extent {
+            run: self.first.run,
+            base: self.first.base,
+            bytes: u32::try_from(before_last + self.first.bytes).unwrap_or(u32::MAX),
+        });
+        let instance = |trace| Instance {
+            run: self.first.run,
+            trace,
+            home: self.first.home.clone(),
+            elements: self.elements,
+            stride: u32::try_from(self.stride).unwrap_or(0),
+        };
+        traces.into_iter().map(instance).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(bases: &[u64], size: u64, expect: &[u32]) {
+        let place = |base: &u64| Place {
+            run: 0,
+            base: *base,
+            bytes: size,
+            home: Home::Fixed,
+        };
+        let rows = rows(bases.iter().map(place).collect(), size, 64);
+        let elements: Vec<u32> = rows.iter().map(|row| row.elements).collect();
+        assert_eq!(elements, expect);
+    }
+
+    #[test]
+    fn neighbours_that_share_lines_are_rows() {
+        check(&[0x1000, 0x1018, 0x1030, 0x1100], 24, &[3, 1]);
+        // Two to a line: the third starts one.
+        check(&[0x1000, 0x1020, 0x1040, 0x1060], 32, &[2, 2]);
+        check(&[0x1000, 0x1040], 64, &[1, 1]);
+        check(&[0x1020, 0x1060], 64, &[2]);
+        check(&[0x1000, 0x1030], 24, &[1, 1]);
+    }
+}

@@ -1,0 +1,158 @@
+//! Full rewrites: which accessed members share a line, decided for all of them at once, and how far
+//! from the best possible that is.
+//!
+//! 1. [`pieces`]: the accessed bytes, as far as lines can cut them; [`table`]: what any set of pieces
+//!    costs on one line, exactly as replay counts.
+//! 2. [`partition`]: members on lines by annealing and descent, for any number of members.
+//! 3. [`prices`]: a lower bound for all layouts, and branch and bound between the two.
+//! 4. [`realise`]: the contents of lines as orders with alignments; members that are not accessed fill
+//!    what is left. The ABI engine lays them out and replay scores them, like every candidate.
+
+mod dig;
+mod partition;
+mod pieces;
+mod prices;
+mod realise;
+mod simplex;
+mod stock;
+mod table;
+
+use relayout_layout::abi::{Arrangement, Layout};
+
+use crate::coverage::Coverage;
+use crate::subject::Subject;
+use partition::Costs;
+use pieces::Pieces;
+use prices::Proof;
+use stock::Stock;
+use table::Set;
+
+/// One part in this many of the effort goes into finding layouts; the rest proves how good they are.
+const FINDING: u64 = 2;
+
+/// A lower bound, and what it is a bound of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bound {
+    /// No layout under which all objects start at one place of a line, and share none with each
+    /// other, has fewer transfers in this recording. Proven: see `rewrite/prices.rs`.
+    pub transfers: u64,
+    /// Accessed members, or parts of them that a line can cut, that it takes into account.
+    pub pieces: usize,
+}
+
+impl Bound {
+    /// How much more than the bound `transfers` are, as a fraction of them: 0 is proven to be the
+    /// best.
+    pub fn gap(&self, transfers: u64) -> f64 {
+        match transfers {
+            0 => 0.0,
+            _ => transfers.saturating_sub(self.transfers) as f64 / transfers as f64,
+        }
+    }
+}
+
+/// What is accessed of a type, ready to say what layouts cost.
+pub(crate) struct Model<'a> {
+    subject: Subject<'a>,
+    current: &'a Layout,
+    pieces: Pieces,
+}
+
+/// Layouts to score, and the bound.
+pub(crate) struct Plan {
+    pub arrangements: Vec<Arrangement>,
+    pub bound: Bound,
+}
+
+impl<'a> Model<'a> {
+    /// Looks through all traces once; `current` is the compiled layout.
+    pub fn new(subject: Subject<'a>, current: &'a Layout) -> Self {
+        Self {
+            subject,
+            current,
+            pieces: Pieces::new(&subject, current),
+        }
+    }
+
+    /// An estimator with an effort of its own, in rows of the table.
+    pub fn estimator(&self, effort_rows: u64) -> Estimator<'_> {
+        Estimator {
+            model: self,
+            costs: Costs::new(&self.pieces, effort_rows),
+            lines: Vec::new(),
+        }
+    }
+
+    /// Rewrites that leave the first `kept` atoms where they are, and the bound. `effort_rows` is how
+    /// hard to look: rows of the table to go through, of which there are about a billion to a second.
+    pub fn plan(&self, coverage: &Coverage, kept: usize, effort_rows: u64) -> Plan {
+        let line = u64::from(self.subject.line_bytes.max(1));
+        let stock = Stock::new(self.subject.shape, self.current, &self.pieces, kept, line);
+        let mut costs = Costs::new(&self.pieces, effort_rows / FINDING);
+        let start = stock.lines_of(self.current, line);
+        let lines = partition::search(&stock.items, &start, line, &mut costs);
+        let sets: Vec<Set> = (lines.iter())
+            .map(|on| partition::set_of(&stock.items, on))
+            .chain(stock.fixed.iter().copied())
+            .collect();
+        let known = costs.total(&sets);
+        let proving = effort_rows - effort_rows / FINDING;
+        let Proof {
+            bound,
+            lines: better,
+        } = prices::prove(&self.pieces, line as u32, known, &sets, proving);
+        // Lines that were proven to be better than those found, if they cut no member.
+        let better = better.and_then(|sets| stock.lines_from(&sets, line));
+        let mut plans: Vec<partition::Lines> = better.into_iter().collect();
+        plans.extend(partition::joined(&stock.items, &lines, line, &mut costs));
+        let ground = realise::Ground {
+            shape: self.subject.shape,
+            current: self.current,
+            coverage,
+            stock: &stock,
+            kept,
+            line,
+        };
+        Plan {
+            arrangements: ground.realise(&plans),
+            bound: Bound {
+                transfers: bound,
+                pieces: self.pieces.list.len(),
+            },
+        }
+    }
+}
+
+/// Says what layouts cost without replaying them.
+pub(crate) struct Estimator<'m> {
+    model: &'m Model<'m>,
+    costs: Costs<'m>,
+    lines: Vec<Set>,
+}
+
+impl Estimator<'_> {
+    /// Transfers under a layout with the atoms at `offsets`, and every object at `phase` modulo the line:
+    /// what replay counts, if they are there and every accessed byte is in a piece.
+    pub fn transfers(&mut self, offsets: &[u64], phase: u32) -> u64 {
+        let line = u64::from(self.model.subject.line_bytes.max(1));
+        self.lines.clear();
+        for (index, piece) in self.model.pieces.list.iter().enumerate() {
+            let from = self.model.current.places[piece.atom].offset;
+            let start = offsets[piece.atom] + (piece.bytes.start - from) + u64::from(phase);
+            let last = start + (piece.bytes.end - piece.bytes.start) - 1;
+            for number in start / line..=last / line {
+                let number = number as usize;
+                if self.lines.len() <= number {
+                    self.lines.resize(number + 1, 0);
+                }
+                self.lines[number] |= 1 << index;
+            }
+        }
+        self.costs.total(&self.lines)
+    }
+
+    /// Whether its effort is used up. It goes on to answer, but slowly.
+    pub fn is_spent(&self) -> bool {
+        self.costs.is_spent()
+    }
+}

@@ -1,0 +1,310 @@
+//! Which members to put on one line: annealing over the contents of lines, then descent.
+
+use rustc_hash::FxHashMap;
+
+use super::pieces::Pieces;
+use super::table::{Line, Set};
+use crate::random::XorShift;
+
+/// Annealing steps for each item ...
+const STEPS_PER_ITEM: usize = 600;
+/// ... and at least and at most.
+const STEPS: std::ops::RangeInclusive<usize> = 2_000..=40_000;
+/// Times that it starts afresh.
+const STARTS: u64 = 3;
+/// One line less is worth this part of a transfer: less than any.
+const LINE_WEIGHT: f64 = 1e-3;
+
+/// What is kept on one line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Item {
+    /// Its accessed pieces.
+    pub set: Set,
+    /// Bytes that it takes on the line.
+    pub bytes: u64,
+    /// Alignment in bytes.
+    pub align: u64,
+    /// Has to come first on its line.
+    pub first: bool,
+}
+
+/// Contents of lines: indices of items.
+pub(super) type Lines = Vec<Vec<usize>>;
+
+/// Costs of sets, each computed once.
+pub(super) struct Costs<'a> {
+    pieces: &'a Pieces,
+    known: FxHashMap<Set, u64>,
+    line: Line,
+    /// Rows of the table that may still be gone through.
+    budget: u64,
+}
+
+impl<'a> Costs<'a> {
+    pub fn new(pieces: &'a Pieces, budget: u64) -> Self {
+        Self {
+            pieces,
+            known: FxHashMap::default(),
+            line: Line::default(),
+            budget,
+        }
+    }
+
+    /// Transfers on a line that holds `set`.
+    pub fn of(&mut self, set: Set) -> u64 {
+        if set == 0 {
+            return 0;
+        }
+        if let Some(cost) = self.known.get(&set) {
+            return *cost;
+        }
+        let rows = self.pieces.table.rows() as u64 * u64::from(set.count_ones()) + 64;
+        self.budget = self.budget.saturating_sub(rows);
+        let cost = self.pieces.table.cost(set, &mut self.line);
+        self.known.insert(set, cost);
+        cost
+    }
+
+    /// Whether the budget is used up.
+    pub fn is_spent(&self) -> bool {
+        self.budget == 0
+    }
+
+    /// Transfers of all lines.
+    pub fn total(&mut self, lines: &[Set]) -> u64 {
+        lines.iter().map(|set| self.of(*set)).sum()
+    }
+}
+
+/// Whether `items` fit on a line of `line_bytes`, the most aligned first.
+pub(super) fn fits(items: &[Item], on: &[usize], line_bytes: u64) -> bool {
+    if on.iter().filter(|item| items[**item].first).count() > 1 {
+        return false;
+    }
+    packed(items, on).into_iter().fold(0, |end: u64, item| {
+        end.next_multiple_of(items[item].align.max(1)) + items[item].bytes
+    }) <= line_bytes
+}
+
+/// The items of a line in the order in which they leave no holes, otherwise as given.
+pub(super) fn packed(items: &[Item], on: &[usize]) -> Vec<usize> {
+    let mut order = on.to_vec();
+    order.sort_by_key(|item| (!items[*item].first, std::cmp::Reverse(items[*item].align)));
+    order
+}
+
+/// The set of pieces on a line.
+pub(super) fn set_of(items: &[Item], on: &[usize]) -> Set {
+    on.iter().fold(0, |set, item| set | items[*item].set)
+}
+
+/// Assignments of items to lines, under change.
+struct State<'a, 'c> {
+    items: &'a [Item],
+    line_bytes: u64,
+    lines: Lines,
+    costs: &'a mut Costs<'c>,
+}
+
+/// One change: an item to a line, maybe for another item that goes where it was.
+#[derive(Clone, Copy)]
+struct Step {
+    item: usize,
+    from: usize,
+    to: usize,
+    back: Option<usize>,
+}
+
+impl State<'_, '_> {
+    fn cost(&mut self, line: usize) -> f64 {
+        let set = set_of(self.items, &self.lines[line]);
+        let used = !self.lines[line].is_empty();
+        self.costs.of(set) as f64 + if used { LINE_WEIGHT } else { 0.0 }
+    }
+
+    /// What changes in cost, and the lines that do it; `None` where it does not fit.
+    fn try_step(&mut self, step: Step) -> Option<(f64, Vec<usize>, Vec<usize>)> {
+        let mut from = self.lines[step.from].clone();
+        from.retain(|item| *item != step.item);
+        let mut to = self.lines[step.to].clone();
+        to.push(step.item);
+        if let Some(back) = step.back {
+            to.retain(|item| *item != back);
+            from.push(back);
+        }
+        if !fits(self.items, &to, self.line_bytes) || !fits(self.items, &from, self.line_bytes) {
+            return None;
+        }
+        let before = self.cost(step.from) + self.cost(step.to);
+        let sets = [&from, &to].map(|on| (set_of(self.items, on), on.is_empty()));
+        let after: f64 = sets
+            .iter()
+            .map(|(set, empty)| self.costs.of(*set) as f64 + if *empty { 0.0 } else { LINE_WEIGHT })
+            .sum();
+        Some((after - before, from, to))
+    }
+
+    fn random_step(&self, random: &mut XorShift) -> Step {
+        let item = random.below(self.items.len());
+        let holds = |on: &Vec<usize>| on.contains(&item);
+        let from = self.lines.iter().position(holds).unwrap_or(0);
+        let to = random.below(self.lines.len());
+        let there = &self.lines[to];
+        let swap = !there.is_empty() && random.below(2) == 0;
+        let back = swap.then(|| there[random.below(there.len())]);
+        Step {
+            item,
+            from,
+            to,
+            back,
+        }
+    }
+
+    fn apply(&mut self, step: Step, from: Vec<usize>, to: Vec<usize>) {
+        self.lines[step.from] = from;
+        self.lines[step.to] = to;
+    }
+
+    fn anneal(&mut self, random: &mut XorShift) {
+        let steps = (self.items.len() * STEPS_PER_ITEM).clamp(*STEPS.start(), *STEPS.end());
+        // The first steps tell how large changes are.
+        let mut sum = 0.0;
+        let mut count = 0u32;
+        for _ in 0..100 {
+            let step = self.random_step(random);
+            if step.from != step.to
+                && let Some((change, ..)) = self.try_step(step)
+                && change > LINE_WEIGHT * 2.0
+            {
+                sum += change;
+                count += 1;
+            }
+        }
+        let mut heat = if count > 0 {
+            sum / f64::from(count) / 2.0
+        } else {
+            return;
+        };
+        let cooling = (LINE_WEIGHT / heat).min(0.5).powf(1.0 / steps as f64);
+        for _ in 0..steps {
+            heat *= cooling;
+            let step = self.random_step(random);
+            if step.from == step.to || self.costs.is_spent() {
+                continue;
+            }
+            if let Some((change, from, to)) = self.try_step(step)
+                && (change <= 0.0 || random.unit() < (-change / heat).exp())
+            {
+                self.apply(step, from, to);
+            }
+        }
+    }
+
+    /// Takes every step that lowers the cost until there is none.
+    fn descend(&mut self) {
+        let mut improved = true;
+        while improved && !self.costs.is_spent() {
+            improved = false;
+            for item in 0..self.items.len() {
+                improved |= self.improve(item);
+            }
+        }
+    }
+
+    fn improve(&mut self, item: usize) -> bool {
+        let Some(from) = self.lines.iter().position(|on| on.contains(&item)) else {
+            return false;
+        };
+        for to in (0..self.lines.len()).filter(|to| *to != from) {
+            let mut backs = vec![None];
+            backs.extend(self.lines[to].iter().copied().map(Some));
+            for back in backs {
+                let step = Step {
+                    item,
+                    from,
+                    to,
+                    back,
+                };
+                if let Some((change, left, right)) = self.try_step(step)
+                    && change < -LINE_WEIGHT / 2.0
+                {
+                    self.apply(step, left, right);
+                    return true;
+                }
+            }
+        }
+        false
+    }
+
+    fn total(&mut self) -> f64 {
+        (0..self.lines.len()).map(|line| self.cost(line)).sum()
+    }
+}
+
+/// The best contents of lines found from `start`, with as many lines as it takes.
+pub(super) fn search(
+    items: &[Item],
+    start: &Lines,
+    line_bytes: u64,
+    costs: &mut Costs<'_>,
+) -> Lines {
+    let mut lines = start.clone();
+    // One line for each item can be needed at most.
+    lines.resize(items.len().max(start.len()), Vec::new());
+    let mut state = State {
+        items,
+        line_bytes,
+        lines,
+        costs,
+    };
+    state.descend();
+    let mut best = (state.total(), state.lines.clone());
+    for seed in 1..=STARTS {
+        let mut random = XorShift::new(seed);
+        state.lines = best.1.clone();
+        state.anneal(&mut random);
+        state.descend();
+        let total = state.total();
+        if total < best.0 {
+            best = (total, state.lines.clone());
+        }
+    }
+    best.1.retain(|on| !on.is_empty());
+    best.1
+}
+
+/// The same with fewer and fewer lines: each time, the two are joined that cost least together. The
+/// given lines come first.
+pub(super) fn joined(
+    items: &[Item],
+    lines: &Lines,
+    line_bytes: u64,
+    costs: &mut Costs<'_>,
+) -> Vec<Lines> {
+    let mut all = vec![lines.clone()];
+    while let Some(last) = all.last() {
+        let mut best: Option<(i128, Lines)> = None;
+        for a in 0..last.len() {
+            for b in a + 1..last.len() {
+                let both: Vec<usize> = last[a].iter().chain(&last[b]).copied().collect();
+                if !fits(items, &both, line_bytes) {
+                    continue;
+                }
+                let of =
+                    |costs: &mut Costs<'_>, on: &[usize]| i128::from(costs.of(set_of(items, on)));
+                let more = of(costs, &both) - of(costs, &last[a]) - of(costs, &last[b]);
+                if best.as_ref().is_none_or(|(least, _)| more < *least) {
+                    let mut next = last.clone();
+                    next.swap_remove(b);
+                    next[a] = both;
+                    best = Some((more, next));
+                }
+            }
+        }
+        match best {
+            Some((_, next)) => all.push(next),
+            None => break,
+        }
+    }
+    all
+}

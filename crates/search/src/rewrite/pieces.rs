@@ -1,0 +1,189 @@
+//! What can be on different lines: the accessed members, cut where a line could cut them.
+
+use std::ops::Range;
+
+use relayout_contend::ObjectTrace;
+use relayout_layout::abi::{Layout, Shape};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::table::{Builder, PIECES_MAX, Set, Table};
+use crate::subject::{Instance, Subject};
+
+/// Neighbouring bytes of one atom that every recorded access uses together.
+///
+/// Whether a line cuts them makes no difference to which events they have: with all of them on the
+/// line of some, those have the same events as before, and the other line has fewer, which costs no
+/// less (the table is monotone). So a layout that cuts a piece is never better than one that does
+/// not, but for the room; [`room`](Self::room) allows for that.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Piece {
+    pub atom: usize,
+    /// Recorded offsets.
+    pub bytes: Range<u64>,
+    /// Bytes that it takes at least on the line where most of it is.
+    pub room: u32,
+    /// Accesses.
+    pub count: u64,
+}
+
+/// The accessed pieces of a type and what sets of them cost.
+#[derive(Clone, Debug)]
+pub(super) struct Pieces {
+    pub list: Vec<Piece>,
+    /// Accessed bytes that are in no piece (of a flexible array, or of more pieces than a set can
+    /// name) are not in it, so that with them it gives lower bounds.
+    pub table: Table,
+}
+
+impl Pieces {
+    /// Of all recorded objects; `current` is the compiled layout.
+    pub fn new(subject: &Subject<'_>, current: &Layout) -> Self {
+        let (instances, shape, line_bytes) = (subject.instances, subject.shape, subject.line_bytes);
+        let mut list = cut(instances, shape, current, line_bytes);
+        let flexible = |piece: &Piece| shape.atoms[piece.atom].flexible;
+        list.retain(|piece| !flexible(piece));
+        if list.len() > PIECES_MAX {
+            list.sort_by_key(|piece| std::cmp::Reverse(piece.count));
+            list.truncate(PIECES_MAX);
+        }
+        list.sort_by_key(|piece| piece.bytes.start);
+        let table = table(instances, &list, current.size);
+        Self { list, table }
+    }
+
+    /// The pieces of `atom` that begin in `bytes` of the recorded layout.
+    pub fn of(&self, atom: usize, bytes: Range<u64>) -> Set {
+        let inside = |piece: &Piece| piece.atom == atom && bytes.contains(&piece.bytes.start);
+        let pieces = self.list.iter().enumerate();
+        pieces
+            .filter(|(_, piece)| inside(piece))
+            .fold(0, |set, (index, _)| set | 1 << index)
+    }
+}
+
+/// Which object of a row of them an access is to, and its offset there.
+fn within(instance: &Instance, offset: u32) -> (u32, u32) {
+    match (instance.elements, instance.stride) {
+        (2.., 1..) => (offset / instance.stride, offset % instance.stride),
+        _ => (0, offset),
+    }
+}
+
+fn cut(instances: &[Instance], shape: &Shape, current: &Layout, line_bytes: u32) -> Vec<Piece> {
+    let mut counts: FxHashMap<(u32, u8), u64> = FxHashMap::default();
+    for instance in instances {
+        for access in &instance.trace.accesses {
+            let (_, offset) = within(instance, access.offset);
+            *counts.entry((offset, access.size)).or_default() += 1;
+        }
+    }
+    let mut granules: Vec<((u32, u8), u64)> = counts.into_iter().collect();
+    granules.sort_unstable();
+    // By byte: the granules that cover it.
+    let mut covering: Vec<Vec<u32>> = vec![Vec::new(); usize::try_from(current.size).unwrap_or(0)];
+    for (index, ((offset, size), _)) in granules.iter().enumerate() {
+        let start = (*offset as usize).min(covering.len());
+        let end = (*offset as usize + usize::from(*size)).min(covering.len());
+        for byte in &mut covering[start..end] {
+            byte.push(index as u32);
+        }
+    }
+    let mut pieces = Vec::new();
+    for (atom, place) in current.places.iter().enumerate() {
+        let mut from = place.offset;
+        let end = place.end.min(covering.len() as u64);
+        while from < end {
+            let same = |byte: &u64| covering[*byte as usize] == covering[from as usize];
+            let to = (from..end).take_while(same).count() as u64 + from;
+            let used = &covering[from as usize];
+            if !used.is_empty() {
+                pieces.push(Piece {
+                    atom,
+                    bytes: from..to,
+                    room: room(
+                        from - place.offset..to - place.offset,
+                        shape.atoms[atom].align,
+                        line_bytes,
+                    ),
+                    count: used.iter().map(|one| granules[*one as usize].1).sum(),
+                });
+            }
+            from = to;
+        }
+    }
+    pieces
+}
+
+/// Bytes that a piece at `bytes` of an atom aligned to `align` takes at least on some line.
+fn room(bytes: Range<u64>, align: u64, line_bytes: u32) -> u32 {
+    let line = u64::from(line_bytes.max(1));
+    let length = bytes.end - bytes.start;
+    let align = align.clamp(1, line);
+    let whole = bytes.start / align == (bytes.end - 1) / align;
+    let parts = match whole {
+        true => 1,
+        false => length.div_ceil(line) + 1,
+    };
+    length.div_ceil(parts).min(line) as u32
+}
+
+fn table(instances: &[Instance], pieces: &[Piece], size: u64) -> Table {
+    let mut by_byte: Vec<Option<usize>> = vec![None; usize::try_from(size).unwrap_or(0)];
+    for (index, piece) in pieces.iter().enumerate() {
+        by_byte[piece.bytes.start as usize..piece.bytes.end as usize].fill(Some(index));
+    }
+    let mut builder = Builder::new(pieces.len());
+    let mut sets: FxHashMap<(u32, u8), Set> = FxHashMap::default();
+    let mut set_of = |offset: u32, size: u8| {
+        *sets.entry((offset, size)).or_insert_with(|| {
+            let start = (offset as usize).min(by_byte.len());
+            let end = (offset as usize + usize::from(size)).min(by_byte.len());
+            let touched: FxHashSet<usize> = by_byte[start..end].iter().flatten().copied().collect();
+            touched.into_iter().fold(0, |set, piece| set | 1 << piece)
+        })
+    };
+    for instance in instances {
+        let elements = instance.elements.max(1);
+        for element in 0..elements {
+            builder.begin();
+            turns(&instance.trace, &mut builder, |offset, size| {
+                let (nth, offset) = within(instance, offset);
+                if nth == element {
+                    set_of(offset, size)
+                } else {
+                    0
+                }
+            });
+        }
+    }
+    let table = builder.finish();
+    debug_assert_eq!(table.pieces(), pieces.len());
+    table
+}
+
+/// Hands the turns of `trace` to `builder`; `set_of` gives the pieces of an access.
+fn turns(trace: &ObjectTrace, builder: &mut Builder, mut set_of: impl FnMut(u32, u8) -> Set) {
+    let mut turn: Option<(u16, Set, Set)> = None;
+    for access in &trace.accesses {
+        let set = set_of(access.offset, access.size);
+        if set == 0 {
+            continue;
+        }
+        let stored = if access.is_store() { set } else { 0 };
+        match &mut turn {
+            Some((context, used, all)) if *context == access.context => {
+                *used |= set;
+                *all |= stored;
+            }
+            _ => {
+                if let Some((context, used, stored)) = turn {
+                    builder.turn(context, used, stored);
+                }
+                turn = Some((access.context, set, stored));
+            }
+        }
+    }
+    if let Some((context, used, stored)) = turn {
+        builder.turn(context, used, stored);
+    }
+}

@@ -1,0 +1,234 @@
+//! A proven lower bound for the transfers of every layout.
+//!
+//! **Bound.** Give every piece a price of 0 or more, so that no set of pieces that fits on a line is
+//! worth more than it costs: for all such `S`, the prices of `S` sum to at most `cost(S)`. Then every
+//! layout has at least as many transfers as all prices sum to.
+//!
+//! *Proof.* A layout puts the pieces on lines `S1, S2, ...`, each piece on at least one. Each `Si` fits on
+//! a line, so `sum of cost(Si) >= sum over i of the prices of Si >= sum of all prices`; and the sum of
+//! `cost(Si)` is what replay counts (see [`super::table`]). A piece that a line cuts counts where most
+//! of it is, which does not make the layout costlier (see [`super::pieces::Piece`]). Holes, alignment,
+//! members that are never accessed and what has to stay in place only take layouts away.
+//!
+//! It holds for layouts under which all objects start at the same place of a line and share none with
+//! each other, as all do that are aligned to the line.
+//!
+//! The best prices are those of the linear relaxation ([`super::simplex`]). That all sets are worth no
+//! more than they cost is checked in whole numbers by looking through them all ([`super::dig`]), so that
+//! rounding in the relaxation can make the bound lower, never wrong.
+
+use super::dig::{Found, PRICE_SHIFT, Wanted, dig};
+use super::pieces::Pieces;
+use super::simplex::Cover;
+use super::table::{Line, Set, members};
+
+/// Sets that one look adds to the relaxation.
+const SETS_PER_ROUND: usize = 400;
+/// Sets among which a better layout is sought, at most.
+const SETS_MAX: usize = 20_000;
+/// Steps in which sets are put together, at most.
+const STEPS_MAX: u64 = 2_000_000;
+/// The first look is at prices reduced by this part, which rules out nearly all sets at once.
+const REDUCED: u64 = 64;
+
+/// What was proven.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Proof {
+    /// No layout has fewer transfers.
+    pub bound: u64,
+    /// Lines that come to the bound, if it was found by putting sets together.
+    pub lines: Option<Vec<Set>>,
+}
+
+/// The best bound that `budget` (in rows of the table) gives; ends early where it reaches `known`, the
+/// transfers of a layout that was found. `sets` are good sets to begin with.
+pub(super) fn prove(
+    pieces: &Pieces,
+    line_bytes: u32,
+    known: u64,
+    sets: &[Set],
+    mut budget: u64,
+) -> Proof {
+    let mut line = Line::default();
+    let count = pieces.list.len();
+    let singles: Vec<u64> = (0..count)
+        .map(|piece| pieces.table.cost(1 << piece, &mut line))
+        .collect();
+    let mut proof = Proof {
+        bound: by_room(pieces, line_bytes, &singles),
+        lines: None,
+    };
+    let mut cover = Cover::new(&singles);
+    for set in sets {
+        cover.add(*set, pieces.table.cost(*set, &mut line));
+    }
+    let mut reduced = true;
+    while proof.bound < known {
+        let mut prices = whole(&cover.prices());
+        if reduced {
+            prices
+                .iter_mut()
+                .for_each(|price| *price -= *price / REDUCED);
+        }
+        let wanted = Wanted {
+            pieces: &pieces.list,
+            table: &pieces.table,
+            line_bytes,
+            prices: &prices,
+            profit_min: 1,
+            found_max: SETS_PER_ROUND,
+        };
+        let outcome = dig(&wanted, &mut budget);
+        if outcome.found.is_empty() && !outcome.complete {
+            break;
+        }
+        if outcome.found.is_empty() {
+            proof.bound = proof.bound.max(sum(&prices).div_ceil(1 << PRICE_SHIFT));
+            if !reduced {
+                complete(&mut proof, pieces, line_bytes, known, &prices, &mut budget);
+                break;
+            }
+            reduced = false;
+        }
+        outcome
+            .found
+            .iter()
+            .for_each(|(set, cost)| cover.add(*set, *cost));
+    }
+    proof.bound = proof.bound.min(known);
+    proof
+}
+
+/// A set costs at least what its costliest piece does, and that at least the mean of all by room.
+fn by_room(pieces: &Pieces, line_bytes: u32, singles: &[u64]) -> u64 {
+    let line = u64::from(line_bytes.max(1));
+    let parts = singles.iter().zip(&pieces.list);
+    let sum: u64 = parts
+        .map(|(cost, piece)| cost * u64::from(piece.room))
+        .sum();
+    sum.div_ceil(line)
+}
+
+/// Rounded down, a little less than they are.
+fn whole(prices: &[f64]) -> Vec<u64> {
+    let scale = f64::from(1u32 << PRICE_SHIFT) * (1.0 - 1e-9);
+    prices
+        .iter()
+        .map(|price| (price.max(0.0) * scale) as u64)
+        .collect()
+}
+
+fn sum(prices: &[u64]) -> u64 {
+    prices.iter().sum()
+}
+
+/// Branch and bound between the prices and `known`.
+///
+/// The transfers of a layout are the sum of all prices and of what its lines cost more than they are
+/// worth. So one with fewer than `known` consists of sets that each cost less than `known` minus the sum
+/// of the prices more than they are worth. If those are few, all are listed, and put together in every
+/// way that stays below.
+fn complete(
+    proof: &mut Proof,
+    pieces: &Pieces,
+    line_bytes: u32,
+    known: u64,
+    prices: &[u64],
+    budget: &mut u64,
+) {
+    let Some(gap) = ((known.saturating_sub(1)) << PRICE_SHIFT).checked_sub(sum(prices)) else {
+        proof.bound = known;
+        return;
+    };
+    let wanted = Wanted {
+        pieces: &pieces.list,
+        table: &pieces.table,
+        line_bytes,
+        prices,
+        profit_min: -(gap as i64),
+        found_max: SETS_MAX,
+    };
+    let outcome = dig(&wanted, budget);
+    if !outcome.complete {
+        return;
+    }
+    let mut search = Assembly::new(&outcome.found, prices, pieces.list.len(), gap);
+    search.extend(0, 0);
+    if search.steps >= STEPS_MAX {
+        return;
+    }
+    match search.best {
+        Some((extra, lines)) => {
+            proof.bound = (sum(prices) + extra).div_ceil(1 << PRICE_SHIFT);
+            proof.lines = Some(lines);
+        }
+        None => proof.bound = known,
+    }
+}
+
+/// Puts sets together so that every piece is in one.
+struct Assembly {
+    /// By piece: the sets whose first piece in `order` it is, with what they cost more than they are
+    /// worth, least first.
+    starting: Vec<Vec<(Set, u64)>>,
+    order: Vec<usize>,
+    /// What a solution may cost more than its prices.
+    limit: u64,
+    best: Option<(u64, Vec<Set>)>,
+    chosen: Vec<Set>,
+    steps: u64,
+}
+
+impl Assembly {
+    fn new(found: &[Found], prices: &[u64], pieces: usize, gap: u64) -> Self {
+        let mut order: Vec<usize> = (0..pieces).collect();
+        order.sort_by_key(|piece| std::cmp::Reverse(prices[*piece]));
+        let mut starting = vec![Vec::new(); pieces];
+        for (set, cost) in found {
+            let worth: u64 = members(*set).map(|piece| prices[piece]).sum();
+            let extra = (cost << PRICE_SHIFT).saturating_sub(worth);
+            if let Some(first) = order.iter().find(|piece| set >> **piece & 1 == 1) {
+                starting[*first].push((*set, extra));
+            }
+        }
+        starting
+            .iter_mut()
+            .for_each(|sets| sets.sort_unstable_by_key(|(_, extra)| *extra));
+        Self {
+            starting,
+            order,
+            limit: gap,
+            best: None,
+            chosen: Vec::new(),
+            steps: 0,
+        }
+    }
+
+    /// Covers what `covered` lacks; the depth is at most the number of pieces.
+    fn extend(&mut self, covered: Set, extra: u64) {
+        self.steps += 1;
+        if self.steps >= STEPS_MAX {
+            return;
+        }
+        let open = |piece: &&usize| covered >> **piece & 1 == 0;
+        let Some(&piece) = self.order.iter().find(open) else {
+            self.limit = extra.saturating_sub(1);
+            self.best = Some((extra, self.chosen.clone()));
+            return;
+        };
+        for index in 0..self.starting[piece].len() {
+            let (set, more) = self.starting[piece][index];
+            if extra + more > self.limit {
+                return;
+            }
+            if set & covered == 0 {
+                self.chosen.push(set);
+                self.extend(covered | set, extra + more);
+                self.chosen.pop();
+                if self.best.as_ref().is_some_and(|(least, _)| *least == 0) {
+                    return;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! The accessed members as items that are put on lines.
+
+use relayout_layout::abi::{Layout, Shape};
+
+use super::partition::{self, Item, Lines};
+use super::pieces::Pieces;
+use super::table::Set;
+
+/// The accessed atoms as items.
+pub(super) struct Stock {
+    pub items: Vec<Item>,
+    /// By item.
+    pub atoms: Vec<Vec<usize>>,
+    /// Whole lines that atoms larger than a line fill by themselves.
+    pub fixed: Vec<Set>,
+}
+
+impl Stock {
+    /// Every accessed atom, and the first `kept` ones as one item.
+    pub fn new(shape: &Shape, current: &Layout, pieces: &Pieces, kept: usize, line: u64) -> Self {
+        let mut stock = Self {
+            items: Vec::new(),
+            atoms: Vec::new(),
+            fixed: Vec::new(),
+        };
+        let mut groups: Vec<Vec<usize>> = Vec::new();
+        groups.extend((kept > 0).then(|| (0..kept).collect()));
+        let accessed = |atom: &usize| pieces.list.iter().any(|piece| piece.atom == *atom);
+        groups.extend(
+            (kept..shape.atoms.len())
+                .filter(accessed)
+                .map(|atom| vec![atom]),
+        );
+        for (nth, atoms) in groups.into_iter().enumerate() {
+            stock.add(shape, current, pieces, atoms, nth == 0 && kept > 0, line);
+        }
+        stock
+    }
+
+    /// Atoms that follow each other in the compiled layout, as one item.
+    fn add(
+        &mut self,
+        shape: &Shape,
+        current: &Layout,
+        pieces: &Pieces,
+        atoms: Vec<usize>,
+        first: bool,
+        line: u64,
+    ) {
+        let places = atoms.iter().map(|atom| &current.places[*atom]);
+        let start = places.clone().map(|place| place.offset).min().unwrap_or(0);
+        let end = places.map(|place| place.end).max().unwrap_or(0);
+        let align = atoms.iter().map(|atom| shape.atoms[*atom].align).max();
+        let part = |from: u64, to: u64| {
+            let of = |atom: &usize| pieces.of(*atom, start + from..start + to);
+            atoms.iter().fold(0, |set, atom| set | of(atom))
+        };
+        let length = end - start;
+        // The last line of a large one has room for others.
+        let whole = length.saturating_sub(1) / line * line;
+        let lines = (0..whole).step_by(line as usize);
+        self.fixed.extend(lines.map(|from| part(from, from + line)));
+        self.items.push(Item {
+            set: part(whole, length),
+            bytes: length - whole,
+            align: align.unwrap_or(1).min(line),
+            first: first || whole > 0,
+        });
+        self.atoms.push(atoms);
+    }
+
+    /// The items as lines hold them in `layout`, if objects start a line.
+    pub fn lines_of(&self, layout: &Layout, line: u64) -> Lines {
+        let last_line = |item: usize| {
+            let ends = self.atoms[item].iter().map(|atom| layout.places[*atom].end);
+            (ends.max().unwrap_or(0).max(1) - 1) / line
+        };
+        let mut order: Vec<usize> = (0..self.items.len()).collect();
+        order.sort_by_key(|item| last_line(*item));
+        let mut lines: Lines = Vec::new();
+        for item in order {
+            // What crosses a line today may not fit with the others on its last one.
+            let joins = lines.last().is_some_and(|on| {
+                let mut with = on.clone();
+                with.push(item);
+                last_line(on[0]) == last_line(item) && partition::fits(&self.items, &with, line)
+            });
+            match lines.last_mut().filter(|_| joins) {
+                Some(on) => on.push(item),
+                None => lines.push(vec![item]),
+            }
+        }
+        lines
+    }
+
+    /// The same for sets of pieces; `None` if an item would be cut or does not fit.
+    pub fn lines_from(&self, sets: &[Set], line: u64) -> Option<Lines> {
+        let mut lines: Lines = vec![Vec::new(); sets.len()];
+        for (index, item) in self.items.iter().enumerate() {
+            let holds = |set: &Set| item.set & set == item.set;
+            lines[sets.iter().position(holds)?].push(index);
+        }
+        lines.retain(|on| !on.is_empty());
+        let fit = |on: &Vec<usize>| partition::fits(&self.items, on, line);
+        lines.iter().all(fit).then_some(lines)
+    }
+}

@@ -1,0 +1,118 @@
+//! Structs and traces made up.
+
+use std::ops::Range;
+
+use relayout_contend::{ObjectTrace, TraceAccess};
+use relayout_layout::abi::Shape;
+use relayout_layout::{Aggregate, Member, SourceLine, Type, TypeId, Types};
+use relayout_profile::Access;
+use relayout_search::{Home, Instance, Subject};
+
+/// Builds a struct from `(name, bytes, offset)`; eight bytes is a pointer, and so on.
+pub fn structure(name: &str, size: u64, members: &[(&str, u64, u64)]) -> (Types, Aggregate) {
+    let mut types = Types::default();
+    let scalar = |types: &mut Types, size: u64| {
+        types.add(Type::Base {
+            name: format!("u{}", size * 8),
+            size,
+        })
+    };
+    let mut list = Vec::new();
+    for &(member, bytes, offset) in members {
+        let ty: TypeId = match bytes {
+            1 | 2 | 4 | 8 => scalar(&mut types, bytes),
+            _ => {
+                let element = scalar(
+                    &mut types,
+                    if bytes % 8 == 0 && offset % 8 == 0 {
+                        8
+                    } else {
+                        4
+                    },
+                );
+                let unit = if bytes % 8 == 0 && offset % 8 == 0 {
+                    8
+                } else {
+                    4
+                };
+                let count = if bytes == 0 { None } else { Some(bytes / unit) };
+                types.add(Type::Array {
+                    element,
+                    counts: vec![count],
+                })
+            }
+        };
+        list.push(Member {
+            name: Some(member.to_owned()),
+            ty,
+            offset,
+            bits: None,
+            declared_align: None,
+            decl: None,
+        });
+    }
+    let aggregate = Aggregate {
+        name: Some(name.to_owned()),
+        size,
+        members: list,
+        decl: Some(SourceLine {
+            file: "mm/percpu-internal.h".to_owned(),
+            line: 1,
+        }),
+        complete: true,
+        ..Aggregate::default()
+    };
+    (types, aggregate)
+}
+
+/// One access.
+pub fn access(context: u16, offset: u32, size: u8, access: Access) -> TraceAccess {
+    TraceAccess {
+        context,
+        offset,
+        size,
+        access,
+        silent: None,
+        site: 0,
+    }
+}
+
+/// One recorded object.
+pub fn instance(
+    base: u64,
+    home: Home,
+    covered: Range<u32>,
+    accesses: Vec<TraceAccess>,
+) -> Instance {
+    let trace = ObjectTrace {
+        base,
+        accesses,
+        operations: 100,
+        covered: vec![covered],
+    };
+    Instance {
+        run: 0,
+        trace,
+        home,
+        elements: 1,
+        stride: 0,
+    }
+}
+
+/// What is known of the type.
+pub fn subject<'a>(
+    aggregate: &'a Aggregate,
+    shape: &'a Shape,
+    instances: &'a [Instance],
+    tail_element_bytes: u64,
+) -> Subject<'a> {
+    let objects = instances.len() as u64;
+    Subject {
+        aggregate,
+        shape,
+        instances,
+        tail_element_bytes,
+        objects,
+        line_bytes: 64,
+    }
+}
