@@ -5,14 +5,21 @@
 //! needs none of them is false sharing by first touch, a whole tenure that needs none is false by
 //! lifetime (Dubois). A silent store takes the line away but changes no byte.
 
-use core::cell::UnsafeCell;
-use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
+mod held;
+mod parts;
 
+use core::cell::UnsafeCell;
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering::*};
+
+use self::parts::{NEAR, Tenure};
 use crate::LINE_BYTES;
-use crate::host::{Host, Value};
+use crate::host::Host;
 use crate::page::Past;
 use crate::table::prefetch;
 use crate::wire::ConflictRecord;
+
+pub use self::held::Held;
+pub use self::parts::Rest;
 
 /// Read transfer, write transfer, upgrade: numbers as in [`ConflictRecord::transfer`].
 pub const READ_TRANSFER: u8 = 0;
@@ -23,55 +30,46 @@ pub const UPGRADE: u8 = 2;
 /// for sure, only that it needed one.
 const WORD_BYTES: usize = 4;
 
-/// One context's part of the state that only its own thread touches.
-#[derive(Clone, Copy)]
-#[repr(C)]
-pub struct Tenure {
-    /// The event that brought the line here, whose lifetime class is not settled yet.
-    event: Past,
-    other: Past,
-    transfer: u8,
-    /// There is such an event.
-    pending: bool,
-    /// The context has since used a byte that another had changed.
-    used: bool,
-}
-
 /// What is only touched under the lock.
 #[repr(C)]
 struct Locked {
-    /// Contexts without a copy since another's store.
-    lost: u64,
     last_write: Past,
     /// Accesses of two contexts that have a copy, where two have: the latest to bring one, and
     /// another, or else the last store.
     gains: [Past; 2],
     /// Bytes that are in the `stale` mask of every context but the only one that holds the line.
     marked: u64,
-    /// Bytes of `values` that are known.
-    valid: u64,
-    /// Contexts whose `stale` masks are kept up to date: those up to the highest that was here. The
-    /// others have the same, `changed`.
-    known: usize,
     /// What others have changed, to a context that was never here.
     changed: u64,
     /// The last store that changed a byte, by aligned word.
     writes: [Past; LINE_BYTES / WORD_BYTES],
-    values: [u8; LINE_BYTES],
 }
 
 /// See the module's documentation. All-zero is valid (nobody holds it, nobody wrote it).
 ///
-/// Behind the struct follow, for each context, its `stale` mask and then its [`Tenure`].
+/// There are as many as lines move, hundreds of thousands in a server: so it is small, and what most
+/// accesses need is on few lines of its own.
 #[repr(C, align(64))]
 pub struct Detail {
-    lock: AtomicU32,
-    events: AtomicU32,
     /// Contexts with a valid copy.
     holders: AtomicU64,
-    contexts: u32,
+    events: AtomicU32,
+    lock: AtomicU8,
+    /// Somebody stored to it; changed under the lock.
+    stored: AtomicBool,
+    /// Contexts whose `stale` masks are kept up to date: those up to the highest that was here. The
+    /// others have the same, `changed`. Changed under the lock.
+    known: AtomicU8,
+    /// Null until it is needed; set under the lock.
+    rest: AtomicPtr<Rest>,
     locked: UnsafeCell<Locked>,
+    /// By near context: bytes that others have changed since it lost the line.
+    stale: [AtomicU64; NEAR],
+    /// By near context; each is touched by its own thread alone.
+    tenures: [UnsafeCell<Tenure>; NEAR],
 }
+
+const _: () = assert!(size_of::<Detail>() == 6 * 64);
 
 /// What one access did.
 pub struct Outcome {
@@ -103,18 +101,14 @@ fn touched(past: Past) -> u64 {
 }
 
 impl Detail {
-    pub const fn bytes_for(contexts: usize) -> usize {
-        size_of::<Self>() + contexts * (size_of::<u64>() + size_of::<Tenure>())
-    }
-
-    /// Prepares a zeroed allocation of [`Detail::bytes_for`] bytes, not shared yet.
-    pub fn init(&mut self, contexts: usize) {
-        self.contexts = contexts as u32;
-    }
-
-    /// Takes over a line that `owner` had to itself. Not shared yet.
-    pub fn adopt_private(&mut self, owner: u8, written: u8, last: Past) {
-        let everyone = self.everyone();
+    /// Takes over a line that `owner` had to itself. Not shared yet. False if there is no memory for it.
+    pub fn adopt_private(
+        &mut self,
+        owner: u8,
+        written: u8,
+        last: Past,
+        rest: impl FnOnce() -> Option<*mut Rest>,
+    ) -> bool {
         *self.holders.get_mut() = 1 << owner;
         let locked = self.locked.get_mut();
         locked.gains = [Past {
@@ -122,10 +116,9 @@ impl Detail {
             ..last
         }; 2];
         if written == 0 {
-            return;
+            return true;
         }
         locked.last_write = last;
-        locked.lost = everyone & !(1 << owner);
         let mut changed = 0;
         for (word, write) in (0u8..).zip(&mut locked.writes) {
             let at = word * WORD_BYTES as u8;
@@ -145,11 +138,14 @@ impl Detail {
             };
             changed |= mask;
         }
-        locked.known = usize::from(owner) + 1;
         locked.changed = changed;
-        for stale in &self.stale()[..usize::from(owner)] {
-            stale.store(changed, Relaxed);
+        *self.stored.get_mut() = true;
+        if !self.has_room(owner, rest) {
+            return false;
         }
+        *self.known.get_mut() = owner + 1;
+        self.stale_of(0..owner, |_, stale| stale.store(changed, Relaxed));
+        true
     }
 
     /// Takes over a line that `contexts` have read and nobody wrote. Not shared yet.
@@ -169,32 +165,25 @@ impl Detail {
         ];
     }
 
-    /// Has fetched what `now` needs of a detail for `contexts` contexts besides its first cache line and
-    /// its own `stale` mask, all at once.
+    /// Has fetched what `now` needs of a detail besides its first cache line and its own `stale` mask, all
+    /// at once.
     #[inline]
-    pub fn prefetch(&self, now: Past, contexts: usize) {
+    pub fn prefetch(&self, now: Past) {
         let locked = self.locked.get();
         let word = usize::from(now.offset) / WORD_BYTES % (LINE_BYTES / WORD_BYTES);
-        // SAFETY: only addresses are taken, within the struct.
-        unsafe {
-            prefetch(&raw const (*locked).known);
-            prefetch((&raw const (*locked).writes).cast::<Past>().add(word));
-        }
-        // Not by `tenure`, which would wait for `self.contexts`.
-        let tenures = self.masks().wrapping_add(contexts).cast::<Tenure>();
-        prefetch(tenures.wrapping_add(now.context.into()));
+        // SAFETY: only an address is taken, within the struct.
+        prefetch(unsafe { (&raw const (*locked).writes).cast::<Past>().add(word) });
+        prefetch(
+            self.tenures
+                .as_ptr()
+                .wrapping_add(usize::from(now.context) % NEAR),
+        );
     }
 
     /// Has fetched the `stale` mask of a context: a load may need nothing else.
     #[inline]
-    pub fn prefetch_mask(&self, context: u8) {
-        prefetch(self.masks().wrapping_add(context.into()));
-    }
-
-    /// Where the `stale` masks are.
-    #[inline]
-    fn masks(&self) -> *const u64 {
-        core::ptr::from_ref(self).wrapping_add(1).cast()
+    pub fn prefetch_mask(&self) {
+        prefetch(&self.stale);
     }
 
     /// Coherence events so far.
@@ -207,61 +196,33 @@ impl Detail {
     /// does not now use, what others changed. Needs no lock; called on the context's thread.
     #[inline]
     pub fn is_plain_hit(&self, now: Past) -> bool {
-        now.access == 0 && self.holders.load(Relaxed) >> now.context & 1 == 1 && {
-            let mask = bytes(now.offset, now.size);
+        now.access == 0 && self.is_held(now.context) && {
             // SAFETY: only this context's thread touches its tenure.
-            self.stale()[usize::from(now.context)].load(Relaxed) & mask == 0
-                || unsafe { (*self.tenure(now.context)).used }
+            self.stale(now.context) & bytes(now.offset, now.size) == 0
+                || (self.tenure(now.context)).is_some_and(|tenure| unsafe { (*tenure).is_used() })
         }
-    }
-
-    /// One access, called on its context's thread. `line` is the line's address; `value` gives what
-    /// was loaded or stored where that is known; it is asked only if `compare`. `log` is called
-    /// under the lock with whether a store was silent.
-    pub fn access<H: Host>(
-        &self,
-        host: &H,
-        line: u64,
-        now: Past,
-        value: impl FnOnce() -> Option<Value>,
-        log: impl FnOnce(Option<bool>),
-    ) -> Outcome {
-        self.lock(host);
-        // SAFETY: under the lock.
-        let locked = unsafe { &mut *self.locked.get() };
-        let outcome = self.locked_access(locked, line, now, value);
-        log(outcome.silent);
-        self.lock.store(0, Release);
-        outcome
     }
 
     /// Settles what is still pending for `context`. Called on its thread, or once none runs.
     pub fn settle(&self, context: u8, line: u64) -> Option<ConflictRecord> {
+        let tenure = self.tenure(context)?;
         // SAFETY: only this context's thread touches its tenure.
-        let tenure = unsafe { &mut *self.tenure(context) };
-        let false_sharing = tenure.pending && !tenure.used;
-        tenure.pending = false;
-        false_sharing.then(|| ConflictRecord {
-            false_lifetime: 1,
-            ..conflict(line, tenure.event, tenure.other, tenure.transfer)
-        })
+        unsafe { (*tenure).settle(line) }
     }
 
     /// Whether `context` has a copy.
+    #[inline]
     pub fn is_held(&self, context: u8) -> bool {
         self.holders.load(Relaxed) >> context & 1 == 1
     }
 
     /// The last store to the line; its size is 0 where none is known.
     pub fn last_write<H: Host>(&self, host: &H) -> Past {
-        self.lock(host);
-        // SAFETY: under the lock.
-        let last = unsafe { (*self.locked.get()).last_write };
-        self.lock.store(0, Release);
-        last
+        self.lock(host).locked().last_write
     }
 
-    fn lock<H: Host>(&self, host: &H) {
+    /// Waits until nobody else has the line's lock, and takes it.
+    pub fn lock<H: Host>(&self, host: &H) -> Held<'_> {
         let mut spins = 0u32;
         while self
             .lock
@@ -275,139 +236,73 @@ impl Detail {
                 core::hint::spin_loop();
             }
         }
+        Held { detail: self }
+    }
+
+    /// Whether there is room for `context`, made by `rest` if there was not. Under the lock.
+    #[inline]
+    fn has_room(&self, context: u8, rest: impl FnOnce() -> Option<*mut Rest>) -> bool {
+        usize::from(context) < NEAR || self.rest_or(rest).is_some()
     }
 
     #[inline]
-    fn locked_access(
-        &self,
-        locked: &mut Locked,
-        line: u64,
-        now: Past,
-        value: impl FnOnce() -> Option<Value>,
-    ) -> Outcome {
-        let bit = 1u64 << now.context;
-        let mask = bytes(now.offset, now.size);
-        let mut out = Outcome {
-            event: None,
-            settled: None,
-            silent: None,
-            order_error: false,
-            events: self.events(),
-        };
-        self.get_to_know(locked, now.context);
-        let holders = self.holders.load(Relaxed);
-        let had = holders & bit != 0;
-        let writes = now.access != 0;
-        if had {
-            self.note_use(now.context, mask);
-        } else {
-            if locked.lost & bit != 0 {
-                out.settled = self.settle(now.context, line);
-                out.event = Some(self.transfer(locked, line, now, mask));
-            }
-            self.holders.store(holders | bit, Relaxed);
-            locked.lost &= !bit;
-            locked.gain(now);
-        }
-        if writes || !had {
-            let value = value().filter(|value| usize::from(now.size) <= value.bytes.len());
-            match value {
-                Some(value) => locked.compare_values(now, mask, &value, &mut out),
-                None => locked.valid &= if writes { !mask } else { u64::MAX },
-            }
-        }
-        if writes {
-            if had && holders != bit {
-                let other = locked.gains[usize::from(locked.gains[0].context == now.context)];
-                out.event = Some(ConflictRecord {
-                    count: 1,
-                    ..conflict(line, now, other, UPGRADE)
-                });
-            }
-            self.store(locked, now, mask, out.silent == Some(true));
-        }
-        if out.event.is_some() {
-            out.events = out.events.saturating_add(1);
-            self.events.store(out.events, Relaxed);
-        }
-        out
+    fn rest(&self) -> Option<&Rest> {
+        // SAFETY: null, or never freed.
+        unsafe { self.rest.load(Acquire).as_ref() }
     }
 
-    /// Begins to keep the mask of a context, and of those before it.
+    /// The rest, made by `make` if there was none. Under the lock.
+    fn rest_or(&self, make: impl FnOnce() -> Option<*mut Rest>) -> Option<&Rest> {
+        if self.rest().is_none() {
+            self.rest.store(make()?, Release);
+        }
+        self.rest()
+    }
+
+    /// Bytes that others have changed since `context` lost the line.
     #[inline]
-    fn get_to_know(&self, locked: &mut Locked, context: u8) {
-        let needed = usize::from(context) + 1;
-        if needed > locked.known {
-            for stale in &self.stale()[locked.known..needed] {
-                stale.store(locked.changed, Relaxed);
+    fn stale(&self, context: u8) -> u64 {
+        let n = usize::from(context);
+        match self.stale.get(n) {
+            Some(stale) => stale.load(Relaxed),
+            // SAFETY: the context is one of the recording's.
+            None => (self.rest()).map_or(0, |rest| unsafe { rest.far(n) }.stale.load(Relaxed)),
+        }
+    }
+
+    /// Passes the `stale` masks of these contexts; there must be room for them.
+    #[inline]
+    fn stale_of(&self, contexts: core::ops::Range<u8>, mut pass: impl FnMut(u8, &AtomicU64)) {
+        let near = contexts.end.min(NEAR as u8);
+        for context in contexts.start..near {
+            pass(context, &self.stale[usize::from(context)]);
+        }
+        if contexts.end > near
+            && let Some(rest) = self.rest()
+        {
+            for context in contexts.start.max(near)..contexts.end {
+                // SAFETY: the context is one of the recording's.
+                pass(context, unsafe { &rest.far(context.into()).stale });
             }
-            locked.known = needed;
         }
     }
 
-    fn note_use(&self, context: u8, mask: u64) {
-        if self.stale()[usize::from(context)].load(Relaxed) & mask != 0 {
-            // SAFETY: only this context's thread touches its tenure.
-            unsafe { (*self.tenure(context)).used = true };
-        }
-    }
-
-    fn transfer(&self, locked: &Locked, line: u64, now: Past, mask: u64) -> ConflictRecord {
-        let needed = self.stale()[usize::from(now.context)].load(Relaxed) & mask;
-        let latest = needed & touched(locked.last_write);
-        let other = match if latest != 0 { latest } else { needed } {
-            0 => locked.last_write,
-            bytes => locked.writes[bytes.trailing_zeros() as usize / WORD_BYTES],
-        };
-        let transfer = if now.access == 0 {
-            READ_TRANSFER
-        } else {
-            WRITE_TRANSFER
-        };
-        let used = needed != 0;
-        let tenure = Tenure {
-            event: now,
-            other,
-            transfer,
-            pending: true,
-            used,
-        };
-        // SAFETY: only this context's thread touches its tenure.
-        unsafe { *self.tenure(now.context) = tenure };
-        ConflictRecord {
-            count: 1,
-            false_first_touch: u32::from(!used),
-            ..conflict(line, now, other, transfer)
-        }
-    }
-
-    fn store(&self, locked: &mut Locked, now: Past, mask: u64, silent: bool) {
-        let bit = 1u64 << now.context;
-        let robbed = self.holders.load(Relaxed) & !bit;
-        let changed = if silent { 0 } else { mask };
-        locked.changed |= changed;
-        if robbed != 0 || changed & !locked.marked != 0 {
-            self.mark(locked.known, now.context, robbed, changed);
-            locked.marked = changed | if robbed == 0 { locked.marked } else { 0 };
-        }
-        if robbed != 0 {
-            locked.gains = [now; 2];
-        }
-        self.holders.store(bit, Relaxed);
-        locked.lost = self.everyone() & !bit;
-        locked.last_write = now;
-        if !silent {
-            let first = usize::from(now.offset) / WORD_BYTES;
-            let last = usize::from(now.offset + now.size - 1) / WORD_BYTES;
-            locked.writes[first..=last].fill(now);
+    /// Where the tenure of `context` is, if it can have one.
+    #[inline]
+    fn tenure(&self, context: u8) -> Option<*mut Tenure> {
+        let n = usize::from(context);
+        match self.tenures.get(n) {
+            Some(tenure) => Some(tenure.get()),
+            // SAFETY: the context is one of the recording's.
+            None => self.rest().map(|rest| unsafe { rest.far(n) }.tenure.get()),
         }
     }
 
     /// Notes for all contexts but `writer` that these bytes changed; those that held the line until
-    /// now had seen all before.
-    fn mark(&self, known: usize, writer: u8, robbed: u64, changed: u64) {
-        for (context, stale) in self.stale()[..known].iter().enumerate() {
-            if context != usize::from(writer) {
+    /// now had seen all before. Under the lock.
+    fn mark(&self, writer: u8, robbed: u64, changed: u64) {
+        self.stale_of(0..self.known.load(Relaxed), |context, stale| {
+            if context != writer {
                 let kept = if robbed >> context & 1 == 1 {
                     0
                 } else {
@@ -415,86 +310,6 @@ impl Detail {
                 };
                 stale.store(kept | changed, Relaxed);
             }
-        }
-    }
-
-    fn everyone(&self) -> u64 {
-        (1u64 << self.contexts) - 1
-    }
-
-    #[inline]
-    fn stale(&self) -> &[AtomicU64] {
-        // SAFETY: `bytes_for` leaves room for `contexts` masks behind the struct.
-        unsafe {
-            let first = core::ptr::from_ref(self).add(1).cast::<AtomicU64>();
-            core::slice::from_raw_parts(first, self.contexts as usize)
-        }
-    }
-
-    /// Where the tenure of `context` is.
-    #[inline]
-    fn tenure(&self, context: u8) -> *mut Tenure {
-        debug_assert!(u32::from(context) < self.contexts);
-        // SAFETY: `bytes_for` leaves room for `contexts` tenures behind the masks.
-        unsafe {
-            let masks = core::ptr::from_ref(self).add(1).cast::<AtomicU64>();
-            masks
-                .add(self.contexts as usize)
-                .cast::<Tenure>()
-                .add(context.into())
-                .cast_mut()
-        }
-    }
-}
-
-impl Locked {
-    fn gain(&mut self, now: Past) {
-        if self.gains[0].context != now.context {
-            self.gains[1] = self.gains[0];
-        }
-        self.gains[0] = now;
-    }
-
-    fn compare_values(&mut self, now: Past, mask: u64, value: &Value, out: &mut Outcome) {
-        let at = usize::from(now.offset);
-        let size = usize::from(now.size);
-        let Some(old) = self.values.get_mut(at..at + size) else {
-            return;
-        };
-        let known = self.valid & mask == mask;
-        let same = old.iter().zip(&value.bytes).all(|(old, new)| old == new);
-        if now.access == 0 {
-            out.order_error = known && !same;
-        } else {
-            out.silent = value.certain.then_some(known && same);
-        }
-        if !same {
-            old.copy_from_slice(&value.bytes[..size]);
-        }
-        if value.certain {
-            self.valid |= mask;
-        } else {
-            self.valid &= !mask;
-        }
-    }
-}
-
-fn conflict(line: u64, now: Past, other: Past, transfer: u8) -> ConflictRecord {
-    ConflictRecord {
-        addr: line + u64::from(now.offset),
-        other_addr: line + u64::from(other.offset),
-        site: now.site,
-        other_site: other.site,
-        size: now.size,
-        access: now.access,
-        other_size: other.size,
-        other_access: other.access,
-        other_context: u16::from(other.context),
-        transfer,
-        reserved: 0,
-        count: 0,
-        false_first_touch: 0,
-        false_lifetime: 0,
-        reserved2: 0,
+        });
     }
 }

@@ -4,7 +4,7 @@ use core::sync::atomic::{AtomicU64, Ordering::*};
 
 use crate::burst::region_record;
 use crate::context::{Context, Found};
-use crate::detail::{Detail, Outcome, READ_TRANSFER, UPGRADE};
+use crate::detail::{Detail, Outcome, READ_TRANSFER, Rest, UPGRADE};
 use crate::host::{Access, Config, Host, Value};
 use crate::page::{CountPage, FLAGS, LOGGED, PageShadow, PageTable, Past, State, WATCHED};
 use crate::quick::{
@@ -152,12 +152,11 @@ impl<H: Host> Shadow<H> {
         }
         if let State::Detailed(detail) = State::decode(old) {
             // SAFETY: details are never freed.
-            unsafe { (*detail).prefetch_mask(now.context) };
-        }
-        counts.count(line, increment(access));
-        if access != Access::Read {
+            unsafe { (*detail).prefetch_mask() };
+        } else if access != Access::Read {
             counts.stores[line].store(now.to_u64(), Relaxed);
         }
+        counts.count(line, increment(access));
         let hot = old & LOGGED != 0;
         if !hot || (access == Access::Read && is_repeated(cx, shadow, addr, now)) {
             match quick(word, old, now) {
@@ -298,7 +297,7 @@ impl<H: Host> Shadow<H> {
     ) {
         if let State::Detailed(detail) = State::decode(shadow.words[line].load(Relaxed)) {
             // SAFETY: details are never freed.
-            unsafe { (*detail).prefetch(now, self.config.contexts) };
+            unsafe { (*detail).prefetch(now) };
         }
         let addr = shadow.page + (line * LINE_BYTES) as u64;
         let Some(detail) = self.detail(cx, shadow, line, now) else {
@@ -306,9 +305,13 @@ impl<H: Host> Shadow<H> {
         };
         let compare = detail.events() >= self.config.values_from;
         let value = || if compare { value() } else { None };
-        let outcome = detail.access(&self.host, addr, now, value, |silent| {
-            self.log(cx, shadow, addr, now, hot, silent)
-        });
+        let mut held = detail.lock(&self.host);
+        let Some(outcome) = held.access(addr, now, value, || self.rest(cx)) else {
+            cx.lost += 1;
+            return;
+        };
+        self.log(cx, shadow, addr, now, hot, outcome.silent);
+        drop(held);
         self.record(cx, addr, now, &outcome);
         if outcome.event.is_some() && outcome.events == self.config.burst_from {
             self.heat(cx, addr);
@@ -354,27 +357,32 @@ impl<H: Host> Shadow<H> {
         line: usize,
         state: State,
     ) -> Option<*mut Detail> {
-        let contexts = self.config.contexts;
-        let bytes = Detail::bytes_for(contexts);
-        let Some(at) = cx
-            .arena
-            .zeroed_bytes(bytes, align_of::<Detail>(), &self.host)
-        else {
+        let Some(detail) = cx.arena.zeroed::<Detail, H>(&self.host) else {
             cx.lost += 1;
             return None;
         };
-        let detail = at.cast::<Detail>();
-        // SAFETY: fresh zeroed memory of the right size, not shared yet.
+        // SAFETY: fresh zeroed memory, valid as a detail, not shared yet.
         let fresh = unsafe { &mut *detail };
-        fresh.init(contexts);
         match state {
             State::Private { owner, granules } => {
-                fresh.adopt_private(owner, granules, last_store(shadow, line, owner));
+                let last = last_store(shadow, line, owner);
+                if !fresh.adopt_private(owner, granules, last, || self.rest(cx)) {
+                    cx.lost += 1;
+                    return None;
+                }
             }
             State::ReadShared { contexts } => fresh.adopt_shared(contexts),
             State::Untouched | State::Detailed(_) => {}
         }
         Some(detail)
+    }
+
+    /// Memory for what only few lines need.
+    #[cold]
+    fn rest(&self, cx: &mut Context) -> Option<*mut Rest> {
+        let bytes = Rest::bytes_for(self.config.contexts);
+        let at = (cx.arena).zeroed_bytes(bytes, align_of::<Rest>(), &self.host)?;
+        Some(at.cast())
     }
 
     fn record(&self, cx: &mut Context, line: u64, now: Past, outcome: &Outcome) {

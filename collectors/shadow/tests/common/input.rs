@@ -106,7 +106,8 @@ fn any_input(context: u8) -> impl Strategy<Value = Input> {
 
 /// Sequences with runs of one context, up to `runs` of them, and how many contexts there are.
 pub fn any_inputs(runs: usize) -> impl Strategy<Value = (usize, Vec<Input>)> {
-    (2..=5u8).prop_flat_map(move |contexts| {
+    // A few, or more than a line's detail has room for at once.
+    prop_oneof![4 => 2..=5u8, 1 => 10..=12u8].prop_flat_map(move |contexts| {
         let run = (0..contexts).prop_flat_map(|c| prop::collection::vec(any_input(c), 1..6));
         prop::collection::vec(run, 0..runs)
             .prop_map(move |runs| (contexts.into(), runs.into_iter().flatten().collect()))

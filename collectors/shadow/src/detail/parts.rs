@@ -1,0 +1,138 @@
+//! What a line's detail has of each context, and what only few lines need.
+//!
+//! Most lines are shared by a few contexts and no value of theirs is compared. So there is room for the
+//! first [`NEAR`] contexts; the others, and the values, are in the [`Rest`], which a line gets when it
+//! needs it.
+
+use core::cell::UnsafeCell;
+use core::sync::atomic::AtomicU64;
+
+use crate::LINE_BYTES;
+use crate::page::Past;
+use crate::wire::ConflictRecord;
+
+/// Contexts that each detail has room for.
+pub const NEAR: usize = 8;
+
+/// What a context's event is, and what became of it: bits of [`Tenure::state`].
+const TRANSFER: u8 = 3;
+const PENDING: u8 = 4;
+const USED: u8 = 8;
+
+/// One context's part of the state that only its own thread touches. All-zero is none.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct Tenure {
+    /// The event that brought the line here; in the place of the context, which is known, its kind, and
+    /// whether its lifetime class is still to be settled.
+    site: u32,
+    offset: u8,
+    size: u8,
+    access: u8,
+    state: u8,
+    other: Past,
+}
+
+impl Tenure {
+    /// The tenure that begins with this event.
+    pub fn begun_by(event: Past, other: Past, transfer: u8, used: bool) -> Self {
+        Self {
+            site: event.site,
+            offset: event.offset,
+            size: event.size,
+            access: event.access,
+            state: transfer | PENDING | if used { USED } else { 0 },
+            other,
+        }
+    }
+
+    /// Whether the context has since used a byte that another had changed.
+    pub fn is_used(&self) -> bool {
+        self.state & USED != 0
+    }
+
+    /// Notes such a use.
+    pub fn note_use(&mut self) {
+        self.state |= USED;
+    }
+
+    /// Settles the event's class; if it is false by lifetime, the record that says so.
+    pub fn settle(&mut self, line: u64) -> Option<ConflictRecord> {
+        let false_sharing = self.state & (PENDING | USED) == PENDING;
+        self.state &= !PENDING;
+        let event = Past {
+            site: self.site,
+            offset: self.offset,
+            size: self.size,
+            access: self.access,
+            ..Past::default()
+        };
+        false_sharing.then(|| ConflictRecord {
+            false_lifetime: 1,
+            ..conflict(line, event, self.other, self.state & TRANSFER)
+        })
+    }
+}
+
+/// A context that comes after the first [`NEAR`].
+#[repr(C)]
+pub struct Far {
+    pub stale: AtomicU64,
+    pub tenure: UnsafeCell<Tenure>,
+}
+
+/// What a line's bytes are, as far as it is known. Only touched under the lock.
+#[repr(C)]
+pub struct Values {
+    /// Bytes that are known.
+    pub valid: u64,
+    pub bytes: [u8; LINE_BYTES],
+}
+
+/// See the module's documentation. All-zero is a fresh one. Behind the struct follow the far contexts.
+#[repr(C)]
+pub struct Rest {
+    pub values: UnsafeCell<Values>,
+}
+
+impl Rest {
+    /// Bytes of one for `contexts` contexts.
+    pub const fn bytes_for(contexts: usize) -> usize {
+        size_of::<Self>() + contexts.saturating_sub(NEAR) * size_of::<Far>()
+    }
+
+    /// The part of context number `context`, which is not near.
+    ///
+    /// # Safety
+    /// The context is below the number that this was made for.
+    #[inline]
+    pub unsafe fn far(&self, context: usize) -> &Far {
+        debug_assert!(context >= NEAR);
+        // SAFETY: as promised by the caller, it lies within what was allocated.
+        unsafe {
+            let first = core::ptr::from_ref(self).add(1).cast::<Far>();
+            &*first.add(context - NEAR)
+        }
+    }
+}
+
+/// A record of an event of `line` that counts nothing yet.
+pub fn conflict(line: u64, now: Past, other: Past, transfer: u8) -> ConflictRecord {
+    ConflictRecord {
+        addr: line + u64::from(now.offset),
+        other_addr: line + u64::from(other.offset),
+        site: now.site,
+        other_site: other.site,
+        size: now.size,
+        access: now.access,
+        other_size: other.size,
+        other_access: other.access,
+        other_context: u16::from(other.context),
+        transfer,
+        reserved: 0,
+        count: 0,
+        false_first_touch: 0,
+        false_lifetime: 0,
+        reserved2: 0,
+    }
+}
