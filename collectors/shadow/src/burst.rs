@@ -16,48 +16,81 @@
 
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::*};
 
+use crate::LINE_BYTES;
 use crate::page::Past;
 use crate::wire::{BurstRecord, RegionRecord};
 
 /// Records that a context gathers before it appends them.
 pub const BUFFER_RECORDS: usize = 16 * 1024;
 
-const FILTER_ENTRIES: usize = 4096;
+/// Lines whose accesses are remembered, and accesses of each: a line's are together, since a context
+/// that uses one of a line's members mostly uses more.
+const FILTER_LINES: usize = 1024;
+const LINE_ACCESSES: usize = 24;
 
 /// What one context has logged in its current turns. A fixed table: what falls out is logged again.
 pub struct Filter {
-    entries: [(u64, u64); FILTER_ENTRIES],
+    lines: [Logged; FILTER_LINES],
+}
+
+/// What a context has logged of a line in a turn. All-zero is nothing.
+#[derive(Clone, Copy)]
+#[repr(C, align(64))]
+struct Logged {
+    line: u64,
+    turn: u64,
+    /// The accesses, each at a place of its own: see [`place`].
+    accesses: [u16; LINE_ACCESSES],
 }
 
 impl Filter {
     pub const fn new() -> Self {
         Self {
-            entries: [(0, 0); FILTER_ENTRIES],
+            lines: [Logged {
+                line: 0,
+                turn: 0,
+                accesses: [0; LINE_ACCESSES],
+            }; FILTER_LINES],
         }
     }
 
     /// Whether this access was logged in the turn `turn`.
     #[inline]
     pub fn holds(&self, turn: u64, line: u64, now: Past, silent: bool) -> bool {
-        let (slot, addr, kind) = Self::slot(line, now, silent);
-        self.entries[slot] == (addr, turn ^ kind)
+        let logged = &self.lines[slot(line)];
+        let (at, access) = place(now, silent);
+        logged.line == line && logged.turn == turn && logged.accesses[at] == access
     }
 
     /// Notes that it is logged.
     pub fn note(&mut self, turn: u64, line: u64, now: Past, silent: bool) {
-        let (slot, addr, kind) = Self::slot(line, now, silent);
-        self.entries[slot] = (addr, turn ^ kind);
+        let logged = &mut self.lines[slot(line)];
+        if (logged.line, logged.turn) != (line, turn) {
+            *logged = Logged {
+                line,
+                turn,
+                accesses: [0; LINE_ACCESSES],
+            };
+        }
+        let (at, access) = place(now, silent);
+        logged.accesses[at] = access;
     }
+}
 
-    /// Where it belongs, its address, and all else in the top ten bits, which turns do not reach.
-    #[inline]
-    fn slot(line: u64, now: Past, silent: bool) -> (usize, u64, u64) {
-        let addr = line | u64::from(now.offset);
-        let kind = u64::from(now.size) << 3 | u64::from(now.access) << 1 | u64::from(silent);
-        let kind = kind << 54;
-        let hash = (addr ^ kind).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        ((hash >> 52) as usize % FILTER_ENTRIES, addr, kind)
-    }
+/// The line's place in a filter.
+#[inline]
+fn slot(line: u64) -> usize {
+    let number = line / LINE_BYTES as u64;
+    (number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 48) as usize % FILTER_LINES
+}
+
+/// An access as a number, which is not 0 since none has no bytes, and its place among its line's.
+#[inline]
+fn place(now: Past, silent: bool) -> (usize, u16) {
+    let kind = u16::from(now.access) << 1 | u16::from(silent);
+    let access = u16::from(now.size) << 9 | u16::from(now.offset) << 3 | kind;
+    let at = (u32::from(access.wrapping_mul(0x9e37)) * LINE_ACCESSES as u32) >> 16;
+    (at as usize, access)
 }
 
 /// The turn of `context` in a page if it is its turn.

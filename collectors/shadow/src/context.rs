@@ -218,20 +218,24 @@ impl Context {
         out.append(&batch[..len]);
     }
 
+    /// Appends the burst records gathered.
+    pub(crate) fn append_bursts<H: Host>(&mut self, host: &H) {
+        let mut out = Out {
+            host,
+            id: self.id,
+            sequence: &mut self.sequence,
+        };
+        out.append(self.bursts.take());
+    }
+
     /// Appends the pair transfers gathered.
     pub(crate) fn append_pairs<H: Host>(&mut self, host: &H) {
-        let Self {
-            watches,
-            id,
-            sequence,
-            ..
-        } = self;
-        Out {
+        let mut out = Out {
             host,
-            id: *id,
-            sequence,
-        }
-        .append(watches.take());
+            id: self.id,
+            sequence: &mut self.sequence,
+        };
+        out.append(self.watches.take());
     }
 
     /// Appends records of the collector's own (sites, the summary).

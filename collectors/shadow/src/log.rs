@@ -43,7 +43,7 @@ impl<H: Host> Shadow<H> {
             return self.close(cx, shadow, n, region, ticket);
         }
         if cx.bursts.is_full() {
-            cx.flush(&self.host);
+            cx.append_bursts(&self.host);
         }
         cx.bursts.push(BurstRecord {
             ticket,
