@@ -74,10 +74,12 @@ unsafe extern "C" fn rest(addr: u64, size: u8, number: u8, pc: u64, thread: *mut
     let (kind, site) = (kind(number), pc as u32);
     // SAFETY: inside, so nobody else on this thread uses the context.
     let cx = unsafe { &mut *inside.0.context };
-    if inside.0.count_all {
+    // Without that, whoever calls has found that it is no hit.
+    let is_hit = inside.0.count_all && {
         shadow().count(cx, addr, size, kind, site);
-    }
-    if !Shadow::<RtHost>::hit(cx, addr, size, kind, site) {
+        Shadow::<RtHost>::hit(cx, addr, size, kind, site)
+    };
+    if !is_hit {
         shadow().other(cx, addr, size, kind, site, || None);
     }
     inside.0.countdown -= 1;

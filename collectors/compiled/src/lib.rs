@@ -22,6 +22,7 @@ mod allocs;
 mod entry;
 mod gate;
 mod interpose;
+mod memory;
 mod modules;
 mod objects;
 mod options;

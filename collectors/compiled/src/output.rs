@@ -218,7 +218,7 @@ pub struct RtHost;
 impl Host for RtHost {
     fn zeroed(&self, bytes: usize) -> Option<*mut u8> {
         let _errno = Errno::keep();
-        sys::zeroed(bytes)
+        crate::memory::zeroed(bytes)
     }
 
     fn append(&self, context: u8, header: &SegmentHeader, payload: &[u8]) {

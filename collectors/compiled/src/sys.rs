@@ -50,6 +50,12 @@ pub unsafe fn unmap(at: *mut u8, bytes: usize) {
     unsafe { libc::syscall(libc::SYS_munmap, at, bytes) };
 }
 
+/// Asks that memory of [`zeroed`] be in huge pages where it can; small ones do, too.
+pub fn ask_for_huge_pages(at: *mut u8, bytes: usize) {
+    // SAFETY: changes nothing of what is in the memory.
+    unsafe { libc::syscall(libc::SYS_madvise, at, bytes, libc::MADV_HUGEPAGE) };
+}
+
 /// Monotonic time.
 pub fn now_ns() -> u64 {
     clock_ns(libc::CLOCK_MONOTONIC)
