@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use relayout_layout::dwarf::DwarfFile;
+use relayout_layout::dwarf::{DwarfFile, Symbol};
 
 use crate::{DebugFile, Error, bzimage};
 
@@ -16,6 +16,9 @@ const BULK_CODE: &[&str] = &[
     "copy_page",
     "copy_page_regs",
 ];
+
+/// Symbols before an address that are tried.
+const SYMBOLS_NEAR_MAX: usize = 8;
 
 /// Image and debug information, checked to belong together.
 pub struct Kernel<'a> {
@@ -79,6 +82,15 @@ impl<'a> Kernel<'a> {
                 path: self.debug.clone(),
                 what: format!("symbol '{name}'"),
             })
+    }
+
+    /// Name of the function that holds an address.
+    pub fn function_at(&self, address: u64) -> Option<&'a str> {
+        let symbols = self.dwarf.symbols();
+        let after = symbols.partition_point(|s| s.address <= address);
+        let near = symbols[..after].iter().rev().take(SYMBOLS_NEAR_MAX);
+        let holds = |s: &&Symbol<'_>| s.is_function() && address - s.address < s.size;
+        { near }.find(holds).map(|s| s.name)
     }
 
     /// Code not to watch, as `[from, to)`.

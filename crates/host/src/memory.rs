@@ -1,14 +1,19 @@
 //! The guest's memory at the end of the window, read as a debugger would: what each stretch of it
 //! was. The machine is stopped while this runs.
 
+mod frames;
 mod layout;
+mod list;
+mod pages;
 mod paging;
 mod percpu;
 mod slab;
 mod tasks;
+mod vmalloc;
 
 use relayout_profile::{RangeKind, RangeRow};
 
+use self::frames::Frames;
 use self::layout::Offsets;
 use self::paging::GuestMemory;
 use crate::{Error, Kernel};
@@ -23,7 +28,8 @@ pub struct Snapshot {
 }
 
 /// Reads the guest's memory from `bytes` (the file behind it). `pages` are the addresses of the
-/// pages (4 KiB) that matter: slabs are looked up for them only.
+/// pages (4 KiB) that matter, ascending: slabs, allocations and kinds of pages are looked up for
+/// them only.
 ///
 /// # Errors
 /// The debug file lacks a symbol or type that every kernel of this kind has. What merely cannot be
@@ -43,8 +49,25 @@ pub fn snapshot(
     );
     let mut ranges = whole_areas(kernel, &memory, run)?;
     let mut gaps = Vec::new();
-    ranges.extend(percpu::ranges(kernel, &memory, run, cpus, &mut gaps)?);
-    ranges.extend(slab::ranges(
+    ranges.extend(percpu::ranges(
+        kernel, &memory, &offsets, run, cpus, pages, &mut gaps,
+    )?);
+    match Frames::read(kernel, &memory, offsets.page_size)? {
+        Some(frames) => {
+            ranges.extend(slab::ranges(&memory, &offsets, &frames, run, pages));
+            // Static data of CPUs are in the direct map too, and are better known.
+            let known: Vec<_> = { ranges.iter() }
+                .filter(|r| r.kind == RangeKind::PerCpu)
+                .map(|r| r.start..r.start + r.bytes)
+                .collect();
+            let others: Vec<u64> = { pages.iter().copied() }
+                .filter(|page| !known.iter().any(|known| known.contains(page)))
+                .collect();
+            ranges.extend(pages::ranges(&memory, &offsets, &frames, run, &others));
+        }
+        None => gaps.push("the bases of the direct map and the page array".into()),
+    }
+    ranges.extend(vmalloc::ranges(
         kernel, &memory, &offsets, run, pages, &mut gaps,
     )?);
     ranges.extend(tasks::stacks(kernel, &memory, &offsets, run, &mut gaps)?);

@@ -16,7 +16,10 @@ pub struct Offsets {
     pub page_flags: u64,
     pub page_compound_head: u64,
     pub page_size: u64,
+    pub page_mapping: Option<u64>,
+    pub page_type: Option<u64>,
     pub slab_flag_bit: u32,
+    pub reserved_flag_bit: Option<u32>,
     pub compound_order: Option<u64>,
     pub task_tasks: u64,
     pub task_stack: u64,
@@ -26,6 +29,27 @@ pub struct Offsets {
     pub task_signal: u64,
     pub signal_thread_head: u64,
     pub stack_bytes: u64,
+    /// `None` on kernels that allocate per-cpu memory in another way.
+    pub chunk: Option<ChunkOffsets>,
+    /// `None` on kernels that keep no list of what is in vmalloc space.
+    pub area: Option<AreaOffsets>,
+}
+
+/// Of `struct pcpu_chunk`, from which per-cpu memory is allocated.
+pub struct ChunkOffsets {
+    pub list: u64,
+    pub base_addr: u64,
+    pub start_offset: u64,
+    pub pages: u64,
+}
+
+/// Of `struct vmap_area` and `struct vm_struct`, one each for an allocation in vmalloc space.
+pub struct AreaOffsets {
+    pub start: u64,
+    pub end: u64,
+    pub list: u64,
+    pub vm: u64,
+    pub caller: u64,
 }
 
 impl Offsets {
@@ -45,7 +69,10 @@ impl Offsets {
             page_flags: look.offset("page", "flags")?,
             page_compound_head: look.offset("page", "compound_head")?,
             page_size: look.size("page")?,
+            page_mapping: look.offset("page", "mapping").ok(),
+            page_type: look.offset("page", "page_type").ok(),
             slab_flag_bit: look.enumerator("pageflags", "PG_slab")?,
+            reserved_flag_bit: look.enumerator("pageflags", "PG_reserved").ok(),
             compound_order: look.offset("page", "compound_order").ok(),
             task_tasks: look.offset("task_struct", "tasks")?,
             task_stack: look.offset("task_struct", "stack")?,
@@ -55,6 +82,8 @@ impl Offsets {
             task_signal: look.offset("task_struct", "signal")?,
             signal_thread_head: look.offset("signal_struct", "thread_head")?,
             stack_bytes: look.size("thread_union").unwrap_or(16 << 10),
+            chunk: look.chunk().ok(),
+            area: look.area().ok(),
         })
     }
 }
@@ -65,6 +94,25 @@ struct Look<'k, 'a> {
 }
 
 impl Look<'_, '_> {
+    fn chunk(&mut self) -> Result<ChunkOffsets, Error> {
+        Ok(ChunkOffsets {
+            list: self.offset("pcpu_chunk", "list")?,
+            base_addr: self.offset("pcpu_chunk", "base_addr")?,
+            start_offset: self.offset("pcpu_chunk", "start_offset")?,
+            pages: self.offset("pcpu_chunk", "nr_pages")?,
+        })
+    }
+
+    fn area(&mut self) -> Result<AreaOffsets, Error> {
+        Ok(AreaOffsets {
+            start: self.offset("vmap_area", "va_start")?,
+            end: self.offset("vmap_area", "va_end")?,
+            list: self.offset("vmap_area", "list")?,
+            vm: self.offset("vmap_area", "vm")?,
+            caller: self.offset("vm_struct", "caller")?,
+        })
+    }
+
     fn missing(&self, what: String) -> Error {
         Error::NotAKernel {
             path: self.kernel.debug.clone(),

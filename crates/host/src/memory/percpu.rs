@@ -1,12 +1,50 @@
-//! Each CPU's copy of the static per-cpu data.
+//! Each CPU's own memory: its copy of the static per-cpu data, and what further data are allocated
+//! from.
+
+use std::collections::BTreeSet;
 
 use relayout_profile::{RangeKind, RangeRow};
 
+use super::layout::{ChunkOffsets, Offsets};
+use super::list::follow;
 use super::paging::GuestMemory;
-use super::row;
+use super::{PAGE_BYTES, row};
 use crate::{Error, Kernel};
 
+/// Most lists of chunks, one for each class of free bytes.
+const SLOTS_MAX: u32 = 64;
+/// Most pages of one CPU's unit of a chunk.
+const UNIT_PAGES_MAX: u32 = 4096;
+
+/// The static data of all CPUs, and their units of chunks that have one of `pages`.
 pub fn ranges(
+    kernel: &Kernel<'_>,
+    memory: &GuestMemory<'_>,
+    offsets: &Offsets,
+    run: u16,
+    cpus: u16,
+    pages: &[u64],
+    gaps: &mut Vec<String>,
+) -> Result<Vec<RangeRow>, Error> {
+    let mut ranges = static_data(kernel, memory, run, cpus, gaps)?;
+    let Some(units) = Units::read(kernel, memory, cpus) else {
+        gaps.push("the units of per-cpu memory".into());
+        return Ok(ranges);
+    };
+    let Some(chunk) = &offsets.chunk else {
+        gaps.push("chunks of per-cpu memory".into());
+        return Ok(ranges);
+    };
+    for (number, at) in (0..).zip(chunks(kernel, memory, chunk)) {
+        match Chunk::read(memory, chunk, at, number) {
+            Some(chunk) => ranges.extend(chunk.units(&units, run, pages)),
+            None => gaps.push(format!("the chunk of per-cpu memory at {at:#x}")),
+        }
+    }
+    Ok(ranges)
+}
+
+fn static_data(
     kernel: &Kernel<'_>,
     memory: &GuestMemory<'_>,
     run: u16,
@@ -28,4 +66,94 @@ pub fn ranges(
         }
     }
     Ok(ranges)
+}
+
+/// Where CPUs have their units, from a chunk's base.
+struct Units {
+    offsets: Vec<u64>,
+    bytes: u64,
+}
+
+impl Units {
+    fn read(kernel: &Kernel<'_>, memory: &GuestMemory<'_>, cpus: u16) -> Option<Self> {
+        let table = memory.u64(kernel.symbol("pcpu_unit_offsets").ok()?)?;
+        let bytes = memory.u32(kernel.symbol("pcpu_unit_size").ok()?)?;
+        let offset = |cpu: u16| memory.u64(table.wrapping_add(u64::from(cpu) * 8));
+        Some(Self {
+            offsets: (0..cpus).map(offset).collect::<Option<_>>()?,
+            bytes: bytes.into(),
+        })
+    }
+}
+
+/// All chunks, those that booting made first.
+fn chunks(kernel: &Kernel<'_>, memory: &GuestMemory<'_>, offsets: &ChunkOffsets) -> Vec<u64> {
+    let word = |name: &str| memory.u64(kernel.symbol(name).ok()?);
+    let booted = ["pcpu_first_chunk", "pcpu_reserved_chunk"].map(word);
+    let booted: Vec<u64> = booted.into_iter().flatten().filter(|&at| at != 0).collect();
+    let lists = word("pcpu_chunk_lists");
+    let slots = kernel.symbol("pcpu_nr_slots").ok();
+    let slots = slots
+        .and_then(|at| memory.u32(at))
+        .unwrap_or(0)
+        .min(SLOTS_MAX);
+    let mut others = BTreeSet::new();
+    for slot in 0..u64::from(slots) {
+        let Some(head) = lists.map(|lists| lists.wrapping_add(slot * 16)) else {
+            break;
+        };
+        let first = head.wrapping_sub(offsets.list);
+        others.extend(follow(memory, first, offsets.list, head));
+    }
+    others.retain(|at| !booted.contains(at));
+    booted.into_iter().chain(others).collect()
+}
+
+/// Memory of all CPUs that is allocated from together.
+struct Chunk {
+    base: u64,
+    /// Bytes of one CPU's unit.
+    bytes: u64,
+    /// Bytes at its start that are not its own: a chunk begins with a page, the static data before the
+    /// first one end where they will.
+    before: u64,
+    number: u64,
+}
+
+impl Chunk {
+    fn read(
+        memory: &GuestMemory<'_>,
+        offsets: &ChunkOffsets,
+        at: u64,
+        number: u64,
+    ) -> Option<Self> {
+        let int = |offset: u64| memory.u32(at.wrapping_add(offset));
+        let bytes = u64::from(int(offsets.pages)?.min(UNIT_PAGES_MAX)) * PAGE_BYTES;
+        Some(Self {
+            base: memory.u64(at.wrapping_add(offsets.base_addr))?,
+            bytes,
+            before: u64::from(int(offsets.start_offset)?).min(bytes),
+            number,
+        })
+    }
+
+    /// The units that have one of `pages`. What was allocated where in them is not followed: most of it
+    /// in a window is freed again, and given to something else in other pieces.
+    fn units(&self, units: &Units, run: u16, pages: &[u64]) -> Vec<RangeRow> {
+        let unit = |(cpu, offset): (u32, &u64)| {
+            let start = self.base.wrapping_add(*offset);
+            let page = pages[pages.partition_point(|&page| page < start)..].first()?;
+            if page - start >= self.bytes {
+                return None;
+            }
+            let bytes = self.bytes - self.before;
+            let mut range = row(run, RangeKind::PerCpu, start + self.before, bytes);
+            range.id = cpu;
+            // Above the offsets of static data, and the same for all CPUs.
+            let number = (self.number + 1) * units.bytes + self.before;
+            range.stride = u32::try_from(number).ok()?;
+            Some(range)
+        };
+        (0..).zip(&units.offsets).filter_map(unit).collect()
+    }
 }

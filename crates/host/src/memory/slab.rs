@@ -4,10 +4,10 @@ use std::collections::HashMap;
 
 use relayout_profile::{RangeKind, RangeRow};
 
+use super::frames::Frames;
 use super::layout::Offsets;
 use super::paging::GuestMemory;
 use super::{PAGE_BYTES, row};
-use crate::{Error, Kernel};
 
 /// Pages of one slab at most: the kernel's largest order is below.
 const ORDER_MAX: u32 = 11;
@@ -22,50 +22,35 @@ struct Cache {
 struct Walk<'w, 'm> {
     memory: &'w GuestMemory<'m>,
     offsets: &'w Offsets,
-    direct: u64,
-    array: u64,
+    frames: &'w Frames,
     caches: HashMap<u64, Option<Cache>>,
 }
 
 /// One range for each slab that has one of `pages`.
 pub fn ranges(
-    kernel: &Kernel<'_>,
     memory: &GuestMemory<'_>,
     offsets: &Offsets,
+    frames: &Frames,
     run: u16,
     pages: &[u64],
-    gaps: &mut Vec<String>,
-) -> Result<Vec<RangeRow>, Error> {
-    let bases =
-        ["page_offset_base", "vmemmap_base"].map(|n| kernel.symbol(n).map(|at| memory.u64(at)));
-    let [direct, array] = bases;
-    let (Some(direct), Some(array)) = (direct?, array?) else {
-        gaps.push("the bases of the direct map and the page array".into());
-        return Ok(Vec::new());
-    };
+) -> Vec<RangeRow> {
     let mut walk = Walk {
         memory,
         offsets,
-        direct,
-        array,
+        frames,
         caches: HashMap::new(),
     };
-    let end = direct + memory.physical_end();
-    let mut ranges: Vec<RangeRow> = pages
-        .iter()
-        .filter(|&&page| (direct..end).contains(&page))
-        .filter_map(|&page| walk.slab_of(run, page))
-        .collect();
+    let slab_of = |&page: &u64| walk.slab_of(run, page);
+    let mut ranges: Vec<RangeRow> = pages.iter().filter_map(slab_of).collect();
     ranges.sort_by_key(|r| r.start);
     ranges.dedup();
-    Ok(ranges)
+    ranges
 }
 
 impl Walk<'_, '_> {
     /// The slab that the page at `address` (in the direct map) is part of.
     fn slab_of(&mut self, run: u16, address: u64) -> Option<RangeRow> {
-        let number = (address - self.direct) / PAGE_BYTES;
-        let page = self.array + number * self.offsets.page_size;
+        let page = self.frames.descriptor(address)?;
         let compound = self.memory.u64(page + self.offsets.page_compound_head)?;
         let head = if compound & 1 == 1 {
             compound - 1
@@ -76,11 +61,10 @@ impl Walk<'_, '_> {
         if flags >> self.offsets.slab_flag_bit & 1 == 0 {
             return None;
         }
-        let first = head.checked_sub(self.array)? / self.offsets.page_size;
-        let start = self.direct + first * PAGE_BYTES;
+        let start = self.frames.page(head)?;
         let order = self.order(head);
         let bytes = PAGE_BYTES << order;
-        if address >= start + bytes {
+        if address.checked_sub(start)? >= bytes {
             return None;
         }
         let cache = self.memory.u64(head + self.offsets.slab_cache)?;

@@ -3,11 +3,12 @@
 use relayout_profile::{RangeKind, RangeRow};
 
 use super::layout::Offsets;
+use super::list::follow;
 use super::paging::GuestMemory;
 use super::row;
 use crate::{Error, Kernel};
 
-/// Most tasks followed: the lists are the guest's, and may be broken.
+/// Most tasks looked at.
 const TASKS_MAX: usize = 100_000;
 
 /// One range per task.
@@ -46,21 +47,6 @@ pub fn stacks(
         }
     }
     Ok(ranges)
-}
-
-/// The structs behind `first` on a circular list whose node is at `node` in each, up to `end` (the
-/// address of the node or head at which it closes).
-fn follow(memory: &GuestMemory<'_>, first: u64, node: u64, end: u64) -> Vec<u64> {
-    let mut found = Vec::new();
-    let mut at = first.wrapping_add(node);
-    while let Some(next) = memory.u64(at) {
-        if next == end || next == first.wrapping_add(node) || found.len() >= TASKS_MAX {
-            break;
-        }
-        found.push(next.wrapping_sub(node));
-        at = next;
-    }
-    found
 }
 
 fn stack(memory: &GuestMemory<'_>, offsets: &Offsets, run: u16, task: u64) -> Option<RangeRow> {

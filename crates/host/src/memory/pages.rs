@@ -1,0 +1,70 @@
+//! What pages were that no slab has: `struct page`.
+
+use relayout_profile::{RangeKind, RangeRow};
+
+use super::frames::Frames;
+use super::layout::Offsets;
+use super::paging::GuestMemory;
+use super::{PAGE_BYTES, row};
+
+/// `page_type` of a page that has one: these bits, less those of its type.
+const TYPED: u32 = 0xf000_0000;
+const BUDDY: u32 = 0x80;
+const TABLE: u32 = 0x200;
+
+/// One range for each stretch of `pages` of one kind; `owner` is its name. Pages of which nothing is
+/// known are left out.
+pub fn ranges(
+    memory: &GuestMemory<'_>,
+    offsets: &Offsets,
+    frames: &Frames,
+    run: u16,
+    pages: &[u64],
+) -> Vec<RangeRow> {
+    let mut ranges: Vec<RangeRow> = Vec::new();
+    for &page in pages {
+        let Some(what) = frames
+            .descriptor(page)
+            .and_then(|at| kind(memory, offsets, at))
+        else {
+            continue;
+        };
+        match ranges.last_mut() {
+            Some(last) if last.owner == what && last.start + last.bytes == page => {
+                last.bytes += PAGE_BYTES;
+            }
+            _ => {
+                let mut range = row(run, RangeKind::DirectMap, page, PAGE_BYTES);
+                range.owner = what.to_owned();
+                ranges.push(range);
+            }
+        }
+    }
+    ranges
+}
+
+fn kind(memory: &GuestMemory<'_>, offsets: &Offsets, descriptor: u64) -> Option<&'static str> {
+    let flags = memory.u64(descriptor + offsets.page_flags)?;
+    let has = |bit: u32| flags >> bit & 1 == 1;
+    if has(offsets.slab_flag_bit) {
+        return None;
+    }
+    if offsets.reserved_flag_bit.is_some_and(has) {
+        return Some("boot memory");
+    }
+    let page_type = memory.u32(descriptor + offsets.page_type?)?;
+    // A count of mappings is in the same place; it is nowhere near the bits of a type.
+    if page_type & TYPED == TYPED && page_type != u32::MAX {
+        return match !page_type {
+            bits if bits & TABLE != 0 => Some("page table"),
+            bits if bits & BUDDY != 0 => Some("free page"),
+            _ => None,
+        };
+    }
+    // include/linux/page-flags.h: bit 0 of `mapping` marks anonymous memory.
+    match memory.u64(descriptor + offsets.page_mapping?)? {
+        0 => None,
+        mapping if mapping & 1 == 1 => Some("anonymous page"),
+        _ => Some("page cache"),
+    }
+}
