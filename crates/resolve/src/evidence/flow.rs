@@ -97,13 +97,7 @@ impl Function {
             Value::Frame(at) => self.local(&walk, insn.address, at)?,
             value => walk.pointer(value)?,
         };
-        let size = knowledge.size_of(pointer.target)?;
-        let inside = u64::try_from(pointer.offset).is_ok_and(|o| o < size);
-        inside.then_some(Evidence {
-            ty: pointer.target,
-            offset: pointer.offset,
-            trust: pointer.trust,
-        })
+        within(knowledge, pointer)
     }
 
     fn entry_state(&self, block: usize) -> State {
@@ -211,6 +205,33 @@ impl Function {
     }
 }
 
+/// How far an array without a length at a type's end may reach, in bytes.
+const OPEN_ENDED_BYTES_MAX: u64 = 64 << 10;
+
+/// The evidence of an access through `pointer`. One that points past a number points into an array of
+/// them; past an aggregate there is nothing to be said, unless it has no fixed end.
+fn within(knowledge: &dyn Knowledge, pointer: Pointer) -> Option<Evidence> {
+    let size = knowledge.size_of(pointer.target).filter(|&size| size > 0)?;
+    let evidence = Evidence {
+        ty: pointer.target,
+        offset: pointer.offset,
+        trust: pointer.trust,
+    };
+    let offset = u64::try_from(pointer.offset);
+    if offset.is_ok_and(|offset| offset < size) {
+        return Some(evidence);
+    }
+    if !knowledge.is_aggregate(pointer.target) {
+        return Some(Evidence {
+            offset: pointer.offset.rem_euclid(i64::try_from(size).ok()?),
+            trust: Trust::Guessed,
+            ..evidence
+        });
+    }
+    let reaches = offset.is_ok_and(|offset| offset < OPEN_ENDED_BYTES_MAX);
+    (reaches && knowledge.is_open_ended(pointer.target)).then_some(evidence)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -232,6 +253,12 @@ mod tests {
                 .iter()
                 .find(|s| s.0 == ty)
                 .map(|s| s.1)
+        }
+        fn is_open_ended(&self, _: TypeId) -> bool {
+            false
+        }
+        fn result_of(&self, _: TypeId) -> Option<TypeId> {
+            None
         }
         fn loaded(&self, ty: TypeId, offset: i64) -> Option<TypeId> {
             [(NODE, 8), (OUTER, 40)]

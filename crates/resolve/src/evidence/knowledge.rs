@@ -9,6 +9,8 @@ use crate::insn::{Memory, Reg};
 pub trait Knowledge: Sync {
     /// Size of a type in bytes.
     fn size_of(&self, ty: TypeId) -> Option<u64>;
+    /// Whether objects of the type may be longer than it: it ends in an array without a length.
+    fn is_open_ended(&self, ty: TypeId) -> bool;
     /// What the pointer stored at `offset` in a `ty` points to, if there is one.
     fn loaded(&self, ty: TypeId, offset: i64) -> Option<TypeId>;
     /// What a pointer to `offset` of a `ty` points to, and the offset in it, once it was moved by an
@@ -28,6 +30,8 @@ pub trait Knowledge: Sync {
     fn call(&self, target: u64) -> Call;
     /// What a call through a pointer stored at `offset` of a `ty` does.
     fn call_through(&self, ty: TypeId, offset: i64) -> Call;
+    /// What a function of the type `function` returns a pointer to.
+    fn result_of(&self, function: TypeId) -> Option<TypeId>;
 }
 
 /// What a call does to registers.
@@ -39,6 +43,8 @@ pub enum Call {
     OnlyReturns,
     /// As the calling convention says; returns a pointer to this type, if known.
     Returns(Option<TypeId>),
+    /// What the function does that the register points to: it stands in for a call through it.
+    Through(Reg),
 }
 
 /// Where a variable lives.

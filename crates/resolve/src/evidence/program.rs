@@ -11,8 +11,8 @@ use super::flow::Function;
 use super::knowledge::{Call, Evidence, Knowledge};
 use super::variables::Variables;
 use crate::images::{FileId, Images, Linked};
-use crate::insn::{Flow, Insn, Machine, Memory, Segment};
-use crate::types::{Die, Globals, TypeStore, die};
+use crate::insn::{Flow, Insn, Machine, Memory, Reg, Segment};
+use crate::types::{Die, Globals, TypeStore, die, shape};
 
 /// Functions that leave all registers alone, called by tracing and by mitigations.
 const HOOKS: [&str; 4] = [
@@ -21,6 +21,9 @@ const HOOKS: [&str; 4] = [
     "__x86_return_thunk",
     "__sanitizer_cov_trace_pc",
 ];
+
+/// Start of the names of stubs that jump through the register named after it.
+const RETPOLINE: &str = "__x86_indirect_thunk_";
 
 /// The kernel's struct around pointers to functions that save all registers but the result.
 const CALLEE_SAVE: &str = "paravirt_callee_save";
@@ -251,15 +254,27 @@ impl<'p, 'f, 'a> View<'p, 'f, 'a> {
             file: self.id,
             address: target,
         };
-        let result = self.result_of(own).or_else(|| {
+        if let Some(reg) = self.stands_for(target) {
+            return Call::Through(reg);
+        }
+        let result = self.returned(own).or_else(|| {
             let name = self.stub(target)?;
-            self.result_of(self.program.exported(name)?)
+            self.returned(self.program.exported(name)?)
         });
         Call::Returns(result)
     }
 
+    /// The register through which the code at `target` jumps, if it is there to do so: a retpoline.
+    fn stands_for(&self, target: u64) -> Option<Reg> {
+        let symbols = self.file().symbols();
+        let first = symbols.partition_point(|s| s.address < target);
+        let mut same = symbols[first..].iter().take_while(|s| s.address == target);
+        let name = same.find_map(|s| s.name.strip_prefix(RETPOLINE))?;
+        self.program.machine.register(name)
+    }
+
     /// What a function returns a pointer to.
-    fn result_of(&self, callee: Linked) -> Option<TypeId> {
+    fn returned(&self, callee: Linked) -> Option<TypeId> {
         let of = self.program.file(callee.file).file();
         let functions = of.functions();
         let at = functions.partition_point(|f| f.low < callee.address);
@@ -296,6 +311,10 @@ impl<'p, 'f, 'a> View<'p, 'f, 'a> {
 impl Knowledge for View<'_, '_, '_> {
     fn size_of(&self, ty: TypeId) -> Option<u64> {
         self.program.store.types().size_of(ty)
+    }
+
+    fn is_open_ended(&self, ty: TypeId) -> bool {
+        shape::has_flexible_tail(&self.program.store.types(), ty)
     }
 
     fn loaded(&self, ty: TypeId, offset: i64) -> Option<TypeId> {
@@ -365,9 +384,13 @@ impl Knowledge for View<'_, '_, '_> {
         let path = self.program.store.types().member_at(ty, offset, 8);
         let saves = path.is_some_and(|p| p.types_path.iter().any(|t| t == CALLEE_SAVE));
         if saves {
-            Call::OnlyReturns
-        } else {
-            Call::Returns(None)
+            return Call::OnlyReturns;
         }
+        let function = self.program.store.loaded(ty, offset);
+        Call::Returns(function.and_then(|function| self.result_of(function)))
+    }
+
+    fn result_of(&self, function: TypeId) -> Option<TypeId> {
+        self.program.store.returned(function)
     }
 }

@@ -97,6 +97,7 @@ impl Walk<'_> {
                 Call::OnlyReturns => self
                     .state
                     .set_register(self.machine.result(), Value::Unknown),
+                Call::Through(_) => self.state.clobber(self.machine.call_clobbers()),
                 Call::Returns(result) => {
                     self.state.clobber(self.machine.call_clobbers());
                     self.state
@@ -111,13 +112,26 @@ impl Walk<'_> {
             return None;
         };
         if let Some(target) = target {
-            return Some(self.knowledge.call(target));
+            return Some(match self.knowledge.call(target) {
+                Call::Through(reg) => Call::Returns(self.returned_by(self.state.register(reg))),
+                known => known,
+            });
         }
         let operand = insn.memory.iter().flatten().find(|m| m.reads);
         let through = operand.and_then(|m| self.pointer(self.address(m)));
         Some(through.map_or(Call::Returns(None), |p| {
             self.knowledge.call_through(p.target, p.offset)
         }))
+    }
+
+    /// What the function at `value` returns a pointer to.
+    fn returned_by(&self, value: Value) -> Option<TypeId> {
+        match value {
+            Value::Pointer(Pointer {
+                target, offset: 0, ..
+            }) => self.knowledge.result_of(target),
+            _ => None,
+        }
     }
 
     /// What an effect leaves where, from the state before the instruction.

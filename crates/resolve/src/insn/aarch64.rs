@@ -75,6 +75,11 @@ impl Machine for Aarch64 {
         offset.checked_sub(CONTROL_BLOCK_BYTES.checked_next_multiple_of(segment_align)?)
     }
 
+    fn register(&self, _: &str) -> Option<Reg> {
+        // Its kernels have no such stubs.
+        None
+    }
+
     fn stack_pointer(&self) -> Reg {
         Reg(SP as u8)
     }

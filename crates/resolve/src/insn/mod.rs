@@ -287,6 +287,9 @@ pub trait Machine: Sync {
     /// segment of so many bytes and such an alignment, in bytes from its start.
     fn thread_local(&self, offset: u64, segment_bytes: u64, segment_align: u64) -> Option<u64>;
 
+    /// The general-purpose register of that name, as the kernel's stubs have it (`rax`, `r8`).
+    fn register(&self, name: &str) -> Option<Reg>;
+
     /// The stack pointer.
     fn stack_pointer(&self) -> Reg;
 

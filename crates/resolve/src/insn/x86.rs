@@ -65,6 +65,15 @@ impl Machine for X86_64 {
         Some(offset.wrapping_add(below))
     }
 
+    fn register(&self, name: &str) -> Option<Reg> {
+        const LOW: [&str; 8] = ["rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp"];
+        if let Some(n) = LOW.iter().position(|low| *low == name) {
+            return Some(Reg(n as u8));
+        }
+        let n = name.strip_prefix('r')?.parse().ok()?;
+        (8..16).contains(&n).then_some(Reg(n))
+    }
+
     fn stack_pointer(&self) -> Reg {
         Reg(7)
     }
@@ -126,16 +135,28 @@ fn operand(insn: &Instruction, used: &UsedMemory) -> Option<Memory> {
     // Gathers and scatters: the index is a register of many.
     let vector = used.index() != Register::None && reg(used.index()).is_none();
     let walks = vector || walks(used.memory_size().size());
+    // A bit's number in a register may be that of a bit in another word.
+    let word = bit_number(insn).map(|r| (r, 8));
     Some(Memory {
         segment: segment(used.segment()),
         base: reg(used.base()),
-        index: reg(used.index()).map(|r| (r, used.scale() as u8)),
+        index: word.or(reg(used.index()).map(|r| (r, used.scale() as u8))),
         displacement: used.displacement() as i64,
         bytes: used.memory_size().size() as u32,
         reads,
         writes,
         string: insn.is_string_instruction() || walks,
     })
+}
+
+/// The register that counts bits from the start of the operand of `bt`, `bts`, `btr` or `btc`.
+fn bit_number(insn: &Instruction) -> Option<Reg> {
+    let is_bit = matches!(
+        insn.mnemonic(),
+        Mnemonic::Bt | Mnemonic::Bts | Mnemonic::Btr | Mnemonic::Btc
+    );
+    let of_memory = insn.op0_kind() == OpKind::Memory && insn.op1_kind() == OpKind::Register;
+    (is_bit && of_memory).then(|| reg(insn.op1_register())).flatten()
 }
 
 /// Operands, of which those that follow each other count as one: `iretq` pops five words.

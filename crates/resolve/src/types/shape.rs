@@ -100,6 +100,21 @@ fn is_flexible(types: &Types, aggregate: &Aggregate, member: &Member) -> bool {
             .all(|other| other.offset <= member.offset)
 }
 
+/// Whether an array of anything but single bytes lies anywhere in `ty`.
+pub fn has_array(types: &Types, ty: TypeId) -> bool {
+    let mut open = vec![ty];
+    for _ in 0..VISITS_MAX {
+        let Some(ty) = open.pop() else { return false };
+        match types.get(types.strip(ty)) {
+            Type::Aggregate(aggregate) => open.extend(aggregate.members.iter().map(|m| m.ty)),
+            Type::Array { element, .. } if types.size_of(*element) > Some(1) => return true,
+            _ => {}
+        }
+    }
+    // Too large to tell.
+    true
+}
+
 /// Whether objects of the type may be longer than `sizeof`: it ends in an array without a length.
 pub fn has_flexible_tail(types: &Types, ty: TypeId) -> bool {
     let mut at = ty;

@@ -190,6 +190,26 @@ impl<'f, 'a> TypeStore<'f, 'a> {
         Some(self.canonical(target))
     }
 
+    /// What a function of that type returns a pointer to.
+    pub fn returned(&self, function: TypeId) -> Option<TypeId> {
+        let target = {
+            let inner = self.read();
+            let types = &inner.arena;
+            let Type::Function {
+                result: Some(result),
+                ..
+            } = types.get(types.strip(function))
+            else {
+                return None;
+            };
+            match types.get(types.strip(*result)) {
+                Type::Pointer { target, .. } => (*target)?,
+                _ => return None,
+            }
+        };
+        Some(self.canonical(target))
+    }
+
     /// Whether an `inner` lies at `offset` of `outer`.
     pub fn contains(&self, outer: TypeId, offset: u64, inner: TypeId) -> bool {
         let parts = shape::parts(&self.types(), outer, offset);
@@ -222,7 +242,8 @@ impl<'f, 'a> TypeStore<'f, 'a> {
         let exact = elements().find(fits).filter(|_| stride > 1);
         let part = match exact.or_else(|| elements().next_back().filter(sum)) {
             Some(part) => *part,
-            None if stride == 1 => *parts.first()?,
+            // Or one in such an array after all, by an index counted from another number than 0.
+            None if stride == 1 && !shape::has_array(&types, ty) => *parts.first()?,
             None => return None,
         };
         drop(types);
@@ -382,6 +403,10 @@ fn identity(types: &Types, ty: TypeId) -> (TypeId, Identity) {
                     (None, Some((alias, name))) => (alias, named(name)),
                     (None, None) => (at, Identity::Unnamed),
                 };
+            }
+            Type::Base { name, size } => {
+                let (scope, name, size) = (None, name.clone(), *size);
+                return (at, Identity::Complete(Name { scope, name, size }));
             }
             _ => break,
         }
