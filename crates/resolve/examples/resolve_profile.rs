@@ -12,9 +12,8 @@ use std::path::Path;
 use std::time::Instant;
 
 use relayout_layout::dwarf::DwarfFile;
-use relayout_profile::{Access, Profile, Transfer};
-use relayout_resolve::types::shape;
-use relayout_resolve::{Images, ObjectKind, Options, Place, Resolution, Sources, resolve};
+use relayout_profile::{Profile, Transfer};
+use relayout_resolve::{Images, Options, Place, Resolution, Sources, resolve};
 
 const ROWS: usize = 40;
 
@@ -48,74 +47,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         println!("{count:>9} {class}");
     }
     let source = Sources::new(&images);
-    print_truth(&profile, &resolution);
     print_places(&profile, &resolution);
     print_unresolved(&profile, &resolution, &source);
     Ok(())
-}
-
-/// Instruction evidence against slab caches whose type is certain by name and size: answered and
-/// right, in distinct rows.
-fn print_truth(profile: &Profile, resolution: &Resolution) {
-    let mut caches: BTreeMap<String, [u64; 3]> = BTreeMap::new();
-    let mut wrong: BTreeMap<String, u64> = BTreeMap::new();
-    let types = resolution.types();
-    for row in &profile.counts {
-        let Some(object) = resolution.object_at(row.run, row.addr) else {
-            continue;
-        };
-        let ObjectKind::Slab { cache } = &object.kind else {
-            continue;
-        };
-        if object.votes.support > 0.0 {
-            continue;
-        }
-        let counts = caches.entry(cache.clone()).or_default();
-        counts[0] += 1;
-        let site = resolution.evidence(row.run, row.site);
-        let Some(evidence) = site.of(row.access != Access::Read) else {
-            continue;
-        };
-        let Some(aggregate) = types.aggregate(evidence.ty) else {
-            continue;
-        };
-        counts[1] += 1;
-        let offset = (row.addr - object.base).checked_add_signed(-evidence.offset);
-        let parts = offset
-            .map(|offset| shape::parts(types, object.ty, offset))
-            .unwrap_or_default();
-        let same = |ty| {
-            types
-                .aggregate(ty)
-                .is_some_and(|a| (&a.name, a.size) == (&aggregate.name, aggregate.size))
-        };
-        if parts.iter().any(|p| p.offset == 0 && same(p.ty)) {
-            counts[2] += 1;
-        } else {
-            let name = types.name_of(evidence.ty);
-            let pc = profile.sites[row.site as usize].pc;
-            let what = format!(
-                "{cache}: {pc:#x} says {name} {:?} at {offset:x?}",
-                evidence.trust
-            );
-            *wrong.entry(what).or_default() += 1;
-        }
-    }
-    let sum = caches
-        .values()
-        .fold([0; 3], |a, b| [a[0] + b[0], a[1] + b[1], a[2] + b[2]]);
-    println!(
-        "\n{:>28} {:>8} {:>8} {:>8}",
-        "cache", "rows", "answered", "right"
-    );
-    let all = std::iter::once((String::from("all"), sum)).chain(caches);
-    for (cache, [rows, answered, right]) in all {
-        println!(
-            "{cache:>28} {rows:>8} {answered:>8} {right:>8} {:.3}",
-            right as f64 / answered.max(1) as f64
-        );
-    }
-    print_top("wrong", wrong);
 }
 
 fn print_places(profile: &Profile, resolution: &Resolution) {

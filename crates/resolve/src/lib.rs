@@ -13,6 +13,7 @@ mod access;
 mod callers;
 mod error;
 pub mod evidence;
+mod explain;
 pub mod images;
 pub mod insn;
 pub mod objects;
@@ -23,6 +24,7 @@ pub mod types;
 
 pub use callers::Callers;
 pub use error::Error;
+pub use explain::{Opinion, Says};
 pub use images::{FileId, Images, Linked, modules_used};
 pub use objects::{Object, ObjectId, ObjectKind, VoteCounts};
 pub use resolution::{Class, Options, Place, Resolution, resolve};

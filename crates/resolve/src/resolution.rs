@@ -12,7 +12,7 @@ use crate::images::{FileId, Images, Linked};
 use crate::insn;
 use crate::objects::find::{self, Finder};
 use crate::objects::ranges::Ranges;
-use crate::objects::{Object, ObjectId, ObjectKind};
+use crate::objects::{Object, ObjectId};
 
 /// How to resolve.
 #[derive(Clone, Copy, Debug)]
@@ -56,10 +56,11 @@ pub enum Place {
 pub enum Class {
     /// A task's stack.
     Stack,
-    /// vmalloc space.
-    Vmalloc,
-    /// A page that no slab owns: user data, page tables, page cache.
-    PageData,
+    /// vmalloc space, allocated by the function; empty where that is not known.
+    Vmalloc(String),
+    /// A page that no slab owns, and what it is (`page table`, `page cache`); empty where that is not
+    /// known.
+    PageData(String),
     /// A slot of the named slab cache.
     Slab(String),
     /// Per-cpu memory allocated at run time.
@@ -78,8 +79,10 @@ impl std::fmt::Display for Class {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Stack => f.write_str("stack"),
-            Self::Vmalloc => f.write_str("vmalloc"),
-            Self::PageData => f.write_str("page data"),
+            Self::Vmalloc(maker) if maker.is_empty() => f.write_str("vmalloc"),
+            Self::Vmalloc(maker) => write!(f, "vmalloc by {maker}"),
+            Self::PageData(what) if what.is_empty() => f.write_str("page data"),
+            Self::PageData(what) => f.write_str(what),
             Self::Slab(cache) => write!(f, "slab {cache}"),
             Self::PerCpuDynamic => f.write_str("per-cpu dynamic"),
             Self::Image => f.write_str("image"),
@@ -196,8 +199,8 @@ impl Resolution {
     /// hole. `None` outside the object or if it is a scalar.
     pub fn member(&self, object: &Object, addr: u64, size: u64) -> Option<MemberPath> {
         let offset = addr.checked_sub(object.base)?;
-        let array = matches!(object.kind, ObjectKind::Heap { .. });
-        if !array {
+        // Of variables, arrays count as one scalar, named by its variable.
+        if object.variable().is_some() {
             self.types.aggregate(object.ty)?;
         }
         let mut path = self.types.member_at(object.ty, offset, size)?;
@@ -216,14 +219,12 @@ impl Resolution {
         if let Some(path) = self.member(object, addr, size) {
             return Place::Member { object: id, path };
         }
-        match &object.kind {
-            ObjectKind::Global { symbol }
-            | ObjectKind::PerCpu { symbol, .. }
-            | ObjectKind::ThreadLocal { symbol, .. } => Place::ScalarGlobal {
+        match object.variable() {
+            Some(symbol) => Place::ScalarGlobal {
                 object: id,
-                symbol: symbol.clone(),
+                symbol: symbol.to_owned(),
             },
-            _ => Place::Unresolved(self.class(run, addr)),
+            None => Place::Unresolved(self.class(run, addr)),
         }
     }
 
@@ -238,8 +239,8 @@ impl Resolution {
             RangeKind::PerCpu => Class::PerCpuDynamic,
             RangeKind::Image => Class::Image,
             RangeKind::PageArray => Class::Other,
-            RangeKind::DirectMap => Class::PageData,
-            RangeKind::Vmalloc => Class::Vmalloc,
+            RangeKind::DirectMap => Class::PageData(row.owner.clone()),
+            RangeKind::Vmalloc => Class::Vmalloc(row.owner.clone()),
             RangeKind::Stack => Class::Stack,
             RangeKind::Heap | RangeKind::Named => Class::Heap,
             RangeKind::Tls => Class::Tls,

@@ -8,11 +8,41 @@ use rustc_hash::FxHashMap;
 
 use super::vote::{Shapes, Votes, Winner, elect};
 use crate::evidence::Program;
+use crate::types::shape;
 
 /// Endings of cache names that the type's name lacks.
 const CACHE_ENDINGS: [&str; 6] = ["_cachep", "_cache", "_jar", "_slab", "_head_cache", "_pool"];
 /// Endings of type names that the cache's name lacks.
 const TYPE_ENDINGS: [&str; 5] = ["", "_struct", "_info", "_node", "_sock"];
+
+/// Types of caches whose names do not lead to them, after the kernel's `kmem_cache_create` calls
+/// and `struct proto`.
+const KNOWN: [(&str, &str); 24] = [
+    ("TCP", "tcp_sock"),
+    ("UDP", "udp_sock"),
+    ("UNIX", "unix_sock"),
+    ("UNIX-STREAM", "unix_sock"),
+    ("bdev_cache", "bdev_inode"),
+    ("blkdev_ioc", "io_context"),
+    ("ep_head", "epitems_head"),
+    ("eventpoll_epi", "epitem"),
+    ("eventpoll_pwq", "eppoll_entry"),
+    ("ext4_extent_status", "extent_status"),
+    ("fasync_cache", "fasync_struct"),
+    ("file_lock_ctx", "file_lock_context"),
+    ("filp", "file"),
+    ("jbd2_journal_head", "journal_head"),
+    ("mbcache", "mb_cache_entry"),
+    ("mnt_cache", "mount"),
+    ("numa_policy", "mempolicy"),
+    ("posix_timers_cache", "k_itimer"),
+    ("radix_tree_node", "xa_node"),
+    ("shared_policy_node", "sp_node"),
+    ("skbuff_fclone_cache", "sk_buff_fclones"),
+    ("skbuff_head_cache", "sk_buff"),
+    ("sock_inode_cache", "socket_alloc"),
+    ("uid_cache", "user_struct"),
+];
 
 /// Part of the votes that must agree before the evidence names a cache's type.
 const AGREEMENT_MIN: f64 = 0.5;
@@ -68,14 +98,20 @@ pub fn type_of(
     })
 }
 
-/// The struct that the cache's name suggests, if it has exactly the size of the cache's objects.
+/// The struct that the cache's name suggests, if it has the size of the cache's objects.
 fn by_name(program: &Program<'_, '_>, cache: &str, object_bytes: u64) -> Option<TypeId> {
+    let known = KNOWN.iter().filter(|known| known.0 == cache);
+    let known = known.map(|known| known.1.to_owned());
     let stems =
         std::iter::once(cache).chain(CACHE_ENDINGS.iter().filter_map(|e| cache.strip_suffix(e)));
     let names = stems.flat_map(|stem| TYPE_ENDINGS.iter().map(move |e| format!("{stem}{e}")));
-    { names }.find_map(|name| {
+    { known.chain(names) }.find_map(|name| {
         let ty = program.store.named(&name)?;
-        (program.store.types().size_of(ty) == Some(object_bytes)).then_some(ty)
+        let types = program.store.types();
+        let bytes = types.size_of(ty)?;
+        // `struct pid` ends in an array without a length, of which the cache has room for some.
+        let open = bytes < object_bytes && shape::has_flexible_tail(&types, ty);
+        (bytes == object_bytes || open).then_some(ty)
     })
 }
 
@@ -118,6 +154,6 @@ impl Shapes for StoreShapes<'_, '_, '_> {
     }
 
     fn is_open_ended(&self, ty: TypeId) -> bool {
-        crate::types::shape::has_flexible_tail(&self.program.store.types(), ty)
+        shape::has_flexible_tail(&self.program.store.types(), ty)
     }
 }

@@ -97,8 +97,8 @@ impl Finder<'_, '_, '_> {
             let Some(cell) = self.ranges.cell(key.run, key.addr) else {
                 continue;
             };
-            let is_heap = self.is_heap(&cell);
-            if is_heap {
+            let is_allocation = self.is_allocation(&cell);
+            if is_allocation {
                 ballot.touched.entry(cell).or_default().insert(key.addr);
             }
             let votes = ballot.cells.entry(cell).or_default();
@@ -109,11 +109,13 @@ impl Finder<'_, '_, '_> {
             let Some(evidence) = evidence else { continue };
             let weight = weight(evidence.trust, count);
             if self.program.store.types().aggregate(evidence.ty).is_none() {
-                if is_heap {
+                if is_allocation {
                     let scalars = ballot.scalars.entry(cell).or_default();
                     *scalars.entry(evidence.ty).or_default() += weight;
                 }
-                continue;
+                if self.units_of(&cell).is_none() {
+                    continue;
+                }
             }
             let Some(base) = key.addr.checked_add_signed(evidence.offset.wrapping_neg()) else {
                 continue;
@@ -126,9 +128,10 @@ impl Finder<'_, '_, '_> {
     fn hold(&self, ballot: &Ballot, objects: &mut Vec<Object>) {
         let mut shapes = StoreShapes::new(self.program);
         let caches = self.caches(ballot, &mut shapes);
-        self.hold_heap(ballot, &mut shapes, objects);
+        self.hold_allocations(ballot, &mut shapes, objects);
+        self.hold_units(ballot, &mut shapes, objects);
         for (cell, votes) in &ballot.cells {
-            if self.is_heap(cell) {
+            if self.is_allocation(cell) || self.units_of(cell).is_some() {
                 continue;
             }
             let slab = self.row(cell).filter(|row| row.kind == RangeKind::Slab);
@@ -144,8 +147,8 @@ impl Finder<'_, '_, '_> {
         objects.sort_by_key(|o| (o.run, o.base));
     }
 
-    /// What allocations hold, by who made them.
-    fn hold_heap(
+    /// What allocations hold, by what they have in common.
+    fn hold_allocations(
         &self,
         ballot: &Ballot,
         shapes: &mut StoreShapes<'_, '_, '_>,
@@ -157,14 +160,18 @@ impl Finder<'_, '_, '_> {
         let mut stacks = Stacks::new(self.program, self.images);
         let (no_votes, no_scalars) = (Votes::default(), Scalars::default());
         let all: Vec<Allocation<'_>> = { ballot.touched.keys() }
-            .map(|cell| Allocation {
-                cell: *cell,
-                votes: ballot.cells.get(cell).unwrap_or(&no_votes),
-                scalars: ballot.scalars.get(cell).unwrap_or(&no_scalars),
-                callers: self
-                    .row(cell)
-                    .map(|row| stacks.read(cell.run, &row.owner).clone())
-                    .unwrap_or_default(),
+            .map(|cell| {
+                let row = self.row(cell);
+                let of = |kind| row.filter(|row| row.kind == kind);
+                let callers =
+                    of(RangeKind::Heap).map(|row| stacks.read(cell.run, &row.owner).clone());
+                Allocation {
+                    cell: *cell,
+                    votes: ballot.cells.get(cell).unwrap_or(&no_votes),
+                    scalars: ballot.scalars.get(cell).unwrap_or(&no_scalars),
+                    callers: callers.unwrap_or_default(),
+                    exact: of(RangeKind::Slab).is_none(),
+                }
             })
             .collect();
         let contents = heap::contents(shapes, &all);
@@ -177,6 +184,47 @@ impl Finder<'_, '_, '_> {
         }
     }
 
+    /// What is in memory that is allocated per CPU: all CPUs' parts hold the same.
+    fn hold_units(
+        &self,
+        ballot: &Ballot,
+        shapes: &mut StoreShapes<'_, '_, '_>,
+        objects: &mut Vec<Object>,
+    ) {
+        let mut chunks: BTreeMap<(u16, u32), (Vec<Cell>, Votes)> = BTreeMap::new();
+        for (cell, votes) in &ballot.cells {
+            let Some(units) = self.units_of(cell) else {
+                continue;
+            };
+            let (cells, joined) = chunks.entry(units).or_default();
+            cells.push(*cell);
+            for (&(base, ty), weight) in votes {
+                if let Some(offset) = base.checked_sub(cell.start) {
+                    *joined.entry((offset, ty)).or_default() += weight;
+                }
+            }
+        }
+        for (cells, votes) in chunks.values() {
+            let bytes = { cells.iter() }.map(|cell| cell.end - cell.start).min();
+            let mut winners = elect(shapes, 0, bytes.unwrap_or(0), votes);
+            // Numbers count for what they are members of; alone they have no name.
+            winners.retain(|w| self.program.store.types().aggregate(w.ty).is_some());
+            for cell in cells {
+                objects.extend(winners.iter().map(|winner| {
+                    let base = cell.start + winner.base;
+                    self.elected(cell, &Winner { base, ..*winner })
+                }));
+            }
+        }
+    }
+
+    /// Of a part of memory that is allocated per CPU: what it has in common with the other CPUs'.
+    fn units_of(&self, cell: &Cell) -> Option<(u16, u32)> {
+        let row = self.row(cell)?;
+        // Without an offset they are static data: variables.
+        (row.kind == RangeKind::PerCpu && row.stride > 0).then_some((cell.run, row.stride))
+    }
+
     /// The objects in one allocation; of an array the elements that were accessed.
     fn allocated(
         &self,
@@ -186,21 +234,18 @@ impl Finder<'_, '_, '_> {
         objects: &mut Vec<Object>,
     ) {
         let cell = &allocation.cell;
-        let site = &allocation.callers.words;
         let mut add = |base: u64, winner: &Winner| {
-            let kind = ObjectKind::Heap { site: site.clone() };
             let bytes = winner.bytes.min(cell.end.saturating_sub(base));
-            objects.push(Object {
-                kind,
-                ..self.elected(
-                    cell,
-                    &Winner {
-                        base,
-                        bytes,
-                        ..*winner
-                    },
-                )
-            });
+            let winner = Winner {
+                base,
+                bytes,
+                ..*winner
+            };
+            let mut object = self.elected(cell, &winner);
+            if let ObjectKind::Heap { site } = &mut object.kind {
+                site.clone_from(&allocation.callers.words);
+            }
+            objects.push(object);
         };
         match contents {
             Contents::Objects(winners) => {
@@ -249,9 +294,14 @@ impl Finder<'_, '_, '_> {
         }
     }
 
-    fn is_heap(&self, cell: &Cell) -> bool {
-        self.row(cell)
-            .is_some_and(|row| row.kind == RangeKind::Heap)
+    /// It is one allocation of no kind that tells the type.
+    fn is_allocation(&self, cell: &Cell) -> bool {
+        self.row(cell).is_some_and(|row| match row.kind {
+            RangeKind::Heap => true,
+            RangeKind::Slab => cache::is_general_purpose(&row.owner),
+            RangeKind::Vmalloc | RangeKind::DirectMap => !row.owner.is_empty(),
+            _ => false,
+        })
     }
 
     fn caches(
@@ -319,6 +369,9 @@ impl Finder<'_, '_, '_> {
         let kind = match self.row(cell).map(|row| row.kind) {
             Some(RangeKind::Slab) => ObjectKind::Slab { cache: owner() },
             Some(RangeKind::Stack) => ObjectKind::Stack { task: owner() },
+            Some(RangeKind::Heap) => ObjectKind::Heap {
+                site: String::new(),
+            },
             _ => ObjectKind::Memory,
         };
         let type_name = fixed::name(&self.program.store.types(), ty);

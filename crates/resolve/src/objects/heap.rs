@@ -1,4 +1,6 @@
-//! What was allocated: all allocations of one place in the code and one size hold the same.
+//! What was allocated: all allocations of one place in the code and one size hold the same. What the
+//! kernel allocates (slots of general-purpose caches, areas of vmalloc space, page tables) is decided
+//! one by one.
 //!
 //! The votes of such allocations are joined, relative to their starts. Where most of them agree on
 //! one type, every allocation has it, those without a vote of their own included; where they agree
@@ -30,9 +32,35 @@ pub struct Allocation<'s> {
     pub scalars: &'s Scalars,
     /// Who allocated it.
     pub callers: Callers,
+    /// Its size is what was asked for. A slab slot is only the next larger one.
+    pub exact: bool,
 }
 
 impl Allocation<'_> {
+    fn room(&self) -> Room {
+        Room {
+            bytes: self.cell.end - self.cell.start,
+            exact: self.exact,
+        }
+    }
+
+    fn key<'s>(&self, frames: &'s [Option<Linked>]) -> Option<Key<'s>> {
+        let known = frames.iter().any(Option::is_some);
+        known.then(|| Key {
+            frames,
+            room: self.room(),
+        })
+    }
+
+    fn key_of_any_size(&self) -> Option<Key<'_>> {
+        let key = self.key(self.near())?;
+        let room = Room {
+            bytes: 0,
+            ..key.room
+        };
+        Some(Key { room, ..key })
+    }
+
     /// The frames that only lead to the function that wanted the memory.
     fn near(&self) -> &[Option<Linked>] {
         &self.callers.frames[..self.callers.near.min(self.callers.frames.len())]
@@ -76,10 +104,8 @@ impl Contents {
 /// What each allocation holds, in the order of `all`; `None` where nothing is known.
 pub fn contents(shapes: &mut dyn Shapes, all: &[Allocation<'_>]) -> Vec<Option<Contents>> {
     let mut found: Vec<Option<Contents>> = vec![None; all.len()];
-    settle(shapes, all, &mut found, |a| key(a.near(), Some(&a.cell)));
-    settle(shapes, all, &mut found, |a| {
-        key(&a.callers.frames, Some(&a.cell))
-    });
+    settle(shapes, all, &mut found, |a| a.key(a.near()));
+    settle(shapes, all, &mut found, |a| a.key(&a.callers.frames));
     for (allocation, found) in all.iter().zip(&mut found) {
         if found.is_none() {
             *found = alone(shapes, allocation);
@@ -88,7 +114,7 @@ pub fn contents(shapes: &mut dyn Shapes, all: &[Allocation<'_>]) -> Vec<Option<C
     // What grows is allocated again and again in other sizes.
     let mut by_place: BTreeMap<Key<'_>, Contents> = BTreeMap::new();
     for (n, contents) in found.iter().enumerate() {
-        let (Some(key), Some(contents)) = (key(all[n].near(), None), contents) else {
+        let (Some(key), Some(contents)) = (all[n].key_of_any_size(), contents) else {
             continue;
         };
         let best = by_place.entry(key).or_insert_with(|| contents.clone());
@@ -98,20 +124,26 @@ pub fn contents(shapes: &mut dyn Shapes, all: &[Allocation<'_>]) -> Vec<Option<C
     }
     for n in 0..all.len() {
         if found[n].is_none() {
-            let other = key(all[n].near(), None).and_then(|key| by_place.get(&key));
-            found[n] = other.filter(|c| fits(c, &all[n].cell)).cloned();
+            let other = all[n].key_of_any_size().and_then(|key| by_place.get(&key));
+            found[n] = other.filter(|c| fits(c, all[n].room().bytes)).cloned();
         }
     }
     found
 }
 
-/// Frames, and the size of the allocation where it counts. `None` without a stack: such allocations
-/// have nothing in common.
-type Key<'s> = (&'s [Option<Linked>], u64);
+/// An allocation's size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Room {
+    bytes: u64,
+    /// See [`Allocation::exact`].
+    exact: bool,
+}
 
-fn key<'s>(frames: &'s [Option<Linked>], cell: Option<&Cell>) -> Option<Key<'s>> {
-    let known = frames.iter().any(Option::is_some);
-    known.then(|| (frames, cell.map_or(0, |cell| cell.end - cell.start)))
+/// What allocations have in common; their size is 0 where it does not count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Key<'s> {
+    frames: &'s [Option<Linked>],
+    room: Room,
 }
 
 /// Joins the allocations that are not settled by their keys, and settles those that agree.
@@ -129,7 +161,7 @@ fn settle<'s>(
             groups.entry(key).or_default().push(n);
         }
     }
-    for ((_, bytes), members) in groups {
+    for (key, members) in groups {
         let mut votes = Votes::default();
         let mut scalars = Scalars::default();
         for &n in &members {
@@ -138,7 +170,7 @@ fn settle<'s>(
                 *scalars.entry(ty).or_default() += weight;
             }
         }
-        if let Some(contents) = agreed(shapes, bytes, &votes, &scalars) {
+        if let Some(contents) = agreed(shapes, key.room, &votes, &scalars) {
             for n in members {
                 found[n] = Some(contents.clone());
             }
@@ -157,17 +189,17 @@ fn add_relative(votes: &mut Votes, allocation: &Allocation<'_>) {
 /// What most of the votes agree on.
 fn agreed(
     shapes: &mut dyn Shapes,
-    bytes: u64,
+    room: Room,
     votes: &Votes,
     scalars: &Scalars,
 ) -> Option<Contents> {
     let total: f64 = votes.values().sum();
     if total == 0.0 {
-        return array_of_scalars(shapes, bytes, scalars);
+        return array_of_scalars(shapes, room.bytes, scalars);
     }
-    let winners = elect(shapes, 0, bytes, votes);
+    let winners = elect(shapes, 0, room.bytes, votes);
     let support: f64 = winners.iter().map(|w| w.support).sum();
-    let elements = elements(shapes, bytes, votes, &winners);
+    let elements = elements(shapes, room, votes, &winners);
     let best = match elements {
         Some(first) if first.support >= support => Contents::Elements(first),
         _ => Contents::Objects(winners),
@@ -178,7 +210,7 @@ fn agreed(
 /// The first of an array's elements, if the votes are for one type at a distance of its size.
 fn elements(
     shapes: &mut dyn Shapes,
-    bytes: u64,
+    Room { bytes, exact }: Room,
     votes: &Votes,
     winners: &[Winner],
 ) -> Option<Winner> {
@@ -196,7 +228,8 @@ fn elements(
         .filter(|((base, _), _)| (first..bytes).contains(base))
         .map(|((base, _), _)| (base - first) / size)
         .collect();
-    let is_array = count > 1 && (seen.len() > 1 || (bytes - first).is_multiple_of(size));
+    let fills = exact && (bytes - first).is_multiple_of(size);
+    let is_array = count > 1 && (seen.len() > 1 || fills);
     if !is_array || shapes.is_open_ended(ty) {
         return None;
     }
@@ -233,16 +266,15 @@ fn array_of_scalars(shapes: &dyn Shapes, bytes: u64, scalars: &Scalars) -> Optio
 fn alone(shapes: &mut dyn Shapes, allocation: &Allocation<'_>) -> Option<Contents> {
     let mut votes = Votes::default();
     add_relative(&mut votes, allocation);
-    let bytes = allocation.cell.end - allocation.cell.start;
-    if let Some(agreed) = agreed(shapes, bytes, &votes, allocation.scalars) {
+    let room = allocation.room();
+    if let Some(agreed) = agreed(shapes, room, &votes, allocation.scalars) {
         return Some(agreed);
     }
-    let winners = elect(shapes, 0, bytes, &votes);
+    let winners = elect(shapes, 0, room.bytes, &votes);
     (!winners.is_empty()).then_some(Contents::Objects(winners))
 }
 
-fn fits(contents: &Contents, cell: &Cell) -> bool {
-    let bytes = cell.end - cell.start;
+fn fits(contents: &Contents, bytes: u64) -> bool {
     match contents {
         Contents::Objects(winners) => winners.iter().all(|w| w.base + w.bytes <= bytes),
         Contents::Elements(first) => first.base + first.bytes <= bytes,
@@ -307,6 +339,7 @@ mod tests {
                     },
                     votes,
                     scalars,
+                    exact: true,
                     callers: Callers {
                         frames: stack.iter().map(linked).collect(),
                         near: 1,

@@ -80,6 +80,18 @@ pub struct Object {
     pub votes: VoteCounts,
 }
 
+impl Object {
+    /// The variable that it is, or is an element of.
+    pub fn variable(&self) -> Option<&str> {
+        match &self.kind {
+            ObjectKind::Global { symbol }
+            | ObjectKind::PerCpu { symbol, .. }
+            | ObjectKind::ThreadLocal { symbol, .. } => Some(symbol),
+            _ => None,
+        }
+    }
+}
+
 /// Weights of evidence. An access whose operand has a stated type counts 4, one whose type was
 /// followed through the code 3, a guessed one 1, each times the logarithm of how often it ran.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

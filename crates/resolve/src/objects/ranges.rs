@@ -2,6 +2,11 @@
 
 use relayout_profile::{Profile, RangeKind, RangeRow};
 
+/// Owner of the ranges of page tables, whose pages are what they are one by one.
+const PAGE_TABLE: &str = "page table";
+/// Bytes of such a page.
+const PAGE_BYTES: u64 = 4096;
+
 /// Ranges by address, nested ones under those that hold them.
 #[derive(Clone, Debug, Default)]
 pub struct Ranges {
@@ -69,10 +74,10 @@ impl Ranges {
         &self.rows[range as usize]
     }
 
-    /// The stretch around `addr` that holds its whole object: a slot of a slab, else the range, or
-    /// all of memory outside of ranges. `None` in what a slab keeps before its first slot.
+    /// The stretch around `addr` that holds its whole object: a slot of a slab, a page table, else the
+    /// range, or all of memory outside of ranges. `None` in what a slab keeps before its first slot.
     pub fn cell(&self, run: u16, addr: u64) -> Option<Cell> {
-        let Some(range) = self.find(run, addr) else {
+        let Some(range) = self.find(run, addr).map(|n| self.bounding(n)) else {
             return Some(Cell {
                 run,
                 start: 0,
@@ -88,6 +93,14 @@ impl Ranges {
             end,
             range: Some(range),
         };
+        if row.kind == RangeKind::DirectMap && row.owner == PAGE_TABLE {
+            let start = addr & !(PAGE_BYTES - 1);
+            return Some(Cell {
+                start,
+                end: start + PAGE_BYTES,
+                ..whole
+            });
+        }
         if row.kind != RangeKind::Slab || row.stride == 0 {
             return Some(whole);
         }
@@ -104,6 +117,17 @@ impl Ranges {
             end: start.saturating_add(u64::from(bytes)).min(end),
             ..whole
         })
+    }
+}
+
+impl Ranges {
+    /// The range that objects in `range` cannot reach out of: not that of other pages, which only says
+    /// what is in them.
+    fn bounding(&self, range: u32) -> u32 {
+        let row = self.get(range);
+        let names_only = row.kind == RangeKind::DirectMap && row.owner != PAGE_TABLE;
+        let parent = self.parents[range as usize].filter(|_| names_only);
+        parent.and_then(|n| u32::try_from(n).ok()).unwrap_or(range)
     }
 }
 

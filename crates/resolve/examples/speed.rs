@@ -1,0 +1,158 @@
+//! What resolving costs: a profile of many distinct instructions, taken evenly from a kernel's text.
+//!
+//!     cargo run --release -p relayout-resolve --example speed -- VMLINUX [SITES] [PROFILE]
+//!
+//! Every n-th instruction of the text that accesses memory other than its own frame is a site, 100,000
+//! unless said otherwise, and accesses one slot of a general-purpose slab cache. Printed are wall time
+//! and the most memory that the process had. With PROFILE, that one is resolved instead. The threads
+//! are RAYON_NUM_THREADS; the checksum of all objects must not depend on them.
+
+use std::error::Error;
+use std::fs::File;
+use std::hash::{Hash, Hasher};
+use std::path::Path;
+use std::time::Instant;
+
+use relayout_layout::dwarf::DwarfFile;
+use relayout_profile::{Access, CountRow, Meta, Profile, RangeKind, RangeRow, Site};
+use relayout_resolve::evidence::{Program, View};
+use relayout_resolve::insn::Machine as _;
+use relayout_resolve::insn::x86::X86_64;
+use relayout_resolve::{Images, Options, Resolution, resolve};
+
+const SITES: usize = 100_000;
+/// Accesses to one object, in the mean.
+const SITES_PER_OBJECT: usize = 8;
+const SLOTS: u64 = 0xffff_8881_0000_0000;
+const SLOT_BYTES: u64 = 192;
+const SLAB_SLOTS: u64 = 21;
+const PAGE_BYTES: u64 = 4096;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let path = args
+        .first()
+        .ok_or("usage: speed VMLINUX [SITES] [PROFILE]")?;
+    let sites = args.get(1).map_or(Ok(SITES), |n| n.parse())?;
+    // SAFETY: the file is not changed while this runs.
+    let bytes = unsafe { memmap2::Mmap::map(&File::open(path)?)? };
+    let profile = match args.get(2) {
+        Some(profile) => relayout_profile::store::read(Path::new(profile))?,
+        None => spread(&bytes, sites)?,
+    };
+    let start = Instant::now();
+    let file = DwarfFile::parse(&bytes)?;
+    let images = Images::one(&file);
+    let read = start.elapsed();
+    let resolution = resolve(&profile, &images, Options::default())?;
+    let all = start.elapsed();
+    println!(
+        "{} sites, {} accesses: {:.2} s, of it {:.2} s to read the debug file's index; {} MB at most",
+        profile.sites.len(),
+        profile.counts.len() + profile.conflicts.len(),
+        all.as_secs_f64(),
+        read.as_secs_f64(),
+        memory_max_kib().unwrap_or(0) / 1024
+    );
+    println!(
+        "{} objects, checksum {:016x}",
+        resolution.objects().len(),
+        checksum(&resolution)
+    );
+    Ok(())
+}
+
+/// Sites all over the text.
+fn spread(bytes: &[u8], wanted: usize) -> Result<Profile, Box<dyn Error>> {
+    let file = DwarfFile::parse(bytes)?;
+    let images = Images::one(&file);
+    let program = Program::new(&images, &X86_64);
+    let all = memory_instructions(&program.main());
+    let step = (all.len() / wanted.max(1)).max(1);
+    let chosen: Vec<(u64, bool)> = all.into_iter().step_by(step).take(wanted).collect();
+    let site = |&(pc, _): &(u64, bool)| Site {
+        pc,
+        bytes: file
+            .bytes_at(pc, 15)
+            .map(<[u8]>::to_vec)
+            .unwrap_or_default(),
+    };
+    let mut profile = Profile {
+        meta: Meta {
+            machine: "x86_64".to_owned(),
+            target: "kernel".to_owned(),
+            ..Meta::default()
+        },
+        sites: chosen.iter().map(site).collect(),
+        ..Profile::default()
+    };
+    for (n, (_, writes)) in chosen.iter().enumerate() {
+        let slot = (n / SITES_PER_OBJECT) as u64;
+        let slab = SLOTS + slot / SLAB_SLOTS * PAGE_BYTES;
+        let addr = slab + slot % SLAB_SLOTS * SLOT_BYTES + (n as u64 * 8) % SLOT_BYTES;
+        profile.counts.push(CountRow {
+            run: 0,
+            context: 0,
+            addr,
+            size: 8,
+            site: n as u32,
+            access: if *writes { Access::Write } else { Access::Read },
+            count: 1,
+            silent: None,
+        });
+        if slot.is_multiple_of(SLAB_SLOTS) && n.is_multiple_of(SITES_PER_OBJECT) {
+            profile.ranges.push(slab_range(slab));
+        }
+    }
+    Ok(profile)
+}
+
+/// Address of each instruction with an operand outside of its own frame, and whether it stores there.
+fn memory_instructions(program: &View<'_, '_, '_>) -> Vec<(u64, bool)> {
+    let stack = X86_64.stack_pointer();
+    let mut all = Vec::new();
+    for function in program.file().functions() {
+        let mut pc = function.low;
+        while pc < function.high {
+            let Some(insn) = program.insn_at(pc) else {
+                break;
+            };
+            let operand = insn.memory.iter().flatten().find(|m| m.base != Some(stack));
+            all.extend(operand.map(|m| (pc, m.writes)));
+            pc = insn.next();
+        }
+    }
+    all.sort_unstable();
+    all.dedup_by_key(|site| site.0);
+    all
+}
+
+fn slab_range(start: u64) -> RangeRow {
+    RangeRow {
+        run: 0,
+        kind: RangeKind::Slab,
+        start,
+        bytes: PAGE_BYTES,
+        owner: format!("kmalloc-{SLOT_BYTES}"),
+        id: 0,
+        first: start,
+        stride: SLOT_BYTES as u32,
+        object_bytes: SLOT_BYTES as u32,
+    }
+}
+
+fn checksum(resolution: &Resolution) -> u64 {
+    let mut hash = std::hash::DefaultHasher::new();
+    for object in resolution.objects() {
+        (object.run, object.base, object.bytes, &object.type_name).hash(&mut hash);
+        object.confidence.to_bits().hash(&mut hash);
+    }
+    hash.finish()
+}
+
+/// Most memory that this process had, as Linux counts it.
+fn memory_max_kib() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
+    line.split_whitespace().nth(1)?.parse().ok()
+}

@@ -1,0 +1,200 @@
+//! How often the instruction alone is right about what it accesses, in slab caches whose type is
+//! certain by name and size.
+//!
+//!     cargo run --release -p relayout-resolve --example truth -- VMLINUX PROFILE...
+//!
+//! Each access to a slot of such a cache is a question: which type does its instruction say, and
+//! where in it? It is right if the cache's type has that type at that very place, as itself or
+//! embedded (`struct inode` within `struct shmem_inode_info`). Evidence of scalars (`int *`) names
+//! no member and counts as no answer. Neither the cache, nor other accesses, nor the vote take part.
+//!
+//! Printed by cache: *places* (distinct pairs of instruction and offset in the object), accesses and
+//! transfers; then which instructions were wrong. With WRONG=n, that many of them.
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::fs::File;
+use std::path::Path;
+
+use relayout_layout::dwarf::DwarfFile;
+use relayout_profile::{Access, Profile, Transfer};
+use relayout_resolve::{
+    FileId, Images, Linked, Object, ObjectKind, Opinion, Options, Resolution, Says, Sources,
+    resolve,
+};
+
+const WRONG_SHOWN: usize = 30;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let [debug, profiles @ ..] = args.as_slice() else {
+        return Err("usage: truth VMLINUX PROFILE...".into());
+    };
+    // SAFETY: the file is not changed while this runs.
+    let bytes = unsafe { memmap2::Mmap::map(&File::open(debug)?)? };
+    let file = DwarfFile::parse(&bytes)?;
+    let images = Images::one(&file);
+    let mut asked = Questions::default();
+    for path in profiles {
+        let profile = relayout_profile::store::read(Path::new(path))?;
+        let resolution = resolve(&profile, &images, Options::default())?;
+        ask(&profile, &resolution, &mut asked);
+    }
+    print_caches(&asked);
+    print_wrong(&asked, &Sources::new(&images));
+    Ok(())
+}
+
+/// An instruction and where in an object of the cache it accesses.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Place {
+    cache: String,
+    pc: u64,
+    writes: bool,
+    offset: u64,
+}
+
+/// How often it did.
+#[derive(Clone, Copy, Debug, Default)]
+struct Uses {
+    accesses: u64,
+    transfers: u64,
+}
+
+type Questions = BTreeMap<(Place, Opinion), Uses>;
+
+fn ask(profile: &Profile, resolution: &Resolution, asked: &mut Questions) {
+    let mut add = |run, addr, site: u32, access, uses: Uses| {
+        let Some(object) = resolution.object_at(run, addr).filter(|o| is_certain(o)) else {
+            return;
+        };
+        let ObjectKind::Slab { cache } = &object.kind else {
+            return;
+        };
+        let writes = access != Access::Read;
+        let place = Place {
+            cache: cache.clone(),
+            pc: profile.sites[site as usize].pc,
+            writes,
+            offset: addr - object.base,
+        };
+        let opinion = resolution.opinion(object, addr, site, writes);
+        let sum = asked.entry((place, opinion)).or_default();
+        sum.accesses += uses.accesses;
+        sum.transfers += uses.transfers;
+    };
+    for row in &profile.counts {
+        let accesses = row.count;
+        let uses = Uses {
+            accesses,
+            transfers: 0,
+        };
+        add(row.run, row.addr, row.site, row.access, uses);
+    }
+    for row in &profile.conflicts {
+        let transfers = row.count;
+        if row.transfer != Transfer::Upgrade {
+            let uses = Uses {
+                accesses: 0,
+                transfers,
+            };
+            add(row.run, row.addr, row.site, row.access, uses);
+        }
+    }
+}
+
+/// Its type is certain by the cache's name and size; nothing voted on it.
+fn is_certain(object: &Object) -> bool {
+    object.votes.support == 0.0 && object.confidence == 1.0
+}
+
+/// Answers of one cache, or of all: places, accesses and transfers.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sums {
+    all: [u64; 3],
+    answered: [u64; 3],
+    right: [u64; 3],
+}
+
+impl Sums {
+    fn add(&mut self, opinion: &Opinion, uses: Uses) {
+        let one = [1, uses.accesses, uses.transfers];
+        let add = |sums: &mut [u64; 3]| sums.iter_mut().zip(one).for_each(|(sum, n)| *sum += n);
+        add(&mut self.all);
+        match opinion.says {
+            Says::Same => {
+                add(&mut self.answered);
+                add(&mut self.right);
+            }
+            Says::Other => add(&mut self.answered),
+            Says::Scalar | Says::Nothing => {}
+        }
+    }
+}
+
+fn print_caches(asked: &Questions) {
+    let mut all = Sums::default();
+    let mut caches: BTreeMap<&str, Sums> = BTreeMap::new();
+    for ((place, opinion), uses) in asked {
+        all.add(opinion, *uses);
+        caches.entry(&place.cache).or_default().add(opinion, *uses);
+    }
+    println!(
+        "| cache | places | answered | wrong | right | accesses | answered | right | transfers | answered | right |"
+    );
+    println!("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
+    let mut rows: Vec<_> = caches.into_iter().collect();
+    rows.sort_by(|a, b| b.1.all[0].cmp(&a.1.all[0]).then(a.0.cmp(b.0)));
+    for (name, sums) in std::iter::once(("**all**", all)).chain(rows) {
+        print!("| {name}");
+        for n in 0..3 {
+            print!(" | {}", sums.all[n]);
+            print!(" | {}", percent(sums.answered[n], sums.all[n]));
+            if n == 0 {
+                print!(" | {}", sums.answered[n] - sums.right[n]);
+            }
+            print!(" | {}", percent(sums.right[n], sums.answered[n]));
+        }
+        println!(" |");
+    }
+}
+
+fn percent(part: u64, whole: u64) -> String {
+    match whole {
+        0 => "-".to_owned(),
+        _ => format!("{:.1}%", 100.0 * part as f64 / whole as f64),
+    }
+}
+
+fn print_wrong(asked: &Questions, sources: &Sources<'_, '_>) {
+    let mut wrong: BTreeMap<(&str, u64, &Opinion), (u64, Uses, u64)> = BTreeMap::new();
+    for ((place, opinion), uses) in asked {
+        if opinion.says == Says::Other {
+            let sum = wrong.entry((&place.cache, place.pc, opinion)).or_default();
+            sum.0 += 1;
+            sum.1.accesses += uses.accesses;
+            sum.1.transfers += uses.transfers;
+            sum.2 = place.offset;
+        }
+    }
+    let mut wrong: Vec<_> = wrong.into_iter().collect();
+    wrong.sort_by_key(|(_, (places, uses, _))| std::cmp::Reverse((*places, uses.accesses)));
+    let shown = std::env::var("WRONG").ok().and_then(|n| n.parse().ok());
+    println!("\nwrong ({} instructions)", wrong.len());
+    for ((cache, pc, said), (places, uses, offset)) in
+        wrong.into_iter().take(shown.unwrap_or(WRONG_SHOWN))
+    {
+        let place = sources.look_up(Linked {
+            file: FileId::MAIN,
+            address: pc,
+        });
+        let words = place.map_or_else(String::new, |p| {
+            let inlined = p.inlined.first().map_or("", |f| f.function.as_str());
+            format!("{} {inlined}:{}", p.function, p.line.unwrap_or(0))
+        });
+        println!(
+            "{places:>5} places {:>8} accesses {:>6} transfers  {cache} +{offset}: {pc:#x} {words} says {} +{} {:?}",
+            uses.accesses, uses.transfers, said.type_name, said.offset, said.trust
+        );
+    }
+}
