@@ -156,7 +156,9 @@ fn bit_number(insn: &Instruction) -> Option<Reg> {
         Mnemonic::Bt | Mnemonic::Bts | Mnemonic::Btr | Mnemonic::Btc
     );
     let of_memory = insn.op0_kind() == OpKind::Memory && insn.op1_kind() == OpKind::Register;
-    (is_bit && of_memory).then(|| reg(insn.op1_register())).flatten()
+    (is_bit && of_memory)
+        .then(|| reg(insn.op1_register()))
+        .flatten()
 }
 
 /// Operands, of which those that follow each other count as one: `iretq` pops five words.
