@@ -178,7 +178,7 @@ fn one(
     let file = DwarfFile::parse(&bytes)?;
     let (truth, profile) = match way {
         Way::Steps => trace::run(&program, &file)?,
-        Way::Compiled => record(&command, &program, &[])?,
+        Way::Compiled => record(&command, &program, &["--counts", "all"])?,
         Way::Qemu => record(&command, &program, &["--with", "qemu"])?,
     };
     let images = Images::of_program(&profile, &file, |_| None);
@@ -193,9 +193,7 @@ fn record(command: &str, program: &Path, with: &[&str]) -> Result<(Truth, Profil
     let out = program.with_extension("relayout");
     let _ = std::fs::remove_dir_all(&out);
     let mut record = Command::new(command);
-    record
-        .env("TRUTH_FILE", &words)
-        .args(["record", "run", "--counts", "all"]);
+    record.env("TRUTH_FILE", &words).args(["record", "run"]);
     record.args(with).arg("-o").arg(&out).arg("--").arg(program);
     build::done(&mut record)?;
     let profile = relayout_profile::store::read(&out)?;

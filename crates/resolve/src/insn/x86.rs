@@ -163,17 +163,17 @@ fn bit_number(insn: &Instruction) -> Option<Reg> {
 
 /// Operands, of which those that follow each other count as one: `iretq` pops five words.
 fn joined(all: impl Iterator<Item = Memory>) -> [Option<Memory>; OPERANDS_MAX] {
-    let mut joined = [None; OPERANDS_MAX];
-    let mut count = 0usize;
+    let mut joined: [Option<Memory>; OPERANDS_MAX] = [None; OPERANDS_MAX];
     for operand in all {
-        if let Some(last) = count.checked_sub(1).and_then(|n| joined[n].as_mut())
-            && join(last, &operand)
+        if joined
+            .iter_mut()
+            .flatten()
+            .any(|known| join(known, &operand))
         {
             continue;
         }
-        if let Some(slot) = joined.get_mut(count) {
-            *slot = Some(operand);
-            count += 1;
+        if let Some(free) = joined.iter_mut().find(|slot| slot.is_none()) {
+            *free = Some(operand);
         }
     }
     joined

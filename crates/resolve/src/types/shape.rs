@@ -5,6 +5,9 @@ use relayout_layout::{Aggregate, AggregateKind, Member, Type, TypeId, Types};
 /// Levels of nesting and members of unions looked into; more is damaged debug information.
 const VISITS_MAX: u32 = 512;
 
+/// Empty classes within each other that are looked into.
+const EMPTY_DEPTH_MAX: u32 = 8;
+
 /// A type that lies at some offset of an outer one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Part {
@@ -54,7 +57,7 @@ fn descend(types: &Types, part: Part, found: &mut Vec<Part>, visits: &mut u32) {
                         found,
                         visits,
                     );
-                    if aggregate.kind != AggregateKind::Union && !is_empty(types, member) {
+                    if aggregate.kind != AggregateKind::Union && !is_empty(types, member.ty, 0) {
                         return;
                     }
                 }
@@ -84,11 +87,13 @@ fn within(types: &Types, aggregate: &Aggregate, member: &Member, offset: u64) ->
     (inner < size || flexible).then_some(inner)
 }
 
-/// An empty base class of C++, which lies where the first member does.
-fn is_empty(types: &Types, member: &Member) -> bool {
-    types
-        .aggregate(member.ty)
-        .is_some_and(|a| a.complete && a.members.is_empty() && a.size == 1)
+/// An empty base class of C++, which lies where the first member does. It may have such itself.
+fn is_empty(types: &Types, ty: TypeId, depth: u32) -> bool {
+    let nothing = |a: &Aggregate| {
+        let mut members = a.members.iter();
+        a.complete && a.size == 1 && members.all(|m| is_empty(types, m.ty, depth + 1))
+    };
+    depth < EMPTY_DEPTH_MAX && types.aggregate(ty).is_some_and(nothing)
 }
 
 fn is_flexible(types: &Types, aggregate: &Aggregate, member: &Member) -> bool {
@@ -188,6 +193,25 @@ pub(crate) mod tests {
         ];
         let seen: Vec<_> = found.iter().map(|p| (p.ty, p.offset, p.element)).collect();
         assert_eq!(seen, expect);
+    }
+
+    #[test]
+    fn empty_bases_hide_nothing() {
+        let mut types = Types::new();
+        let long = types.add(Type::Base {
+            name: "long".into(),
+            size: 8,
+        });
+        let empty = aggregate(&mut types, "empty", 1, &[]);
+        let helper = aggregate(&mut types, "helper", 1, &[("base", empty, 0)]);
+        let outer = aggregate(
+            &mut types,
+            "outer",
+            8,
+            &[("base", helper, 0), ("n", long, 0)],
+        );
+        let found: Vec<_> = parts(&types, outer, 0).iter().map(|p| p.ty).collect();
+        assert_eq!(found, [outer, helper, empty, long]);
     }
 
     #[test]

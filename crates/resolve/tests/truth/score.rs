@@ -179,7 +179,11 @@ fn judge(
             .checked_sub(base)
             .and_then(|at| types.member_at(ty, at, size));
         let path = path.map(|p| p.path).unwrap_or_default();
-        format!("{} at {base:#x}: {path}", types.name_of(ty))
+        format!(
+            "{} at {base:#x}: {path} ({:x?})",
+            types.name_of(ty),
+            ways[0].types
+        )
     };
     let Some(aggregate) = types.aggregate(ty) else {
         return match is_array(types, ty) {

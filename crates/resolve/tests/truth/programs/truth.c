@@ -87,12 +87,14 @@ int main(void)
 		turn(1);
 		raise(SIGUSR1);
 	} else {
-		pthread_t other;
+		/* Not in this thread: what was on its stack is something else now. */
+		pthread_t players[2];
 
-		if (pthread_create(&other, NULL, player, (void *)1))
-			return 2;
-		player(NULL);
-		pthread_join(other, NULL);
+		for (size_t n = 0; n < 2; n++)
+			if (pthread_create(&players[n], NULL, player, (void *)n))
+				return 2;
+		for (size_t n = 0; n < 2; n++)
+			pthread_join(players[n], NULL);
 	}
 	return fclose(file) ? 2 : 0;
 }
