@@ -290,8 +290,8 @@ def findings(work, name, options):
 
 def place(finding):
     """Where there are objects at several places in a line, the member tells the lines apart, not their offset."""
-    hottest = max(finding["members"], key=lambda m: m["transfers"], default={"name": "", "offset": 0})
-    return finding["type"], finding["variable"], hottest["name"], hottest["offset"]
+    hottest = max(finding["members"], key=lambda m: m["transfers"], default={"name": ""})
+    return finding["type"], finding["variable"], hottest["name"]
 
 
 def top10(work, names, rounds):

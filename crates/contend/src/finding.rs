@@ -148,7 +148,8 @@ impl Subject {
 }
 
 /// One contended line of a type, over all its objects; or one of a variable. Where its objects begin at
-/// several places in a line, what is one thing to a reader: the lines around one member.
+/// several places in a line, or an array lies on several lines, what is one thing to a reader: the lines around one
+/// member.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
     /// Place among the findings, from 1.
@@ -163,8 +164,8 @@ pub struct Finding {
     /// where the object begins inside the line.
     /// Where objects begin at several places in a line, that of the first of `places`.
     pub line_offset: i64,
-    /// Where its lines begin, most transfers first: one, unless objects begin at several places in a line
-    /// and one member has most transfers on all of them. None for [`Kind::AdjacentLine`].
+    /// Where its lines begin, most transfers first: one, unless one member (or array) has most transfers on
+    /// several. None for [`Kind::AdjacentLine`].
     pub places: Vec<LinePlace>,
     /// Bytes of a line.
     pub line_bytes: u32,

@@ -1,9 +1,9 @@
-//! Objects of one type that begin at different places in a line.
+//! Lines that are one thing to a reader.
 //!
-//! The elements of an array of 40 bytes begin at eight places, and what happens to one member happens on
-//! eight different lines of the type. To a reader that is one thing. So groups of one subject and kind
-//! are joined if the same member has most of their transfers. Where all objects begin at one place in a line
-//! nothing is joined, as a member then lies on one line, unless it crosses into the next.
+//! The elements of an array of 40 bytes begin at eight places in a line, and what happens to one member happens on
+//! eight different lines of the type; the counters of a long array lie on many lines. So groups of one subject and
+//! kind are joined if the same member has most of their transfers. Else a member lies on one line, unless it
+//! crosses into the next.
 
 use std::collections::BTreeMap;
 
@@ -31,11 +31,11 @@ pub(crate) struct Joined<'a> {
 struct Common<'a> {
     subject: Subject,
     kind: Kind,
-    /// Path and offset of the member with most transfers.
-    member: (&'a str, u64),
+    /// Path of the member with most transfers; elements of an array have one path.
+    member: &'a str,
 }
 
-/// Names the groups, and joins them. In order of what they have in common.
+/// Names the groups, and joins those that have that in common. In order of what they have in common.
 pub(crate) fn join<'a>(groups: Vec<Group<'a>>, context: &Context) -> Vec<Joined<'a>> {
     let mut alone = Vec::new();
     let mut joined: BTreeMap<Common, Joined> = BTreeMap::new();
@@ -106,16 +106,16 @@ pub(crate) fn objects(group: &Group) -> u64 {
 }
 
 /// The member with most transfers; the first of equals. A line of scalars has its name from it already.
-fn hottest<'a>(group: &Group<'a>) -> Option<(&'a str, u64)> {
-    let mut transfers: BTreeMap<(u64, &str), u64> = BTreeMap::new();
+fn hottest<'a>(group: &Group<'a>) -> Option<&'a str> {
+    let mut transfers: BTreeMap<&str, u64> = BTreeMap::new();
     for conflict in &group.conflicts {
         if let Place::Member { member, .. } = conflict.here {
-            let sum = transfers.entry((member.offset, &member.path)).or_default();
+            let sum = transfers.entry(&member.path).or_default();
             *sum = sum.saturating_add(missed(conflict.row));
         }
     }
     let most = transfers.into_iter().rev().max_by_key(|(_, sum)| *sum);
-    most.map(|((offset, path), _)| (path, offset))
+    most.map(|(path, _)| path)
 }
 
 fn missed(row: &ConflictRow) -> u64 {

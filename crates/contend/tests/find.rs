@@ -42,7 +42,8 @@ impl Identify for Table {
             }
             2 => {
                 let object = (addr - (low - 48) % 128, 32, None);
-                member(object, "flags", &["csd"], (8 * ((low - 48) % 128 / 8), 8))
+                let word = (low - 48) % 128 / 8;
+                member(object, &format!("word{word}"), &["csd"], (8 * word, 8))
             }
             3 => Place::Scalar(Object {
                 base: addr & !7,

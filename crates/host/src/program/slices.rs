@@ -2,12 +2,13 @@
 //! one.
 
 use std::sync::atomic::{AtomicBool, Ordering::*};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use relayout_shadow::control::Control;
 
-/// How long a slice is.
-pub const SLICE: Duration = Duration::from_millis(2);
+/// How long a slice is: several turns of threads that share a CPU, so that what one writes is seen to be used by
+/// another.
+pub const SLICE: Duration = Duration::from_millis(20);
 
 /// Opens and closes slices, a fraction `share` of the time, until `ended`. The time between slices
 /// varies by half, so that no rhythm of the program keeps away from them.
@@ -16,11 +17,22 @@ pub fn run(control: &Control, share: f64, seed: u64, ended: &AtomicBool) {
     let mut random = seed ^ 0x9e37_79b9_7f4a_7c15;
     while !ended.load(Acquire) {
         control.paused.store(0, Release);
-        std::thread::sleep(SLICE);
+        sleep(SLICE, ended);
         control.paused.store(1, Release);
-        std::thread::sleep(pause.mul_f64(0.5 + fraction(&mut random)));
+        sleep(pause.mul_f64(0.5 + fraction(&mut random)), ended);
     }
     control.paused.store(0, Release);
+}
+
+/// Sleeps, but not long after `ended`.
+fn sleep(time: Duration, ended: &AtomicBool) {
+    let start = Instant::now();
+    while !ended.load(Acquire) {
+        match time.checked_sub(start.elapsed()) {
+            Some(left) if !left.is_zero() => std::thread::sleep(left.min(SLICE)),
+            _ => return,
+        }
+    }
 }
 
 /// The next of a sequence of numbers from 0 to below 1 (xorshift64*, Vigna 2014).

@@ -128,7 +128,7 @@ fn notes(finding: &Finding, who: Who) -> Vec<String> {
     notes
 }
 
-/// Objects that begin at several places in a line.
+/// Where its lines begin, if that is at several places.
 fn places(finding: &Finding) -> Option<String> {
     let all = finding.tally.transfers();
     let one = |place: &LinePlace| {
@@ -146,10 +146,11 @@ fn places(finding: &Finding) -> Option<String> {
         left => format!(", {left} more"),
     };
     (count > 1).then(|| {
-        format!(
-            "Objects begin at several places in a line; lines begin at {}{left}.",
-            list.join(", ")
-        )
+        let why = match finding.phase() {
+            None => "Objects begin at several places in a line",
+            Some(_) => "It lies on several lines",
+        };
+        format!("{why}; lines begin at {}{left}.", list.join(", "))
     })
 }
 

@@ -37,7 +37,7 @@ pub struct Args {
     /// Record in this way [default: as fits the program, and said]
     #[arg(long, value_name = "WAY")]
     with: Option<With>,
-    /// Watch a part of the time only, as a fraction: 0.05. Slices of 2 ms, the same for all threads; for
+    /// Watch a part of the time only, as a fraction: 0.05. Slices of 20 ms, the same for all threads; for
     /// long runs, at a lower cost
     #[arg(long, value_name = "SHARE", value_parser = share)]
     slices: Option<f64>,
