@@ -18,6 +18,7 @@ use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::*};
 
 use crate::LINE_BYTES;
 use crate::page::Past;
+use crate::table::prefetch;
 use crate::wire::{BurstRecord, RegionRecord};
 
 /// Records that a context gathers before it appends them.
@@ -60,6 +61,12 @@ impl Filter {
         let logged = &self.lines[slot(line)];
         let (at, access) = place(now, silent);
         logged.line == line && logged.turn == turn && logged.accesses[at] == access
+    }
+
+    /// Has fetched what is known of a line.
+    #[inline]
+    pub fn prefetch(&self, line: u64) {
+        prefetch(&self.lines[slot(line)]);
     }
 
     /// Notes that it is logged.

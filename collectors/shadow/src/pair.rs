@@ -18,9 +18,9 @@
 
 use core::sync::atomic::Ordering::*;
 
-use crate::context::{Context, Found};
+use crate::context::Context;
 use crate::host::Host;
-use crate::page::{PageShadow, Past, State, WATCHED};
+use crate::page::{CountPage, PageShadow, Past, State, WATCHED};
 use crate::quick::last_store;
 use crate::shadow::Shadow;
 use crate::wire::PairRecord;
@@ -206,14 +206,19 @@ impl<H: Host> Shadow<H> {
     /// counted.
     #[cold]
     #[inline(never)]
-    pub(crate) fn look(&self, cx: &mut Context, found: &Found, line: usize, now: Past) {
-        // SAFETY: page shadows and count pages are never freed.
-        let (shadow, counts) = unsafe { (&*found.shadow, &*found.counts) };
+    pub(crate) fn look(
+        &self,
+        cx: &mut Context,
+        shadow: &PageShadow,
+        counts: &CountPage,
+        line: usize,
+        now: Past,
+    ) {
         let first = line & !1;
         if cx.watches.slots.is_null() {
             return;
         }
-        let slot = cx.watches.slot(found.page, first);
+        let slot = cx.watches.slot(shadow.page, first);
         if !slot.is_of(shadow, first) {
             return;
         }
@@ -235,7 +240,7 @@ impl<H: Host> Shadow<H> {
         };
         shadow.pair_samples[first / 2].fetch_add(1, Relaxed);
         let addr = |line: usize, past: Past| {
-            found.page + (line * LINE_BYTES) as u64 + u64::from(past.offset)
+            shadow.page + (line * LINE_BYTES) as u64 + u64::from(past.offset)
         };
         cx.watches.push(PairRecord {
             addr: addr(line, now),

@@ -78,39 +78,15 @@ pub fn is_repeated(cx: &Context, shadow: &PageShadow, addr: u64, now: Past) -> b
     own_turn(&shadow.turn, cx.id).is_some_and(|turn| cx.filter.holds(turn, line, now, false))
 }
 
-/// What the common cases come to.
-pub enum Quick {
-    /// All done.
-    Done,
-    /// A load that changes nothing of a line with this many coherence events: to be counted.
-    Hit(u32),
-    /// Something else.
-    No,
-}
-
-/// Handles an access that needs no lock: to a line without detail whose word stays, or changes only
-/// in the owner's own part, or a load that changes nothing.
+/// Whether an access to a line without detail, whose word is `old`, needs no more than that its word is
+/// brought up to date, which is then done: the word stays, or changes only in the owner's own part.
 #[inline]
-pub fn quick(word: &AtomicU64, old: u64, now: Past) -> Quick {
-    let state = State::decode(old);
-    if let State::Detailed(detail) = state {
-        // SAFETY: details are never freed.
-        let detail = unsafe { &*detail };
-        return if detail.is_plain_hit(now) {
-            Quick::Hit(detail.events())
-        } else {
-            Quick::No
-        };
-    }
-    let Some(next) = advance(state, now) else {
-        return Quick::No;
+pub fn is_advanced(word: &AtomicU64, old: u64, now: Past) -> bool {
+    let Some(next) = advance(State::decode(old), now) else {
+        return false;
     };
     let new = next.encode() | old & FLAGS;
-    if new == old || word.compare_exchange(old, new, AcqRel, Relaxed).is_ok() {
-        Quick::Done
-    } else {
-        Quick::No
-    }
+    new == old || word.compare_exchange(old, new, AcqRel, Relaxed).is_ok()
 }
 
 /// The state after `now` of a line without detail; `None` if it needs detail from here on.

@@ -8,7 +8,7 @@ use crate::detail::{Detail, Outcome, READ_TRANSFER, Rest, UPGRADE};
 use crate::host::{Access, Config, Host, Value};
 use crate::page::{CountPage, FLAGS, LOGGED, PageShadow, PageTable, Past, State, WATCHED};
 use crate::quick::{
-    Quick, advance, common_hit, increment, is_repeated, is_within_line, last_store, quick,
+    advance, common_hit, increment, is_advanced, is_repeated, is_within_line, last_store,
 };
 use crate::wire::{ConflictRecord, CountRecord, LineRecord};
 use crate::{CONTEXTS_MAX, LINE_BYTES, PAGE_BYTES, REGION_BYTES};
@@ -131,11 +131,9 @@ impl<H: Host> Shadow<H> {
         if !is_within_line(offset, size) {
             return self.straddling(cx, addr, size, access, site);
         }
-        let Some(found) = self.find(cx, addr & !(PAGE_BYTES as u64 - 1)) else {
+        let Some((shadow, counts)) = self.find(cx, addr & !(PAGE_BYTES as u64 - 1)) else {
             return;
         };
-        // SAFETY: page shadows and count pages are never freed.
-        let (shadow, counts) = unsafe { (&*found.shadow, &*found.counts) };
         let line = (addr as usize % PAGE_BYTES) / LINE_BYTES;
         let now = Past {
             site,
@@ -147,22 +145,30 @@ impl<H: Host> Shadow<H> {
         let word = &shadow.words[line];
         let mut old = word.load(Acquire);
         if old & WATCHED != 0 {
-            self.look(cx, &found, line, now);
+            self.look(cx, shadow, counts, line, now);
             old = word.load(Acquire);
         }
-        if let State::Detailed(detail) = State::decode(old) {
+        let hot = old & LOGGED != 0;
+        if hot {
+            cx.filter.prefetch(addr - u64::from(offset));
+        }
+        let state = State::decode(old);
+        if let State::Detailed(detail) = state {
             // SAFETY: details are never freed.
             unsafe { (*detail).prefetch_mask() };
         } else if access != Access::Read {
             counts.stores[line].store(now.to_u64(), Relaxed);
         }
         counts.count(line, increment(access));
-        let hot = old & LOGGED != 0;
         if !hot || (access == Access::Read && is_repeated(cx, shadow, addr, now)) {
-            match quick(word, old, now) {
-                Quick::Done => return,
-                Quick::Hit(events) => return self.count_granule(cx, addr, now, events, false),
-                Quick::No => {}
+            if let State::Detailed(detail) = state {
+                // SAFETY: details are never freed.
+                let detail = unsafe { &*detail };
+                if detail.is_plain_hit(now) {
+                    return self.count_granule(cx, addr, now, detail.events(), false);
+                }
+            } else if is_advanced(word, old, now) {
+                return;
             }
         }
         let region = (addr as usize % PAGE_BYTES) / REGION_BYTES;
@@ -237,16 +243,26 @@ impl<H: Host> Shadow<H> {
         }
     }
 
+    /// The shadow of the page at `page`, and the counts of `cx` for it.
     #[inline]
-    pub(crate) fn find(&self, cx: &mut Context, page: u64) -> Option<Found> {
+    pub(crate) fn find(
+        &self,
+        cx: &mut Context,
+        page: u64,
+    ) -> Option<(&'static PageShadow, &'static CountPage)> {
         match cx.tlb_find(page) {
-            Some(found) => Some(*found),
+            // SAFETY: page shadows and count pages are never freed.
+            Some(found) => Some(unsafe { (&*found.shadow, &*found.counts) }),
             None => self.find_slow(cx, page),
         }
     }
 
     #[cold]
-    fn find_slow(&self, cx: &mut Context, page: u64) -> Option<Found> {
+    fn find_slow(
+        &self,
+        cx: &mut Context,
+        page: u64,
+    ) -> Option<(&'static PageShadow, &'static CountPage)> {
         let Context {
             arena,
             id,
@@ -279,9 +295,11 @@ impl<H: Host> Shadow<H> {
             shadow,
             counts,
         };
-        // SAFETY: an entry of this context's own.
-        unsafe { cx.tlb_slot(page).write(found) };
-        Some(found)
+        // SAFETY: an entry of this context's own; count pages are never freed.
+        unsafe {
+            cx.tlb_slot(page).write(found);
+            Some((shadow, &*counts))
+        }
     }
 
     /// Everything but the common cases.
