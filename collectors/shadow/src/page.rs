@@ -167,6 +167,10 @@ pub struct PageShadow {
     pub pair_samples: [AtomicU32; LINES_PER_PAGE / 2],
 }
 
+/// Pages whose places in a [`PageTable`] are side by side: programs use memory in stretches, and what
+/// lies scattered takes a page of the table for each page.
+const NEIGHBOURS: u64 = 64;
+
 /// Finds page shadows by address: open addressing, insert only, lock-free.
 pub struct PageTable {
     slots: *mut AtomicPtr<PageShadow>,
@@ -193,7 +197,7 @@ impl PageTable {
         page: u64,
         make: impl FnOnce() -> Option<*mut PageShadow>,
     ) -> Option<&'static PageShadow> {
-        let mut at = Self::hash(page) & self.mask;
+        let mut at = self.first(page);
         let mut make = Some(make);
         let mut fresh: *mut PageShadow = core::ptr::null_mut();
         loop {
@@ -206,7 +210,7 @@ impl PageTable {
                 if shadow.page == page {
                     return Some(shadow);
                 }
-                at = (at + 1) & self.mask;
+                at = self.next(at);
                 continue;
             }
             if self.used.load(Relaxed) as usize * 8 > self.mask * 7 {
@@ -227,7 +231,7 @@ impl PageTable {
 
     /// The shadow of the page at `page`, if it has one.
     pub fn find(&self, page: u64) -> Option<&'static PageShadow> {
-        let mut at = Self::hash(page) & self.mask;
+        let mut at = self.first(page);
         loop {
             // SAFETY: `at` is masked to the table's size; page shadows are never freed, and an
             // eighth of the slots stays empty.
@@ -235,7 +239,7 @@ impl PageTable {
             if shadow.page == page {
                 return Some(shadow);
             }
-            at = (at + 1) & self.mask;
+            at = self.next(at);
         }
     }
 
@@ -247,8 +251,19 @@ impl PageTable {
         })
     }
 
-    fn hash(page: u64) -> usize {
-        ((page / PAGE_BYTES as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 24) as usize
+    /// Where the page at `page` is looked for first.
+    #[inline]
+    fn first(&self, page: u64) -> usize {
+        let number = page / PAGE_BYTES as u64;
+        let stretch = (number / NEIGHBOURS).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 24;
+        (stretch * NEIGHBOURS + number % NEIGHBOURS) as usize & self.mask
+    }
+
+    /// Where one that is not at `at` is looked for next: not at a neighbour's place. Odd, and so comes by
+    /// all places.
+    #[inline]
+    fn next(&self, at: usize) -> usize {
+        (at + NEIGHBOURS as usize + 1) & self.mask
     }
 }
 
