@@ -69,9 +69,9 @@ impl Context {
             burst_quota: 0,
             tlb: empty_tlb(host)?,
             arena: Arena::new(),
-            counts: Table::new(14, host)?,
-            conflicts: Table::new(12, host)?,
-            events: Table::new(12, host)?,
+            counts: Table::new(12, 14, host)?,
+            conflicts: Table::new(10, 12, host)?,
+            events: Table::new(10, 12, host)?,
             bursts: Buffer {
                 records: host
                     .zeroed(BUFFER_RECORDS * size_of::<BurstRecord>())?
@@ -95,9 +95,9 @@ impl Context {
         // fields but those that are written here.
         unsafe {
             (&raw mut (*at).id).write(id);
-            (&raw mut (*at).counts).write(Table::new(14, host)?);
-            (&raw mut (*at).conflicts).write(Table::new(12, host)?);
-            (&raw mut (*at).events).write(Table::new(12, host)?);
+            (&raw mut (*at).counts).write(Table::new(12, 14, host)?);
+            (&raw mut (*at).conflicts).write(Table::new(10, 12, host)?);
+            (&raw mut (*at).events).write(Table::new(10, 12, host)?);
             (&raw mut (*at).bursts).write(Buffer {
                 records: bursts.cast(),
                 len: 0,

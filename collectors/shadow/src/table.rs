@@ -19,7 +19,6 @@ pub trait Entry: Record {
     fn add(&mut self, other: &Self);
 }
 
-const FRONT: usize = 1024;
 const BUCKET: usize = 4;
 /// Entries on their way from the front to a bucket that is being fetched.
 const MOVING: usize = 8;
@@ -40,6 +39,7 @@ struct Moving<E> {
 /// See the module's documentation.
 pub struct Table<E: Entry> {
     front: *mut E,
+    front_mask: usize,
     entries: *mut E,
     mask: usize,
     /// `MOVING` of them, the oldest at `oldest`.
@@ -52,11 +52,12 @@ pub struct Table<E: Entry> {
 }
 
 impl<E: Entry> Table<E> {
-    /// With `2^bits` entries behind the front; `None` if the host has no memory.
-    pub fn new<H: Host>(bits: u32, host: &H) -> Option<Self> {
+    /// With `2^front_bits` entries in front, at most 2^12, and `2^bits` behind; `None` if the host has no memory.
+    pub fn new<H: Host>(front_bits: u32, bits: u32, host: &H) -> Option<Self> {
         let zeroed = |n: usize| Some(host.zeroed(size_of::<E>() * n)?.cast());
         Some(Self {
-            front: zeroed(FRONT)?,
+            front: zeroed(1 << front_bits)?,
+            front_mask: (1 << front_bits) - 1,
             entries: zeroed(1 << bits)?,
             mask: (1 << bits) - 1,
             moving: host.zeroed(MOVING * size_of::<Moving<E>>())?.cast(),
@@ -92,7 +93,7 @@ impl<E: Entry> Table<E> {
     pub fn add(&mut self, entry: &E) {
         let hash = entry.hash();
         // SAFETY: the index is below the front's size.
-        let front = unsafe { self.front.add((hash >> 52) as usize % FRONT) };
+        let front = unsafe { self.front.add((hash >> 52) as usize & self.front_mask) };
         // SAFETY: as above, and nothing else refers to it.
         let slot = unsafe { &mut *front };
         if slot.same_key(entry) && !slot.is_empty() {
@@ -183,7 +184,10 @@ impl<E: Entry> Table<E> {
         // SAFETY: as many as there are; all-zero is none.
         unsafe { core::ptr::write_bytes(self.moving, 0, MOVING) };
         self.take_spilt(&mut put);
-        for (level, len) in [(self.front, FRONT), (self.entries, self.mask + 1)] {
+        for (level, len) in [
+            (self.front, self.front_mask + 1),
+            (self.entries, self.mask + 1),
+        ] {
             // SAFETY: each level has that many initialised (zeroed or written) entries.
             let all = unsafe { core::slice::from_raw_parts_mut(level, len) };
             let mut kept = 0;
@@ -316,7 +320,7 @@ mod tests {
 
     /// Adds `accesses` entries of `keys` keys, drains now and then, and compares the sums.
     fn check(bits: u32, keys: u64, accesses: u64) {
-        let mut table = Table::<CountRecord>::new(bits, &Leaks).expect("memory");
+        let mut table = Table::<CountRecord>::new(10, bits, &Leaks).expect("memory");
         let (mut expected, mut found) = (HashMap::new(), HashMap::new());
         let mut take = |records: &[CountRecord]| {
             for record in records {
@@ -355,7 +359,7 @@ mod tests {
 
     /// Entries that fall out of a table of `2^bits` while `keys` keys are added in turn, `rounds` times.
     fn spilt(bits: u32, keys: u64, rounds: u64) -> usize {
-        let mut table = Table::<CountRecord>::new(bits, &Leaks).expect("memory");
+        let mut table = Table::<CountRecord>::new(10, bits, &Leaks).expect("memory");
         let mut spilt = 0;
         for n in 0..keys * rounds {
             table.add(&CountRecord {
