@@ -313,14 +313,16 @@ impl<H: Host> Shadow<H> {
         value: impl FnOnce() -> Option<Value>,
         hot: Option<usize>,
     ) {
-        if let State::Detailed(detail) = State::decode(shadow.words[line].load(Relaxed)) {
-            // SAFETY: details are never freed.
-            unsafe { (*detail).prefetch(now) };
-        }
         let addr = shadow.page + (line * LINE_BYTES) as u64;
-        let Some(detail) = self.detail(cx, shadow, line, now) else {
-            return self.log(cx, shadow, addr, now, hot, None);
+        let detail = match State::decode(shadow.words[line].load(Acquire)) {
+            // SAFETY: details are never freed.
+            State::Detailed(detail) => unsafe { &*detail },
+            _ => match self.detail(cx, shadow, line, now) {
+                Some(detail) => detail,
+                None => return self.log(cx, shadow, addr, now, hot, None),
+            },
         };
+        detail.prefetch(now);
         let compare = detail.events() >= self.config.values_from;
         let value = || if compare { value() } else { None };
         let mut held = detail.lock(&self.host);
