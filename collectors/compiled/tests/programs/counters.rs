@@ -11,6 +11,10 @@ struct Counters {
 
 fn work(shared: &Counters, which: usize) {
     for n in 0..50_000u64 {
+        // On a busy machine the one could be done before the other begins.
+        while n < 100 && shared.own[1 - which].load(Relaxed) < n {
+            std::thread::yield_now();
+        }
         shared.own[which].fetch_add(1, Relaxed);
         if n % 64 == 0 {
             shared.list.lock().unwrap().push(n);
