@@ -26,7 +26,7 @@ const STRETCHES_MIN: usize = 8;
 const TRANSFERS_PER_STRETCH: u64 = 16;
 
 /// What to try and how hard.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Options {
     /// Members that have to stay at their offsets.
     pub keep: Vec<String>,
@@ -40,6 +40,9 @@ pub struct Options {
     pub effort_rows: u64,
     /// Pairs of moves to estimate at most.
     pub two_moves_max: usize,
+    /// What it costs, in transfers, when another stores to the other line of an aligned pair: see
+    /// [`Scored::pair_transfers`]. 0 where the machine shows nothing.
+    pub pair_coefficient: f64,
 }
 
 impl Default for Options {
@@ -50,6 +53,7 @@ impl Default for Options {
             intervals: 5,
             effort_rows: 2_000_000_000,
             two_moves_max: 2_000_000,
+            pair_coefficient: 0.0,
         }
     }
 }
@@ -85,6 +89,11 @@ pub struct Scored {
     /// Phase of the object with the most accesses, which stands for the others when it is said
     /// which members share a line.
     pub phase: u32,
+    /// Accesses to lines whose buddy (the other line of an aligned pair) another stored to in between;
+    /// `None` where that costs nothing.
+    pub pair_transfers: Option<u64>,
+    /// Transfers, and pair transfers by what they cost, in thousandths of a transfer.
+    pub cost: u64,
     /// Transfers by recording.
     pub runs: Vec<(u16, u64)>,
     /// Change of the transfers from today's layout; not computed for all.
@@ -196,6 +205,7 @@ pub fn advise(subject: Subject<'_>, given: &[Given], options: &Options) -> Resul
     let layout = subject.shape.lay_out(&subject.shape.current());
     let coverage = Coverage::new(&subject, &layout);
     let scorer = Scorer::new(subject, layout.clone(), &coverage);
+    let scorer = scorer.with_pairs(options.pair_coefficient);
     let rules = Rules::new(subject, &scorer, &coverage, &layout, &options.keep);
     let mut drafts = vec![rules.today()];
     drafts.extend(given.iter().map(|one| rules.given(one)));
@@ -211,7 +221,7 @@ pub fn advise(subject: Subject<'_>, given: &[Given], options: &Options) -> Resul
         held_out: None,
         unrecorded_members: unrecorded(subject.shape, &coverage),
     };
-    if options.budget_accesses > 0 && advice.current.tally.transfers() > 0 {
+    if options.budget_accesses > 0 && advice.current.cost > 0 {
         let model = Model::new(subject, &layout);
         let drafts = Drafts::new(&rules, &model, options);
         advice.bound = Some(drafts.bound);
@@ -235,13 +245,17 @@ fn score_all(scorer: &Scorer<'_>, drafts: Vec<Draft>, budget_accesses: u64) -> V
 }
 
 fn score(scorer: &Scorer<'_>, draft: Draft, tallies: &[Tally]) -> Scored {
+    let tally: Tally = tallies.iter().copied().sum();
+    let pair_transfers = scorer.pair_transfers(&draft.layout);
     Scored {
         name: draft.name,
+        cost: scorer.cost(tally.transfers(), pair_transfers.unwrap_or(0)),
+        pair_transfers,
         moved: draft.proposal.moved(),
         runs: scorer.by_run(tallies),
         arrangement: draft.proposal.arrangement,
         changes: draft.proposal.changes,
-        tally: tallies.iter().copied().sum(),
+        tally,
         per_operation: scorer.per_operation(tallies),
         memory: scorer.memory(&draft.layout),
         phase: scorer.phase(&draft.layout),
@@ -273,7 +287,7 @@ fn finish(advice: &mut Advice, subject: Subject<'_>, scorer: &Scorer<'_>, option
     }
     add_intervals(advice, scorer, options.intervals);
     if let (Some(best), today) = (advice.candidates.first(), &advice.current)
-        && best.tally.transfers() < today.tally.transfers()
+        && best.cost < today.cost
     {
         let count = stretch_count(today);
         let budget = options.budget_accesses / 2;
@@ -284,7 +298,7 @@ fn finish(advice: &mut Advice, subject: Subject<'_>, scorer: &Scorer<'_>, option
 
 fn cost(scored: &Scored) -> Cost {
     Cost {
-        transfers: scored.tally.transfers(),
+        transfers: scored.cost,
         bytes: scored.memory.bytes_per_object,
         moved: scored.moved,
     }
@@ -293,7 +307,7 @@ fn cost(scored: &Scored) -> Cost {
 fn by_rank(a: &Scored, b: &Scored) -> Ordering {
     let key = |scored: &Scored| {
         (
-            scored.tally.transfers(),
+            scored.cost,
             scored.tally.upgrades,
             scored.memory.bytes_per_object,
             scored.layout.size,
@@ -315,12 +329,12 @@ fn add_intervals(advice: &mut Advice, scorer: &Scorer<'_>, first: usize) {
     let mut layouts = vec![&advice.current.layout];
     let copies: Vec<Layout> = wanted.iter().map(|scored| scored.layout.clone()).collect();
     layouts.extend(&copies);
-    let today = advice.current.tally.transfers();
+    let today = advice.current.cost;
     let stretches = scorer.by_stretch(&layouts, stretch_count(&advice.current));
     if let Some((before, after)) = stretches.split_first() {
         for (scored, after) in wanted.into_iter().zip(after) {
             let spread = Interval::of(before, after);
-            scored.interval = spread.map(|it| it.around(today, scored.tally.transfers()));
+            scored.interval = spread.map(|it| it.around(today, scored.cost));
         }
     }
 }
@@ -335,11 +349,11 @@ fn stretch_count(today: &Scored) -> usize {
 
 fn verdict(advice: &Advice) -> Verdict {
     let today = &advice.current.tally;
-    if today.transfers() == 0 {
+    if advice.current.cost == 0 {
         return Verdict::NoTransfers;
     }
     match advice.candidates.first() {
-        Some(best) if best.tally.transfers() < today.transfers() => {
+        Some(best) if best.cost < advice.current.cost => {
             let sure = |interval: Option<Interval>| interval.is_some_and(|it| it.is_less());
             match sure(best.interval) && sure(advice.held_out) {
                 _ if best.is_unstable(&advice.current) => Verdict::Unstable,

@@ -2,6 +2,7 @@
 
 mod align_member;
 mod align_type;
+pub(crate) mod exchange_lines;
 mod move_align;
 mod move_member;
 pub(crate) mod two_moves;

@@ -4,7 +4,7 @@ use relayout_layout::abi::{Arrangement, Layout};
 use rustc_hash::FxHashSet;
 
 use crate::advise::{Given, LeftOut, Options};
-use crate::change::{self, Change, Ground, Proposal, two_moves};
+use crate::change::{self, Change, Ground, Proposal, exchange_lines, two_moves};
 use crate::coverage::Coverage;
 use crate::front::{self, Cost};
 use crate::rewrite::{Bound, Model};
@@ -150,10 +150,12 @@ impl<'r, 'a> Drafts<'r, 'a> {
             changes: Change::all(subject.shape, &arrangement),
             arrangement,
         });
-        change::propose(&ground)
-            .into_iter()
-            .chain(rewrites)
-            .for_each(|one| drafts.add(one));
+        let exchanges = match options.pair_coefficient > 0.0 {
+            true => exchange_lines::propose(&ground),
+            false => Vec::new(),
+        };
+        let simple = change::propose(&ground).into_iter().chain(exchanges);
+        simple.chain(rewrites).for_each(|one| drafts.add(one));
         drafts.add_two_moves(model, options);
         drafts.sort(model, options);
         drafts

@@ -70,7 +70,7 @@ fn half_of(instances: &[Instance], count: usize, half: usize) -> (Vec<Instance>,
     .unzip()
 }
 
-/// The candidate with the fewest transfers, by index; `None` if there is none.
+/// The candidate that costs least, by index; `None` if there is none.
 fn chosen(scorer: &Scorer<'_>, candidates: &[Scored], budget_accesses: u64) -> Option<usize> {
     let layouts: Vec<&Layout> = candidates.iter().map(|one| &one.layout).collect();
     let tallies = scorer
@@ -80,7 +80,13 @@ fn chosen(scorer: &Scorer<'_>, candidates: &[Scored], budget_accesses: u64) -> O
     let counted = tallies.filter_map(|(index, tallies)| {
         let transfers: u64 = tallies?.iter().map(|tally| tally.transfers()).sum();
         let one = &candidates[index];
-        Some((transfers, one.memory.bytes_per_object, one.moved, index))
+        let pairs = scorer.pair_transfers(&one.layout).unwrap_or(0);
+        Some((
+            scorer.cost(transfers, pairs),
+            one.memory.bytes_per_object,
+            one.moved,
+            index,
+        ))
     });
     counted.min().map(|(.., index)| index)
 }

@@ -249,39 +249,54 @@ pub(crate) fn moved(from: &[usize], to: &[usize]) -> Vec<usize> {
         .collect()
 }
 
-/// The order of `arrangement`, which is of `from`, for `to`: the same type in another build. Members
-/// that `to` lacks are left out, those that only it has come where they are there, behind the same
-/// member as today.
-pub fn carry_over(arrangement: &Arrangement, from: &Shape, to: &Shape) -> Arrangement {
-    let counterparts = counterparts(from, to);
-    let mut result = to.current();
-    let carried = arrangement
-        .order
-        .iter()
-        .filter_map(|atom| counterparts[*atom]);
-    let mut order: Vec<usize> = Vec::new();
-    carried.for_each(|atom| {
-        if !order.contains(&atom) {
-            order.push(atom);
-        }
-    });
-    for own in 0..to.atoms.len() {
-        if !order.contains(&own) {
-            let before = own.checked_sub(1);
-            let place = before.and_then(|before| order.iter().position(|atom| *atom == before));
-            order.insert(place.map_or(0, |place| place + 1), own);
+impl Order {
+    /// Of an arrangement alone.
+    pub fn of(arrangement: Arrangement) -> Self {
+        Self {
+            arrangement,
+            pads: Vec::new(),
         }
     }
-    // What has to stay last does.
-    order.sort_by_key(|atom| to.atoms[*atom].flexible);
-    result.order = order;
-    result.type_align = arrangement.type_align;
-    for (atom, align) in arrangement.align.iter().enumerate() {
-        if let Some(there) = counterparts[atom] {
-            result.align[there] = *align;
+
+    /// The same for `to`, the type in another build; `self` is of `from`. Members that `to` lacks are left
+    /// out, those that only it has come behind the same member as there today. New members are
+    /// carried over if both have as many.
+    pub fn carry_over(&self, from: &Shape, to: &Shape) -> Self {
+        let counterparts = counterparts(from, to);
+        let mut arrangement = to.current();
+        let mut order: Vec<usize> = Vec::new();
+        for atom in self
+            .arrangement
+            .order
+            .iter()
+            .filter_map(|atom| counterparts[*atom])
+        {
+            if !order.contains(&atom) {
+                order.push(atom);
+            }
+        }
+        for own in 0..to.atoms.len() {
+            if !order.contains(&own) {
+                let before = own.checked_sub(1);
+                let place = before.and_then(|before| order.iter().position(|atom| *atom == before));
+                order.insert(place.map_or(0, |place| place + 1), own);
+            }
+        }
+        // What has to stay last does.
+        order.sort_by_key(|atom| to.atoms[*atom].flexible);
+        arrangement.order = order;
+        arrangement.type_align = self.arrangement.type_align;
+        for (atom, align) in self.arrangement.align.iter().enumerate() {
+            if let Some(there) = counterparts[atom] {
+                arrangement.align[there] = *align;
+            }
+        }
+        let same = from.atoms.len() == to.atoms.len();
+        Self {
+            arrangement,
+            pads: if same { self.pads.clone() } else { Vec::new() },
         }
     }
-    result
 }
 
 /// By atom of `from`: the atom of `to` that has one of its names.

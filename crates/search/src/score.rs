@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use rayon::prelude::*;
-use relayout_contend::{ObjectTrace, Replay, Tally, TraceAccess};
+use relayout_contend::{LineScores, ObjectTrace, Replay, Tally, TraceAccess};
 use relayout_layout::abi::Layout;
 use rustc_hash::FxHashMap;
 
 use crate::coverage::Coverage;
 use crate::mapping::Mapping;
+use crate::pairs::pair_transfers;
 use crate::slab::{self, Slot};
 use crate::subject::{Instance, Subject};
 
@@ -56,7 +57,12 @@ pub(crate) struct Scorer<'a> {
     has_rows: bool,
     /// Index of the instance with the most accesses.
     busiest: usize,
+    /// What a pair transfer costs, in transfers.
+    pair_coefficient: f64,
 }
+
+/// Thousandths of a transfer, in which costs are counted.
+pub(crate) const COST_UNITS: u64 = 1000;
 
 /// The lines on which the accessed members fall, without what does not matter to the replay.
 type Signature = Vec<u32>;
@@ -81,7 +87,8 @@ impl<'a> Scorer<'a> {
     /// For a part of the recording: `instances` are of those of `self` with the indices in `of`.
     pub fn part<'b>(&self, subject: Subject<'b>, of: &[usize]) -> Scorer<'b> {
         let tails = of.iter().map(|index| self.tails[*index]).collect();
-        Scorer::with(subject, self.current.clone(), tails, self.hot.clone())
+        let part = Scorer::with(subject, self.current.clone(), tails, self.hot.clone());
+        part.with_pairs(self.pair_coefficient)
     }
 
     fn with(
@@ -103,7 +110,40 @@ impl<'a> Scorer<'a> {
             hot,
             has_rows: instances.iter().any(|one| one.elements > 1),
             busiest: (0..instances.len()).rev().max_by_key(accesses).unwrap_or(0),
+            pair_coefficient: 0.0,
         }
+    }
+
+    /// With the cost of a pair transfer, in transfers.
+    pub fn with_pairs(self, coefficient: f64) -> Self {
+        let pair_coefficient = if coefficient > 0.0 { coefficient } else { 0.0 };
+        Self {
+            pair_coefficient,
+            ..self
+        }
+    }
+
+    /// Pair transfers of all instances; `None` where they cost nothing.
+    pub fn pair_transfers(&self, layout: &Layout) -> Option<u64> {
+        let instances = self.subject.instances.par_iter().enumerate();
+        let one = |(index, instance): (usize, &Instance)| {
+            self.pairs_in(&instance.trace.accesses, index, layout)
+        };
+        (self.pair_coefficient > 0.0).then(|| instances.map(one).sum())
+    }
+
+    fn pairs_in(&self, accesses: &[TraceAccess], index: usize, layout: &Layout) -> u64 {
+        let instance = &self.subject.instances[index];
+        let slot = self.slot_of(instance, self.tails[index], layout.size, layout.align);
+        let row = self.row(instance, layout);
+        let mapping = Mapping::new(self.subject.shape, &self.current, layout).of_row(row);
+        pair_transfers(accesses, &mapping, slot.pair_phase, self.subject.line_bytes)
+    }
+
+    /// What so many transfers and pair transfers cost, in [`COST_UNITS`].
+    pub fn cost(&self, transfers: u64, pair_transfers: u64) -> u64 {
+        let pairs = self.pair_coefficient * COST_UNITS as f64 * pair_transfers as f64;
+        (transfers * COST_UNITS).saturating_add(pairs as u64)
     }
 
     /// Where each instance's object would lie.
@@ -198,11 +238,16 @@ impl<'a> Scorer<'a> {
 
     fn run(&self, layouts: &[&Layout], jobs: &[(usize, usize, u32)]) -> Vec<Tally> {
         let shape = self.subject.shape;
+        let line_bytes = self.subject.line_bytes;
+        let replays = self.replays.iter();
+        let scores: Vec<LineScores<'_>> = replays
+            .map(|one| LineScores::new(one, line_bytes))
+            .collect();
         jobs.par_iter()
             .map(|&(layout, instance, phase)| {
                 let row = self.row(&self.subject.instances[instance], layouts[layout]);
                 let mapping = Mapping::new(shape, &self.current, layouts[layout]).of_row(row);
-                self.replays[instance].tally(phase, &mapping, self.subject.line_bytes)
+                scores[instance].tally(phase, &mapping)
             })
             .collect()
     }
@@ -277,16 +322,16 @@ impl<'a> Scorer<'a> {
         (!objects.is_empty()).then_some(total)
     }
 
-    /// Transfers by stretch of the recording, about `stretches` of them, for each layout.
+    /// Cost by stretch of the recording, about `stretches` of them, for each layout.
     pub fn by_stretch(&self, layouts: &[&Layout], stretches: usize) -> Vec<Vec<u64>> {
-        let pieces: Vec<(usize, Replay)> = (self::stretches(self.subject.instances, stretches))
-            .into_iter()
+        let all = self::stretches(self.subject.instances, stretches);
+        let pieces: Vec<(usize, &[TraceAccess], Replay)> = { all.into_iter() }
             .map(|(index, accesses)| {
                 let piece = ObjectTrace {
                     accesses: accesses.to_vec(),
                     ..ObjectTrace::default()
                 };
-                (index, Replay::new(&piece))
+                (index, accesses, Replay::new(&piece))
             })
             .collect();
         layouts
@@ -295,11 +340,15 @@ impl<'a> Scorer<'a> {
                 let mapping = Mapping::new(self.subject.shape, &self.current, layout);
                 let slots = self.slots(layout);
                 let line_bytes = self.subject.line_bytes;
-                let tally = |(index, piece): &(usize, Replay)| {
+                let tally = |(index, accesses, piece): &(usize, &[TraceAccess], Replay)| {
                     let row = self.row(&self.subject.instances[*index], layout);
                     let mapping = mapping.clone().of_row(row);
                     let tally = piece.tally(slots[*index].phase, &mapping, line_bytes);
-                    tally.transfers()
+                    let pairs = match self.pair_coefficient > 0.0 {
+                        true => self.pairs_in(accesses, *index, layout),
+                        false => 0,
+                    };
+                    self.cost(tally.transfers(), pairs)
                 };
                 pieces.iter().map(tally).collect()
             })

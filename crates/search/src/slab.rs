@@ -38,6 +38,8 @@ pub struct Slot {
     pub bytes: u64,
     /// Address modulo the line.
     pub phase: u32,
+    /// Address modulo two lines.
+    pub pair_phase: u32,
     /// Bytes from one object to the next in a row of them.
     pub stride: u32,
 }
@@ -106,22 +108,24 @@ pub fn slot(
                     (cache.clone(), grown.next_multiple_of(step.max(align)))
                 }
             };
-            let start = first % line + index * bytes;
+            let start = first % (2 * line) + index * bytes;
             Slot {
                 cache: Some(name),
                 bytes,
                 phase: (start % line) as u32,
+                pair_phase: (start % (2 * line)) as u32,
                 stride: narrow(bytes),
             }
         }
         _ => {
-            let phase = (base % line).next_multiple_of(align.clamp(1, line)) % line;
+            let start = (base % (2 * line)).next_multiple_of(align.clamp(1, 2 * line));
             // What lies between two objects that are no array stays.
             let gap = u64::from(instance.stride).saturating_sub(compiled);
             Slot {
                 cache: None,
                 bytes: size + tail,
-                phase: phase as u32,
+                phase: (start % line) as u32,
+                pair_phase: (start % (2 * line)) as u32,
                 stride: narrow((size + gap).next_multiple_of(align.max(1))),
             }
         }

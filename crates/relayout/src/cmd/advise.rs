@@ -3,6 +3,7 @@
 mod gather;
 mod given;
 pub(super) mod json;
+mod others;
 mod patch;
 mod rows;
 pub(super) mod text;
@@ -13,7 +14,7 @@ use anyhow::bail;
 use relayout_host::Progress as _;
 use relayout_layout::abi::{Abi, Shape};
 use relayout_layout::{Aggregate, Types};
-use relayout_search::{Advice, Instance, Options, Subject, pinned_first};
+use relayout_search::{Advice, Given, Instance, Options, Subject, pinned_first};
 
 use gather::Contended;
 
@@ -56,6 +57,18 @@ pub struct Args {
     /// Keep this member at its offset; may be given more than once
     #[arg(long, value_name = "MEMBER")]
     pub keep: Vec<String>,
+    /// What it costs, in transfers, when another CPU stores to the other line of an aligned pair [default:
+    /// what `relayout probe` measured on this machine]
+    #[arg(long, value_name = "X", value_parser = super::report::coefficient)]
+    pub pair_coefficient: Option<f64>,
+    /// Score the layouts in this recording of another workload too, and say which of them hurt it; may be
+    /// given more than once
+    #[arg(long, value_name = "PROFILE")]
+    pub also: Vec<PathBuf>,
+    /// Score the layouts as this build of another configuration would have them too; may be given more
+    /// than once
+    #[arg(long, value_name = "NAME=VMLINUX", value_parser = others::named_file)]
+    pub config: Vec<(String, PathBuf)>,
     /// Write a patch against this source tree
     #[arg(long, value_name = "DIR")]
     pub source: Option<PathBuf>,
@@ -77,7 +90,27 @@ pub(super) struct TypeAdvice<'a> {
     pub objects: u64,
     /// The member that is kept first, if any.
     pub first: Option<String>,
+    /// Bytes of an element of its flexible array; 0 if it has none.
+    pub tail_element_bytes: u64,
+    /// Layouts of the user's.
+    pub given: Vec<Given>,
     pub outcome: Result<Advice, String>,
+    /// Other workloads and configurations.
+    pub others: Vec<others::Other>,
+}
+
+impl TypeAdvice<'_> {
+    /// What was searched.
+    pub fn subject(&self, line_bytes: u32) -> Subject<'_> {
+        Subject {
+            aggregate: self.aggregate,
+            shape: &self.shape,
+            instances: &self.instances,
+            tail_element_bytes: self.tail_element_bytes,
+            objects: self.objects,
+            line_bytes,
+        }
+    }
 }
 
 /// Runs the command.
@@ -96,19 +129,26 @@ fn advise(args: &Args, input: &Input<'_>) -> anyhow::Result<String> {
     let options = Options {
         keep: args.keep.clone(),
         intervals: args.top,
+        pair_coefficient: super::report::pair_coefficient(args.pair_coefficient)?.unwrap_or(0.0),
         ..Options::default()
     };
-    let (all, skipped) = match args.types.is_empty() {
+    let (mut all, skipped) = match args.types.is_empty() {
         true => most_contended(input, &options),
         false => {
-            let one = |name: &String| advise_on(input, name, &args.layout, &options);
+            let one = |name: &String| advise_with(input, name, &args.layout, &options);
             let all: anyhow::Result<_> = args.types.iter().map(one).collect();
             (all?, Vec::new())
         }
     };
+    for profile in &args.also {
+        others::add_workload(&mut all, profile, &args.debug, args.top)?;
+    }
+    for config in &args.config {
+        others::add_configuration(input, &mut all, config, args.top)?;
+    }
     let patch = |one| {
         let dir = args.source.as_deref()?;
-        patch::of_best(input, one, dir)
+        patch::of_best(input, one, dir, args.top)
     };
     let patches: Vec<Option<patch::Outcome>> = all.iter().map(patch).collect();
     let written = match &args.patch {
@@ -143,7 +183,7 @@ fn most_contended<'a>(
             break;
         }
         if one.skipped.is_none() {
-            match advise_on(input, &one.name, &[], &options) {
+            match advise_with(input, &one.name, &[], &options) {
                 Ok(TypeAdvice {
                     outcome: Err(why), ..
                 }) => one.skipped = Some(why),
@@ -161,12 +201,29 @@ fn most_contended<'a>(
     (all, skipped)
 }
 
-/// Gathers what was recorded of one type and searches.
-pub(super) fn advise_on<'a>(
+/// As [`advise_on`], with layouts read from files.
+pub(super) fn advise_with<'a>(
     input: &Input<'a>,
     name: &str,
     layouts: &[PathBuf],
     options: &Options,
+) -> anyhow::Result<TypeAdvice<'a>> {
+    advise_on(input, name, options, |shape| {
+        let target = given::Target {
+            types: input.resolution.types(),
+            shape,
+            line_bytes: input.line_bytes,
+        };
+        target.read(layouts)
+    })
+}
+
+/// Gathers what was recorded of one type and searches; `given` makes layouts of its shape.
+fn advise_on<'a>(
+    input: &Input<'a>,
+    name: &str,
+    options: &Options,
+    given: impl FnOnce(&Shape) -> anyhow::Result<Vec<Given>>,
 ) -> anyhow::Result<TypeAdvice<'a>> {
     input.progress.step(&format!("replaying layouts of {name}"));
     let types: &'a Types = input.resolution.types();
@@ -176,15 +233,8 @@ pub(super) fn advise_on<'a>(
             "no object of struct {plain} is in the profile (see `relayout report` for those that are)"
         );
     };
-    let aggregate = found.aggregate;
-    let shape = Abi::new(types).shape(aggregate)?;
-    let target = given::Target {
-        types,
-        shape: &shape,
-        line_bytes: input.line_bytes,
-    };
-    let given = target.read(layouts)?;
-    let first = pinned_first(types, aggregate);
+    let shape = Abi::new(types).shape(found.aggregate)?;
+    let first = pinned_first(types, found.aggregate);
     let mut options = options.clone();
     options.keep.extend(first.clone());
     for kept in &options.keep {
@@ -192,22 +242,20 @@ pub(super) fn advise_on<'a>(
             bail!("struct {plain} has no member '{kept}' to keep");
         }
     }
-    let subject = Subject {
-        aggregate,
-        shape: &shape,
-        instances: &found.instances,
-        tail_element_bytes: found.tail_element_bytes,
-        objects: found.objects,
-        line_bytes: input.line_bytes,
-    };
-    let outcome = relayout_search::advise(subject, &given, &options).map_err(|e| e.to_string());
-    Ok(TypeAdvice {
+    let mut one = TypeAdvice {
         name: plain.to_owned(),
-        aggregate,
+        aggregate: found.aggregate,
+        given: given(&shape)?,
         shape,
         instances: found.instances,
         objects: found.objects,
         first,
-        outcome,
-    })
+        tail_element_bytes: found.tail_element_bytes,
+        outcome: Err(String::new()),
+        others: Vec::new(),
+    };
+    let subject = one.subject(input.line_bytes);
+    let outcome = relayout_search::advise(subject, &one.given, &options);
+    one.outcome = outcome.map_err(|refusal| refusal.to_string());
+    Ok(one)
 }

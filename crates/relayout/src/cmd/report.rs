@@ -64,7 +64,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 fn render(args: &Args, input: &Input<'_>, images: &Images<'_, '_>) -> anyhow::Result<String> {
     input.progress.step("ranking cache lines");
     let settings = Settings {
-        pair_coefficient: pair_coefficient(args)?,
+        pair_coefficient: pair_coefficient(args.pair_coefficient)?,
     };
     let identified = Identified::new(input, images);
     let findings = find_with(input.profile, &identified, &settings);
@@ -91,16 +91,16 @@ fn render(args: &Args, input: &Input<'_>, images: &Images<'_, '_>) -> anyhow::Re
 }
 
 /// As given, or as measured on this machine.
-fn pair_coefficient(args: &Args) -> anyhow::Result<Option<f64>> {
-    if args.pair_coefficient.is_some() {
-        return Ok(args.pair_coefficient);
+pub(super) fn pair_coefficient(given: Option<f64>) -> anyhow::Result<Option<f64>> {
+    if given.is_some() {
+        return Ok(given);
     }
     let measured = relayout_host::probe::load()?;
     Ok(measured.and_then(|machine| machine.pair_coefficient.value))
 }
 
 /// What one pair transfer costs, in transfers.
-fn coefficient(text: &str) -> Result<f64, String> {
+pub(super) fn coefficient(text: &str) -> Result<f64, String> {
     let value: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
     if (0.0..=1.0).contains(&value) {
         Ok(value)

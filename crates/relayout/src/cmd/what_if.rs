@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use relayout_search::Options;
 
-use super::advise::{advise_on, json, text};
+use super::advise::{advise_with, json, text};
 use crate::input;
 use crate::print::print;
 
@@ -31,6 +31,10 @@ pub struct Args {
     /// more than once, for shared libraries too, which are told by their build ids
     #[arg(long, value_name = "FILE")]
     pub debug: Vec<PathBuf>,
+    /// What it costs, in transfers, when another CPU stores to the other line of an aligned pair [default:
+    /// what `relayout probe` measured on this machine]
+    #[arg(long, value_name = "X", value_parser = super::report::coefficient)]
+    pub pair_coefficient: Option<f64>,
     /// Print JSON (schema relayout/what-if/1)
     #[arg(long)]
     pub json: bool,
@@ -41,14 +45,16 @@ pub struct Args {
 /// # Errors
 /// Unreadable input, a layout that does not fit the type.
 pub fn run(args: &Args) -> anyhow::Result<()> {
+    let pair_coefficient = super::report::pair_coefficient(args.pair_coefficient)?;
     let shown = input::with(&args.profile, &args.debug, |input, _| {
         // Nothing is searched for: only the given layouts are replayed.
         let options = Options {
             budget_accesses: 0,
             intervals: 0,
+            pair_coefficient: pair_coefficient.unwrap_or(0.0),
             ..Options::default()
         };
-        let one = advise_on(input, &args.type_name, &args.layout, &options)?;
+        let one = advise_with(input, &args.type_name, &args.layout, &options)?;
         match args.json {
             true => json::what_if(input, &one),
             false => Ok(text::what_if(input, &one)),

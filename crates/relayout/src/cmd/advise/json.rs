@@ -5,6 +5,7 @@ use relayout_search::{Advice, Interval, Scored, Verdict};
 use serde_json::{Value, json};
 
 use super::TypeAdvice;
+use super::others::Other;
 use super::patch::Outcome;
 use crate::input::Input;
 
@@ -68,9 +69,12 @@ fn one_type(one: &TypeAdvice<'_>, patch: Option<&Outcome>, top: usize) -> Value 
         }
     };
     let shown = advice.shown(top);
-    let mut candidates: Vec<Value> = shown
-        .iter()
-        .map(|index| changed(&one.shape, &advice.candidates[*index]))
+    let mut candidates: Vec<Value> = (shown.iter().enumerate())
+        .map(|(place, index)| {
+            let mut value = changed(&one.shape, &advice.candidates[*index]);
+            value["elsewhere"] = elsewhere(one, one.given.len() + place);
+            value
+        })
         .collect();
     if let Some(Outcome::Diff {
         candidate, diff, ..
@@ -97,7 +101,12 @@ fn one_type(one: &TypeAdvice<'_>, patch: Option<&Outcome>, top: usize) -> Value 
     let given: Vec<Value> = advice
         .given
         .iter()
-        .map(|given| changed(&one.shape, given))
+        .enumerate()
+        .map(|(place, given)| {
+            let mut value = changed(&one.shape, given);
+            value["elsewhere"] = elsewhere(one, place);
+            value
+        })
         .collect();
     let left_out = &advice.left_out;
     json!({
@@ -120,6 +129,27 @@ fn one_type(one: &TypeAdvice<'_>, patch: Option<&Outcome>, top: usize) -> Value 
         "held_out": advice.held_out.map(interval),
         "unrecorded_members": advice.unrecorded_members,
     })
+}
+
+/// What the layout at a place of [`TypeAdvice::listed`] does to other workloads and configurations.
+fn elsewhere(one: &TypeAdvice<'_>, listed: usize) -> Value {
+    let result = |other: &Other| {
+        let mut value = json!({ "name": other.name, "kind": other.kind.word() });
+        match &other.results {
+            Ok(results) => {
+                if let (Some(own), Some(there)) = (results.first(), results.get(listed + 1)) {
+                    value["current_transfers"] = json!(own.tally.transfers());
+                    value["transfers"] = json!(there.tally.transfers());
+                    value["size"] = json!(there.size);
+                    value["transfers_change"] = there.interval.map_or(Value::Null, interval);
+                    value["hurts"] = json!(there.hurts());
+                }
+            }
+            Err(why) => value["not_judged"] = json!(why),
+        }
+        value
+    };
+    one.others.iter().map(result).collect()
 }
 
 /// How few transfers any layout can have, and how far the best found may be from that.
@@ -172,6 +202,7 @@ fn layout(shape: &Shape, scored: &Scored) -> Value {
         "upgrades": scored.tally.upgrades,
         "false_first_touch": scored.tally.false_first_touch,
         "false_lifetime": scored.tally.false_lifetime,
+        "pair_transfers": scored.pair_transfers,
         "per_operation": per_operation,
         "bytes_per_object": scored.memory.bytes_per_object,
         "slab_class": scored.memory.cache,

@@ -50,8 +50,14 @@ pub fn save(patches: &[Option<Outcome>], path: &Path) -> anyhow::Result<bool> {
 }
 
 /// A patch for the best candidate, or else the next that can be edited: one with as few transfers,
-/// or one on the front that is clearly better than today's layout. `None` where no candidate is.
-pub fn of_best(input: &Input<'_>, one: &TypeAdvice<'_>, source: &Path) -> Option<Outcome> {
+/// or one on the front that is clearly better than today's layout; none that hurts another workload or
+/// configuration. `None` where no candidate is left.
+pub fn of_best(
+    input: &Input<'_>,
+    one: &TypeAdvice<'_>,
+    source: &Path,
+    top: usize,
+) -> Option<Outcome> {
     let advice = one.outcome.as_ref().ok()?;
     if advice.verdict != Verdict::Better {
         return None;
@@ -63,7 +69,8 @@ pub fn of_best(input: &Input<'_>, one: &TypeAdvice<'_>, source: &Path) -> Option
         let less = scored.interval.is_some_and(|interval| interval.is_less());
         scored.tally.transfers() == best || scored.pareto && less
     };
-    let worth = (advice.candidates.iter().enumerate()).filter(|(_, scored)| better(scored));
+    let worth = (advice.candidates.iter().enumerate())
+        .filter(|(index, scored)| better(scored) && !one.candidate_hurts(top, *index));
     let mut instead = None;
     for (candidate, scored) in worth.take(TRIED_MAX) {
         match write(one, &scored.changes, source, line) {

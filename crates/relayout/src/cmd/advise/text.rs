@@ -1,5 +1,6 @@
 //! The text of `advise` and `what-if`.
 
+mod elsewhere;
 mod lines;
 mod table;
 mod words;
@@ -215,6 +216,7 @@ fn one_type(text: &mut String, input: &Input<'_>, one: &TypeAdvice<'_>, shown: S
         text.push('\n');
     }
     text.push_str(&wrapped(&words::verdict(one, advice), 0));
+    elsewhere::sentences(text, one, candidates.len());
     let _ = writeln!(text, "{}", wrapped(&words::memory(one, advice), 2));
     words::left_out(text, one, advice);
     text.push('\n');

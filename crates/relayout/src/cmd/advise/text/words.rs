@@ -142,6 +142,15 @@ pub fn effect(
             change(events(&advice.current), events(scored)),
         ),
     );
+    if let (Some(before), Some(after)) = (advice.current.pair_transfers, scored.pair_transfers) {
+        say(
+            "pairs",
+            format!(
+                "stores to the other line of a pair, from {}",
+                change(before, after)
+            ),
+        );
+    }
     if scored.unjudged {
         say(
             "not counted",
@@ -185,7 +194,8 @@ fn change(before: u64, after: u64) -> String {
     }
 }
 
-fn percent(interval: Interval) -> String {
+/// `-3.7%, 95% interval -5.0% to -2.1%`
+pub fn percent(interval: Interval) -> String {
     let of = |ratio: f64| ratio * 100.0;
     format!(
         "{:+.1}%, 95% interval {:+.1}% to {:+.1}%",

@@ -1,0 +1,177 @@
+//! What layouts do to other workloads and in other configurations.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, bail};
+use relayout_host::Progress as _;
+use relayout_layout::catalog::Format;
+use relayout_search::order::Order;
+use relayout_search::{Elsewhere, Given, Options, elsewhere};
+
+use super::{TypeAdvice, advise_on, gather};
+use crate::catalog;
+use crate::input::{self, Input};
+
+/// A workload or configuration beside the one that was searched.
+pub struct Other {
+    /// Profile or name of the configuration.
+    pub name: String,
+    pub kind: Kind,
+    /// Its own layout, then those of [`TypeAdvice::listed`]; or why there is nothing to say.
+    pub results: Result<Vec<Elsewhere>, String>,
+}
+
+/// What an [`Other`] is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Another recording.
+    Workload,
+    /// Another build of the type, with the same recording.
+    Configuration,
+}
+
+impl Kind {
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Workload => "workload",
+            Self::Configuration => "configuration",
+        }
+    }
+}
+
+/// `NAME=VMLINUX`.
+pub fn named_file(text: &str) -> Result<(String, PathBuf), String> {
+    match text.split_once('=') {
+        Some((name, file)) if !name.is_empty() && !file.is_empty() => {
+            Ok((name.to_owned(), file.into()))
+        }
+        _ => Err("write NAME=FILE, as in debug=build-debug/vmlinux".to_owned()),
+    }
+}
+
+impl TypeAdvice<'_> {
+    /// The layouts that are shown: the given ones, then candidates.
+    pub fn listed(&self, top: usize) -> Vec<Order> {
+        let Ok(advice) = &self.outcome else {
+            return Vec::new();
+        };
+        let shown = advice.shown(top);
+        let given = self.given.iter().map(|given| given.order.clone());
+        let found = shown
+            .into_iter()
+            .map(|index| Order::of(advice.candidates[index].arrangement.clone()));
+        given.chain(found).collect()
+    }
+
+    /// The others that the layout at that place of [`listed`](Self::listed) clearly hurts.
+    pub fn hurt_by(&self, listed: usize) -> Vec<(&Other, &Elsewhere)> {
+        let others = self.others.iter();
+        others
+            .filter_map(|other| Some((other, other.results.as_ref().ok()?.get(listed + 1)?)))
+            .filter(|(_, there)| there.hurts())
+            .collect()
+    }
+
+    /// The same for a candidate, by index; nothing for one that is not shown.
+    pub fn candidate_hurts(&self, top: usize, candidate: usize) -> bool {
+        let shown = match &self.outcome {
+            Ok(advice) => advice.shown(top),
+            Err(_) => return false,
+        };
+        let place = shown.iter().position(|index| *index == candidate);
+        place.is_some_and(|place| !self.hurt_by(self.given.len() + place).is_empty())
+    }
+}
+
+/// Adds what the profile at `path` says of the layouts of `all`.
+///
+/// # Errors
+/// A profile that cannot be read.
+pub fn add_workload(
+    all: &mut [TypeAdvice<'_>],
+    path: &Path,
+    debug: &[PathBuf],
+    top: usize,
+) -> anyhow::Result<()> {
+    input::with(path, debug, |other, _| {
+        for one in all.iter_mut() {
+            let results = in_workload(other, one, top).map_err(|why| why.to_string());
+            one.others.push(Other {
+                name: path.display().to_string(),
+                kind: Kind::Workload,
+                results,
+            });
+        }
+        Ok(())
+    })
+}
+
+fn in_workload(
+    input: &Input<'_>,
+    one: &TypeAdvice<'_>,
+    top: usize,
+) -> anyhow::Result<Vec<Elsewhere>> {
+    if gather::objects(input, &one.name).is_none() {
+        bail!("no object of struct {} is in it", one.name);
+    }
+    let nothing_sought = Options {
+        budget_accesses: 0,
+        intervals: 0,
+        ..Options::default()
+    };
+    let orders = one.listed(top);
+    let there = advise_on(input, &one.name, &nothing_sought, |shape| {
+        let given = orders.iter().map(|order| Given {
+            name: String::new(),
+            order: order.carry_over(&one.shape, shape),
+        });
+        Ok(given.collect())
+    })?;
+    let advice = there.outcome.map_err(|why| anyhow::anyhow!(why))?;
+    let layouts = std::iter::once(&advice.current).chain(&advice.given);
+    let of = |scored: &relayout_search::Scored| Elsewhere {
+        size: scored.layout.size,
+        tally: scored.tally,
+        interval: scored.interval,
+    };
+    Ok(layouts.map(of).collect())
+}
+
+/// Adds what the layouts of `all` would be in the build at `path`.
+///
+/// # Errors
+/// A file that cannot be read.
+pub fn add_configuration(
+    input: &Input<'_>,
+    all: &mut [TypeAdvice<'_>],
+    (name, path): &(String, PathBuf),
+    top: usize,
+) -> anyhow::Result<()> {
+    input.progress.step(&format!("reading {name}"));
+    catalog::with_base(path, Format::Any, None, |catalog| {
+        for one in all.iter_mut() {
+            let entries = catalog.find(&one.name);
+            let loaded = catalog.load(&entries)?;
+            let abi = catalog.abi(&loaded.types);
+            let found = { loaded.ids.iter() }
+                .filter_map(|id| loaded.types.aggregate(*id))
+                .find(|aggregate| aggregate.complete);
+            let results = match found.map(|aggregate| abi.shape(aggregate)) {
+                None => Err(format!("it has no struct {}", one.name)),
+                Some(Err(why)) => Err(why.to_string()),
+                Some(Ok(shape)) => {
+                    let orders = one.listed(top);
+                    let orders: Vec<&Order> = orders.iter().collect();
+                    Ok(elsewhere(one.subject(input.line_bytes), &shape, &orders))
+                }
+            };
+            one.others.push(Other {
+                name: name.clone(),
+                kind: Kind::Configuration,
+                results,
+            });
+        }
+        Ok(())
+    })
+    .with_context(|| format!("configuration {name}"))
+}
