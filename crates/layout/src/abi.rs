@@ -20,6 +20,7 @@
 mod attribute;
 mod bitfield;
 pub mod emit;
+mod flatten;
 mod head;
 mod infer;
 mod place;

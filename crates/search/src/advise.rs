@@ -16,7 +16,7 @@ use crate::interval::Interval;
 use crate::order::Order;
 use crate::rewrite::{Bound, Model};
 use crate::score::{Memory, PerOperation, Scorer};
-use crate::subject::Subject;
+use crate::subject::{Home, Subject};
 
 /// Stretches that a recording is cut into to see how even a change is over it: at most ...
 const STRETCHES_MAX: usize = 64;
@@ -163,6 +163,10 @@ pub struct Advice {
     /// What the best gains where it was not chosen: on each half of the recording the best candidate
     /// is chosen, and counted on the other half.
     pub held_out: Option<Interval>,
+    /// Today's layout with every object at each place of a line that its alignment allows, and the
+    /// transfers then: what padding in front of it, where it is embedded, would do. Empty for types of
+    /// several lines and for what slabs give.
+    pub by_phase: Vec<(u32, u64)>,
     /// Members of which no access was recorded because their memory was not.
     pub unrecorded_members: Vec<String>,
 }
@@ -219,6 +223,7 @@ pub fn advise(subject: Subject<'_>, given: &[Given], options: &Options) -> Resul
         verdict: Verdict::NoTransfers,
         bound: None,
         held_out: None,
+        by_phase: by_phase(subject, &scorer, &layout),
         unrecorded_members: unrecorded(subject.shape, &coverage),
     };
     if options.budget_accesses > 0 && advice.current.cost > 0 {
@@ -337,6 +342,23 @@ fn add_intervals(advice: &mut Advice, scorer: &Scorer<'_>, first: usize) {
             scored.interval = spread.map(|it| it.around(today, scored.cost));
         }
     }
+}
+
+/// Types larger than so many lines are not asked for each place of a line.
+const LINES_BY_PHASE_MAX: u64 = 2;
+
+fn by_phase(subject: Subject<'_>, scorer: &Scorer<'_>, layout: &Layout) -> Vec<(u32, u64)> {
+    let line = u64::from(subject.line_bytes.max(1));
+    let fixed =
+        { subject.instances.iter() }.all(|one| one.home == Home::Fixed && one.elements <= 1);
+    if !fixed || layout.size > LINES_BY_PHASE_MAX * line {
+        return Vec::new();
+    }
+    let step = layout.align.clamp(1, line) as usize;
+    let phases = (0..subject.line_bytes).step_by(step);
+    phases
+        .map(|phase| (phase, scorer.at_phase(layout, phase)))
+        .collect()
 }
 
 /// Stretches to cut the recording into.

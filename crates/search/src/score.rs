@@ -252,6 +252,16 @@ impl<'a> Scorer<'a> {
             .collect()
     }
 
+    /// Transfers with every object at `phase` modulo the line.
+    pub fn at_phase(&self, layout: &Layout, phase: u32) -> u64 {
+        let mapping = Mapping::new(self.subject.shape, &self.current, layout);
+        let line_bytes = self.subject.line_bytes;
+        let replays = self.replays.par_iter();
+        replays
+            .map(|replay| replay.tally(phase, &mapping, line_bytes).transfers())
+            .sum()
+    }
+
     /// How objects of `instance` follow each other, today and in `layout`; `None` for one alone.
     fn row(&self, instance: &Instance, layout: &Layout) -> Option<(u32, u32)> {
         let then = || self.slot_of(instance, 0, layout.size, layout.align).stride;

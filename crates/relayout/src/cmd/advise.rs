@@ -8,6 +8,7 @@ mod patch;
 mod rows;
 pub(super) mod text;
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 
 use anyhow::bail;
@@ -83,7 +84,8 @@ pub struct Args {
 /// One type with what was found for it.
 pub(super) struct TypeAdvice<'a> {
     pub name: String,
-    pub aggregate: &'a Aggregate,
+    /// Anonymous structs taken apart where that can be.
+    pub aggregate: Cow<'a, Aggregate>,
     pub shape: Shape,
     pub instances: Vec<Instance>,
     /// Objects of the type in the profile.
@@ -103,7 +105,7 @@ impl TypeAdvice<'_> {
     /// What was searched.
     pub fn subject(&self, line_bytes: u32) -> Subject<'_> {
         Subject {
-            aggregate: self.aggregate,
+            aggregate: &self.aggregate,
             shape: &self.shape,
             instances: &self.instances,
             tail_element_bytes: self.tail_element_bytes,
@@ -233,8 +235,13 @@ fn advise_on<'a>(
             "no object of struct {plain} is in the profile (see `relayout report` for those that are)"
         );
     };
-    let shape = Abi::new(types).shape(found.aggregate)?;
-    let first = pinned_first(types, found.aggregate);
+    let abi = Abi::new(types);
+    let aggregate = match abi.flattened(found.aggregate) {
+        Some(flat) => Cow::Owned(flat),
+        None => Cow::Borrowed(found.aggregate),
+    };
+    let shape = abi.shape(&aggregate)?;
+    let first = pinned_first(types, &aggregate);
     let mut options = options.clone();
     options.keep.extend(first.clone());
     for kept in &options.keep {
@@ -244,7 +251,7 @@ fn advise_on<'a>(
     }
     let mut one = TypeAdvice {
         name: plain.to_owned(),
-        aggregate: found.aggregate,
+        aggregate,
         given: given(&shape)?,
         shape,
         instances: found.instances,

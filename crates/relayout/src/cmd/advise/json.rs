@@ -40,6 +40,7 @@ pub fn what_if(input: &Input<'_>, one: &TypeAdvice<'_>) -> anyhow::Result<String
     match &one.outcome {
         Ok(advice) => {
             document["current"] = layout(&one.shape, &advice.current);
+            document["by_phase"] = by_phase(advice);
             let given: Vec<Value> = advice
                 .given
                 .iter()
@@ -128,6 +129,7 @@ fn one_type(one: &TypeAdvice<'_>, patch: Option<&Outcome>, top: usize) -> Value 
         "bound": bound(advice),
         "held_out": advice.held_out.map(interval),
         "unrecorded_members": advice.unrecorded_members,
+        "by_phase": by_phase(advice),
     })
 }
 
@@ -160,6 +162,14 @@ fn bound(advice: &Advice) -> Value {
         Some(bound) => json!({ "transfers": bound.transfers, "gap": bound.gap(transfers) }),
         None => Value::Null,
     }
+}
+
+/// Transfers by the place of a line where objects begin.
+fn by_phase(advice: &Advice) -> Value {
+    let phases = advice.by_phase.iter();
+    phases
+        .map(|(phase, transfers)| json!({ "offset": phase, "transfers": transfers }))
+        .collect()
 }
 
 fn interval(interval: Interval) -> Value {

@@ -156,7 +156,11 @@ pub fn add_configuration(
             let found = { loaded.ids.iter() }
                 .filter_map(|id| loaded.types.aggregate(*id))
                 .find(|aggregate| aggregate.complete);
-            let results = match found.map(|aggregate| abi.shape(aggregate)) {
+            let shape = found.map(|aggregate| {
+                let flat = abi.flattened(aggregate);
+                abi.shape(flat.as_ref().unwrap_or(aggregate))
+            });
+            let results = match shape {
                 None => Err(format!("it has no struct {}", one.name)),
                 Some(Err(why)) => Err(why.to_string()),
                 Some(Ok(shape)) => {

@@ -141,7 +141,9 @@ pub fn what_if(input: &Input<'_>, one: &TypeAdvice<'_>) -> String {
                 .collect();
             table::table(&mut text, one, &rows);
             effects_of_given(&mut text, input, one, advice);
-            let _ = writeln!(text, "{}\n", wrapped(&words::memory(one, advice), 2));
+            let _ = writeln!(text, "{}", wrapped(&words::memory(one, advice), 2));
+            words::by_phase(&mut text, advice);
+            text.push('\n');
         }
     }
     text.push_str(LIMITS);
@@ -218,6 +220,7 @@ fn one_type(text: &mut String, input: &Input<'_>, one: &TypeAdvice<'_>, shown: S
     text.push_str(&wrapped(&words::verdict(one, advice), 0));
     elsewhere::sentences(text, one, candidates.len());
     let _ = writeln!(text, "{}", wrapped(&words::memory(one, advice), 2));
+    words::by_phase(text, advice);
     words::left_out(text, one, advice);
     text.push('\n');
 }
@@ -231,7 +234,7 @@ fn layout_of(
 ) {
     let laid_out = one
         .shape
-        .apply(one.aggregate, &scored.arrangement, &scored.layout);
+        .apply(&one.aggregate, &scored.arrangement, &scored.layout);
     let options = pahole::Options {
         cacheline_size: input.line_bytes.into(),
         ..pahole::Options::default()

@@ -230,6 +230,31 @@ pub fn memory(one: &TypeAdvice<'_>, advice: &Advice) -> String {
     text
 }
 
+/// What it would cost if objects began elsewhere on a line.
+pub fn by_phase(text: &mut String, advice: &Advice) {
+    let least = advice
+        .by_phase
+        .iter()
+        .map(|(_, transfers)| *transfers)
+        .min();
+    let most = advice
+        .by_phase
+        .iter()
+        .map(|(_, transfers)| *transfers)
+        .max();
+    if least == most {
+        return;
+    }
+    let all: Vec<String> = (advice.by_phase.iter())
+        .map(|(phase, transfers)| format!("{phase}: {transfers}"))
+        .collect();
+    let line = format!(
+        "Transfers by the place of a line where all its objects would begin: {}.",
+        all.join(", ")
+    );
+    let _ = writeln!(text, "{}", wrapped(&line, 2));
+}
+
 /// How much was tried, and what was not.
 pub fn left_out(text: &mut String, one: &TypeAdvice<'_>, advice: &Advice) {
     let LeftOut {
