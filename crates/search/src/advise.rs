@@ -150,7 +150,8 @@ pub enum Verdict {
 pub struct Advice {
     /// Today's layout.
     pub current: Scored,
-    /// What was tried, fewest transfers first; ties by upgrades, bytes, members moved.
+    /// What was tried: first those that gain nearly as much as any, fewest changes first; then by
+    /// transfers. Ties by upgrades, bytes, members moved.
     pub candidates: Vec<Scored>,
     /// The user's layouts, in their order.
     pub given: Vec<Scored>,
@@ -172,6 +173,15 @@ pub struct Advice {
 }
 
 impl Advice {
+    /// The fewest transfers of today's layout and all candidates.
+    pub fn fewest_transfers(&self) -> u64 {
+        let candidates = self.candidates.iter().chain([&self.current]);
+        candidates
+            .map(|one| one.tally.transfers())
+            .min()
+            .unwrap_or(0)
+    }
+
     /// Candidates worth showing, by index: the first `top` (at least one) by transfers, then those
     /// on the front; of equals (in events, bytes and moves) only the first.
     pub fn shown(&self, top: usize) -> Vec<usize> {
@@ -271,9 +281,25 @@ fn score(scorer: &Scorer<'_>, draft: Draft, tallies: &[Tally]) -> Scored {
     }
 }
 
+/// Of what the best gains, the part that fewer changes may cost.
+const NEARLY: f64 = 0.02;
+
+/// Orders candidates: see [`Advice::candidates`].
+fn rank(candidates: &mut [Scored], today: &Scored) {
+    candidates.sort_by(by_rank);
+    let Some(best) = candidates.first().map(|best| best.cost) else {
+        return;
+    };
+    let gain = today.cost.saturating_sub(best) as f64;
+    let enough = best + (gain * NEARLY) as u64;
+    let near = candidates.partition_point(|one| one.cost <= enough);
+    candidates[..near]
+        .sort_by_key(|one| (one.changes.len(), one.memory.bytes_per_object, one.cost));
+}
+
 /// Ranks, marks the front, adds intervals, and draws the conclusion.
 fn finish(advice: &mut Advice, subject: Subject<'_>, scorer: &Scorer<'_>, options: &Options) {
-    advice.candidates.sort_by(by_rank);
+    rank(&mut advice.candidates, &advice.current);
     let costs: Vec<Cost> = advice.candidates.iter().map(cost).collect();
     let mut others: Vec<Cost> = advice.given.iter().map(cost).collect();
     others.push(cost(&advice.current));

@@ -3,7 +3,7 @@
 /// What a layout costs; smaller is better in each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cost {
-    /// Read and write transfers.
+    /// Read and write transfers, and pair transfers by what they cost, in any unit.
     pub transfers: u64,
     /// Bytes per object.
     pub bytes: u64,

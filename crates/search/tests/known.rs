@@ -3,42 +3,14 @@
 mod common;
 
 use relayout_contend::TraceAccess;
+use relayout_layout::SourceLine;
 use relayout_layout::abi::{Abi, Shape};
-use relayout_layout::{Aggregate, SourceLine, Types};
 use relayout_profile::Access;
 use relayout_search::{
     Advice, Given, Home, Instance, Options, Refusal, Scored, Verdict, advise, order,
 };
 
-use common::{access, instance, structure, subject};
-
-/// `struct pcpu_chunk` of Linux 6.1.
-fn pcpu_chunk() -> (Types, Aggregate) {
-    let members = [
-        ("list", 16, 0),
-        ("free_bytes", 4, 16),
-        ("chunk_md", 32, 20),
-        ("base_addr", 8, 56),
-        ("alloc_map", 8, 64),
-        ("bound_map", 8, 72),
-        ("md_blocks", 8, 80),
-        ("data", 8, 88),
-        ("immutable", 1, 96),
-        ("isolated", 1, 97),
-        ("start_offset", 4, 100),
-        ("end_offset", 4, 104),
-        ("obj_cgroups", 8, 112),
-        ("nr_pages", 4, 120),
-        ("nr_populated", 4, 124),
-        ("nr_empty_pop_pages", 4, 128),
-        ("populated", 0, 136),
-    ];
-    structure("pcpu_chunk", 136, &members)
-}
-
-const ACCEPTED: &str = "list\nfree_bytes\nchunk_md\nbound_map\nbase_addr @64\nalloc_map\nmd_blocks\n\
-    data\nimmutable\nisolated\nstart_offset\nend_offset\nobj_cgroups\nnr_pages\nnr_populated\n\
-    nr_empty_pop_pages\npopulated\n";
+use common::{PCPU_CHUNK_ACCEPTED, access, instance, pcpu_chunk, structure, subject};
 
 fn slab(cache: &str, first: u64, stride: u32) -> Home {
     Home::Slab {
@@ -51,8 +23,8 @@ fn slab(cache: &str, first: u64, stride: u32) -> Home {
 
 fn given(shape: &Shape) -> Vec<Given> {
     [
-        ("accepted", ACCEPTED.to_owned()),
-        ("not aligned", ACCEPTED.replace(" @64", "")),
+        ("accepted", PCPU_CHUNK_ACCEPTED.to_owned()),
+        ("not aligned", PCPU_CHUNK_ACCEPTED.replace(" @64", "")),
     ]
     .into_iter()
     .map(|(name, text)| Given {
@@ -299,12 +271,12 @@ fn orders_are_checked() {
         "list free_bytes",
         "line 1: 'list free_bytes' is more than a member and its alignment",
     );
-    let missing = ACCEPTED.replace("\ndata\n", "\n");
+    let missing = PCPU_CHUNK_ACCEPTED.replace("\ndata\n", "\n");
     check(
         &missing,
         "these members of struct pcpu_chunk are not in the list: data",
     );
-    let mut lines: Vec<&str> = ACCEPTED.lines().collect();
+    let mut lines: Vec<&str> = PCPU_CHUNK_ACCEPTED.lines().collect();
     lines.swap(15, 16);
     check(
         &lines.join("\n"),

@@ -1,5 +1,6 @@
 //! `relayout advise`: candidate layouts of the types that a profile shows to be contended.
 
+mod evidence;
 mod gather;
 mod given;
 pub(super) mod json;
@@ -19,6 +20,7 @@ use relayout_search::{Advice, Given, Instance, Options, Subject, pinned_first};
 
 use gather::Contended;
 
+use crate::identify::Identified;
 use crate::input::{self, Input};
 use crate::print::print;
 
@@ -90,6 +92,8 @@ pub(super) struct TypeAdvice<'a> {
     pub instances: Vec<Instance>,
     /// Objects of the type in the profile.
     pub objects: u64,
+    /// What its size has an effect on.
+    pub memory: gather::Memory,
     /// The member that is kept first, if any.
     pub first: Option<String>,
     /// Bytes of an element of its flexible array; 0 if it has none.
@@ -97,6 +101,8 @@ pub(super) struct TypeAdvice<'a> {
     /// Layouts of the user's.
     pub given: Vec<Given>,
     pub outcome: Result<Advice, String>,
+    /// Who accesses it.
+    pub evidence: Vec<evidence::Use>,
     /// Other workloads and configurations.
     pub others: Vec<others::Other>,
 }
@@ -120,11 +126,17 @@ impl TypeAdvice<'_> {
 /// # Errors
 /// Unreadable input, a layout file that does not fit its type, an unwritable patch.
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    let shown = input::with(&args.profile, &args.debug, |input, _| advise(args, input))?;
+    let shown = input::with(&args.profile, &args.debug, |input, images| {
+        advise(args, input, &Identified::new(input, images))
+    })?;
     print(&shown)
 }
 
-fn advise(args: &Args, input: &Input<'_>) -> anyhow::Result<String> {
+fn advise(
+    args: &Args,
+    input: &Input<'_>,
+    identified: &Identified<'_, '_>,
+) -> anyhow::Result<String> {
     if args.types.len() != 1 && !(args.layout.is_empty() && args.keep.is_empty()) {
         bail!("--layout and --keep name members, so they need one TYPE");
     }
@@ -142,6 +154,9 @@ fn advise(args: &Args, input: &Input<'_>) -> anyhow::Result<String> {
             (all?, Vec::new())
         }
     };
+    for one in &mut all {
+        one.evidence = evidence::uses(one, identified);
+    }
     for profile in &args.also {
         others::add_workload(&mut all, profile, &args.debug, args.top)?;
     }
@@ -177,6 +192,8 @@ fn most_contended<'a>(
 ) -> (Vec<TypeAdvice<'a>>, Vec<Contended>) {
     let options = Options {
         budget_accesses: options.budget_accesses / BUDGET_PART,
+        effort_rows: options.effort_rows / BUDGET_PART,
+        two_moves_max: options.two_moves_max / BUDGET_PART as usize,
         ..options.clone()
     };
     let (mut all, mut skipped) = (Vec::new(), Vec::new());
@@ -256,9 +273,11 @@ fn advise_on<'a>(
         shape,
         instances: found.instances,
         objects: found.objects,
+        memory: found.memory,
         first,
         tail_element_bytes: found.tail_element_bytes,
         outcome: Err(String::new()),
+        evidence: Vec::new(),
         others: Vec::new(),
     };
     let subject = one.subject(input.line_bytes);

@@ -1,5 +1,10 @@
 //! Structs and traces made up.
 
+// Not every test uses all of it.
+#![allow(dead_code)]
+
+pub mod recorded;
+
 use std::ops::Range;
 
 use relayout_contend::{ObjectTrace, TraceAccess};
@@ -64,6 +69,35 @@ pub fn structure(name: &str, size: u64, members: &[(&str, u64, u64)]) -> (Types,
     };
     (types, aggregate)
 }
+
+/// `struct pcpu_chunk` of Linux 6.1.
+pub fn pcpu_chunk() -> (Types, Aggregate) {
+    let members = [
+        ("list", 16, 0),
+        ("free_bytes", 4, 16),
+        ("chunk_md", 32, 20),
+        ("base_addr", 8, 56),
+        ("alloc_map", 8, 64),
+        ("bound_map", 8, 72),
+        ("md_blocks", 8, 80),
+        ("data", 8, 88),
+        ("immutable", 1, 96),
+        ("isolated", 1, 97),
+        ("start_offset", 4, 100),
+        ("end_offset", 4, 104),
+        ("obj_cgroups", 8, 112),
+        ("nr_pages", 4, 120),
+        ("nr_populated", 4, 124),
+        ("nr_empty_pop_pages", 4, 128),
+        ("populated", 0, 136),
+    ];
+    structure("pcpu_chunk", 136, &members)
+}
+
+/// Its order as accepted upstream.
+pub const PCPU_CHUNK_ACCEPTED: &str = "list\nfree_bytes\nchunk_md\nbound_map\nbase_addr @64\nalloc_map\nmd_blocks\n\
+    data\nimmutable\nisolated\nstart_offset\nend_offset\nobj_cgroups\nnr_pages\nnr_populated\n\
+    nr_empty_pop_pages\npopulated\n";
 
 /// One access.
 pub fn access(context: u16, offset: u32, size: u8, access: Access) -> TraceAccess {

@@ -24,6 +24,40 @@ pub struct Found<'a> {
     /// Bytes of an element of its flexible array; 0 if it has none.
     pub tail_element_bytes: u64,
     pub objects: u64,
+    pub memory: Memory,
+}
+
+/// What the size of a type has an effect on, beside its own objects.
+#[derive(Clone, Debug, Default)]
+pub struct Memory {
+    /// Types that hold it by value, with how many such objects were seen.
+    pub inside: BTreeMap<String, u64>,
+    /// Objects that each CPU has one of.
+    pub per_cpu: u64,
+    /// By slab cache: objects in a slab as recorded.
+    pub per_slab: BTreeMap<String, u64>,
+}
+
+impl Memory {
+    fn new(input: &Input<'_>, found: &[(&Object, u64, TypeId)]) -> Self {
+        let types = input.resolution.types();
+        let mut memory = Self::default();
+        for (object, _, ty) in found {
+            if types.strip(object.ty) != *ty {
+                *memory.inside.entry(object.type_name.clone()).or_default() += 1;
+            }
+            let per_cpu = matches!(object.kind, ObjectKind::PerCpu { .. });
+            memory.per_cpu += u64::from(per_cpu);
+        }
+        for row in &input.profile.ranges {
+            if row.kind == RangeKind::Slab && row.stride > 0 {
+                let count = row.bytes / u64::from(row.stride);
+                let most = memory.per_slab.entry(row.owner.clone()).or_default();
+                *most = count.max(*most);
+            }
+        }
+        memory
+    }
 }
 
 /// A type or variable with transfers on it.
@@ -133,6 +167,7 @@ pub fn objects<'a>(input: &Input<'a>, name: &str) -> Option<Found<'a>> {
         instances,
         tail_element_bytes,
         objects: found.len() as u64,
+        memory: Memory::new(input, &found),
     })
 }
 

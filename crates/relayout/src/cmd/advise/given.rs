@@ -66,7 +66,15 @@ impl Target<'_> {
         let extent = self.extent(member)?;
         let known = { self.shape.atoms.iter() }
             .find(|atom| atom.names.iter().any(|own| member.names.contains(own)));
+        let unread = member
+            .bounds
+            .iter()
+            .find(|bound| bound.parse::<u64>().is_err());
         match (known, extent) {
+            (None, None) if unread.is_some() => bail!(
+                "line {line}: '{name}' is new, and its length '{}' is no number: write one",
+                unread.map_or("", String::as_str)
+            ),
             (None, None) => bail!(
                 "line {line}: '{name}' is new, and the size of its type '{}' is not known: declare it as \
                  an array of char",

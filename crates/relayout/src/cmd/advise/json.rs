@@ -114,6 +114,9 @@ fn one_type(one: &TypeAdvice<'_>, patch: Option<&Outcome>, top: usize) -> Value 
         "name": one.name,
         "objects": one.objects,
         "kept": one.first,
+        "inside": one.memory.inside,
+        "per_cpu_objects": one.memory.per_cpu,
+        "evidence": evidence(one),
         "verdict": verdict(&advice.verdict),
         "current": layout(&one.shape, &advice.current),
         "candidates": candidates,
@@ -156,12 +159,29 @@ fn elsewhere(one: &TypeAdvice<'_>, listed: usize) -> Value {
 
 /// How few transfers any layout can have, and how far the best found may be from that.
 fn bound(advice: &Advice) -> Value {
-    let best = advice.candidates.first().unwrap_or(&advice.current);
-    let transfers = best.tally.transfers().min(advice.current.tally.transfers());
     match advice.bound {
-        Some(bound) => json!({ "transfers": bound.transfers, "gap": bound.gap(transfers) }),
+        Some(bound) => {
+            json!({ "transfers": bound.transfers, "gap": bound.gap(advice.fewest_transfers()) })
+        }
         None => Value::Null,
     }
+}
+
+fn evidence(one: &TypeAdvice<'_>) -> Value {
+    let uses = one.evidence.iter();
+    uses.map(|one| {
+        let functions: Vec<Value> = (one.functions.iter())
+            .map(|(name, count)| json!({ "function": name, "count": count }))
+            .collect();
+        json!({
+            "member": one.member,
+            "access": if one.store { "write" } else { "read" },
+            "count": one.count,
+            "contexts": one.contexts,
+            "functions": functions,
+        })
+    })
+    .collect()
 }
 
 /// Transfers by the place of a line where objects begin.

@@ -189,6 +189,7 @@ fn one_type(text: &mut String, input: &Input<'_>, one: &TypeAdvice<'_>, shown: S
             return;
         }
     };
+    words::evidence(text, one);
     let found = matches!(
         advice.verdict,
         Verdict::Better | Verdict::Unclear | Verdict::Unstable

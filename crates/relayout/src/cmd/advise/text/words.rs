@@ -9,6 +9,37 @@ use super::{counted, lines, name_of, words, wrapped};
 
 /// Columns before the words of an effect.
 const LABEL: usize = 15;
+/// Types that hold the one in question that are named.
+const INSIDE_MAX: usize = 3;
+
+/// Who accesses what.
+pub fn evidence(text: &mut String, one: &TypeAdvice<'_>) {
+    if one.evidence.is_empty() {
+        return;
+    }
+    let width = one
+        .evidence
+        .iter()
+        .map(|one| one.member.len())
+        .max()
+        .unwrap_or(0);
+    text.push_str("Recorded accesses (without repeats that no layout makes a difference to):\n");
+    for one in &one.evidence {
+        let functions: Vec<String> = (one.functions.iter())
+            .map(|(name, count)| format!("{name} {count}"))
+            .collect();
+        let _ = writeln!(
+            text,
+            "  {:<width$}  {:<5} {:>7} by {}  {}",
+            one.member,
+            if one.store { "write" } else { "read" },
+            one.count,
+            counted(one.contexts as u64, "context"),
+            functions.join(", ")
+        );
+    }
+    text.push('\n');
+}
 
 /// What can be said about the best.
 pub fn verdict(one: &TypeAdvice<'_>, advice: &Advice) -> String {
@@ -211,7 +242,7 @@ pub fn memory(one: &TypeAdvice<'_>, advice: &Advice) -> String {
     let mut text = format!(
         "Memory: {} bytes per object today ({})",
         today.bytes_per_object,
-        today.cache.as_deref().unwrap_or("not from a slab")
+        cache(one, today.cache.as_deref())
     );
     let others = advice.given.iter().map(|given| (name_of(given), given));
     let best = advice.candidates.first().map(|best| ("best found", best));
@@ -222,12 +253,51 @@ pub fn memory(one: &TypeAdvice<'_>, advice: &Advice) -> String {
             text,
             "; {name}: {} ({}), {all:+} bytes for the {} seen",
             scored.memory.bytes_per_object,
-            scored.memory.cache.as_deref().unwrap_or("not from a slab"),
+            cache(one, scored.memory.cache.as_deref()),
             counted(one.objects, "object"),
         );
     }
     text.push('.');
+    let inside = &one.memory.inside;
+    if !inside.is_empty() {
+        let mut ranked: Vec<(&String, &u64)> = inside.iter().collect();
+        ranked.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+        let shown = ranked.iter().take(INSIDE_MAX);
+        let names: Vec<String> = shown
+            .map(|(name, count)| format!("{count} {name}"))
+            .collect();
+        let more = ranked.len().saturating_sub(INSIDE_MAX);
+        let more = if more > 0 {
+            format!(" and {more} more types")
+        } else {
+            String::new()
+        };
+        let _ = write!(
+            text,
+            " It lies inside of {}{more}: what is behind it there moves as its size changes, which is \
+             not judged.",
+            names.join(", ")
+        );
+    }
+    if one.memory.per_cpu > 0 {
+        let _ = write!(
+            text,
+            " {} of the objects are one to each CPU.",
+            one.memory.per_cpu
+        );
+    }
     text
+}
+
+/// `kmalloc-192, 21 to a slab`
+fn cache(one: &TypeAdvice<'_>, name: Option<&str>) -> String {
+    let Some(name) = name else {
+        return "not from a slab".to_owned();
+    };
+    match one.memory.per_slab.get(name) {
+        Some(count) => format!("{name}, {count} to a slab"),
+        None => name.to_owned(),
+    }
 }
 
 /// What it would cost if objects began elsewhere on a line.
@@ -303,9 +373,7 @@ fn bound(advice: &Advice) -> String {
     let Some(bound) = advice.bound else {
         return String::new();
     };
-    let today = advice.current.tally.transfers();
-    let best = advice.candidates.first().map(|best| best.tally.transfers());
-    let best = best.map_or(today, |best| best.min(today));
+    let best = advice.fewest_transfers();
     let gap = bound.gap(best);
     match gap == 0.0 {
         true => format!(

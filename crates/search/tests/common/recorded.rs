@@ -1,0 +1,69 @@
+//! Fixtures of recorded objects, as `examples/fixture.rs` writes them.
+
+use relayout_contend::{ObjectTrace, TraceAccess};
+use relayout_profile::Access;
+use relayout_search::{Home, Instance};
+
+/// The objects of a fixture.
+pub fn read(text: &str) -> Vec<Instance> {
+    let mut instances: Vec<Instance> = Vec::new();
+    for line in text.lines().filter(|line| !line.starts_with('#')) {
+        let words: Vec<&str> = line.split(' ').collect();
+        match words[..] {
+            ["object", run, base, ref home @ ..] => instances.push(Instance {
+                run: run.parse().unwrap(),
+                trace: ObjectTrace {
+                    base: number(base),
+                    ..ObjectTrace::default()
+                },
+                home: read_home(home),
+                elements: 1,
+                stride: 0,
+            }),
+            ["covered", ref ranges @ ..] => {
+                let range = |text: &&str| {
+                    let (start, end) = text.split_once('-').unwrap();
+                    start.parse().unwrap()..end.parse().unwrap()
+                };
+                instances.last_mut().unwrap().trace.covered = ranges.iter().map(range).collect();
+            }
+            [context, offset, size, kind] => {
+                let access = access(context, offset, size, kind);
+                instances.last_mut().unwrap().trace.accesses.push(access);
+            }
+            _ => panic!("not a line of a fixture: {line}"),
+        }
+    }
+    instances
+}
+
+fn access(context: &str, offset: &str, size: &str, kind: &str) -> TraceAccess {
+    TraceAccess {
+        context: context.parse().unwrap(),
+        offset: offset.parse().unwrap(),
+        size: size.parse().unwrap(),
+        access: match kind {
+            "r" => Access::Read,
+            "x" => Access::ReadWrite,
+            _ => Access::Write,
+        },
+        silent: Some(kind == "s"),
+        site: 0,
+    }
+}
+
+fn read_home(words: &[&str]) -> Home {
+    match words {
+        [cache, first, stride, object_bytes] => Home::Slab {
+            cache: (*cache).to_owned(),
+            first: number(first),
+            stride: stride.parse().unwrap(),
+            object_bytes: object_bytes.parse().unwrap(),
+        },
+        _ => Home::Fixed,
+    }
+}
+
+fn number(text: &str) -> u64 {
+    u64::from_str_radix(text.trim_start_matches("0x"), 16).unwrap()
+}

@@ -1,0 +1,120 @@
+//! Candidates against the compiler: no candidate breaks what C demands, and what the engine says of its
+//! offsets is what gcc makes of it.
+//!
+//! gcc is needed; with `CI=true` it has to be there.
+
+mod common;
+#[path = "../../layout/tests/common/compiled.rs"]
+mod compiled;
+
+use compiled::{Case, Compiler, Random, compare};
+use relayout_contend::TraceAccess;
+use relayout_layout::abi::emit::Language;
+use relayout_layout::abi::{Abi, Target};
+use relayout_profile::Access;
+use relayout_search::{Home, Options, advise};
+
+use common::{access, instance, structure, subject};
+
+/// Structs to advise on.
+const STRUCTS: usize = 24;
+/// Candidates of each that are compiled.
+const CANDIDATES: usize = 40;
+
+/// The first member stays in every other struct, and the last has no length in some.
+fn sizes(random: &mut Random) -> Vec<u64> {
+    let count = 3 + random.below(8);
+    (0..count)
+        .map(|_| [1, 2, 4, 8, 16, 24, 72][random.below(7)])
+        .collect()
+}
+
+#[test]
+fn candidates_are_what_gcc_makes_of_them() {
+    let compiler = Compiler::new("gcc", Language::C, Target::X86_64);
+    if !compiler.is_installed() {
+        let demanded = std::env::var("CI").is_ok_and(|value| value == "true");
+        assert!(!demanded, "gcc is not installed (package gcc)");
+        eprintln!("PASSED OVER: gcc is not installed (package gcc)");
+        return;
+    }
+    let mut random = Random(5);
+    let folder = tempfile::tempdir().unwrap();
+    let mut compared = 0;
+    for number in 0..STRUCTS {
+        let mut end = 0u64;
+        let mut members: Vec<(String, u64, u64)> = Vec::new();
+        for (index, size) in sizes(&mut random).into_iter().enumerate() {
+            let align = if size >= 8 { 8 } else { size };
+            let offset = end.next_multiple_of(align);
+            members.push((format!("m{index}"), size, offset));
+            end = offset + size;
+        }
+        let aligns = members.iter().map(|(_, size, _)| (*size).min(8));
+        let size = end.next_multiple_of(aligns.max().unwrap_or(1));
+        let named: Vec<(&str, u64, u64)> = members
+            .iter()
+            .map(|(name, size, at)| (name.as_str(), *size, *at))
+            .collect();
+        let (types, aggregate) = structure(&format!("s{number}"), size, &named);
+        let abi = Abi::new(&types);
+        let shape = abi.shape(&aggregate).unwrap();
+        let accesses: Vec<TraceAccess> = (0..300)
+            .map(|_| {
+                let (_, size, offset) = &members[random.below(members.len())];
+                let kind = [Access::Read, Access::Read, Access::Write][random.below(3)];
+                access(
+                    random.below(4) as u16,
+                    *offset as u32,
+                    (*size).min(8) as u8,
+                    kind,
+                )
+            })
+            .collect();
+        let instances = [instance(0x1000, Home::Fixed, 0..size as u32, accesses)];
+        let keep = if number % 2 == 0 {
+            vec!["m0".to_owned()]
+        } else {
+            Vec::new()
+        };
+        let options = Options {
+            keep: keep.clone(),
+            ..Options::default()
+        };
+        let advice = advise(subject(&aggregate, &shape, &instances, 0), &[], &options).unwrap();
+        let step = (advice.candidates.len() / CANDIDATES).max(1);
+        let candidates: Vec<_> = advice.candidates.iter().step_by(step).collect();
+        for one in &advice.candidates {
+            let mut order = one.arrangement.order.clone();
+            order.sort_unstable();
+            assert!(
+                order.iter().copied().eq(0..shape.atoms.len()),
+                "every member once"
+            );
+            let aligned = one.layout.places.iter().zip(&shape.atoms);
+            for (place, atom) in aligned {
+                assert!(
+                    place.offset.is_multiple_of(atom.align),
+                    "{atom:?} at {place:?}"
+                );
+            }
+            assert!(
+                keep.is_empty() || one.layout.places[0].offset == 0,
+                "a kept member moved"
+            );
+        }
+        let cases: Vec<Case<'_>> = (candidates.iter())
+            .map(|one| Case {
+                name: format!("s{number} {:?}", one.changes),
+                aggregate: &aggregate,
+                shape: &shape,
+                arrangement: one.arrangement.clone(),
+            })
+            .collect();
+        let outcome = compare(&abi, &cases, &compiler, folder.path());
+        assert!(outcome.wrong.is_empty(), "{}", outcome.wrong[0]);
+        assert!(outcome.refused.is_empty(), "{}", outcome.refused[0]);
+        compared += outcome.structs;
+    }
+    assert!(compared > 400, "only {compared} were compiled");
+}
