@@ -202,7 +202,7 @@ class Server:
 
 
 def wait_for(port):
-    for _ in range(200):
+    for _ in range(1200):
         with socket.socket() as probe:
             if probe.connect_ex(("127.0.0.1", port)) == 0:
                 return
@@ -320,16 +320,16 @@ PROGRAMS = {
     ),
     "nghttpd": Server(
         CMake("nghttp2", "nghttpd", "src/nghttpd", ["-DENABLE_APP=ON", "-DENABLE_DOC=OFF", "-DENABLE_EXAMPLES=OFF"]),
-        ["--no-tls", "-n", "4", "-d", "{work}/source", "22123"],
+        ["--no-tls", "-n", "4", "-d", "{work}/www", "22123"],
         22123,
-        ["h2load", "-n", "60000", "-c", "16", "-m", "10", "http://127.0.0.1:22123/"],
+        ["h2load", "-n", "60000", "-c", "16", "-m", "10", "http://127.0.0.1:22123/index.html"],
     ),
     "static-web-server": Server(
         CratesIo("static-web-server", "2.44.1"),
-        ["--host", "127.0.0.1", "--port", "22124", "--root", "{work}/source", "--threads-multiplier", "2",
+        ["--host", "127.0.0.1", "--port", "22124", "--root", "{work}/www", "--threads-multiplier", "2",
          "--log-level", "error"],
         22124,
-        ["h2load", "--h1", "-n", "60000", "-c", "16", "http://127.0.0.1:22124/"],
+        ["h2load", "--h1", "-n", "60000", "-c", "16", "http://127.0.0.1:22124/index.html"],
     ),
     "ripgrep": Command(Cargo("rust-ripgrep", "rg"), ["-j", "4", "-c", "memory|lock", "{work}/source"]),
     "xz": Command(
@@ -345,6 +345,9 @@ PROGRAMS = {
 
 def prepare(work):
     work.mkdir(parents=True, exist_ok=True)
+    page = work / "www" / "index.html"
+    page.parent.mkdir(exist_ok=True)
+    page.write_text("<p>A page of some kilobytes.</p>\n" * 128)
     given = work / "input"
     if not given.exists():
         # Text that compresses like text: this machine's own headers.
