@@ -1,8 +1,8 @@
-//! Memory that is kept until the process ends: all that the shadow and the runtime's tables are made of.
+//! Memory that is kept until the process ends: what the shadow is made of.
 //!
 //! It is taken from the system in large aligned pieces, for which huge pages are asked. The state of a
-//! server's lines lies scattered over a hundred megabytes; with small pages nearly every look at it
-//! would also wait for the processor to find the page.
+//! server's lines lies scattered over hundreds of megabytes; with small pages, many a look at it would
+//! also wait for the processor to find the page.
 
 use std::sync::atomic::{AtomicUsize, Ordering::*};
 
