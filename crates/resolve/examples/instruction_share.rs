@@ -2,7 +2,7 @@
 //!
 //!     cargo run --release -p relayout-resolve --example instruction_share -- VMLINUX [FUNCTION...]
 //!
-//! Without names: 2,000 functions by a fixed seed, one table. With names: every memory instruction
+//! Without names: the whole text, one table. With names: every memory instruction
 //! of those functions and what its operand is.
 
 use std::collections::BTreeMap;
@@ -16,9 +16,6 @@ use relayout_resolve::Images;
 use relayout_resolve::evidence::{Evidence, Fact, Function, Home, Program, Trust, View};
 use relayout_resolve::insn::x86::X86_64;
 use relayout_resolve::insn::{Insn, Memory, Segment};
-
-const FUNCTIONS: usize = 2000;
-const SEED: u64 = 0x9e37_79b9_7f4a_7c15;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut args = std::env::args().skip(1);
@@ -35,7 +32,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let program = program.main();
     eprintln!("indexed in {:.1?}", start.elapsed());
     if names.is_empty() {
-        sample(&program);
+        whole(&program);
     }
     for name in names {
         let symbol = file
@@ -64,18 +61,10 @@ enum Found {
     Nothing,
 }
 
-fn sample(program: &View<'_, '_, '_>) {
+fn whole(program: &View<'_, '_, '_>) {
     let mut dies: Vec<DieOffset> = program.file().functions().iter().map(|f| f.die).collect();
     dies.sort_unstable();
     dies.dedup();
-    let mut state = SEED;
-    for n in (1..dies.len()).rev() {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        dies.swap(n, (state % (n as u64 + 1)) as usize);
-    }
-    dies.truncate(FUNCTIONS);
     let start = Instant::now();
     let found: Vec<Vec<Found>> = dies.par_iter().map(|&die| classify(program, die)).collect();
     let mut counts: BTreeMap<Found, usize> = BTreeMap::new();

@@ -1,9 +1,13 @@
 //! Why an object is taken for what it is: what each instruction that accessed it says by itself.
 
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
 use relayout_layout::{Aggregate, Type, TypeId, Types};
+use relayout_profile::{Access, Profile};
 
 use crate::evidence::{Evidence, Trust};
-use crate::objects::Object;
+use crate::objects::{Object, ObjectId};
 use crate::resolution::Resolution;
 use crate::types::shape;
 
@@ -33,7 +37,69 @@ pub struct Opinion {
     pub trust: Option<Trust>,
 }
 
+/// What was made of some objects by all instructions that accessed them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Explanation {
+    /// The objects, ascending.
+    pub objects: Vec<ObjectId>,
+    /// What instructions say, each as often as it accessed them; those that say another type first, then
+    /// by that number.
+    pub heard: Vec<Heard>,
+}
+
+/// One instruction and what it says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Heard {
+    /// Index into the profile's sites.
+    pub site: u32,
+    /// It stores.
+    pub writes: bool,
+    /// What it says.
+    pub opinion: Opinion,
+    /// Accesses to the objects that were counted.
+    pub accesses: u64,
+}
+
 impl Resolution {
+    /// Why `objects` are what they are taken for: the word of each instruction in `profile`, which this
+    /// was made of, that accessed them.
+    ///
+    /// # Panics
+    /// With ids of another resolution, or another profile.
+    pub fn explain(&self, profile: &Profile, objects: &BTreeSet<ObjectId>) -> Explanation {
+        let mut heard: BTreeMap<(u32, bool, Opinion), u64> = BTreeMap::new();
+        let mut hear = |run, addr, site, access, count| {
+            let id = self.object_id_at(run, addr);
+            let Some(id) = id.filter(|id| objects.contains(id)) else {
+                return;
+            };
+            let writes = access != Access::Read;
+            let opinion = self.opinion(self.object(id), addr, site, writes);
+            *heard.entry((site, writes, opinion)).or_default() += count;
+        };
+        for row in &profile.counts {
+            hear(row.run, row.addr, row.site, row.access, row.count);
+        }
+        // Lines that did not move often enough to be counted have these.
+        for row in &profile.conflicts {
+            hear(row.run, row.addr, row.site, row.access, 0);
+        }
+        let heard = heard.into_iter();
+        let mut heard: Vec<Heard> = heard
+            .map(|((site, writes, opinion), accesses)| Heard {
+                site,
+                writes,
+                opinion,
+                accesses,
+            })
+            .collect();
+        heard.sort_by_key(|h| (h.opinion.says != Says::Other, Reverse(h.accesses), h.site));
+        Explanation {
+            objects: objects.iter().copied().collect(),
+            heard,
+        }
+    }
+
     /// What the instruction of `site` says of an access to `object` at `addr`.
     ///
     /// # Panics

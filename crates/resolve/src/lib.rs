@@ -24,7 +24,7 @@ pub mod types;
 
 pub use callers::Callers;
 pub use error::Error;
-pub use explain::{Opinion, Says};
+pub use explain::{Explanation, Heard, Opinion, Says};
 pub use images::{FileId, Images, Linked, modules_used};
 pub use objects::{Object, ObjectId, ObjectKind, VoteCounts};
 pub use resolution::{Class, Options, Place, Resolution, resolve};

@@ -200,6 +200,7 @@ impl Function {
                     offset,
                     stride: 0,
                     trust: Trust::Stated,
+                    via: None,
                 })
             })
     }
@@ -216,6 +217,7 @@ fn within(knowledge: &dyn Knowledge, pointer: Pointer) -> Option<Evidence> {
         ty: pointer.target,
         offset: pointer.offset,
         trust: pointer.trust,
+        via: pointer.via,
     };
     let offset = u64::try_from(pointer.offset);
     if offset.is_ok_and(|offset| offset < size) {

@@ -2,7 +2,7 @@
 
 use relayout_layout::TypeId;
 
-use super::value::Trust;
+use super::value::{Trust, Via};
 use crate::insn::{Memory, Reg};
 
 /// What the analysis asks about types, globals and callees.
@@ -99,4 +99,6 @@ pub struct Evidence {
     pub offset: i64,
     /// How sure.
     pub trust: Trust,
+    /// The member whose pointer or array led there, where the type is a number's.
+    pub via: Option<Via>,
 }

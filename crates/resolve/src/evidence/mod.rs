@@ -15,4 +15,4 @@ pub use flow::Function;
 pub use knowledge::{Call, Evidence, Fact, Home, Knowledge, Local};
 pub use program::{Program, View};
 pub use sites::{SiteEvidence, Sites};
-pub use value::{Pointer, Trust, Value};
+pub use value::{Pointer, Trust, Value, Via};

@@ -26,7 +26,13 @@ pub struct Pointer {
     pub stride: u32,
     /// How sure.
     pub trust: Trust,
+    /// The member that it was loaded from, or whose elements it points into, where it points to numbers,
+    /// which have no better name.
+    pub via: Option<Via>,
 }
+
+/// A member that holds a pointer or an array: the type that has it, and its offset there in bytes.
+pub type Via = (TypeId, u32);
 
 /// What is known of a value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -153,6 +159,7 @@ impl Pointer {
         Self {
             stride,
             trust,
+            via: self.via.filter(|via| other.via == Some(*via)),
             ..self
         }
     }
@@ -172,6 +179,7 @@ mod tests {
             offset,
             stride: 0,
             trust: Trust::Followed,
+            via: None,
         })
     }
 

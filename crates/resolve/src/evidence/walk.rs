@@ -26,6 +26,7 @@ impl Walk<'_> {
             offset: fact.offset,
             stride: 0,
             trust: Trust::Stated,
+            via: None,
         };
         let Some(home) = self.home(fact.home) else {
             return;
@@ -41,7 +42,12 @@ impl Walk<'_> {
             known => known,
         };
         let value = match known {
-            Value::Pointer(p) if p.target == stated.target && p.offset == stated.offset => stated,
+            Value::Pointer(p) if p.target == stated.target && p.offset == stated.offset => {
+                Pointer {
+                    via: p.via,
+                    ..stated
+                }
+            }
             Value::Pointer(p) if !self.knowledge.is_aggregate(stated.target) => p,
             Value::Pointer(p) => {
                 let at = p.offset.wrapping_sub(stated.offset);
@@ -265,6 +271,7 @@ impl Walk<'_> {
                     offset: offset.wrapping_sub(plus),
                     stride: 0,
                     trust: Trust::Guessed,
+                    via: None,
                 };
                 moved(first, number)
             }
@@ -283,11 +290,13 @@ impl Walk<'_> {
         }
         let loaded = |p: Pointer| {
             let target = self.knowledge.loaded(p.target, p.offset)?;
+            let member = u32::try_from(p.offset).ok().map(|at| (p.target, at));
             Some(Value::Pointer(Pointer {
                 target,
                 offset: 0,
                 stride: 0,
                 trust: p.trust.min(Trust::Followed),
+                via: member.filter(|_| !self.knowledge.is_aggregate(target)),
             }))
         };
         self.pointer(address).and_then(loaded).unwrap_or_default()
@@ -299,10 +308,17 @@ impl Walk<'_> {
             return Some(p);
         }
         let (target, offset) = self.knowledge.element(p.target, p.offset, p.stride)?;
+        let is_number = |ty| !self.knowledge.is_aggregate(ty);
+        let member = u32::try_from(p.offset).ok().map(|at| (p.target, at));
+        let via = match is_number(p.target) {
+            true => p.via,
+            false => member.filter(|_| is_number(target)),
+        };
         Some(Pointer {
             target,
             offset,
             stride: 0,
+            via,
             ..p
         })
     }
@@ -325,6 +341,7 @@ fn stated((target, offset): (TypeId, i64)) -> Option<Pointer> {
         offset,
         stride: 0,
         trust: Trust::Stated,
+        via: None,
     })
 }
 
@@ -351,6 +368,7 @@ fn followed(target: Option<TypeId>) -> Value {
             offset: 0,
             stride: 0,
             trust: Trust::Followed,
+            via: None,
         })
     })
 }

@@ -3,8 +3,10 @@
 //! The kernel names caches as it likes (`filp` holds `struct file`). A name leads to a type only if
 //! the sizes agree to the byte; else the evidence of all slots decides together.
 
+use std::hash::{Hash, Hasher};
+
 use relayout_layout::TypeId;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHasher};
 
 use super::vote::{Shapes, Votes, Winner, elect};
 use crate::evidence::Program;
@@ -128,6 +130,7 @@ fn cut_short(program: &Program<'_, '_>, cache: &str, votes: &Votes) -> Option<Ty
 pub struct StoreShapes<'p, 'f, 'a> {
     program: &'p Program<'f, 'a>,
     contains: FxHashMap<(TypeId, u64, TypeId), bool>,
+    ranks: FxHashMap<TypeId, u64>,
 }
 
 impl<'p, 'f, 'a> StoreShapes<'p, 'f, 'a> {
@@ -136,6 +139,7 @@ impl<'p, 'f, 'a> StoreShapes<'p, 'f, 'a> {
         Self {
             program,
             contains: FxHashMap::default(),
+            ranks: FxHashMap::default(),
         }
     }
 }
@@ -151,6 +155,20 @@ impl Shapes for StoreShapes<'_, '_, '_> {
             .contains
             .entry((outer, offset, inner))
             .or_insert_with(|| program.store.contains(outer, offset, inner))
+    }
+
+    fn rank(&mut self, ty: TypeId) -> u64 {
+        let program = self.program;
+        *self.ranks.entry(ty).or_insert_with(|| {
+            let types = program.store.types();
+            let mut hasher = FxHasher::default();
+            (types.name_of(ty), types.size_of(ty)).hash(&mut hasher);
+            hasher.finish()
+        })
+    }
+
+    fn is_mere_array(&self, ty: TypeId) -> bool {
+        shape::is_mere_array(&self.program.store.types(), ty)
     }
 
     fn is_open_ended(&self, ty: TypeId) -> bool {

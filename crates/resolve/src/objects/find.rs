@@ -14,7 +14,7 @@ use super::vote::{Votes, Winner, elect};
 use super::{Object, ObjectKind, VoteCounts};
 use crate::access::AccessKey;
 use crate::callers::Stacks;
-use crate::evidence::{Evidence, Program, Sites, Trust};
+use crate::evidence::{Evidence, Program, Sites, Trust, Via};
 use crate::images::Images;
 
 /// Part of a site's typed accesses that must name one place before the site counts as evidence.
@@ -112,6 +112,10 @@ impl Finder<'_, '_, '_> {
                 if is_allocation {
                     let scalars = ballot.scalars.entry(cell).or_default();
                     *scalars.entry(evidence.ty).or_default() += weight;
+                    if let Some(via) = evidence.via {
+                        let vias = ballot.vias.entry(cell).or_default();
+                        *vias.entry(via).or_default() += weight;
+                    }
                 }
                 if self.units_of(&cell).is_none() {
                     continue;
@@ -178,51 +182,14 @@ impl Finder<'_, '_, '_> {
         for ((allocation, touched), contents) in
             all.iter().zip(ballot.touched.values()).zip(contents)
         {
-            if let Some(contents) = contents {
-                self.allocated(allocation, touched, &contents, objects);
+            let Some(contents) = contents else { continue };
+            let first = objects.len();
+            self.allocated(allocation, touched, &contents, objects);
+            let numbers = matches!(contents, Contents::Scalars { .. });
+            if numbers && !self.is_heap(&allocation.cell) {
+                self.name_numbers(ballot, &allocation.cell, objects, first);
             }
         }
-    }
-
-    /// What is in memory that is allocated per CPU: all CPUs' parts hold the same.
-    fn hold_units(
-        &self,
-        ballot: &Ballot,
-        shapes: &mut StoreShapes<'_, '_, '_>,
-        objects: &mut Vec<Object>,
-    ) {
-        let mut chunks: BTreeMap<(u16, u32), (Vec<Cell>, Votes)> = BTreeMap::new();
-        for (cell, votes) in &ballot.cells {
-            let Some(units) = self.units_of(cell) else {
-                continue;
-            };
-            let (cells, joined) = chunks.entry(units).or_default();
-            cells.push(*cell);
-            for (&(base, ty), weight) in votes {
-                if let Some(offset) = base.checked_sub(cell.start) {
-                    *joined.entry((offset, ty)).or_default() += weight;
-                }
-            }
-        }
-        for (cells, votes) in chunks.values() {
-            let bytes = { cells.iter() }.map(|cell| cell.end - cell.start).min();
-            let mut winners = elect(shapes, 0, bytes.unwrap_or(0), votes);
-            // Numbers count for what they are members of; alone they have no name.
-            winners.retain(|w| self.program.store.types().aggregate(w.ty).is_some());
-            for cell in cells {
-                objects.extend(winners.iter().map(|winner| {
-                    let base = cell.start + winner.base;
-                    self.elected(cell, &Winner { base, ..*winner })
-                }));
-            }
-        }
-    }
-
-    /// Of a part of memory that is allocated per CPU: what it has in common with the other CPUs'.
-    fn units_of(&self, cell: &Cell) -> Option<(u16, u32)> {
-        let row = self.row(cell)?;
-        // Without an offset they are static data: variables.
-        (row.kind == RangeKind::PerCpu && row.stride > 0).then_some((cell.run, row.stride))
     }
 
     /// The objects in one allocation; of an array the elements that were accessed.
@@ -294,6 +261,11 @@ impl Finder<'_, '_, '_> {
         }
     }
 
+    fn is_heap(&self, cell: &Cell) -> bool {
+        self.row(cell)
+            .is_some_and(|row| row.kind == RangeKind::Heap)
+    }
+
     /// It is one allocation of no kind that tells the type.
     fn is_allocation(&self, cell: &Cell) -> bool {
         self.row(cell).is_some_and(|row| match row.kind {
@@ -345,7 +317,7 @@ impl Finder<'_, '_, '_> {
         self.object(cell, base, bytes, known.ty, elected)
     }
 
-    fn elected(&self, cell: &Cell, winner: &Winner) -> Object {
+    pub(super) fn elected(&self, cell: &Cell, winner: &Winner) -> Object {
         let votes = VoteCounts {
             support: winner.support,
             against: winner.against,
@@ -389,7 +361,7 @@ impl Finder<'_, '_, '_> {
         }
     }
 
-    fn row(&self, cell: &Cell) -> Option<&RangeRow> {
+    pub(super) fn row(&self, cell: &Cell) -> Option<&RangeRow> {
         cell.range.map(|n| self.ranges.get(n))
     }
 
@@ -422,6 +394,7 @@ impl Finder<'_, '_, '_> {
                         ty,
                         offset,
                         trust: Trust::Guessed,
+                        via: None,
                     },
                 );
             }
@@ -432,12 +405,14 @@ impl Finder<'_, '_, '_> {
 
 /// Votes by stretch of memory; a stretch without votes was accessed all the same.
 #[derive(Default)]
-struct Ballot {
-    cells: BTreeMap<Cell, Votes>,
+pub(super) struct Ballot {
+    pub(super) cells: BTreeMap<Cell, Votes>,
     /// Addresses that were accessed in allocations.
     touched: BTreeMap<Cell, BTreeSet<u64>>,
     /// Evidence of scalars in allocations.
     scalars: BTreeMap<Cell, Scalars>,
+    /// Members whose pointers led to those.
+    pub(super) vias: BTreeMap<Cell, BTreeMap<Via, f64>>,
 }
 
 fn weight(trust: Trust, count: u64) -> f64 {
@@ -446,7 +421,9 @@ fn weight(trust: Trust, count: u64) -> f64 {
         Trust::Followed => 3.0,
         Trust::Guessed => 1.0,
     };
-    one * (1.0 + count as f64).log2()
+    // In whole 1024ths, so that sums are exact: the same in whatever order.
+    const PARTS: f64 = 1024.0;
+    (one * (1.0 + count as f64).log2() * PARTS).round() / PARTS
 }
 
 /// Index of the object that holds an address, in `objects` sorted by run and base.

@@ -219,9 +219,10 @@ fn elements(
         let size = shapes.size_of(winner.ty).filter(|&size| size > 0)?;
         *by_type.entry((winner.ty, winner.base % size)).or_default() += winner.support;
     }
-    let ((ty, first), _) = by_type
-        .into_iter()
-        .max_by(|a, b| a.1.total_cmp(&b.1).then_with(|| b.0.cmp(&a.0)))?;
+    let ((ty, first), _) = by_type.into_iter().max_by(|(a, x), (b, y)| {
+        let mut key = |place: &(TypeId, u64)| (place.1, shapes.rank(place.0));
+        x.total_cmp(y).then_with(|| key(b).cmp(&key(a)))
+    })?;
     let size = shapes.size_of(ty)?;
     let count = bytes.checked_sub(first)? / size;
     let seen: BTreeSet<u64> = { votes.iter() }
@@ -249,9 +250,12 @@ fn elements(
 }
 
 /// An array of numbers or pointers. Bytes are left alone: what is made of them is no array of them.
-fn array_of_scalars(shapes: &dyn Shapes, bytes: u64, scalars: &Scalars) -> Option<Contents> {
+fn array_of_scalars(shapes: &mut dyn Shapes, bytes: u64, scalars: &Scalars) -> Option<Contents> {
     let total: f64 = scalars.values().sum();
-    let (&ty, &support) = scalars.iter().max_by(|a, b| a.1.total_cmp(b.1))?;
+    let (&ty, &support) = { scalars.iter() }.max_by(|a, b| {
+        a.1.total_cmp(b.1)
+            .then_with(|| shapes.rank(*a.0).cmp(&shapes.rank(*b.0)))
+    })?;
     let size = shapes.size_of(ty).filter(|&size| size > 1)?;
     let whole = bytes.is_multiple_of(size) && support >= AGREEMENT_MIN * total;
     whole.then_some(Contents::Scalars {
@@ -300,6 +304,14 @@ mod tests {
         }
 
         fn contains(&mut self, _: TypeId, _: u64, _: TypeId) -> bool {
+            false
+        }
+
+        fn rank(&mut self, ty: TypeId) -> u64 {
+            ty.0.into()
+        }
+
+        fn is_mere_array(&self, _: TypeId) -> bool {
             false
         }
 

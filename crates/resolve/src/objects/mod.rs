@@ -4,6 +4,7 @@ pub mod cache;
 pub mod find;
 pub mod fixed;
 pub mod heap;
+mod kernel;
 pub mod ranges;
 pub mod vote;
 

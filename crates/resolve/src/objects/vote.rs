@@ -21,6 +21,12 @@ pub trait Shapes {
     fn size_of(&self, ty: TypeId) -> Option<u64>;
     /// Whether an `inner` lies at `offset` of `outer`.
     fn contains(&mut self, outer: TypeId, offset: u64, inner: TypeId) -> bool;
+    /// What types are ordered by where nothing else tells them apart: not the number, which depends on
+    /// the order in which they were loaded.
+    fn rank(&mut self, ty: TypeId) -> u64;
+    /// Whether objects of the type may be shorter than it: it is nothing but an array, of which only a
+    /// part may be in use (`struct cpumask`).
+    fn is_mere_array(&self, ty: TypeId) -> bool;
     /// Whether objects of the type may be longer than its size.
     fn is_open_ended(&self, ty: TypeId) -> bool;
 }
@@ -47,6 +53,7 @@ struct Candidate {
     base: u64,
     bytes: u64,
     ty: TypeId,
+    rank: u64,
     weight: f64,
     support: f64,
     open_ended: bool,
@@ -59,7 +66,7 @@ pub fn elect(shapes: &mut dyn Shapes, start: u64, end: u64, votes: &Votes) -> Ve
     let mut order: Vec<usize> = (0..candidates.len()).collect();
     order.sort_by(|&a, &b| {
         let (a, b) = (&candidates[a], &candidates[b]);
-        let key = |c: &Candidate| (c.bytes, std::cmp::Reverse((c.base, c.ty)));
+        let key = |c: &Candidate| (c.bytes, std::cmp::Reverse((c.base, c.rank)));
         b.support
             .total_cmp(&a.support)
             .then_with(|| key(b).cmp(&key(a)))
@@ -76,24 +83,27 @@ pub fn elect(shapes: &mut dyn Shapes, start: u64, end: u64, votes: &Votes) -> Ve
     winners(&candidates, &taken, end)
 }
 
-fn candidates(shapes: &dyn Shapes, start: u64, end: u64, votes: &Votes) -> Vec<Candidate> {
+fn candidates(shapes: &mut dyn Shapes, start: u64, end: u64, votes: &Votes) -> Vec<Candidate> {
     let candidate = |(&(base, ty), &weight): (&(u64, TypeId), &f64)| {
         let bytes = shapes
             .size_of(ty)
             .filter(|&b| b > 0 && b <= OBJECT_BYTES_MAX)?;
+        let cut = base == start && shapes.is_mere_array(ty);
+        let bytes = if cut { bytes.min(end - start) } else { bytes };
         let fits = base >= start && base.checked_add(bytes)? <= end;
         let open_ended = shapes.is_open_ended(ty);
         fits.then_some(Candidate {
             base,
             bytes,
             ty,
+            rank: shapes.rank(ty),
             weight,
             support: weight,
             open_ended,
         })
     };
     let mut all: Vec<Candidate> = votes.iter().filter_map(candidate).collect();
-    all.sort_by_key(|c| (c.base, std::cmp::Reverse(c.bytes), c.ty));
+    all.sort_by_key(|c| (c.base, std::cmp::Reverse(c.bytes), c.rank));
     all
 }
 
@@ -105,9 +115,14 @@ fn add_nested(shapes: &mut dyn Shapes, candidates: &mut [Candidate]) {
             (c.base, c.bytes, c.ty, c.weight)
         };
         let first = inner.saturating_sub(CONTAINERS_MAX);
-        for outer in candidates[first..inner].iter_mut().rev() {
+        let same = |c: &&Candidate| (c.base, c.bytes) == (base, bytes);
+        let end = inner + candidates[inner..].iter().take_while(same).count();
+        for (n, outer) in candidates[first..end].iter_mut().enumerate().rev() {
             if base - outer.base > OBJECT_BYTES_MAX {
                 break;
+            }
+            if first + n == inner {
+                continue;
             }
             let inside = base + bytes <= outer.base + outer.bytes;
             if inside && shapes.contains(outer.ty, base - outer.base, ty) {
@@ -171,6 +186,14 @@ mod tests {
 
         fn contains(&mut self, outer: TypeId, offset: u64, inner: TypeId) -> bool {
             outer == OUTER && inner == INNER && offset == 32
+        }
+
+        fn rank(&mut self, ty: TypeId) -> u64 {
+            ty.0.into()
+        }
+
+        fn is_mere_array(&self, _: TypeId) -> bool {
+            false
         }
 
         fn is_open_ended(&self, _: TypeId) -> bool {

@@ -120,6 +120,16 @@ pub fn has_array(types: &Types, ty: TypeId) -> bool {
     true
 }
 
+/// Whether the type is a struct with an array as its only member.
+pub fn is_mere_array(types: &Types, ty: TypeId) -> bool {
+    let Some(aggregate) = types.aggregate(ty) else {
+        return false;
+    };
+    let only =
+        (aggregate.members.len() == 1).then(|| types.get(types.strip(aggregate.members[0].ty)));
+    matches!(only, Some(Type::Array { .. }))
+}
+
 /// Whether objects of the type may be longer than `sizeof`: it ends in an array without a length.
 pub fn has_flexible_tail(types: &Types, ty: TypeId) -> bool {
     let mut at = ty;

@@ -1,0 +1,99 @@
+//! What kernels have and programs have not: memory that is allocated per CPU, and allocations of
+//! numbers of which no call stack says who made them.
+
+use std::collections::BTreeMap;
+
+use relayout_profile::RangeKind;
+
+use super::cache::StoreShapes;
+use super::find::{Ballot, Finder};
+use super::ranges::Cell;
+use super::vote::{Votes, Winner, elect};
+use super::{Object, fixed};
+
+impl Finder<'_, '_, '_> {
+    /// What is in memory that is allocated per CPU: all CPUs' parts hold the same.
+    pub(super) fn hold_units(
+        &self,
+        ballot: &Ballot,
+        shapes: &mut StoreShapes<'_, '_, '_>,
+        objects: &mut Vec<Object>,
+    ) {
+        let mut chunks: BTreeMap<(u16, u32), (Vec<Cell>, Votes)> = BTreeMap::new();
+        for (cell, votes) in &ballot.cells {
+            let Some(units) = self.units_of(cell) else {
+                continue;
+            };
+            let (cells, joined) = chunks.entry(units).or_default();
+            cells.push(*cell);
+            for (&(base, ty), weight) in votes {
+                if let Some(offset) = base.checked_sub(cell.start) {
+                    *joined.entry((offset, ty)).or_default() += weight;
+                }
+            }
+        }
+        for (cells, votes) in chunks.values() {
+            let bytes = { cells.iter() }.map(|cell| cell.end - cell.start).min();
+            let mut winners = elect(shapes, 0, bytes.unwrap_or(0), votes);
+            // Numbers count for what they are members of; alone they have no name.
+            winners.retain(|w| self.program.store.types().aggregate(w.ty).is_some());
+            for cell in cells {
+                objects.extend(winners.iter().map(|winner| {
+                    let base = cell.start + winner.base;
+                    self.elected(cell, &Winner { base, ..*winner })
+                }));
+            }
+        }
+    }
+
+    /// Of a part of memory that is allocated per CPU: what it has in common with the other CPUs'.
+    pub(super) fn units_of(&self, cell: &Cell) -> Option<(u16, u32)> {
+        let row = self.row(cell)?;
+        // Without an offset they are static data: variables.
+        (row.kind == RangeKind::PerCpu && row.stride > 0).then_some((cell.run, row.stride))
+    }
+
+    /// Gives the objects from `first` on, which are numbers, a name, or drops them: a number of which no
+    /// more is known than its type is nothing that a user could find again.
+    pub(super) fn name_numbers(
+        &self,
+        ballot: &Ballot,
+        cell: &Cell,
+        objects: &mut Vec<Object>,
+        first: usize,
+    ) {
+        let element = objects.get(first).map(|o| o.type_name.clone());
+        let name = element.and_then(|element| self.name_of_numbers(ballot, cell, &element));
+        match name {
+            Some(name) => objects[first..]
+                .iter_mut()
+                .for_each(|object| object.type_name.clone_from(&name)),
+            None => objects.truncate(first),
+        }
+    }
+
+    /// `pcpu_chunk.bound_map`: the array that a member points to, by the most evidence; or else by who
+    /// allocated it.
+    fn name_of_numbers(&self, ballot: &Ballot, cell: &Cell, element: &str) -> Option<String> {
+        let types = self.program.store.types();
+        let mut names: BTreeMap<String, f64> = BTreeMap::new();
+        for (&(ty, offset), weight) in ballot.vias.get(cell).into_iter().flatten() {
+            let path = types.member_at(ty, offset.into(), 1)?.path;
+            let name = format!(
+                "{}.{}",
+                fixed::name(&types, ty),
+                path.trim_end_matches("[]")
+            );
+            *names.entry(name).or_default() += weight;
+        }
+        let best = names.into_iter().max_by(|a, b| a.1.total_cmp(&b.1));
+        let made = || {
+            let row = self
+                .row(cell)
+                .filter(|row| row.kind == RangeKind::Vmalloc)?;
+            let element = element.split_once(" [").map_or(element, |parts| parts.0);
+            Some(format!("{element} of {}()", row.owner))
+        };
+        best.map(|best| best.0).or_else(made)
+    }
+}
