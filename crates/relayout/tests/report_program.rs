@@ -169,3 +169,37 @@ fn words_are_a_program_s() {
     // It lies well where the two members are apart.
     assert!(advice.contains("to 64 bytes"), "{advice}");
 }
+
+#[test]
+fn a_finding_is_explained() {
+    let Some(place) = recorded() else { return };
+    let text = done(&place, "report work.relayout --explain 1").stdout;
+    for words in [
+        "#1 ",
+        " objects",
+        "say the same by themselves",
+        "say nothing",
+    ] {
+        assert!(text.contains(words), "{words} is not in\n{text}");
+    }
+    let json = done(&place, "report work.relayout --explain 1 --json").stdout;
+    let json: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["schema"], "relayout/explain/1");
+    let report: Value =
+        serde_json::from_str(&done(&place, "report work.relayout --top 1 --json").stdout).unwrap();
+    assert_eq!(json["type"], report["findings"][0]["type"]);
+    assert!(json["objects_total"].as_u64().unwrap() > 0);
+    let instructions = json["instructions"].as_array().unwrap();
+    assert!(
+        instructions
+            .iter()
+            .any(|one| one["says"] == "same" && one["accesses"].as_u64() > Some(0))
+    );
+    let ended = place.run(&["report", "work.relayout", "--explain", "9999"]);
+    assert_eq!(ended.code, Some(2), "{}", ended.stderr);
+    assert!(
+        ended.stderr.contains("no finding of rank 9999"),
+        "{}",
+        ended.stderr
+    );
+}

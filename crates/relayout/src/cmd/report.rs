@@ -1,5 +1,6 @@
 //! `relayout report`: ranked findings of a profile.
 
+mod explain;
 mod production;
 
 use std::path::PathBuf;
@@ -16,6 +17,7 @@ use crate::print::print;
 const EXAMPLES: &str = "\
 Examples:
   relayout report out.relayout --top 3
+  relayout report out.relayout --explain 1
   relayout report out.relayout --type pcpu_chunk --min-share 1";
 
 /// Rank the cache lines that contexts fight over, with type, members and source
@@ -45,6 +47,10 @@ pub struct Args {
     /// Show only findings of this type or variable
     #[arg(long = "type", value_name = "NAME")]
     pub type_name: Option<String>,
+    /// Say of the finding of this rank why it is taken for that type: what names its memory, and what
+    /// each instruction that accessed it says by itself
+    #[arg(long, value_name = "RANK", conflicts_with_all = ["top", "type_name", "min_share", "production"])]
+    pub explain: Option<u32>,
     /// Show only findings with at least this share of all transfers, in percent
     #[arg(long, value_name = "PERCENT", default_value_t = 0.0, value_parser = percent)]
     pub min_share: f64,
@@ -68,6 +74,9 @@ fn render(args: &Args, input: &Input<'_>, images: &Images<'_, '_>) -> anyhow::Re
     };
     let identified = Identified::new(input, images);
     let findings = find_with(input.profile, &identified, &settings);
+    if let Some(rank) = args.explain {
+        return explain::render(rank, args.json, input, &identified, &findings);
+    }
     let selection = Selection {
         top: args.top,
         type_name: args.type_name.clone(),
