@@ -31,8 +31,8 @@ struct User {
 
 impl User {
     fn new(mut rows: Vec<Row>) -> Self {
-        let episodes = most_frequent(&rows, |row| row.count);
-        let stores = most_frequent(&rows, |row| if row.stores() { row.count } else { 0.0 });
+        let stores = |row: &Row| if row.stores() { row.count } else { 0.0 };
+        let (episodes, stores) = (episodes(&rows, |row| row.count), episodes(&rows, stores));
         rows.sort_by(|a, b| b.count.total_cmp(&a.count));
         rows.truncate(ROWS_MAX);
         rows.sort_by_key(|row| (row.addr, row.size, row.site, row.access));
@@ -47,7 +47,7 @@ impl User {
 
     /// Its stores as far as they are by `which`, in episodes.
     fn part_of_stores(&self, which: impl Fn(&Row) -> bool) -> f64 {
-        most_frequent(&self.rows, |row| {
+        episodes(&self.rows, |row| {
             if row.stores() && which(row) {
                 row.changing
             } else {
@@ -57,13 +57,18 @@ impl User {
     }
 }
 
-/// What the site with most of it has.
-fn most_frequent(rows: &[Row], of: impl Fn(&Row) -> f64) -> f64 {
+/// In how many goes a context made these accesses: between what its most frequent instruction has, and what
+/// that has on one granule, as the module's comment says.
+fn episodes(rows: &[Row], of: impl Fn(&Row) -> f64) -> f64 {
     let mut sites: FxHashMap<u32, f64> = FxHashMap::default();
+    let mut granules: FxHashMap<(u32, u64, u8), f64> = FxHashMap::default();
     for row in rows {
         *sites.entry(row.site).or_default() += of(row);
+        *granules.entry((row.site, row.addr, row.size)).or_default() += of(row);
     }
-    sites.into_values().fold(0.0, f64::max)
+    let by_site = sites.into_values().fold(0.0, f64::max);
+    let by_granule = granules.into_values().fold(0.0, f64::max);
+    (by_site * by_granule).sqrt()
 }
 
 pub(super) struct Line {
