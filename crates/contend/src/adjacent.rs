@@ -174,6 +174,8 @@ fn finding<I: Identify>(
         remote_reads: Vec::new(),
         neighbours: BTreeMap::new(),
         origins: BTreeMap::new(),
+        kinds_by_run: BTreeMap::new(),
+        remedies: Vec::new(),
     }
 }
 

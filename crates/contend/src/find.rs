@@ -6,7 +6,7 @@ use relayout_profile::{Access, ConflictRow, Profile};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::adjacent;
-use crate::detect::{self, Context, Straddles};
+use crate::detect::{self, Context, Replays};
 use crate::finding::{Finding, Findings, Member, Pair, Side, SiteUse, Totals, Unresolved, share};
 use crate::group::{self, Group, Groups, Places, object};
 use crate::identify::{Identify, Place, Source};
@@ -75,17 +75,17 @@ fn rank(
         identify,
         known: FxHashMap::default(),
     };
-    let straddles = Straddles::new(profile);
+    let replays = Replays::new(profile);
     let context = Context {
         profile,
         line_bytes: line_bytes.into(),
-        straddles: &straddles,
+        replays: &replays,
     };
     let all = totals.tally.transfers();
     let mut findings: Vec<(Finding, ByRun)> = phases::join(groups, &context)
         .iter()
         .map(|joined| {
-            let mut finding = finding(joined, line_bytes, &mut sources);
+            let mut finding = finding(joined, &context, &mut sources);
             finding.estimated = observed.is_some();
             finding.hitm = observed.and_then(|observed| observed.of(&joined.group));
             (finding, by_run(&joined.group, profile.meta.runs.len()))
@@ -104,6 +104,10 @@ fn rank(
             finding.rank = at as u32 + 1;
             finding.share = share(finding.tally.transfers(), all, 0.0);
             finding.stability = ranks.stability(at);
+            if finding.is_unstable() {
+                // What holds in some recordings only is no advice.
+                finding.remedies.clear();
+            }
             finding
         })
         .collect();
@@ -215,7 +219,11 @@ fn one_sided(profile: &Profile, conflicts: &Tally) -> Tally {
     }
 }
 
-fn finding<I: Identify>(joined: &Joined, line_bytes: u32, sources: &mut Sources<'_, I>) -> Finding {
+fn finding<I: Identify>(
+    joined: &Joined,
+    context: &Context,
+    sources: &mut Sources<'_, I>,
+) -> Finding {
     let Joined { group, tally, .. } = joined;
     let contexts: FxHashSet<_> = group
         .conflicts
@@ -230,7 +238,7 @@ fn finding<I: Identify>(joined: &Joined, line_bytes: u32, sources: &mut Sources<
         subject: group.subject.clone(),
         line_offset: group.line_offset,
         places: joined.places.clone(),
-        line_bytes,
+        line_bytes: context.line_bytes as u32,
         tally: *tally,
         share: 0.0,
         adjacent: None,
@@ -245,6 +253,8 @@ fn finding<I: Identify>(joined: &Joined, line_bytes: u32, sources: &mut Sources<
         remote_reads: detect::remote_reads(group, tally),
         neighbours: neighbours(group),
         origins: origins(group),
+        kinds_by_run: detect::kinds_by_run(group, context),
+        remedies: detect::remedies(group, joined.kind, tally, context, sources),
     }
 }
 
@@ -447,7 +457,7 @@ fn object_name(place: &Place) -> String {
     }
 }
 
-fn neighbours(group: &Group) -> BTreeMap<String, u64> {
+pub(crate) fn neighbours(group: &Group) -> BTreeMap<String, u64> {
     let mut neighbours = BTreeMap::new();
     for conflict in &group.conflicts {
         let transfers = group::tally(conflict.row).transfers();

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use relayout_profile::Access;
 
 use crate::identify::Source;
+use crate::remedy::Remedy;
 use crate::replay::Tally;
 
 /// Everything that [`find`](crate::find()) has to say about a profile.
@@ -202,6 +203,17 @@ pub struct Finding {
     /// Where the objects were allocated, in words, with the transfers on them; empty for variables and
     /// where it is not known.
     pub origins: BTreeMap<String, u64>,
+    /// What it is called by in each run alone: in how many of those in which it is. Empty with one run.
+    pub kinds_by_run: BTreeMap<Kind, u32>,
+    /// What could be done; nothing where the finding [is unstable](Self::is_unstable).
+    pub remedies: Vec<Remedy>,
+}
+
+impl Finding {
+    /// Whether it is another thing in some runs: its kind there is another one.
+    pub fn is_unstable(&self) -> bool {
+        self.kinds_by_run.keys().any(|kind| *kind != self.kind)
+    }
 }
 
 impl Finding {

@@ -18,13 +18,14 @@ mod group;
 pub mod identify;
 mod phases;
 pub mod rates;
+pub mod remedy;
 pub mod replay;
-
 pub mod traces;
 
 pub use find::{Settings, find, find_with};
 pub use finding::{Finding, Findings, Kind, Subject, Totals};
 pub use identify::{Identify, Object, Place, Source};
+pub use remedy::Remedy;
 pub use replay::{
     ByKind, ContextWaits, LineScores, LineTally, LineWaits, ObjectTrace, Placement, Recorded,
     Replay, Tally, TraceAccess, replay, replay_lines,

@@ -78,6 +78,20 @@ pub struct ObjectTrace {
     pub covered: Vec<Range<u32>>,
 }
 
+impl ObjectTrace {
+    /// The trace with a check before stores: those by `which` that changed nothing are loads then. What was
+    /// not seen to change nothing stays a store.
+    pub fn with_checks(&self, which: impl Fn(&TraceAccess) -> bool) -> Self {
+        let mut checked = self.clone();
+        for access in &mut checked.accesses {
+            if access.access == Access::Write && access.silent == Some(true) && which(access) {
+                (access.access, access.silent) = (Access::Read, None);
+            }
+        }
+        checked
+    }
+}
+
 /// What a replay counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Tally {

@@ -7,10 +7,12 @@ use relayout_contend::finding::{
     Adjacent, AdjacentPair, LinePairs, LinePlace, Member, Pair, RemoteRead, Side, SiteUse,
     Unresolved,
 };
-use relayout_contend::{Finding, Tally};
+use relayout_contend::{Finding, Remedy, Source, Tally};
 use relayout_profile::{Access, Meta, Run};
 use serde::Serialize;
 
+use crate::remedy;
+use crate::text::Who;
 use crate::{Placed, Production, Report};
 
 /// The document's name and version.
@@ -105,6 +107,10 @@ struct FindingDocument<'a> {
     pairs: Vec<PairDocument<'a>>,
     adjacent: Option<AdjacentDocument<'a>>,
     remote_reads: Vec<RemoteReadDocument<'a>>,
+    /// It is another kind of finding in some runs: no advice then.
+    unstable: bool,
+    kinds_by_run: BTreeMap<&'static str, u32>,
+    advice: Vec<AdviceDocument>,
     neighbours: &'a BTreeMap<String, u64>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     allocated: &'a BTreeMap<String, u64>,
@@ -157,6 +163,20 @@ struct AdjacentPairDocument<'a> {
 struct RemoteReadDocument<'a> {
     member: &'a str,
     transfers: u64,
+}
+
+#[derive(Serialize)]
+struct AdviceDocument {
+    action: &'static str,
+    words: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    replayed: Option<ReplayedDocument>,
+}
+
+#[derive(Serialize)]
+struct ReplayedDocument {
+    transfers_today: u64,
+    transfers_changed: u64,
 }
 
 #[derive(Serialize)]
@@ -259,7 +279,7 @@ fn document<'a>(report: &Report<'a>) -> Document<'a> {
             .pick(findings)
             .0
             .into_iter()
-            .map(|one| finding(one, production))
+            .map(|one| finding(one, meta, production))
             .collect(),
     }
 }
@@ -290,7 +310,11 @@ fn run(run: &Run) -> RunDocument<'_> {
     }
 }
 
-fn finding<'a>(finding: &'a Finding, production: Option<&'a Production>) -> FindingDocument<'a> {
+fn finding<'a>(
+    finding: &'a Finding,
+    meta: &Meta,
+    production: Option<&'a Production>,
+) -> FindingDocument<'a> {
     let Tally {
         read_transfers,
         write_transfers,
@@ -323,6 +347,17 @@ fn finding<'a>(finding: &'a Finding, production: Option<&'a Production>) -> Find
         pairs: finding.pairs.iter().map(pair).collect(),
         adjacent: finding.adjacent.as_ref().map(adjacent),
         remote_reads: finding.remote_reads.iter().map(remote_read).collect(),
+        unstable: finding.is_unstable(),
+        kinds_by_run: finding
+            .kinds_by_run
+            .iter()
+            .map(|(kind, runs)| (kind.as_str(), *runs))
+            .collect(),
+        advice: finding
+            .remedies
+            .iter()
+            .map(|one| advice(one, meta))
+            .collect(),
         neighbours: &finding.neighbours,
         allocated: &finding.origins,
         production: production.and_then(|all| all.get(finding.rank)).map(placed),
@@ -379,6 +414,28 @@ fn remote_read(read: &RemoteRead) -> RemoteReadDocument<'_> {
     RemoteReadDocument {
         member: &read.member,
         transfers: read.transfers,
+    }
+}
+
+fn advice(remedy: &Remedy, meta: &Meta) -> AdviceDocument {
+    let replayed = remedy::replayed(remedy).map(|replayed| ReplayedDocument {
+        transfers_today: replayed.today,
+        transfers_changed: replayed.changed,
+    });
+    AdviceDocument {
+        action: remedy::action(remedy),
+        words: remedy::words(remedy, Who::of(meta).one(), position),
+        replayed,
+    }
+}
+
+/// `osq_lock, kernel/locking/osq_lock.c:97`
+fn position(source: &Source) -> String {
+    let function = source.function.as_deref().unwrap_or("?");
+    match (&source.file, source.line) {
+        (Some(file), Some(line)) => format!("{function}, {file}:{line}"),
+        (Some(file), None) => format!("{function}, {file}"),
+        (None, _) => function.to_owned(),
     }
 }
 

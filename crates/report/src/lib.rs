@@ -3,6 +3,7 @@
 
 pub mod json;
 mod production;
+mod remedy;
 pub mod sarif;
 mod select;
 pub mod text;

@@ -10,7 +10,8 @@ pub struct Selection {
     /// Only findings whose type, variable, or a type on the way to the contended member, has this
     /// name (with or without `struct`).
     pub type_name: Option<String>,
-    /// Only findings with at least this fraction of all transfers.
+    /// Only findings with at least this fraction of all transfers; adjacent lines by what they are estimated to
+    /// cost.
     pub share_min: f64,
 }
 
@@ -20,7 +21,7 @@ impl Selection {
         let mut picked: Vec<&Finding> = findings
             .findings
             .iter()
-            .filter(|finding| self.admits(finding))
+            .filter(|finding| self.admits(finding, findings))
             .collect();
         let passed = picked.len();
         if self.top > 0 {
@@ -29,7 +30,12 @@ impl Selection {
         (picked, passed)
     }
 
-    fn admits(&self, finding: &Finding) -> bool {
+    fn admits(&self, finding: &Finding, all: &Findings) -> bool {
+        let share = match &finding.adjacent {
+            // In no sum of transfers, but worth so many.
+            Some(adjacent) => adjacent.cost_transfers / all.totals.tally.transfers().max(1) as f64,
+            None => finding.share,
+        };
         let named = |wanted: &String| {
             let wanted = ["struct ", "union "]
                 .iter()
@@ -39,6 +45,6 @@ impl Selection {
                 || finding.subject.variable() == Some(wanted)
                 || finding.types_path.iter().any(|name| name == wanted)
         };
-        finding.share >= self.share_min && self.type_name.as_ref().is_none_or(named)
+        share >= self.share_min && self.type_name.as_ref().is_none_or(named)
     }
 }

@@ -122,13 +122,13 @@ fn more(count: u64, what: &str) -> String {
 
 /// What contexts are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Who {
+pub(crate) enum Who {
     Cpus,
     Threads,
 }
 
 impl Who {
-    fn of(meta: &Meta) -> Self {
+    pub(crate) fn of(meta: &Meta) -> Self {
         match meta.target.as_str() {
             "program" => Self::Threads,
             _ => Self::Cpus,
@@ -143,7 +143,7 @@ impl Who {
         }
     }
 
-    fn one(self) -> &'static str {
+    pub(crate) fn one(self) -> &'static str {
         match self {
             Self::Cpus => "CPU",
             Self::Threads => "thread",

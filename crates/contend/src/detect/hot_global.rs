@@ -3,8 +3,10 @@
 //! Example: a counter that every CPU bumps, next to a read-mostly switch.
 
 use super::Context;
+use crate::find::neighbours;
 use crate::finding::{Kind, Subject};
 use crate::group::{Group, object};
+use crate::remedy::Remedy;
 use crate::replay::Tally;
 
 pub(super) fn detect(group: &Group, tally: &Tally, _: &Context) -> Option<Kind> {
@@ -18,4 +20,13 @@ pub(super) fn detect(group: &Group, tally: &Tally, _: &Context) -> Option<Kind> 
         .map(|conflict| conflict.row.false_lifetime)
         .sum();
     super::most(between, tally.transfers()).then_some(Kind::HotGlobal)
+}
+
+pub(super) fn remedy(group: &Group) -> Option<Remedy> {
+    let mut neighbours: Vec<(String, u64)> = neighbours(group).into_iter().collect();
+    neighbours.sort_by_key(|(_, transfers)| std::cmp::Reverse(*transfers));
+    Some(Remedy::OwnLine {
+        variable: group.subject.variable()?.to_owned(),
+        neighbours: neighbours.into_iter().map(|(name, _)| name).collect(),
+    })
 }

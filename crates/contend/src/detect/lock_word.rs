@@ -4,6 +4,8 @@
 //! the member lies in a type that is known to be a lock, and it was accessed by a locked
 //! instruction. Most transfers must be between it and members that are not of the same lock.
 
+use std::collections::BTreeSet;
+
 use relayout_layout::MemberPath;
 use relayout_profile::{Access, Profile, Site};
 
@@ -11,7 +13,8 @@ use super::Context;
 use crate::finding::Kind;
 use crate::group::{Conflict, Group};
 use crate::identify::Place;
-use crate::replay::Tally;
+use crate::remedy::Remedy;
+use crate::replay::{ObjectTrace, Recorded, Tally, replay};
 
 /// Tags of lock types: Linux, then glibc.
 const LOCK_TYPES: [&str; 12] = [
@@ -58,8 +61,57 @@ fn lock_and_data(conflict: &Conflict, profile: &Profile) -> bool {
     }
 }
 
+/// The lock apart from its data, or together with it: what replay of the recorded mix says. Whoever spins on the
+/// lock takes the line from its holder; but whoever gets the lock has its data too if they lie together.
+pub(super) fn remedy(group: &Group, context: &Context) -> Option<Remedy> {
+    let places = group
+        .conflicts
+        .iter()
+        .flat_map(|conflict| [conflict.here, conflict.there]);
+    let words: BTreeSet<(u32, u32)> = places
+        .filter_map(|place| match place {
+            Place::Member { member, .. } => lock_of(member).map(|_| member),
+            _ => None,
+        })
+        .filter_map(|member| {
+            let end = member.offset.checked_add(member.size)?;
+            Some((u32::try_from(member.offset).ok()?, u32::try_from(end).ok()?))
+        })
+        .collect();
+    let line = context.line_bytes as u32;
+    let is_lock = |offset: u32| {
+        words
+            .iter()
+            .any(|(start, end)| (*start..*end).contains(&offset))
+    };
+    let phase = |trace: &ObjectTrace| (trace.base % u64::from(line)) as u32;
+    let replayed = context.replays.of(
+        group,
+        |_| true,
+        |trace| replay(trace, phase(trace), &Recorded, line),
+        |trace| {
+            let end = trace
+                .accesses
+                .iter()
+                .map(|access| access.offset)
+                .max()
+                .unwrap_or(0);
+            let behind = end.saturating_add(2 * line) / line * line;
+            let apart = |offset: u32| match is_lock(offset) {
+                true => behind.saturating_add(offset),
+                false => offset,
+            };
+            replay(trace, phase(trace), &apart, line)
+        },
+    )?;
+    Some(Remedy::Lock {
+        apart: replayed.helps(),
+        replayed,
+    })
+}
+
 /// The lock type that a member lies in.
-fn lock_of(member: &MemberPath) -> Option<&str> {
+pub(super) fn lock_of(member: &MemberPath) -> Option<&str> {
     member
         .types_path
         .iter()

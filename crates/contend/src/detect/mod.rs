@@ -4,24 +4,30 @@ mod hot_global;
 mod lock_word;
 mod read_mostly;
 mod remote_read;
+mod replays;
 mod sharing;
 mod silent_store;
 mod straddle;
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use relayout_profile::Profile;
 
+use crate::find::Sources;
 use crate::finding::Kind;
 use crate::group::Group;
+use crate::identify::Identify;
+use crate::remedy::Remedy;
 use crate::replay::Tally;
 
 pub(crate) use remote_read::noted as remote_reads;
-pub(crate) use straddle::Straddles;
+pub(crate) use replays::Replays;
 
 /// What detectors may look at besides the group.
 pub(crate) struct Context<'a> {
     pub profile: &'a Profile,
     pub line_bytes: u64,
-    pub straddles: &'a Straddles<'a>,
+    pub replays: &'a Replays<'a>,
 }
 
 type Detector = fn(&Group, &Tally, &Context) -> Option<Kind>;
@@ -42,6 +48,68 @@ pub(crate) fn kind(group: &Group, tally: &Tally, context: &Context) -> Kind {
         .iter()
         .find_map(|detect| detect(group, tally, context))
         .unwrap_or_else(|| sharing::kind(tally))
+}
+
+/// What a group is called by in each run alone: in how many. Empty with one run.
+pub(crate) fn kinds_by_run(group: &Group, context: &Context) -> BTreeMap<Kind, u32> {
+    let mut kinds = BTreeMap::new();
+    if context.profile.meta.runs.len() < 2 {
+        return kinds;
+    }
+    let runs: BTreeSet<u16> = group
+        .conflicts
+        .iter()
+        .map(|conflict| conflict.row.run)
+        .collect();
+    for run in runs {
+        let alone = Group {
+            subject: group.subject.clone(),
+            conflicts: group
+                .conflicts
+                .iter()
+                .filter(|c| c.row.run == run)
+                .copied()
+                .collect(),
+            counts: group
+                .counts
+                .iter()
+                .filter(|c| c.row.run == run)
+                .copied()
+                .collect(),
+            ..*group
+        };
+        let tally: Tally = alone
+            .conflicts
+            .iter()
+            .map(|c| crate::group::tally(c.row))
+            .sum();
+        *kinds.entry(kind(&alone, &tally, context)).or_default() += 1;
+    }
+    kinds
+}
+
+/// What could be done about a group of this kind, first what is most to the point.
+pub(crate) fn remedies<I: Identify>(
+    group: &Group,
+    kind: Kind,
+    tally: &Tally,
+    context: &Context,
+    sources: &mut Sources<'_, I>,
+) -> Vec<Remedy> {
+    let own = match kind {
+        Kind::Straddle => straddle::remedy(group, context),
+        Kind::SilentStore => silent_store::remedy(group, context, sources),
+        Kind::HotGlobal => hot_global::remedy(group),
+        Kind::LockWord => lock_word::remedy(group, context),
+        Kind::ReadMostly => read_mostly::remedy(group),
+        Kind::FalseSharing => sharing::part(group),
+        Kind::TrueSharing => sharing::shared(group),
+        Kind::RemoteRead | Kind::AdjacentLine => None,
+    };
+    // May be beside any other.
+    own.into_iter()
+        .chain(remote_read::remedies(group, tally))
+        .collect()
 }
 
 /// More than half.

@@ -20,6 +20,7 @@ use super::Context;
 use crate::finding::Kind;
 use crate::group::Group;
 use crate::identify::Place;
+use crate::remedy::Remedy;
 use crate::replay::Tally;
 
 /// Loads for each store, at least: of what is stored to more often, readers lose a part of the line's
@@ -39,28 +40,11 @@ struct Use {
 }
 
 pub(super) fn detect(group: &Group, tally: &Tally, _: &Context) -> Option<Kind> {
-    let mut uses: FxHashMap<&str, Use> = FxHashMap::default();
-    for count in &group.counts {
-        let Some(name) = name(count.place) else {
-            continue;
-        };
-        let member = uses.entry(name).or_default();
-        if count.row.access != Access::Write {
-            member.loads += count.row.count;
-            member.readers.insert(count.row.context);
-        }
-        if count.row.access != Access::Read {
-            member.stores += count.row.count;
-        }
-    }
+    let uses = uses(group);
     let read_mostly = |place: &Place| {
         name(place)
             .and_then(|name| uses.get(name))
-            .is_some_and(|u| {
-                u.readers.len() > 1
-                    && u.loads > 0
-                    && u.stores.saturating_mul(LOADS_PER_STORE) <= u.loads
-            })
+            .is_some_and(Use::is_read_mostly)
     };
     let mut saved: FxHashMap<u16, u64> = FxHashMap::default();
     for conflict in &group.conflicts {
@@ -81,4 +65,43 @@ fn name(place: &Place) -> Option<&str> {
         Place::Scalar(object) => object.variable.as_deref(),
         Place::Unresolved(_) => None,
     }
+}
+
+impl Use {
+    fn is_read_mostly(&self) -> bool {
+        let few = self.stores.saturating_mul(LOADS_PER_STORE) <= self.loads;
+        self.readers.len() > 1 && self.loads > 0 && few
+    }
+}
+
+fn uses<'a>(group: &Group<'a>) -> FxHashMap<&'a str, Use> {
+    let mut uses: FxHashMap<&str, Use> = FxHashMap::default();
+    for count in &group.counts {
+        let Some(name) = name(count.place) else {
+            continue;
+        };
+        let member = uses.entry(name).or_default();
+        if count.row.access != Access::Write {
+            member.loads += count.row.count;
+            member.readers.insert(count.row.context);
+        }
+        if count.row.access != Access::Read {
+            member.stores += count.row.count;
+        }
+    }
+    uses
+}
+
+/// The read-mostly member with most loads.
+pub(super) fn remedy(group: &Group) -> Option<Remedy> {
+    let uses = uses(group)
+        .into_iter()
+        .filter(|(_, member)| member.is_read_mostly());
+    let (name, most) =
+        uses.max_by_key(|(name, member)| (member.loads, std::cmp::Reverse(*name)))?;
+    Some(Remedy::Gather {
+        member: name.to_owned(),
+        loads: most.loads,
+        stores: most.stores,
+    })
 }

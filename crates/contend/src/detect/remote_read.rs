@@ -19,6 +19,7 @@ use super::Context;
 use crate::finding::{Kind, RemoteRead};
 use crate::group::{Group, object};
 use crate::identify::Place;
+use crate::remedy::Remedy;
 use crate::replay::Tally;
 
 /// One in so many of a line's transfers is worth a note.
@@ -51,6 +52,16 @@ pub(crate) fn noted(group: &Group, tally: &Tally) -> Vec<RemoteRead> {
         .collect();
     noted.sort_by_key(|read| std::cmp::Reverse(read.transfers));
     noted
+}
+
+/// Not to read them.
+pub(super) fn remedies(group: &Group, tally: &Tally) -> impl Iterator<Item = Remedy> {
+    noted(group, tally)
+        .into_iter()
+        .map(|read| Remedy::DropRead {
+            member: read.member,
+            transfers: read.transfers,
+        })
 }
 
 /// Read transfers by loads of members that are read remotely, by the member's name.

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::fmt::{self, Write};
 
 use relayout_contend::finding::{LinePlace, Member, Pair, Side};
-use relayout_contend::{Finding, Kind};
+use relayout_contend::{Finding, Kind, Source};
 use relayout_profile::Access;
 
 use super::Who;
 use super::adjacent;
 use super::sources::Sources;
 use super::{counted, line_name, more, percent_of};
-use crate::Placed;
+use crate::{Placed, remedy};
 
 /// Names in a list, at most.
 const NAMES: usize = 4;
@@ -44,7 +44,7 @@ pub(super) fn write(
         line_name(finding),
         finding.kind.as_str()
     )?;
-    for note in notes(finding, who)
+    for note in notes(finding, who, sources)
         .into_iter()
         .chain(placed.map(in_production))
     {
@@ -58,7 +58,7 @@ pub(super) fn write(
 }
 
 /// What the figures of this finding mean, where they need saying.
-fn notes(finding: &Finding, who: Who) -> Vec<String> {
+fn notes(finding: &Finding, who: Who, sources: &Sources) -> Vec<String> {
     let transfers = finding.tally.transfers();
     let share = |part| percent_of(part, transfers);
     let mut notes = Vec::new();
@@ -88,33 +88,30 @@ fn notes(finding: &Finding, who: Who) -> Vec<String> {
     }
     notes.extend(places(finding));
     match finding.kind {
-        Kind::SilentStore => {
-            notes.push("Most of the stores behind this changed nothing: storing only if different would save them.".to_owned());
-        }
-        Kind::Straddle => {
-            notes.push("Lies on two lines and moves both; replayed from the start of a line, it moves one.".to_owned());
-        }
         Kind::LockWord => {
             notes.push(
                 "Those who try to take the lock pull the line from under its holder.".to_owned(),
             );
         }
-        Kind::ReadMostly => {
-            notes.push("What is read here is hardly ever stored to: beside other members of that kind it would stay in every cache.".to_owned());
-        }
-        Kind::AdjacentLine
-        | Kind::FalseSharing
-        | Kind::TrueSharing
-        | Kind::HotGlobal
-        | Kind::RemoteRead => {}
+        Kind::Straddle => notes.push("Lies on two lines and moves both.".to_owned()),
+        _ => {}
     }
-    for read in &finding.remote_reads {
+    if finding.is_unstable() {
+        let kinds = finding.kinds_by_run.iter();
+        let kinds: Vec<String> = kinds
+            .map(|(kind, runs)| format!("{} in {runs}", kind.as_str()))
+            .collect();
         notes.push(format!(
-            "`{}` is read by others than its writer alone, for {} transfers ({}): no layout removes them, not reading it does.",
-            read.member,
-            read.transfers,
-            share(read.transfers)
+            "Unstable: not the same thing in all recordings ({}), so no advice.",
+            kinds.join(", ")
         ));
+    }
+    let position = |source: &Source| {
+        let function = source.function.as_deref().unwrap_or("?");
+        format!("{function} {}", sources.position(source))
+    };
+    for remedy in &finding.remedies {
+        notes.extend(wrapped(&remedy::words(remedy, who.one(), position)));
     }
     if !finding.neighbours.is_empty() {
         let most = most(&finding.neighbours);
@@ -152,6 +149,25 @@ fn places(finding: &Finding) -> Option<String> {
         };
         format!("{why}; lines begin at {}{left}.", list.join(", "))
     })
+}
+
+/// Widest line of a note.
+const WIDTH: usize = 115;
+
+/// `text` in lines.
+fn wrapped(text: &str) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        match lines.last_mut() {
+            Some(line) if line.is_empty() => line.push_str(word),
+            Some(line) if line.len() + 1 + word.len() <= WIDTH => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
 }
 
 /// The names with the most transfers.

@@ -1,0 +1,305 @@
+//! What is said to be done about findings, from small profiles; and that what differs between recordings is
+//! said to be unstable.
+
+use relayout_contend::remedy::{Replayed, Shared};
+use relayout_contend::{Finding, Identify, Kind, Object, Place, Remedy, Source, find};
+use relayout_layout::MemberPath;
+use relayout_profile::{
+    Access, BurstRow, ConflictRow, CountRow, Profile, RegionRow, Run, Site, Transfer,
+};
+
+/// One object of 64 bytes in 8-byte members named `a` to `h`, of a lock type the first, at `AT`; one of 32
+/// bytes across lines at `CROSSING`.
+struct Table;
+
+const AT: u64 = 0x1_0000;
+const CROSSING: u64 = 0x2_0030;
+
+impl Identify for Table {
+    fn place(&self, _: u16, addr: u64, _: u8) -> Place {
+        let (base, bytes) = if addr < CROSSING {
+            (AT, 64)
+        } else {
+            (CROSSING, 32)
+        };
+        let offset = (addr - base) / 8 * 8;
+        let types: &[&str] = if base == AT && offset == 0 {
+            &["thing", "qspinlock"]
+        } else {
+            &["thing"]
+        };
+        Place::Member {
+            object: Object {
+                base,
+                bytes,
+                variable: None,
+                origin: None,
+            },
+            member: MemberPath {
+                path: ["a", "b", "c", "d", "e", "f", "g", "h"][offset as usize / 8].to_owned(),
+                types_path: types.iter().map(|&name| name.to_owned()).collect(),
+                offset,
+                size: 8,
+            },
+        }
+    }
+
+    fn source(&self, site: u32) -> Source {
+        Source {
+            function: Some(format!("f{site}")),
+            line: Some(site),
+            ..Source::default()
+        }
+    }
+}
+
+/// One access; its site is its offset in words, and 8 more for a store.
+fn access(context: u16, addr: u64, access: Access, silent: Option<bool>) -> BurstRow {
+    let word = (addr / 8 % 8) as u32;
+    BurstRow {
+        run: 0,
+        ticket: 0,
+        context,
+        site: if access == Access::Read {
+            word
+        } else {
+            word + 8
+        },
+        addr,
+        size: 8,
+        access,
+        silent,
+    }
+}
+
+/// Repeats `round`, and says of who lost the line to whom what `conflicts` do.
+fn recorded(round: &[BurstRow], rounds: usize, conflicts: Vec<ConflictRow>) -> Profile {
+    let bursts: Vec<BurstRow> = round
+        .iter()
+        .cycle()
+        .take(round.len() * rounds)
+        .copied()
+        .collect();
+    let count = |one: &BurstRow| CountRow {
+        run: 0,
+        addr: one.addr,
+        size: one.size,
+        context: one.context,
+        site: one.site,
+        access: one.access,
+        count: rounds as u64,
+        silent: one
+            .silent
+            .map(|silent| if silent { rounds as u64 } else { 0 }),
+    };
+    let region = |start| RegionRow {
+        run: 0,
+        start,
+        bytes: 512,
+        first_ticket: 0,
+        end_ticket: bursts.len() as u64,
+        first_op: 0,
+        end_op: 0,
+    };
+    Profile {
+        sites: vec![
+            Site {
+                pc: 0,
+                bytes: vec![0xf0, 0x0f, 0xb1, 0x17],
+            };
+            16
+        ],
+        counts: round.iter().map(count).collect(),
+        conflicts,
+        regions: vec![region(AT), region(CROSSING - 0x30)],
+        bursts: (0..)
+            .zip(bursts)
+            .map(|(ticket, one)| BurstRow { ticket, ..one })
+            .collect(),
+        ..Profile::default()
+    }
+}
+
+fn lost(here: BurstRow, there: BurstRow, count: u64, false_lifetime: u64) -> ConflictRow {
+    ConflictRow {
+        run: 0,
+        transfer: match here.access {
+            Access::Read => Transfer::Read,
+            _ => Transfer::Write,
+        },
+        context: here.context,
+        addr: here.addr,
+        size: here.size,
+        site: here.site,
+        access: here.access,
+        other_context: there.context,
+        other_addr: there.addr,
+        other_size: there.size,
+        other_site: there.site,
+        other_access: there.access,
+        count,
+        false_first_touch: false_lifetime,
+        false_lifetime,
+    }
+}
+
+fn first(profile: &Profile) -> Finding {
+    find(profile, &Table).findings.remove(0)
+}
+
+#[test]
+fn members_that_do_not_belong_together() {
+    let (read, store) = (
+        access(0, AT + 16, Access::Read, None),
+        access(1, AT + 24, Access::Write, Some(false)),
+    );
+    let found = first(&recorded(
+        &[read, store],
+        100,
+        vec![lost(read, store, 99, 99)],
+    ));
+    assert_eq!(found.kind, Kind::FalseSharing);
+    let part = Remedy::Part {
+        member: "c".into(),
+        from: "d".into(),
+        transfers: 99,
+    };
+    assert_eq!(found.remedies, [part]);
+}
+
+/// Context 1 stores what is there; context 0 reads another member of the line.
+#[test]
+fn a_store_that_changes_nothing_names_its_line() {
+    let read = access(0, AT + 16, Access::Read, None);
+    let store = access(1, AT + 24, Access::Write, Some(true));
+    let found = first(&recorded(
+        &[read, store],
+        100,
+        vec![lost(read, store, 99, 99)],
+    ));
+    assert_eq!(found.kind, Kind::SilentStore);
+    let [
+        Remedy::CheckStore {
+            member,
+            source,
+            stores,
+            silent,
+            replayed,
+        },
+    ] = &found.remedies[..]
+    else {
+        panic!("{:?}", found.remedies);
+    };
+    assert_eq!(
+        (member.as_str(), source.line, *stores, *silent),
+        ("d", Some(11), 100, 100)
+    );
+    assert_eq!(
+        *replayed,
+        Some(Replayed {
+            today: 99,
+            changed: 0
+        })
+    );
+}
+
+/// Filled in one go on one CPU, used in one go on another: one line moves, or two.
+#[test]
+fn an_object_that_crosses_says_the_least_alignment() {
+    let words = [0, 8, 16, 24].map(|offset| CROSSING + offset);
+    let fill = words.map(|addr| access(0, addr, Access::Write, Some(false)));
+    let answer = words.map(|addr| access(1, addr, Access::ReadWrite, Some(false)));
+    let round: Vec<BurstRow> = fill.into_iter().chain(answer).collect();
+    let rows = vec![
+        lost(answer[0], fill[0], 100, 0),
+        lost(fill[0], answer[0], 100, 0),
+    ];
+    let found = first(&recorded(&round, 100, rows));
+    assert_eq!(found.kind, Kind::Straddle);
+    let [
+        Remedy::Align {
+            bytes: 32,
+            replayed: Some(replayed),
+        },
+    ] = &found.remedies[..]
+    else {
+        panic!("{:?}", found.remedies);
+    };
+    assert_eq!((replayed.today, replayed.changed), (398, 199));
+}
+
+/// Others try to take the lock while its holder works; or each takes it, works, and is done.
+#[test]
+fn a_lock_stays_or_goes_as_the_mix_says() {
+    let lock = |context| access(context, AT, Access::ReadWrite, Some(false));
+    let data = |context| access(context, AT + 8, Access::Write, Some(false));
+    let row = || vec![lost(data(0), lock(1), 50, 40)];
+    let fought = [lock(0), data(0), lock(1), data(0), lock(1), data(0)];
+    let found = first(&recorded(&fought, 50, row()));
+    assert_eq!(found.kind, Kind::LockWord);
+    assert!(
+        matches!(found.remedies[..], [Remedy::Lock { apart: true, .. }]),
+        "{:?}",
+        found.remedies
+    );
+    let handed = [lock(0), data(0), lock(1), data(1)];
+    let found = first(&recorded(&handed, 50, row()));
+    let [
+        Remedy::Lock {
+            apart: false,
+            replayed,
+        },
+    ] = &found.remedies[..]
+    else {
+        panic!("{:?}", found.remedies);
+    };
+    assert!(replayed.changed > replayed.today, "{replayed:?}");
+}
+
+#[test]
+fn true_sharing_has_advice_in_words() {
+    let check = |round: &[BurstRow], expect: Shared| {
+        let found = first(&recorded(round, 100, vec![lost(round[0], round[1], 99, 0)]));
+        assert_eq!(found.kind, Kind::TrueSharing);
+        let how = found.remedies.iter().find_map(|remedy| match remedy {
+            Remedy::Shared { how, .. } => Some(*how),
+            _ => None,
+        });
+        assert_eq!(how, Some(expect));
+    };
+    let add = |context| access(context, AT + 8, Access::ReadWrite, Some(false));
+    let read = |context| access(context, AT + 8, Access::Read, None);
+    check(&[add(0), add(1)], Shared::PerContext);
+    check(&[read(1), add(0), read(2)], Shared::Copy);
+    check(&[add(0), add(1), read(0), read(1), read(2)], Shared::Batch);
+    let lock = |context| access(context, AT, Access::ReadWrite, Some(false));
+    check(&[lock(0), lock(1)], Shared::Lock);
+}
+
+/// False sharing in one recording, true in the other: shown as it is, and nothing advised.
+#[test]
+fn what_changes_between_recordings_is_unstable() {
+    let (read, store) = (
+        access(0, AT + 16, Access::Read, None),
+        access(1, AT + 24, Access::Write, Some(false)),
+    );
+    let mut profile = recorded(&[read, store], 10, vec![lost(read, store, 100, 90)]);
+    profile.meta.runs = vec![Run::default(); 2];
+    let again = |false_lifetime| ConflictRow {
+        run: 1,
+        ..lost(read, store, 50, false_lifetime)
+    };
+    profile.conflicts.push(again(0));
+    let found = first(&profile);
+    assert!(
+        found.is_unstable() && found.remedies.is_empty(),
+        "{found:?}"
+    );
+    assert_eq!(found.kinds_by_run.len(), 2);
+    profile.conflicts[1] = again(40);
+    let found = first(&profile);
+    assert!(
+        !found.is_unstable() && !found.remedies.is_empty(),
+        "{found:?}"
+    );
+}
