@@ -13,8 +13,8 @@ mod topology;
 
 pub use estimate::Estimate;
 pub use file::{
-    Interval, Intervals, Machine, MachineFile, PairTest, Problem, SCHEMA, Transfer, Unknown,
-    Windows, load,
+    AccessCost, Interval, Intervals, Machine, MachineFile, PairTest, Problem, SCHEMA, Transfer,
+    Unknown, Windows, load,
 };
 pub use measure::measure;
 pub use topology::Relation;

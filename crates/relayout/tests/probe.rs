@@ -32,6 +32,13 @@ fn check(ended: &Ended) -> Value {
                 .iter()
                 .all(|p| p["value"].is_f64())
             && transfers.iter().all(|t| t["ns"].is_f64())
+            && document["accesses"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .all(|access| {
+                    access["alone_ns"]["value"].is_f64() && access["contended_ns"]["value"].is_f64()
+                })
             && [
                 "silent_store_ratio",
                 "split_ratio",
@@ -101,6 +108,7 @@ fn one_cpu_only() {
         whats,
         [
             "transfers",
+            "accesses",
             "pair_coefficient",
             "silent_store_ratio",
             "split_ratio"

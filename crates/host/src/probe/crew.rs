@@ -360,7 +360,9 @@ impl Arena {
             true => (pair(0) + line, pair(0)),
         };
         let second = match (job.kernel, job.kernel.distance()) {
-            (Kernel::TwoWriters(_), Distance::Same) => first + 8,
+            (Kernel::TwoWriters(_) | Kernel::Load(_) | Kernel::Store(_), Distance::Same) => {
+                first + 8
+            }
             (_, Distance::Buddy) => buddy,
             _ => pair(7),
         };

@@ -34,6 +34,10 @@ pub struct MachineFile {
     pub pairs: Vec<PairTest>,
     /// What it costs to move a line from one CPU to another.
     pub transfers: Vec<Transfer>,
+    /// What single accesses cost that nothing depends on, alone and where another CPU takes the line away
+    /// all the time; loads, stores and exchanges. Files of earlier versions have none.
+    #[serde(default)]
+    pub accesses: Vec<AccessCost>,
     /// A store that changes nothing, of a word that another CPU reads all the time: its owner's time
     /// with the store over its time with a check before it.
     pub silent_store_ratio: Option<f64>,
@@ -90,6 +94,19 @@ pub struct Transfer {
     pub ns_low: Option<f64>,
     /// Its 95 % interval.
     pub ns_high: Option<f64>,
+}
+
+/// What one access costs in a loop that does nothing else, so that the processor overlaps as many of them
+/// as it can.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AccessCost {
+    /// `load`, `store` or `exchange` (a locked addition).
+    pub kind: String,
+    /// On a line that no other CPU uses, in nanoseconds.
+    pub alone_ns: Estimate,
+    /// On one that another CPU takes away all the time: by stores from loads, by loads from stores, by
+    /// exchanges from exchanges.
+    pub contended_ns: Estimate,
 }
 
 /// 95 % intervals of what else is only a number.
@@ -255,6 +272,14 @@ impl MachineFile {
         }
         for transfer in &self.transfers {
             number("transfers[].ns", transfer.ns, 0.0)?;
+        }
+        for access in &self.accesses {
+            number("accesses[].alone_ns.value", access.alone_ns.value, 0.0)?;
+            number(
+                "accesses[].contended_ns.value",
+                access.contended_ns.value,
+                0.0,
+            )?;
         }
         Ok(())
     }

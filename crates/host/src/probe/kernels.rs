@@ -25,6 +25,10 @@ pub enum Kernel {
     /// Both add to one word; the leader stores to one of its own beside it. On [`Distance::Same`]
     /// the follower reads that word, from a line far from the common one: one more line moves.
     BesideShared(Distance),
+    /// The leader loads a word all the time; the follower stores to another.
+    Load(Distance),
+    /// The leader stores to a word all the time; the follower loads another.
+    Store(Distance),
     /// The leader stores the value that a word has, and adds to a word of its own; the follower
     /// reads the first all the time.
     SilentStore,
@@ -96,7 +100,10 @@ impl Kernel {
     /// How far its second word is from its first.
     pub fn distance(self) -> Distance {
         match self {
-            Self::TwoWriters(distance) | Self::BesideShared(distance) => distance,
+            Self::TwoWriters(distance)
+            | Self::BesideShared(distance)
+            | Self::Load(distance)
+            | Self::Store(distance) => distance,
             _ => Distance::Apart,
         }
     }
@@ -134,6 +141,10 @@ pub fn lead(kernel: Kernel, words: Words<'_>, window: Duration, over: &AtomicBoo
             second.store(i, Relaxed);
             first.fetch_add(1, Relaxed);
         }),
+        Kernel::Load(_) => repeat(window, |_| {
+            std::hint::black_box(first.load(Relaxed));
+        }),
+        Kernel::Store(_) => repeat(window, |i| first.store(i, Relaxed)),
         Kernel::SilentStore => repeat(window, |_| {
             first.store(1, Relaxed);
             own.fetch_add(1, Relaxed);
@@ -177,6 +188,10 @@ pub fn follow(kernel: Kernel, words: Words<'_>, over: &AtomicBool) -> u64 {
         }),
         Kernel::BesideShared(_) => until(over, || {
             first.fetch_add(1, Relaxed);
+        }),
+        Kernel::Load(_) => until(over, || second.store(1, Relaxed)),
+        Kernel::Store(_) => until(over, || {
+            std::hint::black_box(second.load(Relaxed));
         }),
         Kernel::SilentStore | Kernel::CheckedStore => until(over, || {
             std::hint::black_box(first.load(Relaxed));

@@ -5,7 +5,9 @@ use std::fs;
 
 use super::crew::{self, Measured, Plan, REST, WINDOW, Window};
 use super::estimate::{self, Estimate, Round, TooNoisy};
-use super::file::{Interval, Intervals, MachineFile, PairTest, SCHEMA, Transfer, Unknown, Windows};
+use super::file::{
+    AccessCost, Interval, Intervals, MachineFile, PairTest, SCHEMA, Transfer, Unknown, Windows,
+};
 use super::kernels::{Distance, HAS_SPLITS, Kernel};
 use super::topology::{self, CpuPair};
 use crate::{Error, Interrupt, Progress};
@@ -18,7 +20,7 @@ const ROUNDS: usize = 20;
 /// have taken this many times the time that they take undisturbed.
 const REPEATS_MAX: u32 = 3;
 
-/// Measures this machine, on the CPUs that this process may run on. Takes four seconds, up to three
+/// Measures this machine, on the CPUs that this process may run on. Takes five seconds, up to three
 /// times as long where others disturb it, and an eighth of a second for each further pair of CPUs.
 ///
 /// # Errors
@@ -34,6 +36,7 @@ pub fn measure(progress: &dyn Progress, interrupt: Interrupt) -> Result<MachineF
         pair_coefficient: Estimate::default(),
         pairs: Vec::new(),
         transfers: Vec::new(),
+        accesses: Vec::new(),
         silent_store_ratio: None,
         split_ratio: None,
         split_local_ratio: None,
@@ -111,12 +114,19 @@ fn together(
     ));
     let two_writers = [Same, Buddy, Apart].map(Kernel::TwoWriters);
     let beside_shared = [Same, Buddy, Apart].map(Kernel::BesideShared);
+    let accesses = [
+        ("load", [Same, Apart].map(Kernel::Load)),
+        ("store", [Same, Apart].map(Kernel::Store)),
+        ("exchange", [Same, Apart].map(Kernel::TwoWriters)),
+    ];
     let silent = [Kernel::SilentStore, Kernel::CheckedStore];
     let split = [Kernel::HandOverSplit, Kernel::HandOverWhole];
     let mut kernels = [
         &[Kernel::HandOver],
         &two_writers[..],
         &beside_shared,
+        &accesses[0].1,
+        &accesses[1].1,
         &silent,
     ]
     .concat();
@@ -125,6 +135,17 @@ fn together(
     }
     let windows = tally.run([a, b], &plan(kernels, ROUNDS), interrupt)?;
     file.transfers.push(transfer(pair, &windows, tally));
+    for (kind, [contended, alone]) in accesses {
+        let mut cost = |what: &str, kernel| {
+            let found = judge(&windows, [kernel], estimate::cost);
+            tally.told(&format!("accesses[{kind}].{what}"), found)
+        };
+        file.accesses.push(AccessCost {
+            kind: kind.to_owned(),
+            alone_ns: cost("alone_ns", alone),
+            contended_ns: cost("contended_ns", contended),
+        });
+    }
     let pairs = [
         ("two-writers", two_writers),
         ("beside-shared", beside_shared),
@@ -199,6 +220,7 @@ fn alone(
 fn unmeasured(file: &mut MachineFile) {
     for what in [
         "transfers",
+        "accesses",
         "pair_coefficient",
         "silent_store_ratio",
         "split_ratio",

@@ -22,6 +22,11 @@ fn sample() -> MachineFile {
             ns_low: Some(50.25),
             ns_high: Some(60.0),
         }],
+        accesses: vec![AccessCost {
+            kind: "store".into(),
+            alone_ns: Estimate::new(0.5, 0.4, 0.6),
+            contended_ns: Estimate::new(5.0, 4.5, 5.5),
+        }],
         silent_store_ratio: Some(4.5),
         split_ratio: None,
         split_local_ratio: Some(2.0),
@@ -111,11 +116,23 @@ fn bad_files_are_refused() {
         "transfers[].ns is -1; a cost is finite and not negative",
     );
     check(
+        |v| v["accesses"][0]["contended_ns"]["value"] = (-1).into(),
+        "accesses[].contended_ns.value is -1; a cost is finite and not negative",
+    );
+    check(
         |v| {
             v.as_object_mut().unwrap().remove("line_bytes");
         },
         "missing field `line_bytes`",
     );
+}
+
+#[test]
+fn a_file_from_before_accesses_were_measured_is_read() {
+    let mut value = serde_json::to_value(sample()).unwrap();
+    value.as_object_mut().unwrap().remove("accesses");
+    let file = MachineFile::parse(value.to_string().as_bytes()).unwrap();
+    assert_eq!(file.accesses, []);
 }
 
 #[test]

@@ -39,6 +39,18 @@ pub fn render(file: &MachineFile, place: Option<&Path>) -> String {
             &format!("to move a line; {}", relation(transfer.relation)),
         );
     }
+    for access in &file.accesses {
+        let (Some(alone), Some(contended)) = (access.alone_ns.value, access.contended_ns.value)
+        else {
+            continue;
+        };
+        let value = format!("{contended:.1} ns, alone {alone:.1} ns");
+        row(
+            &access.kind,
+            value,
+            "where another CPU takes the line away all the time",
+        );
+    }
     let pair = &file.pair_coefficient;
     if let (Some(value), Some(low), Some(high)) = (pair.value, pair.low, pair.high) {
         let text = format!("{value:.2} ({low:.2} to {high:.2})");
