@@ -6,6 +6,7 @@
 //! - [`replay`](mod@replay) runs the recorded accesses of one object through a coherence model with
 //!   the object's bytes at other offsets.
 //! - [`rates`] estimates coherence events from counts, where hardware sampled and no order is known.
+//! - [`throughput`] says what fewer waits are worth, on a machine that was measured.
 //! - [`traces`] carves the accesses of one object out of a profile's bursts.
 //!
 //! Values in, values out: no files, no processes, no terminal.
@@ -20,6 +21,7 @@ mod phases;
 pub mod rates;
 pub mod remedy;
 pub mod replay;
+pub mod throughput;
 pub mod traces;
 
 pub use find::{Settings, find, find_with};

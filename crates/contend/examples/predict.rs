@@ -1,0 +1,170 @@
+//! Predicts what another place of some bytes gains, for objects that a recorded program named
+//! (`relayout_object`); `benches/prediction.py` holds it against hardware.
+//!
+//!     cargo run --release -p relayout-contend --example predict -- PROFILE COSTS TYPE CHANGE...
+//!
+//! COSTS are of the file that `relayout probe` writes, as seven numbers with commas: nanoseconds to move a line;
+//! alone and contended, of a load, a store, an exchange. A CHANGE is one of
+//!
+//!     move:OFFSET:BYTES:NEW     the bytes at OFFSET lie at NEW
+//!     align:BYTES               objects begin at multiples of BYTES
+//!     check:OFFSET:BYTES        stores there are to change nothing, and a check is made first
+//!     contexts:N                for so many threads
+//!
+//! Prints ratio, low and high for all contexts together, and then for each.
+
+use std::path::Path;
+
+use relayout_contend::throughput::{AccessNs, Costs, Load, Question, Ratio, Stretch, StretchLine};
+use relayout_contend::{Extent, LineWaits, ObjectTrace, Replay, TraceAccess, TraceIndex};
+use relayout_profile::{Access, Profile, RangeKind};
+
+const LINE_BYTES: u32 = 64;
+const STRETCHES: usize = 64;
+
+/// What is asked about.
+#[derive(Default)]
+struct Changes {
+    moves: Vec<[u32; 3]>,
+    checks: Vec<[u32; 2]>,
+    align: u32,
+    contexts: Option<u32>,
+}
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if let Err(why) = predict(&arguments) {
+        eprintln!("{why}");
+        std::process::exit(1);
+    }
+}
+
+fn predict(arguments: &[String]) -> Result<(), String> {
+    let [path, costs, name, changes @ ..] = arguments else {
+        return Err("PROFILE COSTS TYPE CHANGE...".to_owned());
+    };
+    let profile = relayout_profile::read(Path::new(path)).map_err(|e| format!("{path}: {e:?}"))?;
+    let (costs, changes) = (parse_costs(costs)?, parse_changes(changes)?);
+    let extents = objects(&profile, name);
+    let load = Load::new(&profile, &extents);
+    let question = Question {
+        load: &load,
+        costs: &costs,
+        contexts: changes.contexts,
+    };
+    let gain = question.gain(&stretches(&profile, &extents, &changes));
+    let gain = gain.ok_or_else(|| format!("nobody waits for {name}"))?;
+    let say = |name: &str, Ratio { value, low, high }: Ratio| {
+        println!("{name} {value:.4} {low:.4} {high:.4}");
+    };
+    say("all", gain.ratio);
+    for (context, ratio) in gain.by_context {
+        say(&context.to_string(), ratio);
+    }
+    Ok(())
+}
+
+fn parse_costs(text: &str) -> Result<Costs, String> {
+    let numbers: Result<Vec<f64>, _> = text.split(',').map(str::parse).collect();
+    let numbers = numbers.map_err(|e| format!("{text}: {e}"))?;
+    let [transfer_ns, a, b, c, d, e, f] = numbers[..] else {
+        return Err(format!("{text}: seven numbers"));
+    };
+    let cost = |alone, contended| AccessNs { alone, contended };
+    Ok(Costs {
+        transfer_ns,
+        load: cost(a, b),
+        store: cost(c, d),
+        exchange: cost(e, f),
+    })
+}
+
+fn parse_changes(words: &[String]) -> Result<Changes, String> {
+    let mut changes = Changes {
+        align: 1,
+        ..Changes::default()
+    };
+    for word in words {
+        let (what, numbers) = word
+            .split_once(':')
+            .ok_or_else(|| format!("{word}: no number"))?;
+        let numbers: Result<Vec<u32>, _> = numbers.split(':').map(str::parse).collect();
+        match (what, &numbers.map_err(|e| format!("{word}: {e}"))?[..]) {
+            ("move", &[from, bytes, to]) => changes.moves.push([from, bytes, to]),
+            ("check", &[from, bytes]) => changes.checks.push([from, bytes]),
+            ("align", &[align]) if align > 0 => changes.align = align,
+            ("contexts", &[contexts]) => changes.contexts = Some(contexts),
+            _ => return Err(format!("{word}: not known")),
+        }
+    }
+    Ok(changes)
+}
+
+fn objects(profile: &Profile, name: &str) -> Vec<Extent> {
+    let named = profile
+        .ranges
+        .iter()
+        .filter(|row| row.kind == RangeKind::Named && row.owner == name);
+    named
+        .map(|row| Extent {
+            run: row.run,
+            base: row.start,
+            bytes: u32::try_from(row.bytes).unwrap_or(u32::MAX),
+        })
+        .collect()
+}
+
+fn stretches(profile: &Profile, extents: &[Extent], changes: &Changes) -> Vec<Stretch> {
+    let index = TraceIndex::new(profile);
+    let traces: Vec<ObjectTrace> = extents
+        .iter()
+        .flat_map(|extent| index.traces(*extent))
+        .collect();
+    let all: usize = traces.iter().map(|trace| trace.accesses.len()).sum();
+    let length = all.div_ceil(STRETCHES).max(1);
+    let place = |offset: u32| {
+        let moved = changes
+            .moves
+            .iter()
+            .find(|[from, bytes, _]| (*from..from + bytes).contains(&offset));
+        moved.map_or(offset, |[from, _, to]| to + (offset - from))
+    };
+    let checked = |access: &TraceAccess| {
+        let there = |[from, bytes]: &[u32; 2]| (*from..from + bytes).contains(&access.offset);
+        let check = access.access == Access::Write && changes.checks.iter().any(there);
+        let kind = if check { Access::Read } else { access.access };
+        TraceAccess {
+            access: kind,
+            ..*access
+        }
+    };
+    let mut found = Vec::new();
+    for (object, trace) in traces.iter().enumerate() {
+        let phase = (trace.base % u64::from(LINE_BYTES)) as u32;
+        for accesses in trace.accesses.chunks(length) {
+            let waits = |accesses: Vec<TraceAccess>, phase, place: &dyn Fn(u32) -> u32| {
+                let piece = ObjectTrace {
+                    accesses,
+                    ..ObjectTrace::default()
+                };
+                let line = |LineWaits { line, contexts }| StretchLine {
+                    object,
+                    line,
+                    contexts,
+                };
+                let lines =
+                    Replay::new(&piece).waits(phase, &|offset: u32| place(offset), LINE_BYTES);
+                lines.into_iter().map(line).collect()
+            };
+            found.push(Stretch {
+                today: waits(accesses.to_vec(), phase, &|offset| offset),
+                changed: waits(
+                    accesses.iter().map(checked).collect(),
+                    phase.next_multiple_of(changes.align),
+                    &place,
+                ),
+            });
+        }
+    }
+    found
+}

@@ -1,0 +1,204 @@
+//! Throughput of small recordings whose outcome is known.
+
+use relayout_contend::throughput::{AccessNs, Costs, Load, Question, Stretch, StretchLine};
+use relayout_contend::{ByKind, ContextWaits, Extent};
+use relayout_profile::{Access, ConflictRow, LineRow, Meta, Profile, Transfer};
+
+/// Windows of one access.
+const COSTS: Costs = Costs {
+    transfer_ns: 20.0,
+    load: AccessNs {
+        alone: 1.0,
+        contended: 41.0,
+    },
+    store: AccessNs {
+        alone: 1.0,
+        contended: 41.0,
+    },
+    exchange: AccessNs {
+        alone: 5.0,
+        contended: 45.0,
+    },
+};
+const LINE: u64 = 0x1000;
+const SUBJECT: Extent = Extent {
+    run: 0,
+    base: LINE,
+    bytes: 64,
+};
+
+/// Two contexts of 1,000 loads each, of which so many wait on the subject's line and on another.
+fn load(subject: u64, other: u64) -> Load {
+    let line = |context, at| LineRow {
+        run: 0,
+        line: at,
+        context,
+        reads: 500,
+        writes: 0,
+        read_transfers: 0,
+        write_transfers: 0,
+        upgrades: 0,
+        order_errors: None,
+    };
+    let conflict = |context, addr, count| ConflictRow {
+        run: 0,
+        transfer: Transfer::Read,
+        context,
+        addr,
+        size: 8,
+        site: 0,
+        access: Access::Read,
+        other_context: 1 - context,
+        other_addr: addr,
+        other_size: 8,
+        other_site: 0,
+        other_access: Access::Write,
+        count,
+        false_first_touch: 0,
+        false_lifetime: 0,
+    };
+    let both = [LINE, 2 * LINE];
+    let profile = Profile {
+        meta: Meta {
+            line_bytes: 64,
+            ..Meta::default()
+        },
+        lines: both
+            .iter()
+            .flat_map(|at| [line(0, *at), line(1, *at)])
+            .collect(),
+        conflicts: [(LINE, subject), (2 * LINE, other)]
+            .iter()
+            .flat_map(|(at, count)| [conflict(0, *at, *count), conflict(1, *at, *count)])
+            .collect(),
+        ..Profile::default()
+    };
+    Load::new(&profile, &[SUBJECT])
+}
+
+fn waits(each: u64) -> Vec<StretchLine> {
+    let context = |context| ContextWaits {
+        context,
+        waits: ByKind {
+            loads: each,
+            ..ByKind::default()
+        },
+        accesses: 50,
+    };
+    vec![StretchLine {
+        object: 0,
+        line: 0,
+        contexts: vec![context(0), context(1)],
+    }]
+}
+
+fn stretches(today: u64, changed: u64) -> Vec<Stretch> {
+    let one = Stretch {
+        today: waits(today),
+        changed: waits(changed),
+    };
+    vec![one; 10]
+}
+
+fn question<'a>(load: &'a Load, contexts: Option<u32>) -> Question<'a> {
+    Question {
+        load,
+        costs: &COSTS,
+        contexts,
+    }
+}
+
+#[test]
+fn without_waits_a_context_only_thinks() {
+    let load = load(1000, 0);
+    let gain = question(&load, None).gain(&stretches(100, 0)).unwrap();
+    // 2,000 ns of thinking; 1,000 waits of 20 ns, each of which finds the other there nearly always.
+    assert!((19.0..22.0).contains(&gain.ratio.value), "{gain:?}");
+    // 4,000 or 1,000 ns of thinking; the stretches are all alike.
+    assert!((9.0..12.0).contains(&gain.ratio.low), "{gain:?}");
+    assert!((38.0..42.0).contains(&gain.ratio.high), "{gain:?}");
+    assert_eq!(gain.contexts, 2);
+    let [(0, a), (1, b)] = &gain.by_context[..] else {
+        panic!("{gain:?}");
+    };
+    assert!((a.value - b.value).abs() < 1e-6);
+}
+
+#[test]
+fn what_else_is_waited_for_stays() {
+    let load = load(1000, 1000);
+    let gain = question(&load, None).gain(&stretches(100, 0)).unwrap();
+    assert!((1.3..2.1).contains(&gain.ratio.value), "{gain:?}");
+}
+
+#[test]
+fn more_waits_are_a_loss_and_the_same_ones_nothing() {
+    let load = load(500, 100);
+    let loss = question(&load, None).gain(&stretches(50, 80)).unwrap();
+    assert!(loss.ratio.value < 0.9, "{loss:?}");
+    let same = question(&load, None).gain(&stretches(50, 50)).unwrap();
+    assert_eq!(same.ratio.value, 1.0);
+}
+
+#[test]
+fn a_gain_grows_with_the_contexts_that_fight() {
+    let load = load(30, 0);
+    let at = |contexts| {
+        let gain = question(&load, Some(contexts))
+            .gain(&stretches(3, 0))
+            .unwrap();
+        assert_eq!(gain.contexts, contexts);
+        gain.ratio.value
+    };
+    assert!(
+        at(2) < at(8) && at(8) < at(64),
+        "{} {} {}",
+        at(2),
+        at(8),
+        at(64)
+    );
+}
+
+#[test]
+fn an_uneven_change_has_a_wide_interval() {
+    let load = load(500, 0);
+    let mut uneven = stretches(50, 50);
+    for stretch in uneven.iter_mut().step_by(3) {
+        stretch.changed = waits(0);
+    }
+    let gain = question(&load, None).gain(&uneven).unwrap();
+    assert!(
+        gain.ratio.low < gain.ratio.value && gain.ratio.value < gain.ratio.high,
+        "{gain:?}"
+    );
+}
+
+#[test]
+fn nobody_waits_nothing_is_predicted() {
+    let load = load(0, 100);
+    assert_eq!(question(&load, None).gain(&stretches(0, 0)), None);
+    assert_eq!(question(&load, None).gain(&[]), None);
+}
+
+/// Of accesses that overlap, many wait once.
+#[test]
+fn waits_within_a_window_are_one() {
+    let load = load(1000, 0);
+    let overlapped = Costs {
+        load: AccessNs {
+            alone: 1.0,
+            contended: 2.0,
+        },
+        ..COSTS
+    };
+    let question = Question {
+        load: &load,
+        costs: &overlapped,
+        contexts: None,
+    };
+    // 40 loads to a window: 25 waits of 20 ns and as much again for the other, beside 2,000 ns.
+    let gain = question.gain(&stretches(100, 0)).unwrap();
+    assert!((1.3..1.6).contains(&gain.ratio.value), "{gain:?}");
+    // And half as many waits are still as many windows.
+    assert_eq!(question.gain(&stretches(100, 50)).unwrap().ratio.value, 1.0);
+}
