@@ -7,6 +7,7 @@
 use std::collections::VecDeque;
 
 use super::code::Code;
+use super::facts::Facts;
 use super::knowledge::{Evidence, Fact, Home, Knowledge, Local};
 use super::state::State;
 use super::value::{Pointer, Trust, Value};
@@ -20,7 +21,7 @@ const MAX_VISITS: usize = 64;
 #[derive(Debug)]
 pub struct Function {
     code: Code,
-    facts: Vec<Fact>,
+    facts: Facts,
     locals: Vec<Local>,
     entries: Vec<Option<State>>,
 }
@@ -31,15 +32,14 @@ impl Function {
         machine: &dyn Machine,
         knowledge: &dyn Knowledge,
         code: Code,
-        mut facts: Vec<Fact>,
+        facts: Vec<Fact>,
         locals: Vec<Local>,
         entry: u64,
     ) -> Self {
-        facts.sort_by_key(|f| f.start);
         let mut function = Self {
             entries: vec![None; code.blocks.len()],
             code,
-            facts,
+            facts: Facts::new(facts),
             locals,
         };
         let first = function
@@ -60,7 +60,7 @@ impl Function {
 
     /// What the debug information says of the function's pointers.
     pub fn facts(&self) -> &[Fact] {
-        &self.facts
+        self.facts.all()
     }
 
     /// The instruction that ends where `address` begins.
@@ -144,16 +144,16 @@ impl Function {
     /// follows a call, since not every callee clobbers what the convention lets it.
     fn learn(&self, walk: &mut Walk<'_>, at: usize, block: usize) {
         let address = self.code.insns[at].address;
-        let after = self.facts.partition_point(|f| f.start <= address);
         let previous = (self.code.blocks[block].first < at).then(|| &self.code.insns[at - 1]);
-        let before = match previous {
+        match previous {
             Some(last) if !matches!(last.flow, Flow::Call(_)) => {
-                self.facts.partition_point(|f| f.start <= last.address)
+                let begun = self.facts.begun_after(last.address, address);
+                begun.for_each(|fact| walk.learn(fact));
             }
-            _ => 0,
-        };
-        for fact in self.facts[before..after].iter().filter(|f| address < f.end) {
-            walk.learn(fact);
+            _ => self
+                .facts
+                .holding(address)
+                .for_each(|fact| walk.learn(fact)),
         }
     }
 
@@ -172,8 +172,7 @@ impl Function {
         walk.step(insn);
         for (src, slot, before) in stored.into_iter().flatten() {
             let home = Some(Home::Slot(slot));
-            let holds = |f: &&Fact| f.fixed && (f.start..f.end).contains(&insn.address);
-            let mut facts = self.facts.iter().filter(holds);
+            let mut facts = self.facts.holding(insn.address).filter(|f| f.fixed);
             if let Some(fact) = facts.find(|f| walk.home(f.home) == home) {
                 walk.learn(fact);
                 if before.number().is_some() {

@@ -2,6 +2,7 @@
 
 mod calls;
 pub mod code;
+mod facts;
 pub mod flow;
 pub mod knowledge;
 pub mod program;

@@ -20,11 +20,20 @@ pub struct SiteEvidence {
     pub read: Option<Evidence>,
     /// Of the operand that is written.
     pub written: Option<Evidence>,
+    /// Bytes of the operands that are read and written; 0 where that is not fixed.
+    pub bytes: [u32; 2],
     /// The instruction walks through memory, so that an access may be anywhere past the operand.
     pub string: bool,
 }
 
 impl SiteEvidence {
+    /// For an access of so many bytes. QEMU makes two accesses of an operand of 16 bytes, and which half
+    /// one is of is not said.
+    pub fn of_access(&self, writes: bool, bytes: u8) -> Option<Evidence> {
+        let operand = self.bytes[usize::from(writes)];
+        self.of(writes).filter(|_| operand <= u32::from(bytes))
+    }
+
     /// For a store, or for a load.
     pub fn of(&self, writes: bool) -> Option<Evidence> {
         if writes { self.written } else { self.read }
@@ -155,13 +164,12 @@ fn of_site(
 ) -> Option<SiteEvidence> {
     let insn = view.program().machine().decode(pc, bytes);
     let insn = insn.or_else(|| view.insn_at(pc))?;
-    let operand = |writes| {
-        let operand = insn.operand(writes).filter(|m| !m.string)?;
-        view.evidence(function, &insn, operand)
-    };
+    let operand = |writes| insn.operand(writes).filter(|m| !m.string);
+    let said = |writes| view.evidence(function, &insn, operand(writes)?);
     Some(SiteEvidence {
-        read: operand(false),
-        written: operand(true),
+        read: said(false),
+        written: said(true),
+        bytes: [false, true].map(|writes| operand(writes).map_or(0, |m| m.bytes)),
         string: insn.memory.iter().flatten().any(|m| m.string),
     })
 }
@@ -189,6 +197,7 @@ fn of_call(view: &View<'_, '_, '_>, function: &Function, back: u64) -> Option<Si
     Some(SiteEvidence {
         read: one_place(accessed.read),
         written: one_place(accessed.written),
+        bytes: [0; 2],
         string: accessed.walks,
     })
 }

@@ -13,8 +13,9 @@ use crate::types::die::{self, Entry, Unit};
 
 /// Entries of one function that are looked at.
 const ENTRIES_MAX: usize = 200_000;
-/// Entries of one location list that are looked at.
-const LOCATIONS_MAX: usize = 10_000;
+/// Entries of all location and range lists of one function that are looked at; those of the largest
+/// function of a kernel are about a tenth of that.
+const LOCATIONS_MAX: usize = 200_000;
 
 /// First address, and first address after.
 type Range = (u64, u64);
@@ -47,6 +48,7 @@ impl Variables {
                 function: die,
                 unit,
                 frame: frame_base(unit, offset),
+                left: LOCATIONS_MAX,
                 variables: &mut variables,
             };
             // A malformed entry ends the walk; what came before it stands.
@@ -63,6 +65,8 @@ struct Reading<'r, 'f, 'a> {
     function: DieOffset,
     unit: &'f Unit<'f>,
     frame: Option<FrameBase>,
+    /// Entries of lists that may still be looked at.
+    left: usize,
     variables: &'r mut Variables,
 }
 
@@ -110,15 +114,17 @@ impl<'f, 'a> Reading<'_, 'f, 'a> {
         Ok(())
     }
 
-    fn ranges(&self, entry: &Entry<'f>) -> Vec<Range> {
+    fn ranges(&mut self, entry: &Entry<'f>) -> Vec<Range> {
         let Ok(ranges) = self.dwarf.die_ranges(self.unit, entry) else {
             return Vec::new();
         };
-        ranges
+        let ranges: Vec<Range> = ranges
             .map_while(Result::ok)
-            .take(LOCATIONS_MAX)
+            .take(self.left)
             .map(|r| (r.begin, r.end))
-            .collect()
+            .collect();
+        self.left -= ranges.len();
+        ranges
     }
 
     fn variable(&mut self, entry: &Entry<'f>, scope: &[Range]) -> Option<()> {
@@ -127,13 +133,16 @@ impl<'f, 'a> Reading<'_, 'f, 'a> {
         let mut kind = None;
         if let Some(expression) = location.exprloc_value() {
             let place = self.place(expression)?;
+            let scope = &scope[..scope.len().min(self.left)];
+            self.left -= scope.len();
             for &range in scope {
                 self.add(place, Span { range, fixed: true }, ty, &mut kind);
             }
             return Some(());
         }
         let list = self.dwarf.attr_locations(self.unit, location).ok()??;
-        for located in list.map_while(Result::ok).take(LOCATIONS_MAX) {
+        for located in list.map_while(Result::ok).take(self.left) {
+            self.left = self.left.saturating_sub(1);
             if let Some(place) = self.place(located.data) {
                 let range = (located.range.begin, located.range.end);
                 self.add(

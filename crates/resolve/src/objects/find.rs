@@ -104,7 +104,7 @@ impl Finder<'_, '_, '_> {
             let votes = ballot.cells.entry(cell).or_default();
             let site = self.sites.evidence(key.run, key.site);
             let evidence = site
-                .of(key.writes)
+                .of_access(key.writes, key.size)
                 .or_else(|| learned.get(&(key.site, key.writes)).copied());
             let Some(evidence) = evidence else { continue };
             let weight = weight(evidence.trust, count);

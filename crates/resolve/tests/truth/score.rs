@@ -78,7 +78,8 @@ pub fn score(truth: &Truth, profile: &Profile, resolution: &Resolution) -> Score
         let key = (pc, writes, name, member);
         let size = u64::from(row.size);
         if let Place::Object(ways) = &place {
-            let found = resolution.evidence(row.run, row.site).of(writes);
+            let site = resolution.evidence(row.run, row.site);
+            let found = site.of_access(writes, row.size);
             let said = found.and_then(|e| {
                 let base = row.addr.checked_add_signed(e.offset.wrapping_neg())?;
                 Some((e.ty, base, format!("{:?}", e.trust)))
