@@ -43,6 +43,7 @@ pub fn of(target: &str) -> Vec<Vec<u8>> {
             let program = program();
             vec![program[section(&program, ".text").bytes].to_vec()]
         }
+        "locations" => vec![program_with(&["-O2"]), program_with(&["-O2", "-gdwarf-4"])],
         "layout_order" => vec![
             b"# all\nfirst\nlow\nlarge\nnamed\ncolour @8\neither\ncall\naligned @64\n\
             tail\n@128\n"
@@ -89,15 +90,20 @@ fn perf_files() -> Vec<Vec<u8>> {
 
 /// A linked ELF file with debug information.
 pub fn program() -> Vec<u8> {
-    compile(&[
-        "-g",
-        "-O1",
+    program_with(&["-O1"])
+}
+
+fn program_with(flags: &[&str]) -> Vec<u8> {
+    let mut all = vec!["-g"];
+    all.extend(flags);
+    all.extend([
         "-nostdlib",
         "-static",
         "-no-pie",
         "-Wl,-e,0",
         "-Wl,--build-id",
-    ])
+    ]);
+    compile(&all)
 }
 
 /// An object whose types are in a `.dwo` file, and that file.

@@ -204,7 +204,7 @@ macro_rules! bounded {
 
 bounded! {
     boot_image btf btf_split catalog check check_lock companions compile_commands diff dwarf evidence
-    instructions layout_order perf_data profile program_run segments source_edit
+    instructions layout_order locations perf_data profile program_run segments source_edit
 }
 
 /// What was made to do harm can be made again.

@@ -28,6 +28,8 @@ pub struct Section {
     pub name: String,
     /// `sh_flags`.
     pub flags: u64,
+    /// `sh_addr`.
+    pub address: u64,
     /// Its contents.
     pub bytes: Vec<u8>,
     /// Offset and size in the header, if not those of `bytes`.
@@ -103,7 +105,7 @@ impl Elf {
         let header_bytes = if self.narrow { 52 } else { 64 };
         let mut names = vec![0];
         let mut contents: Vec<u8> = Vec::new();
-        let mut headers = vec![self.section_header(0, 0, 0, 0, 0)];
+        let mut headers = vec![self.section_header(0, 0, [0; 4])];
         for section in &self.sections {
             let name = names.len();
             names.extend(section.name.as_bytes());
@@ -112,13 +114,14 @@ impl Elf {
             let (offset, size) = section.claims.unwrap_or((here, section.bytes.len() as u64));
             contents.extend(&section.bytes);
             let kind = SHT_PROGBITS.0;
-            headers.push(self.section_header(name, kind, section.flags, offset, size));
+            let words = [section.flags, section.address, offset, size];
+            headers.push(self.section_header(name, kind, words));
         }
         let name = names.len();
         names.extend(b".shstrtab\0");
         let offset = (header_bytes + contents.len()) as u64;
         let size = names.len() as u64;
-        headers.push(self.section_header(name, SHT_STRTAB.0, 0, offset, size));
+        headers.push(self.section_header(name, SHT_STRTAB.0, [0, 0, offset, size]));
         contents.extend(names);
         contents.resize(contents.len().next_multiple_of(8), 0);
         let mut file = self.file_header(header_bytes + contents.len(), headers.len());
@@ -151,18 +154,12 @@ impl Elf {
         bytes
     }
 
-    fn section_header(
-        &self,
-        name: usize,
-        kind: u32,
-        flags: u64,
-        offset: u64,
-        size: u64,
-    ) -> Vec<u8> {
+    /// `words`: flags, address, offset and size.
+    fn section_header(&self, name: usize, kind: u32, words: [u64; 4]) -> Vec<u8> {
         let mut bytes = Vec::new();
         self.put(&mut bytes, name as u64, 4);
         self.put(&mut bytes, u64::from(kind), 4);
-        for word in [flags, 0, offset, size] {
+        for word in words {
             self.put_word(&mut bytes, word);
         }
         self.put(&mut bytes, 0, 4);

@@ -27,6 +27,7 @@ pub fn of(target: &str) -> Vec<Case> {
         "btf" => btf::cases(),
         "btf_split" => btf::split_cases(),
         "diff" => pairs(),
+        "locations" => dwarf::locations(),
         "check" => text::configurations(),
         "check_lock" => text::locks(),
         "compile_commands" => text::databases(),

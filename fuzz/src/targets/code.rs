@@ -3,24 +3,66 @@ use std::sync::OnceLock;
 use relayout_layout::dwarf::{DwarfFile, SectionStore};
 use relayout_profile::{Access, LineRow, Meta, Profile, Run, Site};
 use relayout_profile::{ConflictRow, CountRow, Transfer};
-use relayout_resolve::insn::{Machine, x86::X86_64};
+use relayout_resolve::insn::machine;
 use relayout_resolve::{Images, Options, resolve};
 
 use crate::seeds;
 
+/// All machines whose code is understood.
+const MACHINES: [&str; 2] = ["x86_64", "aarch64"];
+/// Functions of one file that are looked at, and places in each.
+const FUNCTIONS_MAX: usize = 50;
+const SITES_IN_FUNCTION: u64 = 40;
+
 const ADDRESS: u64 = 0xffff_ffff_8100_0000;
 
-/// Any bytes as instructions, one after another.
+/// Any bytes as instructions of each machine, one after another.
 pub fn instructions(data: &[u8]) {
-    let mut at = 0;
-    while at < data.len() {
-        let insn = X86_64.decode(ADDRESS + at as u64, &data[at..]);
-        if let Some(insn) = &insn {
-            assert!((1..=15).contains(&insn.len) && at + usize::from(insn.len) <= data.len());
-            insn.operand(false);
-            insn.operand(true);
+    for name in MACHINES {
+        let machine = machine(name).expect("a machine that is known");
+        let mut at = 0;
+        while at < data.len() {
+            let insn = machine.decode(ADDRESS + at as u64, &data[at..]);
+            if let Some(insn) = &insn {
+                assert!((1..=15).contains(&insn.len) && at + usize::from(insn.len) <= data.len());
+                insn.operand(false);
+                insn.operand(true);
+            }
+            at += insn.map_or(1, |insn| insn.len.into());
         }
-        at += insn.map_or(1, |insn| insn.len.into());
+    }
+}
+
+/// An ELF file with DWARF, its location lists and expressions among it: what instructions all over
+/// its functions access, by each machine.
+pub fn locations(data: &[u8]) {
+    let store = SectionStore::default();
+    let Ok(debug) = DwarfFile::parse_in(data, &store) else {
+        return;
+    };
+    let functions = debug.functions().iter().take(FUNCTIONS_MAX);
+    let sites = functions.flat_map(|function| {
+        let bytes = function.high.saturating_sub(function.low);
+        let step = (bytes / SITES_IN_FUNCTION).max(1);
+        let debug = &debug;
+        (0..SITES_IN_FUNCTION.min(bytes)).map(move |n| {
+            let pc = function.low.wrapping_add(n * step);
+            let bytes = (1..=15).rev().find_map(|len| debug.bytes_at(pc, len));
+            let bytes = bytes.unwrap_or_default().to_vec();
+            Site { pc, bytes }
+        })
+    });
+    let sites: Vec<Site> = sites.collect();
+    for name in MACHINES {
+        let mut profile = profile_of_sites(sites.clone(), &debug);
+        profile.meta.machine = name.to_owned();
+        let options = Options {
+            check_build_id: false,
+        };
+        let resolution = resolve(&profile, &Images::one(&debug), options).expect("a sound profile");
+        for row in &profile.counts {
+            resolution.place(row.run, row.addr, row.size.into());
+        }
     }
 }
 
@@ -33,27 +75,25 @@ pub fn evidence(data: &[u8]) {
     program[text.bytes.start..][..len].copy_from_slice(&data[..len]);
     let store = SectionStore::default();
     let debug = DwarfFile::parse_in(&program, &store).expect("the compiler's own file");
-    let profile = profile_of(text.address, &data[..len], &debug);
-    let resolution =
-        resolve(&profile, &Images::one(&debug), Options::default()).expect("a sound profile");
-    for row in &profile.counts {
-        resolution.place(row.run, row.addr, row.size.into());
+    for name in MACHINES {
+        let profile = profile_of(name, text.address, &data[..len], &debug);
+        let resolution =
+            resolve(&profile, &Images::one(&debug), Options::default()).expect("a sound profile");
+        for row in &profile.counts {
+            resolution.place(row.run, row.addr, row.size.into());
+        }
+        let share = resolution.resolved_share(&profile).fraction();
+        assert!((0.0..=1.0).contains(&share), "{share}");
     }
-    let share = resolution.resolved_share(&profile).fraction();
-    assert!((0.0..=1.0).contains(&share), "{share}");
 }
 
-/// Two contexts at odds over a variable of the program, from every place in its code.
-fn profile_of(address: u64, code: &[u8], debug: &DwarfFile<'_>) -> Profile {
-    let object = debug
-        .symbols()
-        .iter()
-        .find(|s| s.is_object() && s.size >= 8);
-    let addr = object.map_or(ADDRESS, |symbol| symbol.address);
+/// Accesses from every place in the program's code.
+fn profile_of(name: &str, address: u64, code: &[u8], debug: &DwarfFile<'_>) -> Profile {
+    let machine = machine(name).expect("a machine that is known");
     let sites: Vec<Site> = (0..code.len())
         .map(|at| {
             let bytes = code[at..(at + 15).min(code.len())].to_vec();
-            let decoded = X86_64
+            let decoded = machine
                 .decode(address, &bytes)
                 .map_or(bytes.len(), |i| i.len.into());
             Site {
@@ -62,6 +102,18 @@ fn profile_of(address: u64, code: &[u8], debug: &DwarfFile<'_>) -> Profile {
             }
         })
         .collect();
+    let mut profile = profile_of_sites(sites, debug);
+    profile.meta.machine = name.to_owned();
+    profile
+}
+
+/// Two contexts at odds over a variable of the program.
+fn profile_of_sites(sites: Vec<Site>, debug: &DwarfFile<'_>) -> Profile {
+    let object = debug
+        .symbols()
+        .iter()
+        .find(|s| s.is_object() && s.size >= 8);
+    let addr = object.map_or(ADDRESS, |symbol| symbol.address);
     let row = |site: usize| (site as u32, (site % 2) as u16);
     let counts = (0..sites.len()).map(row).map(|(site, context)| CountRow {
         run: 0,

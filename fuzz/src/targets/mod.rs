@@ -16,7 +16,7 @@ mod types;
 pub use boot_image::boot_image;
 pub use catalog::{catalog, diff};
 pub use check::{check, check_lock};
-pub use code::{evidence, instructions};
+pub use code::{evidence, instructions, locations};
 pub use compile_commands::compile_commands;
 pub use join::{join, split};
 pub use perf_data::perf_data;
@@ -30,7 +30,7 @@ pub use types::{btf, btf_split, companions, dwarf, layout_order, shape};
 pub type Target = fn(&[u8]);
 
 /// All of them, by name.
-pub const ALL: [(&str, Target); 18] = [
+pub const ALL: [(&str, Target); 19] = [
     ("boot_image", boot_image),
     ("btf", btf),
     ("btf_split", btf_split),
@@ -44,6 +44,7 @@ pub const ALL: [(&str, Target); 18] = [
     ("evidence", evidence),
     ("instructions", instructions),
     ("layout_order", layout_order),
+    ("locations", locations),
     ("perf_data", perf_data),
     ("profile", profile),
     ("program_run", program_run),

@@ -152,10 +152,10 @@ pub(super) fn use_type(types: &Types, id: TypeId, data: &[u8], alignments_known:
 /// A member order for a struct with everything in it.
 pub fn layout_order(data: &[u8]) {
     let shape = shape();
-    let Ok(arrangement) = order::parse(&String::from_utf8_lossy(data), shape) else {
+    let Ok(order) = order::parse(&String::from_utf8_lossy(data), shape) else {
         return;
     };
-    let layout = shape.lay_out(&arrangement);
+    let layout = shape.lay_out(&order.arrangement);
     assert!(
         layout.size >= shape.lay_out(&shape.current()).size / 4,
         "bytes were lost"

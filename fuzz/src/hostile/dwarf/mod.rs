@@ -9,6 +9,7 @@ use super::elf::{Elf, Section};
 
 mod cycles;
 mod deep;
+mod locations;
 mod many;
 mod numbers;
 mod wrong;
@@ -24,6 +25,8 @@ pub fn cases() -> Vec<Case> {
     ]
     .concat()
 }
+
+pub use locations::cases as locations;
 
 /// Sections to be.
 #[derive(Default)]
