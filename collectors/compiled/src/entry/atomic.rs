@@ -2,6 +2,8 @@
 //!
 //! All are sequentially consistent, whatever was asked for. A compare-exchange that fails counts as a
 //! read-write too: on x86 it takes the line exclusive all the same.
+//!
+//! `unsafe` without a comment of its own rests on what the caller promises: an aligned object of that width.
 
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::SeqCst};
 

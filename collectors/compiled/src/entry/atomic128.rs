@@ -1,4 +1,6 @@
 //! Atomic operations of 128 bits, by `cmpxchg16b`, which every x86-64 processor since 2006 has.
+//!
+//! `unsafe` without a comment of its own rests on what the caller promises: an aligned object of 16 bytes.
 
 use std::arch::asm;
 

@@ -2,6 +2,9 @@
 //!
 //! Before the C library's functions are known (they are looked up by `dlsym`, which may itself
 //! allocate) a small fixed area serves.
+//!
+//! `unsafe` without a comment of its own rests on what the caller of the C library's function promises, and passes
+//! its arguments on as they came.
 
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr::null_mut;

@@ -1,4 +1,7 @@
 //! `memcpy` and its like: stretches of memory whose length is known before.
+//!
+//! `unsafe` without a comment of its own rests on what the caller of the C library's function promises, and passes
+//! its arguments on as they came.
 
 use std::arch::asm;
 use std::ffi::{c_int, c_void};

@@ -1,4 +1,7 @@
 //! The process forks, runs another program, or ends past its destructors.
+//!
+//! `unsafe` without a comment of its own rests on what the caller of the C library's function promises, and passes
+//! its arguments on as they came.
 
 use std::ffi::{CStr, c_char, c_int};
 

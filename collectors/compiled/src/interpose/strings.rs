@@ -1,4 +1,7 @@
 //! `str*`: what they read is known from what they find.
+//!
+//! `unsafe` without a comment of its own rests on what the caller of the C library's function promises, and passes
+//! its arguments on as they came.
 
 use std::ffi::{c_char, c_int};
 use std::ptr::null_mut;
