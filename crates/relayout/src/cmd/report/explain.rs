@@ -181,13 +181,16 @@ fn text(
         let _ = writeln!(text, "  {:#x}  {}", object.base, why(object));
     }
     rest(&mut text, explained.objects.len(), "objects");
-    for kind in [Says::Other, Says::Same, Says::Scalar, Says::Nothing] {
+    for kind in [Says::Same, Says::Other, Says::Scalar, Says::Nothing] {
         let all = explained.heard.iter().filter(|h| h.opinion.says == kind);
         let all: Vec<&Heard> = all.collect();
+        if all.is_empty() {
+            continue;
+        }
         let accesses: u64 = all.iter().map(|h| h.accesses).sum();
         let _ = writeln!(
             text,
-            "by {}, {accesses} accesses: {}",
+            "{} with {accesses} accesses {}",
             counted(all.len(), "instruction"),
             words(kind)
         );
@@ -285,10 +288,10 @@ fn says(says: Says) -> &'static str {
 
 fn words(says: Says) -> &'static str {
     match says {
-        Says::Same => "the same",
-        Says::Other => "another type or place",
-        Says::Scalar => "a number",
-        Says::Nothing => "nothing",
+        Says::Same => "say the same by themselves",
+        Says::Other => "say that it is something else, or elsewhere",
+        Says::Scalar => "say no more than a number's type",
+        Says::Nothing => "say nothing",
     }
 }
 
