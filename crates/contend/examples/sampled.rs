@@ -9,6 +9,11 @@ use std::path::Path;
 use relayout_contend::rates;
 use relayout_profile::{ConflictRow, Coverage, Profile, Transfer};
 
+#[path = "../tests/common/spearman.rs"]
+mod spearman;
+
+use spearman::spearman;
+
 /// Accesses for each sample.
 const PERIODS: [u64; 5] = [1, 100, 1_000, 10_000, 100_000];
 /// Seeds per period.
@@ -81,14 +86,12 @@ fn judge(counted: &ByLine, found: &ByLine) -> [f64; 4] {
     };
     let both = |n: usize| first(counted, n).intersection(&first(found, n)).count() as f64;
     let lines: Vec<_> = order(counted).into_iter().take(LINES).collect();
-    let values = |map: &ByLine| {
-        lines
-            .iter()
-            .map(|line| map.get(line).copied().unwrap_or(0.0))
-            .collect()
-    };
+    let value = |map: &ByLine, line| map.get(line).copied().unwrap_or(0.0);
+    let pairs: Vec<_> = { lines.iter() }
+        .map(|line| [value(counted, line), value(found, line)])
+        .collect();
     [
-        correlation(ranks(values(counted)), ranks(values(found))),
+        spearman(&pairs),
         both(10),
         both(20),
         sum(found) / sum(counted),
@@ -103,25 +106,6 @@ fn order(map: &ByLine) -> Vec<(u16, u64)> {
         .collect();
     lines.sort_by(|a, b| b.1.total_cmp(&a.1));
     lines.into_iter().map(|(line, _)| line).collect()
-}
-
-/// Ranks, equal values sharing the mean of theirs.
-fn ranks(values: Vec<f64>) -> Vec<f64> {
-    let rank = |value: f64| {
-        let less = values.iter().filter(|v| **v < value).count() as f64;
-        let equal = values.iter().filter(|v| **v == value).count() as f64;
-        less + (equal - 1.0) / 2.0
-    };
-    values.iter().map(|value| rank(*value)).collect()
-}
-
-fn correlation(a: Vec<f64>, b: Vec<f64>) -> f64 {
-    let mean = |v: &[f64]| v.iter().sum::<f64>() / v.len() as f64;
-    let (ma, mb) = (mean(&a), mean(&b));
-    let products = |x: &[f64], mx: f64, y: &[f64], my: f64| -> f64 {
-        x.iter().zip(y).map(|(x, y)| (x - mx) * (y - my)).sum()
-    };
-    products(&a, ma, &b, mb) / (products(&a, ma, &a, ma) * products(&b, mb, &b, mb)).sqrt()
 }
 
 fn sum(map: &ByLine) -> f64 {

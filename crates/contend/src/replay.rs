@@ -79,6 +79,11 @@ pub struct ObjectTrace {
 }
 
 impl ObjectTrace {
+    /// How far into a line of `line_bytes` (0 counts as 1) the object begins, in bytes.
+    pub fn phase(&self, line_bytes: u32) -> u32 {
+        (self.base % u64::from(line_bytes.max(1))) as u32
+    }
+
     /// The trace with a check before stores: those by `which` that changed nothing are loads then. What was
     /// not seen to change nothing stays a store.
     pub fn with_checks(&self, which: impl Fn(&TraceAccess) -> bool) -> Self {

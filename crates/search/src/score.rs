@@ -161,10 +161,10 @@ impl<'a> Scorer<'a> {
 
     /// The distinct phases before and after.
     pub fn phases(&self, layout: &Layout) -> Vec<(u32, u32)> {
-        let line = u64::from(self.subject.line_bytes.max(1));
+        let line = self.subject.line_bytes;
         let instances = self.subject.instances.iter().zip(self.slots(layout));
         let mut phases: Vec<(u32, u32)> = instances
-            .map(|(instance, slot)| ((instance.trace.base % line) as u32, slot.phase))
+            .map(|(instance, slot)| (instance.trace.phase(line), slot.phase))
             .collect();
         phases.sort_unstable();
         phases.dedup();

@@ -14,7 +14,7 @@ use crate::finding::Kind;
 use crate::group::{Conflict, Group};
 use crate::identify::Place;
 use crate::remedy::Remedy;
-use crate::replay::{ObjectTrace, Recorded, Tally, replay};
+use crate::replay::{Recorded, Tally, replay};
 
 /// Tags of lock types: Linux, then glibc.
 const LOCK_TYPES: [&str; 12] = [
@@ -84,11 +84,10 @@ pub(super) fn remedy(group: &Group, context: &Context) -> Option<Remedy> {
             .iter()
             .any(|(start, end)| (*start..*end).contains(&offset))
     };
-    let phase = |trace: &ObjectTrace| (trace.base % u64::from(line)) as u32;
     let replayed = context.replays.of(
         group,
         |_| true,
-        |trace| replay(trace, phase(trace), &Recorded, line),
+        |trace| replay(trace, trace.phase(line), &Recorded, line),
         |trace| {
             let end = trace
                 .accesses
@@ -101,7 +100,7 @@ pub(super) fn remedy(group: &Group, context: &Context) -> Option<Remedy> {
                 true => behind.saturating_add(offset),
                 false => offset,
             };
-            replay(trace, phase(trace), &apart, line)
+            replay(trace, trace.phase(line), &apart, line)
         },
     )?;
     Some(Remedy::Lock {

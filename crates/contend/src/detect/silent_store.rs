@@ -15,7 +15,7 @@ use crate::finding::Kind;
 use crate::group::Group;
 use crate::identify::Identify;
 use crate::remedy::Remedy;
-use crate::replay::{ObjectTrace, Recorded, Tally, replay};
+use crate::replay::{Recorded, Tally, replay};
 
 pub(super) fn detect(group: &Group, tally: &Tally, _: &Context) -> Option<Kind> {
     let stores = stores(group, |row| (row.run, row.addr, row.site));
@@ -67,14 +67,13 @@ pub(super) fn remedy<I: Identify>(
         .find(|count| count.row.site == site)?
         .place;
     let line = context.line_bytes as u32;
-    let phase = |trace: &ObjectTrace| (trace.base % u64::from(line)) as u32;
     let replayed = context.replays.of(
         group,
         |_| true,
-        |trace| replay(trace, phase(trace), &Recorded, line),
+        |trace| replay(trace, trace.phase(line), &Recorded, line),
         |trace| {
             let checked = trace.with_checks(|access| access.site == site);
-            replay(&checked, phase(trace), &Recorded, line)
+            replay(&checked, trace.phase(line), &Recorded, line)
         },
     );
     (silent > 0 && replayed.is_none_or(|replayed| replayed.helps())).then(|| Remedy::CheckStore {

@@ -12,7 +12,7 @@ use crate::finding::Kind;
 use crate::group::{Conflict, Group, object, tally};
 use crate::identify::{Object, Place};
 use crate::remedy::{Remedy, Replayed};
-use crate::replay::{ObjectTrace, Recorded, Tally, replay};
+use crate::replay::{Recorded, Tally, replay};
 
 /// Larger members are arrays or blocks: their accesses need not be split though they are.
 const SCALAR_BYTES_MAX: u64 = 16;
@@ -66,13 +66,19 @@ fn crosses(object: &Object, line: u64) -> bool {
 /// Objects that cross, as they are and as they would be with the alignment that ends it.
 fn aligned(group: &Group, context: &Context) -> Option<Replayed> {
     let line = context.line_bytes as u32;
-    let phase = |trace: &ObjectTrace| (trace.base % u64::from(line)) as u32;
     let align = alignment(group, context.line_bytes) as u32;
     context.replays.of(
         group,
         |object| crosses(object, context.line_bytes),
-        |trace| replay(trace, phase(trace), &Recorded, line),
-        |trace| replay(trace, phase(trace).next_multiple_of(align), &Recorded, line),
+        |trace| replay(trace, trace.phase(line), &Recorded, line),
+        |trace| {
+            replay(
+                trace,
+                trace.phase(line).next_multiple_of(align),
+                &Recorded,
+                line,
+            )
+        },
     )
 }
 

@@ -9,6 +9,11 @@ use relayout_profile::{
     BurstRow, CountRow, Coverage, Meta, Profile, RegionRow, Run, Site, Transfer,
 };
 
+#[path = "spearman.rs"]
+mod spearman;
+
+use spearman::spearman;
+
 const LINE_BYTES: u32 = 64;
 /// Where an object is put to be counted.
 const BASE: u64 = 1 << 20;
@@ -34,7 +39,7 @@ pub fn by_block(profile: &Profile, bytes: u32, least: f64) -> Agreement {
         both(&traces, 0, &Recorded)
     });
     let pairs: Vec<[f64; 2]> = pairs.filter(|[replayed, _]| *replayed >= least).collect();
-    spearman(&pairs)
+    agreement(&pairs)
 }
 
 /// The median over the `objects` blocks of 256 bytes with most transfers, of the agreement over `layouts`
@@ -60,7 +65,7 @@ pub fn by_layout(profile: &Profile, objects: usize, layouts: u64, least: f64) ->
                     })
                 })
                 .collect();
-            spearman(&pairs).spearman
+            spearman(&pairs)
         })
         // Where all layouts cost the same, there is no rank.
         .filter(|spearman| spearman.is_finite())
@@ -161,24 +166,9 @@ fn shuffled(count: u32, seed: u64) -> Vec<u32> {
     order
 }
 
-fn spearman(pairs: &[[f64; 2]]) -> Agreement {
-    let ranks = |side: usize| -> Vec<f64> {
-        let rank = |value: f64| {
-            let less = pairs.iter().filter(|pair| pair[side] < value).count();
-            let equal = pairs.iter().filter(|pair| pair[side] == value).count();
-            less as f64 + (equal as f64 - 1.0) / 2.0
-        };
-        pairs.iter().map(|pair| rank(pair[side])).collect()
-    };
-    let (a, b) = (ranks(0), ranks(1));
-    let mean = |v: &[f64]| v.iter().sum::<f64>() / v.len() as f64;
-    let (ma, mb) = (mean(&a), mean(&b));
-    let product = |x: &[f64], mx: f64, y: &[f64], my: f64| -> f64 {
-        x.iter().zip(y).map(|(x, y)| (x - mx) * (y - my)).sum()
-    };
-    let spread = (product(&a, ma, &a, ma) * product(&b, mb, &b, mb)).sqrt();
+fn agreement(pairs: &[[f64; 2]]) -> Agreement {
     Agreement {
-        spearman: product(&a, ma, &b, mb) / spread,
+        spearman: spearman(pairs),
         of: pairs.len(),
     }
 }
