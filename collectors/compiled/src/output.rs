@@ -79,13 +79,9 @@ pub fn attach_control(folder: &CStr) -> Result<(), NotRecorded> {
 
 unsafe fn claim(file: c_int) -> Result<(), NotRecorded> {
     let map = |at: *const c_void, flags: c_int| {
-        let rights = libc::PROT_READ | libc::PROT_WRITE;
-        let flags = flags | libc::MAP_SHARED;
         // SAFETY: with MAP_FIXED only over our own page.
-        match unsafe { libc::syscall(libc::SYS_mmap, at, CONTROL_BYTES, rights, flags, file, 0) } {
-            -1 => Err(NotRecorded::Error(sys::errno())),
-            at => Ok(at as *mut u8),
-        }
+        unsafe { sys::map(at, CONTROL_BYTES, libc::MAP_SHARED | flags, file) }
+            .map_err(NotRecorded::Error)
     };
     let elsewhere = map(std::ptr::null(), 0)?;
     // SAFETY: a mapping of the control file; all fields are atomics.

@@ -24,21 +24,32 @@ pub fn errno() -> c_int {
     unsafe { *libc::__errno_location() }
 }
 
+/// Maps memory readable and writable, by the system call since `mmap` is interposed.
+///
+/// # Safety
+/// With `MAP_FIXED`, the memory at `at` has to be the caller's to replace.
+pub unsafe fn map(
+    at: *const c_void,
+    bytes: usize,
+    flags: c_int,
+    file: c_int,
+) -> Result<*mut u8, c_int> {
+    // The system takes whole words; of a shorter one that lies on the stack, as the offset does,
+    // half is whatever was there.
+    let offset: libc::off_t = 0;
+    let rights = libc::PROT_READ | libc::PROT_WRITE;
+    // SAFETY: as promised by the caller.
+    match unsafe { libc::syscall(libc::SYS_mmap, at, bytes, rights, flags, file, offset) } {
+        -1 => Err(errno()),
+        at => Ok(at as *mut u8),
+    }
+}
+
 /// Fresh zeroed memory; `None` if there is none.
 pub fn zeroed(bytes: usize) -> Option<*mut u8> {
-    // SAFETY: a fresh private mapping, by the system call since `mmap` is interposed.
-    let at = unsafe {
-        libc::syscall(
-            libc::SYS_mmap,
-            0,
-            bytes,
-            libc::PROT_READ | libc::PROT_WRITE,
-            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
-            -1,
-            0,
-        )
-    };
-    (at != -1).then_some(at as *mut u8)
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+    // SAFETY: a fresh private mapping.
+    unsafe { map(std::ptr::null(), bytes, flags, -1) }.ok()
 }
 
 /// Gives memory of [`zeroed`] back.
