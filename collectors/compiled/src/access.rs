@@ -41,7 +41,7 @@ pub unsafe extern "C" fn access<const SIZE: u8, const KIND: u8>(addr: u64, pc: u
             return rest(addr, SIZE, KIND, pc, thread);
         }
         (*thread).countdown -= 1;
-        if (*thread).countdown == 0 {
+        if (*thread).countdown <= 0 {
             thread::stop(thread, addr);
         }
     }
@@ -83,7 +83,7 @@ unsafe extern "C" fn rest(addr: u64, size: u8, number: u8, pc: u64, thread: *mut
         shadow().other(cx, addr, size, kind, site, || None);
     }
     inside.0.countdown -= 1;
-    let stops = inside.0.countdown == 0;
+    let stops = inside.0.countdown <= 0;
     drop(inside);
     if stops {
         // SAFETY: as promised by the caller.
@@ -127,7 +127,7 @@ fn touch_lines(addr: u64, bytes: usize, number: u8, pc: u64) {
                 rest(at, part, number, pc, thread);
             } else {
                 (*thread).countdown -= 1;
-                if (*thread).countdown == 0 {
+                if (*thread).countdown <= 0 {
                     thread::stop(thread, at);
                 }
             }

@@ -17,6 +17,7 @@ use crate::{gate, modules, runtime, signals, tls};
 
 /// Accesses between pauses, at most; also between looks at the clock.
 const EACH_MAX: u32 = 1 << 16;
+const _: () = assert!(EACH_MAX <= i32::MAX as u32);
 /// What is gathered is appended at least this often while the thread works.
 const FLUSH_EVERY_NS: u64 = 500_000_000;
 /// Rounds in which the C library calls the destructors of thread-specific data.
@@ -33,14 +34,15 @@ const ENDED: u32 = 2;
 #[repr(C, align(128))]
 pub struct Thread {
     pub context: *mut Context,
-    /// Accesses until the next stop: a pause, or one whose pair of lines is looked at.
-    pub countdown: u32,
+    /// Accesses until the next stop: a pause, or one whose pair of lines is looked at. Below 0 where
+    /// a signal's handler came between the last of them and the stop.
+    pub countdown: i32,
     /// Every access is counted by granule and site.
     pub count_all: bool,
     /// The thread may be changing what [`runtime::finish`] reads.
     pub inside: AtomicU32,
     /// Value of `countdown` after the last stop.
-    portion: u32,
+    portion: i32,
     /// Accesses from the last stop to the next pause.
     pause_in: u32,
     state: AtomicU32,
@@ -273,10 +275,10 @@ impl Thread {
 
     /// Counts the accesses since the last stop.
     fn settle_portion(&mut self) {
-        let done = u64::from(self.portion - self.countdown);
+        let done = i64::from(self.portion) - i64::from(self.countdown);
         self.portion = self.countdown;
         let cx = self.cx();
-        cx.accesses = cx.accesses.wrapping_add(done);
+        cx.accesses = cx.accesses.wrapping_add_signed(done);
     }
 
     /// Sets when to stop next.
@@ -284,7 +286,7 @@ impl Thread {
         if self.pause_in == 0 {
             self.pause_in = self.draw_pause();
         }
-        self.portion = self.pause_in.min(self.cx().sample_in());
+        self.portion = self.pause_in.min(self.cx().sample_in()) as i32;
         self.countdown = self.portion;
     }
 
@@ -345,7 +347,11 @@ pub unsafe fn stop(thread: *mut Thread, addr: u64) {
     let _errno = Errno::keep();
     // SAFETY: as promised by the caller.
     let inside = unsafe { enter_known(thread) };
-    let made = inside.0.portion;
+    if inside.0.countdown > 0 {
+        // A signal's handler came first, and has stopped for both.
+        return;
+    }
+    let made = inside.0.portion as u32;
     // Whoever ends the recording shuts the gate, and then waits for those inside.
     if gate::is_open() {
         shadow().passed(inside.0.cx(), made, addr);
