@@ -94,6 +94,9 @@ pub struct Scored {
     pub pair_transfers: Option<u64>,
     /// Transfers, and pair transfers by what they cost, in thousandths of a transfer.
     pub cost: u64,
+    /// The cost in the build where it does worst, in the same unit, that build's own layout taken to cost
+    /// what today's does; `None` where no other builds were asked for.
+    pub worst: Option<u64>,
     /// Transfers by recording.
     pub runs: Vec<(u16, u64)>,
     /// Change of the transfers from today's layout; not computed for all.
@@ -106,6 +109,11 @@ pub struct Scored {
 }
 
 impl Scored {
+    /// What it is ranked by.
+    pub fn ranked_cost(&self) -> u64 {
+        self.worst.unwrap_or(self.cost)
+    }
+
     /// Whether it has fewer transfers than `today` in some recordings and more in others.
     pub fn is_unstable(&self, today: &Self) -> bool {
         let pairs = || self.runs.iter().zip(&today.runs);
@@ -124,6 +132,9 @@ pub struct LeftOut {
     pub budget: usize,
     /// Pairs of moves that were not estimated, for the same reason.
     pub two_moves: usize,
+    /// Scored in this build only, and behind the others there: see
+    /// [`rank_by_worst`](crate::rank_by_worst).
+    pub builds: usize,
 }
 
 /// What can be said about the best candidate.
@@ -159,6 +170,8 @@ pub struct Advice {
     pub left_out: LeftOut,
     /// What can be said about the first candidate.
     pub verdict: Verdict,
+    /// Other builds that the candidates are ranked by, beside the recorded one.
+    pub builds: usize,
     /// How few transfers any layout can have; `None` where nothing was sought.
     pub bound: Option<Bound>,
     /// What the best gains where it was not chosen: on each half of the recording the best candidate
@@ -218,8 +231,7 @@ pub fn advise(subject: Subject<'_>, given: &[Given], options: &Options) -> Resul
     }
     let layout = subject.shape.lay_out(&subject.shape.current());
     let coverage = Coverage::new(&subject, &layout);
-    let scorer = Scorer::new(subject, layout.clone(), &coverage);
-    let scorer = scorer.with_pairs(options.pair_coefficient);
+    let scorer = scorer_of(subject, options);
     let rules = Rules::new(subject, &scorer, &coverage, &layout, &options.keep);
     let mut drafts = vec![rules.today()];
     drafts.extend(given.iter().map(|one| rules.given(one)));
@@ -231,6 +243,7 @@ pub fn advise(subject: Subject<'_>, given: &[Given], options: &Options) -> Resul
         given,
         left_out: LeftOut::default(),
         verdict: Verdict::NoTransfers,
+        builds: 0,
         bound: None,
         held_out: None,
         by_phase: by_phase(subject, &scorer, &layout),
@@ -247,6 +260,12 @@ pub fn advise(subject: Subject<'_>, given: &[Given], options: &Options) -> Resul
     }
     finish(&mut advice, subject, &scorer, options);
     Ok(advice)
+}
+
+pub(crate) fn scorer_of<'a>(subject: Subject<'a>, options: &Options) -> Scorer<'a> {
+    let layout = subject.shape.lay_out(&subject.shape.current());
+    let coverage = Coverage::new(&subject, &layout);
+    Scorer::new(subject, layout, &coverage).with_pairs(options.pair_coefficient)
 }
 
 /// Scores layouts until the budget is used up.
@@ -266,6 +285,7 @@ fn score(scorer: &Scorer<'_>, draft: Draft, tallies: &[Tally]) -> Scored {
         name: draft.name,
         cost: scorer.cost(tally.transfers(), pair_transfers.unwrap_or(0)),
         pair_transfers,
+        worst: None,
         moved: draft.proposal.moved(),
         runs: scorer.by_run(tallies),
         arrangement: draft.proposal.arrangement,
@@ -287,18 +307,28 @@ const NEARLY: f64 = 0.02;
 /// Orders candidates: see [`Advice::candidates`].
 fn rank(candidates: &mut [Scored], today: &Scored) {
     candidates.sort_by(by_rank);
-    let Some(best) = candidates.first().map(|best| best.cost) else {
+    let Some(best) = candidates.first().map(Scored::ranked_cost) else {
         return;
     };
     let gain = today.cost.saturating_sub(best) as f64;
     let enough = best + (gain * NEARLY) as u64;
-    let near = candidates.partition_point(|one| one.cost <= enough);
-    candidates[..near]
-        .sort_by_key(|one| (one.changes.len(), one.memory.bytes_per_object, one.cost));
+    let near = candidates.partition_point(|one| one.ranked_cost() <= enough);
+    candidates[..near].sort_by_key(|one| {
+        (
+            one.changes.len(),
+            one.memory.bytes_per_object,
+            one.ranked_cost(),
+        )
+    });
 }
 
 /// Ranks, marks the front, adds intervals, and draws the conclusion.
-fn finish(advice: &mut Advice, subject: Subject<'_>, scorer: &Scorer<'_>, options: &Options) {
+pub(crate) fn finish(
+    advice: &mut Advice,
+    subject: Subject<'_>,
+    scorer: &Scorer<'_>,
+    options: &Options,
+) {
     rank(&mut advice.candidates, &advice.current);
     let costs: Vec<Cost> = advice.candidates.iter().map(cost).collect();
     let mut others: Vec<Cost> = advice.given.iter().map(cost).collect();
@@ -318,7 +348,7 @@ fn finish(advice: &mut Advice, subject: Subject<'_>, scorer: &Scorer<'_>, option
     }
     add_intervals(advice, scorer, options.intervals);
     if let (Some(best), today) = (advice.candidates.first(), &advice.current)
-        && best.cost < today.cost
+        && best.ranked_cost() < today.cost
     {
         let count = stretch_count(today);
         let budget = options.budget_accesses / 2;
@@ -329,7 +359,7 @@ fn finish(advice: &mut Advice, subject: Subject<'_>, scorer: &Scorer<'_>, option
 
 fn cost(scored: &Scored) -> Cost {
     Cost {
-        transfers: scored.cost,
+        transfers: scored.ranked_cost(),
         bytes: scored.memory.bytes_per_object,
         moved: scored.moved,
     }
@@ -338,6 +368,7 @@ fn cost(scored: &Scored) -> Cost {
 fn by_rank(a: &Scored, b: &Scored) -> Ordering {
     let key = |scored: &Scored| {
         (
+            scored.ranked_cost(),
             scored.cost,
             scored.tally.upgrades,
             scored.memory.bytes_per_object,
@@ -401,7 +432,7 @@ fn verdict(advice: &Advice) -> Verdict {
         return Verdict::NoTransfers;
     }
     match advice.candidates.first() {
-        Some(best) if best.cost < advice.current.cost => {
+        Some(best) if best.ranked_cost() < advice.current.cost => {
             let sure = |interval: Option<Interval>| interval.is_some_and(|it| it.is_less());
             match sure(best.interval) && sure(advice.held_out) {
                 _ if best.is_unstable(&advice.current) => Verdict::Unstable,

@@ -26,6 +26,7 @@ mod rewrite;
 mod score;
 pub mod slab;
 mod subject;
+mod worst;
 
 pub use advise::{Advice, Given, LeftOut, Options, Scored, Verdict, advise};
 pub use change::Change;
@@ -35,3 +36,4 @@ pub use interval::Interval;
 pub use rewrite::Bound;
 pub use score::{Memory, PerOperation};
 pub use subject::{Home, Instance, Subject};
+pub use worst::rank_by_worst;

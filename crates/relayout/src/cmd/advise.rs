@@ -68,8 +68,8 @@ pub struct Args {
     /// given more than once
     #[arg(long, value_name = "PROFILE")]
     pub also: Vec<PathBuf>,
-    /// Score the layouts as this build of another configuration would have them too; may be given more
-    /// than once
+    /// Score the layouts as this build of another configuration would have them too, and rank them by the
+    /// one where each does worst; may be given more than once
     #[arg(long, value_name = "NAME=VMLINUX", value_parser = others::named_file)]
     pub config: Vec<(String, PathBuf)>,
     /// Write a patch against this source tree
@@ -119,6 +119,17 @@ impl TypeAdvice<'_> {
             line_bytes,
         }
     }
+
+    /// Ranks the candidates by the build where each does worst.
+    fn rank_by_worst(&mut self, builds: &[Shape], line_bytes: u32, options: &Options) {
+        let nothing_yet = Err(String::new());
+        let mut outcome = std::mem::replace(&mut self.outcome, nothing_yet);
+        if let Ok(advice) = &mut outcome {
+            let subject = self.subject(line_bytes);
+            relayout_search::rank_by_worst(advice, subject, builds, &self.given, options);
+        }
+        self.outcome = outcome;
+    }
 }
 
 /// Runs the command.
@@ -154,14 +165,18 @@ fn advise(
             (all?, Vec::new())
         }
     };
-    for one in &mut all {
-        one.evidence = evidence::uses(one, identified);
-    }
+    let read = |config| others::Build::read(input, &all, config);
+    let builds: Vec<others::Build> = args
+        .config
+        .iter()
+        .map(read)
+        .collect::<anyhow::Result<_>>()?;
+    others::add_configurations(input, &mut all, builds, &options, args.top);
     for profile in &args.also {
         others::add_workload(&mut all, profile, &args.debug, args.top)?;
     }
-    for config in &args.config {
-        others::add_configuration(input, &mut all, config, args.top)?;
+    for one in &mut all {
+        one.evidence = evidence::uses(one, identified);
     }
     let patch = |one| {
         let dir = args.source.as_deref()?;

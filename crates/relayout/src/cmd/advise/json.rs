@@ -128,6 +128,7 @@ fn one_type(one: &TypeAdvice<'_>, patch: Option<&Outcome>, top: usize) -> Value 
             "kept": left_out.kept,
             "budget": left_out.budget,
             "two_moves": left_out.two_moves,
+            "builds": left_out.builds,
         },
         "bound": bound(advice),
         "held_out": advice.held_out.map(interval),

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use relayout_host::Progress as _;
-use relayout_layout::catalog::Format;
+use relayout_layout::abi::Shape;
+use relayout_layout::catalog::{Catalog, Format};
 use relayout_search::order::Order;
 use relayout_search::{Elsewhere, Given, Options, elsewhere};
 
@@ -137,45 +138,78 @@ fn in_workload(
     Ok(layouts.map(of).collect())
 }
 
-/// Adds what the layouts of `all` would be in the build at `path`.
-///
-/// # Errors
-/// A file that cannot be read.
-pub fn add_configuration(
+/// A build of another configuration.
+pub struct Build {
+    name: String,
+    /// By type that was asked for: its shape there, or why there is none.
+    shapes: Vec<Result<Shape, String>>,
+}
+
+impl Build {
+    /// Reads what the types of `all` are in the build at `path`.
+    ///
+    /// # Errors
+    /// A file that cannot be read.
+    pub fn read(
+        input: &Input<'_>,
+        all: &[TypeAdvice<'_>],
+        (name, path): &(String, PathBuf),
+    ) -> anyhow::Result<Self> {
+        input.progress.step(&format!("reading {name}"));
+        let shapes = catalog::with_base(path, Format::Any, None, |catalog| {
+            all.iter().map(|one| shape(catalog, &one.name)).collect()
+        });
+        Ok(Self {
+            name: name.clone(),
+            shapes: shapes.with_context(|| format!("configuration {name}"))?,
+        })
+    }
+}
+
+fn shape(catalog: &Catalog<'_>, name: &str) -> anyhow::Result<Result<Shape, String>> {
+    let entries = catalog.find(name);
+    let loaded = catalog.load(&entries)?;
+    let abi = catalog.abi(&loaded.types);
+    let found = { loaded.ids.iter() }
+        .filter_map(|id| loaded.types.aggregate(*id))
+        .find(|aggregate| aggregate.complete);
+    let shape = found.map(|aggregate| {
+        let flat = abi.flattened(aggregate);
+        abi.shape(flat.as_ref().unwrap_or(aggregate))
+    });
+    Ok(match shape {
+        None => Err(format!("it has no struct {name}")),
+        Some(shape) => shape.map_err(|why| why.to_string()),
+    })
+}
+
+/// Ranks the candidates of `all` by the build where each does worst, and adds what they are in each.
+pub fn add_configurations(
     input: &Input<'_>,
     all: &mut [TypeAdvice<'_>],
-    (name, path): &(String, PathBuf),
+    builds: Vec<Build>,
+    options: &Options,
     top: usize,
-) -> anyhow::Result<()> {
-    input.progress.step(&format!("reading {name}"));
-    catalog::with_base(path, Format::Any, None, |catalog| {
-        for one in all.iter_mut() {
-            let entries = catalog.find(&one.name);
-            let loaded = catalog.load(&entries)?;
-            let abi = catalog.abi(&loaded.types);
-            let found = { loaded.ids.iter() }
-                .filter_map(|id| loaded.types.aggregate(*id))
-                .find(|aggregate| aggregate.complete);
-            let shape = found.map(|aggregate| {
-                let flat = abi.flattened(aggregate);
-                abi.shape(flat.as_ref().unwrap_or(aggregate))
-            });
-            let results = match shape {
-                None => Err(format!("it has no struct {}", one.name)),
-                Some(Err(why)) => Err(why.to_string()),
-                Some(Ok(shape)) => {
-                    let orders = one.listed(top);
-                    let orders: Vec<&Order> = orders.iter().collect();
-                    Ok(elsewhere(one.subject(input.line_bytes), &shape, &orders))
-                }
-            };
-            one.others.push(Other {
-                name: name.clone(),
+) {
+    for (nth, one) in all.iter_mut().enumerate() {
+        let shapes = builds
+            .iter()
+            .filter_map(|build| build.shapes[nth].as_ref().ok());
+        let shapes: Vec<Shape> = shapes.cloned().collect();
+        one.rank_by_worst(&shapes, input.line_bytes, options);
+        let orders = one.listed(top);
+        let orders: Vec<&Order> = orders.iter().collect();
+        let results = |shape: &Result<Shape, String>| {
+            let shape = shape.as_ref().map_err(String::clone)?;
+            Ok(elsewhere(one.subject(input.line_bytes), shape, &orders))
+        };
+        let others: Vec<Other> = (builds.iter())
+            .map(|build| Other {
+                name: build.name.clone(),
                 kind: Kind::Configuration,
-                results,
-            });
-        }
-        Ok(())
-    })
-    .with_context(|| format!("configuration {name}"))
+                results: results(&build.shapes[nth]),
+            })
+            .collect();
+        one.others.extend(others);
+    }
 }

@@ -50,8 +50,12 @@ pub fn verdict(one: &TypeAdvice<'_>, advice: &Advice) -> String {
                 .to_owned()
         }
         Verdict::NothingBetter { first_touch } => {
+            let everywhere = match advice.builds {
+                0 => "",
+                _ => " in every configuration",
+            };
             let mut text = format!(
-                "No layout found has fewer transfers than today's; {}.\n",
+                "No layout found has fewer transfers than today's{everywhere}; {}.\n",
                 sharing(today)
             );
             if let Some(other) = first_touch.map(|index| &advice.candidates[index]) {
@@ -332,6 +336,7 @@ pub fn left_out(text: &mut String, one: &TypeAdvice<'_>, advice: &Advice) {
         kept,
         budget,
         two_moves,
+        builds,
     } = advice.left_out;
     let _ = writeln!(
         text,
@@ -361,6 +366,21 @@ pub fn left_out(text: &mut String, one: &TypeAdvice<'_>, advice: &Advice) {
         let _ = writeln!(
             text,
             "{budget} estimated only, behind those that were replayed: too many accesses."
+        );
+    }
+    if advice.builds > 0 {
+        let _ = writeln!(
+            text,
+            "Ranked by what each costs where it does worst: as recorded, or in the {}.{}",
+            match advice.builds {
+                1 => "other configuration".to_owned(),
+                count => format!("{count} other configurations"),
+            },
+            match builds {
+                0 => String::new(),
+                count =>
+                    format!(" {count} behind those were scored as recorded only, and left out."),
+            }
         );
     }
     if two_moves > 0 {

@@ -1,0 +1,70 @@
+//! Candidates by what they cost in the build where they do worst.
+
+use relayout_layout::abi::Shape;
+
+use crate::advise::{Advice, Given, Options, finish, scorer_of};
+use crate::elsewhere::{Elsewhere, elsewhere};
+use crate::order::Order;
+use crate::subject::Subject;
+
+/// Candidates scored in other builds: no fewer, ...
+const POOL_MIN: usize = 32;
+/// ... and no more.
+const POOL_MAX: usize = 1024;
+
+/// Orders the candidates of `advice` by their cost where they do worst, as recorded or in one of
+/// `builds` (the same type in other builds), and draws its conclusions anew. As many of the first as
+/// [`Options::budget_accesses`] allows are scored in all builds; the others leave the list and are counted
+/// in [`LeftOut::builds`](crate::LeftOut::builds). All else is what led to `advice`.
+pub fn rank_by_worst(
+    advice: &mut Advice,
+    subject: Subject<'_>,
+    builds: &[Shape],
+    given: &[Given],
+    options: &Options,
+) {
+    if builds.is_empty() || advice.current.cost == 0 {
+        return;
+    }
+    let accesses: usize = { subject.instances.iter() }
+        .map(|one| one.trace.accesses.len())
+        .sum();
+    let affordable = options.budget_accesses / (accesses.max(1) * builds.len()) as u64;
+    let pool = usize::try_from(affordable).map_or(POOL_MAX, |n| n.clamp(POOL_MIN, POOL_MAX));
+    advice.left_out.builds = advice.candidates.len().saturating_sub(pool);
+    advice.candidates.truncate(pool);
+    advice.builds = builds.len();
+
+    let found = advice.candidates.iter();
+    let orders: Vec<Order> = (given.iter().map(|one| one.order.clone()))
+        .chain(found.map(|one| Order::of(one.arrangement.clone())))
+        .collect();
+    let orders: Vec<&Order> = orders.iter().collect();
+    let today = advice.current.cost;
+    let mut worst = vec![0; orders.len()];
+    for build in builds {
+        let results = elsewhere(subject, build, &orders);
+        let Some((own, there)) = results.split_first() else {
+            continue;
+        };
+        for (worst, there) in worst.iter_mut().zip(there) {
+            *worst = in_terms_of(today, own, there).max(*worst);
+        }
+    }
+    let scored = advice.given.iter_mut().chain(&mut advice.candidates);
+    for (one, worst) in scored.zip(worst) {
+        one.worst = Some(worst.max(one.cost));
+    }
+    finish(advice, subject, &scorer_of(subject, options), options);
+}
+
+/// What a layout costs in a build, if that build's own layout cost as much as `today`'s. A build whose
+/// own layout has no transfers has a say only if the other has.
+fn in_terms_of(today: u64, own: &Elsewhere, there: &Elsewhere) -> u64 {
+    let (own, there) = (own.tally.transfers(), there.tally.transfers());
+    match own {
+        0 if there == 0 => 0,
+        0 => u64::MAX,
+        _ => (today as f64 * (there as f64 / own as f64)).round() as u64,
+    }
+}
