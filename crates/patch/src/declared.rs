@@ -61,8 +61,13 @@ pub fn declared(
             place: file.place(group.start),
         });
     }
-    let members: Result<Vec<Declared>, Refusal> =
-        body.items.iter().map(|item| member(&file, item)).collect();
+    let mut members = Vec::new();
+    for item in &body.items {
+        match item.names.len() > 1 && item.body.is_none() && item.what == What::Plain {
+            true => members.extend(declarators(&file, item)?),
+            false => members.push(member(&file, item)?),
+        }
+    }
     let end = (body.close..file.tokens.len()).find(|at| file.reader().text(*at) == ";");
     let before = (0..body.open)
         .rev()
@@ -71,7 +76,7 @@ pub fn declared(
     let behind = alignment(&file, body.close + 1, end.unwrap_or(body.close))?;
     let ahead = alignment(&file, first, body.open)?;
     Ok(DeclaredStruct {
-        members: members?,
+        members,
         align: larger(behind, ahead),
     })
 }
@@ -121,6 +126,50 @@ fn member(file: &File<'_>, item: &Item) -> Result<Declared, Refusal> {
         special: item.body.is_some() || function || item.what != What::Plain,
         align: alignment(file, own_from, item.last)?,
     })
+}
+
+/// The members of `unsigned long *first, second[2];`, each as if it had a statement of its own.
+fn declarators(file: &File<'_>, item: &Item) -> Result<Vec<Declared>, Refusal> {
+    let reader = file.reader();
+    let name_at = |name: &String| (item.first..item.last).find(|at| reader.text(*at) == name);
+    let first_name = item.names.first().and_then(name_at).unwrap_or(item.last);
+    let for_all = alignment(file, item.first, first_name)?;
+    let (mut members, mut from, mut base) = (Vec::new(), item.first, Vec::new());
+    for (nth, name) in item.names.iter().enumerate() {
+        let to = comma_or(item.last, file, from);
+        let (own, bounds, function) = type_of(file, from, to, std::slice::from_ref(name));
+        if nth == 0 {
+            base = own
+                .split(' ')
+                .filter(|word| *word != "*")
+                .map(str::to_owned)
+                .collect();
+        }
+        let type_text = match nth {
+            0 => own,
+            _ if own.is_empty() => base.join(" "),
+            _ => format!("{} {own}", base.join(" ")),
+        };
+        members.push(Declared {
+            line: file.place(item.first).line,
+            names: vec![name.clone()],
+            type_text,
+            bounds,
+            special: function,
+            align: larger(for_all, alignment(file, from, to)?),
+        });
+        from = to + 1;
+    }
+    Ok(members)
+}
+
+/// The next comma outside of brackets, or `end`.
+fn comma_or(end: usize, file: &File<'_>, from: usize) -> usize {
+    let mut at = from;
+    while at < end && file.reader().text(at) != "," {
+        at = file.pairs[at].filter(|close| *close > at).unwrap_or(at) + 1;
+    }
+    at.min(end)
 }
 
 fn names_inside(body: &Body) -> Vec<String> {

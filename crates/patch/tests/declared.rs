@@ -62,6 +62,32 @@ type @128
 }
 
 #[test]
+fn several_declarators_of_one_statement() {
+    let source = "\
+struct s {
+\tunsigned long head, *tail, **all[4] __aligned(16), last __aligned(8);
+\tstruct page *one, two;
+\t__aligned(64) int a, b;
+\tint (*call)(int x, int y), many[2][3];
+};
+";
+    let expect = "\
+head: unsigned long
+tail: unsigned long *
+all: unsigned long * *[4] @16
+last: unsigned long @8
+one: struct page *
+two: struct page
+a: int @64
+b: int @64
+call: -
+many: int[2][3]
+type
+";
+    assert_eq!(shown(source), expect);
+}
+
+#[test]
 fn output_of_pahole() {
     let source = "\
 struct s {

@@ -60,7 +60,13 @@ fn what_holds_in_every_build_comes_first() {
     assert!(advice.candidates[0].tally.transfers() < 10);
     assert_eq!(today, then);
 
-    rank_by_worst(&mut advice, subject, &[other.clone()], &[], &options);
+    rank_by_worst(
+        &mut advice,
+        subject,
+        std::slice::from_ref(&other),
+        &[],
+        &options,
+    );
     let best = &advice.candidates[0];
     let (today, then) = transfers_there(best);
     assert!(today > 400 && then < 10, "{today} {then}");
@@ -91,9 +97,7 @@ fn a_build_where_all_candidates_lose() {
     let best = &advice.candidates[0];
     // Aligning keeps them apart in both: nothing is lost there.
     assert!(best.ranked_cost() < advice.current.cost);
-    assert!(
-        best.arrangement.type_align > 1 || best.arrangement.align.iter().any(|&align| align == 64)
-    );
+    assert!(best.arrangement.type_align > 1 || best.arrangement.align.contains(&64));
 }
 
 #[test]

@@ -73,14 +73,15 @@ impl TypeAdvice<'_> {
             .collect()
     }
 
-    /// The same for a candidate, by index; nothing for one that is not shown.
-    pub fn candidate_hurts(&self, top: usize, candidate: usize) -> bool {
-        let shown = match &self.outcome {
-            Ok(advice) => advice.shown(top),
-            Err(_) => return false,
+    /// Whether a candidate, by index, was scored in all others and hurts none of them.
+    pub fn candidate_is_harmless(&self, top: usize, candidate: usize) -> bool {
+        let Ok(advice) = &self.outcome else {
+            return false;
         };
-        let place = shown.iter().position(|index| *index == candidate);
-        place.is_some_and(|place| !self.hurt_by(self.given.len() + place).is_empty())
+        // What is not shown was scored in the searched recording only.
+        let place = { advice.shown(top).into_iter() }.position(|index| index == candidate);
+        let harmless = |place| self.hurt_by(self.given.len() + place).is_empty();
+        self.others.is_empty() || place.is_some_and(harmless)
     }
 }
 

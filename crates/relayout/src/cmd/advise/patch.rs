@@ -69,10 +69,16 @@ pub fn of_best(
         let less = scored.interval.is_some_and(|interval| interval.is_less());
         scored.tally.transfers() == best || scored.pareto && less
     };
-    let worth = (advice.candidates.iter().enumerate())
-        .filter(|(index, scored)| better(scored) && !one.candidate_hurts(top, *index));
+    let mut worth = (advice.candidates.iter().enumerate())
+        .filter(|(index, scored)| better(scored) && one.candidate_is_harmless(top, *index))
+        .take(TRIED_MAX)
+        .peekable();
+    if worth.peek().is_none() && !one.others.is_empty() {
+        let why = "each layout that is clearly better hurts another workload or configuration";
+        return Some(Outcome::Refused(why.to_owned()));
+    }
     let mut instead = None;
-    for (candidate, scored) in worth.take(TRIED_MAX) {
+    for (candidate, scored) in worth {
         match write(one, &scored.changes, source, line) {
             Ok(diff) => {
                 return Some(Outcome::Diff {

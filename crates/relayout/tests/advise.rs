@@ -1,0 +1,165 @@
+//! `advise` and `what-if` on recorded programs: other workloads, other builds, recordings that disagree,
+//! layouts that are given as C.
+//!
+//! Needs gcc and the runtime beside the command; without them a test says so and passes, and fails with
+//! `CI=true`.
+
+mod common;
+
+use common::programs::{data, have, recording_place};
+use common::{Ended, Place};
+use serde_json::Value;
+
+/// A place with `tests/data/pair.c` as `wide`, which has a debugging member, and `narrow`, which has not.
+fn pair() -> Option<Place> {
+    if !have(&["gcc"]) {
+        return None;
+    }
+    let place = recording_place()?;
+    let source = data("pair.c");
+    for (name, flag) in [("wide", "-DDEBUG"), ("narrow", "-UDEBUG")] {
+        let source = source.display();
+        done(
+            &place,
+            &format!("cc -- gcc -O2 -g -pthread {flag} {source} -o {name}"),
+        );
+    }
+    done(&place, "record run -o apart.relayout -- ./wide apart");
+    Some(place)
+}
+
+fn done(place: &Place, words: &str) -> Ended {
+    let ended = place.said(words);
+    assert_eq!(ended.code, Some(0), "{words}: {}", ended.stderr);
+    ended
+}
+
+fn json(place: &Place, words: &str) -> Value {
+    let ended = done(place, words);
+    serde_json::from_str(&ended.stdout).expect("JSON")
+}
+
+#[test]
+fn layouts_that_hurt_another_workload_are_not_advised() {
+    let Some(place) = pair() else { return };
+    done(&place, "record run -o together.relayout -- ./wide together");
+    let words = "advise apart.relayout pair --also together.relayout";
+    let advice = json(&place, &format!("{words} --json"));
+    let one = &advice["types"][0];
+    assert_eq!(one["verdict"], "better");
+    let there = &one["candidates"][0]["elsewhere"][0];
+    assert_eq!(there["hurts"], true, "{there:#}");
+    assert!(there["transfers"].as_u64() > there["current_transfers"].as_u64());
+    let text = done(&place, words).stdout;
+    assert!(
+        text.contains("found 1 hurts together.relayout: not advised."),
+        "{text}"
+    );
+    // Each by itself, it is advised; and no patch is written of what hurts.
+    let source = data("pair.c");
+    let dir = source.parent().expect("a folder").display().to_string();
+    let alone = done(
+        &place,
+        &format!("advise apart.relayout pair --source {dir}"),
+    );
+    assert!(alone.stdout.contains("+++ b/pair.c"), "{}", alone.stdout);
+    let both = done(&place, &format!("{words} --source {dir}"));
+    assert!(!both.stdout.contains("+++ b/"), "{}", both.stdout);
+    assert!(both.stdout.contains("No patch: "), "{}", both.stdout);
+}
+
+#[test]
+fn ranked_by_the_build_where_each_does_worst() {
+    let Some(place) = pair() else { return };
+    let first = |words: &str| {
+        let advice = json(
+            &place,
+            &format!("advise apart.relayout pair --json {words}"),
+        );
+        advice["types"][0]["candidates"][0].clone()
+    };
+    // Nothing but the debugging member would come in between.
+    let alone = first("");
+    let changes = alone["changes"].as_array().expect("changes");
+    assert_eq!(changes.len(), 1);
+    let both = first("--config narrow=narrow");
+    let there = &both["elsewhere"][0];
+    assert_eq!(
+        (&there["name"], &there["hurts"]),
+        (&"narrow".into(), &false.into())
+    );
+    let (today, then) = (&there["current_transfers"], &there["transfers"]);
+    assert!(then.as_u64() < today.as_u64(), "{there:#}");
+    let text = done(&place, "advise apart.relayout pair --config narrow=narrow").stdout;
+    let said = "Ranked by what each costs where it does worst: as recorded, or in the other configuration.";
+    assert!(text.contains(said), "{text}");
+}
+
+#[test]
+fn recordings_that_disagree_are_no_advice() {
+    let Some(place) = pair() else { return };
+    done(
+        &place,
+        "record run --repeat 2 -o both.relayout -- ./wide changing",
+    );
+    let advice = json(&place, "advise both.relayout pair --json");
+    assert_eq!(advice["types"][0]["verdict"], "unstable", "{advice:#}");
+    let text = done(&place, "advise both.relayout pair").stdout;
+    let said = "No advice: the best layout found has fewer transfers in some recordings and more in others";
+    assert!(
+        text.split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ")
+            .contains(said),
+        "{text}"
+    );
+    let source = data("pair.c");
+    let dir = source.parent().expect("a folder").display();
+    let text = done(&place, &format!("advise both.relayout pair --source {dir}")).stdout;
+    assert!(!text.contains("+++ b/"), "{text}");
+    // The report does not call it found either.
+    let report = done(&place, "report both.relayout").stdout;
+    assert!(
+        report.contains("Unstable: not the same thing in all recordings"),
+        "{report}"
+    );
+}
+
+#[test]
+fn what_if_of_a_layout_in_c() {
+    let Some(place) = pair() else { return };
+    place.write(
+        "given.h",
+        "/* head by itself */\nstruct pair {\n\tunsigned long head;\n\tchar reserved[56]; // nothing\n\
+         \tunsigned long tail, limit;\n\tchar debug[48];\n};\n",
+    );
+    let scored = json(
+        &place,
+        "what-if apart.relayout pair --layout given.h --json",
+    );
+    let (today, given) = (&scored["current"], &scored["given"]);
+    assert!(today["transfers"].as_u64() > Some(10), "{today:#}");
+    assert!(given["transfers"].as_u64() < Some(10), "{given:#}");
+    assert_eq!(given["size"], 128);
+    let offset = |name: &str| {
+        let members = given["layout"].as_array().expect("members");
+        let member = members.iter().find(|one| one["name"] == name);
+        member.expect("named")["offset"].as_u64()
+    };
+    assert_eq!(offset("tail"), Some(64));
+    assert_eq!(offset("debug"), Some(80));
+    for (text, says) in [
+        ("struct pair { unsigned long head; };", "tail"),
+        (
+            "struct pair {\n#if A\nunsigned long head;\n#endif\n};",
+            "given.h:2: the preprocessor",
+        ),
+        ("struct other { long a; };", "pair"),
+        ("struct pair { unsigned long head", "given.h"),
+    ] {
+        place.write("given.h", text);
+        let ended = place.said("what-if apart.relayout pair --layout given.h");
+        assert_eq!(ended.code, Some(2), "{text}: {}", ended.stderr);
+        assert!(ended.stderr.contains(says), "{text}: {}", ended.stderr);
+    }
+}
