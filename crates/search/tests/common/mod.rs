@@ -3,6 +3,7 @@
 // Not every test uses all of it.
 #![allow(dead_code)]
 
+pub mod made;
 pub mod recorded;
 
 use std::ops::Range;
