@@ -17,9 +17,10 @@ use crate::workspace::Workspace;
 use crate::{Collector, Error, Interrupt, Kernel, guest, initramfs};
 
 /// Kernel parameters that recording rests on: addresses as linked, one type per slab cache, no
-/// patched-in branches that differ between machines.
-const PARAMETERS: &str =
-    "console=ttyS0 panic=-1 oops=panic nokaslr mitigations=off quiet tsc=reliable slab_nomerge";
+/// patched-in branches that differ between machines. The kernel's check that timer interrupts arrive
+/// counts them for some time of the host's, and panics where the host is too busy to deliver enough.
+const PARAMETERS: &str = "console=ttyS0 panic=-1 oops=panic nokaslr mitigations=off quiet \
+                          tsc=reliable no_timer_check slab_nomerge";
 
 /// What runs in the guest.
 #[derive(Clone, Debug)]
