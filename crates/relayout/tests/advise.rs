@@ -163,3 +163,54 @@ fn what_if_of_a_layout_in_c() {
         assert!(ended.stderr.contains(says), "{text}: {}", ended.stderr);
     }
 }
+
+/// The mail that is written is one that git takes: author, subject, message, change.
+#[test]
+fn a_patch_that_git_takes() {
+    if !have(&["git"]) {
+        return;
+    }
+    let Some(place) = pair() else { return };
+    let text = std::fs::read_to_string(data("pair.c")).expect("the source");
+    std::fs::create_dir(place.path("tree")).expect("a folder");
+    place.write("tree/pair.c", &text);
+    let git = |words: &str| {
+        let words = format!("-c user.name=A -c user.email=a@example.org -C tree {words}");
+        let ended = place.other("/usr/bin/git", &words);
+        assert_eq!(ended.code, Some(0), "{words}: {}", ended.stderr);
+        ended.stdout
+    };
+    git("init -q");
+    git("config user.name Jos\u{e9}");
+    git("config user.email j@example.org");
+    git("add pair.c");
+    git("commit -q -m before");
+    let ended = done(
+        &place,
+        "advise apart.relayout pair --source tree --patch mail.patch",
+    );
+    assert!(!ended.stdout.contains("+++ b/"), "{}", ended.stdout);
+    git("am -q ../mail.patch");
+    let message = git("log -1 --format=%an%n%B");
+    let mut lines = message.lines();
+    assert_eq!(lines.next(), Some("Jos\u{e9}"));
+    assert_eq!(
+        lines.next(),
+        Some("pair: fewer cache line transfers on struct pair")
+    );
+    for said in [
+        "not a measurement of time:",
+        "Before (pahole):",
+        "After (pahole):",
+        "Memory: an object takes 72 bytes now and 72 bytes then",
+        "Other workloads and configurations were not scored.",
+        "Throughput was not measured.",
+    ] {
+        assert!(
+            message.replace('\n', " ").contains(said),
+            "{said}: {message}"
+        );
+    }
+    assert!(message.lines().all(|line| line.len() <= 75), "{message}");
+    assert!(git("show --stat --format=").contains("pair.c | 2 +-"));
+}

@@ -75,7 +75,8 @@ pub struct Args {
     /// Write a patch against this source tree
     #[arg(long, value_name = "DIR")]
     pub source: Option<PathBuf>,
-    /// Write the patch to this file [default: shown with the text]
+    /// Write the patch to this file, with a message, as `git format-patch` does [default: the diff is shown
+    /// with the text]
     #[arg(long, value_name = "FILE", requires = "source")]
     pub patch: Option<PathBuf>,
     /// Show the first N candidates, and all that nothing else beats
@@ -184,7 +185,7 @@ fn advise(
     };
     let patches: Vec<Option<patch::Outcome>> = all.iter().map(patch).collect();
     let written = match &args.patch {
-        Some(path) => patch::save(&patches, path)?,
+        Some(path) => patch::save(input, &all, &patches, args, path)?,
         None => false,
     };
     if args.json {

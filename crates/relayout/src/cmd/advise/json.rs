@@ -77,27 +77,21 @@ fn one_type(one: &TypeAdvice<'_>, patch: Option<&Outcome>, top: usize) -> Value 
             value
         })
         .collect();
-    if let Some(Outcome::Diff {
-        candidate, diff, ..
-    }) = patch
-    {
-        match shown.iter().position(|index| index == candidate) {
-            Some(place) => candidates[place]["patch"] = json!(diff),
+    if let Some(Outcome::Diff(written)) = patch {
+        let diff = json!(written.diff);
+        match shown.iter().position(|index| *index == written.candidate) {
+            Some(place) => candidates[place]["patch"] = diff,
             None => {
-                let mut patched = changed(&one.shape, &advice.candidates[*candidate]);
-                patched["patch"] = json!(diff);
+                let mut patched = changed(&one.shape, &advice.candidates[written.candidate]);
+                patched["patch"] = diff;
                 candidates.push(patched);
             }
         }
     }
     let refused = match patch {
-        Some(
-            Outcome::Refused(why)
-            | Outcome::Diff {
-                instead: Some(why), ..
-            },
-        ) => json!(why),
-        _ => Value::Null,
+        Some(Outcome::Refused(why)) => json!(why),
+        Some(Outcome::Diff(written)) => json!(written.instead),
+        None => Value::Null,
     };
     let given: Vec<Value> = advice
         .given

@@ -4,49 +4,92 @@ use std::path::Path;
 
 use anyhow::Context as _;
 use relayout_layout::abi::Shape;
-use relayout_patch::{Alignment, Change as Edit};
+use relayout_patch::{Alignment, Change as Edit, Mail};
 use relayout_search::{Change, Scored, Verdict};
 
-use super::TypeAdvice;
+use super::text::message::message;
+use super::{Args, TypeAdvice};
 use crate::input::Input;
+use relayout_host::Progress as _;
 
 /// Candidates whose edits are tried before giving up.
 const TRIED_MAX: usize = 100;
 
 /// What became of a patch.
 pub enum Outcome {
-    /// A unified diff.
-    Diff {
-        /// The candidate that it makes: index into [`Advice::candidates`](relayout_search::Advice).
-        candidate: usize,
-        /// The text.
-        diff: String,
-        /// Why it does not make the first candidate, if it does not.
-        instead: Option<String>,
-    },
+    /// Written.
+    Diff(Written),
     /// Not written, and why (for the first candidate).
     Refused(String),
 }
 
-impl Outcome {
-    /// The diff, if there is one.
-    pub fn diff(&self) -> Option<&str> {
-        match self {
-            Self::Diff { diff, .. } => Some(diff),
-            Self::Refused(_) => None,
-        }
+/// A candidate as an edit of the source.
+pub struct Written {
+    /// The candidate that it makes: index into [`Advice::candidates`](relayout_search::Advice).
+    pub candidate: usize,
+    /// The file that it edits, from the top of the tree.
+    pub path: String,
+    /// A unified diff.
+    pub diff: String,
+    /// Why it does not make the first candidate, if it does not.
+    pub instead: Option<String>,
+}
+
+impl Written {
+    /// Whether it moves a member that is there only in some configurations.
+    pub fn is_conditional(&self) -> bool {
+        self.diff.lines().any(|line| line.starts_with("+#if"))
     }
 }
 
-/// Writes the diffs to a file; false if there is none, and nothing was written.
-pub fn save(patches: &[Option<Outcome>], path: &Path) -> anyhow::Result<bool> {
-    let diffs = patches.iter().flatten().filter_map(Outcome::diff);
-    let text: String = diffs.collect();
-    if text.is_empty() {
+/// Writes the patches to a file, each with its message, as a mail that `git am` takes; false if there is
+/// none, and nothing was written.
+pub fn save(
+    input: &Input<'_>,
+    all: &[TypeAdvice<'_>],
+    patches: &[Option<Outcome>],
+    args: &Args,
+    file: &Path,
+) -> anyhow::Result<bool> {
+    let author = args.source.as_deref().and_then(relayout_host::git_author);
+    let mails: Vec<Mail> = (all.iter().zip(patches))
+        .filter_map(|(one, patch)| mail(input, one, patch.as_ref()?, args.top, author.as_deref()))
+        .collect();
+    if mails.is_empty() {
         return Ok(false);
     }
-    std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?;
+    if author.is_none() {
+        input.progress.warn(
+            "git knows no author here: the patch is from \"Your Name <you@example.org>\"; git config \
+             user.name and user.email",
+        );
+    }
+    let texts = mails.iter().enumerate();
+    let text: String = texts
+        .map(|(nth, mail)| mail.text(nth + 1, mails.len()))
+        .collect();
+    std::fs::write(file, text).with_context(|| format!("cannot write {}", file.display()))?;
     Ok(true)
+}
+
+fn mail(
+    input: &Input<'_>,
+    one: &TypeAdvice<'_>,
+    patch: &Outcome,
+    top: usize,
+    author: Option<&str>,
+) -> Option<Mail> {
+    let (Ok(advice), Outcome::Diff(written)) = (&one.outcome, patch) else {
+        return None;
+    };
+    let message = message(input, one, advice, written, top);
+    Some(Mail {
+        author: author.unwrap_or("Your Name <you@example.org>").to_owned(),
+        subject: message.subject,
+        body: message.body,
+        diff: written.diff.clone(),
+        signature: concat!("relayout ", env!("CARGO_PKG_VERSION")).to_owned(),
+    })
 }
 
 /// A patch for the best candidate, or else the next that can be edited: one with as few transfers,
@@ -80,12 +123,13 @@ pub fn of_best(
     let mut instead = None;
     for (candidate, scored) in worth {
         match write(one, &scored.changes, source, line) {
-            Ok(diff) => {
-                return Some(Outcome::Diff {
+            Ok((path, diff)) => {
+                return Some(Outcome::Diff(Written {
                     candidate,
+                    path,
                     diff,
                     instead,
-                });
+                }));
             }
             Err(why) => instead = instead.or(Some(why)),
         }
@@ -93,13 +137,13 @@ pub fn of_best(
     instead.map(Outcome::Refused)
 }
 
-/// `kernel_line`: bytes of a line, if the source is the kernel's.
+/// The file and the diff. `kernel_line`: bytes of a line, if the source is the kernel's.
 fn write(
     one: &TypeAdvice<'_>,
     changes: &[Change],
     source: &Path,
     kernel_line: Option<u64>,
-) -> Result<String, String> {
+) -> Result<(String, String), String> {
     let decl = one.aggregate.decl.as_ref();
     let decl = decl.ok_or("the debug information does not say where it is declared")?;
     let edits: Result<Vec<Edit>, String> = changes
@@ -113,7 +157,8 @@ fn write(
     let old = std::fs::read_to_string(source.join(path)).map_err(|e| format!("{path}: {e}"))?;
     let new = relayout_patch::edit_struct(path, &old, &one.name, Some(decl.line), &edits)
         .map_err(|refusal| refusal.to_string())?;
-    Ok(relayout_patch::unified_diff(path, &old, &new))
+    let diff = relayout_patch::unified_diff(path, &old, &new);
+    Ok((path.clone(), diff))
 }
 
 fn edit(shape: &Shape, change: &Change, kernel_line: Option<u64>) -> Result<Edit, String> {

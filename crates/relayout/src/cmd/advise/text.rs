@@ -2,6 +2,7 @@
 
 mod elsewhere;
 mod lines;
+pub(super) mod message;
 mod table;
 mod words;
 
@@ -23,6 +24,10 @@ Limits
   the table are of layouts that were chosen on all of it, what is said of the other half is not. No
   throughput is predicted: that needs the machine's transfer time, which is not measured here.
 ";
+
+/// What a reader has to know of a patch that moves a member between `#if` and `#endif`.
+const CONDITIONAL: &str = "It moves a member that is there only in some configurations; in others, lines stay as \
+                           they are.";
 
 /// Widest line of prose.
 const WIDTH: usize = 100;
@@ -79,31 +84,16 @@ pub fn advise(
 }
 
 fn patch_words(one: &TypeAdvice<'_>, patch: Option<&Outcome>, show_diff: bool) -> String {
-    let (candidate, diff, instead) = match (patch, &one.outcome) {
+    let (written, advice) = match (patch, &one.outcome) {
         (Some(Outcome::Refused(why)), _) => return format!("No patch: {why}.\n\n"),
-        (None, _) => return "No patch: no layout is clearly better.\n\n".to_owned(),
-        (Some(Outcome::Diff { instead, .. }), Err(_)) => {
-            return format!("No patch: {}.\n\n", instead.as_deref().unwrap_or_default());
-        }
-        (
-            Some(Outcome::Diff {
-                candidate,
-                diff,
-                instead,
-            }),
-            Ok(advice),
-        ) => (
-            &advice.candidates[*candidate],
-            diff,
-            instead.as_ref().map(|why| (why, advice)),
-        ),
+        (Some(Outcome::Diff(written)), Ok(advice)) => (written, advice),
+        _ => return "No patch: no layout is clearly better.\n\n".to_owned(),
     };
+    let candidate = &advice.candidates[written.candidate];
     let mut text = String::new();
-    if let Some((why, advice)) = instead {
-        let best = advice
-            .candidates
-            .first()
-            .map_or(0, |best| best.tally.transfers());
+    if let Some(why) = &written.instead {
+        let best = advice.candidates.first();
+        let best = best.map_or(0, |best| best.tally.transfers());
         let _ = writeln!(text, "The best layout is not written as a patch: {why}.");
         let _ = writeln!(
             text,
@@ -112,12 +102,10 @@ fn patch_words(one: &TypeAdvice<'_>, patch: Option<&Outcome>, show_diff: bool) -
         );
     }
     let _ = writeln!(text, "Patch: {}.", words(one, candidate));
-    if diff.lines().any(|line| line.starts_with("+#if")) {
-        text.push_str(
-            "It moves a member that is there only in some configurations; in others, lines stay as \
-             they are.\n",
-        );
+    if written.is_conditional() {
+        let _ = writeln!(text, "{}", wrapped(CONDITIONAL, 0));
     }
+    let diff = &written.diff;
     match show_diff {
         true => text + "\n" + diff + "\n",
         false => text + "\n",
@@ -233,6 +221,11 @@ fn layout_of(
     scored: &Scored,
     title: &str,
 ) {
+    let _ = writeln!(text, "{title}\n{}", listing(input, one, scored));
+}
+
+/// As pahole prints it.
+fn listing(input: &Input<'_>, one: &TypeAdvice<'_>, scored: &Scored) -> String {
     let laid_out = one
         .shape
         .apply(&one.aggregate, &scored.arrangement, &scored.layout);
@@ -241,7 +234,7 @@ fn layout_of(
         ..pahole::Options::default()
     };
     let listing = pahole::render_aggregate(input.resolution.types(), &laid_out, &options);
-    let _ = writeln!(text, "{title}\n{}", listing.unwrap_or_default());
+    listing.unwrap_or_default()
 }
 
 fn name_of(scored: &Scored) -> &str {
@@ -262,6 +255,10 @@ fn words(one: &TypeAdvice<'_>, scored: &Scored) -> String {
 
 /// `text` in lines of at most [`WIDTH`], those after the first indented by `indent`.
 fn wrapped(text: &str, indent: usize) -> String {
+    wrapped_at(WIDTH, text, indent)
+}
+
+fn wrapped_at(width: usize, text: &str, indent: usize) -> String {
     let mut out = String::new();
     let mut column = 0;
     for (number, line) in text.split('\n').enumerate() {
@@ -270,7 +267,7 @@ fn wrapped(text: &str, indent: usize) -> String {
             column = 0;
         }
         for (nth, word) in line.split(' ').enumerate() {
-            if nth > 0 && column + 1 + word.len() > WIDTH {
+            if nth > 0 && column + 1 + word.len() > width {
                 let _ = write!(out, "\n{:indent$}", "");
                 column = indent;
             } else if nth > 0 {

@@ -219,7 +219,7 @@ fn total(advice: &Advice, scored: &Scored) -> String {
 }
 
 /// `3526 to 3394 (-3.7%)`
-fn change(before: u64, after: u64) -> String {
+pub fn change(before: u64, after: u64) -> String {
     match before {
         0 => format!("{before} to {after}"),
         _ => format!(

@@ -1,0 +1,232 @@
+//! A patch as a mail, as `git format-patch` writes one and `git am` takes it.
+
+use std::fmt::Write;
+
+/// The commit id in the first line: there is no commit yet. `file(1)` and mail programs know the date.
+const FIRST_LINE: &str = "From 0000000000000000000000000000000000000000 Mon Sep 17 00:00:00 2001";
+/// Columns of the bar of a diffstat, at most.
+const BAR_MAX: usize = 40;
+/// Bytes of an encoded word in a header, at most (RFC 2047 has 75 with what is around it).
+const ENCODED_MAX: usize = 60;
+
+/// One patch with its message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mail {
+    /// `Name <address>`.
+    pub author: String,
+    /// Without `[PATCH]`; one line.
+    pub subject: String,
+    /// The message, lines as they are to stand.
+    pub body: String,
+    /// A diff of [`unified_diff`](crate::unified_diff).
+    pub diff: String,
+    /// Name and version of what wrote it, for the last line.
+    pub signature: String,
+}
+
+impl Mail {
+    /// The text; `number` of `count` in a series, from 1.
+    pub fn text(&self, number: usize, count: usize) -> String {
+        let tag = match count {
+            0 | 1 => "[PATCH]".to_owned(),
+            _ => format!("[PATCH {number}/{count}]"),
+        };
+        let mut text = format!("{FIRST_LINE}\n");
+        let subject: String = self
+            .subject
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ");
+        let _ = writeln!(text, "From: {}", author(&self.author));
+        let _ = writeln!(text, "Subject: {}", header(&format!("{tag} {subject}")));
+        text.push_str(
+            "MIME-Version: 1.0\nContent-Type: text/plain; charset=UTF-8\n\
+             Content-Transfer-Encoding: 8bit\n\n",
+        );
+        for line in self.body.trim_end().lines() {
+            // A line of dashes ends the message for git am, and so does the beginning of a diff.
+            let ends = line == "---" || line.starts_with("diff -") || line.starts_with("Index: ");
+            let _ = writeln!(text, "{}{line}", if ends { " " } else { "" });
+        }
+        let _ = write!(text, "---\n{}\n{}", stat(&self.diff), self.diff);
+        let _ = writeln!(text, "-- \n{}\n", self.signature);
+        text
+    }
+}
+
+/// `Name <address>`, with the name encoded where it is not plain.
+fn author(text: &str) -> String {
+    let text: String = text.chars().filter(|c| !c.is_control()).collect();
+    match text.rsplit_once(" <") {
+        Some((name, address)) => format!("{} <{address}", header(name)),
+        None => header(&text),
+    }
+}
+
+/// A header's value: as it is in ASCII, else in encoded words (RFC 2047, "Q").
+fn header(text: &str) -> String {
+    if text.is_ascii() {
+        return text.to_owned();
+    }
+    let mut words = vec![String::new()];
+    for c in text.chars() {
+        let mut bytes = [0; 4];
+        let piece: String = match c {
+            ' ' => "_".to_owned(),
+            'a'..='z' | 'A'..='Z' | '0'..='9' | '-' | '/' | ':' | '.' => c.to_string(),
+            _ => { c.encode_utf8(&mut bytes).bytes() }
+                .map(|byte| format!("={byte:02X}"))
+                .collect(),
+        };
+        match words.last_mut() {
+            Some(word) if word.len() + piece.len() <= ENCODED_MAX => word.push_str(&piece),
+            _ => words.push(piece),
+        }
+    }
+    let words: Vec<String> = { words.iter() }
+        .map(|word| format!("=?UTF-8?q?{word}?="))
+        .collect();
+    words.join("\n ")
+}
+
+/// Lines added and removed by file, as `git diff --stat` shows them.
+fn stat(diff: &str) -> String {
+    let files = changed(diff);
+    let width = files.iter().map(|file| file.path.len()).max().unwrap_or(0);
+    let most = files.iter().map(File::lines).max().unwrap_or(0);
+    let digits = most.to_string().len();
+    let mut text = String::new();
+    for file in &files {
+        let scaled = |count: usize| match most > BAR_MAX {
+            true if count > 0 => (count * BAR_MAX / most).max(1),
+            _ => count,
+        };
+        let bar = "+".repeat(scaled(file.added)) + &"-".repeat(scaled(file.removed));
+        let _ = writeln!(
+            text,
+            " {:<width$} | {:>digits$} {bar}",
+            file.path,
+            file.lines()
+        );
+    }
+    let sum = |of: fn(&File) -> usize| files.iter().map(of).sum::<usize>();
+    let _ = write!(text, " {}", counted(files.len(), "file", " changed"));
+    for (count, what) in [
+        (sum(|file| file.added), "insertion"),
+        (sum(|file| file.removed), "deletion"),
+    ] {
+        if count > 0 {
+            let sign = if what == "insertion" { "(+)" } else { "(-)" };
+            let _ = write!(text, ", {}", counted(count, what, sign));
+        }
+    }
+    text.push('\n');
+    text
+}
+
+fn counted(count: usize, what: &str, behind: &str) -> String {
+    format!(
+        "{count} {what}{}{behind}",
+        if count == 1 { "" } else { "s" }
+    )
+}
+
+struct File<'a> {
+    path: &'a str,
+    added: usize,
+    removed: usize,
+}
+
+impl File<'_> {
+    fn lines(&self) -> usize {
+        self.added + self.removed
+    }
+}
+
+fn changed(diff: &str) -> Vec<File<'_>> {
+    let mut files: Vec<File<'_>> = Vec::new();
+    let mut in_hunk = false;
+    for line in diff.lines() {
+        if line.starts_with("diff --git ") {
+            in_hunk = false;
+        } else if line.starts_with("@@ ") {
+            in_hunk = true;
+        } else if let Some(path) = line.strip_prefix("+++ b/").filter(|_| !in_hunk) {
+            files.push(File {
+                path,
+                added: 0,
+                removed: 0,
+            });
+        } else if let Some(file) = files.last_mut().filter(|_| in_hunk) {
+            file.added += usize::from(line.starts_with('+'));
+            file.removed += usize::from(line.starts_with('-'));
+        }
+    }
+    files
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mail(author: &str, subject: &str, body: &str) -> Mail {
+        let old = "struct s {\n\tint a;\n\tint b;\n};\n";
+        let new = "struct s {\n\tint b;\n\tint a;\n};\n";
+        Mail {
+            author: author.to_owned(),
+            subject: subject.to_owned(),
+            body: body.to_owned(),
+            diff: crate::unified_diff("include/s.h", old, new),
+            signature: "relayout 1.0".to_owned(),
+        }
+    }
+
+    #[test]
+    fn as_git_writes_it() {
+        let text = mail("A U Thor <a@example.org>", "s: move a", "Why.\n\nHow.\n").text(1, 1);
+        let expect = "\
+From 0000000000000000000000000000000000000000 Mon Sep 17 00:00:00 2001
+From: A U Thor <a@example.org>
+Subject: [PATCH] s: move a
+MIME-Version: 1.0
+Content-Type: text/plain; charset=UTF-8
+Content-Transfer-Encoding: 8bit
+
+Why.
+
+How.
+---
+ include/s.h | 2 +-
+ 1 file changed, 1 insertion(+), 1 deletion(-)
+
+diff --git a/include/s.h b/include/s.h
+--- a/include/s.h
++++ b/include/s.h
+@@ -1,4 +1,4 @@
+ struct s {
+-\tint a;
+ \tint b;
++\tint a;
+ };
+-- 
+relayout 1.0
+
+";
+        assert_eq!(text, expect);
+    }
+
+    #[test]
+    fn nothing_in_the_message_ends_it_early() {
+        let text = mail("a <b>", "x", "---\ndiff --git a/x b/x\n--- a/x\nIndex: x").text(2, 3);
+        assert!(text.contains("Subject: [PATCH 2/3] x\n"), "{text}");
+        assert!(text.contains("\n ---\n diff --git a/x b/x\n--- a/x\n Index: x\n---\n"));
+    }
+
+    #[test]
+    fn names_that_are_not_ascii() {
+        let text = mail("Jürgen Groß <j@example.org>", "a\nb", "").text(1, 1);
+        let name = "From: =?UTF-8?q?J=C3=BCrgen_Gro=C3=9F?= <j@example.org>\n";
+        assert!(text.contains(name), "{text}");
+        assert!(text.contains("Subject: [PATCH] a b\n"), "{text}");
+    }
+}
