@@ -187,9 +187,38 @@ fn a_patch_that_git_takes() {
     git("commit -q -m before");
     let ended = done(
         &place,
-        "advise apart.relayout pair --source tree --patch mail.patch",
+        "advise apart.relayout pair --source tree --patch mail.patch --hardware-script ab.sh",
     );
     assert!(!ended.stdout.contains("+++ b/"), "{}", ended.stdout);
+    let ab = |words: &str| place.other("./ab.sh", &format!("mail.patch {words}"));
+    let ended = ab("merge");
+    assert_eq!(ended.code, Some(2));
+    assert!(ended.stderr.contains("no results"), "{}", ended.stderr);
+    let ended = ab("run 1 ([0-9]+) echo 5");
+    assert_eq!(ended.code, Some(2));
+    assert!(
+        ended.stderr.contains("neither of the two"),
+        "{}",
+        ended.stderr
+    );
+    std::fs::create_dir(place.path("mail.patch.ab")).expect("a folder");
+    place.write("mail.patch.ab/machine", "A machine\n");
+    place.write("mail.patch.ab/results", "before a 100\nbefore b 102\n");
+    let ended = ab("merge");
+    assert_eq!(ended.code, Some(2));
+    assert!(ended.stderr.contains("too few boots"), "{}", ended.stderr);
+    // Twice the same: the table takes the place of the earlier one.
+    let results = "before a 100\nbefore b 102\nafter c 120\nafter c 122\nafter d 121\n";
+    place.write("mail.patch.ab/results", results);
+    assert_eq!(ab("merge").code, Some(0));
+    let once = std::fs::read_to_string(place.path("mail.patch")).expect("the patch");
+    assert_eq!(ab("merge").code, Some(0));
+    let twice = std::fs::read_to_string(place.path("mail.patch")).expect("the patch");
+    assert_eq!(once, twice);
+    assert!(
+        once.contains("       101           +19.8%        121\n"),
+        "{once}"
+    );
     git("am -q ../mail.patch");
     let message = git("log -1 --format=%an%n%B");
     let mut lines = message.lines();
@@ -204,7 +233,7 @@ fn a_patch_that_git_takes() {
         "After (pahole):",
         "Memory: an object takes 72 bytes now and 72 bytes then",
         "Other workloads and configurations were not scored.",
-        "Throughput was not measured.",
+        "It tells nothing of throughput.",
     ] {
         assert!(
             message.replace('\n', " ").contains(said),

@@ -79,6 +79,10 @@ pub struct Args {
     /// with the text]
     #[arg(long, value_name = "FILE", requires = "source")]
     pub patch: Option<PathBuf>,
+    /// Write a script to this file that measures a kernel's patch on the hardware of another machine, and
+    /// puts the table into the patch's message
+    #[arg(long, value_name = "FILE", requires = "patch")]
+    pub hardware_script: Option<PathBuf>,
     /// Show the first N candidates, and all that nothing else beats
     #[arg(long, value_name = "N", default_value_t = 5)]
     pub top: usize,
@@ -188,6 +192,9 @@ fn advise(
         Some(path) => patch::save(input, &all, &patches, args, path)?,
         None => false,
     };
+    if let Some(path) = &args.hardware_script {
+        patch::save_script(path)?;
+    }
     if args.json {
         return json::advise(input, &all, &patches, args.top);
     }

@@ -1,5 +1,6 @@
 //! The best candidate as an edit of the source.
 
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use anyhow::Context as _;
@@ -70,6 +71,18 @@ pub fn save(
         .collect();
     std::fs::write(file, text).with_context(|| format!("cannot write {}", file.display()))?;
     Ok(true)
+}
+
+/// Measures a patch where there is hardware for it.
+const SCRIPT: &str = include_str!("hardware-ab.sh");
+
+/// Writes [`SCRIPT`], for its owner to run.
+pub fn save_script(file: &Path) -> anyhow::Result<()> {
+    let write = || {
+        std::fs::write(file, SCRIPT)?;
+        std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o755))
+    };
+    write().with_context(|| format!("cannot write {}", file.display()))
 }
 
 fn mail(

@@ -290,7 +290,7 @@ fn how(input: &Input<'_>) -> String {
     };
     format!(
         "Recorded with relayout {} ({}, {coverage}; {}, {}; {}). Order and timing are the recording's, \
-         caches are taken as infinite, without prefetch. Throughput was not measured.",
+         caches are taken as infinite, without prefetch. It tells nothing of throughput.",
         meta.tool_version,
         meta.collector,
         counted(u64::from(meta.contexts), context(meta)),
