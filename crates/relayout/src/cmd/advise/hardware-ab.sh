@@ -136,7 +136,7 @@ table() {
 merge() {
     [ -s "$folder/results" ] || die "no results in $folder: use run first"
     local block table
-    table=$(table) || die "nothing was merged"
+    table=$(table | sed 's, *$,,') || die "nothing was merged"
     block=$(mktemp)
     # shellcheck disable=SC2064
     trap "rm -f '$block'" EXIT
