@@ -16,7 +16,7 @@ use relayout_shadow::wire::{
 mod perf;
 
 use crate::hostile;
-use crate::targets::{join, pack};
+use crate::targets::{self, join, pack};
 
 /// The seeds of a target.
 pub fn of(target: &str) -> Vec<Vec<u8>> {
@@ -43,6 +43,7 @@ pub fn of(target: &str) -> Vec<Vec<u8>> {
             let program = program();
             vec![program[section(&program, ".text").bytes].to_vec()]
         }
+        "kept" => vec![targets::kept_content()],
         "locations" => vec![program_with(&["-O2"]), program_with(&["-O2", "-gdwarf-4"])],
         "layout_order" => vec![
             b"# all\nfirst\nlow\nlarge\nnamed\ncolour @8\neither\ncall\naligned @64\n\

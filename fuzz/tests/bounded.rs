@@ -204,7 +204,7 @@ macro_rules! bounded {
 
 bounded! {
     boot_image btf btf_split catalog check check_lock companions compile_commands diff dwarf evidence
-    instructions layout_order locations perf_data profile program_run segments source_edit
+    instructions kept layout_order locations perf_data profile program_run segments source_edit
 }
 
 /// What was made to do harm can be made again.
@@ -259,6 +259,13 @@ fn seeds_are_sound() {
         ),
         (2, 4, 1)
     );
+}
+
+#[test]
+fn what_was_kept_is_taken() {
+    let seed = &seeds::of("kept")[0];
+    assert!(targets::with_kept(seed).is_some());
+    assert!(targets::with_kept(&seed[..seed.len() - 1]).is_none());
 }
 
 #[test]

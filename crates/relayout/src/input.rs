@@ -2,12 +2,13 @@
 //! and the objects that they name together.
 
 mod debug_files;
+mod kept;
 
 use std::path::{Path, PathBuf};
 
 use relayout_host::Progress as _;
 use relayout_profile::Profile;
-use relayout_resolve::{Images, Options, Resolution, resolve};
+use relayout_resolve::{Images, Resolution};
 
 use crate::progress::Shown;
 
@@ -54,7 +55,7 @@ fn load<T>(
     progress.step("reading the debug file");
     debug_files::with(debug, &profile, |images| {
         progress.step("naming what was recorded");
-        let resolution = resolve(&profile, images, Options::default())?;
+        let resolution = kept::resolve(&profile, images)?;
         let line_bytes = match profile.meta.line_bytes {
             0 => LINE_BYTES,
             bytes => bytes,

@@ -6,6 +6,7 @@
 
 mod common;
 
+use std::fs;
 use std::path::Path;
 
 use common::{Ended, Place};
@@ -201,4 +202,25 @@ fn a_finding_is_explained() {
         "{}",
         ended.stderr
     );
+}
+
+#[test]
+fn what_was_kept_of_the_program_makes_no_difference() {
+    let Some(place) = recorded() else { return };
+    let report = || done(&place, "report work.relayout --json").stdout;
+    let first = report();
+    let kept = || fs::read_dir(place.path("cache/resolved")).unwrap();
+    let path = kept().next().expect("a file is kept").unwrap().path();
+    let bytes = fs::read(&path).unwrap();
+    assert_eq!(report(), first);
+    assert_eq!(fs::read(&path).unwrap(), bytes, "nothing was new");
+    // What is damaged is found out again.
+    fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();
+    assert_eq!(report(), first);
+    assert_eq!(fs::read(&path).unwrap(), bytes);
+    fs::remove_file(&path).unwrap();
+    let mut without = place.relayout(&["report", "work.relayout", "--json"]);
+    let ended = place.ended(without.env("RELAYOUT_NO_CACHE", "1"));
+    assert_eq!(ended.stdout, first);
+    assert_eq!(kept().count(), 0);
 }

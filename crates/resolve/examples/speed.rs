@@ -4,8 +4,9 @@
 //!
 //! Every n-th instruction of the text that accesses memory other than its own frame is a site, 100,000
 //! unless said otherwise, and accesses one slot of a general-purpose slab cache. Printed are wall time
-//! and the most memory that the process had. With PROFILE, that one is resolved instead. The threads
-//! are RAYON_NUM_THREADS; the checksum of all objects must not depend on them.
+//! and the most memory that the process had; then the same with what the first resolution kept of the
+//! vmlinux. With PROFILE, that one is resolved instead. The threads are RAYON_NUM_THREADS; the checksum of
+//! all objects and of what lies at each transfer must depend neither on them nor on what was kept.
 
 use std::error::Error;
 use std::fs::File;
@@ -18,7 +19,7 @@ use relayout_profile::{Access, CountRow, Meta, Profile, RangeKind, RangeRow, Sit
 use relayout_resolve::evidence::{Program, View};
 use relayout_resolve::insn::Machine as _;
 use relayout_resolve::insn::x86::X86_64;
-use relayout_resolve::{Images, Options, Resolution, resolve};
+use relayout_resolve::{Images, Kept, Options, Resolution, resolve_with};
 
 const SITES: usize = 100_000;
 /// Accesses to one object, in the mean.
@@ -40,28 +41,58 @@ fn main() -> Result<(), Box<dyn Error>> {
         Some(profile) => relayout_profile::store::read(Path::new(profile))?,
         None => spread(&bytes, sites)?,
     };
+    let cold = measure(&bytes, &profile, None)?;
+    println!("kept: {} KB", cold.kept.len() / 1024);
+    let warm = measure(&bytes, &profile, Some(&cold.kept))?;
+    if cold.checksum != warm.checksum {
+        return Err("what was kept makes a difference".into());
+    }
+    Ok(())
+}
+
+/// What one resolution came to.
+struct Outcome {
+    checksum: u64,
+    kept: Vec<u8>,
+}
+
+/// Resolves with what an earlier resolution kept, if there was one.
+fn measure(
+    bytes: &[u8],
+    profile: &Profile,
+    kept: Option<&[u8]>,
+) -> Result<Outcome, Box<dyn Error>> {
     let (start, cpu) = (Instant::now(), cpu_ticks());
-    let file = DwarfFile::parse(&bytes)?;
+    let file = DwarfFile::parse(bytes)?;
     let images = Images::one(&file);
     let read = start.elapsed();
-    let resolution = resolve(&profile, &images, Options::default())?;
+    let mut known =
+        Kept::new(&images, &profile.meta.machine).ok_or("a vmlinux without a build id")?;
+    if let Some(kept) = kept {
+        known = known.decode(kept)?;
+    }
+    let taken = start.elapsed() - read;
+    let resolution = resolve_with(profile, &images, Options::default(), Some(&mut known))?;
     let all = start.elapsed();
+    let cpu_s = (cpu_ticks() - cpu) / TICKS_PER_S;
     println!(
-        "{} sites, {} accesses: {:.2} s ({:.2} s of CPU time), of it {:.2} s to read the debug file's \
-         index; {} MB at most",
+        "{}: {} sites, {} accesses: {:.2} s ({cpu_s:.2} s of CPU time), of it {:.2} s to read the debug \
+         file's index and {:.3} s to take what was kept; {} MB at most",
+        kept.map_or("cold", |_| "warm"),
         profile.sites.len(),
         profile.counts.len() + profile.conflicts.len(),
         all.as_secs_f64(),
-        (cpu_ticks() - cpu) / TICKS_PER_S,
         read.as_secs_f64(),
+        taken.as_secs_f64(),
         memory_max_kib().unwrap_or(0) / 1024
     );
-    println!(
-        "{} objects, checksum {:016x}",
-        resolution.objects().len(),
-        checksum(&resolution)
-    );
-    Ok(())
+    let checksum = checksum(profile, &resolution);
+    let objects = resolution.objects().len();
+    println!("{objects} objects, checksum {checksum:016x}");
+    Ok(Outcome {
+        checksum,
+        kept: known.encode(),
+    })
 }
 
 /// Sites all over the text.
@@ -143,11 +174,15 @@ fn slab_range(start: u64) -> RangeRow {
     }
 }
 
-fn checksum(resolution: &Resolution) -> u64 {
+fn checksum(profile: &Profile, resolution: &Resolution) -> u64 {
     let mut hash = std::hash::DefaultHasher::new();
     for object in resolution.objects() {
         (object.run, object.base, object.bytes, &object.type_name).hash(&mut hash);
         object.confidence.to_bits().hash(&mut hash);
+    }
+    for row in &profile.conflicts {
+        let place = resolution.place(row.run, row.addr, row.size.into());
+        format!("{place:?}").hash(&mut hash);
     }
     hash.finish()
 }

@@ -1,7 +1,7 @@
 //! The distinct accesses of a profile.
 
+use rayon::prelude::*;
 use relayout_profile::{Access, Profile};
-use rustc_hash::FxHashMap;
 
 use crate::Error;
 
@@ -20,60 +20,88 @@ pub struct AccessKey {
     pub writes: bool,
 }
 
+/// An access and how often it was seen.
+type Counted = (AccessKey, u64);
+
+/// Rows that are joined at a time: many of them are the same access.
+const CHUNK_ROWS: usize = 1 << 17;
+
 /// Every access that any table names, with how often it was seen, in ascending order.
 ///
 /// # Errors
 /// A row names a site that is not there.
-pub fn distinct(profile: &Profile) -> Result<Vec<(AccessKey, u64)>, Error> {
-    let mut seen: FxHashMap<AccessKey, u64> = FxHashMap::default();
-    let mut add = |run, addr, size, site, access, count| {
-        let writes = access != Access::Read;
-        *seen
-            .entry(AccessKey {
-                run,
-                addr,
-                site,
-                size,
-                writes,
-            })
-            .or_default() += count;
-    };
-    for r in &profile.counts {
-        add(r.run, r.addr, r.size, r.site, r.access, r.count);
-    }
-    for r in &profile.conflicts {
-        add(r.run, r.addr, r.size, r.site, r.access, r.count);
-        add(
+pub fn distinct(profile: &Profile) -> Result<Vec<Counted>, Error> {
+    let mut all = of_rows(&profile.counts, |r, found| {
+        let key = key(r.run, r.addr, r.size, r.site, r.access);
+        found.push((key, r.count));
+    });
+    all.extend(of_rows(&profile.conflicts, |r, found| {
+        let own = key(r.run, r.addr, r.size, r.site, r.access);
+        let other = key(
             r.run,
             r.other_addr,
             r.other_size,
             r.other_site,
             r.other_access,
-            r.count,
         );
-    }
-    for r in &profile.pairs {
-        add(r.run, r.addr, r.size, r.site, r.access, r.samples);
-        add(
+        found.extend([(own, r.count), (other, r.count)]);
+    }));
+    all.extend(of_rows(&profile.pairs, |r, found| {
+        let own = key(r.run, r.addr, r.size, r.site, r.access);
+        let other = key(
             r.run,
             r.other_addr,
             r.other_size,
             r.other_site,
             r.other_access,
-            r.samples,
         );
-    }
-    for r in &profile.bursts {
-        add(r.run, r.addr, r.size, r.site, r.access, 1);
-    }
+        found.extend([(own, r.samples), (other, r.samples)]);
+    }));
+    all.extend(of_rows(&profile.bursts, |r, found| {
+        found.push((key(r.run, r.addr, r.size, r.site, r.access), 1));
+    }));
+    let all = joined(all);
     let sites = profile.sites.len();
-    if let Some(key) = seen.keys().find(|k| k.site as usize >= sites) {
+    if let Some((key, _)) = all.iter().find(|(k, _)| k.site as usize >= sites) {
         return Err(Error::Site {
             site: key.site,
             sites,
         });
     }
-    let mut all: Vec<_> = seen.into_iter().collect();
-    all.sort_unstable();
     Ok(all)
+}
+
+fn key(run: u16, addr: u64, size: u8, site: u32, access: Access) -> AccessKey {
+    AccessKey {
+        run,
+        addr,
+        site,
+        size,
+        writes: access != Access::Read,
+    }
+}
+
+/// The distinct accesses of one table, of each chunk by itself.
+fn of_rows<R: Sync>(rows: &[R], add: impl Fn(&R, &mut Vec<Counted>) + Sync) -> Vec<Counted> {
+    let of_chunk = |rows: &[R]| {
+        let mut found = Vec::with_capacity(2 * rows.len());
+        rows.iter().for_each(|row| add(row, &mut found));
+        joined(found)
+    };
+    let chunks: Vec<_> = rows.par_chunks(CHUNK_ROWS).map(of_chunk).collect();
+    chunks.concat()
+}
+
+/// Each access once, ascending.
+fn joined(mut all: Vec<Counted>) -> Vec<Counted> {
+    all.sort_unstable_by_key(|(key, _)| *key);
+    all.dedup_by(|(key, count), (first, sum)| {
+        let same = key == first;
+        if same {
+            *sum = sum.saturating_add(*count);
+        }
+        same
+    });
+    all.shrink_to_fit();
+    all
 }

@@ -1,5 +1,7 @@
 //! Who allocated something: from the return addresses of its call stack to words.
 
+use std::cell::OnceCell;
+
 use rustc_hash::FxHashMap;
 
 use crate::evidence::Program;
@@ -25,7 +27,8 @@ pub struct Callers {
 pub struct Stacks<'p, 'f, 'a> {
     program: &'p Program<'f, 'a>,
     images: &'p Images<'f, 'a>,
-    sources: Sources<'f, 'a>,
+    /// Read for the first stack: kernels have none.
+    sources: OnceCell<Sources<'f, 'a>>,
     known: FxHashMap<(u16, String), Callers>,
     places: FxHashMap<Linked, Option<SourcePlace>>,
 }
@@ -36,7 +39,7 @@ impl<'p, 'f, 'a> Stacks<'p, 'f, 'a> {
         Self {
             program,
             images,
-            sources: Sources::new(images),
+            sources: OnceCell::new(),
             known: FxHashMap::default(),
             places: FxHashMap::default(),
         }
@@ -76,7 +79,7 @@ impl<'p, 'f, 'a> Stacks<'p, 'f, 'a> {
     }
 
     fn place(&mut self, back: Linked) -> Option<SourcePlace> {
-        let sources = &self.sources;
+        let sources = self.sources.get_or_init(|| Sources::new(self.images));
         let look_up = || sources.look_up_call(back);
         self.places.entry(back).or_insert_with(look_up).clone()
     }

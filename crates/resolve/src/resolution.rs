@@ -10,6 +10,7 @@ use crate::access;
 use crate::evidence::{Program, SiteEvidence, Sites};
 use crate::images::{FileId, Images, Linked};
 use crate::insn;
+use crate::kept::Kept;
 use crate::objects::find::{self, Finder};
 use crate::objects::ranges::Ranges;
 use crate::objects::{Object, ObjectId};
@@ -112,14 +113,28 @@ pub fn resolve(
     images: &Images<'_, '_>,
     options: Options,
 ) -> Result<Resolution, Error> {
+    resolve_with(profile, images, options, None)
+}
+
+/// The same with what is known of the code of `images` from other profiles. What is not known is found out,
+/// and added to it; the result is the same.
+///
+/// # Errors
+/// As [`resolve`].
+pub fn resolve_with(
+    profile: &Profile,
+    images: &Images<'_, '_>,
+    options: Options,
+    mut kept: Option<&mut Kept>,
+) -> Result<Resolution, Error> {
     let machine = &profile.meta.machine;
     let machine = insn::machine(machine).ok_or_else(|| Error::Machine(machine.clone()))?;
     if options.check_build_id {
         check_build_id(profile, images.file(FileId::MAIN))?;
     }
     let accesses = access::distinct(profile)?;
-    let program = Program::new(images, machine);
-    let sites = Sites::new(&program, images, &profile.sites, &accesses);
+    let program = Program::with(images, machine, kept.as_deref_mut());
+    let sites = Sites::new(&program, images, &profile.sites, &accesses, kept);
     let ranges = Ranges::new(profile);
     let finder = Finder {
         program: &program,

@@ -9,7 +9,9 @@ use relayout_layout::dwarf::DwarfFile;
 use relayout_profile::{Access, ConflictRow, Profile, RangeKind, RangeRow, Site, Transfer};
 use relayout_resolve::evidence::{Program, View};
 use relayout_resolve::insn::x86::X86_64;
-use relayout_resolve::{Images, ObjectKind, Options, Place, SourceMap, resolve};
+use relayout_resolve::{
+    Images, Kept, ObjectKind, Options, Place, SourceMap, resolve, resolve_with,
+};
 
 const HEAP: u64 = 0x7000_0000;
 
@@ -19,7 +21,7 @@ fn compiled() -> Result<Vec<u8>, Box<dyn Error>> {
     let folder = tempfile::tempdir()?;
     let program = folder.path().join("small_program");
     let status = Command::new("cc")
-        .args(["-O2", "-g", "-no-pie", "-o"])
+        .args(["-O2", "-g", "-no-pie", "-Wl,--build-id", "-o"])
         .args([&program, &source])
         .status()?;
     assert!(status.success(), "cc failed on {}", source.display());
@@ -145,6 +147,31 @@ fn one_resolved_access_types_the_object() -> Result<(), Box<dyn Error>> {
     );
     let share = resolution.resolved_share(&profile);
     assert_eq!((share.resolved, share.transfers), (30, 40));
+    what_was_kept_makes_no_difference(&profile, &bytes)
+}
+
+/// Another process, with the file parsed again, comes to the same and finds nothing new.
+fn what_was_kept_makes_no_difference(
+    profile: &Profile,
+    program: &[u8],
+) -> Result<(), Box<dyn Error>> {
+    let resolved = |kept: Option<&[u8]>| -> Result<_, Box<dyn Error>> {
+        let file = DwarfFile::parse(program)?;
+        let images = Images::one(&file);
+        let mut known = Kept::new(&images, "x86_64").ok_or("no build id")?;
+        if let Some(kept) = kept {
+            known = known.decode(kept)?;
+        }
+        let resolution = resolve_with(profile, &images, Options::default(), Some(&mut known))?;
+        let places = profile.conflicts.iter();
+        let places: Vec<Place> = places.map(|c| resolution.place(0, c.addr, 4)).collect();
+        Ok((places, known))
+    };
+    let (first, kept) = resolved(None)?;
+    assert!(kept.is_changed() && kept.sites() > 0);
+    let (second, known) = resolved(Some(&kept.encode()))?;
+    assert_eq!(first, second);
+    assert!(!known.is_changed());
     Ok(())
 }
 

@@ -9,7 +9,7 @@ use relayout_resolve::{Images, Options, resolve};
 use crate::seeds;
 
 /// All machines whose code is understood.
-const MACHINES: [&str; 2] = ["x86_64", "aarch64"];
+pub(super) const MACHINES: [&str; 2] = ["x86_64", "aarch64"];
 /// Functions of one file that are looked at, and places in each.
 const FUNCTIONS_MAX: usize = 50;
 const SITES_IN_FUNCTION: u64 = 40;
@@ -88,7 +88,7 @@ pub fn evidence(data: &[u8]) {
 }
 
 /// Accesses from every place in the program's code.
-fn profile_of(name: &str, address: u64, code: &[u8], debug: &DwarfFile<'_>) -> Profile {
+pub(super) fn profile_of(name: &str, address: u64, code: &[u8], debug: &DwarfFile<'_>) -> Profile {
     let machine = machine(name).expect("a machine that is known");
     let sites: Vec<Site> = (0..code.len())
         .map(|at| {

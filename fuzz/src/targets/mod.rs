@@ -6,6 +6,7 @@ mod check;
 mod code;
 mod compile_commands;
 mod join;
+mod kept;
 mod perf_data;
 mod profile;
 mod program_run;
@@ -19,6 +20,7 @@ pub use check::{check, check_lock};
 pub use code::{evidence, instructions, locations};
 pub use compile_commands::compile_commands;
 pub use join::{join, split};
+pub use kept::{kept, kept_content, with_kept};
 pub use perf_data::perf_data;
 pub use profile::{pack, profile, unpack};
 pub use program_run::program_run;
@@ -30,7 +32,7 @@ pub use types::{btf, btf_split, companions, dwarf, layout_order, shape};
 pub type Target = fn(&[u8]);
 
 /// All of them, by name.
-pub const ALL: [(&str, Target); 19] = [
+pub const ALL: [(&str, Target); 20] = [
     ("boot_image", boot_image),
     ("btf", btf),
     ("btf_split", btf_split),
@@ -43,6 +45,7 @@ pub const ALL: [(&str, Target); 19] = [
     ("dwarf", dwarf),
     ("evidence", evidence),
     ("instructions", instructions),
+    ("kept", kept),
     ("layout_order", layout_order),
     ("locations", locations),
     ("perf_data", perf_data),

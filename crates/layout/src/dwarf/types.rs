@@ -89,6 +89,11 @@ impl<'f, 'a> DwarfTypes<'f, 'a> {
         &self.types
     }
 
+    /// The entries that were loaded, with the type that each became; in no particular order.
+    pub fn entries(&self) -> impl Iterator<Item = (DieOffset, TypeId)> + use<'_, 'f, 'a> {
+        self.ids.iter().map(|(&die, &ty)| (die, ty))
+    }
+
     /// The arena, when nothing more is to be loaded.
     pub fn into_types(self) -> Types {
         self.types

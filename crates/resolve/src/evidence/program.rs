@@ -12,7 +12,8 @@ use super::knowledge::{Call, Evidence, Knowledge};
 use super::variables::Variables;
 use crate::images::{FileId, Images, Linked};
 use crate::insn::{Flow, Insn, Machine, Memory, Reg, Segment};
-use crate::types::{Die, Globals, TypeStore, die, shape};
+use crate::kept::Kept;
+use crate::types::{Die, Globals, Placed, TypeStore, die, shape};
 
 /// Functions that leave all registers alone, called by tracing and by mitigations.
 const HOOKS: [&str; 4] = [
@@ -48,8 +49,8 @@ pub struct Program<'f, 'a> {
 struct ProgramFile<'f, 'a> {
     file: &'f DwarfFile<'a>,
     globals: Globals<'f, 'a>,
-    /// Ranges of each function, the cold ones included.
-    ranges: FxHashMap<DieOffset, Vec<FunctionRange>>,
+    /// Ranges of each function, the cold ones included; read when one is analysed.
+    ranges: OnceLock<FxHashMap<DieOffset, Vec<FunctionRange>>>,
     hooks: Vec<u64>,
     calls: RwLock<FxHashMap<u64, Call>>,
 }
@@ -65,8 +66,26 @@ pub struct View<'p, 'f, 'a> {
 impl<'f, 'a> Program<'f, 'a> {
     /// Prepares the files; no type is loaded yet.
     pub fn new(images: &Images<'f, 'a>, machine: &'f dyn Machine) -> Self {
+        Self::with(images, machine, None)
+    }
+
+    /// The same with what is known of the files; what is not is found, and added to it.
+    pub fn with(
+        images: &Images<'f, 'a>,
+        machine: &'f dyn Machine,
+        mut kept: Option<&mut Kept>,
+    ) -> Self {
         let files = images.files().iter().enumerate();
-        let files = files.map(|(id, file)| ProgramFile::new(file, FileId(id as u16)));
+        let files = files.map(|(id, file)| {
+            let id = FileId(id as u16);
+            let known = kept.as_ref().and_then(|kept| kept.variables(id));
+            let is_new = known.is_none();
+            let file = ProgramFile::new(file, id, known);
+            if let Some(kept) = kept.as_mut().filter(|_| is_new) {
+                kept.keep_variables(id, file.globals.placed().to_vec());
+            }
+            file
+        });
         Self {
             machine,
             files: files.collect(),
@@ -115,16 +134,12 @@ impl<'f, 'a> Program<'f, 'a> {
 }
 
 impl<'f, 'a> ProgramFile<'f, 'a> {
-    fn new(file: &'f DwarfFile<'a>, id: FileId) -> Self {
-        let mut ranges: FxHashMap<DieOffset, Vec<FunctionRange>> = FxHashMap::default();
-        for range in file.functions() {
-            ranges.entry(range.die).or_default().push(*range);
-        }
+    fn new(file: &'f DwarfFile<'a>, id: FileId, variables: Option<&[Placed]>) -> Self {
         let hook = |s: &&relayout_layout::dwarf::Symbol<'_>| HOOKS.contains(&s.name);
         Self {
             file,
-            globals: Globals::new(file, id),
-            ranges,
+            globals: Globals::new(file, id, variables),
+            ranges: OnceLock::new(),
             hooks: file
                 .symbols()
                 .iter()
@@ -133,6 +148,18 @@ impl<'f, 'a> ProgramFile<'f, 'a> {
                 .collect(),
             calls: RwLock::default(),
         }
+    }
+
+    fn ranges(&self, function: DieOffset) -> Option<&[FunctionRange]> {
+        let by_function = || {
+            let mut ranges: FxHashMap<DieOffset, Vec<FunctionRange>> = FxHashMap::default();
+            for range in self.file.functions() {
+                ranges.entry(range.die).or_default().push(*range);
+            }
+            ranges
+        };
+        let ranges = self.ranges.get_or_init(by_function);
+        ranges.get(&function).map(Vec::as_slice)
     }
 }
 
@@ -162,7 +189,7 @@ impl<'p, 'f, 'a> View<'p, 'f, 'a> {
 
     /// Analyses a function; `None` if the file has no code for it.
     pub fn analyse(&self, function: DieOffset) -> Option<Function> {
-        let ranges = self.own.ranges.get(&function)?;
+        let ranges = self.own.ranges(function)?;
         let bytes = |r: &FunctionRange| {
             let len = usize::try_from(r.high.checked_sub(r.low)?).ok()?;
             Some((r.low, self.file().bytes_at(r.low, len)?))

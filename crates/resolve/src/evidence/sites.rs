@@ -1,6 +1,7 @@
 //! Evidence for every site of a profile.
 
 use rayon::prelude::*;
+use relayout_layout::TypeId;
 use relayout_layout::dwarf::DieOffset;
 use relayout_profile::Site;
 use rustc_hash::FxHashMap;
@@ -12,6 +13,7 @@ use super::program::{Program, View};
 use crate::access::AccessKey;
 use crate::images::{FileId, Images, Linked};
 use crate::insn::{Flow, Memory, Segment};
+use crate::kept::Kept;
 
 /// What one site's instruction says of the operand it loads from and of the one it stores to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,6 +36,26 @@ impl SiteEvidence {
         self.of(writes).filter(|_| operand <= u32::from(bytes))
     }
 
+    /// The same with each type in place of what `ty` makes of it; `None` where it makes nothing of one.
+    pub(crate) fn with_types(&self, ty: &mut impl FnMut(TypeId) -> Option<TypeId>) -> Option<Self> {
+        let mut one = |said: Option<Evidence>| match said {
+            None => Some(None),
+            Some(said) => Some(Some(Evidence {
+                ty: ty(said.ty)?,
+                via: match said.via {
+                    None => None,
+                    Some((of, offset)) => Some((ty(of)?, offset)),
+                },
+                ..said
+            })),
+        };
+        Some(Self {
+            read: one(self.read)?,
+            written: one(self.written)?,
+            ..*self
+        })
+    }
+
     /// For a store, or for a load.
     pub fn of(&self, writes: bool) -> Option<Evidence> {
         if writes { self.written } else { self.read }
@@ -52,13 +74,14 @@ pub struct Sites {
 }
 
 impl Sites {
-    /// Finds the code of `sites`, and the evidence of those that `accesses` name. Only functions that
-    /// hold a site are looked at.
+    /// Finds the code of `sites` and their evidence. Only functions that hold a site of which `kept` knows
+    /// nothing are looked at, and what is found is added to it.
     pub fn new(
         program: &Program<'_, '_>,
         images: &Images<'_, '_>,
         sites: &[Site],
         accesses: &[(AccessKey, u64)],
+        kept: Option<&mut Kept>,
     ) -> Self {
         let mut found = Self::places(images, sites, accesses);
         let first = { found.first.iter() }.map(|linked| linked.unwrap_or(NOWHERE));
@@ -70,7 +93,7 @@ impl Sites {
             .zip(sites)
             .chain(others.iter().map(|(key, at)| (*at, &sites[key.1 as usize])))
             .collect();
-        let mut evidence = of_sites(program, &wanted);
+        let mut evidence = of_sites(program, &wanted, kept);
         let rest = evidence.split_off(sites.len());
         found.other_evidence = others.iter().map(|other| other.0).zip(rest).collect();
         found.evidence = evidence;
@@ -118,7 +141,32 @@ const NOWHERE: Linked = Linked {
 };
 
 /// The evidence of `sites`, in their order.
-fn of_sites(program: &Program<'_, '_>, sites: &[(Linked, &Site)]) -> Vec<SiteEvidence> {
+fn of_sites(
+    program: &Program<'_, '_>,
+    sites: &[(Linked, &Site)],
+    kept: Option<&mut Kept>,
+) -> Vec<SiteEvidence> {
+    let Some(kept) = kept else {
+        return analysed(program, sites);
+    };
+    let mut known = kept.restore(&program.store, sites);
+    let is_new = |n: &usize| known[*n].is_none() && sites[*n].0 != NOWHERE;
+    let new: Vec<usize> = (0..sites.len()).filter(is_new).collect();
+    let new_sites: Vec<_> = new.iter().map(|&n| sites[n]).collect();
+    let found = analysed(program, &new_sites);
+    let said = new_sites.iter().zip(&found);
+    kept.keep(
+        &program.store,
+        said.map(|(&(at, site), &said)| (at, site, said)),
+    );
+    for (n, said) in new.into_iter().zip(found) {
+        known[n] = Some(said);
+    }
+    known.into_iter().map(Option::unwrap_or_default).collect()
+}
+
+/// The same, from the code.
+fn analysed(program: &Program<'_, '_>, sites: &[(Linked, &Site)]) -> Vec<SiteEvidence> {
     let mut functions: FxHashMap<(FileId, DieOffset), Vec<usize>> = FxHashMap::default();
     for (n, (at, site)) in sites
         .iter()

@@ -37,7 +37,7 @@ impl Fixed<'_, '_, '_> {
                 let globals = program.main().globals();
                 let variable = globals.per_cpu(&program.store, offset)?;
                 let kind = ObjectKind::PerCpu {
-                    symbol: variable.name.to_owned(),
+                    symbol: globals.name_of(&variable).to_owned(),
                     cpu: range.id,
                 };
                 element(program, run, addr, &variable, offset, kind)
@@ -48,7 +48,7 @@ impl Fixed<'_, '_, '_> {
                 let globals = program.file(file).globals();
                 let variable = globals.thread_local(&program.store, offset)?;
                 let kind = ObjectKind::ThreadLocal {
-                    symbol: variable.name.to_owned(),
+                    symbol: globals.name_of(&variable).to_owned(),
                     context: range.id,
                 };
                 element(program, run, addr, &variable, offset, kind)
@@ -64,7 +64,7 @@ impl Fixed<'_, '_, '_> {
         let globals = self.program.file(at.file).globals();
         let variable = globals.image(&self.program.store, at.address)?;
         let kind = ObjectKind::Global {
-            symbol: variable.name.to_owned(),
+            symbol: globals.name_of(&variable).to_owned(),
         };
         element(self.program, run, addr, &variable, at.address, kind)
     }
@@ -140,7 +140,7 @@ fn element(
     }
     let name = match types.aggregate(ty) {
         Some(a) if a.name.is_none() && !matches!(types.get(ty), Type::Typedef { .. }) => {
-            format!("typeof({})", variable.name)
+            format!("typeof({})", kind.variable().unwrap_or_default())
         }
         _ => name(&types, ty),
     };

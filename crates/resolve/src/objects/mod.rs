@@ -81,15 +81,22 @@ pub struct Object {
     pub votes: VoteCounts,
 }
 
+impl ObjectKind {
+    /// The variable that the object is, or is an element of.
+    pub fn variable(&self) -> Option<&str> {
+        match self {
+            Self::Global { symbol }
+            | Self::PerCpu { symbol, .. }
+            | Self::ThreadLocal { symbol, .. } => Some(symbol),
+            _ => None,
+        }
+    }
+}
+
 impl Object {
     /// The variable that it is, or is an element of.
     pub fn variable(&self) -> Option<&str> {
-        match &self.kind {
-            ObjectKind::Global { symbol }
-            | ObjectKind::PerCpu { symbol, .. }
-            | ObjectKind::ThreadLocal { symbol, .. } => Some(symbol),
-            _ => None,
-        }
+        self.kind.variable()
     }
 }
 

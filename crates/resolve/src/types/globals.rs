@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use relayout_layout::TypeId;
 use relayout_layout::dwarf::{DieOffset, DwarfFile, Global, Symbol};
 
-use super::{Die, TypeStore};
+use super::{Die, TypeStore, die};
 use crate::images::FileId;
 
 /// Variables and symbols before an address that are tried.
@@ -14,8 +14,7 @@ const CANDIDATES_MAX: usize = 8;
 /// A variable that holds an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Variable<'f> {
-    /// Its name.
-    pub name: &'f str,
+    name: Name<'f>,
     /// Its first byte.
     pub start: u64,
     /// Its size in bytes.
@@ -24,17 +23,32 @@ pub struct Variable<'f> {
     pub ty: Option<TypeId>,
 }
 
-/// Address, name and type of variables; by address.
-type Typed<'f> = Vec<(u64, &'f str, DieOffset)>;
+/// Where a variable's name is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Name<'f> {
+    Symbol(&'f str),
+    Entry(DieOffset),
+}
+
+/// A variable as the debug information places it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Placed {
+    /// As linked; of a thread-local one, its offset in the file's segment.
+    pub address: u64,
+    /// Entry of its type.
+    pub ty: DieOffset,
+    /// Its own entry.
+    pub entry: DieOffset,
+}
 
 /// All variables of one file with a fixed address, static ones inside functions included; and those
 /// with a fixed place in each thread's own block.
 pub struct Globals<'f, 'a> {
     file: &'f DwarfFile<'a>,
     id: FileId,
-    typed: Typed<'f>,
+    typed: Vec<Placed>,
     /// Read when a program's thread-local memory is met.
-    threads: OnceLock<Typed<'f>>,
+    threads: OnceLock<Vec<Placed>>,
     /// End of the per-cpu offsets, which are addresses from 0 up; 0 in programs.
     per_cpu_end: u64,
     this_cpu_off: Option<u64>,
@@ -42,17 +56,31 @@ pub struct Globals<'f, 'a> {
 }
 
 impl<'f, 'a> Globals<'f, 'a> {
-    /// Collects them from `file`, whose number is `id`.
-    pub fn new(file: &'f DwarfFile<'a>, id: FileId) -> Self {
+    /// Those of `file`, whose number is `id`: `known`, by address, or else all that are found in it.
+    pub fn new(file: &'f DwarfFile<'a>, id: FileId, known: Option<&[Placed]>) -> Self {
+        let find = || placed(file.globals().iter().chain(file.static_locals()));
         let symbol = |name: &str| file.symbols().iter().find(|s| s.name == name);
         Self {
             file,
             id,
-            typed: typed(file.globals().iter().chain(file.static_locals())),
+            typed: known.map_or_else(find, <[Placed]>::to_vec),
             threads: OnceLock::new(),
             per_cpu_end: symbol("__per_cpu_end").map_or(0, |s| s.address),
             this_cpu_off: symbol("this_cpu_off").map(|s| s.address),
             per_cpu_offset: symbol("__per_cpu_offset").map(|s| (s.address, s.address + s.size)),
+        }
+    }
+
+    /// All that have a fixed address, sorted by it.
+    pub fn placed(&self) -> &[Placed] {
+        &self.typed
+    }
+
+    /// A variable's name; empty where it has none.
+    pub fn name_of(&self, variable: &Variable<'f>) -> &'f str {
+        match variable.name {
+            Name::Symbol(name) => name,
+            Name::Entry(entry) => die::name_of(self.file, entry).unwrap_or_default(),
         }
     }
 
@@ -74,7 +102,7 @@ impl<'f, 'a> Globals<'f, 'a> {
     pub fn thread_local(&self, store: &TypeStore<'f, 'a>, offset: u64) -> Option<Variable<'f>> {
         let all = self
             .threads
-            .get_or_init(|| typed(self.file.thread_locals().iter()));
+            .get_or_init(|| placed(self.file.thread_locals().iter()));
         let found = self.typed(all, store, offset);
         found.or_else(|| self.symbol(|s| s.is_thread_local(), offset))
     }
@@ -97,19 +125,22 @@ impl<'f, 'a> Globals<'f, 'a> {
 
     fn typed(
         &self,
-        all: &Typed<'f>,
+        all: &[Placed],
         store: &TypeStore<'f, 'a>,
         address: u64,
     ) -> Option<Variable<'f>> {
-        let after = all.partition_point(|g| g.0 <= address);
+        let after = all.partition_point(|g| g.address <= address);
         let near = all[..after].iter().rev().take(CANDIDATES_MAX);
-        near.filter_map(|&(start, name, offset)| {
-            let file = self.id;
-            let ty = store.load(Die { file, offset })?;
+        near.filter_map(|placed| {
+            let ty = store.load(Die {
+                file: self.id,
+                offset: placed.ty,
+            })?;
+            let start = placed.address;
             let bytes = store.types().size_of(ty).filter(|&b| b > 0);
-            let bytes = bytes.or_else(|| self.symbol_size(start, name))?;
+            let bytes = bytes.or_else(|| self.symbol_size(placed))?;
             (address - start < bytes).then_some(Variable {
-                name,
+                name: Name::Entry(placed.entry),
                 start,
                 bytes,
                 ty: Some(ty),
@@ -118,7 +149,8 @@ impl<'f, 'a> Globals<'f, 'a> {
         .next()
     }
 
-    fn symbol_size(&self, start: u64, name: &str) -> Option<u64> {
+    fn symbol_size(&self, of: &Placed) -> Option<u64> {
+        let (start, name) = (of.address, die::name_of(self.file, of.entry)?);
         let symbols = self.file.symbols();
         let first = symbols.partition_point(|s| s.address < start);
         let same = symbols[first..].iter().take_while(|s| s.address == start);
@@ -132,7 +164,7 @@ impl<'f, 'a> Globals<'f, 'a> {
         let holds = |s: &&Symbol<'_>| is_kind(s) && address - s.address < s.size;
         let symbol = { near }.find(holds)?;
         Some(Variable {
-            name: symbol.name,
+            name: Name::Symbol(symbol.name),
             start: symbol.address,
             bytes: symbol.size,
             ty: None,
@@ -143,8 +175,13 @@ impl<'f, 'a> Globals<'f, 'a> {
 /// Which symbols count.
 type IsKind = fn(&Symbol<'_>) -> bool;
 
-fn typed<'f>(all: impl Iterator<Item = &'f Global<'f>>) -> Typed<'f> {
-    let mut typed: Typed<'f> = all.map(|g| (g.address, g.name, g.type_die)).collect();
-    typed.sort_by_key(|g| (g.0, g.2));
-    typed
+fn placed<'g>(all: impl Iterator<Item = &'g Global<'g>>) -> Vec<Placed> {
+    let place = |g: &Global<'_>| Placed {
+        address: g.address,
+        ty: g.type_die,
+        entry: g.die,
+    };
+    let mut placed: Vec<Placed> = all.map(place).collect();
+    placed.sort_unstable();
+    placed
 }

@@ -114,6 +114,27 @@ impl<'f, 'a> TypeStore<'f, 'a> {
         loaded
     }
 
+    /// The type of an entry as it stands there, of which [`entries`](Self::entries) tells.
+    pub fn at_entry(&self, die: Die) -> Option<TypeId> {
+        self.load_entry(die)
+    }
+
+    /// The entry of each type that is loaded, the first of those that have it. Types that no file
+    /// declares have none.
+    pub fn entries(&self) -> FxHashMap<TypeId, Die> {
+        let inner = self.read();
+        let mut entries: FxHashMap<TypeId, Die> = FxHashMap::default();
+        for (file, loader) in inner.loaders.iter().enumerate() {
+            let file = FileId(file as u16);
+            for (offset, ty) in loader.entries() {
+                let die = Die { file, offset };
+                let first = entries.entry(ty).or_insert(die);
+                *first = die.min(*first);
+            }
+        }
+        entries
+    }
+
     /// What a pointer-typed entry points to; `None` if it is no pointer, or one to void.
     pub fn pointee(&self, die: Die) -> Option<TypeId> {
         match self.end(die)? {

@@ -1,0 +1,63 @@
+//! A hash of what decides the outcome of an analysis, so that what an older build kept is not taken for
+//! its own: the source of this library and of the reader of debug information.
+
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_macros,
+    clippy::disallowed_types,
+    clippy::print_stdout,
+    reason = "it is run by Cargo, not in the library"
+)]
+
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+/// Where the source is, as far as it is here: a published library has its own only.
+const SOURCES: [&str; 2] = ["src", "../layout/src"];
+
+fn main() -> io::Result<()> {
+    let mut files = Vec::new();
+    for source in SOURCES.map(Path::new) {
+        if source.is_dir() {
+            println!("cargo:rerun-if-changed={}", source.display());
+            collect(source, &mut files)?;
+        }
+    }
+    files.sort();
+    let mut hash = Fnv::default();
+    for file in files {
+        hash.add(file.display().to_string().as_bytes());
+        hash.add(&fs::read(file)?);
+    }
+    println!("cargo:rustc-env=RELAYOUT_RESOLVE_RULES={:016x}", hash.0);
+    Ok(())
+}
+
+fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            collect(&path, files)?;
+        } else {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
+
+/// FNV-1a, 64 bits.
+struct Fnv(u64);
+
+impl Default for Fnv {
+    fn default() -> Self {
+        Self(0xcbf2_9ce4_8422_2325)
+    }
+}
+
+impl Fnv {
+    fn add(&mut self, bytes: &[u8]) {
+        for byte in bytes.iter().chain(&[0]) {
+            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+}

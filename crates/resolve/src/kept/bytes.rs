@@ -1,0 +1,143 @@
+//! Numbers as bytes: LEB128, as in DWARF.
+
+/// Why bytes are not taken.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Damage {
+    /// They are no such bytes, or of another version.
+    #[error("it is not of this format")]
+    Format,
+    /// They are about other files, or other debug information of them, or from another version of the
+    /// analysis.
+    #[error("it is about another build")]
+    Identity,
+    /// They are not those that were written.
+    #[error("its checksum is wrong, from byte {at} on")]
+    Checksum {
+        /// First byte that the checksum is of.
+        at: usize,
+    },
+    /// They end in the middle, or hold a number that is none of what it stands for.
+    #[error("it is cut off or damaged at byte {at}")]
+    Content {
+        /// Bytes from the start.
+        at: usize,
+    },
+}
+
+/// Appends `value` in 7-bit groups, lowest first.
+pub(super) fn put(out: &mut Vec<u8>, mut value: u64) {
+    while value >= 0x80 {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}
+
+/// The same of a number that may be negative, small ones short.
+pub(super) fn put_signed(out: &mut Vec<u8>, value: i64) {
+    put(out, ((value << 1) ^ (value >> 63)) as u64);
+}
+
+/// Takes numbers off the front.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cursor<'b> {
+    bytes: &'b [u8],
+    at: usize,
+}
+
+impl<'b> Cursor<'b> {
+    pub(super) fn new(bytes: &'b [u8]) -> Self {
+        Self { bytes, at: 0 }
+    }
+
+    pub(super) fn damage(&self) -> Damage {
+        Damage::Content { at: self.at }
+    }
+
+    /// Bytes taken so far.
+    pub(super) fn at(&self) -> usize {
+        self.at
+    }
+
+    pub(super) fn left(&self) -> usize {
+        self.bytes.len() - self.at
+    }
+
+    pub(super) fn take(&mut self, len: usize) -> Result<&'b [u8], Damage> {
+        let taken = self.bytes[self.at..].get(..len).ok_or(self.damage())?;
+        self.at += len;
+        Ok(taken)
+    }
+
+    pub(super) fn byte(&mut self) -> Result<u8, Damage> {
+        Ok(self.take(1)?[0])
+    }
+
+    pub(super) fn u32_le(&mut self) -> Result<u32, Damage> {
+        let bytes = self.take(4)?;
+        Ok(u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
+    }
+
+    pub(super) fn number(&mut self) -> Result<u64, Damage> {
+        let mut value = 0u64;
+        for shift in (0..64).step_by(7) {
+            let byte = self.byte()?;
+            let part = u64::from(byte & 0x7f);
+            if part << shift >> shift != part {
+                return Err(self.damage());
+            }
+            value |= part << shift;
+            if byte < 0x80 {
+                return Ok(value);
+            }
+        }
+        Err(self.damage())
+    }
+
+    pub(super) fn signed(&mut self) -> Result<i64, Damage> {
+        let value = self.number()?;
+        Ok((value >> 1) as i64 ^ -((value & 1) as i64))
+    }
+
+    /// A number that must fit.
+    pub(super) fn small<T: TryFrom<u64>>(&mut self) -> Result<T, Damage> {
+        let value = self.number()?;
+        T::try_from(value).map_err(|_| self.damage())
+    }
+
+    /// How many things follow, each of at least `bytes_min` bytes.
+    pub(super) fn count(&mut self, bytes_min: usize) -> Result<usize, Damage> {
+        let count: usize = self.small()?;
+        let fits = count
+            .checked_mul(bytes_min)
+            .is_some_and(|bytes| bytes <= self.left());
+        if fits { Ok(count) } else { Err(self.damage()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn numbers_come_back(value: u64, signed: i64) {
+            let mut bytes = Vec::new();
+            put(&mut bytes, value);
+            put_signed(&mut bytes, signed);
+            let mut cursor = Cursor::new(&bytes);
+            prop_assert_eq!(cursor.number(), Ok(value));
+            prop_assert_eq!(cursor.signed(), Ok(signed));
+            prop_assert_eq!(cursor.left(), 0);
+        }
+    }
+
+    #[test]
+    fn a_number_of_more_than_64_bits_is_damage() {
+        let mut cursor = Cursor::new(&[0xff; 12]);
+        assert!(matches!(cursor.number(), Err(Damage::Content { .. })));
+        let top = [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x03];
+        assert!(Cursor::new(&top).number().is_err());
+    }
+}

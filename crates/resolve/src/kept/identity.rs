@@ -1,0 +1,62 @@
+//! What decides the outcome: the files, the machine, and this library.
+
+use std::fmt::Write as _;
+
+use gimli::Section as _;
+use relayout_layout::dwarf::DwarfFile;
+
+use crate::images::Images;
+
+/// Hash of this library's source and of the reader's of debug information, by `build.rs`.
+const RULES: &str = env!("RELAYOUT_RESOLVE_RULES");
+
+/// The identity of all files, one line each; `None` where one has no build id.
+pub(super) fn of(images: &Images<'_, '_>, machine: &str) -> Option<String> {
+    let mut words = format!(
+        "relayout-resolve {} {RULES} {machine}\n",
+        env!("CARGO_PKG_VERSION")
+    );
+    for file in images.files() {
+        of_file(file, &mut words)?;
+    }
+    Some(words)
+}
+
+/// The build id says which code; how much debug information there is, whether it is the same: it may
+/// have been stripped, compressed by `dwz` or split off since, and parts may be missing.
+fn of_file(file: &DwarfFile<'_>, words: &mut String) -> Option<()> {
+    let build_id = file.build_id_text().filter(|id| !id.is_empty())?;
+    let dwarf = file.dwarf();
+    write!(
+        words,
+        "{build_id} units {} info {} abbreviations {} symbols {} missing {}",
+        file.unit_count(),
+        dwarf.debug_info.reader().len(),
+        dwarf.debug_abbrev.reader().len(),
+        file.symbols().len(),
+        file.missing().len(),
+    )
+    .ok()?;
+    for missing in file.missing() {
+        write!(words, " {missing:?}").ok()?;
+    }
+    words.push('\n');
+    Some(())
+}
+
+/// `<start of the main file's build id>-<hash of all>.kept`
+pub(super) fn file_name(identity: &str) -> String {
+    let main = identity.lines().nth(1).unwrap_or_default();
+    let build_id: String = { main.chars() }
+        .take_while(char::is_ascii_hexdigit)
+        .take(16)
+        .collect();
+    format!("{build_id}-{:016x}.kept", fnv1a(identity.as_bytes()))
+}
+
+/// FNV-1a, 64 bits (draft-eastlake-fnv): the same in every process and version.
+fn fnv1a(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}

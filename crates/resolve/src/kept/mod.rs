@@ -1,0 +1,209 @@
+//! What was found out about the code of some files, kept for the next profile of them: resolving opens no
+//! file, so it hands this over as bytes ([`Kept::encode`]) and takes it back ([`Kept::decode`]).
+//!
+//! Kept is what costs most to find and does not depend on what was recorded: what each memory
+//! instruction says, and where variables are. Types are named by their entries, which are the same in
+//! every process. Bytes count for one [`identity`](Kept::identity) only: the files' build ids and debug
+//! information, and the code of this library.
+
+mod bytes;
+mod format;
+mod identity;
+
+use std::hash::Hasher as _;
+
+use relayout_layout::TypeId;
+use relayout_profile::Site;
+use rustc_hash::{FxHashMap, FxHasher};
+
+pub use self::bytes::Damage;
+use crate::evidence::SiteEvidence;
+use crate::images::{FileId, Images, Linked};
+use crate::types::{Die, Placed, TypeStore};
+
+/// Most instructions that are kept; beyond, those of other profiles give way.
+const SITES_MAX: usize = 1 << 20;
+
+/// What is known of the code of some files. See the [module](self).
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Kept {
+    identity: String,
+    /// Entries of the types below, ascending.
+    types: Vec<Die>,
+    /// By place, ascending; a [`TypeId`] is an index into `types`.
+    sites: Vec<(Place, SiteEvidence)>,
+    /// By file; `None` where they were not looked for.
+    variables: Vec<Option<Vec<Placed>>>,
+    changed: bool,
+}
+
+/// An instruction: where it is and, since code is patched while it runs, what it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Place {
+    file: FileId,
+    /// As linked.
+    address: u64,
+    /// Hash of its bytes.
+    code: u32,
+}
+
+impl Kept {
+    /// Nothing is known yet of the code of `images`, for the machine of that name. `None` where a file
+    /// has no build id: nothing tells it from another build.
+    pub fn new(images: &Images<'_, '_>, machine: &str) -> Option<Self> {
+        Some(Self {
+            identity: identity::of(images, machine)?,
+            variables: vec![None; images.files().len()],
+            ..Self::default()
+        })
+    }
+
+    /// What this is about, in words: other bytes than those of the same identity are of no use.
+    pub fn identity(&self) -> &str {
+        &self.identity
+    }
+
+    /// A name for a file with the bytes, the same for the same identity: letters, digits, `-` and `.`.
+    pub fn file_name(&self) -> String {
+        identity::file_name(&self.identity)
+    }
+
+    /// Whether something was found out that the bytes it was made of did not have.
+    pub fn is_changed(&self) -> bool {
+        self.changed
+    }
+
+    /// How many instructions are known.
+    pub fn sites(&self) -> usize {
+        self.sites.len()
+    }
+
+    /// The same with what `bytes` say.
+    ///
+    /// # Errors
+    /// They are of another identity, cut off or damaged.
+    pub fn decode(self, bytes: &[u8]) -> Result<Self, Damage> {
+        format::decode(self, bytes)
+    }
+
+    /// As bytes, for [`decode`](Self::decode).
+    pub fn encode(&self) -> Vec<u8> {
+        format::encode(self)
+    }
+
+    /// The variables of a file, if they are known.
+    pub(crate) fn variables(&self, file: FileId) -> Option<&[Placed]> {
+        self.variables.get(usize::from(file.0))?.as_deref()
+    }
+
+    /// Remembers all variables of a file, sorted by address.
+    pub(crate) fn keep_variables(&mut self, file: FileId, variables: Vec<Placed>) {
+        if let Some(place) = self.variables.get_mut(usize::from(file.0)) {
+            *place = Some(variables);
+            self.changed = true;
+        }
+    }
+
+    /// What is known of `sites`, in their order, in the types of `store`.
+    pub(crate) fn restore(
+        &self,
+        store: &TypeStore<'_, '_>,
+        sites: &[(Linked, &Site)],
+    ) -> Vec<Option<SiteEvidence>> {
+        let mut types: FxHashMap<TypeId, Option<TypeId>> = FxHashMap::default();
+        let mut ty = |index: TypeId| {
+            let entry = self.types.get(index.0 as usize).copied();
+            *types
+                .entry(index)
+                .or_insert_with(|| entry.and_then(|entry| store.at_entry(entry)))
+        };
+        let mut one = |(at, site): &(Linked, &Site)| {
+            let place = Place::of(*at, site);
+            let found = self.sites.binary_search_by_key(&place, |site| site.0);
+            self.sites[found.ok()?].1.with_types(&mut ty)
+        };
+        sites.iter().map(&mut one).collect()
+    }
+
+    /// Remembers what `sites` say, in the types of `store`. What rests on a type that is in no file is
+    /// left out.
+    pub(crate) fn keep<'s>(
+        &mut self,
+        store: &TypeStore<'_, '_>,
+        sites: impl Iterator<Item = (Linked, &'s Site, SiteEvidence)>,
+    ) {
+        let new: Vec<_> = sites.collect();
+        if new.is_empty() {
+            return;
+        }
+        let entries = store.entries();
+        let mut merged = Merge::default();
+        if self.sites.len() + new.len() <= SITES_MAX {
+            for (place, said) in &self.sites {
+                let entry = |ty: TypeId| self.types.get(ty.0 as usize).copied();
+                merged.add(*place, said, entry);
+            }
+        }
+        for (at, site, said) in new.iter().take(SITES_MAX) {
+            merged.add(Place::of(*at, site), said, |ty| entries.get(&ty).copied());
+        }
+        (self.types, self.sites) = merged.finish();
+        self.changed = true;
+    }
+}
+
+impl Place {
+    fn of(at: Linked, site: &Site) -> Self {
+        let mut hasher = FxHasher::default();
+        hasher.write(&site.bytes);
+        hasher.write_usize(site.bytes.len());
+        Self {
+            file: at.file,
+            address: at.address,
+            code: (hasher.finish() >> 32) as u32,
+        }
+    }
+}
+
+/// Sites whose types are being numbered again.
+#[derive(Default)]
+struct Merge {
+    numbers: FxHashMap<Die, u32>,
+    entries: Vec<Die>,
+    sites: Vec<(Place, SiteEvidence)>,
+}
+
+impl Merge {
+    fn add(&mut self, place: Place, said: &SiteEvidence, entry: impl Fn(TypeId) -> Option<Die>) {
+        let numbered = said.with_types(&mut |ty| {
+            let entry = entry(ty)?;
+            let next = u32::try_from(self.entries.len()).ok()?;
+            let number = *self.numbers.entry(entry).or_insert(next);
+            if number == next {
+                self.entries.push(entry);
+            }
+            Some(TypeId(number))
+        });
+        self.sites.extend(numbered.map(|said| (place, said)));
+    }
+
+    /// Types and sites, both ascending.
+    fn finish(mut self) -> (Vec<Die>, Vec<(Place, SiteEvidence)>) {
+        let mut order: Vec<u32> = (0..self.entries.len() as u32).collect();
+        order.sort_unstable_by_key(|&number| self.entries[number as usize]);
+        let mut rank = vec![TypeId(0); order.len()];
+        for (new, &old) in order.iter().enumerate() {
+            rank[old as usize] = TypeId(new as u32);
+        }
+        let types = { order.iter() }
+            .map(|&number| self.entries[number as usize])
+            .collect();
+        let mut new_number = |ty: TypeId| rank.get(ty.0 as usize).copied();
+        let mut sites: Vec<_> = { self.sites.drain(..) }
+            .filter_map(|(place, said)| Some((place, said.with_types(&mut new_number)?)))
+            .collect();
+        sites.sort_by_key(|site| site.0);
+        sites.dedup_by_key(|site| site.0);
+        (types, sites)
+    }
+}
