@@ -284,9 +284,10 @@ fn texts_are_sound() {
         let mut words = head.split(' ').map(str::to_owned);
         let (name, member) = (words.next().unwrap(), words.next().unwrap());
         let after = words.next().filter(|after| !after.is_empty());
-        let change = relayout_patch::Change::MoveMember {
-            member,
-            after,
+        let change = relayout_patch::Change::MoveMembers {
+            members: vec![member],
+            to: relayout_patch::Position::after(after),
+            spacing: None,
             reason: None,
         };
         relayout_patch::edit_struct("a.h", source, &name, None, &[change]).unwrap();

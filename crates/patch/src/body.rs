@@ -33,8 +33,10 @@ pub(crate) struct Item {
     pub what: What,
     /// The `#if` branches it stands in, outermost first.
     pub branches: Vec<Branch>,
-    /// The body of a nested struct or union.
+    /// The body of a nested struct or union, or what `struct_group()` holds.
     pub body: Option<Box<Body>>,
+    /// The name that `struct_group()` gives to its members, which have their own names as well.
+    pub group_name: Option<String>,
 }
 
 /// An `#if` with its `#endif`, as token indexes.
@@ -155,7 +157,11 @@ fn statement(
         what,
         branches: branches.to_vec(),
         body,
+        group_name: None,
     };
+    if let Some(found) = struct_group(reader, first, close, branches, depth) {
+        return Ok(found);
+    }
     let mut sure = true;
     match bare_macro(reader, first, close) {
         Bare::Item(last, what) => return Ok(item(last, Vec::new(), what, None)),
@@ -253,6 +259,58 @@ fn nested(
         return Some(Err(Cut(open)));
     }
     Some(parse_at_depth(reader, open, close, has("union"), depth + 1))
+}
+
+/// The kernel's `struct_group(NAME, members)` and its relatives: an anonymous struct whose members
+/// can be had together by a name of their own.
+fn struct_group(
+    reader: &Reader<'_>,
+    first: usize,
+    close: usize,
+    branches: &[Branch],
+    depth: u32,
+) -> Option<Item> {
+    let name_at = match reader.text(first) {
+        "struct_group" | "struct_group_attr" => 0,
+        "struct_group_tagged" | "__struct_group" => 1,
+        _ => return None,
+    };
+    let commas_before_members = match reader.text(first) {
+        "struct_group" => 1,
+        "__struct_group" => 3,
+        _ => 2,
+    };
+    let end = (reader.text(first + 1) == "(").then(|| reader.pairs[first + 1])??;
+    let last = if reader.text(end + 1) == ";" {
+        end + 1
+    } else {
+        end
+    };
+    if last >= close || depth >= DEPTH_MAX {
+        return None;
+    }
+    let mut commas = Vec::new();
+    let mut at = first + 2;
+    while at < end && commas.len() < commas_before_members {
+        match reader.pairs[at].filter(|&pair| pair > at) {
+            Some(pair) => at = pair,
+            None if reader.text(at) == "," => commas.push(at),
+            None => {}
+        }
+        at += 1;
+    }
+    let open = *commas.get(commas_before_members - 1)?;
+    let name_end = *commas.get(name_at)?;
+    let body = parse_at_depth(reader, open, end, false, depth + 1).ok()?;
+    Some(Item {
+        first,
+        last,
+        names: Vec::new(),
+        what: What::Plain,
+        branches: branches.to_vec(),
+        body: Some(Box::new(body)),
+        group_name: Some(reader.text(name_end - 1).to_owned()),
+    })
 }
 
 enum Bare {

@@ -1,18 +1,21 @@
 //! What can be asked for.
 
+pub use crate::edit::Spacing;
+
 /// One change of a struct definition. Members are named as in C, nested ones by path
 /// (`stats.count`); members of anonymous structs by their own name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// Put a member elsewhere in the same struct.
-    MoveMember {
-        /// The member that moves, with its comments.
-        member: String,
-        /// The member that it comes to stand behind; `None` makes it the first of the struct, or
-        /// of the named nested struct that its path leads into. To stand behind an anonymous
-        /// struct or union, name the last member in that.
-        after: Option<String>,
-        /// Why it stands there: becomes a comment above it.
+    /// Put members elsewhere in the same struct.
+    MoveMembers {
+        /// What moves as one, with its comments: a member, all of a run of bitfields, all members
+        /// of an anonymous struct or union, or several members that stand next to each other.
+        members: Vec<String>,
+        /// Where they go.
+        to: Position,
+        /// Blank lines afterwards; `None`: as the file's style asks for.
+        spacing: Option<Spacing>,
+        /// Why they stand there: becomes a comment above them.
         reason: Option<String>,
     },
     /// Align a member.
@@ -31,6 +34,47 @@ pub enum Change {
         /// Why: becomes a comment on the line above the closing brace, beside the attribute.
         reason: Option<String>,
     },
+    /// Take the alignment that is written on a member, or on the type, away. An `#include` for it
+    /// and comments stay.
+    RemoveAlignment {
+        /// The member; `None`: the type.
+        member: Option<String>,
+    },
+    /// A new member that nothing uses: an array of bytes.
+    AddPadding {
+        /// Its name, which the struct must not have.
+        name: String,
+        /// How many bytes.
+        bytes: u64,
+        /// Where it goes.
+        to: Position,
+        /// Why: becomes a comment above it.
+        reason: Option<String>,
+    },
+    /// Take a padding member away: an array of bytes, or a macro that makes one.
+    RemovePadding {
+        /// The member.
+        member: String,
+    },
+}
+
+/// A place in a struct.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Position {
+    /// The first of the struct, or of the named nested struct that the member's path leads into.
+    First,
+    /// Behind this member. To stand behind an anonymous struct or union, name the last member in
+    /// that.
+    After(String),
+    /// Before this member, or before the anonymous struct or union that it is the first of.
+    Before(String),
+}
+
+impl Position {
+    /// Behind a member, or first where there is none.
+    pub fn after(member: Option<impl Into<String>>) -> Self {
+        member.map_or(Self::First, |member| Self::After(member.into()))
+    }
 }
 
 /// An alignment as it is written in source.

@@ -39,6 +39,7 @@ impl<'a> Reader<'a> {
     /// `nested` is set.
     pub fn declare(&self, code: &[usize], nested: bool) -> (Vec<String>, What) {
         let code = self.without_attributes(code);
+        let code = self.without_type_macro(code);
         if !nested && let Some(found) = self.macro_call(&code) {
             return found;
         }
@@ -85,6 +86,38 @@ impl<'a> Reader<'a> {
         kept
     }
 
+    /// Makes one word of a macro that stands for a type: of `STACK_OF(X509) *certs`, drops the
+    /// parentheses.
+    fn without_type_macro(&self, code: Vec<usize>) -> Vec<usize> {
+        let start = code
+            .iter()
+            .take_while(|&&index| matches!(self.text(index), "const" | "volatile" | "struct"))
+            .count();
+        let &[name, open, ref rest @ ..] = &code[start..] else {
+            return code;
+        };
+        let Some(close) = self.pairs[open].filter(|_| self.text(open) == "(") else {
+            return code;
+        };
+        let behind: Vec<usize> = rest.iter().copied().filter(|&i| i > close).collect();
+        let mut words = behind.iter().map(|&index| self.text(index));
+        let is_word = self.tokens[name].kind == Kind::Ident && !is_keyword(self.text(name));
+        let stars = words.by_ref().take_while(|word| *word == "*").count();
+        // `MEMBERS(x) int y;` has two words behind it, and is not understood.
+        let names = behind.get(stars..).unwrap_or_default();
+        let one = names.first().is_some_and(|&first| {
+            self.tokens[first].kind == Kind::Ident
+                && !is_keyword(self.text(first))
+                && names
+                    .get(1)
+                    .is_none_or(|&next| matches!(self.text(next), "[" | ","))
+        });
+        if !is_word || !one {
+            return code;
+        }
+        code[..=start].iter().copied().chain(behind).collect()
+    }
+
     /// `NAME(...)` and nothing else.
     fn macro_call(&self, code: &[usize]) -> Option<(Vec<String>, What)> {
         let [name, open, .., last] = code else {
@@ -104,10 +137,8 @@ impl<'a> Reader<'a> {
             _ => None,
         };
         let (argument, what) = match self.text(*name) {
-            "DECLARE_BITMAP" | "DECLARE_HASHTABLE" | "DECLARE_KFIFO" | "DECLARE_KFIFO_PTR" => {
-                (single(0), What::KnownMacro)
-            }
-            "DECLARE_FLEX_ARRAY" => (single(1), What::Flexible),
+            "DECLARE_FLEX_ARRAY" | "__DECLARE_FLEX_ARRAY" => (single(1), What::Flexible),
+            name if declares_its_argument(name) => (single(0), What::KnownMacro),
             _ => (None, What::Macro),
         };
         match argument {
@@ -236,6 +267,16 @@ impl<'a> Reader<'a> {
             self.text(index) == wanted
         })
     }
+}
+
+/// Whether the macro is one that declares a single member, called as its first argument:
+/// `DECLARE_BITMAP(seen, 64)`, `CACHELINE_PADDING(_pad1_)`, `DEFINE_DMA_UNMAP_ADDR(mapping)`.
+fn declares_its_argument(name: &str) -> bool {
+    ["DECLARE_", "DEFINE_DMA_UNMAP_"]
+        .iter()
+        .any(|start| name.trim_start_matches('_').starts_with(start))
+        || name.ends_with("_PADDING")
+        || name == "__ETHTOOL_DECLARE_LINK_MODE_MASK"
 }
 
 /// Whether `word` is an attribute, alone or with an argument in parentheses.

@@ -17,6 +17,8 @@ pub(crate) struct File<'a> {
 /// A definition found: its body, and where it is.
 pub(crate) struct Definition {
     pub name: String,
+    /// Which of the file's definitions of that name, counted from 0.
+    pub nth: usize,
     pub body: Body,
     pub place: Place,
 }
@@ -56,29 +58,41 @@ impl<'a> File<'a> {
         }
     }
 
-    /// The one definition of `struct name`, or of an unnamed struct with the typedef `name`.
+    /// The definition of `struct name`, or of an unnamed struct with the typedef `name`: the only
+    /// one, or the one at `line_hint`.
     pub fn definition(&self, name: &str, line_hint: Option<u32>) -> Result<Definition, Refusal> {
-        let mut found = self.openings(name);
-        if found.is_empty() {
-            found = self.typedef_openings(name);
+        let found = self.all_openings(name);
+        let hinted = |&(open, _): &(usize, bool)| {
+            let head = self.head(open);
+            let lines = self.place(head).line..=self.place(open).line;
+            line_hint.is_some_and(|line| lines.contains(&line))
+        };
+        match found.as_slice() {
+            [] | [_] => self.definition_nth(name, 0),
+            [(first, _), (second, _), ..] => match found.iter().position(hinted) {
+                Some(nth) => self.definition_nth(name, nth),
+                None => Err(Refusal::DefinedTwice {
+                    name: name.to_owned(),
+                    first: self.place(*first),
+                    second: self.place(*second),
+                }),
+            },
         }
-        let Some(&(open, is_union)) = found.first() else {
+    }
+
+    /// The definition that `old` was before an edit.
+    pub fn definition_at(&self, old: &Definition) -> Result<Definition, Refusal> {
+        self.definition_nth(&old.name, old.nth)
+    }
+
+    /// One of the definitions in the file, counted from 0.
+    pub fn definition_nth(&self, name: &str, nth: usize) -> Result<Definition, Refusal> {
+        let Some(&(open, is_union)) = self.all_openings(name).get(nth) else {
             return Err(Refusal::StructNotFound {
                 file: self.name.to_owned(),
                 name: name.to_owned(),
             });
         };
-        if let Some(&(again, _)) = found.get(1) {
-            let (mut first, mut second) = (self.place(open), self.place(again));
-            if line_hint == Some(second.line) {
-                std::mem::swap(&mut first, &mut second);
-            }
-            return Err(Refusal::DefinedTwice {
-                name: name.to_owned(),
-                first,
-                second,
-            });
-        }
         let place = self.place(open);
         if is_union {
             return Err(Refusal::Union {
@@ -96,9 +110,27 @@ impl<'a> File<'a> {
         })?;
         Ok(Definition {
             name: name.to_owned(),
+            nth,
             body,
             place,
         })
+    }
+
+    fn all_openings(&self, name: &str) -> Vec<(usize, bool)> {
+        let found = self.openings(name);
+        match found.is_empty() {
+            true => self.typedef_openings(name),
+            false => found,
+        }
+    }
+
+    /// The first token of the words in front of an opening brace: `struct name`, `typedef struct`.
+    pub fn head(&self, open: usize) -> usize {
+        let reader = self.reader();
+        let words = (0..open).rev().take_while(|&at| {
+            self.tokens[at].kind == Kind::Ident || matches!(reader.text(at), "(" | ")")
+        });
+        words.last().unwrap_or(open)
     }
 
     /// Opening braces behind `struct name` or `union name`, and whether it is a union.
@@ -185,17 +217,25 @@ impl<'a> File<'a> {
 impl Definition {
     /// Finds a member by its path; members of anonymous structs by their own name.
     pub fn member(&self, file: &File<'_>, member: &str) -> Result<ItemPath, Refusal> {
-        let segments: Vec<&str> = member.split('.').collect();
-        let mut found = Vec::new();
-        collect(&self.body, &segments, &mut Vec::new(), &mut found);
-        match found.as_slice() {
-            [one] => Ok(one.clone()),
+        match self.members(file, member)?.as_slice() {
             [first, second, ..] => Err(Refusal::MemberTwice {
                 member: member.to_owned(),
                 first: file.place(self.item(first).first),
                 second: file.place(self.item(second).first),
             }),
-            [] => Err(self.why_missing(file, member, &segments)),
+            found => Ok(found[0].clone()),
+        }
+    }
+
+    /// All declarations of a member, of which there is one but for branches of an `#if`; never
+    /// none.
+    pub fn members(&self, file: &File<'_>, member: &str) -> Result<Vec<ItemPath>, Refusal> {
+        let segments: Vec<&str> = member.split('.').collect();
+        let mut found = Vec::new();
+        collect(&self.body, &segments, &mut Vec::new(), &mut found);
+        match found.is_empty() {
+            true => Err(self.why_missing(file, member, &segments)),
+            false => Ok(found),
         }
     }
 
@@ -212,6 +252,16 @@ impl Definition {
                 place: self.place.clone(),
             },
         }
+    }
+
+    /// The token that packs the whole struct, before its opening or behind its closing brace.
+    pub fn packed(&self, file: &File<'_>) -> Option<usize> {
+        let reader = file.reader();
+        let end = (self.body.close..file.tokens.len()).find(|&at| reader.text(at) == ";");
+        let behind = self.body.close..end.unwrap_or(self.body.close);
+        (file.head(self.body.open)..self.body.open)
+            .chain(behind)
+            .find(|&at| matches!(reader.text(at), "__packed" | "packed" | "__packed__"))
     }
 
     /// The body that holds the item.
@@ -248,7 +298,8 @@ fn collect(body: &Body, segments: &[&str], steps: &mut Vec<usize>, found: &mut V
         return;
     };
     for (index, item) in body.items.iter().enumerate() {
-        let named = item.names.iter().any(|name| name == head);
+        let mut own = item.names.iter().chain(&item.group_name);
+        let named = own.any(|name| name == head);
         if named && rest.is_empty() {
             found.push(ItemPath {
                 bodies: steps.clone(),

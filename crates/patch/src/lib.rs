@@ -11,10 +11,11 @@
 //! needs; a statement that is not understood stays where it is, and is refused when named.
 //!
 //! ```
-//! use relayout_patch::{Change, edit_struct};
+//! use relayout_patch::{Change, Position, edit_struct};
 //!
 //! let old = "struct s {\n\tint a;\n\tint b;\t/* hot */\n};\n";
-//! let change = Change::MoveMember { member: "b".into(), after: None, reason: None };
+//! let members = vec!["b".to_owned()];
+//! let change = Change::MoveMembers { members, to: Position::First, spacing: None, reason: None };
 //! let new = edit_struct("s.h", old, "s", None, &[change]).unwrap();
 //! assert_eq!(new, "struct s {\n\tint b;\t/* hot */\n\tint a;\n};\n");
 //! ```
@@ -31,12 +32,13 @@ mod lines;
 mod mail;
 mod paths;
 mod refusal;
+mod rust;
 mod uses;
 
-pub use change::{Alignment, Change};
+pub use change::{Alignment, Change, Position, Spacing};
 pub use declared::{Declared, DeclaredAlign, DeclaredStruct, declared};
 pub use diff::unified_diff;
-pub use edit::{edit_struct, member_order};
+pub use edit::{edit_struct, guard_store, inverse, member_order};
 pub use mail::Mail;
 pub use paths::source_path_candidates;
 pub use refusal::{Place, Refusal};

@@ -44,6 +44,14 @@ pub enum Refusal {
         /// Second definition.
         second: Place,
     },
+    /// A packed struct is a format for wire, disk or hardware.
+    #[error("{place}: struct {name} is packed: others rely on its layout")]
+    Packed {
+        /// The tag.
+        name: String,
+        /// Where that is written.
+        place: Place,
+    },
     /// The type is a union, or the member lies in one.
     #[error("{place}: {name} is a union or a member of one")]
     Union {
@@ -204,6 +212,74 @@ pub enum Refusal {
         /// Where.
         place: Place,
     },
+    /// Members that are to move as one have another between them.
+    #[error("{place}: this stands between {member} and others that are to move with it")]
+    NotTogether {
+        /// The first that was named.
+        member: String,
+        /// What stands between.
+        place: Place,
+    },
+    /// There is no alignment that could be taken away by itself.
+    #[error("{place}: no alignment of {name} stands here by itself")]
+    NotAligned {
+        /// The member or the tag.
+        name: String,
+        /// Where.
+        place: Place,
+    },
+    /// The member is no array of bytes, so it may hold something.
+    #[error("{place}: {member} is no array of bytes and no padding macro")]
+    NotPadding {
+        /// The member.
+        member: String,
+        /// Where.
+        place: Place,
+    },
+    /// Not a name that the struct does not have yet, or no bytes.
+    #[error("{place}: '{name}' with {bytes} bytes cannot be a new member of it")]
+    BadPadding {
+        /// As given.
+        name: String,
+        /// As given.
+        bytes: u64,
+        /// The definition.
+        place: Place,
+    },
+    /// No assignment to the member begins there.
+    #[error("{place}: no assignment to {member} begins on this line")]
+    NoStore {
+        /// The member.
+        member: String,
+        /// The line.
+        place: Place,
+    },
+    /// An assignment that cannot be made conditional as it is.
+    #[error("{place}: the assignment to {member} stays as it is: {why}")]
+    StoreNotGuarded {
+        /// The member.
+        member: String,
+        /// What is in the way.
+        why: &'static str,
+        /// Where.
+        place: Place,
+    },
+    /// What Rust does not let one do, or not by this.
+    #[error("{place}: struct {name} stays as it is: {why}")]
+    Rust {
+        /// The struct.
+        name: String,
+        /// What is in the way, and what can be done.
+        why: &'static str,
+        /// Where.
+        place: Place,
+    },
+    /// A move of nothing.
+    #[error("no member is named that is to move")]
+    NoMembers,
+    /// No move gives the old bytes.
+    #[error("no move takes this change back to the old text")]
+    NoInverse,
     /// Reading the result back did not give the members in the order asked for.
     #[error("{place}: the edited text of struct {name} does not read back as intended")]
     NotAsIntended {
@@ -221,6 +297,13 @@ impl Refusal {
             Refusal::Uapi { .. } => "uapi",
             Refusal::StructNotFound { .. } => "struct not found",
             Refusal::DefinedTwice { .. } => "defined twice",
+            Refusal::Packed { .. } => "packed",
+            Refusal::Rust { .. } => "rust",
+            Refusal::NoStore { .. } => "no store",
+            Refusal::StoreNotGuarded { .. } => "store not guarded",
+            Refusal::NotAligned { .. } => "not aligned",
+            Refusal::NotPadding { .. } => "not padding",
+            Refusal::BadPadding { .. } => "bad padding",
             Refusal::Union { .. } => "union",
             Refusal::CutByPreprocessor { .. } => "cut by preprocessor",
             Refusal::Alignment { .. } => "alignment not read",
@@ -241,6 +324,9 @@ impl Refusal {
             Refusal::NoPlaceForInclude { .. } => "no place for include",
             Refusal::BadReason { .. } => "bad reason",
             Refusal::NothingToDo { .. } => "nothing to do",
+            Refusal::NotTogether { .. } => "not together",
+            Refusal::NoMembers => "no members",
+            Refusal::NoInverse => "no inverse",
             Refusal::NotAsIntended { .. } => "not as intended",
         }
     }

@@ -1,6 +1,8 @@
 //! Edits of the real kernel source at `RELAYOUT_SOURCE`; skipped where that is not set.
 
-use relayout_patch::{Alignment, Change, Refusal, edit_struct, member_order, unified_diff};
+use relayout_patch::{
+    Alignment, Change, Position, Refusal, edit_struct, member_order, unified_diff,
+};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,6 +10,15 @@ use std::process::Command;
 /// Structs tried.
 const SAMPLE_COUNT: usize = 300;
 const SEED: u64 = 0x5eed_0007;
+
+fn move_to(member: &str, after: Option<&str>) -> Change {
+    Change::MoveMembers {
+        members: vec![member.to_owned()],
+        to: Position::after(after),
+        spacing: None,
+        reason: None,
+    }
+}
 
 fn source() -> Option<PathBuf> {
     std::env::var_os("RELAYOUT_SOURCE").map(PathBuf::from)
@@ -173,11 +184,7 @@ fn random_moves_apply_and_change_the_order_alone() {
         }
         tried += 1;
         let member = named[from].clone();
-        let change = |after: Option<String>| Change::MoveMember {
-            member: member.clone(),
-            after,
-            reason: None,
-        };
+        let change = |after: Option<String>| move_to(&member, after.as_deref());
         let new = match edit_struct(path, &old, tag, None, &[change(after.clone())]) {
             Ok(new) => new,
             Err(refusal) => {
@@ -220,7 +227,7 @@ fn pcpu_chunk_gets_the_accepted_order() {
     let path = "mm/percpu-internal.h";
     let old = std::fs::read_to_string(root.join(path)).unwrap();
     let changes = [
-        Change::MoveMember { member: "bound_map".into(), after: Some("chunk_md".into()), reason: None },
+        move_to("bound_map", Some("chunk_md")),
         Change::AlignMember {
             member: "base_addr".into(),
             alignment: Alignment::Macro("____cacheline_aligned_in_smp".into()),
@@ -302,11 +309,7 @@ fn hot_structs_can_be_edited() {
     ];
     for (path, tag, member, after) in moves {
         let old = std::fs::read_to_string(root.join(path)).unwrap();
-        let change = Change::MoveMember {
-            member: member.into(),
-            after: after.map(Into::into),
-            reason: None,
-        };
+        let change = move_to(member, after);
         let result = edit_struct(path, &old, tag, None, &[change]);
         match &result {
             Ok(new) => eprintln!("{}", unified_diff(path, &old, new)),
@@ -331,11 +334,7 @@ fn user_space_abi_is_refused() {
     let Some(root) = source() else { return };
     let path = "include/uapi/linux/stat.h";
     let old = std::fs::read_to_string(root.join(path)).unwrap();
-    let change = Change::MoveMember {
-        member: "stx_mask".into(),
-        after: Some("stx_nlink".into()),
-        reason: None,
-    };
+    let change = move_to("stx_mask", Some("stx_nlink"));
     let refusal = edit_struct(path, &old, "statx", None, &[change]).unwrap_err();
     assert!(matches!(refusal, Refusal::Uapi { .. }), "{refusal}");
 }

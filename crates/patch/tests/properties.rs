@@ -1,7 +1,9 @@
 //! Any text: no panic, and nothing changes outside of the definition.
 
 use proptest::prelude::*;
-use relayout_patch::{Alignment, Change, edit_struct, member_order, suspicious_uses, unified_diff};
+use relayout_patch::{
+    Alignment, Change, Position, edit_struct, member_order, suspicious_uses, unified_diff,
+};
 
 /// Pieces of C in any order: mostly broken structs.
 fn c_like() -> impl Strategy<Value = String> {
@@ -71,9 +73,10 @@ fn change() -> impl Strategy<Value = Change> {
     ];
     prop_oneof![
         (name(), prop::option::of(name()), reason.clone()).prop_map(|(member, after, reason)| {
-            Change::MoveMember {
-                member,
-                after,
+            Change::MoveMembers {
+                members: vec![member],
+                to: Position::after(after),
+                spacing: None,
                 reason,
             }
         }),
@@ -128,7 +131,7 @@ proptest! {
     #[test]
     fn any_characters_are_read_without_panic(text in "\\PC*") {
         let text = format!("struct s {{\nint a;\n{text}\nint b;\n}};");
-        let change = Change::MoveMember { member: "b".into(), after: None, reason: None };
+        let change = Change::MoveMembers { members: vec!["b".into()], to: Position::First, spacing: None, reason: None };
         let _ = edit_struct("f.h", &text, "s", None, &[change]);
         let _ = suspicious_uses("f.h", &text, "s");
     }
@@ -145,7 +148,7 @@ proptest! {
         let stays = to == from || to == from + 1;
         prop_assume!(!stays);
         let after = to.checked_sub(1).map(|index| format!("m{index}"));
-        let change = Change::MoveMember { member: format!("m{from}"), after, reason: None };
+        let change = Change::MoveMembers { members: vec![format!("m{from}")], to: Position::after(after), spacing: None, reason: None };
         let new = edit_struct("f.h", &old, "s", None, &[change]).unwrap();
 
         let mut order: Vec<usize> = (0..members.len()).filter(|&index| index != from).collect();

@@ -1,14 +1,17 @@
 //! Edits of a small header that holds the shapes of kernel structs.
 
-use relayout_patch::{Alignment, Change, Refusal, edit_struct, member_order, unified_diff};
+use relayout_patch::{
+    Alignment, Change, Position, Refusal, edit_struct, member_order, unified_diff,
+};
 
 const SHAPES: &str = include_str!("fixtures/shapes.h");
 const NAME: &str = "mm/shapes.h";
 
 fn move_to(member: &str, after: Option<&str>) -> Change {
-    Change::MoveMember {
-        member: member.into(),
-        after: after.map(Into::into),
+    Change::MoveMembers {
+        members: vec![member.into()],
+        to: Position::after(after),
+        spacing: None,
         reason: None,
     }
 }
@@ -221,16 +224,6 @@ fn what_cannot_be_kept_is_refused() {
     let check = check_refused;
     check(
         "plain",
-        move_to("a", None),
-        "mm/shapes.h:30: a shares a declaration with other members",
-    );
-    check(
-        "plain",
-        move_to("refs", Some("a")),
-        "mm/shapes.h:30: a shares a declaration with other members",
-    );
-    check(
-        "plain",
         move_to("bit0", None),
         "mm/shapes.h:33: bit0 would break a run of bitfields",
     );
@@ -256,8 +249,8 @@ fn what_cannot_be_kept_is_refused() {
     );
     check(
         "conditional",
-        move_to("hits", None),
-        "mm/shapes.h:44: hits would leave or enter an #if group",
+        move_to("nothing", None),
+        "mm/shapes.h:44: nothing would leave or enter an #if group",
     );
     check(
         "conditional",
@@ -276,8 +269,8 @@ fn what_cannot_be_kept_is_refused() {
     );
     check(
         "nested",
-        move_to("in_group", None),
-        "mm/shapes.h:68: in_group comes from a macro or from a statement that is not understood",
+        move_to("_pad", None),
+        "mm/shapes.h:73: _pad comes from a macro or from a statement that is not understood",
     );
     check(
         "nested",
@@ -307,12 +300,19 @@ fn what_cannot_be_kept_is_refused() {
 }
 
 #[test]
-fn the_hint_names_the_definition_in_use_first() {
-    let refusal = edit_struct(NAME, SHAPES, "twice", Some(88), &[move_to("b", None)]).unwrap_err();
-    assert_eq!(
-        refusal.to_string(),
-        "mm/shapes.h:88: struct twice is defined again at mm/shapes.h:83"
+fn of_several_definitions_the_one_at_the_hint_is_edited() {
+    let edit = |line, member| {
+        let change = move_to(member, None);
+        edit_struct(NAME, SHAPES, "twice", Some(line), &[change])
+    };
+    let second = "#else\nstruct twice {\n\tint\t\t\ta;\n\tint\t\t\tb;\n};";
+    assert!(edit(88, "a").unwrap().contains(second));
+    assert!(
+        edit(83, "b")
+            .unwrap()
+            .contains("_RT\nstruct twice {\n\tint\t\t\tb;\n")
     );
+    assert!(edit(70, "b").is_err());
 }
 
 #[test]
@@ -464,9 +464,10 @@ fn alignments_that_cannot_be_are_refused() {
 
 #[test]
 fn a_reason_stands_above_the_moved_member() {
-    let change = Change::MoveMember {
-        member: "lock".into(),
-        after: None,
+    let change = Change::MoveMembers {
+        members: vec!["lock".into()],
+        to: Position::First,
+        spacing: None,
         reason: Some("First: it is taken before anything else is read.".into()),
     };
     let new = edit_struct(NAME, SHAPES, "plain", None, &[change]).unwrap();

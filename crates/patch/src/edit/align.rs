@@ -2,7 +2,7 @@
 
 use super::block::{Shared, lines_with_comments};
 use super::comment::{COLUMNS_MAX, render};
-use super::include;
+use super::{include, is_kernel};
 use crate::body::{Directive, directive};
 use crate::change::Alignment;
 use crate::declarator::{What, is_alignment};
@@ -213,17 +213,6 @@ fn attribute(file: &File<'_>, alignment: &Alignment) -> Result<String, Refusal> 
             Ok(name.clone())
         }
     }
-}
-
-fn is_kernel(source: &str) -> bool {
-    [
-        "__aligned(",
-        "<linux/",
-        "<asm/",
-        "SPDX-License-Identifier: GPL-2.0",
-    ]
-    .iter()
-    .any(|sign| source.contains(sign))
 }
 
 /// Adds the include that the macro needs and reads the result back.

@@ -3,7 +3,7 @@
 use crate::body::{Body, Item};
 use crate::find::File;
 use crate::lex::{Kind, Token};
-use crate::lines::{column, is_blank, line_start, next_line, starts_line};
+use crate::lines::{column, line_start, next_line, starts_line};
 
 /// Byte ranges of whole lines, newlines included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,10 +50,24 @@ pub(crate) fn lines_with_comments(
         Some(group) => (body.groups[group].start, body.groups[group].end),
         None => (item.first, item.last),
     };
+    lines_between(file, std::slice::from_ref(item), first, last)
+}
+
+/// The lines of tokens `first..=last`, which are `items` and conditionals around them, with the
+/// comments above that belong to them.
+pub(crate) fn lines_between(
+    file: &File<'_>,
+    items: &[Item],
+    first: usize,
+    last: usize,
+) -> Result<Block, Shared> {
     let mut block = lines_of(file, first, last)?;
+    let Some(item) = items.first() else {
+        return Ok(block);
+    };
     let indent = column(file.source, file.tokens[item.first].start);
     let start = comments_above(file, first, indent);
-    if start < block.own && belongs(file, item, &file.source[start..block.own], &block) {
+    if start < block.own && belongs(file, items, &file.source[start..block.own], &block) {
         block.start = start;
     }
     Ok(block)
@@ -108,24 +122,21 @@ fn comments_above(file: &File<'_>, first: usize, indent: usize) -> usize {
 }
 
 /// Whether the comment above is about this member, and not the heading of several.
-fn belongs(file: &File<'_>, item: &Item, comment: &str, block: &Block) -> bool {
+fn belongs(file: &File<'_>, items: &[Item], comment: &str, block: &Block) -> bool {
     let text = comment.trim_matches(|c: char| c.is_whitespace() || c == '*' || c == '/');
     if text.starts_with("private:") || text.starts_with("public:") {
         return false;
     }
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
-    if comment
-        .split(|c| !is_word(c))
-        .any(|word| item.names.iter().any(|name| name == word))
-    {
+    if comment.split(|c| !is_word(c)).any(|word| {
+        let mut names = items.iter().flat_map(|item| &item.names);
+        names.any(|name| name == word)
+    }) {
         return true;
     }
-    let next_follows = !is_blank(file.source, block.end)
-        && file.tokens[item.last + 1..]
-            .iter()
-            .find(|token| token.start >= block.end)
-            .is_some_and(|token| {
-                token.kind == Kind::Ident && line_start(file.source, token.start) == block.end
-            });
+    let next = file.tokens.partition_point(|token| token.start < block.end);
+    let next_follows = file.tokens.get(next).is_some_and(|token| {
+        token.kind == Kind::Ident && line_start(file.source, token.start) == block.end
+    });
     !(next_follows && (block.trailing || text.ends_with(':')))
 }

@@ -3,20 +3,34 @@
 mod align;
 mod block;
 mod comment;
+mod conditional;
+mod gap;
+mod guard;
 mod include;
-mod move_member;
+mod kernel_doc;
+mod move_members;
+mod neighbours;
+mod padding;
+pub(crate) mod spacing;
+mod split;
+mod unalign;
+mod unit;
 
 use crate::body::Body;
 use crate::change::Change;
-use crate::find::File;
+use crate::find::{Definition, File};
 use crate::refusal::Refusal;
+pub use guard::guard_store;
+use move_members::Move;
+pub use spacing::Spacing;
 
 /// Makes `changes` to `struct struct_name` in `source`, in order, and returns the new text.
 ///
 /// Bytes outside of the struct's definition stay as they are, but for an `#include` that an
-/// alignment macro needs. `file_name` is only used to name places and to know user-space ABI
-/// headers. `decl_line_hint` is the 1-based line that debug information gives for the
-/// definition: when the file defines the struct twice, the refusal names that one first.
+/// alignment macro needs, and for the order of `@member:` entries in the comment above it.
+/// `file_name` is only used to name places and to know user-space ABI headers. `decl_line_hint` is
+/// the 1-based line that debug information gives for the definition: of several, as in branches of
+/// an `#if`, that one is edited.
 ///
 /// # Errors
 /// The [`Refusal`] of the first change that cannot be made safely; then nothing is changed.
@@ -27,38 +41,106 @@ pub fn edit_struct(
     decl_line_hint: Option<u32>,
     changes: &[Change],
 ) -> Result<String, Refusal> {
-    if is_uapi(file_name) {
+    if is_uapi(file_name, source) {
         return Err(Refusal::Uapi {
             file: file_name.to_owned(),
         });
     }
+    if is_rust(file_name) {
+        return crate::rust::edit(file_name, source, struct_name, decl_line_hint, changes);
+    }
+    let which = File::new(file_name, source)
+        .definition(struct_name, decl_line_hint)?
+        .nth;
     let mut text = source.to_owned();
     for change in changes {
         let file = File::new(file_name, &text);
-        let definition = file.definition(struct_name, decl_line_hint)?;
-        text = match change {
-            Change::MoveMember {
-                member,
-                after,
-                reason,
-            } => move_member::apply(
-                &file,
-                &definition,
-                member,
-                after.as_deref(),
-                reason.as_deref(),
-            )?,
-            Change::AlignMember {
-                member,
-                alignment,
-                reason,
-            } => align::member(&file, &definition, member, alignment, reason.as_deref())?,
-            Change::AlignType { alignment, reason } => {
-                align::whole_type(&file, &definition, alignment, reason.as_deref())?
-            }
-        };
+        let definition = file.definition_nth(struct_name, which)?;
+        text = one(&file, &definition, change)?;
     }
     Ok(text)
+}
+
+fn one(file: &File<'_>, definition: &Definition, change: &Change) -> Result<String, Refusal> {
+    match change {
+        Change::MoveMembers { .. } => move_members::apply(file, definition, as_move(change)?),
+        Change::AlignMember {
+            member,
+            alignment,
+            reason,
+        } => align::member(file, definition, member, alignment, reason.as_deref()),
+        Change::AlignType { alignment, reason } => {
+            align::whole_type(file, definition, alignment, reason.as_deref())
+        }
+        Change::RemoveAlignment { member } => unalign::remove(file, definition, member.as_deref()),
+        Change::AddPadding {
+            name,
+            bytes,
+            to,
+            reason,
+        } => {
+            let padding = padding::Padding {
+                name,
+                bytes: *bytes,
+            };
+            padding::add(file, definition, padding, to, reason.as_deref())
+        }
+        Change::RemovePadding { member } => padding::remove(file, definition, member),
+    }
+}
+
+fn as_move(change: &Change) -> Result<Move<'_>, Refusal> {
+    match change {
+        Change::MoveMembers {
+            members,
+            to,
+            spacing,
+            reason,
+        } => Ok(Move {
+            members,
+            to,
+            spacing: *spacing,
+            reason: reason.as_deref(),
+        }),
+        _ => Err(Refusal::NoInverse),
+    }
+}
+
+/// The move that takes `change` back: applied to what [`edit_struct`] makes of `source` by
+/// `change`, it gives `source`, byte for byte.
+///
+/// # Errors
+/// That of the change itself; [`Refusal::NoInverse`] where no move gives the old bytes, as when
+/// a declaration of several members was taken apart or a reason was written, and for what is no
+/// move.
+pub fn inverse(
+    file_name: &str,
+    source: &str,
+    struct_name: &str,
+    decl_line_hint: Option<u32>,
+    change: &Change,
+) -> Result<Change, Refusal> {
+    let asked = as_move(change)?;
+    if is_rust(file_name) {
+        return crate::rust::inverse(file_name, source, struct_name, decl_line_hint, change);
+    }
+    let file = File::new(file_name, source);
+    let definition = file.definition(struct_name, decl_line_hint)?;
+    let new = one(&file, &definition, change)?;
+    let spacing =
+        move_members::spacing_before(&file, &definition, asked).map_err(|_| Refusal::NoInverse)?;
+    let new_file = File::new(file_name, &new);
+    let new_definition = new_file.definition_at(&definition)?;
+    let places = neighbours::of(&file, &definition, asked.members);
+    let back = places.into_iter().map(|to| Change::MoveMembers {
+        members: asked.members.to_vec(),
+        to,
+        spacing: Some(spacing),
+        reason: None,
+    });
+    back.into_iter()
+        .find(|back| one(&new_file, &new_definition, back).as_deref() == Ok(source))
+        .ok_or(Refusal::NoInverse)
 }
 
 /// The members of `struct struct_name` in the order of the text, nested ones by path
@@ -72,6 +154,9 @@ pub fn member_order(
     source: &str,
     struct_name: &str,
 ) -> Result<Vec<String>, Refusal> {
+    if is_rust(file_name) {
+        return crate::rust::order(file_name, source, struct_name);
+    }
     let definition = File::new(file_name, source).definition(struct_name, None)?;
     let mut order = Vec::new();
     list(&definition.body, "", &mut order);
@@ -94,8 +179,29 @@ fn list(body: &Body, prefix: &str, order: &mut Vec<String>) {
     }
 }
 
-/// Headers that user space compiles against.
-fn is_uapi(file_name: &str) -> bool {
+fn is_rust(file_name: &str) -> bool {
+    file_name.ends_with(".rs")
+}
+
+/// Headers that user space compiles against: by their place in the kernel's source, or by the
+/// exception in their licence.
+fn is_uapi(file_name: &str, source: &str) -> bool {
     let parts: Vec<&str> = file_name.split('/').collect();
+    let head = source.lines().take(3);
     parts.windows(2).any(|pair| pair == ["include", "uapi"])
+        || head
+            .into_iter()
+            .any(|line| line.contains("WITH Linux-syscall-note"))
+}
+
+/// Whether the text shows signs of the Linux kernel's source.
+fn is_kernel(source: &str) -> bool {
+    [
+        "__aligned(",
+        "<linux/",
+        "<asm/",
+        "SPDX-License-Identifier: GPL-2.0",
+    ]
+    .iter()
+    .any(|sign| source.contains(sign))
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::Context as _;
 use relayout_layout::abi::Shape;
-use relayout_patch::{Alignment, Change as Edit, Mail};
+use relayout_patch::{Alignment, Change as Edit, Mail, Position};
 use relayout_search::{Change, Scored, Verdict};
 
 use super::text::message::message;
@@ -179,28 +179,26 @@ fn edit(shape: &Shape, change: &Change, kernel_line: Option<u64>) -> Result<Edit
         Some(line) if line == to => Alignment::Macro("____cacheline_aligned_in_smp".to_owned()),
         _ => Alignment::Bytes(u32::try_from(to).unwrap_or(u32::MAX)),
     };
-    let single = |atom: usize| match &shape.atoms[atom].names[..] {
+    let names = |atom: usize| &shape.atoms[atom].names[..];
+    let single = |atom: usize| match names(atom) {
         [name] => Ok(name.clone()),
-        names => Err(format!(
-            "{} would have to move or align as one",
-            names.join(", ")
-        )),
+        names => Err(format!("{} would have to align as one", names.join(", "))),
+    };
+    let nameless = "a place in it is beside a member without a name";
+    let behind = |atom: usize| {
+        names(atom)
+            .last()
+            .cloned()
+            .ok_or(nameless)
+            .map(Position::After)
     };
     match *change {
-        Change::Move { atom, after } => {
-            let last = |atom: usize| shape.atoms[atom].names.last().cloned();
-            let after = match after {
-                Some(after) => {
-                    Some(last(after).ok_or("it would come after a member without a name")?)
-                }
-                None => None,
-            };
-            Ok(Edit::MoveMember {
-                member: single(atom)?,
-                after,
-                reason: None,
-            })
-        }
+        Change::Move { atom, after } => Ok(Edit::MoveMembers {
+            members: names(atom).to_vec(),
+            to: after.map_or(Ok(Position::First), behind)?,
+            spacing: None,
+            reason: None,
+        }),
         Change::AlignMember { atom, to } => Ok(Edit::AlignMember {
             member: single(atom)?,
             alignment: alignment(to),
@@ -210,6 +208,26 @@ fn edit(shape: &Shape, change: &Change, kernel_line: Option<u64>) -> Result<Edit
             alignment: alignment(to),
             reason: None,
         }),
-        Change::Pad { .. } => Err("it adds a member".to_owned()),
+        Change::Pad { before, bytes } => Ok(Edit::AddPadding {
+            name: padding_name(shape),
+            bytes,
+            to: match before {
+                Some(before) => {
+                    let first = names(before).first().cloned().ok_or(nameless)?;
+                    Position::Before(first)
+                }
+                None => behind(shape.atoms.len() - 1)?,
+            },
+            reason: None,
+        }),
     }
+}
+
+/// The first of `_pad1_`, `_pad2_`, ... that no member has.
+fn padding_name(shape: &Shape) -> String {
+    let taken = |name: &String| shape.atoms.iter().any(|atom| atom.names.contains(name));
+    let mut names = (1..=shape.atoms.len() + 1).map(|number| format!("_pad{number}_"));
+    names
+        .find(|name| !taken(name))
+        .expect("there are fewer atoms than names")
 }

@@ -1,0 +1,133 @@
+//! Moves one member of each of many real structs, compiles the edited header, and compares the
+//! compiler's offsets with the layout engine's.
+//!
+//! ```text
+//! cargo run --release -p relayout-patch --example corpus -- kernel SOURCE BUILD VMLINUX [COUNT]
+//! cargo run --release -p relayout-patch --example corpus -- headers ROOT [COUNT] [-- COMPILER FLAGS]
+//! ```
+//!
+//! BUILD is a folder in which `make O=BUILD olddefconfig prepare` was run: the flags are those of
+//! its `asm-offsets.s`. Structs are taken in the order of a hash of header and tag; which member
+//! goes where comes from the same hash. With `RELAYOUT_KEEP=DIR` the patches are kept.
+
+mod pick;
+mod trial;
+mod unit;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use pick::Candidate;
+use trial::{Back, Outcome};
+use unit::Compiler;
+
+/// Structs that are tried unless a number is given.
+const COUNT: usize = 200;
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let scratch = tempfile::tempdir().expect("a temporary folder");
+    let scratch = scratch.path().to_owned();
+    let number = |text: Option<&&str>| text.map_or(COUNT, |text| text.parse().expect("a number"));
+    match words.as_slice() {
+        ["kernel", source, build, vmlinux, rest @ ..] => {
+            let (source, build) = (PathBuf::from(source), PathBuf::from(build));
+            let source = source.canonicalize().expect("the source is there");
+            let bytes = std::fs::read(vmlinux).expect("the debug file can be read");
+            let found = pick::of_debug_file(&bytes, &source);
+            let flags = kernel_flags(&build);
+            let searched = ["include", "arch/x86/include"];
+            let compiler = Compiler::new(flags, build, source, &searched, scratch);
+            tried(found, compiler, number(rest.first()));
+        }
+        ["headers", root, rest @ ..] => {
+            let root = PathBuf::from(root);
+            let split = rest.iter().position(|word| *word == "--");
+            let (own, command) = rest.split_at(split.unwrap_or(rest.len()));
+            let mut command: Vec<String> = command.iter().skip(1).map(|&w| w.to_owned()).collect();
+            if command.is_empty() {
+                command.push("gcc".to_owned());
+            }
+            let found = pick::of_headers(&root);
+            let compiler = Compiler::new(command, root.clone(), root, &["."], scratch);
+            tried(found, compiler, number(own.first()));
+        }
+        _ => panic!("what is to be tried? see the head of this file"),
+    }
+}
+
+/// The compiler and flags of `asm-offsets.s`.
+fn kernel_flags(build: &Path) -> Vec<String> {
+    let path = build.join("arch/x86/kernel/.asm-offsets.s.cmd");
+    let text = std::fs::read_to_string(&path).expect("the build folder is prepared");
+    let line = text.lines().next().expect("the command is the first line");
+    let (_, command) = line.split_once(":=").expect("it is an assignment");
+    let words = shlex::split(command).expect("quotes are closed");
+    let flags = words
+        .into_iter()
+        .take_while(|word| word != "-fverbose-asm" && word != "-S" && word != "-c");
+    flags
+        .filter(|word| !word.starts_with("-Wp,") && !word.starts_with("-g"))
+        .collect()
+}
+
+fn tried(found: Vec<Candidate>, mut compiler: Compiler, count: usize) {
+    let candidates = pick::in_order(found);
+    let keep = std::env::var_os("RELAYOUT_KEEP").map(PathBuf::from);
+    let (mut passed, mut refused) = (BTreeMap::new(), BTreeMap::<&str, Vec<String>>::new());
+    let (mut wrong, mut other) = (Vec::new(), Vec::new());
+    let (mut right, mut tried) = (0, 0);
+    for candidate in &candidates {
+        if tried == count {
+            break;
+        }
+        let trial = trial::run(candidate, &mut compiler);
+        let what = format!("{} {}: {}", candidate.path, candidate.tag, trial.asked);
+        if let (Some(keep), Some(new)) = (&keep, &trial.new) {
+            let old = std::fs::read_to_string(compiler.root.join(&candidate.path));
+            let old = old.expect("it was read before");
+            let diff = relayout_patch::unified_diff(&candidate.path, &old, new);
+            let name = format!("{tried:03}-{}.diff", candidate.tag);
+            std::fs::write(keep.join(name), diff).expect("the patch can be kept");
+        }
+        tried += usize::from(!matches!(trial.outcome, Outcome::Passed(_)));
+        match trial.outcome {
+            Outcome::Passed(why) => *passed.entry(why).or_insert(0) += 1,
+            Outcome::Right(back) => {
+                right += 1;
+                if let Back::Other(how) = back {
+                    other.push(format!("{what}\n{how}"));
+                }
+            }
+            Outcome::Refused(refusal) => {
+                let kind = refused.entry(refusal.kind()).or_default();
+                kind.push(format!("{what}\n    {refusal}"));
+            }
+            Outcome::Wrong(why) => wrong.push(format!("{what}\n    {why}")),
+        }
+    }
+    println!("{} structs, {tried} tried", candidates.len());
+    for (why, times) in passed {
+        println!("  passed over, {why}: {times}");
+    }
+    println!("right: {right} ({:.1}%)", percent(right, tried));
+    println!("  moved back to the same bytes: {}", right - other.len());
+    let all: usize = refused.values().map(Vec::len).sum();
+    println!("refused: {all} ({:.1}%)", percent(all, tried));
+    for (kind, which) in &refused {
+        println!("  {kind}: {}", which.len());
+        which.iter().for_each(|one| println!("    {one}"));
+    }
+    println!("wrong: {}", wrong.len());
+    wrong.iter().for_each(|one| println!("    {one}"));
+    println!("moved back to other bytes: {}", other.len());
+    other.iter().for_each(|one| println!("    {one}"));
+    if !wrong.is_empty() {
+        std::process::exit(1);
+    }
+}
+
+fn percent(part: usize, whole: usize) -> f64 {
+    100.0 * part as f64 / whole.max(1) as f64
+}

@@ -1,0 +1,205 @@
+//! One struct: a random member to a random place, by the editor and by the layout engine.
+
+use relayout_layout::abi::{Arrangement, Shape};
+use relayout_layout::catalog::{Catalog, Format};
+use relayout_layout::dwarf::SectionStore;
+use relayout_layout::{Aggregate, Type};
+use relayout_patch::{Change, Position, Refusal, edit_struct, inverse};
+
+use crate::pick::Candidate;
+use crate::unit::Compiler;
+
+/// What came of a trial.
+#[derive(Clone, Debug)]
+pub enum Outcome {
+    /// Not tried, as nothing could be asked for or compared.
+    Passed(&'static str),
+    /// The compiler's offsets are the engine's.
+    Right(Back),
+    Refused(Refusal),
+    /// It does not compile, or its offsets are others.
+    Wrong(String),
+}
+
+/// What the inverse move gave.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Back {
+    SameBytes,
+    /// Another text, or a refusal: what is different, in words.
+    Other(String),
+}
+
+/// A trial's outcome and what was asked for.
+pub struct Trial {
+    pub asked: String,
+    pub outcome: Outcome,
+    /// The edited text, if there is one.
+    pub new: Option<String>,
+}
+
+/// xorshift64*.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) as usize % bound
+    }
+}
+
+/// Moves one member of the candidate.
+pub fn run(candidate: &Candidate, compiler: &mut Compiler) -> Trial {
+    let passed = |why| Trial {
+        asked: String::new(),
+        outcome: Outcome::Passed(why),
+        new: None,
+    };
+    if candidate.path.contains("uapi/") {
+        return passed("user-space ABI");
+    }
+    let Ok(old) = std::fs::read_to_string(compiler.root.join(&candidate.path)) else {
+        return passed("not UTF-8");
+    };
+    if old.contains("WITH Linux-syscall-note") {
+        return passed("user-space ABI");
+    }
+    let Some(plain) = compiler.plain(&candidate.path, &old) else {
+        return passed("its header does not compile alone");
+    };
+    let (before, shape) = match load(&plain.object, candidate) {
+        Ok(found) => found,
+        Err(why) => return passed(why),
+    };
+    if shape.packed {
+        return passed("packed");
+    }
+    let Some((atom, after, arrangement)) = pick(&shape, candidate.hash()) else {
+        return passed("no two members that can move");
+    };
+    let last = |atom: usize| shape.atoms[atom].names.last().cloned();
+    let change = Change::MoveMembers {
+        members: shape.atoms[atom].names.clone(),
+        to: Position::after(after.and_then(last)),
+        spacing: None,
+        reason: None,
+    };
+    let line = before.decl.as_ref().map(|decl| decl.line);
+    let (path, tag) = (&candidate.path, &candidate.tag);
+    let edit = |text: &str, change: Change| edit_struct(path, text, tag, line, &[change]);
+    let asked = format!("{change:?}");
+    let new = match edit(&old, change.clone()) {
+        Ok(new) => new,
+        // Not to be seen in debug information where all members lie as they would anyway.
+        Err(Refusal::Packed { .. }) => return passed("packed"),
+        Err(refusal) => {
+            return Trial {
+                asked,
+                outcome: Outcome::Refused(refusal),
+                new: None,
+            };
+        }
+    };
+    let wrong = compiler.edited(path, &new, &plain).and_then(|object| {
+        let (got, _) = load(&object, candidate).map_err(str::to_owned)?;
+        let expect = shape.apply(&before, &arrangement, &shape.lay_out(&arrangement));
+        differences(&expect, &got)
+    });
+    let back = || {
+        let back = inverse(path, &old, tag, line, &change);
+        match back.and_then(|back| edit(&new, back)) {
+            Ok(text) if text == old => Back::SameBytes,
+            Ok(text) => Back::Other(relayout_patch::unified_diff(path, &old, &text)),
+            Err(refusal) => Back::Other(refusal.to_string()),
+        }
+    };
+    let outcome = match wrong {
+        Ok(()) => Outcome::Right(back()),
+        Err(why) => Outcome::Wrong(why),
+    };
+    Trial {
+        asked,
+        outcome,
+        new: Some(new),
+    }
+}
+
+/// The struct as the copied header declares it, and its shape.
+fn load(object: &[u8], candidate: &Candidate) -> Result<(Aggregate, Shape), &'static str> {
+    let store = SectionStore::default();
+    let catalog = Catalog::parse_in(object, &store, Format::Any).map_err(|_| "no types")?;
+    let entries = catalog.find(&candidate.tag);
+    let loaded = catalog.load(&entries).map_err(|_| "no types")?;
+    let copy = format!("/copy/{}", candidate.path);
+    let mut found = loaded
+        .ids
+        .iter()
+        .filter_map(|id| match loaded.types.get(*id) {
+            Type::Aggregate(aggregate) if aggregate.complete => Some(aggregate),
+            _ => None,
+        });
+    let here = |one: &&Aggregate| {
+        let decl = one.decl.as_ref();
+        one.name.as_ref() == Some(&candidate.tag)
+            && decl.is_some_and(|decl| decl.file.ends_with(&copy))
+    };
+    let aggregate = found
+        .find(here)
+        .ok_or("not defined there in this configuration")?;
+    let shape = catalog
+        .abi(&loaded.types)
+        .shape(aggregate)
+        .map_err(|_| "the layout engine refuses it")?;
+    Ok((aggregate.clone(), shape))
+}
+
+/// An atom, the atom it comes after, and the arrangement that this gives.
+fn pick(shape: &Shape, seed: u64) -> Option<(usize, Option<usize>, Arrangement)> {
+    let current = shape.current();
+    let bound = usize::from(shape.atoms.last().is_some_and(|atom| atom.flexible));
+    let movable: Vec<usize> = (0..current.order.len() - bound)
+        .filter(|&atom| shape.atoms[atom].size > 0 && !shape.atoms[atom].names.is_empty())
+        .collect();
+    if movable.len() < 2 {
+        return None;
+    }
+    let mut random = Random(seed | 1);
+    let atom = movable[random.below(movable.len())];
+    let mut order = current.order.clone();
+    order.remove(atom);
+    let places: Vec<usize> = (0..=order.len() - bound)
+        .filter(|&place| place != atom)
+        .filter(|&place| place == 0 || !shape.atoms[order[place - 1]].names.is_empty())
+        .collect();
+    let place = *places.get(random.below(places.len().max(1)))?;
+    order.insert(place, atom);
+    let after = place.checked_sub(1).map(|before| order[before]);
+    Some((atom, after, Arrangement { order, ..current }))
+}
+
+/// What is at another place than the engine says.
+fn differences(expect: &Aggregate, got: &Aggregate) -> Result<(), String> {
+    if expect.size != got.size {
+        return Err(format!("size {} is {}", expect.size, got.size));
+    }
+    if expect.members.len() != got.members.len() {
+        return Err("other members".to_owned());
+    }
+    for (want, is) in expect.members.iter().zip(&got.members) {
+        let first_bit = |one: &relayout_layout::Member| match one.bits {
+            Some(bits) => bits.offset_bits,
+            None => one.offset * 8,
+        };
+        if want.name != is.name || first_bit(want) != first_bit(is) {
+            return Err(format!(
+                "{:?} at bit {}: {:?} at bit {}",
+                want.name,
+                first_bit(want),
+                is.name,
+                first_bit(is)
+            ));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,231 @@
+//! Stores only where the value differs: `x = v;` becomes `if (x != v) x = v;`.
+
+use super::comment::render;
+use super::is_kernel;
+use crate::declarator::is_keyword;
+use crate::find::File;
+use crate::lex::Kind;
+use crate::lines::{line_number, line_start, newline, starts_line};
+use crate::refusal::Refusal;
+
+/// A store to a member: tokens of what is stored to and of the value, ends excluded.
+struct Store {
+    first: usize,
+    last: usize,
+    to: (usize, usize),
+    value: (usize, usize),
+    /// Written as `WRITE_ONCE(to, value)`.
+    once: bool,
+}
+
+/// The text of `source` in which the assignment to `member` on `line` (counted from 1) is only made
+/// when it changes something.
+///
+/// In kernel source as `if (READ_ONCE(x) != v)` and `WRITE_ONCE(x, v)`, elsewhere as plain C. The
+/// load and the store are no longer one: where two threads store at the same time, the last one
+/// may now skip its store because it saw its value before the other's came; that has to be known
+/// not to matter, as it does not for a member that one thread alone stores to. `READ_ONCE` does not
+/// take bitfields.
+///
+/// # Errors
+/// [`Refusal`] when no plain assignment to the member begins on that line, when it is evaluated
+/// with side effects, which must not happen twice, or when an `else` would become the new `if`'s.
+pub fn guard_store(
+    file_name: &str,
+    source: &str,
+    line: u32,
+    member: &str,
+    reason: Option<&str>,
+) -> Result<String, Refusal> {
+    let file = File::new(file_name, source);
+    let name = super::unit::last_name(member);
+    let store = find(&file, line, name).ok_or_else(|| Refusal::NoStore {
+        member: member.to_owned(),
+        place: crate::Place {
+            file: file_name.to_owned(),
+            line,
+        },
+    })?;
+    let refused = |why: &'static str| Refusal::StoreNotGuarded {
+        member: member.to_owned(),
+        why,
+        place: file.place(store.first),
+    };
+    for part in [store.to, store.value] {
+        if let Some(why) = side_effect(&file, part) {
+            return Err(refused(why));
+        }
+    }
+    let start = file.tokens[store.first].start;
+    if !starts_line(source, start) {
+        return Err(refused("it does not begin its line"));
+    }
+    let code = |at: &usize| !matches!(file.tokens[*at].kind, Kind::Comment | Kind::Directive);
+    let reader = file.reader();
+    let before = (0..store.first)
+        .rev()
+        .find(code)
+        .map_or("{", |at| reader.text(at));
+    let behind = (store.last + 1..file.tokens.len()).find(code);
+    // `)`, `else` and `do` have it as their only statement.
+    let lone = !matches!(before, ";" | "{" | "}" | ":");
+    if lone && behind.is_some_and(|at| reader.text(at) == "else") {
+        return Err(refused("the else behind it would belong to the new if"));
+    }
+    if lone && reason.is_some() {
+        return Err(refused(
+            "a comment between it and its condition would hide that they belong together",
+        ));
+    }
+    let text =
+        |(from, to): (usize, usize)| &source[file.tokens[from].start..file.tokens[to - 1].end];
+    let indent = &source[line_start(source, start)..start];
+    let step = if indent.contains('\t') || indent.is_empty() {
+        "\t"
+    } else {
+        "    "
+    };
+    let eol = newline(source);
+    let (to, value) = (text(store.to), text(store.value));
+    let compared = match is_operand(&file, store.value) {
+        true => value.to_owned(),
+        false => format!("({value})"),
+    };
+    let (load, put) = match store.once || is_kernel(source) {
+        true => (
+            format!("READ_ONCE({to})"),
+            format!("WRITE_ONCE({to}, {value})"),
+        ),
+        false => (to.to_owned(), format!("{to} = {value}")),
+    };
+    let comment = match reason {
+        Some(reason) => render(source, indent, &[reason], name)?,
+        None => String::new(),
+    };
+    let end = file.tokens[store.last].end;
+    let guarded = format!("if ({load} != {compared}){eol}{indent}{step}{put};");
+    let above = line_start(source, start);
+    Ok([&source[..above], &comment, indent, &guarded, &source[end..]].concat())
+}
+
+/// The assignment to the member that begins on the line.
+fn find(file: &File<'_>, line: u32, name: &str) -> Option<Store> {
+    let reader = file.reader();
+    let on_line = |at: &usize| line_number(file.source, file.tokens[*at].start) == line;
+    let starts = (0..file.tokens.len()).filter(|&at| file.tokens[at].kind != Kind::Directive);
+    let first = starts
+        .filter(on_line)
+        .find(|&at| file.tokens[at].kind != Kind::Comment)?;
+    let last = (first..file.tokens.len()).find(|&at| reader.text(at) == ";")?;
+    let once = reader.text(first) == "WRITE_ONCE" && reader.text(first + 1) == "(";
+    let store = if once {
+        let close = file.pairs[first + 1].filter(|&close| close + 1 == last)?;
+        let comma = at_top(file, first + 2, close, ",")?;
+        Store {
+            first,
+            last,
+            to: (first + 2, comma),
+            value: (comma + 1, close),
+            once,
+        }
+    } else {
+        let equals = at_top(file, first, last, "=")?;
+        Store {
+            first,
+            last,
+            to: (first, equals),
+            value: (equals + 1, last),
+            once,
+        }
+    };
+    let (from, to) = store.to;
+    let empty = from >= to || store.value.0 >= store.value.1;
+    // A declaration has two words side by side, a compound assignment an operator before the `=`.
+    let word = |at: usize| file.tokens[at].kind == Kind::Ident;
+    let declares =
+        (from + 1..to).any(|at| word(at) && (word(at - 1) || is_keyword(reader.text(at))));
+    let control = matches!(
+        reader.text(from),
+        "if" | "else" | "for" | "while" | "do" | "switch" | "return" | "case" | "default"
+    );
+    let stored = (!empty && !control).then(|| target_name(file, store.to))??;
+    (stored == name && !declares && reader.text(store.value.0) != "=").then_some(store)
+}
+
+/// The member's name in `a->b.name`, `name[i]`, `*name`.
+fn target_name<'a>(file: &File<'a>, (from, to): (usize, usize)) -> Option<&'a str> {
+    let mut at = to.checked_sub(1)?;
+    while file.reader().text(at) == "]" {
+        at = file.pairs[at]?.checked_sub(1)?;
+    }
+    let token = file
+        .tokens
+        .get(at)
+        .filter(|token| at >= from && token.kind == Kind::Ident)?;
+    Some(token.text(file.source))
+}
+
+/// The first `wanted` outside of brackets.
+fn at_top(file: &File<'_>, from: usize, to: usize, wanted: &str) -> Option<usize> {
+    let mut at = from;
+    while at < to {
+        match file.pairs[at].filter(|&pair| pair > at) {
+            Some(pair) => at = pair,
+            None if file.reader().text(at) == wanted => return Some(at),
+            None => {}
+        }
+        at += 1;
+    }
+    None
+}
+
+/// Why a part must not be evaluated twice.
+fn side_effect(file: &File<'_>, (from, to): (usize, usize)) -> Option<&'static str> {
+    let reader = file.reader();
+    for at in from..to {
+        let (text, next) = (reader.text(at), reader.text(at + 1));
+        let adjacent = file.tokens[at].end == file.tokens.get(at + 1).map_or(0, |t| t.start);
+        match text {
+            "+" | "-" if next == text && adjacent => return Some("it has ++ or -- in it"),
+            "=" if next != "=" && !matches!(reader.text(at - 1), "=" | "!" | "<" | ">") => {
+                return Some("it has another assignment in it");
+            }
+            "{" | "," | ";" => return Some("it has more than one value in it"),
+            _ if matches!(file.tokens[at].kind, Kind::Comment | Kind::Directive) => {
+                return Some("it has a comment or a directive in it");
+            }
+            _ if file.tokens[at].kind == Kind::Ident
+                && next == "("
+                && !matches!(text, "sizeof" | "READ_ONCE") =>
+            {
+                return Some(
+                    "it calls something, which would be called twice: put the value into a variable first",
+                );
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Whether the value binds closer than `!=`: words, members, elements, brackets and casts.
+fn is_operand(file: &File<'_>, (from, to): (usize, usize)) -> bool {
+    let reader = file.reader();
+    let mut at = from;
+    while at < to {
+        if let Some(pair) = file.pairs[at].filter(|&pair| pair > at) {
+            at = pair + 1;
+            continue;
+        }
+        let text = reader.text(at);
+        let arrow = text == "-" && reader.text(at + 1) == ">";
+        let closes = text == ">" && at > from && reader.text(at - 1) == "-";
+        let sign = text == "-" && at == from;
+        let plain = file.tokens[at].kind != Kind::Punct || matches!(text, "." | "~" | "!");
+        if !(plain || arrow || closes || sign || (at == from && matches!(text, "&" | "*"))) {
+            return false;
+        }
+        at += 1;
+    }
+    true
+}

@@ -1,0 +1,82 @@
+//! Takes an alignment away.
+
+use crate::declarator::is_alignment;
+use crate::find::{Definition, File};
+use crate::refusal::Refusal;
+
+/// The text without the alignments written on `member`, or on the type.
+pub(crate) fn remove(
+    file: &File<'_>,
+    definition: &Definition,
+    member: Option<&str>,
+) -> Result<String, Refusal> {
+    let reader = file.reader();
+    let ranges = match member {
+        Some(member) => {
+            let path = definition.member(file, member)?;
+            let item = definition.item(&path);
+            let from = item.body.as_deref().map_or(item.first, |inner| inner.close);
+            vec![(from, item.last)]
+        }
+        None => {
+            let (open, close) = (definition.body.open, definition.body.close);
+            let end = (close..file.tokens.len()).find(|&at| reader.text(at) == ";");
+            vec![(file.head(open), open), (close, end.unwrap_or(close))]
+        }
+    };
+    let place = file.place(ranges[ranges.len() - 1].0);
+    let refused = || Refusal::NotAligned {
+        name: member.unwrap_or(&definition.name).to_owned(),
+        place: place.clone(),
+    };
+    let mut cuts = Vec::new();
+    for (from, to) in ranges {
+        let mut at = from;
+        while at < to {
+            let text = reader.text(at);
+            let end = match reader.text(at + 1) {
+                "(" => file.pairs[at + 1].unwrap_or(at),
+                _ => at,
+            };
+            if matches!(text, "__attribute__" | "__attribute") {
+                match only_aligned(file, at, end) {
+                    Some(true) => cuts.push((at, end)),
+                    Some(false) => return Err(refused()),
+                    None => {}
+                }
+            } else if is_alignment(text) {
+                let bare = text.starts_with("____cacheline") || text.starts_with("__cacheline");
+                cuts.push((at, if bare { at } else { end }));
+            }
+            at = end.max(at) + 1;
+        }
+    }
+    if cuts.is_empty() {
+        return Err(refused());
+    }
+    let mut text = file.source.to_owned();
+    for (first, last) in cuts.into_iter().rev() {
+        let (start, end) = (file.tokens[first].start, file.tokens[last].end);
+        // One side's white space goes along: the one in front, but at the start of a line.
+        let before = text[..start].trim_end_matches([' ', '\t']).len();
+        let starts_line = text[..before].is_empty() || text[..before].ends_with('\n');
+        let behind = end + text[end..].len() - text[end..].trim_start_matches([' ', '\t']).len();
+        match starts_line {
+            true => text.replace_range(start..behind, ""),
+            false => text.replace_range(before..end, ""),
+        }
+    }
+    Ok(text)
+}
+
+/// Whether `__attribute__((...))` is an alignment and nothing else; `None` if it is none at all.
+fn only_aligned(file: &File<'_>, at: usize, end: usize) -> Option<bool> {
+    let reader = file.reader();
+    let inner = at + 3..end.saturating_sub(1);
+    if !inner.clone().any(|at| is_alignment(reader.text(at))) {
+        return None;
+    }
+    let argument = (reader.text(inner.start + 1) == "(").then(|| file.pairs[inner.start + 1])?;
+    let last = argument.unwrap_or(inner.start);
+    Some(is_alignment(reader.text(inner.start)) && last + 1 == inner.end)
+}
