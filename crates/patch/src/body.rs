@@ -333,6 +333,9 @@ fn bare_macro(reader: &Reader<'_>, first: usize, close: usize) -> Bare {
     ) {
         return Bare::Item(first, What::Border);
     }
+    if matches!(name, "public" | "private" | "protected") && reader.text(first + 1) == ":" {
+        return Bare::Item(first + 1, What::Border);
+    }
     let arguments = (reader.text(first + 1) == "(")
         .then(|| reader.pairs[first + 1])
         .flatten();

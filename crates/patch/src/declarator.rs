@@ -14,7 +14,7 @@ pub(crate) enum What {
     KnownMacro,
     /// Any other macro.
     Macro,
-    /// `randomized_struct_fields_start` or `_end`.
+    /// `randomized_struct_fields_start` or `_end`, or C++'s `public:` and the like.
     Border,
     /// Not understood.
     Unsure,

@@ -22,6 +22,7 @@
 
 mod body;
 mod change;
+mod cxx;
 mod declarator;
 mod declared;
 mod diff;

@@ -170,8 +170,9 @@ mod tests {
     use super::*;
 
     fn mail(author: &str, subject: &str, body: &str) -> Mail {
-        let old = "struct s {\n\tint a;\n\tint b;\n};\n";
-        let new = "struct s {\n\tint b;\n\tint a;\n};\n";
+        // Of two members that change places, either can be said to move.
+        let old = "struct s {\n\tint a;\n\tint b;\n\tint c;\n};\n";
+        let new = "struct s {\n\tint b;\n\tint c;\n\tint a;\n};\n";
         Mail {
             author: author.to_owned(),
             subject: subject.to_owned(),
@@ -202,10 +203,11 @@ How.
 diff --git a/include/s.h b/include/s.h
 --- a/include/s.h
 +++ b/include/s.h
-@@ -1,4 +1,4 @@
+@@ -1,5 +1,5 @@
  struct s {
 -\tint a;
  \tint b;
+ \tint c;
 +\tint a;
  };
 -- 

@@ -52,6 +52,16 @@ pub enum Refusal {
         /// Where that is written.
         place: Place,
     },
+    /// The file has a static assertion about the struct, which another layout may break.
+    #[error(
+        "{place}: the size or a place in struct {name} is asserted here: change this with it by hand"
+    )]
+    Asserted {
+        /// The tag.
+        name: String,
+        /// The assertion.
+        place: Place,
+    },
     /// The type is a union, or the member lies in one.
     #[error("{place}: {name} is a union or a member of one")]
     Union {
@@ -160,8 +170,10 @@ pub enum Refusal {
         /// Where.
         place: Place,
     },
-    /// The move crosses `randomized_struct_fields_start` or `_end`.
-    #[error("{place}: {member} would cross the border of the randomised members")]
+    /// The move crosses `randomized_struct_fields_start` or `_end`, or an access specifier.
+    #[error(
+        "{place}: {member} would cross the border of the randomised members, or of those with other access"
+    )]
     RandomizedBorder {
         /// The member.
         member: String,
@@ -297,6 +309,7 @@ impl Refusal {
             Refusal::Uapi { .. } => "uapi",
             Refusal::StructNotFound { .. } => "struct not found",
             Refusal::DefinedTwice { .. } => "defined twice",
+            Refusal::Asserted { .. } => "asserted",
             Refusal::Packed { .. } => "packed",
             Refusal::Rust { .. } => "rust",
             Refusal::NoStore { .. } => "no store",

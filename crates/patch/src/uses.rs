@@ -15,6 +15,12 @@ pub enum UseKind {
         /// The member, with the path into it as written.
         member: String,
     },
+    /// The compiler checks the size or the place of something in it: `static_assert`,
+    /// `BUILD_BUG_ON`, `CACHELINE_ASSERT_GROUP_MEMBER`.
+    StaticAssert,
+    /// The compiler may shuffle its members, which makes any order of the text void:
+    /// `__randomize_layout`.
+    Randomized,
 }
 
 /// A use of a struct that a new order may break.
@@ -28,8 +34,9 @@ pub struct Use {
     pub text: String,
 }
 
-/// Finds positional initialisers and `offsetof` users of `struct struct_name` in one file's
-/// text, bodies of `#define` included. What hides behind other macros or typedefs is not seen.
+/// Finds positional initialisers, `offsetof` users and static assertions of `struct struct_name` in
+/// one file's text, bodies of `#define` included, and whether it is randomised. What hides behind
+/// other macros or typedefs is not seen. `container_of` follows the members wherever they go.
 pub fn suspicious_uses(file: &str, text: &str, struct_name: &str) -> Vec<Use> {
     let mut uses = Vec::new();
     if !text.contains(struct_name) {
@@ -81,13 +88,20 @@ fn scan(file: &File<'_>, text: &str, struct_name: &str, uses: &mut Vec<Use>) {
         .filter(|&at| !matches!(file.tokens[at].kind, Kind::Comment | Kind::Directive))
         .collect();
     let reader = file.reader();
+    let asserts = assertions(file);
     let word = |position: usize| code.get(position).map_or("", |&index| reader.text(index));
     for position in 0..code.len() {
         if word(position) != "struct" || word(position + 1) != struct_name {
             continue;
         }
-        let kind = if position >= 2 && is_offsetof(word(position - 2)) && word(position - 1) == "("
-        {
+        let asserted = asserts
+            .iter()
+            .any(|&(open, close)| (open..close).contains(&code[position]));
+        let kind = if asserted {
+            Some(UseKind::StaticAssert)
+        } else if randomized(file, &code, position + 2) {
+            Some(UseKind::Randomized)
+        } else if position >= 2 && is_offsetof(word(position - 2)) && word(position - 1) == "(" {
             offset_member(file, &code, position)
         } else {
             initializer(file, &code, position + 2)
@@ -109,6 +123,36 @@ fn scan(file: &File<'_>, text: &str, struct_name: &str, uses: &mut Vec<Use>) {
             });
         }
     }
+}
+
+/// The parentheses of assertions that the compiler checks.
+fn assertions(file: &File<'_>) -> Vec<(usize, usize)> {
+    let reader = file.reader();
+    let assertion = |word: &str| {
+        word.starts_with("BUILD_BUG_ON")
+            || word.starts_with("CACHELINE_ASSERT_GROUP")
+            || matches!(word, "static_assert" | "_Static_assert")
+    };
+    (0..file.tokens.len())
+        .filter(|&at| assertion(reader.text(at)) && reader.text(at + 1) == "(")
+        .filter_map(|at| Some((at + 1, file.pairs[at + 1]?)))
+        .collect()
+}
+
+/// Whether a definition begins at `position`, behind the tag, and says `__randomize_layout`.
+fn randomized(file: &File<'_>, code: &[usize], position: usize) -> bool {
+    let reader = file.reader();
+    let Some(&open) = code.get(position).filter(|&&at| reader.text(at) == "{") else {
+        return false;
+    };
+    let Some(close) = file.pairs[open] else {
+        return false;
+    };
+    let behind = code.iter().skip_while(|&&at| at <= close);
+    behind
+        .map(|&at| reader.text(at))
+        .take_while(|text| *text != ";")
+        .any(|text| text == "__randomize_layout")
 }
 
 fn is_offsetof(word: &str) -> bool {
@@ -233,6 +277,19 @@ mod tests {
         check(
             "int n = sizeof(struct s);\nif (sizeof(struct s)) { return; }\n",
             &[],
+        );
+    }
+
+    #[test]
+    fn assertions_and_shuffled_structs_are_found() {
+        check(
+            "static_assert(sizeof(struct s) == 8);\nint n = sizeof(struct s);\n\
+             void f(void)\n{\n\tBUILD_BUG_ON(offsetof(struct s, a) % 64);\n}\n",
+            &[(1, UseKind::StaticAssert), (5, UseKind::StaticAssert)],
+        );
+        check(
+            "struct s { int a; } __randomize_layout;\nstruct s {\n\tint a;\n} x;\n",
+            &[(1, UseKind::Randomized)],
         );
     }
 

@@ -392,3 +392,18 @@ fn packed_structs_and_interfaces_stay() {
         "s.h: user-space ABI, its structs must keep their layout"
     );
 }
+
+#[test]
+fn asserted_layouts_stay() {
+    let text = body("\tint a;\n\tint b;\n") + "static_assert(offsetof(struct s, b) == 4);\n";
+    let expect =
+        "s.h:5: the size or a place in struct s is asserted here: change this with it by hand";
+    assert_eq!(edited(&text, change("b", Position::First)), expect);
+}
+
+#[test]
+fn a_member_that_a_macro_renames_moves_with_its_union() {
+    let old = "\tint a;\n\tunion {\n\t\tint b;\n\t\tstruct rcu_head rcu_head;\n\t};\n";
+    let new = "\tunion {\n\t\tint b;\n\t\tstruct rcu_head rcu_head;\n\t};\n\tint a;\n";
+    check(old, "b callback_head", Position::First, new);
+}

@@ -2,7 +2,8 @@
 
 use proptest::prelude::*;
 use relayout_patch::{
-    Alignment, Change, Position, edit_struct, member_order, suspicious_uses, unified_diff,
+    Alignment, Change, Position, edit_struct, guard_store, inverse, member_order, suspicious_uses,
+    unified_diff,
 };
 
 /// Pieces of C in any order: mostly broken structs.
@@ -53,6 +54,12 @@ fn c_like() -> impl Strategy<Value = String> {
         "= { 1, 2 };\n",
         "__attribute__((packed))",
         "randomized_struct_fields_start\n",
+        "struct_group(g,\n",
+        "\tSTACK_OF(X) *i;\n",
+        "public:\n",
+        "alignas(64) ",
+        "a = 1;",
+        "r#\"",
         "\tint i;\t/* x */\n",
     ]);
     prop::collection::vec(piece, 0..40).prop_map(|pieces| pieces.concat())
@@ -124,8 +131,48 @@ proptest! {
         let _ = suspicious_uses("f.h", &text, "s");
         if let Ok(new) = edit_struct("f.h", &text, "s", None, &[change]) {
             unified_diff("f.h", &text, &new);
-            prop_assert!(member_order("f.h", &new, "s").is_ok());
+            // A C++ class may not read as C, before as after.
+            let read = |text: &str| member_order("f.h", text, "s").is_ok();
+            prop_assert!(read(&new) || !read(&text));
         }
+    }
+
+    /// Whatever can be taken back gives the old bytes, and a move loses no word.
+    #[test]
+    fn inverse_moves_give_the_old_bytes(
+        text in c_like(),
+        members in prop::collection::vec(name(), 1..3),
+        at in name(),
+        before in any::<bool>(),
+    ) {
+        let to = if before { Position::Before(at) } else { Position::After(at) };
+        let change = Change::MoveMembers { members, to, spacing: None, reason: None };
+        let edit = |text: &str, change: Change| edit_struct("f.h", text, "s", None, &[change]);
+        if let Ok(new) = edit(&text, change.clone())
+            && let Ok(back) = inverse("f.h", &text, "s", None, &change)
+        {
+            prop_assert_eq!(edit(&new, back).unwrap(), text.clone());
+            // A condition that goes along is written twice.
+            if text.matches('#').count() == new.matches('#').count() {
+                let words = |text: &str| {
+                    let mut words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
+                    words.sort();
+                    words
+                };
+                prop_assert_eq!(words(&text), words(&new));
+            }
+        }
+    }
+
+    /// As C++, as Rust, and as a line with a store.
+    #[test]
+    fn any_text_is_read_as_other_languages(text in c_like(), change in change(), line in 0_u32..9) {
+        for file in ["f.cc", "f.rs"] {
+            let _ = member_order(file, &text, "s");
+            let _ = edit_struct(file, &text, "s", None, std::slice::from_ref(&change));
+            let _ = inverse(file, &text, "s", None, &change);
+        }
+        let _ = guard_store("f.c", &text, line, "a", None);
     }
 
     #[test]
@@ -134,6 +181,10 @@ proptest! {
         let change = Change::MoveMembers { members: vec!["b".into()], to: Position::First, spacing: None, reason: None };
         let _ = edit_struct("f.h", &text, "s", None, &[change]);
         let _ = suspicious_uses("f.h", &text, "s");
+        for file in ["f.cc", "f.rs"] {
+            let change = Change::AlignType { alignment: Alignment::Bytes(64), reason: None };
+            let _ = edit_struct(file, &text, "s", None, &[change]);
+        }
     }
 
     #[test]
@@ -149,12 +200,15 @@ proptest! {
         prop_assume!(!stays);
         let after = to.checked_sub(1).map(|index| format!("m{index}"));
         let change = Change::MoveMembers { members: vec![format!("m{from}")], to: Position::after(after), spacing: None, reason: None };
-        let new = edit_struct("f.h", &old, "s", None, &[change]).unwrap();
+        let new = edit_struct("f.h", &old, "s", None, std::slice::from_ref(&change)).unwrap();
 
         let mut order: Vec<usize> = (0..members.len()).filter(|&index| index != from).collect();
         order.insert(if to > from { to - 1 } else { to }, from);
         let order: Vec<String> = order.iter().map(|index| format!("m{index}")).collect();
         prop_assert_eq!(member_order("f.h", &new, "s").unwrap(), order);
+
+        let back = inverse("f.h", &old, "s", None, &change).unwrap();
+        prop_assert_eq!(&edit_struct("f.h", &new, "s", None, &[back]).unwrap(), &old);
 
         let lines = |text: &str| {
             let mut lines: Vec<String> = text.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect();

@@ -65,7 +65,8 @@ pub(crate) fn ensure(file: &File<'_>, name: &str) -> Result<String, Refusal> {
     Ok([&source[..at], eol, &line, below, &source[at..]].concat())
 }
 
-fn defines(file: &File<'_>, name: &str) -> bool {
+/// Whether the file itself defines the macro.
+pub(crate) fn defines(file: &File<'_>, name: &str) -> bool {
     file.tokens
         .iter()
         .filter(|token| token.kind == Kind::Directive)

@@ -2,11 +2,11 @@
 
 mod align;
 mod block;
-mod comment;
+pub(crate) mod comment;
 mod conditional;
 mod gap;
 mod guard;
-mod include;
+pub(crate) mod include;
 mod kernel_doc;
 mod move_members;
 mod neighbours;
@@ -26,7 +26,8 @@ pub use spacing::Spacing;
 
 /// Makes `changes` to `struct struct_name` in `source`, in order, and returns the new text.
 ///
-/// Bytes outside of the struct's definition stay as they are, but for an `#include` that an
+/// What the file itself asserts of the struct at compile time is not known to hold for another
+/// layout, and refused. Bytes outside of the struct's definition stay as they are, but for an `#include` that an
 /// alignment macro needs, and for the order of `@member:` entries in the comment above it.
 /// `file_name` is only used to name places and to know user-space ABI headers. `decl_line_hint` is
 /// the 1-based line that debug information gives for the definition: of several, as in branches of
@@ -49,13 +50,29 @@ pub fn edit_struct(
     if is_rust(file_name) {
         return crate::rust::edit(file_name, source, struct_name, decl_line_hint, changes);
     }
-    let which = File::new(file_name, source)
-        .definition(struct_name, decl_line_hint)?
-        .nth;
+    let uses = crate::uses::suspicious_uses(file_name, source, struct_name);
+    let mut asserts = uses.into_iter();
+    if let Some(one) = asserts.find(|one| one.kind == crate::UseKind::StaticAssert) {
+        return Err(Refusal::Asserted {
+            name: struct_name.to_owned(),
+            place: one.place,
+        });
+    }
     let mut text = source.to_owned();
+    let mut which = None;
     for change in changes {
         let file = File::new(file_name, &text);
-        let definition = file.definition_nth(struct_name, which)?;
+        if crate::cxx::is_cxx(file_name, &file)
+            && let Some(done) = crate::cxx::edit(&file, struct_name, change)
+        {
+            text = done?;
+            continue;
+        }
+        let definition = match which {
+            Some(nth) => file.definition_nth(struct_name, nth)?,
+            None => file.definition(struct_name, decl_line_hint)?,
+        };
+        which = Some(definition.nth);
         text = one(&file, &definition, change)?;
     }
     Ok(text)

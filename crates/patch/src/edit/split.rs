@@ -33,7 +33,8 @@ pub(crate) fn apart(
     let mut cuts: Vec<(ItemPath, Cuts, String)> = Vec::new();
     let mut first_moves = false;
     for member in members.iter().chain(anchor) {
-        for path in definition.members(file, member)? {
+        // What is not found is the move's to refuse.
+        for path in definition.members(file, member).unwrap_or_default() {
             let item = definition.item(&path);
             if item.names.len() < 2 || cuts.iter().any(|(known, ..)| *known == path) {
                 continue;
