@@ -22,6 +22,11 @@ impl Cache {
         Some(Self(dir))
     }
 
+    /// In this folder.
+    pub fn at(dir: PathBuf) -> Self {
+        Self(dir)
+    }
+
     /// The folder.
     pub fn dir(&self) -> &Path {
         &self.0

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::{compile, measure, probe};
+use crate::{compile, kernel_build, measure, probe};
 
 /// Kinds of error, by who has to do something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -183,6 +183,9 @@ pub enum Error {
     /// A program could not be measured.
     #[error(transparent)]
     Measure(measure::Error),
+    /// A kernel could not be built.
+    #[error(transparent)]
+    KernelBuild(kernel_build::Error),
     /// A `perf.data` file gives no profile.
     #[error("{}", path.display())]
     Perf {
@@ -220,6 +223,7 @@ impl Error {
             Self::Interrupted | Self::Compile(compile::Error::Interrupted) => Category::Interrupted,
             Self::Compile(compile::Error::NoCompiler { .. }) => Category::Environment,
             Self::Measure(error) => error.category(),
+            Self::KernelBuild(error) => error.category(),
             _ => Category::Input,
         }
     }

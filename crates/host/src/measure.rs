@@ -9,6 +9,7 @@ mod trees;
 
 pub use command::Words;
 pub use error::Error;
+pub(crate) use error::tail;
 pub use schedule::{Schedule, cpu_list};
 pub use start::{Ended, Launch, Starter};
 pub use trees::Trees;

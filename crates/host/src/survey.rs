@@ -167,7 +167,7 @@ fn cpus() -> Finding {
     }
 }
 
-fn in_path(name: &str) -> bool {
+pub(crate) fn in_path(name: &str) -> bool {
     let dirs = env::var_os("PATH").unwrap_or_default();
     env::split_paths(&dirs).any(|dir| dir.join(name).is_file())
 }

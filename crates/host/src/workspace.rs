@@ -72,7 +72,8 @@ pub fn private_dir(parent: &Path) -> Result<TempDir, Error> {
         .map_err(Error::io("make a folder in", parent))
 }
 
-fn free_bytes(dir: &Path) -> Option<u64> {
+/// Bytes that are free where `dir` is; `None` where the system does not tell.
+pub(crate) fn free_bytes(dir: &Path) -> Option<u64> {
     use std::os::unix::ffi::OsStrExt;
     let path = std::ffi::CString::new(dir.as_os_str().as_bytes()).ok()?;
     // SAFETY: a valid path and a valid place for the answer.

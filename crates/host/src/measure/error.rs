@@ -142,7 +142,7 @@ impl Error {
         }
     }
 
-    pub(super) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+    pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::Io {
             action,
             path: path.to_owned(),
@@ -185,7 +185,8 @@ fn within(dir: &Option<PathBuf>) -> String {
     }
 }
 
-fn tail(said: &str) -> String {
+/// What a program wrote, as the end of a message.
+pub(crate) fn tail(said: &str) -> String {
     match said.trim_end() {
         "" => "; it wrote nothing".to_owned(),
         said => format!(":\n  {}", said.replace('\n', "\n  ")),

@@ -20,6 +20,8 @@ use crate::workspace::private_dir;
 /// tells no end of a process (before 5.3), that too.
 const LOOK: Duration = Duration::from_millis(100);
 const LOOK_WITHOUT_PIDFD: Duration = Duration::from_millis(1);
+/// How long a program that the user stops may take to end in good order: `make` removes what is half made.
+const GRACE: Duration = Duration::from_secs(2);
 /// Of what is written, in bytes.
 const OUTPUT_BYTES_MAX: u64 = 64 << 20;
 /// Of what a failed program wrote, in bytes and lines.
@@ -89,12 +91,21 @@ impl Starter {
     /// # Errors
     /// It cannot be started, fails, takes or writes too much, or the user stops it.
     pub fn run(&self, launch: &Launch<'_>) -> Result<Ended, Error> {
+        self.run_watched(launch, &|| ())
+    }
+
+    /// As [`run`](Self::run); `look` is called a few times a second meanwhile, to see what it has written to
+    /// the files `stdout` and `stderr` in [`dir`](Self::dir).
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub fn run_watched(&self, launch: &Launch<'_>, look: &dyn Fn()) -> Result<Ended, Error> {
         let outputs = ["stdout", "stderr"].map(|name| self.dir.path().join(name));
         let cpus = launch.schedule.map(|schedule| &*schedule.cpus);
         let counters = cpus.and_then(Counters::read);
         let begun = Instant::now();
         let child = start(launch, &outputs)?;
-        let end = wait(child, launch.time_limit, self.interrupt)?;
+        let end = wait(child, launch.time_limit, self.interrupt, look)?;
         let wall_s = begun.elapsed().as_secs_f64();
         let lost = counters.and_then(|counters| {
             let now = Counters::read(cpus?)?;
@@ -191,7 +202,12 @@ struct End {
 }
 
 /// Waits for the end of a program, and then ends what is left of its group.
-fn wait(child: Child, limit: Option<Duration>, interrupt: Interrupt) -> Result<End, Error> {
+fn wait(
+    child: Child,
+    limit: Option<Duration>,
+    interrupt: Interrupt,
+    look: &dyn Fn(),
+) -> Result<End, Error> {
     let pid = child.id() as libc::pid_t;
     let failed = |what| move |source| Error::io(what, Path::new("the program"))(source);
     // SAFETY: a plain system call; the descriptor is ours.
@@ -205,11 +221,20 @@ fn wait(child: Child, limit: Option<Duration>, interrupt: Interrupt) -> Result<E
         if left == Some(Duration::ZERO) {
             break Why::TimeLimit;
         }
-        let look = if pidfd < 0 { LOOK_WITHOUT_PIDFD } else { LOOK };
-        if has_ended(pid, pidfd, look.min(left.unwrap_or(look))).map_err(failed("wait for"))? {
+        let patience = if pidfd < 0 { LOOK_WITHOUT_PIDFD } else { LOOK };
+        let patience = patience.min(left.unwrap_or(patience));
+        if has_ended(pid, pidfd, patience).map_err(failed("wait for"))? {
             break Why::Ended;
         }
+        look();
     };
+    if matches!(why, Why::Interrupted) {
+        // SAFETY: a plain system call.
+        unsafe { libc::kill(-pid, libc::SIGTERM) };
+        let asked = Instant::now();
+        while asked.elapsed() < GRACE && !has_ended(pid, pidfd, LOOK).map_err(failed("wait for"))? {
+        }
+    }
     // Not yet waited for, it still owns the number of its group.
     // SAFETY: plain system calls.
     unsafe {

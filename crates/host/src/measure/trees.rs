@@ -3,9 +3,10 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Output};
 
 use super::Error;
+use crate::git::run;
 
 /// Names of the two copies. Of the same length: the length of a path can change where a program's stack
 /// begins, and with it how fast it is (Mytkowicz et al., *Producing wrong data without doing
@@ -176,18 +177,9 @@ fn git<A: AsRef<OsStr>>(
     dir: &Path,
     arguments: impl IntoIterator<Item = A>,
 ) -> Result<Output, Error> {
-    let mut command = Command::new("git");
-    command.arg("-C").arg(dir).args(arguments);
-    // As a git hook is started; the repository meant is the one of the folder.
-    for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX"] {
-        command.env_remove(name);
-    }
     // A copy that lies within some repository is none of it.
-    if let Some(parent) = dir.parent() {
-        command.env("GIT_CEILING_DIRECTORIES", ceiling(dir, parent));
-    }
-    command.env("LC_ALL", "C");
-    run(command, "git", "make worktrees and apply patches", "git")
+    let ceiling = dir.parent().map(|parent| ceiling(dir, parent));
+    crate::git::git(dir, ceiling, arguments)
 }
 
 /// For our copies the folder around them; else nothing.
@@ -215,25 +207,6 @@ fn done(output: &Output, command: String) -> Result<(), Error> {
         how: super::error::how(output.status),
         said: String::from_utf8_lossy(&output.stderr).into_owned(),
     })
-}
-
-fn run(
-    mut command: Command,
-    program: &'static str,
-    what: &'static str,
-    package: &'static str,
-) -> Result<Output, Error> {
-    command
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|source| match source.kind() {
-            std::io::ErrorKind::NotFound => Error::Missing {
-                program,
-                what,
-                package,
-            },
-            _ => Error::io("run", Path::new(program))(source),
-        })
 }
 
 #[cfg(test)]

@@ -1,0 +1,161 @@
+//! With a source that is built as a kernel's is, by what its Makefile calls so.
+
+use super::*;
+
+/// Enough of a tree for `make allnoconfig` and `make vmlinux bzImage`.
+pub(super) fn source(dir: &Path) {
+    let files = [
+        ("Kconfig", ""),
+        ("arch/x86/Makefile", ""),
+        ("mm/a.h", "struct a {\n\tint kept;\n\tlong moved;\n};\n"),
+        ("mm/b.c", "#include \"a.h\"\nstruct a a;\n"),
+        ("mm/c.c", "int c;\n"),
+        ("Makefile", MAKEFILE),
+    ];
+    for (name, text) in files {
+        let path = dir.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    std::os::unix::fs::symlink("b.c", dir.join("mm/link")).unwrap();
+}
+
+/// `b.o` and `c.o` are counted as they are made.
+const MAKEFILE: &str = "\
+allnoconfig:
+\tgrep -v IPV6 $(KCONFIG_ALLCONFIG) > $(O)/.config
+vmlinux: $(O)/vmlinux
+$(O)/vmlinux: $(O)/b.o $(O)/c.o
+\tcat $^ > $@
+$(O)/%.o: mm/%.c mm/a.h
+\techo $* >> $(O)/made
+\tgcc -g -c -o $@ $<
+$(O)/c.o: mm/c.c
+\techo c >> $(O)/made
+\tgcc -g -c -o $@ $<
+bzImage: vmlinux
+\tmkdir -p $(O)/arch/x86/boot
+\tcp $(O)/vmlinux $(O)/arch/x86/boot/bzImage
+";
+
+pub(super) fn patch_text() -> &'static str {
+    "--- a/mm/a.h\n+++ b/mm/a.h\n@@ -1,4 +1,4 @@\n struct a {\n-\tint kept;\n \tlong moved;\n+\tint kept;\n };\n"
+}
+
+/// Tells nobody.
+pub(super) struct Silent;
+
+impl Silent {
+    pub(super) fn watch() -> Watch<'static> {
+        Watch {
+            progress: &Self,
+            update: &|_| (),
+            interrupt: Interrupt::catch(),
+        }
+    }
+}
+
+impl Progress for Silent {
+    fn step(&self, _: &str) {}
+    fn window(&self, _: u64, _: u64, _: u64) {}
+    fn program(&self, _: u64, _: u64, _: u64) {}
+    fn warn(&self, _: &str) {}
+}
+
+struct Place {
+    dir: tempfile::TempDir,
+}
+
+impl Place {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        source(&dir.path().join("source"));
+        Self { dir }
+    }
+
+    fn source(&self) -> PathBuf {
+        self.dir.path().join("source")
+    }
+
+    fn builder(&self) -> Result<Builder, Error> {
+        let cache = Cache::at(self.dir.path().join("cache"));
+        Builder::open(&cache, &self.source(), None, 1)
+    }
+
+    fn patch(&self, text: &str) -> Patch {
+        let path = self.dir.path().join("p.patch");
+        fs::write(&path, text).unwrap();
+        Patch::read(&path, false).unwrap()
+    }
+}
+
+fn made(builder: &Builder) -> String {
+    fs::read_to_string(builder.out().join("made"))
+        .unwrap()
+        .replace('\n', "")
+}
+
+/// The second builds what the patch changes, and neither is built again.
+#[test]
+fn two_kernels_of_one_source() {
+    let place = Place::new();
+    let builder = place.builder().unwrap();
+    let patch = place.patch(patch_text());
+    let before = builder.build(None, "one", &Silent::watch()).unwrap();
+    assert_eq!(made(&builder), "bc");
+    assert!(before.seconds.is_some());
+    assert_eq!(builder.not_taken(&before).unwrap(), ["CONFIG_IPV6=y"]);
+    // Times of files are told apart by more than their resolution.
+    std::thread::sleep(Duration::from_millis(20));
+    let after = builder
+        .build(Some(&patch), "other", &Silent::watch())
+        .unwrap();
+    assert_eq!(made(&builder), "bcb");
+    let read = |path: &Path| fs::read(path).unwrap();
+    assert_ne!(read(&before.debug), read(&after.debug));
+    drop(builder);
+    let again = place.builder().unwrap();
+    for patch in [None, Some(&patch)] {
+        let kept = again.build(patch, "kept", &Silent::watch()).unwrap();
+        assert_eq!(kept.seconds, None);
+    }
+    assert_eq!(made(&again), "bcb");
+    assert_eq!(
+        read(&before.debug),
+        read(&again.build(None, "", &Silent::watch()).unwrap().debug)
+    );
+}
+
+#[test]
+fn a_build_that_fails_says_where() {
+    let place = Place::new();
+    fs::write(place.source().join("mm/c.c"), "int c = nonsense;\n").unwrap();
+    let builder = place.builder().unwrap();
+    let error = builder
+        .build(None, "the kernel", &Silent::watch())
+        .unwrap_err();
+    let text = error.to_string();
+    assert!(text.contains("c.c:1:9: error:"), "{text}");
+    let Error::Make { log, .. } = error else {
+        panic!("{text}");
+    };
+    assert!(fs::read_to_string(log).unwrap().contains("nonsense"));
+}
+
+#[test]
+fn one_at_a_time() {
+    let place = Place::new();
+    let _first = place.builder().unwrap();
+    assert!(matches!(place.builder(), Err(Error::Busy { .. })));
+}
+
+#[test]
+fn names_what_to_install() {
+    let missing = [("flex", "flex"), ("gelf.h", "libelf-dev")];
+    let missing = missing
+        .map(|(what, package)| Need { what, package })
+        .to_vec();
+    let text = Error::Needs { missing }.to_string();
+    let expect = "building a kernel needs flex, gelf.h; install: apt-get install flex libelf-dev";
+    assert_eq!(text, expect);
+}

@@ -1,0 +1,273 @@
+//! A private copy of a kernel's source, with a patch or without; the user's own is only read.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::hash::{Hash, Hasher};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use rustc_hash::FxHasher;
+use serde::{Deserialize, Serialize};
+
+use super::{Error, Patch, Watch};
+use crate::git::git;
+use crate::measure;
+use crate::write_whole;
+
+/// What of the source the copy was last made of.
+const MANIFEST: &str = "manifest.json";
+/// Files of the copy that may differ from the source, for a patch touched them.
+const TOUCHED: &str = "touched.json";
+/// What kbuild looks for, to tell that a tree was built in place.
+const BUILT_IN_PLACE: &[&str] = &[".config", "include/config", "arch/x86/include/generated"];
+/// How many files are copied between two words to the user.
+const FILES_PER_WORD: usize = 500;
+
+/// What a file of the source is, as far as can be told without reading it: as `make` does.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+struct Entry {
+    is_link: bool,
+    bytes: u64,
+    changed_s: i64,
+    changed_ns: i64,
+}
+
+/// All files of a source.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Manifest(BTreeMap<String, Entry>);
+
+impl Manifest {
+    /// Reads what is in `source`, which has to be the clean source of a kernel.
+    pub fn read(source: &Path) -> Result<Self, Error> {
+        let not_source = |why: String| Error::NotSource {
+            path: source.to_owned(),
+            why,
+        };
+        for needed in ["Makefile", "Kconfig", "arch/x86/Makefile"] {
+            if !source.join(needed).is_file() {
+                return Err(not_source(format!("it has no {needed}")));
+            }
+        }
+        if let Some(what) = BUILT_IN_PLACE
+            .iter()
+            .find(|what| source.join(what).exists())
+        {
+            return Err(Error::BuiltInPlace {
+                path: source.to_owned(),
+                what: (*what).to_owned(),
+            });
+        }
+        let mut files = BTreeMap::new();
+        let mut folders = vec![PathBuf::new()];
+        while let Some(folder) = folders.pop() {
+            let path = source.join(&folder);
+            for entry in fs::read_dir(&path).map_err(Error::io("read", &path))? {
+                let entry = entry.map_err(Error::io("read", &path))?;
+                let name = folder.join(entry.file_name());
+                let about = entry.metadata().map_err(Error::io("read", &entry.path()))?;
+                if about.is_dir() {
+                    if entry.file_name() != ".git" {
+                        folders.push(name);
+                    }
+                    continue;
+                }
+                let name = name.to_str().ok_or_else(|| {
+                    not_source(format!("the name of {} is not UTF-8", name.display()))
+                })?;
+                let entry = Entry {
+                    is_link: about.is_symlink(),
+                    bytes: about.len(),
+                    changed_s: about.mtime(),
+                    changed_ns: about.mtime_nsec(),
+                };
+                // A worktree of git has a file of that name.
+                if about.is_file() && name != ".git" || about.is_symlink() {
+                    files.insert(name.to_owned(), entry);
+                }
+            }
+        }
+        Ok(Self(files))
+    }
+
+    /// A number that is another one when a file is.
+    pub fn fingerprint(&self) -> u64 {
+        let mut hasher = FxHasher::default();
+        self.0.hash(&mut hasher);
+        hasher.finish()
+    }
+
+    pub fn bytes(&self) -> u64 {
+        self.0.values().map(|entry| entry.bytes).sum()
+    }
+}
+
+/// The copy.
+pub struct Tree<'s> {
+    /// The user's.
+    pub source: &'s Path,
+    /// The folder around it, ours alone.
+    pub top: &'s Path,
+}
+
+impl Tree<'_> {
+    /// Where it is.
+    pub fn dir(&self) -> PathBuf {
+        self.top.join("src")
+    }
+
+    /// Makes the copy what the source is, with the patch, if one is given. Files that are so already keep
+    /// their times, so that `make` builds no more than it has to.
+    pub fn follow(
+        &self,
+        manifest: &Manifest,
+        patch: Option<&Patch>,
+        watch: &Watch<'_>,
+    ) -> Result<(), Error> {
+        let known: Manifest = self.load(MANIFEST);
+        let mut touched: BTreeSet<String> = self.load(TOUCHED);
+        let differs = |(name, entry): &(&String, &Entry)| {
+            touched.contains(*name) || known.0.get(*name) != Some(entry)
+        };
+        let stale: Vec<&String> = { manifest.0.iter() }
+            .filter(differs)
+            .map(|(name, _)| name)
+            .collect();
+        for (nth, name) in stale.iter().enumerate() {
+            if nth.is_multiple_of(FILES_PER_WORD) {
+                watch.check()?;
+                (watch.update)(&format!(
+                    "copying the source: {nth} of {} files",
+                    stale.len()
+                ));
+            }
+            self.copy(name, &manifest.0[*name])?;
+        }
+        let gone = { known.0.keys() }.chain(&touched);
+        for name in gone.filter(|name| !manifest.0.contains_key(*name)) {
+            remove(&self.dir().join(name))?;
+        }
+        self.save(MANIFEST, manifest)?;
+        touched.clear();
+        if let Some(patch) = patch {
+            touched.extend(patch.files(self.source)?);
+        }
+        // Before it is applied: what is written here is restored, also if all ends meanwhile.
+        self.save(TOUCHED, &touched)?;
+        match patch {
+            Some(patch) => patch.apply(&self.dir(), self.source),
+            None => Ok(()),
+        }
+    }
+
+    /// Copies one file, if the copy has other contents.
+    fn copy(&self, name: &str, entry: &Entry) -> Result<(), Error> {
+        let (from, to) = (self.source.join(name), self.dir().join(name));
+        if let Some(folder) = to.parent() {
+            fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
+        }
+        if entry.is_link {
+            let target = fs::read_link(&from).map_err(Error::io("read", &from))?;
+            if fs::read_link(&to).is_ok_and(|old| old == target) {
+                return Ok(());
+            }
+            remove(&to)?;
+            return std::os::unix::fs::symlink(target, &to).map_err(Error::io("write", &to));
+        }
+        let same_size = fs::symlink_metadata(&to).is_ok_and(|old| old.len() == entry.bytes);
+        if same_size {
+            let read = |path: &Path| fs::read(path).map_err(Error::io("read", path));
+            if read(&from)? == read(&to)? {
+                return Ok(());
+            }
+        }
+        remove(&to)?;
+        fs::copy(&from, &to).map_err(Error::io("copy", &from))?;
+        Ok(())
+    }
+
+    /// What an earlier time left; nothing if it is not there, or not what it should be: then all is
+    /// compared again.
+    fn load<T: Default + for<'de> Deserialize<'de>>(&self, name: &str) -> T {
+        let bytes = fs::read(self.top.join(name)).unwrap_or_default();
+        serde_json::from_slice(&bytes).unwrap_or_default()
+    }
+
+    fn save<T: Serialize>(&self, name: &str, value: &T) -> Result<(), Error> {
+        let path = self.top.join(name);
+        let bytes = serde_json::to_vec(value).map_err(|why| Error::Io {
+            action: "write",
+            path: path.clone(),
+            source: why.into(),
+        })?;
+        write_whole(&path, &bytes).map_err(|why| Error::Io {
+            action: "write",
+            path,
+            source: std::io::Error::other(why),
+        })
+    }
+}
+
+fn remove(path: &Path) -> Result<(), Error> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(Error::io("remove", path)(error))
+        }
+        _ => Ok(()),
+    }
+}
+
+impl Patch {
+    /// The files that it changes.
+    ///
+    /// # Errors
+    /// It does not apply to `source`, which is only read.
+    pub fn files(&self, source: &Path) -> Result<Vec<String>, Error> {
+        self.git(source, source, &["--check"])?;
+        // Old and new names, by a NUL each; numbers of lines stand before the names, by tabs.
+        let said = self.git(source, source, &["--numstat", "-z"])?;
+        let files: Vec<String> = (said.split('\0'))
+            .map(|part| part.rsplit('\t').next().unwrap_or_default())
+            .filter(|name| !name.is_empty())
+            .map(str::to_owned)
+            .collect();
+        match files.is_empty() {
+            true => Err(Error::EmptyPatch {
+                patch: self.path.clone(),
+            }),
+            false => Ok(files),
+        }
+    }
+
+    fn apply(&self, dir: &Path, source: &Path) -> Result<(), Error> {
+        self.git(dir, source, &[]).map(drop)
+    }
+
+    /// `git apply` in `dir`, a copy of `source`; what it wrote.
+    fn git(&self, dir: &Path, source: &Path, words: &[&str]) -> Result<String, Error> {
+        let mut arguments = vec!["apply", "--whitespace=nowarn", "-p1"];
+        arguments.extend(words);
+        if self.reverse {
+            arguments.push("--reverse");
+        }
+        let path = self.path.to_string_lossy();
+        arguments.push(&path);
+        let output = git(dir, dir.parent(), arguments).map_err(Error::Measure)?;
+        if output.status.success() {
+            return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+        }
+        let mut said = String::from_utf8_lossy(&output.stderr).into_owned();
+        if self.reverse {
+            said.push_str(
+                "(tried in reverse: --reverse is for a source that has the patch already)",
+            );
+        }
+        Err(Error::Measure(measure::Error::Patch {
+            patch: self.path.clone(),
+            source_dir: source.to_owned(),
+            said,
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests;
