@@ -3,6 +3,8 @@
 #[path = "verify/bad_input.rs"]
 mod bad_input;
 mod common;
+#[path = "verify/kernel.rs"]
+mod kernel;
 #[path = "verify/patch.rs"]
 mod patch;
 

@@ -1,7 +1,7 @@
 //! `relayout advise`: candidate layouts of the types that a profile shows to be contended.
 
 mod evidence;
-mod gather;
+pub(super) mod gather;
 mod given;
 pub(super) mod json;
 mod others;
@@ -261,7 +261,7 @@ pub(super) fn advise_with<'a>(
 }
 
 /// Gathers what was recorded of one type and searches; `given` makes layouts of its shape.
-fn advise_on<'a>(
+pub(super) fn advise_on<'a>(
     input: &Input<'a>,
     name: &str,
     options: &Options,

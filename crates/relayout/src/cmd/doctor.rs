@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use relayout_host::kernel_build::check_needs;
 use relayout_host::survey::{Finding, State, survey};
 use relayout_host::{Cache, find_collector};
 
@@ -74,7 +75,24 @@ fn kernels() -> Vec<Finding> {
         file("kernel image", Cache::image),
         file("vmlinux", Cache::debug),
         file("kernel source", Cache::source),
+        builds(),
     ]
+}
+
+fn builds() -> Finding {
+    let what = "kernel builds";
+    match check_needs() {
+        Ok(()) => Finding {
+            what,
+            state: State::Works,
+            text: "make, gcc and the rest that `verify kernel` builds with".into(),
+        },
+        Err(error) => Finding {
+            what,
+            state: State::Missing,
+            text: error.to_string(),
+        },
+    }
 }
 
 fn qemu(cache: Option<&Cache>) -> Finding {

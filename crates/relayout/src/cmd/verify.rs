@@ -3,6 +3,7 @@
 mod arguments;
 mod experiment;
 mod json;
+mod kernel;
 mod sides;
 mod text;
 
@@ -26,6 +27,7 @@ Examples:
       --metric 'ops,unit=1/s=regex:^thread (?<thread>\\d+): ([0-9.]+) ops' --save result.json
   relayout verify --patch fix.patch --build 'make -j4' --bench './bench --seconds 1'
   relayout verify --load result.json --margin 0.5
+  relayout verify kernel --source linux --patch fix.patch --workload mntns
 
 better and worse: the change is there, at an error rate of 5 % over all metrics and all looks; same:
 what change there may be is smaller than the margin; unclear: these starts do not tell. docs/verify.md
@@ -39,8 +41,10 @@ machine is too busy for --disturbed; 4: a command failed.";
 /// The two are started in pairs, in random order, until it is decided or --runs or --budget are used up.
 /// Starts during which the machine ran others instead are made again.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
 pub struct Args {
+    #[command(subcommand)]
+    target: Option<Target>,
     /// Run this without the change: a program and its arguments, quoted as for a shell
     #[arg(long, value_name = "CMD", requires = "after")]
     before: Option<String>,
@@ -111,22 +115,25 @@ pub struct Args {
     json: bool,
 }
 
+/// What else can be compared than programs.
+#[derive(Debug, clap::Subcommand)]
+enum Target {
+    Kernel(Box<kernel::Args>),
+}
+
 /// Runs the command.
 ///
 /// # Errors
 /// Bad input, a command that fails, a metric that does not appear, a failed write.
 pub fn run(args: &Args) -> anyhow::Result<Exit> {
+    if let Some(Target::Kernel(args)) = &args.target {
+        return kernel::run(args);
+    }
     if args.metric.iter().any(|metric| metric == "list") {
         print(&format!("{FORMS}\n"))?;
         return Ok(Exit::Done);
     }
-    let rules = match args.margin {
-        Some(margin) => Rules {
-            margin,
-            widen: false,
-        },
-        None => Rules::default(),
-    };
+    let rules = rules(args.margin);
     let measured = match &args.load {
         Some(path) => load(path)?,
         None => measure(args, &rules)?,
@@ -144,6 +151,17 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
 struct Measured {
     runs: Runs,
     notes: Vec<String>,
+}
+
+/// With this margin, a fraction, or else one that follows from the noise.
+fn rules(margin: Option<f64>) -> Rules {
+    match margin {
+        Some(margin) => Rules {
+            margin,
+            widen: false,
+        },
+        None => Rules::default(),
+    }
 }
 
 fn exit(outcome: &Outcome) -> Exit {

@@ -176,7 +176,7 @@ fn bare(name: &str) -> &str {
 }
 
 /// Where structs called `name` lie in a type, by offset.
-fn collect(
+pub fn collect(
     types: &Types,
     id: TypeId,
     name: &str,

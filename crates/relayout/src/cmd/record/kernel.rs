@@ -229,7 +229,7 @@ fn no_kernel(what: &str, option: &str) -> Error {
 }
 
 /// `2G`, `512M`, or a number of MiB; between 256 MiB and 64 GiB.
-fn size(text: &str) -> Result<u64, String> {
+pub(in crate::cmd) fn size(text: &str) -> Result<u64, String> {
     let digits = text.trim_end_matches(['G', 'g', 'M', 'm']);
     let mib = match text.strip_prefix(digits).unwrap_or_default() {
         "" | "M" | "m" => 1,

@@ -253,7 +253,7 @@ pub(super) fn or_interrupted<T>(
     }
 }
 
-fn so_far(outcome: &Outcome) -> String {
+pub(super) fn so_far(outcome: &Outcome) -> String {
     let metrics = outcome.metrics.iter().take(3).map(|metric| {
         let change = metric
             .change
@@ -264,7 +264,7 @@ fn so_far(outcome: &Outcome) -> String {
 }
 
 /// One that differs from time to time.
-fn some_seed() -> u64 {
+pub(super) fn some_seed() -> u64 {
     let now = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .unwrap_or_default();

@@ -37,7 +37,7 @@ pub(super) fn render(measured: &Measured, outcome: &Outcome) -> serde_json::Resu
     serde_json::to_string_pretty(&document).map(|text| text + "\n")
 }
 
-fn metric(metric: &Judged) -> Value {
+pub(super) fn metric(metric: &Judged) -> Value {
     let percent = |fraction: f64| 100.0 * fraction;
     json!({
         "name": metric.about.name,

@@ -1,0 +1,199 @@
+//! Boots both kernels in turn, until there is nothing more to learn.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use relayout_host::{Error, Progress as _};
+use relayout_profile::{Profile, WriteOptions};
+use relayout_verify::judge::{Rules, judge};
+use relayout_verify::plan::{Plan, Side};
+use relayout_verify::runs::{Ending, Setup};
+
+use super::Args;
+use super::boots::{Boots, One, Setting};
+use super::counts::count;
+use super::samples::{Details, Sample, Samples};
+use crate::cmd::verify::experiment::{so_far, some_seed};
+use crate::progress::Shown;
+
+/// Recordings of the first kernel that are kept to be replayed, of each setting.
+const KEPT_MAX: usize = 2;
+
+/// An experiment, and where it stands.
+pub(super) struct Experiment<'a> {
+    args: &'a Args,
+    settings: Vec<Setting>,
+    names: Vec<String>,
+    plan: Plan,
+    begun: Instant,
+    pub samples: Samples,
+    /// Recordings of the first kernel, by setting.
+    pub kept: BTreeMap<String, Vec<Profile>>,
+}
+
+impl<'a> Experiment<'a> {
+    pub fn new(args: &'a Args, settings: Vec<Setting>, names: Vec<String>) -> Self {
+        let plan = Plan {
+            pairs: args.runs,
+            seed: args.seed.unwrap_or_else(some_seed),
+        };
+        let side = |with: &str| format!("the kernel {with} the patch");
+        let setup = Setup {
+            tool_version: env!("CARGO_PKG_VERSION").to_owned(),
+            before: side("without"),
+            after: side("with"),
+            patch: Some(args.patch.display().to_string()),
+            seed: plan.seed,
+            pairs: plan.pairs,
+            early_stop: !args.all,
+            warmups: 0,
+            cpus: Vec::new(),
+            fifo: false,
+            lost_max: 1.0,
+            disturbed_code: None,
+        };
+        Self {
+            args,
+            settings,
+            names,
+            plan,
+            begun: Instant::now(),
+            samples: Samples {
+                setup,
+                ending: Ending::CutOff,
+                all: Vec::new(),
+            },
+            kept: BTreeMap::new(),
+        }
+    }
+
+    /// Makes the boots.
+    ///
+    /// # Errors
+    /// One fails, or the user stops it.
+    pub fn run(&mut self, boots: &Boots<'_>, rules: &Rules, shown: &Shown) -> anyhow::Result<()> {
+        self.begun = Instant::now();
+        let looks = self.plan.looks();
+        for pair in 0..self.plan.pairs {
+            if self.is_time_up() {
+                self.samples.ending = Ending::Budget;
+                return Ok(());
+            }
+            shown.step(&format!(
+                "pair {} of {}{}",
+                pair + 1,
+                self.plan.pairs,
+                self.left(pair)
+            ));
+            // Both sides of a setting next to each other in time.
+            for setting in self.settings.clone() {
+                for side in self.plan.order(pair) {
+                    self.boot(boots, side, pair, &setting, shown)?;
+                }
+            }
+            if looks.contains(&(pair + 1)) && pair + 1 < self.plan.pairs {
+                self.samples.ending = Ending::Decided;
+                let outcome = judge(&self.samples.runs(Details::Without), rules);
+                if !self.args.all && outcome.is_decided() {
+                    return Ok(());
+                }
+                self.samples.ending = Ending::CutOff;
+                shown.step(&format!("{} pairs; so far {}", pair + 1, so_far(&outcome)));
+            }
+        }
+        self.samples.ending = Ending::Complete;
+        Ok(())
+    }
+
+    fn boot(
+        &mut self,
+        boots: &Boots<'_>,
+        side: Side,
+        pair: usize,
+        setting: &Setting,
+        shown: &Shown,
+    ) -> anyhow::Result<()> {
+        let begun = Instant::now();
+        let one = One {
+            shown,
+            prefix: format!(
+                "pair {} of {}, {}, {setting}: ",
+                pair + 1,
+                self.plan.pairs,
+                side.as_str()
+            ),
+        };
+        // The same for both of a pair, so that the workload does the same in both.
+        let seed = self.plan.seed.wrapping_add(pair as u64);
+        let profile = boots.record(side, setting, seed, &one)?;
+        let counts = boots.resolve(side, &profile, |resolution| {
+            count(&profile, resolution, &self.names)
+        })?;
+        if counts.operations == 0 {
+            let why = format!("{setting}: no operation was recorded, so nothing can be compared");
+            return Err(Error::Setting {
+                what: "the number of operations",
+                found: "0".to_owned(),
+                allowed: why,
+            }
+            .into());
+        }
+        self.samples.all.push(Sample {
+            side,
+            pair,
+            setting: setting.to_string(),
+            counts,
+            wall_s: begun.elapsed().as_secs_f64(),
+        });
+        if pair == 0 {
+            self.keep(side, setting, &profile)?;
+        }
+        let kept = self.kept.entry(setting.to_string()).or_default();
+        if side == Side::Before && kept.len() < KEPT_MAX {
+            kept.push(profile);
+        }
+        Ok(())
+    }
+
+    /// Writes a recording where the user wants it.
+    fn keep(&self, side: Side, setting: &Setting, profile: &Profile) -> anyhow::Result<()> {
+        let Some(dir) = &self.args.keep else {
+            return Ok(());
+        };
+        let name = format!("{}-{}-{}", side.as_str(), setting.workload, setting.cpus);
+        let options = WriteOptions { overwrite: true };
+        std::fs::create_dir_all(dir)?;
+        Ok(relayout_profile::write(&dir.join(name), profile, &options)?)
+    }
+
+    /// Seconds that a pair takes.
+    fn pair_s(&self) -> f64 {
+        let all = &self.samples.all;
+        let total_s: f64 = all.iter().map(|sample| sample.wall_s).sum();
+        let boots = 2 * self.settings.len();
+        total_s / all.len().max(1) as f64 * boots as f64
+    }
+
+    fn left(&self, pair: usize) -> String {
+        match self.samples.is_empty() {
+            true => String::new(),
+            false => {
+                let seconds = self.pair_s() * (self.plan.pairs - pair) as f64;
+                let budget = self
+                    .args
+                    .budget
+                    .map(|budget| budget.saturating_sub(self.begun.elapsed()));
+                let seconds =
+                    seconds.min(budget.map_or(f64::INFINITY, |left: Duration| left.as_secs_f64()));
+                format!(", at most {seconds:.0} s")
+            }
+        }
+    }
+
+    /// Whether another pair would not end in time.
+    fn is_time_up(&self) -> bool {
+        self.args.budget.is_some_and(|budget| {
+            self.begun.elapsed().as_secs_f64() + self.pair_s() > budget.as_secs_f64()
+        })
+    }
+}

@@ -1,0 +1,253 @@
+//! What was found, for people.
+
+use relayout_verify::judge::{Judged, Outcome, Verdict};
+use relayout_verify::plan::Side;
+use relayout_verify::runs::Ending;
+use relayout_verify::table;
+
+use super::Verified;
+use super::changed::Changed;
+use super::predict::Prediction;
+use super::samples::KERNEL;
+
+/// Members that are named of a type that changed.
+const MOVES_MAX: usize = 6;
+
+/// The tables, the words, and what they rest on.
+pub(super) fn render(verified: &Verified<'_>) -> String {
+    let names = Side::ALL.map(Side::as_str);
+    let mut text = head(verified);
+    text.push_str("Transfers per operation\n\n");
+    text.push_str(&table::render(&verified.outcome.metrics, names));
+    if !verified.details.metrics.is_empty() {
+        text.push_str("\nBy class and member, per operation; no part of the verdict\n\n");
+        text.push_str(&table::render(&verified.details.metrics, names));
+    }
+    if !verified.predictions.is_empty() {
+        text.push_str("\nReplay of the first kernel's recordings, beside the second's\n");
+        for prediction in &verified.predictions {
+            text.push_str(&predicted(verified, prediction));
+        }
+    }
+    text.push('\n');
+    for line in words(verified).into_iter().chain(notes(verified)) {
+        text.push_str(&line);
+        text.push('\n');
+    }
+    text.push_str(&format!("verdict: {}\n", verified.outcome.verdict.as_str()));
+    text
+}
+
+fn head(verified: &Verified<'_>) -> String {
+    let args = verified.args;
+    let mut text = format!(
+        "Linux {} without and with {}{}\n",
+        verified.release,
+        args.patch.display(),
+        if args.reverse {
+            ", which the source has"
+        } else {
+            ""
+        },
+    );
+    for (side, kernel) in Side::ALL.into_iter().zip(&verified.kernels) {
+        let built = match kernel.seconds {
+            Some(seconds) => format!("built in {seconds:.0} s"),
+            None => "built before".to_owned(),
+        };
+        text.push_str(&format!(
+            "  {:<7} {} ({built})\n",
+            side.as_str(),
+            kernel.image.display()
+        ));
+    }
+    for one in &verified.changed {
+        text.push_str(&changed(one));
+    }
+    text.push('\n');
+    text
+}
+
+fn changed(one: &Changed) -> String {
+    let [old, new] = one.size;
+    let mut moves: Vec<String> = { one.moved.iter().take(MOVES_MAX) }
+        .map(|moved| {
+            format!(
+                "{} {} -> {}",
+                moved.member, moved.offset[0], moved.offset[1]
+            )
+        })
+        .collect();
+    if one.moved.len() > MOVES_MAX {
+        moves.push(format!("and {} more", one.moved.len() - MOVES_MAX));
+    }
+    if moves.is_empty() {
+        moves.push("no member moves".to_owned());
+    }
+    format!(
+        "  struct {}: {old} -> {new} bytes; {}\n",
+        one.name,
+        moves.join(", ")
+    )
+}
+
+fn predicted(verified: &Verified<'_>, prediction: &Prediction) -> String {
+    let about = format!("{} [{}]", prediction.type_name, prediction.setting);
+    let recorded = find(
+        &verified.outcome,
+        &prediction.type_name,
+        &prediction.setting,
+    );
+    let said = match &prediction.replayed {
+        Err(why) => format!("not replayed: {why}"),
+        Ok(replayed) => {
+            let change = replayed.change().map_or("-".to_owned(), percent);
+            let partial = match replayed.is_partial {
+                true => " (members come together of which not all was recorded)",
+                false => "",
+            };
+            let recorded = recorded
+                .and_then(|metric| metric.change)
+                .map_or("-".to_owned(), percent);
+            format!("predicted {change}{partial}, recorded {recorded}")
+        }
+    };
+    format!("  {about}: {said}\n")
+}
+
+fn percent(fraction: f64) -> String {
+    format!("{:+.1}%", 100.0 * fraction)
+}
+
+/// The metric of that name in a setting.
+fn find<'o>(outcome: &'o Outcome, name: &str, setting: &str) -> Option<&'o Judged> {
+    let whole = format!("{name}[{setting}]");
+    outcome
+        .metrics
+        .iter()
+        .find(|metric| metric.about.name == whole)
+}
+
+/// What the numbers say, a sentence for each type and setting.
+pub(super) fn words(verified: &Verified<'_>) -> Vec<String> {
+    let mut words = Vec::new();
+    for setting in settings(verified) {
+        for name in verified.samples.types() {
+            words.extend(of_type(verified, &name, &setting));
+        }
+        if let Some(kernel) = find(&verified.outcome, KERNEL, &setting) {
+            words.push(format!(
+                "{setting}: transfers of the whole kernel: {}",
+                change(kernel)
+            ));
+        }
+    }
+    words
+}
+
+fn settings(verified: &Verified<'_>) -> Vec<String> {
+    let mut settings: Vec<String> = Vec::new();
+    for sample in &verified.samples.all {
+        if !settings.contains(&sample.setting) {
+            settings.push(sample.setting.clone());
+        }
+    }
+    settings
+}
+
+fn of_type(verified: &Verified<'_>, name: &str, setting: &str) -> Option<String> {
+    let metric = find(&verified.outcome, name, setting)?;
+    let mut text = format!("{setting}: transfers of {name}: {}", change(metric));
+    if let Some(kernel) = find(&verified.outcome, KERNEL, setting)
+        && kernel.before.median > 0.0
+    {
+        let share = 100.0 * metric.before.median / kernel.before.median;
+        text.push_str(&format!("; they were {share:.1}% of the kernel's"));
+    }
+    let first_touch = format!("{name}: false by first touch");
+    let first_touch = find(&verified.details, &first_touch, setting);
+    if let Some(first_touch) = first_touch.filter(|found| found.verdict == Verdict::Better) {
+        text.push_str(&format!("; false by first touch: {}", change(first_touch)));
+        if metric.verdict != Verdict::Better {
+            text.push_str(
+                ". So misses moved from one member to another, and the lines still move: a profile of \
+                 misses by member shows a gain that there is not",
+            );
+        }
+    }
+    Some(text)
+}
+
+/// A change in words, with its interval.
+fn change(metric: &Judged) -> String {
+    let is = match metric.verdict {
+        Verdict::Better => "fewer",
+        Verdict::Worse => "more",
+        Verdict::Same => "the same",
+        Verdict::Unclear => "unclear",
+    };
+    let numbers = match (metric.change, metric.interval) {
+        (Some(change), Some([low, high])) => format!(
+            " ({}, 95% interval {} to {})",
+            percent(change),
+            percent(low),
+            percent(high)
+        ),
+        _ => String::new(),
+    };
+    let within = match metric.verdict {
+        Verdict::Same => format!(" within {:.1}%", 100.0 * metric.margin),
+        _ => String::new(),
+    };
+    let why = metric.why.map(|why| format!(", {why}")).unwrap_or_default();
+    format!("{is}{within}{numbers}{why}")
+}
+
+/// What the numbers rest on, and what limits them.
+pub(super) fn notes(verified: &Verified<'_>) -> Vec<String> {
+    let samples = &verified.samples;
+    let planned = samples.setup.pairs;
+    let why = match samples.ending {
+        Ending::Complete => String::new(),
+        Ending::Decided => format!(" (of up to {planned}: it was decided)"),
+        Ending::Budget => format!(" (of {planned}: the time was up)"),
+        Ending::CutOff => format!(" (of {planned}: it was cut off)"),
+    };
+    let mut notes = vec![format!(
+        "{} pairs of boots{why} for each workload and number of CPUs, in random order, seed {}; yield {}",
+        samples.pairs(),
+        samples.setup.seed,
+        verified.args.yield_every
+    )];
+    let comparisons = verified.outcome.metrics.len();
+    if comparisons > 1 {
+        notes.push(format!(
+            "{comparisons} comparisons, false discovery rate at most 5% (Benjamini-Hochberg)"
+        ));
+    }
+    if verified.changed.is_empty() {
+        notes.push(
+            "the patch lays out no type differently, so only all of the kernel is compared; --type counts a \
+             type nevertheless"
+                .to_owned(),
+        );
+    }
+    let shown = samples.types();
+    let silent: Vec<&str> = { verified.changed.iter() }
+        .filter(|one| !shown.contains(&one.name))
+        .map(|one| &*one.name)
+        .collect();
+    if !silent.is_empty() {
+        notes.push(format!(
+            "without transfers in these workloads, or with fewer than those shown: {}",
+            silent.join(", ")
+        ));
+    }
+    notes.push(
+        "counted under emulation, with a small configuration: what a transfer costs, and what a processor's \
+         timing makes of the rest, only hardware tells (`relayout verify` there)"
+            .to_owned(),
+    );
+    notes.extend(verified.notes.iter().cloned());
+    notes
+}
