@@ -34,7 +34,7 @@ pub(super) fn render(verified: &Verified<'_>) -> serde_json::Result<String> {
         },
         "types": verified.changed.iter().map(changed).collect::<Vec<Value>>(),
         "predictions": verified.predictions.iter().map(prediction).collect::<Vec<Value>>(),
-        "words": text::words(verified),
+        "words": text::words(samples, &verified.outcome, &verified.details),
         "notes": text::notes(verified),
     });
     serde_json::to_string_pretty(&document).map(|text| text + "\n")

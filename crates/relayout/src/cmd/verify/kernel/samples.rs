@@ -16,6 +16,8 @@ const TYPES_MAX: usize = 8;
 const MEMBERS_MAX: usize = 6;
 /// What all of the kernel is called.
 pub(super) const KERNEL: &str = "kernel";
+/// What follows a type's name for that class.
+pub(super) const FALSE_BY_FIRST_TOUCH: &str = ": false by first touch";
 
 /// One boot.
 pub(super) struct Sample {
@@ -110,6 +112,17 @@ impl Samples {
         { of_setting }.any(|sample| (number.of)(&sample.counts) > 0)
     }
 
+    /// What was run, in the order of the first pair.
+    pub fn settings(&self) -> Vec<String> {
+        let mut settings: Vec<String> = Vec::new();
+        for sample in &self.all {
+            if !settings.contains(&sample.setting) {
+                settings.push(sample.setting.clone());
+            }
+        }
+        settings
+    }
+
     /// Types with transfers, most first.
     pub fn types(&self) -> Vec<String> {
         let mut sums: BTreeMap<&str, u64> = BTreeMap::new();
@@ -142,9 +155,7 @@ impl Samples {
                 });
             };
             add("", false, |tally| tally.transfers());
-            add(": false by first touch", true, |tally| {
-                tally.false_first_touch
-            });
+            add(FALSE_BY_FIRST_TOUCH, true, |tally| tally.false_first_touch);
             add(": false by lifetime", true, |tally| tally.false_lifetime);
             add(": upgrades", true, |tally| tally.upgrades);
         };

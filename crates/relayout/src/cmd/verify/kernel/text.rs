@@ -8,7 +8,7 @@ use relayout_verify::table;
 use super::Verified;
 use super::changed::Changed;
 use super::predict::Prediction;
-use super::samples::KERNEL;
+use super::samples::{FALSE_BY_FIRST_TOUCH, KERNEL, Samples};
 
 /// Members that are named of a type that changed.
 const MOVES_MAX: usize = 6;
@@ -30,7 +30,8 @@ pub(super) fn render(verified: &Verified<'_>) -> String {
         }
     }
     text.push('\n');
-    for line in words(verified).into_iter().chain(notes(verified)) {
+    let words = words(&verified.samples, &verified.outcome, &verified.details);
+    for line in words.into_iter().chain(notes(verified)) {
         text.push_str(&line);
         text.push('\n');
     }
@@ -128,44 +129,35 @@ fn find<'o>(outcome: &'o Outcome, name: &str, setting: &str) -> Option<&'o Judge
         .find(|metric| metric.about.name == whole)
 }
 
-/// What the numbers say, a sentence for each type and setting.
-pub(super) fn words(verified: &Verified<'_>) -> Vec<String> {
+/// What the numbers say, a sentence for each type and setting; `outcome` is of the types and the kernel,
+/// `details` of classes.
+pub(super) fn words(samples: &Samples, outcome: &Outcome, details: &Outcome) -> Vec<String> {
     let mut words = Vec::new();
-    for setting in settings(verified) {
-        for name in verified.samples.types() {
-            words.extend(of_type(verified, &name, &setting));
+    for setting in samples.settings() {
+        for name in samples.types() {
+            words.extend(of_type(outcome, details, &name, &setting));
         }
-        if let Some(kernel) = find(&verified.outcome, KERNEL, &setting) {
+        if let Some(kernel) = find(outcome, KERNEL, &setting) {
+            let change = change(kernel);
             words.push(format!(
-                "{setting}: transfers of the whole kernel: {}",
-                change(kernel)
+                "{setting}: transfers of the whole kernel: {change}"
             ));
         }
     }
     words
 }
 
-fn settings(verified: &Verified<'_>) -> Vec<String> {
-    let mut settings: Vec<String> = Vec::new();
-    for sample in &verified.samples.all {
-        if !settings.contains(&sample.setting) {
-            settings.push(sample.setting.clone());
-        }
-    }
-    settings
-}
-
-fn of_type(verified: &Verified<'_>, name: &str, setting: &str) -> Option<String> {
-    let metric = find(&verified.outcome, name, setting)?;
+fn of_type(outcome: &Outcome, details: &Outcome, name: &str, setting: &str) -> Option<String> {
+    let metric = find(outcome, name, setting)?;
     let mut text = format!("{setting}: transfers of {name}: {}", change(metric));
-    if let Some(kernel) = find(&verified.outcome, KERNEL, setting)
+    if let Some(kernel) = find(outcome, KERNEL, setting)
         && kernel.before.median > 0.0
     {
         let share = 100.0 * metric.before.median / kernel.before.median;
         text.push_str(&format!("; they were {share:.1}% of the kernel's"));
     }
-    let first_touch = format!("{name}: false by first touch");
-    let first_touch = find(&verified.details, &first_touch, setting);
+    let first_touch = format!("{name}{FALSE_BY_FIRST_TOUCH}");
+    let first_touch = find(details, &first_touch, setting);
     if let Some(first_touch) = first_touch.filter(|found| found.verdict == Verdict::Better) {
         text.push_str(&format!("; false by first touch: {}", change(first_touch)));
         if metric.verdict != Verdict::Better {
@@ -251,3 +243,6 @@ pub(super) fn notes(verified: &Verified<'_>) -> Vec<String> {
     notes.extend(verified.notes.iter().cloned());
     notes
 }
+
+#[cfg(test)]
+mod tests;
