@@ -84,7 +84,7 @@ fn check(of_type: Side2, of_kernel: [u64; 2], verdict: Verdict, expect: &[&str])
 #[test]
 fn fewer() {
     let expect = [
-        "mntns, 4 CPUs: transfers of one: fewer (-5",
+        "mntns, 4 CPUs: transfers of one: fewer (-49.9%",
         "they were 2.0% of the kernel's",
         "transfers of the whole kernel: the same within",
     ];
