@@ -407,3 +407,13 @@ fn a_member_that_a_macro_renames_moves_with_its_union() {
     let new = "\tunion {\n\t\tint b;\n\t\tstruct rcu_head rcu_head;\n\t};\n\tint a;\n";
     check(old, "b callback_head", Position::First, new);
 }
+
+#[test]
+fn a_comment_below_and_further_in_is_the_members() {
+    check(
+        "\tint a;\n\t\t\t/* of a,\n\t\t\t * on two lines */\n\tint b;\n\t/* of c */\n\tint c;\n",
+        "a",
+        after("b"),
+        "\tint b;\n\tint a;\n\t\t\t/* of a,\n\t\t\t * on two lines */\n\t/* of c */\n\tint c;\n",
+    );
+}

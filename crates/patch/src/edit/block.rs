@@ -29,7 +29,7 @@ pub(crate) fn lines_of(file: &File<'_>, first: usize, last: usize) -> Result<Blo
         return Err(Shared);
     }
     let own = line_start(file.source, from);
-    let (end, trailing) = end_of(file, last)?;
+    let (end, trailing) = end_of(file, last, column(file.source, from))?;
     Ok(Block {
         start: own,
         own,
@@ -74,8 +74,9 @@ pub(crate) fn lines_between(
 }
 
 /// First byte after the line of token `last`, over its trailing comment and the lines on which
-/// that goes on.
-fn end_of(file: &File<'_>, last: usize) -> Result<(usize, bool), Shared> {
+/// that goes on. One that found no room on the line stands below, further in than the statement,
+/// which begins at column `indent`.
+fn end_of(file: &File<'_>, last: usize, indent: usize) -> Result<(usize, bool), Shared> {
     let mut end = file.tokens[last].end;
     let mut comment_column = None;
     for token in &file.tokens[last + 1..] {
@@ -87,8 +88,8 @@ fn end_of(file: &File<'_>, last: usize) -> Result<(usize, bool), Shared> {
             break;
         }
         let at = column(file.source, token.start);
-        let goes_on =
-            comment_column == Some(at) && adjacent(file, end, token) && alone(file, token);
+        let belongs = comment_column.map_or(at > indent, |column| column == at);
+        let goes_on = belongs && adjacent(file, end, token) && alone(file, token);
         if !same_line && !goes_on {
             break;
         }
