@@ -340,6 +340,11 @@ fn bare_macro(reader: &Reader<'_>, first: usize, close: usize) -> Bare {
         .then(|| reader.pairs[first + 1])
         .flatten();
     let last = arguments.unwrap_or(first);
+    // Members of a group must stay in it: assertions elsewhere say so.
+    if name.starts_with("__cacheline_group_") {
+        let semicolon = reader.text(last + 1) == ";" && last + 1 < close;
+        return Bare::Item(last + usize::from(semicolon), What::Border);
+    }
     let Some(next) = (last + 1..close).find(|&index| reader.tokens[index].kind != Kind::Comment)
     else {
         return Bare::Item(last, What::Macro);

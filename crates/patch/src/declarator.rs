@@ -14,7 +14,8 @@ pub(crate) enum What {
     KnownMacro,
     /// Any other macro.
     Macro,
-    /// `randomized_struct_fields_start` or `_end`, or C++'s `public:` and the like.
+    /// What members must not cross: `randomized_struct_fields_start` or `_end`,
+    /// `__cacheline_group_begin()` or `_end()`, C++'s `public:` and the like.
     Border,
     /// Not understood.
     Unsure,

@@ -10,6 +10,9 @@
 //! `super_block` and `rq`. Brackets, statements, directives and comments are all that a move
 //! needs; a statement that is not understood stays where it is, and is refused when named.
 //!
+//! Files named `.rs` are read as Rust, where fields of `#[repr(C)]` structs move and types are aligned;
+//! in C++, members and classes are aligned by `alignas`, and what reads as C moves.
+//!
 //! ```
 //! use relayout_patch::{Change, Position, edit_struct};
 //!

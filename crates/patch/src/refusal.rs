@@ -170,14 +170,15 @@ pub enum Refusal {
         /// Where.
         place: Place,
     },
-    /// The move crosses `randomized_struct_fields_start` or `_end`, or an access specifier.
-    #[error(
-        "{place}: {member} would cross the border of the randomised members, or of those with other access"
-    )]
-    RandomizedBorder {
+    /// The move crosses `randomized_struct_fields_start` or `_end`, the border of a cacheline group,
+    /// or an access specifier.
+    #[error("{place}: {member} would cross {border}")]
+    Border {
         /// The member.
         member: String,
-        /// The border.
+        /// The border as written.
+        border: String,
+        /// Where.
         place: Place,
     },
     /// There is an alignment already.
@@ -330,7 +331,7 @@ impl Refusal {
             Refusal::BitfieldRun { .. } => "bitfield run",
             Refusal::Bitfield { .. } => "bitfield",
             Refusal::FlexibleArray { .. } => "flexible array",
-            Refusal::RandomizedBorder { .. } => "randomised border",
+            Refusal::Border { .. } => "border",
             Refusal::AlreadyAligned { .. } => "already aligned",
             Refusal::BadAlignment { .. } => "bad alignment",
             Refusal::UnknownMacro { .. } => "unknown macro",

@@ -320,7 +320,7 @@ fn hot_structs_can_be_edited() {
                 matches!(
                     refusal,
                     Refusal::ConditionalGroup { .. }
-                        | Refusal::RandomizedBorder { .. }
+                        | Refusal::Border { .. }
                         | Refusal::DefinedTwice { .. }
                 ),
                 "{refusal}"

@@ -417,3 +417,16 @@ fn a_comment_below_and_further_in_is_the_members() {
         "\tint b;\n\tint a;\n\t\t\t/* of a,\n\t\t\t * on two lines */\n\t/* of c */\n\tint c;\n",
     );
 }
+
+#[test]
+fn members_stay_in_their_cacheline_group() {
+    let old = "\tint a;\n\t__cacheline_group_begin(rx);\n\tint b;\n\tint c;\n\t__cacheline_group_end(rx);\n";
+    check(
+        old,
+        "c",
+        before("b"),
+        "\tint a;\n\t__cacheline_group_begin(rx);\n\tint c;\n\tint b;\n\t__cacheline_group_end(rx);\n",
+    );
+    let expect = "s.h:3: b would cross __cacheline_group_begin(rx);";
+    check_refused(old, "b", Position::First, expect);
+}

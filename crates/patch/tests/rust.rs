@@ -147,3 +147,10 @@ fn types_are_aligned() {
     };
     assert!(edited("Free", member).contains("a field has no alignment of its own"));
 }
+
+#[test]
+fn what_is_no_field_ends_the_fields() {
+    let order = |source: &str| member_order("a.rs", source, "S").unwrap();
+    assert_eq!(order("struct S {\n    : u8,\n}\n"), [""; 0]);
+    assert_eq!(order("struct S {\n    a: u8,\n    :\n}\n"), ["a"]);
+}

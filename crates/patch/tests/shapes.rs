@@ -275,7 +275,7 @@ fn what_cannot_be_kept_is_refused() {
     check(
         "nested",
         move_to("random", None),
-        "mm/shapes.h:70: random would cross the border of the randomised members, or of those with other access",
+        "mm/shapes.h:70: random would cross randomized_struct_fields_start",
     );
     check(
         "nested",

@@ -3,7 +3,7 @@
 
 use super::block::{Block, Shared, lines_between};
 use super::conditional::{Around, around};
-use super::gap::{Gap, gap};
+use super::gap::{Gap, anchor, gap};
 use super::spacing::{Spacing, blank_lines_above, blank_lines_below, closes_body, opens_body};
 use super::split;
 use super::unit::{Unit, unit};
@@ -13,7 +13,7 @@ use crate::change::Position;
 use crate::declarator::What;
 use crate::find::{Definition, File, ItemPath};
 use crate::lex::Kind;
-use crate::lines::{line_start, newline};
+use crate::lines::{line_start, newline, next_line};
 use crate::refusal::Refusal;
 
 /// What is to be moved where.
@@ -98,19 +98,20 @@ impl<'a> Plan<'a> {
         comments_stay: bool,
     ) -> Result<Self, Refusal> {
         let member = asked.members[0].as_str();
-        let anchor = match asked.to {
+        let path = match asked.to {
             Position::First => None,
             Position::After(name) | Position::Before(name) => {
                 Some(anchor_path(file, definition, name, asked.to)?)
             }
         };
-        let unit = unit(file, definition, asked.members, anchor.as_ref())?;
+        let unit = unit(file, definition, asked.members, path.as_ref())?;
         let body = definition.body_of(&ItemPath {
             bodies: unit.bodies.clone(),
             item: unit.first,
         });
-        let (at, unit_first) = (anchor.as_ref(), body.items[unit.first].first);
-        let anchor = super::gap::anchor(file, definition, &unit.bodies, at, asked.to, member)?;
+        let unit_first = body.items[unit.first].first;
+        let (at, to) = (path.as_ref(), asked.to);
+        let anchor = anchor(file, definition, &unit.bodies, at, to, member)?;
         let around = around(file, body, &unit, anchor, asked.to, member)?;
         let shared = |Shared| Refusal::SharedLine {
             member: member.to_owned(),
@@ -161,8 +162,10 @@ impl<'a> Plan<'a> {
             false => &items[(self.unit.last + 1).min(at)..at],
         };
         if let Some(border) = crossed.iter().find(|item| item.what == What::Border) {
-            return Err(Refusal::RandomizedBorder {
+            let (first, last) = (file.tokens[border.first], file.tokens[border.last]);
+            return Err(Refusal::Border {
                 member: member.to_owned(),
+                border: file.source[first.start..last.end].to_owned(),
                 place: file.place(border.first),
             });
         }
@@ -197,7 +200,7 @@ impl<'a> Plan<'a> {
         let lines = self.lines(file, asked.reason)?;
         let (above, below) = self.blank_lines(file);
         let cut_start = (0..above).fold(block.start, |at, _| line_start(source, at - 1));
-        let cut_end = (0..below).fold(block.end, |at, _| crate::lines::next_line(source, at));
+        let cut_end = (0..below).fold(block.end, |at, _| next_line(source, at));
         let inside = self.gap.target >= cut_start && self.gap.target <= cut_end;
         let (gap_start, gap_end) = match inside {
             true => (cut_start, cut_end),
@@ -244,8 +247,7 @@ impl<'a> Plan<'a> {
     fn gap_bounds(&self, source: &str) -> (usize, usize) {
         let at = self.gap.target;
         let start = (0..blank_lines_above(source, at)).fold(at, |at, _| line_start(source, at - 1));
-        let end = (0..blank_lines_below(source, at))
-            .fold(at, |at, _| crate::lines::next_line(source, at));
+        let end = (0..blank_lines_below(source, at)).fold(at, |at, _| next_line(source, at));
         (start, end)
     }
 

@@ -120,7 +120,12 @@ impl<'a> Item<'a> {
                 let text = self.text(at);
                 match text {
                     "#" if name.is_none() => at = self.pairs[at + 1].unwrap_or(at),
-                    ":" if name.is_none() => name = Some(at - 1),
+                    ":" if name.is_none()
+                        && at > first
+                        && self.tokens[at - 1].kind == Kind::Ident =>
+                    {
+                        name = Some(at - 1);
+                    }
                     "<" => angles += 1,
                     ">" if self.text(at - 1) != "-" => angles = angles.saturating_sub(1),
                     "," if angles == 0 => {
