@@ -1,6 +1,7 @@
 //! The guest's memory at the end of the window, read as a debugger would: what each stretch of it
 //! was. The machine is stopped while this runs.
 
+mod files;
 mod frames;
 mod layout;
 mod list;
@@ -120,3 +121,6 @@ fn row(run: u16, kind: RangeKind, start: u64, bytes: u64) -> RangeRow {
         object_bytes: 0,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -33,6 +33,8 @@ pub struct Offsets {
     pub chunk: Option<ChunkOffsets>,
     /// `None` on kernels that keep no list of what is in vmalloc space.
     pub area: Option<AreaOffsets>,
+    /// `None` on kernels whose files have their names elsewhere.
+    pub file: Option<FileOffsets>,
 }
 
 /// Of `struct pcpu_chunk`, from which per-cpu memory is allocated.
@@ -50,6 +52,22 @@ pub struct AreaOffsets {
     pub list: u64,
     pub vm: u64,
     pub caller: u64,
+}
+
+/// Of what leads from `struct address_space` to a file's name.
+pub struct FileOffsets {
+    pub mapping_host: u64,
+    pub inode_super: u64,
+    pub inode_number: u64,
+    /// Head of the list of its names.
+    pub inode_names: u64,
+    pub super_type: u64,
+    pub type_name: u64,
+    /// Node of that list, in `struct dentry`.
+    pub entry_node: u64,
+    pub entry_parent: u64,
+    /// Pointer to the text.
+    pub entry_name: u64,
 }
 
 impl Offsets {
@@ -84,6 +102,7 @@ impl Offsets {
             stack_bytes: look.size("thread_union").unwrap_or(16 << 10),
             chunk: look.chunk().ok(),
             area: look.area().ok(),
+            file: look.file().ok(),
         })
     }
 }
@@ -110,6 +129,23 @@ impl Look<'_, '_> {
             list: self.offset("vmap_area", "list")?,
             vm: self.offset("vmap_area", "vm")?,
             caller: self.offset("vm_struct", "caller")?,
+        })
+    }
+
+    fn file(&mut self) -> Result<FileOffsets, Error> {
+        let alias = self.offset("dentry", "d_u")?;
+        let name = self.offset("dentry", "d_name")?;
+        Ok(FileOffsets {
+            mapping_host: self.offset("address_space", "host")?,
+            inode_super: self.offset("inode", "i_sb")?,
+            inode_number: self.offset("inode", "i_ino")?,
+            inode_names: self.offset("inode", "i_dentry")?,
+            super_type: self.offset("super_block", "s_type")?,
+            type_name: self.offset("file_system_type", "name")?,
+            // `d_alias` is in a union, and at its start.
+            entry_node: alias,
+            entry_parent: self.offset("dentry", "d_parent")?,
+            entry_name: name + self.offset("qstr", "name")?,
         })
     }
 

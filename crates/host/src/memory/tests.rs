@@ -1,0 +1,145 @@
+//! What is made of a guest's memory: that of a kernel in miniature, which a C compiler lays out.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use relayout_layout::dwarf::{DwarfFile, SectionStore};
+use relayout_profile::RangeKind;
+
+use super::*;
+
+const IMAGE: u64 = 0xffff_ffff_8000_0000;
+const MEMORY_BYTES: u64 = 64 * PAGE_BYTES;
+const CHUNKS: u64 = 0xffff_ffff_9000_0000;
+const VMALLOC: u64 = 0xffff_c900_0000_0000;
+
+/// The kernel, linked to its place.
+fn compiled() -> Vec<u8> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let source = folder.path().join("guest.c");
+    std::fs::write(&source, include_str!("tests/guest.c")).expect("written");
+    let out = folder.path().join("vmlinux");
+    let done = Command::new("cc")
+        .args(["-g", "-O0", "-fno-pie", "-no-pie", "-static", "-nostdlib"])
+        .args(["-ffreestanding", "-mcmodel=kernel", "-fcf-protection=none"])
+        .args(["-Wl,-Ttext-segment=0xffffffff80000000", "-Wl,-e,0"])
+        .args(["-Wl,--defsym=_text=0xffffffff80000000", "-o"])
+        .args([&out, &source])
+        .status();
+    assert!(done.is_ok_and(|done| done.success()), "cc failed");
+    std::fs::read(out).expect("linked")
+}
+
+fn kernel<'a>(elf: &'a [u8], store: &'a SectionStore) -> Kernel<'a> {
+    Kernel {
+        image: PathBuf::from("bzImage"),
+        debug: PathBuf::from("vmlinux"),
+        dwarf: DwarfFile::parse_in(elf, store).expect("the compiler's own file"),
+        release: String::new(),
+        build_id: String::new(),
+    }
+}
+
+/// Hands on what is made of the whole memory where `pages` matter.
+fn with_snapshot(pages: &[u64], then: impl FnOnce(Snapshot)) {
+    let elf = compiled();
+    let store = SectionStore::default();
+    let kernel = kernel(&elf, &store);
+    let mut memory = vec![0; MEMORY_BYTES as usize];
+    for (address, byte) in (IMAGE..).zip(&mut memory) {
+        *byte = kernel
+            .dwarf
+            .bytes_at(address, 1)
+            .map_or(0, |there| there[0]);
+    }
+    then(snapshot(&kernel, &memory, 0, 2, pages).expect("nothing is missing"));
+}
+
+fn page(number: u64) -> u64 {
+    IMAGE + number * PAGE_BYTES
+}
+
+/// Start, bytes and owner of the ranges of that kind, but for those that are a whole area.
+fn check(pages: &[u64], kind: RangeKind, expect: &[(u64, u64, &str)]) {
+    with_snapshot(pages, |snapshot| {
+        assert_eq!(snapshot.gaps, Vec::<String>::new());
+        let whole = |row: &&RangeRow| row.kind == kind && row.bytes < 32 << 20;
+        let found: Vec<_> = { snapshot.ranges.iter().filter(whole) }
+            .filter(|row| kind != RangeKind::DirectMap || !row.owner.is_empty())
+            .map(|row| (row.start, row.bytes, row.owner.as_str()))
+            .collect();
+        assert_eq!(found, expect);
+    });
+}
+
+#[test]
+fn pages_are_what_their_descriptors_say() {
+    let all: Vec<u64> = (40..54).map(page).collect();
+    let copied = "page cache of /data/copy.0 (tmpfs)";
+    let expect = [
+        (page(42), PAGE_BYTES, "page table"),
+        (page(43), PAGE_BYTES, "free page"),
+        (page(44), 2 * PAGE_BYTES, copied),
+        (page(46), PAGE_BYTES, "page cache of inode 8 (tmpfs)"),
+        (page(47), PAGE_BYTES, "page cache"),
+        (page(48), PAGE_BYTES, "anonymous page"),
+        (page(49), PAGE_BYTES, "boot memory"),
+        (page(52), 2 * PAGE_BYTES, copied),
+    ];
+    check(&all, RangeKind::DirectMap, &expect);
+}
+
+#[test]
+fn a_slab_is_found_by_any_of_its_pages() {
+    let expect = [(page(40), 2 * PAGE_BYTES, "task_cache")];
+    check(&[page(41)], RangeKind::Slab, &expect);
+    with_snapshot(&[page(40)], |snapshot| {
+        let slab = snapshot.ranges.iter().find(|r| r.kind == RangeKind::Slab);
+        let slab = slab.map(|r| (r.first, r.stride, r.object_bytes));
+        assert_eq!(slab, Some((page(40) + 8, 192, 136)));
+    });
+}
+
+#[test]
+fn per_cpu_memory_is_static_data_and_units_of_chunks() {
+    // A page of the first chunk on CPU 0, and one of the other on CPU 1.
+    let touched = [CHUNKS + 0x1000, CHUNKS + 0x1_7000];
+    with_snapshot(&touched, |snapshot| {
+        assert_eq!(snapshot.gaps, Vec::<String>::new());
+        let found = snapshot.ranges.iter();
+        let found = found.filter(|r| r.kind == RangeKind::PerCpu);
+        let found: Vec<_> = found.map(|r| (r.start, r.bytes, r.id, r.stride)).collect();
+        let expect = [
+            (CHUNKS, 0x800, 0, 0),
+            // The static data end where the first chunk's own memory begins.
+            (CHUNKS + 0x800, 0x1800, 0, 0x4000 + 0x800),
+            (CHUNKS + 0x4000, 0x800, 1, 0),
+            (CHUNKS + 0x1_4000, 0x4000, 1, 0x8000),
+        ];
+        assert_eq!(found, expect);
+    });
+}
+
+#[test]
+fn vmalloc_space_is_named_by_who_asked_for_it() {
+    let touched = [VMALLOC + 0x1000, VMALLOC + 0x9000];
+    let table = [(VMALLOC + 0x8000, 0x3000, "alloc_table")];
+    check(&touched, RangeKind::Vmalloc, &table);
+    // What was a stack is one without owner, less the page that is never mapped.
+    let stacks = [
+        (VMALLOC, 0x4000, ""),
+        (IMAGE + 0x1_0000, 0x4000, "swapper"),
+        (IMAGE + 0x1_4000, 0x4000, "worker"),
+    ];
+    check(&touched, RangeKind::Stack, &stacks);
+}
+
+#[test]
+fn memory_that_says_nothing_is_a_gap() {
+    let elf = compiled();
+    let store = SectionStore::default();
+    let kernel = kernel(&elf, &store);
+    let empty = vec![0; PAGE_BYTES as usize];
+    let found = snapshot(&kernel, &empty, 0, 2, &[page(44)]).expect("nothing is missing");
+    assert!(found.gaps.len() >= 4, "{:?}", found.gaps);
+}

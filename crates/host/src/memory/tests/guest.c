@@ -1,0 +1,161 @@
+/*
+ * A kernel in miniature, linked where a kernel's image is: structs with the members that are
+ * followed, and memory in which they point to each other as a kernel's do. Its direct map is the
+ * mapping of the image, so that page n is at 0xffffffff80000000 + 4096 * n.
+ */
+typedef unsigned long word;
+
+struct list_head { struct list_head *next, *prev; };
+struct hlist_node { struct hlist_node *next, **pprev; };
+struct hlist_head { struct hlist_node *first; };
+
+#define ALONE(name) { &(name), &(name) }
+
+/* Pages. */
+
+enum pageflags { PG_locked, PG_slab = 9, PG_reserved = 12 };
+
+struct page {
+	word flags;
+	union {
+		struct { struct list_head lru; void *mapping; word index; };
+		struct { word compound_head; unsigned char compound_dtor, compound_order; };
+	};
+	unsigned page_type;
+	int _refcount;
+} __attribute__((aligned(64)));
+
+struct kmem_cache {
+	unsigned size, object_size;
+	const char *name;
+	unsigned red_left_pad;
+};
+
+/* Overlays a struct page. */
+struct slab { word flags; struct list_head list; struct kmem_cache *slab_cache; } unused_slab;
+
+struct kmem_cache task_cache = { 192, 136, "task_cache", 8 };
+
+/* Files. */
+
+struct file_system_type { int flags; const char *name; };
+struct super_block { word dev; struct file_system_type *s_type; };
+struct qstr { word hash; const char *name; };
+struct dentry {
+	unsigned flags;
+	struct dentry *d_parent;
+	struct qstr d_name;
+	union { struct hlist_node d_alias; word bits; } d_u;
+};
+struct inode {
+	unsigned short mode;
+	struct super_block *i_sb;
+	word i_ino;
+	struct hlist_head i_dentry;
+};
+struct address_space { struct inode *host; word pages; };
+
+struct file_system_type tmpfs = { 0, "tmpfs" };
+struct super_block system_block = { 1, &tmpfs };
+struct dentry root = { 0, &root, { 0, "/" } };
+struct dentry folder = { 0, &root, { 0, "data" } };
+struct dentry entry = { 0, &folder, { 0, "copy.0" } };
+struct inode copied = { 0, &system_block, 7, { &entry.d_u.d_alias } };
+struct inode removed = { 0, &system_block, 8, { 0 } };
+struct address_space copied_pages = { &copied }, removed_pages = { &removed }, broken_pages;
+
+#define ORDINARY 0xffffffff
+#define TABLE (~0x200u)
+#define BUDDY (~0x80u)
+
+struct page pages[64] = {
+	[40] = { .flags = 1 << PG_slab, .mapping = &task_cache, .page_type = ORDINARY },
+	[41] = { .compound_head = (word)&pages[40] + 1, .compound_order = 1 },
+	[42] = { .page_type = TABLE },
+	[43] = { .page_type = BUDDY },
+	[44] = { .mapping = &copied_pages, .page_type = ORDINARY },
+	[45] = { .mapping = &copied_pages, .page_type = 0 },
+	[46] = { .mapping = &removed_pages, .page_type = ORDINARY },
+	[47] = { .mapping = (void *)&broken_pages, .page_type = ORDINARY },
+	[48] = { .mapping = (char *)&copied_pages + 1, .page_type = ORDINARY },
+	[49] = { .flags = 1 << PG_reserved, .page_type = ORDINARY },
+	[50] = { .page_type = ORDINARY },
+	/* Two pages of one file, the second described by the first. */
+	[52] = { .mapping = &copied_pages, .page_type = ORDINARY },
+	[53] = { .compound_head = (word)&pages[52] + 1, .compound_order = 1 },
+};
+word page_offset_base = 0xffffffff80000000;
+struct page *vmemmap_base = pages;
+
+/* Per-cpu memory: two CPUs, static data of 0x800 bytes, and two chunks. */
+
+struct pcpu_chunk {
+	int free;
+	struct list_head list;
+	void *base_addr;
+	int start_offset, nr_pages;
+};
+
+#define CHUNKS 0xffffffff90000000
+word __per_cpu_offset[2] = { CHUNKS, CHUNKS + 0x4000 };
+word unit_offsets[2] = { 0, 0x4000 };
+word *pcpu_unit_offsets = unit_offsets;
+int pcpu_unit_size = 0x4000;
+extern struct list_head chunk_lists[2];
+struct pcpu_chunk first_chunk = { 0, ALONE(first_chunk.list), (void *)CHUNKS, 0x800, 2 };
+struct pcpu_chunk other_chunk = {
+	0, { &chunk_lists[1], &chunk_lists[1] }, (void *)(CHUNKS + 0x10000), 0, 4
+};
+struct pcpu_chunk *pcpu_first_chunk = &first_chunk, *pcpu_reserved_chunk;
+struct list_head chunk_lists[2] = {
+	ALONE(chunk_lists[0]), { &other_chunk.list, &other_chunk.list }
+};
+struct list_head *pcpu_chunk_lists = chunk_lists;
+int pcpu_nr_slots = 2;
+__asm__(".globl __per_cpu_start, __per_cpu_end\n__per_cpu_start = 0\n__per_cpu_end = 0x800\n");
+
+/* vmalloc space: a stack that is kept for reuse, a table, and one that nobody touched. */
+
+struct vm_struct { void *addr; const void *caller; };
+struct vmap_area { word va_start, va_end; struct list_head list; struct vm_struct *vm; };
+
+void dup_task_struct(void) { }
+void alloc_table(void) { }
+
+#define VMALLOC 0xffffc90000000000
+extern struct list_head vmap_area_list;
+extern struct vmap_area areas[3];
+struct vm_struct stack_area = { 0, dup_task_struct }, table_area = { 0, alloc_table };
+struct vmap_area areas[3] = {
+	{ VMALLOC, VMALLOC + 0x5000, { &areas[1].list, &vmap_area_list }, &stack_area },
+	{ VMALLOC + 0x8000, VMALLOC + 0xb000, { &areas[2].list, &areas[0].list }, &table_area },
+	{ VMALLOC + 0x10000, VMALLOC + 0x12000, { &vmap_area_list, &areas[1].list }, &table_area },
+};
+struct list_head vmap_area_list = { &areas[0].list, &areas[2].list };
+word vmalloc_base = VMALLOC;
+
+/* Two tasks. */
+
+union thread_union { char stack[0x4000]; };
+union thread_union *unused_stack;
+struct signal_struct { int nr; struct list_head thread_head; };
+struct task_struct {
+	void *stack;
+	struct list_head tasks;
+	int pid;
+	struct list_head thread_node;
+	struct signal_struct *signal;
+	char comm[16];
+};
+extern struct task_struct init_task, worker;
+struct signal_struct init_signals = { 1, { &init_task.thread_node, &init_task.thread_node } };
+struct signal_struct worker_signals = { 1, { &worker.thread_node, &worker.thread_node } };
+struct task_struct init_task = {
+	(void *)0xffffffff80010000, { &worker.tasks, &worker.tasks }, 0,
+	{ &init_signals.thread_head, &init_signals.thread_head }, &init_signals, "swapper"
+};
+struct task_struct worker = {
+	(void *)0xffffffff80014000, { &init_task.tasks, &init_task.tasks }, 17,
+	{ &worker_signals.thread_head, &worker_signals.thread_head }, &worker_signals, "worker"
+};
+word init_top_pgt[512];
