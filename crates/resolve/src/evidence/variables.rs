@@ -13,6 +13,9 @@ use crate::types::die::{self, Entry, Unit};
 
 /// Entries of one function that are looked at.
 const ENTRIES_MAX: usize = 200_000;
+/// Entries of functions within one that are passed over on the way to what comes after them: functions
+/// within functions within functions would be read again and again.
+const NESTED_MAX: usize = 10_000;
 /// Entries of all location and range lists of one function that are looked at; those of the largest
 /// function of a kernel are about a tenth of that.
 const LOCATIONS_MAX: usize = 200_000;
@@ -85,6 +88,9 @@ impl<'f, 'a> Reading<'_, 'f, 'a> {
         // Ranges of the open scopes, by depth: variables without a list live all through theirs.
         let mut scopes: Vec<(isize, Vec<Range>)> = Vec::new();
         let mut top = None;
+        // A function within this one, which has a frame of its own.
+        let mut nested: Option<isize> = None;
+        let mut passed_over = 0;
         for _ in 0..ENTRIES_MAX {
             let Some(entry) = entries.next_dfs()? else {
                 break;
@@ -93,9 +99,18 @@ impl<'f, 'a> Reading<'_, 'f, 'a> {
             if top.is_some_and(|top| depth <= top) {
                 break;
             }
-            top.get_or_insert(depth);
+            if nested.is_some_and(|nested| depth > nested) {
+                passed_over += 1;
+                if passed_over > NESTED_MAX {
+                    break;
+                }
+                continue;
+            }
+            nested = None;
+            let is_own = *top.get_or_insert(depth) == depth;
             scopes.retain(|s| s.0 < depth);
             match entry.tag() {
+                dw::DW_TAG_subprogram if !is_own => nested = Some(depth),
                 dw::DW_TAG_variable | dw::DW_TAG_formal_parameter => {
                     let scope = scopes.last().map_or(&[][..], |s| &s.1);
                     self.variable(entry, scope);

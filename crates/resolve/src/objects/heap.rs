@@ -146,7 +146,8 @@ struct Key<'s> {
     room: Room,
 }
 
-/// Joins the allocations that are not settled by their keys, and settles those that agree.
+/// Joins the allocations that are not settled by their keys, and settles those that agree. Left are those
+/// of which most of what all from the same call stack say is against it: a helper allocates for many.
 fn settle<'s>(
     shapes: &mut dyn Shapes,
     all: &'s [Allocation<'s>],
@@ -170,12 +171,46 @@ fn settle<'s>(
                 *scalars.entry(ty).or_default() += weight;
             }
         }
-        if let Some(contents) = agreed(shapes, key.room, &votes, &scalars) {
-            for n in members {
-                found[n] = Some(contents.clone());
+        let Some(contents) = agreed(shapes, key.room, &votes, &scalars) else {
+            continue;
+        };
+        let mut stacks: BTreeMap<&[Option<Linked>], Vec<usize>> = BTreeMap::new();
+        for n in members {
+            stacks.entry(&all[n].callers.frames).or_default().push(n);
+        }
+        for members in stacks.into_values() {
+            let mut own = Votes::default();
+            members
+                .iter()
+                .for_each(|&n| add_relative(&mut own, &all[n]));
+            let total: f64 = own.values().sum();
+            if agreeing(shapes, &contents, &own) >= AGREEMENT_MIN * total {
+                members
+                    .into_iter()
+                    .for_each(|n| found[n] = Some(contents.clone()));
             }
         }
     }
+}
+
+/// Weight of the votes that are for what the contents have there.
+fn agreeing(shapes: &mut dyn Shapes, contents: &Contents, votes: &Votes) -> f64 {
+    let mut is_there = |winner: &Winner, offset: u64, ty: TypeId| {
+        (winner.ty == ty && offset == 0) || shapes.contains(winner.ty, offset, ty)
+    };
+    let mut agrees = |offset: u64, ty: TypeId| match contents {
+        Contents::Objects(winners) => { winners.iter() }
+            .filter(|w| (w.base..w.base + w.bytes).contains(&offset))
+            .any(|w| is_there(w, offset - w.base, ty)),
+        Contents::Elements(first) => offset
+            .checked_sub(first.base)
+            .is_some_and(|from_first| is_there(first, from_first % first.bytes, ty)),
+        Contents::Scalars { .. } => true,
+    };
+    { votes.iter() }
+        .filter(|((offset, ty), _)| agrees(*offset, *ty))
+        .map(|(_, weight)| weight)
+        .sum()
 }
 
 fn add_relative(votes: &mut Votes, allocation: &Allocation<'_>) {
@@ -393,8 +428,18 @@ mod tests {
             (0x4000, 40, &[1, 8], &[], 0.0),
         ];
         let item = Some((ITEM, 16, false));
-        // Two thirds agree, so that the place decides; the exception is seen as against it.
-        check(&given, &[item, item, item, item]);
+        check(&given, &[Some((OTHER, 0, false)), item, item, item]);
+    }
+
+    #[test]
+    fn what_is_wrong_of_one_among_many_from_one_call_is_outvoted() {
+        let given: [Given<'_>; 3] = [
+            (0x1000, 40, &[1, 8], &[(0, OTHER)], 0.0),
+            (0x2000, 40, &[1, 8], &[(16, ITEM)], 0.0),
+            (0x3000, 40, &[1, 8], &[(16, ITEM)], 0.0),
+        ];
+        let item = Some((ITEM, 16, false));
+        check(&given, &[item, item, item]);
     }
 
     #[test]
