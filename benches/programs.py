@@ -273,8 +273,8 @@ def starter(mode):
     return start
 
 
-def findings(work, name, options):
-    """What a recording finds, most transfers first."""
+def report(work, name, options):
+    """What `relayout report` says of a recording, with all findings."""
     with tempfile.TemporaryDirectory() as folder:
         profile = pathlib.Path(folder, "profile")
 
@@ -284,8 +284,13 @@ def findings(work, name, options):
         PROGRAMS[name].measure(work, False, start)
         text = subprocess.run([RELAYOUT, "report", profile, "--json", "--top", "0"], check=True,
                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
+    return json.loads(text)
+
+
+def findings(work, name, options):
+    """What a recording finds, most transfers first."""
     # Several kinds of one line are one place to mend.
-    return list(dict.fromkeys(place(f) for f in json.loads(text)["findings"]))
+    return list(dict.fromkeys(place(f) for f in report(work, name, options)["findings"]))
 
 
 def place(finding):
