@@ -6,6 +6,7 @@
 //!
 //! Building runs `make` on the source, and with it whatever the source's makefiles run.
 
+mod check;
 mod config;
 mod error;
 mod images;
@@ -19,6 +20,7 @@ use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+pub use self::check::{Base, Configuration, NoConfiguration, Object};
 pub use self::error::{Error, Need};
 pub use self::needs::check as check_needs;
 
@@ -257,12 +259,23 @@ impl Builder {
     }
 
     fn make(&self, targets: &[&str], what: &str, watch: &Watch<'_>) -> Result<(), Error> {
+        self.make_in(&self.out(), targets, what, watch)
+    }
+
+    /// Runs make with the output in `out`; `words` are variables and targets.
+    fn make_in(
+        &self,
+        out: &Path,
+        words: &[&str],
+        what: &str,
+        watch: &Watch<'_>,
+    ) -> Result<(), Error> {
         let starter = Starter::new(watch.interrupt).map_err(|why| Error::Io {
             action: "make a folder in",
             path: std::env::temp_dir(),
             source: std::io::Error::other(why),
         })?;
-        let command = self.command(targets);
+        let command = self.command(out, words);
         let stdout = starter.dir().join("stdout");
         let told = Cell::new(Instant::now());
         let ended = starter.run_watched(
@@ -297,7 +310,7 @@ impl Builder {
         }
     }
 
-    fn command(&self, targets: &[&str]) -> Words {
+    fn command(&self, out: &Path, targets: &[&str]) -> Words {
         let path = |name: &str| self.top.join(name).display().to_string();
         let mut words: Vec<String> = vec!["env".into()];
         words.extend(
@@ -307,7 +320,7 @@ impl Builder {
         );
         let first = words.len();
         words.extend(["make".into(), "-C".into(), path("src")]);
-        words.extend([format!("O={}", path("out")), format!("-j{}", self.jobs)]);
+        words.extend([format!("O={}", out.display()), format!("-j{}", self.jobs)]);
         words.extend(targets.iter().map(|target| (*target).to_owned()));
         Words {
             text: words[first..].join(" "),

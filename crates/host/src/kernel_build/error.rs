@@ -54,6 +54,21 @@ pub enum Error {
         /// What is missing.
         missing: Vec<Need>,
     },
+    /// No compiler for an architecture.
+    #[error(
+        "there is no compiler for ARCH={arch}{}",
+        match &compilers[..] {
+            [] => ": relayout knows none".to_owned(),
+            some => format!(" ({}); install it: apt-get install gcc-{}", some.join(" or "),
+                some[0].trim_end_matches("-gcc")),
+        }
+    )]
+    NoCompiler {
+        /// As the source names it.
+        arch: String,
+        /// Programs that were looked for.
+        compilers: Vec<String>,
+    },
     /// Not enough room.
     #[error(
         "{} has {free_mib} MiB free, and building a kernel there takes about {needed_mib}; free some, or name \
@@ -123,7 +138,10 @@ impl Error {
     /// Who has to do something.
     pub fn category(&self) -> Category {
         match self {
-            Self::Needs { .. } | Self::Space { .. } | Self::Busy { .. } => Category::Environment,
+            Self::Needs { .. }
+            | Self::NoCompiler { .. }
+            | Self::Space { .. }
+            | Self::Busy { .. } => Category::Environment,
             Self::Make { .. } => Category::Guest,
             Self::Measure(error) => error.category(),
             Self::Interrupted => Category::Interrupted,
