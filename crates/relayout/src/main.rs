@@ -63,7 +63,7 @@ fn main() -> ExitCode {
         Command::Show(args) => cmd::show::run(&args).map(|()| Exit::Done),
         Command::Diff(args) => cmd::diff::run(&args),
         Command::Report(args) => cmd::report::run(&args).map(|()| Exit::Done),
-        Command::Advise(args) => cmd::advise::run(&args).map(|()| Exit::Done),
+        Command::Advise(args) => cmd::advise::run(&args),
         Command::WhatIf(args) => cmd::what_if::run(&args).map(|()| Exit::Done),
         Command::Check(args) => cmd::check::run(&args),
         Command::Verify(args) => cmd::verify::run(&args),

@@ -122,6 +122,16 @@ pub struct Object {
 }
 
 impl Builder {
+    /// A diff that is in no file yet.
+    ///
+    /// # Errors
+    /// It cannot be written into this builder's folder.
+    pub fn patch_of(&self, diff: &str) -> Result<Patch, Error> {
+        let path = self.top.join("check.patch");
+        fs::write(&path, diff).map_err(Error::io("write", &path))?;
+        Patch::read(&path, false)
+    }
+
     /// Compiles objects that include `header` (from the top of the tree) in a configuration, without the
     /// patch and with it. Empty if none of them belongs to that configuration.
     ///

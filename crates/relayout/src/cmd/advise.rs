@@ -1,5 +1,6 @@
 //! `relayout advise`: candidate layouts of the types that a profile shows to be contended.
 
+mod compiled;
 mod evidence;
 pub(super) mod gather;
 mod given;
@@ -14,12 +15,14 @@ use std::path::PathBuf;
 
 use anyhow::bail;
 use relayout_host::Progress as _;
+use relayout_host::kernel_build::Configuration;
 use relayout_layout::abi::{Abi, Shape};
 use relayout_layout::{Aggregate, Types};
 use relayout_search::{Advice, Given, Instance, Options, Subject, pinned_first};
 
 use gather::Contended;
 
+use crate::exit::Exit;
 use crate::identify::Identified;
 use crate::input::{self, Input};
 use crate::print::print;
@@ -79,6 +82,11 @@ pub struct Args {
     /// with the text]
     #[arg(long, value_name = "FILE", requires = "source")]
     pub patch: Option<PathBuf>,
+    /// Compile what includes the patched file in this configuration of the kernel, without the patch and with
+    /// it, and compare the layouts; may be given more than once. Runs make on a copy of the source. A patch
+    /// that is bad goes to FILE.rejected, and the exit code is 1
+    #[arg(long, value_name = "ARCH:CONFIG", requires = "source")]
+    pub compile: Vec<Configuration>,
     /// Write a script to this file that measures a kernel's patch on the hardware of another machine, and
     /// puts the table into the patch's message
     #[arg(long, value_name = "FILE", requires = "patch")]
@@ -141,18 +149,19 @@ impl TypeAdvice<'_> {
 ///
 /// # Errors
 /// Unreadable input, a layout file that does not fit its type, an unwritable patch.
-pub fn run(args: &Args) -> anyhow::Result<()> {
-    let shown = input::with(&args.profile, &args.debug, |input, images| {
+pub fn run(args: &Args) -> anyhow::Result<Exit> {
+    let (shown, exit) = input::with(&args.profile, &args.debug, |input, images| {
         advise(args, input, &Identified::new(input, images))
     })?;
-    print(&shown)
+    print(&shown)?;
+    Ok(exit)
 }
 
 fn advise(
     args: &Args,
     input: &Input<'_>,
     identified: &Identified<'_, '_>,
-) -> anyhow::Result<String> {
+) -> anyhow::Result<(String, Exit)> {
     if args.types.len() != 1 && !(args.layout.is_empty() && args.keep.is_empty()) {
         bail!("--layout and --keep name members, so they need one TYPE");
     }
@@ -187,24 +196,36 @@ fn advise(
         let dir = args.source.as_deref()?;
         patch::of_best(input, one, dir, args.top)
     };
-    let patches: Vec<Option<patch::Outcome>> = all.iter().map(patch).collect();
-    let written = match &args.patch {
+    let mut patches: Vec<Option<patch::Outcome>> = all.iter().map(patch).collect();
+    if let Some(dir) = &args.source {
+        for (one, patch) in all.iter().zip(&mut patches) {
+            if let Some(patch::Outcome::Diff(written)) = patch {
+                written.compiled = compiled::compile(args, input, one, written, dir)?;
+            }
+        }
+    }
+    let saved = match &args.patch {
         Some(path) => patch::save(input, &all, &patches, args, path)?,
-        None => false,
+        None => patch::Saved::Nothing,
+    };
+    let exit = match patches.iter().flatten().any(patch::Outcome::is_bad) {
+        true => Exit::Failed,
+        false => Exit::Done,
     };
     if let Some(path) = &args.hardware_script {
         patch::save_script(path)?;
     }
     if args.json {
-        return json::advise(input, &all, &patches, args.top);
+        return Ok((json::advise(input, &all, &patches, args.top)?, exit));
     }
     let shown = text::Shown {
         top: args.top,
         listings: !args.types.is_empty(),
         patches: args.source.is_some(),
-        diffs: !written,
+        diffs: saved == patch::Saved::Nothing,
+        rejected: args.patch.as_deref().map(patch::rejected),
     };
-    Ok(text::advise(input, &all, &patches, &skipped, shown))
+    Ok((text::advise(input, &all, &patches, &skipped, &shown), exit))
 }
 
 /// Advice on the types with the most transfers, and what was passed over on the way, with the

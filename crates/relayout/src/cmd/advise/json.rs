@@ -5,6 +5,7 @@ use relayout_search::{Advice, Interval, Scored, Verdict};
 use serde_json::{Value, json};
 
 use super::TypeAdvice;
+use super::compiled::Judged;
 use super::others::Other;
 use super::patch::Outcome;
 use crate::input::Input;
@@ -116,6 +117,7 @@ fn one_type(one: &TypeAdvice<'_>, patch: Option<&Outcome>, top: usize) -> Value 
         "candidates": candidates,
         "given": given,
         "patch_refused": refused,
+        "compiled": compiled(patch),
         "tried": advice.candidates.len(),
         "left_out": {
             "unrecorded": left_out.unrecorded,
@@ -150,6 +152,25 @@ fn elsewhere(one: &TypeAdvice<'_>, listed: usize) -> Value {
         value
     };
     one.others.iter().map(result).collect()
+}
+
+/// What came of compiling the patch.
+fn compiled(patch: Option<&Outcome>) -> Value {
+    let Some(Outcome::Diff(written)) = patch else {
+        return Value::Null;
+    };
+    let compiled = written.compiled.iter();
+    compiled
+        .map(|one| {
+            let (verdict, units, why) = match &one.result {
+                Judged::Good { units, as_scored: true } => ("as-scored", units.clone(), None),
+                Judged::Good { units, as_scored: false } => ("good", units.clone(), None),
+                Judged::Unknown(why) => ("not-judged", Vec::new(), Some(why)),
+                Judged::Bad { unit, why } => ("bad", vec![unit.clone()], Some(why)),
+            };
+            json!({ "configuration": one.configuration, "verdict": verdict, "units": units, "why": why })
+        })
+        .collect()
 }
 
 /// How few transfers any layout can have, and how far the best found may be from that.

@@ -167,7 +167,11 @@ impl Build {
     }
 }
 
-fn shape(catalog: &Catalog<'_>, name: &str) -> anyhow::Result<Result<Shape, String>> {
+/// What the struct is in another file; or why it is none there.
+///
+/// # Errors
+/// Debug information that cannot be read.
+pub fn shape(catalog: &Catalog<'_>, name: &str) -> anyhow::Result<Result<Shape, String>> {
     let entries = catalog.find(name);
     let loaded = catalog.load(&entries)?;
     let abi = catalog.abi(&loaded.types);

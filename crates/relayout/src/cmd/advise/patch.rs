@@ -1,13 +1,14 @@
 //! The best candidate as an edit of the source.
 
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use relayout_layout::abi::Shape;
 use relayout_patch::{Alignment, Change as Edit, Mail, Position};
 use relayout_search::{Change, Scored, Verdict};
 
+use super::compiled::Compiled;
 use super::text::message::message;
 use super::{Args, TypeAdvice};
 use crate::input::Input;
@@ -24,6 +25,13 @@ pub enum Outcome {
     Refused(String),
 }
 
+impl Outcome {
+    /// Whether it was written and is bad.
+    pub fn is_bad(&self) -> bool {
+        matches!(self, Self::Diff(written) if written.is_bad())
+    }
+}
+
 /// A candidate as an edit of the source.
 pub struct Written {
     /// The candidate that it makes: index into [`Advice::candidates`](relayout_search::Advice).
@@ -34,43 +42,85 @@ pub struct Written {
     pub diff: String,
     /// Why it does not make the first candidate, if it does not.
     pub instead: Option<String>,
+    /// What came of compiling it.
+    pub compiled: Vec<Compiled>,
 }
 
 impl Written {
+    /// Whether it does not compile somewhere, or not to the layout that it should.
+    pub fn is_bad(&self) -> bool {
+        self.compiled.iter().any(Compiled::is_bad)
+    }
+
     /// Whether it moves a member that is there only in some configurations.
     pub fn is_conditional(&self) -> bool {
         self.diff.lines().any(|line| line.starts_with("+#if"))
     }
 }
 
-/// Writes the patches to a file, each with its message, as a mail that `git am` takes; false if there is
-/// none, and nothing was written.
+/// What was written to files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Saved {
+    /// Nothing: there is no patch.
+    Nothing,
+    /// All patches.
+    Patches,
+    /// Patches that are bad, to a file of their own; the others, if any.
+    SomeBad,
+}
+
+/// Writes the patches to a file, each with its message, as a mail that `git am` takes. Those that do not compile
+/// go to FILE.rejected.
 pub fn save(
     input: &Input<'_>,
     all: &[TypeAdvice<'_>],
     patches: &[Option<Outcome>],
     args: &Args,
     file: &Path,
-) -> anyhow::Result<bool> {
+) -> anyhow::Result<Saved> {
     let author = args.source.as_deref().and_then(relayout_host::git_author);
-    let mails: Vec<Mail> = (all.iter().zip(patches))
-        .filter_map(|(one, patch)| mail(input, one, patch.as_ref()?, args.top, author.as_deref()))
-        .collect();
-    if mails.is_empty() {
-        return Ok(false);
+    let (mut good, mut bad) = (Vec::new(), Vec::new());
+    for (one, patch) in all.iter().zip(patches) {
+        if let Some(Outcome::Diff(written)) = patch
+            && let Some(mail) = mail(input, one, written, args.top, author.as_deref())
+        {
+            match written.is_bad() {
+                true => bad.push(mail),
+                false => good.push(mail),
+            }
+        }
     }
-    if author.is_none() {
+    if author.is_none() && !good.is_empty() {
         input.progress.warn(
             "git knows no author here: the patch is from \"Your Name <you@example.org>\"; git config \
              user.name and user.email",
         );
     }
+    write_mails(&good, file)?;
+    write_mails(&bad, &rejected(file))?;
+    Ok(match (good.is_empty(), bad.is_empty()) {
+        (true, true) => Saved::Nothing,
+        (_, true) => Saved::Patches,
+        (_, false) => Saved::SomeBad,
+    })
+}
+
+/// Where patches go that are bad.
+pub fn rejected(file: &Path) -> PathBuf {
+    let mut name = file.as_os_str().to_owned();
+    name.push(".rejected");
+    name.into()
+}
+
+fn write_mails(mails: &[Mail], file: &Path) -> anyhow::Result<()> {
+    if mails.is_empty() {
+        return Ok(());
+    }
     let texts = mails.iter().enumerate();
     let text: String = texts
         .map(|(nth, mail)| mail.text(nth + 1, mails.len()))
         .collect();
-    std::fs::write(file, text).with_context(|| format!("cannot write {}", file.display()))?;
-    Ok(true)
+    std::fs::write(file, text).with_context(|| format!("cannot write {}", file.display()))
 }
 
 /// Measures a patch where there is hardware for it.
@@ -88,13 +138,11 @@ pub fn save_script(file: &Path) -> anyhow::Result<()> {
 fn mail(
     input: &Input<'_>,
     one: &TypeAdvice<'_>,
-    patch: &Outcome,
+    written: &Written,
     top: usize,
     author: Option<&str>,
 ) -> Option<Mail> {
-    let (Ok(advice), Outcome::Diff(written)) = (&one.outcome, patch) else {
-        return None;
-    };
+    let advice = one.outcome.as_ref().ok()?;
     let message = message(input, one, advice, written, top);
     Some(Mail {
         author: author.unwrap_or("Your Name <you@example.org>").to_owned(),
@@ -142,6 +190,7 @@ pub fn of_best(
                     path,
                     diff,
                     instead,
+                    compiled: Vec::new(),
                 }));
             }
             Err(why) => instead = instead.or(Some(why)),

@@ -7,6 +7,7 @@ mod table;
 mod words;
 
 use std::fmt::Write as _;
+use std::path::PathBuf;
 
 use relayout_layout::pahole;
 use relayout_search::{Advice, Scored, Verdict};
@@ -33,7 +34,6 @@ const CONDITIONAL: &str = "It moves a member that is there only in some configur
 const WIDTH: usize = 100;
 
 /// What to print.
-#[derive(Clone, Copy)]
 pub struct Shown {
     /// Candidates by rank.
     pub top: usize,
@@ -43,6 +43,8 @@ pub struct Shown {
     pub patches: bool,
     /// The text of patches.
     pub diffs: bool,
+    /// The file for patches that are bad.
+    pub rejected: Option<PathBuf>,
 }
 
 /// The text of `advise`.
@@ -51,7 +53,7 @@ pub fn advise(
     all: &[TypeAdvice<'_>],
     patches: &[Option<Outcome>],
     skipped: &[Contended],
-    shown: Shown,
+    shown: &Shown,
 ) -> String {
     let mut text = String::new();
     for one in skipped {
@@ -73,7 +75,7 @@ pub fn advise(
     for (one, patch) in all.iter().zip(patches) {
         one_type(&mut text, input, one, shown);
         if shown.patches {
-            text.push_str(&patch_words(one, patch.as_ref(), shown.diffs));
+            text.push_str(&patch_words(one, patch.as_ref(), shown));
         }
     }
     if !shown.listings {
@@ -83,7 +85,7 @@ pub fn advise(
     text
 }
 
-fn patch_words(one: &TypeAdvice<'_>, patch: Option<&Outcome>, show_diff: bool) -> String {
+fn patch_words(one: &TypeAdvice<'_>, patch: Option<&Outcome>, shown: &Shown) -> String {
     let (written, advice) = match (patch, &one.outcome) {
         (Some(Outcome::Refused(why)), _) => return format!("No patch: {why}.\n\n"),
         (Some(Outcome::Diff(written)), Ok(advice)) => (written, advice),
@@ -105,8 +107,18 @@ fn patch_words(one: &TypeAdvice<'_>, patch: Option<&Outcome>, show_diff: bool) -
     if written.is_conditional() {
         let _ = writeln!(text, "{}", wrapped(CONDITIONAL, 0));
     }
+    for compiled in &written.compiled {
+        let _ = writeln!(text, "{}", wrapped(&compiled.words(), 2));
+    }
+    if written.is_bad() {
+        text.push_str("The patch is not good as it is.");
+        if let Some(path) = &shown.rejected {
+            let _ = write!(text, " It is in {}.", path.display());
+        }
+        text.push('\n');
+    }
     let diff = &written.diff;
-    match show_diff {
+    match shown.diffs {
         true => text + "\n" + diff + "\n",
         false => text + "\n",
     }
@@ -168,7 +180,7 @@ fn heading(text: &mut String, one: &TypeAdvice<'_>) {
     );
 }
 
-fn one_type(text: &mut String, input: &Input<'_>, one: &TypeAdvice<'_>, shown: Shown) {
+fn one_type(text: &mut String, input: &Input<'_>, one: &TypeAdvice<'_>, shown: &Shown) {
     heading(text, one);
     let advice = match &one.outcome {
         Ok(advice) => advice,

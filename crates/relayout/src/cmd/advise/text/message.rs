@@ -6,6 +6,7 @@ use relayout_profile::{Coverage, Meta};
 use relayout_search::{Advice, Scored};
 
 use super::super::TypeAdvice;
+use super::super::compiled::Compiled;
 use super::super::others::Other;
 use super::super::patch::Written;
 use super::{CONDITIONAL, counted, lines, listing, words, wrapped_at};
@@ -56,6 +57,7 @@ pub fn message(
     };
     paragraph(&memory(one, advice, scored));
     paragraph(&others(one, advice, written.candidate, top));
+    paragraph(&compiled(written));
     paragraph(&how(input));
     Message {
         subject: subject(one, &written.path),
@@ -272,6 +274,15 @@ fn others(one: &TypeAdvice<'_>, advice: &Advice, candidate: usize, top: usize) -
     match all.is_empty() {
         true => "Other workloads and configurations were not scored.".to_owned(),
         false => format!("By replay, {}.", all.join("; ")),
+    }
+}
+
+/// Where it was compiled.
+fn compiled(written: &Written) -> String {
+    let words: Vec<String> = written.compiled.iter().map(Compiled::words).collect();
+    match words.is_empty() {
+        true => String::new(),
+        false => format!("Compiled with the patch, as {}.", words.join("; as ")),
     }
 }
 
