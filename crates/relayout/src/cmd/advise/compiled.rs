@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::Context as _;
 use relayout_host::kernel_build::{Builder, Configuration, Object, Watch};
 use relayout_host::{Cache, Error, Interrupt};
-use relayout_layout::abi::{Layout, Shape};
+use relayout_layout::abi::{Arrangement, Layout, Shape};
 use relayout_layout::catalog::{Catalog, Format};
 use relayout_layout::dwarf::SectionStore;
 use relayout_search::Scored;
@@ -129,7 +129,7 @@ fn judge(one: &TypeAdvice<'_>, candidate: &Scored, objects: &[Object]) -> anyhow
             Ok(shape) => shape,
             Err(why) => return bad(why),
         };
-        match compare(one, candidate, &before, &after) {
+        match compare(&one.shape, &candidate.arrangement, &before, &after) {
             Ok(as_scored) => all_as_scored &= as_scored,
             Err(why) => return bad(why),
         }
@@ -153,35 +153,31 @@ fn shape(object: &[u8], name: &str) -> anyhow::Result<Result<Shape, String>> {
     others::shape(&catalog.context("cannot read what was compiled")?, name)
 }
 
-/// Whether `after` is what the candidate makes of `before`; true if that is also the layout that was scored.
+/// Whether `after` is what an arrangement of the recorded type makes of `before`; true if `before` is the
+/// recorded one, so that it is also the layout that was scored.
 fn compare(
-    one: &TypeAdvice<'_>,
-    candidate: &Scored,
+    recorded: &Shape,
+    arrangement: &Arrangement,
     before: &Shape,
     after: &Shape,
 ) -> Result<bool, String> {
-    let mut arrangement = Order::of(candidate.arrangement.clone())
-        .carry_over(&one.shape, before)
-        .arrangement;
-    let made = places(after, &after.lay_out(&after.current()));
-    let expected = places(before, &before.lay_out(&arrangement));
+    let mut order = Order::of(arrangement.clone()).carry_over(recorded, before);
+    let current = |shape: &Shape| places(shape, &shape.lay_out(&shape.current()));
+    let made = current(after);
+    let expected = places(before, &before.lay_out(&order.arrangement));
     if made == expected {
-        return Ok(made == places(&one.shape, &candidate.layout));
+        return Ok(current(before) == current(recorded));
     }
     // The kernel's macros align nothing where there is one CPU only.
-    arrangement.align.fill(1);
-    arrangement.type_align = 1;
-    let unaligned = places(before, &before.lay_out(&arrangement));
-    if made == unaligned {
+    order.arrangement.align.fill(1);
+    order.arrangement.type_align = 1;
+    if made == places(before, &before.lay_out(&order.arrangement)) {
         return Ok(false);
     }
-    let differs = made
-        .iter()
-        .zip(&expected)
-        .find(|(made, expected)| made != expected);
-    Err(match differs {
+    let mut pairs = made.iter().zip(&expected);
+    Err(match pairs.find(|(made, expected)| made != expected) {
         Some(((name, offset), (other, expected))) => {
-            format!("'{name}' is at {offset} where '{other}' at {expected} should be")
+            format!("'{name}' is at {offset}, and '{other}' should be at {expected}")
         }
         None => format!("it has {} members, not {}", made.len(), expected.len()),
     })
@@ -195,4 +191,75 @@ fn places(shape: &Shape, layout: &Layout) -> Vec<(String, u64)> {
     places.sort_by(|a, b| (a.1, &a.0).cmp(&(b.1, &b.0)));
     places.push(("the end".to_owned(), layout.size));
     places
+}
+
+#[cfg(test)]
+mod tests {
+    use relayout_layout::abi::Abi;
+    use relayout_layout::{Aggregate, Member, Type, Types};
+
+    use super::*;
+
+    fn shape(members: &[(&str, u64)], align: &[(&str, u64)]) -> Shape {
+        let mut types = Types::default();
+        let long = types.add(Type::Base {
+            name: "long".to_owned(),
+            size: 8,
+        });
+        let member = |&(name, offset): &(&str, u64)| Member {
+            name: Some(name.to_owned()),
+            ty: long,
+            offset,
+            bits: None,
+            declared_align: { align.iter() }
+                .find(|(of, _)| *of == name)
+                .map(|(_, align)| *align),
+            decl: None,
+        };
+        let end = members.iter().map(|(_, offset)| offset + 8).max();
+        let most = align.iter().map(|(_, align)| *align).max().unwrap_or(8);
+        let aggregate = Aggregate {
+            name: Some("s".to_owned()),
+            size: end.unwrap_or(0).next_multiple_of(most),
+            members: members.iter().map(member).collect(),
+            complete: true,
+            ..Aggregate::default()
+        };
+        Abi::new(&types).shape(&aggregate).expect("a struct")
+    }
+
+    /// `b` to the front, and `c` to a line of its own.
+    fn arrangement(of: &Shape) -> Arrangement {
+        let mut arrangement = of.current();
+        arrangement.order = vec![1, 0, 2];
+        arrangement.align[2] = 64;
+        arrangement
+    }
+
+    #[test]
+    fn layouts_are_compared() {
+        let recorded = shape(&[("a", 0), ("b", 8), ("c", 16)], &[]);
+        let check = |before: &Shape, after: &Shape, expect: Result<bool, &str>| {
+            let result = compare(&recorded, &arrangement(&recorded), before, after);
+            assert_eq!(result, expect.map_err(str::to_owned));
+        };
+        let good = shape(&[("b", 0), ("a", 8), ("c", 64)], &[("c", 64)]);
+        check(&recorded, &good, Ok(true));
+        // A configuration with another member, and one in which the macro is empty.
+        let other = shape(&[("a", 0), ("x", 8), ("b", 16), ("c", 24)], &[]);
+        let other_good = shape(&[("b", 0), ("a", 8), ("x", 16), ("c", 64)], &[("c", 64)]);
+        check(&other, &other_good, Ok(false));
+        let unaligned = shape(&[("b", 0), ("a", 8), ("c", 16)], &[]);
+        check(&recorded, &unaligned, Ok(false));
+        check(
+            &recorded,
+            &recorded,
+            Err("'a' is at 0, and 'b' should be at 0"),
+        );
+        check(
+            &recorded,
+            &other,
+            Err("'a' is at 0, and 'b' should be at 0"),
+        );
+    }
 }
