@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 
 use relayout_contend::Tally;
+use relayout_contend::throughput::Gain;
 use relayout_layout::abi::{Arrangement, Layout, Shape};
 use rustc_hash::FxHashSet;
 
@@ -101,6 +102,8 @@ pub struct Scored {
     pub runs: Vec<(u16, u64)>,
     /// Change of the transfers from today's layout; not computed for all.
     pub interval: Option<Interval>,
+    /// What it is predicted to gain in throughput; left to who knows the machine.
+    pub gain: Option<Gain>,
     /// Nothing that was tried or given beats it in transfers, bytes per object and members moved.
     pub pareto: bool,
     /// Brings members together that were never recorded together (given layouts only): what that
@@ -296,6 +299,7 @@ fn score(scorer: &Scorer<'_>, draft: Draft, tallies: &[Tally]) -> Scored {
         phase: scorer.phase(&draft.layout),
         layout: draft.layout,
         interval: None,
+        gain: None,
         pareto: false,
         unjudged: draft.unjudged,
     }

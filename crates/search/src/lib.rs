@@ -34,6 +34,6 @@ pub use constraint::{Refusal, pinned_first, refusal};
 pub use elsewhere::{Elsewhere, elsewhere};
 pub use interval::Interval;
 pub use rewrite::Bound;
-pub use score::{Memory, PerOperation};
+pub use score::{Memory, PerOperation, waits_by_stretch};
 pub use subject::{Home, Instance, Subject};
 pub use worst::rank_by_worst;

@@ -1,5 +1,7 @@
 //! Scoring layouts by replay.
 
+mod waits;
+
 use std::collections::BTreeMap;
 
 use rayon::prelude::*;
@@ -12,6 +14,8 @@ use crate::mapping::Mapping;
 use crate::pairs::pair_transfers;
 use crate::slab::{self, Slot};
 use crate::subject::{Instance, Subject};
+
+pub use waits::waits_by_stretch;
 
 /// What a layout costs in memory.
 #[derive(Clone, Debug, PartialEq, Eq)]

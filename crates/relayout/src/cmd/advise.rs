@@ -2,6 +2,7 @@
 
 mod compiled;
 mod evidence;
+mod gain;
 pub(super) mod gather;
 mod given;
 pub(super) mod json;
@@ -20,6 +21,7 @@ use relayout_layout::abi::{Abi, Shape};
 use relayout_layout::{Aggregate, Types};
 use relayout_search::{Advice, Given, Instance, Options, Subject, pinned_first};
 
+pub(super) use gain::Machine;
 use gather::Contended;
 
 use crate::exit::Exit;
@@ -94,6 +96,8 @@ pub struct Args {
     /// Show the first N candidates, and all that nothing else beats
     #[arg(long, value_name = "N", default_value_t = 5)]
     pub top: usize,
+    #[command(flatten)]
+    pub machine: Machine,
 }
 
 /// One type with what was found for it.
@@ -192,6 +196,7 @@ fn advise(
     for one in &mut all {
         one.evidence = evidence::uses(one, identified);
     }
+    args.machine.predict(input, &mut all, args.top)?;
     let patch = |one| {
         let dir = args.source.as_deref()?;
         patch::of_best(input, one, dir, args.top)

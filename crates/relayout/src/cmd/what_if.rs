@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use relayout_search::Options;
 
-use super::advise::{advise_with, json, text};
+use super::advise::{Machine, advise_with, json, text};
 use crate::input;
 use crate::print::print;
 
@@ -38,6 +38,8 @@ pub struct Args {
     /// Print JSON (schema relayout/what-if/1)
     #[arg(long)]
     pub json: bool,
+    #[command(flatten)]
+    pub machine: Machine,
 }
 
 /// Runs the command.
@@ -54,7 +56,9 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             pair_coefficient: pair_coefficient.unwrap_or(0.0),
             ..Options::default()
         };
-        let one = advise_with(input, &args.type_name, &args.layout, &options)?;
+        let mut one = [advise_with(input, &args.type_name, &args.layout, &options)?];
+        args.machine.predict(input, &mut one, 0)?;
+        let [one] = one;
         match args.json {
             true => json::what_if(input, &one),
             false => Ok(text::what_if(input, &one)),

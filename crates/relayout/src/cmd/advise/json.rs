@@ -1,5 +1,6 @@
 //! The documents `relayout/advise/1` and `relayout/what-if/1`.
 
+use relayout_contend::throughput::{Gain, Ratio};
 use relayout_layout::abi::Shape;
 use relayout_search::{Advice, Interval, Scored, Verdict};
 use serde_json::{Value, json};
@@ -256,8 +257,8 @@ fn layout(shape: &Shape, scored: &Scored) -> Value {
     })
 }
 
-/// As [`layout`], with what a changed one adds. `predicted_gain` is null: a throughput needs the
-/// machine's transfer time, which is not measured here.
+/// As [`layout`], with what a changed one adds. `predicted_gain` is null where the machine was not probed, or
+/// fewer than two contexts or no waits were recorded.
 fn changed(shape: &Shape, scored: &Scored) -> Value {
     let mut value = layout(shape, scored);
     let words: Vec<String> = scored
@@ -272,7 +273,23 @@ fn changed(shape: &Shape, scored: &Scored) -> Value {
     value["moved"] = json!(scored.moved);
     value["pareto"] = json!(scored.pareto);
     value["unjudged"] = json!(scored.unjudged);
-    value["predicted_gain"] = Value::Null;
+    value["predicted_gain"] = scored.gain.as_ref().map_or(Value::Null, gain);
     value["transfers_change"] = scored.interval.map_or(Value::Null, interval);
+    value
+}
+
+fn gain(gain: &Gain) -> Value {
+    let ratio =
+        |ratio: &Ratio| json!({ "ratio": ratio.value, "low": ratio.low, "high": ratio.high });
+    let contexts: Vec<Value> = (gain.by_context.iter())
+        .map(|(context, by_itself)| {
+            let mut one = ratio(by_itself);
+            one["context"] = json!(context);
+            one
+        })
+        .collect();
+    let mut value = ratio(&gain.ratio);
+    value["cpus"] = json!(gain.contexts);
+    value["contexts"] = json!(contexts);
     value
 }

@@ -22,8 +22,9 @@ const LIMITS: &str = "\
 Limits
   Replay keeps the recorded order and timing (spins, failed exchanges, hold times); caches are taken
   as infinite, without prefetch. Intervals come from resampling stretches of this recording; those in
-  the table are of layouts that were chosen on all of it, what is said of the other half is not. No
-  throughput is predicted: that needs the machine's transfer time, which is not measured here.
+  the table are of layouts that were chosen on all of it, what is said of the other half is not.
+  Throughput is predicted where `relayout probe` measured what accesses cost: a prediction of what
+  was recorded, whose code between accesses is taken to cost nothing (docs/prediction.md).
 ";
 
 /// What a reader has to know of a patch that moves a member between `#if` and `#endif`.

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use relayout_contend::throughput::{Gain, Ratio};
 use relayout_search::{Advice, Interval, LeftOut, Scored, Verdict};
 
 use super::super::TypeAdvice;
@@ -169,6 +170,9 @@ pub fn effect(
         ),
     );
     say("transfers", total(advice, scored));
+    if let Some(gain) = &scored.gain {
+        say("throughput", predicted(gain));
+    }
     say(
         "upgrades",
         format!(
@@ -418,4 +422,16 @@ fn shortened(names: &[String]) -> String {
         }
         _ => names.join(", "),
     }
+}
+
+fn predicted(gain: &Gain) -> String {
+    let Ratio { value, low, high } = gain.ratio;
+    let unclear = match low <= 1.0 && high >= 1.0 {
+        true => ": may be none",
+        false => "",
+    };
+    format!(
+        "predicted for {} CPUs, not measured: {value:.2} times today's ({low:.2} to {high:.2}){unclear}",
+        gain.contexts
+    )
 }

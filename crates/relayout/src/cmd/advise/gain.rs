@@ -1,0 +1,122 @@
+//! What candidates are predicted to gain, on the machine that was probed.
+
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+use relayout_contend::Extent;
+use relayout_contend::throughput::{AccessNs, Costs, Gain, Load, Question};
+use relayout_host::Progress as _;
+use relayout_host::probe::{self, MachineFile};
+use relayout_layout::abi::Layout;
+use relayout_search::{Instance, Subject, waits_by_stretch};
+
+use super::TypeAdvice;
+use crate::input::Input;
+
+/// Where predictions come from.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct Machine {
+    /// Predict throughput by the costs in this file [default: what `relayout probe` measured on this machine]
+    #[arg(long, value_name = "FILE")]
+    pub machine: Option<PathBuf>,
+    /// Predict it for N CPUs that do what the recorded ones do [default: as many as were recorded]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=4096))]
+    pub cpus: Option<u32>,
+}
+
+impl Machine {
+    /// Adds what the first `top` candidates and the given layouts gain, if the machine was probed.
+    ///
+    /// # Errors
+    /// A file that cannot be read.
+    pub(in crate::cmd) fn predict(
+        &self,
+        input: &Input<'_>,
+        all: &mut [TypeAdvice<'_>],
+        top: usize,
+    ) -> anyhow::Result<()> {
+        if let Some(costs) = self.costs()? {
+            for one in all {
+                input
+                    .progress
+                    .step(&format!("predicting what layouts of {} gain", one.name));
+                add(input, one, top, (&costs, self.cpus));
+            }
+        }
+        Ok(())
+    }
+
+    fn costs(&self) -> anyhow::Result<Option<Costs>> {
+        let file = match &self.machine {
+            Some(path) => Some(
+                MachineFile::read(path).context("see `relayout probe`, which writes such files")?,
+            ),
+            None => probe::load()?,
+        };
+        Ok(file.and_then(|file| costs(&file)))
+    }
+}
+
+fn costs(file: &MachineFile) -> Option<Costs> {
+    let of = |kind: &str| {
+        let cost = file.accesses.iter().find(|cost| cost.kind == kind)?;
+        Some(AccessNs {
+            alone: cost.alone_ns.value?,
+            contended: cost.contended_ns.value?,
+        })
+    };
+    Some(Costs {
+        // The first is of the CPUs on which accesses were measured.
+        transfer_ns: file.transfers.first()?.ns?,
+        load: of("load")?,
+        store: of("store")?,
+        exchange: of("exchange")?,
+    })
+}
+
+/// Adds to the first `top` candidates, and to the user's layouts, what they gain.
+fn add(
+    input: &Input<'_>,
+    one: &mut TypeAdvice<'_>,
+    top: usize,
+    (costs, contexts): (&Costs, Option<u32>),
+) {
+    let Ok(advice) = &one.outcome else { return };
+    let subject = one.subject(input.line_bytes);
+    let load = Load::new(input.profile, &extents(&subject));
+    let question = Question {
+        load: &load,
+        costs,
+        contexts,
+    };
+    let wanted = advice.shown(top);
+    let candidates = wanted.iter().map(|index| &advice.candidates[*index].layout);
+    let given = advice.given.iter().map(|one| &one.layout);
+    let layouts: Vec<&Layout> = candidates.chain(given).collect();
+    let stretches = waits_by_stretch(subject, &layouts);
+    let gains: Vec<Option<Gain>> = stretches.iter().map(|one| question.gain(one)).collect();
+    let Ok(advice) = &mut one.outcome else { return };
+    let mut gains = gains.into_iter();
+    for index in wanted {
+        advice.candidates[index].gain = gains.next().flatten();
+    }
+    for given in &mut advice.given {
+        given.gain = gains.next().flatten();
+    }
+}
+
+/// Where the objects are that were logged in order: what replay says is of those.
+fn extents(subject: &Subject<'_>) -> Vec<Extent> {
+    let end = |instance: &Instance| instance.trace.covered.iter().map(|bytes| bytes.end).max();
+    let instances = subject.instances.iter();
+    let mut extents: Vec<Extent> = instances
+        .map(|instance| Extent {
+            run: instance.run,
+            base: instance.trace.base,
+            bytes: end(instance).unwrap_or(0),
+        })
+        .collect();
+    extents.sort_unstable();
+    extents.dedup();
+    extents
+}
