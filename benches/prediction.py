@@ -34,6 +34,9 @@ def load_cases():
     return module
 
 
+# How often the machine is probed until all is told.
+PROBES = 5
+KINDS = ["load", "store", "update", "exchange"]
 CHUNK = ["move:56:8:64"]
 RWSEM = ["move:128:8:120", "move:136:8:128"]
 NODE = ["move:20:4:64"]
@@ -55,16 +58,17 @@ ROWS = [
 
 
 def costs(relayout, folder):
-    """What the machine's accesses cost, as `predict` takes it."""
+    """What the machine's accesses cost, as `predict` takes it; None where its CPUs were moved meanwhile."""
     path = folder / "machine.json"
     subprocess.run([relayout, "probe", "-o", path], check=True, capture_output=True)
     machine = json.loads(path.read_text())
-    by_kind = {one["kind"]: one for one in machine["accesses"]}
+    by_kinds = {(one["kind"], one["against"]): one for one in machine["accesses"]}
+    # Two that load do not take the line from each other.
+    by_kinds["load", "load"] = {"contended_ns": {"value": 0}}
     numbers = [machine["transfers"][0]["ns"]]
-    numbers += [by_kind[kind][key]["value"] for kind in ("load", "store", "exchange") for key in ("alone_ns", "contended_ns")]
-    if None in numbers:
-        raise SystemExit(f"the machine is too noisy to be probed: {by_kind}")
-    return ",".join(f"{number:.4f}" for number in numbers)
+    numbers += [by_kinds[kind, "update"]["alone_ns"]["value"] for kind in KINDS]
+    numbers += [by_kinds[kind, against]["contended_ns"]["value"] for kind in KINDS for against in KINDS]
+    return None if None in numbers else ",".join(f"{number:.4f}" for number in numbers)
 
 
 def predicted(options, profile, program, cost, changes):
@@ -84,16 +88,22 @@ def direction(low, high):
     return -1 if high < 1 - MARGIN else 1 if low > 1 + MARGIN else 0
 
 
-def run_row(cases, options, folder, row, cost):
+def run_row(cases, options, folder, row):
     """A dictionary for each thread."""
     program, settings, target, changes = row
     iterations = 20_000 if program == "call_single_data" else 1_000_000
     case = cases.Case(program, [], set(), [], settings, iterations=iterations)
     loop = cases.Loop(case, options.relayout, folder, options.seconds, options.budget)
     profile = loop.record()
+    before, after = loop.build("before", "bad"), loop.build("accepted", target)
+    # A virtual machine's CPUs are moved about: what lines cost is measured next to what programs do.
+    cost = options.costs
+    for _ in range(PROBES):
+        cost = cost or costs(options.relayout, folder)
+    if not cost:
+        raise cases.Failure("the machine is too noisy to be probed")
+    measured = loop.verify(before, after, cases.Change(target, "any"))
     guess = predicted(options, profile, program, cost, changes)
-    change = cases.Change(target, "any")
-    measured = loop.verify(loop.build("before", "bad"), loop.build("accepted", target), change)
     name = " ".join([program, *settings, "" if target == "good" else target]).strip()
     threads = []
     for number, metric in enumerate(measured):
@@ -135,7 +145,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--relayout", type=Path, default=ROOT / "target/release/relayout")
     parser.add_argument("--predict", type=Path, default=ROOT / "target/release/examples/predict")
-    parser.add_argument("--costs", help="use these instead of probing: seven numbers, as `predict` takes them")
+    parser.add_argument("--costs", help="use these instead of probing: 21 numbers, as `predict` takes them")
     parser.add_argument("--case", action="append", help="only cases whose name begins so")
     parser.add_argument("--seconds", type=float, default=0.3, help="length of one start [0.3]")
     parser.add_argument("--budget", type=int, default=15, help="seconds for measuring one case [15]")
@@ -145,15 +155,13 @@ def main():
     options.relayout = options.relayout.resolve()
     cases, rows = load_cases(), []
     with tempfile.TemporaryDirectory(prefix="relayout-prediction-") as temporary:
-        cost = options.costs or costs(options.relayout, Path(temporary))
-        print(f"accesses, ns: {cost}", file=sys.stderr)
         for number, row in enumerate(ROWS):
             if options.case and not any(row[0].startswith(name) for name in options.case):
                 continue
             folder = Path(temporary) / str(number)
             folder.mkdir()
             try:
-                rows += run_row(cases, options, folder, row, cost)
+                rows += run_row(cases, options, folder, row)
             except cases.Failure as failure:
                 print(f"{row[0]} {' '.join(row[1])}: {failure}", file=sys.stderr)
             if options.keep:

@@ -3,8 +3,9 @@
 //!
 //!     cargo run --release -p relayout-contend --example predict -- PROFILE COSTS TYPE CHANGE...
 //!
-//! COSTS are of the file that `relayout probe` writes, as seven numbers with commas: nanoseconds to move a line;
-//! alone and contended, of a load, a store, an exchange. A CHANGE is one of
+//! COSTS are of the file that `relayout probe` writes, as 21 numbers with commas: nanoseconds to move a line; of a
+//! load, a store, an update and an exchange alone; and of each against each (that of a load against loads is not
+//! used). A CHANGE is one of
 //!
 //!     move:OFFSET:BYTES:NEW     the bytes at OFFSET lie at NEW
 //!     align:BYTES               objects begin at multiples of BYTES
@@ -15,7 +16,7 @@
 
 use std::path::Path;
 
-use relayout_contend::throughput::{AccessNs, Costs, Load, Question, Ratio, Stretch, StretchLine};
+use relayout_contend::throughput::{Costs, Load, Question, Ratio, Stretch, StretchLine};
 use relayout_contend::{Extent, LineWaits, ObjectTrace, Replay, TraceAccess, TraceIndex};
 use relayout_profile::{Access, Profile, RangeKind};
 
@@ -67,16 +68,17 @@ fn predict(arguments: &[String]) -> Result<(), String> {
 fn parse_costs(text: &str) -> Result<Costs, String> {
     let numbers: Result<Vec<f64>, _> = text.split(',').map(str::parse).collect();
     let numbers = numbers.map_err(|e| format!("{text}: {e}"))?;
-    let [transfer_ns, a, b, c, d, e, f] = numbers[..] else {
-        return Err(format!("{text}: seven numbers"));
+    let mut numbers = numbers.into_iter();
+    let mut next = || numbers.next().ok_or_else(|| format!("{text}: 21 numbers"));
+    let mut costs = Costs {
+        transfer_ns: next()?,
+        ..Costs::default()
     };
-    let cost = |alone, contended| AccessNs { alone, contended };
-    Ok(Costs {
-        transfer_ns,
-        load: cost(a, b),
-        store: cost(c, d),
-        exchange: cost(e, f),
-    })
+    let all = costs.alone_ns.iter_mut();
+    for cost in all.chain(costs.contended_ns.as_flattened_mut()) {
+        *cost = next()?;
+    }
+    Ok(costs)
 }
 
 fn parse_changes(words: &[String]) -> Result<Changes, String> {

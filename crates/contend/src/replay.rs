@@ -179,16 +179,16 @@ impl AddAssign for ByKind {
     }
 }
 
-/// What one context had to wait for on one line.
+/// How one context used one line, and how often it had to wait for it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ContextWaits {
     /// CPU or thread.
     pub context: u16,
     /// Its accesses that had to wait: for the data (transfers), or for the others to give up their copies
     /// (upgrades).
-    pub waits: ByKind,
+    pub waits: u64,
     /// All its accesses to the line that were replayed.
-    pub accesses: u64,
+    pub accesses: ByKind,
 }
 
 /// Who used one line, and had to wait for it.
@@ -196,7 +196,7 @@ pub struct ContextWaits {
 pub struct LineWaits {
     /// Lines from the one that holds the object's new first byte.
     pub line: u32,
-    /// In order of the contexts' numbers; those that never waited are not here.
+    /// In order of the contexts' numbers; those that never used the line are not here.
     pub contexts: Vec<ContextWaits>,
 }
 

@@ -1,7 +1,7 @@
 //! The coherence model of one line: who holds it, and which bytes are news to whom.
 
+use super::Tally;
 use super::bits::Bits;
-use super::{ByKind, Tally};
 
 /// One line; `C` words of contexts, `B` words of bytes.
 pub(super) struct Line<const C: usize, const B: usize> {
@@ -26,17 +26,16 @@ pub(super) struct Line<const C: usize, const B: usize> {
 pub(super) struct Counted {
     pub tally: Tally,
     /// By dense number of context: accesses that had to wait. Empty if that was not counted.
-    pub waits: Vec<ByKind>,
+    pub waits: Vec<u64>,
 }
 
 /// What an access does to the line.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Load,
-    /// A store, and whether it changed a byte as far as is known; an exchange loads as well.
+    /// A store or an exchange, and whether it left every byte as it was as far as is known.
     Store {
         silent: bool,
-        exchange: bool,
     },
 }
 
@@ -52,7 +51,7 @@ impl<const C: usize, const B: usize> Line<C, B> {
             news: vec![Bits::EMPTY; contexts],
             counted: Counted {
                 tally: Tally::default(),
-                waits: vec![ByKind::default(); if waits { contexts } else { 0 }],
+                waits: vec![0; if waits { contexts } else { 0 }],
             },
         }
     }
@@ -66,12 +65,12 @@ impl<const C: usize, const B: usize> Line<C, B> {
             }
             if kind != Kind::Load && self.valid != Bits::one(context) {
                 self.counted.tally.upgrades += 1;
-                self.wait(context, kind);
+                self.wait(context);
             }
         } else {
             self.fetch(context, bytes, kind);
         }
-        if let Kind::Store { silent, .. } = kind {
+        if let Kind::Store { silent } = kind {
             self.invalidate_others(context);
             self.written = true;
             self.writer = context;
@@ -101,7 +100,7 @@ impl<const C: usize, const B: usize> Line<C, B> {
         if !self.written {
             return;
         }
-        self.wait(context, kind);
+        self.wait(context);
         match kind {
             Kind::Load => self.counted.tally.read_transfers += 1,
             Kind::Store { .. } => self.counted.tally.write_transfers += 1,
@@ -113,9 +112,9 @@ impl<const C: usize, const B: usize> Line<C, B> {
     }
 
     #[inline]
-    fn wait(&mut self, context: usize, kind: Kind) {
+    fn wait(&mut self, context: usize) {
         if let Some(waits) = self.counted.waits.get_mut(context) {
-            waits.count(kind);
+            *waits += 1;
         }
     }
 
@@ -132,17 +131,5 @@ impl<const C: usize, const B: usize> Line<C, B> {
             self.news[other] = Bits::EMPTY;
         }
         self.valid = own;
-    }
-}
-
-impl ByKind {
-    fn count(&mut self, kind: Kind) {
-        match kind {
-            Kind::Load => self.loads += 1,
-            Kind::Store {
-                exchange: false, ..
-            } => self.stores += 1,
-            Kind::Store { exchange: true, .. } => self.exchanges += 1,
-        }
     }
 }

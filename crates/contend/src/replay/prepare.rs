@@ -6,7 +6,7 @@ use relayout_profile::Access;
 use rustc_hash::FxHashMap;
 
 use super::line::Kind;
-use super::{ObjectTrace, TraceAccess};
+use super::{ByKind, ObjectTrace, TraceAccess};
 
 /// An [`ObjectTrace`] ready to be replayed with many placements.
 ///
@@ -100,8 +100,16 @@ impl Step {
             0 => Kind::Load,
             bits => Kind::Store {
                 silent: bits & SILENT != 0,
-                exchange: bits & EXCHANGE != 0,
             },
+        }
+    }
+
+    /// Counts it in `sum`.
+    pub(super) fn count(self, sum: &mut ByKind) {
+        match self.kind {
+            0 => sum.loads += 1,
+            bits if bits & EXCHANGE != 0 => sum.exchanges += 1,
+            _ => sum.stores += 1,
         }
     }
 }

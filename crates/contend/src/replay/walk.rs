@@ -5,7 +5,7 @@ use super::contents::Contents;
 use super::line::{Counted, Line};
 use super::prepare::{Replay, Users};
 use super::scores::LineScores;
-use super::{ContextWaits, LineTally, LineWaits, Placement, Tally};
+use super::{ByKind, ContextWaits, LineTally, LineWaits, Placement, Tally};
 
 /// Accesses of which at least one in so many is on a line that has to be replayed are all gone through, rather
 /// than those on the line found.
@@ -23,7 +23,7 @@ impl Replay {
         self.lines_known(phase, placement, line_bytes, None)
     }
 
-    /// Who had to wait on which line, for what.
+    /// Who used which line, and had to wait for it.
     pub fn waits(&self, phase: u32, placement: &impl Placement, line_bytes: u32) -> Vec<LineWaits> {
         self.on_lines(phase, placement, line_bytes, Count::Waits)
             .into_iter()
@@ -159,23 +159,24 @@ impl Replay {
     }
 
     fn by_context(&self, line: &OnLine) -> Vec<ContextWaits> {
-        let mut accesses = vec![0; self.contexts.len()];
+        let mut accesses = vec![ByKind::default(); self.contexts.len()];
         let places = line
             .granules
             .iter()
             .flat_map(|granule| self.places(*granule));
         for &place in places {
-            accesses[usize::from(self.steps[place as usize].context)] += 1;
+            let step = self.steps[place as usize];
+            step.count(&mut accesses[usize::from(step.context)]);
         }
-        let waits = self.contexts.iter().zip(&line.counted.waits);
-        let mut contexts: Vec<ContextWaits> = waits
-            .zip(accesses)
-            .map(|((&context, &waits), accesses)| ContextWaits {
+        let waits = |number: usize| line.counted.waits.get(number).copied().unwrap_or(0);
+        let contexts = self.contexts.iter().zip(accesses).enumerate();
+        let mut contexts: Vec<ContextWaits> = contexts
+            .map(|(number, (&context, accesses))| ContextWaits {
                 context,
-                waits,
+                waits: waits(number),
                 accesses,
             })
-            .filter(|one| one.waits.all() > 0)
+            .filter(|one| one.accesses.all() > 0)
             .collect();
         contexts.sort_unstable_by_key(|one| one.context);
         contexts

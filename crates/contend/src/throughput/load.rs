@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use relayout_profile::{Access, Profile, Transfer};
+use relayout_profile::{Access, Profile};
 
 use crate::replay::{ByKind, ContextWaits};
 use crate::traces::Extent;
@@ -17,10 +17,12 @@ const WORKING_PART: u64 = 1000;
 pub struct Load {
     /// All accesses, by context that worked.
     contexts: BTreeMap<u16, ByKind>,
+    /// Of them: those to lines that the subject has a part of.
+    subject: BTreeMap<u16, ByKind>,
     /// By line that is not the subject's: who waited. Most waits first, [`LINES_MAX`] at most.
     lines: Vec<Vec<ContextWaits>>,
-    /// All other lines together.
-    rest: Vec<ContextWaits>,
+    /// Waits for all other lines together, by context.
+    rest: BTreeMap<u16, u64>,
     subject_waits: u64,
 }
 
@@ -32,50 +34,42 @@ impl Load {
     pub fn new(profile: &Profile, subject: &[Extent]) -> Self {
         let line_bytes = u64::from(profile.meta.line_bytes).max(1);
         let subject = Subject::new(subject);
-        let mut load = Self {
-            contexts: accesses(profile),
-            ..Self::default()
-        };
-        let used: BTreeMap<(u16, u64, u16), u64> = profile
-            .lines
-            .iter()
-            .map(|row| {
-                (
-                    (row.run, row.line, row.context),
-                    row.reads.saturating_add(row.writes),
-                )
-            })
-            .collect();
-        let mut waits: BTreeMap<(u16, u64, u16), ByKind> = BTreeMap::new();
+        let used = accesses(profile, line_bytes);
+        let mut load = Self::default();
+        for ((run, line, context), accesses) in &used {
+            *load.contexts.entry(*context).or_default() += *accesses;
+            if subject.meets(*run, *line, line_bytes) {
+                *load.subject.entry(*context).or_default() += *accesses;
+            }
+        }
+        let busiest = load.contexts.values().map(ByKind::all).max().unwrap_or(0);
+        load.contexts
+            .retain(|_, sum| sum.all().saturating_mul(WORKING_PART) >= busiest);
+        let mut waits: BTreeMap<Used, u64> = BTreeMap::new();
         for row in &profile.conflicts {
-            if subject.holds(row.run, row.addr) {
+            if subject.meets(row.run, row.addr, 1) {
                 load.subject_waits = load.subject_waits.saturating_add(row.count);
                 continue;
             }
             let line = row.addr - row.addr % line_bytes;
-            let of_line = waits.entry((row.run, line, row.context)).or_default();
-            *kind(of_line, row.access, row.transfer) += row.count;
+            *waits.entry((row.run, line, row.context)).or_default() += row.count;
         }
         let mut lines: BTreeMap<(u16, u64), Vec<ContextWaits>> = BTreeMap::new();
-        for ((run, line, context), waits) in waits {
+        for (place, waits) in waits {
+            let (run, line, context) = place;
             lines.entry((run, line)).or_default().push(ContextWaits {
                 context,
                 waits,
-                accesses: used.get(&(run, line, context)).copied().unwrap_or(0),
+                accesses: used.get(&place).copied().unwrap_or_default(),
             });
         }
         load.lines = lines.into_values().collect();
-        let all = |line: &Vec<ContextWaits>| line.iter().map(|one| one.waits.all()).sum::<u64>();
+        let all = |line: &Vec<ContextWaits>| line.iter().map(|one| one.waits).sum::<u64>();
         load.lines.sort_by_key(|line| std::cmp::Reverse(all(line)));
-        let rest = load.lines.split_off(load.lines.len().min(LINES_MAX));
-        let mut sums: BTreeMap<u16, ContextWaits> = BTreeMap::new();
-        for one in rest.iter().flatten() {
-            let sum = sums.entry(one.context).or_default();
-            sum.context = one.context;
-            sum.waits += one.waits;
-            sum.accesses = sum.accesses.saturating_add(one.accesses);
+        for one in load.lines.iter().skip(LINES_MAX).flatten() {
+            *load.rest.entry(one.context).or_default() += one.waits;
         }
-        load.rest = sums.into_values().collect();
+        load.lines.truncate(LINES_MAX);
         load
     }
 
@@ -89,9 +83,14 @@ impl Load {
         self.contexts.get(&context).copied().unwrap_or_default()
     }
 
-    /// All but those lines together, by context.
-    pub fn rest(&self) -> &[ContextWaits] {
-        &self.rest
+    /// What a context accessed on lines that the subject has a part of.
+    pub fn on_subject(&self, context: u16) -> ByKind {
+        self.subject.get(&context).copied().unwrap_or_default()
+    }
+
+    /// How often a context waited for all other lines than [`Self::lines`] and the subject's.
+    pub fn rest(&self, context: u16) -> u64 {
+        self.rest.get(&context).copied().unwrap_or(0)
     }
 
     /// Lines that are not the subject's, with who waited for them; those with most waits.
@@ -105,20 +104,21 @@ impl Load {
     }
 }
 
-/// Loads, stores and exchanges by context, of those that worked.
-fn accesses(profile: &Profile) -> BTreeMap<u16, ByKind> {
-    let mut contexts: BTreeMap<u16, ByKind> = BTreeMap::new();
+/// Run, address of a line, context.
+type Used = (u16, u64, u16);
+
+/// Loads, stores and exchanges, by line and context.
+fn accesses(profile: &Profile, line_bytes: u64) -> BTreeMap<Used, ByKind> {
+    let mut used: BTreeMap<Used, ByKind> = BTreeMap::new();
     for row in &profile.lines {
-        let sum = contexts.entry(row.context).or_default();
+        let sum = used.entry((row.run, row.line, row.context)).or_default();
         sum.loads = sum.loads.saturating_add(row.reads);
         sum.stores = sum.stores.saturating_add(row.writes);
     }
-    for row in profile
-        .counts
-        .iter()
-        .filter(|row| row.access == Access::ReadWrite)
-    {
-        if let Some(sum) = contexts.get_mut(&row.context) {
+    let exchanges = profile.counts.iter();
+    for row in exchanges.filter(|row| row.access == Access::ReadWrite) {
+        let line = row.addr - row.addr % line_bytes;
+        if let Some(sum) = used.get_mut(&(row.run, line, row.context)) {
             // `lines` has it under both.
             let both = row.count.min(sum.loads).min(sum.stores);
             sum.loads -= both;
@@ -126,17 +126,7 @@ fn accesses(profile: &Profile) -> BTreeMap<u16, ByKind> {
             sum.exchanges = sum.exchanges.saturating_add(both);
         }
     }
-    let busiest = contexts.values().map(ByKind::all).max().unwrap_or(0);
-    contexts.retain(|_, sum| sum.all().saturating_mul(WORKING_PART) >= busiest);
-    contexts
-}
-
-fn kind(waits: &mut ByKind, access: Access, transfer: Transfer) -> &mut u64 {
-    match (access, transfer) {
-        (Access::ReadWrite, _) => &mut waits.exchanges,
-        (Access::Read, Transfer::Read) => &mut waits.loads,
-        _ => &mut waits.stores,
-    }
+    used
 }
 
 /// Where the subject's objects are.
@@ -149,11 +139,15 @@ impl Subject {
         Self(extents)
     }
 
-    fn holds(&self, run: u16, addr: u64) -> bool {
+    /// Whether any of the `bytes` from `addr` on are an object's.
+    fn meets(&self, run: u16, addr: u64, bytes: u64) -> bool {
+        let end = addr.saturating_add(bytes);
         let after = self
             .0
-            .partition_point(|extent| (extent.run, extent.base) <= (run, addr));
+            .partition_point(|extent| (extent.run, extent.base) < (run, end));
         let last = after.checked_sub(1).map(|last| self.0[last]);
-        last.is_some_and(|extent| extent.run == run && addr - extent.base < extent.bytes.into())
+        last.is_some_and(|extent| {
+            extent.run == run && extent.base.saturating_add(extent.bytes.into()) > addr
+        })
     }
 }

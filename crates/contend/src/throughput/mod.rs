@@ -11,26 +11,28 @@
 //!   interval goes from none to three times as much. Code that computes for longer gains less than is
 //!   predicted. Of a kernel, only kernel code was recorded: the gain is that of the time in the kernel.
 //! - **Service time** is what moving a line between two CPUs takes, for upgrades too.
-//! - **Windows.** A processor goes on while it waits: it has dozens of loads under way, stores wait in a
-//!   buffer. So accesses of one kind that wait for one line within so many of that kind wait once. How
-//!   many follows from the probe's loops, in which two CPUs do nothing but take a line from each other, and
-//!   each has it once in two service times `S`: a window is `2 * S / (contended - alone)` accesses. For a
-//!   locked exchange, which waits for all before it, that is about one.
-//! - **The order is the recorded one**, as in all of replay. A recorder makes accesses slow, so that contexts
-//!   meet on nearly every access where they use a line all the time; what that overstates, windows bound.
+//! - **Waits.** The order is the recorded one, as in all of replay. But a recorder makes accesses slow, so that
+//!   contexts meet on nearly every access where they use a line all the time. Natively, one that has a line goes
+//!   on for a while before it has lost it and has to wait again. That while follows from the probe's loops
+//!   ([`Costs`], `keeps_ns`), by what both contexts do to the line ([`Habit`]). So between two waits there is the
+//!   work that was recorded between them, and that while: of `r` recorded waits in work that takes `Z`,
+//!   `1 / (1 / r + keeps / Z)` are left.
 //! - **More contexts** ([`Question::contexts`]) do what those that were recorded do, in the same
 //!   proportions. A context with `a` accesses to a line, `v` of which waited, meets `k` times as many
 //!   stores by others: `a*k*v / (a - v + k*v)` of them wait, by the rule of two random streams
 //!   ([`crate::rates`]).
 //!
 //! A gain is a ratio, so that errors of the costs cancel as far as they are in both. Its interval is
-//! that of resampled stretches of the recording, with think times from the shortest to the longest.
+//! that of resampled stretches of the recording, with think times from the shortest to the longest, and lines
+//! that are kept for two thirds of the time that loops say to one and a half times that.
 
+mod costs;
 mod load;
 mod network;
 
 use std::collections::BTreeMap;
 
+pub use costs::{Costs, Habit};
 pub use load::Load;
 
 use crate::replay::{ByKind, ContextWaits};
@@ -40,31 +42,22 @@ use network::{Class, Visit, cycle_times};
 const STATIONS_MAX: usize = 64;
 /// Times that the stretches are drawn again.
 const RESAMPLES: usize = 100;
-/// Think time over what a context's accesses cost alone: expected, and the ends of what is reckoned with.
-const WORK: f64 = 2.0;
-const WORK_ENDS: [f64; 2] = [1.0, 4.0];
-
-/// What an access costs, in nanoseconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct AccessNs {
-    /// On a line that no other context uses.
-    pub alone: f64,
-    /// On one that another takes away all the time.
-    pub contended: f64,
-}
-
-/// What accesses cost on a machine, in loops that do nothing else.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Costs {
-    /// Moving a line from one CPU to another, in nanoseconds.
-    pub transfer_ns: f64,
-    /// A load; contended by stores.
-    pub load: AccessNs,
-    /// A store; contended by loads.
-    pub store: AccessNs,
-    /// A read-write, taken to be locked; contended by others.
-    pub exchange: AccessNs,
-}
+/// What is expected, and the ends of what is reckoned with: those with the largest gains, and the smallest.
+/// Loops that differ in how many words of a line they use, and how, differ by as much in how long they keep it.
+const EXPECTED: Assumed = Assumed {
+    work: 2.0,
+    keeps: 1.0,
+};
+const ENDS: [Assumed; 2] = [
+    Assumed {
+        work: 1.0,
+        keeps: 2.0 / 3.0,
+    },
+    Assumed {
+        work: 4.0,
+        keeps: 1.5,
+    },
+];
 
 /// One line of one object in a stretch of its replay.
 #[derive(Clone, Debug, PartialEq)]
@@ -119,6 +112,24 @@ pub struct Ratio {
     pub high: f64,
 }
 
+/// What nobody measured.
+#[derive(Clone, Copy, Debug)]
+struct Assumed {
+    /// Think time over what a context's accesses cost alone.
+    work: f64,
+    /// How long a line is kept over what [`Costs`] say.
+    keeps: f64,
+}
+
+/// How a context uses a line.
+#[derive(Clone, Copy, Debug)]
+struct Use {
+    context: u16,
+    /// How often it waits for it in the recorded window.
+    waits: f64,
+    habit: Habit,
+}
+
 impl Question<'_> {
     /// The gain by a change that was replayed in `stretches`; `None` where fewer than two contexts were
     /// recorded, or nobody waits for the subject today.
@@ -129,14 +140,14 @@ impl Question<'_> {
             return None;
         }
         let whole: Vec<&Stretch> = stretches.iter().collect();
-        let found = self.ratios(&whole, replayed, WORK)?;
+        let found = self.ratios(&whole, replayed, EXPECTED)?;
         let mut random = Random(0x9e37_79b9_7f4a_7c15);
         let drawn: Vec<Vec<f64>> = (0..RESAMPLES)
             .flat_map(|_| {
                 let draw = |_| &stretches[random.below(stretches.len())];
                 let sample: Vec<&Stretch> = (0..stretches.len()).map(draw).collect();
                 let replayed = sample.iter().map(|stretch| waits(&stretch.today)).sum();
-                WORK_ENDS.map(|work| self.ratios(&sample, replayed, work))
+                ENDS.map(|assumed| self.ratios(&sample, replayed, assumed))
             })
             .flatten()
             .collect();
@@ -162,16 +173,16 @@ impl Question<'_> {
     }
 
     /// By context, and then of all, the ratio of throughputs; `replayed` waits of the stretches stand for
-    /// all that the recording has on the subject. For `work` see [`WORK`].
-    fn ratios(&self, stretches: &[&Stretch], replayed: u64, work: f64) -> Option<Vec<f64>> {
+    /// all that the recording has on the subject.
+    fn ratios(&self, stretches: &[&Stretch], replayed: u64, assumed: Assumed) -> Option<Vec<f64>> {
         if replayed == 0 {
             return None;
         }
         let scale = self.load.subject_waits() as f64 / replayed as f64;
         let today = stretches.iter().flat_map(|stretch| &stretch.today);
         let changed = stretches.iter().flat_map(|stretch| &stretch.changed);
-        let before = self.cycles(today, scale, work);
-        let after = self.cycles(changed, scale, work);
+        let before = self.cycles(self.subject(today, scale), assumed);
+        let after = self.cycles(self.subject(changed, scale), assumed);
         let mut ratios: Vec<f64> = before.iter().zip(&after).map(|(b, a)| b / a).collect();
         ratios.push(before.iter().sum::<f64>() / after.iter().sum::<f64>());
         ratios
@@ -180,116 +191,134 @@ impl Question<'_> {
             .then_some(ratios)
     }
 
-    /// Time that each context takes for what it did in the recorded window, in nanoseconds.
-    fn cycles<'s>(
-        &self,
-        subject: impl Iterator<Item = &'s StretchLine>,
-        scale: f64,
-        work: f64,
-    ) -> Vec<f64> {
+    /// Contexts that run, over those that were recorded.
+    fn times(&self) -> f64 {
         let recorded = self.load.contexts().count() as f64;
-        let wanted = self.contexts.map_or(recorded, f64::from);
-        let others = ((wanted - 1.0) / (recorded - 1.0)).max(0.0);
-        let mut lines: Vec<Vec<(ContextWaits, f64)>> = self
-            .load
-            .lines()
-            .map(|line| line.iter().map(|one| (*one, 1.0)).collect())
-            .collect();
-        let mut own: BTreeMap<(usize, u32), Vec<(ContextWaits, f64)>> = BTreeMap::new();
-        for line in subject {
-            let of_line = own.entry((line.object, line.line)).or_default();
-            of_line.extend(line.contexts.iter().map(|one| (*one, scale)));
-        }
-        lines.extend(own.into_values());
-        let weight = |line: &Vec<(ContextWaits, f64)>| {
-            line.iter()
-                .map(|(one, scale)| scale * one.waits.all() as f64)
-                .sum::<f64>()
-        };
+        self.contexts
+            .map_or(1.0, |wanted| f64::from(wanted) / recorded)
+    }
+
+    /// Time that each context takes for what it did in the recorded window, in nanoseconds.
+    fn cycles(&self, subject: Vec<Vec<Use>>, assumed: Assumed) -> Vec<f64> {
+        let mut lines: Vec<Vec<Use>> = self.others().chain(subject).collect();
+        let weight = |line: &Vec<Use>| line.iter().map(|one| one.waits).sum::<f64>();
         lines.sort_by(|a, b| weight(b).total_cmp(&weight(a)));
-        let mut classes: Vec<Class> = self
-            .load
-            .contexts()
-            .map(|context| Class {
-                count: wanted / recorded,
-                think_ns: work * self.alone(&self.load.accesses(context)),
-                visits: Vec::new(),
-            })
-            .collect();
         let service_ns = self.costs.transfer_ns;
-        for (station, line) in lines.iter().enumerate() {
-            for (class, context) in classes.iter_mut().zip(self.load.contexts()) {
-                let own = line.iter().filter(|(one, _)| one.context == context);
-                let visits = self.visits(own, &self.load.accesses(context), others);
-                if visits > 0.0 && station < STATIONS_MAX {
+        let class = |context| {
+            let work_ns = assumed.work * self.costs.alone(&self.load.accesses(context));
+            let mut class = Class {
+                count: self.times(),
+                think_ns: work_ns + service_ns * self.load.rest(context) as f64,
+                visits: Vec::new(),
+            };
+            for (station, line) in lines.iter().enumerate() {
+                let count = self.visits(context, line, work_ns, assumed);
+                if count > 0.0 && station < STATIONS_MAX {
                     class.visits.push(Visit {
                         station,
-                        count: visits,
+                        count,
                         service_ns,
                     });
                 } else {
-                    class.think_ns += visits * service_ns;
+                    class.think_ns += count * service_ns;
                 }
             }
-        }
-        for (class, context) in classes.iter_mut().zip(self.load.contexts()) {
-            let rest: Vec<(ContextWaits, f64)> =
-                self.load.rest().iter().map(|one| (*one, 1.0)).collect();
-            let own = rest.iter().filter(|(one, _)| one.context == context);
-            class.think_ns += service_ns * self.visits(own, &self.load.accesses(context), others);
-        }
+            class
+        };
+        let classes: Vec<Class> = self.load.contexts().map(class).collect();
         cycle_times(&classes, STATIONS_MAX)
     }
 
-    /// How often a context waits for a line, where it recorded waited so and meets `others` times as many
-    /// stores; `all` are its accesses to everything.
-    fn visits<'s>(
+    /// How often a context waits for a line, where its work takes `work_ns`.
+    fn visits(&self, context: u16, line: &[Use], work_ns: f64, assumed: Assumed) -> f64 {
+        let Some(own) = line.iter().find(|one| one.context == context) else {
+            return 0.0;
+        };
+        let others = line.iter().filter(|one| one.context != context);
+        // Who is not known stores.
+        let other = others.map(|one| one.habit).max().unwrap_or(Habit::Store);
+        let keeps_ns = assumed.keeps * self.costs.keeps_ns(own.habit, other);
+        match own.waits > 0.0 && work_ns > 0.0 {
+            true => 1.0 / (1.0 / own.waits + keeps_ns / work_ns),
+            false => 0.0,
+        }
+    }
+
+    /// Lines that are not the subject's.
+    fn others(&self) -> impl Iterator<Item = Vec<Use>> {
+        let of_line = |line: &[ContextWaits]| {
+            let own = line.iter().map(|one| {
+                let stores = self.load.accesses(one.context).stores;
+                Use {
+                    context: one.context,
+                    waits: self.more(one),
+                    habit: Habit::of(&one.accesses, stores.saturating_sub(one.accesses.stores)),
+                }
+            });
+            own.collect()
+        };
+        self.load.lines().map(of_line)
+    }
+
+    /// The subject's lines as replayed, where each wait stands for `scale`.
+    fn subject<'s>(
         &self,
-        waits: impl Iterator<Item = &'s (ContextWaits, f64)>,
-        all: &ByKind,
-        others: f64,
-    ) -> f64 {
-        let mut kinds = [0.0; 3];
-        for (one, scale) in waits {
-            let scale = scale * more(one, others) / (one.waits.all() as f64).max(1.0);
-            kinds[0] += scale * one.waits.loads as f64;
-            kinds[1] += scale * one.waits.stores as f64;
-            kinds[2] += scale * one.waits.exchanges as f64;
+        replayed: impl Iterator<Item = &'s StretchLine>,
+        scale: f64,
+    ) -> Vec<Vec<Use>> {
+        let mut lines: BTreeMap<(usize, u32), BTreeMap<u16, ContextWaits>> = BTreeMap::new();
+        let mut all: BTreeMap<u16, ByKind> = BTreeMap::new();
+        for line in replayed {
+            let of_line = lines.entry((line.object, line.line)).or_default();
+            for one in &line.contexts {
+                let sum = of_line.entry(one.context).or_default();
+                sum.context = one.context;
+                sum.waits += one.waits;
+                sum.accesses += one.accesses;
+                *all.entry(one.context).or_default() += one.accesses;
+            }
         }
-        let limit = |all: u64, cost: &AccessNs| all as f64 / self.window(cost);
-        let Costs {
-            load,
-            store,
-            exchange,
-            ..
-        } = self.costs;
-        kinds[0].min(limit(all.loads, load))
-            + kinds[1].min(limit(all.stores, store))
-            + kinds[2].min(limit(all.exchanges, exchange))
+        let of_line = |one: &ContextWaits| {
+            let recorded = self.load.on_subject(one.context);
+            let on_line = share(&recorded, &one.accesses, &all[&one.context]);
+            let stores = self.load.accesses(one.context).stores;
+            Use {
+                context: one.context,
+                waits: scale * self.more(one),
+                habit: Habit::of(&on_line, stores.saturating_sub(on_line.stores)),
+            }
+        };
+        lines
+            .values()
+            .map(|line| line.values().map(of_line).collect())
+            .collect()
     }
 
-    /// Accesses that are under way at once.
-    fn window(&self, cost: &AccessNs) -> f64 {
-        let more_ns = cost.contended - cost.alone;
-        match more_ns > 0.0 {
-            true => (2.0 * self.costs.transfer_ns / more_ns).max(1.0),
-            // Contention cannot be seen at all.
-            false => f64::INFINITY,
-        }
+    /// Waits where the others' stores are as many times as many as there are other contexts now.
+    fn more(&self, one: &ContextWaits) -> f64 {
+        let recorded = self.load.contexts().count() as f64;
+        let others = ((self.times() * recorded - 1.0) / (recorded - 1.0)).max(0.0);
+        more(one, others)
     }
+}
 
-    /// Time for these accesses where nothing is waited for.
-    fn alone(&self, accesses: &ByKind) -> f64 {
-        accesses.loads as f64 * self.costs.load.alone
-            + accesses.stores as f64 * self.costs.store.alone
-            + accesses.exchanges as f64 * self.costs.exchange.alone
+/// Of `recorded` accesses, those to a line that has `part` of `all` that were replayed: a log leaves
+/// repeats out, so that it has fewer.
+fn share(recorded: &ByKind, part: &ByKind, all: &ByKind) -> ByKind {
+    let of = |recorded: u64, part: u64, all: u64| {
+        (recorded as f64 * part as f64 / all.max(1) as f64) as u64
+    };
+    ByKind {
+        loads: of(recorded.loads, part.loads, all.loads),
+        stores: of(recorded.stores, part.stores, all.stores),
+        exchanges: of(recorded.exchanges, part.exchanges, all.exchanges),
     }
 }
 
 /// Waits where the others' stores are `k` times as many.
 fn more(one: &ContextWaits, k: f64) -> f64 {
-    let waits = one.waits.all() as f64;
-    let accesses = (one.accesses as f64).max(waits);
+    let waits = one.waits as f64;
+    let accesses = (one.accesses.all() as f64).max(waits);
     let left = accesses - waits + k * waits;
     if left > 0.0 {
         accesses * k * waits / left
@@ -300,7 +329,7 @@ fn more(one: &ContextWaits, k: f64) -> f64 {
 
 fn waits(lines: &[StretchLine]) -> u64 {
     let contexts = lines.iter().flat_map(|line| &line.contexts);
-    contexts.map(|one| one.waits.all()).sum()
+    contexts.map(|one| one.waits).sum()
 }
 
 /// Marsaglia's xorshift64: the same numbers on every machine.

@@ -360,9 +360,7 @@ impl Arena {
             true => (pair(0) + line, pair(0)),
         };
         let second = match (job.kernel, job.kernel.distance()) {
-            (Kernel::TwoWriters(_) | Kernel::Load(_) | Kernel::Store(_), Distance::Same) => {
-                first + 8
-            }
+            (Kernel::TwoWriters(_) | Kernel::Fight(..), Distance::Same) => first + 8,
             (_, Distance::Buddy) => buddy,
             _ => pair(7),
         };
@@ -373,6 +371,8 @@ impl Arena {
             Words {
                 first: &*base.add(first).cast(),
                 second: &*base.add(second).cast(),
+                beside_first: &*base.add(first + 16).cast(),
+                beside_second: &*base.add(second + 16).cast(),
                 odd: base.add(odd).cast(),
                 own: &*base.add(pair(13)).cast(),
             }

@@ -34,8 +34,8 @@ pub struct MachineFile {
     pub pairs: Vec<PairTest>,
     /// What it costs to move a line from one CPU to another.
     pub transfers: Vec<Transfer>,
-    /// What single accesses cost that nothing depends on, alone and where another CPU takes the line away
-    /// all the time; loads, stores and exchanges. Files of earlier versions have none.
+    /// What accesses cost in loops that do nothing else, alone and where another CPU takes the line away
+    /// all the time: each kind against each that can. Files of earlier versions have none.
     #[serde(default)]
     pub accesses: Vec<AccessCost>,
     /// A store that changes nothing, of a word that another CPU reads all the time: its owner's time
@@ -100,12 +100,15 @@ pub struct Transfer {
 /// as it can.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AccessCost {
-    /// `load`, `store` or `exchange` (a locked addition).
+    /// `load`, `store`, `update` (two stores to the line and a load of it) or `exchange` (a locked addition).
     pub kind: String,
+    /// What the other CPU does to another word of the line all the time, likewise. Empty in files of
+    /// earlier versions.
+    #[serde(default)]
+    pub against: String,
     /// On a line that no other CPU uses, in nanoseconds.
     pub alone_ns: Estimate,
-    /// On one that another CPU takes away all the time: by stores from loads, by loads from stores, by
-    /// exchanges from exchanges.
+    /// On one that another CPU takes away all the time.
     pub contended_ns: Estimate,
 }
 

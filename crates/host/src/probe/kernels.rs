@@ -25,10 +25,8 @@ pub enum Kernel {
     /// Both add to one word; the leader stores to one of its own beside it. On [`Distance::Same`]
     /// the follower reads that word, from a line far from the common one: one more line moves.
     BesideShared(Distance),
-    /// The leader loads a word all the time; the follower stores to another.
-    Load(Distance),
-    /// The leader stores to a word all the time; the follower loads another.
-    Store(Distance),
+    /// Each uses a word of its own, all the time: the leader in the first way, the follower in the second.
+    Fight(Use, Use, Distance),
     /// The leader stores the value that a word has, and adds to a word of its own; the follower
     /// reads the first all the time.
     SilentStore,
@@ -42,6 +40,20 @@ pub enum Kernel {
     AtomicSplit,
     /// The same, of a word within a line.
     AtomicWhole,
+}
+
+/// A way of using a word all the time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Use {
+    /// Loads it.
+    Load,
+    /// Stores to it.
+    Store,
+    /// Stores to it and to the one beside it, and loads it again: a processor's buffer holds back stores that
+    /// nothing but stores are around, and has them leave together.
+    Update,
+    /// Adds to it by a locked instruction.
+    Exchange,
 }
 
 /// Where the second of two words is.
@@ -62,6 +74,10 @@ pub struct Words<'a> {
     pub first: &'a AtomicU64,
     /// The second, at the distance that the kernel asks for.
     pub second: &'a AtomicU64,
+    /// One on the line of the first.
+    pub beside_first: &'a AtomicU64,
+    /// One on the line of the second.
+    pub beside_second: &'a AtomicU64,
     /// Where a word begins that lies across two lines if the kernel asks for it, else within one.
     pub odd: *mut u64,
     /// One of the leader's own.
@@ -102,8 +118,7 @@ impl Kernel {
         match self {
             Self::TwoWriters(distance)
             | Self::BesideShared(distance)
-            | Self::Load(distance)
-            | Self::Store(distance) => distance,
+            | Self::Fight(_, _, distance) => distance,
             _ => Distance::Apart,
         }
     }
@@ -122,8 +137,10 @@ pub fn lead(kernel: Kernel, words: Words<'_>, window: Duration, over: &AtomicBoo
     let Words {
         first,
         second,
+        beside_first,
         odd,
         own,
+        ..
     } = words;
     let count = match kernel {
         Kernel::HandOver => repeat(window, |i| {
@@ -141,10 +158,10 @@ pub fn lead(kernel: Kernel, words: Words<'_>, window: Duration, over: &AtomicBoo
             second.store(i, Relaxed);
             first.fetch_add(1, Relaxed);
         }),
-        Kernel::Load(_) => repeat(window, |_| {
-            std::hint::black_box(first.load(Relaxed));
-        }),
-        Kernel::Store(_) => repeat(window, |i| first.store(i, Relaxed)),
+        Kernel::Fight(Use::Load, ..) => repeat(window, |_| load(first)),
+        Kernel::Fight(Use::Store, ..) => repeat(window, |_| first.store(1, Relaxed)),
+        Kernel::Fight(Use::Update, ..) => repeat(window, |_| update(first, beside_first)),
+        Kernel::Fight(Use::Exchange, ..) => repeat(window, |_| exchange(first)),
         Kernel::SilentStore => repeat(window, |_| {
             first.store(1, Relaxed);
             own.fetch_add(1, Relaxed);
@@ -172,7 +189,11 @@ pub fn lead(kernel: Kernel, words: Words<'_>, window: Duration, over: &AtomicBoo
 /// The follower's part, until it is told that it is over.
 pub fn follow(kernel: Kernel, words: Words<'_>, over: &AtomicBool) -> u64 {
     let Words {
-        first, second, odd, ..
+        first,
+        second,
+        beside_second,
+        odd,
+        ..
     } = words;
     match kernel {
         Kernel::HandOver => answer(|| first.load(Acquire), |v| first.store(v, Release), |v| v),
@@ -189,10 +210,10 @@ pub fn follow(kernel: Kernel, words: Words<'_>, over: &AtomicBool) -> u64 {
         Kernel::BesideShared(_) => until(over, || {
             first.fetch_add(1, Relaxed);
         }),
-        Kernel::Load(_) => until(over, || second.store(1, Relaxed)),
-        Kernel::Store(_) => until(over, || {
-            std::hint::black_box(second.load(Relaxed));
-        }),
+        Kernel::Fight(_, Use::Load, _) => until(over, || load(second)),
+        Kernel::Fight(_, Use::Store, _) => until(over, || second.store(1, Relaxed)),
+        Kernel::Fight(_, Use::Update, _) => until(over, || update(second, beside_second)),
+        Kernel::Fight(_, Use::Exchange, _) => until(over, || exchange(second)),
         Kernel::SilentStore | Kernel::CheckedStore => until(over, || {
             std::hint::black_box(first.load(Relaxed));
         }),
@@ -202,6 +223,20 @@ pub fn follow(kernel: Kernel, words: Words<'_>, over: &AtomicBool) -> u64 {
 
 /// Whether the words that lie across lines can be measured on this architecture.
 pub const HAS_SPLITS: bool = cfg!(target_arch = "x86_64");
+
+fn load(word: &AtomicU64) {
+    std::hint::black_box(word.load(Relaxed));
+}
+
+fn update(word: &AtomicU64, beside: &AtomicU64) {
+    word.store(1, Relaxed);
+    beside.store(1, Relaxed);
+    load(word);
+}
+
+fn exchange(word: &AtomicU64) {
+    word.fetch_add(1, Relaxed);
+}
 
 fn repeat(window: Duration, mut operation: impl FnMut(u64)) -> u64 {
     let begun = Instant::now();

@@ -8,19 +8,28 @@ use super::estimate::{self, Estimate, Round, TooNoisy};
 use super::file::{
     AccessCost, Interval, Intervals, MachineFile, PairTest, SCHEMA, Transfer, Unknown, Windows,
 };
-use super::kernels::{Distance, HAS_SPLITS, Kernel};
+use super::kernels::{Distance, HAS_SPLITS, Kernel, Use};
 use super::topology::{self, CpuPair};
 use crate::{Error, Interrupt, Progress};
 
 /// Rounds of the transfer between further pairs of CPUs.
 const TRANSFER_ROUNDS: usize = 12;
+/// Rounds of the accesses that take a line from each other.
+const ACCESS_ROUNDS: usize = 12;
+/// What those are, by their names in the file.
+const USES: [(Use, &str); 4] = [
+    (Use::Load, "load"),
+    (Use::Store, "store"),
+    (Use::Update, "update"),
+    (Use::Exchange, "exchange"),
+];
 /// Rounds of everything else.
 const ROUNDS: usize = 20;
 /// Rounds are repeated, where windows were disturbed, up to this many times as often; and until they
 /// have taken this many times the time that they take undisturbed.
 const REPEATS_MAX: u32 = 3;
 
-/// Measures this machine, on the CPUs that this process may run on. Takes five seconds, up to three
+/// Measures this machine, on the CPUs that this process may run on. Takes eight seconds, up to three
 /// times as long where others disturb it, and an eighth of a second for each further pair of CPUs.
 ///
 /// # Errors
@@ -49,6 +58,7 @@ pub fn measure(progress: &dyn Progress, interrupt: Interrupt) -> Result<MachineF
     match pairs.split_first() {
         Some((nearest, others)) => {
             together(*nearest, &mut file, &mut tally, progress, interrupt)?;
+            accesses(*nearest, &mut file, &mut tally, progress, interrupt)?;
             transfers(others, &mut file, &mut tally, progress, interrupt)?;
         }
         None => unmeasured(&mut file),
@@ -114,19 +124,12 @@ fn together(
     ));
     let two_writers = [Same, Buddy, Apart].map(Kernel::TwoWriters);
     let beside_shared = [Same, Buddy, Apart].map(Kernel::BesideShared);
-    let accesses = [
-        ("load", [Same, Apart].map(Kernel::Load)),
-        ("store", [Same, Apart].map(Kernel::Store)),
-        ("exchange", [Same, Apart].map(Kernel::TwoWriters)),
-    ];
     let silent = [Kernel::SilentStore, Kernel::CheckedStore];
     let split = [Kernel::HandOverSplit, Kernel::HandOverWhole];
     let mut kernels = [
         &[Kernel::HandOver],
         &two_writers[..],
         &beside_shared,
-        &accesses[0].1,
-        &accesses[1].1,
         &silent,
     ]
     .concat();
@@ -135,17 +138,6 @@ fn together(
     }
     let windows = tally.run([a, b], &plan(kernels, ROUNDS), interrupt)?;
     file.transfers.push(transfer(pair, &windows, tally));
-    for (kind, [contended, alone]) in accesses {
-        let mut cost = |what: &str, kernel| {
-            let found = judge(&windows, [kernel], estimate::cost);
-            tally.told(&format!("accesses[{kind}].{what}"), found)
-        };
-        file.accesses.push(AccessCost {
-            kind: kind.to_owned(),
-            alone_ns: cost("alone_ns", alone),
-            contended_ns: cost("contended_ns", contended),
-        });
-    }
     let pairs = [
         ("two-writers", two_writers),
         ("beside-shared", beside_shared),
@@ -177,6 +169,47 @@ fn together(
         false => Err(Reason::Architecture),
     };
     (file.split_ratio, file.intervals.split_ratio) = parts(tally.told("split_ratio", found));
+    file.unknown.append(&mut tally.unknown);
+    Ok(())
+}
+
+/// What accesses cost, alone and where the other CPU takes the line away.
+fn accesses(
+    pair: CpuPair,
+    file: &mut MachineFile,
+    tally: &mut Tally,
+    progress: &dyn Progress,
+    interrupt: Interrupt,
+) -> Result<(), Error> {
+    let (a, b) = (pair.cpu_a, pair.cpu_b);
+    progress.step(&format!(
+        "loads, stores, updates and exchanges of one line, on CPU {a} and CPU {b}"
+    ));
+    let alone = |kind| Kernel::Fight(kind, Use::Store, Distance::Apart);
+    let against = |kind, other| Kernel::Fight(kind, other, Distance::Same);
+    let fights = || {
+        let all = USES
+            .iter()
+            .flat_map(|one| USES.iter().map(move |other| (*one, *other)));
+        // Two that load keep the line both.
+        all.filter(|fight| *fight != (USES[0], USES[0]))
+    };
+    let kernels = USES.map(|(kind, _)| alone(kind)).into_iter();
+    let kernels = kernels.chain(fights().map(|((kind, _), (other, _))| against(kind, other)));
+    let plan = plan(kernels.collect(), ACCESS_ROUNDS);
+    let windows = tally.run([a, b], &plan, interrupt)?;
+    for ((kind, name), (other, against_name)) in fights() {
+        let mut cost = |what: &str, kernel| {
+            let found = judge(&windows, [kernel], estimate::cost);
+            tally.told(&format!("accesses[{name},{against_name}].{what}"), found)
+        };
+        file.accesses.push(AccessCost {
+            kind: name.to_owned(),
+            against: against_name.to_owned(),
+            alone_ns: cost("alone_ns", alone(kind)),
+            contended_ns: cost("contended_ns", against(kind, other)),
+        });
+    }
     file.unknown.append(&mut tally.unknown);
     Ok(())
 }

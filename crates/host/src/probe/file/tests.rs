@@ -24,6 +24,7 @@ fn sample() -> MachineFile {
         }],
         accesses: vec![AccessCost {
             kind: "store".into(),
+            against: "load".into(),
             alone_ns: Estimate::new(0.5, 0.4, 0.6),
             contended_ns: Estimate::new(5.0, 4.5, 5.5),
         }],

@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use relayout_contend::Extent;
-use relayout_contend::throughput::{AccessNs, Costs, Gain, Load, Question};
+use relayout_contend::throughput::{Costs, Gain, Habit, Load, Question};
 use relayout_host::Progress as _;
-use relayout_host::probe::{self, MachineFile};
+use relayout_host::probe::{self, AccessCost, MachineFile};
 use relayout_layout::abi::Layout;
 use relayout_search::{Instance, Subject, waits_by_stretch};
 
@@ -28,7 +28,7 @@ impl Machine {
     /// Adds what the first `top` candidates and the given layouts gain, if the machine was probed.
     ///
     /// # Errors
-    /// A file that cannot be read.
+    /// A file that cannot be read, or that was named and has no costs.
     pub(in crate::cmd) fn predict(
         &self,
         input: &Input<'_>,
@@ -48,30 +48,52 @@ impl Machine {
 
     fn costs(&self) -> anyhow::Result<Option<Costs>> {
         let file = match &self.machine {
-            Some(path) => Some(
-                MachineFile::read(path).context("see `relayout probe`, which writes such files")?,
-            ),
-            None => probe::load()?,
+            Some(path) => MachineFile::read(path)
+                .context("`relayout probe -o FILE` writes what --machine reads")?,
+            None => match probe::load()? {
+                Some(file) => file,
+                None => return Ok(None),
+            },
         };
-        Ok(file.and_then(|file| costs(&file)))
+        match (costs(&file), &self.machine) {
+            (None, Some(path)) => bail!(
+                "{}: it does not have what all accesses cost: an earlier version wrote it, or the machine was \
+                 too noisy; `relayout probe -o FILE` measures again",
+                path.display()
+            ),
+            (costs, _) => Ok(costs),
+        }
     }
 }
 
 fn costs(file: &MachineFile) -> Option<Costs> {
-    let of = |kind: &str| {
-        let cost = file.accesses.iter().find(|cost| cost.kind == kind)?;
-        Some(AccessNs {
-            alone: cost.alone_ns.value?,
-            contended: cost.contended_ns.value?,
-        })
-    };
-    Some(Costs {
+    let mut costs = Costs {
         // The first is of the CPUs on which accesses were measured.
         transfer_ns: file.transfers.first()?.ns?,
-        load: of("load")?,
-        store: of("store")?,
-        exchange: of("exchange")?,
-    })
+        ..Costs::default()
+    };
+    for own in Habit::ALL {
+        for other in Habit::ALL {
+            if (own, other) == (Habit::Load, Habit::Load) {
+                continue;
+            }
+            let of = |cost: &&AccessCost| cost.kind == name(own) && cost.against == name(other);
+            let cost = file.accesses.iter().find(of)?;
+            costs.alone_ns[own as usize] = cost.alone_ns.value?;
+            costs.contended_ns[own as usize][other as usize] = cost.contended_ns.value?;
+        }
+    }
+    Some(costs)
+}
+
+/// As the machine file has it.
+fn name(habit: Habit) -> &'static str {
+    match habit {
+        Habit::Load => "load",
+        Habit::Store => "store",
+        Habit::Update => "update",
+        Habit::Exchange => "exchange",
+    }
 }
 
 /// Adds to the first `top` candidates, and to the user's layouts, what they gain.

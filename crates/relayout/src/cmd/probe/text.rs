@@ -39,15 +39,19 @@ pub fn render(file: &MachineFile, place: Option<&Path>) -> String {
             &format!("to move a line; {}", relation(transfer.relation)),
         );
     }
-    for access in &file.accesses {
-        let (Some(alone), Some(contended)) = (access.alone_ns.value, access.contended_ns.value)
-        else {
-            continue;
-        };
-        let value = format!("{contended:.1} ns, alone {alone:.1} ns");
+    for kind in ["load", "store", "update", "exchange"] {
+        let of_kind = file.accesses.iter().filter(|access| access.kind == kind);
+        let told =
+            of_kind.filter_map(|access| access.alone_ns.value.zip(access.contended_ns.value));
+        let (alone, contended): (Vec<f64>, Vec<f64>) = told.unzip();
+        let Some(alone) = alone.first() else { continue };
+        let [least, most] = [
+            contended.iter().copied().fold(f64::INFINITY, f64::min),
+            contended.iter().copied().fold(0.0, f64::max),
+        ];
         row(
-            &access.kind,
-            value,
+            kind,
+            format!("{least:.1} to {most:.1} ns, alone {alone:.1} ns"),
             "where another CPU takes the line away all the time",
         );
     }

@@ -1,0 +1,141 @@
+//! What a machine's lines cost those that fight for them.
+
+use crate::replay::ByKind;
+
+/// How a context uses a line.
+///
+/// Stores that nothing but stores are around wait in the processor's buffer, and those to one line leave it
+/// together. With loads of the line or stores to others between them they leave it one by one, and the
+/// context stands still for longer: that is an update.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Habit {
+    /// It only loads from it.
+    Load,
+    /// It does nothing but store to it.
+    Store,
+    /// It stores to it, among other things.
+    Update,
+    /// It has locked instructions there.
+    Exchange,
+}
+
+/// Of stores to a line, at least one in so many goes with a load of the line or a store to another where they
+/// are updates: less than a processor's buffer holds.
+const UPDATE_PART: u64 = 8;
+/// Of stores to a line, one in so many is an exchange where those are what is waited for.
+const EXCHANGE_PART: u64 = 4;
+
+/// What accesses cost on a machine, in loops that do nothing else.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Costs {
+    /// Moving a line from one CPU to another, in nanoseconds.
+    pub transfer_ns: f64,
+    /// By [`Habit`]: one access to a line that no other context uses, in nanoseconds.
+    pub alone_ns: [f64; 4],
+    /// By [`Habit`], and by that of the only other context, which does so all the time: one access to a line
+    /// for which the two fight, in nanoseconds. Of two that load there is none: what is here is not used.
+    pub contended_ns: [[f64; 4]; 4],
+}
+
+impl Habit {
+    /// All, in order.
+    pub const ALL: [Self; 4] = [Self::Load, Self::Store, Self::Update, Self::Exchange];
+
+    /// Of a context with these accesses to the line, and so many stores to others meanwhile.
+    pub(super) fn of(on_line: &ByKind, stores_elsewhere: u64) -> Self {
+        let stores = on_line.stores + on_line.exchanges;
+        let goes_with = |others: u64| others.saturating_mul(UPDATE_PART) >= stores;
+        if stores == 0 {
+            Self::Load
+        } else if on_line.exchanges.saturating_mul(EXCHANGE_PART) >= stores {
+            Self::Exchange
+        } else if goes_with(on_line.loads) || goes_with(stores_elsewhere) {
+            Self::Update
+        } else {
+            Self::Store
+        }
+    }
+}
+
+impl Costs {
+    /// Time for these accesses where nothing is waited for, in nanoseconds.
+    pub(super) fn alone(&self, accesses: &ByKind) -> f64 {
+        accesses.loads as f64 * self.alone_ns[Habit::Load as usize]
+            + accesses.stores as f64 * self.alone_ns[Habit::Store as usize]
+            + accesses.exchanges as f64 * self.alone_ns[Habit::Exchange as usize]
+    }
+
+    /// How long a context works on, once it has a line, until it has to wait for it again, where both it and
+    /// the other use it all the time; in nanoseconds of its own work.
+    ///
+    /// In the probe's loop a context works for the fraction `d = alone / contended` of its time, and waits for
+    /// the rest. Each time it waits for a transfer `S`, and for the other where that is waiting for the line,
+    /// which it is for the fraction `1 - d'` of *its* time: so for `S * (2 - d')`.
+    pub(super) fn keeps_ns(&self, own: Habit, other: Habit) -> f64 {
+        if (own, other) == (Habit::Load, Habit::Load) {
+            return f64::INFINITY;
+        }
+        let works = |own: Habit, other: Habit| {
+            let (own, other) = (own as usize, other as usize);
+            self.alone_ns[own] / self.contended_ns[own][other]
+        };
+        let (own, other) = (works(own, other), works(other, own).min(1.0));
+        match own < 1.0 {
+            true => self.transfer_ns * (2.0 - other) * own / (1.0 - own),
+            // Contention cannot be seen at all.
+            false => f64::INFINITY,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(loads: u64, stores: u64, exchanges: u64, elsewhere: u64, expect: Habit) {
+        let accesses = ByKind {
+            loads,
+            stores,
+            exchanges,
+        };
+        assert_eq!(Habit::of(&accesses, elsewhere), expect, "{accesses:?}");
+    }
+
+    #[test]
+    fn habits() {
+        check(1000, 0, 0, 1000, Habit::Load);
+        check(0, 1000, 0, 10, Habit::Store);
+        check(10, 1000, 0, 0, Habit::Store);
+        check(200, 1000, 0, 0, Habit::Update);
+        check(0, 1000, 0, 200, Habit::Update);
+        check(0, 300, 100, 0, Habit::Exchange);
+        check(0, 0, 1, u64::MAX, Habit::Exchange);
+        check(0, u64::MAX / 2, 0, u64::MAX, Habit::Update);
+    }
+
+    #[test]
+    fn a_line_is_kept_for_as_long_as_the_loops_say() {
+        let costs = Costs {
+            transfer_ns: 100.0,
+            alone_ns: [1.0, 1.0, 1.0, 2.0],
+            contended_ns: [
+                [0.0, 2.0, 2.0, 2.0],
+                [4.0, 2.0, 2.0, 2.0],
+                [1.0, 2.0, 2.0, 2.0],
+                [8.0, 8.0, 8.0, 8.0],
+            ],
+        };
+        // Works a quarter of its time; the other, half of its.
+        let kept = costs.keeps_ns(Habit::Store, Habit::Load);
+        assert!((kept - 100.0 * 1.5 / 3.0).abs() < 1e-9, "{kept}");
+        assert_eq!(costs.keeps_ns(Habit::Update, Habit::Load), f64::INFINITY);
+        assert_eq!(costs.keeps_ns(Habit::Load, Habit::Load), f64::INFINITY);
+        // Not probed.
+        assert!(
+            Costs::default()
+                .keeps_ns(Habit::Store, Habit::Load)
+                .is_infinite()
+        );
+    }
+}
