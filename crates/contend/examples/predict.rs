@@ -118,10 +118,15 @@ fn objects(profile: &Profile, name: &str) -> Vec<Extent> {
 
 fn stretches(profile: &Profile, extents: &[Extent], changes: &Changes) -> Vec<Stretch> {
     let index = TraceIndex::new(profile);
-    let traces: Vec<ObjectTrace> = extents
+    let (runs, traces): (Vec<u16>, Vec<ObjectTrace>) = extents
         .iter()
-        .flat_map(|extent| index.traces(*extent))
-        .collect();
+        .flat_map(|extent| {
+            index
+                .traces(*extent)
+                .into_iter()
+                .map(|trace| (extent.run, trace))
+        })
+        .unzip();
     let all: usize = traces.iter().map(|trace| trace.accesses.len()).sum();
     let length = all.div_ceil(STRETCHES).max(1);
     let place = |offset: u32| {
@@ -159,6 +164,7 @@ fn stretches(profile: &Profile, extents: &[Extent], changes: &Changes) -> Vec<St
                 lines.into_iter().map(line).collect()
             };
             found.push(Stretch {
+                run: runs[object],
                 today: waits(accesses.to_vec(), phase, &|offset| offset),
                 changed: waits(
                     accesses.iter().map(checked).collect(),

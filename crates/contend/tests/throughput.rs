@@ -84,6 +84,7 @@ fn waits(each: u64) -> Vec<StretchLine> {
 
 fn stretches(today: u64, changed: u64) -> Vec<Stretch> {
     let one = Stretch {
+        run: 0,
         today: waits(today),
         changed: waits(changed),
     };
@@ -168,6 +169,23 @@ fn nobody_waits_nothing_is_predicted() {
     let load = load(0, 100);
     assert_eq!(question(&load, None).gain(&stretches(0, 0)), None);
     assert_eq!(question(&load, None).gain(&[]), None);
+}
+
+/// What gains in one recording and loses in another is not to be trusted, whatever the sum is.
+#[test]
+fn a_sign_that_changes_over_recordings_is_unstable() {
+    let load = load(50, 0);
+    let mut both = stretches(50, 10);
+    let loss = Stretch {
+        run: 1,
+        ..stretches(50, 80)[0].clone()
+    };
+    both.extend(vec![loss; 3]);
+    let gain = question(&load, None).gain(&both).unwrap();
+    assert!(gain.ratio.value > 1.0 && gain.is_unstable(), "{gain:?}");
+    both.truncate(10);
+    let gain = question(&load, None).gain(&both).unwrap();
+    assert!(gain.by_run.is_empty() && !gain.is_unstable(), "{gain:?}");
 }
 
 /// Contention that the probe's loops hardly feel costs hardly anything, however often contexts met in the recording.

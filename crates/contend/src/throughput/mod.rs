@@ -30,7 +30,7 @@ mod costs;
 mod load;
 mod network;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub use costs::{Costs, Habit};
 pub use load::Load;
@@ -73,6 +73,8 @@ pub struct StretchLine {
 /// A stretch of the recording, replayed under two layouts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Stretch {
+    /// Recording that it is a part of.
+    pub run: u16,
     /// Under today's.
     pub today: Vec<StretchLine>,
     /// Under the other.
@@ -99,6 +101,16 @@ pub struct Gain {
     pub contexts: u32,
     /// Of each recorded context by itself, in order of their numbers.
     pub by_context: Vec<(u16, Ratio)>,
+    /// Of all contexts together, by each recording alone where there are several.
+    pub by_run: Vec<(u16, f64)>,
+}
+
+impl Gain {
+    /// Whether it is a gain in some recordings and a loss in others: no advice.
+    pub fn is_unstable(&self) -> bool {
+        let any = |is: fn(f64) -> bool| self.by_run.iter().any(|(_, ratio)| is(*ratio));
+        any(|ratio| ratio > 1.0) && any(|ratio| ratio < 1.0)
+    }
 }
 
 /// A ratio, and between what 95 % of the resamples lie, with the shortest and the longest think times.
@@ -169,7 +181,24 @@ impl Question<'_> {
             by_context: each
                 .map(|(place, context)| (context, ratio(place)))
                 .collect(),
+            by_run: self.by_run(stretches),
         })
+    }
+
+    /// Of all contexts, by recording in which they wait for the subject; nothing with one recording.
+    fn by_run(&self, stretches: &[Stretch]) -> Vec<(u16, f64)> {
+        let runs: BTreeSet<u16> = stretches.iter().map(|stretch| stretch.run).collect();
+        if runs.len() < 2 {
+            return Vec::new();
+        }
+        let of_run = |run: u16| {
+            let own = stretches.iter().filter(|stretch| stretch.run == run);
+            let own: Vec<&Stretch> = own.collect();
+            let replayed = own.iter().map(|stretch| waits(&stretch.today)).sum();
+            let ratios = self.ratios(&own, replayed, EXPECTED)?;
+            Some((run, *ratios.last()?))
+        };
+        runs.into_iter().filter_map(of_run).collect()
     }
 
     /// By context, and then of all, the ratio of throughputs; `replayed` waits of the stretches stand for

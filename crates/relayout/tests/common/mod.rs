@@ -5,6 +5,7 @@ pub mod hot;
 pub mod profile;
 pub mod programs;
 pub mod restricted;
+pub mod trace;
 
 use std::ffi::OsStr;
 use std::fs::{self, Permissions};

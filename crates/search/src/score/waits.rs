@@ -18,6 +18,10 @@ pub fn waits_by_stretch(subject: Subject<'_>, changed: &[&Layout]) -> Vec<Vec<St
     let current = subject.shape.lay_out(&subject.shape.current());
     let coverage = Coverage::new(&subject, &current);
     let scorer = Scorer::new(subject, current.clone(), &coverage);
+    let pieces = stretches(subject.instances, STRETCHES).into_iter();
+    let runs: Vec<u16> = pieces
+        .map(|(object, _)| subject.instances[object].run)
+        .collect();
     let mut layouts = vec![&current];
     layouts.extend(changed);
     let waits = scorer.waits(&layouts);
@@ -26,9 +30,12 @@ pub fn waits_by_stretch(subject: Subject<'_>, changed: &[&Layout]) -> Vec<Vec<St
     };
     let both = |changed: &Vec<Vec<StretchLine>>| {
         let pairs = today.iter().cloned().zip(changed.iter().cloned());
-        pairs
-            .map(|(today, changed)| Stretch { today, changed })
-            .collect()
+        let stretch = |((today, changed), run): (_, &u16)| Stretch {
+            run: *run,
+            today,
+            changed,
+        };
+        pairs.zip(&runs).map(stretch).collect()
     };
     changed.iter().map(both).collect()
 }

@@ -291,5 +291,9 @@ fn gain(gain: &Gain) -> Value {
     let mut value = ratio(&gain.ratio);
     value["cpus"] = json!(gain.contexts);
     value["contexts"] = json!(contexts);
+    let runs = gain.by_run.iter();
+    let run = |(run, ratio): &(u16, f64)| json!({ "run": run, "ratio": ratio });
+    value["runs"] = runs.map(run).collect();
+    value["unstable"] = json!(gain.is_unstable());
     value
 }

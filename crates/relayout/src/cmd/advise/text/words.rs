@@ -426,12 +426,19 @@ fn shortened(names: &[String]) -> String {
 
 fn predicted(gain: &Gain) -> String {
     let Ratio { value, low, high } = gain.ratio;
-    let unclear = match low <= 1.0 && high >= 1.0 {
-        true => ": may be none",
-        false => "",
+    let runs: Vec<String> = (gain.by_run.iter())
+        .map(|(run, ratio)| format!("run {run}: {ratio:.2}"))
+        .collect();
+    let doubt = match low <= 1.0 && high >= 1.0 {
+        _ if gain.is_unstable() => format!(
+            ": a gain in some recordings and a loss in others ({})",
+            runs.join(", ")
+        ),
+        true => ": may be none".to_owned(),
+        false => String::new(),
     };
     format!(
-        "predicted for {} CPUs, not measured: {value:.2} times today's ({low:.2} to {high:.2}){unclear}",
+        "predicted for {} CPUs, not measured: {value:.2} times today's ({low:.2} to {high:.2}){doubt}",
         gain.contexts
     )
 }

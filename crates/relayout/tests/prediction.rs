@@ -1,0 +1,211 @@
+//! What `advise` and `what-if` predict and advise from accesses that were logged in order: with the costs of
+//! a machine that was probed, and over recordings that differ.
+
+mod common;
+
+use std::path::Path;
+
+use common::trace::{self, Word};
+use common::{KERNEL_FLAGS, Place, programs};
+use relayout_profile::Access::{Read, ReadWrite, Write};
+use serde_json::Value;
+
+/// Two words that are used, on one of two lines.
+const SOURCE: &str = "\
+struct hot {
+	long first;
+	long second;
+	long unused[14];
+};
+struct hot hot __attribute__((aligned(64)));
+";
+const SPLIT: &str = "first\nunused\nsecond\n";
+const ROUNDS: usize = 400;
+
+/// One context stores to the first word, the other loads the second: best apart.
+fn apart(rounds: usize) -> Vec<Word> {
+    [(0, Write, 0), (1, Read, 8)].repeat(rounds)
+}
+
+/// Each adds to both, in turn: best together.
+fn together(rounds: usize) -> Vec<Word> {
+    let turn = |context| [(context, ReadWrite, 0), (context, ReadWrite, 8)];
+    [turn(0), turn(1)].concat().repeat(rounds)
+}
+
+/// Each adds to its word: false sharing of two.
+fn two_counters(rounds: usize) -> Vec<Word> {
+    [(0, ReadWrite, 0), (1, ReadWrite, 8)].repeat(rounds)
+}
+
+/// Both add to the first: no layout helps.
+fn one_counter(rounds: usize) -> Vec<Word> {
+    [(0, ReadWrite, 0), (1, ReadWrite, 0)].repeat(rounds)
+}
+
+/// A profile `p` of these recordings, and `layout`, which has the words on two lines.
+fn recorded(runs: &[Vec<Word>]) -> Place {
+    let place = Place::new();
+    place.compile("vmlinux", SOURCE, KERNEL_FLAGS);
+    trace::write(&place, "p", "vmlinux", "hot", runs);
+    place.write("layout", SPLIT);
+    std::fs::copy(programs::data("machine.json"), place.path("machine.json")).unwrap();
+    place
+}
+
+fn text(place: &Place, words: &str) -> String {
+    let ended = place.run(&words.split_whitespace().collect::<Vec<_>>());
+    assert_eq!(ended.code, Some(0), "{words}: {ended:?}");
+    ended.stdout
+}
+
+fn json(place: &Place, words: &str) -> Value {
+    serde_json::from_str(&text(place, &format!("{words} --json"))).unwrap()
+}
+
+/// Numbers of a document that depend on a machine's arithmetic, to two digits.
+fn rounded(value: &Value) -> Value {
+    match value {
+        Value::Number(number) if number.is_f64() => {
+            ((number.as_f64().unwrap() * 100.0).round() / 100.0).into()
+        }
+        Value::Array(all) => all.iter().map(rounded).collect(),
+        Value::Object(all) => {
+            let all = all.iter().map(|(key, value)| (key.clone(), rounded(value)));
+            Value::Object(all.collect())
+        }
+        other => other.clone(),
+    }
+}
+
+#[test]
+fn a_gain_is_said_to_be_predicted() {
+    let place = recorded(&[apart(ROUNDS)]);
+    let words = "what-if p hot --layout layout --machine machine.json";
+    insta::assert_snapshot!("gain", text(&place, words));
+    let found = json(&place, words);
+    insta::assert_snapshot!(
+        "gain_json",
+        serde_json::to_string_pretty(&rounded(&found["given"]["predicted_gain"])).unwrap()
+    );
+    let advised = json(&place, "advise p hot --machine machine.json --cpus 16");
+    let gain = &advised["types"][0]["candidates"][0]["predicted_gain"];
+    assert_eq!(gain["cpus"], 16, "{gain}");
+    assert!(
+        gain["low"].as_f64().unwrap() > 1.2 && gain["ratio"].as_f64() <= gain["high"].as_f64(),
+        "{gain}"
+    );
+}
+
+#[test]
+fn a_loss_is_predicted_too() {
+    let place = recorded(&[together(ROUNDS)]);
+    let found = json(
+        &place,
+        "what-if p hot --layout layout --machine machine.json",
+    );
+    let gain = &found["given"]["predicted_gain"];
+    assert!(gain["high"].as_f64().unwrap() < 1.0, "{gain}");
+}
+
+#[test]
+fn without_a_probed_machine_nothing_is_predicted() {
+    let place = recorded(&[apart(ROUNDS)]);
+    let words = "what-if p hot --layout layout";
+    assert_eq!(json(&place, words)["given"]["predicted_gain"], Value::Null);
+    assert!(!text(&place, words).contains("predicted for"));
+}
+
+#[test]
+fn a_machine_file_that_does_not_do() {
+    let place = recorded(&[apart(ROUNDS)]);
+    // What is resolved is kept, which is no change by what is refused.
+    text(&place, "report p");
+    let words = "what-if p hot --layout layout --machine ";
+    place.refuses(
+        &format!("{words} none.json"),
+        2,
+        "relayout: `relayout probe -o FILE` writes what --machine reads: cannot read none.json: No such file or directory (os error 2)",
+    );
+    let mut machine: Value =
+        serde_json::from_slice(&std::fs::read(place.path("machine.json")).unwrap()).unwrap();
+    machine["accesses"].as_array_mut().unwrap().pop();
+    place.write("less.json", machine.to_string());
+    place.refuses(
+        &format!("{words} less.json"),
+        2,
+        "relayout: less.json: it does not have what all accesses cost: an earlier version wrote it, or the machine was too noisy; `relayout probe -o FILE` measures again",
+    );
+    place.refuses(
+        &format!("{words} p/meta.json"),
+        2,
+        "relayout: `relayout probe -o FILE` writes what --machine reads: p/meta.json is not a machine file of `relayout probe`: its schema is 'relayout/profile/2', not 'relayout/probe/1'; run `relayout probe` again",
+    );
+}
+
+/// What is better in one recording and worse in another is shown with both, and never advised.
+#[test]
+fn a_gain_that_changes_its_sign_is_no_advice() {
+    let runs = [apart(ROUNDS), together(ROUNDS / 4)];
+    let place = recorded(&runs);
+    std::fs::create_dir(place.path("src")).unwrap();
+    place.write("src/hot.c", SOURCE);
+    let words = "advise p hot --machine machine.json --source src --patch out.patch";
+    let found = &json(&place, words)["types"][0];
+    assert_eq!(found["verdict"], "unstable", "{found}");
+    assert_eq!(found["candidates"][0].get("patch"), None, "{found}");
+    assert!(!Path::new(&place.path("out.patch")).exists());
+    let said = text(&place, "advise p hot");
+    assert!(
+        said.contains(
+            "No advice: the best layout found has fewer transfers in some recordings and more in"
+        ),
+        "{said}"
+    );
+    let given = &json(
+        &place,
+        "what-if p hot --layout layout --machine machine.json",
+    )["given"];
+    assert_eq!(given["predicted_gain"]["unstable"], true, "{given}");
+    let said = text(
+        &place,
+        "what-if p hot --layout layout --machine machine.json",
+    );
+    let words: Vec<&str> = said.split_whitespace().collect();
+    assert!(
+        words
+            .join(" ")
+            .contains("a gain in some recordings and a loss in others (run 0: "),
+        "{said}"
+    );
+}
+
+/// The same recorded twice is no reason to doubt.
+#[test]
+fn a_gain_in_all_recordings_is_advice() {
+    let place = recorded(&[apart(ROUNDS), apart(ROUNDS / 2)]);
+    let found = &json(&place, "advise p hot --machine machine.json")["types"][0];
+    assert_eq!(found["verdict"], "better", "{found}");
+    let gain = &found["candidates"][0]["predicted_gain"];
+    assert_eq!(gain["unstable"], false, "{gain}");
+    assert_eq!(gain["runs"].as_array().map(Vec::len), Some(2), "{gain}");
+}
+
+/// False sharing in one recording, true in another: shown, and nothing advised.
+#[test]
+fn a_finding_that_changes_its_kind_is_no_advice() {
+    let place = recorded(&[two_counters(ROUNDS), one_counter(ROUNDS / 4)]);
+    let found = &json(&place, "report p")["findings"][0];
+    assert_eq!(found["type"], "hot", "{found}");
+    assert_eq!(found["unstable"], true, "{found}");
+    assert_eq!(found["advice"].as_array().map(Vec::len), Some(0), "{found}");
+    let said = text(&place, "report p");
+    assert!(
+        said.contains("Unstable: not the same thing in all recordings"),
+        "{said}"
+    );
+    let place = recorded(&[two_counters(ROUNDS), two_counters(ROUNDS / 4)]);
+    let found = &json(&place, "report p")["findings"][0];
+    assert_eq!(found["unstable"], false, "{found}");
+    assert_ne!(found["advice"].as_array().map(Vec::len), Some(0), "{found}");
+}
