@@ -167,15 +167,16 @@ pub struct ByKind {
 impl ByKind {
     /// All of them.
     pub fn all(&self) -> u64 {
-        self.loads + self.stores + self.exchanges
+        let stores = self.stores.saturating_add(self.exchanges);
+        self.loads.saturating_add(stores)
     }
 }
 
 impl AddAssign for ByKind {
     fn add_assign(&mut self, other: Self) {
-        self.loads += other.loads;
-        self.stores += other.stores;
-        self.exchanges += other.exchanges;
+        self.loads = self.loads.saturating_add(other.loads);
+        self.stores = self.stores.saturating_add(other.stores);
+        self.exchanges = self.exchanges.saturating_add(other.exchanges);
     }
 }
 

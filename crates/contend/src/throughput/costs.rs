@@ -43,7 +43,7 @@ impl Habit {
 
     /// Of a context with these accesses to the line, and so many stores to others meanwhile.
     pub(super) fn of(on_line: &ByKind, stores_elsewhere: u64) -> Self {
-        let stores = on_line.stores + on_line.exchanges;
+        let stores = on_line.stores.saturating_add(on_line.exchanges);
         let goes_with = |others: u64| others.saturating_mul(UPDATE_PART) >= stores;
         if stores == 0 {
             Self::Load

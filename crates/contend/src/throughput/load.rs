@@ -52,7 +52,8 @@ impl Load {
                 continue;
             }
             let line = row.addr - row.addr % line_bytes;
-            *waits.entry((row.run, line, row.context)).or_default() += row.count;
+            let of_line = waits.entry((row.run, line, row.context)).or_default();
+            *of_line = of_line.saturating_add(row.count);
         }
         let mut lines: BTreeMap<(u16, u64), Vec<ContextWaits>> = BTreeMap::new();
         for (place, waits) in waits {
@@ -64,10 +65,14 @@ impl Load {
             });
         }
         load.lines = lines.into_values().collect();
-        let all = |line: &Vec<ContextWaits>| line.iter().map(|one| one.waits).sum::<u64>();
+        let all = |line: &Vec<ContextWaits>| {
+            let waits = line.iter().map(|one| one.waits);
+            waits.fold(0, u64::saturating_add)
+        };
         load.lines.sort_by_key(|line| std::cmp::Reverse(all(line)));
         for one in load.lines.iter().skip(LINES_MAX).flatten() {
-            *load.rest.entry(one.context).or_default() += one.waits;
+            let rest = load.rest.entry(one.context).or_default();
+            *rest = rest.saturating_add(one.waits);
         }
         load.lines.truncate(LINES_MAX);
         load
