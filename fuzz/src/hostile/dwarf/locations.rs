@@ -58,6 +58,7 @@ pub fn cases() -> Vec<Case> {
             function(&jumps[..40], 10, &list(3, &[])),
         ),
         ("scopes-in-scopes", scopes(3_000)),
+        ("functions-in-functions", functions(20_000)),
     ]
 }
 
@@ -104,13 +105,17 @@ fn pointer(dwarf: &mut Dwarf) -> Label {
 
 /// The entry of the function, open.
 fn open_function(dwarf: &mut Dwarf, code: &[u8]) {
+    open_function_at(dwarf, ADDRESS, code.len() as u64);
+}
+
+fn open_function_at(dwarf: &mut Dwarf, start: u64, bytes: u64) {
     let address = |at: u64| Value::Raw(dw::DW_FORM_addr, at.to_le_bytes().to_vec());
     dwarf.open(
         dw::DW_TAG_subprogram,
         &[
             (dw::DW_AT_name, text("f")),
-            (dw::DW_AT_low_pc, address(ADDRESS)),
-            (dw::DW_AT_high_pc, Value::Number(code.len() as u64)),
+            (dw::DW_AT_low_pc, address(start)),
+            (dw::DW_AT_high_pc, Value::Number(bytes)),
             (
                 dw::DW_AT_frame_base,
                 Value::Raw(dw::DW_FORM_exprloc, vec![1, dw::DW_OP_call_frame_cfa.0]),
@@ -167,6 +172,20 @@ fn scopes(depth: usize) -> Vec<u8> {
         );
     }
     for _ in 0..=depth {
+        dwarf.close();
+    }
+    file(dwarf, &code, &[])
+}
+
+/// Functions within each other, each with code of its own.
+fn functions(depth: u64) -> Vec<u8> {
+    const BYTES: u64 = 4;
+    let code = [0x48, 0x89, 0x45, 0xf8].repeat(depth as usize);
+    let mut dwarf = Dwarf::new();
+    for n in 0..depth {
+        open_function_at(&mut dwarf, ADDRESS + BYTES * n, BYTES);
+    }
+    for _ in 0..depth {
         dwarf.close();
     }
     file(dwarf, &code, &[])
