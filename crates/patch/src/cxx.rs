@@ -24,11 +24,13 @@ pub(crate) fn is_cxx(file_name: &str, file: &File<'_>) -> bool {
     let reader = file.reader();
     extension == "h"
         && (0..file.tokens.len()).any(|at| {
+            // C may have members and tags of these names: `unsigned private:1;`.
+            let begins = at == 0 || matches!(reader.text(at - 1), ";" | "{" | "}");
             let next = reader.text(at + 1);
             match reader.text(at) {
-                "namespace" => matches!(next, "{") || reader.text(at + 2) == "{",
-                "template" => next == "<",
-                "public" | "private" | "protected" => next == ":",
+                "namespace" => begins && (next == "{" || reader.text(at + 2) == "{"),
+                "template" => begins && next == "<",
+                "public" | "private" | "protected" => begins && next == ":",
                 _ => false,
             }
         })

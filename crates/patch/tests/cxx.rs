@@ -122,3 +122,12 @@ fn what_cannot_be_aligned_is_refused() {
         "ring.hpp:6: struct Ring has no member reset that can be told from its text",
     );
 }
+
+#[test]
+fn headers_of_c_stay_c() {
+    let align = |source: &str| edit_struct("s.h", source, "s", None, &[align("a", None)]).unwrap();
+    let c = "struct namespace {\n\tunsigned private:1;\n};\nstruct s {\n\tint a;\n};\n";
+    assert!(align(c).contains("\tint a __attribute__((aligned(64)));"));
+    let cxx = "namespace n {\nstruct s {\n\tint a;\n};\n}\n";
+    assert!(align(cxx).contains("\talignas(64) int a;"));
+}

@@ -180,15 +180,10 @@ fn move_fields(
     let end_of =
         |index: usize| fields[index].end + if index + 1 == fields.len() { shift } else { 0 };
     let (start, end) = (fields[first].start, end_of(last));
-    let target = match gap {
-        0 => next_line(&source, item.open),
-        gap if matches!(to, Position::Before(_)) => fields[gap].start,
-        gap => end_of(gap - 1),
-    };
-    let target = if gap == 0 && matches!(to, Position::Before(_)) {
-        fields[0].start
-    } else {
-        target
+    let target = match to {
+        Position::First => next_line(&source, item.open),
+        Position::Before(_) => fields[gap].start,
+        Position::After(_) => end_of(gap - 1),
     };
     splice(
         &source,
