@@ -174,6 +174,10 @@ fn a_patch_that_git_takes() {
     let text = std::fs::read_to_string(data("pair.c")).expect("the source");
     std::fs::create_dir(place.path("tree")).expect("a folder");
     place.write("tree/pair.c", &text);
+    place.write(
+        "tree/user.c",
+        "#include \"pair.h\"\nstruct pair two = { 1, 2 };\n",
+    );
     let git = |words: &str| {
         let words = format!("-c user.name=A -c user.email=a@example.org -C tree {words}");
         let ended = place.other("/usr/bin/git", &words);
@@ -190,6 +194,15 @@ fn a_patch_that_git_takes() {
         "advise apart.relayout pair --source tree --patch mail.patch --hardware-script ab.sh",
     );
     assert!(!ended.stdout.contains("+++ b/"), "{}", ended.stdout);
+    // What else in the tree counts on the order of its members is told.
+    let told = "user.c:2: struct pair is initialised by position: struct pair two = { 1, 2 };";
+    assert!(ended.stderr.contains(told), "{}", ended.stderr);
+    // The change says why in the source.
+    let mail = std::fs::read_to_string(place.path("mail.patch")).expect("the patch");
+    let comment = mail
+        .lines()
+        .find(|line| line.starts_with('+') && line.contains("ept off the cache line of "));
+    assert!(comment.is_some(), "{mail}");
     let ab = |words: &str| place.other("./ab.sh", &format!("mail.patch {words}"));
     let ended = ab("merge");
     assert_eq!(ended.code, Some(2));

@@ -10,6 +10,7 @@ mod others;
 mod patch;
 mod rows;
 pub(super) mod text;
+mod uses;
 
 use std::borrow::Cow;
 use std::path::PathBuf;

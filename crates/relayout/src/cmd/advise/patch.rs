@@ -9,7 +9,7 @@ use relayout_patch::{Alignment, Change as Edit, Mail, Position};
 use relayout_search::{Change, Scored, Verdict};
 
 use super::compiled::Compiled;
-use super::text::message::message;
+use super::text::{lines, message::message};
 use super::{Args, TypeAdvice};
 use crate::input::Input;
 use relayout_host::Progress as _;
@@ -98,11 +98,24 @@ pub fn save(
     }
     write_mails(&good, file)?;
     write_mails(&bad, &rejected(file))?;
+    for (one, patch) in all.iter().zip(patches) {
+        if let (Some(Outcome::Diff(_)), Some(source)) = (patch, &args.source) {
+            warn_of_uses(input, &one.name, source);
+        }
+    }
     Ok(match (good.is_empty(), bad.is_empty()) {
         (true, true) => Saved::Nothing,
         (_, true) => Saved::Patches,
         (_, false) => Saved::SomeBad,
     })
+}
+
+fn warn_of_uses(input: &Input<'_>, name: &str, source: &Path) {
+    let step = format!("looking for code that counts on the order of struct {name}");
+    input.progress.step(&step);
+    for sentence in super::uses::sentences(source, name) {
+        input.progress.warn(&sentence);
+    }
 }
 
 /// Where patches go that are bad.
@@ -183,7 +196,11 @@ pub fn of_best(
     }
     let mut instead = None;
     for (candidate, scored) in worth {
-        match write(one, &scored.changes, source, line) {
+        let reason = |atom: usize| {
+            let name = &one.shape.atoms[atom].name;
+            lines::reason(one, advice, scored, input.line_bytes, name)
+        };
+        match write(one, &scored.changes, source, line, &reason) {
             Ok((path, diff)) => {
                 return Some(Outcome::Diff(Written {
                     candidate,
@@ -199,18 +216,29 @@ pub fn of_best(
     instead.map(Outcome::Refused)
 }
 
-/// The file and the diff. `kernel_line`: bytes of a line, if the source is the kernel's.
+/// The file and the diff. `kernel_line`: bytes of a line, if the source is the kernel's; `reason`: why an
+/// atom stands where it does then.
 fn write(
     one: &TypeAdvice<'_>,
     changes: &[Change],
     source: &Path,
     kernel_line: Option<u64>,
+    reason: &dyn Fn(usize) -> Option<String>,
 ) -> Result<(String, String), String> {
     let decl = one.aggregate.decl.as_ref();
     let decl = decl.ok_or("the debug information does not say where it is declared")?;
     let edits: Result<Vec<Edit>, String> = changes
         .iter()
-        .map(|change| edit(&one.shape, change, kernel_line))
+        .map(|change| {
+            // Of a member that moves and is aligned, the alignment says it.
+            let aligned = |atom: usize| {
+                let aligns = |other: &Change| matches!(other, Change::AlignMember { atom: at, .. } if *at == atom);
+                changes.iter().any(aligns)
+            };
+            let is_move = matches!(change, Change::Move { .. });
+            let reason = |atom: usize| reason(atom).filter(|_| !(is_move && aligned(atom)));
+            edit(&one.shape, change, kernel_line, &reason)
+        })
         .collect();
     let edits = edits?;
     let candidates = relayout_patch::source_path_candidates(&decl.file);
@@ -223,7 +251,12 @@ fn write(
     Ok((path.clone(), diff))
 }
 
-fn edit(shape: &Shape, change: &Change, kernel_line: Option<u64>) -> Result<Edit, String> {
+fn edit(
+    shape: &Shape,
+    change: &Change,
+    kernel_line: Option<u64>,
+    reason: &dyn Fn(usize) -> Option<String>,
+) -> Result<Edit, String> {
     let alignment = |to: u64| match kernel_line {
         Some(line) if line == to => Alignment::Macro("____cacheline_aligned_in_smp".to_owned()),
         _ => Alignment::Bytes(u32::try_from(to).unwrap_or(u32::MAX)),
@@ -246,12 +279,12 @@ fn edit(shape: &Shape, change: &Change, kernel_line: Option<u64>) -> Result<Edit
             members: names(atom).to_vec(),
             to: after.map_or(Ok(Position::First), behind)?,
             spacing: None,
-            reason: None,
+            reason: reason(atom),
         }),
         Change::AlignMember { atom, to } => Ok(Edit::AlignMember {
             member: single(atom)?,
             alignment: alignment(to),
-            reason: None,
+            reason: reason(atom),
         }),
         Change::AlignType { to } => Ok(Edit::AlignType {
             alignment: alignment(to),

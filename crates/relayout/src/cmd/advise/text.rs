@@ -1,7 +1,7 @@
 //! The text of `advise` and `what-if`.
 
 mod elsewhere;
-mod lines;
+pub mod lines;
 pub(super) mod message;
 mod table;
 mod words;

@@ -15,6 +15,9 @@ const SENTENCES_MAX: usize = 3;
 /// Members named at most in each list.
 const NAMES_MAX: usize = 4;
 
+/// Members named at most in a comment.
+const REASON_NAMES: usize = 3;
+
 /// Accesses to the same bytes.
 struct Use<'a> {
     name: &'a str,
@@ -65,6 +68,59 @@ pub fn sentences(
         sentences.push(format!("{more} more such changes of line"));
     }
     sentences
+}
+
+/// Why the atom called `name` stands where it does then, as a comment in the source would say it:
+/// whom it has parted from. `None` where that is nobody, or where neither side is written.
+pub fn reason(
+    one: &TypeAdvice<'_>,
+    advice: &Advice,
+    scored: &Scored,
+    line_bytes: u32,
+    name: &str,
+) -> Option<String> {
+    let uses = uses(one, advice, scored, line_bytes);
+    let own = || uses.iter().filter(|one| one.name == name);
+    let parted = |other: &&Use<'_>| {
+        let from =
+            |own: &Use<'_>| own.line_today == other.line_today && own.line_then != other.line_then;
+        other.name != name && own().any(from)
+    };
+    let others = |written: bool| {
+        let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
+        for other in uses.iter().filter(parted) {
+            if other.written || !written {
+                *counts.entry(other.name).or_default() += other.count;
+            }
+        }
+        let mut ranked: Vec<(&str, u64)> = counts.into_iter().collect();
+        ranked.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        let names: Vec<&str> = ranked
+            .iter()
+            .map(|(name, _)| *name)
+            .take(REASON_NAMES)
+            .collect();
+        names
+    };
+    let written = others(true);
+    if let Some((last, first)) = written.split_last() {
+        let verb = if first.is_empty() { "is" } else { "are" };
+        let list = list(first, last);
+        return Some(format!(
+            "Kept off the cache line of {list}, which {verb} written."
+        ));
+    }
+    let read = others(false);
+    let (last, first) = read.split_last().filter(|_| own().any(|one| one.written))?;
+    let list = list(first, last);
+    Some(format!("Written: kept off the cache line of {list}."))
+}
+
+fn list(first: &[&str], last: &str) -> String {
+    match first {
+        [] => last.to_owned(),
+        first => format!("{} and {last}", first.join(", ")),
+    }
 }
 
 fn sentence(part: &[&Use<'_>], stays: &[&Use<'_>], others: &[&Use<'_>]) -> Option<String> {

@@ -1,0 +1,65 @@
+//! Code in a source tree that counts on the order of a struct's members.
+
+use std::path::{Path, PathBuf};
+
+use rayon::prelude::*;
+use relayout_patch::{Use, UseKind, suspicious_uses};
+
+/// Shown of one struct.
+const SHOWN_MAX: usize = 8;
+
+/// What is found in the C and C++ files below `source`, as sentences, the first few.
+pub fn sentences(source: &Path, name: &str) -> Vec<String> {
+    let mut files = Vec::new();
+    let mut folders = vec![source.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+            // Links are not followed: they lead to what is seen anyway, or in circles.
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() => folders.push(entry.path()),
+                Ok(kind) if kind.is_file() && is_source(&entry.path()) => files.push(entry.path()),
+                _ => {}
+            }
+        }
+    }
+    files.sort_unstable();
+    let in_file = |path: &PathBuf| {
+        let text = std::fs::read_to_string(path).unwrap_or_default();
+        let shown = path.strip_prefix(source).unwrap_or(path);
+        suspicious_uses(&shown.to_string_lossy(), &text, name)
+    };
+    let found: Vec<Use> = files.par_iter().flat_map_iter(in_file).collect();
+    let more = found.len().saturating_sub(SHOWN_MAX);
+    let mut sentences: Vec<String> = found
+        .iter()
+        .take(SHOWN_MAX)
+        .map(|one| {
+            format!(
+                "{}: struct {name} {}: {}",
+                one.place,
+                what(&one.kind),
+                one.text
+            )
+        })
+        .collect();
+    if more > 0 {
+        sentences.push(format!("and {more} more such uses of struct {name}"));
+    }
+    sentences
+}
+
+fn is_source(path: &Path) -> bool {
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    extension.is_some_and(|extension| {
+        matches!(extension, "c" | "h" | "cc" | "cpp" | "cxx" | "hh" | "hpp")
+    })
+}
+
+fn what(kind: &UseKind) -> String {
+    match kind {
+        UseKind::PositionalInitializer => "is initialised by position".to_owned(),
+        UseKind::Offsetof { member } => format!("has the offset of {member} used as a number"),
+        UseKind::StaticAssert => "has its layout asserted".to_owned(),
+        UseKind::Randomized => "may be shuffled by the compiler (CONFIG_RANDSTRUCT)".to_owned(),
+    }
+}
