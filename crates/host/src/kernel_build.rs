@@ -130,15 +130,13 @@ pub struct Builder {
     manifest: Manifest,
     options: String,
     jobs: usize,
-    /// Held as long as this lives.
-    _lock: File,
 }
 
 impl Builder {
     /// Looks at the source in `source`. `config` is a file with more options, `jobs` what `make -j` is given.
     ///
     /// # Errors
-    /// It is no kernel's clean source, or another one is building from it.
+    /// It is no kernel's clean source.
     pub fn open(
         cache: &Cache,
         source: &Path,
@@ -151,7 +149,6 @@ impl Builder {
         fs::create_dir_all(&top).map_err(Error::io("create", &top))?;
         Ok(Self {
             options: config::options(config)?,
-            _lock: lock(&top)?,
             source,
             top,
             manifest,
@@ -185,7 +182,8 @@ impl Builder {
     /// messages.
     ///
     /// # Errors
-    /// Something that building needs is missing, the patch does not apply, or `make` fails.
+    /// Something that building needs is missing, another one is building from that source, the patch does not
+    /// apply, or `make` fails.
     pub fn build(
         &self,
         patch: Option<&Patch>,
@@ -203,6 +201,7 @@ impl Builder {
             return Ok(built);
         }
         needs::check()?;
+        let _lock = lock(&self.top)?;
         self.check_space()?;
         let begun = Instant::now();
         watch

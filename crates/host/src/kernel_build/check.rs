@@ -122,31 +122,25 @@ pub struct Object {
 }
 
 impl Builder {
-    /// A diff that is in no file yet.
+    /// Compiles objects that include `header` (from the top of the tree) in a configuration, without a
+    /// diff and with it. Empty if none of them belongs to that configuration.
     ///
     /// # Errors
-    /// It cannot be written into this builder's folder.
-    pub fn patch_of(&self, diff: &str) -> Result<Patch, Error> {
-        let path = self.top.join("check.patch");
-        fs::write(&path, diff).map_err(Error::io("write", &path))?;
-        Patch::read(&path, false)
-    }
-
-    /// Compiles objects that include `header` (from the top of the tree) in a configuration, without the
-    /// patch and with it. Empty if none of them belongs to that configuration.
-    ///
-    /// # Errors
-    /// Something that compiling needs is missing, the patch does not apply, or the unpatched source cannot be
-    /// configured.
+    /// Something that compiling needs is missing, another one is building from that source, the diff does not
+    /// apply, or the source without it cannot be configured.
     pub fn compile(
         &self,
-        patch: &Patch,
+        diff: &str,
         configuration: &Configuration,
         header: &str,
         watch: &Watch<'_>,
     ) -> Result<Vec<Object>, Error> {
         super::needs::check()?;
+        let _lock = super::lock(&self.top)?;
         self.check_space()?;
+        let file = self.top.join("check.patch");
+        fs::write(&file, diff).map_err(Error::io("write", &file))?;
+        let patch = Patch::read(&file, false)?;
         let place = Place {
             builder: self,
             out: self.top.join(configuration.name()),
@@ -173,7 +167,7 @@ impl Builder {
                 found.push((unit, before));
             }
         }
-        tree.follow(&self.manifest, Some(patch), watch)?;
+        tree.follow(&self.manifest, Some(&patch), watch)?;
         let mut objects = Vec::new();
         for (unit, before) in found {
             let after = match place.object(&unit, watch) {

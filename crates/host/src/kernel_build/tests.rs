@@ -113,7 +113,8 @@ fn two_kernels_of_one_source() {
     assert_eq!(made(&builder), "bcb");
     let read = |path: &Path| fs::read(path).unwrap();
     assert_ne!(read(&before.debug), read(&after.debug));
-    drop(builder);
+    // Also while another one builds.
+    let _lock = super::lock(builder.dir()).unwrap();
     let again = place.builder().unwrap();
     for patch in [None, Some(&patch)] {
         let kept = again.build(patch, "kept", &Silent::watch()).unwrap();
@@ -145,8 +146,10 @@ fn a_build_that_fails_says_where() {
 #[test]
 fn one_at_a_time() {
     let place = Place::new();
-    let _first = place.builder().unwrap();
-    assert!(matches!(place.builder(), Err(Error::Busy { .. })));
+    let builder = place.builder().unwrap();
+    let _other = super::lock(builder.dir()).unwrap();
+    let built = builder.build(None, "one", &Silent::watch());
+    assert!(matches!(built, Err(Error::Busy { .. })));
 }
 
 #[test]

@@ -87,9 +87,6 @@ pub fn compile(
     )?;
     let jobs = std::thread::available_parallelism().map_or(1, usize::from);
     let builder = Builder::open(&cache, source, None, jobs).map_err(Error::KernelBuild)?;
-    let patch = builder
-        .patch_of(&written.diff)
-        .map_err(Error::KernelBuild)?;
     let watch = Watch {
         progress: input.progress,
         update: &|_| (),
@@ -97,7 +94,7 @@ pub fn compile(
     };
     let candidate = &advice.candidates[written.candidate];
     let compile = |configuration: &Configuration| {
-        let objects = builder.compile(&patch, configuration, &written.path, &watch);
+        let objects = builder.compile(&written.diff, configuration, &written.path, &watch);
         let objects = objects.map_err(Error::KernelBuild)?;
         Ok(Compiled {
             configuration: configuration.to_string(),

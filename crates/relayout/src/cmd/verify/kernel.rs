@@ -174,8 +174,6 @@ fn verify<'a>(
     let collector = find_collector(args.qemu.as_deref(), Some(cache))?;
     let kernels = build(args, &builder, &patch, interrupt, shown)?;
     let notes = not_taken(&builder, &kernels[0])?;
-    // Others may build while these are recorded.
-    drop(builder);
     shown.step("comparing the types of the two kernels");
     let [before, after] = &kernels;
     let changed = changed::types(&before.debug, &after.debug, &args.types)?;
