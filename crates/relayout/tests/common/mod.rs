@@ -170,7 +170,7 @@ impl Place {
         assert_eq!(self.files(), before, "relayout {words}: files changed");
     }
 
-    /// All files and folders with their lengths.
+    /// All files and folders with their lengths, but for what is kept of debug files.
     pub fn files(&self) -> Vec<(PathBuf, u64)> {
         let mut found = Vec::new();
         let mut folders = vec![self.0.path().to_owned()];
@@ -178,6 +178,9 @@ impl Place {
             for entry in fs::read_dir(folder).unwrap() {
                 let entry = entry.unwrap();
                 let kind = entry.metadata().unwrap();
+                if entry.path() == self.path("cache/resolved") {
+                    continue;
+                }
                 if kind.is_dir() {
                     folders.push(entry.path());
                 }
