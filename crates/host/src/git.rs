@@ -1,4 +1,4 @@
-//! `git`, for what only it does well: worktrees and patches.
+//! `git`, for what only it does well: worktrees and patches, and who a patch is from.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -51,4 +51,15 @@ pub(crate) fn run(
             },
             _ => Error::io("run", Path::new(program))(source),
         })
+}
+
+/// `Name <address>` as git would write it for a commit in `dir`; `None` if there is no git, or it has not been
+/// told.
+pub fn git_author(dir: &Path) -> Option<String> {
+    // What git makes up from the host's name is nobody's address.
+    let words = ["-c", "user.useConfigOnly=true", "var", "GIT_AUTHOR_IDENT"];
+    let output = git(dir, None, words).ok()?;
+    let text = String::from_utf8(output.stdout).ok()?;
+    let (author, _time) = text.split_once("> ")?;
+    output.status.success().then(|| format!("{author}>"))
 }

@@ -62,18 +62,19 @@ impl Progress for Silent {
     fn warn(&self, _: &str) {}
 }
 
-struct Place {
-    dir: tempfile::TempDir,
+/// A source and what is made of it.
+pub(super) struct Place {
+    pub dir: tempfile::TempDir,
 }
 
 impl Place {
-    fn new() -> Self {
+    pub fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         source(&dir.path().join("source"));
         Self { dir }
     }
 
-    fn source(&self) -> PathBuf {
+    pub fn source(&self) -> PathBuf {
         self.dir.path().join("source")
     }
 
@@ -82,10 +83,10 @@ impl Place {
         Builder::open(&cache, &self.source(), None, 1)
     }
 
-    fn patch(&self, text: &str) -> Patch {
+    pub fn patch(&self, text: &str, reverse: bool) -> Patch {
         let path = self.dir.path().join("p.patch");
         fs::write(&path, text).unwrap();
-        Patch::read(&path, false).unwrap()
+        Patch::read(&path, reverse).unwrap()
     }
 }
 
@@ -100,7 +101,7 @@ fn made(builder: &Builder) -> String {
 fn two_kernels_of_one_source() {
     let place = Place::new();
     let builder = place.builder().unwrap();
-    let patch = place.patch(patch_text());
+    let patch = place.patch(patch_text(), false);
     let before = builder.build(None, "one", &Silent::watch()).unwrap();
     assert_eq!(made(&builder), "bc");
     assert!(before.seconds.is_some());

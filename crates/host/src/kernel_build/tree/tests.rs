@@ -1,23 +1,9 @@
 use std::time::{Duration, SystemTime};
 
 use super::*;
-use crate::kernel_build::tests::{Silent, patch_text, source};
-
-struct Place {
-    dir: tempfile::TempDir,
-}
+use crate::kernel_build::tests::{Place, Silent, patch_text};
 
 impl Place {
-    fn new() -> Self {
-        let dir = tempfile::tempdir().unwrap();
-        source(&dir.path().join("source"));
-        Self { dir }
-    }
-
-    fn source(&self) -> PathBuf {
-        self.dir.path().join("source")
-    }
-
     fn copy(&self, patch: Option<&Patch>) -> Result<PathBuf, Error> {
         let source = self.source();
         let top = self.dir.path().join("top");
@@ -29,12 +15,6 @@ impl Place {
         let manifest = Manifest::read(&source)?;
         tree.follow(&manifest, patch, &Silent::watch())?;
         Ok(tree.dir())
-    }
-
-    fn patch(&self, text: &str, reverse: bool) -> Patch {
-        let path = self.dir.path().join("p.patch");
-        fs::write(&path, text).unwrap();
-        Patch::read(&path, reverse).unwrap()
     }
 }
 
