@@ -60,7 +60,10 @@ ROWS = [
 def costs(relayout, folder):
     """What the machine's accesses cost, as `predict` takes it; None where its CPUs were moved meanwhile."""
     path = folder / "machine.json"
-    subprocess.run([relayout, "probe", "-o", path], check=True, capture_output=True)
+    done = subprocess.run([relayout, "probe", "-o", path], capture_output=True, text=True, check=False)
+    if done.returncode:
+        print(done.stderr, file=sys.stderr)
+        return None
     machine = json.loads(path.read_text())
     by_kinds = {(one["kind"], one["against"]): one for one in machine["accesses"]}
     # Two that load do not take the line from each other.
@@ -72,11 +75,14 @@ def costs(relayout, folder):
 
 
 def predicted(options, profile, program, cost, changes):
-    """By thread in order of their numbers: ratio, low, high. None where nobody waits for the object."""
+    """By thread in order of their numbers: ratio, low, high; none where nobody loses the object's lines. None where
+    threads wait for one another, and nothing is predicted."""
     words = [options.predict, profile, cost, program, *changes]
     done = subprocess.run([str(word) for word in words], capture_output=True, text=True, check=False)
     if done.returncode:
         if "nobody waits" in done.stderr:
+            return []
+        if done.stderr.startswith("waiting: "):
             return None
         raise SystemExit(done.stderr)
     rows = [line.split() for line in done.stdout.splitlines()]
@@ -109,12 +115,15 @@ def run_row(cases, options, folder, row):
     for number, metric in enumerate(measured):
         if metric["ci95_percent"] is None:
             continue
-        value, low, high = guess[number] if guess and number < len(guess) else (1.0, 1.0, 1.0)
         found = 1 + metric["change_percent"] / 100
         ends = [1 + end / 100 for end in metric["ci95_percent"]]
-        threads.append({
-            "case": name, "thread": metric["name"].split()[-1],
-            "predicted": [value, low, high], "measured": [found, *ends],
+        thread = {"case": name, "thread": metric["name"].split()[-1], "measured": [found, *ends], "costs": cost}
+        threads.append(thread)
+        if guess is None:
+            continue
+        value, low, high = guess[number] if number < len(guess) else (1.0, 1.0, 1.0)
+        thread.update({
+            "predicted": [value, low, high],
             "error": abs(value / found - 1),
             "overlap": low <= ends[1] and ends[0] <= high,
             "opposite": direction(low, high) * direction(*ends) < 0,
@@ -127,13 +136,18 @@ def show(rows):
     """The table, in Markdown."""
     lines = ["| case | thread | predicted | measured | error | same direction | intervals overlap |",
              "| --- | --- | ---: | ---: | ---: | --- | --- |"]
+    def ratio(three):
+        return f"{three[0]:.2f} ({three[1]:.2f} to {three[2]:.2f})"
+
+    yes = {True: "yes", False: "no"}
     for row in rows:
-        def ratio(three):
-            return f"{three[0]:.2f} ({three[1]:.2f} to {three[2]:.2f})"
-        yes = {True: "yes", False: "no"}
+        if "predicted" not in row:
+            lines.append(f"| {row['case']} | {row['thread']} | none | {ratio(row['measured'])} | | | |")
+            continue
         lines.append(f"| {row['case']} | {row['thread']} | {ratio(row['predicted'])} | {ratio(row['measured'])} | "
                      f"{100 * row['error']:.0f}% | {yes[row['same_direction']]}{', opposite' if row['opposite'] else ''} | "
                      f"{yes[row['overlap']]} |")
+    rows = [row for row in rows if "predicted" in row]
     errors = [row["error"] for row in rows]
     lines.append(f"\nMedian error {100 * statistics.median(errors):.0f}%; same direction in "
                  f"{sum(row['same_direction'] for row in rows)} of {len(rows)}, opposite in "

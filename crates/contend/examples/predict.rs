@@ -12,11 +12,14 @@
 //!     check:OFFSET:BYTES        stores there are to change nothing, and a check is made first
 //!     contexts:N                for so many threads
 //!
-//! Prints ratio, low and high for all contexts together, and then for each.
+//! Prints ratio, low and high for all contexts together, and then for each. Where threads wait for one another,
+//! nothing is predicted.
 
 use std::path::Path;
 
-use relayout_contend::throughput::{Costs, Load, Question, Ratio, Stretch, StretchLine};
+use relayout_contend::throughput::{
+    Costs, Load, Question, Ratio, Stretch, StretchLine, Waiting, waiting,
+};
 use relayout_contend::{Extent, LineWaits, ObjectTrace, Replay, TraceAccess, TraceIndex};
 use relayout_profile::{Access, Profile, RangeKind};
 
@@ -47,13 +50,20 @@ fn predict(arguments: &[String]) -> Result<(), String> {
     let profile = relayout_profile::read(Path::new(path)).map_err(|e| format!("{path}: {e:?}"))?;
     let (costs, changes) = (parse_costs(costs)?, parse_changes(changes)?);
     let extents = objects(&profile, name);
+    let index = TraceIndex::new(&profile);
+    let traces: Vec<ObjectTrace> = extents.iter().flat_map(|one| index.traces(*one)).collect();
+    if let Some(Waiting { context, .. }) = waiting(&traces).first() {
+        return Err(format!(
+            "waiting: {context} waits for another thread's stores to {name}"
+        ));
+    }
     let load = Load::new(&profile, &extents);
     let question = Question {
         load: &load,
         costs: &costs,
         contexts: changes.contexts,
     };
-    let gain = question.gain(&stretches(&profile, &extents, &changes));
+    let gain = question.gain(&stretches(&index, &extents, &changes));
     let gain = gain.ok_or_else(|| format!("nobody waits for {name}"))?;
     let say = |name: &str, Ratio { value, low, high }: Ratio| {
         println!("{name} {value:.4} {low:.4} {high:.4}");
@@ -116,8 +126,7 @@ fn objects(profile: &Profile, name: &str) -> Vec<Extent> {
         .collect()
 }
 
-fn stretches(profile: &Profile, extents: &[Extent], changes: &Changes) -> Vec<Stretch> {
-    let index = TraceIndex::new(profile);
+fn stretches(index: &TraceIndex<'_>, extents: &[Extent], changes: &Changes) -> Vec<Stretch> {
     let (runs, traces): (Vec<u16>, Vec<ObjectTrace>) = extents
         .iter()
         .flat_map(|extent| {

@@ -15,8 +15,10 @@
 //!   contexts meet on nearly every access where they use a line all the time. Natively, one that has a line goes
 //!   on for a while before it has lost it and has to wait again. That while follows from the probe's loops
 //!   ([`Costs`], `keeps_ns`), by what both contexts do to the line ([`Habit`]). So between two waits there is the
-//!   work that was recorded between them, and that while: of `r` recorded waits in work that takes `Z`,
-//!   `1 / (1 / r + keeps / Z)` are left.
+//!   work that was recorded between them, or that while if it is longer: of `r` recorded waits in work that takes
+//!   `Z`, `min(r, Z / keeps)` are left.
+//! - **Contexts are independent** but for the lines that they fight for. One that waits until another has stored
+//!   something is as fast as that one: where [`waiting`] finds such, nothing should be predicted.
 //! - **More contexts** ([`Question::contexts`]) do what those that were recorded do, in the same
 //!   proportions. A context with `a` accesses to a line, `v` of which waited, meets `k` times as many
 //!   stores by others: `a*k*v / (a - v + k*v)` of them wait, by the rule of two random streams
@@ -29,11 +31,13 @@
 mod costs;
 mod load;
 mod network;
+mod waiting;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use costs::{Costs, Habit};
 pub use load::Load;
+pub use waiting::{Waiting, waiting};
 
 use crate::replay::{ByKind, ContextWaits};
 use network::{Class, Visit, cycle_times};
@@ -268,7 +272,7 @@ impl Question<'_> {
         let other = others.map(|one| one.habit).max().unwrap_or(Habit::Store);
         let keeps_ns = assumed.keeps * self.costs.keeps_ns(own.habit, other);
         match own.waits > 0.0 && work_ns > 0.0 {
-            true => 1.0 / (1.0 / own.waits + keeps_ns / work_ns),
+            true => own.waits.min(work_ns / keeps_ns),
             false => 0.0,
         }
     }
