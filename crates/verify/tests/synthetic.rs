@@ -149,6 +149,15 @@ proptest! {
         prop_assert_eq!(there.verdict, opposite(back.verdict));
     }
 
+    /// What is never negative cannot fall by more than it was.
+    #[test]
+    fn at_most_all_is_gone(before in prop::collection::vec(0.0..3.0, 6..20), seed: u64) {
+        let pairs = before.into_iter().map(|before| (before, 0.0)).collect();
+        let found = judged(series(pairs, Better::Lower), seed);
+        prop_assert!(found.change.is_none_or(|change| change >= -1.0));
+        prop_assert!(found.interval.is_none_or(|[low, high]| -1.0 <= low && low <= high));
+    }
+
     /// Neither the unit nor the direction of a metric changes what is found, only what it is called.
     #[test]
     fn other_units(pairs in prop::collection::vec((1.0..3.0, 1.0..3.0), 2..20), seed: u64, scale in 1e-9..1e9) {

@@ -14,6 +14,8 @@ pub(super) struct Comparison {
     before: Summary,
     after: Summary,
     scale: Scale,
+    /// Whether no value is below 0: it cannot fall by more than what it was.
+    is_never_negative: bool,
     /// Of the pairs' changes: logarithms of ratios, or differences.
     estimate: Option<Estimate>,
     /// Half the interval's width, in the same form.
@@ -60,6 +62,7 @@ pub(super) fn compare(
         before: Summary::of(&before),
         after: Summary::of(&after),
         scale,
+        is_never_negative: before.iter().chain(&after).all(|&value| value >= 0.0),
         estimate,
         half_width,
         margin: in_form(margin),
@@ -150,7 +153,15 @@ impl Comparison {
         let fraction = match self.scale {
             Scale::Ratio => change.exp_m1(),
             Scale::Points => change / 100.0,
-            Scale::Difference => change / self.before.median.abs(),
+            // Of pairs with different values before, in relation to their median.
+            Scale::Difference => {
+                let least = if self.is_never_negative {
+                    -1.0
+                } else {
+                    f64::MIN
+                };
+                (change / self.before.median.abs()).max(least)
+            }
         };
         Some(fraction).filter(|fraction| fraction.is_finite())
     }
