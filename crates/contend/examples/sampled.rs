@@ -67,14 +67,23 @@ fn compare(path: &str, mut profile: Profile) {
         for (name, all) in rows {
             let mean = |n: usize| all.iter().map(|row| row[n]).sum::<f64>() / all.len() as f64;
             println!(
-                "  {period:>7}  {:<22} {:>8.2} {:>7.1} {:>7.1} {:>7.2}x",
+                "  {period:>7}  {:<22} {:>8} {:>7.1} {:>7.1} {:>8}",
                 &name[2..],
-                mean(0),
+                known(mean(0), ""),
                 mean(1),
                 mean(2),
-                mean(3)
+                known(mean(3), "x")
             );
         }
+    }
+}
+
+/// "-" for what samples were too few for: where none is left, lines have no rank.
+fn known(value: f64, unit: &str) -> String {
+    if value.is_finite() {
+        format!("{value:.2}{unit}")
+    } else {
+        "-".to_owned()
     }
 }
 
