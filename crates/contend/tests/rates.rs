@@ -103,6 +103,23 @@ fn episodes_are_not_accesses() {
     assert_eq!(sums(&estimate(&profile(counts)), Transfer::Read, 0)[0], 500);
 }
 
+/// Taking and dropping a reference are two operations, loading it twice is one: between 1000 and 2000 episodes
+/// here, and 1000 there.
+#[test]
+fn instructions_that_store_to_one_granule_are_operations_of_their_own() {
+    let into_first = |access| {
+        let by = |site| count(0, site, access, (0, 8), 1000);
+        let events = estimate(&profile(vec![
+            by(0),
+            by(1),
+            count(1, 7, Write, (8, 8), 1000),
+        ]));
+        [Transfer::Read, Transfer::Write].map(|transfer| sums(&events, transfer, 0)[0])
+    };
+    assert_eq!(into_first(ReadWrite), [0, 586]);
+    assert_eq!(into_first(Read), [500, 0]);
+}
+
 #[test]
 fn silent_stores_take_the_line_and_change_nothing() {
     let mut store = count(1, 1, Write, (0, 8), 1000);

@@ -58,16 +58,25 @@ impl User {
 }
 
 /// In how many goes a context made these accesses: between what its most frequent instruction has, and what
-/// that has on one granule, as the module's comment says.
+/// its most used granule has, as the module's comment says.
 fn episodes(rows: &[Row], of: impl Fn(&Row) -> f64) -> f64 {
     let mut sites: FxHashMap<u32, f64> = FxHashMap::default();
+    // Stores to a granule by all instructions, and accesses to it by each.
+    let mut stores: FxHashMap<(u64, u8), f64> = FxHashMap::default();
     let mut granules: FxHashMap<(u32, u64, u8), f64> = FxHashMap::default();
     for row in rows {
-        *sites.entry(row.site).or_default() += of(row);
-        *granules.entry((row.site, row.addr, row.size)).or_default() += of(row);
+        let count = of(row);
+        *sites.entry(row.site).or_default() += count;
+        *granules.entry((row.site, row.addr, row.size)).or_default() += count;
+        if row.stores() {
+            *stores.entry((row.addr, row.size)).or_default() += count;
+        }
     }
     let by_site = sites.into_values().fold(0.0, f64::max);
-    let by_granule = granules.into_values().fold(0.0, f64::max);
+    let by_granule = granules
+        .into_values()
+        .chain(stores.into_values())
+        .fold(0.0, f64::max);
     (by_site * by_granule).sqrt()
 }
 

@@ -7,8 +7,12 @@
 //!   the other bring it there once. An operation runs each of its instructions about once, so that a
 //!   context has as many episodes on a line as its most frequent instruction there has accesses. But one
 //!   that clears or copies the line accesses each word of it in one go, and has as many as it has accesses to
-//!   one granule. Counts do not tell it from one that picks a word each time, so the geometric mean of the two
-//!   is taken. For stores in the same way.
+//!   one granule. Counts do not tell it from one that picks a word each time. And several operations that share
+//!   no instruction, as taking and dropping a reference, have more than any instruction. They show where they
+//!   store to the same granule: an operation does that once, while it may load it again and again. So the number
+//!   of episodes is taken to be the geometric mean of what the most frequent instruction has, and what the most
+//!   used granule has: all stores to it, or the accesses of one instruction, if those are more. For stores in
+//!   the same way.
 //! - **Transfers** into context `t`, with `A` episodes of its own and `W` stores by the others: in random
 //!   order a share `W/(A+W)` of the episodes has another's store before it, so `A*W/(A+W)`. That is the
 //!   harmonic mean's half: never more than `A`, never more than `W`.
