@@ -25,10 +25,13 @@ LIST
         cat <<'LIST'
 autoconf command -v autoconf
 automake command -v automake
+bc command -v bc
+bison command -v bison
 clang command -v clang
 cmake command -v cmake
 dwarves command -v pahole
 dwz command -v dwz
+flex command -v flex
 g++ command -v g++
 gcc-aarch64-linux-gnu command -v aarch64-linux-gnu-gcc
 gcc-arm-linux-gnueabihf command -v arm-linux-gnueabihf-gcc
@@ -38,6 +41,7 @@ git command -v git
 golang-go command -v go
 libc6-arm64-cross test -r /usr/aarch64-linux-gnu/lib/libc.so.6
 libc6-dev-i386 printf "%s\n" "#include <assert.h>" | gcc -m32 -fsyntax-only -x c -
+libelf-dev printf "%s\n" "#include <gelf.h>" | gcc -fsyntax-only -x c -
 libtool command -v libtoolize
 linux-perf command -v perf
 llvm command -v llvm-dwp

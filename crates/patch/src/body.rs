@@ -3,6 +3,9 @@
 use crate::declarator::{Reader, What, is_keyword};
 use crate::lex::Kind;
 
+/// What the macros begin with between which members stand that are to be on the same lines.
+pub(crate) const GROUP_MARKS: &str = "__cacheline_group_";
+
 /// Nesting that is followed inwards; deeper bodies count as not understood.
 const DEPTH_MAX: u32 = 32;
 
@@ -164,7 +167,10 @@ fn statement(
     }
     let mut sure = true;
     match bare_macro(reader, first, close) {
-        Bare::Item(last, what) => return Ok(item(last, Vec::new(), what, None)),
+        Bare::Item(last, what) => {
+            let names = marker(reader, first).into_iter().collect();
+            return Ok(item(last, names, what, None));
+        }
         Bare::Perhaps => sure = false,
         Bare::No => {}
     }
@@ -313,6 +319,16 @@ fn struct_group(
     })
 }
 
+/// The member that `__cacheline_group_begin(NAME)` and its relatives declare: an array of no bytes.
+fn marker(reader: &Reader<'_>, first: usize) -> Option<String> {
+    let mark = reader.text(first).strip_prefix(GROUP_MARKS)?;
+    let mark = ["begin", "end"]
+        .into_iter()
+        .find(|word| mark.starts_with(word))?;
+    let group = (reader.text(first + 1) == "(").then(|| reader.text(first + 2))?;
+    Some(format!("{GROUP_MARKS}{mark}__{group}"))
+}
+
 enum Bare {
     /// A macro without semicolon that ends at this token.
     Item(usize, What),
@@ -341,7 +357,7 @@ fn bare_macro(reader: &Reader<'_>, first: usize, close: usize) -> Bare {
         .flatten();
     let last = arguments.unwrap_or(first);
     // Members of a group must stay in it: assertions elsewhere say so.
-    if name.starts_with("__cacheline_group_") {
+    if name.starts_with(GROUP_MARKS) {
         let semicolon = reader.text(last + 1) == ";" && last + 1 < close;
         return Bare::Item(last + usize::from(semicolon), What::Border);
     }

@@ -18,6 +18,13 @@ pub enum Change {
         /// Why they stand there: becomes a comment above them.
         reason: Option<String>,
     },
+    /// Declare members in one statement that stand in statements of their own, next to each other: what
+    /// a move took apart, put together again.
+    Join {
+        /// The statement: `int a, *b;`. It has to declare what those do, in any order; a comment behind one of
+        /// them stays behind it.
+        text: String,
+    },
     /// Align a member.
     AlignMember {
         /// The member.
@@ -68,12 +75,27 @@ pub enum Position {
     After(String),
     /// Before this member, or before the anonymous struct or union that it is the first of.
     Before(String),
+    /// The same, below the comment that stands above it.
+    Below(String),
 }
 
 impl Position {
     /// Behind a member, or first where there is none.
     pub fn after(member: Option<impl Into<String>>) -> Self {
         member.map_or(Self::First, |member| Self::After(member.into()))
+    }
+
+    /// The member beside which it is; `None` for the first place.
+    pub(crate) fn anchor(&self) -> Option<&String> {
+        match self {
+            Self::First => None,
+            Self::After(member) | Self::Before(member) | Self::Below(member) => Some(member),
+        }
+    }
+
+    /// Whether it is in front of that member.
+    pub(crate) fn is_before(&self) -> bool {
+        matches!(self, Self::Before(_) | Self::Below(_))
     }
 }
 

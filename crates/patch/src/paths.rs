@@ -3,12 +3,13 @@
 /// Paths to try below the top of a source tree for a declaration's file, most specific first.
 ///
 /// Debug information names a file relative to the build (`mm/percpu-internal.h`,
-/// `./include/linux/fs.h`) or absolutely, below a directory of the build machine. For the latter
-/// each suffix is a candidate. `.` and `..` are resolved by text.
+/// `./include/linux/fs.h`), with the build's own folder in front (`debian/build/cloud/mm/percpu.c`) or
+/// absolutely, below a directory of the build machine. So each suffix is a candidate; the name without a
+/// folder is not, where the build had one. `.` and `..` are resolved by text.
 ///
 /// ```
 /// use relayout_patch::source_path_candidates;
-/// assert_eq!(source_path_candidates("./include/linux/fs.h"), ["include/linux/fs.h"]);
+/// assert_eq!(source_path_candidates("./mm/slab.h"), ["mm/slab.h"]);
 /// assert_eq!(source_path_candidates("/b/linux/mm/slab.h"), ["b/linux/mm/slab.h", "linux/mm/slab.h", "mm/slab.h", "slab.h"]);
 /// ```
 pub fn source_path_candidates(decl_file: &str) -> Vec<String> {
@@ -22,10 +23,9 @@ pub fn source_path_candidates(decl_file: &str) -> Vec<String> {
             part => parts.push(part),
         }
     }
-    let starts = if absolute || climbed {
-        parts.len()
-    } else {
-        parts.len().min(1)
+    let starts = match absolute || climbed {
+        true => parts.len(),
+        false => parts.len().saturating_sub(1).max(parts.len().min(1)),
     };
     (0..starts).map(|start| parts[start..].join("/")).collect()
 }
@@ -49,6 +49,8 @@ mod tests {
             "/a/build/../mm/slab.h",
             &["a/mm/slab.h", "mm/slab.h", "slab.h"],
         );
+        check("build/mm/slab.c", &["build/mm/slab.c", "mm/slab.c"]);
+        check("slab.c", &["slab.c"]);
         check("", &[]);
         check("..", &[]);
     }

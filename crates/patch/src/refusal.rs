@@ -170,8 +170,23 @@ pub enum Refusal {
         /// Where.
         place: Place,
     },
-    /// The move crosses `randomized_struct_fields_start` or `_end`, the border of a cacheline group,
-    /// or an access specifier.
+    /// The move leads into or out of a group of members that are to be on the same lines.
+    #[error(
+        "{place}: {member} would {verb} the cache line group {group}, of which code elsewhere asserts members and \
+         size (CACHELINE_ASSERT_GROUP_MEMBER, ..._SIZE): change these with it by hand"
+    )]
+    LineGroup {
+        /// The member.
+        member: String,
+        /// What it would do.
+        verb: &'static str,
+        /// The group.
+        group: String,
+        /// The mark that it would pass.
+        place: Place,
+    },
+    /// The move leads into or out of what is between `randomized_struct_fields_start` and `_end`, or crosses
+    /// an access specifier.
     #[error("{place}: {member} would cross {border}")]
     Border {
         /// The member.
@@ -231,6 +246,14 @@ pub enum Refusal {
         /// The first that was named.
         member: String,
         /// What stands between.
+        place: Place,
+    },
+    /// Statements that do not declare what one statement would, or do not stand next to each other.
+    #[error("{place}: what stands here cannot be declared as '{text}'")]
+    NotJoined {
+        /// As given.
+        text: String,
+        /// The first of the statements, or the definition.
         place: Place,
     },
     /// There is no alignment that could be taken away by itself.
@@ -315,6 +338,7 @@ impl Refusal {
             Refusal::Rust { .. } => "rust",
             Refusal::NoStore { .. } => "no store",
             Refusal::StoreNotGuarded { .. } => "store not guarded",
+            Refusal::NotJoined { .. } => "not joined",
             Refusal::NotAligned { .. } => "not aligned",
             Refusal::NotPadding { .. } => "not padding",
             Refusal::BadPadding { .. } => "bad padding",
@@ -331,6 +355,7 @@ impl Refusal {
             Refusal::BitfieldRun { .. } => "bitfield run",
             Refusal::Bitfield { .. } => "bitfield",
             Refusal::FlexibleArray { .. } => "flexible array",
+            Refusal::LineGroup { .. } => "line group",
             Refusal::Border { .. } => "border",
             Refusal::AlreadyAligned { .. } => "already aligned",
             Refusal::BadAlignment { .. } => "bad alignment",

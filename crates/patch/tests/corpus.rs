@@ -1,17 +1,18 @@
-//! The corpus example over the C library's headers: real structs, moved and compiled.
+//! The corpus example over the C library's headers and the kernel's: real structs, moved and compiled.
 
 #[path = "../examples/corpus/pick.rs"]
-#[allow(dead_code)]
 mod pick;
+mod provided;
 #[path = "../examples/corpus/trial.rs"]
 #[allow(dead_code)]
 mod trial;
 #[path = "../examples/corpus/unit.rs"]
 mod unit;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use pick::Candidate;
 use trial::{Back, Outcome};
 use unit::Compiler;
 
@@ -23,9 +24,7 @@ const FOLDERS: [&str; 4] = ["arpa", "net", "netinet", "rpc"];
 
 #[test]
 fn moved_members_are_where_the_engine_says() {
-    if Command::new("gcc").arg("--version").output().is_err() {
-        assert!(std::env::var_os("CI").is_none(), "gcc is not installed");
-        eprintln!("PASSED OVER: gcc is not installed");
+    if !provided::programs(&["gcc"]) {
         return;
     }
     let root = PathBuf::from("/usr/include");
@@ -38,15 +37,47 @@ fn moved_members_are_where_the_engine_says() {
     }
     let scratch = tempfile::tempdir().unwrap();
     let command = vec!["gcc".to_owned()];
-    let mut compiler = Compiler::new(
-        command,
-        root.clone(),
-        root,
-        &["."],
-        scratch.path().to_owned(),
-    );
+    let scratch = scratch.path().to_owned();
+    let compiler = Compiler::new(command, root.clone(), root, &["."], scratch);
+    check(found, compiler);
+}
+
+/// Objects of the kernel: its headers, without an edit and with it, as its own build would compile them.
+#[test]
+fn members_of_the_kernel_too() {
+    let programs = provided::programs(&["make", "gcc", "flex", "bison", "bc"]);
+    let files = ["RELAYOUT_SOURCE", "RELAYOUT_VMLINUX"].map(provided::file);
+    let ([Some(source), Some(vmlinux)], true) = (files, programs) else {
+        return;
+    };
+    let source = source.canonicalize().unwrap();
+    let scratch = tempfile::tempdir().unwrap();
+    let build = scratch.path().join("build");
+    prepare(&source, &build);
+    let found = pick::of_debug_file(&std::fs::read(vmlinux).unwrap(), &source);
+    let scratch = scratch.path().to_owned();
+    check(found, Compiler::of_kernel(build, source, scratch));
+}
+
+/// What every object of the kernel needs; the source itself is only read.
+fn prepare(source: &Path, build: &Path) {
+    std::fs::create_dir(build).unwrap();
+    let jobs = std::thread::available_parallelism().map_or(1, usize::from);
+    let done = Command::new("make")
+        .arg("-C")
+        .arg(source)
+        .arg(format!("O={}", build.display()))
+        .arg(format!("-j{jobs}"))
+        .args(["-s", "defconfig", "prepare"])
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.success(), "make defconfig prepare: {said}");
+}
+
+fn check(found: Vec<Candidate>, mut compiler: Compiler) {
     let (mut tried, mut right, mut back) = (0, 0, 0);
-    for candidate in pick::in_order(found) {
+    for candidate in pick::in_order(found, 0) {
         let trial = trial::run(&candidate, &mut compiler);
         let what = format!("{candidate:?}: {}", trial.asked);
         tried += usize::from(!matches!(trial.outcome, Outcome::Passed(_)));
@@ -67,10 +98,8 @@ fn moved_members_are_where_the_engine_says() {
         }
     }
     eprintln!("{tried} tried, {right} right, {back} moved back to the same bytes");
-    assert_eq!(
-        tried, COUNT,
-        "the headers of the C library are not installed"
-    );
+    assert_eq!(tried, COUNT, "there are not enough structs");
     assert!(right * 20 >= tried * 19, "{right} of {tried}");
-    assert!(back * 10 >= right * 9, "{back} of {right}");
+    // Not that of a last member behind a `#define`: nothing names its place.
+    assert!(back * 20 >= right * 19, "{back} of {right}");
 }

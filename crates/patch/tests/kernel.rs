@@ -1,7 +1,10 @@
-//! Edits of the real kernel source at `RELAYOUT_SOURCE`; skipped where that is not set.
+//! Edits of the real kernel source at `RELAYOUT_SOURCE`, which `./test` sets. Where it is missing, tests say that
+//! they were passed over, and fail with `CI=true`.
+
+mod provided;
 
 use relayout_patch::{
-    Alignment, Change, Position, Refusal, edit_struct, member_order, unified_diff,
+    Alignment, Change, Position, Refusal, edit_struct, inverse, member_order, unified_diff,
 };
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -21,7 +24,7 @@ fn move_to(member: &str, after: Option<&str>) -> Change {
 }
 
 fn source() -> Option<PathBuf> {
-    std::env::var_os("RELAYOUT_SOURCE").map(PathBuf::from)
+    provided::file("RELAYOUT_SOURCE")
 }
 
 /// xorshift64*, so that the sample is the same everywhere.
@@ -197,7 +200,18 @@ fn random_moves_apply_and_change_the_order_alone() {
             }
         };
         let what = format!("{path} {tag}: {member} after {after:?}");
-        assert_eq!(sorted_lines(&old), sorted_lines(&new), "{what}");
+        if new == old {
+            eprintln!("{what}: it is there already");
+            *counts.entry("nothing to do").or_default() += 1;
+            continue;
+        }
+        // Of what is taken apart, the type is written again; of what leaves an `#if` group, the condition.
+        let back = inverse(path, &old, tag, None, &change(after.clone())).unwrap_or_default();
+        let joins = back.iter().any(|one| matches!(one, Change::Join { .. }));
+        let directives = |text: &str| text.matches("\n#").count();
+        if !joins && directives(&old) == directives(&new) {
+            assert_eq!(sorted_lines(&old), sorted_lines(&new), "{what}");
+        }
         assert_eq!(
             member_order(path, &new, tag).unwrap(),
             expected_order(&order, &member, after.as_deref()),
@@ -212,9 +226,8 @@ fn random_moves_apply_and_change_the_order_alone() {
             let name = format!("{tried}.diff");
             std::fs::write(Path::new(&out).join(name), unified_diff(path, &old, &new)).unwrap();
         }
-        let back = from.checked_sub(1).map(|index| named[index].clone());
-        returned +=
-            usize::from(edit_struct(path, &new, tag, None, &[change(back)]).as_ref() == Ok(&old));
+        let again = edit_struct(path, &new, tag, None, &back);
+        returned += usize::from(!back.is_empty() && again.as_ref() == Ok(&old));
         *counts.entry("moved").or_default() += 1;
     }
     eprintln!("{tried} structs: {counts:?}; moved back to the same bytes: {returned}");

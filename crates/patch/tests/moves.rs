@@ -1,6 +1,6 @@
 //! Moves of what is more than a member on a line of its own, each as the struct before and after.
 
-use relayout_patch::{Change, Position, Refusal, edit_struct, inverse};
+use relayout_patch::{Change, Position, edit_struct, inverse};
 
 fn change(members: &str, to: Position) -> Change {
     Change::MoveMembers {
@@ -30,17 +30,7 @@ fn check(old: &str, members: &str, to: Position, expect: &str) {
     let new = edit_struct("s.h", &old, "s", None, std::slice::from_ref(&change)).unwrap();
     assert_eq!(new, body(expect));
     let back = inverse("s.h", &old, "s", None, &change).unwrap();
-    assert_eq!(edit_struct("s.h", &new, "s", None, &[back]).unwrap(), old);
-}
-
-/// The same for a declaration that is taken apart, which stays so.
-fn check_apart(old: &str, members: &str, to: Position, expect: &str) {
-    let old = body(old);
-    let change = change(members, to);
-    let new = edit_struct("s.h", &old, "s", None, std::slice::from_ref(&change)).unwrap();
-    assert_eq!(new, body(expect));
-    let back = inverse("s.h", &old, "s", None, &change);
-    assert_eq!(back, Err(Refusal::NoInverse));
+    assert_eq!(edit_struct("s.h", &new, "s", None, &back).unwrap(), old);
 }
 
 fn check_refused(old: &str, members: &str, to: Position, expect: &str) {
@@ -116,25 +106,25 @@ fn struct_groups_are_structs() {
 #[test]
 fn declarations_of_several_are_taken_apart() {
     let old = "\tint\ta, *b, c[2];\t/* three */\n\tlong\td;\n";
-    check_apart(
+    check(
         old,
         "a",
         after("d"),
         "\tint\t*b, c[2];\t/* three */\n\tlong\td;\n\tint\ta;\n",
     );
-    check_apart(
+    check(
         old,
         "b",
         after("d"),
         "\tint\ta;\n\tint\tc[2];\t/* three */\n\tlong\td;\n\tint\t*b;\n",
     );
-    check_apart(
+    check(
         old,
         "c",
         Position::First,
         "\tint\tc[2];\n\tint\ta, *b;\t/* three */\n\tlong\td;\n",
     );
-    check_apart(
+    check(
         old,
         "d",
         after("a"),
@@ -210,7 +200,7 @@ fn blank_lines_come_back() {
             "{new}"
         );
         let back = inverse("s.h", &old, "s", None, &change).unwrap();
-        assert_eq!(edit_struct("s.h", &new, "s", None, &[back]).unwrap(), old);
+        assert_eq!(edit_struct("s.h", &new, "s", None, &back).unwrap(), old);
     }
 }
 
@@ -231,7 +221,7 @@ fn entries_of_the_comment_above_follow() {
     );
     assert_eq!(new, expect);
     let back = inverse("s.h", &old, "s", None, &asked).unwrap();
-    assert_eq!(edit_struct("s.h", &new, "s", None, &[back]).unwrap(), old);
+    assert_eq!(edit_struct("s.h", &new, "s", None, &back).unwrap(), old);
     // Entries in an order of their own keep it.
     let own = text(
         " * @c: third\n * @a: first\n",
@@ -418,15 +408,72 @@ fn a_comment_below_and_further_in_is_the_members() {
     );
 }
 
+/// A comment that is left behind comes to stand above another member, and below the one that goes back.
 #[test]
-fn members_stay_in_their_cacheline_group() {
-    let old = "\tint a;\n\t__cacheline_group_begin(rx);\n\tint b;\n\tint c;\n\t__cacheline_group_end(rx);\n";
+fn back_above_a_comment_that_stayed() {
     check(
-        old,
+        "\tint a;\n\tint b;\n\t/* b is one of two */\n\tint c;\t/* last */\n\tint d;\t/* more */\n",
         "c",
-        before("b"),
-        "\tint a;\n\t__cacheline_group_begin(rx);\n\tint c;\n\tint b;\n\t__cacheline_group_end(rx);\n",
+        Position::First,
+        "\tint c;\t/* last */\n\tint a;\n\tint b;\n\t/* b is one of two */\n\tint d;\t/* more */\n",
     );
-    let expect = "s.h:3: b would cross __cacheline_group_begin(rx);";
-    check_refused(old, "b", Position::First, expect);
+}
+
+#[test]
+fn below_the_comment_above_a_member() {
+    let old = body("\tint a;\n\tint b;\n\t/* of c */\n\tint c;\n");
+    let place = |place: fn(String) -> Position, expect: &str| {
+        let change = change("a", place("c".to_owned()));
+        let new = edit_struct("s.h", &old, "s", None, &[change]).unwrap();
+        assert_eq!(new, body(expect));
+    };
+    place(
+        Position::Below,
+        "\tint b;\n\t/* of c */\n\tint a;\n\tint c;\n",
+    );
+    place(
+        Position::Before,
+        "\tint b;\n\tint a;\n\t/* of c */\n\tint c;\n",
+    );
+}
+
+#[test]
+fn declarations_are_joined() {
+    let check = |old: &str, text: &str, expect: Result<&str, &str>| {
+        let text = text.to_owned();
+        let joined = edit_struct("s.h", &body(old), "s", None, &[Change::Join { text }]);
+        let joined = joined.map_err(|refusal| refusal.to_string());
+        let expect = expect.map(body).map_err(|why| format!("s.h:{why}"));
+        assert_eq!(joined, expect, "{old}");
+    };
+    let two = "\tint b[2];\t/* b */\n\tint *a;\n\tint c;\n";
+    check(
+        two,
+        "int *a, b[2];",
+        Ok("\tint *a, b[2];\t/* b */\n\tint c;\n"),
+    );
+    check(
+        two,
+        "int *a, c;",
+        Ok("\tint b[2];\t/* b */\n\tint *a, c;\n"),
+    );
+    let not =
+        |line: u32, text: &str| format!("{line}: what stands here cannot be declared as '{text}'");
+    for text in [
+        "int a, b[2];",
+        "int *a, b;",
+        "long *a, b[2];",
+        "int b[2], c;",
+    ] {
+        check(two, text, Err(&not(2, text)));
+    }
+    for text in ["int *a; int c;", "int *a, c; }", "int *a, c", ""] {
+        check(two, text, Err(&not(1, text)));
+    }
+    let comments = "\tint a;\t/* a */\n\tint b;\t/* b */\n";
+    check(comments, "int a, b;", Err(&not(2, "int a, b;")));
+    let nested = "\tlong c;\n\tint b;\n\tstruct {\n\t\tint a;\n\t};\n";
+    check(nested, "int a, b;", Err(&not(5, "int a, b;")));
+    let between = "\tint a;\n\t/* b */\n\tint b;\n";
+    check(between, "int a, b;", Err(&not(2, "int a, b;")));
 }

@@ -60,7 +60,7 @@ fn check(member: &str, to: Position, expect: &[&str]) {
         "{new}"
     );
     let back = inverse("src/shared.rs", SOURCE, "Shared", None, &change).unwrap();
-    let old = edit_struct("src/shared.rs", &new, "Shared", None, &[back]).unwrap();
+    let old = edit_struct("src/shared.rs", &new, "Shared", None, &back).unwrap();
     assert_eq!(old, SOURCE);
 }
 

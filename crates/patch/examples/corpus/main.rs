@@ -8,14 +8,15 @@
 //!
 //! BUILD is a folder in which `make O=BUILD olddefconfig prepare` was run: the flags are those of
 //! its `asm-offsets.s`. Structs are taken in the order of a hash of header and tag; which member
-//! goes where comes from the same hash. With `RELAYOUT_KEEP=DIR` the patches are kept.
+//! goes where comes from the same hash; `RELAYOUT_SEED=N` gives others. With `RELAYOUT_KEEP=DIR` the patches
+//! are kept.
 
 mod pick;
 mod trial;
 mod unit;
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use pick::Candidate;
 use trial::{Back, Outcome};
@@ -36,9 +37,7 @@ fn main() {
             let source = source.canonicalize().expect("the source is there");
             let bytes = std::fs::read(vmlinux).expect("the debug file can be read");
             let found = pick::of_debug_file(&bytes, &source);
-            let flags = kernel_flags(&build);
-            let searched = ["include", "arch/x86/include"];
-            let compiler = Compiler::new(flags, build, source, &searched, scratch);
+            let compiler = Compiler::of_kernel(build, source, scratch);
             tried(found, compiler, number(rest.first()));
         }
         ["headers", root, rest @ ..] => {
@@ -57,23 +56,9 @@ fn main() {
     }
 }
 
-/// The compiler and flags of `asm-offsets.s`.
-fn kernel_flags(build: &Path) -> Vec<String> {
-    let path = build.join("arch/x86/kernel/.asm-offsets.s.cmd");
-    let text = std::fs::read_to_string(&path).expect("the build folder is prepared");
-    let line = text.lines().next().expect("the command is the first line");
-    let (_, command) = line.split_once(":=").expect("it is an assignment");
-    let words = shlex::split(command).expect("quotes are closed");
-    let flags = words
-        .into_iter()
-        .take_while(|word| word != "-fverbose-asm" && word != "-S" && word != "-c");
-    flags
-        .filter(|word| !word.starts_with("-Wp,") && !word.starts_with("-g"))
-        .collect()
-}
-
 fn tried(found: Vec<Candidate>, mut compiler: Compiler, count: usize) {
-    let candidates = pick::in_order(found);
+    let seed = std::env::var("RELAYOUT_SEED").map_or(0, |text| text.parse().expect("a number"));
+    let candidates = pick::in_order(found, seed);
     let keep = std::env::var_os("RELAYOUT_KEEP").map(PathBuf::from);
     let (mut passed, mut refused) = (BTreeMap::new(), BTreeMap::<&str, Vec<String>>::new());
     let (mut wrong, mut other) = (Vec::new(), Vec::new());

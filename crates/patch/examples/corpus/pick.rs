@@ -13,21 +13,25 @@ use relayout_layout::{AggregateKind, Type};
 pub struct Candidate {
     pub path: String,
     pub tag: String,
+    /// Another one gives another order, and other moves.
+    pub seed: u64,
 }
 
 impl Candidate {
-    /// FNV-1a of path and tag: the order of the trials, and the seed of each.
+    /// FNV-1a of path and tag: the order of the trials, and what each asks for.
     pub fn hash(&self) -> u64 {
         let text = format!("{}:{}", self.path, self.tag);
-        text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-        })
+        text.bytes()
+            .fold(0xcbf2_9ce4_8422_2325 ^ self.seed, |hash, byte| {
+                (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+            })
     }
 }
 
-/// In the order in which they are tried. Of headers with the same file name, which are mostly
-/// copies, only one counts.
-pub fn in_order(mut found: Vec<Candidate>) -> Vec<Candidate> {
+/// In the order in which they are tried with this seed. Of headers with the same file name, which are
+/// mostly copies, only one counts.
+pub fn in_order(mut found: Vec<Candidate>, seed: u64) -> Vec<Candidate> {
+    found.iter_mut().for_each(|one| one.seed = seed);
     found.sort_by_cached_key(|one| (one.hash(), one.clone()));
     let mut seen = HashSet::new();
     let file = |path: &str| path.rsplit('/').next().map(str::to_owned);
@@ -51,7 +55,8 @@ pub fn of_debug_file(bytes: &[u8], root: &Path) -> Vec<Candidate> {
         let path = relayout_patch::source_path_candidates(file)
             .into_iter()
             .find(|path| root.join(path).is_file())?;
-        path.ends_with(".h").then_some(Candidate { path, tag })
+        path.ends_with(".h")
+            .then_some(Candidate { path, tag, seed: 0 })
     });
     found
         .expect("types can be loaded")
@@ -76,7 +81,7 @@ pub fn of_headers(root: &Path) -> Vec<Candidate> {
                 let below = path.strip_prefix(root).expect("it was found below it");
                 let path = below.to_string_lossy().into_owned();
                 let tags = tags(&text).map(|tag| (path.clone(), tag.to_owned()));
-                found.extend(tags.map(|(path, tag)| Candidate { path, tag }));
+                found.extend(tags.map(|(path, tag)| Candidate { path, tag, seed: 0 }));
             }
         }
     }

@@ -87,9 +87,9 @@ pub fn run(candidate: &Candidate, compiler: &mut Compiler) -> Trial {
     };
     let line = before.decl.as_ref().map(|decl| decl.line);
     let (path, tag) = (&candidate.path, &candidate.tag);
-    let edit = |text: &str, change: Change| edit_struct(path, text, tag, line, &[change]);
+    let edit = |text: &str, changes: &[Change]| edit_struct(path, text, tag, line, changes);
     let asked = format!("{change:?}");
-    let new = match edit(&old, change.clone()) {
+    let new = match edit(&old, std::slice::from_ref(&change)) {
         Ok(new) => new,
         // Not to be seen in debug information where all members lie as they would anyway.
         Err(Refusal::Packed { .. }) => return passed("packed"),
@@ -108,7 +108,7 @@ pub fn run(candidate: &Candidate, compiler: &mut Compiler) -> Trial {
     });
     let back = || {
         let back = inverse(path, &old, tag, line, &change);
-        match back.and_then(|back| edit(&new, back)) {
+        match back.and_then(|back| edit(&new, &back)) {
             Ok(text) if text == old => Back::SameBytes,
             Ok(text) => Back::Other(relayout_patch::unified_diff(path, &old, &text)),
             Err(refusal) => Back::Other(refusal.to_string()),

@@ -28,7 +28,29 @@ pub struct Plain {
     unit: String,
 }
 
+/// The compiler and flags of `asm-offsets.s`.
+fn kernel_flags(build: &Path) -> Vec<String> {
+    let path = build.join("arch/x86/kernel/.asm-offsets.s.cmd");
+    let text = std::fs::read_to_string(&path).expect("the build folder is prepared");
+    let line = text.lines().next().expect("the command is the first line");
+    let (_, command) = line.split_once(":=").expect("it is an assignment");
+    let words = shlex::split(command).expect("quotes are closed");
+    let flags = words
+        .into_iter()
+        .take_while(|word| word != "-fverbose-asm" && word != "-S" && word != "-c");
+    flags
+        .filter(|word| !word.starts_with("-Wp,") && !word.starts_with("-g"))
+        .collect()
+}
+
 impl Compiler {
+    /// For the headers of the kernel at `source`, for which `build` was prepared.
+    pub fn of_kernel(build: PathBuf, source: PathBuf, scratch: PathBuf) -> Self {
+        let flags = kernel_flags(&build);
+        let searched = ["include", "arch/x86/include"];
+        Self::new(flags, build, source, &searched, scratch)
+    }
+
     pub fn new(
         words: Vec<String>,
         folder: PathBuf,

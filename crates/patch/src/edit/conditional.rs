@@ -82,9 +82,9 @@ pub(crate) fn inside_of(
     level: usize,
     moves: impl Fn(usize) -> bool,
 ) -> Option<usize> {
-    let beyond = match to {
-        Position::Before(_) => 0..anchor,
-        _ => anchor + 1..body.items.len(),
+    let beyond = match to.is_before() {
+        true => 0..anchor,
+        false => anchor + 1..body.items.len(),
     };
     let branches = body.items[anchor].branches.iter().enumerate().skip(level);
     for (depth, branch) in branches {

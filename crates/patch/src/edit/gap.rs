@@ -40,9 +40,9 @@ pub(crate) fn anchor(
     let mut at = path.clone();
     while at.bodies.len() > bodies.len() {
         let items = &definition.body_of(&at).items;
-        let beyond = match to {
-            Position::Before(_) => &items[..at.item],
-            _ => &items[at.item + 1..],
+        let beyond = match to.is_before() {
+            true => &items[..at.item],
+            false => &items[at.item + 1..],
         };
         // What is not there in every configuration may be missing in the one that was asked about.
         let edge = beyond.iter().all(|item| !item.branches.is_empty());
@@ -106,12 +106,15 @@ pub(crate) fn gap(
     let block =
         lines_with_comments(file, body, item, group(item)).map_err(|_| refused(item.first))?;
     let inside = |item: &&Item| group(item).is_some() && group(item) == group(&body.items[anchor]);
-    Ok(match to {
-        Position::Before(_) => Gap {
+    Ok(match to.is_before() {
+        true => Gap {
             before: anchor - body.items[..anchor].iter().rev().take_while(inside).count(),
-            target: block.start,
+            target: match to {
+                Position::Below(_) => block.own,
+                _ => block.start,
+            },
         },
-        _ => Gap {
+        false => Gap {
             before: anchor + 1 + body.items[anchor + 1..].iter().take_while(inside).count(),
             target: block.end,
         },

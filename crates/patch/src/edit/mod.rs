@@ -2,6 +2,7 @@
 
 mod align;
 mod block;
+mod border;
 pub(crate) mod comment;
 mod conditional;
 mod gap;
@@ -81,6 +82,7 @@ pub fn edit_struct(
 fn one(file: &File<'_>, definition: &Definition, change: &Change) -> Result<String, Refusal> {
     match change {
         Change::MoveMembers { .. } => move_members::apply(file, definition, as_move(change)?),
+        Change::Join { text } => split::join(file, definition, text),
         Change::AlignMember {
             member,
             alignment,
@@ -123,40 +125,59 @@ fn as_move(change: &Change) -> Result<Move<'_>, Refusal> {
     }
 }
 
-/// The move that takes `change` back: applied to what [`edit_struct`] makes of `source` by
-/// `change`, it gives `source`, byte for byte.
+/// What takes the move `change` back: a move, and where declarations of several members were taken apart, what
+/// joins them. Applied to what [`edit_struct`] makes of `source` by `change`, it gives `source`, byte for
+/// byte.
 ///
 /// # Errors
-/// That of the change itself; [`Refusal::NoInverse`] where no move gives the old bytes, as when
-/// a declaration of several members was taken apart or a reason was written, and for what is no
-/// move.
+/// That of the change itself; [`Refusal::NoInverse`] where no move gives the old bytes, as when a reason was
+/// written, and for what is no move.
 pub fn inverse(
     file_name: &str,
     source: &str,
     struct_name: &str,
     decl_line_hint: Option<u32>,
     change: &Change,
-) -> Result<Change, Refusal> {
+) -> Result<Vec<Change>, Refusal> {
     let asked = as_move(change)?;
     if is_rust(file_name) {
-        return crate::rust::inverse(file_name, source, struct_name, decl_line_hint, change);
+        let back = crate::rust::inverse(file_name, source, struct_name, decl_line_hint, change);
+        return back.map(|back| vec![back]);
     }
     let file = File::new(file_name, source);
     let definition = file.definition(struct_name, decl_line_hint)?;
     let new = one(&file, &definition, change)?;
-    let spacing =
-        move_members::spacing_before(&file, &definition, asked).map_err(|_| Refusal::NoInverse)?;
-    let new_file = File::new(file_name, &new);
-    let new_definition = new_file.definition_at(&definition)?;
-    let places = neighbours::of(&file, &definition, asked.members);
-    let back = places.into_iter().map(|to| Change::MoveMembers {
-        members: asked.members.to_vec(),
-        to,
-        spacing: Some(spacing),
-        reason: None,
-    });
-    back.into_iter()
-        .find(|back| one(&new_file, &new_definition, back).as_deref() == Ok(source))
+    let apart = split::apart(&file, &definition, asked.members, asked.to)?;
+    let (text, joins, stays) = match &apart {
+        Some(apart) => {
+            let join = |text: &String| Change::Join { text: text.clone() };
+            let joins = apart.whole.iter().map(join).collect();
+            (apart.text.as_str(), joins, apart.first_moves)
+        }
+        None => (source, Vec::new(), false),
+    };
+    let backs = neighbours::moves_back(&File::new(file_name, text), &definition, asked, stays);
+    let nothing = (!joins.is_empty()).then(Vec::new);
+    let backs = nothing
+        .into_iter()
+        .chain(backs.into_iter().map(|back| vec![back]));
+    let gives_source = |changes: &Vec<Change>| {
+        let mut text = new.clone();
+        changes.iter().all(|change| {
+            let file = File::new(file_name, &text);
+            let definition = file.definition_at(&definition);
+            match definition.and_then(|definition| one(&file, &definition, change)) {
+                Ok(done) => {
+                    text = done;
+                    true
+                }
+                Err(_) => false,
+            }
+        }) && text == source
+    };
+    backs
+        .map(|back| [back, joins.clone()].concat())
+        .find(gives_source)
         .ok_or(Refusal::NoInverse)
 }
 

@@ -7,7 +7,7 @@ use super::gap::{Gap, anchor, gap};
 use super::spacing::{Spacing, blank_lines_above, blank_lines_below, closes_body, opens_body};
 use super::split;
 use super::unit::{Unit, unit};
-use super::{comment, kernel_doc};
+use super::{border, comment, kernel_doc};
 use crate::body::{Body, Item};
 use crate::change::Position;
 use crate::declarator::What;
@@ -57,8 +57,9 @@ pub(crate) fn spacing_before(
     file: &File<'_>,
     definition: &Definition,
     asked: Move<'_>,
+    comments_stay: bool,
 ) -> Result<Spacing, Refusal> {
-    let plan = Plan::new(file, definition, asked, false)?;
+    let plan = Plan::new(file, definition, asked, comments_stay)?;
     let (above, below) = plan.blank_lines(file);
     let at = plan.gap.target;
     Ok(Spacing {
@@ -98,11 +99,9 @@ impl<'a> Plan<'a> {
         comments_stay: bool,
     ) -> Result<Self, Refusal> {
         let member = asked.members[0].as_str();
-        let path = match asked.to {
-            Position::First => None,
-            Position::After(name) | Position::Before(name) => {
-                Some(anchor_path(file, definition, name, asked.to)?)
-            }
+        let path = match asked.to.anchor() {
+            None => None,
+            Some(name) => Some(anchor_path(file, definition, name, asked.to)?),
         };
         let unit = unit(file, definition, asked.members, path.as_ref())?;
         let body = definition.body_of(&ItemPath {
@@ -161,13 +160,9 @@ impl<'a> Plan<'a> {
             true => &items[at..self.unit.first],
             false => &items[(self.unit.last + 1).min(at)..at],
         };
-        if let Some(border) = crossed.iter().find(|item| item.what == What::Border) {
-            let (first, last) = (file.tokens[border.first], file.tokens[border.last]);
-            return Err(Refusal::Border {
-                member: member.to_owned(),
-                border: file.source[first.start..last.end].to_owned(),
-                place: file.place(border.first),
-            });
+        if let Some(border) = border::crossed(file, crossed) {
+            let upwards = at <= self.unit.first;
+            return Err(border::refusal(file, border, member, upwards));
         }
         let bitfield = |index: usize| {
             let outside = !(self.unit.first..=self.unit.last).contains(&index);
@@ -313,14 +308,15 @@ pub(crate) fn anchor_path(
     to: &Position,
 ) -> Result<ItemPath, Refusal> {
     let mut found = definition.members(file, name)?;
-    let path = match to {
-        Position::Before(_) => found.swap_remove(0),
-        _ => found.swap_remove(found.len() - 1),
+    let path = match to.is_before() {
+        true => found.swap_remove(0),
+        false => found.swap_remove(found.len() - 1),
     };
     let item = definition.item(&path);
     let (member, place) = (name.to_owned(), file.place(item.first));
+    // Of borders, only the marks of groups have a name.
     match item.what {
-        What::Macro | What::Unsure | What::Border => Err(Refusal::MacroMember { member, place }),
+        What::Macro | What::Unsure => Err(Refusal::MacroMember { member, place }),
         What::Flexible if matches!(to, Position::After(_)) => {
             Err(Refusal::FlexibleArray { member, place })
         }

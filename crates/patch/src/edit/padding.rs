@@ -39,11 +39,9 @@ pub(crate) fn add(
             place: definition.place.clone(),
         });
     }
-    let path = match to {
-        Position::First => None,
-        Position::After(member) | Position::Before(member) => {
-            Some(anchor_path(file, definition, member, to)?)
-        }
+    let path = match to.anchor() {
+        None => None,
+        Some(member) => Some(anchor_path(file, definition, member, to)?),
     };
     let bodies = path
         .as_ref()

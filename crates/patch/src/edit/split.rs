@@ -13,6 +13,8 @@ use super::unit::last_name;
 /// A text in which declarations were taken apart.
 pub(crate) struct Split {
     pub text: String,
+    /// The declarations as they were.
+    pub whole: Vec<String>,
     /// Whether a comment above the first of them is about all: it stays when that one moves.
     pub first_moves: bool,
 }
@@ -28,7 +30,7 @@ pub(crate) fn apart(
     let (anchor, behind, before) = match to {
         Position::First => (None, None, None),
         Position::After(name) => (Some(name), Some(last_name(name)), None),
-        Position::Before(name) => (Some(name), None, Some(last_name(name))),
+        Position::Before(name) | Position::Below(name) => (Some(name), None, Some(last_name(name))),
     };
     let mut cuts: Vec<(ItemPath, Cuts, String)> = Vec::new();
     let mut first_moves = false;
@@ -62,16 +64,116 @@ pub(crate) fn apart(
     // From the back, so that places before stay what they are.
     cuts.sort_by_key(|(path, ..)| std::cmp::Reverse(definition.item(path).first));
     let mut text = file.source.to_owned();
+    let mut whole = Vec::new();
     for (path, cuts, member) in cuts {
         let item = definition.item(&path);
         let pieces = pieces(file, item, &cuts).ok_or_else(|| Refusal::SharedDeclaration {
             member,
             place: file.place(item.first),
         })?;
-        let end = file.tokens[item.last].end + trailing(file, item.last).len();
-        text.replace_range(file.tokens[item.first].start..end, &pieces);
+        let (start, end) = (file.tokens[item.first].start, file.tokens[item.last].end);
+        whole.push(file.source[start..end].to_owned());
+        let end = end + trailing(file, item.last).len();
+        let indent = &file.source[line_start(file.source, start)..start];
+        let line = format!("{}{indent}", newline(file.source));
+        text.replace_range(start..end, &pieces.join(&line));
     }
-    Ok(Some(Split { text, first_moves }))
+    Ok(Some(Split {
+        text,
+        whole,
+        first_moves,
+    }))
+}
+
+/// The text with the statements that declare what `text` does written as `text`.
+pub(crate) fn join(
+    file: &File<'_>,
+    definition: &Definition,
+    text: &str,
+) -> Result<String, Refusal> {
+    let refused = |token| Refusal::NotJoined {
+        text: text.to_owned(),
+        place: file.place(token),
+    };
+    let at = definition.body.open;
+    let wanted = alone(text).ok_or_else(|| refused(at))?;
+    let mut paths: Vec<ItemPath> = Vec::new();
+    for (name, _) in &wanted {
+        let path = definition.member(file, name)?;
+        if !paths.contains(&path) {
+            paths.push(path);
+        }
+    }
+    paths.sort_by_key(|path| path.item);
+    let items: Vec<&Item> = paths.iter().map(|path| definition.item(path)).collect();
+    let (first, last) = (items[0], items[items.len() - 1]);
+    let together = paths
+        .windows(2)
+        .all(|pair| pair[0].bodies == pair[1].bodies && pair[0].item + 1 == pair[1].item)
+        && items.iter().all(|item| item.branches == first.branches);
+    if items.len() < 2 || !together {
+        return Err(refused(first.first));
+    }
+    let mut declared: Vec<(String, String)> = Vec::new();
+    for item in &items {
+        let (start, end) = (file.tokens[item.first].start, file.tokens[item.last].end);
+        declared.extend(alone(&file.source[start..end]).ok_or_else(|| refused(first.first))?);
+    }
+    let mut sorted = wanted;
+    sorted.sort();
+    declared.sort();
+    // What stands behind them and between them: one comment, at most.
+    let rests = items.iter().enumerate().map(|(nth, item)| {
+        let end = file.tokens[item.last].end;
+        match items.get(nth + 1) {
+            Some(next) => &file.source[end..file.tokens[next.first].start],
+            None => trailing(file, item.last),
+        }
+    });
+    let mut comments = rests.map(str::trim_end).filter(|rest| !rest.is_empty());
+    let comment = comments.next().unwrap_or("");
+    let one_comment = comments.next().is_none() && !comment.contains('\n');
+    if !one_comment || sorted != declared {
+        return Err(refused(first.first));
+    }
+    let start = file.tokens[first.first].start;
+    let end = file.tokens[last.last].end + trailing(file, last.last).len();
+    Ok([&file.source[..start], text, comment, &file.source[end..]].concat())
+}
+
+/// What a declaration declares: each name, and the words that declare it alone. `None` for what is no plain
+/// declaration.
+fn alone(text: &str) -> Option<Vec<(String, String)>> {
+    let source = format!("struct s {{\n{text}\n}};\n");
+    let file = File::new("", &source);
+    let definition = file.definition("s", None).ok()?;
+    let [item] = &definition.body.items[..] else {
+        return None;
+    };
+    let body = &definition.body;
+    let whole = (item.first, item.last + 1) == (body.open + 1, body.close);
+    // The bracket and the semicolon from here end it, and none of `text`.
+    if !whole || body.close + 2 != file.tokens.len() {
+        return None;
+    }
+    let pieces = match item.names.len() {
+        0 => return None,
+        1 => vec![text.to_owned()],
+        count => {
+            let cuts = Cuts {
+                at: (1..count).collect(),
+                moves: vec![false; count],
+            };
+            pieces(&file, item, &cuts)?
+        }
+    };
+    let words = |piece: &String| {
+        let tokens = crate::lex::lex(piece);
+        let words: Vec<&str> = tokens.iter().map(|token| token.text(piece)).collect();
+        words.join(" ")
+    };
+    let names = item.names.iter().cloned();
+    Some(names.zip(pieces.iter().map(words)).collect())
 }
 
 /// Where one declaration is cut.
@@ -93,7 +195,7 @@ fn trailing<'a>(file: &File<'a>, last: usize) -> &'a str {
 
 /// The declaration written several times, each with the declarators from one cut to the next. A
 /// comment behind it stays with what stays.
-fn pieces(file: &File<'_>, item: &Item, cuts: &Cuts) -> Option<String> {
+fn pieces(file: &File<'_>, item: &Item, cuts: &Cuts) -> Option<Vec<String>> {
     let source = file.source;
     let reader = file.reader();
     let tokens = item.first..item.last;
@@ -120,7 +222,6 @@ fn pieces(file: &File<'_>, item: &Item, cuts: &Cuts) -> Option<String> {
     }
     let first = first_declarator(file, item, commas[0])?;
     let specifiers = &source[start..file.tokens[first].start];
-    let indent = &source[line_start(source, start)..start];
     let bounds: Vec<usize> = std::iter::once(0)
         .chain(cuts.at.iter().copied())
         .chain([item.names.len()])
@@ -139,11 +240,7 @@ fn pieces(file: &File<'_>, item: &Item, cuts: &Cuts) -> Option<String> {
         };
         format!("{specifiers}{text};{comment}")
     });
-    Some(
-        lines
-            .collect::<Vec<_>>()
-            .join(&format!("{}{indent}", newline(source))),
-    )
+    Some(lines.collect())
 }
 
 /// The token at which the first declarator begins: its name, or the first star before that.

@@ -70,7 +70,7 @@ pub(crate) fn inverse(
     let target = match to {
         Position::First => next_line(source, item.open),
         Position::After(anchor) => item.field(anchor)?.end,
-        Position::Before(anchor) => item.field(anchor)?.start,
+        Position::Before(anchor) | Position::Below(anchor) => item.field(anchor)?.start,
     };
     let lines = |at| (blank_lines_above(source, at), blank_lines_below(source, at));
     let spacing = Spacing {
@@ -116,6 +116,10 @@ fn one(item: &Item<'_>, change: &Change) -> Result<String, Refusal> {
                 "a field has no alignment of its own: align its type, or wrap it in one that is aligned, such as crossbeam_utils::CachePadded",
             ))
         }
+        Change::Join { text } => Err(Refusal::NotJoined {
+            text: text.clone(),
+            place: item.place_of(item.open),
+        }),
         Change::AddPadding { .. } | Change::RemovePadding { .. } => Err(item.refused(
             item.open,
             "every place that builds the struct would have to name a padding field: align instead",
@@ -152,10 +156,16 @@ fn move_fields(
         ));
     }
     let (first, last) = run(item, members)?;
-    let anchor = match to {
-        Position::First => None,
-        Position::After(name) | Position::Before(name) => Some(item.index(name)?),
+    let anchor = match to.anchor() {
+        None => None,
+        Some(name) => Some(item.index(name)?),
     };
+    if let (Position::Below(_), Some(at)) = (to, anchor) {
+        return Err(item.refused(
+            item.fields[at].own,
+            "comments and attributes above a field belong to it: name a place above them",
+        ));
+    }
     let gap = match (to, anchor) {
         (Position::Before(_), Some(at)) => at,
         (_, Some(at)) => at + 1,
@@ -182,7 +192,7 @@ fn move_fields(
     let (start, end) = (fields[first].start, end_of(last));
     let target = match to {
         Position::First => next_line(&source, item.open),
-        Position::Before(_) => fields[gap].start,
+        Position::Before(_) | Position::Below(_) => fields[gap].start,
         Position::After(_) => end_of(gap - 1),
     };
     splice(
