@@ -109,6 +109,8 @@ pub struct Scored {
     /// Brings members together that were never recorded together (given layouts only): what that
     /// costs is not in the tally.
     pub unjudged: bool,
+    /// Scored with the check before stores that [`with_check`](crate::with_check) was asked about.
+    pub checked: bool,
 }
 
 impl Scored {
@@ -232,13 +234,25 @@ pub fn advise(subject: Subject<'_>, given: &[Given], options: &Options) -> Resul
             name: subject.shape.name.clone(),
         });
     }
+    let scorer = scorer_of(subject, options);
+    let mut advice = searched(subject, &scorer, given, options);
+    finish(&mut advice, subject, [&scorer, &scorer], options);
+    Ok(advice)
+}
+
+/// What there is to rank, and today's layout.
+pub(crate) fn searched(
+    subject: Subject<'_>,
+    scorer: &Scorer<'_>,
+    given: &[Given],
+    options: &Options,
+) -> Advice {
     let layout = subject.shape.lay_out(&subject.shape.current());
     let coverage = Coverage::new(&subject, &layout);
-    let scorer = scorer_of(subject, options);
-    let rules = Rules::new(subject, &scorer, &coverage, &layout, &options.keep);
+    let rules = Rules::new(subject, scorer, &coverage, &layout, &options.keep);
     let mut drafts = vec![rules.today()];
     drafts.extend(given.iter().map(|one| rules.given(one)));
-    let mut scored = score_all(&scorer, drafts, u64::MAX);
+    let mut scored = score_all(scorer, drafts, u64::MAX);
     let given = scored.split_off(1);
     let mut advice = Advice {
         current: scored.swap_remove(0),
@@ -249,7 +263,7 @@ pub fn advise(subject: Subject<'_>, given: &[Given], options: &Options) -> Resul
         builds: 0,
         bound: None,
         held_out: None,
-        by_phase: by_phase(subject, &scorer, &layout),
+        by_phase: by_phase(subject, scorer, &layout),
         unrecorded_members: unrecorded(subject.shape, &coverage),
     };
     if options.budget_accesses > 0 && advice.current.cost > 0 {
@@ -258,11 +272,10 @@ pub fn advise(subject: Subject<'_>, given: &[Given], options: &Options) -> Resul
         advice.bound = Some(drafts.bound);
         advice.left_out = drafts.left_out;
         let count = drafts.list.len();
-        advice.candidates = score_all(&scorer, drafts.list, options.budget_accesses);
+        advice.candidates = score_all(scorer, drafts.list, options.budget_accesses);
         advice.left_out.budget = count - advice.candidates.len();
     }
-    finish(&mut advice, subject, &scorer, options);
-    Ok(advice)
+    advice
 }
 
 pub(crate) fn scorer_of<'a>(subject: Subject<'a>, options: &Options) -> Scorer<'a> {
@@ -302,6 +315,7 @@ fn score(scorer: &Scorer<'_>, draft: Draft, tallies: &[Tally]) -> Scored {
         gain: None,
         pareto: false,
         unjudged: draft.unjudged,
+        checked: false,
     }
 }
 
@@ -326,11 +340,12 @@ fn rank(candidates: &mut [Scored], today: &Scored) {
     });
 }
 
-/// Ranks, marks the front, adds intervals, and draws the conclusion.
+/// Ranks, marks the front, adds intervals, and draws the conclusion. The scorers are of today's layout and of
+/// the candidates, which are of `subject`.
 pub(crate) fn finish(
     advice: &mut Advice,
     subject: Subject<'_>,
-    scorer: &Scorer<'_>,
+    scorers: [&Scorer<'_>; 2],
     options: &Options,
 ) {
     rank(&mut advice.candidates, &advice.current);
@@ -350,13 +365,13 @@ pub(crate) fn finish(
     for (one, pareto) in advice.given.iter_mut().zip(front::front(&given, &rest)) {
         one.pareto = pareto;
     }
-    add_intervals(advice, scorer, options.intervals);
+    add_intervals(advice, scorers, options.intervals);
     if let (Some(best), today) = (advice.candidates.first(), &advice.current)
         && best.ranked_cost() < today.cost
     {
         let count = stretch_count(today);
         let budget = options.budget_accesses / 2;
-        advice.held_out = held_out(subject, scorer, today, &advice.candidates, count, budget);
+        advice.held_out = held_out(subject, scorers, today, &advice.candidates, count, budget);
     }
     advice.verdict = verdict(advice);
 }
@@ -384,7 +399,7 @@ fn by_rank(a: &Scored, b: &Scored) -> Ordering {
     key(a).cmp(&key(b))
 }
 
-fn add_intervals(advice: &mut Advice, scorer: &Scorer<'_>, first: usize) {
+fn add_intervals(advice: &mut Advice, [now, then]: [&Scorer<'_>; 2], first: usize) {
     let shown: FxHashSet<usize> = advice.shown(first).into_iter().collect();
     let candidates = advice.candidates.iter_mut().enumerate();
     let mut wanted: Vec<&mut Scored> = candidates
@@ -392,16 +407,15 @@ fn add_intervals(advice: &mut Advice, scorer: &Scorer<'_>, first: usize) {
         .map(|(_, candidate)| candidate)
         .collect();
     wanted.extend(advice.given.iter_mut());
-    let mut layouts = vec![&advice.current.layout];
     let copies: Vec<Layout> = wanted.iter().map(|scored| scored.layout.clone()).collect();
-    layouts.extend(&copies);
+    let layouts: Vec<&Layout> = copies.iter().collect();
     let today = advice.current.cost;
-    let stretches = scorer.by_stretch(&layouts, stretch_count(&advice.current));
-    if let Some((before, after)) = stretches.split_first() {
-        for (scored, after) in wanted.into_iter().zip(after) {
-            let spread = Interval::of(before, after);
-            scored.interval = spread.map(|it| it.around(today, scored.cost));
-        }
+    let count = stretch_count(&advice.current);
+    let before = now.by_stretch(&[&advice.current.layout], count).concat();
+    let after = then.by_stretch(&layouts, count);
+    for (scored, after) in wanted.into_iter().zip(after) {
+        let spread = Interval::of(&before, &after);
+        scored.interval = spread.map(|it| it.around(today, scored.cost));
     }
 }
 
@@ -423,7 +437,7 @@ fn by_phase(subject: Subject<'_>, scorer: &Scorer<'_>, layout: &Layout) -> Vec<(
 }
 
 /// Stretches to cut the recording into.
-fn stretch_count(today: &Scored) -> usize {
+pub(crate) fn stretch_count(today: &Scored) -> usize {
     let count = today.tally.transfers() / TRANSFERS_PER_STRETCH;
     usize::try_from(count)
         .unwrap_or(STRETCHES_MAX)

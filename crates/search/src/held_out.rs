@@ -13,11 +13,12 @@ use crate::score::{Scorer, stretches};
 use crate::subject::{Instance, Subject};
 
 /// The change of transfers from `current` when candidates are chosen on one half and counted on the
-/// other; `None` where there is nothing to choose from or to count. The recording is cut into `count`
-/// stretches; `budget_accesses` limits what is replayed to choose.
+/// other; `None` where there is nothing to choose from or to count. The scorers are of `current` and of the
+/// candidates, which are of `subject`. The recording is cut into `count` stretches; `budget_accesses` limits
+/// what is replayed to choose.
 pub(crate) fn held_out(
     subject: Subject<'_>,
-    scorer: &Scorer<'_>,
+    [now, then]: [&Scorer<'_>; 2],
     current: &Scored,
     candidates: &[Scored],
     count: usize,
@@ -29,21 +30,17 @@ pub(crate) fn held_out(
             instances: &instances,
             ..subject
         };
-        chosen(&scorer.part(part, &of), candidates, budget_accesses)
+        chosen(&then.part(part, &of), candidates, budget_accesses)
     };
     let (even, odd) = (choose(0)?, choose(1)?);
-    let layouts = [
-        &current.layout,
-        &candidates[even].layout,
-        &candidates[odd].layout,
-    ];
-    let counted = scorer.by_stretch(&layouts, count);
-    let [before, even, odd] = &counted[..] else {
+    let before = now.by_stretch(&[&current.layout], count).concat();
+    let counted = then.by_stretch(&[&candidates[even].layout, &candidates[odd].layout], count);
+    let [even, odd] = &counted[..] else {
         return None;
     };
     // What was chosen on the even stretches is counted on the odd ones.
     let after = (0..before.len()).map(|nth| if nth % 2 == 0 { odd[nth] } else { even[nth] });
-    Interval::of(before, &after.collect::<Vec<u64>>())
+    Interval::of(&before, &after.collect::<Vec<u64>>())
 }
 
 /// Every second stretch of all traces as instances of their own, and which ones they are of.

@@ -11,6 +11,7 @@
 
 mod advise;
 pub mod change;
+mod checked;
 mod constraint;
 mod coverage;
 mod draft;
@@ -30,6 +31,7 @@ mod worst;
 
 pub use advise::{Advice, Given, LeftOut, Options, Scored, Verdict, advise};
 pub use change::Change;
+pub use checked::{Checked, with_check};
 pub use constraint::{Refusal, pinned_first, refusal};
 pub use elsewhere::{Elsewhere, elsewhere};
 pub use interval::Interval;

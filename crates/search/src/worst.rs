@@ -55,7 +55,8 @@ pub fn rank_by_worst(
     for (one, worst) in scored.zip(worst) {
         one.worst = Some(worst.max(one.cost));
     }
-    finish(advice, subject, &scorer_of(subject, options), options);
+    let scorer = scorer_of(subject, options);
+    finish(advice, subject, [&scorer, &scorer], options);
 }
 
 /// What a layout costs in a build, if that build's own layout cost as much as `today`'s. A build whose
