@@ -196,7 +196,7 @@ pub struct Finding {
     /// Who lost the line to whom; most transfers first.
     pub pairs: Vec<Pair>,
     /// Members that only contexts other than their writers read, with the transfers that this costs, where
-    /// it is a twentieth of the line's at least; most first. No layout removes them.
+    /// it is a twentieth of the line's at least; most first.
     pub remote_reads: Vec<RemoteRead>,
     /// Transfers whose other side was in another object on the same line, by that object's name.
     pub neighbours: BTreeMap<String, u64>,
@@ -248,6 +248,8 @@ pub struct RemoteRead {
     pub member: String,
     /// Read transfers by loads of it.
     pub transfers: u64,
+    /// Those of them that bring what was stored to it. The others follow stores beside it.
+    pub needed: u64,
 }
 
 /// What a pair of lines costs those who use it, as an estimate.

@@ -15,6 +15,18 @@ pub enum Remedy {
         /// Transfers of the one lost to the other that are false by lifetime.
         transfers: u64,
     },
+    /// Keep elements of an array that different contexts use on lines of their own.
+    PartElements {
+        /// The array's path.
+        member: String,
+        /// Transfers between its elements that are false by lifetime.
+        transfers: u64,
+    },
+    /// Keep objects that share a line apart.
+    PartObjects {
+        /// Transfers between them that are false by lifetime.
+        transfers: u64,
+    },
     /// Let objects begin at multiples of `bytes`: the smallest power of two with which none crosses a line.
     Align {
         /// Bytes.
@@ -24,8 +36,10 @@ pub enum Remedy {
     },
     /// Load first, and store only what differs.
     CheckStore {
-        /// What is stored to.
+        /// What is stored to; of several, the one that misses most.
         member: String,
+        /// Members on the line that the same instruction stores to: a copy, if there are several.
+        members: u64,
         /// The store with most silent ones.
         source: Source,
         /// How often it stored.
@@ -34,6 +48,8 @@ pub enum Remedy {
         silent: u64,
         /// As it is, and with silent stores made loads; `None` where it was not logged in order.
         replayed: Option<Replayed>,
+        /// The same with the member on a line of its own.
+        own_line: Option<OwnLine>,
     },
     /// Put a lock on a line of its own, or leave it with its data, as replay says.
     Lock {
@@ -44,7 +60,7 @@ pub enum Remedy {
     },
     /// The value is needed, so that no layout helps: change who writes it, or how often.
     Shared {
-        /// The member with most transfers.
+        /// The member whose stores most transfers bring.
         member: String,
         /// What to look at.
         how: Shared,
@@ -55,11 +71,15 @@ pub enum Remedy {
         member: String,
         /// Read transfers by loads of it.
         transfers: u64,
+        /// Those of them that bring what its owner stored to it.
+        needed: u64,
     },
     /// Give a variable a line of its own: the linker put others beside it.
     OwnLine {
         /// The variable.
         variable: String,
+        /// It is hardly ever stored to.
+        is_read_mostly: bool,
         /// The others, most transfers first.
         neighbours: Vec<String>,
     },
@@ -79,11 +99,17 @@ pub enum Remedy {
 pub enum Shared {
     /// A lock: take it less often, for shorter, or have several.
     Lock,
-    /// Several contexts store to it, and it is hardly read otherwise: one for each context, summed when read.
+    /// A count of references: take fewer.
+    References,
+    /// Links of a list or tree: several lists, or several entries at a time.
+    List,
+    /// Several contexts add to it, and it is hardly read otherwise: one for each context, summed when read.
     PerContext,
-    /// One context stores to it and others read: a copy that is published less often.
+    /// Loaded more often than stored to: a copy that is published less often.
     Copy,
-    /// Several store and read: in batches.
+    /// Each object has one context that stores to it, and others look: less often.
+    Owned,
+    /// Several store and load in turn: more at a time.
     Batch,
 }
 
@@ -94,6 +120,21 @@ pub struct Replayed {
     pub today: u64,
     /// With the change.
     pub changed: u64,
+}
+
+/// Transfers with a member on a line of its own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OwnLine {
+    /// Stored to as it is.
+    pub stored: u64,
+    /// With a check before the store.
+    pub checked: u64,
+}
+
+impl From<[u64; 2]> for Replayed {
+    fn from([today, changed]: [u64; 2]) -> Self {
+        Self { today, changed }
+    }
 }
 
 impl Replayed {

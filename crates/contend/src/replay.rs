@@ -84,12 +84,12 @@ impl ObjectTrace {
         (self.base % u64::from(line_bytes.max(1))) as u32
     }
 
-    /// The trace with a check before stores: those by `which` that changed nothing are loads then. What was
-    /// not seen to change nothing stays a store.
+    /// The trace with a check before stores: those by `which` that changed nothing are loads then, also where
+    /// one instruction loads and stores (`x &= ~FLAG`). What was not seen to change nothing stays a store.
     pub fn with_checks(&self, which: impl Fn(&TraceAccess) -> bool) -> Self {
         let mut checked = self.clone();
         for access in &mut checked.accesses {
-            if access.access == Access::Write && access.silent == Some(true) && which(access) {
+            if access.is_store() && access.silent == Some(true) && which(access) {
                 (access.access, access.silent) = (Access::Read, None);
             }
         }

@@ -439,6 +439,7 @@ fn a_member_that_others_alone_read() {
     let expected = relayout_contend::finding::RemoteRead {
         member: "base_addr".to_owned(),
         transfers: 90,
+        needed: 90,
     };
     assert_eq!(reads(&found), std::slice::from_ref(&expected));
     // Most transfers are others: noted, but not what the line is called by.
@@ -447,6 +448,21 @@ fn a_member_that_others_alone_read() {
     let found = find(&profile, &Table);
     assert_eq!(found.findings[0].kind, Kind::TrueSharing);
     assert_eq!(reads(&found), [expected]);
+    // They miss for what the owner stores beside it: another layout removes that.
+    let beside = |n: usize, count| ConflictRow {
+        other_addr: nodes[n] + 16,
+        false_lifetime: count,
+        ..lost(n, count)
+    };
+    let conflicts = std::mem::replace(&mut profile.conflicts, vec![beside(0, 40), beside(1, 50)]);
+    let found = find(&profile, &Table);
+    assert_eq!(found.findings[0].kind, Kind::FalseSharing);
+    let needed = reads(&found)
+        .iter()
+        .map(|read| (read.transfers, read.needed))
+        .collect::<Vec<_>>();
+    assert_eq!(needed, [(90, 0)]);
+    profile.conflicts = conflicts;
     // The owner reads it too.
     profile.counts = counts(11);
     assert_eq!(reads(&find(&profile, &Table)), []);

@@ -1,32 +1,38 @@
 //! What is said to be done about findings, from small profiles; and that what differs between recordings is
 //! said to be unstable.
 
-use relayout_contend::remedy::{Replayed, Shared};
+use relayout_contend::remedy::{OwnLine, Replayed, Shared};
 use relayout_contend::{Finding, Identify, Kind, Object, Place, Remedy, Source, find};
 use relayout_layout::MemberPath;
 use relayout_profile::{
     Access, BurstRow, ConflictRow, CountRow, Profile, RegionRow, Run, Site, Transfer,
 };
 
-/// One object of 64 bytes in 8-byte members named `a` to `h`, of a lock type the first, at `AT`; one of 32
-/// bytes across lines at `CROSSING`.
+/// One object of 64 bytes in 8-byte members named `a` to `h`, of a lock type the first, at `AT`, the last two a count
+/// of references and a link; one of 32 bytes across lines at `CROSSING`; from `SMALL`, objects of an array of two.
 struct Table;
 
 const AT: u64 = 0x1_0000;
 const CROSSING: u64 = 0x2_0030;
+const SMALL: u64 = 0x3_0000;
 
 impl Identify for Table {
     fn place(&self, _: u16, addr: u64, _: u8) -> Place {
-        let (base, bytes) = if addr < CROSSING {
-            (AT, 64)
-        } else {
-            (CROSSING, 32)
+        let (base, bytes) = match addr {
+            ..CROSSING => (AT, 64),
+            CROSSING..SMALL => (CROSSING, 32),
+            SMALL.. => (addr / 16 * 16, 16),
         };
         let offset = (addr - base) / 8 * 8;
-        let types: &[&str] = if base == AT && offset == 0 {
-            &["thing", "qspinlock"]
-        } else {
-            &["thing"]
+        let names = match base {
+            SMALL.. => ["a[]"; 8],
+            _ => ["a", "b", "c", "d", "e", "f", "g", "h"],
+        };
+        let types: &[&str] = match (base, offset) {
+            (AT, 0) => &["thing", "qspinlock"],
+            (AT, 48) => &["thing", "refcount_struct"],
+            (AT, 56) => &["thing", "list_head"],
+            _ => &["thing"],
         };
         Place::Member {
             object: Object {
@@ -36,7 +42,7 @@ impl Identify for Table {
                 origin: None,
             },
             member: MemberPath {
-                path: ["a", "b", "c", "d", "e", "f", "g", "h"][offset as usize / 8].to_owned(),
+                path: names[offset as usize / 8].to_owned(),
                 types_path: types.iter().map(|&name| name.to_owned()).collect(),
                 offset,
                 size: 8,
@@ -105,13 +111,14 @@ fn recorded(round: &[BurstRow], rounds: usize, conflicts: Vec<ConflictRow>) -> P
         sites: vec![
             Site {
                 pc: 0,
-                bytes: vec![0xf0, 0x0f, 0xb1, 0x17],
+                // lock xadd %eax,(%rdi)
+                bytes: vec![0xf0, 0x0f, 0xc1, 0x07],
             };
             16
         ],
         counts: round.iter().map(count).collect(),
         conflicts,
-        regions: vec![region(AT), region(CROSSING - 0x30)],
+        regions: vec![region(AT), region(CROSSING - 0x30), region(SMALL)],
         bursts: (0..)
             .zip(bursts)
             .map(|(ticket, one)| BurstRow { ticket, ..one })
@@ -181,10 +188,12 @@ fn a_store_that_changes_nothing_names_its_line() {
     let [
         Remedy::CheckStore {
             member,
+            members: 1,
             source,
             stores,
             silent,
             replayed,
+            own_line,
         },
     ] = &found.remedies[..]
     else {
@@ -200,6 +209,49 @@ fn a_store_that_changes_nothing_names_its_line() {
             today: 99,
             changed: 0
         })
+    );
+    // Nobody but the writer uses it.
+    let apart = OwnLine {
+        stored: 0,
+        checked: 0,
+    };
+    assert_eq!(*own_line, Some(apart));
+}
+
+/// Case 5 in small: of each four transfers a round, a line of its own for `f` saves one, a check before the store
+/// to it none, and both two. Told though the line is called by what it suffers from most.
+#[test]
+fn a_check_with_a_line_of_its_own() {
+    let (e, f) = (AT + 32, AT + 40);
+    let store = access(0, e, Access::Write, Some(false));
+    let silent = access(0, f, Access::Write, Some(true));
+    let (read, add) = (
+        access(2, f, Access::Read, None),
+        access(1, e, Access::ReadWrite, Some(false)),
+    );
+    let rows = vec![lost(add, store, 100, 0), lost(read, silent, 50, 40)];
+    let found = first(&recorded(&[store, silent, read, add, read], 100, rows));
+    assert_eq!(found.kind, Kind::TrueSharing);
+    let told = found.remedies.iter().find_map(|remedy| match remedy {
+        Remedy::CheckStore {
+            member,
+            replayed: Some(replayed),
+            own_line: Some(own_line),
+            ..
+        } => Some((member.as_str(), *replayed, *own_line)),
+        _ => None,
+    });
+    let Some(("f", replayed, own_line)) = told else {
+        panic!("{:?}", found.remedies);
+    };
+    let near = |transfers: u64, each: u64| transfers.abs_diff(100 * each) <= 4;
+    assert!(
+        near(replayed.today, 4) && near(replayed.changed, 4),
+        "{replayed:?}"
+    );
+    assert!(
+        near(own_line.stored, 3) && near(own_line.checked, 2),
+        "{own_line:?}"
     );
 }
 
@@ -274,6 +326,80 @@ fn true_sharing_has_advice_in_words() {
     check(&[add(0), add(1), read(0), read(1), read(2)], Shared::Batch);
     let lock = |context| access(context, AT, Access::ReadWrite, Some(false));
     check(&[lock(0), lock(1)], Shared::Lock);
+    let store = |context| access(context, AT + 8, Access::Write, Some(false));
+    // What is stored plainly is no sum.
+    check(&[store(0), read(1), store(1), read(0)], Shared::Batch);
+    // By its type, whatever is done to it.
+    let of = |word| move |context| access(context, AT + word, Access::ReadWrite, Some(false));
+    let (count, link) = (of(48), of(56));
+    check(&[count(0), count(1)], Shared::References);
+    check(&[link(0), link(1)], Shared::List);
+}
+
+/// Advice is about what was stored, not about what missed: `b` is only read, by whoever goes on to use `d`.
+#[test]
+fn advice_names_what_was_stored() {
+    let read = |context| access(context, AT + 8, Access::Read, None);
+    let add = |context| access(context, AT + 24, Access::ReadWrite, Some(false));
+    let round = [read(0), add(0), read(1), add(1)];
+    let rows = vec![lost(read(0), add(1), 100, 5), lost(read(1), add(0), 100, 5)];
+    let found = first(&recorded(&round, 100, rows));
+    let expected = Remedy::Shared {
+        member: "d".into(),
+        how: Shared::PerContext,
+    };
+    assert_eq!(
+        (found.kind, &found.remedies[..]),
+        (Kind::TrueSharing, &[expected][..])
+    );
+}
+
+/// Two objects, each stored to by its own context: one for each is what there is already.
+#[test]
+fn what_each_context_owns_is_not_split_again() {
+    let (mine, yours) = (SMALL, SMALL + 128);
+    let store = |context, addr| access(context, addr, Access::ReadWrite, Some(false));
+    let look = |context, addr| access(context, addr, Access::Read, None);
+    let round = [
+        store(0, mine),
+        look(1, mine),
+        store(1, yours),
+        look(0, yours),
+    ];
+    let rows = vec![
+        lost(round[1], round[0], 100, 0),
+        lost(round[3], round[2], 100, 0),
+    ];
+    let found = first(&recorded(&round, 100, rows));
+    let expected = Remedy::Shared {
+        member: "a[]".into(),
+        how: Shared::Owned,
+    };
+    assert!(found.remedies.contains(&expected), "{:?}", found.remedies);
+}
+
+#[test]
+fn elements_and_objects_that_share_a_line() {
+    let read = access(0, SMALL, Access::Read, None);
+    let store = |addr| access(1, addr, Access::Write, Some(false));
+    let near = store(SMALL + 8);
+    let found = first(&recorded(
+        &[read, near],
+        100,
+        vec![lost(read, near, 99, 99)],
+    ));
+    let elements = Remedy::PartElements {
+        member: "a[]".into(),
+        transfers: 99,
+    };
+    assert_eq!(found.remedies, [elements]);
+    let other = store(SMALL + 16);
+    let found = first(&recorded(
+        &[read, other],
+        100,
+        vec![lost(read, other, 99, 99)],
+    ));
+    assert_eq!(found.remedies, [Remedy::PartObjects { transfers: 99 }]);
 }
 
 /// False sharing in one recording, true in the other: shown as it is, and nothing advised.

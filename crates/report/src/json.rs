@@ -163,6 +163,8 @@ struct AdjacentPairDocument<'a> {
 struct RemoteReadDocument<'a> {
     member: &'a str,
     transfers: u64,
+    /// Those that bring what was stored to it.
+    needed: u64,
 }
 
 #[derive(Serialize)]
@@ -177,6 +179,12 @@ struct AdviceDocument {
 struct ReplayedDocument {
     transfers_today: u64,
     transfers_changed: u64,
+    /// With the member on a line of its own beside.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    transfers_own_line: Option<u64>,
+    /// With both.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    transfers_changed_own_line: Option<u64>,
 }
 
 #[derive(Serialize)]
@@ -414,13 +422,17 @@ fn remote_read(read: &RemoteRead) -> RemoteReadDocument<'_> {
     RemoteReadDocument {
         member: &read.member,
         transfers: read.transfers,
+        needed: read.needed,
     }
 }
 
 fn advice(remedy: &Remedy, meta: &Meta) -> AdviceDocument {
+    let own_line = remedy::own_line(remedy);
     let replayed = remedy::replayed(remedy).map(|replayed| ReplayedDocument {
         transfers_today: replayed.today,
         transfers_changed: replayed.changed,
+        transfers_own_line: own_line.map(|own| own.stored),
+        transfers_changed_own_line: own_line.map(|own| own.checked),
     });
     AdviceDocument {
         action: remedy::action(remedy),

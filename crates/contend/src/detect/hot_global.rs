@@ -25,8 +25,10 @@ pub(super) fn detect(group: &Group, tally: &Tally, _: &Context) -> Option<Kind> 
 pub(super) fn remedy(group: &Group) -> Option<Remedy> {
     let mut neighbours: Vec<(String, u64)> = neighbours(group).into_iter().collect();
     neighbours.sort_by_key(|(_, transfers)| std::cmp::Reverse(*transfers));
+    let variable = group.subject.variable()?.to_owned();
     Some(Remedy::OwnLine {
-        variable: group.subject.variable()?.to_owned(),
+        is_read_mostly: super::read_mostly::is_read_mostly(group, &variable),
+        variable,
         neighbours: neighbours.into_iter().map(|(name, _)| name).collect(),
     })
 }

@@ -10,14 +10,15 @@ use relayout_layout::MemberPath;
 use relayout_profile::{Access, Profile, Site};
 
 use super::Context;
+use super::replays::{self, Part};
 use crate::finding::Kind;
 use crate::group::{Conflict, Group};
 use crate::identify::Place;
-use crate::remedy::Remedy;
+use crate::remedy::{Remedy, Replayed};
 use crate::replay::{Recorded, Tally, replay};
 
 /// Tags of lock types: Linux, then glibc.
-const LOCK_TYPES: [&str; 12] = [
+const LOCK_TYPES: [&str; 15] = [
     "qspinlock",
     "raw_spinlock",
     "spinlock",
@@ -27,6 +28,9 @@ const LOCK_TYPES: [&str; 12] = [
     "semaphore",
     "rt_mutex_base",
     "percpu_rw_semaphore",
+    "optimistic_spin_queue",
+    "optimistic_spin_node",
+    "mcs_spinlock",
     "__pthread_mutex_s",
     "__pthread_rwlock_arch_t",
     "pthread_spinlock",
@@ -86,23 +90,16 @@ pub(super) fn remedy(group: &Group, context: &Context) -> Option<Remedy> {
     };
     let replayed = context.replays.of(
         group,
-        |_| true,
-        |trace| replay(trace, trace.phase(line), &Recorded, line),
-        |trace| {
-            let end = trace
-                .accesses
-                .iter()
-                .map(|access| access.offset)
-                .max()
-                .unwrap_or(0);
-            let behind = end.saturating_add(2 * line) / line * line;
-            let apart = |offset: u32| match is_lock(offset) {
-                true => behind.saturating_add(offset),
-                false => offset,
-            };
-            replay(trace, trace.phase(line), &apart, line)
-        },
-    )?;
+        Part::Lines,
+        [
+            &|trace| replay(trace, trace.phase(line), &Recorded, line),
+            &|trace| {
+                let apart = replays::apart(trace, line, is_lock);
+                replay(trace, trace.phase(line), &apart, line)
+            },
+        ],
+    );
+    let replayed = Replayed::from(replayed?);
     Some(Remedy::Lock {
         apart: replayed.helps(),
         replayed,
@@ -118,8 +115,39 @@ pub(super) fn lock_of(member: &MemberPath) -> Option<&str> {
         .find(|name| LOCK_TYPES.contains(name))
 }
 
+/// An addition by a locked x86 instruction, by a constant, a register or one; for calls it is not known, and taken
+/// to be so.
+pub(super) fn is_sum(profile: &Profile, site: u32, access: Access) -> bool {
+    /// Which of the instructions with this opcode.
+    fn group(modrm: u8) -> u8 {
+        modrm >> 3 & 7
+    }
+    if profile.is_call(site) {
+        return access == Access::ReadWrite;
+    }
+    let Some(site) = profile
+        .sites
+        .get(site as usize)
+        .filter(|_| access == Access::ReadWrite)
+    else {
+        return false;
+    };
+    match opcode(site) {
+        (true, [0x00 | 0x01 | 0x28 | 0x29, ..] | [0x0f, 0xc0 | 0xc1, ..]) => true,
+        (true, [0xfe | 0xff, modrm, ..]) => matches!(group(*modrm), 0 | 1),
+        (true, [0x80 | 0x81 | 0x83, modrm, ..]) => matches!(group(*modrm), 0 | 5),
+        _ => false,
+    }
+}
+
 /// An x86 instruction with a lock prefix, or an exchange with memory, which locks by itself.
 fn is_locked(site: &Site) -> bool {
+    let (locked, rest) = opcode(site);
+    locked || matches!(rest, [0x86 | 0x87, ..])
+}
+
+/// Whether an x86 instruction has a lock prefix, and what follows its prefixes.
+fn opcode(site: &Site) -> (bool, &[u8]) {
     const LOCK: u8 = 0xf0;
     let prefix = |byte: &&u8| {
         matches!(
@@ -127,13 +155,13 @@ fn is_locked(site: &Site) -> bool {
             LOCK | 0xf2 | 0xf3 | 0x2e | 0x36 | 0x3e | 0x26 | 0x64 | 0x65 | 0x66 | 0x67
         )
     };
-    let prefixes = site.bytes.iter().take_while(prefix).count();
-    let rest = &site.bytes[prefixes..];
-    let opcode = match rest {
-        [0x40..=0x4f, opcode, ..] | [opcode, ..] => Some(*opcode),
-        [] => None,
+    let count = site.bytes.iter().take_while(prefix).count();
+    let (prefixes, rest) = site.bytes.split_at(count);
+    let rest = match rest {
+        [0x40..=0x4f, rest @ ..] => rest,
+        rest => rest,
     };
-    site.bytes[..prefixes].contains(&LOCK) || matches!(opcode, Some(0x86 | 0x87))
+    (prefixes.contains(&LOCK), rest)
 }
 
 #[cfg(test)]
@@ -149,6 +177,31 @@ mod tests {
             expect,
             "{bytes:x?}"
         );
+    }
+
+    #[test]
+    fn sums() {
+        let check = |bytes: &[u8], expect: bool| {
+            let site = Site {
+                pc: 0,
+                bytes: bytes.to_vec(),
+            };
+            let profile = Profile {
+                sites: vec![site],
+                ..Profile::default()
+            };
+            assert_eq!(is_sum(&profile, 0, Access::ReadWrite), expect, "{bytes:x?}");
+        };
+        check(&[0xf0, 0x48, 0xff, 0x07], true); // lock incq (%rdi)
+        check(&[0xf0, 0xff, 0x0f], true); // lock decl (%rdi)
+        check(&[0xf0, 0x48, 0x01, 0x07], true); // lock add %rax,(%rdi)
+        check(&[0xf0, 0x48, 0x83, 0x2f, 0x08], true); // lock subq $8,(%rdi)
+        check(&[0xf0, 0x0f, 0xc1, 0x07], true); // lock xadd %eax,(%rdi)
+        check(&[0xf0, 0x80, 0x0f, 0x01], false); // lock orb $1,(%rdi)
+        check(&[0xf0, 0x0f, 0xb1, 0x17], false); // lock cmpxchg %edx,(%rdi)
+        check(&[0xf0, 0x48, 0x0f, 0xab, 0x07], false); // lock bts %rax,(%rdi)
+        check(&[0x48, 0xff, 0x07], false); // incq (%rdi)
+        check(&[], true); // a call
     }
 
     #[test]

@@ -98,16 +98,16 @@ pub(crate) fn remedies<I: Identify>(
 ) -> Vec<Remedy> {
     let own = match kind {
         Kind::Straddle => straddle::remedy(group, context),
-        Kind::SilentStore => silent_store::remedy(group, context, sources),
         Kind::HotGlobal => hot_global::remedy(group),
         Kind::LockWord => lock_word::remedy(group, context),
         Kind::ReadMostly => read_mostly::remedy(group),
         Kind::FalseSharing => sharing::part(group),
-        Kind::TrueSharing => sharing::shared(group),
-        Kind::RemoteRead | Kind::AdjacentLine => None,
+        Kind::TrueSharing => sharing::shared(group, context.profile),
+        Kind::SilentStore | Kind::RemoteRead | Kind::AdjacentLine => None,
     };
     // May be beside any other.
     own.into_iter()
+        .chain(silent_store::remedy(group, kind, tally, context, sources))
         .chain(remote_read::remedies(group, tally))
         .collect()
 }

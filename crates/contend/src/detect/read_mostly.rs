@@ -92,6 +92,11 @@ fn uses<'a>(group: &Group<'a>) -> FxHashMap<&'a str, Use> {
     uses
 }
 
+/// Whether the member or variable of that name is hardly ever stored to.
+pub(super) fn is_read_mostly(group: &Group, name: &str) -> bool {
+    uses(group).get(name).is_some_and(Use::is_read_mostly)
+}
+
 /// The read-mostly member with most loads.
 pub(super) fn remedy(group: &Group) -> Option<Remedy> {
     let uses = uses(group)

@@ -7,8 +7,10 @@
 //!
 //! Judged by object: one context makes nearly all stores to the member of an object (its owner), and
 //! others make nearly all loads; "nearly" is nine in ten. Objects must have different owners: a clock
-//! that one context sets and all read is another thing. The finding is called so if more than half of
-//! its transfers are read transfers by loads of such members; where it is fewer, they are noted.
+//! that one context sets and all read is another thing. Such a load may also miss for what the owner stores
+//! beside the member, and that a layout does remove: so the finding is called so only if more than half of its
+//! transfers are loads of such members that bring what was stored to the member itself (also where that changed
+//! nothing); where it is fewer, they are noted.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -36,7 +38,7 @@ struct Use {
 }
 
 pub(super) fn detect(group: &Group, tally: &Tally, _: &Context) -> Option<Kind> {
-    let remote: u64 = remote_reads(group).values().sum();
+    let remote: u64 = remote_reads(group).values().map(|read| read.needed).sum();
     super::most(remote, tally.transfers()).then_some(Kind::RemoteRead)
 }
 
@@ -44,10 +46,11 @@ pub(super) fn detect(group: &Group, tally: &Tally, _: &Context) -> Option<Kind> 
 pub(crate) fn noted(group: &Group, tally: &Tally) -> Vec<RemoteRead> {
     let mut noted: Vec<RemoteRead> = remote_reads(group)
         .into_iter()
-        .filter(|(_, transfers)| transfers.saturating_mul(NOTED_PART) >= tally.transfers())
-        .map(|(member, transfers)| RemoteRead {
+        .filter(|(_, read)| read.transfers.saturating_mul(NOTED_PART) >= tally.transfers())
+        .map(|(member, read)| RemoteRead {
             member: member.to_owned(),
-            transfers,
+            transfers: read.transfers,
+            needed: read.needed,
         })
         .collect();
     noted.sort_by_key(|read| std::cmp::Reverse(read.transfers));
@@ -61,13 +64,23 @@ pub(super) fn remedies(group: &Group, tally: &Tally) -> impl Iterator<Item = Rem
         .map(|read| Remedy::DropRead {
             member: read.member,
             transfers: read.transfers,
+            needed: read.needed,
         })
 }
 
-/// Read transfers by loads of members that are read remotely, by the member's name.
-fn remote_reads<'a>(group: &Group<'a>) -> BTreeMap<&'a str, u64> {
+/// Read transfers by loads of a member that is read remotely.
+#[derive(Default)]
+struct Reads {
+    transfers: u64,
+    /// Those that bring what was stored to the member.
+    needed: u64,
+    owners: BTreeSet<u16>,
+}
+
+/// By the member's name.
+fn remote_reads<'a>(group: &Group<'a>) -> BTreeMap<&'a str, Reads> {
     let uses = uses(group);
-    let mut found: BTreeMap<&str, (u64, BTreeSet<u16>)> = BTreeMap::new();
+    let mut found: BTreeMap<&str, Reads> = BTreeMap::new();
     for conflict in &group.conflicts {
         let row = conflict.row;
         let Some((name, key)) = key(row.run, conflict.here) else {
@@ -77,16 +90,18 @@ fn remote_reads<'a>(group: &Group<'a>) -> BTreeMap<&'a str, u64> {
         if let Some(owner) = owner.filter(|&owner| owner != row.context)
             && row.transfer == Transfer::Read
         {
-            let (transfers, owners) = found.entry(name).or_default();
-            *transfers += row.count;
-            owners.insert(owner);
+            let stored = conflict.here == conflict.there;
+            let reads = found.entry(name).or_default();
+            reads.transfers += row.count;
+            reads.needed += match stored {
+                true => row.count,
+                false => row.count.saturating_sub(row.false_lifetime),
+            };
+            reads.owners.insert(owner);
         }
     }
+    found.retain(|_, reads| reads.owners.len() > 1);
     found
-        .into_iter()
-        .filter(|(_, (_, owners))| owners.len() > 1)
-        .map(|(name, (transfers, _))| (name, transfers))
-        .collect()
 }
 
 fn uses(group: &Group) -> FxHashMap<Key, Use> {

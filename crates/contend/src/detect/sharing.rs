@@ -4,16 +4,17 @@
 //! `base_addr` and then, under the lock, writes `free_bytes` needs the line anyway, though its
 //! first touch was false.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod mix;
 
-use relayout_profile::Access;
+use std::collections::BTreeMap;
 
-use super::lock_word::lock_of;
-use crate::find::{other_name, own_name};
+use relayout_profile::{Profile, Transfer};
+
+use crate::find::own_name;
 use crate::finding::Kind;
-use crate::group::{self, Group};
+use crate::group::{Conflict, Group, object};
 use crate::identify::Place;
-use crate::remedy::{Remedy, Shared};
+use crate::remedy::Remedy;
 use crate::replay::Tally;
 
 pub(super) fn kind(tally: &Tally) -> Kind {
@@ -24,77 +25,69 @@ pub(super) fn kind(tally: &Tally) -> Kind {
     }
 }
 
-/// What to part from what: the two whose conflicts are false most often.
+/// What to part from what: objects that share the line, if that is most of it; else the two members whose
+/// conflicts are false most often. Of one name those are elements of an array.
 pub(super) fn part(group: &Group) -> Option<Remedy> {
-    let mut pairs: BTreeMap<(String, String), u64> = BTreeMap::new();
+    let (mut pairs, mut between) = (BTreeMap::<(String, String), u64>::new(), 0_u64);
     for conflict in &group.conflicts {
-        let names = (
-            own_name(conflict.here),
-            other_name(conflict.here, conflict.there),
-        );
-        *pairs.entry(names).or_default() += conflict.row.false_lifetime;
+        let transfers = conflict.row.false_lifetime;
+        if object(conflict.here) != object(conflict.there) {
+            between = between.saturating_add(transfers);
+            continue;
+        }
+        let names = (own_name(conflict.here), own_name(conflict.there));
+        *pairs.entry(names).or_default() += transfers;
+    }
+    let within: u64 = pairs.values().sum();
+    if between > within {
+        return Some(Remedy::PartObjects { transfers: between });
     }
     let most = pairs
         .into_iter()
         .rev()
         .max_by_key(|(_, transfers)| *transfers);
-    let ((member, from), transfers) = most.filter(|((a, b), _)| a != b)?;
-    Some(Remedy::Part {
-        member,
-        from,
-        transfers,
-    })
-}
-
-/// What to look at where no layout helps, by how the member with most transfers is used.
-pub(super) fn shared(group: &Group) -> Option<Remedy> {
-    let mut transfers: BTreeMap<String, (u64, &Place)> = BTreeMap::new();
-    for conflict in &group.conflicts {
-        let sum = transfers
-            .entry(own_name(conflict.here))
-            .or_insert((0, conflict.here));
-        sum.0 += group::tally(conflict.row).transfers();
-    }
-    let (member, (_, place)) = transfers
-        .into_iter()
-        .rev()
-        .max_by_key(|(_, (sum, _))| *sum)?;
-    let is_lock = matches!(place, Place::Member { member, .. } if lock_of(member).is_some());
-    Some(Remedy::Shared {
-        how: if is_lock {
-            Shared::Lock
-        } else {
-            how(group, &member)
+    let ((member, from), transfers) = most.filter(|(_, transfers)| *transfers > 0)?;
+    Some(match member == from {
+        true => Remedy::PartElements { member, transfers },
+        false => Remedy::Part {
+            member,
+            from,
+            transfers,
         },
+    })
+}
+
+/// What to look at where no layout helps, by how that member is used whose stores most transfers bring.
+pub(super) fn shared(group: &Group, profile: &Profile) -> Option<Remedy> {
+    let mut needed: BTreeMap<String, (u64, &Place)> = BTreeMap::new();
+    for conflict in &group.conflicts {
+        let news = news(conflict);
+        let sum = needed.entry(own_name(news)).or_insert((0, news));
+        sum.0 += needed_of(conflict);
+    }
+    let most = needed.into_iter().rev().max_by_key(|(_, (sum, _))| *sum);
+    let (member, (_, place)) = most?;
+    Some(Remedy::Shared {
+        how: mix::how(group, profile, &member, place),
         member,
     })
 }
 
-fn how(group: &Group, member: &str) -> Shared {
-    let (mut loads, mut stores) = (0_u64, BTreeMap::<u16, u64>::new());
-    let mut readers = BTreeSet::new();
-    for count in group
-        .counts
-        .iter()
-        .filter(|count| own_name(count.place) == member)
-    {
-        match count.row.access {
-            Access::Read => {
-                loads = loads.saturating_add(count.row.count);
-                readers.insert(count.row.context);
-            }
-            _ => *stores.entry(count.row.context).or_default() += count.row.count,
-        }
+/// What was stored by another and then needed: the other side, if that is in the same object.
+fn news<'a>(conflict: &Conflict<'a>) -> &'a Place {
+    match object(conflict.here) == object(conflict.there) {
+        true => conflict.there,
+        false => conflict.here,
     }
-    let all = stores
-        .values()
-        .fold(0_u64, |sum, count| sum.saturating_add(*count));
-    let most = stores.values().copied().max().unwrap_or(0);
-    // Nine in ten stores by one is one writer.
-    match most.saturating_mul(10) >= all.saturating_mul(9) {
-        true if readers.len() > 1 || loads > all => Shared::Copy,
-        // An addition loads by itself; plain loads beside it are somebody who wants to know.
-        false if loads <= all => Shared::PerContext,
-        _ => Shared::Batch,
+}
+
+/// Transfers that bring what is used.
+fn needed_of(conflict: &Conflict) -> u64 {
+    match conflict.row.transfer {
+        Transfer::Upgrade => 0,
+        _ => conflict
+            .row
+            .count
+            .saturating_sub(conflict.row.false_lifetime),
     }
 }

@@ -8,6 +8,7 @@
 //! such proof.
 
 use super::Context;
+use super::replays::Part;
 use crate::finding::Kind;
 use crate::group::{Conflict, Group, object, tally};
 use crate::identify::{Object, Place};
@@ -67,19 +68,18 @@ fn crosses(object: &Object, line: u64) -> bool {
 fn aligned(group: &Group, context: &Context) -> Option<Replayed> {
     let line = context.line_bytes as u32;
     let align = alignment(group, context.line_bytes) as u32;
-    context.replays.of(
+    let replayed = context.replays.of(
         group,
-        |object| crosses(object, context.line_bytes),
-        |trace| replay(trace, trace.phase(line), &Recorded, line),
-        |trace| {
-            replay(
-                trace,
-                trace.phase(line).next_multiple_of(align),
-                &Recorded,
-                line,
-            )
-        },
-    )
+        Part::Objects(&|object| crosses(object, context.line_bytes)),
+        [
+            &|trace| replay(trace, trace.phase(line), &Recorded, line),
+            &|trace| {
+                let phase = trace.phase(line).next_multiple_of(align);
+                replay(trace, phase, &Recorded, line)
+            },
+        ],
+    );
+    replayed.map(Replayed::from)
 }
 
 /// The smallest power of two that the objects which cross fit in: aligned to it, none does.
