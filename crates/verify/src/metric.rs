@@ -37,6 +37,9 @@ pub struct About {
     /// Unit, for show; changes of metrics in `%` are given in points.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit: Option<String>,
+    /// Whether it only says where a change comes from, and is no part of the verdict.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_detail: bool,
 }
 
 /// Which way is better.
@@ -112,6 +115,7 @@ impl Metric {
             name: name.to_owned(),
             better: Better::Lower,
             unit: Some("s".to_owned()),
+            is_detail: false,
         };
         Self { about, source }
     }
@@ -187,6 +191,7 @@ impl About {
             name: name.to_owned(),
             better: Better::Higher,
             unit: None,
+            is_detail: false,
         };
         for part in parts {
             match part.trim() {
@@ -254,6 +259,7 @@ mod tests {
             name: name.to_owned(),
             better,
             unit: unit.map(str::to_owned),
+            is_detail: false,
         };
         assert_eq!(about, expect, "{text}");
     }

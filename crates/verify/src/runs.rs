@@ -72,6 +72,10 @@ pub struct Setup {
     /// Exit code by which a start says that it was disturbed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disturbed_code: Option<u8>,
+    /// Whether the starts are boots of two kernels whose transfers are counted: nothing is timed, and other
+    /// programs do not disturb it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub are_boots: bool,
 }
 
 /// One start of one side.
@@ -217,6 +221,28 @@ impl Runs {
     /// Whether the look at these starts is the last of all.
     pub fn is_last(&self) -> bool {
         self.ending != Ending::Decided
+    }
+
+    /// The same with the metrics alone that say where a change comes from, or with the others alone.
+    pub fn only(&self, details: bool) -> Self {
+        let kept = |about: &About| about.is_detail == details;
+        let start = |start: &Start| Start {
+            values: (self.metrics.iter().zip(&start.values))
+                .filter(|(about, _)| kept(about))
+                .map(|(_, values)| values.clone())
+                .collect(),
+            ..start.clone()
+        };
+        Self {
+            metrics: self
+                .metrics
+                .iter()
+                .filter(|about| kept(about))
+                .cloned()
+                .collect(),
+            starts: self.starts.iter().map(start).collect(),
+            ..self.clone()
+        }
     }
 
     /// Complete pairs.

@@ -60,6 +60,7 @@ fn experiment(starts: &[f64], seed: u64, change: f64) -> Series {
             name: "recorded".into(),
             better: Better::Higher,
             unit: None,
+            is_detail: false,
         },
         pairs: pairs.collect(),
         unmatched: 0,

@@ -99,6 +99,7 @@ fn series(pairs: Vec<(f64, f64)>, better: Better) -> Series {
             name: "x".into(),
             better,
             unit: None,
+            is_detail: false,
         },
         pairs,
         unmatched: 0,

@@ -138,10 +138,11 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
         Some(path) => load(path)?,
         None => measure(args, &rules)?,
     };
-    let outcome = judge(&measured.runs, &rules);
+    let outcome = judge(&measured.runs.only(false), &rules);
+    let details = judge(&measured.runs.only(true), &rules);
     let shown = match args.json {
-        true => json::render(&measured, &outcome)?,
-        false => text::render(&measured, &outcome),
+        true => json::render(&measured, &outcome, &details)?,
+        false => text::render(&measured, &outcome, &details),
     };
     print(&shown)?;
     Ok(exit(&outcome))

@@ -71,6 +71,7 @@ pub fn series(
             name: "made up".into(),
             better: Better::Higher,
             unit: None,
+            is_detail: false,
         },
         pairs: pairs.collect(),
         unmatched: 0,

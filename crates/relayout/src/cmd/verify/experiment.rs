@@ -56,6 +56,7 @@ impl<'s> Experiment<'s> {
             fifo: args.fifo,
             lost_max: args.max_lost / 100.0,
             disturbed_code: args.disturbed,
+            are_boots: false,
         };
         Ok(Self {
             sides,

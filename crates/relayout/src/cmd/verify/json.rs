@@ -7,13 +7,19 @@ use serde_json::{Value, json};
 use super::{Measured, text};
 
 /// The whole document.
-pub(super) fn render(measured: &Measured, outcome: &Outcome) -> serde_json::Result<String> {
+pub(super) fn render(
+    measured: &Measured,
+    outcome: &Outcome,
+    details: &Outcome,
+) -> serde_json::Result<String> {
     let runs = &measured.runs;
     let setup = &runs.setup;
+    let metrics = |outcome: &Outcome| outcome.metrics.iter().map(metric).collect::<Vec<Value>>();
     let document = json!({
         "schema": "relayout/verify/1",
         "verdict": outcome.verdict.as_str(),
-        "metrics": outcome.metrics.iter().map(metric).collect::<Vec<Value>>(),
+        "metrics": metrics(outcome),
+        "details": metrics(details),
         "comparisons": outcome.metrics.len(),
         "pairs": outcome.pairs,
         "pairs_planned": setup.pairs,

@@ -8,7 +8,8 @@ use relayout_verify::table;
 use super::Measured;
 
 /// The table, what it rests on, and the verdict.
-pub(super) fn render(measured: &Measured, outcome: &Outcome) -> String {
+/// Of `outcome`, and of the metrics that only say where its changes come from.
+pub(super) fn render(measured: &Measured, outcome: &Outcome, details: &Outcome) -> String {
     let runs = &measured.runs;
     let mut text = String::new();
     let setup = &runs.setup;
@@ -21,6 +22,10 @@ pub(super) fn render(measured: &Measured, outcome: &Outcome) -> String {
     }
     let names = Side::ALL.map(Side::as_str);
     text.push_str(&table::render(&outcome.metrics, names));
+    if !details.metrics.is_empty() {
+        text.push_str(DETAILS);
+        text.push_str(&table::render(&details.metrics, names));
+    }
     text.push('\n');
     let notes = notes(runs, outcome)
         .into_iter()
@@ -62,9 +67,14 @@ fn verdict(outcome: &Outcome) -> String {
 
 /// What the verdict rests on, and what limits it.
 pub(super) fn notes(runs: &Runs, outcome: &Outcome) -> Vec<String> {
-    let mut notes = vec![starts(runs, outcome)];
-    notes.extend(disturbed(runs));
-    notes.extend(said_disturbed(runs));
+    let mut notes = Vec::new();
+    if runs.setup.are_boots {
+        notes.push(boots(runs, outcome.pairs));
+    } else {
+        notes.push(starts(runs, outcome));
+        notes.extend(disturbed(runs));
+        notes.extend(said_disturbed(runs));
+    }
     let comparisons = outcome.metrics.len();
     if comparisons > 1 {
         notes.push(format!(
@@ -83,14 +93,31 @@ pub(super) fn notes(runs: &Runs, outcome: &Outcome) -> Vec<String> {
     notes
 }
 
+/// What stands above the metrics that are no part of the verdict.
+pub(super) const DETAILS: &str = "\nBy class and member, per operation; no part of the verdict\n\n";
+
+/// How many pairs of boots there are.
+pub(super) fn boots(runs: &Runs, pairs: usize) -> String {
+    format!(
+        "{pairs} pairs of boots{} for each workload and number of CPUs, in random order, seed {}",
+        why_no_more(runs),
+        runs.setup.seed
+    )
+}
+
+fn why_no_more(runs: &Runs) -> String {
+    let planned = runs.setup.pairs;
+    match runs.ending {
+        Ending::Complete => String::new(),
+        Ending::Decided => format!(" (of up to {planned}: it was decided)"),
+        Ending::Budget => format!(" (of {planned}: the time was up)"),
+        Ending::CutOff => format!(" (of {planned}: it was cut off)"),
+    }
+}
+
 fn starts(runs: &Runs, outcome: &Outcome) -> String {
     let setup = &runs.setup;
-    let why = match runs.ending {
-        Ending::Complete => String::new(),
-        Ending::Decided => format!(" (of up to {}: it was decided)", setup.pairs),
-        Ending::Budget => format!(" (of {}: the time was up)", setup.pairs),
-        Ending::CutOff => format!(" (of {}: it was cut off)", setup.pairs),
-    };
+    let why = why_no_more(runs);
     let cpus: Vec<String> = setup.cpus.iter().map(ToString::to_string).collect();
     format!(
         "{} pairs of starts{why} in random order, seed {}; CPUs {}{}; warm-ups discarded: {}",

@@ -51,6 +51,7 @@ impl<'a> Experiment<'a> {
             fifo: false,
             lost_max: 1.0,
             disturbed_code: None,
+            are_boots: true,
         };
         Self {
             args,

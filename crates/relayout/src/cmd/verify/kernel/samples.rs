@@ -14,6 +14,12 @@ use super::counts::Counts;
 const TYPES_MAX: usize = 8;
 /// Members of each that are shown, by transfers.
 const MEMBERS_MAX: usize = 6;
+/// Members are shown that have this part of their type's transfers on either side, ...
+const MEMBER_SHARE_MIN: f64 = 0.01;
+/// ... and so many per operation.
+const MEMBER_MIN: f64 = 0.05;
+/// What follows a type's name for the members that are not shown.
+pub(super) const OTHER_MEMBERS: &str = ": other members";
 /// What all of the kernel is called.
 pub(super) const KERNEL: &str = "kernel";
 /// What follows a type's name for that class.
@@ -59,11 +65,6 @@ impl Samples {
         self.all.is_empty()
     }
 
-    /// Complete pairs.
-    pub fn pairs(&self) -> usize {
-        self.runs(Details::Without).pairs()
-    }
-
     /// The metrics of all boots.
     pub fn runs(&self, which: Details) -> Runs {
         let numbers: Vec<Number> = { self.numbers().into_iter() }
@@ -97,6 +98,7 @@ impl Samples {
             name: number.name.clone(),
             better: Better::Lower,
             unit: Some("1/operation".to_owned()),
+            is_detail: number.is_detail,
         };
         Runs {
             schema: SCHEMA.to_owned(),
@@ -134,12 +136,30 @@ impl Samples {
         most(sums, TYPES_MAX)
     }
 
-    fn members(&self, name: &str) -> Vec<String> {
+    /// The members of a type that are shown, most transfers first.
+    pub fn members(&self, name: &str) -> Vec<String> {
         let mut sums: BTreeMap<&str, u64> = BTreeMap::new();
-        let types = { self.all.iter() }.filter_map(|sample| sample.counts.types.get(name));
-        for (member, transfers) in types.flat_map(|of| &of.members) {
-            *sums.entry(member).or_default() += transfers;
+        // By setting and side: operations, transfers of the type, and of each member.
+        type Group<'s> = (u64, u64, BTreeMap<&'s str, u64>);
+        let mut groups: BTreeMap<(&str, Side), Group<'_>> = BTreeMap::new();
+        for sample in &self.all {
+            let Some(of) = sample.counts.types.get(name) else {
+                continue;
+            };
+            let group = groups.entry((&sample.setting, sample.side)).or_default();
+            group.0 += sample.counts.operations;
+            group.1 += of.tally.transfers();
+            for (member, transfers) in &of.members {
+                *sums.entry(member).or_default() += transfers;
+                *group.2.entry(member).or_default() += transfers;
+            }
         }
+        sums.retain(|member, _| {
+            groups.values().any(|(operations, all, members)| {
+                let count = members.get(member).copied().unwrap_or(0) as f64;
+                count >= MEMBER_SHARE_MIN * *all as f64 && count >= MEMBER_MIN * *operations as f64
+            })
+        });
         most(sums, MEMBERS_MAX)
     }
 
@@ -170,11 +190,11 @@ impl Samples {
         }
         subject(KERNEL, |counts, _| counts.kernel);
         for name in types {
-            for member in self.members(&name) {
+            let members = self.members(&name);
+            for member in &members {
                 let key = (name.clone(), member.clone());
-                let shown = if member.is_empty() { "(hole)" } else { &member };
                 numbers.push(Number {
-                    name: format!("{name}.{shown}"),
+                    name: metric_of(&name, member),
                     is_detail: true,
                     of: Box::new(move |counts| {
                         let of = counts.types.get(&key.0);
@@ -184,8 +204,26 @@ impl Samples {
                     }),
                 });
             }
+            numbers.push(Number {
+                name: format!("{name}{OTHER_MEMBERS}"),
+                is_detail: true,
+                of: Box::new(move |counts| {
+                    let all = counts.types.get(&name).map(|of| of.members.iter());
+                    let others = { all.into_iter().flatten() }
+                        .filter(|(member, _)| !members.contains(member));
+                    others.map(|(_, transfers)| transfers).sum()
+                }),
+            });
         }
         numbers
+    }
+}
+
+/// What a member's transfers are called.
+pub(super) fn metric_of(name: &str, member: &str) -> String {
+    match member {
+        "" => format!("{name}.(hole)"),
+        member => format!("{name}.{member}"),
     }
 }
 
