@@ -122,8 +122,8 @@ pub struct Object {
 }
 
 impl Builder {
-    /// Compiles objects that include `header` (from the top of the tree) in a configuration, without a
-    /// diff and with it. Empty if none of them belongs to that configuration.
+    /// Compiles objects of what a diff changes (`files`, from the top of the tree), or that include it, in a
+    /// configuration, without the diff and with it. Empty if none of them belongs to that configuration.
     ///
     /// # Errors
     /// Something that compiling needs is missing, another one is building from that source, the diff does not
@@ -132,7 +132,7 @@ impl Builder {
         &self,
         diff: &str,
         configuration: &Configuration,
-        header: &str,
+        files: &[String],
         watch: &Watch<'_>,
     ) -> Result<Vec<Object>, Error> {
         super::needs::check()?;
@@ -159,7 +159,7 @@ impl Builder {
         tree.follow(&self.manifest, None, watch)?;
         place.configure(configuration, watch)?;
         let mut found = Vec::new();
-        for unit in units(&tree.dir(), header) {
+        for unit in units_of_all(&tree.dir(), files) {
             watch.check()?;
             if found.len() < COMPILED_MAX
                 && let Ok(before) = place.object(&unit, watch)
@@ -220,6 +220,21 @@ impl Place<'_> {
         words.push(target);
         self.builder.make_in(&self.out, &words, &self.what, watch)
     }
+}
+
+/// What [`units`] gives of each, those that change themselves first.
+fn units_of_all(tree: &Path, files: &[String]) -> Vec<String> {
+    let (sources, headers): (Vec<&String>, Vec<&String>) =
+        files.iter().partition(|file| file.ends_with(".c"));
+    let mut found: Vec<String> = Vec::new();
+    for file in sources.into_iter().chain(headers) {
+        for unit in units(tree, file) {
+            if !found.contains(&unit) {
+                found.push(unit);
+            }
+        }
+    }
+    found
 }
 
 /// Source files that include a header by a directive of their own: that of its name first, then those in its
@@ -372,5 +387,10 @@ mod tests {
         assert_eq!(found("include/linux/mm.h"), ["fs/deep/in.c"]);
         assert_eq!(found("mm/percpu.c"), ["mm/percpu.c"]);
         assert_eq!(found("include/none.h"), [""; 0]);
+        let files = ["include/linux/mm.h", "mm/other.c"].map(str::to_owned);
+        assert_eq!(
+            units_of_all(dir.path(), &files),
+            ["mm/other.c", "fs/deep/in.c"]
+        );
     }
 }

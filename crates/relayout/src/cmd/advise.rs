@@ -1,5 +1,6 @@
 //! `relayout advise`: candidate layouts of the types that a profile shows to be contended.
 
+mod check;
 mod compiled;
 mod evidence;
 mod gain;
@@ -18,9 +19,9 @@ use std::path::PathBuf;
 use anyhow::bail;
 use relayout_host::Progress as _;
 use relayout_host::kernel_build::Configuration;
-use relayout_layout::abi::{Abi, Shape};
+use relayout_layout::abi::{Abi, Layout, Shape};
 use relayout_layout::{Aggregate, Types};
-use relayout_search::{Advice, Given, Instance, Options, Subject, pinned_first};
+use relayout_search::{Advice, Given, Instance, Options, Scored, Subject, pinned_first};
 
 pub(super) use gain::Machine;
 use gather::Contended;
@@ -119,6 +120,8 @@ pub(super) struct TypeAdvice<'a> {
     /// Layouts of the user's.
     pub given: Vec<Given>,
     pub outcome: Result<Advice, String>,
+    /// What a check before a store gains, if one is mostly without effect.
+    pub check: Option<check::Check>,
     /// Who accesses it.
     pub evidence: Vec<evidence::Use>,
     /// Other workloads and configurations.
@@ -136,6 +139,25 @@ impl TypeAdvice<'_> {
             objects: self.objects,
             line_bytes,
         }
+    }
+
+    /// What is found best, with a check or without.
+    fn best(&self) -> Option<&Scored> {
+        let checked = { self.check.as_ref() }.filter(|check| check.checked.is_better());
+        match checked {
+            Some(check) => check.checked.advice.candidates.first(),
+            None => self.outcome.as_ref().ok()?.candidates.first(),
+        }
+    }
+
+    /// The atom at `offset` of an instance, if there is one.
+    fn atom_at(&self, layout: &Layout, instance: &Instance, offset: u32) -> Option<usize> {
+        let offset = match instance.elements {
+            2.. => offset % instance.stride.max(1),
+            _ => offset,
+        };
+        let mut places = layout.places.iter();
+        places.position(|place| (place.offset..place.end).contains(&u64::from(offset)))
     }
 
     /// Ranks the candidates by the build where each does worst.
@@ -176,6 +198,15 @@ fn advise(
         pair_coefficient: super::report::pair_coefficient(args.pair_coefficient)?.unwrap_or(0.0),
         ..Options::default()
     };
+    let options = match args.types.is_empty() {
+        true => Options {
+            budget_accesses: options.budget_accesses / BUDGET_PART,
+            effort_rows: options.effort_rows / BUDGET_PART,
+            two_moves_max: options.two_moves_max / BUDGET_PART as usize,
+            ..options
+        },
+        false => options,
+    };
     let (mut all, skipped) = match args.types.is_empty() {
         true => most_contended(input, &options),
         false => {
@@ -196,6 +227,7 @@ fn advise(
     }
     for one in &mut all {
         one.evidence = evidence::uses(one, identified);
+        one.check = check::best(input, one, identified, &options);
     }
     args.machine.predict(input, &mut all, args.top)?;
     let patch = |one| {
@@ -203,10 +235,13 @@ fn advise(
         patch::of_best(input, one, dir, args.top)
     };
     let mut patches: Vec<Option<patch::Outcome>> = all.iter().map(patch).collect();
-    if let Some(dir) = &args.source {
+    if let Some(dir) = &args.source
+        && !args.compile.is_empty()
+    {
+        let compiler = compiled::Compiler::open(input, dir)?;
         for (one, patch) in all.iter().zip(&mut patches) {
             if let Some(patch::Outcome::Diff(written)) = patch {
-                written.compiled = compiled::compile(args, input, one, written, dir)?;
+                written.compiled = compiler.compile(&args.compile, one, written)?;
             }
         }
     }
@@ -240,19 +275,13 @@ fn most_contended<'a>(
     input: &Input<'a>,
     options: &Options,
 ) -> (Vec<TypeAdvice<'a>>, Vec<Contended>) {
-    let options = Options {
-        budget_accesses: options.budget_accesses / BUDGET_PART,
-        effort_rows: options.effort_rows / BUDGET_PART,
-        two_moves_max: options.two_moves_max / BUDGET_PART as usize,
-        ..options.clone()
-    };
     let (mut all, mut skipped) = (Vec::new(), Vec::new());
     for mut one in gather::contended(input) {
         if all.len() == TYPES_WHEN_NONE_NAMED {
             break;
         }
         if one.skipped.is_none() {
-            match advise_with(input, &one.name, &[], &options) {
+            match advise_with(input, &one.name, &[], options) {
                 Ok(TypeAdvice {
                     outcome: Err(why), ..
                 }) => one.skipped = Some(why),
@@ -327,6 +356,7 @@ pub(super) fn advise_on<'a>(
         first,
         tail_element_bytes: found.tail_element_bytes,
         outcome: Err(String::new()),
+        check: None,
         evidence: Vec::new(),
         others: Vec::new(),
     };

@@ -12,7 +12,7 @@ use relayout_search::Scored;
 use relayout_search::order::Order;
 
 use super::patch::Written;
-use super::{Args, TypeAdvice, others};
+use super::{TypeAdvice, others};
 use crate::input::Input;
 
 /// What came of one configuration.
@@ -65,43 +65,56 @@ impl Compiled {
     }
 }
 
-/// Compiles what includes the patched file in each configuration of `--compile`.
-///
-/// # Errors
-/// No folder for objects, a missing tool, a source that cannot be configured.
-pub fn compile(
-    args: &Args,
-    input: &Input<'_>,
-    one: &TypeAdvice<'_>,
-    written: &Written,
-    source: &Path,
-) -> anyhow::Result<Vec<Compiled>> {
-    let Ok(advice) = &one.outcome else {
-        return Ok(Vec::new());
-    };
-    if args.compile.is_empty() {
-        return Ok(Vec::new());
+/// Compiles what includes patched files.
+pub struct Compiler<'a> {
+    input: &'a Input<'a>,
+    builder: Builder,
+}
+
+impl<'a> Compiler<'a> {
+    /// Looks at the source.
+    ///
+    /// # Errors
+    /// No folder for objects, a missing tool, a source that is none of a kernel's.
+    pub fn open(input: &'a Input<'_>, source: &Path) -> anyhow::Result<Self> {
+        let cache = Cache::locate().context(
+            "there is no folder for what is compiled: set RELAYOUT_CACHE, XDG_CACHE_HOME or HOME",
+        )?;
+        let jobs = std::thread::available_parallelism().map_or(1, usize::from);
+        let builder = Builder::open(&cache, source, None, jobs).map_err(Error::KernelBuild)?;
+        Ok(Self { input, builder })
     }
-    let cache = Cache::locate().context(
-        "there is no folder for what is compiled: set RELAYOUT_CACHE, XDG_CACHE_HOME or HOME",
-    )?;
-    let jobs = std::thread::available_parallelism().map_or(1, usize::from);
-    let builder = Builder::open(&cache, source, None, jobs).map_err(Error::KernelBuild)?;
-    let watch = Watch {
-        progress: input.progress,
-        update: &|_| (),
-        interrupt: Interrupt::catch(),
-    };
-    let candidate = &advice.candidates[written.candidate];
-    let compile = |configuration: &Configuration| {
-        let objects = builder.compile(&written.diff, configuration, &written.path, &watch);
-        let objects = objects.map_err(Error::KernelBuild)?;
-        Ok(Compiled {
-            configuration: configuration.to_string(),
-            result: judge(one, candidate, &objects)?,
-        })
-    };
-    args.compile.iter().map(compile).collect()
+
+    /// Compiles in each configuration.
+    ///
+    /// # Errors
+    /// A missing tool, a source that cannot be configured.
+    pub fn compile(
+        &self,
+        configurations: &[Configuration],
+        one: &TypeAdvice<'_>,
+        written: &Written,
+    ) -> anyhow::Result<Vec<Compiled>> {
+        let Some(candidate) = written.scored(one) else {
+            return Ok(Vec::new());
+        };
+        let watch = Watch {
+            progress: self.input.progress,
+            update: &|_| (),
+            interrupt: Interrupt::catch(),
+        };
+        let compile = |configuration: &Configuration| {
+            let objects =
+                self.builder
+                    .compile(&written.diff, configuration, &written.paths, &watch);
+            let objects = objects.map_err(Error::KernelBuild)?;
+            Ok(Compiled {
+                configuration: configuration.to_string(),
+                result: judge(one, candidate, &objects)?,
+            })
+        };
+        configurations.iter().map(compile).collect()
+    }
 }
 
 fn judge(one: &TypeAdvice<'_>, candidate: &Scored, objects: &[Object]) -> anyhow::Result<Judged> {

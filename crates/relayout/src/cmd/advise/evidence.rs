@@ -36,20 +36,10 @@ struct Counts {
 /// The uses of `one`, most first.
 pub fn uses(one: &TypeAdvice<'_>, identified: &Identified<'_, '_>) -> Vec<Use> {
     let layout = one.shape.lay_out(&one.shape.current());
-    let atom_at = |offset: u32| {
-        let holds = |place: &relayout_layout::abi::Place| {
-            (place.offset..place.end).contains(&u64::from(offset))
-        };
-        layout.places.iter().position(holds)
-    };
     let mut counts: BTreeMap<(usize, bool), Counts> = BTreeMap::new();
     for instance in &one.instances {
         for access in &instance.trace.accesses {
-            let offset = match instance.elements {
-                2.. => access.offset % instance.stride.max(1),
-                _ => access.offset,
-            };
-            if let Some(atom) = atom_at(offset) {
+            if let Some(atom) = one.atom_at(&layout, instance, access.offset) {
                 let sum = counts.entry((atom, access.is_store())).or_default();
                 sum.all += 1;
                 sum.contexts.insert(access.context);

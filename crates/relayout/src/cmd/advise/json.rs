@@ -6,9 +6,10 @@ use relayout_search::{Advice, Interval, Scored, Verdict};
 use serde_json::{Value, json};
 
 use super::TypeAdvice;
+use super::check::Check;
 use super::compiled::Judged;
 use super::others::Other;
-use super::patch::Outcome;
+use super::patch::{Outcome, Written};
 use crate::input::Input;
 
 /// The document of `advise`.
@@ -79,16 +80,10 @@ fn one_type(one: &TypeAdvice<'_>, patch: Option<&Outcome>, top: usize) -> Value 
             value
         })
         .collect();
-    if let Some(Outcome::Diff(written)) = patch {
-        let diff = json!(written.diff);
-        match shown.iter().position(|index| *index == written.candidate) {
-            Some(place) => candidates[place]["patch"] = diff,
-            None => {
-                let mut patched = changed(&one.shape, &advice.candidates[written.candidate]);
-                patched["patch"] = diff;
-                candidates.push(patched);
-            }
-        }
+    if let Some(Outcome::Diff(written)) = patch
+        && !written.checked
+    {
+        add_patch(one, written, &shown, &mut candidates);
     }
     let refused = match patch {
         Some(Outcome::Refused(why)) => json!(why),
@@ -116,6 +111,7 @@ fn one_type(one: &TypeAdvice<'_>, patch: Option<&Outcome>, top: usize) -> Value 
         "verdict": verdict(&advice.verdict),
         "current": layout(&one.shape, &advice.current),
         "candidates": candidates,
+        "check": one.check.as_ref().map_or(Value::Null, |check| checked(one, check, patch, top)),
         "given": given,
         "patch_refused": refused,
         "compiled": compiled(patch),
@@ -131,6 +127,56 @@ fn one_type(one: &TypeAdvice<'_>, patch: Option<&Outcome>, top: usize) -> Value 
         "held_out": advice.held_out.map(interval),
         "unrecorded_members": advice.unrecorded_members,
         "by_phase": by_phase(advice),
+    })
+}
+
+/// Adds the patch to the candidate that it makes, which comes last if it is not among those shown.
+fn add_patch(
+    one: &TypeAdvice<'_>,
+    written: &Written,
+    shown: &[usize],
+    candidates: &mut Vec<Value>,
+) {
+    let diff = json!(written.diff);
+    match shown.iter().position(|index| *index == written.candidate) {
+        Some(place) => candidates[place]["patch"] = diff,
+        None => {
+            let patched = written
+                .scored(one)
+                .map(|scored| changed(&one.shape, scored));
+            if let Some(mut patched) = patched {
+                patched["patch"] = diff;
+                candidates.push(patched);
+            }
+        }
+    }
+}
+
+/// The check before a store, and layouts with it.
+fn checked(one: &TypeAdvice<'_>, check: &Check, patch: Option<&Outcome>, top: usize) -> Value {
+    let (statement, advice) = (&check.statement, &check.checked.advice);
+    let shown = advice.shown(top);
+    let mut candidates: Vec<Value> = { shown.iter() }
+        .map(|index| changed(&one.shape, &advice.candidates[*index]))
+        .collect();
+    if let Some(Outcome::Diff(written)) = patch
+        && written.checked
+    {
+        add_patch(one, written, &shown, &mut candidates);
+    }
+    let alone = check.checked.alone();
+    json!({
+        "member": statement.member,
+        "function": statement.function,
+        "file": statement.file,
+        "line": statement.line,
+        "stores": statement.stores,
+        "silent": statement.silent,
+        "alone": alone.map_or(Value::Null, |alone| changed(&one.shape, alone)),
+        "candidates": candidates,
+        "better": check.checked.is_better(),
+        "beside_layouts_without": check.checked.beside.map(interval),
+        "held_out": advice.held_out.map(interval),
     })
 }
 

@@ -5,9 +5,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use relayout_layout::abi::Shape;
-use relayout_patch::{Alignment, Change as Edit, Mail, Position};
-use relayout_search::{Change, Scored, Verdict};
+use relayout_patch::{
+    Alignment, Change as Edit, Mail, Position, Refusal, edit_struct, guard_store, unified_diff,
+};
+use relayout_search::{Advice, Change, Scored, Verdict};
 
+use super::check::Statement;
 use super::compiled::Compiled;
 use super::text::{lines, message::message};
 use super::{Args, TypeAdvice};
@@ -34,19 +37,34 @@ impl Outcome {
 
 /// A candidate as an edit of the source.
 pub struct Written {
-    /// The candidate that it makes: index into [`Advice::candidates`](relayout_search::Advice).
+    /// The candidate that it makes: index into the candidates of [`advice`](Self::advice).
     pub candidate: usize,
-    /// The file that it edits, from the top of the tree.
-    pub path: String,
+    /// Whether it is one with the check before a store.
+    pub checked: bool,
+    /// The files that it edits, from the top of the tree; the first is the one that it is about.
+    pub paths: Vec<String>,
     /// A unified diff.
     pub diff: String,
-    /// Why it does not make the first candidate, if it does not.
+    /// Why it does not make the best candidate, if it does not.
     pub instead: Option<String>,
     /// What came of compiling it.
     pub compiled: Vec<Compiled>,
 }
 
 impl Written {
+    /// What it was chosen from.
+    pub fn advice<'a>(&self, one: &'a TypeAdvice<'_>) -> Option<&'a Advice> {
+        match self.checked {
+            true => Some(&one.check.as_ref()?.checked.advice),
+            false => one.outcome.as_ref().ok(),
+        }
+    }
+
+    /// The candidate that it makes.
+    pub fn scored<'a>(&self, one: &'a TypeAdvice<'_>) -> Option<&'a Scored> {
+        self.advice(one)?.candidates.get(self.candidate)
+    }
+
     /// Whether it does not compile somewhere, or not to the layout that it should.
     pub fn is_bad(&self) -> bool {
         self.compiled.iter().any(Compiled::is_bad)
@@ -155,8 +173,7 @@ fn mail(
     top: usize,
     author: Option<&str>,
 ) -> Option<Mail> {
-    let advice = one.outcome.as_ref().ok()?;
-    let message = message(input, one, advice, written, top);
+    let message = message(input, one, written, top)?;
     Some(Mail {
         author: author.unwrap_or("Your Name <you@example.org>").to_owned(),
         subject: message.subject,
@@ -166,89 +183,227 @@ fn mail(
     })
 }
 
-/// A patch for the best candidate, or else the next that can be edited: one with as few transfers,
-/// or one on the front that is clearly better than today's layout; none that hurts another workload or
-/// configuration. `None` where no candidate is left.
+/// A patch for the best candidate, with a check before a store where that is clearly better; or else the next
+/// that can be edited. `None` where no candidate is left.
 pub fn of_best(
     input: &Input<'_>,
     one: &TypeAdvice<'_>,
     source: &Path,
     top: usize,
 ) -> Option<Outcome> {
-    let advice = one.outcome.as_ref().ok()?;
-    if advice.verdict != Verdict::Better {
-        return None;
-    }
-    let best = advice.candidates.first()?.tally.transfers();
-    let kernel = input.profile.meta.target == "kernel";
-    let line = kernel.then_some(u64::from(input.line_bytes));
-    let better = |scored: &Scored| {
-        let less = scored.interval.is_some_and(|interval| interval.is_less());
-        scored.tally.transfers() == best || scored.pareto && less
-    };
-    let mut worth = (advice.candidates.iter().enumerate())
-        .filter(|(index, scored)| better(scored) && one.candidate_is_harmless(top, *index))
-        .take(TRIED_MAX)
-        .peekable();
-    if worth.peek().is_none() && !one.others.is_empty() {
-        let why = "each layout that is clearly better hurts another workload or configuration";
-        return Some(Outcome::Refused(why.to_owned()));
-    }
+    let plain = one.outcome.as_ref().ok()?;
+    let tree = Tree::new(input, source);
     let mut instead = None;
-    for (candidate, scored) in worth {
-        let reason = |atom: usize| {
-            let name = &one.shape.atoms[atom].name;
-            lines::reason(one, advice, scored, input.line_bytes, name)
-        };
-        match write(one, &scored.changes, source, line, &reason) {
-            Ok((path, diff)) => {
-                return Some(Outcome::Diff(Written {
-                    candidate,
-                    path,
-                    diff,
-                    instead,
-                    compiled: Vec::new(),
-                }));
+    if let Some(check) = { one.check.as_ref() }.filter(|check| check.checked.is_better()) {
+        let advice = &check.checked.advice;
+        // The next best with the check may be behind the best without it.
+        let least = plain.candidates.first().map_or(u64::MAX, |best| best.cost);
+        let fewer = |index: usize| advice.candidates[index].cost < least;
+        match one.others.is_empty() {
+            true => match tree.first(one, advice, Some(&check.statement), fewer) {
+                Some(Ok(written)) => return Some(Outcome::Diff(written)),
+                Some(Err(why)) => instead = Some(why),
+                None => {}
+            },
+            false => {
+                let words = check.statement.words();
+                instead = Some(format!(
+                    "\"{words}\" was not scored in other workloads and configurations"
+                ));
             }
-            Err(why) => instead = instead.or(Some(why)),
         }
     }
-    instead.map(Outcome::Refused)
+    let harmless = |index: usize| one.candidate_is_harmless(top, index);
+    let found = match plain.verdict {
+        Verdict::Better => tree.first(one, plain, None, harmless),
+        _ => None,
+    };
+    match found {
+        Some(Ok(written)) => Some(Outcome::Diff(Written {
+            instead: instead.or(written.instead),
+            ..written
+        })),
+        Some(Err(why)) => Some(Outcome::Refused(instead.unwrap_or(why))),
+        None if plain.verdict == Verdict::Better && !one.others.is_empty() => {
+            let why = "each layout that is clearly better hurts another workload or configuration";
+            Some(Outcome::Refused(why.to_owned()))
+        }
+        None => instead.map(Outcome::Refused),
+    }
 }
 
-/// The file and the diff. `kernel_line`: bytes of a line, if the source is the kernel's; `reason`: why an
-/// atom stands where it does then.
-fn write(
+/// Why the check stands there, in the source.
+const CHECKED: &str = "A store of the same value would take the line from its readers.";
+
+/// A source tree to write patches against.
+struct Tree<'a> {
+    input: &'a Input<'a>,
+    source: &'a Path,
+    /// Bytes of a line, if it is the kernel's.
+    kernel_line: Option<u64>,
+}
+
+impl<'a> Tree<'a> {
+    fn new(input: &'a Input<'_>, source: &'a Path) -> Self {
+        let kernel = input.profile.meta.target == "kernel";
+        Self {
+            input,
+            source,
+            kernel_line: kernel.then_some(u64::from(input.line_bytes)),
+        }
+    }
+
+    /// The first candidate that can be edited: one with as few transfers as the best, or one on the front
+    /// that is clearly better than today's layout, if it is `allowed`. Why the first cannot, where none can;
+    /// `None` where there is none.
+    fn first(
+        &self,
+        one: &TypeAdvice<'_>,
+        advice: &Advice,
+        check: Option<&Statement>,
+        allowed: impl Fn(usize) -> bool,
+    ) -> Option<Result<Written, String>> {
+        let best = advice.candidates.first()?.tally.transfers();
+        let better = |scored: &Scored| {
+            let less = scored.interval.is_some_and(|interval| interval.is_less());
+            scored.tally.transfers() == best || scored.pareto && less
+        };
+        let worth = (advice.candidates.iter().enumerate())
+            .filter(|(index, scored)| better(scored) && allowed(*index))
+            .take(TRIED_MAX);
+        let mut instead = None;
+        for (candidate, scored) in worth {
+            let reason = |atom: usize| {
+                let name = &one.shape.atoms[atom].name;
+                lines::reason(one, advice, scored, self.input.line_bytes, name)
+            };
+            match self.write(one, &scored.changes, check, &reason) {
+                Ok((paths, diff)) => {
+                    return Some(Ok(Written {
+                        candidate,
+                        checked: check.is_some(),
+                        paths,
+                        diff,
+                        instead,
+                        compiled: Vec::new(),
+                    }));
+                }
+                Err(why) => instead = instead.or(Some(why)),
+            }
+        }
+        instead.map(Err)
+    }
+
+    /// The files that are edited, and the diff. `reason`: why an atom stands where it does then.
+    fn write(
+        &self,
+        one: &TypeAdvice<'_>,
+        changes: &[Change],
+        check: Option<&Statement>,
+        reason: &dyn Fn(usize) -> Option<String>,
+    ) -> Result<(Vec<String>, String), String> {
+        let mut files = Vec::new();
+        let mut store = None;
+        if let Some(check) = check {
+            let file = self.read(&check.file)?;
+            if !is_unit(&file.path) {
+                return Err(format!(
+                    "{}: a header has the store to {}, and all that include it would get the check",
+                    check.place(),
+                    check.member
+                ));
+            }
+            store = Some(file.edited(|file| {
+                guard_store(
+                    &file.path,
+                    &file.new,
+                    check.line,
+                    &check.member,
+                    Some(CHECKED),
+                )
+            })?);
+        }
+        if !changes.is_empty() {
+            let decl = one.aggregate.decl.as_ref();
+            let decl = decl.ok_or("the debug information does not say where it is declared")?;
+            let edits = edits(one, changes, self.kernel_line, reason)?;
+            let mut file = self.read(&decl.file)?;
+            let mut line = decl.line;
+            if let Some(store) = store.take_if(|store| store.path == file.path) {
+                // The check stands above the struct, or below.
+                let before = check.is_some_and(|check| check.line < line);
+                let added = store.new.lines().count() - store.old.lines().count();
+                line += if before { added as u32 } else { 0 };
+                file = store;
+            }
+            files.push(file.edited(|file| {
+                edit_struct(&file.path, &file.new, &one.name, Some(line), &edits)
+            })?);
+        }
+        files.extend(store);
+        let diffs = files
+            .iter()
+            .map(|file| unified_diff(&file.path, &file.old, &file.new));
+        let diff = diffs.collect();
+        Ok((files.into_iter().map(|file| file.path).collect(), diff))
+    }
+
+    /// The file that the debug information calls `name`.
+    fn read(&self, name: &str) -> Result<Edited, String> {
+        let candidates = relayout_patch::source_path_candidates(name);
+        let mut candidates = candidates.into_iter();
+        let path = candidates
+            .find(|path| self.source.join(path).is_file())
+            .ok_or_else(|| format!("{name} is not in {}", self.source.display()))?;
+        let old = std::fs::read_to_string(self.source.join(&path));
+        let old = old.map_err(|why| format!("{path}: {why}"))?;
+        let new = old.clone();
+        Ok(Edited { path, old, new })
+    }
+}
+
+/// A file of the tree, and what becomes of it.
+struct Edited {
+    path: String,
+    old: String,
+    new: String,
+}
+
+impl Edited {
+    fn edited(self, edit: impl FnOnce(&Self) -> Result<String, Refusal>) -> Result<Self, String> {
+        let new = edit(&self).map_err(|refusal| refusal.to_string())?;
+        Ok(Self { new, ..self })
+    }
+}
+
+/// Whether it is compiled by itself, and included by nobody.
+fn is_unit(path: &str) -> bool {
+    let extension = Path::new(path).extension();
+    extension.is_some_and(|extension| {
+        ["c", "cc", "cpp", "cxx"]
+            .iter()
+            .any(|one| extension == *one)
+    })
+}
+
+fn edits(
     one: &TypeAdvice<'_>,
     changes: &[Change],
-    source: &Path,
     kernel_line: Option<u64>,
     reason: &dyn Fn(usize) -> Option<String>,
-) -> Result<(String, String), String> {
-    let decl = one.aggregate.decl.as_ref();
-    let decl = decl.ok_or("the debug information does not say where it is declared")?;
-    let edits: Result<Vec<Edit>, String> = changes
-        .iter()
-        .map(|change| {
-            // Of a member that moves and is aligned, the alignment says it.
-            let aligned = |atom: usize| {
-                let aligns = |other: &Change| matches!(other, Change::AlignMember { atom: at, .. } if *at == atom);
-                changes.iter().any(aligns)
-            };
-            let is_move = matches!(change, Change::Move { .. });
-            let reason = |atom: usize| reason(atom).filter(|_| !(is_move && aligned(atom)));
-            edit(&one.shape, change, kernel_line, &reason)
-        })
-        .collect();
-    let edits = edits?;
-    let candidates = relayout_patch::source_path_candidates(&decl.file);
-    let found = candidates.iter().find(|path| source.join(path).is_file());
-    let path = found.ok_or_else(|| format!("{} is not in {}", decl.file, source.display()))?;
-    let old = std::fs::read_to_string(source.join(path)).map_err(|e| format!("{path}: {e}"))?;
-    let new = relayout_patch::edit_struct(path, &old, &one.name, Some(decl.line), &edits)
-        .map_err(|refusal| refusal.to_string())?;
-    let diff = relayout_patch::unified_diff(path, &old, &new);
-    Ok((path.clone(), diff))
+) -> Result<Vec<Edit>, String> {
+    // Of a member that moves and is aligned, the alignment says it.
+    let aligned = |atom: usize| {
+        let aligns =
+            |other: &Change| matches!(other, Change::AlignMember { atom: at, .. } if *at == atom);
+        changes.iter().any(aligns)
+    };
+    let edits = changes.iter().map(|change| {
+        let is_move = matches!(change, Change::Move { .. });
+        let reason = |atom: usize| reason(atom).filter(|_| !(is_move && aligned(atom)));
+        edit(&one.shape, change, kernel_line, &reason)
+    });
+    edits.collect()
 }
 
 fn edit(

@@ -1,5 +1,6 @@
 //! The text of `advise` and `what-if`.
 
+mod check;
 mod elsewhere;
 pub mod lines;
 pub(super) mod message;
@@ -87,17 +88,18 @@ pub fn advise(
 }
 
 fn patch_words(one: &TypeAdvice<'_>, patch: Option<&Outcome>, shown: &Shown) -> String {
-    let (written, advice) = match (patch, &one.outcome) {
-        (Some(Outcome::Refused(why)), _) => return format!("No patch: {why}.\n\n"),
-        (Some(Outcome::Diff(written)), Ok(advice)) => (written, advice),
-        _ => return "No patch: no layout is clearly better.\n\n".to_owned(),
+    let written = match patch {
+        Some(Outcome::Refused(why)) => return format!("No patch: {why}.\n\n"),
+        Some(Outcome::Diff(written)) => written,
+        None => return "No patch: no layout is clearly better.\n\n".to_owned(),
     };
-    let candidate = &advice.candidates[written.candidate];
+    let Some(candidate) = written.scored(one) else {
+        return String::new();
+    };
     let mut text = String::new();
     if let Some(why) = &written.instead {
-        let best = advice.candidates.first();
-        let best = best.map_or(0, |best| best.tally.transfers());
-        let _ = writeln!(text, "The best layout is not written as a patch: {why}.");
+        let best = one.best().map_or(0, |best| best.tally.transfers());
+        let _ = writeln!(text, "The best is not written as a patch: {why}.");
         let _ = writeln!(
             text,
             "This one is, with {} transfers instead of {best}.",
@@ -224,6 +226,7 @@ fn one_type(text: &mut String, input: &Input<'_>, one: &TypeAdvice<'_>, shown: &
     let _ = writeln!(text, "{}", wrapped(&words::memory(one, advice), 2));
     words::by_phase(text, advice);
     words::left_out(text, one, advice);
+    check::section(text, input, one, advice, shown.top);
     text.push('\n');
 }
 
@@ -255,10 +258,10 @@ fn name_of(scored: &Scored) -> &str {
 }
 
 fn words(one: &TypeAdvice<'_>, scored: &Scored) -> String {
-    let all: Vec<String> = scored
-        .changes
-        .iter()
-        .map(|change| change.words(&one.shape))
+    let check = one.check.as_ref().filter(|_| scored.checked);
+    let changes = scored.changes.iter();
+    let all: Vec<String> = (check.map(|check| check.statement.words()).into_iter())
+        .chain(changes.map(|change| change.words(&one.shape)))
         .collect();
     match all.is_empty() {
         true => "-".to_owned(),

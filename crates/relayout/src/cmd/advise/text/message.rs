@@ -9,11 +9,14 @@ use super::super::TypeAdvice;
 use super::super::compiled::Compiled;
 use super::super::others::Other;
 use super::super::patch::Written;
+use super::check::{RACE, sentences};
 use super::{CONDITIONAL, counted, lines, listing, words, wrapped_at};
 use crate::input::Input;
 
 /// Columns of a commit message.
 const WIDTH: usize = 72;
+/// Characters of a line in a message, at most, as `checkpatch.pl` asks.
+const LINE_MAX: usize = 75;
 /// Members that are named with their functions.
 const USES_MAX: usize = 8;
 /// Lines of a layout; of a larger struct only the accessed members are listed.
@@ -27,15 +30,16 @@ pub struct Message {
     pub body: String,
 }
 
-/// What is to be said of the change that was written; `top` is how many candidates are shown.
+/// What is to be said of the change that was written; `top` is how many candidates are shown. `None` if it
+/// makes no candidate.
 pub fn message(
     input: &Input<'_>,
     one: &TypeAdvice<'_>,
-    advice: &Advice,
     written: &Written,
     top: usize,
-) -> Message {
-    let scored = &advice.candidates[written.candidate];
+) -> Option<Message> {
+    let advice = written.advice(one)?;
+    let scored = written.scored(one)?;
     let mut body = String::new();
     let mut paragraph = |text: &str| {
         if !text.is_empty() {
@@ -44,6 +48,10 @@ pub fn message(
     };
     paragraph(&problem(input, one, advice));
     paragraph(&why(input, one, advice, scored));
+    if let (Some(check), Ok(plain), true) = (&one.check, &one.outcome, written.checked) {
+        paragraph(&sentences(check, plain));
+        paragraph(RACE);
+    }
     if written.is_conditional() {
         paragraph(CONDITIONAL);
     }
@@ -59,10 +67,10 @@ pub fn message(
     paragraph(&others(one, advice, written.candidate, top));
     paragraph(&compiled(written));
     paragraph(&how(input));
-    Message {
-        subject: subject(one, &written.path),
+    Some(Message {
+        subject: subject(one, &written.paths[0]),
         body,
-    }
+    })
 }
 
 /// `mm/percpu-internal: fewer cache line transfers on struct pcpu_chunk`, as the kernel's begin.
@@ -194,11 +202,21 @@ fn layouts(input: &Input<'_>, one: &TypeAdvice<'_>, advice: &Advice, scored: &Sc
         };
         let _ = writeln!(text, "{title} (pahole):\n");
         for line in shown.lines() {
-            let _ = writeln!(text, "{}", line.trim_end());
+            let _ = writeln!(text, "{}", narrowed(line.trim_end()));
         }
         text.push('\n');
     }
     text
+}
+
+/// A line of pahole's, without the spaces that align it if it is too long with them.
+fn narrowed(line: &str) -> String {
+    if line.chars().count() <= LINE_MAX {
+        return line.to_owned();
+    }
+    let (indent, code) = line.split_at(line.len() - line.trim_start().len());
+    let words: Vec<&str> = code.split_whitespace().collect();
+    format!("{indent}{}", words.join(" "))
 }
 
 /// The members that are accessed, with their places.
