@@ -17,4 +17,4 @@ pub use file::{
     Unknown, Windows, load,
 };
 pub use measure::measure;
-pub use topology::Relation;
+pub use topology::{Relation, machine};

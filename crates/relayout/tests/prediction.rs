@@ -139,7 +139,7 @@ fn a_machine_file_that_does_not_do() {
     place.refuses(
         &format!("{words} p/meta.json"),
         2,
-        "relayout: `relayout probe -o FILE` writes what --machine reads: p/meta.json is not a machine file of `relayout probe`: its schema is 'relayout/profile/2', not 'relayout/probe/1'; run `relayout probe` again",
+        "relayout: p/meta.json is not a machine file of `relayout probe`: its schema is 'relayout/profile/2', not 'relayout/probe/1'; run `relayout probe` again",
     );
 }
 

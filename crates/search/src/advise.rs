@@ -7,7 +7,7 @@ use relayout_contend::throughput::Gain;
 use relayout_layout::abi::{Arrangement, Layout, Shape};
 use rustc_hash::FxHashSet;
 
-use crate::change::Change;
+use crate::change::{Change, edit_count};
 use crate::constraint::{Refusal, refusal};
 use crate::coverage::Coverage;
 use crate::draft::{Draft, Drafts, Rules};
@@ -18,6 +18,7 @@ use crate::order::Order;
 use crate::rewrite::{Bound, Model};
 use crate::score::{Memory, PerOperation, Scorer};
 use crate::subject::{Home, Subject};
+use crate::worst;
 
 /// Stretches that a recording is cut into to see how even a change is over it: at most ...
 const STRETCHES_MAX: usize = 64;
@@ -137,8 +138,7 @@ pub struct LeftOut {
     pub budget: usize,
     /// Pairs of moves that were not estimated, for the same reason.
     pub two_moves: usize,
-    /// Scored in this build only, and behind the others there: see
-    /// [`rank_by_worst`](crate::rank_by_worst).
+    /// Scored in the recorded build only, and behind the others there: see [`Subject::builds`].
     pub builds: usize,
 }
 
@@ -166,7 +166,7 @@ pub enum Verdict {
 pub struct Advice {
     /// Today's layout.
     pub current: Scored,
-    /// What was tried: first those that gain nearly as much as any, fewest changes first; then by
+    /// What was tried: first those that gain nearly as much as any, fewest edits first; then by
     /// transfers. Ties by upgrades, bytes, members moved.
     pub candidates: Vec<Scored>,
     /// The user's layouts, in their order.
@@ -175,7 +175,7 @@ pub struct Advice {
     pub left_out: LeftOut,
     /// What can be said about the first candidate.
     pub verdict: Verdict,
-    /// Other builds that the candidates are ranked by, beside the recorded one.
+    /// Other builds that the candidates are ranked by, beside the recorded one: [`Subject::builds`].
     pub builds: usize,
     /// How few transfers any layout can have; `None` where nothing was sought.
     pub bound: Option<Bound>,
@@ -222,17 +222,8 @@ impl Advice {
 /// If the type must not be changed, or nothing was recorded of it. Given layouts are not scored
 /// then either.
 pub fn advise(subject: Subject<'_>, given: &[Given], options: &Options) -> Result<Advice, Refusal> {
-    if let Some(refused) = refusal(subject.aggregate, subject.shape) {
+    if let Some(refused) = refusal(&subject) {
         return Err(refused);
-    }
-    if subject
-        .instances
-        .iter()
-        .all(|instance| instance.trace.accesses.is_empty())
-    {
-        return Err(Refusal::NoEvidence {
-            name: subject.shape.name.clone(),
-        });
     }
     let scorer = scorer_of(subject, options);
     let mut advice = searched(subject, &scorer, given, options);
@@ -253,11 +244,11 @@ pub(crate) fn searched(
     let mut drafts = vec![rules.today()];
     drafts.extend(given.iter().map(|one| rules.given(one)));
     let mut scored = score_all(scorer, drafts, u64::MAX);
-    let given = scored.split_off(1);
+    let scored_given = scored.split_off(1);
     let mut advice = Advice {
         current: scored.swap_remove(0),
         candidates: Vec::new(),
-        given,
+        given: scored_given,
         left_out: LeftOut::default(),
         verdict: Verdict::NoTransfers,
         builds: 0,
@@ -274,6 +265,11 @@ pub(crate) fn searched(
         let count = drafts.list.len();
         advice.candidates = score_all(scorer, drafts.list, options.budget_accesses);
         advice.left_out.budget = count - advice.candidates.len();
+        if !subject.builds.is_empty() {
+            // The first are scored in the other builds, and ranked anew.
+            rank(&mut advice.candidates, &advice.current);
+            worst::add(&mut advice, subject, given, options);
+        }
     }
     advice
 }
@@ -333,7 +329,7 @@ fn rank(candidates: &mut [Scored], today: &Scored) {
     let near = candidates.partition_point(|one| one.ranked_cost() <= enough);
     candidates[..near].sort_by_key(|one| {
         (
-            one.changes.len(),
+            edit_count(&one.changes),
             one.memory.bytes_per_object,
             one.ranked_cost(),
         )
@@ -392,7 +388,7 @@ fn by_rank(a: &Scored, b: &Scored) -> Ordering {
             scored.tally.upgrades,
             scored.memory.bytes_per_object,
             scored.layout.size,
-            scored.changes.len(),
+            edit_count(&scored.changes),
             scored.moved,
         )
     };

@@ -67,24 +67,55 @@ impl Change {
         changes
     }
 
-    /// The change in words: `move 'd' to after 'b'`.
-    pub fn words(&self, shape: &Shape) -> String {
-        let name = |atom: usize| shape.atoms.get(atom).map_or("?", |atom| &atom.name);
-        match *self {
-            Self::Move {
-                atom,
-                after: Some(after),
-            } => {
-                format!("move '{}' to after '{}'", name(atom), name(after))
-            }
-            Self::Move { atom, after: None } => format!("move '{}' to the start", name(atom)),
-            Self::AlignMember { atom, to } => format!("align '{}' to {to} bytes", name(atom)),
-            Self::AlignType { to } => format!("align the type to {to} bytes"),
-            Self::Pad { before, bytes } => match before {
-                Some(before) => format!("add {bytes} bytes before '{}'", name(before)),
-                None => format!("add {bytes} bytes at the end"),
-            },
+    /// Whether it follows `before` as part of one edit: a member that comes right after one that moved there too.
+    fn continues(&self, before: &Self) -> bool {
+        match (before, self) {
+            (Self::Move { atom, .. }, Self::Move { after, .. }) => *after == Some(*atom),
+            _ => false,
         }
+    }
+}
+
+/// Changes by edit: members that go to one place, one behind the other, are one.
+fn edits(changes: &[Change]) -> impl Iterator<Item = &[Change]> {
+    changes.chunk_by(|before, change| change.continues(before))
+}
+
+/// How many edits lead to a layout. A block of members that moves as it is written, is one.
+pub fn edit_count(changes: &[Change]) -> usize {
+    edits(changes).count()
+}
+
+/// In words, one for each edit: `move 'd', 'e' to after 'b'`.
+pub fn words(changes: &[Change], shape: &Shape) -> Vec<String> {
+    edits(changes).map(|edit| words_of(edit, shape)).collect()
+}
+
+fn words_of(edit: &[Change], shape: &Shape) -> String {
+    let name = |atom: usize| shape.atoms.get(atom).map_or("?", |atom| &atom.name);
+    let first = match edit {
+        [first, ..] => first,
+        [] => return String::new(),
+    };
+    match *first {
+        Change::Move { after, .. } => {
+            let moved = edit.iter().filter_map(|change| match change {
+                Change::Move { atom, .. } => Some(format!("'{}'", name(*atom))),
+                _ => None,
+            });
+            let moved: Vec<String> = moved.collect();
+            let place = match after {
+                Some(after) => format!("after '{}'", name(after)),
+                None => "the start".to_owned(),
+            };
+            format!("move {} to {place}", moved.join(", "))
+        }
+        Change::AlignMember { atom, to } => format!("align '{}' to {to} bytes", name(atom)),
+        Change::AlignType { to } => format!("align the type to {to} bytes"),
+        Change::Pad { before, bytes } => match before {
+            Some(before) => format!("add {bytes} bytes before '{}'", name(before)),
+            None => format!("add {bytes} bytes at the end"),
+        },
     }
 }
 

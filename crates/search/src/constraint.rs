@@ -1,7 +1,8 @@
 //! What may not be changed, and what has to stay where it is.
 
-use relayout_layout::abi::Shape;
 use relayout_layout::{Aggregate, Type, TypeId, Types};
+
+use crate::subject::Subject;
 
 /// Why no layout is offered for a type.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -28,10 +29,11 @@ pub enum Refusal {
     },
 }
 
-/// Whether the type must be left as it is.
-pub fn refusal(aggregate: &Aggregate, shape: &Shape) -> Option<Refusal> {
-    let name = shape.name.clone();
-    let file = aggregate
+/// Why no layout may be offered: the type must be left as it is, or nothing was recorded of it.
+pub fn refusal(subject: &Subject<'_>) -> Option<Refusal> {
+    let name = subject.shape.name.clone();
+    let file = subject
+        .aggregate
         .decl
         .as_ref()
         .map(|decl| decl.file.as_str())
@@ -42,7 +44,12 @@ pub fn refusal(aggregate: &Aggregate, shape: &Shape) -> Option<Refusal> {
             file: file.to_owned(),
         });
     }
-    shape.packed.then_some(Refusal::Packed { name })
+    if subject.shape.packed {
+        return Some(Refusal::Packed { name });
+    }
+    let mut traces = subject.instances.iter().map(|instance| &instance.trace);
+    let nothing = traces.all(|trace| trace.accesses.is_empty());
+    nothing.then_some(Refusal::NoEvidence { name })
 }
 
 /// The name of the first member if it has to stay first: a struct at offset 0 is how C code

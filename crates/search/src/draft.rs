@@ -151,7 +151,7 @@ impl<'r, 'a> Drafts<'r, 'a> {
             arrangement,
         });
         let exchanges = match options.pair_coefficient > 0.0 {
-            true => exchange_lines::propose(&ground),
+            true => exchange_lines::propose(&ground, &rules.coverage.accessed),
             false => Vec::new(),
         };
         let simple = change::propose(&ground).into_iter().chain(exchanges);

@@ -38,4 +38,3 @@ pub use interval::Interval;
 pub use rewrite::Bound;
 pub use score::{Memory, PerOperation, waits_by_stretch};
 pub use subject::{Home, Instance, Subject};
-pub use worst::rank_by_worst;

@@ -64,4 +64,7 @@ pub struct Subject<'a> {
     pub objects: u64,
     /// Bytes of a cache line.
     pub line_bytes: u32,
+    /// The same type in builds of other configurations: candidates are ranked by the one where each does
+    /// worst, the recorded one among them.
+    pub builds: &'a [Shape],
 }

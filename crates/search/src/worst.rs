@@ -1,8 +1,6 @@
 //! Candidates by what they cost in the build where they do worst.
 
-use relayout_layout::abi::Shape;
-
-use crate::advise::{Advice, Given, Options, finish, scorer_of};
+use crate::advise::{Advice, Given, Options};
 use crate::elsewhere::{Elsewhere, elsewhere};
 use crate::order::Order;
 use crate::subject::Subject;
@@ -12,24 +10,16 @@ const POOL_MIN: usize = 32;
 /// ... and no more.
 const POOL_MAX: usize = 1024;
 
-/// Orders the candidates of `advice` by their cost where they do worst, as recorded or in one of
-/// `builds` (the same type in other builds), and draws its conclusions anew. As many of the first as
+/// Adds to the candidates, which are ranked as recorded, and to the given layouts what they cost where they do
+/// worst: as recorded, or in one of the subject's builds. As many of the first as
 /// [`Options::budget_accesses`] allows are scored in all builds; the others leave the list and are counted
-/// in [`LeftOut::builds`](crate::LeftOut::builds). All else is what led to `advice`.
-pub fn rank_by_worst(
-    advice: &mut Advice,
-    subject: Subject<'_>,
-    builds: &[Shape],
-    given: &[Given],
-    options: &Options,
-) {
-    if builds.is_empty() || advice.current.cost == 0 {
-        return;
-    }
+/// in [`LeftOut::builds`](crate::LeftOut::builds).
+pub(crate) fn add(advice: &mut Advice, subject: Subject<'_>, given: &[Given], options: &Options) {
+    let builds = subject.builds;
     let accesses: usize = { subject.instances.iter() }
         .map(|one| one.trace.accesses.len())
         .sum();
-    let affordable = options.budget_accesses / (accesses.max(1) * builds.len()) as u64;
+    let affordable = options.budget_accesses / (accesses.max(1) * builds.len().max(1)) as u64;
     let pool = usize::try_from(affordable).map_or(POOL_MAX, |n| n.clamp(POOL_MIN, POOL_MAX));
     advice.left_out.builds = advice.candidates.len().saturating_sub(pool);
     advice.candidates.truncate(pool);
@@ -55,8 +45,6 @@ pub fn rank_by_worst(
     for (one, worst) in scored.zip(worst) {
         one.worst = Some(worst.max(one.cost));
     }
-    let scorer = scorer_of(subject, options);
-    finish(advice, subject, [&scorer, &scorer], options);
 }
 
 /// What a layout costs in a build, if that build's own layout cost as much as `today`'s. A build whose

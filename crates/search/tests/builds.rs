@@ -7,7 +7,7 @@ use relayout_layout::abi::{Abi, Arrangement, Shape};
 use relayout_profile::Access::{Read, Write};
 use relayout_search::order::{self, Order};
 use relayout_search::{
-    Advice, Home, Instance, Options, Scored, Verdict, advise, elsewhere, rank_by_worst,
+    Advice, Home, Instance, Options, Scored, Subject, Verdict, advise, elsewhere,
 };
 
 use common::{access, instance, structure, subject};
@@ -49,7 +49,7 @@ fn what_holds_in_every_build_comes_first() {
     let instances = [fixed(produced_and_consumed(0, 8, 500), 72)];
     let subject = subject(&aggregate, &own, &instances, 0);
     let options = Options::default();
-    let mut advice = advise(subject, &[], &options).expect("candidates");
+    let advice = advise(subject, &[], &options).expect("candidates");
     let transfers_there = |one: &Scored| {
         let order = Order::of(one.arrangement.clone());
         let results = elsewhere(subject, &other, &[&order]);
@@ -60,13 +60,8 @@ fn what_holds_in_every_build_comes_first() {
     assert!(advice.candidates[0].tally.transfers() < 10);
     assert_eq!(today, then);
 
-    rank_by_worst(
-        &mut advice,
-        subject,
-        std::slice::from_ref(&other),
-        &[],
-        &options,
-    );
+    let builds = std::slice::from_ref(&other);
+    let advice = advise(Subject { builds, ..subject }, &[], &options).expect("candidates");
     let best = &advice.candidates[0];
     let (today, then) = transfers_there(best);
     assert!(today > 400 && then < 10, "{today} {then}");
@@ -89,11 +84,12 @@ fn a_build_where_all_candidates_lose() {
     let instances = [fixed(produced_and_consumed(0, 8, 500), 16)];
     let subject = subject(&aggregate, &own, &instances, 0);
     let options = Options::default();
-    let mut advice = advise(subject, &[], &options).expect("candidates");
+    let advice = advise(subject, &[], &options).expect("candidates");
     assert_eq!(advice.verdict, Verdict::Better);
     let results = elsewhere(subject, &other, &[]);
     assert!(results[0].tally.transfers() < 10);
-    rank_by_worst(&mut advice, subject, &[other], &[], &options);
+    let builds = &[other];
+    let advice = advise(Subject { builds, ..subject }, &[], &options).expect("candidates");
     let best = &advice.candidates[0];
     // Aligning keeps them apart in both: nothing is lost there.
     assert!(best.ranked_cost() < advice.current.cost);

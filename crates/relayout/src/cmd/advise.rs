@@ -23,7 +23,7 @@ use relayout_layout::abi::{Abi, Layout, Shape};
 use relayout_layout::{Aggregate, Types};
 use relayout_search::{Advice, Given, Instance, Options, Scored, Subject, pinned_first};
 
-pub(super) use gain::Machine;
+pub(super) use gain::{Machine, Probed};
 use gather::Contended;
 
 use crate::exit::Exit;
@@ -68,7 +68,7 @@ pub struct Args {
     #[arg(long, value_name = "MEMBER")]
     pub keep: Vec<String>,
     /// What it costs, in transfers, when another CPU stores to the other line of an aligned pair [default:
-    /// what `relayout probe` measured on this machine]
+    /// what `relayout probe` measured, as --machine]
     #[arg(long, value_name = "X", value_parser = super::report::coefficient)]
     pub pair_coefficient: Option<f64>,
     /// Score the layouts in this recording of another workload too, and say which of them hurt it; may be
@@ -119,6 +119,11 @@ pub(super) struct TypeAdvice<'a> {
     pub tail_element_bytes: u64,
     /// Layouts of the user's.
     pub given: Vec<Given>,
+    /// All members that stay where they are.
+    keep: Vec<String>,
+    /// The type in the builds of other configurations.
+    builds: Vec<Shape>,
+    /// What the search found, or why nothing was sought.
     pub outcome: Result<Advice, String>,
     /// What a check before a store gains, if one is mostly without effect.
     pub check: Option<check::Check>,
@@ -138,6 +143,7 @@ impl TypeAdvice<'_> {
             tail_element_bytes: self.tail_element_bytes,
             objects: self.objects,
             line_bytes,
+            builds: &self.builds,
         }
     }
 
@@ -160,15 +166,27 @@ impl TypeAdvice<'_> {
         places.position(|place| (place.offset..place.end).contains(&u64::from(offset)))
     }
 
-    /// Ranks the candidates by the build where each does worst.
-    fn rank_by_worst(&mut self, builds: &[Shape], line_bytes: u32, options: &Options) {
-        let nothing_yet = Err(String::new());
-        let mut outcome = std::mem::replace(&mut self.outcome, nothing_yet);
-        if let Ok(advice) = &mut outcome {
-            let subject = self.subject(line_bytes);
-            relayout_search::rank_by_worst(advice, subject, builds, &self.given, options);
-        }
-        self.outcome = outcome;
+    /// Scores what was given, and looks for better.
+    fn search(&mut self, input: &Input<'_>, options: &Options) {
+        input
+            .progress
+            .step(&format!("replaying layouts of {}", self.name));
+        let options = Options {
+            keep: self.keep.clone(),
+            ..options.clone()
+        };
+        let outcome =
+            relayout_search::advise(self.subject(input.line_bytes), &self.given, &options);
+        self.outcome = outcome.map_err(|refusal| refusal.to_string());
+    }
+
+    /// Why there is nothing to seek, if so.
+    fn skipped(&self, line_bytes: u32) -> Option<String> {
+        let refused = relayout_search::refusal(&self.subject(line_bytes));
+        let one_member = || (self.shape.atoms.len() < 2).then(|| "it has one member".to_owned());
+        refused
+            .map(|refusal| refusal.to_string())
+            .or_else(one_member)
     }
 }
 
@@ -177,8 +195,9 @@ impl TypeAdvice<'_> {
 /// # Errors
 /// Unreadable input, a layout file that does not fit its type, an unwritable patch.
 pub fn run(args: &Args) -> anyhow::Result<Exit> {
+    let probed = args.machine.probed(args.pair_coefficient)?;
     let (shown, exit) = input::with(&args.profile, &args.debug, |input, images| {
-        advise(args, input, &Identified::new(input, images))
+        advise(args, &probed, input, &Identified::new(input, images))
     })?;
     print(&shown)?;
     Ok(exit)
@@ -186,6 +205,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
 
 fn advise(
     args: &Args,
+    probed: &Probed,
     input: &Input<'_>,
     identified: &Identified<'_, '_>,
 ) -> anyhow::Result<(String, Exit)> {
@@ -193,35 +213,26 @@ fn advise(
         bail!("--layout and --keep name members, so they need one TYPE");
     }
     let options = Options {
-        keep: args.keep.clone(),
         intervals: args.top,
-        pair_coefficient: super::report::pair_coefficient(args.pair_coefficient)?.unwrap_or(0.0),
-        ..Options::default()
-    };
-    let options = match args.types.is_empty() {
-        true => Options {
-            budget_accesses: options.budget_accesses / BUDGET_PART,
-            effort_rows: options.effort_rows / BUDGET_PART,
-            two_moves_max: options.two_moves_max / BUDGET_PART as usize,
-            ..options
-        },
-        false => options,
+        pair_coefficient: probed.pair_coefficient,
+        ..effort(args.types.is_empty())
     };
     let (mut all, skipped) = match args.types.is_empty() {
-        true => most_contended(input, &options),
+        true => most_contended(input),
         false => {
-            let one = |name: &String| advise_with(input, name, &args.layout, &options);
+            let one = |name: &String| gather_with(input, name, &args.layout, &args.keep);
             let all: anyhow::Result<_> = args.types.iter().map(one).collect();
             (all?, Vec::new())
         }
     };
     let read = |config| others::Build::read(input, &all, config);
-    let builds: Vec<others::Build> = args
-        .config
-        .iter()
-        .map(read)
-        .collect::<anyhow::Result<_>>()?;
-    others::add_configurations(input, &mut all, builds, &options, args.top);
+    let builds: anyhow::Result<Vec<others::Build>> = args.config.iter().map(read).collect();
+    let builds = builds?;
+    for (nth, one) in all.iter_mut().enumerate() {
+        one.builds = others::shapes(&builds, nth);
+        one.search(input, &options);
+    }
+    others::add_configurations(input, &mut all, &builds, args.top);
     for profile in &args.also {
         others::add_workload(&mut all, profile, &args.debug, args.top)?;
     }
@@ -229,7 +240,7 @@ fn advise(
         one.evidence = evidence::uses(one, identified);
         one.check = check::best(input, one, identified, &options);
     }
-    args.machine.predict(input, &mut all, args.top)?;
+    probed.predict(input, &mut all, args.top);
     let patch = |one| {
         let dir = args.source.as_deref()?;
         patch::of_best(input, one, dir, args.top)
@@ -257,7 +268,8 @@ fn advise(
         patch::save_script(path)?;
     }
     if args.json {
-        return Ok((json::advise(input, &all, &patches, args.top)?, exit));
+        let note = probed.note.as_deref();
+        return Ok((json::advise(input, &all, &patches, args.top, note)?, exit));
     }
     let shown = text::Shown {
         top: args.top,
@@ -265,30 +277,39 @@ fn advise(
         patches: args.source.is_some(),
         diffs: saved == patch::Saved::Nothing,
         rejected: args.patch.as_deref().map(patch::rejected),
+        note: probed.note.clone(),
     };
     Ok((text::advise(input, &all, &patches, &skipped, &shown), exit))
 }
 
-/// Advice on the types with the most transfers, and what was passed over on the way, with the
-/// reason.
-fn most_contended<'a>(
-    input: &Input<'a>,
-    options: &Options,
-) -> (Vec<TypeAdvice<'a>>, Vec<Contended>) {
+/// How much to try; less of each where no type was named, and several are searched.
+fn effort(several: bool) -> Options {
+    let whole = Options::default();
+    match several {
+        false => whole,
+        true => Options {
+            budget_accesses: whole.budget_accesses / BUDGET_PART,
+            effort_rows: whole.effort_rows / BUDGET_PART,
+            two_moves_max: whole.two_moves_max / BUDGET_PART as usize,
+            ..whole
+        },
+    }
+}
+
+/// The types with the most transfers that can be laid out again, and what was passed over on the way, with
+/// the reason.
+fn most_contended<'a>(input: &Input<'a>) -> (Vec<TypeAdvice<'a>>, Vec<Contended>) {
     let (mut all, mut skipped) = (Vec::new(), Vec::new());
     for mut one in gather::contended(input) {
         if all.len() == TYPES_WHEN_NONE_NAMED {
             break;
         }
         if one.skipped.is_none() {
-            match advise_with(input, &one.name, &[], options) {
-                Ok(TypeAdvice {
-                    outcome: Err(why), ..
-                }) => one.skipped = Some(why),
-                Ok(advice) if advice.shape.atoms.len() < 2 => {
-                    one.skipped = Some("it has one member".to_owned());
-                }
-                Ok(advice) => all.push(advice),
+            match gather_with(input, &one.name, &[], &[]) {
+                Ok(gathered) => match gathered.skipped(input.line_bytes) {
+                    None => all.push(gathered),
+                    why => one.skipped = why,
+                },
                 Err(why) => one.skipped = Some(why.to_string()),
             }
         }
@@ -299,14 +320,14 @@ fn most_contended<'a>(
     (all, skipped)
 }
 
-/// As [`advise_on`], with layouts read from files.
-pub(super) fn advise_with<'a>(
+/// As [`gather_on`], with layouts read from files.
+fn gather_with<'a>(
     input: &Input<'a>,
     name: &str,
     layouts: &[PathBuf],
-    options: &Options,
+    keep: &[String],
 ) -> anyhow::Result<TypeAdvice<'a>> {
-    advise_on(input, name, options, |shape| {
+    gather_on(input, name, keep, |shape| {
         let target = given::Target {
             types: input.resolution.types(),
             shape,
@@ -316,16 +337,42 @@ pub(super) fn advise_with<'a>(
     })
 }
 
-/// Gathers what was recorded of one type and searches; `given` makes layouts of its shape.
+/// What was recorded of one type, searched; with layouts read from files.
+pub(super) fn advise_with<'a>(
+    input: &Input<'a>,
+    name: &str,
+    layouts: &[PathBuf],
+    options: &Options,
+) -> anyhow::Result<TypeAdvice<'a>> {
+    let mut one = gather_with(input, name, layouts, &options.keep)?;
+    one.search(input, options);
+    Ok(one)
+}
+
+/// The same with layouts of its shape that `given` makes.
 pub(super) fn advise_on<'a>(
     input: &Input<'a>,
     name: &str,
     options: &Options,
     given: impl FnOnce(&Shape) -> anyhow::Result<Vec<Given>>,
 ) -> anyhow::Result<TypeAdvice<'a>> {
-    input.progress.step(&format!("replaying layouts of {name}"));
+    let mut one = gather_on(input, name, &options.keep, given)?;
+    one.search(input, options);
+    Ok(one)
+}
+
+/// Gathers what was recorded of one type, of which `keep` shall stay; `given` makes layouts of its shape.
+fn gather_on<'a>(
+    input: &Input<'a>,
+    name: &str,
+    keep: &[String],
+    given: impl FnOnce(&Shape) -> anyhow::Result<Vec<Given>>,
+) -> anyhow::Result<TypeAdvice<'a>> {
     let types: &'a Types = input.resolution.types();
     let plain = name.trim_start_matches("struct ").trim();
+    input
+        .progress
+        .step(&format!("gathering accesses to {plain}"));
     let Some(found) = gather::objects(input, plain) else {
         bail!(
             "no object of struct {plain} is in the profile (see `relayout report` for those that are)"
@@ -338,14 +385,12 @@ pub(super) fn advise_on<'a>(
     };
     let shape = abi.shape(&aggregate)?;
     let first = pinned_first(types, &aggregate);
-    let mut options = options.clone();
-    options.keep.extend(first.clone());
-    for kept in &options.keep {
+    for kept in keep {
         if !shape.atoms.iter().any(|atom| atom.names.contains(kept)) {
             bail!("struct {plain} has no member '{kept}' to keep");
         }
     }
-    let mut one = TypeAdvice {
+    Ok(TypeAdvice {
         name: plain.to_owned(),
         aggregate,
         given: given(&shape)?,
@@ -353,15 +398,13 @@ pub(super) fn advise_on<'a>(
         instances: found.instances,
         objects: found.objects,
         memory: found.memory,
+        keep: keep.iter().cloned().chain(first.clone()).collect(),
         first,
         tail_element_bytes: found.tail_element_bytes,
-        outcome: Err(String::new()),
+        builds: Vec::new(),
+        outcome: Err("nothing was sought".to_owned()),
         check: None,
         evidence: Vec::new(),
         others: Vec::new(),
-    };
-    let subject = one.subject(input.line_bytes);
-    let outcome = relayout_search::advise(subject, &one.given, &options);
-    one.outcome = outcome.map_err(|refusal| refusal.to_string());
-    Ok(one)
+    })
 }

@@ -32,7 +32,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     pub debug: Vec<PathBuf>,
     /// What it costs, in transfers, when another CPU stores to the other line of an aligned pair [default:
-    /// what `relayout probe` measured on this machine]
+    /// what `relayout probe` measured, as --machine]
     #[arg(long, value_name = "X", value_parser = super::report::coefficient)]
     pub pair_coefficient: Option<f64>,
     /// Print JSON (schema relayout/what-if/1)
@@ -47,21 +47,22 @@ pub struct Args {
 /// # Errors
 /// Unreadable input, a layout that does not fit the type.
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    let pair_coefficient = super::report::pair_coefficient(args.pair_coefficient)?;
+    let probed = args.machine.probed(args.pair_coefficient)?;
     let shown = input::with(&args.profile, &args.debug, |input, _| {
         // Nothing is searched for: only the given layouts are replayed.
         let options = Options {
             budget_accesses: 0,
             intervals: 0,
-            pair_coefficient: pair_coefficient.unwrap_or(0.0),
+            pair_coefficient: probed.pair_coefficient,
             ..Options::default()
         };
         let mut one = [advise_with(input, &args.type_name, &args.layout, &options)?];
-        args.machine.predict(input, &mut one, 0)?;
+        probed.predict(input, &mut one, 0);
         let [one] = one;
+        let note = probed.note.as_deref();
         match args.json {
-            true => json::what_if(input, &one),
-            false => Ok(text::what_if(input, &one)),
+            true => json::what_if(input, &one, note),
+            false => Ok(text::what_if(input, &one, note)),
         }
     })?;
     print(&shown)

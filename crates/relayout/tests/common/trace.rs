@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use relayout_layout::dwarf::DwarfFile;
 use relayout_profile::{
-    Access, BurstRow, ConflictRow, CountRow, LineRow, Meta, Profile, RangeKind, RangeRow,
+    Access, BurstRow, ConflictRow, CountRow, LineRow, Meta, PairRow, Profile, RangeKind, RangeRow,
     RegionRow, Run, Site, Transfer, WriteOptions,
 };
 
@@ -14,15 +14,41 @@ use super::Place;
 const LINE_BYTES: u64 = 64;
 /// Bytes of a member that is accessed.
 const WORD_BYTES: u8 = 8;
-/// Bytes that are logged.
+/// Bytes that are logged, in regions of so many.
+const LOGGED_BYTES: u64 = 4096;
 const REGION_BYTES: u32 = 512;
+/// Where the first instruction is.
+const PC: u64 = 0x1000;
 
 /// An access by a context to the word at an offset of the variable.
 pub type Word = (u16, Access, u64);
 
-/// Writes a profile of the program `debug` as `name`: each of `runs` is a recording of its `variable`, which
-/// begins on a line. Contexts use a word either for themselves or not at all once they lost its line, so
-/// that what is false by first touch is so by lifetime.
+/// An access to the variable.
+#[derive(Clone, Copy, Debug)]
+pub struct Step {
+    pub context: u16,
+    pub access: Access,
+    pub offset: u64,
+    pub size: u8,
+    /// Of a store: it left all bytes as they were.
+    pub silent: Option<bool>,
+}
+
+impl From<Word> for Step {
+    fn from((context, access, offset): Word) -> Self {
+        Self {
+            context,
+            access,
+            offset,
+            size: WORD_BYTES,
+            silent: None,
+        }
+    }
+}
+
+/// Writes a profile of the program `debug` as `name`: each of `runs` is a recording of its `variable`. Contexts use
+/// a word either for themselves or not at all once they lost its line, so that what is false by first touch is
+/// so by lifetime.
 pub fn write(
     place: &Place,
     name: &str,
@@ -30,187 +56,310 @@ pub fn write(
     variable: &str,
     runs: &[Vec<Word>],
 ) -> PathBuf {
+    let steps = |words: &Vec<Word>| words.iter().copied().map(Step::from).collect();
+    let runs: Vec<Vec<Step>> = runs.iter().map(steps).collect();
+    write_steps(place, name, debug, variable, &runs)
+}
+
+/// The same of accesses of other sizes, whose silence may be known. Each way of access to an offset is an
+/// instruction.
+pub fn write_steps(
+    place: &Place,
+    name: &str,
+    debug: &str,
+    variable: &str,
+    runs: &[Vec<Step>],
+) -> PathBuf {
     let path = place.path(name);
     let bytes = std::fs::read(place.path(debug)).unwrap();
     let file = DwarfFile::parse(&bytes).unwrap();
     let mut globals = file.globals().iter();
-    let base = globals
-        .find(|global| global.name == variable)
-        .unwrap()
-        .address;
-    assert_eq!(base % LINE_BYTES, 0, "the variable begins on a line");
+    let global = globals.find(|global| global.name == variable);
+    let base = global.unwrap().address;
+    let contexts = { runs.iter().flatten() }.map(|step| step.context).max();
+    let ways: BTreeSet<(u64, Access)> = { runs.iter().flatten() }
+        .map(|step| (step.offset, step.access))
+        .collect();
+    let ways: Vec<(u64, Access)> = ways.into_iter().collect();
+    let run = Run {
+        complete: true,
+        pair_period: Some(1),
+        ..Run::default()
+    };
     let mut profile = Profile {
         meta: Meta {
             tool_version: "0.1.0".into(),
             target: "kernel".into(),
             workload: "made up".into(),
             line_bytes: LINE_BYTES as u32,
-            contexts: 2,
+            contexts: contexts.unwrap_or(1) + 1,
             machine: "x86_64".into(),
             debug_file: place.path(debug).display().to_string(),
             build_id: file.build_id_text().unwrap(),
-            runs: vec![
-                Run {
-                    complete: true,
-                    ..Run::default()
-                };
-                runs.len()
-            ],
+            runs: vec![run; runs.len()],
             ..Meta::default()
         },
-        sites: vec![Site {
-            pc: 0x1000,
-            bytes: vec![0x89, 0x07],
-        }],
+        sites: (0..ways.len() as u64)
+            .map(|nth| Site {
+                pc: PC + 16 * nth,
+                bytes: vec![0x89, 0x07],
+            })
+            .collect(),
         ..Profile::default()
     };
-    for (run, words) in (0..).zip(runs) {
-        add_run(&mut profile, run, base, words);
+    for (run, steps) in (0..).zip(runs) {
+        let recording = Recording {
+            run,
+            base,
+            steps,
+            ways: &ways,
+        };
+        recording.add_to(&mut profile);
     }
     relayout_profile::write(&path, &profile, &WriteOptions::default()).unwrap();
     path
 }
 
-fn add_run(profile: &mut Profile, run: u16, base: u64, words: &[Word]) {
-    profile.ranges.push(RangeRow {
-        run,
-        kind: RangeKind::Image,
-        start: base,
-        bytes: 4096,
-        owner: String::new(),
-        id: 0,
-        first: 0,
-        stride: 0,
-        object_bytes: 0,
-    });
-    profile.regions.push(RegionRow {
-        run,
-        start: base,
-        bytes: REGION_BYTES,
-        first_ticket: 0,
-        end_ticket: words.len() as u64,
-        first_op: 0,
-        end_op: 0,
-    });
-    let bursts = (0..).zip(words);
-    profile
-        .bursts
-        .extend(bursts.map(|(ticket, &(context, access, offset))| BurstRow {
+/// One recording of the variable at `base`.
+struct Recording<'a> {
+    run: u16,
+    base: u64,
+    steps: &'a [Step],
+    /// By instruction.
+    ways: &'a [(u64, Access)],
+}
+
+impl Recording<'_> {
+    fn add_to(&self, profile: &mut Profile) {
+        let &Self { run, base, .. } = self;
+        profile.ranges.push(RangeRow {
+            run,
+            kind: RangeKind::Image,
+            start: base,
+            bytes: LOGGED_BYTES,
+            owner: String::new(),
+            id: 0,
+            first: 0,
+            stride: 0,
+            object_bytes: 0,
+        });
+        let starts = (base..base + LOGGED_BYTES).step_by(REGION_BYTES as usize);
+        profile.regions.extend(starts.map(|start| RegionRow {
+            run,
+            start,
+            bytes: REGION_BYTES,
+            first_ticket: 0,
+            end_ticket: self.steps.len() as u64,
+            first_op: 0,
+            end_op: 0,
+        }));
+        let bursts = (0..).zip(self.steps);
+        let burst = |(ticket, step): (u64, &Step)| BurstRow {
             run,
             ticket,
-            context,
-            site: 0,
-            addr: base + offset,
-            size: WORD_BYTES,
-            access,
-            silent: None,
-        }));
-    profile.lines.extend(lines(run, base, words));
-    profile.counts.extend(counts(run, base, words));
-    profile.conflicts.extend(conflicts(run, base, words));
-}
-
-fn lines(run: u16, base: u64, words: &[Word]) -> Vec<LineRow> {
-    let mut rows: BTreeMap<(u64, u16), LineRow> = BTreeMap::new();
-    for &(context, access, offset) in words {
-        let line = (base + offset) / LINE_BYTES * LINE_BYTES;
-        let row = rows.entry((line, context)).or_insert(LineRow {
-            run,
-            line,
-            context,
-            reads: 0,
-            writes: 0,
-            read_transfers: 0,
-            write_transfers: 0,
-            upgrades: 0,
-            order_errors: None,
-        });
-        row.reads += u64::from(access != Access::Write);
-        row.writes += u64::from(access != Access::Read);
+            context: step.context,
+            site: self.site(step),
+            addr: base + step.offset,
+            size: step.size,
+            access: step.access,
+            silent: step.silent,
+        };
+        profile.bursts.extend(bursts.map(burst));
+        profile.lines.extend(self.lines());
+        profile.counts.extend(self.counts());
+        profile.conflicts.extend(self.conflicts());
+        profile.pairs.extend(self.pairs());
     }
-    rows.into_values().collect()
-}
 
-fn counts(run: u16, base: u64, words: &[Word]) -> Vec<CountRow> {
-    let mut counted: BTreeMap<(u64, u16, Access), u64> = BTreeMap::new();
-    for &(context, access, offset) in words {
-        *counted.entry((base + offset, context, access)).or_default() += 1;
+    fn site(&self, step: &Step) -> u32 {
+        let way = (step.offset, step.access);
+        self.ways.iter().position(|one| *one == way).unwrap() as u32
     }
-    let row = |((addr, context, access), count)| CountRow {
-        run,
-        addr,
-        size: WORD_BYTES,
-        context,
-        site: 0,
-        access,
-        count,
-        silent: None,
-    };
-    counted.into_iter().map(row).collect()
+
+    /// Number of the line that a step is to.
+    fn line(&self, step: &Step) -> u64 {
+        (self.base + step.offset) / LINE_BYTES
+    }
+
+    fn lines(&self) -> Vec<LineRow> {
+        let mut rows: BTreeMap<(u64, u16), LineRow> = BTreeMap::new();
+        for step in self.steps {
+            let line = self.line(step) * LINE_BYTES;
+            let row = rows.entry((line, step.context)).or_insert(LineRow {
+                run: self.run,
+                line,
+                context: step.context,
+                reads: 0,
+                writes: 0,
+                read_transfers: 0,
+                write_transfers: 0,
+                upgrades: 0,
+                order_errors: None,
+            });
+            row.reads += u64::from(step.access != Access::Write);
+            row.writes += u64::from(step.access != Access::Read);
+        }
+        rows.into_values().collect()
+    }
+
+    fn counts(&self) -> Vec<CountRow> {
+        let mut rows: BTreeMap<(u64, u16, Access), CountRow> = BTreeMap::new();
+        for step in self.steps {
+            let key = (step.offset, step.context, step.access);
+            let row = rows.entry(key).or_insert(CountRow {
+                run: self.run,
+                addr: self.base + step.offset,
+                size: step.size,
+                context: step.context,
+                site: self.site(step),
+                access: step.access,
+                count: 0,
+                silent: None,
+            });
+            row.count += 1;
+            if let Some(silent) = step.silent {
+                *row.silent.get_or_insert(0) += u64::from(silent);
+            }
+        }
+        rows.into_values().collect()
+    }
+
+    fn conflicts(&self) -> Vec<ConflictRow> {
+        let contexts: BTreeSet<u16> = self.steps.iter().map(|step| step.context).collect();
+        let mut lines: BTreeMap<u64, Line> = BTreeMap::new();
+        let mut rows: Vec<ConflictRow> = Vec::new();
+        for step in self.steps {
+            let context = step.context;
+            let line = lines.entry(self.line(step)).or_default();
+            let alone = line.valid.iter().all(|holder| *holder == context);
+            let is_foreign = line.writers.iter().any(|writer| *writer != context);
+            let transfer = match (line.valid.contains(&context), step.access) {
+                (true, Access::Read) => None,
+                (true, _) => (!alone).then_some(Transfer::Upgrade),
+                // What nobody else stored to comes from memory.
+                (false, _) if !is_foreign => None,
+                (false, Access::Read) => Some(Transfer::Read),
+                (false, _) => Some(Transfer::Write),
+            };
+            let other = line.last.filter(|other| other.context != context);
+            if let Some((transfer, other)) = transfer.zip(other) {
+                let news = line.news.get(&context);
+                let is_news = news.is_some_and(|news| news.contains(&step.offset));
+                let is_false = transfer != Transfer::Upgrade && !is_news;
+                add(&mut rows, self.conflict(transfer, step, &other, is_false));
+            }
+            line.valid.insert(context);
+            line.news.remove(&context);
+            if step.access != Access::Read {
+                line.writers.insert(context);
+                line.valid.retain(|holder| *holder == context);
+                let changed = step.silent != Some(true);
+                for other in contexts
+                    .iter()
+                    .filter(|other| changed && **other != context)
+                {
+                    line.news.entry(*other).or_default().insert(step.offset);
+                }
+            }
+            // Upgrades name who had a copy.
+            if step.access != Access::Read || line.last.is_none_or(|last| last.context != context) {
+                line.last = Some(*step);
+            }
+        }
+        rows.sort_by_key(|row| row.addr);
+        rows
+    }
+
+    fn conflict(
+        &self,
+        transfer: Transfer,
+        here: &Step,
+        there: &Step,
+        is_false: bool,
+    ) -> ConflictRow {
+        ConflictRow {
+            run: self.run,
+            transfer,
+            context: here.context,
+            addr: self.base + here.offset,
+            size: here.size,
+            site: self.site(here),
+            access: here.access,
+            other_context: there.context,
+            other_addr: self.base + there.offset,
+            other_size: there.size,
+            other_site: self.site(there),
+            other_access: there.access,
+            count: 1,
+            false_first_touch: is_false.into(),
+            false_lifetime: is_false.into(),
+        }
+    }
+
+    /// Accesses to a line that nobody else stored to since, after another stored to its buddy: all are samples.
+    fn pairs(&self) -> Vec<PairRow> {
+        let mut rows: BTreeMap<(u64, u16, Access, u64, u16), PairRow> = BTreeMap::new();
+        for (now, step) in self.steps.iter().enumerate() {
+            let line = self.line(step);
+            let before = || self.steps[..now].iter().enumerate().rev();
+            let own = |on: &dyn Fn(u64) -> bool| {
+                let mine = |(_, other): &(usize, &Step)| {
+                    other.context == step.context && on(self.line(other))
+                };
+                before().find(mine).map(|(at, _)| at)
+            };
+            let stored = |line: u64| {
+                let foreign = |(_, other): &(usize, &Step)| {
+                    other.context != step.context
+                        && other.access != Access::Read
+                        && self.line(other) == line
+                };
+                before().find(foreign)
+            };
+            let Some(last) = own(&|other| other == line) else {
+                continue;
+            };
+            let stays = stored(line).is_none_or(|(at, _)| at < last);
+            let pair = own(&|other| other / 2 == line / 2);
+            if let Some((at, other)) = stored(line ^ 1)
+                && stays
+                && Some(at) > pair
+            {
+                let key = (
+                    step.offset,
+                    step.context,
+                    step.access,
+                    other.offset,
+                    other.context,
+                );
+                let row = rows.entry(key).or_insert(PairRow {
+                    run: self.run,
+                    context: step.context,
+                    addr: self.base + step.offset,
+                    size: step.size,
+                    site: self.site(step),
+                    access: step.access,
+                    other_context: other.context,
+                    other_addr: self.base + other.offset,
+                    other_size: other.size,
+                    other_site: self.site(other),
+                    other_access: other.access,
+                    samples: 0,
+                });
+                row.samples += 1;
+            }
+        }
+        rows.into_values().collect()
+    }
 }
 
-/// Who holds a line, its last store, and by context the words that others stored to since it lost it.
+/// Who holds a line, who stored to it, its last access, and by context the words that others stored to since it lost it.
 #[derive(Default)]
 struct Line {
     valid: BTreeSet<u16>,
-    last: Option<(u16, u64, Access)>,
+    writers: BTreeSet<u16>,
+    last: Option<Step>,
     news: BTreeMap<u16, BTreeSet<u64>>,
-}
-
-fn conflicts(run: u16, base: u64, words: &[Word]) -> Vec<ConflictRow> {
-    let contexts: BTreeSet<u16> = words.iter().map(|(context, ..)| *context).collect();
-    let mut lines: BTreeMap<u64, Line> = BTreeMap::new();
-    let mut rows: Vec<ConflictRow> = Vec::new();
-    for &(context, access, offset) in words {
-        let line = lines.entry(offset / LINE_BYTES).or_default();
-        let alone = line.valid.iter().all(|holder| *holder == context);
-        let transfer = match (line.valid.contains(&context), access) {
-            (true, Access::Read) => None,
-            (true, _) => (!alone).then_some(Transfer::Upgrade),
-            (false, Access::Read) => Some(Transfer::Read),
-            (false, _) => Some(Transfer::Write),
-        };
-        let other = line.last.filter(|(other, ..)| *other != context);
-        if let Some((transfer, (other_context, other_offset, other_access))) = transfer.zip(other) {
-            let is_false = transfer != Transfer::Upgrade
-                && !line
-                    .news
-                    .get(&context)
-                    .is_some_and(|news| news.contains(&offset));
-            let row = ConflictRow {
-                run,
-                transfer,
-                context,
-                addr: base + offset,
-                size: WORD_BYTES,
-                site: 0,
-                access,
-                other_context,
-                other_addr: base + other_offset,
-                other_size: WORD_BYTES,
-                other_site: 0,
-                other_access,
-                count: 1,
-                false_first_touch: is_false.into(),
-                false_lifetime: is_false.into(),
-            };
-            add(&mut rows, row);
-        }
-        line.valid.insert(context);
-        line.news.remove(&context);
-        if access != Access::Read {
-            line.valid.retain(|holder| *holder == context);
-            for other in contexts.iter().filter(|other| **other != context) {
-                line.news.entry(*other).or_default().insert(offset);
-            }
-        }
-        // Upgrades name who had a copy.
-        if access != Access::Read || line.last.is_none_or(|(last, ..)| last != context) {
-            line.last = Some((context, offset, access));
-        }
-    }
-    rows.sort_by_key(|row| row.addr);
-    rows
 }
 
 /// Counts of the same access against the same other are one row.

@@ -1,46 +1,53 @@
-//! Exchanges the members of two lines: what was done to `struct mem_cgroup`, so that what all read and
-//! what all write are no longer on the two lines of a pair.
+//! Exchanges the members of two lines, or puts those of one line elsewhere: what was done to `struct mem_cgroup`,
+//! so that what all read and what all write are no longer on the two lines of a pair.
 //!
 //! No line's contents change, so it makes no difference but on processors that fetch pairs.
 
 use super::{Ground, Proposal};
 use crate::change::Change;
 
-/// Every two lines, each with the members that start on it.
-pub(crate) fn propose(ground: &Ground<'_>) -> Vec<Proposal> {
-    let shape = ground.shape;
-    let layout = shape.lay_out(&shape.current());
-    let mut lines: Vec<Vec<usize>> = Vec::new();
-    let mut last = None;
-    for (atom, place) in layout.places.iter().enumerate() {
-        if shape.atoms[atom].flexible {
-            continue;
-        }
-        let line = place.offset / ground.line.max(1);
-        match lines.last_mut().filter(|_| last == Some(line)) {
-            Some(on) => on.push(atom),
-            None => lines.push(vec![atom]),
-        }
-        last = Some(line);
-    }
-    let rest = (0..shape.atoms.len()).filter(|atom| shape.atoms[*atom].flexible);
-    let rest: Vec<usize> = rest.collect();
+/// Every line with accessed members, against each other line; each with the members that start on it.
+pub(crate) fn propose(ground: &Ground<'_>, accessed: &[bool]) -> Vec<Proposal> {
+    let lines = lines(ground);
+    let is_hot = |line: &Vec<usize>| line.iter().any(|atom| accessed[*atom]);
+    let hot: Vec<bool> = lines.iter().map(is_hot).collect();
     let mut proposals = Vec::new();
     for a in 0..lines.len() {
         for b in a + 1..lines.len() {
-            let mut blocks = lines.clone();
-            blocks.swap(a, b);
-            let mut arrangement = shape.current();
-            arrangement.order = blocks
-                .into_iter()
-                .flatten()
-                .chain(rest.iter().copied())
-                .collect();
-            proposals.push(Proposal {
-                changes: Change::all(shape, &arrangement),
-                arrangement,
-            });
+            if hot[a] || hot[b] {
+                let mut exchanged = lines.clone();
+                exchanged.swap(a, b);
+                proposals.push(proposal(ground, exchanged));
+            }
+        }
+        for to in (0..lines.len()).filter(|to| hot[a] && *to != a) {
+            let mut moved = lines.clone();
+            let line = moved.remove(a);
+            moved.insert(to, line);
+            proposals.push(proposal(ground, moved));
         }
     }
     proposals
+}
+
+/// The members that start on each line, but for a flexible array, which stays last.
+fn lines(ground: &Ground<'_>) -> Vec<Vec<usize>> {
+    let shape = ground.shape;
+    let layout = shape.lay_out(&shape.current());
+    let atoms = 0..shape.atoms.len();
+    let movable: Vec<usize> = atoms.filter(|atom| !shape.atoms[*atom].flexible).collect();
+    let line = |atom: usize| layout.places[atom].offset / ground.line.max(1);
+    let lines = movable.chunk_by(|before, atom| line(*before) == line(*atom));
+    lines.map(<[usize]>::to_vec).collect()
+}
+
+fn proposal(ground: &Ground<'_>, lines: Vec<Vec<usize>>) -> Proposal {
+    let shape = ground.shape;
+    let flexible = (0..shape.atoms.len()).filter(|atom| shape.atoms[*atom].flexible);
+    let mut arrangement = shape.current();
+    arrangement.order = lines.into_iter().flatten().chain(flexible).collect();
+    Proposal {
+        changes: Change::all(shape, &arrangement),
+        arrangement,
+    }
 }

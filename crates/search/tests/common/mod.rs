@@ -149,5 +149,6 @@ pub fn subject<'a>(
         tail_element_bytes,
         objects,
         line_bytes: 64,
+        builds: &[],
     }
 }

@@ -1,12 +1,12 @@
 //! What candidates are predicted to gain, on the machine that was probed.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, bail};
+use anyhow::bail;
 use relayout_contend::Extent;
 use relayout_contend::throughput::{Costs, Gain, Habit, Load, Question};
-use relayout_host::Progress as _;
 use relayout_host::probe::{self, AccessCost, MachineFile};
+use relayout_host::{Error, Progress as _};
 use relayout_layout::abi::Layout;
 use relayout_search::{Instance, Subject, waits_by_stretch};
 
@@ -16,7 +16,8 @@ use crate::input::Input;
 /// Where predictions come from.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct Machine {
-    /// Predict throughput by the costs in this file [default: what `relayout probe` measured on this machine]
+    /// Predict throughput, and weigh pairs of lines, by what is in this file [default: what `relayout probe`
+    /// measured on this machine]
     #[arg(long, value_name = "FILE")]
     pub machine: Option<PathBuf>,
     /// Predict it for N CPUs that do what the recorded ones do [default: as many as were recorded]
@@ -24,44 +25,79 @@ pub struct Machine {
     pub cpus: Option<u32>,
 }
 
+/// What is known of the machine that is asked about.
+#[derive(Clone, Debug, Default)]
+pub struct Probed {
+    /// What a pair transfer costs there, in transfers; 0 where it is not known.
+    pub pair_coefficient: f64,
+    /// Why no throughput is predicted although the machine was probed: a sentence.
+    pub note: Option<String>,
+    costs: Option<Costs>,
+    cpus: Option<u32>,
+}
+
 impl Machine {
-    /// Adds what the first `top` candidates and the given layouts gain, if the machine was probed.
+    /// Reads what was measured; a `pair_coefficient` that is given counts instead of the measured one.
     ///
     /// # Errors
     /// A file that cannot be read, or that was named and has no costs.
+    pub(in crate::cmd) fn probed(&self, pair_coefficient: Option<f64>) -> anyhow::Result<Probed> {
+        let file = match &self.machine {
+            Some(path) => Some(MachineFile::read(path).map_err(unreadable)?),
+            None => probe::load()?,
+        };
+        let measured = file.as_ref().and_then(|file| file.pair_coefficient.value);
+        let mut probed = Probed {
+            pair_coefficient: pair_coefficient.or(measured).unwrap_or(0.0),
+            costs: file.as_ref().and_then(costs),
+            cpus: self.cpus,
+            note: None,
+        };
+        if file.is_some() && probed.costs.is_none() {
+            match &self.machine {
+                Some(path) => bail!("{}", without_costs(path, "relayout probe -o FILE")),
+                None => {
+                    let path = MachineFile::default_path().unwrap_or_default();
+                    let why = without_costs(&path, "relayout probe");
+                    probed.note = Some(format!("No throughput is predicted: {why}."));
+                }
+            }
+        }
+        Ok(probed)
+    }
+}
+
+/// Errors of the document itself say what to do.
+fn unreadable(error: Error) -> anyhow::Error {
+    match error {
+        Error::MachineFile { .. } => error.into(),
+        error => anyhow::Error::from(error)
+            .context("`relayout probe -o FILE` writes what --machine reads"),
+    }
+}
+
+fn without_costs(path: &Path, command: &str) -> String {
+    format!(
+        "{}: it does not have what all accesses cost: an earlier version wrote it, or the machine was too noisy; \
+         `{command}` measures again",
+        path.display()
+    )
+}
+
+impl Probed {
+    /// Adds what the first `top` candidates and the given layouts gain, if that can be told.
     pub(in crate::cmd) fn predict(
         &self,
         input: &Input<'_>,
         all: &mut [TypeAdvice<'_>],
         top: usize,
-    ) -> anyhow::Result<()> {
-        if let Some(costs) = self.costs()? {
-            for one in all {
-                input
-                    .progress
-                    .step(&format!("predicting what layouts of {} gain", one.name));
-                add(input, one, top, (&costs, self.cpus));
-            }
-        }
-        Ok(())
-    }
-
-    fn costs(&self) -> anyhow::Result<Option<Costs>> {
-        let file = match &self.machine {
-            Some(path) => MachineFile::read(path)
-                .context("`relayout probe -o FILE` writes what --machine reads")?,
-            None => match probe::load()? {
-                Some(file) => file,
-                None => return Ok(None),
-            },
-        };
-        match (costs(&file), &self.machine) {
-            (None, Some(path)) => bail!(
-                "{}: it does not have what all accesses cost: an earlier version wrote it, or the machine was \
-                 too noisy; `relayout probe -o FILE` measures again",
-                path.display()
-            ),
-            (costs, _) => Ok(costs),
+    ) {
+        let Some(costs) = &self.costs else { return };
+        for one in all {
+            input
+                .progress
+                .step(&format!("predicting what layouts of {} gain", one.name));
+            add(input, one, top, (costs, self.cpus));
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use relayout_contend::throughput::{Gain, Ratio};
 use relayout_layout::abi::Shape;
-use relayout_search::{Advice, Interval, Scored, Verdict};
+use relayout_search::{Advice, Interval, Scored, Verdict, change};
 use serde_json::{Value, json};
 
 use super::TypeAdvice;
@@ -18,6 +18,7 @@ pub fn advise(
     all: &[TypeAdvice<'_>],
     patches: &[Option<Outcome>],
     top: usize,
+    note: Option<&str>,
 ) -> anyhow::Result<String> {
     let types: Vec<Value> = all
         .iter()
@@ -28,17 +29,23 @@ pub fn advise(
         "schema": "relayout/advise/1",
         "workload": input.profile.meta.workload,
         "line_bytes": input.line_bytes,
+        "notes": note.iter().collect::<Vec<_>>(),
         "types": types,
     }))
 }
 
 /// The document of `what-if`.
-pub fn what_if(input: &Input<'_>, one: &TypeAdvice<'_>) -> anyhow::Result<String> {
+pub fn what_if(
+    input: &Input<'_>,
+    one: &TypeAdvice<'_>,
+    note: Option<&str>,
+) -> anyhow::Result<String> {
     let mut document = json!({
         "schema": "relayout/what-if/1",
         "workload": input.profile.meta.workload,
         "line_bytes": input.line_bytes,
         "name": one.name,
+        "notes": note.iter().collect::<Vec<_>>(),
     });
     match &one.outcome {
         Ok(advice) => {
@@ -49,10 +56,9 @@ pub fn what_if(input: &Input<'_>, one: &TypeAdvice<'_>) -> anyhow::Result<String
                 .iter()
                 .map(|given| changed(&one.shape, given))
                 .collect();
-            document["given"] = match <[Value; 1]>::try_from(given) {
-                Ok([only]) => only,
-                Err(several) => Value::Array(several),
-            };
+            // The first by itself: mostly there is one.
+            document["given"] = given.first().cloned().unwrap_or_default();
+            document["all_given"] = Value::Array(given);
         }
         Err(why) => document["refused"] = json!(why),
     }
@@ -307,15 +313,10 @@ fn layout(shape: &Shape, scored: &Scored) -> Value {
 /// fewer than two contexts or no waits were recorded.
 fn changed(shape: &Shape, scored: &Scored) -> Value {
     let mut value = layout(shape, scored);
-    let words: Vec<String> = scored
-        .changes
-        .iter()
-        .map(|change| change.words(shape))
-        .collect();
     if let Some(name) = &scored.name {
         value["name"] = json!(name);
     }
-    value["changes"] = json!(words);
+    value["changes"] = json!(change::words(&scored.changes, shape));
     value["moved"] = json!(scored.moved);
     value["pareto"] = json!(scored.pareto);
     value["unjudged"] = json!(scored.unjudged);

@@ -188,20 +188,20 @@ pub fn shape(catalog: &Catalog<'_>, name: &str) -> anyhow::Result<Result<Shape, 
     })
 }
 
-/// Ranks the candidates of `all` by the build where each does worst, and adds what they are in each.
+/// The type with that index, in the builds that have it.
+pub fn shapes(builds: &[Build], nth: usize) -> Vec<Shape> {
+    let shapes = builds.iter().map(|build| &build.shapes[nth]);
+    shapes.flatten().cloned().collect()
+}
+
+/// Adds what the layouts of `all` are in each build.
 pub fn add_configurations(
     input: &Input<'_>,
     all: &mut [TypeAdvice<'_>],
-    builds: Vec<Build>,
-    options: &Options,
+    builds: &[Build],
     top: usize,
 ) {
     for (nth, one) in all.iter_mut().enumerate() {
-        let shapes = builds
-            .iter()
-            .filter_map(|build| build.shapes[nth].as_ref().ok());
-        let shapes: Vec<Shape> = shapes.cloned().collect();
-        one.rank_by_worst(&shapes, input.line_bytes, options);
         let orders = one.listed(top);
         let orders: Vec<&Order> = orders.iter().collect();
         let results = |shape: &Result<Shape, String>| {

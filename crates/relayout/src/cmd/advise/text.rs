@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use relayout_layout::pahole;
-use relayout_search::{Advice, Scored, Verdict};
+use relayout_search::{Advice, Scored, Verdict, change};
 
 use super::TypeAdvice;
 use super::gather::Contended;
@@ -47,6 +47,8 @@ pub struct Shown {
     pub diffs: bool,
     /// The file for patches that are bad.
     pub rejected: Option<PathBuf>,
+    /// What is to be said beside.
+    pub note: Option<String>,
 }
 
 /// The text of `advise`.
@@ -83,7 +85,7 @@ pub fn advise(
     if !shown.listings {
         text.push_str("`relayout advise PROFILE TYPE` prints the layouts member by member.\n\n");
     }
-    text.push_str(LIMITS);
+    end(&mut text, shown.note.as_deref());
     text
 }
 
@@ -128,7 +130,7 @@ fn patch_words(one: &TypeAdvice<'_>, patch: Option<&Outcome>, shown: &Shown) -> 
 }
 
 /// The text of `what-if`.
-pub fn what_if(input: &Input<'_>, one: &TypeAdvice<'_>) -> String {
+pub fn what_if(input: &Input<'_>, one: &TypeAdvice<'_>, note: Option<&str>) -> String {
     let mut text = String::new();
     heading(&mut text, one);
     match &one.outcome {
@@ -149,8 +151,16 @@ pub fn what_if(input: &Input<'_>, one: &TypeAdvice<'_>) -> String {
             text.push('\n');
         }
     }
-    text.push_str(LIMITS);
+    end(&mut text, note);
     text
+}
+
+/// What holds for all that was said.
+fn end(text: &mut String, note: Option<&str>) {
+    if let Some(note) = note {
+        let _ = writeln!(text, "{}\n", wrapped(note, 0));
+    }
+    text.push_str(LIMITS);
 }
 
 fn effects_of_given(text: &mut String, input: &Input<'_>, one: &TypeAdvice<'_>, advice: &Advice) {
@@ -259,10 +269,11 @@ fn name_of(scored: &Scored) -> &str {
 
 fn words(one: &TypeAdvice<'_>, scored: &Scored) -> String {
     let check = one.check.as_ref().filter(|_| scored.checked);
-    let changes = scored.changes.iter();
-    let all: Vec<String> = (check.map(|check| check.statement.words()).into_iter())
-        .chain(changes.map(|change| change.words(&one.shape)))
+    let mut all: Vec<String> = check
+        .map(|check| check.statement.words())
+        .into_iter()
         .collect();
+    all.extend(change::words(&scored.changes, &one.shape));
     match all.is_empty() {
         true => "-".to_owned(),
         false => all.join(", "),

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use relayout_search::{Interval, Scored};
 
 use super::super::TypeAdvice;
-use super::{name_of, words};
+use super::{name_of, words, wrapped};
 
 const TITLES: [&str; 12] = [
     "",
@@ -46,7 +46,8 @@ pub fn table(text: &mut String, one: &TypeAdvice<'_>, rows: &[&Scored]) {
     text.push('\n');
     let width = names.iter().map(String::len).max().unwrap_or(0);
     for (row, name) in rows.iter().zip(&names).skip(1) {
-        let _ = writeln!(text, "  {name:<width$}  {}", words(one, row));
+        let line = format!("  {name:<width$}  {}", words(one, row));
+        let _ = writeln!(text, "{}", wrapped(&line, width + 4));
     }
     text.push('\n');
 }

@@ -342,39 +342,37 @@ pub fn left_out(text: &mut String, one: &TypeAdvice<'_>, advice: &Advice) {
         two_moves,
         builds,
     } = advice.left_out;
-    let _ = writeln!(
-        text,
+    let mut say = |line: String| {
+        let _ = writeln!(text, "{}", wrapped(&line, 2));
+    };
+    say(format!(
         "{} replayed.{}",
         counted(advice.candidates.len() as u64, "layout"),
         bound(advice)
-    );
+    ));
     if unrecorded > 0 {
-        let _ = writeln!(
-            text,
+        say(format!(
             "{unrecorded} not offered: they bring together members whose accesses were not all \
              recorded ({}).",
             shortened(&advice.unrecorded_members)
-        );
+        ));
     }
     if kept > 0 {
         let first = one.first.as_deref().map(|first| {
             format!(" '{first}' stays first: it is a struct at offset 0, which code may cast to.")
         });
-        let _ = writeln!(
-            text,
+        say(format!(
             "{kept} not offered: they move a member that stays.{}",
             first.unwrap_or_default()
-        );
+        ));
     }
     if budget > 0 {
-        let _ = writeln!(
-            text,
+        say(format!(
             "{budget} estimated only, behind those that were replayed: too many accesses."
-        );
+        ));
     }
     if advice.builds > 0 {
-        let _ = writeln!(
-            text,
+        say(format!(
             "Ranked by what each costs where it does worst: as recorded, or in the {}.{}",
             match advice.builds {
                 1 => "other configuration".to_owned(),
@@ -385,10 +383,10 @@ pub fn left_out(text: &mut String, one: &TypeAdvice<'_>, advice: &Advice) {
                 count =>
                     format!(" {count} behind those were scored as recorded only, and left out."),
             }
-        );
+        ));
     }
     if two_moves > 0 {
-        let _ = writeln!(text, "{two_moves} pairs of moves not tried: too many.");
+        say(format!("{two_moves} pairs of moves not tried: too many."));
     }
 }
 
