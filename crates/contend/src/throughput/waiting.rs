@@ -33,7 +33,7 @@ pub struct Waiting {
 /// between. Who waits repeats as long as nobody has stored, and goes on to something else once somebody has; who
 /// reads along does not stop for that. One that waits is as fast as whom it waits for, which no prediction for
 /// each by itself knows.
-pub fn waiting(traces: &[ObjectTrace]) -> Vec<Waiting> {
+pub fn waiting<'t>(traces: impl IntoIterator<Item = &'t ObjectTrace>) -> Vec<Waiting> {
     let mut places: BTreeMap<(u16, u32, u32), Repeats> = BTreeMap::new();
     for trace in traces {
         follow(&trace.accesses, &mut places);

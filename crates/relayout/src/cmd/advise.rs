@@ -240,7 +240,7 @@ fn advise(
         one.evidence = evidence::uses(one, identified);
         one.check = check::best(input, one, identified, &options);
     }
-    probed.predict(input, &mut all, args.top);
+    let notes = probed.predict(input, &mut all, args.top);
     let patch = |one| {
         let dir = args.source.as_deref()?;
         patch::of_best(input, one, dir, args.top)
@@ -268,8 +268,7 @@ fn advise(
         patch::save_script(path)?;
     }
     if args.json {
-        let note = probed.note.as_deref();
-        return Ok((json::advise(input, &all, &patches, args.top, note)?, exit));
+        return Ok((json::advise(input, &all, &patches, args.top, &notes)?, exit));
     }
     let shown = text::Shown {
         top: args.top,
@@ -277,7 +276,7 @@ fn advise(
         patches: args.source.is_some(),
         diffs: saved == patch::Saved::Nothing,
         rejected: args.patch.as_deref().map(patch::rejected),
-        note: probed.note.clone(),
+        notes,
     };
     Ok((text::advise(input, &all, &patches, &skipped, &shown), exit))
 }

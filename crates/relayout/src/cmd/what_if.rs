@@ -57,12 +57,11 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             ..Options::default()
         };
         let mut one = [advise_with(input, &args.type_name, &args.layout, &options)?];
-        probed.predict(input, &mut one, 0);
+        let notes = probed.predict(input, &mut one, 0);
         let [one] = one;
-        let note = probed.note.as_deref();
         match args.json {
-            true => json::what_if(input, &one, note),
-            false => Ok(text::what_if(input, &one, note)),
+            true => json::what_if(input, &one, &notes),
+            false => Ok(text::what_if(input, &one, &notes)),
         }
     })?;
     print(&shown)

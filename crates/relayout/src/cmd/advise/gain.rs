@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 use relayout_contend::Extent;
-use relayout_contend::throughput::{Costs, Gain, Habit, Load, Question};
+use relayout_contend::throughput::{Costs, Gain, Habit, Load, Question, waiting};
 use relayout_host::probe::{self, AccessCost, MachineFile};
 use relayout_host::{Error, Progress as _};
 use relayout_layout::abi::Layout;
@@ -31,7 +31,7 @@ pub struct Probed {
     /// What a pair transfer costs there, in transfers; 0 where it is not known.
     pub pair_coefficient: f64,
     /// Why no throughput is predicted although the machine was probed: a sentence.
-    pub note: Option<String>,
+    note: Option<String>,
     costs: Option<Costs>,
     cpus: Option<u32>,
 }
@@ -85,21 +85,46 @@ fn without_costs(path: &Path, command: &str) -> String {
 }
 
 impl Probed {
-    /// Adds what the first `top` candidates and the given layouts gain, if that can be told.
+    /// Adds what the first `top` candidates and the given layouts gain, if that can be told; gives sentences that
+    /// say why not.
     pub(in crate::cmd) fn predict(
         &self,
         input: &Input<'_>,
         all: &mut [TypeAdvice<'_>],
         top: usize,
-    ) {
-        let Some(costs) = &self.costs else { return };
+    ) -> Vec<String> {
+        let mut notes: Vec<String> = self.note.iter().cloned().collect();
+        let Some(costs) = &self.costs else {
+            return notes;
+        };
         for one in all {
+            if let Some(why) = waits(one) {
+                notes.push(why);
+                continue;
+            }
             input
                 .progress
                 .step(&format!("predicting what layouts of {} gain", one.name));
             add(input, one, top, (costs, self.cpus));
         }
+        notes
     }
+}
+
+/// Where contexts wait for one another's stores to objects of the type, none of them is as fast as it would be
+/// by itself.
+fn waits(one: &TypeAdvice<'_>) -> Option<String> {
+    let found = waiting(one.instances.iter().map(|instance| &instance.trace));
+    let most = found.iter().max_by_key(|waiting| waiting.times)?;
+    let layout = one.shape.lay_out(&one.shape.current());
+    let holds = |instance: &&Instance| one.atom_at(&layout, instance, most.offset).is_some();
+    let instance = one.instances.iter().find(holds)?;
+    let atom = one.atom_at(&layout, instance, most.offset)?;
+    Some(format!(
+        "No throughput is predicted for struct {}: contexts wait for one another there ({} looks at '{}' until \
+         another has stored to it, {} times in what was recorded in order).",
+        one.name, most.context, one.shape.atoms[atom].name, most.times
+    ))
 }
 
 fn costs(file: &MachineFile) -> Option<Costs> {

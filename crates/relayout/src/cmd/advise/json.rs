@@ -18,7 +18,7 @@ pub fn advise(
     all: &[TypeAdvice<'_>],
     patches: &[Option<Outcome>],
     top: usize,
-    note: Option<&str>,
+    notes: &[String],
 ) -> anyhow::Result<String> {
     let types: Vec<Value> = all
         .iter()
@@ -29,7 +29,7 @@ pub fn advise(
         "schema": "relayout/advise/1",
         "workload": input.profile.meta.workload,
         "line_bytes": input.line_bytes,
-        "notes": note.iter().collect::<Vec<_>>(),
+        "notes": notes,
         "types": types,
     }))
 }
@@ -38,14 +38,14 @@ pub fn advise(
 pub fn what_if(
     input: &Input<'_>,
     one: &TypeAdvice<'_>,
-    note: Option<&str>,
+    notes: &[String],
 ) -> anyhow::Result<String> {
     let mut document = json!({
         "schema": "relayout/what-if/1",
         "workload": input.profile.meta.workload,
         "line_bytes": input.line_bytes,
         "name": one.name,
-        "notes": note.iter().collect::<Vec<_>>(),
+        "notes": notes,
     });
     match &one.outcome {
         Ok(advice) => {

@@ -48,7 +48,7 @@ pub struct Shown {
     /// The file for patches that are bad.
     pub rejected: Option<PathBuf>,
     /// What is to be said beside.
-    pub note: Option<String>,
+    pub notes: Vec<String>,
 }
 
 /// The text of `advise`.
@@ -85,7 +85,7 @@ pub fn advise(
     if !shown.listings {
         text.push_str("`relayout advise PROFILE TYPE` prints the layouts member by member.\n\n");
     }
-    end(&mut text, shown.note.as_deref());
+    end(&mut text, &shown.notes);
     text
 }
 
@@ -130,7 +130,7 @@ fn patch_words(one: &TypeAdvice<'_>, patch: Option<&Outcome>, shown: &Shown) -> 
 }
 
 /// The text of `what-if`.
-pub fn what_if(input: &Input<'_>, one: &TypeAdvice<'_>, note: Option<&str>) -> String {
+pub fn what_if(input: &Input<'_>, one: &TypeAdvice<'_>, notes: &[String]) -> String {
     let mut text = String::new();
     heading(&mut text, one);
     match &one.outcome {
@@ -151,13 +151,13 @@ pub fn what_if(input: &Input<'_>, one: &TypeAdvice<'_>, note: Option<&str>) -> S
             text.push('\n');
         }
     }
-    end(&mut text, note);
+    end(&mut text, notes);
     text
 }
 
 /// What holds for all that was said.
-fn end(text: &mut String, note: Option<&str>) {
-    if let Some(note) = note {
+fn end(text: &mut String, notes: &[String]) {
+    for note in notes {
         let _ = writeln!(text, "{}\n", wrapped(note, 0));
     }
     text.push_str(LIMITS);
