@@ -59,10 +59,11 @@ fn recorded() -> Place {
         pc: set + IN_STORE,
         bytes: vec![0x89, 0x07],
     });
+    let in_set = profile.sites.len() as u32 - 1;
     let base = profile.regions[0].start;
     for burst in &mut profile.bursts {
         if burst.access == Write && burst.addr == base + CPU {
-            (burst.site, burst.silent) = (1, Some(true));
+            (burst.site, burst.silent) = (in_set, Some(true));
         }
     }
     let options = WriteOptions { overwrite: true };

@@ -97,6 +97,32 @@ fn a_gain_is_said_to_be_predicted() {
     );
 }
 
+/// One looks at the first word until the other has stored there, and answers: neither is as fast as it would be by
+/// itself.
+#[test]
+fn nothing_is_predicted_of_who_waits() {
+    let look = (0, Read, 0);
+    let round = [
+        look,
+        look,
+        look,
+        (1, Write, 0),
+        look,
+        (0, Write, 8),
+        (1, Read, 8),
+    ];
+    let place = recorded(&[round.repeat(ROUNDS)]);
+    let words = "what-if p hot --layout layout --machine machine.json";
+    let found = json(&place, words);
+    assert!(found["given"]["predicted_gain"].is_null(), "{found}");
+    let note = found["notes"][0].as_str().unwrap();
+    assert!(
+        note.contains("wait for one another") && note.contains("'first'"),
+        "{note}"
+    );
+    assert!(text(&place, words).contains("contexts wait for one another"));
+}
+
 #[test]
 fn a_loss_is_predicted_too() {
     let place = recorded(&[together(ROUNDS)]);
