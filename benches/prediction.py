@@ -4,6 +4,7 @@ the other one, and measured in both.
 
     benches/prediction.py [--relayout PATH] [--predict PATH] [--case NAME] [--budget SECONDS] [--json]
 
+The machine is probed before each is measured, and all are predicted from the median of the probes.
 Needs what cases/run needs, the command, and the example `predict` (cargo build --release -p relayout-contend
 --example predict). Writes the table of docs/prediction.md to standard output.
 """
@@ -58,7 +59,7 @@ ROWS = [
 
 
 def costs(relayout, folder):
-    """What the machine's accesses cost, as `predict` takes it; None where its CPUs were moved meanwhile."""
+    """What the machine's accesses cost, in the order of `predict`; None where its CPUs were moved meanwhile."""
     path = folder / "machine.json"
     done = subprocess.run([relayout, "probe", "-o", path], capture_output=True, text=True, check=False)
     if done.returncode:
@@ -71,7 +72,7 @@ def costs(relayout, folder):
     numbers = [machine["transfers"][0]["ns"]]
     numbers += [by_kinds[kind, "update"]["alone_ns"]["value"] for kind in KINDS]
     numbers += [by_kinds[kind, against]["contended_ns"]["value"] for kind in KINDS for against in KINDS]
-    return None if None in numbers else ",".join(f"{number:.4f}" for number in numbers)
+    return None if None in numbers else numbers
 
 
 def predicted(options, profile, program, cost, changes):
@@ -94,22 +95,24 @@ def direction(low, high):
     return -1 if high < 1 - MARGIN else 1 if low > 1 + MARGIN else 0
 
 
-def run_row(cases, options, folder, row):
-    """A dictionary for each thread."""
-    program, settings, target, changes = row
+def measure(cases, options, folder, row):
+    """What a row's threads gain, the recording of the bad layout, and what accesses cost meanwhile."""
+    program, settings, target, _ = row
     iterations = 20_000 if program == "call_single_data" else 1_000_000
     case = cases.Case(program, [], set(), [], settings, iterations=iterations)
     loop = cases.Loop(case, options.relayout, folder, options.seconds, options.budget)
     profile = loop.record()
     before, after = loop.build("before", "bad"), loop.build("accepted", target)
-    # A virtual machine's CPUs are moved about: what lines cost is measured next to what programs do.
-    cost = options.costs
-    for _ in range(PROBES):
+    cost = None
+    for _ in range(0 if options.costs else PROBES):
         cost = cost or costs(options.relayout, folder)
-    if not cost:
-        raise cases.Failure("the machine is too noisy to be probed")
-    measured = loop.verify(before, after, cases.Change(target, "any"))
-    guess = predicted(options, profile, program, cost, changes)
+    return loop.verify(before, after, cases.Change(target, "any")), profile, cost
+
+
+def predict(options, row, measured, profile, cost):
+    """A dictionary for each thread."""
+    program, settings, target, changes = row
+    guess = predicted(options, profile, program, ",".join(f"{number:.4f}" for number in cost), changes)
     name = " ".join([program, *settings, "" if target == "good" else target]).strip()
     threads = []
     for number, metric in enumerate(measured):
@@ -117,7 +120,7 @@ def run_row(cases, options, folder, row):
             continue
         found = 1 + metric["change_percent"] / 100
         ends = [1 + end / 100 for end in metric["ci95_percent"]]
-        thread = {"case": name, "thread": metric["name"].split()[-1], "measured": [found, *ends], "costs": cost}
+        thread = {"case": name, "thread": metric["name"].split()[-1], "measured": [found, *ends]}
         threads.append(thread)
         if guess is None:
             continue
@@ -167,7 +170,7 @@ def main():
     parser.add_argument("--json", action="store_true", help="print JSON")
     options = parser.parse_args()
     options.relayout = options.relayout.resolve()
-    cases, rows = load_cases(), []
+    cases, found, rows = load_cases(), [], []
     with tempfile.TemporaryDirectory(prefix="relayout-prediction-") as temporary:
         for number, row in enumerate(ROWS):
             if options.case and not any(row[0].startswith(name) for name in options.case):
@@ -175,12 +178,20 @@ def main():
             folder = Path(temporary) / str(number)
             folder.mkdir()
             try:
-                rows += run_row(cases, options, folder, row)
+                found.append((row, *measure(cases, options, folder, row)))
             except cases.Failure as failure:
                 print(f"{row[0]} {' '.join(row[1])}: {failure}", file=sys.stderr)
             if options.keep:
                 shutil.copytree(folder / "profile", options.keep / str(number), dirs_exist_ok=True)
-            shutil.rmtree(folder)
+        # A virtual machine's CPUs are moved about, and others use what they share: one probe tells of seconds.
+        probes = [probe for *_, probe in found if probe]
+        if options.costs:
+            probes = [[float(number) for number in options.costs.split(",")]]
+        if not probes:
+            raise SystemExit("the machine is too noisy to be probed")
+        cost = [statistics.median(numbers) for numbers in zip(*probes)]
+        for row, measured, profile, _ in found:
+            rows += predict(options, row, measured, profile, cost)
     print(json.dumps(rows, indent=1) if options.json else show(rows))
 
 

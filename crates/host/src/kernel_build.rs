@@ -170,12 +170,12 @@ impl Builder {
         config::not_taken(&self.options, &text)
     }
 
-    /// Says early what would stop a build later: a patch that does not apply.
+    /// The files that a patch changes; says early what would stop a build later: one that does not apply.
     ///
     /// # Errors
     /// It does not.
-    pub fn check_patch(&self, patch: &Patch) -> Result<(), Error> {
-        patch.files(&self.source).map(drop)
+    pub fn check_patch(&self, patch: &Patch) -> Result<Vec<String>, Error> {
+        patch.files(&self.source)
     }
 
     /// The kernel with that patch, or without any: a kept one, or else a new one. `what` it is called by in

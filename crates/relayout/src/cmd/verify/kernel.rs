@@ -170,10 +170,10 @@ fn verify<'a>(
     shown: &Shown,
 ) -> anyhow::Result<Verified<'a>> {
     let patch = Patch::read(&args.patch, args.reverse).map_err(Error::KernelBuild)?;
-    let builder = open(args, cache, &patch, shown)?;
+    let (builder, files) = open(args, cache, &patch, shown)?;
     let collector = find_collector(args.qemu.as_deref(), Some(cache))?;
     let kernels = build(args, &builder, &patch, interrupt, shown)?;
-    let notes = not_taken(&builder, &kernels[0])?;
+    let notes = [not_taken(&builder, &kernels[0])?, more_than_layouts(&files)].into_iter();
     shown.step("comparing the types of the two kernels");
     let [before, after] = &kernels;
     let changed = changed::types(&before.debug, &after.debug, &args.types)?;
@@ -204,12 +204,17 @@ fn verify<'a>(
         changed,
         samples,
         predictions,
-        notes,
+        notes: notes.flatten().collect(),
     })
 }
 
-/// Looks at the source, and whether the patch applies to it.
-fn open(args: &Args, cache: &Cache, patch: &Patch, shown: &Shown) -> anyhow::Result<Builder> {
+/// Looks at the source, and whether the patch applies to it; gives the files that it changes, too.
+fn open(
+    args: &Args,
+    cache: &Cache,
+    patch: &Patch,
+    shown: &Shown,
+) -> anyhow::Result<(Builder, Vec<String>)> {
     let source = args.source.clone().or_else(|| cache.source());
     let source = source.context(
         "say where the kernel's source is: --source DIR, or run scripts/setup.sh to fetch Debian's",
@@ -221,8 +226,8 @@ fn open(args: &Args, cache: &Cache, patch: &Patch, shown: &Shown) -> anyhow::Res
     shown.step("looking at the source");
     let builder = Builder::open(cache, &source, args.config.as_deref(), jobs);
     let builder = builder.map_err(Error::KernelBuild)?;
-    builder.check_patch(patch).map_err(Error::KernelBuild)?;
-    Ok(builder)
+    let files = builder.check_patch(patch).map_err(Error::KernelBuild)?;
+    Ok((builder, files))
 }
 
 /// Both kernels.
@@ -254,13 +259,25 @@ fn build(
 }
 
 /// What the configuration lacks, to be told.
-fn not_taken(builder: &Builder, kernel: &Built) -> anyhow::Result<Vec<String>> {
+fn not_taken(builder: &Builder, kernel: &Built) -> anyhow::Result<Option<String>> {
     let options = builder.not_taken(kernel).map_err(Error::KernelBuild)?;
     let note = format!(
         "this source does not take these options of the configuration: {}",
         options.join(", ")
     );
-    Ok((!options.is_empty()).then_some(note).into_iter().collect())
+    Ok((!options.is_empty()).then_some(note))
+}
+
+/// Replay knows of layouts only, not of code.
+fn more_than_layouts(files: &[String]) -> Option<String> {
+    let code = files.iter().filter(|file| !file.ends_with(".h"));
+    let code: Vec<&str> = code.map(String::as_str).collect();
+    (!code.is_empty()).then(|| {
+        format!(
+            "the patch changes more than headers ({}): what was recorded is of all of it, replay of the layouts alone",
+            code.join(", ")
+        )
+    })
 }
 
 /// What is run, by workload and number of CPUs.
@@ -288,4 +305,20 @@ fn settings(args: &Args) -> anyhow::Result<Vec<Setting>> {
 /// `struct NAME` as NAME.
 fn plain(name: &str) -> &str {
     name.trim_start_matches("struct ").trim()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::more_than_layouts;
+
+    #[test]
+    fn code_beside_layouts_is_told() {
+        let of = |files: &[&str]| {
+            let files: Vec<String> = files.iter().map(|file| (*file).to_owned()).collect();
+            more_than_layouts(&files)
+        };
+        assert_eq!(of(&["include/linux/osq_lock.h"]), None);
+        let said = of(&["include/linux/osq_lock.h", "kernel/locking/osq_lock.c"]).unwrap();
+        assert!(said.contains("(kernel/locking/osq_lock.c)"), "{said}");
+    }
 }

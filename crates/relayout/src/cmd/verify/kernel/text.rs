@@ -201,7 +201,9 @@ fn of_type(
             ));
             text.push_str(lines_move(metric.verdict));
         }
-        None if first_touch.is_some() && metric.verdict != Verdict::Better => {
+        None if first_touch.is_some()
+            && matches!(metric.verdict, Verdict::Same | Verdict::Worse) =>
+        {
             text.push_str(". So misses moved from one member to another");
             text.push_str(lines_move(metric.verdict));
         }
