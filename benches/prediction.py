@@ -76,7 +76,7 @@ def costs(relayout, folder):
 
 
 def predicted(options, profile, program, cost, changes):
-    """By thread in order of their numbers: ratio, low, high; none where nobody loses the object's lines. None where
+    """By thread in the order they were started: ratio, low, high; none where nobody loses the object's lines. None where
     threads wait for one another, and nothing is predicted."""
     words = [options.predict, profile, cost, program, *changes]
     done = subprocess.run([str(word) for word in words], capture_output=True, text=True, check=False)

@@ -12,7 +12,7 @@
 //!     check:OFFSET:BYTES        stores there are to change nothing, and a check is made first
 //!     contexts:N                for so many threads
 //!
-//! Prints ratio, low and high for all contexts together, and then for each. Where threads wait for one another,
+//! Prints ratio, low and high for all contexts together, and then for each, in the order in which they were started. Where threads wait for one another,
 //! nothing is predicted.
 
 use std::path::Path;
@@ -69,10 +69,20 @@ fn predict(arguments: &[String]) -> Result<(), String> {
         println!("{name} {value:.4} {low:.4} {high:.4}");
     };
     say("all", gain.ratio);
-    for (context, ratio) in gain.by_context {
+    // In the order in which the threads were started, which is not that in which they were first seen.
+    let mut by_context = gain.by_context;
+    by_context.sort_by_key(|(context, _)| started(&profile, *context));
+    for (context, ratio) in by_context {
         say(&context.to_string(), ratio);
     }
     Ok(())
+}
+
+/// The number that the system gave to the thread.
+fn started(profile: &Profile, context: u16) -> Option<u32> {
+    let mut threads = profile.meta.runs.iter().flat_map(|run| &run.threads);
+    let thread = threads.find(|thread| thread.context == context);
+    thread.map(|thread| thread.tid)
 }
 
 fn parse_costs(text: &str) -> Result<Costs, String> {

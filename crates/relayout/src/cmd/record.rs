@@ -101,10 +101,7 @@ impl Recordings {
             Ok([one]) => one,
             Err(many) => relayout_profile::merge(many).context("cannot merge the recordings")?,
         };
-        profile.meta.tool_version = env!("CARGO_PKG_VERSION").to_owned();
-        profile.meta.command = std::env::args_os()
-            .map(|word| word.to_string_lossy().into_owned())
-            .collect();
+        sign(&mut profile);
         relayout_profile::write(output, &profile, &WriteOptions { overwrite: force })?;
         if !quiet {
             print(&summary(output, &profile))?;
@@ -145,4 +142,12 @@ fn check_output(output: &Path, force: bool) -> anyhow::Result<()> {
     fs::create_dir(&probe)
         .and_then(|()| fs::remove_dir(&probe))
         .with_context(|| format!("cannot write to {}", parent.display()))
+}
+
+/// Writes into a profile what made it: this version, and the command line.
+pub(super) fn sign(profile: &mut Profile) {
+    profile.meta.tool_version = env!("CARGO_PKG_VERSION").to_owned();
+    profile.meta.command = std::env::args_os()
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect();
 }

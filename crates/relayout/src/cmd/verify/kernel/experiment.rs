@@ -126,7 +126,7 @@ impl<'a> Experiment<'a> {
         };
         // The same for both of a pair, so that the workload does the same in both.
         let seed = self.plan.seed.wrapping_add(pair as u64);
-        let profile = boots.record(side, setting, seed, &one)?;
+        let mut profile = boots.record(side, setting, seed, &one)?;
         let counts = boots.resolve(side, &profile, |resolution| {
             count(&profile, resolution, &self.names)
         })?;
@@ -147,7 +147,7 @@ impl<'a> Experiment<'a> {
             wall_s: begun.elapsed().as_secs_f64(),
         });
         if pair == 0 {
-            self.keep(side, setting, &profile)?;
+            self.keep(side, setting, &mut profile)?;
         }
         let kept = self.kept.entry(setting.to_string()).or_default();
         if side == Side::Before && kept.len() < KEPT_MAX {
@@ -157,13 +157,14 @@ impl<'a> Experiment<'a> {
     }
 
     /// Writes a recording where the user wants it.
-    fn keep(&self, side: Side, setting: &Setting, profile: &Profile) -> anyhow::Result<()> {
+    fn keep(&self, side: Side, setting: &Setting, profile: &mut Profile) -> anyhow::Result<()> {
         let Some(dir) = &self.args.keep else {
             return Ok(());
         };
         let name = format!("{}-{}-{}", side.as_str(), setting.workload, setting.cpus);
         let options = WriteOptions { overwrite: true };
         std::fs::create_dir_all(dir)?;
+        crate::cmd::record::sign(profile);
         Ok(relayout_profile::write(&dir.join(name), profile, &options)?)
     }
 
