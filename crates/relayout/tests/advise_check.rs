@@ -3,7 +3,7 @@
 mod common;
 
 use common::trace::{self, Word};
-use common::{KERNEL_FLAGS, Place};
+use common::{KERNEL_FLAGS, Place, json, text};
 use relayout_layout::dwarf::DwarfFile;
 use relayout_profile::Access::{Read, Write};
 use relayout_profile::{Site, WriteOptions};
@@ -71,17 +71,10 @@ fn recorded() -> Place {
     place
 }
 
-fn text(place: &Place, words: &str) -> String {
-    let ended = place.run(&words.split_whitespace().collect::<Vec<_>>());
-    assert_eq!(ended.code, Some(0), "{words}: {ended:?}");
-    ended.stdout
-}
-
 #[test]
 fn the_check_and_the_line_of_its_own_are_one_patch() {
     let place = recorded();
-    let advice = text(&place, "advise p node --source tree --json");
-    let advice: Value = serde_json::from_str(&advice).unwrap();
+    let advice = json(&place, "advise p node --source tree");
     let one = &advice["types"][0];
     // Neither alone saves anything.
     let transfers = |scored: &Value| scored["transfers"].as_u64().unwrap();

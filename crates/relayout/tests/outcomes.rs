@@ -6,7 +6,7 @@ mod common;
 use std::path::Path;
 
 use common::trace::{self, Step, Word};
-use common::{KERNEL_FLAGS, Place, hot, programs};
+use common::{KERNEL_FLAGS, Place, hot, json, programs, text};
 use relayout_profile::Access::{self, Read, ReadWrite, Write};
 use serde_json::Value;
 
@@ -20,16 +20,6 @@ fn recorded(source: &str, variable: &str, steps: Vec<Step>) -> Place {
 
 fn words(words: impl IntoIterator<Item = Word>) -> Vec<Step> {
     words.into_iter().map(Step::from).collect()
-}
-
-fn text(place: &Place, words: &str) -> String {
-    let ended = place.run(&words.split_whitespace().collect::<Vec<_>>());
-    assert_eq!(ended.code, Some(0), "{words}: {ended:?}");
-    ended.stdout
-}
-
-fn json(place: &Place, words: &str) -> Value {
-    serde_json::from_str(&text(place, &format!("{words} --json"))).unwrap()
 }
 
 /// The text without its line breaks.

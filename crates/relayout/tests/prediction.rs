@@ -6,7 +6,7 @@ mod common;
 use std::path::Path;
 
 use common::trace::{self, Word};
-use common::{KERNEL_FLAGS, Place, programs};
+use common::{KERNEL_FLAGS, Place, json, programs, text};
 use relayout_profile::Access::{Read, ReadWrite, Write};
 use serde_json::Value;
 
@@ -51,16 +51,6 @@ fn recorded(runs: &[Vec<Word>]) -> Place {
     place.write("layout", SPLIT);
     std::fs::copy(programs::data("machine.json"), place.path("machine.json")).unwrap();
     place
-}
-
-fn text(place: &Place, words: &str) -> String {
-    let ended = place.run(&words.split_whitespace().collect::<Vec<_>>());
-    assert_eq!(ended.code, Some(0), "{words}: {ended:?}");
-    ended.stdout
-}
-
-fn json(place: &Place, words: &str) -> Value {
-    serde_json::from_str(&text(place, &format!("{words} --json"))).unwrap()
 }
 
 /// Numbers of a document that depend on a machine's arithmetic, to two digits.

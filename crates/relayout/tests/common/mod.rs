@@ -219,3 +219,15 @@ pub fn names(dir: &Path) -> Vec<String> {
         .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
         .collect()
 }
+
+/// What a command that succeeds prints; `words` are its arguments.
+pub fn text(place: &Place, words: &str) -> String {
+    let ended = place.said(words);
+    assert_eq!(ended.code, Some(0), "{words}: {ended:?}");
+    ended.stdout
+}
+
+/// The same with `--json`, as a document.
+pub fn json(place: &Place, words: &str) -> serde_json::Value {
+    serde_json::from_str(&text(place, &format!("{words} --json"))).unwrap()
+}
