@@ -137,3 +137,17 @@ fn no_check_is_written_that_another_workload_was_not_asked_about() {
     assert!(shown.contains(why), "{shown}");
     assert!(!shown.contains("+++ b/"), "{shown}");
 }
+
+/// What `--keep` names stays where it is with a check, too.
+#[test]
+fn kept_members_stay_with_a_check() {
+    let place = recorded();
+    let moved = "align 'cpu' to 64 bytes";
+    assert!(text(&place, "advise p node").contains(moved));
+    let kept = text(&place, "advise p node --keep cpu");
+    assert!(kept.contains("The store to 'cpu' in set()"), "{kept}");
+    assert!(
+        !kept.contains(moved) && !kept.contains("move 'cpu'"),
+        "{kept}"
+    );
+}

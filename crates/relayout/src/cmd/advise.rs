@@ -166,15 +166,20 @@ impl TypeAdvice<'_> {
         places.position(|place| (place.offset..place.end).contains(&u64::from(offset)))
     }
 
+    /// With the members that stay.
+    fn options(&self, options: &Options) -> Options {
+        Options {
+            keep: self.keep.clone(),
+            ..options.clone()
+        }
+    }
+
     /// Scores what was given, and looks for better.
     fn search(&mut self, input: &Input<'_>, options: &Options) {
         input
             .progress
             .step(&format!("replaying layouts of {}", self.name));
-        let options = Options {
-            keep: self.keep.clone(),
-            ..options.clone()
-        };
+        let options = self.options(options);
         let outcome =
             relayout_search::advise(self.subject(input.line_bytes), &self.given, &options);
         self.outcome = outcome.map_err(|refusal| refusal.to_string());

@@ -60,8 +60,7 @@ pub fn best(
     options: &Options,
 ) -> Option<Check> {
     let plain = one.outcome.as_ref().ok()?;
-    let mut options = options.clone();
-    options.keep.extend(one.first.clone());
+    let options = one.options(options);
     let checks = statements(one, identified)
         .into_iter()
         .filter_map(|statement| {
