@@ -1,5 +1,7 @@
 //! Rates: laws that hold for all counts, and what they say of small profiles.
 
+use std::collections::BTreeMap;
+
 use proptest::collection::vec;
 use proptest::prelude::*;
 use relayout_contend::rates::estimate;
@@ -180,6 +182,74 @@ fn counts() -> impl Strategy<Value = Vec<CountRow>> {
     vec(row, 0..30)
 }
 
+/// Events of each kind into each context on each line.
+fn by_context(counts: Vec<CountRow>) -> BTreeMap<(u64, u16, Transfer), u64> {
+    let mut sums = BTreeMap::new();
+    for event in estimate(&profile(counts)) {
+        let key = (event.addr / 64, event.context, event.transfer);
+        *sums.entry(key).or_default() += event.count;
+    }
+    sums
+}
+
+/// Each sum is rounded in three parts (true, false by first touch, false by lifetime), each by at most a half,
+/// which is a half of ten where it is taken ten times.
+const ROUNDED: u64 = 3 * (5 + 1);
+
+fn assert_scale(counts: Vec<CountRow>) {
+    let tenfold = counts
+        .iter()
+        .map(|row| CountRow {
+            count: row.count * 10,
+            silent: row.silent.map(|n| n * 10),
+            ..*row
+        })
+        .collect();
+    let (one, ten) = (by_context(counts), by_context(tenfold));
+    for key in one.keys().chain(ten.keys()) {
+        let sum = |sums: &BTreeMap<_, u64>| sums.get(key).copied().unwrap_or(0);
+        let (one, ten) = (sum(&one), sum(&ten));
+        assert!(
+            ten.abs_diff(one * 10) <= ROUNDED,
+            "{key:?}: {one} and {ten}"
+        );
+    }
+}
+
+/// Four contexts on two lines: what is rounded in each sum adds up to 61.
+#[test]
+fn rounding_is_of_each_sum() {
+    let silent = |silent, row| CountRow {
+        silent: Some(silent),
+        ..row
+    };
+    assert_scale(vec![
+        silent(23_755, count(0, 0, Write, (66, 4), 95_023)),
+        silent(57_902, count(0, 6, Write, (10, 4), 77_203)),
+        silent(0, count(0, 1, Write, (0, 1), 80_171)),
+        count(0, 0, Read, (42, 4), 84_081),
+        silent(35_568, count(1, 0, Write, (65, 5), 71_136)),
+        silent(16_254, count(1, 7, Write, (28, 5), 65_016)),
+        count(2, 0, Read, (64, 1), 31_217),
+        silent(95, count(1, 7, Write, (44, 1), 383)),
+        count(4, 3, Read, (13, 1), 4_711),
+        count(2, 6, Write, (13, 1), 6_859),
+        count(0, 0, Read, (0, 1), 2_989),
+        count(0, 3, Read, (0, 1), 19_571),
+        silent(19_021, count(4, 0, Write, (13, 1), 76_085)),
+        silent(67_147, count(0, 3, Write, (42, 3), 89_530)),
+        count(2, 3, Read, (45, 1), 96_256),
+        silent(47_361, count(0, 0, Write, (38, 5), 94_723)),
+        silent(8_634, count(2, 0, Write, (39, 7), 34_538)),
+        silent(17_308, count(0, 1, Write, (39, 7), 34_617)),
+        silent(37_846, count(0, 2, Write, (24, 5), 75_693)),
+        count(2, 3, Write, (41, 2), 45_576),
+        count(1, 0, Read, (43, 1), 30_517),
+        count(0, 2, Read, (0, 1), 845),
+        count(1, 0, Read, (14, 1), 22_563),
+    ]);
+}
+
 proptest! {
     /// Whatever the counts, the rows can be written as a profile's.
     #[test]
@@ -234,13 +304,7 @@ proptest! {
     /// Ten times the accesses, ten times the transfers.
     #[test]
     fn scale(counts in counts()) {
-        let tenfold = counts
-            .iter()
-            .map(|row| CountRow { count: row.count * 10, silent: row.silent.map(|n| n * 10), ..*row })
-            .collect();
-        let total = |counts| -> u64 { estimate(&profile(counts)).iter().map(|e| e.count).sum() };
-        let (one, ten) = (total(counts), total(tenfold));
-        prop_assert!(ten.abs_diff(one * 10) <= 60, "{one} and {ten}");
+        assert_scale(counts);
     }
 
     /// More stores by others never mean fewer transfers.
