@@ -1,15 +1,28 @@
 //! From a profile to ranked findings.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod members;
+mod names;
+mod ranks;
+mod uses;
 
-use relayout_profile::{Access, ConflictRow, Profile};
-use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeMap;
+
+use relayout_profile::{ConflictRow, Profile};
+use rustc_hash::FxHashSet;
+
+use members::members;
+pub(crate) use names::{neighbours, other_name, own_name};
+use names::{origins, types_path};
+pub(crate) use ranks::ByRun;
+use ranks::{RunRanks, by_run};
+pub(crate) use uses::Sources;
+use uses::{Uses, pairs, sites};
 
 use crate::adjacent;
 use crate::detect::{self, Context, Replays};
-use crate::finding::{Finding, Findings, Member, Pair, Side, SiteUse, Totals, Unresolved, share};
-use crate::group::{self, Group, Groups, Places, object};
-use crate::identify::{Identify, Place, Source};
+use crate::finding::{Finding, Findings, Totals, Unresolved, share};
+use crate::group::{self, Group, Groups, Places};
+use crate::identify::{Identify, Place};
 use crate::phases::{self, Joined};
 use crate::rates::{self, Observed};
 use crate::replay::Tally;
@@ -71,10 +84,7 @@ fn rank(
     let Groups { groups, unresolved } = group::group(profile, &places, line_bytes.into());
     let mut totals = totals(profile, &groups, &unresolved, line_bytes.into());
     totals.hitm = observed.and_then(Observed::total);
-    let mut sources = Sources {
-        identify,
-        known: FxHashMap::default(),
-    };
+    let mut sources = Sources::new(identify);
     let replays = Replays::new(profile);
     let context = Context {
         profile,
@@ -121,19 +131,6 @@ fn rank(
     }
 }
 
-/// What findings are ranked by, in each run alone.
-pub(crate) type ByRun = Vec<u64>;
-
-fn by_run(group: &Group, runs: usize) -> ByRun {
-    let mut transfers = vec![0; runs];
-    for conflict in &group.conflicts {
-        if let Some(sum) = transfers.get_mut(usize::from(conflict.row.run)) {
-            *sum += group::tally(conflict.row).transfers();
-        }
-    }
-    transfers
-}
-
 impl Finding {
     /// What it is ranked by: its transfers, or what adjacent lines are estimated to cost.
     fn weight(&self) -> u64 {
@@ -141,21 +138,6 @@ impl Finding {
             Some(adjacent) => adjacent.cost_transfers as u64,
             None => self.tally.transfers(),
         }
-    }
-}
-
-/// Sources of sites, each asked for once.
-pub(crate) struct Sources<'a, I> {
-    identify: &'a I,
-    known: FxHashMap<u32, Source>,
-}
-
-impl<I: Identify> Sources<'_, I> {
-    pub fn get(&mut self, site: u32) -> Source {
-        self.known
-            .entry(site)
-            .or_insert_with(|| self.identify.source(site))
-            .clone()
     }
 }
 
@@ -258,227 +240,6 @@ fn finding<I: Identify>(
     }
 }
 
-/// The types down to the member with the most transfers.
-fn types_path(group: &Group) -> Vec<String> {
-    let mut transfers: BTreeMap<&[String], u64> = BTreeMap::new();
-    for conflict in &group.conflicts {
-        if let Place::Member { member, .. } = conflict.here {
-            *transfers.entry(&member.types_path).or_default() +=
-                group::tally(conflict.row).transfers();
-        }
-    }
-    // The first of equals in order of names.
-    let most = transfers
-        .into_iter()
-        .rev()
-        .max_by_key(|(_, transfers)| *transfers);
-    most.map(|(path, _)| path.to_vec()).unwrap_or_default()
-}
-
-/// What is gathered about one member.
-#[derive(Default)]
-struct Gathered {
-    reads: u64,
-    writes: u64,
-    silent: Option<u64>,
-    contexts: BTreeSet<u16>,
-    writers: BTreeSet<u16>,
-    transfers: u64,
-}
-
-fn members(group: &Group) -> Vec<Member> {
-    let mut members: BTreeMap<(i64, u64, String), Gathered> = BTreeMap::new();
-    for count in &group.counts {
-        let Some(key) = member_key(group, count.place, count.row.addr) else {
-            continue;
-        };
-        let member = members.entry(key).or_default();
-        member.contexts.insert(count.row.context);
-        if count.row.access != Access::Write {
-            member.reads += count.row.count;
-        }
-        if count.row.access != Access::Read {
-            member.writes += count.row.count;
-            member.writers.insert(count.row.context);
-            if let Some(silent) = count.row.silent {
-                *member.silent.get_or_insert(0) += silent;
-            }
-        }
-        // A member that is only read has no silent stores, where they would have been seen.
-        if count.row.silent.is_some() {
-            member.silent.get_or_insert(0);
-        }
-    }
-    for conflict in &group.conflicts {
-        let Some(key) = member_key(group, conflict.here, conflict.row.addr) else {
-            continue;
-        };
-        let member = members.entry(key).or_default();
-        member.transfers += group::tally(conflict.row).transfers();
-        member.contexts.insert(conflict.row.context);
-    }
-    members
-        .into_iter()
-        .map(|((offset, size, name), gathered)| Member {
-            name,
-            offset,
-            size,
-            reads: gathered.reads,
-            writes: gathered.writes,
-            silent_writes: gathered.silent,
-            contexts: gathered.contexts.len() as u32,
-            writers: gathered.writers.len() as u32,
-            transfers: gathered.transfers,
-        })
-        .collect()
-}
-
-/// Offset, size and name of what an access touched. A hole has no bounds of its own, so it is
-/// named by the byte.
-fn member_key(group: &Group, place: &Place, addr: u64) -> Option<(i64, u64, String)> {
-    match place {
-        Place::Member { object, member } if member.path.is_empty() => {
-            Some((addr.wrapping_sub(object.base) as i64, 1, String::new()))
-        }
-        Place::Member { member, .. } => {
-            Some((member.offset as i64, member.size, member.path.clone()))
-        }
-        // Each variable of a line of scalars is a member, at its distance from the one that gave
-        // the line its name.
-        Place::Scalar(object) => {
-            let line = addr - addr % group.line_bytes;
-            let offset = object.base.wrapping_sub(line) as i64 + group.line_offset;
-            Some((
-                offset,
-                object.bytes,
-                object.variable.clone().unwrap_or_default(),
-            ))
-        }
-        Place::Unresolved(_) => None,
-    }
-}
-
-fn sites<I: Identify>(group: &Group, sources: &mut Sources<'_, I>) -> Vec<SiteUse> {
-    let mut uses = Uses::default();
-    for count in &group.counts {
-        uses.get(sources.get(count.row.site), count.row.access)
-            .count += count.row.count;
-    }
-    for conflict in &group.conflicts {
-        uses.add(conflict.row, sources);
-    }
-    uses.ranked()
-}
-
-/// Uses by source line and kind of access.
-#[derive(Default)]
-struct Uses(BTreeMap<(Source, Access), SiteUse>);
-
-impl Uses {
-    fn get(&mut self, source: Source, access: Access) -> &mut SiteUse {
-        let fresh = SiteUse {
-            source: source.clone(),
-            access,
-            count: 0,
-            transfers: 0,
-            caused: 0,
-        };
-        self.0.entry((source, access)).or_insert(fresh)
-    }
-
-    fn add<I: Identify>(&mut self, row: &ConflictRow, sources: &mut Sources<'_, I>) {
-        let transfers = group::tally(row).transfers();
-        self.get(sources.get(row.site), row.access).transfers += transfers;
-        self.get(sources.get(row.other_site), row.other_access)
-            .caused += transfers;
-    }
-
-    fn ranked(self) -> Vec<SiteUse> {
-        let mut uses: Vec<SiteUse> = self.0.into_values().collect();
-        uses.sort_by_key(|site| std::cmp::Reverse((site.transfers + site.caused, site.count)));
-        uses
-    }
-}
-
-fn pairs<I: Identify>(group: &Group, sources: &mut Sources<'_, I>) -> Vec<Pair> {
-    let mut pairs: BTreeMap<(Side, Side), Tally> = BTreeMap::new();
-    for conflict in &group.conflicts {
-        let row = conflict.row;
-        let here = Side {
-            member: own_name(conflict.here),
-            access: row.access,
-            source: sources.get(row.site),
-        };
-        let there = Side {
-            member: other_name(conflict.here, conflict.there),
-            access: row.other_access,
-            source: sources.get(row.other_site),
-        };
-        *pairs.entry((here, there)).or_default() += group::tally(row);
-    }
-    let mut pairs: Vec<Pair> = pairs
-        .into_iter()
-        .map(|((here, there), tally)| Pair { here, there, tally })
-        .collect();
-    pairs.sort_by_key(|pair| std::cmp::Reverse((pair.tally.transfers(), pair.tally.upgrades)));
-    pairs
-}
-
-pub(crate) fn own_name(place: &Place) -> String {
-    match place {
-        Place::Member { member, .. } => member.path.clone(),
-        Place::Scalar(object) => object.variable.clone().unwrap_or_default(),
-        Place::Unresolved(class) => class.clone(),
-    }
-}
-
-/// The name of `there`, the other side of an access to `here`; with its object's where that is another
-/// one.
-pub(crate) fn other_name(here: &Place, there: &Place) -> String {
-    let own = own_name(there);
-    match (there, object(here) == object(there)) {
-        (Place::Member { .. }, false) => match object_name(there) {
-            name if own.is_empty() => name,
-            name => format!("{name}.{own}"),
-        },
-        _ => own,
-    }
-}
-
-/// What to call an object as a whole.
-fn object_name(place: &Place) -> String {
-    match place {
-        Place::Member { object, member } => match (&object.variable, member.types_path.first()) {
-            (Some(name), _) | (None, Some(name)) => name.clone(),
-            (None, None) => String::new(),
-        },
-        Place::Scalar(object) => object.variable.clone().unwrap_or_default(),
-        Place::Unresolved(class) => class.clone(),
-    }
-}
-
-pub(crate) fn neighbours(group: &Group) -> BTreeMap<String, u64> {
-    let mut neighbours = BTreeMap::new();
-    for conflict in &group.conflicts {
-        let transfers = group::tally(conflict.row).transfers();
-        if transfers > 0 && object(conflict.here) != object(conflict.there) {
-            *neighbours.entry(object_name(conflict.there)).or_default() += transfers;
-        }
-    }
-    neighbours
-}
-
-fn origins(group: &Group) -> BTreeMap<String, u64> {
-    let mut origins = BTreeMap::new();
-    for conflict in &group.conflicts {
-        let origin = object(conflict.here).and_then(|object| object.origin.clone());
-        if let Some(origin) = origin {
-            *origins.entry(origin).or_default() += group::tally(conflict.row).transfers();
-        }
-    }
-    origins
-}
-
 fn unresolved_classes<I: Identify>(
     classes: BTreeMap<&str, Vec<&ConflictRow>>,
     all: u64,
@@ -508,47 +269,4 @@ fn unresolved_classes<I: Identify>(
         .collect();
     found.sort_by_key(|class| std::cmp::Reverse(class.tally.transfers()));
     found
-}
-
-/// Ranks of the findings in each run alone.
-struct RunRanks {
-    /// By run, then by overall place: the rank in that run, from 1; `None` if it was not there.
-    ranks: Vec<Vec<Option<usize>>>,
-}
-
-impl RunRanks {
-    /// Ranks may differ by this much and be called the same.
-    const SLACK: usize = 2;
-    /// Or both be among this many.
-    const TOP: usize = 10;
-
-    fn new(runs: usize, findings: &[(Finding, ByRun)]) -> Self {
-        let rank_run = |run: usize| {
-            let transfers: Vec<u64> = findings.iter().map(|(_, by_run)| by_run[run]).collect();
-            let mut order: Vec<usize> = (0..transfers.len()).collect();
-            order.sort_by_key(|&at| std::cmp::Reverse(transfers[at]));
-            let mut ranks = vec![None; transfers.len()];
-            for (rank, at) in order.into_iter().enumerate() {
-                ranks[at] = (transfers[at] > 0).then_some(rank + 1);
-            }
-            ranks
-        };
-        Self {
-            ranks: (0..runs).map(rank_run).collect(),
-        }
-    }
-
-    /// See [`Finding::stability`]; `at` counts findings from 0.
-    fn stability(&self, at: usize) -> Option<f64> {
-        let overall = at + 1;
-        let kept =
-            |rank: usize| rank.abs_diff(overall) <= Self::SLACK || rank.max(overall) <= Self::TOP;
-        let runs = self.ranks.len();
-        let stayed = self
-            .ranks
-            .iter()
-            .filter(|ranks| ranks[at].is_some_and(kept))
-            .count();
-        (runs > 1).then(|| share(stayed as u64, runs as u64, 0.0))
-    }
 }
