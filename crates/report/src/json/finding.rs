@@ -1,0 +1,305 @@
+//! One finding in the document.
+
+use std::collections::BTreeMap;
+
+use relayout_contend::finding::{
+    Adjacent, AdjacentPair, LinePlace, Member, Pair, RemoteRead, Side,
+};
+use relayout_contend::{Finding, Remedy, Source, Tally};
+use relayout_profile::Meta;
+use serde::Serialize;
+
+use super::site::{SiteDocument, access, site};
+use crate::remedy;
+use crate::text::Who;
+use crate::{Placed, Production};
+
+#[derive(Serialize)]
+pub(super) struct FindingDocument<'a> {
+    rank: u32,
+    kind: &'static str,
+    #[serde(rename = "type")]
+    type_name: &'a str,
+    variable: Option<&'a str>,
+    types_path: &'a [String],
+    line_offset: i64,
+    places: Vec<PlaceDocument>,
+    estimated: bool,
+    hitm_observed: Option<u64>,
+    transfers: u64,
+    read_transfers: u64,
+    write_transfers: u64,
+    upgrades: u64,
+    false_first_touch: u64,
+    false_lifetime: u64,
+    share: f64,
+    objects: u64,
+    contexts: u32,
+    stability: Option<f64>,
+    members: Vec<MemberDocument<'a>>,
+    sites: Vec<SiteDocument<'a>>,
+    pairs: Vec<PairDocument<'a>>,
+    adjacent: Option<AdjacentDocument<'a>>,
+    remote_reads: Vec<RemoteReadDocument<'a>>,
+    /// It is another kind of finding in some runs: no advice then.
+    unstable: bool,
+    kinds_by_run: BTreeMap<&'static str, u32>,
+    advice: Vec<AdviceDocument>,
+    neighbours: &'a BTreeMap<String, u64>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    allocated: &'a BTreeMap<String, u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    production: Option<ProductionDocument<'a>>,
+}
+
+#[derive(Serialize)]
+struct PlaceDocument {
+    line_offset: i64,
+    transfers: u64,
+    objects: u64,
+}
+
+#[derive(Serialize)]
+struct ProductionDocument<'a> {
+    same_line: &'a [String],
+    other_line: &'a [String],
+    unknown: &'a [String],
+}
+
+#[derive(Serialize)]
+struct AdjacentDocument<'a> {
+    samples: u64,
+    pair_transfers_estimated: u64,
+    interval: [u64; 2],
+    coefficient: f64,
+    cost_transfers_estimated: f64,
+    pairs: Vec<AdjacentPairDocument<'a>>,
+}
+
+#[derive(Serialize)]
+struct AdjacentPairDocument<'a> {
+    samples: u64,
+    pair_transfers_estimated: u64,
+    here: SideDocument<'a>,
+    there: SideDocument<'a>,
+}
+
+#[derive(Serialize)]
+struct RemoteReadDocument<'a> {
+    member: &'a str,
+    transfers: u64,
+    /// Those that bring what was stored to it.
+    needed: u64,
+}
+
+#[derive(Serialize)]
+struct AdviceDocument {
+    action: &'static str,
+    words: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    replayed: Option<ReplayedDocument>,
+}
+
+#[derive(Serialize)]
+struct ReplayedDocument {
+    transfers_today: u64,
+    transfers_changed: u64,
+    /// With the member on a line of its own beside.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    transfers_own_line: Option<u64>,
+    /// With both.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    transfers_changed_own_line: Option<u64>,
+}
+
+#[derive(Serialize)]
+struct MemberDocument<'a> {
+    name: &'a str,
+    offset: i64,
+    size: u64,
+    reads: u64,
+    writes: u64,
+    silent_writes: Option<u64>,
+    contexts: u32,
+    writers: u32,
+    transfers: u64,
+}
+
+#[derive(Serialize)]
+struct PairDocument<'a> {
+    transfers: u64,
+    upgrades: u64,
+    false_first_touch: u64,
+    false_lifetime: u64,
+    here: SideDocument<'a>,
+    there: SideDocument<'a>,
+}
+
+#[derive(Serialize)]
+struct SideDocument<'a> {
+    member: &'a str,
+    access: &'static str,
+    function: Option<&'a str>,
+    inlined: Option<&'a str>,
+    file: Option<&'a str>,
+    line: Option<u32>,
+}
+
+pub(super) fn finding<'a>(
+    finding: &'a Finding,
+    meta: &Meta,
+    production: Option<&'a Production>,
+) -> FindingDocument<'a> {
+    let Tally {
+        read_transfers,
+        write_transfers,
+        upgrades,
+        false_first_touch,
+        false_lifetime,
+    } = finding.tally;
+    FindingDocument {
+        rank: finding.rank,
+        kind: finding.kind.as_str(),
+        type_name: finding.subject.type_name(),
+        variable: finding.subject.variable(),
+        types_path: &finding.types_path,
+        line_offset: finding.line_offset,
+        places: finding.places.iter().map(place).collect(),
+        estimated: finding.estimated,
+        hitm_observed: finding.hitm,
+        transfers: finding.tally.transfers(),
+        read_transfers,
+        write_transfers,
+        upgrades,
+        false_first_touch,
+        false_lifetime,
+        share: finding.share,
+        objects: finding.objects,
+        contexts: finding.contexts,
+        stability: finding.stability,
+        members: finding.members.iter().map(member).collect(),
+        sites: finding.sites.iter().map(site).collect(),
+        pairs: finding.pairs.iter().map(pair).collect(),
+        adjacent: finding.adjacent.as_ref().map(adjacent),
+        remote_reads: finding.remote_reads.iter().map(remote_read).collect(),
+        unstable: finding.is_unstable(),
+        kinds_by_run: finding
+            .kinds_by_run
+            .iter()
+            .map(|(kind, runs)| (kind.as_str(), *runs))
+            .collect(),
+        advice: finding
+            .remedies
+            .iter()
+            .map(|one| advice(one, meta))
+            .collect(),
+        neighbours: &finding.neighbours,
+        allocated: &finding.origins,
+        production: production.and_then(|all| all.get(finding.rank)).map(placed),
+    }
+}
+
+fn place(place: &LinePlace) -> PlaceDocument {
+    PlaceDocument {
+        line_offset: place.line_offset,
+        transfers: place.transfers,
+        objects: place.objects,
+    }
+}
+
+fn placed(placed: &Placed) -> ProductionDocument<'_> {
+    ProductionDocument {
+        same_line: &placed.same_line,
+        other_line: &placed.other_line,
+        unknown: &placed.unknown,
+    }
+}
+
+fn adjacent(adjacent: &Adjacent) -> AdjacentDocument<'_> {
+    AdjacentDocument {
+        samples: adjacent.samples,
+        pair_transfers_estimated: adjacent.pair_transfers,
+        interval: adjacent.interval,
+        coefficient: adjacent.coefficient,
+        cost_transfers_estimated: adjacent.cost_transfers,
+        pairs: adjacent.pairs.iter().map(adjacent_pair).collect(),
+    }
+}
+
+fn adjacent_pair(pair: &AdjacentPair) -> AdjacentPairDocument<'_> {
+    AdjacentPairDocument {
+        samples: pair.samples,
+        pair_transfers_estimated: pair.pair_transfers,
+        here: side(&pair.here),
+        there: side(&pair.there),
+    }
+}
+
+fn remote_read(read: &RemoteRead) -> RemoteReadDocument<'_> {
+    RemoteReadDocument {
+        member: &read.member,
+        transfers: read.transfers,
+        needed: read.needed,
+    }
+}
+
+fn advice(remedy: &Remedy, meta: &Meta) -> AdviceDocument {
+    let own_line = remedy::own_line(remedy);
+    let replayed = remedy::replayed(remedy).map(|replayed| ReplayedDocument {
+        transfers_today: replayed.today,
+        transfers_changed: replayed.changed,
+        transfers_own_line: own_line.map(|own| own.stored),
+        transfers_changed_own_line: own_line.map(|own| own.checked),
+    });
+    AdviceDocument {
+        action: remedy::action(remedy),
+        words: remedy::words(remedy, Who::of(meta).one(), position),
+        replayed,
+    }
+}
+
+/// `osq_lock, kernel/locking/osq_lock.c:97`
+fn position(source: &Source) -> String {
+    let function = source.function.as_deref().unwrap_or("?");
+    match (&source.file, source.line) {
+        (Some(file), Some(line)) => format!("{function}, {file}:{line}"),
+        (Some(file), None) => format!("{function}, {file}"),
+        (None, _) => function.to_owned(),
+    }
+}
+
+fn member(member: &Member) -> MemberDocument<'_> {
+    MemberDocument {
+        name: &member.name,
+        offset: member.offset,
+        size: member.size,
+        reads: member.reads,
+        writes: member.writes,
+        silent_writes: member.silent_writes,
+        contexts: member.contexts,
+        writers: member.writers,
+        transfers: member.transfers,
+    }
+}
+
+fn pair(pair: &Pair) -> PairDocument<'_> {
+    PairDocument {
+        transfers: pair.tally.transfers(),
+        upgrades: pair.tally.upgrades,
+        false_first_touch: pair.tally.false_first_touch,
+        false_lifetime: pair.tally.false_lifetime,
+        here: side(&pair.here),
+        there: side(&pair.there),
+    }
+}
+
+fn side(side: &Side) -> SideDocument<'_> {
+    SideDocument {
+        member: &side.member,
+        access: access(side.access),
+        function: side.source.function.as_deref(),
+        inlined: side.source.inlined.as_deref(),
+        file: side.source.file.as_deref(),
+        line: side.source.line,
+    }
+}

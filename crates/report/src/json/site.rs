@@ -1,0 +1,38 @@
+//! A source line that accesses, and its kind of access.
+
+use relayout_contend::finding::SiteUse;
+use relayout_profile::Access;
+use serde::Serialize;
+
+#[derive(Serialize)]
+pub(super) struct SiteDocument<'a> {
+    function: Option<&'a str>,
+    inlined: Option<&'a str>,
+    file: Option<&'a str>,
+    line: Option<u32>,
+    access: &'static str,
+    count: u64,
+    transfers: u64,
+    caused: u64,
+}
+
+pub(super) fn site(site: &SiteUse) -> SiteDocument<'_> {
+    SiteDocument {
+        function: site.source.function.as_deref(),
+        inlined: site.source.inlined.as_deref(),
+        file: site.source.file.as_deref(),
+        line: site.source.line,
+        access: access(site.access),
+        count: site.count,
+        transfers: site.transfers,
+        caused: site.caused,
+    }
+}
+
+pub(super) fn access(access: Access) -> &'static str {
+    match access {
+        Access::Read => "read",
+        Access::Write => "write",
+        Access::ReadWrite => "read-write",
+    }
+}
