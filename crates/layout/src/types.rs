@@ -101,8 +101,8 @@ impl Types {
 
     /// Kind and name of the aggregate behind typedefs and qualifiers, if its members are not there.
     pub(crate) fn declared_only(&self, id: TypeId) -> Option<(AggregateKind, String)> {
-        let stub = self.aggregate(id).filter(|found| !found.complete)?;
-        Some((stub.kind, stub.name.clone()?))
+        let found = self.aggregate(id).filter(|found| !found.complete)?;
+        Some((found.kind, found.name.clone()?))
     }
 
     /// The struct, union or class behind typedefs and qualifiers.

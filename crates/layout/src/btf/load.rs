@@ -1,6 +1,6 @@
 //! Loads types from their records into an arena, each record once, as
 //! [`DwarfTypes`](crate::dwarf::DwarfTypes) does: what a type holds by value comes along, an
-//! aggregate behind a pointer is a stub until it is asked for.
+//! aggregate behind a pointer is incomplete until it is asked for.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -18,7 +18,7 @@ pub struct BtfTypes<'b, 'a> {
     types: Types,
     ids: FxHashMap<BtfId, TypeId>,
     /// Records of aggregates whose members have not been asked for.
-    stubs: FxHashMap<TypeId, BtfId>,
+    incomplete: FxHashMap<TypeId, BtfId>,
     /// Aggregates whose members are being read.
     open: FxHashSet<TypeId>,
 }
@@ -30,7 +30,7 @@ impl<'b, 'a> BtfTypes<'b, 'a> {
             btf,
             types: Types::default(),
             ids: FxHashMap::default(),
-            stubs: FxHashMap::default(),
+            incomplete: FxHashMap::default(),
             open: FxHashSet::default(),
         }
     }
@@ -120,12 +120,12 @@ impl<'b, 'a> BtfTypes<'b, 'a> {
         need: Need,
         depth: u32,
     ) -> Result<TypeId, Blunder> {
-        let placeholder = Type::Unknown("a type that refers to itself".to_owned());
-        let loaded = self.types.add(placeholder);
+        let unread = Type::Unknown("a type that refers to itself".to_owned());
+        let loaded = self.types.add(unread);
         self.ids.insert(id, loaded);
         let ty = self.convert(id, record, need, depth)?;
         if matches!(record.kind, blob::KIND_STRUCT | blob::KIND_UNION) {
-            self.stubs.insert(loaded, id);
+            self.incomplete.insert(loaded, id);
         }
         self.types.set(loaded, ty);
         Ok(loaded)
@@ -151,15 +151,15 @@ impl<'b, 'a> BtfTypes<'b, 'a> {
             },
             blob::KIND_POINTER => self.pointer(target, depth)?,
             blob::KIND_ARRAY => self.array(id, record, need, depth)?,
-            blob::KIND_STRUCT => Type::Aggregate(self.stub(record, AggregateKind::Struct)?),
-            blob::KIND_UNION => Type::Aggregate(self.stub(record, AggregateKind::Union)?),
+            blob::KIND_STRUCT => Type::Aggregate(self.opaque(record, AggregateKind::Struct)?),
+            blob::KIND_UNION => Type::Aggregate(self.opaque(record, AggregateKind::Union)?),
             blob::KIND_FORWARD => {
                 let kind = match record.flag {
                     true => AggregateKind::Union,
                     false => AggregateKind::Struct,
                 };
-                let stub = self.stub(record, kind)?;
-                Type::Aggregate(Aggregate { size: 0, ..stub })
+                let opaque = self.opaque(record, kind)?;
+                Type::Aggregate(Aggregate { size: 0, ..opaque })
             }
             blob::KIND_ENUM | blob::KIND_ENUM64 => self.enumeration(id, record)?,
             blob::KIND_TYPEDEF => Type::Typedef {
@@ -182,7 +182,7 @@ impl<'b, 'a> BtfTypes<'b, 'a> {
         let target = self.load_at(target, Need::Name, depth + 1)?;
         // Nobody can ask for an anonymous target by name, so it comes along.
         if let Some(id) = target
-            && matches!(self.types.get(id), Type::Aggregate(stub) if stub.name.is_none())
+            && matches!(self.types.get(id), Type::Aggregate(target) if target.name.is_none())
         {
             self.fill(id, depth + 1)?;
         }
@@ -210,7 +210,8 @@ impl<'b, 'a> BtfTypes<'b, 'a> {
         })
     }
 
-    fn stub(&self, record: &Record, kind: AggregateKind) -> Result<Aggregate, Blunder> {
+    /// The aggregate without its members.
+    fn opaque(&self, record: &Record, kind: AggregateKind) -> Result<Aggregate, Blunder> {
         Ok(Aggregate {
             kind,
             name: self.name(record.name)?,
@@ -219,10 +220,10 @@ impl<'b, 'a> BtfTypes<'b, 'a> {
         })
     }
 
-    /// Reads the members of the aggregate behind typedefs, qualifiers and arrays, if it is a stub.
+    /// Reads the members of the aggregate behind typedefs, qualifiers and arrays, if they are still to be read.
     fn fill(&mut self, id: TypeId, depth: u32) -> Result<(), Blunder> {
         let id = self.types.innermost(id);
-        let Some(from) = self.stubs.remove(&id) else {
+        let Some(from) = self.incomplete.remove(&id) else {
             return Ok(());
         };
         let Some(record) = self.btf.record(from)? else {

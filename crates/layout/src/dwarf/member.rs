@@ -2,7 +2,8 @@
 
 use gimli::{AttributeValue, Operation, constants as dw};
 
-use super::types::{Context, DwarfTypes};
+use super::entry::Context;
+use super::types::DwarfTypes;
 use crate::types::Need;
 use crate::{BitRange, Error, Member, Type, TypeId, Variants};
 

@@ -1,22 +1,17 @@
 //! Loads types from their entries into an arena, each entry once.
 //!
-//! What a type holds by value is loaded with it. An aggregate behind a pointer becomes a stub
+//! What a type holds by value is loaded with it. An aggregate behind a pointer stays incomplete
 //! (`complete` false) until it is asked for, so that loading `struct list_head` does not pull in
 //! a kernel.
 
-use gimli::{AttributeValue, DwTag, UnitOffset, constants as dw};
+use gimli::{AttributeValue, DwTag, constants as dw};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::die::{self, Unit, Value};
-use super::file::Reader;
+use super::entry::{Context, place};
 use super::{DieOffset, DwarfFile};
 use crate::types::{LOAD_DEPTH_MAX, Need};
 use crate::{Aggregate, AggregateKind, Error, SourceLine, Type, TypeId, Types};
-
-pub(super) type Entry<'a> = gimli::DebuggingInformationEntry<Reader<'a>>;
-
-/// Of an array. More are damage, and each is printed with each member.
-const DIMENSIONS_MAX: usize = 256;
 
 /// A lazy loader of one file's types.
 pub struct DwarfTypes<'f, 'a> {
@@ -28,14 +23,6 @@ pub struct DwarfTypes<'f, 'a> {
     /// Aggregates whose members are being read.
     open: FxHashSet<TypeId>,
     pub(super) file_names: FxHashMap<(usize, u64), Option<String>>,
-}
-
-/// An entry with the unit that it is in.
-pub(super) struct Context<'f, 'a> {
-    pub(super) unit: &'f Unit<'a>,
-    /// Start of the unit in `.debug_info`.
-    pub(super) start: usize,
-    pub(super) entry: Entry<'a>,
 }
 
 impl<'f, 'a> DwarfTypes<'f, 'a> {
@@ -214,11 +201,11 @@ impl<'f, 'a> DwarfTypes<'f, 'a> {
         self.ids.insert(die, id);
         let ty = match aggregate_kind(context.entry.tag()) {
             Some(kind) => {
-                let stub = self.stub(&context, kind);
+                let opaque = self.opaque(&context, kind);
                 if !context.flag(dw::DW_AT_declaration) {
                     self.definitions.insert(id, die);
                 }
-                Type::Aggregate(stub)
+                Type::Aggregate(opaque)
             }
             None => self.read_other(&context, need, depth)?,
         };
@@ -226,124 +213,8 @@ impl<'f, 'a> DwarfTypes<'f, 'a> {
         Ok(id)
     }
 
-    fn read_other(
-        &mut self,
-        context: &Context<'f, 'a>,
-        need: Need,
-        depth: u32,
-    ) -> Result<Type, Error> {
-        let tag = context.entry.tag();
-        if let Some(sigil) = pointer_sigil(tag) {
-            let target = self.load_reference(context, dw::DW_AT_type, Need::Name, depth)?;
-            // Nobody can ask for an anonymous target by name, so it comes along.
-            if let Some(id) = target
-                && matches!(self.types.get(id), Type::Aggregate(aggregate) if aggregate.name.is_none())
-            {
-                self.fill(id, depth + 1)?;
-            }
-            let size = context.number(dw::DW_AT_byte_size);
-            let size = size.unwrap_or(u64::from(context.unit.encoding().address_size));
-            return Ok(Type::Pointer {
-                target,
-                size,
-                sigil,
-            });
-        }
-        if let Some(qualifier) = qualifier(tag) {
-            let target = self.load_reference(context, dw::DW_AT_type, need, depth)?;
-            return Ok(Type::Qualified { qualifier, target });
-        }
-        Ok(match tag {
-            dw::DW_TAG_base_type => Type::Base {
-                name: self.name_of(context).unwrap_or_else(|| "?".to_owned()),
-                size: context.number(dw::DW_AT_byte_size).unwrap_or(0),
-            },
-            dw::DW_TAG_typedef => Type::Typedef {
-                name: self.name_of(context).unwrap_or_else(|| "?".to_owned()),
-                target: self.load_reference(context, dw::DW_AT_type, need, depth)?,
-                declared_align: context.number(dw::DW_AT_alignment),
-            },
-            dw::DW_TAG_enumeration_type => self.read_enum(context, depth)?,
-            dw::DW_TAG_array_type => self.read_array(context, need, depth)?,
-            dw::DW_TAG_subroutine_type => self.read_function(context, depth)?,
-            dw::DW_TAG_unspecified_type => Type::Unknown(
-                self.name_of(context)
-                    .unwrap_or_else(|| "unspecified type".to_owned()),
-            ),
-            other => Type::Unknown(other.to_string()),
-        })
-    }
-
-    fn read_enum(&mut self, context: &Context<'f, 'a>, depth: u32) -> Result<Type, Error> {
-        let mut enumerators = Vec::new();
-        for child in self.children(context)? {
-            if child.entry.tag() == dw::DW_TAG_enumerator {
-                let name = self.name_of(&child).unwrap_or_default();
-                enumerators.push((name, child.signed(dw::DW_AT_const_value).unwrap_or(0)));
-            }
-        }
-        let size = match context.number(dw::DW_AT_byte_size) {
-            Some(size) => size,
-            None => self
-                .load_reference(context, dw::DW_AT_type, Need::Members, depth)?
-                .and_then(|id| self.types.size_of(id))
-                .unwrap_or(0),
-        };
-        Ok(Type::Enum {
-            name: self.name_of(context),
-            size,
-            enumerators,
-        })
-    }
-
-    fn read_array(
-        &mut self,
-        context: &Context<'f, 'a>,
-        need: Need,
-        depth: u32,
-    ) -> Result<Type, Error> {
-        let element = self.load_reference(context, dw::DW_AT_type, need, depth)?;
-        let element = element.unwrap_or_else(|| self.types.add(Type::Unknown("void".to_owned())));
-        let children = self.children(context)?;
-        if children.len() > DIMENSIONS_MAX {
-            let what = format!("an array of {} dimensions", children.len());
-            return Ok(Type::Unknown(what));
-        }
-        let counts = children
-            .iter()
-            .filter(|child| {
-                matches!(
-                    child.entry.tag(),
-                    dw::DW_TAG_subrange_type | dw::DW_TAG_enumeration_type
-                )
-            })
-            .map(subrange_count)
-            .collect();
-        Ok(Type::Array { element, counts })
-    }
-
-    fn read_function(&mut self, context: &Context<'f, 'a>, depth: u32) -> Result<Type, Error> {
-        let result = self.load_reference(context, dw::DW_AT_type, Need::Name, depth)?;
-        let mut params = Vec::new();
-        let mut variadic = false;
-        for child in self.children(context)? {
-            match child.entry.tag() {
-                dw::DW_TAG_formal_parameter => {
-                    let param = self.load_reference(&child, dw::DW_AT_type, Need::Name, depth)?;
-                    params.extend(param);
-                }
-                dw::DW_TAG_unspecified_parameters => variadic = true,
-                _ => {}
-            }
-        }
-        Ok(Type::Function {
-            result,
-            params,
-            variadic,
-        })
-    }
-
-    fn stub(&mut self, context: &Context<'f, 'a>, kind: AggregateKind) -> Aggregate {
+    /// The aggregate without its members.
+    fn opaque(&mut self, context: &Context<'f, 'a>, kind: AggregateKind) -> Aggregate {
         Aggregate {
             kind,
             name: self.name_of(context),
@@ -357,7 +228,7 @@ impl<'f, 'a> DwarfTypes<'f, 'a> {
 
     /// Reads the members of the aggregate behind typedefs, qualifiers and arrays, if it has a
     /// definition and they have not been read.
-    fn fill(&mut self, id: TypeId, depth: u32) -> Result<(), Error> {
+    pub(super) fn fill(&mut self, id: TypeId, depth: u32) -> Result<(), Error> {
         let id = self.types.innermost(id);
         if !matches!(self.types.get(id), Type::Aggregate(aggregate) if !aggregate.complete) {
             return Ok(());
@@ -425,58 +296,6 @@ impl<'f, 'a> DwarfTypes<'f, 'a> {
     }
 }
 
-impl Context<'_, '_> {
-    pub(super) fn die(&self) -> DieOffset {
-        let UnitOffset(offset) = self.entry.offset();
-        DieOffset(self.start + offset)
-    }
-
-    pub(super) fn number(&self, name: gimli::DwAt) -> Option<u64> {
-        self.entry.attr_value(name)?.udata_value()
-    }
-
-    /// A constant that may be negative. Fixed-size forms have no sign of their own; producers use
-    /// them for what is not negative.
-    pub(super) fn signed(&self, name: gimli::DwAt) -> Option<i128> {
-        use gimli::AttributeValue as Value;
-        match self.entry.attr_value(name)? {
-            Value::Data1(value) => Some(i128::from(value)),
-            Value::Data2(value) => Some(i128::from(value)),
-            Value::Data4(value) => Some(i128::from(value)),
-            Value::Data8(value) | Value::Udata(value) => Some(i128::from(value)),
-            value => value.sdata_value().map(i128::from),
-        }
-    }
-
-    pub(super) fn flag(&self, name: gimli::DwAt) -> bool {
-        self.entry
-            .attr_value(name)
-            .is_some_and(|value| die::flag(&value))
-    }
-}
-
-pub(super) fn place(die: DieOffset) -> String {
-    format!("the entry at {:#x} of .debug_info", die.0)
-}
-
-fn subrange_count(child: &Context<'_, '_>) -> Option<u64> {
-    if child.entry.tag() == dw::DW_TAG_enumeration_type {
-        return None;
-    }
-    if let Some(count) = child.number(dw::DW_AT_count) {
-        return Some(count);
-    }
-    // An upper bound of -1 is how some producers write zero elements.
-    let upper = child.signed(dw::DW_AT_upper_bound)?;
-    let upper = if upper == i128::from(u64::MAX) || upper == i128::from(u32::MAX) {
-        -1
-    } else {
-        upper
-    };
-    let lower = child.signed(dw::DW_AT_lower_bound).unwrap_or(0);
-    u64::try_from(upper - lower + 1).ok()
-}
-
 /// The path of a file in the line table of the entry's unit: its directory as written there and its
 /// name.
 fn file_name(file: &DwarfFile<'_>, die: DieOffset, index: u64) -> Option<String> {
@@ -514,24 +333,4 @@ fn aggregate_kind(tag: DwTag) -> Option<AggregateKind> {
 fn same_keyword(tag: DwTag, kind: AggregateKind) -> bool {
     aggregate_kind(tag)
         .is_some_and(|other| (other == AggregateKind::Union) == (kind == AggregateKind::Union))
-}
-
-fn pointer_sigil(tag: DwTag) -> Option<&'static str> {
-    match tag {
-        dw::DW_TAG_pointer_type => Some("*"),
-        dw::DW_TAG_reference_type => Some("&"),
-        dw::DW_TAG_rvalue_reference_type => Some("&&"),
-        dw::DW_TAG_ptr_to_member_type => Some("::*"),
-        _ => None,
-    }
-}
-
-fn qualifier(tag: DwTag) -> Option<&'static str> {
-    match tag {
-        dw::DW_TAG_const_type => Some("const"),
-        dw::DW_TAG_volatile_type => Some("volatile"),
-        dw::DW_TAG_restrict_type => Some("restrict"),
-        dw::DW_TAG_atomic_type => Some("_Atomic"),
-        _ => None,
-    }
 }

@@ -3,7 +3,8 @@
 
 use gimli::{AttributeValue, constants as dw};
 
-use super::types::{Context, DwarfTypes};
+use super::entry::Context;
+use super::types::DwarfTypes;
 use crate::{Error, Member, Type, Types, Variant, Variants};
 
 impl<'f, 'a> DwarfTypes<'f, 'a> {

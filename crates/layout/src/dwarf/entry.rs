@@ -1,0 +1,51 @@
+//! An entry and its attributes.
+
+use gimli::UnitOffset;
+
+use super::DieOffset;
+use super::die::{self, Unit};
+use super::file::Reader;
+
+pub(super) type Entry<'a> = gimli::DebuggingInformationEntry<Reader<'a>>;
+
+/// An entry with the unit that it is in.
+pub(super) struct Context<'f, 'a> {
+    pub(super) unit: &'f Unit<'a>,
+    /// Start of the unit in `.debug_info`.
+    pub(super) start: usize,
+    pub(super) entry: Entry<'a>,
+}
+
+impl Context<'_, '_> {
+    pub(super) fn die(&self) -> DieOffset {
+        let UnitOffset(offset) = self.entry.offset();
+        DieOffset(self.start + offset)
+    }
+
+    pub(super) fn number(&self, name: gimli::DwAt) -> Option<u64> {
+        self.entry.attr_value(name)?.udata_value()
+    }
+
+    /// A constant that may be negative. Fixed-size forms have no sign of their own; producers use
+    /// them for what is not negative.
+    pub(super) fn signed(&self, name: gimli::DwAt) -> Option<i128> {
+        use gimli::AttributeValue as Value;
+        match self.entry.attr_value(name)? {
+            Value::Data1(value) => Some(i128::from(value)),
+            Value::Data2(value) => Some(i128::from(value)),
+            Value::Data4(value) => Some(i128::from(value)),
+            Value::Data8(value) | Value::Udata(value) => Some(i128::from(value)),
+            value => value.sdata_value().map(i128::from),
+        }
+    }
+
+    pub(super) fn flag(&self, name: gimli::DwAt) -> bool {
+        self.entry
+            .attr_value(name)
+            .is_some_and(|value| die::flag(&value))
+    }
+}
+
+pub(super) fn place(die: DieOffset) -> String {
+    format!("the entry at {:#x} of .debug_info", die.0)
+}
