@@ -26,33 +26,30 @@ const LEAST: f64 = 100.0;
 const STRETCHES: usize = 64;
 
 fn main() {
-    let titles = ["rates", "stretches", "episodes", "halves"];
+    let ways = [
+        ("rates", By::Rates),
+        ("stretches", By::Stretches(STRETCHES)),
+        ("episodes", By::KnownEpisodes),
+        ("halves", By::Halves),
+    ];
+    let titles = ways.map(|(title, _)| format!("{title:>12}")).concat();
+    let ways = ways.map(|(_, by)| by);
     for path in std::env::args().skip(1) {
         match relayout_profile::read(Path::new(&path)) {
             Ok(profile) => {
                 println!("{path}");
-                println!(
-                    "  {:<10}{}",
-                    "",
-                    titles.map(|t| format!("{t:>12}")).concat()
-                );
-                let ways = [
-                    By::Rates,
-                    By::Stretches(STRETCHES),
-                    By::KnownEpisodes,
-                    By::Halves,
-                ];
-                let print = |what: &str, of: &dyn Fn(By) -> Agreement| {
-                    let found = ways.map(|by| format!("{:>12}", of(by)));
+                println!("  {:<10}{titles}", "");
+                let print = |what: &str, found: [Agreement; 4]| {
+                    let found = found.map(|agreement| format!("{agreement:>12}"));
                     println!("  {what:<10}{}", found.concat());
                 };
-                print("lines", &|by| agreement::by_block(&profile, 64, LEAST, by));
-                print("regions", &|by| {
-                    agreement::by_block(&profile, 512, LEAST, by)
-                });
-                print("layouts", &|by| {
-                    agreement::by_layout(&profile, 20, 40, LEAST, by)
-                });
+                let by_block = |bytes| agreement::by_block(&profile, bytes, LEAST, ways);
+                print("lines", by_block(64));
+                print("regions", by_block(512));
+                print(
+                    "layouts",
+                    agreement::by_layout(&profile, 20, 40, LEAST, ways),
+                );
             }
             Err(error) => eprintln!("{path}: {error}"),
         }

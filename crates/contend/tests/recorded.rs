@@ -54,8 +54,8 @@ fn the_formula_ranks_as_replay_does_where_episodes_are_known() {
 fn ranks_agree(by: By, [over_lines, over_layouts]: [f64; 2]) {
     for name in ["mmap1.profile", "mntns.profile", "page_fault2.profile"] {
         let profile = fixture(name);
-        let lines = agreement::by_block(&profile, 64, 20.0, by);
-        let layouts = agreement::by_layout(&profile, 10, 20, 100.0, by);
+        let [lines] = agreement::by_block(&profile, 64, 20.0, [by]);
+        let [layouts] = agreement::by_layout(&profile, 10, 20, 100.0, [by]);
         println!("{name}, {by:?}: {lines} lines, layouts of {layouts} objects");
         assert!(
             lines.of >= 30 && lines.spearman >= over_lines,

@@ -50,54 +50,127 @@ impl fmt::Display for Agreement {
     }
 }
 
-/// Aligned blocks of so many bytes that were logged and have `least` transfers: fewer are ranked by chance.
-pub fn by_block(profile: &Profile, bytes: u32, least: f64, by: By) -> Agreement {
-    let index = TraceIndex::new(profile);
-    let traces = blocks(profile, bytes)
-        .into_iter()
-        .map(|extent| index.traces(extent));
-    let pairs: Vec<[f64; 2]> = traces
-        .filter(|traces| replayed(traces, 0, &Recorded) >= least)
-        .map(|traces| both(&traces, 0, &Recorded, by))
+/// Aligned blocks of so many bytes that were logged and have `least` transfers: fewer are ranked by chance. By
+/// each of `ways`.
+pub fn by_block<const N: usize>(
+    profile: &Profile,
+    bytes: u32,
+    least: f64,
+    ways: [By; N],
+) -> [Agreement; N] {
+    let ranked: Vec<[[f64; 2]; N]> = objects(profile, bytes, least)
+        .map(|(transfers, object)| ways.map(|by| object.both(transfers, &Recorded, by)))
         .collect();
-    Agreement {
-        spearman: spearman(&pairs),
-        of: pairs.len(),
+    std::array::from_fn(|way| {
+        let pairs: Vec<[f64; 2]> = ranked.iter().map(|pairs| pairs[way]).collect();
+        Agreement {
+            spearman: spearman(&pairs),
+            of: pairs.len(),
+        }
+    })
+}
+
+/// The median over the `count` blocks of 256 bytes with most transfers, of the agreement over `layouts`
+/// random orders of their words. By each of `ways`.
+pub fn by_layout<const N: usize>(
+    profile: &Profile,
+    count: usize,
+    layouts: u64,
+    least: f64,
+    ways: [By; N],
+) -> [Agreement; N] {
+    let mut ranked: Vec<(f64, Object)> = objects(profile, 256, least).collect();
+    ranked.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let of_object = |(_, object): &(f64, Object)| -> [f64; N] {
+        let layouts: Vec<[[f64; 2]; N]> = (0..layouts)
+            .map(|seed| {
+                let order = shuffled(32, seed + 1);
+                let place = |offset: u32| order[offset as usize / 8 % 32] * 8 + offset % 8;
+                let transfers = object.replayed(&place);
+                ways.map(|by| object.both(transfers, &place, by))
+            })
+            .collect();
+        std::array::from_fn(|way| {
+            let pairs: Vec<[f64; 2]> = layouts.iter().map(|pairs| pairs[way]).collect();
+            spearman(&pairs)
+        })
+    };
+    let found: Vec<[f64; N]> = ranked.iter().take(count).map(of_object).collect();
+    std::array::from_fn(|way| {
+        let of_way = found.iter().map(|of_object| of_object[way]);
+        // Where all layouts cost the same, there is no rank.
+        let mut of_way: Vec<f64> = of_way.filter(|spearman| spearman.is_finite()).collect();
+        of_way.sort_by(f64::total_cmp);
+        Agreement {
+            spearman: of_way.get(of_way.len() / 2).copied().unwrap_or(f64::NAN),
+            of: of_way.len(),
+        }
+    })
+}
+
+/// What was logged of a block, ready to be replayed.
+struct Object {
+    traces: Vec<ObjectTrace>,
+    replays: Vec<Replay>,
+    /// Of the first half of each trace, and of the second.
+    halves: [Vec<Replay>; 2],
+}
+
+impl Object {
+    fn new(traces: Vec<ObjectTrace>) -> Self {
+        let halves = |trace: &ObjectTrace| {
+            let (first, second) = trace.accesses.split_at(trace.accesses.len() / 2);
+            [first, second].map(|half| Replay::new(&of_accesses(half)))
+        };
+        let (first, second) = traces.iter().map(halves).map(|[a, b]| (a, b)).unzip();
+        Self {
+            replays: traces.iter().map(Replay::new).collect(),
+            halves: [first, second],
+            traces,
+        }
+    }
+
+    fn replayed(&self, placement: &impl Placement) -> f64 {
+        replayed(&self.replays, placement)
+    }
+
+    /// `transfers` as replayed with this placement, and as expected; or of both halves.
+    fn both(&self, transfers: f64, placement: &impl Placement, by: By) -> [f64; 2] {
+        let sum = |of: &dyn Fn(&ObjectTrace) -> f64| [transfers, self.traces.iter().map(of).sum()];
+        match by {
+            By::Halves => [0, 1].map(|half| replayed(&self.halves[half], placement)),
+            By::KnownEpisodes => sum(&|trace| expected(&episodes(trace, placement))),
+            By::Rates => sum(&|trace| expected(&counted(&trace.accesses, placement))),
+            By::Stretches(count) => sum(&|trace| {
+                let length = trace.accesses.len().div_ceil(count).max(1);
+                let stretches = trace.accesses.chunks(length);
+                stretches
+                    .map(|stretch| expected(&counted(stretch, placement)))
+                    .sum()
+            }),
+        }
     }
 }
 
-/// The median over the `objects` blocks of 256 bytes with most transfers, of the agreement over `layouts`
-/// random orders of their words.
-pub fn by_layout(profile: &Profile, objects: usize, layouts: u64, least: f64, by: By) -> Agreement {
-    let index = TraceIndex::new(profile);
-    let mut ranked: Vec<(f64, Vec<ObjectTrace>)> = blocks(profile, 256)
-        .into_iter()
-        .map(|extent| index.traces(extent))
-        .map(|traces| (replayed(&traces, 0, &Recorded), traces))
-        .filter(|(transfers, _)| *transfers >= least)
-        .collect();
-    ranked.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let mut found: Vec<f64> = ranked
-        .iter()
-        .take(objects)
-        .map(|(_, traces)| {
-            let pairs: Vec<[f64; 2]> = (0..layouts)
-                .map(|seed| {
-                    let order = shuffled(32, seed + 1);
-                    let place = |offset: u32| order[offset as usize / 8 % 32] * 8 + offset % 8;
-                    both(traces, 0, &place, by)
-                })
-                .collect();
-            spearman(&pairs)
-        })
-        // Where all layouts cost the same, there is no rank.
-        .filter(|spearman| spearman.is_finite())
-        .collect();
-    found.sort_by(f64::total_cmp);
-    Agreement {
-        spearman: found.get(found.len() / 2).copied().unwrap_or(f64::NAN),
-        of: found.len(),
+fn replayed(replays: &[Replay], placement: &impl Placement) -> f64 {
+    let transfers = |replay: &Replay| replay.tally(0, placement, LINE_BYTES).transfers() as f64;
+    replays.iter().map(transfers).sum()
+}
+
+fn of_accesses(accesses: &[TraceAccess]) -> ObjectTrace {
+    ObjectTrace {
+        accesses: accesses.to_vec(),
+        ..ObjectTrace::default()
     }
+}
+
+/// Blocks that were logged and have `least` transfers, with these.
+fn objects(profile: &Profile, bytes: u32, least: f64) -> impl Iterator<Item = (f64, Object)> {
+    let index = TraceIndex::new(profile);
+    let traces = move |extent| Object::new(index.traces(extent));
+    let objects = blocks(profile, bytes).into_iter().map(traces);
+    let replayed = objects.map(|object| (object.replayed(&Recorded), object));
+    replayed.filter(move |(transfers, _)| *transfers >= least)
 }
 
 fn blocks(profile: &Profile, bytes: u32) -> Vec<Extent> {
@@ -116,52 +189,6 @@ fn blocks(profile: &Profile, bytes: u32) -> Vec<Extent> {
     };
     let extent = |(run, base)| Extent { run, base, bytes };
     all.into_iter().map(extent).filter(logged).collect()
-}
-
-fn replayed(traces: &[ObjectTrace], phase: u32, placement: &impl Placement) -> f64 {
-    let transfers = |trace: &ObjectTrace| {
-        let tally = Replay::new(trace).tally(phase, placement, LINE_BYTES);
-        tally.transfers() as f64
-    };
-    traces.iter().map(transfers).sum()
-}
-
-/// Transfers as replayed, and as expected; or of both halves.
-fn both(traces: &[ObjectTrace], phase: u32, placement: &impl Placement, by: By) -> [f64; 2] {
-    if by == By::Halves {
-        let halves: Vec<[ObjectTrace; 2]> = traces
-            .iter()
-            .map(|trace| {
-                let (first, second) = trace.accesses.split_at(trace.accesses.len() / 2);
-                [first, second].map(of_accesses)
-            })
-            .collect();
-        return [0, 1].map(|half| {
-            let of_half = |halves: &[ObjectTrace; 2]| {
-                replayed(std::slice::from_ref(&halves[half]), phase, placement)
-            };
-            halves.iter().map(of_half).sum()
-        });
-    }
-    let expected = traces.iter().map(|trace| match by {
-        By::KnownEpisodes => expected(&episodes(trace, placement)),
-        By::Stretches(count) => {
-            let length = trace.accesses.len().div_ceil(count).max(1);
-            let stretches = trace.accesses.chunks(length);
-            stretches
-                .map(|stretch| expected(&counted(stretch, placement)))
-                .sum()
-        }
-        By::Rates | By::Halves => expected(&counted(&trace.accesses, placement)),
-    });
-    [replayed(traces, phase, placement), expected.sum()]
-}
-
-fn of_accesses(accesses: &[TraceAccess]) -> ObjectTrace {
-    ObjectTrace {
-        accesses: accesses.to_vec(),
-        ..ObjectTrace::default()
-    }
 }
 
 /// Transfers expected from counts.
