@@ -20,6 +20,7 @@ use std::process::Command;
 
 use self::arguments::{Request, Stage, request};
 use self::compiler::Compiler;
+use crate::file_error::cannot;
 use crate::installed::installed;
 use crate::program::RUNTIME;
 use crate::{Cache, Error};
@@ -135,7 +136,7 @@ fn command(
             let runtime = installed("runtime of recorded programs", RUNTIME)?;
             let runtime = runtime
                 .canonicalize()
-                .map_err(Error::io("find", &runtime))?;
+                .map_err(|why| Error::from(cannot("find", &runtime)(why)))?;
             work.notes.iter().for_each(|note| notes(note));
             let stand_in = match compiler {
                 Compiler::Gcc { .. } if work.stage == Stage::Link => {

@@ -11,6 +11,7 @@ use relayout_layout::dwarf::{Companions, DwarfFile, SectionStore, SplitUnit, Sup
 
 use crate::Error;
 use crate::debug_search::{self, DebugFolders};
+use crate::file_error::cannot;
 
 /// Most bytes of what cannot be mapped: pipes and devices may have no end.
 const READ_BYTES_MAX: u64 = 1 << 30;
@@ -37,7 +38,7 @@ impl DebugFile {
     /// # Errors
     /// It cannot be opened.
     pub fn open(path: &Path) -> Result<Self, Error> {
-        let map = map_file(path).map_err(Error::io("open", path))?;
+        let map = map_file(path).map_err(cannot("open", path))?;
         Ok(Self::new(path, path, map, DebugFolders::default()))
     }
 

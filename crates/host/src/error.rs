@@ -1,9 +1,8 @@
 //! What can go wrong outside of relayout.
 
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use crate::{compile, kernel_build, measure, probe};
+use crate::{FileError, compile, kernel_build, measure, probe};
 
 /// Kinds of error, by who has to do something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,16 +22,8 @@ pub enum Category {
 #[non_exhaustive]
 pub enum Error {
     /// A file could not be read or written.
-    #[error("cannot {action} {}", path.display())]
-    Io {
-        /// What was tried.
-        action: &'static str,
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        #[source]
-        source: io::Error,
-    },
+    #[error(transparent)]
+    File(#[from] FileError),
     /// The debug file cannot be used.
     #[error("cannot read the debug information of {}", path.display())]
     Debug {
@@ -225,14 +216,6 @@ impl Error {
             Self::Measure(error) => error.category(),
             Self::KernelBuild(error) => error.category(),
             _ => Category::Input,
-        }
-    }
-
-    pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
-        move |source| Self::Io {
-            action,
-            path: path.to_owned(),
-            source,
         }
     }
 }

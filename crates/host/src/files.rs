@@ -5,19 +5,19 @@ use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use crate::Error;
+use crate::file_error::{FileError, cannot};
 
 /// Writes a file, and its folder if there is none; what was at `path` is replaced when the new one is
 /// whole.
 ///
 /// # Errors
 /// The folder cannot be made or written to.
-pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     let parent = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
     };
-    fs::create_dir_all(parent).map_err(Error::io("create", parent))?;
+    fs::create_dir_all(parent).map_err(cannot("create", parent))?;
     let write = || -> std::io::Result<()> {
         let mut partial = tempfile::Builder::new()
             // As for any new file, less what the user's mask takes away.
@@ -28,7 +28,7 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Error> {
         partial.persist(path)?;
         Ok(())
     };
-    write().map_err(Error::io("write", path))
+    write().map_err(cannot("write", path))
 }
 
 /// The full name of a file, links followed; as given if it is not there.

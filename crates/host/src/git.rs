@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
+use crate::file_error::cannot;
 use crate::measure::Error;
 
 /// Runs git in `dir` and waits for it. Repositories in or above `ceiling` are not looked for, so that a
@@ -49,7 +50,7 @@ pub(crate) fn run(
                 what,
                 package,
             },
-            _ => Error::io("run", Path::new(program))(source),
+            _ => cannot("run", Path::new(program))(source).into(),
         })
 }
 

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use relayout_layout::dwarf::{DwarfFile, Symbol};
 
+use crate::file_error::cannot;
 use crate::{DebugFile, Error, bzimage};
 
 /// Code that only fills or copies whole pages of data: what it touches says nothing about structs,
@@ -40,7 +41,7 @@ impl<'a> Kernel<'a> {
     /// # Errors
     /// Either cannot be read or is not what it should be, or they are of different builds.
     pub fn open(image: &Path, debug: &'a DebugFile) -> Result<Self, Error> {
-        let bytes = fs::read(image).map_err(Error::io("read", image))?;
+        let bytes = fs::read(image).map_err(cannot("read", image))?;
         let image_version = bzimage::version(&bytes).map_err(|why| Error::Image {
             path: image.to_owned(),
             why,

@@ -26,6 +26,7 @@ pub use self::needs::check as check_needs;
 
 use self::images::{Images, Key};
 use self::tree::{Manifest, Tree};
+use crate::file_error::cannot;
 use crate::measure::{self, Launch, Starter, Words};
 use crate::workspace::free_bytes;
 use crate::{Cache, Interrupt, Progress};
@@ -80,8 +81,8 @@ impl Patch {
     /// # Errors
     /// It cannot be read.
     pub fn read(path: &Path, reverse: bool) -> Result<Self, Error> {
-        let path = fs::canonicalize(path).map_err(Error::io("read", path))?;
-        let bytes = fs::read(&path).map_err(Error::io("read", &path))?;
+        let path = fs::canonicalize(path).map_err(cannot("read", path))?;
+        let bytes = fs::read(&path).map_err(cannot("read", &path))?;
         Ok(Self {
             path,
             bytes,
@@ -143,10 +144,10 @@ impl Builder {
         config: Option<&Path>,
         jobs: usize,
     ) -> Result<Self, Error> {
-        let source = fs::canonicalize(source).map_err(Error::io("read", source))?;
+        let source = fs::canonicalize(source).map_err(cannot("read", source))?;
         let manifest = Manifest::read(&source)?;
         let top = cache.dir().join("built").join(folder_name(&source));
-        fs::create_dir_all(&top).map_err(Error::io("create", &top))?;
+        fs::create_dir_all(&top).map_err(cannot("create", &top))?;
         Ok(Self {
             options: config::options(config)?,
             source,
@@ -166,7 +167,7 @@ impl Builder {
     /// # Errors
     /// The kernel's configuration cannot be read.
     pub fn not_taken(&self, built: &Built) -> Result<Vec<String>, Error> {
-        let text = fs::read_to_string(&built.config).map_err(Error::io("read", &built.config))?;
+        let text = fs::read_to_string(&built.config).map_err(cannot("read", &built.config))?;
         config::not_taken(&self.options, &text)
     }
 
@@ -240,12 +241,12 @@ impl Builder {
     /// Makes the configuration, unless it is there and made of the same options.
     fn configure(&self, what: &str, watch: &Watch<'_>) -> Result<(), Error> {
         let out = self.out();
-        fs::create_dir_all(&out).map_err(Error::io("create", &out))?;
+        fs::create_dir_all(&out).map_err(cannot("create", &out))?;
         let options = self.top.join("options");
         let done = fs::read_to_string(&options).is_ok_and(|text| text == self.options);
         let config = out.join(".config");
         if !(done && config.is_file()) {
-            fs::write(&options, &self.options).map_err(Error::io("write", &options))?;
+            fs::write(&options, &self.options).map_err(cannot("write", &options))?;
             let of = format!("KCONFIG_ALLCONFIG={}", options.display());
             let made = self.make(&[&of, "allnoconfig"], what, watch);
             if made.is_err() {
@@ -253,7 +254,7 @@ impl Builder {
             }
             made?;
         }
-        let text = fs::read_to_string(&config).map_err(Error::io("read", &config))?;
+        let text = fs::read_to_string(&config).map_err(cannot("read", &config))?;
         config::not_taken(&self.options, &text).map(drop)
     }
 
@@ -269,11 +270,7 @@ impl Builder {
         what: &str,
         watch: &Watch<'_>,
     ) -> Result<(), Error> {
-        let starter = Starter::new(watch.interrupt).map_err(|why| Error::Io {
-            action: "make a folder in",
-            path: std::env::temp_dir(),
-            source: std::io::Error::other(why),
-        })?;
+        let starter = Starter::new(watch.interrupt)?;
         let command = self.command(out, words);
         let stdout = starter.dir().join("stdout");
         let told = Cell::new(Instant::now());
@@ -336,9 +333,9 @@ impl Builder {
         let mut text = Vec::new();
         for name in ["stdout", "stderr"] {
             let path = dir.join(name);
-            text.extend(fs::read(&path).map_err(Error::io("read", &path))?);
+            text.extend(fs::read(&path).map_err(cannot("read", &path))?);
         }
-        fs::write(&log, text).map_err(Error::io("write", &log))?;
+        fs::write(&log, text).map_err(cannot("write", &log))?;
         Ok(log)
     }
 }
@@ -354,7 +351,7 @@ fn folder_name(source: &Path) -> String {
 /// Only one may build in a folder.
 fn lock(top: &Path) -> Result<File, Error> {
     let path = top.join("lock");
-    let file = File::create(&path).map_err(Error::io("create", &path))?;
+    let file = File::create(&path).map_err(cannot("create", &path))?;
     // SAFETY: a plain system call on a file that is open.
     match unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } {
         0 => Ok(file),

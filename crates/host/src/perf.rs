@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use relayout_profile::perf::{self, Instruction, Options, Origin, Recording, What};
 
+use crate::file_error::cannot;
 use crate::files::full_name;
 use crate::{DebugFile, Error, Recorded, map_file};
 use files::{KernelFile, ModuleFiles};
@@ -45,7 +46,7 @@ pub fn import_perf(import: &PerfImport, decode: Decoder<'_>) -> Result<Recorded,
         path: import.file.clone(),
         source,
     };
-    let map = map_file(&import.file).map_err(Error::io("open", &import.file))?;
+    let map = map_file(&import.file).map_err(cannot("open", &import.file))?;
     let recording = perf::decode(&map).map_err(failed)?;
     let what = perf::choose(&recording, import.pid, import.kernel).map_err(failed)?;
     let line_bytes = recording.origin.line_bytes.unwrap_or(LINE_BYTES);

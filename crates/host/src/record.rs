@@ -12,6 +12,7 @@ use std::time::Duration;
 use relayout_profile::Profile;
 
 use self::watch::watch;
+use crate::file_error::cannot;
 use crate::qemu::{Machine, MachineConfig, comma_doubled};
 use crate::workspace::Workspace;
 use crate::{Collector, Error, Interrupt, Kernel, guest, initramfs};
@@ -108,7 +109,7 @@ pub fn record(
         _ => initramfs::build(guest::PROGRAM, None),
     };
     let initrd = workspace.path("initrd");
-    fs::write(&initrd, archive).map_err(Error::io("write", &initrd))?;
+    fs::write(&initrd, archive).map_err(cannot("write", &initrd))?;
     progress.step("booting the kernel");
     let config = MachineConfig {
         collector,
@@ -134,7 +135,7 @@ fn program_bytes(recording: &Recording) -> Result<Option<Vec<u8>>, Error> {
     let Work::Program { path, .. } = &recording.work else {
         return Ok(None);
     };
-    let bytes = fs::read(path).map_err(Error::io("read", path))?;
+    let bytes = fs::read(path).map_err(cannot("read", path))?;
     let refuse = |why| {
         Err(Error::Program {
             path: path.clone(),

@@ -9,6 +9,7 @@ use relayout_shadow::control::{CONTROL_BYTES, Control};
 use tempfile::TempDir;
 
 use crate::Error;
+use crate::file_error::{FileError, cannot};
 
 /// Removed with all that is in it when dropped.
 pub struct Workspace {
@@ -64,12 +65,12 @@ impl Workspace {
 }
 
 /// A folder that only this user can look into, removed when dropped.
-pub fn private_dir(parent: &Path) -> Result<TempDir, Error> {
+pub fn private_dir(parent: &Path) -> Result<TempDir, FileError> {
     tempfile::Builder::new()
         .prefix("relayout-")
         .permissions(Permissions::from_mode(0o700))
         .tempdir_in(parent)
-        .map_err(Error::io("make a folder in", parent))
+        .map_err(cannot("make a folder in", parent))
 }
 
 /// Bytes that are free where `dir` is; `None` where the system does not tell.
@@ -98,7 +99,7 @@ fn map_control(path: &Path) -> Result<&'static Control, Error> {
             error => Err(std::io::Error::from_raw_os_error(error)),
         }
     };
-    let file = make().map_err(Error::io("create", path))?;
+    let file = make().map_err(cannot("create", path))?;
     // SAFETY: a shared mapping of a file of that size, never unmapped; all fields are atomics.
     unsafe {
         let at = libc::mmap(
@@ -110,7 +111,7 @@ fn map_control(path: &Path) -> Result<&'static Control, Error> {
             0,
         );
         if at == libc::MAP_FAILED {
-            return Err(Error::io("map", path)(std::io::Error::last_os_error()));
+            return Err(cannot("map", path)(std::io::Error::last_os_error()).into());
         }
         Ok(&*at.cast::<Control>())
     }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use crate::Error;
+use crate::file_error::cannot;
 use crate::installed::installed;
 use crate::program::RUNTIME;
 
@@ -15,15 +16,16 @@ use crate::program::RUNTIME;
 pub fn rust_flags() -> Result<String, Error> {
     let runtime = installed("runtime of recorded programs", RUNTIME)?;
     let folder = runtime.parent().unwrap_or(Path::new("."));
-    let folder = std::fs::canonicalize(folder).map_err(Error::io("open", folder))?;
+    let folder = std::fs::canonicalize(folder).map_err(cannot("open", folder))?;
     match folder
         .to_str()
         .filter(|text| !text.contains(char::is_whitespace))
     {
         Some(folder) => Ok(flags(folder)),
-        None => Err(Error::io("name in RUSTFLAGS", &folder)(
-            std::io::ErrorKind::InvalidFilename.into(),
-        )),
+        None => {
+            let why = std::io::Error::from(std::io::ErrorKind::InvalidFilename);
+            Err(cannot("name in RUSTFLAGS", &folder)(why).into())
+        }
     }
 }
 

@@ -8,6 +8,7 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
+use crate::file_error::cannot;
 use crate::{Cache, Error};
 
 const FILES: [&str; 2] = ["libtsan.so", "libtsan_preinit.o"];
@@ -29,7 +30,7 @@ pub fn folder(cache: Option<&Cache>) -> Result<PathBuf, Error> {
     // SAFETY: a plain system call.
     let user = unsafe { libc::getuid() };
     let folder = std::env::temp_dir().join(format!("relayout-no-libtsan-{user}"));
-    make(&folder).map_err(Error::io("make a folder for the compiler:", &folder))?;
+    make(&folder).map_err(cannot("make a folder for the compiler:", &folder))?;
     Ok(folder)
 }
 

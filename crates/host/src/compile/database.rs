@@ -9,6 +9,7 @@ use std::path::{Component, Path, PathBuf};
 use serde::Deserialize;
 
 use super::Error;
+use crate::file_error::cannot;
 
 /// How the files of a project are compiled.
 #[derive(Clone, Debug)]
@@ -55,8 +56,8 @@ impl Database {
     /// # Errors
     /// As [`parse`](Self::parse), and when it cannot be read.
     pub fn read(path: &Path) -> Result<Self, Error> {
-        let bytes = std::fs::read(path).map_err(Error::io("read", path))?;
-        let path = std::path::absolute(path).map_err(Error::io("find", path))?;
+        let bytes = std::fs::read(path).map_err(cannot("read", path))?;
+        let path = std::path::absolute(path).map_err(cannot("find", path))?;
         Self::parse(&bytes, &path)
     }
 

@@ -1,23 +1,16 @@
 //! Why a unit could not be compiled.
 
-use std::io;
 use std::path::PathBuf;
+
+use crate::FileError;
 
 /// Why a unit could not be compiled. Each names the file and the remedy.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// A file could not be read or written.
-    #[error("cannot {action} {}", path.display())]
-    Io {
-        /// What was tried.
-        action: &'static str,
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        #[source]
-        source: io::Error,
-    },
+    #[error(transparent)]
+    File(#[from] FileError),
     /// The compilation database is not what it should be.
     #[error("{} is not a compilation database: {why}", path.display())]
     Database {
@@ -107,15 +100,4 @@ fn said_below(said: &str) -> String {
     }
 }
 
-impl Error {
-    pub(crate) fn io(
-        action: &'static str,
-        path: &std::path::Path,
-    ) -> impl FnOnce(io::Error) -> Self {
-        move |source| Self::Io {
-            action,
-            path: path.to_owned(),
-            source,
-        }
-    }
-}
+impl Error {}

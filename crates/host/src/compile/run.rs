@@ -12,6 +12,7 @@ use tempfile::TempDir;
 
 use super::{Error, Recipe, Unit};
 use crate::Interrupt;
+use crate::file_error::cannot;
 use crate::processes::die_with_parent;
 use crate::workspace::private_dir;
 
@@ -59,7 +60,7 @@ impl Compiler {
     pub fn compile(&self, recipe: &Recipe, unit: &Unit) -> Result<Vec<u8>, Error> {
         let source = self.dir.path().join("unit");
         let object = self.dir.path().join("unit.o");
-        std::fs::write(&source, unit.text()?).map_err(Error::io("write", &source))?;
+        std::fs::write(&source, unit.text()?).map_err(cannot("write", &source))?;
         let mut arguments: Vec<&OsStr> = FLAGS.iter().map(OsStr::new).collect();
         if self.is_clang(recipe)? {
             arguments.extend(CLANG_FLAGS.iter().map(OsStr::new));
@@ -80,9 +81,9 @@ impl Compiler {
                 said: ended.first_lines(&source),
             });
         }
-        let bytes = std::fs::read(&object).map_err(Error::io("read", &object))?;
+        let bytes = std::fs::read(&object).map_err(cannot("read", &object))?;
         // A unit that yields none must not be answered with this one's.
-        std::fs::remove_file(&object).map_err(Error::io("remove", &object))?;
+        std::fs::remove_file(&object).map_err(cannot("remove", &object))?;
         Ok(bytes)
     }
 
@@ -122,8 +123,8 @@ impl Compiler {
             let directory_is_there = recipe.directory.is_dir();
             match source.kind() {
                 std::io::ErrorKind::NotFound if directory_is_there => no_compiler(recipe),
-                _ if !directory_is_there => Error::io("enter", &recipe.directory)(source),
-                _ => Error::io("run", Path::new(program))(source),
+                _ if !directory_is_there => cannot("enter", &recipe.directory)(source).into(),
+                _ => cannot("run", Path::new(program))(source).into(),
             }
         })?;
         self.wait(child)
@@ -142,7 +143,7 @@ impl Compiler {
                 }
                 Ok(None) => thread::sleep(LOOK),
                 Err(source) => {
-                    return Err(Error::io("wait for", Path::new("the compiler"))(source));
+                    return Err(cannot("wait for", Path::new("the compiler"))(source).into());
                 }
             }
         };

@@ -7,6 +7,7 @@ use std::str::FromStr;
 
 use super::tree::Tree;
 use super::{Builder, Error, Patch, Watch};
+use crate::file_error::cannot;
 
 /// Debug information of all that an object includes, used or not.
 const FLAGS: &str = "KCFLAGS=-g -fno-eliminate-unused-debug-types";
@@ -139,7 +140,7 @@ impl Builder {
         let _lock = super::lock(&self.top)?;
         self.check_space()?;
         let file = self.top.join("check.patch");
-        fs::write(&file, diff).map_err(Error::io("write", &file))?;
+        fs::write(&file, diff).map_err(cannot("write", &file))?;
         let patch = Patch::read(&file, false)?;
         let place = Place {
             builder: self,
@@ -196,12 +197,12 @@ struct Place<'b> {
 impl Place<'_> {
     /// Makes the configuration anew; what it was before, `make` compares.
     fn configure(&self, configuration: &Configuration, watch: &Watch<'_>) -> Result<(), Error> {
-        fs::create_dir_all(&self.out).map_err(Error::io("create", &self.out))?;
+        fs::create_dir_all(&self.out).map_err(cannot("create", &self.out))?;
         let target = match &configuration.base {
             Base::Target(target) => target,
             Base::File(path) => {
                 let to = self.out.join(".config");
-                fs::copy(path, &to).map_err(Error::io("copy", path))?;
+                fs::copy(path, &to).map_err(cannot("copy", path))?;
                 "olddefconfig"
             }
         };
@@ -212,7 +213,7 @@ impl Place<'_> {
         let object = unit.strip_suffix('c').unwrap_or(unit).to_owned() + "o";
         let path = self.out.join(&object);
         self.make(&object, watch)?;
-        fs::read(&path).map_err(Error::io("read", &path))
+        Ok(fs::read(&path).map_err(cannot("read", &path))?)
     }
 
     fn make(&self, target: &str, watch: &Watch<'_>) -> Result<(), Error> {

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use super::Error;
+use crate::file_error::cannot;
 
 /// What is set; all else is off (`make allnoconfig`), or follows from it.
 const OPTIONS: &str = include_str!("kernel.config");
@@ -34,7 +35,7 @@ const INDISPENSABLE: &[&str] = &[
 pub fn options(own: Option<&Path>) -> Result<String, Error> {
     let mut text = OPTIONS.to_owned();
     if let Some(path) = own {
-        text.push_str(&fs::read_to_string(path).map_err(Error::io("read", path))?);
+        text.push_str(&fs::read_to_string(path).map_err(cannot("read", path))?);
     }
     Ok(text)
 }

@@ -1,25 +1,16 @@
 //! Why a kernel could not be built.
 
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use crate::Category;
+use crate::{Category, FileError};
 
 /// Why a kernel could not be built. Each names the file or program and the remedy.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// A file could not be read or written.
-    #[error("cannot {action} {}", path.display())]
-    Io {
-        /// What was tried.
-        action: &'static str,
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        #[source]
-        source: io::Error,
-    },
+    #[error(transparent)]
+    File(#[from] FileError),
     /// Not the source of a kernel.
     #[error(
         "{} is not the top of a Linux source tree: {why}; Debian's is unpacked from \
@@ -146,14 +137,6 @@ impl Error {
             Self::Measure(error) => error.category(),
             Self::Interrupted => Category::Interrupted,
             _ => Category::Input,
-        }
-    }
-
-    pub(super) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
-        move |source| Self::Io {
-            action,
-            path: path.to_owned(),
-            source,
         }
     }
 }

@@ -8,6 +8,7 @@ use std::time::SystemTime;
 use rustc_hash::FxHasher;
 
 use super::{Built, Error};
+use crate::file_error::cannot;
 use crate::workspace::private_dir;
 
 /// Kernels that are kept; with more, the ones that were not used for longest go.
@@ -71,12 +72,8 @@ impl Images {
 
     /// Keeps what was built in `out`; it is there as a whole or not at all.
     pub fn keep(&self, key: &Key, out: &Path) -> Result<Built, Error> {
-        fs::create_dir_all(&self.0).map_err(Error::io("create", &self.0))?;
-        let partial = private_dir(&self.0).map_err(|why| Error::Io {
-            action: "make a folder in",
-            path: self.0.clone(),
-            source: std::io::Error::other(why),
-        })?;
+        fs::create_dir_all(&self.0).map_err(cannot("create", &self.0))?;
+        let partial = private_dir(&self.0)?;
         let files = [
             ("arch/x86/boot/bzImage", IMAGE),
             ("vmlinux", DEBUG),
@@ -84,15 +81,15 @@ impl Images {
         ];
         for (from, to) in files {
             let from = out.join(from);
-            fs::copy(&from, partial.path().join(to)).map_err(Error::io("copy", &from))?;
+            fs::copy(&from, partial.path().join(to)).map_err(cannot("copy", &from))?;
         }
         let path = partial.path().join(KEY);
-        fs::write(&path, &key.0).map_err(Error::io("write", &path))?;
+        fs::write(&path, &key.0).map_err(cannot("write", &path))?;
         let dir = self.0.join(key.name());
         if dir.exists() {
-            fs::remove_dir_all(&dir).map_err(Error::io("remove", &dir))?;
+            fs::remove_dir_all(&dir).map_err(cannot("remove", &dir))?;
         }
-        fs::rename(partial.keep(), &dir).map_err(Error::io("rename", &dir))?;
+        fs::rename(partial.keep(), &dir).map_err(cannot("rename", &dir))?;
         self.prune();
         Ok(built(&dir))
     }

@@ -10,6 +10,7 @@ use rustc_hash::FxHasher;
 use serde::{Deserialize, Serialize};
 
 use super::{Error, Patch, Watch};
+use crate::file_error::cannot;
 use crate::git::git;
 use crate::measure;
 use crate::write_whole;
@@ -61,10 +62,10 @@ impl Manifest {
         let mut folders = vec![PathBuf::new()];
         while let Some(folder) = folders.pop() {
             let path = source.join(&folder);
-            for entry in fs::read_dir(&path).map_err(Error::io("read", &path))? {
-                let entry = entry.map_err(Error::io("read", &path))?;
+            for entry in fs::read_dir(&path).map_err(cannot("read", &path))? {
+                let entry = entry.map_err(cannot("read", &path))?;
                 let name = folder.join(entry.file_name());
-                let about = entry.metadata().map_err(Error::io("read", &entry.path()))?;
+                let about = entry.metadata().map_err(cannot("read", &entry.path()))?;
                 if about.is_dir() {
                     if entry.file_name() != ".git" {
                         folders.push(name);
@@ -163,25 +164,25 @@ impl Tree<'_> {
     fn copy(&self, name: &str, entry: &Entry) -> Result<(), Error> {
         let (from, to) = (self.source.join(name), self.dir().join(name));
         if let Some(folder) = to.parent() {
-            fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
+            fs::create_dir_all(folder).map_err(cannot("create", folder))?;
         }
         if entry.is_link {
-            let target = fs::read_link(&from).map_err(Error::io("read", &from))?;
+            let target = fs::read_link(&from).map_err(cannot("read", &from))?;
             if fs::read_link(&to).is_ok_and(|old| old == target) {
                 return Ok(());
             }
             remove(&to)?;
-            return std::os::unix::fs::symlink(target, &to).map_err(Error::io("write", &to));
+            return Ok(std::os::unix::fs::symlink(target, &to).map_err(cannot("write", &to))?);
         }
         let same_size = fs::symlink_metadata(&to).is_ok_and(|old| old.len() == entry.bytes);
         if same_size {
-            let read = |path: &Path| fs::read(path).map_err(Error::io("read", path));
+            let read = |path: &Path| fs::read(path).map_err(cannot("read", path));
             if read(&from)? == read(&to)? {
                 return Ok(());
             }
         }
         remove(&to)?;
-        fs::copy(&from, &to).map_err(Error::io("copy", &from))?;
+        fs::copy(&from, &to).map_err(cannot("copy", &from))?;
         Ok(())
     }
 
@@ -194,23 +195,15 @@ impl Tree<'_> {
 
     fn save<T: Serialize>(&self, name: &str, value: &T) -> Result<(), Error> {
         let path = self.top.join(name);
-        let bytes = serde_json::to_vec(value).map_err(|why| Error::Io {
-            action: "write",
-            path: path.clone(),
-            source: why.into(),
-        })?;
-        write_whole(&path, &bytes).map_err(|why| Error::Io {
-            action: "write",
-            path,
-            source: std::io::Error::other(why),
-        })
+        let bytes = serde_json::to_vec(value).map_err(|why| cannot("write", &path)(why.into()))?;
+        Ok(write_whole(&path, &bytes)?)
     }
 }
 
 fn remove(path: &Path) -> Result<(), Error> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(Error::io("remove", path)(error))
+            Err(cannot("remove", path)(error).into())
         }
         _ => Ok(()),
     }

@@ -1,26 +1,18 @@
 //! Why a program could not be measured.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitStatus;
 
-use crate::Category;
+use crate::{Category, FileError};
 
 /// Why a program could not be measured. Each names the command or file and the remedy.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// A file could not be read or written.
-    #[error("cannot {action} {}", path.display())]
-    Io {
-        /// What was tried.
-        action: &'static str,
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        #[source]
-        source: io::Error,
-    },
+    #[error(transparent)]
+    File(#[from] FileError),
     /// The text is no command.
     #[error("'{text}' is not a command: {why}")]
     Words {
@@ -139,14 +131,6 @@ impl Error {
             }
             Self::Interrupted => Category::Interrupted,
             _ => Category::Input,
-        }
-    }
-
-    pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
-        move |source| Self::Io {
-            action,
-            path: path.to_owned(),
-            source,
         }
     }
 }

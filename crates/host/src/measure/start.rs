@@ -13,6 +13,7 @@ use super::error::how;
 use super::lost::Counters;
 use super::{Error, Schedule, Words};
 use crate::Interrupt;
+use crate::file_error::{FileError, cannot};
 use crate::processes::die_with_parent;
 use crate::workspace::private_dir;
 
@@ -73,7 +74,7 @@ impl Starter {
     ///
     /// # Errors
     /// It cannot be made.
-    pub fn new(interrupt: Interrupt) -> Result<Self, crate::Error> {
+    pub fn new(interrupt: Interrupt) -> Result<Self, FileError> {
         Ok(Self {
             dir: private_dir(&std::env::temp_dir())?,
             interrupt,
@@ -146,7 +147,7 @@ impl Starter {
 }
 
 fn start(launch: &Launch<'_>, outputs: &[PathBuf; 2]) -> Result<Child, Error> {
-    let create = |path: &PathBuf| File::create(path).map_err(Error::io("create", path));
+    let create = |path: &PathBuf| File::create(path).map_err(cannot("create", path));
     let failed = |source| Error::Start {
         program: launch.command.words.first().cloned().unwrap_or_default(),
         dir: launch.dir.map(Path::to_owned),
@@ -209,7 +210,7 @@ fn wait(
     look: &dyn Fn(),
 ) -> Result<End, Error> {
     let pid = child.id() as libc::pid_t;
-    let failed = |what| move |source| Error::io(what, Path::new("the program"))(source);
+    let failed = |what| cannot(what, Path::new("the program"));
     // SAFETY: a plain system call; the descriptor is ours.
     let pidfd = unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) } as i32;
     let begun = Instant::now();
@@ -302,7 +303,7 @@ fn whole(path: &Path, command: &str) -> Result<String, Error> {
         file.take(OUTPUT_BYTES_MAX + 1).read_to_end(&mut bytes)?;
         Ok(bytes)
     };
-    let bytes = read().map_err(Error::io("read", path))?;
+    let bytes = read().map_err(cannot("read", path))?;
     if bytes.len() as u64 > OUTPUT_BYTES_MAX {
         return Err(Error::TooMuchOutput {
             command: command.to_owned(),

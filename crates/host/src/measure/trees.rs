@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use super::Error;
+use crate::file_error::cannot;
 use crate::git::run;
 
 /// Names of the two copies. Of the same length: the length of a path can change where a program's stack
@@ -32,11 +33,11 @@ impl Trees {
     /// # Errors
     /// The source cannot be copied, or the patch does not apply to it.
     pub fn make(source: &Path, patch: &Path, folder: &Path) -> Result<Self, Error> {
-        let source = fs::canonicalize(source).map_err(Error::io("find", source))?;
-        let patch_path = fs::canonicalize(patch).map_err(Error::io("read", patch))?;
+        let source = fs::canonicalize(source).map_err(cannot("find", source))?;
+        let patch_path = fs::canonicalize(patch).map_err(cannot("read", patch))?;
         if !source.is_dir() {
             let error = std::io::ErrorKind::NotADirectory.into();
-            return Err(Error::io("copy", &source)(error));
+            return Err(cannot("copy", &source)(error).into());
         }
         let tops = NAMES.map(|name| folder.join(name));
         let mut trees = Self {
@@ -96,7 +97,7 @@ impl Trees {
 
     fn copy(&self, source: &Path) -> Result<(), Error> {
         for tree in &self.tops {
-            fs::create_dir(tree).map_err(Error::io("create", tree))?;
+            fs::create_dir(tree).map_err(cannot("create", tree))?;
             let mut command = Command::new("cp");
             command
                 .args(["-a", "--reflink=auto"])

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::Error;
+use crate::file_error::cannot;
 
 /// Where the kernel lists what can count and sample.
 const DEVICES: &str = "/sys/bus/event_source/devices";
@@ -131,7 +132,7 @@ impl Sampling {
             .arg("-o")
             .arg(&samples)
             .status()
-            .map_err(Error::io("run", &self.perf))?;
+            .map_err(cannot("run", &self.perf))?;
         match status.success() {
             true => Ok(samples),
             false => Err(Error::ProgramFailed {

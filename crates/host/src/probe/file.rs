@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::estimate::Estimate;
 use super::topology::Relation;
+use crate::file_error::cannot;
 use crate::{Cache, Error, write_whole};
 
 /// Kind and version of the document.
@@ -196,11 +197,11 @@ impl MachineFile {
     /// # Errors
     /// It cannot be read, is no machine file, or has numbers that cannot be.
     pub fn read(path: &Path) -> Result<Self, Error> {
-        let file = fs::File::open(path).map_err(Error::io("read", path))?;
+        let file = fs::File::open(path).map_err(cannot("read", path))?;
         let mut text = Vec::new();
         file.take(FILE_BYTES_MAX + 1)
             .read_to_end(&mut text)
-            .map_err(Error::io("read", path))?;
+            .map_err(cannot("read", path))?;
         Self::parse(&text).map_err(|problem| Error::MachineFile {
             path: path.to_owned(),
             problem,
@@ -244,7 +245,7 @@ impl MachineFile {
     /// # Errors
     /// The folder cannot be made or written to.
     pub fn write(&self, path: &Path) -> Result<(), Error> {
-        write_whole(path, self.text().as_bytes())
+        Ok(write_whole(path, self.text().as_bytes())?)
     }
 
     fn check(&self) -> Result<(), Problem> {

@@ -14,6 +14,7 @@ use relayout_shadow::control::Stage;
 use super::inspect::Inspected;
 use super::watch::Ending;
 use super::{Backend, Counts, ProgramRecording};
+use crate::file_error::cannot;
 use crate::record::losses;
 use crate::workspace::Workspace;
 use crate::{Error, Recorded, map_file};
@@ -89,13 +90,11 @@ fn read_map(path: &Path) -> Result<Map, Error> {
     match fs::metadata(path) {
         Ok(meta) if meta.len() > MAP_BYTES_MAX => {
             let source = std::io::ErrorKind::FileTooLarge.into();
-            Err(Error::io("read", path)(source))
+            Err(cannot("read", path)(source).into())
         }
-        Ok(_) => Ok(Map::parse(
-            &fs::read(path).map_err(Error::io("read", path))?,
-        )),
+        Ok(_) => Ok(Map::parse(&fs::read(path).map_err(cannot("read", path))?)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Map::default()),
-        Err(error) => Err(Error::io("read", path)(error)),
+        Err(error) => Err(cannot("read", path)(error).into()),
     }
 }
 
@@ -124,7 +123,7 @@ fn map_segments(workspace: &Workspace, name: &str) -> Result<Option<Mmap>, Error
     match map_file(&path) {
         Ok(map) => Ok(Some(map)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(Error::io("read", &path)(error)),
+        Err(error) => Err(cannot("read", &path)(error).into()),
     }
 }
 

@@ -9,6 +9,7 @@ use relayout_profile::program::Naming;
 
 use super::inspect::{Inspected, Kind};
 use super::{Attached, Backend, Counts, ProgramRecording};
+use crate::file_error::cannot;
 use crate::qemu::{comma_doubled, find_program_collector};
 use crate::record::has_start_marker;
 use crate::workspace::Workspace;
@@ -33,7 +34,7 @@ pub fn attach(
     refuse(recording, inspected)?;
     let collector = find_program_collector(Cache::locate().as_ref())?;
     let path = &inspected.path;
-    let program = map_file(path).map_err(Error::io("read", path))?;
+    let program = map_file(path).map_err(cannot("read", path))?;
     let mut plugin = OsString::from(comma_doubled(&collector.plugin));
     plugin.push(",");
     plugin.push(options(recording, workspace, has_start_marker(&program)));
@@ -67,7 +68,7 @@ fn refuse(recording: &ProgramRecording, inspected: &Inspected) -> Result<(), Err
         );
     }
     let mode = fs::metadata(path)
-        .map_err(Error::io("look at", path))?
+        .map_err(cannot("look at", path))?
         .permissions()
         .mode();
     if mode & SET_ID != 0 {

@@ -14,6 +14,7 @@ use object::{Architecture, Endianness, Object};
 
 use super::RUNTIME;
 use crate::debug_search::{self, DebugFolders};
+use crate::file_error::cannot;
 use crate::{Error, map_file};
 
 /// Part of the name of the loader that lists libraries instead of running the program when told to by
@@ -56,7 +57,7 @@ pub fn inspect(given: &OsStr) -> Result<Inspected, Error> {
             why: why.into(),
         })
     };
-    let map = map_file(&path).map_err(Error::io("read", &path))?;
+    let map = map_file(&path).map_err(cannot("read", &path))?;
     if map.starts_with(b"#!") {
         let kind = Kind::Script;
         return Ok(Inspected {
@@ -108,7 +109,7 @@ fn find(given: &OsStr) -> Result<PathBuf, Error> {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 refuse("there is no such file")
             }
-            Err(error) => Err(Error::io("look at", path)(error)),
+            Err(error) => Err(cannot("look at", path)(error).into()),
             Ok(meta) if meta.is_dir() => refuse("it is a folder"),
             Ok(meta) if meta.permissions().mode() & 0o111 == 0 => {
                 refuse("it is not executable: chmod +x it, or name the program that runs it")

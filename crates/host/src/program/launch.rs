@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus};
 
 use crate::Error;
+use crate::file_error::cannot;
 use crate::processes::die_with_parent;
 
 const ADDR_NO_RANDOMIZE: libc::c_ulong = libc::ADDR_NO_RANDOMIZE as libc::c_ulong;
@@ -57,7 +58,7 @@ fn refused(path: &Path, error: io::Error) -> Error {
             "permission denied (to it, or to its interpreter, or the file system is \
                                mounted noexec)"
         }
-        _ => return Error::io("run", path)(error),
+        _ => return cannot("run", path)(error).into(),
     };
     Error::Unrecordable {
         path: path.to_owned(),

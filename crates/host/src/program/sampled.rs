@@ -115,7 +115,7 @@ impl<'s> Sampled<'s> {
                 format!("perf took no samples that can be used ({problem}); what it said is above")
             }
             (None, Error::Perf { source, .. }) => format!("of perf's samples: {source}"),
-            (None, Error::Io { .. }) => "perf wrote nothing; what it said is above".into(),
+            (None, Error::File(_)) => "perf wrote nothing; what it said is above".into(),
             (None, other) => return other,
         };
         Error::Unrecordable {

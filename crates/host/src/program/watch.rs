@@ -8,6 +8,7 @@ use relayout_shadow::control::{Control, Stage};
 
 use super::launch::{Program, failure, is_running, signal_process, threads};
 use super::{Backend, ProgramRecording, Signals, slices};
+use crate::file_error::cannot;
 use crate::workspace::Workspace;
 use crate::{Error, Progress};
 
@@ -193,7 +194,7 @@ impl Watch<'_> {
                 });
             }
             let source = std::io::Error::from_raw_os_error(errno);
-            return Some(Error::io("write the recording to", workspace.dir())(source));
+            return Some(cannot("write the recording to", workspace.dir())(source).into());
         }
         match stopped {
             Some(Stopped::User) => return Some(Error::Interrupted),

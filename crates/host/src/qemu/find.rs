@@ -4,6 +4,7 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use crate::file_error::cannot;
 use crate::installed::installed;
 use crate::{Cache, Error};
 
@@ -179,7 +180,7 @@ fn version(qemu: &Path, what: Emulated) -> Result<String, Error> {
         .arg("--version")
         .stdin(Stdio::null())
         .output()
-        .map_err(Error::io("run", qemu))?;
+        .map_err(cannot("run", qemu))?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let number = text
         .strip_prefix(what.version_prefix())
@@ -206,7 +207,7 @@ fn probe(qemu: &Path, plugin: &Path, what: Emulated) -> Result<Result<(), String
         .args((what == Emulated::Program).then_some("/proc/self/exe"))
         .stdin(Stdio::null())
         .output()
-        .map_err(Error::io("run", qemu))?;
+        .map_err(cannot("run", qemu))?;
     let said = String::from_utf8_lossy(&output.stderr);
     if said.contains("relayout plugin: loaded") {
         return Ok(Ok(()));

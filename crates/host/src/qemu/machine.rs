@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use super::Collector;
 use super::qmp::Qmp;
 use crate::Error;
+use crate::file_error::cannot;
 use crate::processes::die_with_parent;
 use crate::workspace::Workspace;
 
@@ -42,7 +43,7 @@ impl Machine {
     /// Starts QEMU on files in `workspace`, which must hold `initrd`.
     pub fn start(config: &MachineConfig<'_>, workspace: &Workspace) -> Result<Self, Error> {
         let errors = workspace.path("stderr");
-        let log = File::create(&errors).map_err(Error::io("create", &errors))?;
+        let log = File::create(&errors).map_err(cannot("create", &errors))?;
         let mut command = Command::new(&config.collector.qemu);
         arguments(&mut command, config, workspace);
         command
@@ -58,7 +59,7 @@ impl Machine {
         }
         let child = command
             .spawn()
-            .map_err(Error::io("run", &config.collector.qemu))?;
+            .map_err(cannot("run", &config.collector.qemu))?;
         Ok(Self {
             child,
             qmp: None,

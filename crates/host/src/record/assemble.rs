@@ -11,6 +11,7 @@ use relayout_shadow::CONTEXTS_MAX;
 
 use super::watch::Ending;
 use super::{Recorded, Recording, Work};
+use crate::file_error::{FileError, cannot};
 use crate::files::full_name;
 use crate::qemu::Machine;
 use crate::workspace::Workspace;
@@ -64,7 +65,7 @@ pub fn assemble(
 fn read_segments(workspace: &Workspace, cpus: u16) -> Result<Assembled, Error> {
     let mut files: Vec<_> = (0..cpus)
         .map(|n| Ok((n, map(&workspace.path(&format!("ctx-{n}.seg")))?)))
-        .collect::<Result<_, _>>()?;
+        .collect::<Result<_, FileError>>()?;
     files.push((CONTEXTS_MAX as u16, map(&workspace.path("sites.seg"))?));
     let files: Vec<(u16, &[u8])> = files.iter().map(|(n, bytes)| (*n, &**bytes)).collect();
     segments::assemble(&files, 0, cpus).map_err(Error::Segments)
@@ -72,8 +73,8 @@ fn read_segments(workspace: &Workspace, cpus: u16) -> Result<Assembled, Error> {
 
 /// A file that nobody writes to any more: QEMU has ended. Mapped, because a long recording's
 /// segments are larger than memory.
-fn map(path: &Path) -> Result<Mmap, Error> {
-    map_file(path).map_err(Error::io("open", path))
+fn map(path: &Path) -> Result<Mmap, FileError> {
+    map_file(path).map_err(cannot("open", path))
 }
 
 /// Pages with lines that moved between CPUs, or beside such a line, or whose accesses were logged.

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use relayout_shadow::control::Stage;
 
 use super::{Progress, Recording};
+use crate::file_error::cannot;
 use crate::qemu::Machine;
 use crate::workspace::Workspace;
 use crate::{Error, Interrupt};
@@ -138,11 +139,7 @@ fn collector_failed(machine: &Machine, workspace: &Workspace) -> Error {
     let source = std::io::Error::from_raw_os_error(errno);
     match errno {
         0 => machine.failed("lost its recording plugin"),
-        _ => Error::Io {
-            action: "write the recording to",
-            path: workspace.dir().to_owned(),
-            source,
-        },
+        _ => cannot("write the recording to", workspace.dir())(source).into(),
     }
 }
 
