@@ -10,13 +10,44 @@ use relayout_profile::{
 
 use super::Place;
 
+/// Bytes of a line in made-up profiles.
+pub const LINE_BYTES: u64 = 64;
+/// Of the part of the image that ranges and logs have.
+pub const IMAGE_BYTES: u64 = 4096;
 /// A line on which two contexts met, of the kernel's image.
 pub const LINE: u64 = 0x40_0000;
 
-/// Writes [`small`] as `name`, recorded with the debug file at `debug` of the build `build_id`.
+/// Writes a profile in which two contexts store to neighbouring words of a line as `name`, recorded with the debug
+/// file at `debug` of the build `build_id`.
 pub fn write(place: &Place, name: &str, debug: &Path, build_id: &str) -> PathBuf {
+    write_stores(place, name, debug, build_id, [LINE, LINE + 4])
+}
+
+/// Writes a profile in which two contexts store to these words of 4 bytes of the image, by turns, so that the lines
+/// move each time.
+pub fn write_stores(
+    place: &Place,
+    name: &str,
+    debug: &Path,
+    build_id: &str,
+    words: [u64; 2],
+) -> PathBuf {
     let path = place.path(name);
-    relayout_profile::write(&path, &small(debug, build_id), &WriteOptions::default()).unwrap();
+    let mut lines: Vec<LineRow> = (0..2).map(|context| line(words, context)).collect();
+    lines.sort_by_key(|row| (row.line, row.context));
+    let profile = Profile {
+        meta: meta(debug, build_id),
+        sites: vec![Site {
+            pc: 0x1000,
+            bytes: vec![0x89, 0x07],
+        }],
+        lines,
+        counts: (0..2).map(|context| count(words, context)).collect(),
+        conflicts: (0..2).map(|context| conflict(words, context)).collect(),
+        ranges: vec![image(words[0] / LINE_BYTES * LINE_BYTES, 0)],
+        ..Profile::default()
+    };
+    relayout_profile::write(&path, &profile, &WriteOptions::default()).unwrap();
     path
 }
 
@@ -28,13 +59,13 @@ pub fn edit_meta(profile: &Path, from: &str, to: &str) {
     fs::write(&path, text.replace(from, to)).unwrap();
 }
 
-/// Two contexts that write neighbouring words of one line.
-fn small(debug: &Path, build_id: &str) -> Profile {
-    let meta = Meta {
+/// What recording a kernel with two CPUs says once.
+pub fn meta(debug: &Path, build_id: &str) -> Meta {
+    Meta {
         tool_version: "0.1.0".into(),
         target: "kernel".into(),
         workload: "made up".into(),
-        line_bytes: 64,
+        line_bytes: LINE_BYTES as u32,
         contexts: 2,
         machine: "x86_64".into(),
         debug_file: debug.display().to_string(),
@@ -44,27 +75,16 @@ fn small(debug: &Path, build_id: &str) -> Profile {
             ..Run::default()
         }],
         ..Meta::default()
-    };
-    Profile {
-        meta,
-        sites: vec![Site {
-            pc: 0x1000,
-            bytes: vec![0x89, 0x07],
-        }],
-        lines: vec![line(0), line(1)],
-        counts: vec![count(0), count(1)],
-        conflicts: vec![conflict(0, 1), conflict(1, 0)],
-        ranges: vec![image()],
-        ..Profile::default()
     }
 }
 
-fn image() -> RangeRow {
+/// The image in a recording, from `start` on.
+pub fn image(start: u64, run: u16) -> RangeRow {
     RangeRow {
-        run: 0,
+        run,
         kind: RangeKind::Image,
-        start: LINE,
-        bytes: 4096,
+        start,
+        bytes: IMAGE_BYTES,
         owner: String::new(),
         id: 0,
         first: 0,
@@ -73,11 +93,11 @@ fn image() -> RangeRow {
     }
 }
 
-fn line(context: u16) -> LineRow {
+fn line(words: [u64; 2], context: usize) -> LineRow {
     LineRow {
         run: 0,
-        line: LINE,
-        context,
+        line: words[context] / LINE_BYTES * LINE_BYTES,
+        context: context as u16,
         reads: 0,
         writes: 100,
         read_transfers: 0,
@@ -87,12 +107,12 @@ fn line(context: u16) -> LineRow {
     }
 }
 
-fn count(context: u16) -> CountRow {
+fn count(words: [u64; 2], context: usize) -> CountRow {
     CountRow {
         run: 0,
-        addr: LINE + u64::from(context) * 4,
+        addr: words[context],
         size: 4,
-        context,
+        context: context as u16,
         site: 0,
         access: Access::Write,
         count: 100,
@@ -100,17 +120,17 @@ fn count(context: u16) -> CountRow {
     }
 }
 
-fn conflict(context: u16, other: u16) -> ConflictRow {
+fn conflict(words: [u64; 2], context: usize) -> ConflictRow {
     ConflictRow {
         run: 0,
         transfer: Transfer::Write,
-        context,
-        addr: LINE + u64::from(context) * 4,
+        context: context as u16,
+        addr: words[context],
         size: 4,
         site: 0,
         access: Access::Write,
-        other_context: other,
-        other_addr: LINE + u64::from(other) * 4,
+        other_context: 1 - context as u16,
+        other_addr: words[1 - context],
         other_size: 4,
         other_site: 0,
         other_access: Access::Write,

@@ -5,17 +5,16 @@ use std::path::PathBuf;
 
 use relayout_layout::dwarf::DwarfFile;
 use relayout_profile::{
-    Access, BurstRow, ConflictRow, CountRow, LineRow, Meta, PairRow, Profile, RangeKind, RangeRow,
-    RegionRow, Run, Site, Transfer, WriteOptions,
+    Access, BurstRow, ConflictRow, CountRow, LineRow, Meta, PairRow, Profile, RegionRow, Run, Site,
+    Transfer, WriteOptions,
 };
 
 use super::Place;
+use super::profile::{IMAGE_BYTES, LINE_BYTES, image, meta};
 
-const LINE_BYTES: u64 = 64;
 /// Bytes of a member that is accessed.
 const WORD_BYTES: u8 = 8;
-/// Bytes that are logged, in regions of so many.
-const LOGGED_BYTES: u64 = 4096;
+/// What is logged is in regions of so many bytes.
 const REGION_BYTES: u32 = 512;
 /// Where the first instruction is.
 const PC: u64 = 0x1000;
@@ -88,16 +87,9 @@ pub fn write_steps(
     };
     let mut profile = Profile {
         meta: Meta {
-            tool_version: "0.1.0".into(),
-            target: "kernel".into(),
-            workload: "made up".into(),
-            line_bytes: LINE_BYTES as u32,
             contexts: contexts.unwrap_or(1) + 1,
-            machine: "x86_64".into(),
-            debug_file: place.path(debug).display().to_string(),
-            build_id: file.build_id_text().unwrap(),
             runs: vec![run; runs.len()],
-            ..Meta::default()
+            ..meta(&place.path(debug), &file.build_id_text().unwrap())
         },
         sites: (0..ways.len() as u64)
             .map(|nth| Site {
@@ -132,18 +124,8 @@ struct Recording<'a> {
 impl Recording<'_> {
     fn add_to(&self, profile: &mut Profile) {
         let &Self { run, base, .. } = self;
-        profile.ranges.push(RangeRow {
-            run,
-            kind: RangeKind::Image,
-            start: base,
-            bytes: LOGGED_BYTES,
-            owner: String::new(),
-            id: 0,
-            first: 0,
-            stride: 0,
-            object_bytes: 0,
-        });
-        let starts = (base..base + LOGGED_BYTES).step_by(REGION_BYTES as usize);
+        profile.ranges.push(image(base, run));
+        let starts = (base..base + IMAGE_BYTES).step_by(REGION_BYTES as usize);
         profile.regions.extend(starts.map(|start| RegionRow {
             run,
             start,
