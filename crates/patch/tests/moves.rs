@@ -477,3 +477,19 @@ fn declarations_are_joined() {
     let between = "\tint a;\n\t/* b */\n\tint b;\n";
     check(between, "int a, b;", Err(&not(2, "int a, b;")));
 }
+
+#[test]
+fn a_comment_below_a_group_belongs_to_what_follows() {
+    check(
+        "\tint a;\n#ifdef X\n\tint b;\n#endif\n\t/* See c. */\n\tint c;\n",
+        "a",
+        after("b"),
+        "#ifdef X\n\tint b;\n#endif\n\tint a;\n\t/* See c. */\n\tint c;\n",
+    );
+    check(
+        "\tint a;\n#ifdef X\n\tDECLARE_BITMAP(b, N);\n#endif\n\t/* See c. */\n\tunsigned long c[0];\n",
+        "a",
+        after("b"),
+        "#ifdef X\n\tDECLARE_BITMAP(b, N);\n#endif\n\tint a;\n\t/* See c. */\n\tunsigned long c[0];\n",
+    );
+}

@@ -24,12 +24,22 @@ pub(crate) struct Shared;
 
 /// The lines of tokens `first..=last`, without comments above.
 pub(crate) fn lines_of(file: &File<'_>, first: usize, last: usize) -> Result<Block, Shared> {
+    lines_at(
+        file,
+        first,
+        last,
+        column(file.source, file.tokens[first].start),
+    )
+}
+
+/// The same of what is a statement at column `indent`, with conditionals around it.
+fn lines_at(file: &File<'_>, first: usize, last: usize, indent: usize) -> Result<Block, Shared> {
     let from = file.tokens[first].start;
     if !starts_line(file.source, from) {
         return Err(Shared);
     }
     let own = line_start(file.source, from);
-    let (end, trailing) = end_of(file, last, column(file.source, from))?;
+    let (end, trailing) = end_of(file, last, indent)?;
     Ok(Block {
         start: own,
         own,
@@ -61,11 +71,11 @@ pub(crate) fn lines_between(
     first: usize,
     last: usize,
 ) -> Result<Block, Shared> {
-    let mut block = lines_of(file, first, last)?;
     let Some(item) = items.first() else {
-        return Ok(block);
+        return lines_of(file, first, last);
     };
     let indent = column(file.source, file.tokens[item.first].start);
+    let mut block = lines_at(file, first, last, indent)?;
     let start = comments_above(file, first, indent);
     if start < block.own && belongs(file, items, &file.source[start..block.own], &block) {
         block.start = start;
