@@ -11,6 +11,9 @@
 //! - *stretches*: as if there were counts for each of 64 stretches of the recording;
 //! - *episodes*: the formula with the true number of episodes, which only the order tells;
 //! - *halves*: replay of the recording's first half beside replay of its second.
+//!
+//! And what is left of samples: *1 of 10*, *1 of 100* are rates of so many accesses, taken at random; *ordered* the
+//! same with the order of the samples.
 
 #[path = "../tests/common/agreement.rs"]
 mod agreement;
@@ -31,6 +34,10 @@ fn main() {
         ("stretches", By::Stretches(STRETCHES)),
         ("episodes", By::KnownEpisodes),
         ("halves", By::Halves),
+        ("1 of 10", By::Samples(10)),
+        ("ordered", By::OrderedSamples(10)),
+        ("1 of 100", By::Samples(100)),
+        ("ordered", By::OrderedSamples(100)),
     ];
     let titles = ways.map(|(title, _)| format!("{title:>12}")).concat();
     let ways = ways.map(|(_, by)| by);
@@ -39,7 +46,7 @@ fn main() {
             Ok(profile) => {
                 println!("{path}");
                 println!("  {:<10}{titles}", "");
-                let print = |what: &str, found: [Agreement; 4]| {
+                let print = |what: &str, found: [Agreement; 8]| {
                     let found = found.map(|agreement| format!("{agreement:>12}"));
                     println!("  {what:<10}{}", found.concat());
                 };

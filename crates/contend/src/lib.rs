@@ -5,7 +5,7 @@
 //!   [`Identify`].
 //! - [`replay`](mod@replay) runs the recorded accesses of one object through a coherence model with
 //!   the object's bytes at other offsets.
-//! - [`rates`] estimates coherence events from counts, where hardware sampled and no order is known.
+//! - [`rates`] estimates coherence events from counts, where hardware sampled accesses and most are not known.
 //! - [`throughput`] says what fewer waits are worth, on a machine that was measured.
 //! - [`traces`] carves the accesses of one object out of a profile's bursts.
 //!

@@ -50,6 +50,19 @@ fn the_formula_ranks_as_replay_does_where_episodes_are_known() {
     ranks_agree(By::KnownEpisodes, [0.95, 0.85]);
 }
 
+/// How long contexts keep a line is seen in the order of samples. On the workload whose clock wanders from CPU to CPU.
+#[test]
+fn the_order_of_samples_helps() {
+    let ways = [By::Samples(30), By::OrderedSamples(30)];
+    let [counts, order] = agreement::by_block(&fixture("fcopy.profile"), 64, 100.0, ways);
+    println!("one of 30: {counts} lines, with their order {order}");
+    assert!(order.of >= 15 && order.spearman >= 0.9, "{order}");
+    assert!(
+        order.spearman >= counts.spearman + 0.02,
+        "{counts}, {order}"
+    );
+}
+
 /// At least by so much over lines, and over layouts.
 fn ranks_agree(by: By, [over_lines, over_layouts]: [f64; 2]) {
     for name in ["mmap1.profile", "mntns.profile", "page_fault2.profile"] {

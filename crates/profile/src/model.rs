@@ -177,6 +177,8 @@ pub struct PairRow {
 /// Repeats within a turn are left out: while no other context is logged in the same aligned 4096
 /// bytes, a context's second access of one kind to the same bytes changes nothing, in any layout of
 /// what is there. Bursts give the order, [`CountRow`] how often.
+///
+/// Of [`Coverage::Samples`], each sample once, by time, and no [`RegionRow`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BurstRow {
     /// Recording.
@@ -306,7 +308,7 @@ pub enum Coverage {
     Complete,
     /// All accesses of slices of time, the same for all contexts; totals are of these.
     Sliced,
-    /// Single accesses, taken now and then by hardware: no order between contexts, so that transfers
+    /// Single accesses, taken now and then by hardware: no order of all accesses, so that transfers
     /// are estimated from rates, or counted where the hardware told of them.
     Samples,
 }

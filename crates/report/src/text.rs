@@ -227,10 +227,11 @@ fn write_limits(out: &mut String, findings: &Findings) -> fmt::Result {
             out,
             "
 Limits
-  Hardware sampled single accesses, without order. Transfers and upgrades are not counted: they are what rates of
-  loads and stores lead to expect if contexts access a line in random order, which overstates them where one uses it
-  for long at a time. They rank, and are no cycles. False is told by bytes: by lifetime, a lower bound. Loads that
-  were fast may not have been sampled at all; layouts cannot be replayed: record with the collector for those."
+  Hardware sampled single accesses. Transfers and upgrades are not counted: they are what rates of loads and stores
+  lead to expect if contexts access a line in random order, or where samples show by their order that a context uses
+  it for long at a time, in turns; turns without two samples are not seen, which overstates them. They rank, and are
+  no cycles. False is told by bytes: by lifetime, a lower bound. Loads that were fast may not have been sampled at
+  all; layouts cannot be replayed: record with the collector for those."
         );
     }
     writeln!(

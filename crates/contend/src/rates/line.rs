@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use relayout_profile::{ConflictRow, Transfer};
 use rustc_hash::FxHashMap;
 
+use super::order::Turns;
 use super::rows::Row;
 
 /// Rows of a context that take part, at most; those with the highest counts. Their number multiplies
@@ -83,10 +84,13 @@ fn episodes(rows: &[Row], of: impl Fn(&Row) -> f64) -> f64 {
 pub(super) struct Line {
     run: u16,
     users: BTreeMap<u16, User>,
+    /// What remains of the alternations of random order.
+    share: f64,
 }
 
 impl Line {
-    pub fn new(run: u16, rows: Vec<Row>) -> Self {
+    /// The line of these rows; `turns` are those of its samples, where their order is known.
+    pub fn new(run: u16, rows: Vec<Row>, turns: Option<&Turns>) -> Self {
         let mut users: BTreeMap<u16, Vec<Row>> = BTreeMap::new();
         for row in rows {
             users.entry(row.context).or_default().push(row);
@@ -94,10 +98,16 @@ impl Line {
         let users = users
             .into_iter()
             .map(|(context, rows)| (context, User::new(rows)));
-        Self {
+        let mut line = Self {
             run,
             users: users.collect(),
+            share: 1.0,
+        };
+        if let Some(turns) = turns {
+            let transfers = |(context, user): (&u16, &User)| line.random(*context, user);
+            line.share = turns.share(line.users.iter().map(transfers).sum());
         }
+        line
     }
 
     /// Appends the line's events.
@@ -132,10 +142,15 @@ impl Line {
             .sum()
     }
 
+    /// Transfers into `context` in random order.
+    fn random(&self, context: u16, user: &User) -> f64 {
+        let stores: f64 = self.others(context).map(|user| user.stores).sum();
+        alternations(user.episodes, stores)
+    }
+
     /// Transfers into `context`; gives how many of them are write transfers.
     fn transfers(&self, context: u16, user: &User, out: &mut Out) -> f64 {
-        let stores: f64 = self.others(context).map(|user| user.stores).sum();
-        let all = alternations(user.episodes, stores);
+        let all = self.random(context, user);
         if all == 0.0 {
             return 0.0;
         }
@@ -147,7 +162,7 @@ impl Line {
         let by_lifetime = falsely(&user.rows);
         let mut write_transfers = 0.0;
         for row in &user.rows {
-            let expected = all * row.count / user.count;
+            let expected = self.share * all * row.count / user.count;
             let by_first_touch = falsely(std::slice::from_ref(row)).max(by_lifetime);
             if row.stores() {
                 write_transfers += expected;
@@ -203,7 +218,7 @@ impl Line {
 
     fn upgrades(&self, context: u16, user: &User, write_transfers: f64, out: &mut Out) {
         let episodes: f64 = self.others(context).map(|user| user.episodes).sum();
-        let expected = alternations(user.stores, episodes) - write_transfers;
+        let expected = self.share * alternations(user.stores, episodes) - write_transfers;
         let own: f64 = user
             .rows
             .iter()

@@ -1,7 +1,7 @@
 //! What coherence events to expect where only counts are known: samples of hardware.
 //!
-//! Without an order nothing can be replayed. But who accesses a line how often says how often it has
-//! to move, if the accesses of different contexts come in random order.
+//! Where most accesses are missing nothing can be replayed. But who accesses a line how often says how often it
+//! has to move, if the accesses of different contexts come in random order.
 //!
 //! - **Episodes**, not accesses, are counted: the accesses that a context makes to a line one after
 //!   the other bring it there once. An operation runs each of its instructions about once, so that a
@@ -26,11 +26,19 @@
 //!   lifetime*, all that the context ever uses on that line: it need not use them each time, so that what
 //!   is false by lifetime is a lower bound. Silent stores change no byte.
 //!
+//! - **Order**: where it is known in which order the samples were taken, it shows how far the order of all was
+//!   random. `a` samples of a context and `w` of the others' stores in random order have `a*w/(a+w)` of the
+//!   former right after the latter, in the mean: `(a+w-1)` neighbours, each so with probability
+//!   `a*w/((a+w)*(a+w-1))`. Where fewer are seen, contexts have the line for long at a time, and transfers and
+//!   upgrades on that line are fewer by that share. With samples so far apart that a context's turn has none or
+//!   one, the share is 1, and nothing is learnt.
+//!
 //! The form is that of Raman, Hundt and Mannarswamy (CGO 2007), who count co-access, with the rate of
 //! alternation of two random streams in place of their minimum.
 
 mod line;
 mod observed;
+mod order;
 mod rows;
 
 use std::collections::BTreeMap;
@@ -39,13 +47,15 @@ use relayout_profile::{ConflictRow, Coverage, Profile};
 
 use line::Line;
 pub(crate) use observed::Observed;
+use order::Order;
 
-/// Whether a profile has counts, but no order and no other sides.
+/// Whether a profile has counts, but no order of all accesses and no other sides.
 pub fn is_order_less(profile: &Profile) -> bool {
     profile.meta.coverage == Coverage::Samples && profile.conflicts.is_empty()
 }
 
-/// Coherence events to expect from the counts of `profile`, in the order of its table `conflicts`.
+/// Coherence events to expect from the counts of `profile`, and from the order of its samples where that is known,
+/// in the order of its table `conflicts`.
 pub fn estimate(profile: &Profile) -> Vec<ConflictRow> {
     let line_bytes = u64::from(profile.meta.line_bytes).max(1);
     let mut lines: BTreeMap<(u16, u64), Vec<rows::Row>> = BTreeMap::new();
@@ -57,10 +67,11 @@ pub fn estimate(profile: &Profile) -> Vec<ConflictRow> {
                 .push(row);
         }
     }
+    let order = Order::new(profile, line_bytes);
     let mut events = Vec::new();
-    for ((run, _), rows) in lines {
+    for ((run, line), rows) in lines {
         let before = events.len();
-        Line::new(run, rows).estimate(&mut events);
+        Line::new(run, rows, order.of(run, line)).estimate(&mut events);
         events[before..].sort_by_key(|event: &ConflictRow| (event.addr, event.context));
     }
     events.sort_by_key(|event| (event.run, event.addr));

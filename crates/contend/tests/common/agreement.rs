@@ -29,6 +29,10 @@ pub enum By {
     Rates,
     /// The same, as if there were counts for each of so many stretches of the trace.
     Stretches(usize),
+    /// Rates of samples: one access of so many, at random.
+    Samples(u64),
+    /// The same, with the order of the samples.
+    OrderedSamples(u64),
     /// The same formula, told how often each context came to the line and left it to another: what only the
     /// order tells. Where this ranks well, what `Rates` lacks is the number of episodes.
     KnownEpisodes,
@@ -141,6 +145,12 @@ impl Object {
             By::Halves => [0, 1].map(|half| replayed(&self.halves[half], placement)),
             By::KnownEpisodes => sum(&|trace| expected(&episodes(trace, placement))),
             By::Rates => sum(&|trace| expected(&counted(&trace.accesses, placement))),
+            By::Samples(period) => {
+                sum(&|trace| expected(&counted(&samples(trace, period), placement)))
+            }
+            By::OrderedSamples(period) => {
+                sum(&|trace| expected(&ordered(&samples(trace, period), placement)))
+            }
             By::Stretches(count) => sum(&|trace| {
                 let length = trace.accesses.len().div_ceil(count).max(1);
                 let stretches = trace.accesses.chunks(length);
@@ -198,6 +208,38 @@ fn expected(counts: &Profile) -> f64 {
         .iter()
         .filter(|row| row.transfer != Transfer::Upgrade);
     transfers.map(|row| row.count as f64).sum::<f64>() / SCALE as f64
+}
+
+/// One access of `period`, at random, and the same ones whatever their layout.
+fn samples(trace: &ObjectTrace, period: u64) -> Vec<TraceAccess> {
+    let taken = |index: u64| {
+        // splitmix64
+        let mut z = (trace.base << 16 ^ index).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (z ^ z >> 31).is_multiple_of(period)
+    };
+    let indexed = (0..).zip(&trace.accesses);
+    let kept = indexed.filter(|(index, _)| taken(*index));
+    kept.map(|(_, access)| *access).collect()
+}
+
+/// Accesses with their order, as samples have it.
+fn ordered(accesses: &[TraceAccess], placement: &impl Placement) -> Profile {
+    let burst = |(ticket, one): (u64, &TraceAccess)| BurstRow {
+        run: 0,
+        ticket,
+        context: one.context,
+        site: one.site,
+        addr: BASE + u64::from(placement.place(one.offset)),
+        size: one.size,
+        access: one.access,
+        silent: None,
+    };
+    Profile {
+        bursts: (0..).zip(accesses).map(burst).collect(),
+        ..counted(accesses, placement)
+    }
 }
 
 /// Accesses without their order.

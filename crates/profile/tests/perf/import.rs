@@ -25,6 +25,7 @@ fn import(file: &File, options: &Options, code: fn(u64) -> Option<Instruction>) 
     let files = relayout_profile::encode(&imported.profile).expect("encodes");
     let again = relayout_profile::decode(files).expect("decodes");
     assert_eq!(again.lines, imported.profile.lines);
+    assert_eq!(again.bursts, imported.profile.bursts);
     assert_eq!(again.meta.coverage, Coverage::Samples);
     imported
 }
@@ -80,7 +81,49 @@ fn two_threads_on_one_line() {
     );
     // A thread that never got a name has its creator's.
     assert_eq!(threads[1].name, "bench");
-    assert!(profile.conflicts.is_empty() && profile.bursts.is_empty());
+    assert!(profile.conflicts.is_empty() && profile.regions.is_empty());
+    // In the order in which they were taken; of one time, in that of the file.
+    let order: Vec<_> = { profile.bursts.iter() }
+        .map(|b| (b.ticket, b.context, b.access, b.addr))
+        .collect();
+    let turns = (0..10).flat_map(|_| [read, write]);
+    let expect = (0..).zip(turns);
+    assert_eq!(
+        order,
+        expect
+            .map(|(ticket, row)| (ticket, row.context, row.access, row.addr))
+            .collect::<Vec<_>>()
+    );
+}
+
+/// Each CPU's samples are together in the file.
+#[test]
+fn samples_are_ordered_by_time() {
+    let mut file = File::pebs();
+    for (cpu, times) in [(0, [30, 10, 50]), (1, [40, 20, 20])] {
+        for time_ns in times {
+            file.sample(Sample {
+                tid: 100 + cpu,
+                cpu,
+                time_ns,
+                ..Sample::default()
+            });
+        }
+    }
+    let order = |file: &File| {
+        let profile = import(file, &options(What::Process(100)), unknown).profile;
+        profile.bursts.iter().map(|b| b.context).collect::<Vec<_>>()
+    };
+    assert_eq!(order(&file), [0, 1, 1, 0, 1, 0]);
+    // Where a time is missing, no order is known.
+    file.sample(Sample {
+        time_ns: 0,
+        ..Sample::default()
+    });
+    assert_eq!(order(&file), [0_u16; 0]);
+    let notes = import(&file, &options(What::Process(100)), unknown).notes;
+    let note = "1 samples do not say when they were taken: the order of none is known";
+    assert!(notes.contains(&note.into()), "{notes:?}");
 }
 
 #[test]

@@ -2,8 +2,8 @@
 //!
 //! Every sample stands for as many accesses as its period says, so that all counts are estimates. The
 //! hardware tells of a load whether its line came modified from another cache (HITM), of stores
-//! mostly nothing: `conflicts` stays empty, and what it would hold is estimated from rates, by
-//! whoever ranks.
+//! mostly nothing: `conflicts` stays empty, and what it would hold is estimated by whoever ranks, from rates
+//! and from the order of the samples, which `bursts` has.
 
 mod contexts;
 mod meta;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{Instruction, Options};
-use crate::model::{Access, CountRow, LineRow, Profile, Site};
+use crate::model::{Access, BurstRow, CountRow, LineRow, Profile, Site};
 use crate::perf::{Error, Sample};
 
 /// What a row of `counts` counts: address, bytes, context, site and kind.
@@ -20,6 +20,8 @@ pub(super) struct Tables<'a> {
     stores: FxHashSet<u64>,
     counts: FxHashMap<CountKey, u64>,
     lines: FxHashMap<(u64, u16), LineRow>,
+    /// In order of the file; for a ticket, the time.
+    bursts: Vec<BurstRow>,
 }
 
 impl<'a> Tables<'a> {
@@ -49,6 +51,7 @@ impl<'a> Tables<'a> {
             stores,
             counts: FxHashMap::default(),
             lines: FxHashMap::default(),
+            bursts: Vec::with_capacity(samples.len()),
         })
     }
 
@@ -71,6 +74,16 @@ impl<'a> Tables<'a> {
             .entry((addr, bytes, context, site, access))
             .or_default();
         *count = count.saturating_add(sample.period);
+        self.bursts.push(BurstRow {
+            run: 0,
+            ticket: sample.time_ns,
+            context,
+            site,
+            addr,
+            size: bytes,
+            access,
+            silent: None,
+        });
         let line_bytes = u64::from(self.options.line_bytes);
         let line = addr - addr % line_bytes;
         self.add_line(line, context, sample, access);
@@ -121,6 +134,7 @@ impl<'a> Tables<'a> {
         let unsized_ = samples
             .iter()
             .filter(|s| known(&s.pc).is_some_and(|i| i.access_bytes == 0));
+        let untimed = samples.iter().filter(|s| s.time_ns == 0).count();
         let of = |count: usize, what: &str| (count > 0).then(|| format!("{count} samples {what}"));
         let notes = [
             of(
@@ -130,6 +144,10 @@ impl<'a> Tables<'a> {
             of(
                 unsized_.count(),
                 "are of instructions that fix no size: one byte counts as accessed",
+            ),
+            of(
+                untimed,
+                "do not say when they were taken: the order of none is known",
             ),
         ];
         notes.into_iter().flatten().collect()
@@ -168,7 +186,20 @@ impl<'a> Tables<'a> {
             sites,
             lines,
             counts,
+            bursts: in_order(self.bursts),
             ..Profile::default()
         }
     }
+}
+
+/// Samples by time, those of one time as in the file, numbered from 0; none if a time is not known.
+fn in_order(mut bursts: Vec<BurstRow>) -> Vec<BurstRow> {
+    if bursts.iter().any(|burst| burst.ticket == 0) {
+        return Vec::new();
+    }
+    bursts.sort_by_key(|burst| burst.ticket);
+    for (ticket, burst) in (0..).zip(&mut bursts) {
+        burst.ticket = ticket;
+    }
+    bursts
 }

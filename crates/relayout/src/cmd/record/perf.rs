@@ -26,8 +26,8 @@ Of Arm SPE, make samples first: perf inject --itrace=M -i spe.data -o samples.da
 /// Import what 'perf mem record' or 'perf c2c record' wrote (Intel PEBS, AMD IBS, Arm SPE)
 ///
 /// One process is imported, or the accesses to the kernel's memory; threads or CPUs are the contexts.
-/// Samples have no order, so that 'relayout report' estimates transfers from rates, and says so. Run
-/// it where the program's files are: instructions and types come from them.
+/// Samples are few of all accesses, so that 'relayout report' estimates transfers, from rates and from the order
+/// of the samples, and says so. Run it where the program's files are: instructions and types come from them.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
