@@ -282,6 +282,35 @@ fn lock_word_beside_data() {
     );
 }
 
+/// A spinlock is taken by a locked instruction and released by a plain store, which is what takes the line from
+/// those who look at the data.
+#[test]
+fn the_release_of_a_lock_is_of_the_lock() {
+    let taken = ConflictRow {
+        access: Access::ReadWrite,
+        ..conflict(0x4_0000, WRITE, 0x4_0008, 10, 0)
+    };
+    let lost = |count| ConflictRow {
+        other_site: 2,
+        other_access: Access::Write,
+        ..conflict(0x4_0008, WRITE, 0x4_0000, count, count)
+    };
+    let kind = |rows: Vec<ConflictRow>, bytes: &[u8]| {
+        let mut profile = profile(rows);
+        profile.sites[1].bytes = bytes.to_vec();
+        find(&profile, &Table).findings[0].kind
+    };
+    let cmpxchg = [0xf0, 0x0f, 0xb1, 0x17];
+    assert_eq!(kind(vec![taken, lost(90)], &cmpxchg), Kind::LockWord);
+    // Stored to, but taken by nobody.
+    assert_eq!(kind(vec![lost(90)], &cmpxchg), Kind::FalseSharing);
+    assert_eq!(kind(vec![taken, lost(90)], &[0x87, 0x17]), Kind::LockWord);
+    assert_eq!(
+        kind(vec![taken, lost(90)], &[0x89, 0x17]),
+        Kind::FalseSharing
+    );
+}
+
 #[test]
 fn an_object_over_two_lines_is_a_straddle_if_replay_says_so() {
     let burst = |ticket: u64, addr| relayout_profile::BurstRow {

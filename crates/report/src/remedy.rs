@@ -166,7 +166,8 @@ fn shared(member: &str, how: Shared, who: &str) -> String {
     let what = match how {
         Shared::Lock => {
             return format!(
-                "No layout helps: {who}s wait for the lock `{member}`. Take it less often or for shorter, or have several."
+                "No layout helps: most transfers follow stores to the lock `{member}`. Take it less often or for \
+                 shorter, or have several."
             );
         }
         Shared::References if kernel => {

@@ -1,8 +1,9 @@
 //! A lock word beside data: contexts that try to take the lock pull the line from under its holder.
 //!
-//! Both must hold, since an atomic counter is no lock and not every store to a lock is contended:
-//! the member lies in a type that is known to be a lock, and it was accessed by a locked
-//! instruction. Most transfers must be between it and members that are not of the same lock.
+//! The member lies in a type that is known to be a lock, as an atomic counter is none; and such a lock was taken
+//! on that line, by a locked instruction. The store that releases it need not be locked: a spinlock's is a plain
+//! one, and whoever looks at the data loses the line to it. Most transfers must be between the lock and
+//! members that are not of a lock.
 
 use std::collections::BTreeSet;
 
@@ -36,38 +37,62 @@ const LOCK_TYPES: [&str; 15] = [
     "pthread_spinlock",
 ];
 
+/// Where less than this part of the transfers was logged in order, nothing is advised.
+const LOGGED_PART: u64 = 20;
+
 pub(super) fn detect(group: &Group, tally: &Tally, context: &Context) -> Option<Kind> {
+    let taken = taken(group, context.profile);
     let beside: u64 = group
         .conflicts
         .iter()
-        .filter(|conflict| lock_and_data(conflict, context.profile))
+        .filter(
+            |conflict| match (lock_at(conflict.here), lock_at(conflict.there)) {
+                (Some(lock), None) => taken.contains(lock) && is_member(conflict.there),
+                (None, Some(lock)) => taken.contains(lock) && is_member(conflict.here),
+                _ => false,
+            },
+        )
         .map(|conflict| crate::group::tally(conflict.row).transfers())
         .sum();
     super::most(beside, tally.transfers()).then_some(Kind::LockWord)
 }
 
-fn lock_and_data(conflict: &Conflict, profile: &Profile) -> bool {
-    let row = conflict.row;
-    let (Place::Member { member: here, .. }, Place::Member { member: there, .. }) =
-        (conflict.here, conflict.there)
-    else {
-        return false;
-    };
+/// The types of locks that were taken: accessed by a locked instruction.
+fn taken<'a>(group: &Group<'a>, profile: &Profile) -> BTreeSet<&'a str> {
     let locked = |site: u32, access| {
         // A call that reads and writes stands for a locked instruction.
         access == Access::ReadWrite
             && (profile.is_call(site) || profile.sites.get(site as usize).is_some_and(is_locked))
     };
-    match (lock_of(here), lock_of(there)) {
-        (Some(_), None) => locked(row.site, row.access),
-        (None, Some(_)) => locked(row.other_site, row.other_access),
-        _ => false,
+    let sides = group
+        .conflicts
+        .iter()
+        .flat_map(|Conflict { row, here, there }| {
+            [
+                (*here, row.site, row.access),
+                (*there, row.other_site, row.other_access),
+            ]
+        });
+    sides
+        .filter(|(_, site, access)| locked(*site, *access))
+        .filter_map(|(place, ..)| lock_at(place))
+        .collect()
+}
+
+fn lock_at(place: &Place) -> Option<&str> {
+    match place {
+        Place::Member { member, .. } => lock_of(member),
+        _ => None,
     }
+}
+
+fn is_member(place: &Place) -> bool {
+    matches!(place, Place::Member { .. })
 }
 
 /// The lock apart from its data, or together with it: what replay of the recorded mix says. Whoever spins on the
 /// lock takes the line from its holder; but whoever gets the lock has its data too if they lie together.
-pub(super) fn remedy(group: &Group, context: &Context) -> Option<Remedy> {
+pub(super) fn remedy(group: &Group, tally: &Tally, context: &Context) -> Option<Remedy> {
     let places = group
         .conflicts
         .iter()
@@ -100,6 +125,9 @@ pub(super) fn remedy(group: &Group, context: &Context) -> Option<Remedy> {
         ],
     );
     let replayed = Replayed::from(replayed?);
+    if replayed.today.saturating_mul(LOGGED_PART) < tally.transfers() {
+        return None;
+    }
     Some(Remedy::Lock {
         apart: replayed.helps(),
         replayed,

@@ -99,14 +99,21 @@ pub(crate) fn remedies<I: Identify>(
     let own = match kind {
         Kind::Straddle => straddle::remedy(group, context),
         Kind::HotGlobal => hot_global::remedy(group),
-        Kind::LockWord => lock_word::remedy(group, context),
+        Kind::LockWord => lock_word::remedy(group, tally, context),
         Kind::ReadMostly => read_mostly::remedy(group),
         Kind::FalseSharing => sharing::part(group),
         Kind::TrueSharing => sharing::shared(group, context.profile),
         Kind::SilentStore | Kind::RemoteRead | Kind::AdjacentLine => None,
     };
+    // A lock that stays, where most of what moves is needed.
+    let needed = kind == Kind::LockWord && sharing::kind(tally) == Kind::TrueSharing;
+    let shared = match own {
+        Some(Remedy::Lock { apart: true, .. }) => None,
+        _ => needed.then(|| sharing::shared(group, context.profile)),
+    };
     // May be beside any other.
     own.into_iter()
+        .chain(shared.flatten())
         .chain(silent_store::remedy(group, kind, tally, context, sources))
         .chain(remote_read::remedies(group, tally))
         .collect()
