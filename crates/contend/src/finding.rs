@@ -1,7 +1,8 @@
 //! Findings: what hurts, as data. Rendered elsewhere.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use relayout_layout::close;
 use relayout_profile::Access;
 
 use crate::identify::Source;
@@ -21,6 +22,21 @@ pub struct Findings {
     pub estimated: bool,
     /// Pairs of lines, as far as they were recorded.
     pub line_pairs: LinePairs,
+}
+
+impl Findings {
+    /// Names of types and variables in the findings that are close to `name`, to end a message with: see
+    /// [`close::sentence`].
+    pub fn close_to(&self, name: &str) -> String {
+        let names: BTreeSet<&str> = { self.findings.iter() }
+            .flat_map(|one| {
+                let subject = &one.subject;
+                let types = one.types_path.iter().map(String::as_str);
+                types.chain(subject.variable()).chain([subject.type_name()])
+            })
+            .collect();
+        close::sentence(&close::names(names, name))
+    }
 }
 
 /// What a profile says of pairs of lines: two that are aligned to twice the line size, which some

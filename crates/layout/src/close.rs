@@ -1,5 +1,7 @@
 //! Names that may have been meant, for messages about one that is not there.
 
+use crate::abi::Shape;
+
 const SHOWN_MAX: usize = 5;
 
 /// The closest names: other case, then few changed letters, then those that contain it.
@@ -26,6 +28,20 @@ pub fn names<'n>(all: impl IntoIterator<Item = &'n str>, asked: &str) -> Vec<Str
         .take(SHOWN_MAX)
         .map(|(_, _, name)| name.to_owned())
         .collect()
+}
+
+/// The members of `shape` that are close.
+pub fn members(shape: &Shape, asked: &str) -> Vec<String> {
+    let all = shape.atoms.iter().flat_map(|atom| &atom.names);
+    names(all.map(String::as_str), asked)
+}
+
+/// `; close: a, b`, to end a message with; nothing where no name is close.
+pub fn sentence(close: &[String]) -> String {
+    match close.is_empty() {
+        true => String::new(),
+        false => format!("; close: {}", close.join(", ")),
+    }
 }
 
 /// Letters to insert, delete, replace or swap with the next to make one word the other.

@@ -37,14 +37,18 @@ impl Selection {
             None => finding.share,
         };
         let named = |wanted: &String| {
-            let wanted = ["struct ", "union "]
-                .iter()
-                .find_map(|tag| wanted.strip_prefix(tag))
-                .unwrap_or(wanted);
+            let wanted = bare(wanted);
             finding.subject.type_name() == wanted
                 || finding.subject.variable() == Some(wanted)
                 || finding.types_path.iter().any(|name| name == wanted)
         };
         share >= self.share_min && self.type_name.as_ref().is_none_or(named)
     }
+}
+
+/// Without `struct` or `union`.
+pub(crate) fn bare(name: &str) -> &str {
+    let tags = ["struct ", "union "];
+    let bare = tags.iter().find_map(|tag| name.strip_prefix(tag));
+    bare.unwrap_or(name).trim()
 }

@@ -15,6 +15,7 @@ use relayout_contend::{Finding, Findings, Subject};
 use relayout_profile::Meta;
 
 use crate::Report;
+use crate::select::bare;
 use sources::Sources;
 
 /// How the collector that is compiled into programs calls itself.
@@ -65,8 +66,9 @@ fn nothing(findings: &Findings, type_name: Option<&str>) -> String {
     match (findings.findings.len(), type_name) {
         (0, _) => "No line of a known object was moved between contexts.".to_owned(),
         (all, Some(name)) => {
+            let close = findings.close_to(bare(name));
             format!(
-                "None of the {all} contended lines is of `{name}` (or all are below --min-share)."
+                "None of the {all} contended lines is of `{name}` (or all are below --min-share){close}."
             )
         }
         (all, None) => format!("None of the {all} contended lines reaches --min-share."),

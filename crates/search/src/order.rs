@@ -13,12 +13,16 @@
 //! for all. Every member has to be named.
 
 use relayout_layout::abi::{Arrangement, Atom, Pad, Shape};
+use relayout_layout::close;
 
 /// What is wrong with a list of members. Lines are counted from 1.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OrderError {
     /// The type has no such member.
-    #[error("line {line}: struct {type_name} has no member '{name}'")]
+    #[error(
+        "line {line}: struct {type_name} has no member '{name}'{}",
+        close::sentence(close)
+    )]
     NoMember {
         /// Line.
         line: usize,
@@ -26,6 +30,8 @@ pub enum OrderError {
         type_name: String,
         /// Name.
         name: String,
+        /// Names of members that may be meant.
+        close: Vec<String>,
     },
     /// Named again, when something else stands between.
     #[error("line {line}: '{name}' (with what moves as one with it) has been placed already")]
@@ -52,7 +58,10 @@ pub enum OrderError {
         text: String,
     },
     /// Members that are not in the list.
-    #[error("these members of struct {type_name} are not in the list: {}", names.join(", "))]
+    #[error(
+        "these members of struct {type_name} are not in the list: {}",
+        shortened(names)
+    )]
     Missing {
         /// Type.
         type_name: String,
@@ -65,6 +74,18 @@ pub enum OrderError {
         /// Name.
         name: String,
     },
+}
+
+/// Names that a message has room for.
+const NAMES_SHOWN: usize = 12;
+
+fn shortened(names: &[String]) -> String {
+    let shown = &names[..names.len().min(NAMES_SHOWN)];
+    let more = match names.len() - shown.len() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    shown.join(", ") + &more
 }
 
 /// One line of a layout: a member, or several that move as one, or a new one.
@@ -188,6 +209,7 @@ impl Order {
                 return Err(OrderError::NoMember {
                     line,
                     type_name: shape.name.clone(),
+                    close: close::members(shape, &name),
                     name,
                 });
             };

@@ -260,6 +260,10 @@ fn orders_are_checked() {
         "line 2: struct pcpu_chunk has no member 'none'",
     );
     check(
+        "list\nfre_bytes\n",
+        "line 2: struct pcpu_chunk has no member 'fre_bytes'; close: free_bytes",
+    );
+    check(
         "list @63",
         "line 1: '63' is no alignment: a power of two up to 4096, as in '@64'",
     );

@@ -14,22 +14,13 @@ use super::{Args, Sort, Wanted, growth};
 #[derive(Debug, thiserror::Error)]
 #[error(
     "neither {} nor {} has a struct, union or class named `{name}`{}",
-    old.display(), new.display(), sentence(close)
+    old.display(), new.display(), close::sentence(close)
 )]
 pub struct UnknownType {
     old: PathBuf,
     new: PathBuf,
     name: String,
     close: Vec<String>,
-}
-
-/// `; close: a, b`.
-fn sentence(close: &[String]) -> String {
-    if close.is_empty() {
-        String::new()
-    } else {
-        format!("; close: {}", close.join(", "))
-    }
 }
 
 /// Loads the types that were named, from both files.

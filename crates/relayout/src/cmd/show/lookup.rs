@@ -30,7 +30,7 @@ fn sentence(close: &[String]) -> String {
     if close.is_empty() {
         "; without a TYPE, all are shown".to_owned()
     } else {
-        format!("; close: {}", close.join(", "))
+        close::sentence(close)
     }
 }
 

@@ -58,9 +58,10 @@ pub(super) fn types(before: &Path, after: &Path, named: &[String]) -> anyhow::Re
                 for name in named {
                     let plain = plain(name);
                     if !one.load_name(plain, |_| true)? {
+                        let close = close::names(old.names(), plain);
                         bail!(
                             "the kernel has no struct {plain}{}",
-                            did_you_mean(old, plain)
+                            close::sentence(&close)
                         );
                     }
                     other.load_name(plain, |_| true)?;
@@ -78,13 +79,6 @@ pub(super) fn types(before: &Path, after: &Path, named: &[String]) -> anyhow::Re
         found.dedup_by(|one, other| one.name == other.name);
         Ok(found)
     })
-}
-
-fn did_you_mean(catalog: &Catalog<'_>, name: &str) -> String {
-    match &*close::names(catalog.names(), name) {
-        [] => String::new(),
-        close => format!("; close: {}", close.join(", ")),
-    }
 }
 
 fn changed(diff: &Diff, at: usize, new: &Catalog<'_>) -> Option<anyhow::Result<Changed>> {
