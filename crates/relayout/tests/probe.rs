@@ -96,6 +96,9 @@ fn one_cpu_only() {
     let ended = place.ended(one_cpu(&mut command));
     let document = check(&ended);
     assert_eq!(ended.code, Some(3));
+    let why = "relayout: moving a line between CPUs, or pairs of lines, could not be measured: takes two CPUs, and \
+               this process may run on one\n";
+    assert!(ended.stderr.ends_with(why), "{}", ended.stderr);
     assert_eq!(document["transfers"], Value::Array(Vec::new()));
     let whats: Vec<&str> = document["unknown"]
         .as_array()

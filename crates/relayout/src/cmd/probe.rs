@@ -2,10 +2,11 @@
 
 mod text;
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use relayout_host::Interrupt;
-use relayout_host::probe::{self, MachineFile};
+use relayout_host::probe::{self, MachineFile, Unknown};
 
 use crate::exit::Exit;
 use crate::print::print;
@@ -63,7 +64,27 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
         true => file.text(),
         false => text::render(&file, place.as_deref()),
     })?;
-    Ok(if told { Exit::Done } else { Exit::Environment })
+    if told {
+        return Ok(Exit::Done);
+    }
+    eprintln!("relayout: {}", not_told(&file));
+    Ok(Exit::Environment)
+}
+
+/// Why what takes two CPUs is not known, as far as the file tells.
+fn not_told(file: &MachineFile) -> String {
+    let needed = |unknown: &&Unknown| {
+        let needed = ["transfers", "pair"];
+        needed.iter().any(|what| unknown.what.starts_with(what))
+    };
+    let why: BTreeSet<&str> = { file.unknown.iter().filter(needed) }
+        .map(|unknown| unknown.why.as_str())
+        .collect();
+    let why: Vec<&str> = why.into_iter().collect();
+    format!(
+        "moving a line between CPUs, or pairs of lines, could not be measured: {}",
+        why.join("; ")
+    )
 }
 
 /// Writes the file where other commands look for it. That this cannot be done is no reason not to
