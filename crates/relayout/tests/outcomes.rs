@@ -438,3 +438,77 @@ fn a_kept_machine_file_that_lacks_costs() {
         check_says(&text(&place, words), &parts);
     }
 }
+
+/// What would fail in the end fails at once, and says what was meant.
+#[test]
+fn wrong_input_says_what_to_do() {
+    let steps = [(0, Write, 112), (1, Write, 120)].repeat(200);
+    let place = recorded(MM_STRUCT, "mm", words(steps));
+    let needed = "a struct as C or as pahole prints it, or one member per line, is needed";
+    place.write("empty", "\n");
+    place.write("binary", [0xff, 0xfe]);
+    place.write("part", "count\nowner\n");
+    place.write("typo", "before\nowenr\n");
+    let advise = "advise p mm_struct";
+    let what_if = "what-if p mm_struct --layout";
+    for (words, expect) in [
+        (
+            "advise p mm_strcut".to_owned(),
+            "relayout: no object of struct mm_strcut is in the profile; close: mm_struct (see `relayout report` \
+             for those that are)"
+                .to_owned(),
+        ),
+        (
+            "what-if p mm_strcut --layout part".to_owned(),
+            "relayout: no object of struct mm_strcut is in the profile; close: mm_struct (see `relayout report` \
+             for those that are)"
+                .to_owned(),
+        ),
+        (
+            format!("{advise} --keep cuont"),
+            "relayout: struct mm_struct has no member 'cuont' to keep; close: count".to_owned(),
+        ),
+        (
+            format!("{what_if} empty"),
+            format!("relayout: empty: it is empty; {needed}"),
+        ),
+        (
+            format!("{what_if} binary"),
+            format!("relayout: binary: not text; {needed}"),
+        ),
+        (
+            format!("{what_if} part"),
+            "relayout: part: these members of struct mm_struct are not in the list: before, after"
+                .to_owned(),
+        ),
+        (
+            format!("{what_if} typo"),
+            "relayout: typo: line 2: struct mm_struct has no member 'owenr'; close: owner".to_owned(),
+        ),
+        (
+            format!("{what_if} none"),
+            "relayout: cannot read none: No such file or directory (os error 2)".to_owned(),
+        ),
+        (
+            format!("{advise} --source none"),
+            "relayout: --source none: not a folder".to_owned(),
+        ),
+        (
+            format!("{advise} --source . --patch none/x.patch"),
+            "relayout: cannot write none/x.patch: its folder is not there, or it is one itself".to_owned(),
+        ),
+        (
+            format!("{advise} --also empty"),
+            "relayout: empty: not a relayout profile: it is not a folder; a folder that `relayout record` \
+             wrote is needed"
+                .to_owned(),
+        ),
+    ] {
+        place.refuses(&words, 2, &expect);
+    }
+    let report = text(&place, "report p --type mm_strcut");
+    check_says(
+        &report,
+        &["is of `mm_strcut` (or all are below --min-share); close: mm_struct."],
+    );
+}

@@ -17,7 +17,7 @@ use crate::interval::Interval;
 use crate::order::Order;
 use crate::rewrite::{Bound, Model};
 use crate::score::{Memory, PerOperation, Scorer};
-use crate::subject::{Home, Subject};
+use crate::subject::{Code, Home, Subject};
 use crate::worst;
 
 /// Stretches that a recording is cut into to see how even a change is over it: at most ...
@@ -110,7 +110,7 @@ pub struct Scored {
     /// Brings members together that were never recorded together (given layouts only): what that
     /// costs is not in the tally.
     pub unjudged: bool,
-    /// Scored with the check before stores that [`with_check`](crate::with_check) was asked about.
+    /// Scored with the checks that [`with_checks`](crate::with_checks) was asked about.
     pub checked: bool,
 }
 
@@ -225,53 +225,80 @@ pub fn advise(subject: Subject<'_>, given: &[Given], options: &Options) -> Resul
     if let Some(refused) = refusal(&subject) {
         return Err(refused);
     }
-    let scorer = scorer_of(subject, options);
-    let mut advice = searched(subject, &scorer, given, options);
-    finish(&mut advice, subject, [&scorer, &scorer], options);
-    Ok(advice)
+    Ok(Search::new(subject.into(), options).advice(given))
 }
 
-/// What there is to rank, and today's layout.
-pub(crate) fn searched(
-    subject: Subject<'_>,
-    scorer: &Scorer<'_>,
-    given: &[Given],
-    options: &Options,
-) -> Advice {
-    let layout = subject.shape.lay_out(&subject.shape.current());
-    let coverage = Coverage::new(&subject, &layout);
-    let rules = Rules::new(subject, scorer, &coverage, &layout, &options.keep);
-    let mut drafts = vec![rules.today()];
-    drafts.extend(given.iter().map(|one| rules.given(one)));
-    let mut scored = score_all(scorer, drafts, u64::MAX);
-    let scored_given = scored.split_off(1);
-    let mut advice = Advice {
-        current: scored.swap_remove(0),
-        candidates: Vec::new(),
-        given: scored_given,
-        left_out: LeftOut::default(),
-        verdict: Verdict::NoTransfers,
-        builds: 0,
-        bound: None,
-        held_out: None,
-        by_phase: by_phase(subject, scorer, &layout),
-        unrecorded_members: unrecorded(subject.shape, &coverage),
-    };
-    if options.budget_accesses > 0 && advice.current.cost > 0 {
-        let model = Model::new(subject, &layout);
-        let drafts = Drafts::new(&rules, &model, options);
+/// A search, and what it replays.
+pub(crate) struct Search<'a> {
+    code: Code<'a>,
+    options: &'a Options,
+    /// Of the code as recorded.
+    now: Scorer<'a>,
+    /// Of that of the candidates, where it is another.
+    checked: Option<Scorer<'a>>,
+}
+
+impl<'a> Search<'a> {
+    pub fn new(code: Code<'a>, options: &'a Options) -> Self {
+        Self {
+            code,
+            options,
+            now: scorer_of(code.now(), options),
+            checked: { code.is_checked() }.then(|| scorer_of(code.then(), options)),
+        }
+    }
+
+    /// Scores the code of the candidates.
+    pub fn then(&self) -> &Scorer<'a> {
+        self.checked.as_ref().unwrap_or(&self.now)
+    }
+
+    /// Tries layouts, scores `given` beside them, and draws the conclusion. All have the code of the
+    /// candidates but `current`; where that has checks, today's layout with them is a candidate.
+    pub fn advice(&self, given: &[Given]) -> Advice {
+        let (subject, options) = (self.code.then(), self.options);
+        let layout = subject.shape.lay_out(&subject.shape.current());
+        let coverage = Coverage::new(&subject, &layout);
+        let rules = Rules::new(subject, self.then(), &coverage, &layout, &options.keep);
+        let today = score_all(&self.now, vec![rules.today()], u64::MAX);
+        let drafts = given.iter().map(|one| rules.given(one)).collect();
+        let mut advice = Advice {
+            current: { today.into_iter().next() }.expect("without a limit, all are scored"),
+            candidates: Vec::new(),
+            given: score_all(self.then(), drafts, u64::MAX),
+            left_out: LeftOut::default(),
+            verdict: Verdict::NoTransfers,
+            builds: 0,
+            bound: None,
+            held_out: None,
+            by_phase: by_phase(subject, self.then(), &layout),
+            unrecorded_members: unrecorded(subject.shape, &coverage),
+        };
+        if options.budget_accesses > 0 && advice.current.cost > 0 {
+            self.add_candidates(&mut advice, &rules);
+            if !subject.builds.is_empty() {
+                // The first are scored in the other builds, and ranked anew.
+                rank(&mut advice.candidates, &advice.current);
+                worst::add(&mut advice, self.code, given, options);
+            }
+        }
+        finish(&mut advice, self);
+        advice
+    }
+
+    fn add_candidates(&self, advice: &mut Advice, rules: &Rules<'_>) {
+        let model = Model::new(self.code.then(), rules.current);
+        let drafts = Drafts::new(rules, &model, self.options);
         advice.bound = Some(drafts.bound);
         advice.left_out = drafts.left_out;
         let count = drafts.list.len();
-        advice.candidates = score_all(scorer, drafts.list, options.budget_accesses);
+        advice.candidates = score_all(self.then(), drafts.list, self.options.budget_accesses);
         advice.left_out.budget = count - advice.candidates.len();
-        if !subject.builds.is_empty() {
-            // The first are scored in the other builds, and ranked anew.
-            rank(&mut advice.candidates, &advice.current);
-            worst::add(&mut advice, subject, given, options);
+        if self.code.is_checked() {
+            let alone = score_all(self.then(), vec![rules.today()], u64::MAX);
+            advice.candidates.extend(alone);
         }
     }
-    advice
 }
 
 pub(crate) fn scorer_of<'a>(subject: Subject<'a>, options: &Options) -> Scorer<'a> {
@@ -336,14 +363,8 @@ fn rank(candidates: &mut [Scored], today: &Scored) {
     });
 }
 
-/// Ranks, marks the front, adds intervals, and draws the conclusion. The scorers are of today's layout and of
-/// the candidates, which are of `subject`.
-pub(crate) fn finish(
-    advice: &mut Advice,
-    subject: Subject<'_>,
-    scorers: [&Scorer<'_>; 2],
-    options: &Options,
-) {
+/// Ranks, marks the front, adds intervals, and draws the conclusion.
+fn finish(advice: &mut Advice, search: &Search<'_>) {
     rank(&mut advice.candidates, &advice.current);
     let costs: Vec<Cost> = advice.candidates.iter().map(cost).collect();
     let mut others: Vec<Cost> = advice.given.iter().map(cost).collect();
@@ -361,12 +382,13 @@ pub(crate) fn finish(
     for (one, pareto) in advice.given.iter_mut().zip(front::front(&given, &rest)) {
         one.pareto = pareto;
     }
-    add_intervals(advice, scorers, options.intervals);
+    add_intervals(advice, search);
     if let (Some(best), today) = (advice.candidates.first(), &advice.current)
         && best.ranked_cost() < today.cost
     {
         let count = stretch_count(today);
-        let budget = options.budget_accesses / 2;
+        let budget = search.options.budget_accesses / 2;
+        let (subject, scorers) = (search.code.then(), [&search.now, search.then()]);
         advice.held_out = held_out(subject, scorers, today, &advice.candidates, count, budget);
     }
     advice.verdict = verdict(advice);
@@ -395,8 +417,8 @@ fn by_rank(a: &Scored, b: &Scored) -> Ordering {
     key(a).cmp(&key(b))
 }
 
-fn add_intervals(advice: &mut Advice, [now, then]: [&Scorer<'_>; 2], first: usize) {
-    let shown: FxHashSet<usize> = advice.shown(first).into_iter().collect();
+fn add_intervals(advice: &mut Advice, search: &Search<'_>) {
+    let shown: FxHashSet<usize> = { advice.shown(search.options.intervals).into_iter() }.collect();
     let candidates = advice.candidates.iter_mut().enumerate();
     let mut wanted: Vec<&mut Scored> = candidates
         .filter(|(index, _)| shown.contains(index))
@@ -407,8 +429,8 @@ fn add_intervals(advice: &mut Advice, [now, then]: [&Scorer<'_>; 2], first: usiz
     let layouts: Vec<&Layout> = copies.iter().collect();
     let today = advice.current.cost;
     let count = stretch_count(&advice.current);
-    let before = now.by_stretch(&[&advice.current.layout], count).concat();
-    let after = then.by_stretch(&layouts, count);
+    let before = search.now.by_stretch(&[&advice.current.layout], count);
+    let (before, after) = (before.concat(), search.then().by_stretch(&layouts, count));
     for (scored, after) in wanted.into_iter().zip(after) {
         let spread = Interval::of(&before, &after);
         scored.interval = spread.map(|it| it.around(today, scored.cost));

@@ -1,78 +1,83 @@
-//! Layouts together with a check before a store: `if (x != v) x = v;`.
+//! Layouts together with checks before stores: `if (x != v) x = v;`.
 //!
 //! A store that changes nothing takes the line from the others like any other. With a check it is a load,
 //! and then another layout may be best: a member that is set to the same value time and again gains little by a
 //! line of its own, and little by the check among members that do change, but much by both (`cpu` of
-//! `struct optimistic_spin_node`).
+//! `struct optimistic_spin_node`). Two such stores to one line may have to be checked both, as each of them
+//! takes it.
 
 use relayout_contend::TraceAccess;
 
-use crate::advise::{Advice, Options, Scored, Verdict, finish, scorer_of, searched, stretch_count};
+use crate::advise::{Advice, Given, Options, Scored, Search, Verdict, scorer_of, stretch_count};
 use crate::interval::Interval;
 use crate::score::Scorer;
-use crate::subject::{Instance, Subject};
+use crate::subject::{Code, Instance};
 
-/// What a check gains, by itself and with layouts.
+/// What checks gain, by themselves and with layouts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Checked {
-    /// As [`advise()`](crate::advise()) makes it, of candidates that all have the check; today's layout
-    /// with it is one of them, without a change. `current` is today's layout without it.
+    /// As [`advise()`](crate::advise()) makes it, of candidates that all have the checks; today's layout
+    /// with them is one of them, without a change. `current` is today's layout without them.
     pub advice: Advice,
-    /// The change from the best without the check to the best with it.
+    /// The change from the best with fewer checks to the best with these.
     pub beside: Option<Interval>,
 }
 
 impl Checked {
-    /// Today's layout with the check.
+    /// Today's layout with the checks.
     pub fn alone(&self) -> Option<&Scored> {
         let mut candidates = self.advice.candidates.iter();
         candidates.find(|one| one.changes.is_empty())
     }
 
-    /// Whether the best with the check clearly has fewer transfers than today's layout, and than the best
-    /// without it.
+    /// Whether the best with the checks clearly has fewer transfers than today's layout, and than the best
+    /// with fewer of them.
     pub fn is_better(&self) -> bool {
         let beside = self.beside.is_some_and(|beside| beside.is_less());
         beside && self.advice.verdict == Verdict::Better
     }
 }
 
-/// Tries layouts of `subject` with a check before the stores that are `guarded`; `plain` is what was found
-/// without it. `None` where the check makes no difference: no such store is known to have changed nothing,
-/// or there are no transfers.
-pub fn with_check(
-    subject: Subject<'_>,
-    plain: &Advice,
-    options: &Options,
+/// What was recorded, with a check before the stores that are `guarded`; `None` where it makes no difference: no
+/// such store is known to have changed nothing.
+pub fn checked(
+    instances: &[Instance],
     guarded: impl Fn(&TraceAccess) -> bool,
-) -> Option<Checked> {
+) -> Option<Vec<Instance>> {
     let check = |one: &Instance| Instance {
         trace: one.trace.with_checks(&guarded),
         ..one.clone()
     };
-    let instances: Vec<Instance> = subject.instances.iter().map(check).collect();
-    if plain.current.cost == 0 || instances == subject.instances {
-        return None;
-    }
-    let checked = Subject {
-        instances: &instances,
-        ..subject
-    };
-    let (now, then) = (scorer_of(subject, options), scorer_of(checked, options));
-    let mut advice = searched(checked, &then, &[], options);
-    let alone = std::mem::replace(&mut advice.current, plain.current.clone());
-    advice.candidates.push(alone);
-    for one in &mut advice.candidates {
+    let checked: Vec<Instance> = instances.iter().map(check).collect();
+    (checked != instances).then_some(checked)
+}
+
+/// Tries layouts with the checks of `code`, and scores `given` with them. `fewer` is what was found best with
+/// fewer checks, or none, and its code.
+pub fn with_checks(
+    code: Code<'_>,
+    given: &[Given],
+    (fewer_code, fewer): (Code<'_>, &Advice),
+    options: &Options,
+) -> Checked {
+    let search = Search::new(code, options);
+    let mut advice = search.advice(given);
+    for one in advice.candidates.iter_mut().chain(&mut advice.given) {
         one.checked = true;
     }
-    finish(&mut advice, checked, [&now, &then], options);
-    let best_without = { plain.candidates.first() }
-        .filter(|best| best.ranked_cost() < plain.current.cost)
-        .unwrap_or(&plain.current);
-    let count = stretch_count(&plain.current);
-    let beside = { advice.candidates.first() }
-        .and_then(|best| change((&now, best_without), (&then, best), count));
-    Some(Checked { advice, beside })
+    let without = { fewer.candidates.first() }
+        .filter(|best| best.ranked_cost() < fewer.current.cost)
+        .unwrap_or(&fewer.current);
+    let fewer_code = match without.checked {
+        true => fewer_code.then(),
+        false => fewer_code.now(),
+    };
+    let count = stretch_count(&advice.current);
+    let beside = advice.candidates.first().and_then(|best| {
+        let scorer = scorer_of(fewer_code, options);
+        change((&scorer, without), (search.then(), best), count)
+    });
+    Checked { advice, beside }
 }
 
 /// The change of the cost from one to the other, over `count` stretches.

@@ -31,10 +31,10 @@ mod worst;
 
 pub use advise::{Advice, Given, LeftOut, Options, Scored, Verdict, advise};
 pub use change::Change;
-pub use checked::{Checked, with_check};
+pub use checked::{Checked, checked, with_checks};
 pub use constraint::{Refusal, pinned_first, refusal};
 pub use elsewhere::{Elsewhere, elsewhere};
 pub use interval::Interval;
 pub use rewrite::Bound;
 pub use score::{Memory, PerOperation, waits_by_stretch};
-pub use subject::{Home, Instance, Subject};
+pub use subject::{Code, Home, Instance, Subject};

@@ -68,3 +68,48 @@ pub struct Subject<'a> {
     /// worst, the recorded one among them.
     pub builds: &'a [Shape],
 }
+
+/// Code that accesses a type: as recorded, or with checks before stores.
+#[derive(Clone, Copy, Debug)]
+pub struct Code<'a> {
+    recorded: Subject<'a>,
+    checked: Option<&'a [Instance]>,
+}
+
+impl<'a> Code<'a> {
+    /// That of `recorded`, with the checks that `instances` have: see [`checked()`](crate::checked()).
+    pub fn with_checks(recorded: Subject<'a>, instances: &'a [Instance]) -> Self {
+        Self {
+            recorded,
+            checked: Some(instances),
+        }
+    }
+
+    /// What was recorded.
+    pub(crate) fn now(&self) -> Subject<'a> {
+        self.recorded
+    }
+
+    /// What it would be.
+    pub(crate) fn then(&self) -> Subject<'a> {
+        Subject {
+            instances: self.checked.unwrap_or(self.recorded.instances),
+            ..self.recorded
+        }
+    }
+
+    /// Whether these differ.
+    pub(crate) fn is_checked(&self) -> bool {
+        self.checked.is_some()
+    }
+}
+
+impl<'a> From<Subject<'a>> for Code<'a> {
+    /// As recorded.
+    fn from(recorded: Subject<'a>) -> Self {
+        Self {
+            recorded,
+            checked: None,
+        }
+    }
+}

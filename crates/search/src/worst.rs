@@ -3,7 +3,7 @@
 use crate::advise::{Advice, Given, Options};
 use crate::elsewhere::{Elsewhere, elsewhere};
 use crate::order::Order;
-use crate::subject::Subject;
+use crate::subject::Code;
 
 /// Candidates scored in other builds: no fewer, ...
 const POOL_MIN: usize = 32;
@@ -14,15 +14,21 @@ const POOL_MAX: usize = 1024;
 /// worst: as recorded, or in one of the subject's builds. As many of the first as
 /// [`Options::budget_accesses`] allows are scored in all builds; the others leave the list and are counted
 /// in [`LeftOut::builds`](crate::LeftOut::builds).
-pub(crate) fn add(advice: &mut Advice, subject: Subject<'_>, given: &[Given], options: &Options) {
-    let builds = subject.builds;
-    let accesses: usize = { subject.instances.iter() }
+pub(crate) fn add(advice: &mut Advice, code: Code<'_>, given: &[Given], options: &Options) {
+    let recorded = code.now();
+    let builds = recorded.builds;
+    let accesses: usize = { recorded.instances.iter() }
         .map(|one| one.trace.accesses.len())
         .sum();
     let affordable = options.budget_accesses / (accesses.max(1) * builds.len().max(1)) as u64;
     let pool = usize::try_from(affordable).map_or(POOL_MAX, |n| n.clamp(POOL_MIN, POOL_MAX));
-    advice.left_out.builds = advice.candidates.len().saturating_sub(pool);
-    advice.candidates.truncate(pool);
+    let behind = advice
+        .candidates
+        .split_off(pool.min(advice.candidates.len()));
+    advice.left_out.builds = behind.len();
+    // Today's layout with checks is asked about in any case.
+    let alone = behind.into_iter().filter(|one| one.changes.is_empty());
+    advice.candidates.extend(alone);
     advice.builds = builds.len();
 
     let found = advice.candidates.iter();
@@ -33,7 +39,7 @@ pub(crate) fn add(advice: &mut Advice, subject: Subject<'_>, given: &[Given], op
     let today = advice.current.cost;
     let mut worst = vec![0; orders.len()];
     for build in builds {
-        let results = elsewhere(subject, build, &orders);
+        let results = elsewhere(code, build, &orders);
         let Some((own, there)) = results.split_first() else {
             continue;
         };

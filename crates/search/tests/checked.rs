@@ -5,7 +5,9 @@ mod common;
 use relayout_contend::TraceAccess;
 use relayout_layout::abi::Abi;
 use relayout_profile::Access::{self, Read, Write};
-use relayout_search::{Checked, Home, Instance, Options, Verdict, advise, with_check};
+use relayout_search::{
+    Advice, Checked, Code, Given, Home, Instance, Options, Verdict, advise, with_checks,
+};
 
 use common::{access, instance, structure, subject};
 
@@ -36,6 +38,14 @@ fn access_of(context: u16, offset: u32, kind: Access, silent: bool) -> TraceAcce
 }
 
 fn checked(instances: &[Instance], member: u32) -> (u64, Option<Checked>) {
+    checked_set(instances, &[member], &Options::default())
+}
+
+fn checked_set(
+    instances: &[Instance],
+    offsets: &[u32],
+    options: &Options,
+) -> (u64, Option<Checked>) {
     let members = [
         ("next", 8, 0),
         ("prev", 8, 8),
@@ -45,9 +55,12 @@ fn checked(instances: &[Instance], member: u32) -> (u64, Option<Checked>) {
     let (types, aggregate) = structure("optimistic_spin_node", 24, &members);
     let shape = Abi::new(&types).shape(&aggregate).unwrap();
     let subject = subject(&aggregate, &shape, instances, 0);
-    let plain = advise(subject, &[], &Options::default()).unwrap();
-    let check = |access: &TraceAccess| access.offset == member;
-    let found = with_check(subject, &plain, &Options::default(), check);
+    let plain = advise(subject, &[], options).unwrap();
+    let found = relayout_search::checked(instances, |access| offsets.contains(&access.offset));
+    let found = found.map(|then| {
+        let code = Code::with_checks(subject, &then);
+        with_checks(code, &[], (subject.into(), &plain), options)
+    });
     let least = plain
         .candidates
         .iter()
@@ -93,4 +106,58 @@ fn a_check_that_saves_nothing_is_not_better() {
     let instances = [instance(0x1000, Home::Fixed, 0..24, accesses)];
     let (_, found) = checked(&instances, CPU);
     assert!(!found.unwrap().is_better());
+}
+
+/// Both are set each time to what they are, and read by another: each store takes the line.
+#[test]
+fn two_stores_to_a_line_are_checked_both() {
+    let word = |context, offset, kind| access_of(context, offset, kind, true);
+    let round = |_| {
+        [
+            word(0, LOCKED, Write),
+            word(0, CPU, Write),
+            word(1, CPU, Read),
+            word(1, LOCKED, Read),
+        ]
+    };
+    let accesses: Vec<TraceAccess> = (0..400).flat_map(round).collect();
+    let instances = [instance(0x1000, Home::Fixed, 0..24, accesses)];
+    let options = Options {
+        keep: vec!["locked".into(), "cpu".into()],
+        ..Options::default()
+    };
+    let of = |offsets: &[u32]| checked_set(&instances, offsets, &options).1.unwrap();
+    for one in [&[LOCKED][..], &[CPU]] {
+        assert!(!of(one).is_better(), "{one:?}");
+    }
+    let both = of(&[LOCKED, CPU]);
+    assert!(both.is_better());
+    assert_eq!(both.alone().unwrap().tally.transfers(), 0);
+}
+
+/// What is given is scored with the checks, and today's layout without.
+#[test]
+fn given_layouts_are_scored_with_the_checks() {
+    let instances = rounds(true);
+    let members = [("rest", 16, 0), ("locked", 4, 16), ("cpu", 4, 20)];
+    let (types, aggregate) = structure("node", 24, &members);
+    let shape = Abi::new(&types).shape(&aggregate).unwrap();
+    let subject = subject(&aggregate, &shape, &instances, 0);
+    let options = Options {
+        budget_accesses: 0,
+        ..Options::default()
+    };
+    let order = relayout_search::order::parse("locked\nrest\ncpu @64\n", &shape).unwrap();
+    let given = [Given {
+        name: "apart".into(),
+        order,
+    }];
+    let plain = advise(subject, &given, &options).unwrap();
+    let then = relayout_search::checked(&instances, |access| access.offset == CPU).unwrap();
+    let code = Code::with_checks(subject, &then);
+    let found = with_checks(code, &given, (subject.into(), &plain), &options).advice;
+    assert_eq!(found.current, plain.current);
+    let transfers = |advice: &Advice| advice.given[0].tally.transfers();
+    assert!(transfers(&found) * 10 < transfers(&plain));
+    assert!(found.given[0].interval.unwrap().high < -0.9);
 }

@@ -20,11 +20,12 @@ use anyhow::bail;
 use relayout_host::Progress as _;
 use relayout_host::kernel_build::Configuration;
 use relayout_layout::abi::{Abi, Layout, Shape};
-use relayout_layout::{Aggregate, Types};
+use relayout_layout::{Aggregate, Types, close};
 use relayout_search::{Advice, Given, Instance, Options, Scored, Subject, pinned_first};
 
 pub(super) use gain::{Machine, Probed};
 use gather::Contended;
+use others::Pool;
 
 use crate::exit::Exit;
 use crate::identify::Identified;
@@ -102,6 +103,36 @@ pub struct Args {
     pub machine: Machine,
 }
 
+impl Args {
+    /// What would fail at the end, after all the work.
+    fn check_paths(&self) -> anyhow::Result<()> {
+        for profile in &self.also {
+            let meta = profile.join("meta.json");
+            if !profile.is_dir() || !meta.is_file() {
+                // Says what is wrong with it.
+                relayout_profile::read(profile)?;
+            }
+        }
+        if let Some(dir) = &self.source
+            && !dir.is_dir()
+        {
+            bail!("--source {}: not a folder", dir.display());
+        }
+        for file in self.patch.iter().chain(&self.hardware_script) {
+            let folder = file
+                .parent()
+                .filter(|folder| !folder.as_os_str().is_empty());
+            if folder.is_some_and(|folder| !folder.is_dir()) || file.is_dir() {
+                bail!(
+                    "cannot write {}: its folder is not there, or it is one itself",
+                    file.display()
+                );
+            }
+        }
+        Ok(())
+    }
+}
+
 /// One type with what was found for it.
 pub(super) struct TypeAdvice<'a> {
     pub name: String,
@@ -125,11 +156,11 @@ pub(super) struct TypeAdvice<'a> {
     builds: Vec<Shape>,
     /// What the search found, or why nothing was sought.
     pub outcome: Result<Advice, String>,
-    /// What a check before a store gains, if one is mostly without effect.
+    /// What checks before stores gain, if some are mostly without effect.
     pub check: Option<check::Check>,
     /// Who accesses it.
     pub evidence: Vec<evidence::Use>,
-    /// Other workloads and configurations.
+    /// What the layouts without a check do elsewhere.
     pub others: Vec<others::Other>,
 }
 
@@ -147,13 +178,26 @@ impl TypeAdvice<'_> {
         }
     }
 
+    /// The layouts without a check, if any were sought.
+    fn plain(&self) -> Option<Pool<'_>> {
+        Some(Pool {
+            checked: &[],
+            given: &self.given,
+            advice: self.outcome.as_ref().ok()?,
+            others: &self.others,
+        })
+    }
+
+    /// Those with checks, if that is clearly better.
+    fn better_checked(&self) -> Option<&check::Check> {
+        { self.check.as_ref() }.filter(|check| check.checked.is_better())
+    }
+
     /// What is found best, with a check or without.
     fn best(&self) -> Option<&Scored> {
-        let checked = { self.check.as_ref() }.filter(|check| check.checked.is_better());
-        match checked {
-            Some(check) => check.checked.advice.candidates.first(),
-            None => self.outcome.as_ref().ok()?.candidates.first(),
-        }
+        let checked = self.better_checked().map(check::Check::pool);
+        let pool = checked.or_else(|| self.plain())?;
+        pool.advice.candidates.first()
     }
 
     /// The atom at `offset` of an instance, if there is one.
@@ -200,6 +244,7 @@ impl TypeAdvice<'_> {
 /// # Errors
 /// Unreadable input, a layout file that does not fit its type, an unwritable patch.
 pub fn run(args: &Args) -> anyhow::Result<Exit> {
+    args.check_paths()?;
     let probed = args.machine.probed(args.pair_coefficient)?;
     let (shown, exit) = input::with(&args.profile, &args.debug, |input, images| {
         advise(args, &probed, input, &Identified::new(input, images))
@@ -237,13 +282,13 @@ fn advise(
         one.builds = others::shapes(&builds, nth);
         one.search(input, &options);
     }
-    others::add_configurations(input, &mut all, &builds, args.top);
-    for profile in &args.also {
-        others::add_workload(&mut all, profile, &args.debug, args.top)?;
-    }
     for one in &mut all {
         one.evidence = evidence::uses(one, identified);
         one.check = check::best(input, one, identified, &options);
+    }
+    others::add_configurations(input, &mut all, &builds, args.top);
+    for profile in &args.also {
+        others::add_workload(&mut all, profile, &args.debug, args.top)?;
     }
     let notes = probed.predict(input, &mut all, args.top);
     let patch = |one| {
@@ -378,8 +423,11 @@ fn gather_on<'a>(
         .progress
         .step(&format!("gathering accesses to {plain}"));
     let Some(found) = gather::objects(input, plain) else {
+        let names = gather::names(input);
+        let close = close::names(names.iter().map(String::as_str), plain);
         bail!(
-            "no object of struct {plain} is in the profile (see `relayout report` for those that are)"
+            "no object of struct {plain} is in the profile{} (see `relayout report` for those that are)",
+            close::sentence(&close)
         );
     };
     let abi = Abi::new(types);
@@ -391,7 +439,8 @@ fn gather_on<'a>(
     let first = pinned_first(types, &aggregate);
     for kept in keep {
         if !shape.atoms.iter().any(|atom| atom.names.contains(kept)) {
-            bail!("struct {plain} has no member '{kept}' to keep");
+            let close = close::sentence(&close::members(&shape, kept));
+            bail!("struct {plain} has no member '{kept}' to keep{close}");
         }
     }
     Ok(TypeAdvice {

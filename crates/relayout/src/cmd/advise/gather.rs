@@ -1,6 +1,6 @@
 //! The recorded objects of a type: by themselves, and inside objects of other types.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rayon::prelude::*;
 use relayout_contend::TraceIndex;
@@ -169,6 +169,29 @@ pub fn objects<'a>(input: &Input<'a>, name: &str) -> Option<Found<'a>> {
         objects: found.len() as u64,
         memory: Memory::new(input, &found),
     })
+}
+
+/// Names of the structs that objects are, or have inside.
+pub fn names(input: &Input<'_>) -> BTreeSet<String> {
+    let types = input.resolution.types();
+    let mut left: Vec<TypeId> = { input.resolution.objects().iter() }
+        .map(|object| object.ty)
+        .collect();
+    let (mut seen, mut names) = (BTreeSet::new(), BTreeSet::new());
+    while let Some(id) = left.pop().map(|id| types.strip(id)) {
+        if !seen.insert(id) {
+            continue;
+        }
+        match types.get(id) {
+            Type::Aggregate(aggregate) => {
+                names.extend(aggregate.name.clone().filter(|_| aggregate.complete));
+                left.extend(aggregate.members.iter().map(|member| member.ty));
+            }
+            Type::Array { element, .. } => left.push(*element),
+            _ => {}
+        }
+    }
+    names
 }
 
 fn bare(name: &str) -> &str {

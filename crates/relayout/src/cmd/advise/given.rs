@@ -28,7 +28,15 @@ impl Target<'_> {
     }
 
     fn read_one(&self, path: &Path) -> anyhow::Result<Given> {
-        let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
+        let bytes =
+            std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+        let needed = "a struct as C or as pahole prints it, or one member per line, is needed";
+        let Ok(text) = String::from_utf8(bytes) else {
+            bail!("{}: not text; {needed}", path.display());
+        };
+        if text.trim().is_empty() {
+            bail!("{}: it is empty; {needed}", path.display());
+        }
         let order = match text.contains('{') {
             true => self.of_c(path, &text)?,
             false => order::parse(&text, self.shape).with_context(|| path.display().to_string())?,

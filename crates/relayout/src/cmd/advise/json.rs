@@ -6,9 +6,9 @@ use relayout_search::{Advice, Interval, Scored, Verdict, change};
 use serde_json::{Value, json};
 
 use super::TypeAdvice;
-use super::check::Check;
+use super::check::{Check, Statement};
 use super::compiled::Judged;
-use super::others::Other;
+use super::others::{Other, Pool};
 use super::patch::{Outcome, Written};
 use crate::input::Input;
 
@@ -72,39 +72,21 @@ fn render(document: &Value) -> anyhow::Result<String> {
 }
 
 fn one_type(one: &TypeAdvice<'_>, patch: Option<&Outcome>, top: usize) -> Value {
-    let advice = match &one.outcome {
-        Ok(advice) => advice,
-        Err(why) => {
+    let pool = match (&one.outcome, one.plain()) {
+        (Ok(_), Some(pool)) => pool,
+        (outcome, _) => {
+            let why = outcome.as_ref().err();
             return json!({ "name": one.name, "objects": one.objects, "refused": why, "candidates": [] });
         }
     };
-    let shown = advice.shown(top);
-    let mut candidates: Vec<Value> = (shown.iter().enumerate())
-        .map(|(place, index)| {
-            let mut value = changed(&one.shape, &advice.candidates[*index]);
-            value["elsewhere"] = elsewhere(one, one.given.len() + place);
-            value
-        })
-        .collect();
-    if let Some(Outcome::Diff(written)) = patch
-        && !written.checked
-    {
-        add_patch(one, written, &shown, &mut candidates);
-    }
+    let advice = pool.advice;
     let refused = match patch {
         Some(Outcome::Refused(why)) => json!(why),
         Some(Outcome::Diff(written)) => json!(written.instead),
         None => Value::Null,
     };
-    let given: Vec<Value> = advice
-        .given
-        .iter()
-        .enumerate()
-        .map(|(place, given)| {
-            let mut value = changed(&one.shape, given);
-            value["elsewhere"] = elsewhere(one, place);
-            value
-        })
+    let given: Vec<Value> = { advice.given.iter().enumerate() }
+        .map(|(place, given)| changed_in(one, pool, given, place))
         .collect();
     let left_out = &advice.left_out;
     json!({
@@ -116,7 +98,7 @@ fn one_type(one: &TypeAdvice<'_>, patch: Option<&Outcome>, top: usize) -> Value 
         "evidence": evidence(one),
         "verdict": verdict(&advice.verdict),
         "current": layout(&one.shape, &advice.current),
-        "candidates": candidates,
+        "candidates": candidates(one, pool, patch, top),
         "check": one.check.as_ref().map_or(Value::Null, |check| checked(one, check, patch, top)),
         "given": given,
         "patch_refused": refused,
@@ -134,6 +116,35 @@ fn one_type(one: &TypeAdvice<'_>, patch: Option<&Outcome>, top: usize) -> Value 
         "unrecorded_members": advice.unrecorded_members,
         "by_phase": by_phase(advice),
     })
+}
+
+/// The candidates that are shown, and the one that the patch makes.
+fn candidates(
+    one: &TypeAdvice<'_>,
+    pool: Pool<'_>,
+    patch: Option<&Outcome>,
+    top: usize,
+) -> Vec<Value> {
+    let shown = pool.advice.shown(top);
+    let mut candidates: Vec<Value> = { shown.iter().enumerate() }
+        .map(|(place, index)| {
+            let scored = &pool.advice.candidates[*index];
+            changed_in(one, pool, scored, pool.given.len() + place)
+        })
+        .collect();
+    if let Some(Outcome::Diff(written)) = patch
+        && written.checked != pool.checked.is_empty()
+    {
+        add_patch(one, written, &shown, &mut candidates);
+    }
+    candidates
+}
+
+/// As [`changed`], with what the layout, at a place of [`Pool::listed`], does elsewhere.
+fn changed_in(one: &TypeAdvice<'_>, pool: Pool<'_>, scored: &Scored, listed: usize) -> Value {
+    let mut value = changed(&one.shape, scored);
+    value["elsewhere"] = elsewhere(pool, listed);
+    value
 }
 
 /// Adds the patch to the candidate that it makes, which comes last if it is not among those shown.
@@ -158,36 +169,35 @@ fn add_patch(
     }
 }
 
-/// The check before a store, and layouts with it.
+/// The checks before stores, and layouts with them. The first statement is named by itself: mostly there is one.
 fn checked(one: &TypeAdvice<'_>, check: &Check, patch: Option<&Outcome>, top: usize) -> Value {
-    let (statement, advice) = (&check.statement, &check.checked.advice);
-    let shown = advice.shown(top);
-    let mut candidates: Vec<Value> = { shown.iter() }
-        .map(|index| changed(&one.shape, &advice.candidates[*index]))
-        .collect();
-    if let Some(Outcome::Diff(written)) = patch
-        && written.checked
-    {
-        add_patch(one, written, &shown, &mut candidates);
-    }
+    let all: Vec<Value> = check.statements.iter().map(statement).collect();
+    let mut value = all.first().cloned().unwrap_or_default();
     let alone = check.checked.alone();
+    value["statements"] = Value::Array(all);
+    value["alone"] = alone.map_or(Value::Null, |alone| changed(&one.shape, alone));
+    value["candidates"] = candidates(one, check.pool(), patch, top).into();
+    value["better"] = check.checked.is_better().into();
+    value["beside_layouts_without"] = check.checked.beside.map_or(Value::Null, interval);
+    value["beside_checks"] = check.fewer.into();
+    let held_out = check.checked.advice.held_out;
+    value["held_out"] = held_out.map_or(Value::Null, interval);
+    value
+}
+
+fn statement(statement: &Statement) -> Value {
     json!({
         "member": statement.member,
         "function": statement.function,
         "file": statement.file,
         "line": statement.line,
-        "stores": statement.stores,
-        "silent": statement.silent,
-        "alone": alone.map_or(Value::Null, |alone| changed(&one.shape, alone)),
-        "candidates": candidates,
-        "better": check.checked.is_better(),
-        "beside_layouts_without": check.checked.beside.map(interval),
-        "held_out": advice.held_out.map(interval),
+        "stores": statement.recorded.all,
+        "silent": statement.recorded.silent,
     })
 }
 
-/// What the layout at a place of [`TypeAdvice::listed`] does to other workloads and configurations.
-fn elsewhere(one: &TypeAdvice<'_>, listed: usize) -> Value {
+/// What the layout at a place of [`Pool::listed`] does to other workloads and configurations.
+fn elsewhere(pool: Pool<'_>, listed: usize) -> Value {
     let result = |other: &Other| {
         let mut value = json!({ "name": other.name, "kind": other.kind.word() });
         match &other.results {
@@ -202,9 +212,15 @@ fn elsewhere(one: &TypeAdvice<'_>, listed: usize) -> Value {
             }
             Err(why) => value["not_judged"] = json!(why),
         }
+        // Of another recording only: a configuration has the same stores.
+        if !other.stores.is_empty() {
+            let stores = { other.stores.iter() }
+                .map(|stores| json!({ "stores": stores.all, "silent": stores.silent }));
+            value["statements"] = stores.collect();
+        }
         value
     };
-    one.others.iter().map(result).collect()
+    pool.others.iter().map(result).collect()
 }
 
 /// What came of compiling the patch.

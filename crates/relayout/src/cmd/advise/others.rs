@@ -7,10 +7,12 @@ use relayout_host::Progress as _;
 use relayout_layout::abi::Shape;
 use relayout_layout::catalog::{Catalog, Format};
 use relayout_search::order::Order;
-use relayout_search::{Elsewhere, Given, Options, elsewhere};
+use relayout_search::{Advice, Code, Elsewhere, Given, Options, Scored, elsewhere, with_checks};
 
+use super::check::{Statement, Stores};
 use super::{TypeAdvice, advise_on, gather};
 use crate::catalog;
+use crate::identify::Identified;
 use crate::input::{self, Input};
 
 /// A workload or configuration beside the one that was searched.
@@ -18,8 +20,10 @@ pub struct Other {
     /// Profile or name of the configuration.
     pub name: String,
     pub kind: Kind,
-    /// Its own layout, then those of [`TypeAdvice::listed`]; or why there is nothing to say.
+    /// Its own layout, then those of [`Pool::listed`]; or why there is nothing to say.
     pub results: Result<Vec<Elsewhere>, String>,
+    /// Of layouts with checks, in another recording: the stores of each statement there.
+    pub stores: Vec<Stores>,
 }
 
 /// What an [`Other`] is.
@@ -50,17 +54,23 @@ pub fn named_file(text: &str) -> Result<(String, PathBuf), String> {
     }
 }
 
-impl TypeAdvice<'_> {
+/// The layouts of one search, and what they do elsewhere.
+#[derive(Clone, Copy)]
+pub struct Pool<'a> {
+    /// Before which they have a check.
+    pub checked: &'a [Statement],
+    pub given: &'a [Given],
+    pub advice: &'a Advice,
+    pub others: &'a [Other],
+}
+
+impl Pool<'_> {
     /// The layouts that are shown: the given ones, then candidates.
     pub fn listed(&self, top: usize) -> Vec<Order> {
-        let Ok(advice) = &self.outcome else {
-            return Vec::new();
-        };
-        let shown = advice.shown(top);
         let given = self.given.iter().map(|given| given.order.clone());
-        let found = shown
-            .into_iter()
-            .map(|index| Order::of(advice.candidates[index].arrangement.clone()));
+        let candidates = &self.advice.candidates;
+        let found = { self.advice.shown(top).into_iter() }
+            .map(|index| Order::of(candidates[index].arrangement.clone()));
         given.chain(found).collect()
     }
 
@@ -74,12 +84,10 @@ impl TypeAdvice<'_> {
     }
 
     /// Whether a candidate, by index, was scored in all others and hurts none of them.
-    pub fn candidate_is_harmless(&self, top: usize, candidate: usize) -> bool {
-        let Ok(advice) = &self.outcome else {
-            return false;
-        };
+    pub fn is_harmless(&self, top: usize, candidate: usize) -> bool {
         // What is not shown was scored in the searched recording only.
-        let place = { advice.shown(top).into_iter() }.position(|index| index == candidate);
+        let mut shown = self.advice.shown(top).into_iter();
+        let place = shown.position(|index| index == candidate);
         let harmless = |place| self.hurt_by(self.given.len() + place).is_empty();
         self.others.is_empty() || place.is_some_and(harmless)
     }
@@ -95,24 +103,45 @@ pub fn add_workload(
     debug: &[PathBuf],
     top: usize,
 ) -> anyhow::Result<()> {
-    input::with(path, debug, |other, _| {
+    input::with(path, debug, |other, images| {
+        let identified = Identified::new(other, images);
         for one in all.iter_mut() {
-            let results = in_workload(other, one, top).map_err(|why| why.to_string());
-            one.others.push(Other {
+            let there = in_workload(other, &identified, one, top).map_err(|why| why.to_string());
+            let (plain, checked) = match there {
+                Ok(there) => (
+                    Ok(there.plain),
+                    there.checked.map(|(of, all)| (Ok(of), all)),
+                ),
+                Err(why) => (Err(why.clone()), Some((Err(why), Vec::new()))),
+            };
+            let other = |results, stores| Other {
                 name: path.display().to_string(),
                 kind: Kind::Workload,
                 results,
-            });
+                stores,
+            };
+            one.others.push(other(plain, Vec::new()));
+            if let (Some(check), Some((results, stores))) = (&mut one.check, checked) {
+                check.others.push(other(results, stores));
+            }
         }
         Ok(())
     })
 }
 
+/// What the layouts of a type cost in another recording, that of today before them.
+struct There {
+    plain: Vec<Elsewhere>,
+    /// Those with checks, and the stores of each statement.
+    checked: Option<(Vec<Elsewhere>, Vec<Stores>)>,
+}
+
 fn in_workload(
     input: &Input<'_>,
+    identified: &Identified<'_, '_>,
     one: &TypeAdvice<'_>,
     top: usize,
-) -> anyhow::Result<Vec<Elsewhere>> {
+) -> anyhow::Result<There> {
     if gather::objects(input, &one.name).is_none() {
         bail!("no object of struct {} is in it", one.name);
     }
@@ -121,7 +150,10 @@ fn in_workload(
         intervals: 0,
         ..Options::default()
     };
-    let orders = one.listed(top);
+    let mut orders = one.plain().map_or(Vec::new(), |pool| pool.listed(top));
+    let plain = orders.len();
+    let check = one.check.as_ref();
+    orders.extend(check.map_or(Vec::new(), |check| check.pool().listed(top)));
     let there = advise_on(input, &one.name, &nothing_sought, |shape| {
         let given = orders.iter().map(|order| Given {
             name: String::new(),
@@ -129,14 +161,35 @@ fn in_workload(
         });
         Ok(given.collect())
     })?;
-    let advice = there.outcome.map_err(|why| anyhow::anyhow!(why))?;
-    let layouts = std::iter::once(&advice.current).chain(&advice.given);
-    let of = |scored: &relayout_search::Scored| Elsewhere {
+    let advice = { there.outcome.as_ref() }.map_err(|why| anyhow::anyhow!(why.clone()))?;
+    let with_own = |all: &[Scored]| {
+        let all = std::iter::once(&advice.current).chain(all);
+        all.map(elsewhere_of).collect::<Vec<Elsewhere>>()
+    };
+    let (without, alone) = advice.given.split_at(plain);
+    let checked = check.map(|check| {
+        let (stores, instances) = check.in_recording(&there, identified);
+        let Some(instances) = instances else {
+            return (with_own(alone), stores);
+        };
+        let subject = there.subject(input.line_bytes);
+        let code = Code::with_checks(subject, &instances);
+        let (given, fewer) = (&there.given[plain..], (subject.into(), advice));
+        let both = with_checks(code, given, fewer, &nothing_sought).advice;
+        (with_own(&both.given), stores)
+    });
+    Ok(There {
+        plain: with_own(without),
+        checked,
+    })
+}
+
+fn elsewhere_of(scored: &Scored) -> Elsewhere {
+    Elsewhere {
         size: scored.layout.size,
         tally: scored.tally,
         interval: scored.interval,
-    };
-    Ok(layouts.map(of).collect())
+    }
 }
 
 /// A build of another configuration.
@@ -202,19 +255,25 @@ pub fn add_configurations(
     top: usize,
 ) {
     for (nth, one) in all.iter_mut().enumerate() {
-        let orders = one.listed(top);
-        let orders: Vec<&Order> = orders.iter().collect();
-        let results = |shape: &Result<Shape, String>| {
-            let shape = shape.as_ref().map_err(String::clone)?;
-            Ok(elsewhere(one.subject(input.line_bytes), shape, &orders))
-        };
-        let others: Vec<Other> = (builds.iter())
-            .map(|build| Other {
+        let subject = one.subject(input.line_bytes);
+        let of = |pool: Pool<'_>, code: Code<'_>| -> Vec<Other> {
+            let orders = pool.listed(top);
+            let orders: Vec<&Order> = orders.iter().collect();
+            let other = |build: &Build| Other {
                 name: build.name.clone(),
                 kind: Kind::Configuration,
-                results: results(&build.shapes[nth]),
-            })
-            .collect();
-        one.others.extend(others);
+                results: { build.shapes[nth].as_ref() }
+                    .map(|shape| elsewhere(code, shape, &orders))
+                    .map_err(String::clone),
+                stores: Vec::new(),
+            };
+            builds.iter().map(other).collect()
+        };
+        let plain = one.plain().map(|pool| of(pool, subject.into()));
+        let checked = { one.check.as_ref() }.map(|check| of(check.pool(), check.code(subject)));
+        one.others.extend(plain.into_iter().flatten());
+        if let (Some(check), Some(checked)) = (&mut one.check, checked) {
+            check.others.extend(checked);
+        }
     }
 }

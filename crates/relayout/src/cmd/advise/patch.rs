@@ -8,10 +8,11 @@ use relayout_layout::abi::Shape;
 use relayout_patch::{
     Alignment, Change as Edit, Mail, Position, Refusal, edit_struct, guard_store, unified_diff,
 };
-use relayout_search::{Advice, Change, Scored, Verdict};
+use relayout_search::{Change, Scored, Verdict};
 
 use super::check::Statement;
 use super::compiled::Compiled;
+use super::others::Pool;
 use super::text::{lines, message::message};
 use super::{Args, TypeAdvice};
 use crate::input::Input;
@@ -37,9 +38,9 @@ impl Outcome {
 
 /// A candidate as an edit of the source.
 pub struct Written {
-    /// The candidate that it makes: index into the candidates of [`advice`](Self::advice).
+    /// The candidate that it makes: index into those of [`pool`](Self::pool).
     pub candidate: usize,
-    /// Whether it is one with the check before a store.
+    /// Whether it is one with checks before stores.
     pub checked: bool,
     /// The files that it edits, from the top of the tree; the first is the one that it is about.
     pub paths: Vec<String>,
@@ -53,16 +54,16 @@ pub struct Written {
 
 impl Written {
     /// What it was chosen from.
-    pub fn advice<'a>(&self, one: &'a TypeAdvice<'_>) -> Option<&'a Advice> {
+    pub fn pool<'a>(&self, one: &'a TypeAdvice<'_>) -> Option<Pool<'a>> {
         match self.checked {
-            true => Some(&one.check.as_ref()?.checked.advice),
-            false => one.outcome.as_ref().ok(),
+            true => Some(one.check.as_ref()?.pool()),
+            false => one.plain(),
         }
     }
 
     /// The candidate that it makes.
     pub fn scored<'a>(&self, one: &'a TypeAdvice<'_>) -> Option<&'a Scored> {
-        self.advice(one)?.candidates.get(self.candidate)
+        self.pool(one)?.advice.candidates.get(self.candidate)
     }
 
     /// Whether it does not compile somewhere, or not to the layout that it should.
@@ -183,7 +184,7 @@ fn mail(
     })
 }
 
-/// A patch for the best candidate, with a check before a store where that is clearly better; or else the next
+/// A patch for the best candidate, with checks before stores where that is clearly better; or else the next
 /// that can be edited. `None` where no candidate is left.
 pub fn of_best(
     input: &Input<'_>,
@@ -191,31 +192,25 @@ pub fn of_best(
     source: &Path,
     top: usize,
 ) -> Option<Outcome> {
-    let plain = one.outcome.as_ref().ok()?;
+    let plain = one.plain()?;
     let tree = Tree::new(input, source);
     let mut instead = None;
-    if let Some(check) = { one.check.as_ref() }.filter(|check| check.checked.is_better()) {
-        let advice = &check.checked.advice;
-        // The next best with the check may be behind the best without it.
-        let least = plain.candidates.first().map_or(u64::MAX, |best| best.cost);
-        let fewer = |index: usize| advice.candidates[index].cost < least;
-        match one.others.is_empty() {
-            true => match tree.first(one, advice, Some(&check.statement), fewer) {
-                Some(Ok(written)) => return Some(Outcome::Diff(written)),
-                Some(Err(why)) => instead = Some(why),
-                None => {}
-            },
-            false => {
-                let words = check.statement.words();
-                instead = Some(format!(
-                    "\"{words}\" was not scored in other workloads and configurations"
-                ));
-            }
+    if let Some(check) = one.better_checked() {
+        let pool = check.pool();
+        // The next best with the checks may be behind the best without them.
+        let least = { plain.advice.candidates.first() }.map_or(u64::MAX, Scored::ranked_cost);
+        let allowed = |index: usize| {
+            let fewer = pool.advice.candidates[index].ranked_cost() < least;
+            fewer && pool.is_harmless(top, index)
+        };
+        match tree.first(one, pool, allowed) {
+            Some(Ok(written)) => return Some(Outcome::Diff(written)),
+            Some(Err(why)) => instead = Some(why),
+            None => instead = hurtful(pool),
         }
     }
-    let harmless = |index: usize| one.candidate_is_harmless(top, index);
-    let found = match plain.verdict {
-        Verdict::Better => tree.first(one, plain, None, harmless),
+    let found = match plain.advice.verdict {
+        Verdict::Better => tree.first(one, plain, |index| plain.is_harmless(top, index)),
         _ => None,
     };
     match found {
@@ -224,12 +219,23 @@ pub fn of_best(
             ..written
         })),
         Some(Err(why)) => Some(Outcome::Refused(instead.unwrap_or(why))),
-        None if plain.verdict == Verdict::Better && !one.others.is_empty() => {
-            let why = "each layout that is clearly better hurts another workload or configuration";
-            Some(Outcome::Refused(why.to_owned()))
+        None if plain.advice.verdict == Verdict::Better => {
+            instead.or(hurtful(plain)).map(Outcome::Refused)
         }
         None => instead.map(Outcome::Refused),
     }
+}
+
+/// Why none of a pool's candidates is written, if they were scored elsewhere.
+fn hurtful(pool: Pool<'_>) -> Option<String> {
+    let checks: Vec<String> = pool.checked.iter().map(Statement::words).collect();
+    let with = match checks.is_empty() {
+        true => String::new(),
+        false => format!(" with \"{}\"", checks.join(", ")),
+    };
+    let others = "hurts another workload or configuration";
+    { !pool.others.is_empty() }
+        .then(|| format!("each layout{with} that is clearly better {others}"))
 }
 
 /// Why the check stands there, in the source.
@@ -259,8 +265,9 @@ impl<'a> Tree<'a> {
     fn first(
         &self,
         one: &TypeAdvice<'_>,
-        advice: &Advice,
-        check: Option<&Statement>,
+        Pool {
+            advice, checked, ..
+        }: Pool<'_>,
         allowed: impl Fn(usize) -> bool,
     ) -> Option<Result<Written, String>> {
         let best = advice.candidates.first()?.tally.transfers();
@@ -277,11 +284,11 @@ impl<'a> Tree<'a> {
                 let name = &one.shape.atoms[atom].name;
                 lines::reason(one, advice, scored, self.input.line_bytes, name)
             };
-            match self.write(one, &scored.changes, check, &reason) {
+            match self.write(one, &scored.changes, checked, &reason) {
                 Ok((paths, diff)) => {
                     return Some(Ok(Written {
                         candidate,
-                        checked: check.is_some(),
+                        checked: scored.checked,
                         paths,
                         diff,
                         instead,
@@ -299,13 +306,12 @@ impl<'a> Tree<'a> {
         &self,
         one: &TypeAdvice<'_>,
         changes: &[Change],
-        check: Option<&Statement>,
+        checks: &[Statement],
         reason: &dyn Fn(usize) -> Option<String>,
     ) -> Result<(Vec<String>, String), String> {
-        let mut files = Vec::new();
-        let mut store = None;
-        if let Some(check) = check {
-            let file = self.read(&check.file)?;
+        let mut files: Vec<Edited> = Vec::new();
+        for check in checks {
+            let file = self.take(&mut files, &check.file)?;
             if !is_unit(&file.path) {
                 return Err(format!(
                     "{}: a header has the store to {}, and all that include it would get the check",
@@ -313,34 +319,20 @@ impl<'a> Tree<'a> {
                     check.member
                 ));
             }
-            store = Some(file.edited(|file| {
-                guard_store(
-                    &file.path,
-                    &file.new,
-                    check.line,
-                    &check.member,
-                    Some(CHECKED),
-                )
+            files.push(file.edited(check.line, |file, line| {
+                guard_store(&file.path, &file.new, line, &check.member, Some(CHECKED))
             })?);
         }
         if !changes.is_empty() {
             let decl = one.aggregate.decl.as_ref();
             let decl = decl.ok_or("the debug information does not say where it is declared")?;
             let edits = edits(one, changes, self.kernel_line, reason)?;
-            let mut file = self.read(&decl.file)?;
-            let mut line = decl.line;
-            if let Some(store) = store.take_if(|store| store.path == file.path) {
-                // The check stands above the struct, or below.
-                let before = check.is_some_and(|check| check.line < line);
-                let added = store.new.lines().count() - store.old.lines().count();
-                line += if before { added as u32 } else { 0 };
-                file = store;
-            }
-            files.push(file.edited(|file| {
+            let file = self.take(&mut files, &decl.file)?;
+            let edited = file.edited(decl.line, |file, line| {
                 edit_struct(&file.path, &file.new, &one.name, Some(line), &edits)
-            })?);
+            })?;
+            files.insert(0, edited);
         }
-        files.extend(store);
         let diffs = files
             .iter()
             .map(|file| unified_diff(&file.path, &file.old, &file.new));
@@ -348,17 +340,25 @@ impl<'a> Tree<'a> {
         Ok((files.into_iter().map(|file| file.path).collect(), diff))
     }
 
-    /// The file that the debug information calls `name`.
-    fn read(&self, name: &str) -> Result<Edited, String> {
+    /// The file that the debug information calls `name`: out of `files`, or as it is in the tree.
+    fn take(&self, files: &mut Vec<Edited>, name: &str) -> Result<Edited, String> {
         let candidates = relayout_patch::source_path_candidates(name);
         let mut candidates = candidates.into_iter();
         let path = candidates
             .find(|path| self.source.join(path).is_file())
             .ok_or_else(|| format!("{name} is not in {}", self.source.display()))?;
+        if let Some(known) = files.iter().position(|known| known.path == path) {
+            return Ok(files.remove(known));
+        }
         let old = std::fs::read_to_string(self.source.join(&path));
         let old = old.map_err(|why| format!("{path}: {why}"))?;
         let new = old.clone();
-        Ok(Edited { path, old, new })
+        Ok(Edited {
+            path,
+            old,
+            new,
+            added: Vec::new(),
+        })
     }
 }
 
@@ -367,11 +367,22 @@ struct Edited {
     path: String,
     old: String,
     new: String,
+    /// Lines of the old file, and how many lines were added there.
+    added: Vec<(u32, u32)>,
 }
 
 impl Edited {
-    fn edited(self, edit: impl FnOnce(&Self) -> Result<String, Refusal>) -> Result<Self, String> {
-        let new = edit(&self).map_err(|refusal| refusal.to_string())?;
+    /// Makes the edit at a line of the old file, which is told which one that is by now.
+    fn edited(
+        mut self,
+        line: u32,
+        edit: impl FnOnce(&Self, u32) -> Result<String, Refusal>,
+    ) -> Result<Self, String> {
+        let above = self.added.iter().filter(|(at, _)| *at < line);
+        let now = line + above.map(|(_, lines)| lines).sum::<u32>();
+        let new = edit(&self, now).map_err(|refusal| refusal.to_string())?;
+        let lines = new.lines().count().saturating_sub(self.new.lines().count());
+        self.added.push((line, lines as u32));
         Ok(Self { new, ..self })
     }
 }

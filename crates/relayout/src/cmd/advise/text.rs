@@ -15,6 +15,7 @@ use relayout_search::{Advice, Scored, Verdict, change};
 
 use super::TypeAdvice;
 use super::gather::Contended;
+use super::others::Pool;
 use super::patch::Outcome;
 use crate::input::Input;
 
@@ -203,11 +204,7 @@ fn one_type(text: &mut String, input: &Input<'_>, one: &TypeAdvice<'_>, shown: &
         }
     };
     words::evidence(text, one);
-    let found = matches!(
-        advice.verdict,
-        Verdict::Better | Verdict::Unclear | Verdict::Unstable
-    );
-    let best = advice.candidates.first().filter(|_| found);
+    let best = found(advice);
     if shown.listings {
         layout_of(text, input, one, &advice.current, "Today's layout");
         if let Some(best) = best {
@@ -221,23 +218,40 @@ fn one_type(text: &mut String, input: &Input<'_>, one: &TypeAdvice<'_>, shown: &
     rows.extend(candidates.iter().map(|index| &advice.candidates[*index]));
     table::table(text, one, &rows);
     effects_of_given(text, input, one, advice);
-    if let Some(best) = best {
-        text.push_str(&words::effect(
-            one,
-            advice,
-            best,
-            "found 1",
-            input.line_bytes,
-        ));
-        text.push('\n');
+    if let Some(pool) = one.plain() {
+        best_and_others(text, input, one, pool, shown.top);
     }
-    text.push_str(&wrapped(&words::verdict(one, advice), 0));
-    elsewhere::sentences(text, one, candidates.len());
     let _ = writeln!(text, "{}", wrapped(&words::memory(one, advice), 2));
     words::by_phase(text, advice);
     words::left_out(text, one, advice);
     check::section(text, input, one, advice, shown.top);
     text.push('\n');
+}
+
+/// What the best of a pool does, here and elsewhere.
+fn best_and_others(
+    text: &mut String,
+    input: &Input<'_>,
+    one: &TypeAdvice<'_>,
+    pool: Pool<'_>,
+    top: usize,
+) {
+    let advice = pool.advice;
+    if let Some(best) = found(advice) {
+        let effect = words::effect(one, advice, best, "found 1", input.line_bytes);
+        let _ = writeln!(text, "{effect}");
+    }
+    text.push_str(&wrapped(&words::verdict(one, advice), 0));
+    elsewhere::sentences(text, pool, top);
+}
+
+/// The best, if something was found.
+fn found(advice: &Advice) -> Option<&Scored> {
+    let found = matches!(
+        advice.verdict,
+        Verdict::Better | Verdict::Unclear | Verdict::Unstable
+    );
+    advice.candidates.first().filter(|_| found)
 }
 
 fn layout_of(
@@ -269,10 +283,7 @@ fn name_of(scored: &Scored) -> &str {
 
 fn words(one: &TypeAdvice<'_>, scored: &Scored) -> String {
     let check = one.check.as_ref().filter(|_| scored.checked);
-    let mut all: Vec<String> = check
-        .map(|check| check.statement.words())
-        .into_iter()
-        .collect();
+    let mut all: Vec<String> = check.map_or(Vec::new(), |check| check.words());
     all.extend(change::words(&scored.changes, &one.shape));
     match all.is_empty() {
         true => "-".to_owned(),

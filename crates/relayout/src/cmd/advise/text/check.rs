@@ -5,42 +5,51 @@ use std::fmt::Write as _;
 use relayout_search::{Advice, Scored};
 
 use super::super::TypeAdvice;
-use super::super::check::Check;
+use super::super::check::{Check, Stores};
 use super::{table, words, wrapped};
 use crate::input::Input;
 
 /// What is to be known of a store that becomes a load and a store.
-pub const RACE: &str = "The check and the store are no longer one: of two that store at the same time, one may \
+pub const RACE: &str = "A check and its store are no longer one: of two that store at the same time, one may \
                         skip its store because it saw its value before the other's came. That has to be known \
                         not to matter, as it does not where one alone stores.";
 
-/// How often the store changed nothing, and what the layout alone, the check alone and both save.
+/// How often the stores changed nothing, and what the layout alone, the checks alone and both save.
 pub fn sentences(check: &Check, plain: &Advice) -> String {
-    let statement = &check.statement;
     let today = plain.current.tally.transfers();
     let then = |scored: Option<&Scored>| {
         let after = scored.map_or(today, |scored| scored.tally.transfers());
         words::change(today, after)
     };
     let less = |scored: &&Scored| scored.tally.transfers() < today;
-    let function = statement.function.as_ref();
-    format!(
-        "The store to '{}'{} ({}) left the value as it was in {} of {} recorded cases ({:.1}%). By replay, \
-         transfers go from {} with the best layout alone, from {} with a check before the store alone, and from \
-         {} with both.",
-        statement.member,
-        function.map_or(String::new(), |name| format!(" in {name}()")),
-        statement.place(),
-        statement.silent,
-        statement.stores,
-        100.0 * statement.silent as f64 / statement.stores.max(1) as f64,
+    let mut text = String::new();
+    for statement in &check.statements {
+        let Stores { all, silent } = statement.recorded;
+        let function = statement.function.as_ref();
+        let _ = write!(
+            text,
+            "The store to '{}'{} ({}) left the value as it was in {silent} of {all} recorded cases ({:.1}%). ",
+            statement.member,
+            function.map_or(String::new(), |name| format!(" in {name}()")),
+            statement.place(),
+            100.0 * silent as f64 / all.max(1) as f64,
+        );
+    }
+    let _ = write!(
+        text,
+        "By replay, transfers go from {} with the best layout alone, from {} with {} alone, and from {} with both.",
         then(plain.candidates.first().filter(less)),
         then(check.checked.alone()),
+        match check.statements.len() {
+            1 => "a check before the store".to_owned(),
+            count => format!("checks before the {count} stores"),
+        },
         then(check.checked.advice.candidates.first()),
-    )
+    );
+    text
 }
 
-/// The sentences, and the layouts with the check where they are clearly better.
+/// The sentences, and the layouts with the checks where they are clearly better.
 pub fn section(
     text: &mut String,
     input: &Input<'_>,
@@ -63,23 +72,18 @@ pub fn section(
     rows.extend(alone.filter(|alone| !is_shown(alone)));
     text.push('\n');
     table::table(text, one, &rows);
-    if let Some(best) = advice.candidates.first() {
-        text.push_str(&words::effect(
-            one,
-            advice,
-            best,
-            "found 1",
-            input.line_bytes,
-        ));
-    }
+    super::best_and_others(text, input, one, check.pool(), top);
     let beside = check.checked.beside.map(words::percent);
+    let fewer = match check.fewer {
+        0 => "without a check".to_owned(),
+        count => format!("with {}", super::counted(count as u64, "check")),
+    };
     let _ = writeln!(
         text,
-        "{}{}",
-        wrapped(&words::verdict(one, advice), 0),
+        "{}",
         wrapped(
             &format!(
-                "Beside the best layout without the check it changes all transfers by {}. {RACE}",
+                "Beside the best layout {fewer} it changes all transfers by {}. {RACE}",
                 beside.unwrap_or_default()
             ),
             0

@@ -4,37 +4,39 @@ use std::fmt::Write as _;
 
 use relayout_search::Elsewhere;
 
-use super::super::TypeAdvice;
-use super::words;
+use super::super::check::{Statement, Stores};
+use super::super::others::{Other, Pool};
+use super::{words, wrapped};
 
-/// A line for each other and layout; then which layouts hurt which. `found` layouts are shown behind the
-/// given ones.
-pub fn sentences(text: &mut String, one: &TypeAdvice<'_>, found: usize) {
-    if one.others.is_empty() {
+/// A line for each other and layout; then which layouts hurt which.
+pub fn sentences(text: &mut String, pool: Pool<'_>, top: usize) {
+    if pool.others.is_empty() {
         return;
     }
-    let names: Vec<String> = (one.given.iter().map(|given| given.name.clone()))
+    let found = pool.advice.shown(top).len();
+    let names: Vec<String> = (pool.given.iter().map(|given| given.name.clone()))
         .chain((1..=found).map(|nth| format!("found {nth}")))
         .collect();
     let width = names.iter().map(String::len).max().unwrap_or(0);
     text.push_str("\nOther workloads and configurations, transfers against their own layout:\n");
-    for other in &one.others {
-        let _ = write!(text, "  {} {}", other.kind.word(), other.name);
+    for other in pool.others {
+        let what = format!("  {} {}", other.kind.word(), other.name);
         let results = match &other.results {
             Ok(results) => results,
             Err(why) => {
-                let _ = writeln!(text, ": not judged, {why}");
+                let _ = writeln!(text, "{what}: not judged, {why}");
                 continue;
             }
         };
         let today = results.first().map_or(0, |own| own.tally.transfers());
-        let _ = writeln!(text, ", {today} today");
+        let line = format!("{what}, {today} today{}", seen(other, pool.checked));
+        let _ = writeln!(text, "{}", wrapped(&line, 4));
         for (name, there) in names.iter().zip(results.iter().skip(1)) {
             let _ = writeln!(text, "    {name:<width$}  {}", result(there));
         }
     }
     for (place, name) in names.iter().enumerate() {
-        let hurt = one.hurt_by(place);
+        let hurt = pool.hurt_by(place);
         if !hurt.is_empty() {
             let all: Vec<&str> = hurt.iter().map(|(other, _)| other.name.as_str()).collect();
             let _ = writeln!(text, "{name} hurts {}: not advised.", all.join(", "));
@@ -56,4 +58,21 @@ fn result(there: &Elsewhere) -> String {
         text.push_str(": hurts");
     }
     text
+}
+
+/// What is known of the statements' stores in another recording, with a `; ` before each.
+pub fn seen(other: &Other, checked: &[Statement]) -> String {
+    let words = |(statement, stores): (&Statement, &Stores)| {
+        let what = format!(
+            "the store to '{}' ({})",
+            statement.member,
+            statement.place()
+        );
+        let Stores { all, silent } = stores;
+        match all {
+            0 => format!("; {what} was not seen there: the layouts count without its check"),
+            _ => format!("; {what} left the value as it was in {silent} of {all} cases"),
+        }
+    };
+    checked.iter().zip(&other.stores).map(words).collect()
 }

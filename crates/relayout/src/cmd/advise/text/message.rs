@@ -7,9 +7,10 @@ use relayout_search::{Advice, Scored};
 
 use super::super::TypeAdvice;
 use super::super::compiled::Compiled;
-use super::super::others::Other;
+use super::super::others::{Other, Pool};
 use super::super::patch::Written;
 use super::check::{RACE, sentences};
+use super::elsewhere::seen;
 use super::{CONDITIONAL, counted, lines, listing, words, wrapped_at};
 use crate::input::Input;
 
@@ -38,8 +39,8 @@ pub fn message(
     written: &Written,
     top: usize,
 ) -> Option<Message> {
-    let advice = written.advice(one)?;
-    let scored = written.scored(one)?;
+    let pool = written.pool(one)?;
+    let (advice, scored) = (pool.advice, written.scored(one)?);
     let mut body = String::new();
     let mut paragraph = |text: &str| {
         if !text.is_empty() {
@@ -64,7 +65,7 @@ pub fn message(
         }
     };
     paragraph(&memory(one, advice, scored));
-    paragraph(&others(one, advice, written.candidate, top));
+    paragraph(&others(pool, written.candidate, top));
     paragraph(&compiled(written));
     paragraph(&how(input));
     Some(Message {
@@ -271,8 +272,8 @@ fn memory(one: &TypeAdvice<'_>, advice: &Advice, scored: &Scored) -> String {
 }
 
 /// Other workloads and configurations that were scored.
-fn others(one: &TypeAdvice<'_>, advice: &Advice, candidate: usize, top: usize) -> String {
-    let mut shown = advice.shown(top).into_iter();
+fn others(pool: Pool<'_>, candidate: usize, top: usize) -> String {
+    let mut shown = pool.advice.shown(top).into_iter();
     let place = shown.position(|index| index == candidate);
     let said = |other: &Other| {
         let what = format!("{} {}", other.kind.word(), other.name);
@@ -280,15 +281,19 @@ fn others(one: &TypeAdvice<'_>, advice: &Advice, candidate: usize, top: usize) -
             Ok(results) => results,
             Err(why) => return format!("{what}: not judged, {why}"),
         };
-        match place.and_then(|place| results.get(one.given.len() + place + 1)) {
+        let seen = seen(other, pool.checked);
+        match place.and_then(|place| results.get(pool.given.len() + place + 1)) {
             Some(there) => match there.interval {
-                Some(interval) => format!("{what}: transfers {}", words::percent(interval)),
-                None => format!("{what}: {}", counted(there.tally.transfers(), "transfer")),
+                Some(interval) => format!("{what}: transfers {}{seen}", words::percent(interval)),
+                None => format!(
+                    "{what}: {}{seen}",
+                    counted(there.tally.transfers(), "transfer")
+                ),
             },
             None => format!("{what}: not scored"),
         }
     };
-    let all: Vec<String> = one.others.iter().map(said).collect();
+    let all: Vec<String> = pool.others.iter().map(said).collect();
     match all.is_empty() {
         true => "Other workloads and configurations were not scored.".to_owned(),
         false => format!("By replay, {}.", all.join("; ")),
