@@ -142,7 +142,7 @@ fn text_and_message_say_what_each_is_worth() {
             "{said}"
         );
         assert!(
-            said.contains("The check and the store are no longer one"),
+            said.contains("A check and its store are no longer one"),
             "{said}"
         );
     }
