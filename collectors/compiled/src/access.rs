@@ -21,7 +21,8 @@ const fn kind(kind: u8) -> Access {
     }
 }
 
-/// One access of `SIZE` bytes. `word` is the calling thread's word, and not INSIDE; the gate is open.
+/// One access of `SIZE` bytes; of none, it only ends a gap. `word` is the calling thread's word, and not INSIDE;
+/// the gate is open.
 ///
 /// # Safety
 /// As said.
@@ -29,6 +30,9 @@ const fn kind(kind: u8) -> Access {
 pub unsafe extern "C" fn access<const SIZE: u8, const KIND: u8>(addr: u64, pc: u64, word: usize) {
     if word == tls::NEW {
         return first(addr, SIZE, KIND, pc);
+    }
+    if SIZE == 0 {
+        return;
     }
     let thread = word as *mut Thread;
     // SAFETY: the word is the calling thread's; a signal handler that comes in between can lose a
@@ -42,18 +46,18 @@ pub unsafe extern "C" fn access<const SIZE: u8, const KIND: u8>(addr: u64, pc: u
         }
         (*thread).countdown -= 1;
         if (*thread).countdown <= 0 {
-            thread::stop(thread, addr);
+            thread::stop(thread, addr, KIND, pc as u32);
         }
     }
 }
 
-/// The first access of a thread.
+/// The first access of a thread, or the first after a gap that is timed.
 #[cold]
 #[inline(never)]
 fn first(addr: u64, size: u8, kind: u8, pc: u64) {
     drop(thread::enter());
     let word = tls::word();
-    if word > tls::INSIDE {
+    if word > tls::INSIDE && size > 0 {
         // SAFETY: the calling thread's word.
         unsafe { rest(addr, size, kind, pc, word as *mut Thread) };
     }
@@ -87,7 +91,7 @@ unsafe extern "C" fn rest(addr: u64, size: u8, number: u8, pc: u64, thread: *mut
     drop(inside);
     if stops {
         // SAFETY: as promised by the caller.
-        unsafe { thread::stop(thread, addr) };
+        unsafe { thread::stop(thread, addr, number, site) };
     }
 }
 
@@ -117,6 +121,8 @@ fn touch_lines(addr: u64, bytes: usize, number: u8, pc: u64) {
     let end = addr.saturating_add(bytes as u64);
     let mut at = addr;
     while at < end {
+        // A gap that begins at a line that is not the last has no end that means something.
+        tls::set_word(word);
         let part = (LINE - at % LINE).min(end - at) as u8;
         // SAFETY: the calling thread's word, as in `access`.
         unsafe {
@@ -128,7 +134,7 @@ fn touch_lines(addr: u64, bytes: usize, number: u8, pc: u64) {
             } else {
                 (*thread).countdown -= 1;
                 if (*thread).countdown <= 0 {
-                    thread::stop(thread, at);
+                    thread::stop(thread, at, number, pc as u32);
                 }
             }
         }

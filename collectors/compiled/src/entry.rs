@@ -23,3 +23,29 @@ macro_rules! sited {
     )*};
 }
 pub(crate) use sited;
+
+/// An entry point of one argument, the address. While the gate is shut or the thread is inside, it
+/// returns at once.
+macro_rules! entry_point {
+    ($name:ident => $body:expr) => {
+        #[unsafe(naked)]
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name(addr: u64) {
+            ::std::arch::naked_asm!(
+                "cmp qword ptr [rip + {page} + {gate}], 0",
+                "jne 2f",
+                "mov rax, qword ptr [rip + relayout_rt_word@GOTTPOFF]",
+                "mov rdx, qword ptr fs:[rax]",
+                "cmp rdx, 1",
+                "je 2f",
+                "mov rsi, qword ptr [rsp]",
+                "jmp {body}",
+                "2: ret",
+                page = sym $crate::gate::PAGE,
+                gate = const $crate::gate::GATE_OFFSET,
+                body = sym $body,
+            )
+        }
+    };
+}
+pub(crate) use entry_point;

@@ -20,6 +20,7 @@ compile_error!("the runtime is for Linux on x86-64");
 mod access;
 mod allocs;
 mod entry;
+mod gap;
 mod gate;
 mod interpose;
 mod memory;

@@ -13,7 +13,7 @@ use crate::gate::control;
 use crate::options::Options;
 use crate::output::{self, NotRecorded, RtHost};
 use crate::sys::{self, Errno};
-use crate::{allocs, modules, signals, thread, tls};
+use crate::{allocs, gap, modules, signals, thread, tls};
 
 /// Pages of the program's memory that can be followed, as a binary logarithm: 14 GB of it.
 const PAGE_TABLE_BITS: u32 = 22;
@@ -135,6 +135,7 @@ fn make() -> Option<()> {
     // SAFETY: nobody looks before STATE says so.
     unsafe { (*PARTS.0.get()).write((shadow, options)) };
     allocs::start()?;
+    gap::start();
     thread::start()
 }
 
@@ -156,6 +157,7 @@ pub fn open() {
 pub fn shut() {
     let control = control();
     control.stopped.store(1, SeqCst);
+    control.pauses.fetch_add(1, SeqCst);
     let since = OPENED[0].swap(0, AcqRel);
     if since != 0 {
         let wall = sys::now_ns().saturating_sub(since);

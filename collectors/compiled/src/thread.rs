@@ -13,7 +13,7 @@ use crate::signals::Deferred;
 use crate::stack::{Bounds, Caller};
 use crate::sys::{self, Errno};
 use crate::text::Text;
-use crate::{gate, modules, runtime, signals, tls};
+use crate::{gap, gate, modules, runtime, signals, tls};
 
 /// Accesses between pauses, at most; also between looks at the clock.
 const EACH_MAX: u32 = 1 << 16;
@@ -56,6 +56,7 @@ pub struct Thread {
     rounds: u32,
     /// The name that was appended last.
     name: [u8; NAME_BYTES],
+    pub gaps: gap::Gaps,
     pub stack: Option<Bounds>,
     pub signal_stack: *mut u8,
     pub deferred: Deferred,
@@ -137,15 +138,23 @@ pub fn restore(word: usize) {
     }
 }
 
-/// Gives the calling thread a context; false if it gets none (yet).
+/// Gives the calling thread a context, or ends the gap that is timed; false if it has no context (yet).
 #[cold]
 #[inline(never)]
 fn attach() -> bool {
+    let now = gap::ticks();
     if !runtime::is_recorded() {
         if runtime::is_over() {
             tls::set_word(tls::INSIDE);
         }
         return false;
+    }
+    let known = tls::thread();
+    if known != 0 {
+        // SAFETY: the calling thread's, and outside.
+        let inside = unsafe { enter_known(known as *mut Thread) };
+        gap::end(inside.0, now);
+        return true;
     }
     tls::set_word(tls::INSIDE);
     let _errno = Errno::keep();
@@ -316,8 +325,15 @@ impl Thread {
         if now - self.flushed_ns >= FLUSH_EVERY_NS {
             self.flushed_ns = now;
             modules::list_new();
+            self.append_gaps();
             self.cx().flush(&shadow().host);
         }
+    }
+
+    fn append_gaps(&mut self) {
+        // SAFETY: contexts are never freed; only this thread uses it.
+        let cx = unsafe { &mut *self.context };
+        cx.append(self.gaps.take(), &shadow().host);
     }
 
     fn report(&mut self) {
@@ -343,13 +359,28 @@ impl Thread {
 /// `thread` is the calling thread's word.
 #[cold]
 #[inline(never)]
-pub unsafe fn stop(thread: *mut Thread, addr: u64) {
+pub unsafe fn stop(thread: *mut Thread, addr: u64, kind: u8, site: u32) {
+    // SAFETY: as promised by the caller.
+    unsafe {
+        // What comes after a pause is not what mostly is.
+        if !stop_or_pause(thread, addr) {
+            gap::begin(thread, addr, kind, site);
+        }
+    }
+}
+
+/// Whether it paused.
+///
+/// # Safety
+/// As for [`stop`].
+#[inline(never)]
+unsafe fn stop_or_pause(thread: *mut Thread, addr: u64) -> bool {
     let _errno = Errno::keep();
     // SAFETY: as promised by the caller.
     let inside = unsafe { enter_known(thread) };
     if inside.0.countdown > 0 {
         // A signal's handler came first, and has stopped for both.
-        return;
+        return true;
     }
     let made = inside.0.portion as u32;
     // Whoever ends the recording shuts the gate, and then waits for those inside.
@@ -360,6 +391,9 @@ pub unsafe fn stop(thread: *mut Thread, addr: u64) {
     inside.0.pause_in -= made;
     let pauses = inside.0.pause_in == 0;
     inside.0.next_portion();
+    if inside.0.gaps.is_full() {
+        inside.0.append_gaps();
+    }
     if pauses && runtime::is_recorded() {
         inside.0.check();
     }
@@ -367,6 +401,7 @@ pub unsafe fn stop(thread: *mut Thread, addr: u64) {
     if pauses && options().yield_every > 0 {
         sys::relax();
     }
+    pauses
 }
 
 /// The thread ends.
@@ -393,6 +428,7 @@ unsafe extern "C" fn on_end(value: *mut c_void) {
             let id = thread.cx().id;
             name_line(thread, id);
             thread.report();
+            thread.append_gaps();
             thread.cx().flush(&shadow().host);
         }
         signals::take_stack(core::mem::replace(&mut thread.signal_stack, null_mut()));
@@ -441,6 +477,7 @@ pub fn end_all(mut end: impl FnMut(&mut Context)) {
         if thread.state.load(Acquire) == LIVE && thread.tid.load(Relaxed) != 0 {
             name_line(thread, id);
         }
+        thread.append_gaps();
         end(thread.cx());
     }
 }

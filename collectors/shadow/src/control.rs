@@ -73,6 +73,8 @@ pub struct Control {
     pub stopped: AtomicU32,
     /// Threads that there was no context for. Programs only.
     pub threads_lost: AtomicU32,
+    /// How often watching was interrupted: counted by whoever sets `paused` or `stopped`. Programs only.
+    pub pauses: AtomicU32,
 }
 const _: () = assert!(size_of::<Control>() <= CONTROL_BYTES);
 const _: () = {

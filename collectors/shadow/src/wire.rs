@@ -35,6 +35,8 @@ pub enum Kind {
     Alloc = 8,
     /// [`PairRecord`]
     Pair = 9,
+    /// [`GapRecord`]
+    Gap = 10,
 }
 
 impl Kind {
@@ -50,6 +52,7 @@ impl Kind {
             7 => Self::Summary,
             8 => Self::Alloc,
             9 => Self::Pair,
+            10 => Self::Gap,
             _ => return None,
         })
     }
@@ -66,6 +69,7 @@ impl Kind {
             Self::Summary => size_of::<SummaryRecord>(),
             Self::Alloc => size_of::<AllocRecord>(),
             Self::Pair => size_of::<PairRecord>(),
+            Self::Gap => size_of::<GapRecord>(),
         }
     }
 }
@@ -214,6 +218,18 @@ pub struct PairRecord {
     pub reserved2: u32,
 }
 
+/// How long the segment's context took from one access to the next, the recorder left out: one of a sample.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct GapRecord {
+    /// Picoseconds of CPU time, and a few thousand for how it was taken; may be below 0.
+    pub ps: i64,
+    /// Site of the access that it began after.
+    pub site: u32,
+    /// 1 if the line of that access had moved: it may have been waited for.
+    pub is_shared: u32,
+}
+
 /// One access of a burst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
@@ -333,6 +349,7 @@ records! {
     SummaryRecord => Summary, 56;
     AllocRecord => Alloc, 112;
     PairRecord => Pair, 40;
+    GapRecord => Gap, 16;
 }
 const _: () = assert!(size_of::<SegmentHeader>() == 24);
 

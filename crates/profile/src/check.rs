@@ -91,6 +91,12 @@ pub fn check(profile: &Profile) -> Result<(), Invalid> {
             problem,
         });
     }
+    for run in &meta.runs {
+        each("gaps", &run.gaps, |row| {
+            limits.context("context", row.context)?;
+            not_zero("samples", row.samples)
+        })?;
+    }
     each("sites", &profile.sites, |site| at_most(site.bytes.len()))?;
     check_totals(profile, &limits)?;
     check_pairs(profile, &limits)?;
@@ -262,8 +268,8 @@ fn part(column: &'static str, found: u64, whole: &'static str, limit: u64) -> Re
     }
 }
 
-fn not_zero(column: &'static str, size: u8) -> Result<(), Problem> {
-    if size > 0 {
+fn not_zero(column: &'static str, size: impl Into<u64>) -> Result<(), Problem> {
+    if size.into() > 0 {
         Ok(())
     } else {
         Err(Problem::Zero { column })

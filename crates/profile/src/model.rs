@@ -299,6 +299,22 @@ pub struct Thread {
     pub name: String,
 }
 
+/// How long the program's own code takes from one access of a context to the next: a sample of these gaps,
+/// timed as the code ran while the recorder did nothing. The access itself is in it, and what was not recorded
+/// (system calls, libraries); not what was waited for other threads or for a processor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
+pub struct Gaps {
+    /// The context.
+    pub context: u16,
+    /// How many were timed; not 0, and as many as tell something.
+    pub samples: u64,
+    /// Their mean, in picoseconds.
+    pub mean_ps: u64,
+    /// How far the mean may be off, up or down, in picoseconds: twice its standard error, and what timing
+    /// itself is uncertain by.
+    pub error_ps: u64,
+}
+
 /// How much of what happened a profile rests on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
 #[serde(rename_all = "kebab-case")]
@@ -335,6 +351,9 @@ pub struct Run {
     /// Accesses, in the mean, for each one that was looked at for [`Profile::pairs`]; `None`: none were.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pair_period: Option<u32>,
+    /// Time between accesses, by context; empty where none was measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gaps: Vec<Gaps>,
     /// Last lines of the console (kernel) or of standard error (program), at most 2,000.
     pub console_tail: Vec<String>,
     /// Files that were mapped, by start; none for kernels.

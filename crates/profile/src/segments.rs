@@ -5,6 +5,7 @@
 //! here.
 
 mod frames;
+mod gaps;
 mod rows;
 mod sites;
 
@@ -19,7 +20,7 @@ pub use self::sites::SiteNames;
 use self::frames::{File, Frame, walk};
 use self::rows::Rows;
 use self::sites::Sites;
-use crate::model::{Meta, Profile, RegionRow};
+use crate::model::{Gaps, Meta, Profile, RegionRow};
 
 /// One run, as far as its files go.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,6 +30,8 @@ pub struct Assembled {
     pub profile: Profile,
     /// What the collector said at its orderly end; `None`: the recording was cut off.
     pub summary: Option<SummaryRecord>,
+    /// For [`Run::gaps`](crate::Run::gaps).
+    pub gaps: Vec<Gaps>,
     /// What the program allocated where lines moved, in no particular order.
     pub allocs: Vec<AllocRecord>,
     /// Ends of files that could not be used.
@@ -237,6 +240,7 @@ fn finish(mut rows: Rows, torn: Vec<TornSegment>, sure_until: u64) -> Assembled 
     Assembled {
         profile,
         summary: rows.summary,
+        gaps: rows.gaps.rows(),
         allocs: rows.allocs,
         torn,
         losses: rows.losses,

@@ -198,6 +198,14 @@ fn contradictory_rows_are_not_written() {
         |p| p.ranges[0].run = 3,
         "table `ranges`, row 0: run is 3, of 3",
     );
+    check(
+        |p| p.meta.runs[1].gaps[0].context = 8,
+        "table `gaps`, row 0: context is 8, of 8",
+    );
+    check(
+        |p| p.meta.runs[2].gaps[1].samples = 0,
+        "table `gaps`, row 1: samples is 0",
+    );
     check(|p| p.lines[0].line |= 1, "is not a multiple of 64 bytes");
     check(|p| p.bursts.reverse(), "out of order");
     check(

@@ -392,7 +392,7 @@ fn bad_segments_end_their_file() {
     };
     check(0, b'X', TornReason::Magic { found: *b"XLS1" });
     check(4, 9, TornReason::Version { found: 9 });
-    check(6, 10, TornReason::Kind { found: 10 });
+    check(6, 99, TornReason::Kind { found: 99 });
     check(8, 0, TornReason::Context { found: 0 });
     check(
         12,

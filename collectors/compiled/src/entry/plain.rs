@@ -1,30 +1,11 @@
 //! Loads and stores of 1 to 16 bytes: the hot path.
 
+use super::entry_point;
 use crate::access::{READ, READ_WRITE, WRITE, access};
-use crate::gate::{GATE_OFFSET, PAGE};
 
-/// Entry points of one argument, the address. While the gate is shut or the thread is inside, they
-/// return at once.
 macro_rules! accesses {
     ($($name:ident => $size:literal, $kind:ident;)*) => {$(
-        #[unsafe(naked)]
-        #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $name(addr: u64) {
-            ::std::arch::naked_asm!(
-                "cmp qword ptr [rip + {page} + {gate}], 0",
-                "jne 2f",
-                "mov rax, qword ptr [rip + relayout_rt_word@GOTTPOFF]",
-                "mov rdx, qword ptr fs:[rax]",
-                "cmp rdx, 1",
-                "je 2f",
-                "mov rsi, qword ptr [rsp]",
-                "jmp {body}",
-                "2: ret",
-                page = sym PAGE,
-                gate = const GATE_OFFSET,
-                body = sym access::<$size, $kind>,
-            )
-        }
+        entry_point!($name => access::<$size, $kind>);
     )*};
 }
 

@@ -2,6 +2,7 @@
 //! them, and what the runtime wrote read back.
 
 mod ends;
+mod gaps;
 mod programs;
 mod sharing;
 mod stand;

@@ -134,7 +134,7 @@ impl Records {
                 self.bursts.sort_by_key(|(_, burst)| burst.ticket);
             }
             Kind::Region => self.regions.extend(read::<RegionRecord>(payload)),
-            Kind::Site | Kind::Summary | Kind::Alloc => {
+            Kind::Site | Kind::Summary | Kind::Alloc | Kind::Gap => {
                 panic!("the shadow appends none of {kind:?}")
             }
         }

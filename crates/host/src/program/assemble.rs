@@ -71,6 +71,7 @@ pub fn assemble(
         operations: summary.map_or_else(|| control.operations.load(Acquire), |s| s.operations),
         bursts_dropped: summary.map_or(0, |s| s.bursts_dropped),
         pair_period: Some(relayout_shadow::PAIR_PERIOD),
+        gaps: assembled.gaps,
         console_tail: Vec::new(),
         modules,
         threads,

@@ -19,6 +19,7 @@ pub fn run(control: &Control, share: f64, seed: u64, ended: &AtomicBool) {
         control.paused.store(0, Release);
         sleep(SLICE, ended);
         control.paused.store(1, Release);
+        control.pauses.fetch_add(1, Release);
         sleep(pause.mul_f64(0.5 + fraction(&mut random)), ended);
     }
     control.paused.store(0, Release);

@@ -7,6 +7,7 @@ use relayout_shadow::wire::{
 
 use super::Losses;
 use super::frames::Frame;
+use super::gaps::TimedGaps;
 use super::sites::{Sites, records};
 use crate::model::{
     Access, BurstRow, ConflictRow, CountRow, LineRow, PairRow, RegionRow, Transfer,
@@ -30,6 +31,7 @@ pub(super) struct Rows {
     pub(super) pairs: Vec<PairRow>,
     pub(super) bursts: Vec<BurstRow>,
     pub(super) regions: Vec<RegionRow>,
+    pub(super) gaps: TimedGaps,
     pub(super) summary: Option<SummaryRecord>,
     pub(super) allocs: Vec<AllocRecord>,
     pub(super) losses: Losses,
@@ -52,6 +54,7 @@ impl Rows {
             pairs: Vec::new(),
             bursts: Vec::new(),
             regions: Vec::new(),
+            gaps: TimedGaps::default(),
             summary: None,
             allocs: Vec::new(),
             losses,
@@ -72,6 +75,10 @@ impl Rows {
             Kind::Region => self.each(frame, Self::region),
             Kind::Summary => self.each(frame, Self::summary),
             Kind::Alloc => self.each(frame, Self::alloc),
+            Kind::Gap => self.each(frame, |rows, context, record| {
+                rows.gaps.add(context, &record);
+                Ok(())
+            }),
         }
     }
 

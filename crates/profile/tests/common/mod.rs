@@ -4,13 +4,22 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 use relayout_profile::{
-    Access, BurstRow, ConflictRow, CountRow, LineRow, Meta, PairRow, Profile, RangeKind, RangeRow,
-    RegionRow, Run, Setting, Site, Transfer,
+    Access, BurstRow, ConflictRow, CountRow, Gaps, LineRow, Meta, PairRow, Profile, RangeKind,
+    RangeRow, RegionRow, Run, Setting, Site, Transfer,
 };
 
 pub const RUNS: u16 = 3;
 pub const CONTEXTS: u16 = 8;
 pub const SITES: u32 = 5;
+
+fn gaps(context: u16) -> Gaps {
+    Gaps {
+        context,
+        samples: 1,
+        mean_ps: u64::MAX,
+        error_ps: u64::from(context),
+    }
+}
 
 /// Metadata with [`RUNS`] runs and [`CONTEXTS`] contexts.
 pub fn meta() -> Meta {
@@ -20,6 +29,7 @@ pub fn meta() -> Meta {
         ended: "end marker".to_owned(),
         window_wall_ns: 1 << 60,
         pair_period: (seed > 1).then_some(1024),
+        gaps: (0..seed as u16).map(gaps).collect(),
         console_tail: vec!["panic: \"ü\"".to_owned()],
         ..Run::default()
     };

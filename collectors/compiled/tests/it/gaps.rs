@@ -1,0 +1,31 @@
+//! How long the program's own code takes between accesses.
+
+use relayout_profile::Gaps;
+
+use crate::stand::{BOTH, Bench, record};
+
+/// No processor does a turn of a loop in less.
+const TURN_PS: u64 = 150;
+
+#[test]
+fn code_between_accesses_is_timed() {
+    for compiler in BOTH {
+        let Some(bench) = Bench::new(compiler) else {
+            continue;
+        };
+        let run = record(&bench.build("gaps.c", &[]), &[]);
+        run.check_whole();
+        assert_eq!(run.said("last"), 199_999);
+        let gaps = &run.program.assembled.gaps;
+        let of = |context: u16| -> &Gaps {
+            let found = gaps.iter().find(|gaps| gaps.context == context);
+            found.unwrap_or_else(|| panic!("{compiler:?}: none of {context} in {gaps:?}"))
+        };
+        // Threads in the order in which they came; one access in some thousands.
+        let (near, far) = (of(1), of(2));
+        assert!((50..200).contains(&near.samples), "{compiler:?}: {gaps:?}");
+        assert!((25..100).contains(&far.samples), "{compiler:?}: {gaps:?}");
+        assert!(far.mean_ps > 2000 * TURN_PS, "{compiler:?}: {gaps:?}");
+        assert!(near.mean_ps < far.mean_ps, "{compiler:?}: {gaps:?}");
+    }
+}
