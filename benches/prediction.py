@@ -45,7 +45,9 @@ NODE = ["move:20:4:64"]
 # what case 5 is about, and not seen by the compiled-in runtime, so it is said here.
 ROWS = [
     ("pcpu_chunk", [], "good", CHUNK),
+    ("pcpu_chunk", ["--work", "30"], "good", CHUNK),
     ("pcpu_chunk", ["--work", "100"], "good", CHUNK),
+    ("pcpu_chunk", ["--work", "300"], "good", CHUNK),
     ("optimistic_spin_node", [], "good", NODE),
     ("optimistic_spin_node", [], "checked", [*NODE, "check:20:4"]),
     ("mm_struct", ["--mix", "roles"], "good", RWSEM),

@@ -2,7 +2,7 @@
 
 use relayout_contend::throughput::{Costs, Load, Question, Stretch, StretchLine};
 use relayout_contend::{ByKind, ContextWaits, Extent};
-use relayout_profile::{Access, ConflictRow, LineRow, Meta, Profile, Transfer};
+use relayout_profile::{Access, ConflictRow, Gaps, LineRow, Meta, Profile, Run, Transfer};
 
 /// Two that fight keep a line for 20 ns, and wait for 40 ns: a third of the time is work.
 const COSTS: Costs = Costs {
@@ -19,6 +19,23 @@ const SUBJECT: Extent = Extent {
 
 /// Two contexts of 1,000 stores each, of which so many wait on the subject's line and on another.
 fn load(subject: u64, other: u64) -> Load {
+    load_with(subject, other, &[])
+}
+
+/// The same with code of so many nanoseconds between accesses, measured to such an error, by run.
+fn load_with(subject: u64, other: u64, code: &[(u64, u64)]) -> Load {
+    let gaps = |(ns, error_ns): &(u64, u64)| {
+        let of = |context| Gaps {
+            context,
+            samples: 100,
+            mean_ps: 1000 * ns,
+            error_ps: 1000 * error_ns,
+        };
+        Run {
+            gaps: vec![of(0), of(1)],
+            ..Run::default()
+        }
+    };
     let line = |context, at| LineRow {
         run: 0,
         line: at,
@@ -51,6 +68,7 @@ fn load(subject: u64, other: u64) -> Load {
     let profile = Profile {
         meta: Meta {
             line_bytes: 64,
+            runs: code.iter().map(gaps).collect(),
             ..Meta::default()
         },
         lines: both
@@ -206,4 +224,55 @@ fn who_keeps_a_line_for_long_seldom_waits() {
     // And half as many recorded waits are nearly as many native ones.
     let half = question.gain(&stretches(100, 50)).unwrap();
     assert!((1.0..1.05).contains(&half.ratio.value), "{half:?}");
+}
+
+/// What both contexts gain where none of them waits any more.
+fn gain_with(code: &[(u64, u64)], waits: u64) -> relayout_contend::throughput::Ratio {
+    let load = load_with(waits, 0, code);
+    let gain = question(&load, None).gain(&stretches(100, 0));
+    gain.expect("they wait").ratio
+}
+
+#[test]
+fn timed_code_takes_the_place_of_what_is_assumed() {
+    // Waits are the same, the time between them is longer.
+    let mut last = gain_with(&[], 1000);
+    for ns in [1, 100, 300, 1000, 10_000] {
+        let next = gain_with(&[(ns, 0)], 1000);
+        assert!(
+            next.value < last.value && next.value >= 1.0,
+            "{ns}: {next:?}"
+        );
+        last = next;
+    }
+    assert!(last.high < 1.01, "{last:?}");
+    // Several runs: their mean.
+    let mean = gain_with(&[(100, 0), (300, 0)], 1000);
+    assert_eq!(mean, gain_with(&[(200, 0)], 1000));
+}
+
+#[test]
+fn an_uncertain_time_has_a_wide_interval() {
+    let (certain, not) = (gain_with(&[(300, 0)], 1000), gain_with(&[(300, 200)], 1000));
+    assert!(
+        not.low < certain.low && certain.high < not.high,
+        "{certain:?} {not:?}"
+    );
+}
+
+#[test]
+fn what_cannot_be_told_from_nothing_is_as_assumed() {
+    assert_eq!(gain_with(&[(3, 3)], 1000), gain_with(&[], 1000));
+    // And a little more than that is a little.
+    let (least, most) = (gain_with(&[(301, 300)], 1000), gain_with(&[(301, 0)], 1000));
+    assert!(least.value > most.value, "{least:?} {most:?}");
+}
+
+/// Waits that are shorter than the code after them, and than the processor looks ahead, cost nothing.
+#[test]
+fn code_hides_in_waits() {
+    // Each of 100 waits is for 24 ns and for the other's, by chance.
+    let gain = gain_with(&[(100, 0)], 100);
+    assert!((1.0..1.01).contains(&gain.value), "{gain:?}");
+    assert!(gain.high > 1.02, "{gain:?}");
 }

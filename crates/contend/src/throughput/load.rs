@@ -11,12 +11,15 @@ use crate::traces::Extent;
 const LINES_MAX: usize = 32;
 /// A context with less than one in so many of the accesses of the busiest only waits for the others to end.
 const WORKING_PART: u64 = 1000;
+const PS_PER_NS: f64 = 1e3;
 
 /// How contexts spent the recorded window: accesses, and waits on the lines that are not the subject's.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Load {
     /// All accesses, by context that worked.
     contexts: BTreeMap<u16, ByKind>,
+    /// What it does between them, where that was measured.
+    code: BTreeMap<u16, Code>,
     /// Of them: those to lines that the subject has a part of.
     subject: BTreeMap<u16, ByKind>,
     /// By line that is not the subject's: who waited. Most waits first, [`LINES_MAX`] at most.
@@ -24,6 +27,23 @@ pub struct Load {
     /// Waits for all other lines together, by context.
     rest: BTreeMap<u16, u64>,
     subject_waits: u64,
+}
+
+/// Code between a context's accesses, for each of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Code {
+    /// Nanoseconds.
+    pub ns: f64,
+    /// How far that may be off, up or down.
+    pub error_ns: f64,
+}
+
+impl Code {
+    /// What can be told from nothing: the estimate of James and Stein (1961), whose mean error is smaller than
+    /// that of the mean itself where that is near zero. `None` if it is no more than its error.
+    pub(super) fn told_ns(&self) -> Option<f64> {
+        (self.ns > self.error_ns).then(|| self.ns - self.error_ns * self.error_ns / self.ns)
+    }
 }
 
 impl Load {
@@ -35,7 +55,10 @@ impl Load {
         let line_bytes = u64::from(profile.meta.line_bytes).max(1);
         let subject = Subject::new(subject);
         let used = accesses(profile, line_bytes);
-        let mut load = Self::default();
+        let mut load = Self {
+            code: code(profile),
+            ..Self::default()
+        };
         for ((run, line, context), accesses) in &used {
             *load.contexts.entry(*context).or_default() += *accesses;
             if subject.meets(*run, *line, line_bytes) {
@@ -88,6 +111,11 @@ impl Load {
         self.contexts.get(&context).copied().unwrap_or_default()
     }
 
+    /// What a context does between accesses; `None` where that was not measured.
+    pub fn code(&self, context: u16) -> Option<Code> {
+        self.code.get(&context).copied()
+    }
+
     /// What a context accessed on lines that the subject has a part of.
     pub fn on_subject(&self, context: u16) -> ByKind {
         self.subject.get(&context).copied().unwrap_or_default()
@@ -107,6 +135,26 @@ impl Load {
     pub fn subject_waits(&self) -> u64 {
         self.subject_waits
     }
+}
+
+/// By context, over all runs.
+fn code(profile: &Profile) -> BTreeMap<u16, Code> {
+    let mut sums: BTreeMap<u16, (f64, Code)> = BTreeMap::new();
+    for gaps in profile.meta.runs.iter().flat_map(|run| &run.gaps) {
+        let (all, code) = sums.entry(gaps.context).or_default();
+        let samples = gaps.samples as f64;
+        *all += samples;
+        code.ns += samples * gaps.mean_ps as f64 / PS_PER_NS;
+        code.error_ns += samples * gaps.error_ps as f64 / PS_PER_NS;
+    }
+    let mean = |(context, (all, code)): (u16, (f64, Code))| {
+        let code = Code {
+            ns: code.ns / all,
+            error_ns: code.error_ns / all,
+        };
+        (context, code)
+    };
+    sums.into_iter().map(mean).collect()
 }
 
 /// Run, address of a line, context.

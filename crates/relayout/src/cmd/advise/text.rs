@@ -25,8 +25,9 @@ Limits
   Replay keeps the recorded order and timing (spins, failed exchanges, hold times); caches are taken
   as infinite, without prefetch. Intervals come from resampling stretches of this recording; those in
   the table are of layouts that were chosen on all of it, what is said of the other half is not.
-  Throughput is predicted where `relayout probe` measured what accesses cost (docs/prediction.md), for
-  code that computes about as long as it accesses memory. `relayout verify` measures it.
+  Throughput is predicted where `relayout probe` measured what accesses cost (docs/prediction.md). The
+  code between them is taken as it was timed; where the profile has no such times, to be as long as
+  the accesses. `relayout verify` measures it.
 ";
 
 /// What a reader has to know of a patch that moves a member between `#if` and `#endif`.
