@@ -493,3 +493,14 @@ fn a_comment_below_a_group_belongs_to_what_follows() {
         "#ifdef X\n\tDECLARE_BITMAP(b, N);\n#endif\n\tint a;\n\t/* See c. */\n\tunsigned long c[0];\n",
     );
 }
+
+/// As `extended_cpuid_level` of `struct cpuinfo_x86` has it.
+#[test]
+fn a_comment_with_a_colon_is_no_heading_elsewhere() {
+    check(
+        "\tint a;\n\t/* Max level: */\n\tint b;\n\t/* Other. */\n\tint c;\n\tint d;\n\tint e;\n",
+        "b",
+        after("d"),
+        "\tint a;\n\t/* Other. */\n\tint c;\n\tint d;\n\t/* Max level: */\n\tint b;\n\n\tint e;\n",
+    );
+}

@@ -134,7 +134,7 @@ fn comments_above(file: &File<'_>, first: usize, indent: usize) -> usize {
 
 /// Whether the comment above is about this member, and not the heading of several.
 fn belongs(file: &File<'_>, items: &[Item], comment: &str, block: &Block) -> bool {
-    let text = comment.trim_matches(|c: char| c.is_whitespace() || c == '*' || c == '/');
+    let text = words(comment);
     if text.starts_with("private:") || text.starts_with("public:") {
         return false;
     }
@@ -149,5 +149,15 @@ fn belongs(file: &File<'_>, items: &[Item], comment: &str, block: &Block) -> boo
     let next_follows = file.tokens.get(next).is_some_and(|token| {
         token.kind == Kind::Ident && line_start(file.source, token.start) == block.end
     });
-    !(next_follows && (block.trailing || text.ends_with(':')))
+    !(next_follows && (block.trailing || is_heading(comment)))
+}
+
+/// Whether a comment reads as the heading of the statements below.
+pub(crate) fn is_heading(comment: &str) -> bool {
+    words(comment).ends_with(':')
+}
+
+/// A comment without its marks at both ends.
+fn words(comment: &str) -> &str {
+    comment.trim_matches(|c: char| c.is_whitespace() || c == '*' || c == '/')
 }

@@ -1,7 +1,7 @@
 //! Moves members: whole lines, with the comments that belong to them and the `#if` groups that
 //! hold nothing else.
 
-use super::block::{Block, Shared, lines_between};
+use super::block::{Block, Shared, is_heading, lines_between};
 use super::conditional::{Around, around};
 use super::gap::{Gap, anchor, gap};
 use super::spacing::{Spacing, blank_lines_above, blank_lines_below, closes_body, opens_body};
@@ -211,7 +211,7 @@ impl<'a> Plan<'a> {
                 (above, below),
                 source_at_edge,
                 (gap_above, gap_below),
-                paragraph,
+                (paragraph, is_heading(&source[block.start..block.own])),
                 (opens, closes),
             )
         });

@@ -127,7 +127,13 @@ pub(crate) fn remove(
     let start = (0..above).fold(block.start, |at, _| line_start(source, at - 1));
     let end = (0..below).fold(block.end, |at, _| next_line(source, at));
     let at_edge = opens_body(source, start) || closes_body(source, end);
-    let spacing = Spacing::by_style((above, below), at_edge, (0, 0), false, (false, false));
+    let spacing = Spacing::by_style(
+        (above, below),
+        at_edge,
+        (0, 0),
+        (false, false),
+        (false, false),
+    );
     let left = newline(source).repeat(spacing.left);
     Ok([&source[..start], &left, &source[end..]].concat())
 }

@@ -1,7 +1,8 @@
 //! Blank lines around what moves.
 //!
 //! A member goes into the paragraph of the one it comes behind. One that has a comment above and a
-//! blank line above that is a paragraph, and stays one. Where it was, a paragraph goes on or two
+//! blank line above that is a paragraph, and stays one. A comment that ends in a colon must not become the heading of what
+//! comes to stand below, so that a blank line ends what it is about. Where it was, a paragraph goes on or two
 //! stay apart. Two blank lines never come to stand together, nor one at a brace.
 
 use crate::lines::{is_blank, line_start, next_line};
@@ -18,13 +19,14 @@ pub struct Spacing {
 }
 
 impl Spacing {
-    /// What good style makes of blank lines `(above, below)` around what moves and around the place
-    /// where it goes; that is at an opening or a closing brace.
+    /// What good style makes of blank lines `(above, below)` around what moves, which may be a paragraph, or have a
+    /// comment above that reads as a heading, and around the place where it goes; that may be at an opening or a
+    /// closing brace.
     pub(crate) fn by_style(
         own: (usize, usize),
         was_at_edge: bool,
         gap: (usize, usize),
-        paragraph: bool,
+        (paragraph, heading): (bool, bool),
         (opens, closes): (bool, bool),
     ) -> Self {
         let left = match was_at_edge {
@@ -35,7 +37,7 @@ impl Spacing {
             true => gap.0.max(1),
             false => gap.0,
         };
-        let below = match paragraph && (own.1 > 0 || opens) {
+        let below = match heading || paragraph && (own.1 > 0 || opens) {
             true => gap.1.max(1),
             false => gap.1,
         };

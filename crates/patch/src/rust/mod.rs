@@ -246,8 +246,9 @@ fn splice(
     let at_edge = opens_body(source, cut_start) || closes_body(source, cut_end);
     let edges = (opens_body(source, gap_start), closes_body(source, gap_end));
     let paragraph = start < own && own_blank.0 > 0;
-    let spacing = spacing
-        .unwrap_or_else(|| Spacing::by_style(own_blank, at_edge, gap_blank, paragraph, edges));
+    let spacing = spacing.unwrap_or_else(|| {
+        Spacing::by_style(own_blank, at_edge, gap_blank, (paragraph, false), edges)
+    });
     let eol = newline(source);
     let mut lines = String::new();
     if let Some(reason) = reason {
