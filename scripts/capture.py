@@ -46,7 +46,8 @@ def run(command, folder, with_progress=False):
     )
     if done.returncode != 0:
         sys.exit(f"{command}: exit {done.returncode}\n{done.stdout}{done.stderr or ''}")
-    return done.stdout.rstrip("\n").split("\n")
+    # What a reader's own folder is called is nothing to show.
+    return done.stdout.replace(os.path.expanduser("~/"), "~/").rstrip("\n").split("\n")
 
 
 def section(lines, first, is_end):
