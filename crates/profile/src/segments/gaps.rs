@@ -8,7 +8,8 @@ use crate::model::Gaps;
 
 /// Longer than a processor waits for a line.
 const WAIT_MAX_PS: f64 = 1e6;
-/// A gap takes longer by how it is timed: by at most so much.
+/// A gap takes longer by how it is timed: by at most so much. What is no longer may be no code at all: loops of
+/// nothing but atomics had means of 17 to 32 ns.
 const TIMING_MAX_PS: f64 = 40e3;
 /// Fewer gaps tell neither that, if they are after one instruction, nor what a context does.
 const TELLING: usize = 16;
@@ -34,14 +35,15 @@ impl TimedGaps {
         let timing_ps = self.timing_ps();
         let mut contexts: BTreeMap<u16, Vec<f64>> = BTreeMap::new();
         for ((context, _, waits), gaps) in &self.0 {
-            let usual = gaps[gaps.len() / 2];
-            let own = gaps.iter().map(|&gap| match *waits && gap < WAIT_MAX_PS {
+            let usual = gaps[gaps.len() / 2] - timing_ps;
+            let own = gaps.iter().map(|&gap| match gap < WAIT_MAX_PS {
+                // What timing adds cannot be told from code.
+                true if usual <= TIMING_MAX_PS => 0.0,
                 // In some of them the line was waited for; in the one in the middle it was not.
-                true => usual.min(WAIT_MAX_PS),
-                false => gap,
+                true if *waits => usual,
+                _ => gap - timing_ps,
             });
-            let of_context = contexts.entry(*context).or_default();
-            of_context.extend(own.map(|gap| gap - timing_ps));
+            contexts.entry(*context).or_default().extend(own);
         }
         let row = |(context, gaps): (u16, Vec<f64>)| {
             let (mean, deviation) = mean_and_deviation(&gaps);
@@ -128,23 +130,35 @@ mod tests {
     }
 
     #[test]
+    fn what_timing_may_have_added_is_no_code() {
+        // 40 ns more than the shortest, and a little more than that.
+        let short: [After<'_>; 2] = [(7, false, &[20; 16]), (9, true, &[60; 16])];
+        check(&short, Some((32, 0, 5_000)));
+        let long: [After<'_>; 2] = [(7, false, &[20; 16]), (9, true, &[61; 16])];
+        check(&long, Some((32, 20_500, 12_247)));
+        // An instruction that is seldom followed by much.
+        let mixed = [30, 30, 30, 5000].repeat(4);
+        check(&[(7, false, &mixed)], Some((16, 1_242_500, 1_083_536)));
+    }
+
+    #[test]
     fn what_is_waited_for_a_line_is_no_code() {
-        let waited = [30, 30, 30, 200, 200].repeat(3);
+        let waited = [100, 100, 100, 300, 300].repeat(3);
         check(
-            &[(7, true, &waited), (9, false, &[30])],
-            Some((16, 30_000, 0)),
+            &[(7, true, &waited), (9, false, &[100])],
+            Some((16, 100_000, 0)),
         );
         // Where the line had not moved there was nothing to wait for.
-        let longer = [30, 30, 30, 30, 180].repeat(3);
+        let longer = [100, 100, 100, 100, 250].repeat(3);
         check(
-            &[(7, false, &longer), (9, false, &[30])],
-            Some((16, 58_125, 29_273)),
+            &[(7, false, &longer), (9, false, &[100])],
+            Some((16, 128_125, 29_273)),
         );
         // No line takes that long.
-        let long = [30, 30, 30, 5000].repeat(3);
+        let long = [100, 100, 100, 5000].repeat(3);
         check(
-            &[(7, true, &long), (9, false, &[30; 4])],
-            Some((16, 961_875, 969_926)),
+            &[(7, true, &long), (9, false, &[100; 4])],
+            Some((16, 1_018_750, 956_265)),
         );
     }
 }
