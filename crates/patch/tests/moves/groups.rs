@@ -1,0 +1,112 @@
+//! What moves as one: runs of bitfields, nested structs, several members, and what a macro declares.
+
+use super::{after, before, check, check_refused};
+use relayout_patch::Position;
+
+#[test]
+fn a_run_of_bitfields_moves_whole() {
+    let old = "\tint a;\n\tu32 b:1;\n\tu32 c:2;\n\tu32 :0;\n\tint d;\n";
+    let new = "\tint a;\n\tint d;\n\tu32 b:1;\n\tu32 c:2;\n\tu32 :0;\n";
+    check(old, "b c", after("d"), new);
+    check_refused(
+        old,
+        "c",
+        after("d"),
+        "s.h:4: c would break a run of bitfields",
+    );
+    check(
+        "\tu32 b:1, c:2;\n\tint d;\n",
+        "b c",
+        after("d"),
+        "\tint d;\n\tu32 b:1, c:2;\n",
+    );
+    check(
+        "\tu32 b:1;\n#ifdef X\n\tu32 x:1;\n#endif\n\tu32 c:2;\n\tint d;\n",
+        "b c",
+        after("d"),
+        "\tint d;\n\tu32 b:1;\n#ifdef X\n\tu32 x:1;\n#endif\n\tu32 c:2;\n",
+    );
+}
+
+#[test]
+fn anonymous_structs_and_unions_move_by_their_members() {
+    let old =
+        "\tint a;\n\tunion {\n\t\tint b;\n\t\tstruct {\n\t\t\tchar c, d;\n\t\t};\n\t};\n\tint e;\n";
+    let new =
+        "\tint a;\n\tint e;\n\tunion {\n\t\tint b;\n\t\tstruct {\n\t\t\tchar c, d;\n\t\t};\n\t};\n";
+    check(old, "b c d", after("e"), new);
+    check_refused(
+        old,
+        "b c",
+        after("e"),
+        "s.h:5: b would leave or enter a nested struct",
+    );
+    let there = "s.h:2: a is there already";
+    check_refused(old, "a", before("b"), there);
+}
+
+#[test]
+fn struct_groups_are_structs() {
+    let old = "\tint a;\n\tstruct_group(g,\n\t\tint b;\n\t\tint c;\n\t);\n\tint d;\n";
+    check(
+        old,
+        "c",
+        before("b"),
+        "\tint a;\n\tstruct_group(g,\n\t\tint c;\n\t\tint b;\n\t);\n\tint d;\n",
+    );
+    check(
+        old,
+        "b c g",
+        after("d"),
+        "\tint a;\n\tint d;\n\tstruct_group(g,\n\t\tint b;\n\t\tint c;\n\t);\n",
+    );
+    check(
+        old,
+        "a",
+        after("g"),
+        "\tstruct_group(g,\n\t\tint b;\n\t\tint c;\n\t);\n\tint a;\n\tint d;\n",
+    );
+}
+
+#[test]
+fn several_members_must_stand_together() {
+    let old = "\tint a;\n\tint b;\n\tint c;\n";
+    check(old, "a b", after("c"), "\tint c;\n\tint a;\n\tint b;\n");
+    check_refused(
+        old,
+        "a c",
+        Position::First,
+        "s.h:3: this stands between a and others that are to move with it",
+    );
+}
+
+#[test]
+fn macros_that_declare_their_argument_move() {
+    let old =
+        "\tint a;\n\tCACHELINE_PADDING(_pad1_);\n\tSTACK_OF(X509) *b;\n\tDECLARE_BITMAP(c, 8);\n";
+    check(
+        old,
+        "_pad1_",
+        Position::First,
+        "\tCACHELINE_PADDING(_pad1_);\n\tint a;\n\tSTACK_OF(X509) *b;\n\tDECLARE_BITMAP(c, 8);\n",
+    );
+    check(
+        old,
+        "b",
+        Position::First,
+        "\tSTACK_OF(X509) *b;\n\tint a;\n\tCACHELINE_PADDING(_pad1_);\n\tDECLARE_BITMAP(c, 8);\n",
+    );
+    check(
+        old,
+        "a",
+        before("c"),
+        "\tCACHELINE_PADDING(_pad1_);\n\tSTACK_OF(X509) *b;\n\tint a;\n\tDECLARE_BITMAP(c, 8);\n",
+    );
+}
+
+#[test]
+fn a_member_that_a_macro_renames_moves_with_its_union() {
+    let old = "\tint a;\n\tunion {\n\t\tint b;\n\t\tstruct rcu_head rcu_head;\n\t};\n";
+    let new = "\tunion {\n\t\tint b;\n\t\tstruct rcu_head rcu_head;\n\t};\n\tint a;\n";
+    check(old, "b callback_head", Position::First, new);
+}
