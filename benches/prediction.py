@@ -41,6 +41,7 @@ KINDS = ["load", "store", "update", "exchange"]
 CHUNK = ["move:56:8:64"]
 RWSEM = ["move:128:8:120", "move:136:8:128"]
 NODE = ["move:20:4:64"]
+CHECK = ["check:20:4"]
 # The members that are used, from bad/ to good/ (PROGRAM --layout); that cpu is stored to without a change is
 # what case 5 is about, and not seen by the compiled-in runtime, so it is said here.
 ROWS = [
@@ -49,7 +50,9 @@ ROWS = [
     ("pcpu_chunk", ["--work", "100"], "good", CHUNK),
     ("pcpu_chunk", ["--work", "300"], "good", CHUNK),
     ("optimistic_spin_node", [], "good", NODE),
-    ("optimistic_spin_node", [], "checked", [*NODE, "check:20:4"]),
+    ("optimistic_spin_node", [], "bad-checked", CHECK),
+    ("optimistic_spin_node", [], "checked", [*NODE, *CHECK]),
+    ("optimistic_spin_node", ["--work", "300"], "checked", [*NODE, *CHECK]),
     ("mm_struct", ["--mix", "roles"], "good", RWSEM),
     ("mm_struct", ["--mix", "xadd"], "good", RWSEM),
     ("mm_struct", ["--mix", "both"], "good", RWSEM),

@@ -18,7 +18,7 @@
 use std::path::Path;
 
 use relayout_contend::throughput::{
-    Costs, Load, Question, Ratio, Stretch, StretchLine, Waiting, waiting,
+    Checks, Costs, Load, Question, Ratio, Stretch, StretchLine, Waiting, waiting,
 };
 use relayout_contend::{Extent, LineWaits, ObjectTrace, Replay, TraceAccess, TraceIndex};
 use relayout_profile::{Access, Profile, RangeKind};
@@ -155,19 +155,20 @@ fn stretches(index: &TraceIndex<'_>, extents: &[Extent], changes: &Changes) -> V
             .find(|[from, bytes, _]| (*from..from + bytes).contains(&offset));
         moved.map_or(offset, |[from, _, to]| to + (offset - from))
     };
-    let checked = |access: &TraceAccess| {
+    let guarded = |access: &TraceAccess| {
         let there = |[from, bytes]: &[u32; 2]| (*from..from + bytes).contains(&access.offset);
-        let check = access.access == Access::Write && changes.checks.iter().any(there);
-        let kind = if check { Access::Read } else { access.access };
-        TraceAccess {
-            access: kind,
-            ..*access
-        }
+        access.access == Access::Write && changes.checks.iter().any(there)
+    };
+    // No recording of a program has values: these stores are said to change nothing.
+    let said = |access: &TraceAccess| TraceAccess {
+        silent: guarded(access).then_some(true),
+        ..*access
     };
     let mut found = Vec::new();
     for (object, trace) in traces.iter().enumerate() {
         let phase = (trace.base % u64::from(LINE_BYTES)) as u32;
         for accesses in trace.accesses.chunks(length) {
+            let accesses: Vec<TraceAccess> = accesses.iter().map(said).collect();
             let waits = |accesses: Vec<TraceAccess>, phase, place: &dyn Fn(u32) -> u32| {
                 let piece = ObjectTrace {
                     accesses,
@@ -184,9 +185,10 @@ fn stretches(index: &TraceIndex<'_>, extents: &[Extent], changes: &Changes) -> V
             };
             found.push(Stretch {
                 run: runs[object],
-                today: waits(accesses.to_vec(), phase, &|offset| offset),
+                today: waits(accesses.clone(), phase, &|offset| offset),
+                checks: Checks::of(&accesses, guarded),
                 changed: waits(
-                    accesses.iter().map(checked).collect(),
+                    Checks::made(&accesses, guarded),
                     phase.next_multiple_of(changes.align),
                     &place,
                 ),

@@ -63,6 +63,21 @@ impl TraceAccess {
     pub fn is_store(&self) -> bool {
         self.access != Access::Read
     }
+
+    /// The load of a check in front of it, and what follows the check: itself, or nothing where it is known to
+    /// have changed nothing. `None` where it has no check: if it is not `guarded`, or does not store.
+    pub(crate) fn with_check(
+        &self,
+        guarded: impl Fn(&Self) -> bool,
+    ) -> Option<(Self, Option<Self>)> {
+        let check = Self {
+            access: Access::Read,
+            silent: None,
+            ..*self
+        };
+        let stays = (self.silent != Some(true)).then_some(*self);
+        (self.is_store() && guarded(self)).then_some((check, stays))
+    }
 }
 
 /// The recorded accesses of one object.
@@ -85,12 +100,13 @@ impl ObjectTrace {
     }
 
     /// The trace with a check before stores: those by `which` that changed nothing are loads then, also where
-    /// one instruction loads and stores (`x &= ~FLAG`). What was not seen to change nothing stays a store.
+    /// one instruction loads and stores (`x &= ~FLAG`). What was not seen to change nothing stays a store, without
+    /// the load of its check, which makes no difference to transfers: either of them brings the line.
     pub fn with_checks(&self, which: impl Fn(&TraceAccess) -> bool) -> Self {
         let mut checked = self.clone();
         for access in &mut checked.accesses {
-            if access.is_store() && access.silent == Some(true) && which(access) {
-                (access.access, access.silent) = (Access::Read, None);
+            if let Some((check, None)) = access.with_check(&which) {
+                *access = check;
             }
         }
         checked

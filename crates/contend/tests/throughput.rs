@@ -1,7 +1,9 @@
 //! Throughput of small recordings whose outcome is known.
 
-use relayout_contend::throughput::{Costs, Load, Question, Stretch, StretchLine};
-use relayout_contend::{ByKind, ContextWaits, Extent};
+use std::collections::BTreeMap;
+
+use relayout_contend::throughput::{Checks, Costs, Load, Question, Stretch, StretchLine};
+use relayout_contend::{ByKind, ContextWaits, Extent, TraceAccess};
 use relayout_profile::{Access, ConflictRow, Gaps, LineRow, Meta, Profile, Run, Transfer};
 
 /// Two that fight keep a line for 20 ns, and wait for 40 ns: a third of the time is work.
@@ -105,6 +107,7 @@ fn stretches(today: u64, changed: u64) -> Vec<Stretch> {
         run: 0,
         today: waits(today),
         changed: waits(changed),
+        checks: BTreeMap::new(),
     };
     vec![one; 10]
 }
@@ -275,4 +278,73 @@ fn code_hides_in_waits() {
     let gain = gain_with(&[(100, 0)], 100);
     assert!((1.0..1.01).contains(&gain.value), "{gain:?}");
     assert!(gain.high > 1.02, "{gain:?}");
+}
+
+/// Stores that do not happen for a check are loads: where these cost as much, and waits are the same, that gains
+/// nothing; where a load costs less, what it costs less; and a check before a store that stays costs its load.
+#[test]
+fn a_check_costs_a_load_and_saves_the_store() {
+    let load = load(50, 0);
+    let gain = |load_ns: f64, left_out: u64| {
+        let costs = Costs {
+            alone_ns: [load_ns, 1.0, 1.0, 5.0],
+            ..COSTS
+        };
+        let stores = |stores| ByKind {
+            stores,
+            ..ByKind::default()
+        };
+        let checks = Checks {
+            all: stores(50),
+            checked: stores(50),
+            left_out: stores(left_out),
+        };
+        let mut checked = stretches(50, 50);
+        for stretch in &mut checked {
+            stretch.checks = [(0, checks)].into();
+        }
+        let question = Question {
+            load: &load,
+            costs: &costs,
+            contexts: None,
+        };
+        let gain = question.gain(&checked).expect("they wait");
+        // The other has no checks.
+        assert!((gain.by_context[1].1.value - 1.0).abs() < 0.05, "{gain:?}");
+        gain.by_context[0].1.value
+    };
+    assert!((gain(1.0, 50) - 1.0).abs() < 1e-3, "{}", gain(1.0, 50));
+    assert!(gain(0.2, 50) > 1.05);
+    assert!(gain(1.0, 0) < 0.95);
+    assert!(gain(1.0, 25) < 1.0 && gain(1.0, 25) > gain(1.0, 0));
+}
+
+/// Half of the stores change nothing: they do not happen, and each of the others follows the load of its check.
+#[test]
+fn checks_are_made_where_they_are_asked_for() {
+    let store = |nth: u32| TraceAccess {
+        context: (nth % 2) as u16,
+        offset: 8 * (nth % 4),
+        size: 8,
+        access: Access::Write,
+        silent: [Some(true), Some(false), None][nth as usize % 3],
+        site: 0,
+    };
+    let accesses: Vec<TraceAccess> = (0..12).map(store).collect();
+    let guarded = |access: &TraceAccess| access.offset < 16;
+    let made = Checks::made(&accesses, guarded);
+    let count = |kind| made.iter().filter(|one| one.access == kind).count() as u64;
+    let found = Checks::of(&accesses, guarded);
+    let sum = |of: fn(&Checks) -> u64| found.values().map(of).sum::<u64>();
+    assert_eq!(sum(|one| one.all.stores), 12);
+    assert_eq!(sum(|one| one.checked.stores), 6);
+    assert_eq!(count(Access::Read), 6);
+    assert_eq!(sum(|one| one.left_out.stores), 2);
+    assert_eq!(count(Access::Write), 10);
+    for (nth, one) in made.iter().enumerate() {
+        if one.is_store() && guarded(one) {
+            let check = &made[nth - 1];
+            assert_eq!((check.access, check.offset), (Access::Read, one.offset));
+        }
+    }
 }

@@ -3,7 +3,7 @@
 mod common;
 
 use common::trace::{self, Word};
-use common::{KERNEL_FLAGS, Place, json, text};
+use common::{KERNEL_FLAGS, Place, json, programs, text};
 use relayout_layout::dwarf::DwarfFile;
 use relayout_profile::Access::{Read, Write};
 use relayout_profile::{Site, WriteOptions};
@@ -124,6 +124,32 @@ fn the_check_and_the_line_of_its_own_are_one_patch() {
     ] {
         assert!(patch.lines().any(|one| one == line), "{line}: {patch}");
     }
+}
+
+/// Neither alone makes it faster, and both together do.
+#[test]
+fn what_a_check_gains_is_predicted() {
+    let place = recorded();
+    std::fs::copy(programs::data("machine.json"), place.path("machine.json")).unwrap();
+    let words = "advise p node --machine machine.json";
+    let one = &json(&place, words)["types"][0];
+    let gain = |scored: &Value| {
+        let ratio = scored["predicted_gain"]["ratio"].as_f64();
+        ratio.unwrap_or_else(|| panic!("none: {scored:#}"))
+    };
+    let check = &one["check"];
+    let [layout, alone] = [&one["candidates"][0], &check["alone"]].map(gain);
+    assert!((0.9..1.1).contains(&layout), "{layout}");
+    assert!((0.9..1.1).contains(&alone), "{alone}");
+    let best = &check["candidates"][0];
+    assert!(gain(best) > 1.3, "{best:#}");
+    assert!(
+        best["predicted_gain"]["low"].as_f64() > Some(1.1),
+        "{best:#}"
+    );
+    let said = said(&place, words);
+    let predicted = format!("not measured: {:.2} times today's", gain(best));
+    assert!(said.contains(&predicted), "{predicted}: {said}");
 }
 
 #[test]

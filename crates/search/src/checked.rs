@@ -24,10 +24,15 @@ pub struct Checked {
 }
 
 impl Checked {
+    /// Today's layout with the checks: its place among the candidates.
+    pub fn alone_at(&self) -> Option<usize> {
+        let mut candidates = self.advice.candidates.iter();
+        candidates.position(|one| one.changes.is_empty())
+    }
+
     /// Today's layout with the checks.
     pub fn alone(&self) -> Option<&Scored> {
-        let mut candidates = self.advice.candidates.iter();
-        candidates.find(|one| one.changes.is_empty())
+        self.alone_at().map(|at| &self.advice.candidates[at])
     }
 
     /// Whether the best with the checks clearly has fewer transfers than today's layout, and than the best

@@ -22,6 +22,8 @@
 //!   `Z`, `min(r, Z / keeps)` are left.
 //! - **Contexts are independent** but for the lines that they fight for. One that waits until another has stored
 //!   something is as fast as that one: where [`waiting`] finds such, nothing should be predicted.
+//! - **Checks before stores** ([`Checks`]) are one load more each, which may have to wait for the line as any other;
+//!   stores that are known to have changed nothing do not happen then. The code between accesses stays what it was.
 //! - **More contexts** ([`Question::contexts`]) do what those that were recorded do, in the same
 //!   proportions. A context with `a` accesses to a line, `v` of which waited, meets `k` times as many
 //!   stores by others: `a*k*v / (a - v + k*v)` of them wait, by the rule of two random streams
@@ -32,6 +34,7 @@
 //! look far ahead or not at all, and lines that are kept for two thirds of the time that loops say to one and a
 //! half times that.
 
+mod checks;
 mod costs;
 mod load;
 mod network;
@@ -39,6 +42,8 @@ mod waiting;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use checks::Checked;
+pub use checks::Checks;
 pub use costs::{Costs, Habit};
 pub use load::{Code, Load};
 pub use waiting::{Waiting, waiting};
@@ -85,7 +90,7 @@ pub struct StretchLine {
     pub contexts: Vec<ContextWaits>,
 }
 
-/// A stretch of the recording, replayed under two layouts.
+/// A stretch of the recording, replayed under two layouts, and with checks before stores under the second.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Stretch {
     /// Recording that it is a part of.
@@ -94,6 +99,8 @@ pub struct Stretch {
     pub today: Vec<StretchLine>,
     /// Under the other.
     pub changed: Vec<StretchLine>,
+    /// By context: what the checks make of its accesses; empty where there are none.
+    pub checks: BTreeMap<u16, Checks>,
 }
 
 /// Whose throughput is asked about.
@@ -159,6 +166,13 @@ struct Use {
     /// How often it waits for it in the recorded window.
     waits: f64,
     habit: Habit,
+}
+
+/// What contexts do with one layout and its code.
+struct Side<'a> {
+    /// The subject's lines.
+    lines: Vec<Vec<Use>>,
+    code: Checked<'a>,
 }
 
 impl Question<'_> {
@@ -229,8 +243,9 @@ impl Question<'_> {
         let scale = self.load.subject_waits() as f64 / replayed as f64;
         let today = stretches.iter().flat_map(|stretch| &stretch.today);
         let changed = stretches.iter().flat_map(|stretch| &stretch.changed);
-        let before = self.cycles(self.subject(today, scale), assumed);
-        let after = self.cycles(self.subject(changed, scale), assumed);
+        let before = self.cycles(&self.side(today, scale, Checked::none(self.load)), assumed);
+        let code = Checked::new(self.load, stretches);
+        let after = self.cycles(&self.side(changed, scale, code), assumed);
         let mut ratios: Vec<f64> = before.iter().zip(&after).map(|(b, a)| b / a).collect();
         ratios.push(before.iter().sum::<f64>() / after.iter().sum::<f64>());
         ratios
@@ -247,13 +262,14 @@ impl Question<'_> {
     }
 
     /// Time that each context takes for what it did in the recorded window, in nanoseconds.
-    fn cycles(&self, subject: Vec<Vec<Use>>, assumed: Assumed) -> Vec<f64> {
-        let mut lines: Vec<Vec<Use>> = self.others().chain(subject).collect();
+    fn cycles(&self, side: &Side<'_>, assumed: Assumed) -> Vec<f64> {
+        let subject = side.lines.iter().cloned();
+        let mut lines: Vec<Vec<Use>> = self.others(&side.code).chain(subject).collect();
         let weight = |line: &Vec<Use>| line.iter().map(|one| one.waits).sum::<f64>();
         lines.sort_by(|a, b| weight(b).total_cmp(&weight(a)));
         let service_ns = self.costs.transfer_ns;
         let class = |context| {
-            let (work_ns, timed_ns) = self.work(context, assumed);
+            let (work_ns, timed_ns) = self.work(context, &side.code, assumed);
             let rest = self.load.rest(context) as f64;
             let mut class = Class {
                 count: self.times(),
@@ -283,17 +299,20 @@ impl Question<'_> {
 
     /// What a context does without waiting in the recorded window, and how much of it is code that was timed; in
     /// nanoseconds.
-    fn work(&self, context: u16, assumed: Assumed) -> (f64, f64) {
-        let accesses = self.load.accesses(context);
-        let alone_ns = self.costs.alone(&accesses);
+    fn work(&self, context: u16, code: &Checked<'_>, assumed: Assumed) -> (f64, f64) {
+        let recorded = self.load.accesses(context);
+        let alone_ns = self.costs.alone(&code.accesses(context));
         let code = self.load.code(context).unwrap_or_default();
         match code.told_ns() {
             Some(told_ns) => {
                 let each_ns = (told_ns + assumed.errors * code.error_ns).max(0.0);
-                let timed_ns = each_ns * accesses.all() as f64;
+                let timed_ns = each_ns * recorded.all() as f64;
                 (alone_ns + timed_ns, timed_ns)
             }
-            None => ((1.0 + assumed.unknown_code) * alone_ns, 0.0),
+            None => {
+                let code_ns = assumed.unknown_code * self.costs.alone(&recorded);
+                (alone_ns + code_ns, 0.0)
+            }
         }
     }
 
@@ -313,10 +332,10 @@ impl Question<'_> {
     }
 
     /// Lines that are not the subject's.
-    fn others(&self) -> impl Iterator<Item = Vec<Use>> {
+    fn others(&self, code: &Checked<'_>) -> impl Iterator<Item = Vec<Use>> {
         let of_line = |line: &[ContextWaits]| {
             let own = line.iter().map(|one| {
-                let stores = self.load.accesses(one.context).stores;
+                let stores = code.accesses(one.context).stores;
                 Use {
                     context: one.context,
                     waits: self.more(one),
@@ -328,12 +347,13 @@ impl Question<'_> {
         self.load.lines().map(of_line)
     }
 
-    /// The subject's lines as replayed, where each wait stands for `scale`.
-    fn subject<'s>(
+    /// The subject's lines as replayed with this code, where each wait stands for `scale`.
+    fn side<'s>(
         &self,
         replayed: impl Iterator<Item = &'s StretchLine>,
         scale: f64,
-    ) -> Vec<Vec<Use>> {
+        code: Checked<'s>,
+    ) -> Side<'s> {
         let mut lines: BTreeMap<(usize, u32), BTreeMap<u16, ContextWaits>> = BTreeMap::new();
         let mut all: BTreeMap<u16, ByKind> = BTreeMap::new();
         for line in replayed {
@@ -347,19 +367,20 @@ impl Question<'_> {
             }
         }
         let of_line = |one: &ContextWaits| {
-            let recorded = self.load.on_subject(one.context);
-            let on_line = share(&recorded, &one.accesses, &all[&one.context]);
-            let stores = self.load.accesses(one.context).stores;
+            let on_subject = code.on_subject(one.context);
+            let on_line = share(&on_subject, &one.accesses, &all[&one.context]);
+            let stores = code.accesses(one.context).stores;
             Use {
                 context: one.context,
                 waits: scale * self.more(one),
                 habit: Habit::of(&on_line, stores.saturating_sub(on_line.stores)),
             }
         };
-        lines
+        let lines = lines
             .values()
             .map(|line| line.values().map(of_line).collect())
-            .collect()
+            .collect();
+        Side { lines, code }
     }
 
     /// Waits where the others' stores are as many times as many as there are other contexts now.

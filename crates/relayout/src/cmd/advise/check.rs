@@ -96,6 +96,11 @@ impl Check {
         }
     }
 
+    /// Whether there is a check in front of a store.
+    pub fn guards(&self) -> impl Fn(&TraceAccess) -> bool + use<> {
+        guards(&self.statements)
+    }
+
     /// The code of `recorded` with them.
     pub fn code<'a>(&'a self, recorded: Subject<'a>) -> Code<'a> {
         Code::with_checks(recorded, &self.instances)
@@ -265,7 +270,7 @@ impl Sought<'_, '_> {
     }
 }
 
-fn guards(statements: &[Statement]) -> impl Fn(&TraceAccess) -> bool {
+fn guards(statements: &[Statement]) -> impl Fn(&TraceAccess) -> bool + use<> {
     let sites = statements.iter().flat_map(|one| &one.sites);
     let sites: Vec<u32> = sites.copied().collect();
     move |access| sites.contains(&access.site)

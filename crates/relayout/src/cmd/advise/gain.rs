@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::bail;
-use relayout_contend::Extent;
 use relayout_contend::throughput::{Costs, Gain, Habit, Load, Question, waiting};
+use relayout_contend::{Extent, TraceAccess};
 use relayout_host::probe::{self, AccessCost, MachineFile};
 use relayout_host::{Error, Progress as _};
 use relayout_layout::abi::Layout;
-use relayout_search::{Instance, Subject, waits_by_stretch};
+use relayout_search::{Advice, Instance, Subject, waits_by_stretch};
 
 use super::TypeAdvice;
 use crate::input::Input;
@@ -157,7 +157,7 @@ fn name(habit: Habit) -> &'static str {
     }
 }
 
-/// Adds to the first `top` candidates, and to the user's layouts, what they gain.
+/// Adds to the first `top` candidates, without checks and with them, and to the user's layouts, what they gain.
 fn add(
     input: &Input<'_>,
     one: &mut TypeAdvice<'_>,
@@ -172,19 +172,57 @@ fn add(
         costs,
         contexts,
     };
-    let wanted = advice.shown(top);
-    let candidates = wanted.iter().map(|index| &advice.candidates[*index].layout);
-    let given = advice.given.iter().map(|one| &one.layout);
-    let layouts: Vec<&Layout> = candidates.chain(given).collect();
-    let stretches = waits_by_stretch(subject, &layouts);
-    let gains: Vec<Option<Gain>> = stretches.iter().map(|one| question.gain(one)).collect();
-    let Ok(advice) = &mut one.outcome else { return };
-    let mut gains = gains.into_iter();
-    for index in wanted {
-        advice.candidates[index].gain = gains.next().flatten();
+    let plain = Predicted::of(&question, subject, |_| false, advice, advice.shown(top));
+    let checked = one.check.as_ref().map(|check| {
+        let advice = &check.checked.advice;
+        let mut wanted = advice.shown(top);
+        let alone = check.checked.alone_at();
+        wanted.extend(alone.filter(|alone| !wanted.contains(alone)));
+        Predicted::of(&question, subject, check.guards(), advice, wanted)
+    });
+    if let Ok(advice) = &mut one.outcome {
+        plain.put_into(advice);
     }
-    for given in &mut advice.given {
-        given.gain = gains.next().flatten();
+    if let (Some(checked), Some(check)) = (checked, &mut one.check) {
+        checked.put_into(&mut check.checked.advice);
+    }
+}
+
+/// What layouts gain, if that can be told.
+struct Predicted {
+    /// Candidates, by index.
+    wanted: Vec<usize>,
+    /// Theirs, then those of the given layouts.
+    gains: Vec<Option<Gain>>,
+}
+
+impl Predicted {
+    /// Of these candidates of `advice` and what was given, with a check before stores that are `guarded`.
+    fn of(
+        question: &Question<'_>,
+        subject: Subject<'_>,
+        guarded: impl Fn(&TraceAccess) -> bool,
+        advice: &Advice,
+        wanted: Vec<usize>,
+    ) -> Self {
+        let candidates = wanted.iter().map(|index| &advice.candidates[*index]);
+        let layouts = candidates.chain(&advice.given).map(|one| &one.layout);
+        let layouts: Vec<&Layout> = layouts.collect();
+        let stretches = waits_by_stretch(subject, guarded, &layouts);
+        Self {
+            wanted,
+            gains: stretches.iter().map(|one| question.gain(one)).collect(),
+        }
+    }
+
+    fn put_into(self, advice: &mut Advice) {
+        let mut gains = self.gains.into_iter();
+        for index in self.wanted {
+            advice.candidates[index].gain = gains.next().flatten();
+        }
+        for given in &mut advice.given {
+            given.gain = gains.next().flatten();
+        }
     }
 }
 
