@@ -225,3 +225,46 @@ fn a_finding_that_changes_its_kind_is_no_advice() {
     assert_eq!(found["unstable"], false, "{found}");
     assert_ne!(found["advice"].as_array().map(Vec::len), Some(0), "{found}");
 }
+
+/// Where another workload has two words on lines of different pairs, a layout that puts them on one pair costs it
+/// nothing else, and that what `probe` measured.
+#[test]
+fn pairs_of_lines_count_in_other_workloads_too() {
+    let place = Place::new();
+    let wide = "\
+struct wide {
+	long first;
+	long second;
+	long rest[6];
+	long cold[8];
+	long far;
+	long tail[7];
+};
+struct wide wide __attribute__((aligned(128)));
+";
+    place.compile("vmlinux", wide, KERNEL_FLAGS);
+    trace::write(&place, "p", "vmlinux", "wide", &[apart(ROUNDS)]);
+    let watched = [(0, Write, 0), (1, Read, 128)].repeat(ROUNDS);
+    // It has some transfers anyway.
+    let other = [watched, [(0, Write, 0), (1, Read, 0)].repeat(ROUNDS / 4)].concat();
+    trace::write(&place, "q", "vmlinux", "wide", &[other]);
+    place.write("layout", "first\nsecond\nrest\nfar\ntail\ncold\n");
+    let there = |coefficient: &str| {
+        let words = format!("--layout layout --also q --pair-coefficient {coefficient}");
+        let found = json(&place, &format!("advise p wide {words}"));
+        let said = text(&place, &format!("advise p wide {words}"));
+        (found["types"][0]["given"][0]["elsewhere"][0].clone(), said)
+    };
+    let (without, said) = there("0");
+    assert_eq!(without["transfers"], without["current_transfers"]);
+    assert_eq!(without["hurts"], false, "{without:#}");
+    assert!(without["pair_transfers"].is_null(), "{without:#}");
+    assert!(!said.contains("layout hurts q"), "{said}");
+    let (with, said) = there("0.3");
+    assert_eq!(with["transfers"], with["current_transfers"]);
+    assert_eq!(with["current_pair_transfers"], 0, "{with:#}");
+    assert!(with["pair_transfers"].as_u64() > Some(300), "{with:#}");
+    assert_eq!(with["hurts"], true, "{with:#}");
+    assert!(said.contains("layout hurts q: not advised."), "{said}");
+    assert!(said.contains(" of pairs, 192 bytes, +"), "{said}");
+}

@@ -7,45 +7,72 @@
 use relayout_contend::Tally;
 use relayout_layout::abi::{Layout, Place, Shape};
 
+use crate::advise::Scored;
 use crate::coverage::Coverage;
 use crate::interval::Interval;
 use crate::order::{Order, counterparts};
-use crate::score::Scorer;
+use crate::score::{COST_UNITS, Scorer};
 use crate::subject::{Code, Instance, Subject};
 
 /// Stretches that the recording is cut into for an interval.
 const STRETCHES: usize = 32;
 
-/// What a layout costs in another build.
+/// Where the own layout costs next to nothing, a change of it has no interval: a layout with so many transfers more
+/// hurts.
+const FROM_NOTHING: u64 = 16 * COST_UNITS;
+
+/// What a layout costs in another build, or another recording.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Elsewhere {
     /// `sizeof` there in bytes.
     pub size: u64,
     /// Replayed events.
     pub tally: Tally,
-    /// Change of the transfers from that build's own layout; `None` where it has none.
+    /// As [`Scored::pair_transfers`].
+    pub pair_transfers: Option<u64>,
+    /// As [`Scored::cost`].
+    pub cost: u64,
+    /// Change of the cost from the own layout there; `None` where that has none.
     pub interval: Option<Interval>,
 }
 
 impl Elsewhere {
-    /// Whether it clearly has more transfers than that build's own layout.
-    pub fn hurts(&self) -> bool {
-        self.interval.is_some_and(|interval| interval.low > 0.0)
+    /// Whether it clearly costs more than the own layout there.
+    pub fn hurts(&self, own: &Self) -> bool {
+        match self.interval {
+            Some(interval) => interval.low > 0.0,
+            None => self.cost >= own.cost.saturating_add(FROM_NOTHING),
+        }
+    }
+}
+
+impl From<&Scored> for Elsewhere {
+    fn from(scored: &Scored) -> Self {
+        Self {
+            size: scored.layout.size,
+            tally: scored.tally,
+            pair_transfers: scored.pair_transfers,
+            cost: scored.cost,
+            interval: scored.interval,
+        }
     }
 }
 
 /// Scores the layouts that `orders` (of the shape of the code's type) lead to in the build whose type is
-/// `other`. The first result is that build's own layout, without checks.
+/// `other`. The first result is that build's own layout, without checks. A pair transfer costs `pair_coefficient`
+/// transfers, as in [`Options`](crate::Options).
 pub fn elsewhere<'a>(
     code: impl Into<Code<'a>>,
     other: &Shape,
     orders: &[&Order],
+    pair_coefficient: f64,
 ) -> Vec<Elsewhere> {
     let code = code.into();
     let shape = code.now().shape;
     let there = There {
         current: shape.lay_out(&shape.current()),
         atoms: counterparts(shape, other),
+        pair_coefficient,
     };
     let own = there.seen(other.lay_out(&other.current()));
     let carried: Vec<Layout> = { orders.iter() }
@@ -56,13 +83,11 @@ pub fn elsewhere<'a>(
         .collect();
     let mut scored = there.score(code.now(), &[&own]);
     scored.extend(there.score(code.then(), &carried.iter().collect::<Vec<&Layout>>()));
-    let before = scored.first().map(|(_, own)| own.clone());
-    let layouts = std::iter::once(&own).chain(&carried);
-    { layouts.zip(scored) }
-        .map(|(layout, (tally, stretches))| Elsewhere {
-            size: layout.size,
-            tally,
+    let before = scored.first().map(|(_, stretches)| stretches.clone());
+    { scored.into_iter() }
+        .map(|(there, stretches)| Elsewhere {
             interval: { before.as_ref() }.and_then(|own| Interval::of(own, &stretches)),
+            ..there
         })
         .collect()
 }
@@ -73,11 +98,12 @@ struct There {
     current: Layout,
     /// By atom of the recorded build: which it is there.
     atoms: Vec<Option<usize>>,
+    pair_coefficient: f64,
 }
 
 impl There {
     /// By layout: what it costs, and that by stretch of the recording.
-    fn score(&self, subject: Subject<'_>, layouts: &[&Layout]) -> Vec<(Tally, Vec<u64>)> {
+    fn score(&self, subject: Subject<'_>, layouts: &[&Layout]) -> Vec<(Elsewhere, Vec<u64>)> {
         let instances: Vec<Instance> = { subject.instances.iter() }
             .map(|instance| self.without_missing(instance))
             .collect();
@@ -87,9 +113,20 @@ impl There {
         };
         let coverage = Coverage::new(&subject, &self.current);
         let scorer = Scorer::new(subject, self.current.clone(), &coverage);
+        let scorer = scorer.with_pairs(self.pair_coefficient);
         let tallies = scorer.tallies(layouts, u64::MAX).into_iter();
-        let tallies = tallies.map(|tallies| tallies.unwrap_or_default().into_iter().sum());
-        tallies.zip(scorer.by_stretch(layouts, STRETCHES)).collect()
+        let there = tallies.zip(layouts).map(|(tallies, layout)| {
+            let tally: Tally = tallies.unwrap_or_default().into_iter().sum();
+            let pair_transfers = scorer.pair_transfers(layout);
+            Elsewhere {
+                size: layout.size,
+                tally,
+                pair_transfers,
+                cost: scorer.cost(tally.transfers(), pair_transfers.unwrap_or(0)),
+                interval: None,
+            }
+        });
+        there.zip(scorer.by_stretch(layouts, STRETCHES)).collect()
     }
 
     /// The instance without accesses to members that are not there.

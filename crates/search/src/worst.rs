@@ -39,7 +39,7 @@ pub(crate) fn add(advice: &mut Advice, code: Code<'_>, given: &[Given], options:
     let today = advice.current.cost;
     let mut worst = vec![0; orders.len()];
     for build in builds {
-        let results = elsewhere(code, build, &orders);
+        let results = elsewhere(code, build, &orders, options.pair_coefficient);
         let Some((own, there)) = results.split_first() else {
             continue;
         };
@@ -54,12 +54,11 @@ pub(crate) fn add(advice: &mut Advice, code: Code<'_>, given: &[Given], options:
 }
 
 /// What a layout costs in a build, if that build's own layout cost as much as `today`'s. A build whose
-/// own layout has no transfers has a say only if the other has.
+/// own layout costs nothing has a say only if the other has.
 fn in_terms_of(today: u64, own: &Elsewhere, there: &Elsewhere) -> u64 {
-    let (own, there) = (own.tally.transfers(), there.tally.transfers());
-    match own {
-        0 if there == 0 => 0,
+    match own.cost {
+        0 if there.cost == 0 => 0,
         0 => u64::MAX,
-        _ => (today as f64 * (there as f64 / own as f64)).round() as u64,
+        _ => (today as f64 * (there.cost as f64 / own.cost as f64)).round() as u64,
     }
 }

@@ -7,7 +7,7 @@ use relayout_layout::abi::{Abi, Arrangement, Shape};
 use relayout_profile::Access::{Read, Write};
 use relayout_search::order::{self, Order};
 use relayout_search::{
-    Advice, Home, Instance, Options, Scored, Subject, Verdict, advise, elsewhere,
+    Advice, Given, Home, Instance, Options, Scored, Subject, Verdict, advise, elsewhere,
 };
 
 use common::{access, instance, structure, subject};
@@ -52,7 +52,7 @@ fn what_holds_in_every_build_comes_first() {
     let advice = advise(subject, &[], &options).expect("candidates");
     let transfers_there = |one: &Scored| {
         let order = Order::of(one.arrangement.clone());
-        let results = elsewhere(subject, &other, &[&order]);
+        let results = elsewhere(subject, &other, &[&order], 0.0);
         (results[0].tally.transfers(), results[1].tally.transfers())
     };
     // Behind what is there only in this build is as good as any, here.
@@ -86,7 +86,7 @@ fn a_build_where_all_candidates_lose() {
     let options = Options::default();
     let advice = advise(subject, &[], &options).expect("candidates");
     assert_eq!(advice.verdict, Verdict::Better);
-    let results = elsewhere(subject, &other, &[]);
+    let results = elsewhere(subject, &other, &[], 0.0);
     assert!(results[0].tally.transfers() < 10);
     let builds = &[other];
     let advice = advise(Subject { builds, ..subject }, &[], &options).expect("candidates");
@@ -94,6 +94,74 @@ fn a_build_where_all_candidates_lose() {
     // Aligning keeps them apart in both: nothing is lost there.
     assert!(best.ranked_cost() < advice.current.cost);
     assert!(best.arrangement.type_align > 1 || best.arrangement.align.contains(&64));
+}
+
+/// One reads what the other's stores leave alone: where that lies on the other line of a pair, only the pair term
+/// costs something, elsewhere as in the recording that was searched.
+#[test]
+fn pairs_of_lines_count_in_other_builds_too() {
+    let (aggregate, own) = shape(
+        &[
+            ("written", 8, 0),
+            ("rest", 56, 8),
+            ("cold", 64, 64),
+            ("read", 8, 128),
+            ("tail", 56, 136),
+        ],
+        192,
+    );
+    let mut accesses = produced_and_consumed(0, 128, 500);
+    // So that there is something today.
+    accesses.extend(produced_and_consumed(0, 0, 100));
+    let instances = [fixed(accesses, 192)];
+    let subject = subject(&aggregate, &own, &instances, 0);
+    let beside = order::parse("written\nrest\nread\ntail\ncold\n", &own).expect("an order");
+    let of = |coefficient| elsewhere(subject, &own, &[&beside], coefficient);
+    let [today, there] = &of(0.0)[..] else {
+        panic!("two layouts")
+    };
+    assert_eq!((there.tally, there.cost), (today.tally, today.cost));
+    assert!(!there.hurts(today) && there.pair_transfers.is_none());
+    let [today, there] = &of(0.3)[..] else {
+        panic!("two layouts")
+    };
+    assert_eq!(there.tally, today.tally);
+    assert_eq!(today.pair_transfers, Some(0));
+    assert!(there.pair_transfers > Some(400), "{there:?}");
+    assert!(there.cost > today.cost && there.hurts(today), "{there:?}");
+    // Nor is it better by the build where it does worst, which costs as much as the one that was recorded.
+    let given = [Given {
+        name: "beside".into(),
+        order: beside,
+    }];
+    let options = Options {
+        pair_coefficient: 0.3,
+        ..Options::default()
+    };
+    let builds = std::slice::from_ref(&own);
+    let advice = advise(Subject { builds, ..subject }, &given, &options).expect("candidates");
+    assert_eq!(advice.given[0].worst, Some(advice.given[0].cost));
+    assert!(advice.given[0].cost > advice.current.cost);
+}
+
+/// Where today's layout has no transfers, there is no ratio: a layout that has them hurts all the same.
+#[test]
+fn what_had_no_transfers_is_hurt_by_some() {
+    let members = [("a", 8, 0), ("rest", 56, 8), ("b", 8, 64), ("tail", 56, 72)];
+    let (aggregate, own) = shape(&members, 128);
+    let together = order::parse("a\nb\nrest\ntail\n", &own).expect("an order");
+    let check = |times, expect| {
+        let instances = [fixed(produced_and_consumed(0, 64, times), 128)];
+        let subject = subject(&aggregate, &own, &instances, 0);
+        let [today, there] = &elsewhere(subject, &own, &[&together], 0.0)[..] else {
+            panic!("two layouts")
+        };
+        assert_eq!((today.cost, there.interval), (0, None));
+        assert!(there.tally.transfers() > 0);
+        assert_eq!(there.hurts(today), expect, "{there:?}");
+    };
+    check(500, true);
+    check(3, false);
 }
 
 #[test]

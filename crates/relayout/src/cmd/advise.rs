@@ -286,9 +286,9 @@ fn advise(
         one.evidence = evidence::uses(one, identified);
         one.check = check::best(input, one, identified, &options);
     }
-    others::add_configurations(input, &mut all, &builds, args.top);
+    others::add_configurations(input, &mut all, &builds, args.top, &options);
     for profile in &args.also {
-        others::add_workload(&mut all, profile, &args.debug, args.top)?;
+        others::add_workload(&mut all, profile, &args.debug, args.top, &options)?;
     }
     let notes = probed.predict(input, &mut all, args.top);
     let patch = |one| {

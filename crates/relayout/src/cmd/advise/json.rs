@@ -200,17 +200,18 @@ fn statement(statement: &Statement) -> Value {
 fn elsewhere(pool: Pool<'_>, listed: usize) -> Value {
     let result = |other: &Other| {
         let mut value = json!({ "name": other.name, "kind": other.kind.word() });
-        match &other.results {
-            Ok(results) => {
-                if let (Some(own), Some(there)) = (results.first(), results.get(listed + 1)) {
-                    value["current_transfers"] = json!(own.tally.transfers());
-                    value["transfers"] = json!(there.tally.transfers());
-                    value["size"] = json!(there.size);
-                    value["transfers_change"] = there.interval.map_or(Value::Null, interval);
-                    value["hurts"] = json!(there.hurts());
-                }
+        match (&other.results, other.results_of(listed)) {
+            (Ok(_), Some((own, there))) => {
+                value["current_transfers"] = json!(own.tally.transfers());
+                value["transfers"] = json!(there.tally.transfers());
+                value["current_pair_transfers"] = json!(own.pair_transfers);
+                value["pair_transfers"] = json!(there.pair_transfers);
+                value["size"] = json!(there.size);
+                value["transfers_change"] = there.interval.map_or(Value::Null, interval);
+                value["hurts"] = json!(there.hurts(own));
             }
-            Err(why) => value["not_judged"] = json!(why),
+            (Ok(_), None) => {}
+            (Err(why), _) => value["not_judged"] = json!(why),
         }
         // Of another recording only: a configuration has the same stores.
         if !other.stores.is_empty() {

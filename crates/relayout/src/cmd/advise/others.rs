@@ -26,6 +26,14 @@ pub struct Other {
     pub stores: Vec<Stores>,
 }
 
+impl Other {
+    /// Its own layout, and that at a place of [`Pool::listed`].
+    pub fn results_of(&self, listed: usize) -> Option<(&Elsewhere, &Elsewhere)> {
+        let results = self.results.as_ref().ok()?;
+        Some((results.first()?, results.get(listed + 1)?))
+    }
+}
+
 /// What an [`Other`] is.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
@@ -75,12 +83,13 @@ impl Pool<'_> {
     }
 
     /// The others that the layout at that place of [`listed`](Self::listed) clearly hurts.
-    pub fn hurt_by(&self, listed: usize) -> Vec<(&Other, &Elsewhere)> {
+    pub fn hurt_by(&self, listed: usize) -> Vec<&Other> {
         let others = self.others.iter();
-        others
-            .filter_map(|other| Some((other, other.results.as_ref().ok()?.get(listed + 1)?)))
-            .filter(|(_, there)| there.hurts())
-            .collect()
+        let hurt = |other: &&Other| {
+            let results = other.results_of(listed);
+            results.is_some_and(|(own, there)| there.hurts(own))
+        };
+        others.filter(hurt).collect()
     }
 
     /// Whether a candidate, by index, was scored in all others and hurts none of them.
@@ -93,7 +102,7 @@ impl Pool<'_> {
     }
 }
 
-/// Adds what the profile at `path` says of the layouts of `all`.
+/// Adds what the profile at `path` says of the layouts of `all`, which were sought with `options`.
 ///
 /// # Errors
 /// A profile that cannot be read.
@@ -102,11 +111,13 @@ pub fn add_workload(
     path: &Path,
     debug: &[PathBuf],
     top: usize,
+    options: &Options,
 ) -> anyhow::Result<()> {
     input::with(path, debug, |other, images| {
         let identified = Identified::new(other, images);
         for one in all.iter_mut() {
-            let there = in_workload(other, &identified, one, top).map_err(|why| why.to_string());
+            let there =
+                in_workload(other, &identified, one, top, options).map_err(|why| why.to_string());
             let (plain, checked) = match there {
                 Ok(there) => (
                     Ok(there.plain),
@@ -141,6 +152,7 @@ fn in_workload(
     identified: &Identified<'_, '_>,
     one: &TypeAdvice<'_>,
     top: usize,
+    options: &Options,
 ) -> anyhow::Result<There> {
     if gather::objects(input, &one.name).is_none() {
         bail!("no object of struct {} is in it", one.name);
@@ -148,7 +160,7 @@ fn in_workload(
     let nothing_sought = Options {
         budget_accesses: 0,
         intervals: 0,
-        ..Options::default()
+        ..options.clone()
     };
     let mut orders = one.plain().map_or(Vec::new(), |pool| pool.listed(top));
     let plain = orders.len();
@@ -164,7 +176,7 @@ fn in_workload(
     let advice = { there.outcome.as_ref() }.map_err(|why| anyhow::anyhow!(why.clone()))?;
     let with_own = |all: &[Scored]| {
         let all = std::iter::once(&advice.current).chain(all);
-        all.map(elsewhere_of).collect::<Vec<Elsewhere>>()
+        all.map(Elsewhere::from).collect::<Vec<Elsewhere>>()
     };
     let (without, alone) = advice.given.split_at(plain);
     let checked = check.map(|check| {
@@ -182,14 +194,6 @@ fn in_workload(
         plain: with_own(without),
         checked,
     })
-}
-
-fn elsewhere_of(scored: &Scored) -> Elsewhere {
-    Elsewhere {
-        size: scored.layout.size,
-        tally: scored.tally,
-        interval: scored.interval,
-    }
 }
 
 /// A build of another configuration.
@@ -247,12 +251,13 @@ pub fn shapes(builds: &[Build], nth: usize) -> Vec<Shape> {
     shapes.flatten().cloned().collect()
 }
 
-/// Adds what the layouts of `all` are in each build.
+/// Adds what the layouts of `all`, which were sought with `options`, are in each build.
 pub fn add_configurations(
     input: &Input<'_>,
     all: &mut [TypeAdvice<'_>],
     builds: &[Build],
     top: usize,
+    options: &Options,
 ) {
     for (nth, one) in all.iter_mut().enumerate() {
         let subject = one.subject(input.line_bytes);
@@ -263,7 +268,7 @@ pub fn add_configurations(
                 name: build.name.clone(),
                 kind: Kind::Configuration,
                 results: { build.shapes[nth].as_ref() }
-                    .map(|shape| elsewhere(code, shape, &orders))
+                    .map(|shape| elsewhere(code, shape, &orders, options.pair_coefficient))
                     .map_err(String::clone),
                 stores: Vec::new(),
             };

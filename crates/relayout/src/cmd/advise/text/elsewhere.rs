@@ -21,43 +21,51 @@ pub fn sentences(text: &mut String, pool: Pool<'_>, top: usize) {
     text.push_str("\nOther workloads and configurations, transfers against their own layout:\n");
     for other in pool.others {
         let what = format!("  {} {}", other.kind.word(), other.name);
-        let results = match &other.results {
-            Ok(results) => results,
+        let (own, layouts) = match other.results.as_ref().map(|all| all.split_first()) {
+            Ok(Some(results)) => results,
+            Ok(None) => continue,
             Err(why) => {
                 let _ = writeln!(text, "{what}: not judged, {why}");
                 continue;
             }
         };
-        let today = results.first().map_or(0, |own| own.tally.transfers());
-        let line = format!("{what}, {today} today{}", seen(other, pool.checked));
+        let (today, seen) = (own.tally.transfers(), seen(other, pool.checked));
+        let line = format!("{what}, {today}{} today{seen}", pairs(own));
         let _ = writeln!(text, "{}", wrapped(&line, 4));
-        for (name, there) in names.iter().zip(results.iter().skip(1)) {
-            let _ = writeln!(text, "    {name:<width$}  {}", result(there));
+        for (name, there) in names.iter().zip(layouts) {
+            let _ = writeln!(text, "    {name:<width$}  {}", result(own, there));
         }
     }
     for (place, name) in names.iter().enumerate() {
         let hurt = pool.hurt_by(place);
         if !hurt.is_empty() {
-            let all: Vec<&str> = hurt.iter().map(|(other, _)| other.name.as_str()).collect();
+            let all: Vec<&str> = hurt.iter().map(|other| other.name.as_str()).collect();
             let _ = writeln!(text, "{name} hurts {}: not advised.", all.join(", "));
         }
     }
     text.push('\n');
 }
 
-fn result(there: &Elsewhere) -> String {
+fn result(own: &Elsewhere, there: &Elsewhere) -> String {
     let mut text = format!(
-        "{} transfers, {} bytes",
+        "{} transfers{}, {} bytes",
         there.tally.transfers(),
+        pairs(there),
         there.size
     );
     if let Some(interval) = there.interval {
         let _ = write!(text, ", {}", words::percent(interval));
     }
-    if there.hurts() {
+    if there.hurts(own) {
         text.push_str(": hurts");
     }
     text
+}
+
+/// Pair transfers, where they cost something: the change is of both.
+fn pairs(there: &Elsewhere) -> String {
+    { there.pair_transfers.filter(|count| *count > 0) }
+        .map_or(String::new(), |count| format!(" and {count} of pairs"))
 }
 
 /// What is known of the statements' stores in another recording, with a `; ` before each.
