@@ -94,9 +94,12 @@ fn scan(file: &File<'_>, text: &str, struct_name: &str, uses: &mut Vec<Use>) {
         if word(position) != "struct" || word(position + 1) != struct_name {
             continue;
         }
-        let asserted = asserts
-            .iter()
-            .any(|&(open, close)| (open..close).contains(&code[position]));
+        // No order changes the size of a member.
+        let of_member = position >= 2 && word(position - 2) == "sizeof_field";
+        let asserted = !of_member
+            && asserts
+                .iter()
+                .any(|&(open, close)| (open..close).contains(&code[position]));
         let kind = if asserted {
             Some(UseKind::StaticAssert)
         } else if randomized(file, &code, position + 2) {
@@ -284,7 +287,8 @@ mod tests {
     fn assertions_and_shuffled_structs_are_found() {
         check(
             "static_assert(sizeof(struct s) == 8);\nint n = sizeof(struct s);\n\
-             void f(void)\n{\n\tBUILD_BUG_ON(offsetof(struct s, a) % 64);\n}\n",
+             void f(void)\n{\n\tBUILD_BUG_ON(offsetof(struct s, a) % 64);\n}\n\
+             static_assert(sizeof_field(struct s, a) == 4);\n",
             &[(1, UseKind::StaticAssert), (5, UseKind::StaticAssert)],
         );
         check(
