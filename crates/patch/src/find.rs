@@ -254,7 +254,8 @@ impl Definition {
         }
     }
 
-    /// The token that packs the whole struct, before its opening or behind its closing brace.
+    /// The token that packs the whole struct, before its opening or behind its closing brace, or the
+    /// `#pragma pack` that holds there.
     pub fn packed(&self, file: &File<'_>) -> Option<usize> {
         let reader = file.reader();
         let end = (self.body.close..file.tokens.len()).find(|&at| reader.text(at) == ";");
@@ -262,6 +263,7 @@ impl Definition {
         (file.head(self.body.open)..self.body.open)
             .chain(behind)
             .find(|&at| matches!(reader.text(at), "__packed" | "packed" | "__packed__"))
+            .or_else(|| pragma_pack(file, self.body.open))
     }
 
     /// The body that holds the item.
@@ -317,7 +319,34 @@ fn collect(body: &Body, segments: &[&str], steps: &mut Vec<usize>, found: &mut V
     }
 }
 
-/// The token of `name` inside a macro or a statement that is not understood.
+/// The `#pragma pack` that holds at token `at`.
+fn pragma_pack(file: &File<'_>, at: usize) -> Option<usize> {
+    let (mut holds, mut pushed) = (None, Vec::new());
+    let directives = (0..at).filter(|&at| file.tokens[at].kind == Kind::Directive);
+    for directive in directives {
+        let text = file.tokens[directive].text(file.source);
+        let text = text.trim_start_matches('#').trim_start();
+        let Some(rest) = text.strip_prefix("pragma") else {
+            continue;
+        };
+        let words: Vec<&str> = lex(rest).iter().map(|token| token.text(rest)).collect();
+        match words.as_slice() {
+            ["pack", "(", "push", rest @ ..] => {
+                pushed.push(holds);
+                if rest.len() > 1 {
+                    holds = Some(directive);
+                }
+            }
+            ["pack", "(", "pop", ..] => holds = pushed.pop().flatten(),
+            ["pack", "(", ")"] => holds = None,
+            ["pack", "(", ..] => holds = Some(directive),
+            _ => {}
+        }
+    }
+    holds
+}
+
+/// The token of `name` inside a statement that is not understood, or the macro that the file defines with it.
 fn hidden_in(body: &Body, file: &File<'_>, name: &str) -> Option<usize> {
     body.items.iter().find_map(|item| {
         if matches!(item.what, What::Macro | What::Unsure) && !is_keyword(name) {
@@ -325,7 +354,23 @@ fn hidden_in(body: &Body, file: &File<'_>, name: &str) -> Option<usize> {
             if let Some(at) = (item.first..=item.last).find(|&at| reader.text(at) == name) {
                 return Some(at);
             }
+            if defined_with(file, reader.text(item.first), name) {
+                return Some(item.first);
+            }
         }
         hidden_in(item.body.as_deref()?, file, name)
+    })
+}
+
+/// Whether the file has a `#define` of the macro with the word in it.
+fn defined_with(file: &File<'_>, name: &str, word: &str) -> bool {
+    let directives = { file.tokens.iter() }.filter(|token| token.kind == Kind::Directive);
+    directives.map(|token| token.text(file.source)).any(|text| {
+        let mut words = lex(text.trim_start_matches('#')).into_iter();
+        let text = text.trim_start_matches('#');
+        let mut next = || words.next().map(|token| token.text(text));
+        next() == Some("define")
+            && next() == Some(name)
+            && words.any(|token| token.text(text) == word)
     })
 }
