@@ -43,9 +43,11 @@ pub(crate) struct Item {
 }
 
 /// An `#if` with its `#endif`, as token indexes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Group {
     pub start: usize,
+    /// The directives with which its later branches begin: `#elif`, `#else`.
+    pub elses: Vec<usize>,
     pub end: usize,
 }
 
@@ -133,9 +135,17 @@ fn conditional(
     match directive(reader.text(at)) {
         Directive::If => {
             branches.push((groups.len(), 0));
-            groups.push(Group { start: at, end: at });
+            groups.push(Group {
+                start: at,
+                elses: Vec::new(),
+                end: at,
+            });
         }
-        Directive::Else => branches.last_mut().ok_or(Cut(at))?.1 += 1,
+        Directive::Else => {
+            let (group, branch) = branches.last_mut().ok_or(Cut(at))?;
+            *branch += 1;
+            groups[*group].elses.push(at);
+        }
         Directive::Endif => {
             let (group, _) = branches.pop().ok_or(Cut(at))?;
             groups[group].end = at;

@@ -25,6 +25,14 @@ pub enum Change {
         /// them stays behind it.
         text: String,
     },
+    /// Make one of two `#if` groups, one of which ends where the other begins: what a move took apart, put
+    /// together again. Refused if a member would stand under another condition then.
+    JoinGroups {
+        /// The last member before the `#endif`.
+        behind: String,
+        /// The `#else` or `#elif` with which the second goes on; `None`: it has the condition of the first.
+        line: Option<String>,
+    },
     /// Align a member.
     AlignMember {
         /// The member.
@@ -70,6 +78,8 @@ pub enum Change {
 pub enum Position {
     /// The first of the struct, or of the named nested struct that the member's path leads into.
     First,
+    /// The last of it, above the closing brace.
+    Last,
     /// Behind this member. To stand behind an anonymous struct or union, name the last member in
     /// that.
     After(String),
@@ -85,10 +95,10 @@ impl Position {
         member.map_or(Self::First, |member| Self::After(member.into()))
     }
 
-    /// The member beside which it is; `None` for the first place.
+    /// The member beside which it is; `None` for the first and the last place.
     pub(crate) fn anchor(&self) -> Option<&String> {
         match self {
-            Self::First => None,
+            Self::First | Self::Last => None,
             Self::After(member) | Self::Before(member) | Self::Below(member) => Some(member),
         }
     }

@@ -25,6 +25,7 @@
 
 mod body;
 mod change;
+mod condition;
 mod cxx;
 mod declarator;
 mod declared;

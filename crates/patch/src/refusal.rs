@@ -256,6 +256,14 @@ pub enum Refusal {
         /// The first of the statements, or the definition.
         place: Place,
     },
+    /// No `#if` group ends and another begins there that could be one.
+    #[error("{place}: behind {member} no two #if groups stand that could be one")]
+    GroupsNotJoined {
+        /// The last member before the place.
+        member: String,
+        /// Where it is, or the definition.
+        place: Place,
+    },
     /// There is no alignment that could be taken away by itself.
     #[error("{place}: no alignment of {name} stands here by itself")]
     NotAligned {
@@ -339,6 +347,7 @@ impl Refusal {
             Refusal::NoStore { .. } => "no store",
             Refusal::StoreNotGuarded { .. } => "store not guarded",
             Refusal::NotJoined { .. } => "not joined",
+            Refusal::GroupsNotJoined { .. } => "groups not joined",
             Refusal::NotAligned { .. } => "not aligned",
             Refusal::NotPadding { .. } => "not padding",
             Refusal::BadPadding { .. } => "bad padding",

@@ -1,8 +1,9 @@
 //! `#if` groups around what moves: which go along, which are left, which are written again.
 
 use super::unit::{Unit, common};
-use crate::body::{Body, Branch, Directive, directive};
+use crate::body::{Body, Branch};
 use crate::change::Position;
+use crate::condition;
 use crate::find::File;
 use crate::lex::Kind;
 use crate::lines::{line_start, newline, next_line};
@@ -82,18 +83,27 @@ pub(crate) fn inside_of(
     level: usize,
     moves: impl Fn(usize) -> bool,
 ) -> Option<usize> {
+    let depth = middle_of(body, anchor, to, level, moves).next()?;
+    Some(body.items[anchor].branches[depth].0)
+}
+
+/// The depths of all such groups, from the outside.
+pub(crate) fn middle_of(
+    body: &Body,
+    anchor: usize,
+    to: &Position,
+    level: usize,
+    moves: impl Fn(usize) -> bool,
+) -> impl Iterator<Item = usize> {
     let beyond = match to.is_before() {
         true => 0..anchor,
         false => anchor + 1..body.items.len(),
     };
-    let branches = body.items[anchor].branches.iter().enumerate().skip(level);
-    for (depth, branch) in branches {
+    let branches = &body.items[anchor].branches;
+    (level..branches.len()).filter(move |&depth| {
         let mut more = beyond.clone().filter(|&index| !moves(index));
-        if more.any(|index| body.items[index].branches.get(depth) == Some(branch)) {
-            return Some(branch.0);
-        }
-    }
-    None
+        more.any(|index| body.items[index].branches.get(depth) == Some(&branches[depth]))
+    })
 }
 
 /// Where the unit is all of a group and the anchor stands in another with the same condition: what
@@ -105,17 +115,18 @@ fn joined(
     theirs: &[Branch],
     found: &Around,
 ) -> Option<(usize, usize)> {
-    let (&[(own, _)], &[(other, 0)]) = (&own[found.level..], &theirs[found.level..]) else {
+    let (&[(own, _)], &[(other, branch)]) = (&own[found.level..], &theirs[found.level..]) else {
         return None;
     };
-    let (own, other) = (body.groups[own], body.groups[other]);
-    let condition = |at: usize| file.tokens[at].text(file.source);
+    let (own, other) = (&body.groups[own], &body.groups[other]);
     let above = file.tokens[..own.start].last();
     let commented = above.is_some_and(|token| {
         token.kind == Kind::Comment
             && next_line(file.source, token.end) == file.tokens[own.start].start
     });
-    if own.start != found.first || condition(own.start) != condition(other.start) || commented {
+    let same = condition::opening(file, own, 0)
+        .is_some_and(|own| condition::opening(file, other, branch) == Some(own));
+    if own.start != found.first || !same || commented {
         return None;
     }
     Some((
@@ -126,7 +137,7 @@ fn joined(
 
 /// Whether between `#if` and `#endif` there is no code and no directive but tokens `first..=last`.
 fn fills(file: &File<'_>, body: &Body, group: usize, first: usize, last: usize) -> bool {
-    let bounds = body.groups[group];
+    let bounds = &body.groups[group];
     let outside = (bounds.start + 1..first).chain(last + 1..bounds.end);
     first > bounds.start
         && last < bounds.end
@@ -141,64 +152,20 @@ fn written_again(
     file: &File<'_>,
     body: &Body,
     unit: &Unit,
-    (group, branch): Branch,
+    branch: Branch,
 ) -> Option<(String, String)> {
-    let bounds = body.groups[group];
-    let others = |branch: u32| {
-        let outside = |(index, _): &(usize, _)| !(unit.first..=unit.last).contains(index);
-        let items = body.items.iter().enumerate().filter(outside);
-        items
-            .filter(|(_, item)| item.branches.contains(&(group, branch)))
-            .count()
-    };
-    let mut last_branch = 0;
-    for item in &body.items {
-        let own = item.branches.iter().filter(|(of, _)| *of == group);
-        last_branch = own.map(|&(_, branch)| branch).fold(last_branch, u32::max);
-    }
-    let opening = file.tokens[bounds.start].text(file.source);
-    let eol = newline(file.source);
-    if others(branch) == 0 || opening.contains('\n') {
+    if is_all_of(body, unit, branch) {
         return None;
     }
-    let condition = match branch {
-        0 => opening.to_owned(),
-        1 if last_branch == 1 && has_plain_else(file, bounds.start, bounds.end) => {
-            negated(opening)?
-        }
-        _ => return None,
-    };
-    Some((format!("{condition}{eol}"), format!("#endif{eol}")))
+    let opening = condition::opening(file, &body.groups[branch.0], branch.1)?;
+    let eol = newline(file.source);
+    Some((format!("{opening}{eol}"), format!("#endif{eol}")))
 }
 
-/// Whether the group's only branch after the first is `#else`.
-fn has_plain_else(file: &File<'_>, start: usize, end: usize) -> bool {
-    let mut depth = 0_u32;
-    let mut words = Vec::new();
-    for token in &file.tokens[start + 1..end] {
-        let text = token.text(file.source);
-        if token.kind != Kind::Directive {
-            continue;
-        }
-        match directive(text) {
-            Directive::If => depth += 1,
-            Directive::Endif => depth = depth.saturating_sub(1),
-            Directive::Else if depth == 0 => words.push(text),
-            _ => {}
-        }
-    }
-    matches!(words.as_slice(), [one] if one.trim_start_matches('#').trim().starts_with("else"))
-}
-
-/// The opposite of `#ifdef X` and `#ifndef X`.
-fn negated(opening: &str) -> Option<String> {
-    let opposite = |from: &str, to: &str| {
-        opening
-            .contains(from)
-            .then(|| opening.replacen(from, to, 1))
-    };
-    match directive(opening) {
-        Directive::If => opposite("ifndef", "ifdef").or_else(|| opposite("ifdef", "ifndef")),
-        _ => None,
-    }
+/// Whether nothing but the unit stands in the branch.
+pub(crate) fn is_all_of(body: &Body, unit: &Unit, branch: Branch) -> bool {
+    let mut items = body.items.iter().enumerate();
+    items.all(|(index, item)| {
+        (unit.first..=unit.last).contains(&index) || !item.branches.contains(&branch)
+    })
 }

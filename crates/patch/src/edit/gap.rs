@@ -3,8 +3,9 @@
 use super::block::lines_with_comments;
 use crate::body::{Body, Item};
 use crate::change::Position;
+use crate::declarator::What;
 use crate::find::{Definition, File, ItemPath};
-use crate::lines::next_line;
+use crate::lines::{line_start, next_line, starts_line};
 use crate::refusal::Refusal;
 
 /// A place between lines.
@@ -32,7 +33,7 @@ pub(crate) fn anchor(
         place: file.place(token),
     };
     let Some(path) = path else {
-        return match leads(definition, bodies) {
+        return match leads(definition, bodies, to) {
             true => Ok(None),
             false => Err(refused(definition.body.open)),
         };
@@ -65,18 +66,20 @@ pub(crate) fn anchor(
 }
 
 /// The front of an anonymous struct is the front of what it stands in only if nothing stands
-/// before it; the front of a named one is a place of its own.
-fn leads(definition: &Definition, bodies: &[usize]) -> bool {
-    let container = |depth: usize| {
-        definition.item(&ItemPath {
-            bodies: bodies[..depth].to_vec(),
-            item: bodies[depth],
-        })
+/// before it, and its end only if nothing stands behind; those of a named one are places of their own.
+fn leads(definition: &Definition, bodies: &[usize], to: &Position) -> bool {
+    let container = |depth: usize| ItemPath {
+        bodies: bodies[..depth].to_vec(),
+        item: bodies[depth],
+    };
+    let outermost = |depth: usize| match to {
+        Position::Last => bodies[depth] + 1 == definition.body_of(&container(depth)).items.len(),
+        _ => bodies[depth] == 0,
     };
     let inner = (0..bodies.len()).rev();
     inner
-        .take_while(|&depth| container(depth).names.is_empty())
-        .all(|depth| bodies[depth] == 0)
+        .take_while(|&depth| definition.item(&container(depth)).names.is_empty())
+        .all(outermost)
 }
 
 /// The gap beside `anchor`, outside of the `#if` groups that it stands in beyond `level`; at the
@@ -95,30 +98,71 @@ pub(crate) fn gap(
         place: file.place(token),
     };
     let Some(anchor) = anchor else {
-        let target = brace_line_end(file, body).ok_or_else(|| refused(body.open))?;
-        return Ok(Gap { before: 0, target });
+        return match to {
+            Position::Last => at_the_end(file, body, member),
+            _ => {
+                let target = brace_line_end(file, body).ok_or_else(|| refused(body.open))?;
+                Ok(Gap { before: 0, target })
+            }
+        };
     };
     let item = &body.items[anchor];
-    let group = |item: &Item| match join {
-        Some(_) => None,
-        None => item.branches.get(level).map(|&(group, _)| group),
+    let level = match join {
+        Some(_) => item.branches.len(),
+        None => level,
     };
-    let block =
-        lines_with_comments(file, body, item, group(item)).map_err(|_| refused(item.first))?;
-    let inside = |item: &&Item| group(item).is_some() && group(item) == group(&body.items[anchor]);
-    Ok(match to.is_before() {
-        true => Gap {
-            before: anchor - body.items[..anchor].iter().rev().take_while(inside).count(),
-            target: match to {
-                Position::Below(_) => block.own,
-                _ => block.start,
-            },
-        },
-        false => Gap {
-            before: anchor + 1 + body.items[anchor + 1..].iter().take_while(inside).count(),
-            target: block.end,
+    let group = item.branches.get(level).map(|&(group, _)| group);
+    let block = lines_with_comments(file, body, item, group).map_err(|_| refused(item.first))?;
+    Ok(Gap {
+        before: item_behind(body, Some(anchor), to, level),
+        target: match to {
+            Position::Below(_) => block.own,
+            to if to.is_before() => block.start,
+            _ => block.end,
         },
     })
+}
+
+/// The item that comes behind the place beside `anchor`, outside of the `#if` groups that it stands in beyond
+/// `level`.
+pub(crate) fn item_behind(
+    body: &Body,
+    anchor: Option<usize>,
+    to: &Position,
+    level: usize,
+) -> usize {
+    let items = &body.items;
+    let Some(anchor) = anchor else {
+        return if *to == Position::Last {
+            items.len()
+        } else {
+            0
+        };
+    };
+    let group = |item: &Item| item.branches.get(level).map(|&(group, _)| group);
+    let own = group(&items[anchor]);
+    let inside = |item: &&Item| own.is_some() && group(item) == own;
+    match to.is_before() {
+        true => anchor - items[..anchor].iter().rev().take_while(inside).count(),
+        false => anchor + 1 + items[anchor + 1..].iter().take_while(inside).count(),
+    }
+}
+
+/// The gap above the closing brace, when that begins its line and no array without an end is there.
+fn at_the_end(file: &File<'_>, body: &Body, member: &str) -> Result<Gap, Refusal> {
+    let close = file.tokens[body.close].start;
+    let (member, place) = (member.to_owned(), file.place(body.close));
+    match body.items.last() {
+        Some(last) if last.what == What::Flexible => Err(Refusal::FlexibleArray {
+            member,
+            place: file.place(last.first),
+        }),
+        _ if !starts_line(file.source, close) => Err(Refusal::SharedLine { member, place }),
+        _ => Ok(Gap {
+            before: body.items.len(),
+            target: line_start(file.source, close),
+        }),
+    }
 }
 
 /// First byte after the line of the opening brace, when no code follows the brace there.

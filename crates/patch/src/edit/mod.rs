@@ -6,12 +6,15 @@ mod border;
 pub(crate) mod comment;
 mod conditional;
 mod gap;
+mod groups;
 mod guard;
 pub(crate) mod include;
 mod kernel_doc;
 mod move_members;
 mod neighbours;
+mod one_line;
 mod padding;
+mod situation;
 pub(crate) mod spacing;
 mod split;
 mod unalign;
@@ -83,6 +86,9 @@ fn one(file: &File<'_>, definition: &Definition, change: &Change) -> Result<Stri
     match change {
         Change::MoveMembers { .. } => move_members::apply(file, definition, as_move(change)?),
         Change::Join { text } => split::join(file, definition, text),
+        Change::JoinGroups { behind, line } => {
+            groups::join(file, definition, behind, line.as_deref())
+        }
         Change::AlignMember {
             member,
             alignment,
@@ -125,8 +131,8 @@ fn as_move(change: &Change) -> Result<Move<'_>, Refusal> {
     }
 }
 
-/// What takes the move `change` back: a move, and where declarations of several members were taken apart, what
-/// joins them. Applied to what [`edit_struct`] makes of `source` by `change`, it gives `source`, byte for
+/// What takes the move `change` back: a move, and where declarations of several members or `#if` groups were taken
+/// apart, what joins them. Applied to what [`edit_struct`] makes of `source` by `change`, it gives `source`, byte for
 /// byte.
 ///
 /// # Errors
@@ -147,20 +153,18 @@ pub fn inverse(
     let file = File::new(file_name, source);
     let definition = file.definition(struct_name, decl_line_hint)?;
     let new = one(&file, &definition, change)?;
-    let apart = split::apart(&file, &definition, asked.members, asked.to)?;
-    let (text, joins, stays) = match &apart {
-        Some(apart) => {
-            let join = |text: &String| Change::Join { text: text.clone() };
-            let joins = apart.whole.iter().map(join).collect();
-            (apart.text.as_str(), joins, apart.first_moves)
-        }
-        None => (source, Vec::new(), false),
-    };
-    let backs = neighbours::moves_back(&File::new(file_name, text), &definition, asked, stays);
-    let nothing = (!joins.is_empty()).then(Vec::new);
-    let backs = nothing
-        .into_iter()
-        .chain(backs.into_iter().map(|back| vec![back]));
+    let move_members::Prepared {
+        text,
+        joins,
+        comments_stay,
+        ..
+    } = move_members::prepare(&file, &definition, asked)?;
+    let backs = neighbours::moves_back(
+        &File::new(file_name, &text),
+        &definition,
+        asked,
+        comments_stay,
+    );
     let gives_source = |changes: &Vec<Change>| {
         let mut text = new.clone();
         changes.iter().all(|change| {
@@ -176,7 +180,8 @@ pub fn inverse(
         }) && text == source
     };
     backs
-        .map(|back| [back, joins.clone()].concat())
+        .into_iter()
+        .map(|back| [vec![back], joins.clone()].concat())
         .find(gives_source)
         .ok_or(Refusal::NoInverse)
 }

@@ -3,15 +3,17 @@
 
 use super::block::{Block, Shared, is_heading, lines_between};
 use super::conditional::{Around, around};
-use super::gap::{Gap, anchor, gap};
+use super::gap::{Gap, gap};
+use super::situation::Situation;
 use super::spacing::{Spacing, blank_lines_above, blank_lines_below, closes_body, opens_body};
 use super::split;
-use super::unit::{Unit, unit};
-use super::{border, comment, kernel_doc};
+use super::unit::Unit;
+use super::{border, comment, groups, kernel_doc, one_line};
 use crate::body::{Body, Item};
-use crate::change::Position;
+use crate::change::{Change, Position};
+use crate::condition::{self, Term};
 use crate::declarator::What;
-use crate::find::{Definition, File, ItemPath};
+use crate::find::{Definition, File};
 use crate::lex::Kind;
 use crate::lines::{line_start, newline, next_line};
 use crate::refusal::Refusal;
@@ -40,16 +42,67 @@ pub(crate) fn apply(
             place: file.place(at),
         });
     }
-    let Some(apart) = split::apart(file, definition, asked.members, asked.to)? else {
-        return on_lines(file, definition, asked, false);
-    };
-    let file = File::new(file.name, &apart.text);
+    let prepared = prepare(file, definition, asked)?;
+    let file = File::new(file.name, &prepared.text);
     let definition = file.definition_at(definition)?;
-    match on_lines(&file, &definition, asked, apart.first_moves) {
-        // Where it should be already, on a line of its own.
-        Err(Refusal::NothingToDo { .. }) => Ok(apart.text.clone()),
-        done => done,
+    let new = on_lines(&file, &definition, asked, prepared.comments_stay)?;
+    let fold = |line| one_line::fold(&File::new(file.name, &new), &definition, line);
+    Ok(prepared.line.as_ref().and_then(fold).unwrap_or(new))
+}
+
+/// A text in which nothing that has to be taken apart is in the way of a move.
+pub(crate) struct Prepared {
+    pub text: String,
+    /// What puts together again what was taken apart, in this order.
+    pub joins: Vec<Change>,
+    /// Comments above what moves are about what stays as well.
+    pub comments_stay: bool,
+    /// The line that all of the body was on.
+    line: Option<one_line::Line>,
+}
+
+/// Takes apart the line, the declarations and the `#if` groups that a move takes a part of, or comes into the middle of.
+pub(crate) fn prepare(
+    file: &File<'_>,
+    definition: &Definition,
+    asked: Move<'_>,
+) -> Result<Prepared, Refusal> {
+    let mut done = Prepared {
+        text: file.source.to_owned(),
+        joins: Vec::new(),
+        comments_stay: false,
+        line: None,
+    };
+    // What is not found is refused below.
+    let path = definition.members(file, &asked.members[0]);
+    let path = path.ok().and_then(|mut paths| paths.pop());
+    if let Some(unfolded) = path.and_then(|path| one_line::unfold(file, definition, path)) {
+        (done.text, done.line) = (unfolded.text, Some(unfolded.line));
     }
+    let source = done.text.clone();
+    let (file, old) = (File::new(file.name, &source), definition);
+    let definition = file.definition_at(old)?;
+    if let Some(apart) = split::apart(&file, &definition, asked.members, asked.to)? {
+        let whole = apart.whole.into_iter();
+        done = Prepared {
+            text: apart.text,
+            joins: whole.map(|text| Change::Join { text }).collect(),
+            comments_stay: apart.first_moves,
+            ..done
+        };
+    }
+    let file = File::new(file.name, &done.text);
+    let definition = file.definition_at(old)?;
+    let plan = Plan::new(&file, &definition, asked, done.comments_stay);
+    let Err(refusal @ Refusal::ConditionalGroup { .. }) = plan.map(|_| ()) else {
+        return Ok(done);
+    };
+    let apart = groups::apart(&file, &definition, asked)?.ok_or(refusal)?;
+    Ok(Prepared {
+        text: apart.text,
+        joins: [apart.joins, done.joins].concat(),
+        ..done
+    })
 }
 
 /// The blank lines that a move back has to leave: as they are in `file`, before the move.
@@ -98,20 +151,16 @@ impl<'a> Plan<'a> {
         asked: Move<'_>,
         comments_stay: bool,
     ) -> Result<Self, Refusal> {
+        let at = Situation::new(file, definition, asked)?;
         let member = asked.members[0].as_str();
-        let path = match asked.to.anchor() {
-            None => None,
-            Some(name) => Some(anchor_path(file, definition, name, asked.to)?),
-        };
-        let unit = unit(file, definition, asked.members, path.as_ref())?;
-        let body = definition.body_of(&ItemPath {
-            bodies: unit.bodies.clone(),
-            item: unit.first,
-        });
+        let Situation {
+            body,
+            unit,
+            anchor,
+            to,
+        } = at;
         let unit_first = body.items[unit.first].first;
-        let (at, to) = (path.as_ref(), asked.to);
-        let anchor = anchor(file, definition, &unit.bodies, at, to, member)?;
-        let around = around(file, body, &unit, anchor, asked.to, member)?;
+        let around = around(file, body, &unit, anchor, &to, member)?;
         let shared = |Shared| Refusal::SharedLine {
             member: member.to_owned(),
             place: file.place(unit_first),
@@ -121,15 +170,7 @@ impl<'a> Plan<'a> {
         if comments_stay {
             block.start = block.own;
         }
-        let gap = gap(
-            file,
-            body,
-            anchor,
-            asked.to,
-            around.level,
-            around.join,
-            member,
-        )?;
+        let gap = gap(file, body, anchor, &to, around.level, around.join, member)?;
         let stays = (unit.first..=unit.last + 1).contains(&gap.before)
             && around.join.is_none()
             && unit.branches(body).len() == around.level
@@ -289,10 +330,7 @@ impl<'a> Plan<'a> {
         let new_file = File::new(file.name, new);
         let new_definition = new_file.definition_at(definition).map_err(|_| wrong())?;
         // Items of outer bodies keep their indexes: only this body changed.
-        let new_body = new_definition.body_of(&ItemPath {
-            bodies: self.unit.bodies.clone(),
-            item: 0,
-        });
+        let new_body = new_definition.body_of(&self.unit.path());
         match statements(&new_file, new_body) == expect {
             true => Ok(()),
             false => Err(wrong()),
@@ -300,38 +338,15 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// The declaration that is stood behind (the last) or before (the first).
-pub(crate) fn anchor_path(
-    file: &File<'_>,
-    definition: &Definition,
-    name: &str,
-    to: &Position,
-) -> Result<ItemPath, Refusal> {
-    let mut found = definition.members(file, name)?;
-    let path = match to.is_before() {
-        true => found.swap_remove(0),
-        false => found.swap_remove(found.len() - 1),
-    };
-    let item = definition.item(&path);
-    let (member, place) = (name.to_owned(), file.place(item.first));
-    // Of borders, only the marks of groups have a name.
-    match item.what {
-        What::Macro | What::Unsure => Err(Refusal::MacroMember { member, place }),
-        What::Flexible if matches!(to, Position::After(_)) => {
-            Err(Refusal::FlexibleArray { member, place })
-        }
-        _ => Ok(path),
-    }
-}
-
 /// Each statement's code with the conditions that it stands under.
-fn statements(file: &File<'_>, body: &Body) -> Vec<(usize, String)> {
+pub(crate) fn statements(file: &File<'_>, body: &Body) -> Vec<(Option<Vec<Term>>, String)> {
     let words = |item: &Item| {
         let code = file.tokens[item.first..=item.last]
             .iter()
             .filter(|token| token.kind != Kind::Comment);
         let words: Vec<&str> = code.map(|token| token.text(file.source)).collect();
-        (item.branches.len(), words.join(" "))
+        let conditions = condition::of_branches(file, body, &item.branches);
+        (conditions, words.join(" "))
     };
     body.items.iter().map(words).collect()
 }

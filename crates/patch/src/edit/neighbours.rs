@@ -5,7 +5,7 @@ use super::spacing::Spacing;
 use super::unit::{last_name, unit};
 use crate::body::{Body, Item};
 use crate::change::{Change, Position};
-use crate::find::{Definition, File, ItemPath};
+use crate::find::{Definition, File};
 
 /// Blank lines that may stand behind a declaration into which a member goes back.
 const BLANK_MAX: usize = 2;
@@ -67,10 +67,7 @@ fn of(file: &File<'_>, definition: &Definition, members: &[String]) -> Vec<Posit
     let Ok(unit) = unit(file, definition, members, None) else {
         return Vec::new();
     };
-    let body = definition.body_of(&ItemPath {
-        bodies: unit.bodies.clone(),
-        item: unit.first,
-    });
+    let body = definition.body_of(&unit.path());
     let own = last_name(&members[0]);
     let prefix = &members[0][..members[0].len() - own.len()];
     let before = unit.first.checked_sub(1).map(|index| &body.items[index]);
@@ -85,7 +82,16 @@ fn of(file: &File<'_>, definition: &Definition, members: &[String]) -> Vec<Posit
     if unit.first == 0 {
         found.push(Position::First);
     }
+    if unit.last + 1 == body.items.len() {
+        found.push(Position::Last);
+    }
     found
+}
+
+/// The last member that an item declares, by a path that begins as that of `member` in the same body does.
+pub(crate) fn last_name_in(item: &Item, member: &str) -> Option<String> {
+    let prefix = &member[..member.len() - last_name(member).len()];
+    edge(item, true).map(|name| format!("{prefix}{name}"))
 }
 
 /// The name at an item's end or start: its own, or one inside of an anonymous struct.

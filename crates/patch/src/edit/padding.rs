@@ -4,7 +4,7 @@ use super::block::{Shared, lines_with_comments};
 use super::comment::render;
 use super::conditional::inside_of;
 use super::gap::{anchor, gap};
-use super::move_members::anchor_path;
+use super::situation::anchor_path;
 use super::spacing::{Spacing, blank_lines_above, blank_lines_below, closes_body, opens_body};
 use crate::body::Item;
 use crate::change::Position;

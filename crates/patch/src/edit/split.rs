@@ -28,7 +28,7 @@ pub(crate) fn apart(
     to: &Position,
 ) -> Result<Option<Split>, Refusal> {
     let (anchor, behind, before) = match to {
-        Position::First => (None, None, None),
+        Position::First | Position::Last => (None, None, None),
         Position::After(name) => (Some(name), Some(last_name(name)), None),
         Position::Before(name) | Position::Below(name) => (Some(name), None, Some(last_name(name))),
     };
@@ -76,7 +76,10 @@ pub(crate) fn apart(
         let end = end + trailing(file, item.last).len();
         let indent = &file.source[line_start(file.source, start)..start];
         let line = format!("{}{indent}", newline(file.source));
-        text.replace_range(start..end, &pieces.join(&line));
+        let lines: Vec<String> = { pieces.iter() }
+            .map(|piece| [piece.text.as_str(), piece.comment].concat())
+            .collect();
+        text.replace_range(start..end, &lines.join(&line));
     }
     Ok(Some(Split {
         text,
@@ -98,8 +101,8 @@ pub(crate) fn join(
     let at = definition.body.open;
     let wanted = alone(text).ok_or_else(|| refused(at))?;
     let mut paths: Vec<ItemPath> = Vec::new();
-    for (name, _) in &wanted {
-        let path = definition.member(file, name)?;
+    for one in &wanted {
+        let path = definition.member(file, &one.name)?;
         if !paths.contains(&path) {
             paths.push(path);
         }
@@ -114,36 +117,59 @@ pub(crate) fn join(
     if items.len() < 2 || !together {
         return Err(refused(first.first));
     }
-    let mut declared: Vec<(String, String)> = Vec::new();
-    for item in &items {
+    let mut declared: Vec<Alone> = Vec::new();
+    for (nth, item) in items.iter().enumerate() {
         let (start, end) = (file.tokens[item.first].start, file.tokens[item.last].end);
         declared.extend(alone(&file.source[start..end]).ok_or_else(|| refused(first.first))?);
-    }
-    let mut sorted = wanted;
-    sorted.sort();
-    declared.sort();
-    // What stands behind them and between them: one comment, at most.
-    let rests = items.iter().enumerate().map(|(nth, item)| {
-        let end = file.tokens[item.last].end;
-        match items.get(nth + 1) {
-            Some(next) => &file.source[end..file.tokens[next.first].start],
-            None => trailing(file, item.last),
+        let comment = trailing(file, item.last);
+        let next = items.get(nth + 1).map(|next| file.tokens[next.first].start);
+        let rest = next.map_or("", |next| file.source[end + comment.len()..next].trim());
+        match declared.last_mut().filter(|_| rest.is_empty()) {
+            Some(one) => one.comment = comment.to_owned(),
+            None => return Err(refused(first.first)),
         }
-    });
-    let mut comments = rests.map(str::trim_end).filter(|rest| !rest.is_empty());
-    let comment = comments.next().unwrap_or("");
-    let one_comment = comments.next().is_none() && !comment.contains('\n');
-    if !one_comment || sorted != declared {
-        return Err(refused(first.first));
     }
+    let Some(comment) = left_over(wanted, declared) else {
+        return Err(refused(first.first));
+    };
     let start = file.tokens[first.first].start;
     let end = file.tokens[last.last].end + trailing(file, last.last).len();
-    Ok([&file.source[..start], text, comment, &file.source[end..]].concat())
+    Ok([&file.source[..start], text, &comment, &file.source[end..]].concat())
 }
 
-/// What a declaration declares: each name, and the words that declare it alone. `None` for what is no plain
-/// declaration.
-fn alone(text: &str) -> Option<Vec<(String, String)>> {
+/// The one comment at most that is not in the text which declares `wanted`; `None` if that is not what is
+/// declared.
+fn left_over(mut wanted: Vec<Alone>, mut declared: Vec<Alone>) -> Option<String> {
+    let order = |a: &Alone, b: &Alone| (&a.name, &a.words).cmp(&(&b.name, &b.words));
+    wanted.sort_by(order);
+    declared.sort_by(order);
+    let same = wanted.len() == declared.len() && { wanted.iter().zip(&declared) }
+        .all(|(a, b)| order(a, b).is_eq());
+    let differ = wanted
+        .into_iter()
+        .zip(declared)
+        .filter(|(wanted, declared)| wanted.comment.trim() != declared.comment.trim());
+    let mut differ = differ.collect::<Vec<_>>().into_iter();
+    match (same, differ.next(), differ.next()) {
+        (true, None, _) => Some(String::new()),
+        (true, Some((wanted, declared)), None) if wanted.comment.is_empty() => {
+            Some(declared.comment)
+        }
+        _ => None,
+    }
+}
+
+/// One member of a declaration of several.
+struct Alone {
+    name: String,
+    /// The words that declare it alone.
+    words: String,
+    /// The comment behind it, with the white space before.
+    comment: String,
+}
+
+/// What a declaration declares. `None` for what is no plain declaration.
+fn alone(text: &str) -> Option<Vec<Alone>> {
     let source = format!("struct s {{\n{text}\n}};\n");
     let file = File::new("", &source);
     let definition = file.definition("s", None).ok()?;
@@ -158,7 +184,10 @@ fn alone(text: &str) -> Option<Vec<(String, String)>> {
     }
     let pieces = match item.names.len() {
         0 => return None,
-        1 => vec![text.to_owned()],
+        1 => vec![Piece {
+            text: text.to_owned(),
+            comment: "",
+        }],
         count => {
             let cuts = Cuts {
                 at: (1..count).collect(),
@@ -167,13 +196,17 @@ fn alone(text: &str) -> Option<Vec<(String, String)>> {
             pieces(&file, item, &cuts)?
         }
     };
-    let words = |piece: &String| {
+    let words = |piece: &str| {
         let tokens = crate::lex::lex(piece);
         let words: Vec<&str> = tokens.iter().map(|token| token.text(piece)).collect();
         words.join(" ")
     };
-    let names = item.names.iter().cloned();
-    Some(names.zip(pieces.iter().map(words)).collect())
+    let members = item.names.iter().zip(&pieces).map(|(name, piece)| Alone {
+        name: name.clone(),
+        words: words(&piece.text),
+        comment: piece.comment.to_owned(),
+    });
+    Some(members.collect())
 }
 
 /// Where one declaration is cut.
@@ -193,31 +226,33 @@ fn trailing<'a>(file: &File<'a>, last: usize) -> &'a str {
     if text.contains('\n') { "" } else { text }
 }
 
+/// A declaration of its own, and the comment behind it with the white space before.
+struct Piece<'a> {
+    text: String,
+    comment: &'a str,
+}
+
 /// The declaration written several times, each with the declarators from one cut to the next. A
-/// comment behind it stays with what stays.
-fn pieces(file: &File<'_>, item: &Item, cuts: &Cuts) -> Option<Vec<String>> {
+/// comment behind a comma is about what stands before that. One behind the declaration is so too where others
+/// are, and else about all, and stays with what stays.
+fn pieces<'a>(file: &File<'a>, item: &Item, cuts: &Cuts) -> Option<Vec<Piece<'a>>> {
     let source = file.source;
-    let reader = file.reader();
-    let tokens = item.first..item.last;
     let plain = matches!(item.what, What::Plain | What::Bitfield) && item.body.is_none();
-    let code = tokens
-        .clone()
-        .all(|at| !matches!(file.tokens[at].kind, Kind::Comment | Kind::Directive));
     let start = file.tokens[item.first].start;
-    if !plain || !code || !starts_line(source, start) {
+    if !plain || !starts_line(source, start) {
         return None;
     }
-    let mut commas = Vec::new();
-    let mut at = item.first;
-    while at < item.last {
-        match reader.pairs[at].filter(|&pair| pair > at) {
-            Some(pair) => at = pair,
-            None if reader.text(at) == "," => commas.push(at),
-            None => {}
-        }
-        at += 1;
-    }
+    let commas = commas(file, item);
     if commas.len() + 1 != item.names.len() {
+        return None;
+    }
+    let comment_behind = |comma: &usize| trailing(file, *comma);
+    let each = commas.iter().any(|comma| !comment_behind(comma).is_empty());
+    let other = |at: &usize| match file.tokens[*at].kind {
+        Kind::Comment => !commas.contains(&(at - 1)) || comment_behind(&(at - 1)).is_empty(),
+        kind => kind == Kind::Directive,
+    };
+    if (item.first..item.last).any(|at| other(&at)) {
         return None;
     }
     let first = first_declarator(file, item, commas[0])?;
@@ -228,19 +263,40 @@ fn pieces(file: &File<'_>, item: &Item, cuts: &Cuts) -> Option<Vec<String>> {
         .collect();
     let begin = |index: usize| match index {
         0 => first,
-        _ => commas[index - 1] + 1,
+        _ => commas[index - 1] + 1 + usize::from(!comment_behind(&commas[index - 1]).is_empty()),
     };
-    let stays = (0..bounds.len() - 1).rfind(|&piece| !cuts.moves[bounds[piece]]);
+    let stays = match each {
+        true => Some(bounds.len() - 2),
+        false => (0..bounds.len() - 1).rfind(|&piece| !cuts.moves[bounds[piece]]),
+    };
     let lines = bounds.windows(2).enumerate().map(|(piece, range)| {
-        let last = commas.get(range[1] - 1).copied().unwrap_or(item.last) - 1;
-        let text = &source[file.tokens[begin(range[0])].start..file.tokens[last].end];
-        let comment = match Some(piece) == stays {
-            true => trailing(file, item.last),
-            false => "",
-        };
-        format!("{specifiers}{text};{comment}")
+        let end = commas.get(range[1] - 1).copied().unwrap_or(item.last);
+        let text = &source[file.tokens[begin(range[0])].start..file.tokens[end - 1].end];
+        Piece {
+            text: format!("{specifiers}{text};"),
+            comment: match (end == item.last, Some(piece) == stays) {
+                (false, false) => comment_behind(&end),
+                (_, true) => trailing(file, item.last),
+                (true, false) => "",
+            },
+        }
     });
     Some(lines.collect())
+}
+
+/// The commas between declarators.
+fn commas(file: &File<'_>, item: &Item) -> Vec<usize> {
+    let mut commas = Vec::new();
+    let mut at = item.first;
+    while at < item.last {
+        match file.pairs[at].filter(|&pair| pair > at) {
+            Some(pair) => at = pair,
+            None if file.reader().text(at) == "," => commas.push(at),
+            None => {}
+        }
+        at += 1;
+    }
+    commas
 }
 
 /// The token at which the first declarator begins: its name, or the first star before that.

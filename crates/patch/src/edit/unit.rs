@@ -14,6 +14,14 @@ pub(crate) struct Unit {
 }
 
 impl Unit {
+    /// The first of its statements.
+    pub fn path(&self) -> ItemPath {
+        ItemPath {
+            bodies: self.bodies.clone(),
+            item: self.first,
+        }
+    }
+
     /// The `#if` branches that all of it stands in.
     pub fn branches<'a>(&self, body: &'a Body) -> &'a [Branch] {
         let items = &body.items[self.first..=self.last];
@@ -145,17 +153,11 @@ struct Asked<'a> {
 
 impl Asked<'_> {
     fn body(&self, unit: &Unit) -> &Body {
-        self.definition.body_of(&ItemPath {
-            bodies: unit.bodies.clone(),
-            item: unit.first,
-        })
+        self.definition.body_of(&unit.path())
     }
 
     fn in_union(&self, unit: &Unit) -> bool {
-        self.definition.in_union(&ItemPath {
-            bodies: unit.bodies.clone(),
-            item: unit.first,
-        })
+        self.definition.in_union(&unit.path())
     }
 
     fn names(&self, item: &Item) -> bool {

@@ -69,6 +69,7 @@ pub(crate) fn inverse(
     let (start, end) = (item.fields[first].start, item.fields[last].end);
     let target = match to {
         Position::First => next_line(source, item.open),
+        Position::Last => item.fields.last().map_or(item.open, |last| last.end),
         Position::After(anchor) => item.field(anchor)?.end,
         Position::Before(anchor) | Position::Below(anchor) => item.field(anchor)?.start,
     };
@@ -120,6 +121,10 @@ fn one(item: &Item<'_>, change: &Change) -> Result<String, Refusal> {
             text: text.clone(),
             place: item.place_of(item.open),
         }),
+        Change::JoinGroups { .. } => Err(item.refused(
+            item.open,
+            "conditions stand at each field: there are no groups of them to join",
+        )),
         Change::AddPadding { .. } | Change::RemovePadding { .. } => Err(item.refused(
             item.open,
             "every place that builds the struct would have to name a padding field: align instead",
@@ -167,6 +172,7 @@ fn move_fields(
         ));
     }
     let gap = match (to, anchor) {
+        (Position::Last, _) => item.fields.len(),
         (Position::Before(_), Some(at)) => at,
         (_, Some(at)) => at + 1,
         _ => 0,
@@ -193,7 +199,7 @@ fn move_fields(
     let target = match to {
         Position::First => next_line(&source, item.open),
         Position::Before(_) | Position::Below(_) => fields[gap].start,
-        Position::After(_) => end_of(gap - 1),
+        Position::Last | Position::After(_) => end_of(gap - 1),
     };
     splice(
         &source,

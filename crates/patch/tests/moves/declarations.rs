@@ -84,3 +84,50 @@ fn declarations_are_joined() {
     let between = "\tint a;\n\t/* b */\n\tint b;\n";
     check(between, "int a, b;", Err(&not(2, "int a, b;")));
 }
+
+/// As `wb_offset` and what stands below it in `struct nfs_page`.
+#[test]
+fn comments_behind_commas_go_with_what_they_are_about() {
+    let old = "\tint\ta,\t/* of a */\n\t\tb,\t/* of b */\n\t\tc;\t/* of c */\n\tlong\td;\n";
+    check(
+        old,
+        "b",
+        after("d"),
+        "\tint\ta;\t/* of a */\n\tint\tc;\t/* of c */\n\tlong\td;\n\tint\tb;\t/* of b */\n",
+    );
+    check(
+        old,
+        "c",
+        Position::First,
+        "\tint\tc;\t/* of c */\n\tint\ta,\t/* of a */\n\t\tb;\t/* of b */\n\tlong\td;\n",
+    );
+    check(
+        "\tu8\ta:1,\t/* of a */\n\t\tb:1;\n\tint\tc;\n",
+        "c",
+        Position::First,
+        "\tint\tc;\n\tu8\ta:1,\t/* of a */\n\t\tb:1;\n",
+    );
+    check_refused(
+        "\tint a,\n\t\t/* of b */\n\t\tb;\n\tint c;\n",
+        "b",
+        after("c"),
+        "s.h:2: b shares a declaration with other members",
+    );
+}
+
+/// As `route_pref` of `struct route_info`: no declaration is taken apart for nothing.
+#[test]
+fn what_is_there_stays_as_it_is() {
+    check_refused(
+        "\tint a, b;\n",
+        "b",
+        after("a"),
+        "s.h:3: b is there already",
+    );
+    check_refused(
+        "\tu8 a;\n#if X\n\tu8 b:3, c:2;\n#else\n\tu8 c:2, b:3;\n#endif\n",
+        "c",
+        after("a"),
+        "s.h:4: c is there already",
+    );
+}

@@ -1,7 +1,8 @@
-//! What moves as one: runs of bitfields, nested structs, several members, and what a macro declares.
+//! What moves as one: runs of bitfields, nested structs, several members, what a macro declares; and structs on
+//! one line.
 
-use super::{after, before, check, check_refused};
-use relayout_patch::Position;
+use super::{after, before, change, check, check_refused};
+use relayout_patch::{Change, Position, edit_struct, inverse};
 
 #[test]
 fn a_run_of_bitfields_moves_whole() {
@@ -109,4 +110,64 @@ fn a_member_that_a_macro_renames_moves_with_its_union() {
     let old = "\tint a;\n\tunion {\n\t\tint b;\n\t\tstruct rcu_head rcu_head;\n\t};\n";
     let new = "\tunion {\n\t\tint b;\n\t\tstruct rcu_head rcu_head;\n\t};\n\tint a;\n";
     check(old, "b callback_head", Position::First, new);
+}
+
+/// As `struct tree_descr`.
+#[test]
+fn structs_on_one_line_stay_on_it() {
+    let moved = |old: &str, members: &str, to: Position| {
+        let change = change(members, to);
+        let new = edit_struct("s.h", old, "s", None, std::slice::from_ref(&change)).unwrap();
+        let back = inverse("s.h", old, "s", None, &change).unwrap();
+        assert_eq!(edit_struct("s.h", &new, "s", None, &back).unwrap(), old);
+        new
+    };
+    let one = "struct s { const char *a; int (*b)(int, int); int c; };\n";
+    assert_eq!(
+        moved(one, "c", after("a")),
+        "struct s { const char *a; int c; int (*b)(int, int); };\n"
+    );
+    assert_eq!(
+        moved("struct s {int a;  int b; int c;};", "a", Position::Last),
+        "struct s {int b;  int c; int a;};"
+    );
+    assert_eq!(
+        moved("struct s { int a, b; char c; };", "a", after("c")),
+        "struct s { int b; char c; int a; };"
+    );
+    assert_eq!(
+        moved(
+            "struct s {\n\tint a;\n\tstruct { u8 lo, x; u8 hi; } b;\n};\n",
+            "b.hi",
+            Position::First
+        ),
+        "struct s {\n\tint a;\n\tstruct { u8 hi; u8 lo, x; } b;\n};\n"
+    );
+    let commented = "struct s { int a; /* of a */ int b; };\n";
+    let refused = edit_struct("s.h", commented, "s", None, &[change("b", Position::First)]);
+    let expect = "s.h:1: b shares a line with other code";
+    assert_eq!(refused.unwrap_err().to_string(), expect);
+    let reason = |to| Change::MoveMembers {
+        members: vec!["c".to_owned()],
+        to,
+        spacing: None,
+        reason: Some("Read first.".to_owned()),
+    };
+    // A comment needs lines.
+    assert_eq!(
+        edit_struct("s.h", one, "s", None, &[reason(Position::First)]).unwrap(),
+        "struct s {\n\t/* Read first. */\n\tint c;\n\tconst char *a;\n\tint (*b)(int, int);\n};\n"
+    );
+}
+
+/// As `data` of libuv's `uv_poll_s`: the macro stays, and says so.
+#[test]
+fn members_of_a_macro_are_refused_where_it_stands() {
+    let old =
+        "#define FIELDS \\\n\tvoid *data; \\\n\tint type;\n\nstruct s {\n\tFIELDS\n\tint a;\n};\n";
+    let expect = "s.h:6: data comes from a macro or from a statement that is not understood";
+    for change in [change("data", after("a")), change("a", after("data"))] {
+        let refused = edit_struct("s.h", old, "s", None, &[change]).unwrap_err();
+        assert_eq!(refused.to_string(), expect);
+    }
 }
