@@ -43,7 +43,7 @@ mod uses;
 pub use change::{Alignment, Change, Position, Spacing};
 pub use declared::{Declared, DeclaredAlign, DeclaredStruct, declared};
 pub use diff::unified_diff;
-pub use edit::{edit_struct, guard_store, inverse, member_order};
+pub use edit::{conditional_members, edit_struct, guard_store, inverse, member_order};
 pub use mail::Mail;
 pub use paths::source_path_candidates;
 pub use refusal::{Place, Refusal};

@@ -7,7 +7,8 @@
 mod common;
 
 use common::programs::{data, have, recording_place};
-use common::{Ended, Place};
+use common::{Ended, KERNEL_FLAGS, Place, trace};
+use relayout_profile::Access;
 use serde_json::Value;
 
 /// A place with `tests/data/pair.c` as `wide`, which has a debugging member, and `narrow`, which has not.
@@ -255,4 +256,43 @@ fn a_patch_that_git_takes() {
     }
     assert!(message.lines().all(|line| line.len() <= 75), "{message}");
     assert!(git("show --stat --format=").contains(" pair.c | "));
+}
+
+/// Of layouts that do as well, the patch is of one that helps in all configurations of the source.
+#[test]
+fn a_patch_that_counts_on_no_configuration() {
+    let source = "\
+#define EXTRA
+struct hot {
+#ifdef EXTRA
+	long extra;
+#endif
+	char name[56];
+	long first;
+	long second;
+	long limit;
+};
+struct hot hot __attribute__((aligned(64)));
+";
+    let place = Place::new();
+    place.compile("vmlinux", source, KERNEL_FLAGS);
+    let adds = |context, offset| (context, Access::ReadWrite, offset);
+    let steps = [adds(0, 64), adds(1, 72)].repeat(400);
+    trace::write(&place, "p", "vmlinux", "hot", &[steps]);
+    let written = |tree: &str, source: &str| {
+        std::fs::create_dir(place.path(tree)).expect("a folder");
+        place.write(&format!("{tree}/vmlinux.c"), source);
+        let ended = done(&place, &format!("advise p hot --source {tree}"));
+        let says = ended.stdout.split_whitespace().collect::<Vec<_>>();
+        says.join(" ")
+    };
+    // As in the configuration that was recorded, 'extra' is the first that could move.
+    let plain = source.replace("#ifdef EXTRA", "").replace("#endif", "");
+    let text = written("plain", &plain);
+    assert!(text.contains("Patch: move 'extra' to after"), "{text}");
+    let text = written("tree", source);
+    let why = "it is about a member that is there only in some configurations. \
+               This one is, with as many transfers: 0. Patch: move";
+    assert!(text.contains(why), "{text}");
+    assert!(!text.contains("Patch: move 'extra'"), "{text}");
 }

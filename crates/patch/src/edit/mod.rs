@@ -10,6 +10,7 @@ mod groups;
 mod guard;
 pub(crate) mod include;
 mod kernel_doc;
+mod members;
 mod move_members;
 mod neighbours;
 mod one_line;
@@ -20,11 +21,11 @@ mod split;
 mod unalign;
 mod unit;
 
-use crate::body::Body;
 use crate::change::Change;
 use crate::find::{Definition, File};
 use crate::refusal::Refusal;
 pub use guard::guard_store;
+pub use members::{conditional_members, member_order};
 use move_members::Move;
 pub use spacing::Spacing;
 
@@ -184,42 +185,6 @@ pub fn inverse(
         .map(|back| [vec![back], joins.clone()].concat())
         .find(gives_source)
         .ok_or(Refusal::NoInverse)
-}
-
-/// The members of `struct struct_name` in the order of the text, nested ones by path
-/// (`stats.count`), those of anonymous structs by their own name. Macros whose members cannot be
-/// told appear as `?`.
-///
-/// # Errors
-/// A [`Refusal`] when the definition cannot be found or read.
-pub fn member_order(
-    file_name: &str,
-    source: &str,
-    struct_name: &str,
-) -> Result<Vec<String>, Refusal> {
-    if is_rust(file_name) {
-        return crate::rust::order(file_name, source, struct_name);
-    }
-    let definition = File::new(file_name, source).definition(struct_name, None)?;
-    let mut order = Vec::new();
-    list(&definition.body, "", &mut order);
-    Ok(order)
-}
-
-fn list(body: &Body, prefix: &str, order: &mut Vec<String>) {
-    for item in &body.items {
-        if item.names.is_empty() && item.body.is_none() {
-            order.push("?".to_owned());
-        }
-        order.extend(item.names.iter().map(|name| format!("{prefix}{name}")));
-        if let Some(inner) = item.body.as_deref() {
-            let prefix = match item.names.first() {
-                Some(name) => format!("{prefix}{name}."),
-                None => prefix.to_owned(),
-            };
-            list(inner, &prefix, order);
-        }
-    }
 }
 
 fn is_rust(file_name: &str) -> bool {

@@ -30,10 +30,6 @@ Limits
   the accesses. `relayout verify` measures it.
 ";
 
-/// What a reader has to know of a patch that moves a member between `#if` and `#endif`.
-const CONDITIONAL: &str = "It moves a member that is there only in some configurations; in others, lines stay as \
-                           they are.";
-
 /// Widest line of prose.
 const WIDTH: usize = 100;
 
@@ -103,16 +99,17 @@ fn patch_words(one: &TypeAdvice<'_>, patch: Option<&Outcome>, shown: &Shown) -> 
     let mut text = String::new();
     if let Some(why) = &written.instead {
         let best = one.best().map_or(0, |best| best.tally.transfers());
-        let _ = writeln!(text, "The best is not written as a patch: {why}.");
-        let _ = writeln!(
-            text,
-            "This one is, with {} transfers instead of {best}.",
-            candidate.tally.transfers()
-        );
+        let transfers = match candidate.tally.transfers() {
+            own if own == best => format!("as many transfers: {own}"),
+            own => format!("{own} transfers instead of {best}"),
+        };
+        let why =
+            format!("The best is not written as a patch: {why}. This one is, with {transfers}.");
+        let _ = writeln!(text, "{}", wrapped(&why, 0));
     }
     let _ = writeln!(text, "Patch: {}.", words(one, candidate));
-    if written.is_conditional() {
-        let _ = writeln!(text, "{}", wrapped(CONDITIONAL, 0));
+    if let Some(words) = written.reach.words() {
+        let _ = writeln!(text, "{}", wrapped(words, 0));
     }
     for compiled in &written.compiled {
         let _ = writeln!(text, "{}", wrapped(&compiled.words(), 2));

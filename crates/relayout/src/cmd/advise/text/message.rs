@@ -11,7 +11,7 @@ use super::super::others::{Other, Pool};
 use super::super::patch::Written;
 use super::check::{RACE, sentences};
 use super::elsewhere::seen;
-use super::{CONDITIONAL, counted, lines, listing, words, wrapped_at};
+use super::{counted, lines, listing, words, wrapped_at};
 use crate::input::Input;
 
 /// Columns of a commit message.
@@ -53,9 +53,7 @@ pub fn message(
         paragraph(&sentences(check, plain));
         paragraph(RACE);
     }
-    if written.is_conditional() {
-        paragraph(CONDITIONAL);
-    }
+    paragraph(written.reach.words().unwrap_or_default());
     body.push_str(&evidence(one));
     body.push_str(&effect(advice, scored));
     body.push_str(&layouts(input, one, advice, scored));
