@@ -1,6 +1,6 @@
 //! The body of a struct as statements, with the `#if` groups that they stand in.
 
-use crate::declarator::{Reader, What, is_keyword};
+use crate::declarator::{Reader, What, is_attribute, is_keyword};
 use crate::lex::Kind;
 
 /// What the macros begin with between which members stand that are to be on the same lines.
@@ -368,6 +368,8 @@ fn bare_macro(reader: &Reader<'_>, first: usize, close: usize) -> Bare {
     let last = arguments.unwrap_or(first);
     // Members of a group must stay in it: assertions elsewhere say so.
     if name.starts_with(GROUP_MARKS) {
+        let attributes = (last + 1..close).take_while(|&at| is_attribute(reader.text(at)));
+        let last = last + attributes.count();
         let semicolon = reader.text(last + 1) == ";" && last + 1 < close;
         return Bare::Item(last + usize::from(semicolon), What::Border);
     }

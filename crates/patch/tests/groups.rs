@@ -2,13 +2,13 @@
 
 use relayout_patch::{Change, Position, edit_struct, inverse, member_order};
 
-/// Two groups by their macros, one of them aligned, and members outside.
+/// Two groups by their macros, aligned in two ways as in `struct tcp_sock` and as in libeth, and members outside.
 const SOURCE: &str = "\
 struct port {
 \tint id;
 
 \t/* Group of what sending reads. */
-\t__cacheline_group_begin(port_tx_read);
+\t__cacheline_group_begin(port_tx_read) ____cacheline_aligned;
 \tunsigned int mtu;
 \tunsigned long features;\t/* offloads */
 \t__cacheline_group_end(port_tx_read);

@@ -6,7 +6,7 @@ use crate::change::Position;
 use crate::condition;
 use crate::find::File;
 use crate::lex::Kind;
-use crate::lines::{line_start, newline, next_line};
+use crate::lines::{line_start, newline, next_line, starts_line};
 use crate::refusal::Refusal;
 
 /// What becomes of the conditionals around a unit.
@@ -19,7 +19,7 @@ pub(crate) struct Around {
     pub level: usize,
     /// The lines to write above and below it, where it leaves a group to others.
     pub again: Option<(String, String)>,
-    /// It goes into the anchor's group, which has the condition that its own has: the bytes
+    /// It goes into the anchor's groups, which have the conditions that its own have: the bytes
     /// between `#if` and `#endif` of its own.
     pub join: Option<(usize, usize)>,
 }
@@ -49,23 +49,30 @@ pub(crate) fn around(
         join: None,
     };
     for &(group, branch) in own[level..].iter().rev() {
-        if found.again.is_some() {
-            return Err(refuse(group));
-        }
-        if fills(file, body, group, found.first, found.last) {
-            (found.first, found.last) = (body.groups[group].start, body.groups[group].end);
-        } else {
-            let lines = written_again(file, body, unit, (group, branch));
-            found.again = Some(lines.ok_or(refuse(group))?);
-        }
+        let whole = fills(file, body, group, found.first, found.last);
+        found.again = match found.again.take() {
+            None if whole => {
+                (found.first, found.last) = (body.groups[group].start, body.groups[group].end);
+                None
+            }
+            inner => {
+                let lines = written_again(file, body, unit, (group, branch));
+                let (above, below) = lines.ok_or(refuse(group))?;
+                let (inner_above, inner_below) = inner.unwrap_or_default();
+                Some((above + &inner_above, inner_below + &below))
+            }
+        };
     }
-    found.join = joined(file, body, own, theirs, &found);
-    if let Some(anchor) = anchor.filter(|_| found.join.is_none()) {
+    if let Some((levels, inside)) = joined(file, body, own, theirs, &found) {
+        found.level += levels;
+        found.join = Some(inside);
+    }
+    if let Some(anchor) = anchor {
         let moves = |index| (unit.first..=unit.last).contains(&index);
-        if let Some(group) = inside_of(body, anchor, to, level, moves) {
+        if let Some(group) = inside_of(body, anchor, to, found.level, moves) {
             return Err(refuse(group));
         }
-        for (depth, &(group, _)) in theirs.iter().enumerate().skip(level) {
+        for (depth, &(group, _)) in theirs.iter().enumerate().skip(found.level) {
             if own.get(depth).is_some_and(|&(own, _)| own == group) {
                 return Err(refuse(group));
             }
@@ -106,33 +113,41 @@ pub(crate) fn middle_of(
     })
 }
 
-/// Where the unit is all of a group and the anchor stands in another with the same condition: what
-/// is inside of its own.
+/// Where the unit is all of groups and the anchor stands in others with the same conditions: how many these
+/// are, and what is inside of its own.
 fn joined(
     file: &File<'_>,
     body: &Body,
     own: &[Branch],
     theirs: &[Branch],
     found: &Around,
-) -> Option<(usize, usize)> {
-    let (&[(own, _)], &[(other, branch)]) = (&own[found.level..], &theirs[found.level..]) else {
-        return None;
-    };
-    let (own, other) = (&body.groups[own], &body.groups[other]);
-    let above = file.tokens[..own.start].last();
+) -> Option<(usize, (usize, usize))> {
+    let own = own.get(found.level..).filter(|own| !own.is_empty())?;
+    let theirs = theirs.get(found.level..found.level + own.len())?;
+    let (outer, inner) = (&body.groups[own[0].0], &body.groups[own[own.len() - 1].0]);
+    let same = own
+        .iter()
+        .zip(theirs)
+        .all(|(&(own, first), &(other, branch))| {
+            let own = condition::opening(file, &body.groups[own], first);
+            own.is_some() && own == condition::opening(file, &body.groups[other], branch)
+        });
+    // Comments at the directives are about the group, and would be lost.
+    let bare = inner.start - outer.start == own.len() - 1 && outer.end - inner.end == own.len() - 1;
+    let above = file.tokens[..outer.start].last();
     let commented = above.is_some_and(|token| {
         token.kind == Kind::Comment
-            && next_line(file.source, token.end) == file.tokens[own.start].start
+            && starts_line(file.source, token.start)
+            && next_line(file.source, token.end) == file.tokens[outer.start].start
     });
-    let same = condition::opening(file, own, 0)
-        .is_some_and(|own| condition::opening(file, other, branch) == Some(own));
-    if own.start != found.first || !same || commented {
+    if outer.start != found.first || !same || !bare || commented {
         return None;
     }
-    Some((
-        next_line(file.source, file.tokens[own.start].end),
-        line_start(file.source, file.tokens[own.end].start),
-    ))
+    let inside = (
+        next_line(file.source, file.tokens[inner.start].end),
+        line_start(file.source, file.tokens[inner.end].start),
+    );
+    Some((own.len(), inside))
 }
 
 /// Whether between `#if` and `#endif` there is no code and no directive but tokens `first..=last`.

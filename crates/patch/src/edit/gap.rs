@@ -82,15 +82,13 @@ fn leads(definition: &Definition, bodies: &[usize], to: &Position) -> bool {
         .all(outermost)
 }
 
-/// The gap beside `anchor`, outside of the `#if` groups that it stands in beyond `level`; at the
-/// anchor itself with `join`, which goes into its group.
+/// The gap beside `anchor`, outside of the `#if` groups that it stands in beyond `level`.
 pub(crate) fn gap(
     file: &File<'_>,
     body: &Body,
     anchor: Option<usize>,
     to: &Position,
     level: usize,
-    join: Option<(usize, usize)>,
     member: &str,
 ) -> Result<Gap, Refusal> {
     let refused = |token| Refusal::SharedLine {
@@ -107,10 +105,6 @@ pub(crate) fn gap(
         };
     };
     let item = &body.items[anchor];
-    let level = match join {
-        Some(_) => item.branches.len(),
-        None => level,
-    };
     let group = item.branches.get(level).map(|&(group, _)| group);
     let block = lines_with_comments(file, body, item, group).map_err(|_| refused(item.first))?;
     Ok(Gap {

@@ -131,13 +131,17 @@ fn entered(
         return Ok(None);
     };
     let split = &at.their_branches()[level..=depth];
+    // What follows of the group is not to get another condition.
+    let last = |&(group, branch): &Branch| branch as usize == at.body.groups[group].elses.len();
+    if !split.iter().all(|own| own.1 == 0 || last(own)) {
+        return Ok(None);
+    }
     let place = gap(
         file,
         at.body,
         Some(anchor),
         &at.to,
         depth + 1,
-        None,
         &asked.members[0],
     )?;
     let before = place.before.checked_sub(1);
@@ -202,6 +206,9 @@ pub(crate) fn join(
         let Some((end, start)) = border(file, last) else {
             continue;
         };
+        if !joinable(definition.body_of(&path), (end, start), line) {
+            continue;
+        }
         let (end, start) = (file.tokens[end], file.tokens[start]);
         let source = file.source;
         let line = line.map_or(String::new(), |line| format!("{line}{}", newline(source)));
@@ -220,6 +227,18 @@ pub(crate) fn join(
         member: behind.to_owned(),
         place: file.place(first.unwrap_or(definition.body.open)),
     })
+}
+
+/// Whether what begins with the `#if` can be more branches of what ends with the `#endif`.
+fn joinable(body: &Body, (end, start): (usize, usize), line: Option<&str>) -> bool {
+    let first = body.groups.iter().find(|group| group.end == end);
+    let second = body.groups.iter().find(|group| group.start == start);
+    let is_else = |line: &str| directive(line.trim()) == Directive::Else && !line.contains('\n');
+    let (Some(first), Some(second)) = (first, second) else {
+        return false;
+    };
+    let same_branch = first.elses.is_empty() && line.is_none();
+    line.is_none_or(is_else) && (same_branch || second.elses.is_empty())
 }
 
 /// The item, or the anonymous struct or union that it is the last of.

@@ -170,7 +170,7 @@ impl<'a> Plan<'a> {
         if comments_stay {
             block.start = block.own;
         }
-        let gap = gap(file, body, anchor, &to, around.level, around.join, member)?;
+        let gap = gap(file, body, anchor, &to, around.level, member)?;
         let stays = (unit.first..=unit.last + 1).contains(&gap.before)
             && around.join.is_none()
             && unit.branches(body).len() == around.level

@@ -54,7 +54,7 @@ pub(crate) fn add(
             place: file.place(body.groups[group].start),
         });
     }
-    let gap = gap(file, body, at, to, 0, None, name)?;
+    let gap = gap(file, body, at, to, 0, name)?;
     let bits = |index: usize| {
         body.items
             .get(index)

@@ -135,6 +135,34 @@ fn groups_are_joined_where_no_condition_changes() {
     not("b", Some("#else"), 7);
     not("b", Some("#elif Y"), 7);
     not("c", None, 10);
+    not("a", Some("int c;"), 3);
+    let defines = "#ifdef X\n\tint a;\n#endif\n#ifndef X\n\tint b;\n#else\n#define B\n#endif\n";
+    let refused = "s.h:3: behind a no two #if groups stand that could be one";
+    assert_eq!(edited(&body(defines), join("a", Some("#else"))), refused);
+}
+
+/// As `mr_tables` of `struct netns_ipv4`, `ksm_merging_pages` of `struct mm_struct` and `robust_list` of
+/// `struct task_struct`.
+#[test]
+fn conditions_in_conditions_go_along() {
+    check(
+        "\tint a;\n#if X\n#ifndef Y\n\tint b;\n#else\n\tint c;\n\tint d;\n#endif\n#endif\n",
+        "c",
+        after("a"),
+        "\tint a;\n#if X\n#ifdef Y\n\tint c;\n#endif\n#endif\n#if X\n#ifndef Y\n\tint b;\n#else\n\tint d;\n#endif\n#endif\n",
+    );
+    check(
+        "\tint a;\t/* of a */\n\tint b;\n#if X\n\tint c;\n\tint d;\n#endif\n",
+        "c",
+        after("a"),
+        "\tint a;\t/* of a */\n#if X\n\tint c;\n#endif\n\tint b;\n#if X\n\tint d;\n#endif\n",
+    );
+    check(
+        "\tint a;\n\tint b;\n#if X\n\tint c;\n#if Y\n\tint d;\n#endif\n\tint e;\n#endif\n",
+        "c",
+        after("a"),
+        "\tint a;\n#if X\n\tint c;\n#endif\n\tint b;\n#if X\n#if Y\n\tint d;\n#endif\n\tint e;\n#endif\n",
+    );
 }
 
 /// As `lock` of `struct prev_cputime`: what stands right beside its group may as well stand in it.
