@@ -346,16 +346,7 @@ fn burst(ticket: u64) -> BurstRecord {
 }
 
 fn append<R: Record>(file: &mut Vec<u8>, context: u16, sequence: u32, records: &[R]) {
-    let payload = wire::as_bytes(records);
-    file.extend(wire::as_header_bytes(&SegmentHeader {
-        magic: wire::MAGIC,
-        version: wire::VERSION,
-        kind: R::KIND as u16,
-        context,
-        reserved: 0,
-        count: records.len() as u32,
-        sequence,
-        crc: wire::crc32(payload),
-    }));
-    file.extend(payload);
+    let header = SegmentHeader::of(context, sequence, records);
+    file.extend(wire::as_header_bytes(&header));
+    file.extend(wire::as_bytes(records));
 }

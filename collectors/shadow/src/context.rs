@@ -270,18 +270,8 @@ impl<H: Host> Out<'_, H> {
         if records.is_empty() {
             return;
         }
-        let payload = wire::as_bytes(records);
-        let header = wire::SegmentHeader {
-            magic: wire::MAGIC,
-            version: wire::VERSION,
-            kind: R::KIND as u16,
-            context: u16::from(self.id),
-            reserved: 0,
-            count: records.len() as u32,
-            sequence: *self.sequence,
-            crc: wire::crc32(payload),
-        };
+        let header = wire::SegmentHeader::of(u16::from(self.id), *self.sequence, records);
         *self.sequence += 1;
-        self.host.append(self.id, &header, payload);
+        self.host.append(self.id, &header, wire::as_bytes(records));
     }
 }

@@ -96,6 +96,22 @@ pub struct SegmentHeader {
     pub crc: u32,
 }
 
+impl SegmentHeader {
+    /// Of the segment with these records, as number `sequence` of the context's file.
+    pub fn of<R: Record>(context: u16, sequence: u32, records: &[R]) -> Self {
+        Self {
+            magic: MAGIC,
+            version: VERSION,
+            kind: R::KIND as u16,
+            context,
+            reserved: 0,
+            count: records.len() as u32,
+            sequence,
+            crc: crc32(as_bytes(records)),
+        }
+    }
+}
+
 /// One memory instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]

@@ -8,19 +8,9 @@ use relayout_shadow::wire::{self, AllocRecord, CountRecord, LineRecord, Record, 
 const LOW: u32 = 0x5555_5010;
 
 fn append<R: Record>(file: &mut Vec<u8>, sequence: u32, records: &[R]) {
-    let payload = wire::as_bytes(records);
-    let header = SegmentHeader {
-        magic: wire::MAGIC,
-        version: wire::VERSION,
-        kind: R::KIND as u16,
-        context: 0,
-        reserved: 0,
-        count: records.len() as u32,
-        sequence,
-        crc: wire::crc32(payload),
-    };
+    let header = SegmentHeader::of(0, sequence, records);
     file.extend(wire::as_header_bytes(&header));
-    file.extend(payload);
+    file.extend(wire::as_bytes(records));
 }
 
 fn count(site: u32) -> CountRecord {

@@ -38,19 +38,9 @@ impl Sites {
         if self.fresh.is_empty() {
             return;
         }
-        let payload = wire::as_bytes(&self.fresh);
-        let header = SegmentHeader {
-            magic: wire::MAGIC,
-            version: wire::VERSION,
-            kind: wire::Kind::Site as u16,
-            context: u16::from(SITES_CONTEXT),
-            reserved: 0,
-            count: self.fresh.len() as u32,
-            sequence: self.sequence,
-            crc: wire::crc32(payload),
-        };
+        let header = SegmentHeader::of(u16::from(SITES_CONTEXT), self.sequence, &self.fresh);
         self.sequence += 1;
-        output.append(SITES_CONTEXT, &header, payload);
+        output.append(SITES_CONTEXT, &header, wire::as_bytes(&self.fresh));
         self.fresh.clear();
     }
 }
