@@ -12,7 +12,7 @@ use relayout_shadow::wire::{
     SegmentHeader, SiteRecord, SummaryRecord,
 };
 
-#[path = "../../crates/profile/tests/perf/builder.rs"]
+#[path = "../../crates/profile/tests/perf/builder/mod.rs"]
 mod perf;
 
 use crate::hostile;

@@ -7,7 +7,7 @@ use super::*;
 use crate::perf::Sampler;
 use crate::program::inspect;
 
-#[path = "../../../../profile/tests/perf/builder.rs"]
+#[path = "../../../../profile/tests/perf/builder/mod.rs"]
 mod perf;
 
 struct Silent;

@@ -1,0 +1,142 @@
+//! What sound files say becomes rows; records that say something impossible are left out and counted.
+
+use relayout_profile::Access;
+use relayout_profile::segments::Losses;
+
+use super::*;
+
+#[test]
+fn deltas_add_up_and_rows_are_sorted() {
+    let all = assembled(&recording()).expect("sound");
+    check_writable(&all);
+    assert_eq!((&all.torn[..], all.losses), (&[][..], Losses::default()));
+    assert_eq!(all.summary.map(|s| s.operations), Some(4));
+    let profile = &all.profile;
+    assert_eq!(
+        profile.sites.iter().map(|s| s.pc - PC).collect::<Vec<_>>(),
+        [7, 9]
+    );
+    assert_eq!(profile.sites[0].bytes, [0x48; 3]);
+    let counts: Vec<_> = profile
+        .counts
+        .iter()
+        .map(|c| (c.addr, c.site, c.count, c.silent))
+        .collect();
+    assert_eq!(counts, [(0x1000, 0, 1, Some(0)), (0x1008, 1, 5, Some(1))]);
+    let lines: Vec<_> = profile
+        .lines
+        .iter()
+        .map(|l| (l.line, l.reads, l.read_transfers))
+        .collect();
+    assert_eq!(lines, [(0xfc0, 1, 1), (0x1000, 11, 2)]);
+    let [conflict] = &profile.conflicts[..] else {
+        panic!("{:?}", profile.conflicts)
+    };
+    let falses = (conflict.false_first_touch, conflict.false_lifetime);
+    assert_eq!(
+        (conflict.count, falses, conflict.other_access),
+        (3, (2, 1), Access::ReadWrite)
+    );
+    let pairs: Vec<_> = profile
+        .pairs
+        .iter()
+        .map(|p| (p.addr, p.other_addr, p.other_site, p.samples))
+        .collect();
+    assert_eq!(pairs, [(0x1000, 0x1048, 1, 2), (0x1008, 0x1048, 1, 4)]);
+    let tickets: Vec<_> = profile
+        .bursts
+        .iter()
+        .map(|b| (b.ticket, b.context))
+        .collect();
+    assert_eq!(tickets, [(0, 1), (1, 0), (2, 1), (3, 1), (4, 0), (5, 1)]);
+    assert_eq!(profile.regions[0].end_ticket, 6);
+}
+
+#[test]
+fn unseen_values_are_unknown() {
+    let mut files = recording();
+    files[0] = File::new(0)
+        .with(&[count(0x1000, 7, 2, 0), count(0x1000, 7, 1, 0)])
+        .with(&[summary(0)]);
+    let all = assembled(&files).expect("sound");
+    check_writable(&all);
+    assert!(!all.profile.meta.values_seen);
+    assert_eq!(all.profile.counts[0].silent, None);
+    assert!(
+        all.profile
+            .bursts
+            .iter()
+            .all(|burst| burst.silent.is_none())
+    );
+}
+
+#[test]
+fn records_of_lost_sites_are_counted() {
+    let mut files = recording();
+    files[2] = File::new(SITES).with(&[site(7)]);
+    let all = assembled(&files).expect("damage is no error");
+    check_writable(&all);
+    assert_eq!(all.losses.unknown_site, 10);
+    assert_eq!(
+        all.profile.regions[0].end_ticket, 3,
+        "the burst of ticket 3 is dropped"
+    );
+}
+
+/// Of a file with these records in the second context's place.
+#[track_caller]
+fn check_losses<R: Record>(records: &[R], expect: Losses) {
+    let mut files = recording();
+    files[1] = File::new(1).with(records);
+    let all = assembled(&files).expect("damage is no error");
+    check_writable(&all);
+    assert_eq!(all.losses, expect);
+}
+
+#[test]
+fn impossible_records_are_counted() {
+    let invalid = Losses {
+        invalid: 1,
+        ..Losses::default()
+    };
+    let one = count(0, 7, 1, 0);
+    check_losses(&[CountRecord { access: 3, ..one }], invalid);
+    check_losses(&[CountRecord { size: 0, ..one }], invalid);
+    check_losses(&[line(0x1001, 1)], invalid);
+    check_losses(&[region(2, 1)], invalid);
+    let no_such_context = ConflictRecord {
+        other_context: 2,
+        ..conflict(1, 0, 0)
+    };
+    check_losses(&[no_such_context], invalid);
+    let (one, other_context, other_size) = (pair(0x1000, 1), 2, 0);
+    let no_such_context = PairRecord {
+        other_context,
+        ..one
+    };
+    check_losses(&[no_such_context], invalid);
+    check_losses(&[PairRecord { other_size, ..one }], invalid);
+}
+
+#[test]
+fn what_does_not_fit_together_is_counted_apart() {
+    let unknown = ConflictRecord {
+        other_size: 0,
+        ..conflict(1, 0, 0)
+    };
+    let losses = Losses {
+        unknown_other_side: 1,
+        ..Losses::default()
+    };
+    check_losses(&[unknown], losses);
+    let losses = Losses {
+        part_exceeds_whole: 1,
+        ..Losses::default()
+    };
+    check_losses(&[count(0, 7, 1, 2)], losses);
+    let losses = Losses {
+        duplicate_ticket: 1,
+        ..Losses::default()
+    };
+    check_losses(&[burst(4, 7)], losses);
+}
