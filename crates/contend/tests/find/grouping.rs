@@ -1,0 +1,144 @@
+//! What is one finding, in which order they come, and how stable each is.
+
+use relayout_profile::{Meta, Run};
+
+use super::*;
+
+#[test]
+fn grouped_by_line_of_the_type_over_all_objects() {
+    let found = find(
+        &profile(vec![
+            conflict(0x1_0000 + 56, READ, 0x1_0000 + 16, 60, 60),
+            conflict(0x1_0000 + 192 + 56, READ, 0x1_0000 + 192 + 16, 40, 10),
+            conflict(
+                0x1_0000 + 192 * 2 + 64,
+                WRITE,
+                0x1_0000 + 192 * 2 + 64,
+                5,
+                0,
+            ),
+            conflict(0x9_0000, WRITE, 0x9_0000, 45, 0),
+        ]),
+        &Table,
+    );
+    assert_eq!(
+        kinds(&found),
+        [
+            ("pcpu_chunk", 0, Kind::FalseSharing),
+            ("pcpu_chunk", 64, Kind::TrueSharing)
+        ]
+    );
+    let first = &found.findings[0];
+    assert_eq!(
+        (
+            first.objects,
+            first.tally.transfers(),
+            first.tally.false_lifetime
+        ),
+        (2, 100, 70)
+    );
+    assert_eq!(first.types_path, ["pcpu_chunk"]);
+    assert!((first.share - 100.0 / 150.0).abs() < 1e-9);
+    assert_eq!(first.stability, None);
+    assert_eq!(first.pairs[0].here.member, "base_addr");
+    assert_eq!(first.pairs[0].there.member, "free_bytes");
+    // The hole is a known object but no member.
+    assert_eq!(found.totals.resolved, 100);
+    assert_eq!(found.totals.unresolved.get("hole"), Some(&5));
+    assert_eq!(found.totals.unresolved.get("stack"), Some(&45));
+    assert_eq!(found.unresolved[0].lines, 1);
+}
+
+#[test]
+fn lines_around_one_member_of_objects_at_several_places_are_one_finding() {
+    let node = |n: u64, at: u64| 0x5_0000 + 40 * n + at;
+    let mut given = profile(vec![
+        // The first begins a line, the second 40 bytes into one, the third 16 bytes into one.
+        conflict(node(0, 16), WRITE, node(0, 16), 10, 0),
+        conflict(node(1, 16), WRITE, node(1, 16), 30, 0),
+        conflict(node(1, 0), READ, node(1, 16), 5, 5),
+        conflict(node(2, 16), WRITE, node(2, 16), 20, 0),
+        // Here another member has most, there the kind is another.
+        conflict(node(3, 0), WRITE, node(3, 0), 7, 0),
+        conflict(node(4, 16), WRITE, node(4, 0), 6, 6),
+    ]);
+    given.counts = vec![stores(node(0, 16), 100, 0), stores(node(2, 16), 50, 0)];
+    let found = find(&given, &Table);
+    let places = |at: usize| -> Vec<_> {
+        let places = found.findings[at].places.iter();
+        places
+            .map(|p| (p.line_offset, p.transfers, p.objects))
+            .collect()
+    };
+    assert_eq!(
+        kinds(&found),
+        [
+            ("node", -40, Kind::TrueSharing),
+            ("node", -56, Kind::TrueSharing),
+            ("node", -32, Kind::FalseSharing),
+        ]
+    );
+    assert_eq!(places(0), [(-40, 35, 1), (-16, 20, 1), (0, 10, 1)]);
+    assert_eq!(found.findings[0].phase(), None);
+    assert_eq!(found.findings[1].phase(), Some(56));
+    let members: Vec<_> = { found.findings[0].members.iter() }
+        .map(|m| (m.name.as_str(), m.writes, m.transfers))
+        .collect();
+    assert_eq!(members, [("next", 0, 5), ("count", 150, 60)]);
+    assert_eq!(found.findings[0].objects, 3);
+}
+
+#[test]
+fn scalars_of_one_line_are_one_finding() {
+    let found = find(
+        &profile(vec![
+            conflict(0x3_0008, READ, 0x3_0010, 10, 9),
+            conflict(0x3_0010, WRITE, 0x3_0008, 20, 20),
+        ]),
+        &Table,
+    );
+    assert_eq!(kinds(&found), [("counter2", -16, Kind::HotGlobal)]);
+    let members: Vec<_> = found.findings[0]
+        .members
+        .iter()
+        .map(|m| (m.name.as_str(), m.offset))
+        .collect();
+    assert_eq!(members, [("counter1", -8), ("counter2", 0)]);
+    assert_eq!(found.findings[0].neighbours.get("counter1"), Some(&20));
+    assert_eq!(found.totals.resolved, 30);
+}
+
+#[test]
+fn stability_counts_the_runs_that_agree() {
+    let lines = (0..12u64).flat_map(|n| {
+        (0..4u16).map(move |run| {
+            let addr = 0x3_0000 + n * 64;
+            // One is 11th over all, 12th in three runs and 7th in the fourth.
+            let count = if n == 11 && run == 3 { 25 } else { 30 - n };
+            ConflictRow {
+                run,
+                ..conflict(addr, WRITE, addr, count, 0)
+            }
+        })
+    });
+    let mut profile = profile(lines.collect());
+    profile.meta = Meta {
+        runs: vec![Run::default(); 4],
+        ..Meta::default()
+    };
+    let stability: Vec<_> = find(&profile, &Table)
+        .findings
+        .iter()
+        .map(|f| f.stability.unwrap())
+        .collect();
+    assert_eq!(stability.len(), 12);
+    assert!(stability[..9].iter().all(|&s| s == 1.0), "{stability:?}");
+    assert!(stability[10] == 0.75, "{stability:?}");
+}
+
+#[test]
+fn an_empty_profile_has_no_findings() {
+    let found = find(&Profile::default(), &Table);
+    assert!(found.findings.is_empty() && found.unresolved.is_empty());
+    assert_eq!(found.totals.resolved_share(), 1.0);
+}

@@ -1,0 +1,143 @@
+//! Findings from small profiles.
+
+mod grouping;
+mod kinds;
+
+use relayout_contend::{Findings, Identify, Kind, Object, Place, Source, find};
+use relayout_layout::MemberPath;
+use relayout_profile::{Access, ConflictRow, CountRow, Profile, Site, Transfer};
+
+/// Chunks of 192 bytes from 0x1_0000, csds of 32 bytes at 48 of each 128 from 0x2_0000, scalars
+/// of 8 bytes from 0x3_0000, locks with data from 0x4_0000, an array of nodes of 40 bytes from 0x5_0000;
+/// nothing else is known.
+struct Table;
+
+fn member(object: (u64, u64, Option<&str>), path: &str, types: &[&str], at: (u64, u64)) -> Place {
+    Place::Member {
+        object: Object {
+            base: object.0,
+            bytes: object.1,
+            variable: object.2.map(str::to_owned),
+            origin: None,
+        },
+        member: MemberPath {
+            path: path.to_owned(),
+            types_path: types.iter().map(|&name| name.to_owned()).collect(),
+            offset: at.0,
+            size: at.1,
+        },
+    }
+}
+
+impl Identify for Table {
+    fn place(&self, _: u16, addr: u64, _: u8) -> Place {
+        let low = addr & 0xffff;
+        match addr >> 16 {
+            1 => {
+                let object = (addr - low % 192, 192, None);
+                match low % 192 {
+                    16..20 => member(object, "free_bytes", &["pcpu_chunk"], (16, 4)),
+                    56..64 => member(object, "base_addr", &["pcpu_chunk"], (56, 8)),
+                    _ => member(object, "", &["pcpu_chunk"], (0, 0)),
+                }
+            }
+            2 => {
+                let object = (addr - (low - 48) % 128, 32, None);
+                let word = (low - 48) % 128 / 8;
+                member(object, &format!("word{word}"), &["csd"], (8 * word, 8))
+            }
+            3 => Place::Scalar(Object {
+                base: addr & !7,
+                bytes: 8,
+                variable: Some(format!("counter{}", low / 8)),
+                origin: None,
+            }),
+            4 => match low {
+                0..4 => {
+                    let types = ["zone", "spinlock", "qspinlock"];
+                    member((0x4_0000, 64, Some("zones")), "lock.val", &types, (0, 4))
+                }
+                _ => member((0x4_0000, 64, Some("zones")), "free", &["zone"], (8, 8)),
+            },
+            5 => {
+                let at = low % 40 / 8 * 8;
+                let names = ["next", "prev", "count", "owner", "flags"];
+                let object = (addr - low % 40, 40, None);
+                member(object, names[at as usize / 8], &["node"], (at, 8))
+            }
+            _ => Place::Unresolved("stack".to_owned()),
+        }
+    }
+
+    fn source(&self, site: u32) -> Source {
+        Source {
+            function: Some(format!("f{site}")),
+            inlined: None,
+            file: Some("mm/x.c".into()),
+            line: Some(site),
+        }
+    }
+}
+
+const READ: (Access, Transfer) = (Access::Read, Transfer::Read);
+const WRITE: (Access, Transfer) = (Access::Write, Transfer::Write);
+
+fn conflict(
+    addr: u64,
+    (access, transfer): (Access, Transfer),
+    other_addr: u64,
+    count: u64,
+    false_lifetime: u64,
+) -> ConflictRow {
+    ConflictRow {
+        run: 0,
+        transfer,
+        context: 1,
+        addr,
+        size: 4,
+        site: 1,
+        access,
+        other_context: 0,
+        other_addr,
+        other_size: 4,
+        other_site: 2,
+        other_access: Access::Write,
+        count,
+        false_first_touch: false_lifetime,
+        false_lifetime,
+    }
+}
+
+fn stores(addr: u64, count: u64, silent: u64) -> CountRow {
+    CountRow {
+        run: 0,
+        addr,
+        size: 4,
+        context: 0,
+        site: 2,
+        access: Access::Write,
+        count,
+        silent: Some(silent),
+    }
+}
+
+fn profile(conflicts: Vec<ConflictRow>) -> Profile {
+    let site = Site {
+        pc: 0,
+        bytes: vec![0x89, 0x07],
+    };
+    Profile {
+        conflicts,
+        sites: vec![site; 3],
+        ..Profile::default()
+    }
+}
+
+fn kinds(findings: &Findings) -> Vec<(&str, i64, Kind)> {
+    let row = |f: &'_ relayout_contend::Finding| (f.line_offset, f.kind);
+    findings
+        .findings
+        .iter()
+        .map(|f| (f.subject.type_name(), row(f).0, row(f).1))
+        .collect()
+}
