@@ -1,0 +1,369 @@
+//! The walk over the entries of one unit.
+
+use gimli::{DwTag, Encoding, Reader as _, SectionId, UnitHeader, UnitOffset, constants as dw};
+
+use super::{Definition, NameKey, Scope, UnitNames, is_aggregate, text};
+use crate::DefinitionKind;
+use crate::dwarf::DieOffset;
+use crate::dwarf::abbrev::{Abbreviation, Abbreviations, Wanted};
+use crate::dwarf::companions::SplitUnit;
+use crate::dwarf::die::{self, Dwarf, Reference};
+use crate::dwarf::file::Reader;
+use crate::dwarf::forms;
+use crate::dwarf::parts::{UnitSlot, Units};
+
+type Header<'s> = UnitHeader<Reader<'s>>;
+
+pub(super) struct Scan<'u, 's> {
+    units: &'u Units<'s>,
+    slot: &'u UnitSlot<'s>,
+    dwarf: &'u Dwarf<'s>,
+    header: &'u Header<'s>,
+    abbreviations: &'u Abbreviations,
+    encoding: Encoding,
+    /// First byte after the unit, from its start.
+    end: usize,
+    str_offsets_base: gimli::DebugStrOffsetsBase<usize>,
+    /// The language nests types in aggregates.
+    nests: bool,
+    /// The scopes that are open, innermost last; each is an index of [`UnitNames::scopes`].
+    open: Vec<u32>,
+    /// Declarations in scopes, in order, with their scope.
+    declared: Vec<(DieOffset, u32)>,
+    pub(super) found: UnitNames<'s>,
+}
+
+/// The attributes that the scan looks at.
+#[derive(Default)]
+struct Attributes {
+    name: Option<NameKey>,
+    size: Option<u64>,
+    line: Option<u64>,
+    specification: Option<DieOffset>,
+    /// From the start of the unit.
+    sibling: Option<usize>,
+    language: Option<u64>,
+    declaration: bool,
+    split: bool,
+}
+
+impl<'u, 's> Scan<'u, 's> {
+    pub(super) fn new(
+        units: &'u Units<'s>,
+        slot: &'u UnitSlot<'s>,
+        abbreviations: &'u Abbreviations,
+    ) -> Self {
+        let (dwarf, header) = (&units.part(slot).dwarf, &slot.header);
+        let encoding = header.encoding();
+        Self {
+            units,
+            slot,
+            dwarf,
+            header,
+            abbreviations,
+            encoding,
+            end: header.length_including_self(),
+            str_offsets_base: gimli::DebugStrOffsetsBase::default_for_encoding_and_file(
+                encoding,
+                dwarf.file_type,
+            ),
+            nests: false,
+            open: Vec::new(),
+            declared: Vec::new(),
+            found: UnitNames::default(),
+        }
+    }
+
+    pub(super) fn walk(&mut self) -> gimli::Result<()> {
+        let abbreviations = self.abbreviations;
+        let mut input = self.header.range_from(self.header.root_offset()..)?;
+        let code = input.read_uleb128()?;
+        if code == 0 {
+            return Ok(());
+        }
+        let root = abbreviations.get(code)?;
+        let attributes = self.attributes(&mut input, root)?;
+        self.nests = !attributes.language.is_some_and(is_c);
+        if attributes.split {
+            self.found.split = self.split_unit();
+        }
+        if !root.has_children {
+            return Ok(());
+        }
+        // Open entries, and the number below which entries count again after a skipped subtree.
+        let mut depth = 1usize;
+        let mut muted: Option<usize> = None;
+        while depth > 0 && !input.is_empty() {
+            let offset = self.end - input.len();
+            let code = input.read_uleb128()?;
+            if code == 0 {
+                depth -= 1;
+                match muted {
+                    Some(above) if depth <= above => muted = None,
+                    Some(_) => {}
+                    None => drop(self.open.pop()),
+                }
+                continue;
+            }
+            let abbreviation = abbreviations.get(code)?;
+            let kind = abbreviation.kind.filter(|_| muted.is_none());
+            if kind.is_none() && !abbreviation.has_children {
+                self.skip(&mut input, abbreviation)?;
+                continue;
+            }
+            let attributes = self.attributes(&mut input, abbreviation)?;
+            if let Some(kind) = kind {
+                self.collect(offset, kind, &attributes);
+            }
+            if !abbreviation.has_children {
+                continue;
+            }
+            let here = self.end - input.len();
+            if muted.is_none() && self.descends(abbreviation.tag) {
+                depth += 1;
+                self.enter(&attributes);
+            } else if let Some(next) = attributes.sibling.filter(|next| *next > here) {
+                input.skip(next - here)?;
+            } else {
+                muted = muted.or(Some(depth));
+                depth += 1;
+            }
+        }
+        Ok(())
+    }
+
+    fn descends(&self, tag: DwTag) -> bool {
+        tag == dw::DW_TAG_namespace || tag == dw::DW_TAG_module || self.nests && is_aggregate(tag)
+    }
+
+    /// Goes into a namespace or type. One that only stands for a type unit may have its name there.
+    fn enter(&mut self, attributes: &Attributes) {
+        let declared = || attributes.specification;
+        let name = attributes.name.or_else(|| self.name_at(declared()?));
+        let parent = self.open.last().copied();
+        self.open.push(self.found.scopes.len() as u32);
+        self.found.scopes.push(Scope { parent, name });
+    }
+
+    fn collect(&mut self, offset: usize, kind: DefinitionKind, attributes: &Attributes) {
+        let die = DieOffset(self.slot.start.saturating_add(offset));
+        let mut scope = self.open.last().copied();
+        if attributes.declaration {
+            self.declared.extend(scope.map(|scope| (die, scope)));
+            return;
+        }
+        let mut name = attributes.name;
+        if let Some(declared) = attributes.specification {
+            name = name.or_else(|| self.name_at(declared));
+            let known = self
+                .declared
+                .binary_search_by_key(&declared, |(die, _)| *die);
+            scope = known.map(|at| self.declared[at].1).ok().or(scope);
+        }
+        let Some(name) = name else { return };
+        let size = attributes.size.and_then(|size| u32::try_from(size).ok());
+        let size = size.unwrap_or(u32::MAX);
+        let definition = Definition {
+            die,
+            size,
+            line: attributes.line.map_or(0, |line| line as u16),
+            kind,
+        };
+        if let Some(scope) = scope {
+            let index = self.found.definitions.len() as u32;
+            self.found.scoped.push((index, scope));
+        }
+        self.found.definitions.push((name, definition));
+    }
+
+    /// The name of an entry that declares what another defines.
+    fn name_at(&mut self, declared: DieOffset) -> Option<NameKey> {
+        let Some(offset) = self.slot.offset_of(declared) else {
+            return self.name_elsewhere(declared);
+        };
+        let mut input = self.header.range_from(offset..).ok()?;
+        let abbreviations = self.abbreviations;
+        let abbreviation = abbreviations.get(input.read_uleb128().ok()?).ok()?;
+        self.attributes(&mut input, abbreviation).ok()?.name
+    }
+
+    /// The same in another unit, as `dwz` makes them.
+    fn name_elsewhere(&mut self, declared: DieOffset) -> Option<NameKey> {
+        let slot = self.units.slot_of(declared)?;
+        let unit = self.units.unit(slot)?;
+        let entry = unit.entry(slot.offset_of(declared)?).ok()?;
+        let name = entry.attr_value(dw::DW_AT_name)?;
+        let text = die::text(&self.units.part(slot).dwarf, unit, name)?;
+        Some(self.inline(text))
+    }
+
+    /// The file that the unit's contents are in.
+    fn split_unit(&self) -> Option<SplitUnit> {
+        if self.dwarf.file_type == gimli::DwarfFileType::Dwo {
+            return None;
+        }
+        let unit = self.units.parse(self.slot).ok()?;
+        let name = self.dwarf.attr_string(&unit, unit.dwo_name().ok()??).ok()?;
+        let folder = unit
+            .comp_dir
+            .map(|folder| folder.to_string_lossy().into_owned());
+        Some(SplitUnit {
+            name: name.to_string_lossy().into_owned(),
+            folder,
+            id: unit.dwo_id?.0,
+        })
+    }
+
+    fn skip(&self, input: &mut Reader<'s>, abbreviation: &Abbreviation) -> gimli::Result<()> {
+        if let Some(size) = abbreviation.fixed_size {
+            return input.skip(size as usize);
+        }
+        for step in self.abbreviations.steps(abbreviation) {
+            input.skip(step.skip as usize)?;
+            forms::skip(input, step.form, self.encoding)?;
+        }
+        input.skip(abbreviation.rest as usize)
+    }
+
+    fn attributes(
+        &mut self,
+        input: &mut Reader<'s>,
+        abbreviation: &Abbreviation,
+    ) -> gimli::Result<Attributes> {
+        let mut found = Attributes::default();
+        let (abbreviations, encoding) = (self.abbreviations, self.encoding);
+        for step in abbreviations.steps(abbreviation) {
+            input.skip(step.skip as usize)?;
+            let number = |input: &mut _| forms::number(input, step.form, step.implicit, encoding);
+            match step.wanted {
+                None => forms::skip(input, step.form, encoding)?,
+                Some(Wanted::Name) => found.name = self.name(input, step.form)?,
+                Some(Wanted::Size) => found.size = number(input)?,
+                Some(Wanted::Line) => found.line = number(input)?,
+                Some(Wanted::Declaration) => found.declaration = number(input)? == Some(1),
+                Some(Wanted::Language) => found.language = number(input)?,
+                Some(Wanted::Sibling) => found.sibling = self.sibling(input, step.form)?,
+                Some(Wanted::Specification) => {
+                    found.specification = self.reference(input, step.form)?;
+                }
+                Some(Wanted::DwoName) => {
+                    forms::skip(input, step.form, encoding)?;
+                    found.split = true;
+                }
+                Some(Wanted::StrOffsetsBase) => {
+                    let base = number(input)?.and_then(|base| usize::try_from(base).ok());
+                    self.str_offsets_base = gimli::DebugStrOffsetsBase(base.unwrap_or(0));
+                }
+            }
+        }
+        input.skip(abbreviation.rest as usize)?;
+        Ok(found)
+    }
+
+    /// The entry after this one's children, from the start of the unit.
+    fn sibling(&self, input: &mut Reader<'s>, form: gimli::DwForm) -> gimli::Result<Option<usize>> {
+        let form = forms::direct(input, form)?;
+        let number = forms::number(input, form, 0, self.encoding)?;
+        let offset = number.and_then(|offset| usize::try_from(offset).ok());
+        // Others would be a detour; children are then read and ignored.
+        Ok(offset.filter(|_| is_in_unit(form)))
+    }
+
+    /// Where a reference leads.
+    fn reference(
+        &self,
+        input: &mut Reader<'s>,
+        form: gimli::DwForm,
+    ) -> gimli::Result<Option<DieOffset>> {
+        let form = forms::direct(input, form)?;
+        let number = forms::number(input, form, 0, self.encoding)?;
+        let Some(offset) = number.and_then(|offset| usize::try_from(offset).ok()) else {
+            return Ok(None);
+        };
+        let reference = match form {
+            form if is_in_unit(form) => Reference::Unit(UnitOffset(offset)),
+            dw::DW_FORM_ref_addr => Reference::Section(offset),
+            dw::DW_FORM_GNU_ref_alt | dw::DW_FORM_ref_sup4 | dw::DW_FORM_ref_sup8 => {
+                Reference::Supplementary(offset)
+            }
+            dw::DW_FORM_ref_sig8 => Reference::Signature(offset as u64),
+            _ => return Ok(None),
+        };
+        Ok(self.units.resolve(self.slot, reference))
+    }
+
+    fn name(
+        &mut self,
+        input: &mut Reader<'s>,
+        form: gimli::DwForm,
+    ) -> gimli::Result<Option<NameKey>> {
+        let form = forms::direct(input, form)?;
+        if form == dw::DW_FORM_string {
+            let text = input.read_null_terminated_slice()?;
+            let text = std::str::from_utf8(text.slice()).ok();
+            return Ok(text.map(|text| self.inline(text)));
+        }
+        let number = forms::number(input, form, 0, self.encoding)?;
+        let Some(number) = number.and_then(|number| usize::try_from(number).ok()) else {
+            return Ok(None);
+        };
+        let (section, offset) = match form {
+            dw::DW_FORM_strp => (SectionId::DebugStr, number),
+            dw::DW_FORM_line_strp => (SectionId::DebugLineStr, number),
+            dw::DW_FORM_strx
+            | dw::DW_FORM_strx1
+            | dw::DW_FORM_strx2
+            | dw::DW_FORM_strx3
+            | dw::DW_FORM_strx4
+            | dw::DW_FORM_GNU_str_index => {
+                let offsets = &self.dwarf.debug_str_offsets;
+                let index = gimli::DebugStrOffsetsIndex(number);
+                let at = offsets.get_str_offset(self.encoding.format, self.str_offsets_base, index);
+                let Ok(at) = at else { return Ok(None) };
+                (SectionId::DebugStr, at.0)
+            }
+            dw::DW_FORM_GNU_strp_alt | dw::DW_FORM_strp_sup => {
+                let supplementary = self.dwarf.sup();
+                let text = supplementary.and_then(|part| text(part, SectionId::DebugStr, number));
+                return Ok(text.map(|text| self.inline(text)));
+            }
+            _ => return Ok(None),
+        };
+        if self.slot.part == 0 {
+            return Ok(Some(NameKey::At(section, offset)));
+        }
+        let text = text(self.dwarf, section, offset);
+        Ok(text.map(|text| self.inline(text)))
+    }
+
+    fn inline(&mut self, text: &'s str) -> NameKey {
+        self.found.inline.push(text);
+        NameKey::Inline(self.found.inline.len() - 1)
+    }
+}
+
+/// A reference from the start of the unit.
+fn is_in_unit(form: gimli::DwForm) -> bool {
+    matches!(
+        form,
+        dw::DW_FORM_ref1
+            | dw::DW_FORM_ref2
+            | dw::DW_FORM_ref4
+            | dw::DW_FORM_ref8
+            | dw::DW_FORM_ref_udata
+    )
+}
+
+/// Languages whose struct declarations do not form scopes.
+fn is_c(language: u64) -> bool {
+    let language = gimli::DwLang(u16::try_from(language).unwrap_or(0));
+    matches!(
+        language,
+        dw::DW_LANG_C
+            | dw::DW_LANG_C89
+            | dw::DW_LANG_C99
+            | dw::DW_LANG_C11
+            | dw::DW_LANG_C17
+            | dw::DW_LANG_Mips_Assembler
+    )
+}
