@@ -208,12 +208,8 @@ impl<'a> DwarfFile<'a> {
         slot.map_or(self.dwarf(), |slot| &self.units.part(slot).dwarf)
     }
 
-    /// The unit that holds `die`; `None` if no unit does or its header is malformed.
-    pub fn unit_of(&self, die: DieOffset) -> Option<&gimli::Unit<Reader<'a>>> {
-        self.units.unit(self.units.slot_of(die)?)
-    }
-
-    /// The unit that holds `die`, and the offset of `die` in it.
+    /// The unit that holds `die`, and the offset of `die` in it; `None` if no unit does or its header is
+    /// malformed.
     pub fn locate(&self, die: DieOffset) -> Option<(&gimli::Unit<Reader<'a>>, UnitOffset)> {
         let slot = self.units.slot_of(die)?;
         Some((self.units.unit(slot)?, UnitOffset(die.0 - slot.start)))
