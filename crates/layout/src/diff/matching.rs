@@ -71,8 +71,8 @@ fn numbered(fields: &[Field]) -> impl Iterator<Item = ((&str, u32), usize)> {
     })
 }
 
-/// Which elements are in the longest subsequence that increases.
-fn longest_increasing(values: &[usize]) -> Vec<bool> {
+/// Which elements are in a longest subsequence that increases.
+pub fn longest_increasing(values: &[usize]) -> Vec<bool> {
     // Ends of the best subsequence of each length, and what came before each element.
     let mut ends: Vec<usize> = Vec::new();
     let mut before: Vec<Option<usize>> = Vec::with_capacity(values.len());

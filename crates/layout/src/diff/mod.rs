@@ -28,6 +28,7 @@ pub use collect::{Side, complete};
 pub use detail::{Cause, Detail, GapChange, MemberMove};
 pub use gaps::Gap;
 pub use lines::{PAIRS_MAX, PairChange, share};
+pub use matching::longest_increasing;
 pub use path::{Elements, Located};
 pub use pushes::{Deed, Push, Pusher};
 pub use room::Room;

@@ -1,0 +1,326 @@
+//! Who pushed a member among those that stand beside it.
+//!
+//! Members that stand in both layouts in one order carry a shift, new place minus old. Where the
+//! shift changes from one such member to the next, what happened between them is the cause: a
+//! member that is new there, that grew, that came from elsewhere, or that is gone. What was taken
+//! up by a hole changed no shift and is not named.
+
+use std::collections::HashMap;
+
+use relayout_layout::diff::longest_increasing;
+
+use super::{How, Push};
+use crate::known::KnownMember;
+
+/// What changed the place of `target` among its siblings.
+pub(super) fn level(now: &[KnownMember], before: &[KnownMember], target: &str) -> Vec<Push> {
+    let (is, was) = (by_path(now), by_path(before));
+    if !was.contains_key(target) {
+        return Vec::new();
+    }
+    let stayed = in_one_order(now, &was);
+    let mut pushes: Vec<Push> = Vec::new();
+    let mut pending: Vec<(Push, u64)> = Vec::new();
+    let mut last_shift = 0i64;
+    let mut next_before = 0;
+    for (index, member) in now.iter().enumerate() {
+        let old = was.get(member.path.as_str()).copied();
+        let Some(old) = old.filter(|_| stayed[index]) else {
+            pending.push(arrived(member, old.map(|old| &before[old])));
+            if member.path == target {
+                break;
+            }
+            continue;
+        };
+        for gone in before.get(next_before..old).unwrap_or_default() {
+            let at = is.get(gone.path.as_str()).copied();
+            if at.is_none_or(|at| !stayed[at]) {
+                pending.push(left(gone, at.map(|at| &now[at])));
+            }
+        }
+        next_before = old + 1;
+        let shift = signed(member.first_bit).saturating_sub(signed(before[old].first_bit));
+        if shift != last_shift {
+            settle(
+                &mut pushes,
+                &mut pending,
+                member,
+                shift.saturating_sub(last_shift),
+            );
+            last_shift = shift;
+        }
+        if shift == 0 {
+            pushes.clear();
+        }
+        if member.path == target {
+            return once_each(pushes);
+        }
+        // What ends before this member and moved nothing is settled: a hole took it.
+        pending.retain(|(_, end)| *end > member.first_bit);
+        if member.size_bits != before[old].size_bits {
+            pending.push(resized(member, &before[old]));
+        }
+    }
+    // The target itself stands elsewhere among the members.
+    pending.retain(|(push, _)| push.member == target);
+    pending.into_iter().map(|(push, _)| push).collect()
+}
+
+fn by_path(members: &[KnownMember]) -> HashMap<&str, usize> {
+    let numbered = members.iter().enumerate();
+    numbered
+        .map(|(index, member)| (member.path.as_str(), index))
+        .collect()
+}
+
+/// One push for each member, where it is met first: one that moved is met where it was and where it
+/// is, one that grew and is aligned otherwise before and after itself.
+pub(super) fn once_each(pushes: Vec<Push>) -> Vec<Push> {
+    let mut kept: Vec<Push> = Vec::new();
+    for push in pushes {
+        match kept.iter_mut().find(|one| one.member == push.member) {
+            Some(one) => {
+                one.bits = one.bits.saturating_add(push.bits);
+                if one.how == How::Realigned {
+                    one.how = push.how;
+                }
+            }
+            None => kept.push(push),
+        }
+    }
+    kept
+}
+
+/// Takes what happened since the last member that stayed as the cause of a change of shift.
+fn settle(pushes: &mut Vec<Push>, pending: &mut Vec<(Push, u64)>, at: &KnownMember, by: i64) {
+    if pending.is_empty() {
+        let push = Push {
+            member: at.path.clone(),
+            how: How::Realigned,
+            bits: 0,
+        };
+        pending.push((push, 0));
+    }
+    if let Some((last, _)) = pending.last_mut() {
+        last.bits = by;
+    }
+    pushes.extend(pending.drain(..).map(|(push, _)| push));
+}
+
+/// A member that is new at its place, and where it ends.
+fn arrived(member: &KnownMember, old: Option<&KnownMember>) -> (Push, u64) {
+    let how = match old {
+        Some(old) => How::Moved {
+            from_bit: old.first_bit,
+            to_bit: member.first_bit,
+        },
+        None => How::Added {
+            size_bits: member.size_bits,
+        },
+    };
+    (push(&member.path, how), end(member))
+}
+
+/// A member that is no longer at its place.
+fn left(gone: &KnownMember, now: Option<&KnownMember>) -> (Push, u64) {
+    let how = match now {
+        Some(member) => How::Moved {
+            from_bit: gone.first_bit,
+            to_bit: member.first_bit,
+        },
+        None => How::Removed {
+            size_bits: gone.size_bits,
+        },
+    };
+    (push(&gone.path, how), 0)
+}
+
+fn resized(member: &KnownMember, old: &KnownMember) -> (Push, u64) {
+    let how = How::Resized {
+        from_bits: old.size_bits,
+        to_bits: member.size_bits,
+    };
+    (push(&member.path, how), end(member))
+}
+
+fn push(path: &str, how: How) -> Push {
+    Push {
+        member: path.to_owned(),
+        how,
+        bits: 0,
+    }
+}
+
+fn end(member: &KnownMember) -> u64 {
+    member.first_bit.saturating_add(member.size_bits)
+}
+
+fn signed(bits: u64) -> i64 {
+    i64::try_from(bits).unwrap_or(i64::MAX)
+}
+
+/// For each member of `now`, whether it is one of the most that stood in the same order before,
+/// where `was` has their places.
+fn in_one_order(now: &[KnownMember], was: &HashMap<&str, usize>) -> Vec<bool> {
+    let known = now.iter().enumerate();
+    let (indices, places): (Vec<usize>, Vec<usize>) = known
+        .filter_map(|(index, member)| Some((index, *was.get(member.path.as_str())?)))
+        .unzip();
+    let mut stayed = vec![false; now.len()];
+    for (index, kept) in indices.into_iter().zip(longest_increasing(&places)) {
+        stayed[index] = kept;
+    }
+    stayed
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::{KnownMember, Push, level};
+
+    /// Members `name:size` in bytes, each at its natural alignment.
+    fn laid_out(members: &[(String, u64)]) -> Vec<KnownMember> {
+        let mut end = 0u64;
+        let place = |(path, size): &(String, u64)| {
+            let first = end.next_multiple_of((*size).clamp(1, 8).next_power_of_two());
+            end = first + size;
+            KnownMember {
+                path: path.clone(),
+                first_bit: first * 8,
+                size_bits: size * 8,
+            }
+        };
+        members.iter().map(place).collect()
+    }
+
+    fn members(text: &str) -> Vec<KnownMember> {
+        let words = text.split(' ').map(|word| {
+            let (name, size) = word.split_once(':').unwrap();
+            (name.to_owned(), size.parse().unwrap())
+        });
+        laid_out(&words.collect::<Vec<_>>())
+    }
+
+    #[track_caller]
+    fn check(before: &str, now: &str, target: &str, expect: &str) {
+        let pushes = level(&members(now), &members(before), target);
+        let words: Vec<String> = pushes
+            .iter()
+            .map(|push| format!("{push}: {:+}", push.bits / 8))
+            .collect();
+        assert_eq!(words.join("; "), expect);
+    }
+
+    #[test]
+    fn what_is_new_or_grew_pushes() {
+        check(
+            "a:8 b:8",
+            "a:8 n:8 b:8",
+            "b",
+            "n, which is new (8 bytes): +8",
+        );
+        check(
+            "a:8 b:8",
+            "a:16 b:8",
+            "b",
+            "a, which grew from 8 bytes to 16 bytes: +8",
+        );
+        check(
+            "a:8 c:8 b:8",
+            "a:8 b:8",
+            "b",
+            "c, which is gone (8 bytes): -8",
+        );
+        check("a:8 b:8", "a:8 n:8 b:8", "a", "");
+        check(
+            "a:8 b:8",
+            "a:8 n:4 m:4 b:8",
+            "b",
+            "n, which is new (4 bytes): +0; m, which is new (4 bytes): +8",
+        );
+    }
+
+    #[test]
+    fn what_a_hole_took_pushes_nothing() {
+        check(
+            "a:4 b:8 c:8",
+            "a:4 n:4 b:8 m:8 c:8",
+            "c",
+            "m, which is new (8 bytes): +8",
+        );
+        check("a:4 b:8", "a:4 n:4 b:8", "b", "");
+    }
+
+    #[test]
+    fn what_is_made_good_again_pushes_nothing() {
+        check("a:8 b:8 c:8 d:8", "a:16 c:8 d:8", "d", "");
+    }
+
+    #[test]
+    fn members_that_changed_places() {
+        check(
+            "a:8 b:8 c:4",
+            "c:4 a:8 b:8",
+            "b",
+            "c, which moved from 16 to 0: +8",
+        );
+        check(
+            "a:8 b:8 c:4",
+            "c:4 a:8 b:8",
+            "c",
+            "c, which moved from 16 to 0: +0",
+        );
+        check(
+            "a:8 b:8 c:8",
+            "b:8 c:8 a:8",
+            "c",
+            "a, which moved from 0 to 16: -8",
+        );
+    }
+
+    #[test]
+    fn a_member_that_is_not_known_was_not_pushed() {
+        check("a:8", "a:8 b:8", "b", "");
+    }
+
+    fn some_members() -> impl Strategy<Value = Vec<(String, u64)>> {
+        let names = prop::sample::subsequence((b'a'..=b'p').collect::<Vec<u8>>(), 1..16);
+        let sizes = prop::collection::vec(prop::sample::select(vec![1u64, 2, 4, 8, 16, 40]), 16);
+        (names.prop_shuffle(), sizes).prop_map(|(names, sizes)| {
+            let name = |letter: u8| char::from(letter).to_string();
+            names.into_iter().map(name).zip(sizes).collect()
+        })
+    }
+
+    proptest! {
+        // The pushes add up to how far the target is from where it was, unless it is the one that
+        // stands elsewhere among the members.
+        #[test]
+        fn pushes_add_up(before in some_members(), now in some_members()) {
+            let (before, now) = (laid_out(&before), laid_out(&now));
+            for member in &now {
+                let pushes = level(&now, &before, &member.path);
+                let Some(old) = before.iter().find(|old| old.path == member.path) else {
+                    prop_assert!(pushes.is_empty());
+                    continue;
+                };
+                if pushes.iter().any(|push: &Push| push.member == member.path) {
+                    continue;
+                }
+                let shift = member.first_bit as i64 - old.first_bit as i64;
+                let sum: i64 = pushes.iter().map(|push| push.bits).sum();
+                prop_assert!(sum == shift || pushes.is_empty(), "{pushes:?} {shift}");
+                prop_assert!(shift == 0 || !pushes.is_empty());
+            }
+        }
+
+        #[test]
+        fn nothing_pushes_where_nothing_changed(members in some_members()) {
+            let members = laid_out(&members);
+            for member in &members {
+                prop_assert!(level(&members, &members, &member.path).is_empty());
+            }
+        }
+    }
+}
