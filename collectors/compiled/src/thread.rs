@@ -1,8 +1,11 @@
-//! One thread of the program: its context of the shadow, when it pauses, when it is inside.
+//! One thread of the program: its context of the shadow, from its first access to its end.
+
+mod inside;
+mod stop;
 
 use std::ffi::c_void;
 use std::ptr::null_mut;
-use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering::*, compiler_fence};
+use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering::*};
 
 use relayout_shadow::{CONTEXTS_MAX, Context};
 
@@ -13,13 +16,11 @@ use crate::signals::Deferred;
 use crate::stack::{Bounds, Caller};
 use crate::sys::{self, Errno};
 use crate::text::Text;
-use crate::{gap, gate, modules, runtime, signals, tls};
+use crate::{gap, modules, runtime, signals, tls};
 
-/// Accesses between pauses, at most; also between looks at the clock.
-const EACH_MAX: u32 = 1 << 16;
-const _: () = assert!(EACH_MAX <= i32::MAX as u32);
-/// What is gathered is appended at least this often while the thread works.
-const FLUSH_EVERY_NS: u64 = 500_000_000;
+pub use inside::{Inside, enter, enter_known, restore};
+pub use stop::stop;
+
 /// Rounds in which the C library calls the destructors of thread-specific data.
 const DESTRUCTOR_ROUNDS: u32 = 4;
 
@@ -80,62 +81,6 @@ pub fn start() -> Option<()> {
     }
     KEY.store(key, Release);
     Some(())
-}
-
-/// While it lives, the thread is inside.
-pub struct Inside(pub &'static mut Thread);
-
-/// Goes inside; `None` if the thread is there already, or is not watched.
-#[inline]
-pub fn enter() -> Option<Inside> {
-    let word = tls::word();
-    if word == tls::INSIDE {
-        return None;
-    }
-    if word == tls::NEW && !attach() {
-        return None;
-    }
-    let thread = tls::word() as *mut Thread;
-    // SAFETY: no NEW, no INSIDE: a thread, never freed.
-    Some(unsafe { enter_known(thread) })
-}
-
-/// Goes inside from outside.
-///
-/// # Safety
-/// `thread` is the calling thread's word.
-#[inline(always)]
-pub unsafe fn enter_known(thread: *mut Thread) -> Inside {
-    tls::set_word(tls::INSIDE);
-    // SAFETY: threads are never freed.
-    unsafe { (*thread).inside.store(1, Relaxed) };
-    // Only for the compiler: who waits for threads calls membarrier(2).
-    compiler_fence(SeqCst);
-    // SAFETY: the word was taken away, so nobody else on this thread gets here.
-    Inside(unsafe { &mut *thread })
-}
-
-impl Drop for Inside {
-    #[inline(always)]
-    fn drop(&mut self) {
-        compiler_fence(SeqCst);
-        self.0.inside.store(0, Release);
-        restore(&raw mut *self.0 as usize);
-    }
-}
-
-/// Sets the calling thread's word to what it was before it was INSIDE.
-#[inline(always)]
-pub fn restore(word: usize) {
-    tls::set_word(word);
-    compiler_fence(SeqCst);
-    if word > tls::INSIDE {
-        // SAFETY: the calling thread's.
-        let thread = unsafe { &mut *(word as *mut Thread) };
-        if thread.deferred.is_set() {
-            signals::deliver_deferred(thread);
-        }
-    }
 }
 
 /// Gives the calling thread a context, or ends the gap that is timed; false if it has no context (yet).
@@ -250,8 +195,7 @@ fn take_thread() -> Option<*mut Thread> {
 fn make_thread(n: usize) -> Option<*mut Thread> {
     let context = Context::placed(n as u8, &shadow().host)?;
     let thread = sys::zeroed(size_of::<Thread>())?.cast::<Thread>();
-    // SAFETY: fresh zeroed memory. All other fields may be zero: `None` of both options included,
-    // which the tests of the layout below check.
+    // SAFETY: fresh zeroed memory. Zero is a value of all other fields; of which bytes `None` is, is not said.
     unsafe {
         (&raw mut (*thread).context).write(context);
         (&raw mut (*thread).stack).write(None);
@@ -281,127 +225,6 @@ impl Thread {
         self.settle_portion();
         self.next_portion();
     }
-
-    /// Counts the accesses since the last stop.
-    fn settle_portion(&mut self) {
-        let done = i64::from(self.portion) - i64::from(self.countdown);
-        self.portion = self.countdown;
-        let cx = self.cx();
-        cx.accesses = cx.accesses.wrapping_add_signed(done);
-    }
-
-    /// Sets when to stop next.
-    fn next_portion(&mut self) {
-        if self.pause_in == 0 {
-            self.pause_in = self.draw_pause();
-        }
-        self.portion = self.pause_in.min(self.cx().sample_in()) as i32;
-        self.countdown = self.portion;
-    }
-
-    /// When to pause next: at random around what was asked for, so that threads do not fall into step.
-    fn draw_pause(&mut self) -> u32 {
-        let every = options().yield_every;
-        if every == 0 {
-            EACH_MAX
-        } else {
-            self.random ^= self.random << 13;
-            self.random ^= self.random >> 7;
-            self.random ^= self.random << 17;
-            let next = u64::from(every / 2) + (self.random >> 33) % u64::from(every);
-            next.clamp(1, EACH_MAX.into()) as u32
-        }
-    }
-
-    /// Now and then: tells the control page, appends what was gathered.
-    fn check(&mut self) {
-        let accesses = self.cx().accesses;
-        if accesses < self.check_at {
-            return;
-        }
-        self.check_at = accesses + u64::from(EACH_MAX);
-        self.report();
-        let now = sys::now_ns();
-        if now - self.flushed_ns >= FLUSH_EVERY_NS {
-            self.flushed_ns = now;
-            modules::list_new();
-            self.append_gaps();
-            self.cx().flush(&shadow().host);
-        }
-    }
-
-    fn append_gaps(&mut self) {
-        // SAFETY: contexts are never freed; only this thread uses it.
-        let cx = unsafe { &mut *self.context };
-        cx.append(self.gaps.take(), &shadow().host);
-    }
-
-    fn report(&mut self) {
-        let reported = self.reported;
-        let cx = self.cx();
-        let now = (cx.accesses, cx.transfers);
-        let control = control();
-        control
-            .accesses
-            .fetch_add(now.0.wrapping_sub(reported.0), Relaxed);
-        control
-            .transfers
-            .fetch_add(now.1.wrapping_sub(reported.1), Relaxed);
-        control.operations.store(shadow().operations(), Relaxed);
-        self.reported = now;
-    }
-}
-
-/// Called when `countdown` has come to 0, from outside, with the last access: looks at its pair of
-/// lines, or pauses.
-///
-/// # Safety
-/// `thread` is the calling thread's word.
-#[cold]
-#[inline(never)]
-pub unsafe fn stop(thread: *mut Thread, addr: u64, kind: u8, site: u32) {
-    // SAFETY: as promised by the caller.
-    unsafe {
-        // What comes after a pause is not what mostly is.
-        if !stop_or_pause(thread, addr) {
-            gap::begin(thread, addr, kind, site);
-        }
-    }
-}
-
-/// Whether it paused.
-///
-/// # Safety
-/// As for [`stop`].
-#[inline(never)]
-unsafe fn stop_or_pause(thread: *mut Thread, addr: u64) -> bool {
-    let _errno = Errno::keep();
-    // SAFETY: as promised by the caller.
-    let inside = unsafe { enter_known(thread) };
-    if inside.0.countdown > 0 {
-        // A signal's handler came first, and has stopped for both.
-        return true;
-    }
-    let made = inside.0.portion as u32;
-    // Whoever ends the recording shuts the gate, and then waits for those inside.
-    if gate::is_open() {
-        shadow().passed(inside.0.cx(), made, addr);
-    }
-    inside.0.settle_portion();
-    inside.0.pause_in -= made;
-    let pauses = inside.0.pause_in == 0;
-    inside.0.next_portion();
-    if inside.0.gaps.is_full() {
-        inside.0.append_gaps();
-    }
-    if pauses && runtime::is_recorded() {
-        inside.0.check();
-    }
-    drop(inside);
-    if pauses && options().yield_every > 0 {
-        sys::relax();
-    }
-    pauses
 }
 
 /// The thread ends.
