@@ -134,7 +134,7 @@ pub fn resolve_with(
     }
     let accesses = access::distinct(profile)?;
     let program = Program::with(images, machine, kept.as_deref_mut());
-    let sites = Sites::new(&program, images, &profile.sites, &accesses, kept);
+    let sites = Sites::new(&program, images, profile, &accesses, kept);
     let ranges = Ranges::new(profile);
     let finder = Finder {
         program: &program,

@@ -6,7 +6,9 @@ use std::path::Path;
 use std::process::Command;
 
 use relayout_layout::dwarf::DwarfFile;
-use relayout_profile::{Access, ConflictRow, Profile, RangeKind, RangeRow, Site, Transfer};
+use relayout_profile::{
+    Access, ConflictRow, Coverage, Profile, RangeKind, RangeRow, Site, Transfer,
+};
 use relayout_resolve::evidence::{Program, View};
 use relayout_resolve::insn::x86::X86_64;
 use relayout_resolve::{
@@ -173,6 +175,34 @@ fn what_was_kept_makes_no_difference(
     assert_eq!(first, second);
     assert!(!known.is_changed());
     Ok(())
+}
+
+/// Of samples, a site without bytes is an instruction that nobody had the code of, not a call: here it is in the
+/// file.
+#[test]
+fn a_sampled_instruction_is_looked_up() -> Result<(), Box<dyn Error>> {
+    let bytes = compiled()?;
+    let file = DwarfFile::parse(&bytes)?;
+    let images = Images::one(&file);
+    let program = Program::new(&images, &X86_64);
+    let mut sites = sites(&program.main()).ok_or("the read of `second` is not found")?;
+    sites[0].bytes.clear();
+    let object = HEAP + 48;
+    let mut profile = Profile {
+        sites,
+        conflicts: vec![conflict(object + 16, 0)],
+        ranges: vec![range(RangeKind::Heap, HEAP, 0x1000)],
+        ..Profile::default()
+    };
+    let type_name = |profile: &Profile| -> Result<_, Box<dyn Error>> {
+        let resolution = resolve(profile, &images, Options::default())?;
+        let found = resolution.object_at(0, object + 16);
+        Ok(found.map(|object| object.type_name.clone()))
+    };
+    assert_eq!(type_name(&profile)?, None);
+    profile.meta.coverage = Coverage::Samples;
+    assert_eq!(type_name(&profile)?.as_deref(), Some("outer"));
+    what_was_kept_makes_no_difference(&profile, &bytes)
 }
 
 #[test]

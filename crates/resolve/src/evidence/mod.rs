@@ -15,5 +15,6 @@ mod walk;
 pub use flow::Function;
 pub use knowledge::{Call, Evidence, Fact, Home, Knowledge, Local};
 pub use program::{Program, View};
+pub(crate) use sites::SiteCode;
 pub use sites::{SiteEvidence, Sites};
 pub use value::{Pointer, Trust, Value, Via};

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 use relayout_layout::TypeId;
 use relayout_layout::dwarf::DieOffset;
-use relayout_profile::Site;
+use relayout_profile::{Profile, Site};
 use rustc_hash::FxHashMap;
 
 use super::calls;
@@ -62,6 +62,17 @@ impl SiteEvidence {
     }
 }
 
+/// The code of a site, in one of the runs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SiteCode<'p> {
+    /// Where it is in the files.
+    pub at: Linked,
+    /// The instruction as it was executed; empty where that is not known, and of a call.
+    pub bytes: &'p [u8],
+    /// A call stands for the access, and `at` is where it returns to.
+    pub is_call: bool,
+}
+
 /// Where the code of each site is in the files, and what it says.
 #[derive(Debug, Default)]
 pub struct Sites {
@@ -74,27 +85,28 @@ pub struct Sites {
 }
 
 impl Sites {
-    /// Finds the code of `sites` and their evidence. Only functions that hold a site of which `kept` knows
+    /// Finds the code of the profile's sites and their evidence. Only functions that hold a site of which `kept` knows
     /// nothing are looked at, and what is found is added to it.
     pub fn new(
         program: &Program<'_, '_>,
         images: &Images<'_, '_>,
-        sites: &[Site],
+        profile: &Profile,
         accesses: &[(AccessKey, u64)],
         kept: Option<&mut Kept>,
     ) -> Self {
-        let mut found = Self::places(images, sites, accesses);
-        let first = { found.first.iter() }.map(|linked| linked.unwrap_or(NOWHERE));
-        let others = found.others.iter();
-        let others: Vec<_> = others
-            .map(|(&key, &at)| (key, at.unwrap_or(NOWHERE)))
-            .collect();
-        let wanted: Vec<(Linked, &Site)> = first
-            .zip(sites)
-            .chain(others.iter().map(|(key, at)| (*at, &sites[key.1 as usize])))
+        let mut found = Self::places(images, &profile.sites, accesses);
+        let code = |site: u32, at: Option<Linked>| SiteCode {
+            at: at.unwrap_or(NOWHERE),
+            bytes: &profile.sites[site as usize].bytes,
+            is_call: profile.is_call(site),
+        };
+        let others: Vec<_> = found.others.iter().map(|(&key, &at)| (key, at)).collect();
+        let wanted: Vec<SiteCode<'_>> = { (0..).zip(&found.first) }
+            .map(|(site, &at)| code(site, at))
+            .chain(others.iter().map(|&((_, site), at)| code(site, at)))
             .collect();
         let mut evidence = of_sites(program, &wanted, kept);
-        let rest = evidence.split_off(sites.len());
+        let rest = evidence.split_off(profile.sites.len());
         found.other_evidence = others.iter().map(|other| other.0).zip(rest).collect();
         found.evidence = evidence;
         found
@@ -143,22 +155,19 @@ const NOWHERE: Linked = Linked {
 /// The evidence of `sites`, in their order.
 fn of_sites(
     program: &Program<'_, '_>,
-    sites: &[(Linked, &Site)],
+    sites: &[SiteCode<'_>],
     kept: Option<&mut Kept>,
 ) -> Vec<SiteEvidence> {
     let Some(kept) = kept else {
         return analysed(program, sites);
     };
     let mut known = kept.restore(&program.store, sites);
-    let is_new = |n: &usize| known[*n].is_none() && sites[*n].0 != NOWHERE;
+    let is_new = |n: &usize| known[*n].is_none() && sites[*n].at != NOWHERE;
     let new: Vec<usize> = (0..sites.len()).filter(is_new).collect();
     let new_sites: Vec<_> = new.iter().map(|&n| sites[n]).collect();
     let found = analysed(program, &new_sites);
     let said = new_sites.iter().zip(&found);
-    kept.keep(
-        &program.store,
-        said.map(|(&(at, site), &said)| (at, site, said)),
-    );
+    kept.keep(&program.store, said.map(|(&site, &said)| (site, said)));
     for (n, said) in new.into_iter().zip(found) {
         known[n] = Some(said);
     }
@@ -166,19 +175,14 @@ fn of_sites(
 }
 
 /// The same, from the code.
-fn analysed(program: &Program<'_, '_>, sites: &[(Linked, &Site)]) -> Vec<SiteEvidence> {
+fn analysed(program: &Program<'_, '_>, sites: &[SiteCode<'_>]) -> Vec<SiteEvidence> {
     let mut functions: FxHashMap<(FileId, DieOffset), Vec<usize>> = FxHashMap::default();
-    for (n, (at, site)) in sites
-        .iter()
-        .enumerate()
-        .filter(|(_, (at, _))| *at != NOWHERE)
-    {
-        let pc = match site.is_call() {
-            true => at.address.wrapping_sub(1),
-            false => at.address,
-        };
-        if let Some(function) = program.file(at.file).function_at(pc) {
-            functions.entry((at.file, function)).or_default().push(n);
+    let known = sites.iter().enumerate();
+    for (n, site) in known.filter(|(_, site)| site.at != NOWHERE) {
+        let Linked { file, address } = site.at;
+        let pc = address.wrapping_sub(u64::from(site.is_call));
+        if let Some(function) = program.file(file).function_at(pc) {
+            functions.entry((file, function)).or_default().push(n);
         }
     }
     let found: Vec<_> = functions
@@ -187,10 +191,10 @@ fn analysed(program: &Program<'_, '_>, sites: &[(Linked, &Site)]) -> Vec<SiteEvi
             let view = program.file(file);
             let function = view.analyse(die);
             let all = numbers.into_iter().map(move |n| {
-                let (at, site) = &sites[n];
-                let one = function.as_ref().and_then(|f| match site.is_call() {
-                    true => of_call(&view, f, at.address),
-                    false => of_site(&view, f, at.address, &site.bytes),
+                let site = &sites[n];
+                let one = function.as_ref().and_then(|f| match site.is_call {
+                    true => of_call(&view, f, site.at.address),
+                    false => of_site(&view, f, site.at.address, site.bytes),
                 });
                 (n, one.unwrap_or_default())
             });

@@ -13,12 +13,11 @@ mod identity;
 use std::hash::Hasher as _;
 
 use relayout_layout::TypeId;
-use relayout_profile::Site;
 use rustc_hash::{FxHashMap, FxHasher};
 
 pub use self::bytes::Damage;
-use crate::evidence::SiteEvidence;
-use crate::images::{FileId, Images, Linked};
+use crate::evidence::{SiteCode, SiteEvidence};
+use crate::images::{FileId, Images};
 use crate::types::{Die, Placed, TypeStore};
 
 /// Most instructions that are kept; beyond, those of other profiles give way.
@@ -43,7 +42,7 @@ struct Place {
     file: FileId,
     /// As linked.
     address: u64,
-    /// Hash of its bytes.
+    /// Hash of its bytes, and of whether it is a call.
     code: u32,
 }
 
@@ -108,7 +107,7 @@ impl Kept {
     pub(crate) fn restore(
         &self,
         store: &TypeStore<'_, '_>,
-        sites: &[(Linked, &Site)],
+        sites: &[SiteCode<'_>],
     ) -> Vec<Option<SiteEvidence>> {
         let mut types: FxHashMap<TypeId, Option<TypeId>> = FxHashMap::default();
         let mut ty = |index: TypeId| {
@@ -117,8 +116,8 @@ impl Kept {
                 .entry(index)
                 .or_insert_with(|| entry.and_then(|entry| store.at_entry(entry)))
         };
-        let mut one = |(at, site): &(Linked, &Site)| {
-            let place = Place::of(*at, site);
+        let mut one = |site: &SiteCode<'_>| {
+            let place = Place::of(site);
             let found = self.sites.binary_search_by_key(&place, |site| site.0);
             self.sites[found.ok()?].1.with_types(&mut ty)
         };
@@ -127,10 +126,10 @@ impl Kept {
 
     /// Remembers what `sites` say, in the types of `store`. What rests on a type that is in no file is
     /// left out.
-    pub(crate) fn keep<'s>(
+    pub(crate) fn keep<'p>(
         &mut self,
         store: &TypeStore<'_, '_>,
-        sites: impl Iterator<Item = (Linked, &'s Site, SiteEvidence)>,
+        sites: impl Iterator<Item = (SiteCode<'p>, SiteEvidence)>,
     ) {
         let new: Vec<_> = sites.collect();
         if new.is_empty() {
@@ -144,8 +143,8 @@ impl Kept {
                 merged.add(*place, said, entry);
             }
         }
-        for (at, site, said) in new.iter().take(SITES_MAX) {
-            merged.add(Place::of(*at, site), said, |ty| entries.get(&ty).copied());
+        for (site, said) in new.iter().take(SITES_MAX) {
+            merged.add(Place::of(site), said, |ty| entries.get(&ty).copied());
         }
         (self.types, self.sites) = merged.finish();
         self.changed = true;
@@ -153,13 +152,14 @@ impl Kept {
 }
 
 impl Place {
-    fn of(at: Linked, site: &Site) -> Self {
+    fn of(site: &SiteCode<'_>) -> Self {
         let mut hasher = FxHasher::default();
-        hasher.write(&site.bytes);
+        hasher.write(site.bytes);
         hasher.write_usize(site.bytes.len());
+        hasher.write_u8(site.is_call.into());
         Self {
-            file: at.file,
-            address: at.address,
+            file: site.at.file,
+            address: site.at.address,
             code: (hasher.finish() >> 32) as u32,
         }
     }
