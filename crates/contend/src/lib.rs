@@ -22,7 +22,7 @@ pub mod rates;
 pub mod remedy;
 pub mod replay;
 pub mod throughput;
-pub mod traces;
+mod traces;
 
 pub use find::{Settings, find, find_with};
 pub use finding::{Finding, Findings, Kind, Subject, Totals};

@@ -25,7 +25,7 @@ mod pairs;
 mod random;
 mod rewrite;
 mod score;
-pub mod slab;
+mod slab;
 mod subject;
 mod worst;
 

@@ -16,5 +16,5 @@ pub mod metric;
 pub mod plan;
 pub mod rng;
 pub mod runs;
-pub mod stats;
+mod stats;
 pub mod table;
