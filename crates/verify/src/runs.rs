@@ -223,9 +223,17 @@ impl Runs {
         self.ending != Ending::Decided
     }
 
-    /// The same with the metrics alone that say where a change comes from, or with the others alone.
-    pub fn only(&self, details: bool) -> Self {
-        let kept = |about: &About| about.is_detail == details;
+    /// The same with the metrics alone that say where a change comes from.
+    pub fn details(&self) -> Self {
+        self.with_metrics(|about| about.is_detail)
+    }
+
+    /// The same without them.
+    pub fn without_details(&self) -> Self {
+        self.with_metrics(|about| !about.is_detail)
+    }
+
+    fn with_metrics(&self, kept: impl Fn(&About) -> bool) -> Self {
         let start = |start: &Start| Start {
             values: (self.metrics.iter().zip(&start.values))
                 .filter(|(about, _)| kept(about))

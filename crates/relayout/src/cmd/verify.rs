@@ -138,8 +138,8 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
         Some(path) => load(path)?,
         None => measure(args, &rules)?,
     };
-    let outcome = judge(&measured.runs.only(false), &rules);
-    let details = judge(&measured.runs.only(true), &rules);
+    let outcome = judge(&measured.runs.without_details(), &rules);
+    let details = judge(&measured.runs.details(), &rules);
     let shown = match args.json {
         true => json::render(&measured, &outcome, &details)?,
         false => text::render(&measured, &outcome, &details),
