@@ -64,13 +64,7 @@ pub fn words(remedy: &Remedy, who: &str, position: impl Fn(&Source) -> String) -
             "Keep it from the lines of other objects, by alignment or by where it is allocated: {transfers} transfers \
              between objects bring nothing that is used."
         ),
-        Remedy::Align { bytes, replayed } => match replayed {
-            Some(replayed) => format!(
-                "Align objects to {bytes} bytes, so that none crosses a line{}.",
-                of(replayed)
-            ),
-            None => format!("Align it to {bytes} bytes: one access moves two lines."),
-        },
+        Remedy::Align { bytes, replayed } => align(*bytes, replayed.as_ref()),
         Remedy::CheckStore {
             member,
             members,
@@ -92,52 +86,24 @@ pub fn words(remedy: &Remedy, who: &str, position: impl Fn(&Source) -> String) -
             let apart = apart.map(with_own_line).unwrap_or_default();
             format!("{what}{silent} of {stores} stores changed nothing{replayed}.{apart}")
         }
-        Remedy::Lock {
-            apart: true,
-            replayed,
-        } => {
-            format!("Put the lock on a line of its own{}.", of(replayed))
-        }
-        Remedy::Lock {
-            apart: false,
-            replayed,
-        } => format!(
-            "Leave the lock with its data: on a line of its own it would not save a tenth{}.",
-            of(replayed)
-        ),
+        Remedy::Lock { apart, replayed } => match apart {
+            true => format!("Put the lock on a line of its own{}.", of(replayed)),
+            false => format!(
+                "Leave the lock with its data: on a line of its own it would not save a tenth{}.",
+                of(replayed)
+            ),
+        },
         Remedy::Shared { member, how } => shared(member, *how, who),
         Remedy::DropRead {
             member,
             transfers,
             needed,
-        } => {
-            let all = format!(
-                "Do without reading `{member}` of another {who}: {transfers} transfers are by that"
-            );
-            match needed == transfers {
-                true => format!("{all}, and no layout removes them."),
-                false => format!("{all}, of which no layout removes {needed}."),
-            }
-        }
+        } => drop_read(member, who, *transfers, *needed),
         Remedy::OwnLine {
             variable,
             is_read_mostly,
             neighbours,
-        } => {
-            let section = if who == "CPU" { " (__read_mostly)" } else { "" };
-            let what = match is_read_mostly {
-                true => format!(
-                    "Put `{variable}` with variables that are hardly ever stored to{section}, or on a line of its own"
-                ),
-                false => format!("Give `{variable}` a line of its own"),
-            };
-            let others = neighbours.iter().map(String::as_str);
-            let others: Vec<&str> = others.filter(|name| *name != variable.as_str()).collect();
-            match others.is_empty() {
-                true => format!("{what}."),
-                false => format!("{what}: the linker put {} beside it.", others.join(", ")),
-            }
-        }
+        } => own_line_for(variable, *is_read_mostly, neighbours, who),
         Remedy::Gather {
             member,
             loads,
@@ -146,6 +112,42 @@ pub fn words(remedy: &Remedy, who: &str, position: impl Fn(&Source) -> String) -
             "Put `{member}` with what is hardly ever stored to ({stores} stores, {loads} loads): there it stays in \
              every cache."
         ),
+    }
+}
+
+fn align(bytes: u64, replayed: Option<&Replayed>) -> String {
+    match replayed {
+        Some(replayed) => format!(
+            "Align objects to {bytes} bytes, so that none crosses a line{}.",
+            of(replayed)
+        ),
+        None => format!("Align it to {bytes} bytes: one access moves two lines."),
+    }
+}
+
+fn drop_read(member: &str, who: &str, transfers: u64, needed: u64) -> String {
+    let all = format!(
+        "Do without reading `{member}` of another {who}: {transfers} transfers are by that"
+    );
+    match needed == transfers {
+        true => format!("{all}, and no layout removes them."),
+        false => format!("{all}, of which no layout removes {needed}."),
+    }
+}
+
+fn own_line_for(variable: &str, is_read_mostly: bool, neighbours: &[String], who: &str) -> String {
+    let section = if who == "CPU" { " (__read_mostly)" } else { "" };
+    let what = match is_read_mostly {
+        true => format!(
+            "Put `{variable}` with variables that are hardly ever stored to{section}, or on a line of its own"
+        ),
+        false => format!("Give `{variable}` a line of its own"),
+    };
+    let others = neighbours.iter().map(String::as_str);
+    let others: Vec<&str> = others.filter(|name| *name != variable).collect();
+    match others.is_empty() {
+        true => format!("{what}."),
+        false => format!("{what}: the linker put {} beside it.", others.join(", ")),
     }
 }
 

@@ -7,7 +7,23 @@ use relayout_host::probe::{Interval, MachineFile, Relation};
 
 /// The machine file in words; `place` is where it was written.
 pub fn render(file: &MachineFile, place: Option<&Path>) -> String {
-    let mut out = String::new();
+    let mut out = machine(file);
+    for Row { name, value, means } in rows(file) {
+        let text = format!("{name:<24}{value:<30}{means}");
+        let _ = writeln!(out, "{}", text.trim_end());
+    }
+    out.push('\n');
+    windows(&mut out, file);
+    for unknown in &file.unknown {
+        let _ = writeln!(out, "not known: {}: {}", unknown.what, unknown.why);
+    }
+    if let Some(place) = place {
+        let _ = writeln!(out, "written to {}", place.display());
+    }
+    out
+}
+
+fn machine(file: &MachineFile) -> String {
     let machine = &file.machine;
     let kind = match machine.virtual_machine {
         true => ", a virtual machine",
@@ -17,51 +33,82 @@ pub fn render(file: &MachineFile, place: Option<&Path>) -> String {
         1 => "1 CPU".to_owned(),
         n => format!("{n} CPUs"),
     };
-    let _ = writeln!(
-        out,
-        "{}, {cpus}{kind}; lines of {} bytes\n",
+    format!(
+        "{}, {cpus}{kind}; lines of {} bytes\n\n",
         machine.cpu, file.line_bytes
-    );
-    let mut row = |name: &str, value: String, means: &str| {
-        let text = format!("{name:<24}{value:<30}{means}");
-        let _ = writeln!(out, "{}", text.trim_end());
-    };
-    for transfer in &file.transfers {
-        let (Some(ns), Some(low), Some(high)) = (transfer.ns, transfer.ns_low, transfer.ns_high)
-        else {
-            continue;
-        };
+    )
+}
+
+/// A line of the table.
+struct Row {
+    name: String,
+    value: String,
+    means: String,
+}
+
+impl Row {
+    fn new(name: &str, value: String, means: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            value,
+            means: means.to_owned(),
+        }
+    }
+}
+
+fn rows(file: &MachineFile) -> Vec<Row> {
+    let noise = file.noise.map(|noise| {
+        let means = "spread of windows that measure the same thing";
+        Row::new("noise", format!("{:.1} %", 100.0 * noise), means)
+    });
+    let mut rows = transfers(file);
+    rows.extend(accesses(file));
+    rows.extend(pairs(file));
+    rows.extend(ratios(file));
+    rows.extend(noise);
+    rows
+}
+
+fn transfers(file: &MachineFile) -> Vec<Row> {
+    let told = file.transfers.iter().filter_map(|transfer| {
+        let (ns, low, high) = (transfer.ns?, transfer.ns_low?, transfer.ns_high?);
         let name = format!("CPU {} to CPU {}", transfer.cpu_a, transfer.cpu_b);
         let value = format!("{ns:.0} ns ({low:.0} to {high:.0})");
-        row(
-            &name,
-            value,
-            &format!("to move a line; {}", relation(transfer.relation)),
-        );
-    }
-    for kind in ["load", "store", "update", "exchange"] {
+        let means = format!("to move a line; {}", relation(transfer.relation));
+        Some(Row { name, value, means })
+    });
+    told.collect()
+}
+
+fn accesses(file: &MachineFile) -> Vec<Row> {
+    let row = |kind: &str| {
         let of_kind = file.accesses.iter().filter(|access| access.kind == kind);
         let told =
             of_kind.filter_map(|access| access.alone_ns.value.zip(access.contended_ns.value));
         let (alone, contended): (Vec<f64>, Vec<f64>) = told.unzip();
-        let Some(alone) = alone.first() else { continue };
+        let alone = alone.first()?;
         let [least, most] = [
             contended.iter().copied().fold(f64::INFINITY, f64::min),
             contended.iter().copied().fold(0.0, f64::max),
         ];
-        row(
-            kind,
-            format!("{least:.1} to {most:.1} ns, alone {alone:.1} ns"),
-            "where another CPU takes the line away all the time",
-        );
-    }
+        let value = format!("{least:.1} to {most:.1} ns, alone {alone:.1} ns");
+        let means = "where another CPU takes the line away all the time";
+        Some(Row::new(kind, value, means))
+    };
+    let kinds = ["load", "store", "update", "exchange"];
+    kinds.into_iter().filter_map(row).collect()
+}
+
+fn pairs(file: &MachineFile) -> Option<Row> {
     let pair = &file.pair_coefficient;
-    if let (Some(value), Some(low), Some(high)) = (pair.value, pair.low, pair.high) {
-        let text = format!("{value:.2} ({low:.2} to {high:.2})");
-        row("pairs of lines", text, pair_words(value));
-    }
+    let (value, low, high) = (pair.value?, pair.low?, pair.high?);
+    let text = format!("{value:.2} ({low:.2} to {high:.2})");
+    Some(Row::new("pairs of lines", text, pair_words(value)))
+}
+
+fn ratios(file: &MachineFile) -> Vec<Row> {
     let intervals = &file.intervals;
-    for (name, value, interval, means) in [
+    let ratios = [
         (
             "silent store",
             file.silent_store_ratio,
@@ -86,28 +133,11 @@ pub fn render(file: &MachineFile, place: Option<&Path>) -> String {
             intervals.split_atomic_ratio,
             "of one within a line",
         ),
-    ] {
-        if let (Some(value), Some(interval)) = (value, interval) {
-            row(name, ratio(value, interval), means);
-        }
-    }
-    if let Some(noise) = file.noise {
-        let value = format!("{:.1} %", 100.0 * noise);
-        row(
-            "noise",
-            value,
-            "spread of windows that measure the same thing",
-        );
-    }
-    out.push('\n');
-    windows(&mut out, file);
-    for unknown in &file.unknown {
-        let _ = writeln!(out, "not known: {}: {}", unknown.what, unknown.why);
-    }
-    if let Some(place) = place {
-        let _ = writeln!(out, "written to {}", place.display());
-    }
-    out
+    ];
+    let row = |(name, value, interval, means): (_, Option<_>, Option<_>, _)| {
+        Some(Row::new(name, ratio(value?, interval?), means))
+    };
+    ratios.into_iter().filter_map(row).collect()
 }
 
 fn windows(out: &mut String, file: &MachineFile) {
