@@ -165,6 +165,39 @@ fn what_if_of_a_layout_in_c() {
     }
 }
 
+/// `ab.sh` puts a table into `mail.patch` once there are enough results, and puts none in twice.
+fn merges_results_once(place: &Place) {
+    let ab = |words: &str| place.other("./ab.sh", &format!("mail.patch {words}"));
+    let ended = ab("merge");
+    assert_eq!(ended.code, Some(2));
+    assert!(ended.stderr.contains("no results"), "{}", ended.stderr);
+    let ended = ab("run 1 ([0-9]+) echo 5");
+    assert_eq!(ended.code, Some(2));
+    assert!(
+        ended.stderr.contains("neither of the two"),
+        "{}",
+        ended.stderr
+    );
+    std::fs::create_dir(place.path("mail.patch.ab")).expect("a folder");
+    place.write("mail.patch.ab/machine", "A machine\n");
+    place.write("mail.patch.ab/results", "before a 100\nbefore b 102\n");
+    let ended = ab("merge");
+    assert_eq!(ended.code, Some(2));
+    assert!(ended.stderr.contains("too few boots"), "{}", ended.stderr);
+    // Twice the same: the table takes the place of the earlier one.
+    let results = "before a 100\nbefore b 102\nafter c 120\nafter c 122\nafter d 121\n";
+    place.write("mail.patch.ab/results", results);
+    assert_eq!(ab("merge").code, Some(0));
+    let once = std::fs::read_to_string(place.path("mail.patch")).expect("the patch");
+    assert_eq!(ab("merge").code, Some(0));
+    let twice = std::fs::read_to_string(place.path("mail.patch")).expect("the patch");
+    assert_eq!(once, twice);
+    assert!(
+        once.contains("       101           +19.8%        121\n"),
+        "{once}"
+    );
+}
+
 /// The mail that is written is one that git takes: author, subject, message, change.
 #[test]
 fn a_patch_that_git_takes() {
@@ -204,35 +237,7 @@ fn a_patch_that_git_takes() {
         .lines()
         .find(|line| line.starts_with('+') && line.contains("ept off the cache line of "));
     assert!(comment.is_some(), "{mail}");
-    let ab = |words: &str| place.other("./ab.sh", &format!("mail.patch {words}"));
-    let ended = ab("merge");
-    assert_eq!(ended.code, Some(2));
-    assert!(ended.stderr.contains("no results"), "{}", ended.stderr);
-    let ended = ab("run 1 ([0-9]+) echo 5");
-    assert_eq!(ended.code, Some(2));
-    assert!(
-        ended.stderr.contains("neither of the two"),
-        "{}",
-        ended.stderr
-    );
-    std::fs::create_dir(place.path("mail.patch.ab")).expect("a folder");
-    place.write("mail.patch.ab/machine", "A machine\n");
-    place.write("mail.patch.ab/results", "before a 100\nbefore b 102\n");
-    let ended = ab("merge");
-    assert_eq!(ended.code, Some(2));
-    assert!(ended.stderr.contains("too few boots"), "{}", ended.stderr);
-    // Twice the same: the table takes the place of the earlier one.
-    let results = "before a 100\nbefore b 102\nafter c 120\nafter c 122\nafter d 121\n";
-    place.write("mail.patch.ab/results", results);
-    assert_eq!(ab("merge").code, Some(0));
-    let once = std::fs::read_to_string(place.path("mail.patch")).expect("the patch");
-    assert_eq!(ab("merge").code, Some(0));
-    let twice = std::fs::read_to_string(place.path("mail.patch")).expect("the patch");
-    assert_eq!(once, twice);
-    assert!(
-        once.contains("       101           +19.8%        121\n"),
-        "{once}"
-    );
+    merges_results_once(&place);
     git("am -q ../mail.patch");
     let message = git("log -1 --format=%an%n%B");
     let mut lines = message.lines();

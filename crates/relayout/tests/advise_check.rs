@@ -3,7 +3,7 @@
 mod common;
 
 use common::trace::{self, Word};
-use common::{KERNEL_FLAGS, Place, json, programs, text};
+use common::{KERNEL_FLAGS, Place, flowing, json, programs, text};
 use relayout_layout::dwarf::DwarfFile;
 use relayout_profile::Access::{Read, Write};
 use relayout_profile::{Site, WriteOptions};
@@ -92,8 +92,7 @@ fn record(place: &Place, name: &str, round: &[Word], silent: Option<bool>) {
 
 /// The text in one line.
 fn said(place: &Place, words: &str) -> String {
-    let shown = text(place, words);
-    shown.split_whitespace().collect::<Vec<_>>().join(" ")
+    flowing(&text(place, words))
 }
 
 #[test]
@@ -158,7 +157,7 @@ fn text_and_message_say_what_each_is_worth() {
     let shown = text(&place, "advise p node --source tree --patch node.patch");
     let mail = std::fs::read_to_string(place.path("node.patch")).unwrap();
     for said in [&shown, &mail] {
-        let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+        let said = flowing(said);
         let store = "The store to 'cpu' in set() (node.c:11) left the value as it was in 400 of 400 recorded \
                      cases (100.0%). By replay, transfers go from ";
         assert!(said.contains(store), "{said}");

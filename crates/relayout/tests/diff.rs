@@ -26,9 +26,7 @@ impl Pair {
     }
 
     fn run(&self, words: &str) -> Ended {
-        let words = format!("diff old new {words}");
-        let arguments: Vec<&str> = words.split_whitespace().collect();
-        self.0.run(&arguments)
+        self.0.run_words(&format!("diff old new {words}"))
     }
 
     /// What is printed; the command must have succeeded and said nothing else.

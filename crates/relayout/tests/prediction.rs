@@ -5,20 +5,12 @@ mod common;
 
 use std::path::Path;
 
+use common::hot::{SOURCE, two_counters};
 use common::trace::{self, Word};
 use common::{KERNEL_FLAGS, Place, json, programs, text};
 use relayout_profile::Access::{Read, ReadWrite, Write};
 use serde_json::Value;
 
-/// Two words that are used, on one of two lines.
-const SOURCE: &str = "\
-struct hot {
-	long first;
-	long second;
-	long unused[14];
-};
-struct hot hot __attribute__((aligned(64)));
-";
 const SPLIT: &str = "first\nunused\nsecond\n";
 const ROUNDS: usize = 400;
 
@@ -31,11 +23,6 @@ fn apart(rounds: usize) -> Vec<Word> {
 fn together(rounds: usize) -> Vec<Word> {
     let turn = |context| [(context, ReadWrite, 0), (context, ReadWrite, 8)];
     [turn(0), turn(1)].concat().repeat(rounds)
-}
-
-/// Each adds to its word: false sharing of two.
-fn two_counters(rounds: usize) -> Vec<Word> {
-    [(0, ReadWrite, 0), (1, ReadWrite, 8)].repeat(rounds)
 }
 
 /// Both add to the first: no layout helps.

@@ -23,8 +23,7 @@ fn check(name: &str, commands: &[&str]) {
     let place = place();
     let mut text = String::new();
     for words in commands {
-        let arguments: Vec<&str> = words.split_whitespace().collect();
-        let ended = place.run(&arguments);
+        let ended = place.run_words(words);
         let code = ended.code.unwrap_or(-1);
         let _ = writeln!(text, "$ relayout {words}");
         let _ = write!(text, "{}{}", ended.stdout, ended.stderr);

@@ -1,7 +1,7 @@
 //! Hot members: from a profile to the lock file, and what is said when they move.
 
+use super::check;
 use super::common::{KERNEL_FLAGS, Place, profile};
-use super::{check, run};
 
 /// The profile of `common::profile` has two contexts that write the words at its line's 0 and 4.
 const PAIR: &str = "int mine; int yours; long cold[8]; int far;";
@@ -67,7 +67,7 @@ members = [
         "1 assertion checked, none violated",
     );
     // Written again, it is the same.
-    run(&place, "check --update --profile p vmlinux");
+    place.run_words("check --update --profile p vmlinux");
     let again = std::fs::read_to_string(place.path("relayout.lock")).unwrap();
     assert_eq!(again, text);
 }
@@ -103,7 +103,7 @@ fn hot_members_that_come_apart() {
 1 assertion checked, 1 violated",
     );
     // The new layout is accepted: the same members are hot, and apart.
-    run(&place, "check --update b");
+    place.run_words("check --update b");
     check(&place, "check b", 0, "1 assertion checked, none violated");
     check(
         &place,
@@ -163,7 +163,7 @@ fn offsets_are_pinned_where_asked() {
         "1 assertion checked, none violated",
     );
     compile(&place, "c", "long new; int mine; int yours; long cold[8];");
-    let ended = run(&place, "check c");
+    let ended = place.run_words("check c");
     assert!(
         ended
             .stdout

@@ -1,11 +1,29 @@
-//! A profile of a variable of which two members are hot.
+//! A variable of which two members are hot, and profiles of it.
 
 use std::path::PathBuf;
 
 use relayout_layout::dwarf::DwarfFile;
 
+use relayout_profile::Access::ReadWrite;
+
 use super::Place;
 use super::profile::{LINE_BYTES, write_stores};
+use super::trace::Word;
+
+/// Two words that are used, on one of two lines.
+pub const SOURCE: &str = "\
+struct hot {
+	long first;
+	long second;
+	long unused[14];
+};
+struct hot hot __attribute__((aligned(64)));
+";
+
+/// Each of two contexts adds to its word: false sharing of two.
+pub fn two_counters(rounds: usize) -> Vec<Word> {
+    [(0, ReadWrite, 0), (1, ReadWrite, 8)].repeat(rounds)
+}
 
 /// Writes a profile of the program `debug` in which two contexts store to the members of 4 bytes at
 /// these offsets of its variable.

@@ -138,6 +138,11 @@ impl Place {
         self.ended(&mut self.relayout(arguments))
     }
 
+    /// The same, with the arguments as words separated by spaces.
+    pub fn run_words(&self, words: &str) -> Ended {
+        self.run(&words.split_whitespace().collect::<Vec<_>>())
+    }
+
     /// Runs a command, and names this folder `[DIR]` in what it says.
     pub fn ended(&self, command: &mut Command) -> Ended {
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -159,8 +164,7 @@ impl Place {
     #[track_caller]
     pub fn refuses(&self, words: &str, code: i32, message: &str) {
         let before = self.files();
-        let arguments: Vec<&str> = words.split_whitespace().collect();
-        let ended = self.run(&arguments);
+        let ended = self.run_words(words);
         assert_eq!(ended.stderr.trim_end(), message, "relayout {words}");
         assert_eq!(
             (ended.code, &*ended.stdout),
@@ -218,6 +222,11 @@ pub fn names(dir: &Path) -> Vec<String> {
     entries
         .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
         .collect()
+}
+
+/// A text without its line breaks.
+pub fn flowing(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// What a command that succeeds prints; `words` are its arguments.

@@ -1,22 +1,11 @@
-//! What `relayout` says to input that it cannot use: which file, what is wrong, what to do; with
-//! the right exit code, no output, and nothing written.
-
-mod common;
+//! What `record kernel` needs: a boot image, its debug file, QEMU and the plugin, a workload, and a place to write to.
 
 use std::fs;
 
-use common::{IMAGE_VERSION, Place, profile};
+use super::common::{KERNEL_FLAGS, Place, profile};
+use super::{kernel, refuses_value};
 
 const RECORD: &str = "record kernel --workload mntns -o out";
-
-/// A place with a QEMU, a boot image and a vmlinux of one build.
-fn kernel() -> Place {
-    let place = Place::new();
-    place.qemu();
-    place.image(IMAGE_VERSION);
-    place.vmlinux();
-    place
-}
 
 fn record(more: &str) -> String {
     format!("{RECORD} --image bzImage --debug vmlinux {more}")
@@ -79,7 +68,7 @@ fn debug_file_is_cut_off() {
 #[test]
 fn debug_file_is_of_no_kernel() {
     let place = kernel();
-    place.compile("vmlinux", "int x;", common::KERNEL_FLAGS);
+    place.compile("vmlinux", "int x;", KERNEL_FLAGS);
     place.refuses(
         &record(""),
         2,
@@ -338,26 +327,7 @@ fn sizes_and_ranges() {
         "--bursts x",
         "--yield x",
     ] {
-        let words = format!("{RECORD} {bad}");
-        let ended = place.run(&words.split_whitespace().collect::<Vec<_>>());
-        let option = bad.split(' ').next().unwrap();
-        assert_eq!((ended.code, &*ended.stdout), (Some(2), ""), "{bad}");
-        assert!(
-            ended.stderr.starts_with("error: ") && ended.stderr.contains(option),
-            "{ended:?}"
-        );
-    }
-    for bad in [
-        "report p --top -1",
-        "report p --min-share 101",
-        "advise p --top x",
-    ] {
-        let ended = place.run(&bad.split_whitespace().collect::<Vec<_>>());
-        assert_eq!(
-            (ended.code, &*ended.stdout),
-            (Some(2), ""),
-            "{bad}: {ended:?}"
-        );
+        refuses_value(&place, RECORD, bad);
     }
     place.refuses(
         "record kernel --workload mntns --run x -o out",
@@ -366,203 +336,5 @@ fn sizes_and_ranges() {
          Usage: relayout record kernel --workload <NAME> --output <OUT> [-- \
          <QEMU-ARGS>...]\n\n\
          For more information, try '--help'.",
-    );
-}
-
-/// Commands that read a profile.
-const READERS: [&str; 3] = ["report p", "advise p", "what-if p point --layout layout"];
-
-#[test]
-fn not_a_profile() {
-    let place = Place::new();
-    for command in READERS {
-        place.refuses(
-            command,
-            2,
-            "relayout: cannot read p: No such file or directory (os error 2)",
-        );
-    }
-    fs::create_dir(place.path("p")).unwrap();
-    place.refuses(
-        "report p",
-        2,
-        "relayout: p: not a relayout profile: it has no meta.json; a folder that \
-         `relayout record` wrote is needed",
-    );
-    place.write("p/meta.json", "{}");
-    place.refuses(
-        "report p",
-        2,
-        "relayout: p: not a relayout profile: meta.json names no schema (missing field \
-         `schema` at line 1 column 2); a folder that `relayout record` wrote is needed",
-    );
-    place.write("q", "text");
-    place.refuses(
-        "report q",
-        2,
-        "relayout: q: not a relayout profile: it is not a folder; a folder that `relayout \
-          record` wrote is needed",
-    );
-}
-
-#[test]
-fn damaged_profile() {
-    let place = kernel();
-    let path = profile::write(&place, "p", &place.path("vmlinux"), "");
-    let table = path.join("conflicts.parquet");
-    let whole = fs::read(&table).unwrap();
-    let (length, cut) = (whole.len(), whole.len() / 2);
-    fs::write(&table, &whole[..cut]).unwrap();
-    let again = "copy the profile again, or record again";
-    let message = format!("conflicts.parquet is truncated: {cut} bytes of {length}; {again}");
-    for command in READERS {
-        place.refuses(command, 2, &format!("relayout: p: {message}"));
-    }
-    let mut flipped = whole.clone();
-    flipped[cut] ^= 1;
-    fs::write(&table, &flipped).unwrap();
-    let ended = place.run(&["report", "p"]);
-    assert_eq!((ended.code, &*ended.stdout), (Some(2), ""));
-    assert!(
-        ended
-            .stderr
-            .starts_with("relayout: p: conflicts.parquet is corrupt: CRC-32 is ")
-    );
-    assert!(ended.stderr.trim_end().ends_with(again), "{ended:?}");
-    fs::remove_file(&table).unwrap();
-    let message = format!("table `conflicts` is missing (no conflicts.parquet); {again}");
-    place.refuses("report p", 2, &format!("relayout: p: {message}"));
-    fs::write(&table, &whole).unwrap();
-    assert_eq!(place.run(&["report", "p"]).code, Some(0));
-}
-
-#[test]
-fn profile_of_a_newer_format() {
-    let place = kernel();
-    let path = profile::write(&place, "p", &place.path("vmlinux"), "");
-    profile::edit_meta(&path, "relayout/profile/2", "relayout/profile/3");
-    for command in READERS {
-        place.refuses(
-            command,
-            2,
-            "relayout: p: written by a newer relayout (format 3, this one reads 2): upgrade",
-        );
-    }
-}
-
-#[test]
-fn debug_file_is_of_another_build_than_the_profile() {
-    let place = kernel();
-    profile::write(&place, "p", &place.path("vmlinux"), "00112233");
-    for command in READERS {
-        let before = place.files();
-        let ended = place.run(&command.split(' ').collect::<Vec<_>>());
-        let (head, tail) = ended.stderr.split_once("its build id is ").unwrap();
-        assert_eq!(
-            head,
-            "relayout: [DIR]/vmlinux is of another build than the recording: "
-        );
-        assert_eq!(
-            tail.split_once(',').unwrap().1,
-            " the recording's 00112233; give the vmlinux of the recorded build with --debug FILE\n"
-        );
-        assert_eq!((ended.code, &*ended.stdout), (Some(2), ""));
-        assert_eq!(place.files(), before);
-    }
-}
-
-#[test]
-fn debug_file_of_the_profile_cannot_be_used() {
-    let place = kernel();
-    profile::write(&place, "p", &place.path("gone"), "0011");
-    for command in READERS {
-        place.refuses(
-            command,
-            2,
-            "relayout: cannot read the debug file [DIR]/gone; give the vmlinux with build id \
-             0011 with --debug FILE: No such file or directory (os error 2)",
-        );
-    }
-    place.write("text", "text");
-    place.refuses(
-        "report p --debug text",
-        2,
-        "relayout: cannot read the debug information of text: not an ELF file: it starts \
-         with bytes 74 65 78 74; a vmlinux, program or object file with debug information \
-          is needed",
-    );
-    profile::write(&place, "q", "".as_ref(), "");
-    place.refuses(
-        "report q",
-        2,
-        "relayout: the profile does not say which debug file it was recorded with; give \
-         one with --debug FILE",
-    );
-}
-
-#[test]
-fn type_that_is_not_there() {
-    let place = kernel();
-    place.refuses(
-        "show vmlinux piont",
-        2,
-        "relayout: vmlinux has no type named `piont`; close: point",
-    );
-    place.refuses(
-        "show vmlinux something",
-        2,
-        "relayout: vmlinux has no type named `something`; without a TYPE, all are shown",
-    );
-    profile::write(&place, "p", &place.path("vmlinux"), "");
-    place.refuses(
-        "advise p nothing",
-        2,
-        "relayout: no object of struct nothing is in the profile (see `relayout report` \
-         for those that are)",
-    );
-    place.write("layout", "x\n");
-    place.refuses(
-        "what-if p nothing --layout layout",
-        2,
-        "relayout: no object of struct nothing is in the profile (see `relayout report` \
-         for those that are)",
-    );
-}
-
-#[test]
-fn file_to_show_has_no_types() {
-    let place = Place::new();
-    place.refuses(
-        "show none",
-        2,
-        "relayout: cannot read the types of none: No such file or directory (os error 2)",
-    );
-    place.write("text", "text");
-    place.refuses(
-        "show text",
-        2,
-        "relayout: cannot read the types of text: not an ELF file: it starts with bytes \
-         74 65 78 74; a vmlinux, program or object file with debug information is needed",
-    );
-    place.write("empty", "");
-    place.refuses(
-        "show empty",
-        2,
-        "relayout: cannot read the types of empty: not an ELF file: it starts with \
-         nothing: it is empty; a vmlinux, program or object file with debug information \
-         is needed",
-    );
-    place.refuses(
-        "show .",
-        2,
-        "relayout: cannot read the types of .: is a directory",
-    );
-    place.compile("bare", "int x;", &["-g0", "-c"]);
-    place.refuses(
-        "show bare",
-        2,
-        "relayout: cannot read the types of bare: no debug information: neither DWARF \
-         (.debug_info) nor BTF (.BTF); build with -g, or take the unstripped file from \
-         the distribution's debug package",
     );
 }

@@ -1,0 +1,31 @@
+//! What `relayout` says to input that it cannot use: which file, what is wrong, what to do; with
+//! the right exit code, no output, and nothing written.
+
+#[path = "../common/mod.rs"]
+mod common;
+mod profiles;
+mod recording;
+mod types;
+
+use common::{IMAGE_VERSION, Place};
+
+/// A place with a QEMU, a boot image and a vmlinux of one build.
+fn kernel() -> Place {
+    let place = Place::new();
+    place.qemu();
+    place.image(IMAGE_VERSION);
+    place.vmlinux();
+    place
+}
+
+/// The command must refuse the value of an option, and name the option.
+#[track_caller]
+fn refuses_value(place: &Place, command: &str, bad: &str) {
+    let ended = place.run_words(&format!("{command} {bad}"));
+    let option = bad.split([' ', '=']).next().expect("an option");
+    assert_eq!((ended.code, &*ended.stdout), (Some(2), ""), "{bad}");
+    assert!(
+        ended.stderr.starts_with("error: ") && ended.stderr.contains(option),
+        "{ended:?}"
+    );
+}

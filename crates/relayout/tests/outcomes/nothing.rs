@@ -1,0 +1,124 @@
+//! Where nothing may be offered, and why: what must stay, what was not recorded, what nobody fights over.
+
+use relayout_profile::Access::{Read, ReadWrite};
+use serde_json::Value;
+
+use super::common::{KERNEL_FLAGS, Place, hot, json, text, trace};
+use super::{check_says, recorded, two_counters, words};
+
+/// A program whose `struct hot`, declared in `header`, has two counters on one line.
+fn declared(header: &str, declaration: &str) -> Place {
+    let place = Place::new();
+    std::fs::create_dir_all(place.path(header).parent().unwrap()).unwrap();
+    place.write(header, declaration);
+    let header = place.path(header).display().to_string();
+    let source = format!("#include \"{header}\"\nstruct hot hot __attribute__((aligned(64)));\n");
+    place.compile("vmlinux", &source, KERNEL_FLAGS);
+    trace::write(&place, "p", "vmlinux", "hot", &[two_counters()]);
+    place
+}
+
+/// What must not be changed is not, and why is said; asking is no error.
+#[test]
+fn no_candidate_for_what_must_stay() {
+    let check = |header: &str, declaration: &str, why: &str| {
+        let place = declared(header, declaration);
+        let advised = &json(&place, "advise p hot")["types"][0];
+        assert_eq!(
+            advised["candidates"],
+            Value::Array(Vec::new()),
+            "{advised:#}"
+        );
+        check_says(advised["refused"].as_str().unwrap(), &[why]);
+        check_says(&text(&place, "advise p hot"), &["No candidates:", why]);
+        // Nor where nobody asked for it.
+        let all = json(&place, "advise p");
+        assert_eq!(all["types"], Value::Array(Vec::new()), "{all:#}");
+        check_says(&text(&place, "advise p"), &["Skipped: hot", why]);
+    };
+    check(
+        "include/uapi/linux/hot.h",
+        "struct hot { long first; long second; };\n",
+        "user programs depend on its layout",
+    );
+    check(
+        "hot.h",
+        "struct hot { int first; long second; } __attribute__((packed));\n",
+        "hot is packed: its layout is a format that others read",
+    );
+}
+
+#[test]
+fn members_that_are_kept_stay() {
+    let place = declared("hot.h", "struct hot { long first; long second; };\n");
+    let words = "advise p hot --keep first --keep second";
+    let advised = &json(&place, words)["types"][0];
+    assert_eq!(advised["verdict"], "nothing-better", "{advised:#}");
+    for one in advised["candidates"].as_array().unwrap() {
+        assert_eq!(one["layout"], advised["current"]["layout"], "{one:#}");
+    }
+    let said = "not offered: they move a member that stays";
+    check_says(&text(&place, words), &[said]);
+}
+
+/// Code may cast a pointer to the struct at offset 0, so that stays, whatever else moves.
+#[test]
+fn a_struct_at_the_start_stays() {
+    let source = "\
+struct base { long first; };
+struct hot { struct base base; long second; char rest[112]; };
+struct hot hot __attribute__((aligned(64)));
+";
+    let place = recorded(source, "hot", words(two_counters()));
+    let advised = &json(&place, "advise p hot --top 1000")["types"][0];
+    assert_eq!(
+        (&advised["kept"], &advised["verdict"]),
+        (&"base".into(), &"better".into())
+    );
+    for one in advised["candidates"].as_array().unwrap() {
+        let first = &one["layout"][0];
+        assert_eq!(
+            (&first["name"], &first["offset"]),
+            (&"base".into(), &0.into())
+        );
+    }
+    let said = "'base' stays first: it is a struct at offset 0, which code may cast to.";
+    check_says(&text(&place, "advise p hot"), &[said]);
+}
+
+#[test]
+fn without_evidence_there_is_a_reason_and_no_candidate() {
+    let place = Place::new();
+    place.compile("vmlinux", hot::SOURCE, KERNEL_FLAGS);
+    // Contended, but nothing of it was logged in order.
+    hot::write(&place, "p", "vmlinux", "hot", [0, 8]);
+    let why = "no accesses to hot were recorded in order, so no layout can be judged";
+    let advised = &json(&place, "advise p hot")["types"][0];
+    assert_eq!(advised["refused"], why, "{advised:#}");
+    assert_eq!(advised["candidates"], Value::Array(Vec::new()));
+    check_says(&text(&place, "advise p hot"), &[why]);
+    // Of what is not in the profile at all nothing can be asked.
+    let ended = place.run(&["advise", "p", "other"]);
+    assert_eq!((ended.code, ended.stdout.as_str()), (Some(2), ""));
+    assert!(
+        ended.stderr.contains("no object of struct other"),
+        "{}",
+        ended.stderr
+    );
+}
+
+#[test]
+fn without_contention_there_is_nothing_and_that_is_no_failure() {
+    let alone = [(0, ReadWrite, 0), (0, Read, 8)].repeat(50);
+    let shared = [(0, Read, 0), (1, Read, 8)].repeat(50);
+    for steps in [alone, shared] {
+        let place = recorded(hot::SOURCE, "hot", words(steps));
+        let report = json(&place, "report p");
+        assert_eq!(report["findings"], Value::Array(Vec::new()));
+        assert_eq!(report["transfers_total"], 0);
+        let said = "No line of a known object was moved between contexts.";
+        check_says(&text(&place, "report p"), &[said]);
+        assert_eq!(json(&place, "advise p")["types"], Value::Array(Vec::new()));
+        check_says(&text(&place, "advise p"), &["nothing to advise on"]);
+    }
+}
