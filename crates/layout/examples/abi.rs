@@ -47,6 +47,23 @@ struct Totals {
     engine: Duration,
 }
 
+impl Totals {
+    /// What is seen of a shape alone.
+    fn add(&mut self, shape: &Shape, aggregate: &Aggregate) {
+        let attributes = shape.attributes();
+        let count = attributes.len();
+        *self.attributes.entry(count).or_default() += 1;
+        if count > 2 {
+            let words: Vec<String> = attributes.iter().map(ToString::to_string).collect();
+            let words = words.join(", ");
+            self.many.push(format!("{}: {words}", name(aggregate)));
+        }
+        if !same(shape, aggregate) {
+            self.not_own.push(name(aggregate));
+        }
+    }
+}
+
 fn main() {
     let options = options();
     let file = std::fs::File::open(&options.path).expect("the file can be opened");
@@ -118,19 +135,7 @@ fn run(catalog: &Catalog<'_>, compiler: &Compiler, seed: u64) -> Totals {
             totals.engine += before.elapsed();
             match shape {
                 Ok(shape) => {
-                    let attributes = shape.attributes();
-                    let count = attributes.len();
-                    *totals.attributes.entry(count).or_default() += 1;
-                    if count > 2 {
-                        let words: Vec<String> =
-                            attributes.iter().map(ToString::to_string).collect();
-                        totals
-                            .many
-                            .push(format!("{}: {}", name(aggregate), words.join(", ")));
-                    }
-                    if !same(&shape, aggregate) {
-                        totals.not_own.push(name(aggregate));
-                    }
+                    totals.add(&shape, aggregate);
                     shapes.push((aggregate, shape));
                 }
                 Err(e) => totals

@@ -1,7 +1,7 @@
 //! Real compilers' code for AArch64: what an instruction accesses is what its line says.
 
 use std::error::Error;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use relayout_layout::dwarf::DwarfFile;
@@ -18,32 +18,40 @@ const FIXTURE: &str = "tests/fixtures/marked.c";
 /// where thread-local variables are, and clang keeps a list's container in no variable.
 const ANSWERED_MIN: f64 = 0.75;
 
-/// Compiles the fixture and compares every marked access.
-fn check(compiler: &[&str], flags: &[&str]) -> Result<(), Failure> {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(FIXTURE);
-    let folder = tempfile::tempdir()?;
-    let out = folder.path().join("marked");
+/// The fixture as this compiler makes it, in the folder; `None` if the compiler is not installed.
+fn compile(compiler: &[&str], flags: &[&str], folder: &Path) -> Option<PathBuf> {
+    let out = folder.join("marked");
     let mut command = Command::new(compiler[0]);
     command.args(&compiler[1..]).args(flags);
     command.args(["-g", "-fno-pie", "-ffreestanding", "-nostdlib", "-static"]);
     command.args(["-Wl,-e,0", "-Wl,--unresolved-symbols=ignore-all"]);
-    match command.arg("-o").arg(&out).arg(&source).output() {
-        Ok(output) => {
-            let text = String::from_utf8_lossy(&output.stderr);
-            assert!(output.status.success(), "{command:?}: {text}");
-        }
-        Err(_) => {
-            let ci = std::env::var_os("CI") == Some("true".into());
-            assert!(
-                !ci,
-                "{} is missing (packages gcc-aarch64-linux-gnu, clang)",
-                compiler[0]
-            );
-            eprintln!("PASSED OVER: {} is not installed", compiler[0]);
-            return Ok(());
-        }
-    }
-    let text = std::fs::read_to_string(&source)?;
+    command.arg("-o").arg(&out).arg(source());
+    let Ok(output) = command.output() else {
+        let ci = std::env::var_os("CI") == Some("true".into());
+        assert!(
+            !ci,
+            "{} is missing (packages gcc-aarch64-linux-gnu, clang)",
+            compiler[0]
+        );
+        eprintln!("PASSED OVER: {} is not installed", compiler[0]);
+        return None;
+    };
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command:?}: {text}");
+    Some(out)
+}
+
+fn source() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(FIXTURE)
+}
+
+/// Compiles the fixture and compares every marked access.
+fn check(compiler: &[&str], flags: &[&str]) -> Result<(), Failure> {
+    let folder = tempfile::tempdir()?;
+    let Some(out) = compile(compiler, flags, folder.path()) else {
+        return Ok(());
+    };
+    let text = std::fs::read_to_string(source())?;
     let bytes = std::fs::read(&out)?;
     let file = DwarfFile::parse(&bytes)?;
     let images = Images::one(&file);

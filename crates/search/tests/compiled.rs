@@ -10,9 +10,9 @@ mod compiled;
 use compiled::{Case, Compiler, Random, compare};
 use relayout_contend::TraceAccess;
 use relayout_layout::abi::emit::Language;
-use relayout_layout::abi::{Abi, Target};
+use relayout_layout::abi::{Abi, Shape, Target};
 use relayout_profile::Access;
-use relayout_search::{Home, Options, advise};
+use relayout_search::{Home, Options, Scored, advise};
 
 use common::{access, instance, structure, subject};
 
@@ -29,6 +29,57 @@ fn sizes(random: &mut Random) -> Vec<u64> {
         .collect()
 }
 
+/// Members by name, size and offset, each at its natural alignment; and the size of the struct.
+fn laid_out(random: &mut Random) -> (Vec<(String, u64, u64)>, u64) {
+    let mut end = 0u64;
+    let mut members: Vec<(String, u64, u64)> = Vec::new();
+    for (index, size) in sizes(random).into_iter().enumerate() {
+        let align = if size >= 8 { 8 } else { size };
+        let offset = end.next_multiple_of(align);
+        members.push((format!("m{index}"), size, offset));
+        end = offset + size;
+    }
+    let aligns = members.iter().map(|(_, size, _)| (*size).min(8));
+    let size = end.next_multiple_of(aligns.max().unwrap_or(1));
+    (members, size)
+}
+
+/// Accesses to members, by four contexts.
+fn accesses(random: &mut Random, members: &[(String, u64, u64)]) -> Vec<TraceAccess> {
+    let one = |_| {
+        let (_, size, offset) = &members[random.below(members.len())];
+        let kind = [Access::Read, Access::Read, Access::Write][random.below(3)];
+        access(
+            random.below(4) as u16,
+            *offset as u32,
+            (*size).min(8) as u8,
+            kind,
+        )
+    };
+    (0..300).map(one).collect()
+}
+
+/// All members once, each aligned; a member that is kept is the first.
+#[track_caller]
+fn check_legal(one: &Scored, shape: &Shape, first_is_kept: bool) {
+    let mut order = one.arrangement.order.clone();
+    order.sort_unstable();
+    assert!(
+        order.iter().copied().eq(0..shape.atoms.len()),
+        "every member once"
+    );
+    for (place, atom) in one.layout.places.iter().zip(&shape.atoms) {
+        assert!(
+            place.offset.is_multiple_of(atom.align),
+            "{atom:?} at {place:?}"
+        );
+    }
+    assert!(
+        !first_is_kept || one.layout.places[0].offset == 0,
+        "a kept member moved"
+    );
+}
+
 #[test]
 fn candidates_are_what_gcc_makes_of_them() {
     let compiler = Compiler::new("gcc", Language::C, Target::X86_64);
@@ -42,16 +93,7 @@ fn candidates_are_what_gcc_makes_of_them() {
     let folder = tempfile::tempdir().unwrap();
     let mut compared = 0;
     for number in 0..STRUCTS {
-        let mut end = 0u64;
-        let mut members: Vec<(String, u64, u64)> = Vec::new();
-        for (index, size) in sizes(&mut random).into_iter().enumerate() {
-            let align = if size >= 8 { 8 } else { size };
-            let offset = end.next_multiple_of(align);
-            members.push((format!("m{index}"), size, offset));
-            end = offset + size;
-        }
-        let aligns = members.iter().map(|(_, size, _)| (*size).min(8));
-        let size = end.next_multiple_of(aligns.max().unwrap_or(1));
+        let (members, size) = laid_out(&mut random);
         let named: Vec<(&str, u64, u64)> = members
             .iter()
             .map(|(name, size, at)| (name.as_str(), *size, *at))
@@ -59,51 +101,19 @@ fn candidates_are_what_gcc_makes_of_them() {
         let (types, aggregate) = structure(&format!("s{number}"), size, &named);
         let abi = Abi::new(&types);
         let shape = abi.shape(&aggregate).unwrap();
-        let accesses: Vec<TraceAccess> = (0..300)
-            .map(|_| {
-                let (_, size, offset) = &members[random.below(members.len())];
-                let kind = [Access::Read, Access::Read, Access::Write][random.below(3)];
-                access(
-                    random.below(4) as u16,
-                    *offset as u32,
-                    (*size).min(8) as u8,
-                    kind,
-                )
-            })
-            .collect();
+        let accesses = accesses(&mut random, &members);
         let instances = [instance(0x1000, Home::Fixed, 0..size as u32, accesses)];
-        let keep = if number % 2 == 0 {
-            vec!["m0".to_owned()]
-        } else {
-            Vec::new()
-        };
+        let first_is_kept = number % 2 == 0;
         let options = Options {
-            keep: keep.clone(),
+            keep: { first_is_kept.then(|| "m0".to_owned()).into_iter() }.collect(),
             ..Options::default()
         };
         let advice = advise(subject(&aggregate, &shape, &instances, 0), &[], &options).unwrap();
-        let step = (advice.candidates.len() / CANDIDATES).max(1);
-        let candidates: Vec<_> = advice.candidates.iter().step_by(step).collect();
         for one in &advice.candidates {
-            let mut order = one.arrangement.order.clone();
-            order.sort_unstable();
-            assert!(
-                order.iter().copied().eq(0..shape.atoms.len()),
-                "every member once"
-            );
-            let aligned = one.layout.places.iter().zip(&shape.atoms);
-            for (place, atom) in aligned {
-                assert!(
-                    place.offset.is_multiple_of(atom.align),
-                    "{atom:?} at {place:?}"
-                );
-            }
-            assert!(
-                keep.is_empty() || one.layout.places[0].offset == 0,
-                "a kept member moved"
-            );
+            check_legal(one, &shape, first_is_kept);
         }
-        let cases: Vec<Case<'_>> = (candidates.iter())
+        let step = (advice.candidates.len() / CANDIDATES).max(1);
+        let cases: Vec<Case<'_>> = { advice.candidates.iter().step_by(step) }
             .map(|one| Case {
                 name: format!("s{number} {:?}", one.changes),
                 aggregate: &aggregate,
