@@ -122,7 +122,7 @@ pub fn signal_process(process: u32, signal: i32) {
 /// Whether a process, which need not be a child of this one, still runs. What has ended and was not
 /// waited for does not.
 pub fn is_running(process: u32) -> bool {
-    let Ok(stat) = fs::read_to_string(format!("/proc/{process}/stat")) else {
+    let Some(stat) = about(process, "stat") else {
         return false;
     };
     // The state follows the name, which is in parentheses and may hold anything.
@@ -134,11 +134,17 @@ pub fn is_running(process: u32) -> bool {
 
 /// Threads of a process, if it runs.
 pub fn threads(process: u32) -> Option<u64> {
-    let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let status = about(process, "status")?;
     let line = status
         .lines()
         .find_map(|line| line.strip_prefix("Threads:"))?;
     line.trim().parse().ok()
+}
+
+/// What the kernel says of a process. Its name there is cut off after 15 bytes, wherever that is in a letter.
+fn about(process: u32, file: &str) -> Option<String> {
+    let bytes = fs::read(format!("/proc/{process}/{file}")).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// How a program ended, if not well, in words that follow its name.
@@ -182,5 +188,26 @@ fn name(signal: i32) -> &'static str {
         libc::SIGXFSZ => "SIGXFSZ",
         libc::SIGSYS => "SIGSYS",
         _ => "a signal that programs seldom get",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_is_cut_off_within_a_letter() {
+        let dir = tempfile::tempdir().unwrap();
+        let program = dir.path().join("fourteen-bytes\u{e4}");
+        std::os::unix::fs::symlink("/bin/sleep", &program).unwrap();
+        let mut child = Command::new(&program).arg("60").spawn().unwrap();
+        let seen = (is_running(child.id()), threads(child.id()));
+        child.kill().unwrap();
+        // Ended, and not waited for.
+        while is_running(child.id()) {
+            std::thread::yield_now();
+        }
+        child.wait().unwrap();
+        assert_eq!(seen, (true, Some(1)));
     }
 }
