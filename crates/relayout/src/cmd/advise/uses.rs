@@ -24,8 +24,10 @@ pub fn sentences(source: &Path, name: &str) -> Vec<String> {
     }
     files.sort_unstable();
     let in_file = |path: &PathBuf| {
-        let text = std::fs::read_to_string(path).unwrap_or_default();
+        let bytes = std::fs::read(path).unwrap_or_default();
         let shown = path.strip_prefix(source).unwrap_or(path);
+        // A name in a comment may be in another encoding.
+        let text = String::from_utf8_lossy(&bytes);
         suspicious_uses(&shown.to_string_lossy(), &text, name)
     };
     let found: Vec<Use> = files.par_iter().flat_map_iter(in_file).collect();
