@@ -4,6 +4,9 @@ use crate::random::XorShift;
 
 /// Resamples drawn.
 const RESAMPLES: usize = 2000;
+/// Of fewer transfers, before and after, nothing is said: drawn from so few stretches that hold any, the interval
+/// comes out as narrow as the change is uncertain (from 2 to 1 in every resample).
+const TRANSFERS_MIN: u64 = 30;
 
 /// A relative change of the transfers with its 95% interval: -0.2 is a fifth less.
 ///
@@ -20,8 +23,13 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// The change from `before` to `after`, by stretch; `None` where nothing was there before.
+    /// The change from `before` to `after`, by stretch; `None` where nothing was there before, or too little
+    /// both before and after to tell a change from chance.
     pub fn of(before: &[u64], after: &[u64]) -> Option<Self> {
+        let sum = |all: &[u64]| all.iter().fold(0, |sum: u64, one| sum.saturating_add(*one));
+        if sum(before).max(sum(after)) < TRANSFERS_MIN {
+            return None;
+        }
         let pairs: Vec<(u64, u64)> = before.iter().copied().zip(after.iter().copied()).collect();
         let change = relative(pairs.iter().copied())?;
         let mut random = XorShift::new(1);
@@ -46,7 +54,8 @@ impl Interval {
         let shift = change - self.change;
         Self {
             change,
-            low: self.low + shift,
+            // No more than all can go.
+            low: (self.low + shift).max(-1.0),
             high: self.high + shift,
         }
     }
@@ -77,6 +86,12 @@ mod tests {
     fn change_that_comes_and_goes_is_not() {
         let after: Vec<u64> = (0..30).map(|n| if n % 2 == 0 { 130 } else { 65 }).collect();
         assert!(!Interval::of(&[100; 30], &after).unwrap().is_less());
+    }
+
+    #[test]
+    fn few_are_no_evidence() {
+        assert_eq!(Interval::of(&[2, 0], &[1, 0]), None);
+        assert!(Interval::of(&[2, 0], &[200, 100]).is_some_and(|it| it.low > 0.0));
     }
 
     #[test]

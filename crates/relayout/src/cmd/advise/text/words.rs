@@ -73,11 +73,17 @@ pub fn verdict(one: &TypeAdvice<'_>, advice: &Advice) -> String {
         }
         Verdict::Unclear => {
             let best = advice.candidates.first().and_then(|best| best.interval);
+            let why = match best {
+                Some(best) => format!(
+                    "the best changes all transfers by {}, which is within what differs from stretch \
+                     to stretch of the recording",
+                    percent(best)
+                ),
+                None => "there are too few transfers to tell a change from chance".to_owned(),
+            };
             let text = format!(
-                "No layout found is clearly better: the best changes all transfers by {}, which is \
-                 within what differs from stretch to stretch of the recording; {}.\n",
-                best.map_or("an unknown part".to_owned(), percent),
-                sharing(today),
+                "No layout found is clearly better: {why}; {}.\n",
+                sharing(today)
             );
             let text = text + &held_out(advice);
             text + &fewest_events(one, advice)
@@ -151,7 +157,7 @@ pub fn effect(
     line_bytes: u32,
 ) -> String {
     let (today, tally) = (&advice.current.tally, &scored.tally);
-    let mut text = format!("{name}, over the whole recording:\n");
+    let mut text = format!("{name}, over all that was recorded in order:\n");
     let mut say = |label: &str, words: String| {
         let line = format!("  {label:<11}  {words}");
         let _ = writeln!(text, "{}", wrapped(&line, LABEL));
@@ -207,12 +213,16 @@ fn total(advice: &Advice, scored: &Scored) -> String {
         let _ = write!(text, ", {}", percent(interval));
     }
     let less = scored.interval.is_some_and(|interval| interval.is_less());
+    let more = scored.interval.is_some_and(|interval| interval.low > 0.0);
     let first = today
         .false_first_touch
         .saturating_sub(tally.false_first_touch);
     let all = today.transfers().saturating_sub(tally.transfers());
     match less {
-        _ if tally.transfers() > today.transfers() => text.push_str(": more than today"),
+        _ if more => text.push_str(": more than today"),
+        _ if tally.transfers() > today.transfers() => {
+            text.push_str(": not clearly more in this recording");
+        }
         _ if first > 2 * all => {
             text.push_str(": most first misses that are gone come back as a miss of another access")
         }
@@ -327,7 +337,7 @@ pub fn by_phase(text: &mut String, advice: &Advice) {
         .map(|(phase, transfers)| format!("{phase}: {transfers}"))
         .collect();
     let line = format!(
-        "Transfers by the place of a line where all its objects would begin: {}.",
+        "Transfers of today's layout by the place of a line where all objects would begin: {}.",
         all.join(", ")
     );
     let _ = writeln!(text, "{}", wrapped(&line, 2));
