@@ -35,6 +35,8 @@ fn flags(folder: &str) -> String {
         "-Zexternal-clangrt",
         "-Cunsafe-allow-abi-mismatch=sanitizer",
         "-Cforce-frame-pointers=yes",
+        // Without them nobody can tell where a struct is declared, and no patch of it can be written.
+        "-Zdebug-info-type-line-numbers=yes",
         &format!("-Zpre-link-arg=-L{folder}"),
         "-Zpre-link-arg=-Wl,--push-state,--no-as-needed",
         "-Zpre-link-arg=-lrelayout_rt",
