@@ -321,6 +321,15 @@ pub struct Member {
     pub transfers: u64,
 }
 
+impl Member {
+    /// Whether its accesses were counted: collectors count those of a line from its first few coherence
+    /// events on, so that of lines with fewer only these events are known. Then `reads`, `writes` and `writers`
+    /// are 0 for want of a number.
+    pub fn is_counted(&self) -> bool {
+        self.reads > 0 || self.writes > 0
+    }
+}
+
 /// Instructions of one source line that accessed a contended line in one way.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SiteUse {

@@ -58,11 +58,11 @@ pub fn words(remedy: &Remedy, who: &str, position: impl Fn(&Source) -> String) -
         ),
         Remedy::PartElements { member, transfers } => format!(
             "Elements of `{member}` that different {who}s use lie on one line: {transfers} transfers between them \
-             bring nothing that is used. Put what one uses together, or give each a line."
+             bring nothing that is used. To look at, not replayed: put what one uses together, or give each a line."
         ),
         Remedy::PartObjects { transfers } => format!(
-            "Keep it from the lines of other objects, by alignment or by where it is allocated: {transfers} transfers \
-             between objects bring nothing that is used."
+            "It shares lines with other objects: {transfers} transfers between them bring nothing that is used. To \
+             look at, not replayed: alignment, or where it is allocated."
         ),
         Remedy::Align { bytes, replayed } => align(*bytes, replayed.as_ref()),
         Remedy::CheckStore {
@@ -78,7 +78,7 @@ pub fn words(remedy: &Remedy, who: &str, position: impl Fn(&Source) -> String) -
             let what = match members {
                 0 | 1 => format!("Store to `{member}` only if it differs ({place}): "),
                 _ => format!(
-                    "Store only what differs of what is copied here, `{member}` among it ({place}): "
+                    "Store only what differs of what is copied or cleared here, `{member}` among it ({place}): "
                 ),
             };
             let replayed = replayed.as_ref().map(of).unwrap_or_default();

@@ -58,7 +58,7 @@ fn write_report(out: &mut String, report: &Report) -> fmt::Result {
     }
     write_unresolved(out, findings, &sources)?;
     adjacent::write_summary(out, &findings.line_pairs)?;
-    write_limits(out, findings)?;
+    write_limits(out, findings, &picked)?;
     write_neighbours_differ(out, report, &picked)
 }
 
@@ -223,7 +223,7 @@ fn write_unresolved(out: &mut String, findings: &Findings, sources: &Sources) ->
     Ok(())
 }
 
-fn write_limits(out: &mut String, findings: &Findings) -> fmt::Result {
+fn write_limits(out: &mut String, findings: &Findings, picked: &[&Finding]) -> fmt::Result {
     if findings.estimated {
         return writeln!(
             out,
@@ -244,6 +244,13 @@ Limits
   are not cycles. Caches are taken as infinite, without prefetch; DMA, page walks and capacity misses are not seen.
   False by first touch overstates what another layout can save; false by lifetime is what one can in this order."
     )?;
+    let mut members = picked.iter().flat_map(|finding| &finding.members);
+    if members.any(|member| !member.is_counted()) {
+        writeln!(
+            out,
+            "  Reads and writes are counted from a line's first few coherence events on; ?: none was counted."
+        )?;
+    }
     let totals = &findings.totals;
     match totals.order_errors {
         Some(errors) if totals.tally.read_transfers > 0 => writeln!(

@@ -122,6 +122,8 @@ struct MemberDocument<'a> {
     silent_writes: Option<u64>,
     contexts: u32,
     writers: u32,
+    /// Whether `reads`, `writes` and `writers` were counted; 0 for want of a number, if not.
+    counted: bool,
     transfers: u64,
 }
 
@@ -278,6 +280,7 @@ fn member(member: &Member) -> MemberDocument<'_> {
         silent_writes: member.silent_writes,
         contexts: member.contexts,
         writers: member.writers,
+        counted: member.is_counted(),
         transfers: member.transfers,
     }
 }

@@ -213,9 +213,14 @@ fn write_members(out: &mut String, finding: &Finding, who: Who) -> fmt::Result {
     shown.sort_by_key(|m| (m.offset, m.size));
     for member in shown {
         let silent = match (member.silent_writes, member.writes) {
+            _ if !member.is_counted() => "?".to_owned(),
             (_, 0) => "-".to_owned(),
             (None, _) => "?".to_owned(),
             (Some(silent), writes) => percent_of(silent, writes),
+        };
+        let known = |count: u64| match member.is_counted() {
+            true => count.to_string(),
+            false => "?".to_owned(),
         };
         let name = if member.name.is_empty() {
             "(hole)"
@@ -228,11 +233,11 @@ fn write_members(out: &mut String, finding: &Finding, who: Who) -> fmt::Result {
             member.offset,
             member.size,
             name,
-            member.reads,
-            member.writes,
+            known(member.reads),
+            known(member.writes),
             silent,
             member.contexts,
-            member.writers,
+            known(member.writers.into()),
             member.transfers,
         )?;
     }

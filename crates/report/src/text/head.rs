@@ -99,11 +99,15 @@ fn wrap(words: &[String]) -> Vec<String> {
 
 fn write_runs(out: &mut String, runs: &[Run]) -> fmt::Result {
     let sum = |value: fn(&Run) -> u64| runs.iter().map(value).sum::<u64>();
+    // A program without markers has none, which is not a number of them.
+    let operations = match sum(|run| run.operations) {
+        0 => String::new(),
+        count => format!(", {count} operations"),
+    };
     let text = format!(
-        "{}: {} accesses, {} operations, {:.1} s ({:.1} s CPU)",
+        "{}: {} accesses{operations}, {:.1} s ({:.1} s CPU)",
         runs.len(),
         sum(|run| run.accesses),
-        sum(|run| run.operations),
         sum(|run| run.window_wall_ns) as f64 / 1e9,
         sum(|run| run.window_cpu_ns) as f64 / 1e9,
     );
@@ -150,8 +154,13 @@ fn write_totals(out: &mut String, findings: &Findings) -> fmt::Result {
     }
     let mut rest: Vec<(&String, &u64)> = totals.unresolved.iter().collect();
     rest.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
-    let resolved = percent(totals.resolved_share());
-    let mut words = vec![format!("{resolved} of transfers to a member or variable")];
+    let mut words = vec![match transfers {
+        0 => "nothing: there are no transfers".to_owned(),
+        _ => {
+            let resolved = percent(totals.resolved_share());
+            format!("{resolved} of transfers to a member or variable")
+        }
+    }];
     if !rest.is_empty() {
         words[0].push_str("; rest:");
     }
