@@ -7,7 +7,7 @@ mod kernel;
 mod sides;
 mod text;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context as _;
@@ -29,11 +29,11 @@ Examples:
   relayout verify --load result.json --margin 0.5
   relayout verify kernel --source linux --patch fix.patch --workload mntns
 
-better and worse: the change is there, at an error rate of 5 % over all metrics and all looks; same:
-what change there may be is smaller than the margin; unclear: these starts do not tell. docs/verify.md
+better and worse: the change is there, at an error rate of 5 % over all metrics and all looks; same: \
+what change there may be is smaller than the margin; unclear: these starts do not tell. docs/verify.md \
 describes the method.
 
-Exit code 0: better, same or unclear; 1: worse; 2: bad input; 3: no permission, a tool is missing, or the
+Exit code 0: better, same or unclear; 1: worse; 2: bad input; 3: no permission, a tool is missing, or the \
 machine is too busy for --disturbed; 4: a command failed.";
 
 /// Start two versions of a program in turn, and say whether one is faster
@@ -145,6 +145,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
         false => text::render(&measured, &outcome, &details),
     };
     print(&shown)?;
+    measured.saved?;
     Ok(exit(&outcome))
 }
 
@@ -152,6 +153,8 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
 struct Measured {
     runs: Runs,
     notes: Vec<String>,
+    /// Whether it could be saved, if it should be; told last, so that a full disk does not cost the result.
+    saved: anyhow::Result<()>,
 }
 
 /// With this margin, a fraction, or else one that follows from the noise.
@@ -176,8 +179,11 @@ fn load(path: &PathBuf) -> anyhow::Result<Measured> {
     let text = std::fs::read_to_string(path);
     let text = text.with_context(|| format!("cannot read {}", path.display()))?;
     let runs = Runs::parse(&text).with_context(|| format!("cannot use {}", path.display()))?;
-    let notes = Vec::new();
-    Ok(Measured { runs, notes })
+    Ok(Measured {
+        runs,
+        notes: Vec::new(),
+        saved: Ok(()),
+    })
 }
 
 fn measure(args: &Args, rules: &Rules) -> anyhow::Result<Measured> {
@@ -188,15 +194,24 @@ fn measure(args: &Args, rules: &Rules) -> anyhow::Result<Measured> {
     let mut experiment = experiment::Experiment::new(args, &sides, metrics, interrupt)?;
     let ended = experiment.run(rules, &progress);
     progress.done();
-    if let Some(path) = &args.save
-        && !experiment.runs.starts.is_empty()
-    {
-        let text = serde_json::to_string(&experiment.runs)? + "\n";
-        write_whole(path, text.as_bytes())?;
+    let saved = save(args.save.as_deref(), &experiment.runs);
+    if let Err(why) = ended {
+        return Err(saved.err().unwrap_or(why));
     }
-    ended?;
     Ok(Measured {
         notes: sides.notes(),
         runs: experiment.runs,
+        saved,
     })
+}
+
+/// Writes what was measured to `path`, if there is both.
+fn save(path: Option<&Path>, runs: &Runs) -> anyhow::Result<()> {
+    match path {
+        Some(path) if !runs.starts.is_empty() => {
+            let text = serde_json::to_string(runs)? + "\n";
+            Ok(write_whole(path, text.as_bytes())?)
+        }
+        _ => Ok(()),
+    }
 }

@@ -156,7 +156,7 @@ impl<'s> Experiment<'s> {
         if let Some(budget) = self.budget {
             seconds = seconds.min(budget.saturating_sub(self.begun.elapsed()).as_secs_f64());
         }
-        format!("at most {seconds:.0} s")
+        format!("at most {:.0} s", seconds.ceil())
     }
 
     /// Whether another pair would not end in time.

@@ -14,9 +14,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use relayout_host::kernel_build::{Builder, Built, Patch, Watch};
-use relayout_host::{
-    Cache, Error, Interrupt, Progress as _, find_collector, workload, workloads, write_whole,
-};
+use relayout_host::{Cache, Error, Interrupt, Progress as _, find_collector, workload, workloads};
 use relayout_verify::judge::{Outcome, judge};
 
 use self::boots::{Boots, Setting};
@@ -36,12 +34,12 @@ Examples:
       --also execl --also page_fault2 --runs 12 --save result.json
   relayout verify kernel --source linux-6.12 --patch merged-fix.patch --reverse --workload fcopy
 
-Building runs `make` on the source, in a copy below the cache folder (~/.cache/relayout/built); the source
-itself is only read. What was built is kept, so that the same again needs no build. Needed: make, gcc,
-flex, bison, bc, git and libelf-dev. Transfers are counted, not timed: what they cost on hardware is
+Building runs `make` on the source, in a copy below the cache folder (~/.cache/relayout/built); the source \
+itself is only read. What was built is kept, so that the same again needs no build. Needed: make, gcc, \
+flex, bison, bc, git and libelf-dev. Transfers are counted, not timed: what they cost on hardware is \
 for `relayout verify` there.
 
-Exit code 0: better, same or unclear; 1: worse; 2: bad input, such as a patch that does not apply; 3: a tool
+Exit code 0: better, same or unclear; 1: worse; 2: bad input, such as a patch that does not apply; 3: a tool \
 is missing; 4: a kernel does not build, does not boot, or fails in the workload.";
 
 /// Build a kernel without and with a patch, boot both under the collector in turn, and say whether
@@ -138,6 +136,8 @@ struct Verified<'a> {
     details: Outcome,
     predictions: Vec<Prediction>,
     notes: Vec<String>,
+    /// As in [`super::Measured`].
+    saved: anyhow::Result<()>,
 }
 
 /// Runs the command.
@@ -159,6 +159,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
         false => text::render(&verified),
     };
     print(&rendered)?;
+    verified.saved?;
     Ok(super::exit(&verified.outcome))
 }
 
@@ -187,13 +188,11 @@ fn verify<'a>(
         Ok((boots.release().to_owned(), predictions))
     });
     let samples = experiment.samples;
-    if let Some(path) = &args.save
-        && !samples.is_empty()
-    {
-        let text = serde_json::to_string(&samples.runs(Details::Both))? + "\n";
-        write_whole(path, text.as_bytes())?;
-    }
-    let (release, predictions) = ended?;
+    let saved = super::save(args.save.as_deref(), &samples.runs(Details::Both));
+    let (release, predictions) = match ended {
+        Ok(done) => done,
+        Err(why) => return Err(saved.err().unwrap_or(why)),
+    };
     let rules = super::rules(args.margin);
     Ok(Verified {
         args,
@@ -205,6 +204,7 @@ fn verify<'a>(
         samples,
         predictions,
         notes: notes.flatten().collect(),
+        saved,
     })
 }
 

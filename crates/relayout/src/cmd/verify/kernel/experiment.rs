@@ -187,7 +187,7 @@ impl<'a> Experiment<'a> {
                     .map(|budget| budget.saturating_sub(self.begun.elapsed()));
                 let seconds =
                     seconds.min(budget.map_or(f64::INFINITY, |left: Duration| left.as_secs_f64()));
-                format!(", at most {seconds:.0} s")
+                format!(", at most {:.0} s", seconds.ceil())
             }
         }
     }
