@@ -9,32 +9,32 @@ use relayout_host::cc::{CompilerError, Driver, become_compiler, rust_flags};
 use crate::exit::{self, Exit};
 use crate::print::print;
 
-const ABOUT: &str = "\
-Compile or link, with the user's own gcc or clang, code that relayout can record
-
+const USE: &str = "\
 Stands in for the compiler, and becomes it after adding what lets the code announce its accesses:
   make CC=\"relayout cc\" CXX=\"relayout c++\"
   ./configure CC=\"relayout cc\" CXX=\"relayout c++\"
   CC=\"relayout cc\" CXX=\"relayout c++\" cmake -B build -S .
   relayout record run -- ./program
 
-All arguments are the compiler's own, --help and --version too ('relayout cc --relayout-help' says
-this). Which compiler: $RELAYOUT_CC and $RELAYOUT_CXX, else cc and c++; or, before all other
+All arguments are the compiler's own, --help and --version too ('relayout cc --relayout-help' says \
+this). Which compiler: $RELAYOUT_CC and $RELAYOUT_CXX, else cc and c++; or, before all other \
 arguments, '--compiler NAME' or '-- NAME':
   relayout cc -- clang-14 -O2 -c file.c
 
-Use it for compiling and for linking. The optimisation level stays; -g and frame pointers are added;
-link-time optimisation is left out. Refused are -static, -m32, and sanitizers with a runtime of their
-own (address, memory, leak). The program finds our runtime where relayout is installed, and it does
+Use it for compiling and for linking. The optimisation level stays; -g and frame pointers are added; \
+link-time optimisation is left out. Refused are -static, -m32, and sanitizers with a runtime of their \
+own (address, memory, leak). The program finds our runtime where relayout is installed, and it does \
 nothing unless the program is recorded. gcc, or clang 14 or newer, for x86-64.
 
-Rust, with the nightly compiler ('--target' keeps the flags from build scripts):
-  RUSTFLAGS=\"$(relayout cc --relayout-rustflags)\" \\
+Rust, with the nightly compiler ('--target' keeps the flags from build scripts), and with full debug \
+information, without which types have no members:
+  RUSTFLAGS=\"$(relayout cc --relayout-rustflags)\" CARGO_PROFILE_RELEASE_DEBUG=2 \\
       cargo +nightly build --release --target x86_64-unknown-linux-gnu";
 
-/// What help shows; the arguments are passed on unread.
+/// Compile or link, with the user's own gcc or clang, code that relayout can record
+// The arguments are passed on unread.
 #[derive(Debug, clap::Args)]
-#[command(about = ABOUT, long_about = ABOUT, disable_help_flag = true)]
+#[command(after_help = USE, disable_help_flag = true)]
 pub struct Args {
     /// The compiler's arguments
     #[arg(

@@ -26,8 +26,8 @@ Examples:
                                                          share a line now
   relayout diff --exit-code build-a/x.o build-b/x.o      1 if a layout differs, as git diff
 
-A type that changed only because it holds one that did is counted with that one; --affected
-shows it too. Lines are counted from 0 at the start of the type. Types are the same when the
+A type that changed only because it holds one that did is counted with that one; --affected \
+shows it too. Lines are counted from 0 at the start of the type. Types are the same when the \
 names, places and sizes of their members are, whatever their members' types are called.";
 
 /// Compare the layouts of two builds: sizes, members that moved and what pushed them, holes, lines

@@ -18,11 +18,11 @@ Examples:
   relayout probe --json
   taskset -c 0,64 relayout probe -o far-apart.json
 
-It measures on the CPUs that it may run on, and needs two of them for itself for a few seconds: with
-real-time priority (as root, or with CAP_SYS_NICE) other programs do not disturb it. What it cannot
+It measures on the CPUs that it may run on, and needs two of them for itself for a few seconds: with \
+real-time priority (as root, or with CAP_SYS_NICE) other programs do not disturb it. What it cannot \
 tell is said with the reason, and is null in the file.
 
-Exit code 0: measured; 3: moving a line or pairs of lines could not be measured here (one CPU only,
+Exit code 0: measured; 3: moving a line or pairs of lines could not be measured here (one CPU only, \
 or too noisy), and the file is written only if -o names it.";
 
 /// Measure this machine: moving a line between CPUs, pairs of lines, silent stores, split accesses

@@ -20,7 +20,7 @@ Examples:
   relayout report out.relayout --explain 1
   relayout report out.relayout --type pcpu_chunk --min-share 1
 
-What was found out about the debug files is kept for the next command, in `resolved` in the cache folder
+What was found out about the debug files is kept for the next command, in `resolved` in the cache folder \
 ($RELAYOUT_CACHE, else ~/.cache/relayout), at most 256 MB. Set $RELAYOUT_NO_CACHE to keep and use nothing.";
 
 /// Rank the cache lines that contexts fight over, with type, members and source

@@ -190,8 +190,12 @@ fn idle(
 }
 
 fn list() -> anyhow::Result<Exit> {
-    let line = |w: Workload| format!("{:<12} {:>8}  {}\n", w.name, w.iterations, w.description);
-    print(&workloads().map(line).collect::<String>())?;
+    let line = |w: Workload| format!("{:<12} {:>10}  {}\n", w.name, w.iterations, w.description);
+    let heading = format!(
+        "{:<12} {:>10}  what each thread repeats\n",
+        "workload", "iterations"
+    );
+    print(&(heading + &workloads().map(line).collect::<String>()))?;
     Ok(Exit::Done)
 }
 

@@ -17,7 +17,7 @@ Examples:
   relayout record run --slices 0.05 --stop-after 30 -o out.relayout -- ./server
   relayout report out.relayout
 
-Ctrl-C goes to the program, and what was recorded is kept. Exit codes: 0 done, 4 the program failed,
+Ctrl-C goes to the program, and what was recorded is kept. Exit codes: 0 done, 4 the program failed, \
 130 interrupted; the profile is written in all three cases.";
 
 /// Run a program and record which threads touch which bytes of its memory
