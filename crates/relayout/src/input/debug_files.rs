@@ -136,19 +136,19 @@ fn read_main<'a>(path: &Path, file: &'a DebugFile, meta: &Meta) -> anyhow::Resul
         let path = file.path().display();
         format!("cannot read the debug information of {path}")
     };
-    let debug = match file.dwarf_here() {
-        Err(source) if is_bare(&source) && meta.target != "kernel" => {
-            let debug = file.symbols().with_context(cannot)?;
-            eprintln!(
-                "relayout: {} has no debug information: its variables are known by their symbols only \
-                 and no types are; build it with -g and record again, or give its debug file with --debug",
-                path.display()
-            );
-            debug
-        }
-        other => other.with_context(cannot)?,
+    let (debug, bare) = match file.dwarf_here() {
+        Err(source) if is_bare(&source) && meta.target != "kernel" => (file.symbols(), true),
+        other => (other, false),
     };
+    let debug = debug.with_context(cannot)?;
     check_build_id(path, &debug, meta)?;
+    if bare {
+        eprintln!(
+            "relayout: {} has no debug information: its variables are known by their symbols only \
+             and no types are; build it with -g and record again, or give its debug file with --debug",
+            path.display()
+        );
+    }
     Ok(debug)
 }
 

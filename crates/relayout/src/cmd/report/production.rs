@@ -22,18 +22,29 @@ pub(super) fn read(path: &Path, findings: &Findings) -> anyhow::Result<Productio
     let file = DebugFile::find_or_keep(path, map, catalog::folders());
     let debug = file.dwarf_here().or_else(|_| file.symbols());
     let extents = extents(&debug.with_context(cannot)?);
+    let variables = findings.findings.iter();
+    let variables = variables.filter_map(|finding| finding.subject.variable());
+    let mut variables = variables.peekable();
     if extents.is_empty() {
         anyhow::bail!(
             "{} has no symbols; give the program before it was stripped",
             path.display()
         );
     }
-    Ok(Production::new(findings, |name| extents.get(name).copied()))
+    if variables.peek().is_some() && !variables.any(|name| extents.contains_key(name)) {
+        eprintln!(
+            "relayout: {} has none of the variables that were recorded: is it a build of the recorded program?",
+            path.display()
+        );
+    }
+    Ok(Production::new(findings, |name| {
+        extents.get(name).copied().flatten()
+    }))
 }
 
-/// Addresses and sizes of variables in bytes, by name. Names that several variables have are left out:
-/// which of them is meant is not known.
-fn extents(file: &DwarfFile<'_>) -> HashMap<String, (u64, u64)> {
+/// Addresses and sizes of variables in bytes, by name; `None` of names that several variables have: which
+/// of them is meant is not known.
+fn extents(file: &DwarfFile<'_>) -> HashMap<String, Option<(u64, u64)>> {
     let symbols = file.symbols().iter().filter(|symbol| symbol.is_object());
     let sizes: HashMap<u64, u64> = symbols.clone().map(|s| (s.address, s.size)).collect();
     let declared = { file.globals().iter().chain(file.static_locals()) }
@@ -46,6 +57,5 @@ fn extents(file: &DwarfFile<'_>) -> HashMap<String, (u64, u64)> {
             *known = None;
         }
     }
-    let unique = |(name, extent): (String, Option<(u64, u64)>)| Some((name, extent?));
-    found.into_iter().filter_map(unique).collect()
+    found
 }
