@@ -68,7 +68,7 @@ impl Change {
     }
 
     /// Whether it follows `before` as part of one edit: a member that comes right after one that moved there too.
-    fn continues(&self, before: &Self) -> bool {
+    pub fn continues(&self, before: &Self) -> bool {
         match (before, self) {
             (Self::Move { atom, .. }, Self::Move { after, .. }) => *after == Some(*atom),
             _ => false,

@@ -315,16 +315,26 @@ fn advise(
         false => Exit::Done,
     };
     if let Some(path) = &args.hardware_script {
+        if input.profile.meta.target != "kernel" {
+            input.progress.warn(
+                "the script of --hardware-script builds kernels, and this is a recording of a program: \
+                 `relayout verify` compares two builds of that",
+            );
+        }
         patch::save_script(path)?;
     }
     if args.json {
-        return Ok((json::advise(input, &all, &patches, args.top, &notes)?, exit));
+        return Ok((
+            json::advise(input, &all, &patches, &skipped, args.top, &notes)?,
+            exit,
+        ));
     }
     let shown = text::Shown {
         top: args.top,
         listings: !args.types.is_empty(),
         patches: args.source.is_some(),
         diffs: saved == patch::Saved::Nothing,
+        written: args.patch.clone(),
         rejected: args.patch.as_deref().map(patch::rejected),
         notes,
     };

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::TypeAdvice;
 use super::check::{Check, Statement};
 use super::compiled::Judged;
+use super::gather::Contended;
 use super::others::{Other, Pool};
 use super::patch::{Outcome, Written};
 use crate::input::Input;
@@ -17,9 +18,11 @@ pub fn advise(
     input: &Input<'_>,
     all: &[TypeAdvice<'_>],
     patches: &[Option<Outcome>],
+    skipped: &[Contended],
     top: usize,
     notes: &[String],
 ) -> anyhow::Result<String> {
+    let passed_over = |one: &Contended| json!({ "name": one.name, "transfers": one.transfers, "why": one.skipped });
     let types: Vec<Value> = all
         .iter()
         .zip(patches)
@@ -31,6 +34,7 @@ pub fn advise(
         "line_bytes": input.line_bytes,
         "notes": notes,
         "types": types,
+        "skipped": skipped.iter().map(passed_over).collect::<Vec<Value>>(),
     }))
 }
 

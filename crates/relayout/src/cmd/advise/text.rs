@@ -2,6 +2,7 @@
 
 mod check;
 mod elsewhere;
+mod inside;
 pub mod lines;
 pub(super) mod message;
 mod table;
@@ -19,16 +20,24 @@ use super::others::Pool;
 use super::patch::Outcome;
 use crate::input::Input;
 
-/// What replay leaves out; printed with every result.
-const LIMITS: &str = "\
+/// What replay leaves out; printed with every result. What was chosen by the recording that it is judged by is
+/// said between the two parts.
+const LIMITS: [&str; 2] = [
+    "\
 Limits
   Replay keeps the recorded order and timing (spins, failed exchanges, hold times); caches are taken
-  as infinite, without prefetch. Intervals come from resampling stretches of this recording; those in
-  the table are of layouts that were chosen on all of it, what is said of the other half is not.
-  Throughput is predicted where `relayout probe` measured what accesses cost (docs/prediction.md). The
+  as infinite, without prefetch. Intervals come from resampling stretches of this recording",
+    "  Throughput is predicted where `relayout probe` measured what accesses cost (docs/prediction.md). The
   code between them is taken as it was timed; where the profile has no such times, to be as long as
   the accesses. `relayout verify` measures it.
+",
+];
+/// Of layouts that were looked for.
+const CHOSEN: &str = "; those in
+  the table are of layouts that were chosen on all of it, what is said of the other half is not.
 ";
+/// Of layouts that were given.
+const GIVEN: &str = ".\n";
 
 /// Widest line of prose.
 const WIDTH: usize = 100;
@@ -43,6 +52,8 @@ pub struct Shown {
     pub patches: bool,
     /// The text of patches.
     pub diffs: bool,
+    /// The file for patches that are good.
+    pub written: Option<PathBuf>,
     /// The file for patches that are bad.
     pub rejected: Option<PathBuf>,
     /// What is to be said beside.
@@ -67,11 +78,14 @@ pub fn advise(
         text.push('\n');
     }
     if all.is_empty() {
-        text.push_str(
-            "No object of a struct that can be laid out again has transfers between contexts in this \
-             profile: nothing to\nadvise on. `relayout report` shows what was resolved and what was \
-             not.\n",
+        let none = match skipped.is_empty() {
+            true => "No object of a struct has transfers between contexts in this profile",
+            false => "Nothing else has transfers between contexts in this profile",
+        };
+        let line = format!(
+            "{none}: nothing to advise on. `relayout report` shows what was resolved and what was not."
         );
+        let _ = writeln!(text, "{}", wrapped(&line, 0));
         return text;
     }
     for (one, patch) in all.iter().zip(patches) {
@@ -83,14 +97,17 @@ pub fn advise(
     if !shown.listings {
         text.push_str("`relayout advise PROFILE TYPE` prints the layouts member by member.\n\n");
     }
-    end(&mut text, &shown.notes);
+    end(&mut text, &shown.notes, CHOSEN);
     text
 }
 
 fn patch_words(one: &TypeAdvice<'_>, patch: Option<&Outcome>, shown: &Shown) -> String {
     let written = match patch {
-        Some(Outcome::Refused(why)) => return format!("No patch: {why}.\n\n"),
+        Some(Outcome::Refused(why)) => {
+            return wrapped(&format!("No patch: {why}."), 2) + "\n\n";
+        }
         Some(Outcome::Diff(written)) => written,
+        None if one.outcome.is_err() => return String::new(),
         None => return "No patch: no layout is clearly better.\n\n".to_owned(),
     };
     let Some(candidate) = written.scored(one) else {
@@ -107,7 +124,12 @@ fn patch_words(one: &TypeAdvice<'_>, patch: Option<&Outcome>, shown: &Shown) -> 
             format!("The best is not written as a patch: {why}. This one is, with {transfers}.");
         let _ = writeln!(text, "{}", wrapped(&why, 0));
     }
-    let _ = writeln!(text, "Patch: {}.", words(one, candidate));
+    let file = match &shown.written {
+        Some(path) if !written.is_bad() => format!(" It is in {}.", path.display()),
+        _ => String::new(),
+    };
+    let line = format!("Patch: {}.{file}", words(one, candidate));
+    let _ = writeln!(text, "{}", wrapped(&line, 2));
     if let Some(words) = written.reach.words() {
         let _ = writeln!(text, "{}", wrapped(words, 0));
     }
@@ -150,16 +172,17 @@ pub fn what_if(input: &Input<'_>, one: &TypeAdvice<'_>, notes: &[String]) -> Str
             text.push('\n');
         }
     }
-    end(&mut text, notes);
+    end(&mut text, notes, GIVEN);
     text
 }
 
-/// What holds for all that was said.
-fn end(text: &mut String, notes: &[String]) {
+/// What holds for all that was said; `intervals`, for those in the table.
+fn end(text: &mut String, notes: &[String], intervals: &str) {
     for note in notes {
         let _ = writeln!(text, "{}\n", wrapped(note, 0));
     }
-    text.push_str(LIMITS);
+    let [replay, throughput] = LIMITS;
+    text.extend([replay, intervals, throughput]);
 }
 
 fn effects_of_given(text: &mut String, input: &Input<'_>, one: &TypeAdvice<'_>, advice: &Advice) {
@@ -240,6 +263,9 @@ fn best_and_others(
         let _ = writeln!(text, "{effect}");
     }
     text.push_str(&wrapped(&words::verdict(one, advice), 0));
+    if let Some(inside) = inside::sentence(one, input.resolution.types(), advice) {
+        text.push_str(&wrapped(&inside, 0));
+    }
     elsewhere::sentences(text, pool, top);
 }
 

@@ -20,9 +20,18 @@ pub fn edits(
             |other: &Change| matches!(other, Change::AlignMember { atom: at, .. } if *at == atom);
         changes.iter().any(aligns)
     };
-    let edits = changes.iter().map(|change| {
+    let edits = changes.iter().enumerate().map(|(nth, change)| {
         let is_move = matches!(change, Change::Move { .. });
-        let reason = |atom: usize| reason(atom).filter(|_| !(is_move && aligned(atom)));
+        // The comment of the member above holds for the next one too.
+        let above = match nth.checked_sub(1).map(|nth| &changes[nth]) {
+            Some(above @ Change::Move { atom, .. }) if change.continues(above) => Some(*atom),
+            _ => None,
+        };
+        let said = |why: &String| above.and_then(reason).as_ref() == Some(why);
+        let reason = |atom: usize| {
+            let unsaid = reason(atom).filter(|why| !said(why));
+            unsaid.filter(|_| !(is_move && aligned(atom)))
+        };
         edit(&one.shape, change, kernel_line, &reason)
     });
     edits.collect()

@@ -52,9 +52,11 @@ pub fn sentences(
             continue;
         };
         for (line, part) in leave {
-            let others = uses
-                .iter()
-                .filter(|one| one.line_then == **line && one.line_today != part[0].line_today);
+            // A member on two lines does not join itself.
+            let moves = |name: &str| part.iter().any(|one| one.name == name);
+            let others = uses.iter().filter(|one| {
+                one.line_then == **line && one.line_today != part[0].line_today && !moves(one.name)
+            });
             let others: Vec<&Use<'_>> = others.collect();
             found.extend(sentence(part, stays, &others).map(|words| (count(part), words)));
         }

@@ -89,7 +89,7 @@ fn problem(input: &Input<'_>, one: &TypeAdvice<'_>, advice: &Advice) -> String {
     };
     let percent = |part: u64| 100.0 * part as f64 / tally.transfers().max(1) as f64;
     format!(
-        "In a recording of {}{}, cache lines of struct {} move from one {} to another {} times{unit}. \
+        "In what was recorded in order of {}{}, cache lines of struct {} move from one {} to another {} times{unit}. \
          {:.0}% of that is false sharing by first touch: the access that misses does not use what the other \
          wrote. By lifetime it is {:.0}%: nothing that the other wrote is used before the line is lost \
          again.",

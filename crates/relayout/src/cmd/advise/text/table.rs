@@ -31,7 +31,7 @@ pub fn table(text: &mut String, one: &TypeAdvice<'_>, rows: &[&Scored]) {
     let per_operation = rows.iter().all(|row| row.per_operation.is_some());
     let unit = match per_operation {
         true => "per operation of the workload",
-        false => "over the whole recording",
+        false => "recorded in order",
     };
     let _ = writeln!(
         text,
