@@ -59,6 +59,7 @@ pub fn of(target: &str) -> Vec<Vec<u8>> {
             vec![
                 format!("everything colour first\n{source}").into_bytes(),
                 format!("node key \n#ifdef A\n#endif\n{source}").into_bytes(),
+                include_bytes!("../seeds/groups.h").to_vec(),
             ]
         }
         _ => Vec::new(),

@@ -48,9 +48,8 @@ fn edited<E>(
     if let Ok(back) = inverse(file, source, name, Some(1), change) {
         let text = edit(&new, &back).expect("the inverse was tried");
         assert_eq!(text, source, "it did not come back");
-        // A condition that goes along is written twice, and the type of what was taken apart.
-        let joins = back.iter().any(|one| matches!(one, Change::Join { .. }));
-        if !joins && source.matches('#').count() == new.matches('#').count() {
+        // A condition that goes along is written twice, and the type and the condition of what was taken apart.
+        if back.len() == 1 && source.matches('#').count() == new.matches('#').count() {
             assert_eq!(tokens(source), tokens(&new), "tokens were lost");
         }
     }
@@ -74,6 +73,7 @@ fn changes(member: &str, after: &str) -> Vec<Change> {
         moved(to.clone(), reason.clone()),
         moved(to, None),
         moved(Position::Before(after.to_owned()), None),
+        moved(Position::Last, None),
         Change::AlignMember {
             member: member.to_owned(),
             alignment: Alignment::Macro("____cacheline_aligned_in_smp".into()),
@@ -89,6 +89,14 @@ fn changes(member: &str, after: &str) -> Vec<Change> {
         Change::RemoveAlignment { member: None },
         Change::Join {
             text: format!("int {member}, *{after};"),
+        },
+        Change::JoinGroups {
+            behind: member.to_owned(),
+            line: None,
+        },
+        Change::JoinGroups {
+            behind: member.to_owned(),
+            line: Some("#else".to_owned()),
         },
         Change::AddPadding {
             name: "_pad1_".to_owned(),
