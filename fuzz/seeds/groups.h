@@ -1,4 +1,4 @@
-s e b
+s a b
 struct s {
 	int a;
 #ifdef X

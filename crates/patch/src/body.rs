@@ -347,6 +347,19 @@ enum Bare {
     No,
 }
 
+/// The last token of the attributes behind token `last`, or that itself.
+fn behind_attributes(reader: &Reader<'_>, mut last: usize, close: usize) -> usize {
+    while last + 1 < close && is_attribute(reader.text(last + 1)) {
+        last += 1;
+        let arguments = (reader.text(last + 1) == "(").then(|| reader.pairs[last + 1]);
+        last = arguments
+            .flatten()
+            .filter(|&end| end < close)
+            .unwrap_or(last);
+    }
+    last
+}
+
 /// Recognises macros that stand alone on their line without a semicolon.
 fn bare_macro(reader: &Reader<'_>, first: usize, close: usize) -> Bare {
     let name = reader.text(first);
@@ -368,8 +381,7 @@ fn bare_macro(reader: &Reader<'_>, first: usize, close: usize) -> Bare {
     let last = arguments.unwrap_or(first);
     // Members of a group must stay in it: assertions elsewhere say so.
     if name.starts_with(GROUP_MARKS) {
-        let attributes = (last + 1..close).take_while(|&at| is_attribute(reader.text(at)));
-        let last = last + attributes.count();
+        let last = behind_attributes(reader, last, close);
         let semicolon = reader.text(last + 1) == ";" && last + 1 < close;
         return Bare::Item(last + usize::from(semicolon), What::Border);
     }

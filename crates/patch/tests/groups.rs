@@ -13,7 +13,7 @@ struct port {
 \tunsigned long features;\t/* offloads */
 \t__cacheline_group_end(port_tx_read);
 
-\t__cacheline_group_begin_aligned(port_stats);
+\t__cacheline_group_begin_aligned(port_stats) __aligned(8);
 \tunsigned long sent;
 #ifdef CONFIG_DROPS
 \tunsigned long dropped;

@@ -122,32 +122,32 @@ fn joined(
     theirs: &[Branch],
     found: &Around,
 ) -> Option<(usize, (usize, usize))> {
-    let own = own.get(found.level..).filter(|own| !own.is_empty())?;
-    let theirs = theirs.get(found.level..found.level + own.len())?;
-    let (outer, inner) = (&body.groups[own[0].0], &body.groups[own[own.len() - 1].0]);
-    let same = own
-        .iter()
-        .zip(theirs)
-        .all(|(&(own, first), &(other, branch))| {
-            let own = condition::opening(file, &body.groups[own], first);
-            own.is_some() && own == condition::opening(file, &body.groups[other], branch)
-        });
-    // Comments at the directives are about the group, and would be lost.
-    let bare = inner.start - outer.start == own.len() - 1 && outer.end - inner.end == own.len() - 1;
+    let (own, theirs) = (own.get(found.level..)?, theirs.get(found.level..)?);
+    let outer = &body.groups[own.first()?.0];
     let above = file.tokens[..outer.start].last();
     let commented = above.is_some_and(|token| {
         token.kind == Kind::Comment
             && starts_line(file.source, token.start)
             && next_line(file.source, token.end) == file.tokens[outer.start].start
     });
-    if outer.start != found.first || !same || !bare || commented {
+    if outer.start != found.first || commented {
+        return None;
+    }
+    let same = |&(&(own, first), &(other, branch)): &(&Branch, &Branch)| {
+        let own = condition::opening(file, &body.groups[own], first);
+        own.is_some() && own == condition::opening(file, &body.groups[other], branch)
+    };
+    let count = own.iter().zip(theirs).take_while(same).count();
+    let inner = &body.groups[own.get(count.checked_sub(1)?)?.0];
+    // Comments at the directives are about the group, and would be lost.
+    if inner.start - outer.start != count - 1 || outer.end - inner.end != count - 1 {
         return None;
     }
     let inside = (
         next_line(file.source, file.tokens[inner.start].end),
         line_start(file.source, file.tokens[inner.end].start),
     );
-    Some((own.len(), inside))
+    Some((count, inside))
 }
 
 /// Whether between `#if` and `#endif` there is no code and no directive but tokens `first..=last`.

@@ -141,7 +141,7 @@ fn groups_are_joined_where_no_condition_changes() {
     assert_eq!(edited(&body(defines), join("a", Some("#else"))), refused);
 }
 
-/// As `mr_tables` of `struct netns_ipv4`, `ksm_merging_pages` of `struct mm_struct` and `robust_list` of
+/// As `mrt` and `mr_tables` of `struct netns_ipv4`, `ksm_merging_pages` of `struct mm_struct` and `robust_list` of
 /// `struct task_struct`.
 #[test]
 fn conditions_in_conditions_go_along() {
@@ -150,6 +150,12 @@ fn conditions_in_conditions_go_along() {
         "c",
         after("a"),
         "\tint a;\n#if X\n#ifdef Y\n\tint c;\n#endif\n#endif\n#if X\n#ifndef Y\n\tint b;\n#else\n\tint d;\n#endif\n#endif\n",
+    );
+    check(
+        "\tint a;\n#if X\n#ifndef Y\n\tint b;\n#else\n\tint c;\n#endif\n#endif\n",
+        "b",
+        Position::First,
+        "#if X\n#ifndef Y\n\tint b;\n#endif\n#endif\n\tint a;\n#if X\n#ifdef Y\n\tint c;\n#endif\n#endif\n",
     );
     check(
         "\tint a;\t/* of a */\n\tint b;\n#if X\n\tint c;\n\tint d;\n#endif\n",
