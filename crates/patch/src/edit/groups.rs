@@ -43,8 +43,12 @@ pub(crate) fn apart(
     let at = Situation::new(file, definition, asked)?;
     let (own, theirs) = (at.own_branches(), at.their_branches());
     let level = common(own, theirs);
-    let same = |depth: usize| matches!((own.get(depth), theirs.get(depth)), (Some(a), Some(b)) if a.0 == b.0);
-    if same(level) {
+    let branch_of_one = |(own, theirs): (&Branch, &Branch)| own.0 == theirs.0;
+    if own
+        .get(level)
+        .zip(theirs.get(level))
+        .is_some_and(branch_of_one)
+    {
         return Ok(None);
     }
     let left = own[level..]
