@@ -50,7 +50,7 @@ fn edited<E>(
         assert_eq!(text, source, "it did not come back");
         // A condition that goes along is written twice, and the type and the condition of what was taken apart.
         if back.len() == 1 && source.matches('#').count() == new.matches('#').count() {
-            assert_eq!(tokens(source), tokens(&new), "tokens were lost");
+            assert_eq!(letters(source), letters(&new), "code was lost");
         }
     }
 }
@@ -110,9 +110,9 @@ fn changes(member: &str, after: &str) -> Vec<Change> {
     ]
 }
 
-/// The words of a text, sorted: what a move, which only carries lines about, keeps.
-fn tokens(text: &str) -> Vec<&str> {
-    let mut words: Vec<&str> = text.split_whitespace().collect();
-    words.sort_unstable();
-    words
+/// All but the white space of a text, sorted: what a move, which only carries statements about, keeps.
+fn letters(text: &str) -> Vec<char> {
+    let mut letters: Vec<char> = text.chars().filter(|c| !c.is_whitespace()).collect();
+    letters.sort_unstable();
+    letters
 }

@@ -47,7 +47,7 @@ pub(crate) fn follow(file: &File<'_>, old: &Definition, new: &str) -> Result<Str
 
 /// All names, nested ones also by path: `part`, `part.head`; those of anonymous structs by their
 /// own.
-fn list(body: &Body, prefix: &str, names: &mut Vec<String>) {
+pub(crate) fn list(body: &Body, prefix: &str, names: &mut Vec<String>) {
     for item in &body.items {
         let own = item.names.iter().chain(&item.group_name);
         names.extend(own.map(|name| format!("{prefix}{name}")));

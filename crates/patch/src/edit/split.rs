@@ -1,6 +1,6 @@
 //! Takes `int a, *b;` apart into a line each, where one of them moves or something comes between.
 
-use crate::body::Item;
+use crate::body::{Body, Item};
 use crate::change::Position;
 use crate::declarator::{What, is_attribute};
 use crate::find::{Definition, File, ItemPath};
@@ -8,6 +8,7 @@ use crate::lex::Kind;
 use crate::lines::{line_start, newline, starts_line};
 use crate::refusal::Refusal;
 
+use super::kernel_doc;
 use super::unit::last_name;
 
 /// A text in which declarations were taken apart.
@@ -61,6 +62,10 @@ pub(crate) fn apart(
     if cuts.is_empty() {
         return Ok(None);
     }
+    let refused = Refusal::SharedDeclaration {
+        member: cuts[0].2.clone(),
+        place: file.place(definition.item(&cuts[0].0).first),
+    };
     // From the back, so that places before stay what they are.
     cuts.sort_by_key(|(path, ..)| std::cmp::Reverse(definition.item(path).first));
     let mut text = file.source.to_owned();
@@ -80,6 +85,16 @@ pub(crate) fn apart(
             .map(|piece| [piece.text.as_str(), piece.comment].concat())
             .collect();
         text.replace_range(start..end, &lines.join(&line));
+    }
+    // A word before a later name may be a macro that stands for nothing alone.
+    let names = |body: &Body| {
+        let mut names = Vec::new();
+        kernel_doc::list(body, "", &mut names);
+        names
+    };
+    let read = File::new(file.name, &text).definition_at(definition);
+    if !read.is_ok_and(|read| names(&read.body) == names(&definition.body)) {
+        return Err(refused);
     }
     Ok(Some(Split {
         text,

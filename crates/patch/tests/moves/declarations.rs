@@ -108,6 +108,12 @@ fn comments_behind_commas_go_with_what_they_are_about() {
         "\tint\tc;\n\tu8\ta:1,\t/* of a */\n\t\tb:1;\n",
     );
     check_refused(
+        "\tint a, MACRO b;\n\tint c;\n",
+        "a",
+        after("c"),
+        "s.h:2: a shares a declaration with other members",
+    );
+    check_refused(
         "\tint a,\n\t\t/* of b */\n\t\tb;\n\tint c;\n",
         "b",
         after("c"),
