@@ -1,6 +1,6 @@
 //! Where nothing may be offered, and why: what must stay, what was not recorded, what nobody fights over.
 
-use relayout_profile::Access::{Read, ReadWrite};
+use relayout_profile::Access::{Read, ReadWrite, Write};
 use serde_json::Value;
 
 use super::common::{KERNEL_FLAGS, Place, hot, json, text, trace};
@@ -121,4 +121,30 @@ fn without_contention_there_is_nothing_and_that_is_no_failure() {
         assert_eq!(json(&place, "advise p")["types"], Value::Array(Vec::new()));
         check_says(&text(&place, "advise p"), &["nothing to advise on"]);
     }
+}
+
+/// By turns the words are counters of two contexts, which apart do not disturb each other, and a pair that both use
+/// whole, which apart has to be fetched twice, and upgraded.
+#[test]
+fn fewer_transfers_for_more_upgrades_are_no_advice() {
+    let counters = [(0, Write, 0), (1, Write, 8)].repeat(3);
+    let whole = |context| [(context, Write, 0), (context, Read, 8), (context, Write, 8)];
+    let wholes = [whole(0), whole(1), whole(0)].concat();
+    let place = recorded(
+        hot::SOURCE,
+        "hot",
+        words([counters, wholes].concat().repeat(100)),
+    );
+    let advised = &json(&place, "advise p hot")["types"][0];
+    assert_eq!(advised["verdict"], "traded", "{advised:#}");
+    let (best, today) = (&advised["candidates"][0], &advised["current"]);
+    assert!(
+        best["transfers"].as_u64() < today["transfers"].as_u64(),
+        "{advised:#}"
+    );
+    let says = "No advice: the best layout found has fewer transfers, but transfers and upgrades together go from";
+    check_says(&text(&place, "advise p hot"), &[says]);
+    let dir = place.path("").display().to_string();
+    let with_source = text(&place, &format!("advise p hot --source {dir}"));
+    check_says(&with_source, &["No patch: no layout is clearly better."]);
 }

@@ -141,6 +141,9 @@ pub enum Verdict {
     Unclear,
     /// The first candidate has fewer transfers in some recordings and more in others.
     Unstable,
+    /// The first candidate has fewer transfers, but more of transfers and upgrades together: it takes the line from
+    /// others as often, by stores that have it.
+    Traded,
     /// The first candidate has fewer transfers.
     Better,
 }

@@ -6,6 +6,7 @@ use super::{Advice, Scored, Verdict};
 use crate::change::edit_count;
 use crate::front::Cost;
 use crate::interval::Interval;
+use crate::score::COST_UNITS;
 
 /// Of what the best gains, the part that fewer changes may cost.
 const NEARLY: f64 = 0.02;
@@ -51,6 +52,11 @@ fn by_rank(a: &Scored, b: &Scored) -> Ordering {
     key(a).cmp(&key(b))
 }
 
+/// Its cost with upgrades, which take the line from others as transfers do.
+fn events(scored: &Scored) -> u64 {
+    scored.cost + COST_UNITS * scored.tally.upgrades
+}
+
 /// What can be said about the first candidate.
 pub fn verdict(advice: &Advice) -> Verdict {
     let today = &advice.current.tally;
@@ -62,6 +68,7 @@ pub fn verdict(advice: &Advice) -> Verdict {
             let sure = |interval: Option<Interval>| interval.is_some_and(|it| it.is_less());
             match sure(best.interval) && sure(advice.held_out) {
                 _ if best.is_unstable(&advice.current) => Verdict::Unstable,
+                true if events(best) > events(&advice.current) => Verdict::Traded,
                 true => Verdict::Better,
                 false => Verdict::Unclear,
             }

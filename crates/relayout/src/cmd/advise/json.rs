@@ -292,6 +292,7 @@ fn verdict(verdict: &Verdict) -> &'static str {
         Verdict::NothingBetter { .. } => "nothing-better",
         Verdict::Unclear => "unclear",
         Verdict::Unstable => "unstable",
+        Verdict::Traded => "traded",
         Verdict::Better => "better",
     }
 }

@@ -273,7 +273,7 @@ fn best_and_others(
 fn found(advice: &Advice) -> Option<&Scored> {
     let found = matches!(
         advice.verdict,
-        Verdict::Better | Verdict::Unclear | Verdict::Unstable
+        Verdict::Better | Verdict::Traded | Verdict::Unclear | Verdict::Unstable
     );
     advice.candidates.first().filter(|_| found)
 }

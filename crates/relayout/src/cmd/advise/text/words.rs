@@ -97,6 +97,16 @@ pub fn verdict(one: &TypeAdvice<'_>, advice: &Advice) -> String {
                 sharing(today)
             )
         }
+        Verdict::Traded => {
+            let best = advice.candidates.first().map_or(0, events);
+            let text = format!(
+                "No advice: the best layout found has fewer transfers, but transfers and upgrades together go \
+                 from {}; {}.\n",
+                change(events(today), best),
+                sharing(today)
+            );
+            text + &fewest_events(one, advice)
+        }
         Verdict::Better => held_out(advice),
     }
 }
