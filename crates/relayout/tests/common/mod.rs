@@ -10,6 +10,7 @@ pub mod trace;
 use std::ffi::OsStr;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
@@ -25,9 +26,17 @@ pub const IMAGE_VERSION: &str = "6.1.0-test (a@b) #1 SMP (2024-01-01)";
 /// yet called exec would hold the file open, and "Text file busy" be the result.
 static PROGRAMS: Mutex<()> = Mutex::new(());
 
-/// Starts a command.
+/// Starts a command, for which Ctrl-C counts: a shell starts what it puts in the background, as these tests may be,
+/// with that ignored.
 pub fn start(command: &mut Command) -> Child {
     let _guard = PROGRAMS.lock().unwrap_or_else(PoisonError::into_inner);
+    let heed = || {
+        // SAFETY: a plain system call.
+        unsafe { libc::signal(libc::SIGINT, libc::SIG_DFL) };
+        Ok(())
+    };
+    // SAFETY: `signal` may be called between `fork` and `exec`.
+    unsafe { command.pre_exec(heed) };
     command.spawn().unwrap()
 }
 
