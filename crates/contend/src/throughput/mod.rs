@@ -128,6 +128,11 @@ pub struct Gain {
 }
 
 impl Gain {
+    /// Whether it is none, but a loss of more than 5 %, wherever in its interval.
+    pub fn is_loss(&self) -> bool {
+        self.ratio.high < 0.95
+    }
+
     /// Whether it is a gain in some recordings and a loss in others: no advice.
     pub fn is_unstable(&self) -> bool {
         let any = |is: fn(f64) -> bool| self.by_run.iter().any(|(_, ratio)| is(*ratio));

@@ -141,6 +141,10 @@ pub enum Verdict {
     Unclear,
     /// The first candidate has fewer transfers in some recordings and more in others.
     Unstable,
+    /// The first candidate has fewer transfers, but so few less that it is not worth a change.
+    Slight,
+    /// The first candidate has fewer transfers, but is predicted to be slower. Left to who knows the machine.
+    Slower,
     /// The first candidate has fewer transfers, but more of transfers and upgrades together: it takes the line from
     /// others as often, by stores that have it.
     Traded,

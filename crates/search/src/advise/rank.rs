@@ -52,6 +52,13 @@ fn by_rank(a: &Scored, b: &Scored) -> Ordering {
     key(a).cmp(&key(b))
 }
 
+/// Of what today's layout costs, the part that a change has to save to be worth it.
+const WORTH: f64 = 0.01;
+
+fn is_slight(best: u64, today: u64) -> bool {
+    (today.saturating_sub(best) as f64) < today as f64 * WORTH
+}
+
 /// Its cost with upgrades, which take the line from others as transfers do.
 fn events(scored: &Scored) -> u64 {
     scored.cost + COST_UNITS * scored.tally.upgrades
@@ -68,6 +75,7 @@ pub fn verdict(advice: &Advice) -> Verdict {
             let sure = |interval: Option<Interval>| interval.is_some_and(|it| it.is_less());
             match sure(best.interval) && sure(advice.held_out) {
                 _ if best.is_unstable(&advice.current) => Verdict::Unstable,
+                true if is_slight(best.ranked_cost(), advice.current.cost) => Verdict::Slight,
                 true if events(best) > events(&advice.current) => Verdict::Traded,
                 true => Verdict::Better,
                 false => Verdict::Unclear,

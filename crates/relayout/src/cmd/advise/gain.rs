@@ -8,7 +8,7 @@ use relayout_contend::{Extent, TraceAccess};
 use relayout_host::probe::{self, AccessCost, MachineFile};
 use relayout_host::{Error, Progress as _};
 use relayout_layout::abi::Layout;
-use relayout_search::{Advice, Instance, Subject, waits_by_stretch};
+use relayout_search::{Advice, Instance, Subject, Verdict, waits_by_stretch};
 
 use super::TypeAdvice;
 use crate::input::Input;
@@ -222,6 +222,13 @@ impl Predicted {
         }
         for given in &mut advice.given {
             given.gain = gains.next().flatten();
+        }
+        let best = advice
+            .candidates
+            .first()
+            .and_then(|best| best.gain.as_ref());
+        if advice.verdict == Verdict::Better && best.is_some_and(Gain::is_loss) {
+            advice.verdict = Verdict::Slower;
         }
     }
 }

@@ -292,6 +292,8 @@ fn verdict(verdict: &Verdict) -> &'static str {
         Verdict::NothingBetter { .. } => "nothing-better",
         Verdict::Unclear => "unclear",
         Verdict::Unstable => "unstable",
+        Verdict::Slight => "slight",
+        Verdict::Slower => "slower",
         Verdict::Traded => "traded",
         Verdict::Better => "better",
     }

@@ -273,7 +273,12 @@ fn best_and_others(
 fn found(advice: &Advice) -> Option<&Scored> {
     let found = matches!(
         advice.verdict,
-        Verdict::Better | Verdict::Traded | Verdict::Unclear | Verdict::Unstable
+        Verdict::Better
+            | Verdict::Traded
+            | Verdict::Slower
+            | Verdict::Slight
+            | Verdict::Unclear
+            | Verdict::Unstable
     );
     advice.candidates.first().filter(|_| found)
 }

@@ -97,6 +97,30 @@ pub fn verdict(one: &TypeAdvice<'_>, advice: &Advice) -> String {
                 sharing(today)
             )
         }
+        Verdict::Slight => {
+            let best = advice.candidates.first().and_then(|best| best.interval);
+            format!(
+                "No advice: the best layout found saves less than 1% of the transfers ({}); {}.\n",
+                best.map_or(String::new(), percent),
+                sharing(today)
+            )
+        }
+        Verdict::Slower => {
+            let best = advice.candidates.first();
+            let gain = best
+                .and_then(|best| best.gain.as_ref())
+                .map(|gain| gain.ratio);
+            let gain = gain.map_or(String::new(), |ratio| {
+                format!(
+                    ": {:.2} times today's throughput ({:.2} to {:.2})",
+                    ratio.value, ratio.low, ratio.high
+                )
+            });
+            format!(
+                "No advice: the best layout found has fewer transfers, but is predicted to be slower{gain}; {}.\n",
+                sharing(today)
+            )
+        }
         Verdict::Traded => {
             let best = advice.candidates.first().map_or(0, events);
             let text = format!(
