@@ -1,0 +1,81 @@
+//! The size of the code in statements, which line breaks do not change.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use syn::visit::Visit;
+
+use crate::source::{SourceFile, is_cfg_test};
+
+/// Counts statements, items and match arms outside tests.
+pub fn count_statements(files: &[SourceFile]) -> usize {
+    let mut counter = StatementCounter::default();
+    for file in files {
+        if !file.is_test() {
+            counter.visit_file(&file.syntax);
+        }
+    }
+    counter.count
+}
+
+#[derive(Default)]
+struct StatementCounter {
+    count: usize,
+}
+
+impl<'ast> Visit<'ast> for StatementCounter {
+    fn visit_item(&mut self, item: &'ast syn::Item) {
+        if let syn::Item::Mod(module) = item
+            && is_cfg_test(&module.attrs)
+        {
+            return;
+        }
+        self.count += 1;
+        syn::visit::visit_item(self, item);
+    }
+
+    fn visit_stmt(&mut self, statement: &'ast syn::Stmt) {
+        // An item among statements is counted as an item.
+        if !matches!(statement, syn::Stmt::Item(_)) {
+            self.count += 1;
+        }
+        syn::visit::visit_stmt(self, statement);
+    }
+
+    fn visit_impl_item_fn(&mut self, function: &'ast syn::ImplItemFn) {
+        self.count += 1;
+        syn::visit::visit_impl_item_fn(self, function);
+    }
+
+    fn visit_arm(&mut self, arm: &'ast syn::Arm) {
+        self.count += 1;
+        syn::visit::visit_arm(self, arm);
+    }
+}
+
+/// Lines of code of each subcommand in `commands`: those that are not empty and not only a comment, of the file
+/// with the subcommand's name and of the folder with that name.
+pub fn subcommand_lines(files: &[SourceFile], commands: &Path) -> BTreeMap<String, usize> {
+    let mut lines = BTreeMap::new();
+    for file in files {
+        let Ok(inside) = file.path.strip_prefix(commands) else {
+            continue;
+        };
+        let Some(first) = inside.iter().next().and_then(|part| part.to_str()) else {
+            continue;
+        };
+        let command = first.trim_end_matches(".rs");
+        if command != "mod" && !file.is_test() {
+            *lines.entry(command.to_owned()).or_default() += code_lines(&file.text);
+        }
+    }
+    lines
+}
+
+fn code_lines(text: &str) -> usize {
+    let is_code = |line: &&str| {
+        let line = line.trim();
+        !line.is_empty() && !line.starts_with("//")
+    };
+    text.lines().filter(is_code).count()
+}
