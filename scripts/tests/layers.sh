@@ -19,6 +19,8 @@ relayout-search: relayout-contend relayout-layout
 relayout-report: relayout-check relayout-contend relayout-profile
 relayout-host: relayout-layout relayout-profile relayout-shadow
 relayout: relayout-check relayout-contend relayout-host relayout-layout relayout-patch relayout-profile relayout-report relayout-resolve relayout-search relayout-verify
+relayout-testkit:
+xtask:
 relayout-rt: relayout-shadow
 relayout-qemu-core: relayout-shadow
 relayout-qemu-api1: relayout-qemu-core

@@ -1,0 +1,109 @@
+//! Requirements of tests: programs, kernels and sources that a machine may lack.
+//!
+//! A function of this crate returns what a test needs, or fails the test with the command that installs it.
+//! No test passes because something was missing, neither in CI nor elsewhere:
+//!
+//! ```no_run
+//! # fn main() {
+//! relayout_testkit::require_programs(&["gcc", "clang"]);
+//! let vmlinux: std::path::PathBuf = relayout_testkit::vmlinux();
+//! # }
+//! ```
+//!
+//! A test that needs a privilege or hardware that no package brings is marked `#[ignore = "needs ..."]`, and
+//! `./test --long` runs it.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// The command that installs and fetches everything that the tests need.
+const REMEDY: &str = "run scripts/setup.sh --tests";
+
+/// Fails the test unless each of these programs can be started.
+#[track_caller]
+pub fn require_programs(names: &[&str]) {
+    for name in names {
+        assert!(is_installed(name), "this test needs {name}: {REMEDY}");
+    }
+}
+
+/// Returns true if `name` is a program that answers to `--version`.
+pub fn is_installed(name: &str) -> bool {
+    let mut command = Command::new(name);
+    command.arg("--version");
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.status().is_ok()
+}
+
+/// Fails the test unless the compiler accepts `source`, a program of the language `language` (as `-x` takes it),
+/// with `flags`.
+#[track_caller]
+pub fn require_compiler(program: &str, flags: &[&str], language: &str, source: &str) {
+    assert!(
+        compiles(program, flags, language, source),
+        "this test needs {program} {}: {REMEDY}",
+        flags.join(" ")
+    );
+}
+
+/// Returns true if the compiler accepts the source text.
+fn compiles(program: &str, flags: &[&str], language: &str, source: &str) -> bool {
+    use std::io::Write as _;
+    let mut command = Command::new(program);
+    command.args(flags).args(["-fsyntax-only", "-x", language, "-"]);
+    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    let Ok(mut compiler) = command.spawn() else {
+        return false;
+    };
+    // A compiler that ends early closes the pipe; its exit code tells.
+    let _ = compiler.stdin.take().map(|mut input| input.write_all(source.as_bytes()));
+    compiler.wait().is_ok_and(|status| status.success())
+}
+
+/// Fails the test unless `path` exists; `what` names it for the reader.
+#[track_caller]
+pub fn require_file(what: &str, path: &Path) -> PathBuf {
+    assert!(
+        path.exists(),
+        "this test needs {what}, and {} does not exist: {REMEDY}",
+        path.display()
+    );
+    path.to_owned()
+}
+
+/// The cache folder of relayout: `$RELAYOUT_CACHE`, else `$XDG_CACHE_HOME/relayout`, else `~/.cache/relayout`.
+#[track_caller]
+pub fn cache_folder() -> PathBuf {
+    let variable = |name: &str| std::env::var_os(name).map(PathBuf::from);
+    variable("RELAYOUT_CACHE")
+        .or_else(|| variable("XDG_CACHE_HOME").map(|folder| folder.join("relayout")))
+        .or_else(|| variable("HOME").map(|folder| folder.join(".cache/relayout")))
+        .unwrap_or_else(|| panic!("this test needs a cache folder: set HOME or RELAYOUT_CACHE"))
+}
+
+/// The cached kernel's file with debug information; `$RELAYOUT_VMLINUX` names another.
+#[track_caller]
+pub fn vmlinux() -> PathBuf {
+    named_or_cached("a kernel's vmlinux", "RELAYOUT_VMLINUX", "kernel/current/vmlinux")
+}
+
+/// The boot image of the cached kernel.
+#[track_caller]
+pub fn boot_image() -> PathBuf {
+    require_file("a kernel's boot image", &cache_folder().join("kernel/current/vmlinuz"))
+}
+
+/// The source tree of the cached kernel; `$RELAYOUT_SOURCE` names another.
+#[track_caller]
+pub fn kernel_source() -> PathBuf {
+    named_or_cached("a kernel's source", "RELAYOUT_SOURCE", "source/current")
+}
+
+#[track_caller]
+fn named_or_cached(what: &str, variable: &str, in_cache: &str) -> PathBuf {
+    let path = match std::env::var_os(variable) {
+        Some(path) => PathBuf::from(path),
+        None => cache_folder().join(in_cache),
+    };
+    require_file(what, &path)
+}
