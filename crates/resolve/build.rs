@@ -20,24 +20,24 @@ fn main() -> io::Result<()> {
     for source in SOURCES.map(Path::new) {
         if source.is_dir() {
             println!("cargo:rerun-if-changed={}", source.display());
-            collect(source, &mut files)?;
+            collect_files(source, &mut files)?;
         }
     }
     files.sort();
-    let mut hash = Fnv::default();
+    let mut hash = SourceHash::default();
     for file in files {
-        hash.add(file.display().to_string().as_bytes());
-        hash.add(&fs::read(file)?);
+        hash.add_bytes(file.display().to_string().as_bytes());
+        hash.add_bytes(&fs::read(file)?);
     }
     println!("cargo:rustc-env=RELAYOUT_RESOLVE_RULES={:016x}", hash.0);
     Ok(())
 }
 
-fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
+fn collect_files(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
         if path.is_dir() {
-            collect(&path, files)?;
+            collect_files(&path, files)?;
         } else {
             files.push(path);
         }
@@ -46,16 +46,16 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
 }
 
 /// FNV-1a, 64 bits.
-struct Fnv(u64);
+struct SourceHash(u64);
 
-impl Default for Fnv {
+impl Default for SourceHash {
     fn default() -> Self {
         Self(0xcbf2_9ce4_8422_2325)
     }
 }
 
-impl Fnv {
-    fn add(&mut self, bytes: &[u8]) {
+impl SourceHash {
+    fn add_bytes(&mut self, bytes: &[u8]) {
         for byte in bytes.iter().chain(&[0]) {
             self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
         }

@@ -12,10 +12,10 @@ fn main() -> std::io::Result<()> {
             .join("corpus")
             .join(name);
         fs::create_dir_all(&dir)?;
-        for (number, seed) in seeds::of(name).iter().enumerate() {
+        for (number, seed) in seeds::target_seeds(name).iter().enumerate() {
             fs::write(dir.join(format!("seed-{number}")), seed)?;
         }
-        for (case, input) in hostile::of(name) {
+        for (case, input) in hostile::hostile_cases(name) {
             if input.len() <= hostile::KEPT_BYTES_MAX {
                 fs::write(dir.join(case), input)?;
             }

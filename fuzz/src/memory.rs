@@ -6,11 +6,11 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicIsize, Ordering::Relaxed};
 
 /// The system's allocator, with a look at the account of the thread that asks.
-pub struct Counting;
+pub struct CountingAllocator;
 
 /// What some threads together have allocated, in bytes.
 #[derive(Debug, Default)]
-pub struct Account {
+pub struct MemoryAccount {
     live: AtomicIsize,
     peak: AtomicIsize,
 }
@@ -20,10 +20,10 @@ pub struct Account {
 const ACCOUNT_BYTES_MAX: isize = 3 << 30;
 
 thread_local! {
-    static ACCOUNT: Cell<Option<&'static Account>> = const { Cell::new(None) };
+    static ACCOUNT: Cell<Option<&'static MemoryAccount>> = const { Cell::new(None) };
 }
 
-impl Account {
+impl MemoryAccount {
     /// An account for threads to [`join`](Self::join).
     pub fn open() -> &'static Self {
         Box::leak(Box::default())
@@ -64,7 +64,7 @@ fn charge(bytes: usize, sign: isize) -> bool {
 
 // SAFETY: everything is handed to the system's allocator as it came; a null pointer says that there
 // is no memory, as it may.
-unsafe impl GlobalAlloc for Counting {
+unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if charge(layout.size(), 1) {
             // SAFETY: as the caller promises.

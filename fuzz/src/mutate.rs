@@ -1,9 +1,9 @@
 //! Random changes of known inputs.
 
 /// xorshift64*: enough to pick places and bytes.
-pub struct Random(u64);
+pub struct FuzzRandom(u64);
 
-impl Random {
+impl FuzzRandom {
     /// The same changes for the same seed.
     pub fn new(seed: u64) -> Self {
         Self(seed | 1)
@@ -40,7 +40,7 @@ const BYTES_MAX: usize = 1 << 20;
 
 /// One of `inputs` with one to eight changes. In half of them everything else stays where it is,
 /// since a file whose header leads nowhere is refused at once.
-pub fn mutate(random: &mut Random, inputs: &[Vec<u8>]) -> Vec<u8> {
+pub fn mutate(random: &mut FuzzRandom, inputs: &[Vec<u8>]) -> Vec<u8> {
     let mut bytes = inputs[random.below(inputs.len())].clone();
     let in_place = random.below(2) == 0;
     for _ in 0..=random.below(8) {
@@ -54,7 +54,7 @@ pub fn mutate(random: &mut Random, inputs: &[Vec<u8>]) -> Vec<u8> {
     bytes
 }
 
-fn overwrite(random: &mut Random, bytes: &mut [u8], inputs: &[Vec<u8>]) {
+fn overwrite(random: &mut FuzzRandom, bytes: &mut [u8], inputs: &[Vec<u8>]) {
     if bytes.is_empty() {
         return;
     }
@@ -77,7 +77,7 @@ fn overwrite(random: &mut Random, bytes: &mut [u8], inputs: &[Vec<u8>]) {
     }
 }
 
-fn change(random: &mut Random, bytes: &mut Vec<u8>, inputs: &[Vec<u8>]) {
+fn change(random: &mut FuzzRandom, bytes: &mut Vec<u8>, inputs: &[Vec<u8>]) {
     let at = random.below(bytes.len());
     let len = 1 + random.below(16.min(bytes.len() - at));
     match random.below(8) {
@@ -105,7 +105,7 @@ fn change(random: &mut Random, bytes: &mut Vec<u8>, inputs: &[Vec<u8>]) {
 }
 
 /// `input` cut off in many places, and its ELF sections too, in a file that is whole.
-pub fn cut_off(input: &[u8]) -> Vec<Vec<u8>> {
+pub fn cut_variants(input: &[u8]) -> Vec<Vec<u8>> {
     const CUTS: usize = 48;
     let places = |len: usize| (0..CUTS).map(move |cut| len * cut / CUTS);
     let mut cut: Vec<Vec<u8>> = places(input.len()).map(|at| input[..at].to_vec()).collect();

@@ -19,12 +19,12 @@ use crate::hostile;
 use crate::targets::{self, join, pack};
 
 /// The seeds of a target.
-pub fn of(target: &str) -> Vec<Vec<u8>> {
+pub fn target_seeds(target: &str) -> Vec<Vec<u8>> {
     match target {
         "boot_image" => vec![boot_image()],
         "btf" => vec![btf()],
         "btf_split" => vec![join(&[btf(), btf()]), hostile_seed(target, "split-sound")],
-        "catalog" => [of("dwarf"), of("btf")].concat(),
+        "catalog" => [target_seeds("dwarf"), target_seeds("btf")].concat(),
         "check" => vec![include_bytes!("../seeds/relayout.toml").to_vec()],
         "check_lock" => vec![include_bytes!("../seeds/relayout.lock").to_vec()],
         "companions" => vec![split_program(), hostile_seed(target, "all-there")],
@@ -96,16 +96,16 @@ pub fn program() -> Vec<u8> {
 }
 
 fn program_with(flags: &[&str]) -> Vec<u8> {
-    let mut all = vec!["-g"];
-    all.extend(flags);
-    all.extend([
+    let mut arguments = vec!["-g"];
+    arguments.extend(flags);
+    arguments.extend([
         "-nostdlib",
         "-static",
         "-no-pie",
         "-Wl,-e,0",
         "-Wl,--build-id",
     ]);
-    compile(&all)
+    compile(&arguments)
 }
 
 /// An object whose types are in a `.dwo` file, and that file.
@@ -118,13 +118,13 @@ fn split_program() -> Vec<u8> {
 
 /// A hostile input that is sound: no compiler here writes such files.
 fn hostile_seed(target: &str, name: &str) -> Vec<u8> {
-    let mut cases = hostile::of(target).into_iter();
+    let mut cases = hostile::hostile_cases(target).into_iter();
     let found = cases.find(|(case, _)| *case == name);
     found.expect("an input of that name").1
 }
 
 /// Where a section is.
-pub struct Section {
+pub struct SeedSection {
     /// Bytes of the file.
     pub bytes: Range<usize>,
     /// Address of the first one.
@@ -132,13 +132,13 @@ pub struct Section {
 }
 
 /// The section with this name of an ELF file that a compiler made.
-pub fn section(elf: &[u8], name: &str) -> Section {
+pub fn section(elf: &[u8], name: &str) -> SeedSection {
     let file = object::File::parse(elf).expect("the compiler's own file");
     let section = file
         .section_by_name(name)
         .expect("a section of every program");
     let (offset, len) = section.file_range().expect("a section with contents");
-    Section {
+    SeedSection {
         bytes: offset as usize..(offset + len) as usize,
         address: section.address(),
     }

@@ -9,12 +9,12 @@ use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
-use relayout_fuzz::memory::{Account, Counting};
-use relayout_fuzz::mutate::{Random, cut_off, mutate};
+use relayout_fuzz::memory::{MemoryAccount, CountingAllocator};
+use relayout_fuzz::mutate::{FuzzRandom, cut_variants, mutate};
 use relayout_fuzz::{hostile, seeds, targets};
 
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 /// Random changes tried per target, unless the time is over.
 const CHANGES_MAX: usize = 20_000;
@@ -58,13 +58,13 @@ struct Runner {
     name: &'static str,
     target: targets::Target,
     threads: ThreadPool,
-    account: &'static Account,
+    account: &'static MemoryAccount,
 }
 
 impl Runner {
     fn new(name: &str) -> Self {
         let (name, target) = targets::ALL.into_iter().find(|(n, _)| *n == name).unwrap();
-        let account = Account::open();
+        let account = MemoryAccount::open();
         let threads = ThreadPoolBuilder::new()
             .num_threads(2)
             .start_handler(move |_| account.join())
@@ -79,18 +79,18 @@ impl Runner {
     }
 
     /// Runs the target on an input, which is kept if that goes wrong; says what did. `what` names it.
-    fn run(&mut self, what: &str, input: Vec<u8>) -> Option<String> {
+    fn run(&mut self, label: &str, input: Vec<u8>) -> Option<String> {
         let input = Arc::new(input);
         if setting("FUZZ_TRACE").is_some() {
             self.keep(&input);
         }
         let (done, result) = channel();
-        let (target, given) = (self.target, Arc::clone(&input));
+        let (target, shared_input) = (self.target, Arc::clone(&input));
         let before = self.account.start();
         let begun = Instant::now();
         self.threads.spawn(move || {
             // The message of a panic has been printed.
-            let result = catch_unwind(AssertUnwindSafe(|| target(&given)));
+            let result = catch_unwind(AssertUnwindSafe(|| target(&shared_input)));
             let _ = done.send(result.is_ok());
         });
         let why = match result.recv_timeout(INPUT_LIMIT) {
@@ -102,10 +102,10 @@ impl Runner {
                 Some(format!("takes more than {INPUT_LIMIT:?}"))
             }
         };
-        if setting("FUZZ_VERBOSE").is_some() && !what.starts_with("changed") {
+        if setting("FUZZ_VERBOSE").is_some() && !label.starts_with("changed") {
             let (took, peak) = (begun.elapsed(), self.account.peak() - before);
             println!(
-                "{} {what}: {} bytes, {took:?}, {peak}",
+                "{} {label}: {} bytes, {took:?}, {peak}",
                 self.name,
                 input.len()
             );
@@ -114,7 +114,7 @@ impl Runner {
         let path = self.keep(&input);
         let (name, len) = (self.name, input.len());
         Some(format!(
-            "{name}: {what} ({len} bytes, {}) {why}",
+            "{name}: {label} ({len} bytes, {}) {why}",
             path.display()
         ))
     }
@@ -136,19 +136,19 @@ impl Runner {
 
 fn run(name: &str) {
     let mut runner = Runner::new(name);
-    let mut inputs = seeds::of(name);
+    let mut inputs = seeds::target_seeds(name);
     assert!(!inputs.is_empty(), "no seed for {name}");
     let small = inputs.iter().filter(|seed| seed.len() <= CHANGED_BYTES_MAX);
     let mut failed: Vec<String> = small
-        .flat_map(|seed| cut_off(seed))
+        .flat_map(|seed| cut_variants(seed))
         .filter_map(|cut| runner.run("a seed cut off", cut))
         .collect();
     for (number, seed) in inputs.iter().enumerate() {
         failed.extend(runner.run(&format!("seed {number}"), seed.clone()));
     }
-    let made = hostile::of(name).into_iter();
-    let made = made.filter(|(_, input)| input.len() > hostile::KEPT_BYTES_MAX);
-    let hostile = made.map(|(case, input)| (case.to_owned(), input));
+    let large_cases = hostile::hostile_cases(name).into_iter();
+    let large_cases = large_cases.filter(|(_, input)| input.len() > hostile::KEPT_BYTES_MAX);
+    let hostile = large_cases.map(|(case, input)| (case.to_owned(), input));
     for (case, input) in corpus(name).into_iter().chain(hostile) {
         failed.extend(runner.run(&case, input.clone()));
         if input.len() <= CHANGED_BYTES_MAX {
@@ -160,7 +160,7 @@ fn run(name: &str) {
 }
 
 fn change_at_random(runner: &mut Runner, inputs: &[Vec<u8>]) {
-    let mut random = Random::new(setting("FUZZ_SEED").unwrap_or(0x5eed));
+    let mut random = FuzzRandom::new(setting("FUZZ_SEED").unwrap_or(0x5eed));
     let seconds = setting("FUZZ_SECONDS");
     let end = Instant::now() + Duration::from_secs(seconds.unwrap_or(SECONDS));
     let changes_max = if seconds.is_some() {
@@ -212,7 +212,7 @@ bounded! {
 fn hostile_inputs_are_kept() {
     for (target, _) in targets::ALL {
         let kept = corpus(target);
-        for (name, input) in hostile::of(target) {
+        for (name, input) in hostile::hostile_cases(target) {
             if input.len() > hostile::KEPT_BYTES_MAX {
                 continue;
             }
@@ -230,27 +230,27 @@ fn hostile_inputs_are_kept() {
 #[test]
 fn seeds_are_sound() {
     use relayout_layout::dwarf::{DwarfFile, SectionStore};
-    for seed in seeds::of("dwarf") {
+    for seed in seeds::target_seeds("dwarf") {
         let store = SectionStore::default();
         let file = DwarfFile::parse_in(&seed, &store).unwrap();
         assert_eq!(file.find_types("everything").len(), 1);
     }
-    let seed = &seeds::of("btf")[0];
+    let seed = &seeds::target_seeds("btf")[0];
     let btf = relayout_layout::btf::Btf::parse(seed).unwrap();
     assert_eq!(btf.find_types("everything").len(), 1);
-    for seed in seeds::of("btf_split") {
+    for seed in seeds::target_seeds("btf_split") {
         let [base, own] = targets::split(&seed);
         let parsed = relayout_layout::btf::Btf::parse_split(&own, &base);
         assert_eq!(parsed.unwrap().is_split(), true);
     }
-    relayout_host::bzimage::version(&seeds::of("boot_image")[0]).unwrap();
-    for seed in seeds::of("perf_data") {
+    relayout_host::bzimage::version(&seeds::target_seeds("boot_image")[0]).unwrap();
+    for seed in seeds::target_seeds("perf_data") {
         assert_eq!(
             relayout_profile::perf::decode(&seed).unwrap().samples.len(),
             6
         );
     }
-    let profile = relayout_profile::decode(targets::unpack(&seeds::of("profile")[0])).unwrap();
+    let profile = relayout_profile::decode(targets::unpack(&seeds::target_seeds("profile")[0])).unwrap();
     assert_eq!(
         (
             profile.sites.len(),
@@ -263,14 +263,14 @@ fn seeds_are_sound() {
 
 #[test]
 fn what_was_kept_is_taken() {
-    let seed = &seeds::of("kept")[0];
+    let seed = &seeds::target_seeds("kept")[0];
     assert!(targets::with_kept(seed).is_some());
     assert!(targets::with_kept(&seed[..seed.len() - 1]).is_none());
 }
 
 #[test]
 fn texts_are_sound() {
-    let text = |target| String::from_utf8(seeds::of(target).remove(0)).unwrap();
+    let text = |target| String::from_utf8(seeds::target_seeds(target).remove(0)).unwrap();
     relayout_search::order::parse(&text("layout_order"), targets::shape()).unwrap();
     relayout_check::Config::parse(&text("check")).unwrap();
     let lock = relayout_check::Lock::parse(&text("check_lock")).unwrap();
@@ -278,7 +278,7 @@ fn texts_are_sound() {
     let path = Path::new("/project/compile_commands.json");
     let database = text("compile_commands");
     relayout_host::compile::Database::parse(database.as_bytes(), path).unwrap();
-    for seed in seeds::of("source_edit") {
+    for seed in seeds::target_seeds("source_edit") {
         let text = String::from_utf8(seed).unwrap();
         let (head, source) = text.split_once('\n').unwrap();
         let mut words = head.split(' ').map(str::to_owned);

@@ -38,7 +38,8 @@ struct DocVisitor<'a> {
 impl DocVisitor<'_> {
     /// Adds the comment that the `#[doc = "..."]` among an item's attributes make together.
     fn add_comment(&mut self, attributes: &[syn::Attribute], inner: bool) {
-        let is_inner = |attribute: &syn::Attribute| matches!(attribute.style, syn::AttrStyle::Inner(_));
+        let is_inner =
+            |attribute: &syn::Attribute| matches!(attribute.style, syn::AttrStyle::Inner(_));
         let first = attributes
             .iter()
             .filter(|attribute| is_inner(attribute) == inner)

@@ -41,7 +41,10 @@ impl Figures {
             counted("functions called `of`", definitions.functions_of),
             counted("identifiers `one`", tokens::identifier_places(files, "one")),
             doc_figure(&comments),
-            counted("`return` in the body of a test", skips::early_returns(files)),
+            counted(
+                "`return` in the body of a test",
+                skips::early_returns(files),
+            ),
         ]);
         figures.extend(subcommand_figure(files));
         figures.push(Figure {
@@ -108,7 +111,9 @@ fn doc_figure(comments: &DocComments) -> Figure {
     let places = comments.banned.iter();
     percentage(
         "doc comments that begin with What, Where, How...",
-        places.map(|(word, place)| format!("{place} {word}")).collect(),
+        places
+            .map(|(word, place)| format!("{place} {word}"))
+            .collect(),
         comments.count,
         1.0,
     )
@@ -117,13 +122,17 @@ fn doc_figure(comments: &DocComments) -> Figure {
 fn subcommand_figure(files: &[SourceFile]) -> Option<Figure> {
     let lines = statements::subcommand_lines(files, Path::new(SUBCOMMANDS));
     let longest = *lines.values().max()?;
-    let too_long = lines.iter().filter(|(_, lines)| **lines > SUBCOMMAND_LINES_MAX);
+    let too_long = lines
+        .iter()
+        .filter(|(_, lines)| **lines > SUBCOMMAND_LINES_MAX);
     Some(Figure {
         title: "code lines of the longest subcommand",
         value: longest as f64,
         unit: "",
         limit: Some(SUBCOMMAND_LINES_MAX as f64),
-        offences: too_long.map(|(name, lines)| format!("{name} {lines}")).collect(),
+        offences: too_long
+            .map(|(name, lines)| format!("{name} {lines}"))
+            .collect(),
     })
 }
 

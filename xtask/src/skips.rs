@@ -42,7 +42,8 @@ struct ReturnVisitor<'a> {
 
 impl<'ast> Visit<'ast> for ReturnVisitor<'_> {
     fn visit_expr_return(&mut self, expression: &'ast syn::ExprReturn) {
-        self.places.push(self.file.place(expression.return_token.span));
+        self.places
+            .push(self.file.place(expression.return_token.span));
     }
 
     fn visit_expr_closure(&mut self, _: &'ast syn::ExprClosure) {}

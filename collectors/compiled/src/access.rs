@@ -1,23 +1,23 @@
 //! One access of the program: the common case, and the rest.
 
-use relayout_shadow::{Access, Shadow};
+use relayout_shadow::{AccessKind, ShadowMemory};
 
 use crate::output::RtHost;
 use crate::runtime::shadow;
-use crate::thread::{self, Thread};
+use crate::thread::{self, RecordedThread};
 use crate::{gate, tls};
 
 /// Kinds of accesses as constants of entry points.
-pub const READ: u8 = Access::Read as u8;
-pub const WRITE: u8 = Access::Write as u8;
-pub const READ_WRITE: u8 = Access::ReadWrite as u8;
+pub const READ: u8 = AccessKind::Read as u8;
+pub const WRITE: u8 = AccessKind::Write as u8;
+pub const READ_WRITE: u8 = AccessKind::ReadWrite as u8;
 
 #[inline(always)]
-const fn kind(kind: u8) -> Access {
+const fn access_kind(kind: u8) -> AccessKind {
     match kind {
-        READ => Access::Read,
-        WRITE => Access::Write,
-        _ => Access::ReadWrite,
+        READ => AccessKind::Read,
+        WRITE => AccessKind::Write,
+        _ => AccessKind::ReadWrite,
     }
 }
 
@@ -29,20 +29,20 @@ const fn kind(kind: u8) -> Access {
 #[inline(always)]
 pub unsafe extern "C" fn access<const SIZE: u8, const KIND: u8>(addr: u64, pc: u64, word: usize) {
     if word == tls::NEW {
-        return first(addr, SIZE, KIND, pc);
+        return first_access(addr, SIZE, KIND, pc);
     }
     if SIZE == 0 {
         return;
     }
-    let thread = word as *mut Thread;
+    let thread = word as *mut RecordedThread;
     // SAFETY: the word is the calling thread's; a signal handler that comes in between can lose a
     // count, no more.
     unsafe {
         let cx = &mut *(*thread).context;
-        let done =
-            !(*thread).count_all && Shadow::<RtHost>::hit(cx, addr, SIZE, kind(KIND), pc as u32);
+        let done = !(*thread).count_all
+            && ShadowMemory::<RtHost>::try_common_hit(cx, addr, SIZE, access_kind(KIND), pc as u32);
         if !done {
-            return rest(addr, SIZE, KIND, pc, thread);
+            return finish_access(addr, SIZE, KIND, pc, thread);
         }
         (*thread).countdown -= 1;
         if (*thread).countdown <= 0 {
@@ -54,12 +54,12 @@ pub unsafe extern "C" fn access<const SIZE: u8, const KIND: u8>(addr: u64, pc: u
 /// The first access of a thread, or the first after a gap that is timed.
 #[cold]
 #[inline(never)]
-fn first(addr: u64, size: u8, kind: u8, pc: u64) {
+fn first_access(addr: u64, size: u8, kind: u8, pc: u64) {
     drop(thread::enter());
     let word = tls::word();
     if word > tls::INSIDE && size > 0 {
         // SAFETY: the calling thread's word.
-        unsafe { rest(addr, size, kind, pc, word as *mut Thread) };
+        unsafe { finish_access(addr, size, kind, pc, word as *mut RecordedThread) };
     }
 }
 
@@ -68,23 +68,29 @@ fn first(addr: u64, size: u8, kind: u8, pc: u64) {
 /// # Safety
 /// `thread` is the calling thread's word.
 #[inline(never)]
-unsafe extern "C" fn rest(addr: u64, size: u8, number: u8, pc: u64, thread: *mut Thread) {
+unsafe extern "C" fn finish_access(
+    addr: u64,
+    size: u8,
+    number: u8,
+    pc: u64,
+    thread: *mut RecordedThread,
+) {
     // SAFETY: as promised by the caller.
     let inside = unsafe { thread::enter_known(thread) };
     // Whoever ends the recording shuts the gate, and then waits for those inside.
     if !gate::is_open() {
         return;
     }
-    let (kind, site) = (kind(number), pc as u32);
+    let (kind, site) = (access_kind(number), pc as u32);
     // SAFETY: inside, so nobody else on this thread uses the context.
     let cx = unsafe { &mut *inside.0.context };
     // Without that, whoever calls has found that it is no hit.
     let is_hit = inside.0.count_all && {
-        shadow().count(cx, addr, size, kind, site);
-        Shadow::<RtHost>::hit(cx, addr, size, kind, site)
+        shadow().count_call(cx, addr, size, kind, site);
+        ShadowMemory::<RtHost>::try_common_hit(cx, addr, size, kind, site)
     };
     if !is_hit {
-        shadow().other(cx, addr, size, kind, site, || None);
+        shadow().access_uncommon(cx, addr, size, kind, site, || None);
     }
     inside.0.countdown -= 1;
     let stops = inside.0.countdown <= 0;
@@ -117,7 +123,7 @@ fn touch_lines(addr: u64, bytes: usize, number: u8, pc: u64) {
     if word <= tls::INSIDE {
         return;
     }
-    let thread = word as *mut Thread;
+    let thread = word as *mut RecordedThread;
     let end = addr.saturating_add(bytes as u64);
     let mut at = addr;
     while at < end {
@@ -128,9 +134,15 @@ fn touch_lines(addr: u64, bytes: usize, number: u8, pc: u64) {
         unsafe {
             let cx = &mut *(*thread).context;
             let done = !(*thread).count_all
-                && Shadow::<RtHost>::hit(cx, at, part, kind(number), pc as u32);
+                && ShadowMemory::<RtHost>::try_common_hit(
+                    cx,
+                    at,
+                    part,
+                    access_kind(number),
+                    pc as u32,
+                );
             if !done {
-                rest(at, part, number, pc, thread);
+                finish_access(at, part, number, pc, thread);
             } else {
                 (*thread).countdown -= 1;
                 if (*thread).countdown <= 0 {

@@ -8,18 +8,18 @@
 mod shard;
 mod stacks;
 
-use relayout_shadow::Context;
+use relayout_shadow::ShadowContext;
 use relayout_shadow::wire::AllocRecord;
 
-use self::shard::{Entry, SHARDS, Shards};
+use self::shard::{AllocationEntry, AllocationShards, SHARDS};
 use crate::runtime::shadow;
-use crate::stack::{Caller, walk};
-use crate::thread::Inside;
+use crate::stack::{CallerFrame, walk_frames};
+use crate::thread::InsideRuntime;
 
 /// What a thread allocated.
-static HEAP: Shards = Shards::new();
+static HEAP: AllocationShards = AllocationShards::new();
 /// What the program named.
-static NAMED: Shards = Shards::new();
+static NAMED: AllocationShards = AllocationShards::new();
 
 /// Prepares for allocations; `None` if there is no memory.
 pub fn start() -> Option<()> {
@@ -28,7 +28,7 @@ pub fn start() -> Option<()> {
 
 /// An object that the program named.
 #[derive(Clone, Copy)]
-pub struct Named {
+pub struct ObjectNaming {
     /// Number of the type's name, from 1.
     pub name: u32,
     /// Bytes from element to element; 0: no array.
@@ -36,34 +36,47 @@ pub struct Named {
 }
 
 /// `bytes` at `start` were allocated.
-pub fn add(inside: &Inside, start: u64, bytes: u64, caller: Caller) {
-    insert(
+pub fn add_heap(inside: &InsideRuntime, start: u64, bytes: u64, caller: CallerFrame) {
+    insert_entry(
         &HEAP,
         inside,
         start,
         bytes,
         caller,
-        Named { name: 0, stride: 0 },
+        ObjectNaming { name: 0, stride: 0 },
     );
 }
 
 /// `bytes` at `start` got a name.
-pub fn add_named(inside: &Inside, start: u64, bytes: u64, caller: Caller, named: Named) {
-    insert(&NAMED, inside, start, bytes, caller, named);
+pub fn add_named(
+    inside: &InsideRuntime,
+    start: u64,
+    bytes: u64,
+    caller: CallerFrame,
+    named: ObjectNaming,
+) {
+    insert_entry(&NAMED, inside, start, bytes, caller, named);
 }
 
-fn insert(shards: &Shards, inside: &Inside, start: u64, bytes: u64, caller: Caller, named: Named) {
+fn insert_entry(
+    shards: &AllocationShards,
+    inside: &InsideRuntime,
+    start: u64,
+    bytes: u64,
+    caller: CallerFrame,
+    named: ObjectNaming,
+) {
     let caller = inside.0.allocates_for.unwrap_or(caller);
     let stack = match inside.0.stack {
-        Some(bounds) => stacks::number(&walk(caller, bounds)),
-        None => stacks::number(&[caller.pc, 0, 0, 0, 0, 0, 0, 0]),
+        Some(bounds) => stacks::number_stack(&walk_frames(caller, bounds)),
+        None => stacks::number_stack(&[caller.pc, 0, 0, 0, 0, 0, 0, 0]),
     };
-    let entry = Entry {
+    let entry = AllocationEntry {
         start,
         bytes,
-        first_ticket: shadow().ticket(),
+        first_ticket: shadow().next_ticket(),
         end_ticket: u64::MAX,
-        events_before: shadow().events(start, bytes),
+        events_before: shadow().events_in(start, bytes),
         events: 0,
         stack,
         name: named.name,
@@ -78,38 +91,38 @@ fn insert(shards: &Shards, inside: &Inside, start: u64, bytes: u64, caller: Call
         old.events += events_since(old);
     }
     if old.events > 0 && old.is_like(&entry) {
-        *old = Entry {
+        *old = AllocationEntry {
             first_ticket: old.first_ticket,
             events: old.events,
             ..entry
         };
         return;
     }
-    let gone = (old.events > 0).then(|| record(old));
+    let gone = (old.events > 0).then(|| alloc_record(old));
     *old = entry;
     drop(shard);
     if let Some(gone) = gone {
-        append(inside, &gone);
+        append_record(inside, &gone);
     }
 }
 
-fn append(inside: &Inside, record: &AllocRecord) {
+fn append_record(inside: &InsideRuntime, record: &AllocRecord) {
     // SAFETY: inside, so only this call uses the context.
     unsafe { (*inside.0.context).append(&[*record], &shadow().host) };
 }
 
 /// What was at `start` is freed, or has no name any more. Returns its size; `None` if it is not
 /// known.
-pub fn remove(start: u64) -> Option<u64> {
-    remove_from(&HEAP, start)
+pub fn remove_heap(start: u64) -> Option<u64> {
+    remove_entry(&HEAP, start)
 }
 
 /// As [`remove`], for a name.
 pub fn remove_named(start: u64) {
-    remove_from(&NAMED, start);
+    remove_entry(&NAMED, start);
 }
 
-fn remove_from(shards: &Shards, start: u64) -> Option<u64> {
+fn remove_entry(shards: &AllocationShards, start: u64) -> Option<u64> {
     let mut shard = shards.lock(start);
     let entry = shard.find(start)?;
     if entry.end_ticket != u64::MAX {
@@ -117,7 +130,7 @@ fn remove_from(shards: &Shards, start: u64) -> Option<u64> {
     }
     let bytes = entry.bytes;
     entry.events += events_since(entry);
-    entry.end_ticket = shadow().ticket();
+    entry.end_ticket = shadow().next_ticket();
     if entry.events == 0 {
         shard.remove(start);
     }
@@ -125,27 +138,27 @@ fn remove_from(shards: &Shards, start: u64) -> Option<u64> {
 }
 
 /// Events on its lines in its present life.
-fn events_since(entry: &Entry) -> u64 {
+fn events_since(entry: &AllocationEntry) -> u64 {
     shadow()
-        .events(entry.start, entry.bytes)
+        .events_in(entry.start, entry.bytes)
         .saturating_sub(entry.events_before)
 }
 
-fn record(entry: &Entry) -> AllocRecord {
+fn alloc_record(entry: &AllocationEntry) -> AllocRecord {
     AllocRecord {
         start: entry.start,
         bytes: entry.bytes,
         events: entry.events,
         first_ticket: entry.first_ticket,
         end_ticket: entry.end_ticket,
-        frames: stacks::get(entry.stack),
+        frames: stacks::stack_frames(entry.stack),
         name: entry.name,
         stride: entry.stride,
     }
 }
 
 /// Appends all that moved. No thread may be inside; locks that a crash left taken are passed over.
-pub fn append_all(cx: &mut Context) {
+pub fn append_all(cx: &mut ShadowContext) {
     for shards in [&HEAP, &NAMED] {
         for n in 0..SHARDS {
             let Some(mut shard) = shards.try_lock(n) else {
@@ -157,7 +170,7 @@ pub fn append_all(cx: &mut Context) {
                     entry.events += events_since(&entry);
                 }
                 if entry.events > 0 {
-                    cx.append(&[record(&entry)], &shadow().host);
+                    cx.append(&[alloc_record(&entry)], &shadow().host);
                 }
             });
         }

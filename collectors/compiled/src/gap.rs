@@ -20,7 +20,7 @@ use crate::access::{READ, WRITE, access};
 use crate::entry::entry_point;
 use crate::gate::control;
 use crate::runtime::shadow;
-use crate::thread::Thread;
+use crate::thread::RecordedThread;
 use crate::{sys, tls};
 
 /// Of the occasions that a thread has, one in so many is taken.
@@ -43,7 +43,7 @@ const GAP: u8 = 2;
 static RATE: AtomicU64 = AtomicU64::new(0);
 
 /// Of one thread. May be all zero.
-pub struct Gaps {
+pub struct GapTimer {
     /// Occasions to let pass.
     skip: u32,
     /// What is under way.
@@ -95,7 +95,7 @@ pub fn ticks() -> u64 {
 /// # Safety
 /// `thread` is the calling thread's word, and the program is about to access `addr` in this way.
 #[inline(never)]
-pub unsafe fn begin(thread: *mut Thread, addr: u64, kind: u8, site: u32) {
+pub unsafe fn begin_gap(thread: *mut RecordedThread, addr: u64, kind: u8, site: u32) {
     // SAFETY: as promised by the caller.
     let gaps = unsafe { &mut (*thread).gaps };
     if gaps.skip > 0 {
@@ -107,12 +107,12 @@ pub unsafe fn begin(thread: *mut Thread, addr: u64, kind: u8, site: u32) {
     gaps.pauses = control().pauses.load(Relaxed);
     gaps.began_cpu_ns = sys::thread_cpu_ns();
     // A plain store waits for no line.
-    gaps.is_shared = kind != WRITE && shadow().events(addr, 1) > 0;
+    gaps.is_shared = kind != WRITE && shadow().events_in(addr, 1) > 0;
     // The first one brings what it takes into the caches.
     for _ in 0..2 {
         // SAFETY: as promised by the caller; touches no memory of the program's.
         unsafe {
-            arm(thread, EMPTY);
+            arm_timer(thread, EMPTY);
             relayout_rt_gap_end(0);
         }
         if tls::word() == tls::NEW {
@@ -124,9 +124,9 @@ pub unsafe fn begin(thread: *mut Thread, addr: u64, kind: u8, site: u32) {
     // SAFETY: as promised by the caller.
     unsafe {
         if gaps.is_shared {
-            fetch(addr, kind);
+            fetch_line(addr, kind);
         }
-        arm(thread, GAP);
+        arm_timer(thread, GAP);
     }
 }
 
@@ -136,7 +136,7 @@ pub unsafe fn begin(thread: *mut Thread, addr: u64, kind: u8, site: u32) {
 /// # Safety
 /// The program is about to make that access.
 #[inline(always)]
-unsafe fn fetch(addr: u64, kind: u8) {
+unsafe fn fetch_line(addr: u64, kind: u8) {
     // SAFETY: as promised by the caller.
     unsafe {
         if kind == READ {
@@ -151,33 +151,33 @@ unsafe fn fetch(addr: u64, kind: u8) {
 /// # Safety
 /// `thread` is the calling thread's word.
 #[inline(never)]
-unsafe fn arm(thread: *mut Thread, what: u8) {
+unsafe fn arm_timer(thread: *mut RecordedThread, timed: u8) {
     // SAFETY: as promised by the caller.
     let gaps = unsafe { &mut (*thread).gaps };
-    gaps.timed = what;
+    gaps.timed = timed;
     gaps.began = ticks();
     tls::set_word(tls::NEW);
 }
 
 /// A gap of `thread`, the calling one's, ended at `now`.
-pub fn end(thread: &mut Thread, now: u64) {
+pub fn end_gap(thread: &mut RecordedThread, now: u64) {
     let gaps = &mut thread.gaps;
     let ticks = now.wrapping_sub(gaps.began);
     match replace(&mut gaps.timed, NOTHING) {
         EMPTY => gaps.empty = ticks,
         // Else watching was interrupted meanwhile, and accesses passed by.
-        GAP if gaps.pauses == control().pauses.load(Relaxed) => gaps.add(ticks),
+        GAP if gaps.pauses == control().pauses.load(Relaxed) => gaps.add_gap(ticks),
         _ => {}
     }
 }
 
-impl Gaps {
-    fn add(&mut self, ticks: u64) {
+impl GapTimer {
+    fn add_gap(&mut self, ticks: u64) {
         if self.empty > EMPTY_MAX || ticks > i64::MAX as u64 || self.kept == KEPT {
             return;
         }
         let ticks = if ticks > LONG {
-            ticks.min(self.worked())
+            ticks.min(self.worked_ticks())
         } else {
             ticks
         };
@@ -192,7 +192,7 @@ impl Gaps {
     }
 
     /// CPU time since it began, in ticks.
-    fn worked(&self) -> u64 {
+    fn worked_ticks(&self) -> u64 {
         let cpu_ns = sys::thread_cpu_ns().saturating_sub(self.began_cpu_ns);
         let ticks = u128::from(cpu_ns) * u128::from(RATE.load(Relaxed)) / 1_000_000_000;
         u64::try_from(ticks).unwrap_or(u64::MAX)
@@ -204,7 +204,7 @@ impl Gaps {
     }
 
     /// Hands out what was kept.
-    pub fn take(&mut self) -> &[GapRecord] {
+    pub fn take_records(&mut self) -> &[GapRecord] {
         &self.records[..replace(&mut self.kept, 0)]
     }
 }

@@ -6,32 +6,32 @@ use std::cell::UnsafeCell;
 use std::mem::offset_of;
 use std::sync::atomic::Ordering::Relaxed;
 
-use relayout_shadow::control::{CONTROL_BYTES, Control};
+use relayout_shadow::control::{CONTROL_BYTES, RecordingControl};
 
 /// Where in the page the two words are that keep the gate shut unless both are 0.
-pub const GATE_OFFSET: usize = offset_of!(Control, paused);
+pub const GATE_OFFSET: usize = offset_of!(RecordingControl, paused);
 
 #[repr(C, align(4096))]
-pub struct Page {
+pub struct ControlPage {
     words: UnsafeCell<[u32; CONTROL_BYTES / 4]>,
 }
 
 // SAFETY: only ever accessed as `Control`, all of whose fields are atomics.
-unsafe impl Sync for Page {}
+unsafe impl Sync for ControlPage {}
 
-pub static PAGE: Page = Page {
+pub static PAGE: ControlPage = ControlPage {
     words: UnsafeCell::new({
         let mut words = [0; CONTROL_BYTES / 4];
-        words[offset_of!(Control, stopped) / 4] = 1;
+        words[offset_of!(RecordingControl, stopped) / 4] = 1;
         words
     }),
 };
 
 /// The control page; one of our own while nothing is recorded.
 #[inline(always)]
-pub fn control() -> &'static Control {
+pub fn control() -> &'static RecordingControl {
     // SAFETY: the page is aligned and large enough, and all fields are atomics.
-    unsafe { &*PAGE.words.get().cast::<Control>() }
+    unsafe { &*PAGE.words.get().cast::<RecordingControl>() }
 }
 
 /// Whether accesses are to be watched now.

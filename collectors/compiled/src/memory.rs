@@ -22,7 +22,7 @@ static NEXT: AtomicUsize = AtomicUsize::new(0);
 /// `bytes` of zeroed memory, page-aligned, to be kept; `None` if there is none.
 pub fn zeroed(bytes: usize) -> Option<*mut u8> {
     if bytes > SHARED_MAX {
-        return aligned(bytes);
+        return map_aligned(bytes);
     }
     let bytes = bytes.next_multiple_of(PAGE_BYTES);
     let mut next = NEXT.load(Relaxed);
@@ -31,7 +31,7 @@ pub fn zeroed(bytes: usize) -> Option<*mut u8> {
         let piece = if bytes <= left {
             None
         } else {
-            Some(aligned(PIECE_BYTES)?)
+            Some(map_aligned(PIECE_BYTES)?)
         };
         let at = piece.map_or(next, |piece| piece as usize);
         match NEXT.compare_exchange(next, at + bytes, Relaxed, Relaxed) {
@@ -46,7 +46,7 @@ pub fn zeroed(bytes: usize) -> Option<*mut u8> {
 }
 
 /// A mapping at a multiple of [`PIECE_BYTES`].
-fn aligned(bytes: usize) -> Option<*mut u8> {
+fn map_aligned(bytes: usize) -> Option<*mut u8> {
     let mapped = bytes.checked_add(PIECE_BYTES)?;
     let start = sys::zeroed(mapped)?;
     let before = start.align_offset(PIECE_BYTES);

@@ -4,7 +4,7 @@ use std::ffi::{CStr, c_int, c_void};
 use std::sync::atomic::{AtomicU64, Ordering::*};
 
 use crate::output::append_line;
-use crate::text::Text;
+use crate::text::FixedText;
 
 /// `dlpi_adds` when modules were last listed.
 static LISTED: AtomicU64 = AtomicU64::new(0);
@@ -13,7 +13,7 @@ static LISTED: AtomicU64 = AtomicU64::new(0);
 type Info = libc::dl_phdr_info;
 
 /// Calls `each` for every module until it returns false.
-fn for_each<F: FnMut(&Info) -> bool>(mut each: F) {
+fn for_each_module<F: FnMut(&Info) -> bool>(mut each: F) {
     unsafe extern "C" fn call<F: FnMut(&Info) -> bool>(
         info: *mut Info,
         _bytes: usize,
@@ -38,7 +38,7 @@ fn headers(info: &Info) -> &[libc::Elf64_Phdr] {
 /// Appends a `module` line for each module if some were loaded since the last time.
 pub fn list_new() {
     let mut adds = 0;
-    for_each(|info| {
+    for_each_module(|info| {
         adds = info.dlpi_adds;
         false
     });
@@ -46,14 +46,14 @@ pub fn list_new() {
         return;
     }
     let mut first = true;
-    for_each(|info| {
-        list(info, first);
+    for_each_module(|info| {
+        list_module(info, first);
         first = false;
         true
     });
 }
 
-fn list(info: &Info, is_program: bool) {
+fn list_module(info: &Info, is_program: bool) {
     let (mut start, mut end) = (u64::MAX, 0);
     for header in headers(info) {
         if header.p_type == libc::PT_LOAD {
@@ -66,7 +66,7 @@ fn list(info: &Info, is_program: bool) {
     }
     let mut link = [0; 4096];
     let path = if is_program {
-        program(&mut link)
+        program_path(&mut link)
     } else {
         // SAFETY: null or a C string of the dynamic linker's.
         unsafe { (!info.dlpi_name.is_null()).then(|| CStr::from_ptr(info.dlpi_name).to_bytes()) }
@@ -76,7 +76,7 @@ fn list(info: &Info, is_program: bool) {
     else {
         return;
     };
-    let mut line = Text::new();
+    let mut line = FixedText::new();
     line.push(b"module ");
     for n in [
         info.dlpi_addr.wrapping_add(start),
@@ -90,7 +90,7 @@ fn list(info: &Info, is_program: bool) {
     append_line(&mut line);
 }
 
-fn program(link: &mut [u8; 4096]) -> Option<&[u8]> {
+fn program_path(link: &mut [u8; 4096]) -> Option<&[u8]> {
     // SAFETY: the buffer is ours.
     let len = unsafe {
         libc::readlink(
@@ -104,10 +104,10 @@ fn program(link: &mut [u8; 4096]) -> Option<&[u8]> {
 
 /// Appends a `tls` line for each module that has thread-local variables in the calling thread.
 pub fn list_tls(context: u8) {
-    for_each(|info| {
+    for_each_module(|info| {
         let tls = headers(info).iter().find(|h| h.p_type == libc::PT_TLS);
         if let Some(header) = tls.filter(|_| !info.dlpi_tls_data.is_null()) {
-            let mut line = Text::new();
+            let mut line = FixedText::new();
             line.push(b"tls ");
             line.push_decimal(context.into());
             for n in [info.dlpi_tls_data as u64, header.p_memsz, info.dlpi_addr] {
@@ -123,8 +123,8 @@ pub fn list_tls(context: u8) {
 /// Whether a loaded module refers to the dynamic symbol `name` of another.
 pub fn is_referred_to(name: &CStr) -> bool {
     let mut found = false;
-    for_each(|info| {
-        found = refers(info, name);
+    for_each_module(|info| {
+        found = refers_to(info, name);
         !found
     });
     found
@@ -137,7 +137,7 @@ const DT_STRSZ: i64 = 10;
 
 /// Looks through the dynamic symbols. Nothing says how many there are, where none is exported; but
 /// linkers put their names right behind them.
-fn refers(info: &Info, name: &CStr) -> bool {
+fn refers_to(info: &Info, name: &CStr) -> bool {
     let Some(header) = headers(info).iter().find(|h| h.p_type == libc::PT_DYNAMIC) else {
         return false;
     };

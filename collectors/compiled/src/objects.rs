@@ -4,33 +4,33 @@ use std::ffi::{CStr, c_char};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering::*};
 
-use crate::allocs::{self, Named};
+use crate::allocs::{self, ObjectNaming};
 use crate::output::append_line;
-use crate::stack::Caller;
-use crate::text::Text;
+use crate::stack::CallerFrame;
+use crate::text::FixedText;
 use crate::{gate, runtime, sys, thread};
 
 /// Types that can be told apart; objects of further ones are left out.
 const NAMES_MAX: usize = 4096;
 const NAME_BYTES_MAX: usize = 256;
 
-type Name = Text<NAME_BYTES_MAX>;
+type Name = FixedText<NAME_BYTES_MAX>;
 
 static NAMES: AtomicPtr<Name> = AtomicPtr::new(null_mut());
 static LOCK: AtomicU32 = AtomicU32::new(0);
 static COUNT: AtomicU32 = AtomicU32::new(0);
 
 /// The number of a type's name, from 1. To be called inside.
-fn number(text: &[u8]) -> Option<u32> {
+fn number_name(text: &[u8]) -> Option<u32> {
     while LOCK.compare_exchange_weak(0, 1, Acquire, Relaxed).is_err() {
         sys::relax();
     }
-    let number = number_locked(text);
+    let number = number_name_locked(text);
     LOCK.store(0, Release);
     number
 }
 
-fn number_locked(text: &[u8]) -> Option<u32> {
+fn number_name_locked(text: &[u8]) -> Option<u32> {
     if NAMES.load(Relaxed).is_null() {
         NAMES.store(sys::zeroed(NAMES_MAX * size_of::<Name>())?.cast(), Relaxed);
     }
@@ -49,7 +49,7 @@ fn number_locked(text: &[u8]) -> Option<u32> {
         return None;
     }
     let number = count as u32 + 1;
-    let mut line = Text::new();
+    let mut line = FixedText::new();
     line.push(b"name ");
     line.push_decimal(number.into());
     line.push(b" ");
@@ -61,7 +61,7 @@ fn number_locked(text: &[u8]) -> Option<u32> {
     Some(number)
 }
 
-fn name(start: u64, bytes: u64, stride: u32, ty: *const c_char, caller: Caller) {
+fn record_object(start: u64, bytes: u64, stride: u32, ty: *const c_char, caller: CallerFrame) {
     if !runtime::is_recorded() || start == 0 || bytes == 0 || ty.is_null() {
         return;
     }
@@ -70,8 +70,8 @@ fn name(start: u64, bytes: u64, stride: u32, ty: *const c_char, caller: Caller) 
     };
     // SAFETY: the program gives a C string.
     let text = unsafe { CStr::from_ptr(ty) };
-    if let Some(name) = number(text.to_bytes()) {
-        allocs::add_named(&inside, start, bytes, caller, Named { name, stride });
+    if let Some(name) = number_name(text.to_bytes()) {
+        allocs::add_named(&inside, start, bytes, caller, ObjectNaming { name, stride });
     }
 }
 
@@ -81,7 +81,7 @@ crate::interpose::alloc::called! {
 }
 
 extern "C" fn object_for(start: u64, bytes: u64, ty: *const c_char, pc: u64, frame: u64) {
-    name(start, bytes, 0, ty, Caller { pc, frame });
+    record_object(start, bytes, 0, ty, CallerFrame { pc, frame });
 }
 
 extern "C" fn array_for(
@@ -96,7 +96,7 @@ extern "C" fn array_for(
         elements.checked_mul(element_bytes),
         u32::try_from(element_bytes),
     ) {
-        name(start, bytes, stride, ty, Caller { pc, frame });
+        record_object(start, bytes, stride, ty, CallerFrame { pc, frame });
     }
 }
 
@@ -112,18 +112,18 @@ pub extern "C" fn relayout_rt_forget(start: u64) {
 #[unsafe(no_mangle)]
 pub extern "C" fn relayout_rt_operation() {
     if gate::is_open() && runtime::is_recorded() {
-        runtime::shadow().operation();
+        runtime::shadow().note_operation();
     }
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn relayout_rt_start() {
-    runtime::open();
+    runtime::open_window();
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn relayout_rt_stop() {
     if runtime::is_recorded() {
-        runtime::close();
+        runtime::close_window();
     }
 }

@@ -7,38 +7,38 @@
 use std::ffi::{CStr, c_int, c_void};
 use std::sync::atomic::{AtomicI32, AtomicU64, Ordering::*};
 
-use relayout_shadow::control::{CONTROL_BYTES, Control, Stage};
+use relayout_shadow::control::{CONTROL_BYTES, RecordingControl, RecordingStage};
 use relayout_shadow::wire::{SegmentHeader, as_header_bytes};
-use relayout_shadow::{CONTEXTS_MAX, Host};
+use relayout_shadow::{CONTEXTS_MAX, CollectorHost};
 
 use crate::gate::{PAGE, control};
-use crate::sys::{self, Errno};
-use crate::text::Text;
+use crate::sys::{self, SavedErrno};
+use crate::text::FixedText;
 
 /// Descriptors are moved to this number or above if they can be.
 const DESCRIPTOR_MIN: c_int = 512;
 
 /// A file of the folder.
-struct Output {
+struct OutputFile {
     descriptor: AtomicI32,
     inode: AtomicU64,
 }
 
-static SEGMENTS: [Output; CONTEXTS_MAX] = [const {
-    Output {
+static SEGMENTS: [OutputFile; CONTEXTS_MAX] = [const {
+    OutputFile {
         descriptor: AtomicI32::new(-1),
         inode: AtomicU64::new(0),
     }
 }; CONTEXTS_MAX];
-static MAP: Output = Output {
+static MAP: OutputFile = OutputFile {
     descriptor: AtomicI32::new(-1),
     inode: AtomicU64::new(0),
 };
 
 /// A path in the folder.
-type Path = Text<4096>;
+type Path = FixedText<4096>;
 
-fn path(folder: &CStr, name: &[u8]) -> Option<Path> {
+fn file_path(folder: &CStr, name: &[u8]) -> Option<Path> {
     let mut path = Path::new();
     path.push(folder.to_bytes());
     path.push(b"/");
@@ -58,7 +58,7 @@ pub enum NotRecorded {
 /// Claims the recording for this process, and maps its control page over ours, shut.
 pub fn attach_control(folder: &CStr) -> Result<(), NotRecorded> {
     use NotRecorded::Error;
-    let path = path(folder, b"control").ok_or(Error(libc::ENAMETOOLONG))?;
+    let path = file_path(folder, b"control").ok_or(Error(libc::ENAMETOOLONG))?;
     // SAFETY: the path ends in NUL; what is mapped is as long as the page it takes the place of.
     unsafe {
         let file = libc::open(path.bytes().as_ptr().cast(), libc::O_RDWR | libc::O_CLOEXEC);
@@ -68,7 +68,7 @@ pub fn attach_control(folder: &CStr) -> Result<(), NotRecorded> {
         let mut stat = std::mem::zeroed::<libc::stat>();
         let sound = libc::fstat(file, &mut stat) == 0 && stat.st_size >= CONTROL_BYTES as i64;
         let claimed = if sound {
-            claim(file)
+            claim_control(file)
         } else {
             Err(Error(libc::EINVAL))
         };
@@ -77,7 +77,7 @@ pub fn attach_control(folder: &CStr) -> Result<(), NotRecorded> {
     }
 }
 
-unsafe fn claim(file: c_int) -> Result<(), NotRecorded> {
+unsafe fn claim_control(file: c_int) -> Result<(), NotRecorded> {
     let map = |at: *const c_void, flags: c_int| {
         // SAFETY: with MAP_FIXED only over our own page.
         unsafe { sys::map(at, CONTROL_BYTES, libc::MAP_SHARED | flags, file) }
@@ -85,7 +85,7 @@ unsafe fn claim(file: c_int) -> Result<(), NotRecorded> {
     };
     let elsewhere = map(std::ptr::null(), 0)?;
     // SAFETY: a mapping of the control file; all fields are atomics.
-    let control = unsafe { &*elsewhere.cast::<Control>() };
+    let control = unsafe { &*elsewhere.cast::<RecordingControl>() };
     let is_ours = control
         .process
         .compare_exchange(0, sys::pid(), AcqRel, Relaxed)
@@ -107,19 +107,19 @@ unsafe fn claim(file: c_int) -> Result<(), NotRecorded> {
 /// # Errors
 /// The `errno`.
 pub fn create_files(folder: &CStr) -> Result<(), c_int> {
-    create(&MAP, folder, b"map")?;
+    create_file(&MAP, folder, b"map")?;
     for (n, output) in SEGMENTS.iter().enumerate() {
-        let mut name = Text::<32>::new();
+        let mut name = FixedText::<32>::new();
         name.push(b"ctx-");
         name.push_decimal(n as u64);
         name.push(b".seg");
-        create(output, folder, name.bytes())?;
+        create_file(output, folder, name.bytes())?;
     }
     Ok(())
 }
 
-fn create(output: &Output, folder: &CStr, name: &[u8]) -> Result<(), c_int> {
-    let path = path(folder, name).ok_or(libc::ENAMETOOLONG)?;
+fn create_file(output: &OutputFile, folder: &CStr, name: &[u8]) -> Result<(), c_int> {
+    let path = file_path(folder, name).ok_or(libc::ENAMETOOLONG)?;
     // SAFETY: the path ends in NUL; descriptors are ours.
     unsafe {
         let flags =
@@ -151,26 +151,26 @@ fn inode(file: c_int) -> Option<u64> {
 }
 
 /// Appends a line (without its end) to the `map` file.
-pub fn append_line(line: &mut Text<4400>) {
+pub fn append_line(line: &mut FixedText<4400>) {
     line.push(b"\n");
     if line.is_cut() {
         return;
     }
-    let _errno = Errno::keep();
-    append(&MAP, line.bytes(), &[]);
+    let _errno = SavedErrno::save();
+    append_to(&MAP, line.bytes(), &[]);
 }
 
 /// Appends both, or stops the recording.
-fn append(output: &Output, head: &[u8], payload: &[u8]) {
+fn append_to(output: &OutputFile, head: &[u8], payload: &[u8]) {
     if control().error.load(Relaxed) != 0 || !crate::runtime::is_recorded_process() {
         return;
     }
     let file = output.descriptor.load(Acquire);
     if inode(file) != Some(output.inode.load(Relaxed)) {
-        return fail(libc::EBADF);
+        return fail_recording(libc::EBADF);
     }
     if let Err(error) = write_all(file, head, payload) {
-        fail(error);
+        fail_recording(error);
     }
 }
 
@@ -199,28 +199,28 @@ fn write_all(file: c_int, head: &[u8], payload: &[u8]) -> Result<(), c_int> {
 }
 
 /// Stops the recording for an error of the system.
-pub fn fail(errno: c_int) {
+pub fn fail_recording(errno: c_int) {
     let control = control();
     let _ = control
         .error
         .compare_exchange(0, errno as u32, AcqRel, Relaxed);
-    control.state.store(Stage::Failed as u32, Release);
+    control.state.store(RecordingStage::Failed as u32, Release);
     control.stopped.store(1, Release);
 }
 
 /// What the shadow asks of its collector.
 pub struct RtHost;
 
-impl Host for RtHost {
+impl CollectorHost for RtHost {
     fn zeroed(&self, bytes: usize) -> Option<*mut u8> {
-        let _errno = Errno::keep();
+        let _errno = SavedErrno::save();
         crate::memory::zeroed(bytes)
     }
 
     fn append(&self, context: u8, header: &SegmentHeader, payload: &[u8]) {
-        let _errno = Errno::keep();
+        let _errno = SavedErrno::save();
         if let Some(output) = SEGMENTS.get(usize::from(context)) {
-            append(output, as_header_bytes(header), payload);
+            append_to(output, as_header_bytes(header), payload);
         }
     }
 

@@ -5,14 +5,14 @@ use std::ffi::CStr;
 use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
 
-use relayout_shadow::control::{CONTROL_MAGIC, Stage};
+use relayout_shadow::control::{CONTROL_MAGIC, RecordingStage};
 use relayout_shadow::wire::SummaryRecord;
-use relayout_shadow::{CONTEXTS_MAX, Config, Context, Shadow};
+use relayout_shadow::{CONTEXTS_MAX, ShadowConfig, ShadowContext, ShadowMemory};
 
 use crate::gate::control;
 use crate::options::Options;
 use crate::output::{self, NotRecorded, RtHost};
-use crate::sys::{self, Errno};
+use crate::sys::{self, SavedErrno};
 use crate::{allocs, gap, modules, signals, thread, tls};
 
 /// Pages of the program's memory that can be followed, as a binary logarithm: 14 GB of it.
@@ -33,16 +33,16 @@ static PROCESS: AtomicU32 = AtomicU32::new(0);
 /// When the window was opened last, wall and CPU time; 0: it is shut.
 static OPENED: [AtomicU64; 2] = [AtomicU64::new(0), AtomicU64::new(0)];
 
-struct Parts(UnsafeCell<MaybeUninit<(Shadow<RtHost>, Options)>>);
+struct RuntimeParts(UnsafeCell<MaybeUninit<(ShadowMemory<RtHost>, Options)>>);
 
 // SAFETY: written once, before STATE becomes RECORDED; the shadow is shared as it promises.
-unsafe impl Sync for Parts {}
+unsafe impl Sync for RuntimeParts {}
 
-static PARTS: Parts = Parts(UnsafeCell::new(MaybeUninit::uninit()));
+static PARTS: RuntimeParts = RuntimeParts(UnsafeCell::new(MaybeUninit::uninit()));
 
 /// The shadow. Only for threads that have a [`thread::Thread`], or while the process is recorded.
 #[inline(always)]
-pub fn shadow() -> &'static Shadow<RtHost> {
+pub fn shadow() -> &'static ShadowMemory<RtHost> {
     // SAFETY: threads and the recorded state come after it was written.
     unsafe { &(*PARTS.0.get()).assume_init_ref().0 }
 }
@@ -78,11 +78,11 @@ pub fn start() {
     {
         return;
     }
-    let _errno = Errno::keep();
+    let _errno = SavedErrno::save();
     let word = tls::word();
     tls::set_word(tls::INSIDE);
     let state = match sys::env(c"RELAYOUT_DIR") {
-        Some(folder) if attach(folder) => RECORDED,
+        Some(folder) if attach_recording(folder) => RECORDED,
         _ => OVER,
     };
     tls::set_word(word);
@@ -91,19 +91,21 @@ pub fn start() {
         signals::watch_fatal();
         // A program that says when to start is not to be watched before.
         if modules::is_referred_to(c"relayout_rt_start") {
-            control().state.store(Stage::Waiting as u32, Release);
+            control()
+                .state
+                .store(RecordingStage::Waiting as u32, Release);
         } else {
-            open();
+            open_window();
         }
     }
 }
 
-fn attach(folder: &CStr) -> bool {
+fn attach_recording(folder: &CStr) -> bool {
     match output::attach_control(folder) {
         Ok(()) => {}
         Err(NotRecorded::Taken) => return false,
         Err(NotRecorded::Error(errno)) => {
-            let mut number = crate::text::Text::<20>::new();
+            let mut number = crate::text::FixedText::<20>::new();
             number.push_decimal(errno as u64);
             let folder = folder.to_bytes();
             sys::complain(&[b"cannot record into ", folder, b": errno ", number.bytes()]);
@@ -111,9 +113,9 @@ fn attach(folder: &CStr) -> bool {
         }
     }
     PROCESS.store(sys::pid(), Release);
-    let made = output::create_files(folder).and_then(|()| make().ok_or(libc::ENOMEM));
+    let made = output::create_files(folder).and_then(|()| make_parts().ok_or(libc::ENOMEM));
     if let Err(errno) = made {
-        output::fail(errno);
+        output::fail_recording(errno);
         return false;
     }
     sys::membarrier(sys::MEMBARRIER_REGISTER_PRIVATE_EXPEDITED);
@@ -122,16 +124,16 @@ fn attach(folder: &CStr) -> bool {
     true
 }
 
-fn make() -> Option<()> {
+fn make_parts() -> Option<()> {
     let options = Options::parse(sys::env(c"RELAYOUT_OPTIONS"));
-    let mut config = Config::new(CONTEXTS_MAX);
+    let mut config = ShadowConfig::new(CONTEXTS_MAX);
     config.page_table_bits = PAGE_TABLE_BITS;
     config.burst_total_max = options.bursts.unwrap_or(config.burst_total_max);
     if options.all_counts {
         // They are counted one by one, not by the shadow.
         config.count_from = u32::MAX;
     }
-    let shadow = Shadow::new(config, RtHost)?;
+    let shadow = ShadowMemory::new(config, RtHost)?;
     // SAFETY: nobody looks before STATE says so.
     unsafe { (*PARTS.0.get()).write((shadow, options)) };
     allocs::start()?;
@@ -140,7 +142,7 @@ fn make() -> Option<()> {
 }
 
 /// Opens the window.
-pub fn open() {
+pub fn open_window() {
     if !is_recorded() || OPENED[0].load(Acquire) != 0 {
         return;
     }
@@ -148,13 +150,15 @@ pub fn open() {
     OPENED[0].store(sys::now_ns(), Release);
     let control = control();
     if control.error.load(Acquire) == 0 {
-        control.state.store(Stage::Recording as u32, Release);
+        control
+            .state
+            .store(RecordingStage::Recording as u32, Release);
         control.stopped.store(0, Release);
     }
 }
 
 /// Shuts the window; it can be opened again.
-pub fn shut() {
+pub fn shut_window() {
     let control = control();
     control.stopped.store(1, SeqCst);
     control.pauses.fetch_add(1, SeqCst);
@@ -168,13 +172,15 @@ pub fn shut() {
 }
 
 /// Shuts the window because the program said so.
-pub fn close() {
-    shut();
-    control().state.store(Stage::Closed as u32, Release);
+pub fn close_window() {
+    shut_window();
+    control()
+        .state
+        .store(RecordingStage::Closed as u32, Release);
 }
 
 /// The process is a child of the recorded one: it has its memory, and nothing to do with it.
-pub fn forget() {
+pub fn forget_recording() {
     control().others.fetch_add(1, AcqRel);
     STATE.store(OVER, Release);
     tls::set_thread(0);
@@ -195,16 +201,18 @@ pub fn finish() {
         }
         return;
     }
-    let _errno = Errno::keep();
+    let _errno = SavedErrno::save();
     let closed_by_program = OPENED[0].load(Acquire) == 0;
     tls::set_word(tls::INSIDE);
-    shut();
+    shut_window();
     sys::membarrier(sys::MEMBARRIER_PRIVATE_EXPEDITED);
     thread::wait_for_others(sys::now_ns() + WAIT_MAX_NS);
     modules::list_new();
     append_all(closed_by_program);
     if control().error.load(Acquire) == 0 {
-        control().state.store(Stage::Finished as u32, Release);
+        control()
+            .state
+            .store(RecordingStage::Finished as u32, Release);
     }
     STATE.store(OVER, Release);
 }
@@ -222,7 +230,7 @@ fn append_all(closed_by_program: bool) {
         window_closed: u32::from(closed_by_program),
     };
     let mut transfers = 0;
-    thread::end_all(|cx: &mut Context| {
+    thread::end_all(|cx: &mut ShadowContext| {
         if cx.id == 0 {
             allocs::append_all(cx);
         }
@@ -265,8 +273,8 @@ pub fn module_loaded() {
     if is_recorded() {
         let word = tls::word();
         tls::set_word(tls::INSIDE);
-        let _errno = Errno::keep();
+        let _errno = SavedErrno::save();
         modules::list_new();
-        thread::restore(word);
+        thread::restore_word(word);
     }
 }

@@ -11,8 +11,8 @@ use std::ptr::{null, null_mut};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, AtomicUsize, Ordering::*};
 
 use crate::real::real;
-use crate::sys::{self, Errno};
-use crate::thread::Thread;
+use crate::sys::{self, SavedErrno};
+use crate::thread::RecordedThread;
 use crate::{runtime, tls};
 
 const SIGNALS: usize = 65;
@@ -20,7 +20,7 @@ const SIGNALS: usize = 65;
 const STACK_BYTES: usize = 64 * 1024;
 
 /// A handler of the program's, as the kernel would keep it.
-struct Disposition {
+struct SignalDisposition {
     handler: AtomicUsize,
     flags: AtomicI32,
     mask: AtomicU64,
@@ -28,8 +28,8 @@ struct Disposition {
     ours: AtomicBool,
 }
 
-static PROGRAM: [Disposition; SIGNALS] = [const {
-    Disposition {
+static PROGRAM: [SignalDisposition; SIGNALS] = [const {
+    SignalDisposition {
         handler: AtomicUsize::new(libc::SIG_DFL),
         flags: AtomicI32::new(0),
         mask: AtomicU64::new(0),
@@ -38,13 +38,13 @@ static PROGRAM: [Disposition; SIGNALS] = [const {
 }; SIGNALS];
 
 /// A signal that came while the thread was inside.
-pub struct Deferred {
+pub struct DeferredSignal {
     signal: c_int,
     info: libc::siginfo_t,
     mask: u64,
 }
 
-impl Deferred {
+impl DeferredSignal {
     #[inline(always)]
     pub fn is_set(&self) -> bool {
         self.signal != 0
@@ -125,7 +125,7 @@ fn install(signal: c_int, handler: usize, flags: c_int, mask: u64) -> c_int {
     action.sa_sigaction = handler;
     if handler == libc::SIG_DFL && ours {
         action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
-        action.sa_sigaction = last_words as *const () as usize;
+        action.sa_sigaction = finish_and_raise as *const () as usize;
     } else if ours {
         action.sa_flags = (flags | libc::SA_SIGINFO) & !libc::SA_RESETHAND;
         action.sa_sigaction = deliver as *const () as usize;
@@ -185,7 +185,7 @@ pub unsafe fn sigaction(
 /// # Safety
 /// All as the kernel gave it to a handler.
 unsafe fn put_off(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) -> bool {
-    let thread = tls::thread() as *mut Thread;
+    let thread = tls::thread() as *mut RecordedThread;
     if tls::word() != tls::INSIDE || thread.is_null() || is_fault(signal, info) {
         return false;
     }
@@ -214,7 +214,7 @@ unsafe extern "C" fn deliver(signal: c_int, info: *mut libc::siginfo_t, context:
     };
     let handler = entry.handler.load(Acquire);
     if entry.flags.load(Acquire) & libc::SA_RESETHAND != 0 {
-        let _errno = Errno::keep();
+        let _errno = SavedErrno::save();
         install(signal, libc::SIG_DFL, 0, 0);
     }
     if handler == libc::SIG_DFL || handler == libc::SIG_IGN {
@@ -232,8 +232,8 @@ unsafe extern "C" fn deliver(signal: c_int, info: *mut libc::siginfo_t, context:
 /// Sends the signal that was put off again, now that the thread is outside.
 #[cold]
 #[inline(never)]
-pub fn deliver_deferred(thread: &mut Thread) {
-    let _errno = Errno::keep();
+pub fn deliver_deferred(thread: &mut RecordedThread) {
+    let _errno = SavedErrno::save();
     let deferred = &mut thread.deferred;
     let signal = std::mem::take(&mut deferred.signal);
     // SAFETY: all is ours; the signal stays blocked until the second call.
@@ -247,12 +247,16 @@ pub fn deliver_deferred(thread: &mut Thread) {
 }
 
 /// Stands for the default of fatal signals: ends the recording, then the process.
-unsafe extern "C" fn last_words(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
+unsafe extern "C" fn finish_and_raise(
+    signal: c_int,
+    info: *mut libc::siginfo_t,
+    context: *mut c_void,
+) {
     // SAFETY: as the kernel gave them.
     if unsafe { put_off(signal, info, context) } {
         return;
     }
-    let _errno = Errno::keep();
+    let _errno = SavedErrno::save();
     runtime::finish();
     // SAFETY: plain data.
     let mut action = unsafe { std::mem::zeroed::<libc::sigaction>() };
@@ -268,7 +272,7 @@ unsafe extern "C" fn last_words(signal: c_int, info: *mut libc::siginfo_t, conte
 }
 
 /// Gives the calling thread a stack for signals if it has none; what to hand to [`take_stack`].
-pub fn give_stack() -> *mut u8 {
+pub fn install_signal_stack() -> *mut u8 {
     // SAFETY: plain data, and memory that is ours.
     unsafe {
         let mut now = std::mem::zeroed::<libc::stack_t>();
@@ -287,7 +291,7 @@ pub fn give_stack() -> *mut u8 {
 }
 
 /// Takes the stack back as the thread ends, unless the program has set another.
-pub fn take_stack(at: *mut u8) {
+pub fn remove_signal_stack(at: *mut u8) {
     if at.is_null() {
         return;
     }

@@ -7,7 +7,7 @@ pub type Frames = [u64; FRAMES_MAX];
 
 /// Where an interposed function was called from.
 #[derive(Clone, Copy)]
-pub struct Caller {
+pub struct CallerFrame {
     /// Return address.
     pub pc: u64,
     /// The caller's frame pointer.
@@ -16,12 +16,12 @@ pub struct Caller {
 
 /// Addresses of a stack, lowest and one past the highest.
 #[derive(Clone, Copy)]
-pub struct Bounds {
+pub struct StackBounds {
     pub low: u64,
     pub high: u64,
 }
 
-impl Bounds {
+impl StackBounds {
     /// The calling thread's. Allocates: to be called inside.
     pub fn of_this_thread() -> Option<Self> {
         // SAFETY: the attributes are ours, initialised by the first call.
@@ -45,7 +45,7 @@ impl Bounds {
 ///
 /// Code without frame pointers ends the walk or lets it leave out calls; it never leaves the stack.
 #[inline]
-pub fn walk(caller: Caller, bounds: Bounds) -> Frames {
+pub fn walk_frames(caller: CallerFrame, bounds: StackBounds) -> Frames {
     let mut frames = [0; FRAMES_MAX];
     frames[0] = caller.pc;
     let mut frame = caller.frame;

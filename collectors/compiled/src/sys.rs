@@ -3,16 +3,16 @@
 use std::ffi::{CStr, c_char, c_int, c_void};
 
 /// Keeps the program's `errno` while the runtime works.
-pub struct Errno(c_int);
+pub struct SavedErrno(c_int);
 
-impl Errno {
-    pub fn keep() -> Self {
+impl SavedErrno {
+    pub fn save() -> Self {
         // SAFETY: this thread's errno.
         Self(unsafe { *libc::__errno_location() })
     }
 }
 
-impl Drop for Errno {
+impl Drop for SavedErrno {
     fn drop(&mut self) {
         // SAFETY: this thread's errno.
         unsafe { *libc::__errno_location() = self.0 };
@@ -110,7 +110,7 @@ pub fn relax() {
 
 /// Writes to standard error.
 pub fn complain(parts: &[&[u8]]) {
-    let mut text = crate::text::Text::<512>::new();
+    let mut text = crate::text::FixedText::<512>::new();
     text.push(b"relayout: ");
     for part in parts {
         text.push(part);

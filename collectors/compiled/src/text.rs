@@ -1,12 +1,12 @@
 //! Lines of text in a fixed buffer; what does not fit is cut off.
 
-pub struct Text<const N: usize> {
+pub struct FixedText<const N: usize> {
     bytes: [u8; N],
     len: usize,
     cut: bool,
 }
 
-impl<const N: usize> Text<N> {
+impl<const N: usize> FixedText<N> {
     pub fn new() -> Self {
         Self {
             bytes: [0; N],

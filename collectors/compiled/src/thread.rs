@@ -7,18 +7,18 @@ use std::ffi::c_void;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering::*};
 
-use relayout_shadow::{CONTEXTS_MAX, Context};
+use relayout_shadow::{CONTEXTS_MAX, ShadowContext};
 
 use crate::gate::control;
 use crate::output::append_line;
 use crate::runtime::{options, shadow};
-use crate::signals::Deferred;
-use crate::stack::{Bounds, Caller};
-use crate::sys::{self, Errno};
-use crate::text::Text;
+use crate::signals::DeferredSignal;
+use crate::stack::{CallerFrame, StackBounds};
+use crate::sys::{self, SavedErrno};
+use crate::text::FixedText;
 use crate::{gap, modules, runtime, signals, tls};
 
-pub use inside::{Inside, enter, enter_known, restore};
+pub use inside::{InsideRuntime, enter, enter_known, restore_word};
 pub use stop::stop;
 
 /// Rounds in which the C library calls the destructors of thread-specific data.
@@ -33,8 +33,8 @@ const ENDED: u32 = 2;
 
 /// Used by its own thread, but for the atomics.
 #[repr(C, align(128))]
-pub struct Thread {
-    pub context: *mut Context,
+pub struct RecordedThread {
+    pub context: *mut ShadowContext,
     /// Accesses until the next stop: a pause, or one whose pair of lines is looked at. Below 0 where
     /// a signal's handler came between the last of them and the stop.
     pub countdown: i32,
@@ -50,22 +50,22 @@ pub struct Thread {
     tid: AtomicU32,
     random: u64,
     /// `accesses` at which to look at the clock.
-    check_at: u64,
+    flush_check_at: u64,
     flushed_ns: u64,
     /// Accesses and transfers that the control page knows of.
     reported: (u64, u64),
     rounds: u32,
     /// The name that was appended last.
     name: [u8; NAME_BYTES],
-    pub gaps: gap::Gaps,
-    pub stack: Option<Bounds>,
+    pub gaps: gap::GapTimer,
+    pub stack: Option<StackBounds>,
     pub signal_stack: *mut u8,
-    pub deferred: Deferred,
+    pub deferred: DeferredSignal,
     /// The caller of `operator new`, which is the one to name for the `malloc` in it.
-    pub allocates_for: Option<Caller>,
+    pub allocates_for: Option<CallerFrame>,
 }
 
-static THREADS: [AtomicPtr<Thread>; CONTEXTS_MAX] =
+static THREADS: [AtomicPtr<RecordedThread>; CONTEXTS_MAX] =
     [const { AtomicPtr::new(null_mut()) }; CONTEXTS_MAX];
 /// Contexts given out; can pass the number of contexts.
 static USED: AtomicU32 = AtomicU32::new(0);
@@ -86,7 +86,7 @@ pub fn start() -> Option<()> {
 /// Gives the calling thread a context, or ends the gap that is timed; false if it has no context (yet).
 #[cold]
 #[inline(never)]
-fn attach() -> bool {
+fn attach_thread() -> bool {
     let now = gap::ticks();
     if !runtime::is_recorded() {
         if runtime::is_over() {
@@ -97,21 +97,21 @@ fn attach() -> bool {
     let known = tls::thread();
     if known != 0 {
         // SAFETY: the calling thread's, and outside.
-        let inside = unsafe { enter_known(known as *mut Thread) };
-        gap::end(inside.0, now);
+        let inside = unsafe { enter_known(known as *mut RecordedThread) };
+        gap::end_gap(inside.0, now);
         return true;
     }
     tls::set_word(tls::INSIDE);
-    let _errno = Errno::keep();
+    let _errno = SavedErrno::save();
     let Some(thread) = take_thread() else {
         control().threads_lost.fetch_add(1, Relaxed);
         return false;
     };
     // SAFETY: just taken for this thread; contexts are never freed.
     let (thread, id) = unsafe { (&mut *thread, (*(*thread).context).id) };
-    thread.begin();
+    thread.begin_recording();
     announce(thread, id);
-    thread.signal_stack = signals::give_stack();
+    thread.signal_stack = signals::install_signal_stack();
     // SAFETY: the key exists; the value is for this thread only.
     unsafe { libc::pthread_setspecific(KEY.load(Acquire), (&raw const *thread).cast()) };
     tls::set_thread(&raw mut *thread as usize);
@@ -119,10 +119,10 @@ fn attach() -> bool {
     true
 }
 
-fn announce(thread: &mut Thread, id: u8) {
-    name_line(thread, id);
+fn announce(thread: &mut RecordedThread, id: u8) {
+    append_name_line(thread, id);
     if let Some(stack) = thread.stack {
-        let mut line = Text::new();
+        let mut line = FixedText::new();
         line.push(b"stack ");
         line.push_decimal(id.into());
         for n in [stack.low, stack.high - stack.low] {
@@ -135,9 +135,9 @@ fn announce(thread: &mut Thread, id: u8) {
 }
 
 /// Appends the line with the thread's name as it is now, if it is another than before.
-fn name_line(thread: &mut Thread, id: u8) {
+fn append_name_line(thread: &mut RecordedThread, id: u8) {
     let tid = thread.tid.load(Relaxed);
-    let mut path = Text::<64>::new();
+    let mut path = FixedText::<64>::new();
     path.push(b"/proc/self/task/");
     path.push_decimal(tid.into());
     path.push(b"/comm\0");
@@ -163,7 +163,7 @@ fn name_line(thread: &mut Thread, id: u8) {
     }
     thread.name = name;
     let name = &name[..end];
-    let mut line = Text::new();
+    let mut line = FixedText::new();
     line.push(b"thread ");
     line.push_decimal(id.into());
     line.push(b" ");
@@ -176,7 +176,7 @@ fn name_line(thread: &mut Thread, id: u8) {
 }
 
 /// A context that no thread has: a new one, or when all were used, one whose thread has ended.
-fn take_thread() -> Option<*mut Thread> {
+fn take_thread() -> Option<*mut RecordedThread> {
     if USED.load(Relaxed) < CONTEXTS_MAX as u32 {
         let n = USED.fetch_add(1, AcqRel) as usize;
         if n < CONTEXTS_MAX {
@@ -192,9 +192,9 @@ fn take_thread() -> Option<*mut Thread> {
     })
 }
 
-fn make_thread(n: usize) -> Option<*mut Thread> {
-    let context = Context::placed(n as u8, &shadow().host)?;
-    let thread = sys::zeroed(size_of::<Thread>())?.cast::<Thread>();
+fn make_thread(n: usize) -> Option<*mut RecordedThread> {
+    let context = ShadowContext::allocate(n as u8, &shadow().host)?;
+    let thread = sys::zeroed(size_of::<RecordedThread>())?.cast::<RecordedThread>();
     // SAFETY: fresh zeroed memory. Zero is a value of all other fields; of which bytes `None` is, is not said.
     unsafe {
         (&raw mut (*thread).context).write(context);
@@ -206,17 +206,17 @@ fn make_thread(n: usize) -> Option<*mut Thread> {
     Some(thread)
 }
 
-impl Thread {
-    fn cx(&mut self) -> &mut Context {
+impl RecordedThread {
+    fn cx(&mut self) -> &mut ShadowContext {
         // SAFETY: contexts are never freed; only this thread uses it.
         unsafe { &mut *self.context }
     }
 
-    fn begin(&mut self) {
+    fn begin_recording(&mut self) {
         let id = self.cx().id;
         self.tid.store(sys::tid(), Relaxed);
         self.count_all = options().all_counts;
-        self.stack = Bounds::of_this_thread();
+        self.stack = StackBounds::of_this_thread();
         self.rounds = 0;
         self.name = [0; NAME_BYTES];
         self.random =
@@ -229,7 +229,7 @@ impl Thread {
 
 /// The thread ends.
 unsafe extern "C" fn on_end(value: *mut c_void) {
-    let thread = value.cast::<Thread>();
+    let thread = value.cast::<RecordedThread>();
     if tls::thread() != thread as usize {
         return;
     }
@@ -249,12 +249,12 @@ unsafe extern "C" fn on_end(value: *mut c_void) {
         if runtime::is_recorded() {
             thread.settle_portion();
             let id = thread.cx().id;
-            name_line(thread, id);
-            thread.report();
+            append_name_line(thread, id);
+            thread.report_progress();
             thread.append_gaps();
             thread.cx().flush(&shadow().host);
         }
-        signals::take_stack(core::mem::replace(&mut thread.signal_stack, null_mut()));
+        signals::remove_signal_stack(core::mem::replace(&mut thread.signal_stack, null_mut()));
         tls::set_thread(0);
         thread.inside.store(0, Release);
         thread.state.store(ENDED, Release);
@@ -266,7 +266,7 @@ unsafe extern "C" fn on_end(value: *mut c_void) {
 /// Waits until no other thread is inside, or `until_ns` has come.
 pub fn wait_for_others(until_ns: u64) {
     let own = tls::thread();
-    for thread in all() {
+    for thread in threads_made() {
         // SAFETY: threads are never freed.
         let inside = unsafe { &(*thread).inside };
         while thread as usize != own && inside.load(Acquire) != 0 && sys::now_ns() < until_ns {
@@ -277,14 +277,14 @@ pub fn wait_for_others(until_ns: u64) {
 
 /// Ends all contexts, the first one last; that one is made if no thread was seen. No thread may be
 /// inside.
-pub fn end_all(mut end: impl FnMut(&mut Context)) {
+pub fn end_all(mut end: impl FnMut(&mut ShadowContext)) {
     if USED.load(Acquire) == 0 {
         USED.store(1, Release);
         make_thread(0);
     }
     let own = tls::thread();
     let mut threads = [null_mut(); CONTEXTS_MAX];
-    for (slot, thread) in threads.iter_mut().zip(all()) {
+    for (slot, thread) in threads.iter_mut().zip(threads_made()) {
         *slot = thread;
     }
     for &thread in threads.iter().rev() {
@@ -298,14 +298,14 @@ pub fn end_all(mut end: impl FnMut(&mut Context)) {
         thread.settle_portion();
         let id = thread.cx().id;
         if thread.state.load(Acquire) == LIVE && thread.tid.load(Relaxed) != 0 {
-            name_line(thread, id);
+            append_name_line(thread, id);
         }
         thread.append_gaps();
         end(thread.cx());
     }
 }
 
-fn all() -> impl Iterator<Item = *mut Thread> {
+fn threads_made() -> impl Iterator<Item = *mut RecordedThread> {
     THREADS
         .iter()
         .map(|slot| slot.load(Acquire))

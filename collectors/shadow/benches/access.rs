@@ -9,11 +9,11 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use relayout_shadow::wire::SegmentHeader;
-use relayout_shadow::{Access, Config, Context, Host, Shadow};
+use relayout_shadow::{AccessKind, CollectorHost, ShadowConfig, ShadowContext, ShadowMemory};
 
-struct Nowhere;
+struct DiscardingHost;
 
-impl Host for Nowhere {
+impl CollectorHost for DiscardingHost {
     fn zeroed(&self, bytes: usize) -> Option<*mut u8> {
         let layout = Layout::from_size_align(bytes, 4096).ok()?;
         // SAFETY: not empty.
@@ -41,12 +41,12 @@ fn measure(name: &str, lines: u64, writes_each: u64, fights: u32) {
         return;
     }
     let rounds = std::env::var("ROUNDS").ok().and_then(|n| n.parse().ok());
-    let shadow = Shadow::new(Config::new(4), Nowhere).expect("memory");
-    let mut cpus = [0, 1].map(|n| Context::new(n, &shadow.host).expect("memory"));
+    let shadow = ShadowMemory::new(ShadowConfig::new(4), DiscardingHost).expect("memory");
+    let mut cpus = [0, 1].map(|n| ShadowContext::new(n, &shadow.host).expect("memory"));
     for _ in 0..fights {
         for line in 0..lines {
             for cpu in &mut cpus {
-                shadow.access(cpu, BASE + line * 64, 8, Access::Write, 1, || None);
+                shadow.access(cpu, BASE + line * 64, 8, AccessKind::Write, 1, || None);
             }
         }
     }
@@ -56,9 +56,9 @@ fn measure(name: &str, lines: u64, writes_each: u64, fights: u32) {
             let begun = Instant::now();
             for n in 0..ACCESSES {
                 let access = if n % writes_each == 0 {
-                    Access::Write
+                    AccessKind::Write
                 } else {
-                    Access::Read
+                    AccessKind::Read
                 };
                 let addr = BASE + (n * 7 % lines) * 64 + n % 8 * 8;
                 shadow.access(black_box(cpu), addr, 8, access, (n % 50) as u32, || None);

@@ -1,16 +1,16 @@
 //! Zeroed memory in small pieces, never given back while recording.
 
-use crate::host::Host;
+use crate::host::CollectorHost;
 
 const CHUNK_BYTES: usize = 1 << 20;
 
 /// A bump allocator over chunks of the host's memory; one per context, so it takes no lock.
-pub struct Arena {
+pub struct ZeroedArena {
     next: usize,
     end: usize,
 }
 
-impl Arena {
+impl ZeroedArena {
     pub const fn new() -> Self {
         Self { next: 0, end: 0 }
     }
@@ -18,13 +18,13 @@ impl Arena {
     /// A zeroed `T` that lives until the process ends; `None` if the host has no memory left.
     ///
     /// `T` must be valid when all its bytes are zero.
-    pub fn zeroed<T, H: Host>(&mut self, host: &H) -> Option<*mut T> {
+    pub fn zeroed<T, H: CollectorHost>(&mut self, host: &H) -> Option<*mut T> {
         self.zeroed_bytes(size_of::<T>(), align_of::<T>(), host)
             .map(|p| p.cast())
     }
 
     /// `bytes` of zeroed memory at a multiple of `align`.
-    pub fn zeroed_bytes<H: Host>(
+    pub fn zeroed_bytes<H: CollectorHost>(
         &mut self,
         bytes: usize,
         align: usize,

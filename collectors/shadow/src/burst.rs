@@ -17,7 +17,7 @@
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::*};
 
 use crate::LINE_BYTES;
-use crate::page::Past;
+use crate::page::PastAccess;
 use crate::table::prefetch;
 use crate::wire::{BurstRecord, RegionRecord};
 
@@ -30,24 +30,24 @@ const FILTER_LINES: usize = 1024;
 const LINE_ACCESSES: usize = 24;
 
 /// What one context has logged in its current turns. A fixed table: what falls out is logged again.
-pub struct Filter {
-    lines: [Logged; FILTER_LINES],
+pub struct RepeatFilter {
+    lines: [LoggedLine; FILTER_LINES],
 }
 
 /// What a context has logged of a line in a turn. All-zero is nothing.
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
-struct Logged {
+struct LoggedLine {
     line: u64,
     turn: u64,
     /// The accesses, each at a place of its own: see [`place`].
     accesses: [u16; LINE_ACCESSES],
 }
 
-impl Filter {
+impl RepeatFilter {
     pub const fn new() -> Self {
         Self {
-            lines: [Logged {
+            lines: [LoggedLine {
                 line: 0,
                 turn: 0,
                 accesses: [0; LINE_ACCESSES],
@@ -57,43 +57,43 @@ impl Filter {
 
     /// Whether this access was logged in the turn `turn`.
     #[inline]
-    pub fn holds(&self, turn: u64, line: u64, now: Past, silent: bool) -> bool {
-        let logged = &self.lines[slot(line)];
-        let (at, access) = place(now, silent);
+    pub fn has_logged(&self, turn: u64, line: u64, now: PastAccess, silent: bool) -> bool {
+        let logged = &self.lines[line_slot(line)];
+        let (at, access) = access_slot(now, silent);
         logged.line == line && logged.turn == turn && logged.accesses[at] == access
     }
 
     /// Has fetched what is known of a line.
     #[inline]
     pub fn prefetch(&self, line: u64) {
-        prefetch(&self.lines[slot(line)]);
+        prefetch(&self.lines[line_slot(line)]);
     }
 
     /// Notes that it is logged.
-    pub fn note(&mut self, turn: u64, line: u64, now: Past, silent: bool) {
-        let logged = &mut self.lines[slot(line)];
+    pub fn note_logged(&mut self, turn: u64, line: u64, now: PastAccess, silent: bool) {
+        let logged = &mut self.lines[line_slot(line)];
         if (logged.line, logged.turn) != (line, turn) {
-            *logged = Logged {
+            *logged = LoggedLine {
                 line,
                 turn,
                 accesses: [0; LINE_ACCESSES],
             };
         }
-        let (at, access) = place(now, silent);
+        let (at, access) = access_slot(now, silent);
         logged.accesses[at] = access;
     }
 }
 
 /// The line's place in a filter.
 #[inline]
-fn slot(line: u64) -> usize {
+fn line_slot(line: u64) -> usize {
     let number = line / LINE_BYTES as u64;
     (number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 48) as usize % FILTER_LINES
 }
 
 /// An access as a number, which is not 0 since none has no bytes, and its place among its line's.
 #[inline]
-fn place(now: Past, silent: bool) -> (usize, u16) {
+fn access_slot(now: PastAccess, silent: bool) -> (usize, u16) {
     let kind = u16::from(now.access) << 1 | u16::from(silent);
     let access = u16::from(now.size) << 9 | u16::from(now.offset) << 3 | kind;
     let at = (u32::from(access.wrapping_mul(0x9e37)) * LINE_ACCESSES as u32) >> 16;
@@ -129,7 +129,7 @@ pub fn renew_turn(turn: &AtomicU64) {
 
 /// An aligned stretch of memory that is, or was, logged. All-zero is a fresh one.
 #[repr(C)]
-pub struct Region {
+pub struct HotRegion {
     pub first_ticket: u64,
     pub first_op: u64,
     /// Accesses logged.
@@ -140,12 +140,12 @@ pub struct Region {
 }
 
 /// A context's records that are not appended yet.
-pub struct Buffer {
+pub struct BurstBuffer {
     pub records: *mut BurstRecord,
     pub len: usize,
 }
 
-impl Buffer {
+impl BurstBuffer {
     #[inline]
     pub fn push(&mut self, record: BurstRecord) {
         debug_assert!(self.len < BUFFER_RECORDS);
@@ -158,7 +158,7 @@ impl Buffer {
         self.len == BUFFER_RECORDS
     }
 
-    pub fn take(&mut self) -> &[BurstRecord] {
+    pub fn take_records(&mut self) -> &[BurstRecord] {
         let len = core::mem::take(&mut self.len);
         // SAFETY: `len` records were written.
         unsafe { core::slice::from_raw_parts(self.records, len) }
@@ -166,7 +166,7 @@ impl Buffer {
 }
 
 /// The region at `start` as it leaves.
-pub fn region_record(start: u64, region: &Region, end_ticket: u64, end_op: u64) -> RegionRecord {
+pub fn region_record(start: u64, region: &HotRegion, end_ticket: u64, end_op: u64) -> RegionRecord {
     RegionRecord {
         start,
         first_ticket: region.first_ticket,

@@ -3,13 +3,13 @@
 use core::sync::atomic::Ordering::Relaxed;
 
 use crate::LINES_PER_PAGE;
-use crate::arena::Arena;
-use crate::burst::{BUFFER_RECORDS, Buffer, Filter};
-use crate::host::Host;
+use crate::arena::ZeroedArena;
+use crate::burst::{BUFFER_RECORDS, BurstBuffer, RepeatFilter};
+use crate::host::CollectorHost;
 use crate::page::{CountPage, PageShadow};
-use crate::pair::Watches;
-use crate::table::Table;
-use crate::wire::{self, BurstRecord, ConflictRecord, CountRecord, LineRecord, Record};
+use crate::pair::PairWatches;
+use crate::table::RecordTable;
+use crate::wire::{self, BurstRecord, ConflictRecord, CountRecord, LineRecord, WireRecord};
 
 /// Pages that a context finds without a search. Servers' objects lie scattered over ten thousand pages;
 /// what is not used takes no cache.
@@ -22,14 +22,14 @@ const LINES_EACH: u64 = 1 << 31;
 
 /// Where a page's shadow and this context's counts for it are.
 #[derive(Clone, Copy)]
-pub struct Found {
+pub struct PageTlbEntry {
     pub page: u64,
     pub shadow: *const PageShadow,
     pub counts: *mut CountPage,
 }
 
 /// One context of the recording.
-pub struct Context {
+pub struct ShadowContext {
     /// Its number, below [`crate::CONTEXTS_MAX`].
     pub id: u8,
     /// Accesses seen.
@@ -43,23 +43,23 @@ pub struct Context {
     /// Burst records that may be logged before asking for more.
     pub(crate) burst_quota: u64,
     /// `TLB_ENTRIES` of them.
-    tlb: *mut Found,
-    pub(crate) arena: Arena,
-    pub(crate) counts: Table<CountRecord>,
-    pub(crate) conflicts: Table<ConflictRecord>,
-    pub(crate) events: Table<LineRecord>,
-    pub(crate) bursts: Buffer,
-    pub(crate) filter: Filter,
-    pub(crate) watches: Watches,
+    tlb: *mut PageTlbEntry,
+    pub(crate) arena: ZeroedArena,
+    pub(crate) counts: RecordTable<CountRecord>,
+    pub(crate) conflicts: RecordTable<ConflictRecord>,
+    pub(crate) events: RecordTable<LineRecord>,
+    pub(crate) bursts: BurstBuffer,
+    pub(crate) filter: RepeatFilter,
+    pub(crate) watches: PairWatches,
     pub(crate) pages: *mut CountPage,
     /// `accesses` when the totals by line were last appended.
     lines_flushed: u64,
     sequence: u32,
 }
 
-impl Context {
+impl ShadowContext {
     /// `None` if the host has no memory.
-    pub fn new<H: Host>(id: u8, host: &H) -> Option<Self> {
+    pub fn new<H: CollectorHost>(id: u8, host: &H) -> Option<Self> {
         Some(Self {
             id,
             accesses: 0,
@@ -68,18 +68,18 @@ impl Context {
             lost: 0,
             burst_quota: 0,
             tlb: empty_tlb(host)?,
-            arena: Arena::new(),
-            counts: Table::new(12, 14, host)?,
-            conflicts: Table::new(10, 12, host)?,
-            events: Table::new(10, 12, host)?,
-            bursts: Buffer {
+            arena: ZeroedArena::new(),
+            counts: RecordTable::new(12, 14, host)?,
+            conflicts: RecordTable::new(10, 12, host)?,
+            events: RecordTable::new(10, 12, host)?,
+            bursts: BurstBuffer {
                 records: host
                     .zeroed(BUFFER_RECORDS * size_of::<BurstRecord>())?
                     .cast(),
                 len: 0,
             },
-            filter: Filter::new(),
-            watches: Watches::new(),
+            filter: RepeatFilter::new(),
+            watches: PairWatches::new(),
             pages: core::ptr::null_mut(),
             lines_flushed: 0,
             sequence: 0,
@@ -88,17 +88,17 @@ impl Context {
 
     /// Like [`Context::new`], in memory of the host's: a context is larger than the stacks that
     /// threads of programs may have.
-    pub fn placed<H: Host>(id: u8, host: &H) -> Option<*mut Self> {
+    pub fn allocate<H: CollectorHost>(id: u8, host: &H) -> Option<*mut Self> {
         let at = host.zeroed(size_of::<Self>())?.cast::<Self>();
         let bursts = host.zeroed(BUFFER_RECORDS * size_of::<BurstRecord>())?;
         // SAFETY: fresh zeroed memory of the right size, not shared yet. Zero is valid for all
         // fields but those that are written here.
         unsafe {
             (&raw mut (*at).id).write(id);
-            (&raw mut (*at).counts).write(Table::new(12, 14, host)?);
-            (&raw mut (*at).conflicts).write(Table::new(10, 12, host)?);
-            (&raw mut (*at).events).write(Table::new(10, 12, host)?);
-            (&raw mut (*at).bursts).write(Buffer {
+            (&raw mut (*at).counts).write(RecordTable::new(12, 14, host)?);
+            (&raw mut (*at).conflicts).write(RecordTable::new(10, 12, host)?);
+            (&raw mut (*at).events).write(RecordTable::new(10, 12, host)?);
+            (&raw mut (*at).bursts).write(BurstBuffer {
                 records: bursts.cast(),
                 len: 0,
             });
@@ -109,21 +109,21 @@ impl Context {
 
     /// Where the page at `page` is noted if it was used lately: another may be there.
     #[inline]
-    pub(crate) fn tlb_slot(&self, page: u64) -> *mut Found {
+    pub(crate) fn tlb_slot(&self, page: u64) -> *mut PageTlbEntry {
         // SAFETY: below the number of entries.
         unsafe { self.tlb.add((page >> 12) as usize % TLB_ENTRIES) }
     }
 
     /// What is noted of the page at `page`.
     #[inline]
-    pub(crate) fn tlb_find(&self, page: u64) -> Option<&Found> {
+    pub(crate) fn find_in_tlb(&self, page: u64) -> Option<&PageTlbEntry> {
         // SAFETY: entries live as long as the process, and only this context's thread changes them.
         let found = unsafe { &*self.tlb_slot(page) };
         (found.page == page).then_some(found)
     }
 
     /// Appends what the tables have no room for, and makes room where that is much.
-    pub(crate) fn spill<H: Host>(&mut self, host: &H) {
+    pub(crate) fn spill<H: CollectorHost>(&mut self, host: &H) {
         let Self {
             counts,
             conflicts,
@@ -132,7 +132,7 @@ impl Context {
             sequence,
             ..
         } = self;
-        let mut out = Out {
+        let mut out = SegmentSink {
             host,
             id: *id,
             sequence,
@@ -147,7 +147,7 @@ impl Context {
 
     /// Appends all that is gathered; totals by line only where one could else overflow before the
     /// next time, which must be at most 2^31 accesses from now.
-    pub fn flush<H: Host>(&mut self, host: &H) {
+    pub fn flush<H: CollectorHost>(&mut self, host: &H) {
         let Self {
             counts,
             conflicts,
@@ -158,7 +158,7 @@ impl Context {
             sequence,
             ..
         } = self;
-        let mut out = Out {
+        let mut out = SegmentSink {
             host,
             id: *id,
             sequence,
@@ -166,15 +166,15 @@ impl Context {
         counts.drain(|r| out.append(r));
         conflicts.drain(|r| out.append(r));
         events.drain(|r| out.append(r));
-        out.append(bursts.take());
-        out.append(watches.take());
+        out.append(bursts.take_records());
+        out.append(watches.take_records());
         if self.accesses.wrapping_sub(self.lines_flushed) >= LINES_EACH {
             self.flush_lines(host);
         }
     }
 
     /// Appends the totals by line that have gathered, and starts them from zero.
-    pub fn flush_lines<H: Host>(&mut self, host: &H) {
+    pub fn flush_lines<H: CollectorHost>(&mut self, host: &H) {
         let empty = LineRecord {
             line: 0,
             reads: 0,
@@ -187,7 +187,7 @@ impl Context {
         self.lines_flushed = self.accesses;
         let mut batch = [empty; LINE_BATCH];
         let mut len = 0;
-        let mut out = Out {
+        let mut out = SegmentSink {
             host,
             id: self.id,
             sequence: &mut self.sequence,
@@ -219,28 +219,28 @@ impl Context {
     }
 
     /// Appends the burst records gathered.
-    pub(crate) fn append_bursts<H: Host>(&mut self, host: &H) {
-        let mut out = Out {
+    pub(crate) fn append_bursts<H: CollectorHost>(&mut self, host: &H) {
+        let mut out = SegmentSink {
             host,
             id: self.id,
             sequence: &mut self.sequence,
         };
-        out.append(self.bursts.take());
+        out.append(self.bursts.take_records());
     }
 
     /// Appends the pair transfers gathered.
-    pub(crate) fn append_pairs<H: Host>(&mut self, host: &H) {
-        let mut out = Out {
+    pub(crate) fn append_pairs<H: CollectorHost>(&mut self, host: &H) {
+        let mut out = SegmentSink {
             host,
             id: self.id,
             sequence: &mut self.sequence,
         };
-        out.append(self.watches.take());
+        out.append(self.watches.take_records());
     }
 
     /// Appends records of the collector's own (sites, the summary).
-    pub fn append<R: Record, H: Host>(&mut self, records: &[R], host: &H) {
-        Out {
+    pub fn append<R: WireRecord, H: CollectorHost>(&mut self, records: &[R], host: &H) {
+        SegmentSink {
             host,
             id: self.id,
             sequence: &mut self.sequence,
@@ -250,27 +250,28 @@ impl Context {
 }
 
 /// Memory for the noted pages, none noted yet.
-fn empty_tlb<H: Host>(host: &H) -> Option<*mut Found> {
-    let tlb = host.zeroed(TLB_ENTRIES * size_of::<Found>())?;
+fn empty_tlb<H: CollectorHost>(host: &H) -> Option<*mut PageTlbEntry> {
+    let tlb = host.zeroed(TLB_ENTRIES * size_of::<PageTlbEntry>())?;
     // SAFETY: fresh zeroed memory of that many entries, for which zero is valid.
-    for entry in unsafe { core::slice::from_raw_parts_mut(tlb.cast::<Found>(), TLB_ENTRIES) } {
+    for entry in unsafe { core::slice::from_raw_parts_mut(tlb.cast::<PageTlbEntry>(), TLB_ENTRIES) }
+    {
         entry.page = u64::MAX;
     }
     Some(tlb.cast())
 }
 
-struct Out<'a, H: Host> {
+struct SegmentSink<'a, H: CollectorHost> {
     host: &'a H,
     id: u8,
     sequence: &'a mut u32,
 }
 
-impl<H: Host> Out<'_, H> {
-    fn append<R: Record>(&mut self, records: &[R]) {
+impl<H: CollectorHost> SegmentSink<'_, H> {
+    fn append<R: WireRecord>(&mut self, records: &[R]) {
         if records.is_empty() {
             return;
         }
-        let header = wire::SegmentHeader::of(u16::from(self.id), *self.sequence, records);
+        let header = wire::SegmentHeader::for_records(u16::from(self.id), *self.sequence, records);
         *self.sequence += 1;
         self.host.append(self.id, &header, wire::as_bytes(records));
     }

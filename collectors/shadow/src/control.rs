@@ -13,7 +13,7 @@ pub const CONTROL_BYTES: usize = 4096;
 /// Where a recording stands; the value of [`Control::state`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
-pub enum Stage {
+pub enum RecordingStage {
     /// No marker yet.
     Waiting = 0,
     /// The start marker ran; code is being translated anew.
@@ -28,7 +28,7 @@ pub enum Stage {
     Finished = 5,
 }
 
-impl Stage {
+impl RecordingStage {
     /// The stage with this number; unknown numbers count as failed.
     pub fn from_u32(n: u32) -> Self {
         match n {
@@ -44,7 +44,7 @@ impl Stage {
 
 /// Layout of the file. All-zero is a fresh one.
 #[repr(C)]
-pub struct Control {
+pub struct RecordingControl {
     /// [`CONTROL_MAGIC`]
     pub magic: AtomicU64,
     /// A [`Stage`].
@@ -76,8 +76,8 @@ pub struct Control {
     /// How often watching was interrupted: counted by whoever sets `paused` or `stopped`. Programs only.
     pub pauses: AtomicU32,
 }
-const _: () = assert!(size_of::<Control>() <= CONTROL_BYTES);
+const _: () = assert!(size_of::<RecordingControl>() <= CONTROL_BYTES);
 const _: () = {
-    let paused = core::mem::offset_of!(Control, paused);
-    assert!(paused % 8 == 0 && core::mem::offset_of!(Control, stopped) == paused + 4);
+    let paused = core::mem::offset_of!(RecordingControl, paused);
+    assert!(paused % 8 == 0 && core::mem::offset_of!(RecordingControl, stopped) == paused + 4);
 };

@@ -5,21 +5,21 @@
 //! needs none of them is false sharing by first touch, a whole tenure that needs none is false by
 //! lifetime (Dubois). A silent store takes the line away but changes no byte.
 
-mod held;
+mod guard;
 mod parts;
 
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering::*};
 
-use self::parts::{NEAR, Tenure};
+use self::parts::{LineTenure, NEAR};
 use crate::LINE_BYTES;
-use crate::host::Host;
-use crate::page::Past;
+use crate::host::CollectorHost;
+use crate::page::PastAccess;
 use crate::table::prefetch;
 use crate::wire::ConflictRecord;
 
-pub use self::held::Held;
-pub use self::parts::Rest;
+pub use self::guard::DetailGuard;
+pub use self::parts::LineExtension;
 
 /// Read transfer, write transfer, upgrade: numbers as in [`ConflictRecord::transfer`].
 pub const READ_TRANSFER: u8 = 0;
@@ -32,17 +32,17 @@ const WORD_BYTES: usize = 4;
 
 /// What is only touched under the lock.
 #[repr(C)]
-struct Locked {
-    last_write: Past,
+struct LineHistory {
+    last_write: PastAccess,
     /// Accesses of two contexts that have a copy, where two have: the latest to bring one, and
     /// another, or else the last store.
-    gains: [Past; 2],
+    gains: [PastAccess; 2],
     /// Bytes that are in the `stale` mask of every context but the only one that holds the line.
     marked: u64,
     /// What others have changed, to a context that was never here.
     changed: u64,
     /// The last store that changed a byte, by aligned word.
-    writes: [Past; LINE_BYTES / WORD_BYTES],
+    writes: [PastAccess; LINE_BYTES / WORD_BYTES],
 }
 
 /// See the module's documentation. All-zero is valid (nobody holds it, nobody wrote it).
@@ -50,7 +50,7 @@ struct Locked {
 /// There are as many as lines move, hundreds of thousands in a server: so it is small, and what most
 /// accesses need is on few lines of its own.
 #[repr(C, align(64))]
-pub struct Detail {
+pub struct LineDetail {
     /// Contexts with a valid copy.
     holders: AtomicU64,
     events: AtomicU32,
@@ -61,18 +61,18 @@ pub struct Detail {
     /// others have the same, `changed`. Changed under the lock.
     known: AtomicU8,
     /// Null until it is needed; set under the lock.
-    rest: AtomicPtr<Rest>,
-    locked: UnsafeCell<Locked>,
+    extension: AtomicPtr<LineExtension>,
+    history: UnsafeCell<LineHistory>,
     /// By near context: bytes that others have changed since it lost the line.
     stale: [AtomicU64; NEAR],
     /// By near context; each is touched by its own thread alone.
-    tenures: [UnsafeCell<Tenure>; NEAR],
+    tenures: [UnsafeCell<LineTenure>; NEAR],
 }
 
-const _: () = assert!(size_of::<Detail>() == 6 * 64);
+const _: () = assert!(size_of::<LineDetail>() == 6 * 64);
 
 /// What one access did.
-pub struct Outcome {
+pub struct AccessOutcome {
     /// Transfer or upgrade with both sides, to be counted.
     pub event: Option<ConflictRecord>,
     /// An earlier event of this context whose lifetime turned out false.
@@ -87,31 +87,31 @@ pub struct Outcome {
 
 /// Byte mask of `size` bytes at `offset` of a line.
 #[inline]
-pub fn bytes(offset: u8, size: u8) -> u64 {
+pub fn byte_mask(offset: u8, size: u8) -> u64 {
     (u64::MAX >> (64 - u32::from(size))) << offset
 }
 
 /// Byte mask of a remembered access.
-fn touched(past: Past) -> u64 {
+fn touched_bytes(past: PastAccess) -> u64 {
     if past.size == 0 {
         0
     } else {
-        bytes(past.offset, past.size)
+        byte_mask(past.offset, past.size)
     }
 }
 
-impl Detail {
+impl LineDetail {
     /// Takes over a line that `owner` had to itself. Not shared yet. False if there is no memory for it.
     pub fn adopt_private(
         &mut self,
         owner: u8,
         written: u8,
-        last: Past,
-        rest: impl FnOnce() -> Option<*mut Rest>,
+        last: PastAccess,
+        rest: impl FnOnce() -> Option<*mut LineExtension>,
     ) -> bool {
         *self.holders.get_mut() = 1 << owner;
-        let locked = self.locked.get_mut();
-        locked.gains = [Past {
+        let locked = self.history.get_mut();
+        locked.gains = [PastAccess {
             context: owner,
             ..last
         }; 2];
@@ -125,13 +125,13 @@ impl Detail {
             if written >> (at / 8) & 1 == 0 {
                 continue;
             }
-            let mask = bytes(at, WORD_BYTES as u8);
-            let granule = Past {
+            let mask = byte_mask(at, WORD_BYTES as u8);
+            let granule = PastAccess {
                 offset: at / 8 * 8,
                 size: 8,
                 ..last
             };
-            *write = if touched(last) & mask != 0 {
+            *write = if touched_bytes(last) & mask != 0 {
                 last
             } else {
                 granule
@@ -144,7 +144,7 @@ impl Detail {
             return false;
         }
         *self.known.get_mut() = owner + 1;
-        self.stale_of(0..owner, |_, stale| stale.store(changed, Relaxed));
+        self.for_each_stale(0..owner, |_, stale| stale.store(changed, Relaxed));
         true
     }
 
@@ -153,14 +153,14 @@ impl Detail {
         *self.holders.get_mut() = contexts;
         let first = contexts.trailing_zeros() as u8;
         let last = 63 - contexts.leading_zeros() as u8;
-        self.locked.get_mut().gains = [
-            Past {
+        self.history.get_mut().gains = [
+            PastAccess {
                 context: last,
-                ..Past::default()
+                ..PastAccess::default()
             },
-            Past {
+            PastAccess {
                 context: first,
-                ..Past::default()
+                ..PastAccess::default()
             },
         ];
     }
@@ -168,11 +168,11 @@ impl Detail {
     /// Has fetched what `now` needs of a detail besides its first cache line and its own `stale` mask, all
     /// at once.
     #[inline]
-    pub fn prefetch(&self, now: Past) {
-        let locked = self.locked.get();
+    pub fn prefetch(&self, now: PastAccess) {
+        let locked = self.history.get();
         let word = usize::from(now.offset) / WORD_BYTES % (LINE_BYTES / WORD_BYTES);
         // SAFETY: only an address is taken, within the struct.
-        prefetch(unsafe { (&raw const (*locked).writes).cast::<Past>().add(word) });
+        prefetch(unsafe { (&raw const (*locked).writes).cast::<PastAccess>().add(word) });
         prefetch(
             self.tenures
                 .as_ptr()
@@ -195,10 +195,10 @@ impl Detail {
     /// Whether `now` is a load that changes nothing here: the context has a copy, and has used, or
     /// does not now use, what others changed. Needs no lock; called on the context's thread.
     #[inline]
-    pub fn is_plain_hit(&self, now: Past) -> bool {
+    pub fn is_plain_hit(&self, now: PastAccess) -> bool {
         now.access == 0 && self.is_held(now.context) && {
             // SAFETY: only this context's thread touches its tenure.
-            self.stale(now.context) & bytes(now.offset, now.size) == 0
+            self.stale_bytes(now.context) & byte_mask(now.offset, now.size) == 0
                 || (self.tenure(now.context)).is_some_and(|tenure| unsafe { (*tenure).is_used() })
         }
     }
@@ -217,12 +217,12 @@ impl Detail {
     }
 
     /// The last store to the line; its size is 0 where none is known.
-    pub fn last_write<H: Host>(&self, host: &H) -> Past {
-        self.lock(host).locked().last_write
+    pub fn last_write<H: CollectorHost>(&self, host: &H) -> PastAccess {
+        self.lock(host).history().last_write
     }
 
     /// Waits until nobody else has the line's lock, and takes it.
-    pub fn lock<H: Host>(&self, host: &H) -> Held<'_> {
+    pub fn lock<H: CollectorHost>(&self, host: &H) -> DetailGuard<'_> {
         let mut spins = 0u32;
         while self
             .lock
@@ -236,72 +236,78 @@ impl Detail {
                 core::hint::spin_loop();
             }
         }
-        Held { detail: self }
+        DetailGuard { detail: self }
     }
 
     /// Whether there is room for `context`, made by `rest` if there was not. Under the lock.
     #[inline]
-    fn has_room(&self, context: u8, rest: impl FnOnce() -> Option<*mut Rest>) -> bool {
-        usize::from(context) < NEAR || self.rest_or(rest).is_some()
+    fn has_room(&self, context: u8, rest: impl FnOnce() -> Option<*mut LineExtension>) -> bool {
+        usize::from(context) < NEAR || self.extension_or_make(rest).is_some()
     }
 
     #[inline]
-    fn rest(&self) -> Option<&Rest> {
+    fn extension(&self) -> Option<&LineExtension> {
         // SAFETY: null, or never freed.
-        unsafe { self.rest.load(Acquire).as_ref() }
+        unsafe { self.extension.load(Acquire).as_ref() }
     }
 
     /// The rest, made by `make` if there was none. Under the lock.
-    fn rest_or(&self, make: impl FnOnce() -> Option<*mut Rest>) -> Option<&Rest> {
-        if self.rest().is_none() {
-            self.rest.store(make()?, Release);
+    fn extension_or_make(
+        &self,
+        make: impl FnOnce() -> Option<*mut LineExtension>,
+    ) -> Option<&LineExtension> {
+        if self.extension().is_none() {
+            self.extension.store(make()?, Release);
         }
-        self.rest()
+        self.extension()
     }
 
     /// Bytes that others have changed since `context` lost the line.
     #[inline]
-    fn stale(&self, context: u8) -> u64 {
+    fn stale_bytes(&self, context: u8) -> u64 {
         let n = usize::from(context);
         match self.stale.get(n) {
             Some(stale) => stale.load(Relaxed),
             // SAFETY: the context is one of the recording's.
-            None => (self.rest()).map_or(0, |rest| unsafe { rest.far(n) }.stale.load(Relaxed)),
+            None => (self.extension())
+                .map_or(0, |rest| unsafe { rest.far_context(n) }.stale.load(Relaxed)),
         }
     }
 
     /// Passes the `stale` masks of these contexts; there must be room for them.
     #[inline]
-    fn stale_of(&self, contexts: core::ops::Range<u8>, mut pass: impl FnMut(u8, &AtomicU64)) {
+    fn for_each_stale(&self, contexts: core::ops::Range<u8>, mut pass: impl FnMut(u8, &AtomicU64)) {
         let near = contexts.end.min(NEAR as u8);
         for context in contexts.start..near {
             pass(context, &self.stale[usize::from(context)]);
         }
         if contexts.end > near
-            && let Some(rest) = self.rest()
+            && let Some(rest) = self.extension()
         {
             for context in contexts.start.max(near)..contexts.end {
                 // SAFETY: the context is one of the recording's.
-                pass(context, unsafe { &rest.far(context.into()).stale });
+                pass(context, unsafe { &rest.far_context(context.into()).stale });
             }
         }
     }
 
     /// Where the tenure of `context` is, if it can have one.
     #[inline]
-    fn tenure(&self, context: u8) -> Option<*mut Tenure> {
+    fn tenure(&self, context: u8) -> Option<*mut LineTenure> {
         let n = usize::from(context);
         match self.tenures.get(n) {
             Some(tenure) => Some(tenure.get()),
             // SAFETY: the context is one of the recording's.
-            None => self.rest().map(|rest| unsafe { rest.far(n) }.tenure.get()),
+            None => self
+                .extension()
+                .map(|rest| unsafe { rest.far_context(n) }.tenure.get()),
         }
     }
 
     /// Notes for all contexts but `writer` that these bytes changed; those that held the line until
     /// now had seen all before. Under the lock.
-    fn mark(&self, writer: u8, robbed: u64, changed: u64) {
-        self.stale_of(0..self.known.load(Relaxed), |context, stale| {
+    fn mark_stale(&self, writer: u8, robbed: u64, changed: u64) {
+        self.for_each_stale(0..self.known.load(Relaxed), |context, stale| {
             if context != writer {
                 let kept = if robbed >> context & 1 == 1 {
                     0

@@ -3,7 +3,7 @@
 use crate::wire::SegmentHeader;
 
 /// What the collector provides.
-pub trait Host {
+pub trait CollectorHost {
     /// `bytes` of zeroed memory, page-aligned, never given back; `None` if there is none.
     fn zeroed(&self, bytes: usize) -> Option<*mut u8>;
     /// Appends a segment to the file of `context`. Called by the thread that runs it.
@@ -15,7 +15,7 @@ pub trait Host {
 /// What an access does; numbers as in [`CountRecord::access`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Access {
+pub enum AccessKind {
     /// Load.
     Read = 0,
     /// Store.
@@ -26,7 +26,7 @@ pub enum Access {
 
 /// The value that an access loaded or stored.
 #[derive(Clone, Copy, Debug)]
-pub struct Value {
+pub struct AccessValue {
     /// Bytes in memory order; the first `size` count.
     pub bytes: [u8; 16],
     /// False where the instruction may have left something else in memory (locked instructions, of
@@ -39,7 +39,7 @@ pub const PAIR_PERIOD: u32 = 1024;
 
 /// When detail begins and ends.
 #[derive(Clone, Copy, Debug)]
-pub struct Config {
+pub struct ShadowConfig {
     /// Contexts, at most [`CONTEXTS_MAX`].
     pub contexts: usize,
     /// Coherence events of a line from which its accesses are counted by granule and site.
@@ -62,7 +62,7 @@ pub struct Config {
     pub page_table_bits: u32,
 }
 
-impl Config {
+impl ShadowConfig {
     /// The defaults for `contexts` contexts.
     pub fn new(contexts: usize) -> Self {
         Self {

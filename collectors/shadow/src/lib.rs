@@ -17,18 +17,18 @@ mod burst;
 mod context;
 pub mod control;
 mod detail;
+mod fast_path;
 mod host;
 mod log;
 mod page;
 mod pair;
-mod quick;
 mod shadow;
 mod table;
 pub mod wire;
 
-pub use context::Context;
-pub use host::{Access, Config, Host, PAIR_PERIOD, Value};
-pub use shadow::Shadow;
+pub use context::ShadowContext;
+pub use host::{AccessKind, AccessValue, CollectorHost, PAIR_PERIOD, ShadowConfig};
+pub use shadow::ShadowMemory;
 
 /// Bytes of a cache line.
 pub const LINE_BYTES: usize = 64;

@@ -2,23 +2,23 @@
 
 use core::sync::atomic::Ordering::*;
 
-use crate::burst::{Region, region_record, renew_turn, take_turn};
-use crate::context::Context;
-use crate::host::Host;
-use crate::page::{LOGGED, PageShadow, Past};
-use crate::quick::region_words;
-use crate::shadow::Shadow;
+use crate::burst::{HotRegion, region_record, renew_turn, take_turn};
+use crate::context::ShadowContext;
+use crate::fast_path::region_words;
+use crate::host::CollectorHost;
+use crate::page::{LOGGED, PageShadow, PastAccess};
+use crate::shadow::ShadowMemory;
 use crate::wire::BurstRecord;
 use crate::{PAGE_BYTES, REGION_BYTES, REGIONS_PER_PAGE};
 
-impl<H: Host> Shadow<H> {
+impl<H: CollectorHost> ShadowMemory<H> {
     /// Logs an access to a hot region.
-    pub(crate) fn log(
+    pub(crate) fn log_access(
         &self,
-        cx: &mut Context,
+        cx: &mut ShadowContext,
         shadow: &PageShadow,
         line: u64,
-        now: Past,
+        now: PastAccess,
         hot: Option<usize>,
         silent: Option<bool>,
     ) {
@@ -32,15 +32,15 @@ impl<H: Host> Shadow<H> {
         }
         let turn = take_turn(&shadow.turn, cx.id);
         let was_silent = silent == Some(true);
-        if cx.filter.holds(turn, line, now, was_silent) {
+        if cx.filter.has_logged(turn, line, now, was_silent) {
             return;
         }
-        cx.filter.note(turn, line, now, was_silent);
+        cx.filter.note_logged(turn, line, now, was_silent);
         let ticket = self.tickets.fetch_add(1, Relaxed);
         let in_region = region.count.fetch_add(1, Relaxed);
-        if in_region >= self.config.burst_region_max || !self.may_log(cx) {
+        if in_region >= self.config.burst_region_max || !self.reserve_log_room(cx) {
             cx.bursts_dropped += 1;
-            return self.close(cx, shadow, n, region, ticket);
+            return self.close_region(cx, shadow, n, region, ticket);
         }
         if cx.bursts.is_full() {
             cx.append_bursts(&self.host);
@@ -57,7 +57,7 @@ impl<H: Host> Shadow<H> {
     }
 
     /// Takes one record from the budget of all contexts, in portions.
-    fn may_log(&self, cx: &mut Context) -> bool {
+    fn reserve_log_room(&self, cx: &mut ShadowContext) -> bool {
         const PORTION: u64 = 1024;
         if cx.burst_quota == 0 {
             if self.logged.fetch_add(PORTION, Relaxed) + PORTION > self.config.burst_total_max {
@@ -69,7 +69,14 @@ impl<H: Host> Shadow<H> {
         true
     }
 
-    fn close(&self, cx: &mut Context, shadow: &PageShadow, n: usize, region: &Region, ticket: u64) {
+    fn close_region(
+        &self,
+        cx: &mut ShadowContext,
+        shadow: &PageShadow,
+        n: usize,
+        region: &HotRegion,
+        ticket: u64,
+    ) {
         if region.closed.swap(true, AcqRel) {
             return;
         }
@@ -85,7 +92,7 @@ impl<H: Host> Shadow<H> {
 
     /// Begins to log the region of a line that proved hot, and its neighbours.
     #[cold]
-    pub(crate) fn heat(&self, cx: &mut Context, line: u64) {
+    pub(crate) fn heat_regions(&self, cx: &mut ShadowContext, line: u64) {
         if self.logged.load(Relaxed) >= self.config.burst_total_max {
             return;
         }
@@ -97,10 +104,10 @@ impl<H: Host> Shadow<H> {
         }
     }
 
-    fn heat_region(&self, cx: &mut Context, start: u64) {
+    fn heat_region(&self, cx: &mut ShadowContext, start: u64) {
         let page = start & !(PAGE_BYTES as u64 - 1);
         let arena = &mut cx.arena;
-        let Some(shadow) = self.pages.get(page, || arena.zeroed(&self.host)) else {
+        let Some(shadow) = self.pages.find_or_insert(page, || arena.zeroed(&self.host)) else {
             return;
         };
         let n = (start as usize % PAGE_BYTES) / REGION_BYTES;
@@ -108,7 +115,7 @@ impl<H: Host> Shadow<H> {
         if !shadow.regions[n].load(Acquire).is_null() {
             return;
         }
-        let Some(region) = arena.zeroed::<Region, H>(&self.host) else {
+        let Some(region) = arena.zeroed::<HotRegion, H>(&self.host) else {
             return;
         };
         // SAFETY: fresh zeroed memory, not shared yet.

@@ -12,15 +12,15 @@
 
 use core::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering::*};
 
-use crate::burst::Region;
-use crate::detail::Detail;
-use crate::host::Host;
+use crate::burst::HotRegion;
+use crate::detail::LineDetail;
+use crate::host::CollectorHost;
 use crate::{CONTEXTS_MAX, LINES_PER_PAGE, PAGE_BYTES, REGIONS_PER_PAGE};
 
 /// An access as the shadow remembers it: enough to name it as the other side of a conflict.
 #[derive(Clone, Copy, Default)]
 #[repr(C)]
-pub struct Past {
+pub struct PastAccess {
     pub site: u32,
     pub offset: u8,
     pub size: u8,
@@ -28,7 +28,7 @@ pub struct Past {
     pub access: u8,
 }
 
-impl Past {
+impl PastAccess {
     #[inline]
     pub fn to_u64(self) -> u64 {
         u64::from(self.site)
@@ -51,7 +51,7 @@ impl Past {
 
 /// A line's state word, decoded.
 #[derive(Clone, Copy)]
-pub enum State {
+pub enum LineState {
     Untouched,
     /// `granules`: bit g is set if the owner wrote any of bytes 8g..8g+8.
     Private {
@@ -61,7 +61,7 @@ pub enum State {
     ReadShared {
         contexts: u64,
     },
-    Detailed(*mut Detail),
+    Detailed(*mut LineDetail),
 }
 
 const TAG: u64 = 3;
@@ -77,7 +77,7 @@ pub const FLAGS: u64 = LOGGED | WATCHED;
 const OWNER_SHIFT: u32 = 4;
 const GRANULES_SHIFT: u32 = 10;
 
-impl State {
+impl LineState {
     #[inline]
     pub fn decode(word: u64) -> Self {
         match word & TAG {
@@ -89,7 +89,7 @@ impl State {
             2 => Self::ReadShared {
                 contexts: word >> 8,
             },
-            _ => Self::Detailed((word & !(TAG | FLAGS)) as *mut Detail),
+            _ => Self::Detailed((word & !(TAG | FLAGS)) as *mut LineDetail),
         }
     }
 
@@ -123,7 +123,7 @@ pub fn is_read_shared(word: u64, context: u8) -> bool {
 
 /// Granules (aligned 8 bytes) touched by `size` bytes at `offset` of a line, as a bit mask.
 #[inline]
-pub fn granules(offset: u8, size: u8) -> u8 {
+pub fn granule_mask(offset: u8, size: u8) -> u8 {
     let first = offset >> 3;
     let last = (offset + size - 1) >> 3;
     (((1u16 << (last - first + 1)) - 1) << first) as u8
@@ -159,7 +159,7 @@ pub struct PageShadow {
     pub page: u64,
     /// Whose turn it is in the logs of this page: see [`crate::burst`].
     pub turn: AtomicU64,
-    pub regions: [AtomicPtr<Region>; REGIONS_PER_PAGE],
+    pub regions: [AtomicPtr<HotRegion>; REGIONS_PER_PAGE],
     pub counts: [AtomicPtr<CountPage>; CONTEXTS_MAX],
     /// By pair of lines: contexts that watch it.
     pub watchers: [AtomicU8; LINES_PER_PAGE / 2],
@@ -179,7 +179,7 @@ pub struct PageTable {
 }
 
 impl PageTable {
-    pub fn new<H: Host>(bits: u32, host: &H) -> Option<Self> {
+    pub fn new<H: CollectorHost>(bits: u32, host: &H) -> Option<Self> {
         let slots = host
             .zeroed(size_of::<AtomicPtr<PageShadow>>() << bits)?
             .cast();
@@ -192,12 +192,12 @@ impl PageTable {
 
     /// The shadow of the page at `page` (its address), made by `make` if there is none; `None` if
     /// memory or the table is exhausted.
-    pub fn get(
+    pub fn find_or_insert(
         &self,
         page: u64,
         make: impl FnOnce() -> Option<*mut PageShadow>,
     ) -> Option<&'static PageShadow> {
-        let mut at = self.first(page);
+        let mut at = self.first_slot(page);
         let mut make = Some(make);
         let mut fresh: *mut PageShadow = core::ptr::null_mut();
         loop {
@@ -210,7 +210,7 @@ impl PageTable {
                 if shadow.page == page {
                     return Some(shadow);
                 }
-                at = self.next(at);
+                at = self.next_slot(at);
                 continue;
             }
             if self.used.load(Relaxed) as usize * 8 > self.mask * 7 {
@@ -231,7 +231,7 @@ impl PageTable {
 
     /// The shadow of the page at `page`, if it has one.
     pub fn find(&self, page: u64) -> Option<&'static PageShadow> {
-        let mut at = self.first(page);
+        let mut at = self.first_slot(page);
         loop {
             // SAFETY: `at` is masked to the table's size; page shadows are never freed, and an
             // eighth of the slots stays empty.
@@ -239,7 +239,7 @@ impl PageTable {
             if shadow.page == page {
                 return Some(shadow);
             }
-            at = self.next(at);
+            at = self.next_slot(at);
         }
     }
 
@@ -253,7 +253,7 @@ impl PageTable {
 
     /// Where the page at `page` is looked for first.
     #[inline]
-    fn first(&self, page: u64) -> usize {
+    fn first_slot(&self, page: u64) -> usize {
         let number = page / PAGE_BYTES as u64;
         let stretch = (number / NEIGHBOURS).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 24;
         (stretch * NEIGHBOURS + number % NEIGHBOURS) as usize & self.mask
@@ -262,7 +262,7 @@ impl PageTable {
     /// Where one that is not at `at` is looked for next: not at a neighbour's place. Odd, and so comes by
     /// all places.
     #[inline]
-    fn next(&self, at: usize) -> usize {
+    fn next_slot(&self, at: usize) -> usize {
         (at + NEIGHBOURS as usize + 1) & self.mask
     }
 }

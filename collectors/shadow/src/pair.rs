@@ -18,11 +18,11 @@
 
 use core::sync::atomic::Ordering::*;
 
-use crate::context::Context;
-use crate::host::Host;
-use crate::page::{CountPage, PageShadow, Past, State, WATCHED};
-use crate::quick::last_store;
-use crate::shadow::Shadow;
+use crate::context::ShadowContext;
+use crate::fast_path::last_store;
+use crate::host::CollectorHost;
+use crate::page::{CountPage, LineState, PageShadow, PastAccess, WATCHED};
+use crate::shadow::ShadowMemory;
 use crate::wire::PairRecord;
 use crate::{CONTEXTS_MAX, LINE_BYTES, PAGE_BYTES};
 
@@ -35,7 +35,7 @@ const PAIR_BYTES: usize = 2 * LINE_BYTES;
 
 /// What a pair was when a context had last used it. All-zero is none.
 #[repr(C)]
-struct Watch {
+struct PairWatch {
     shadow: *const PageShadow,
     /// The pair's first line, in its page.
     first: usize,
@@ -47,8 +47,8 @@ struct Watch {
 
 /// The watches of one context, and the pair transfers that they found. All-zero is a fresh one, which
 /// takes memory when it first watches.
-pub struct Watches {
-    slots: *mut Watch,
+pub struct PairWatches {
+    slots: *mut PairWatch,
     records: *mut PairRecord,
     len: usize,
     random: u32,
@@ -56,7 +56,7 @@ pub struct Watches {
     left: u32,
 }
 
-impl Watches {
+impl PairWatches {
     pub const fn new() -> Self {
         Self {
             slots: core::ptr::null_mut(),
@@ -68,9 +68,9 @@ impl Watches {
     }
 
     /// Whether there is memory to work with.
-    fn is_ready<H: Host>(&mut self, host: &H) -> bool {
+    fn make_ready<H: CollectorHost>(&mut self, host: &H) -> bool {
         if self.records.is_null() {
-            let Some(slots) = host.zeroed(SLOTS * size_of::<Watch>()) else {
+            let Some(slots) = host.zeroed(SLOTS * size_of::<PairWatch>()) else {
                 return false;
             };
             let Some(records) = host.zeroed(RECORDS * size_of::<PairRecord>()) else {
@@ -83,7 +83,7 @@ impl Watches {
 
     /// Draws the distance to the next access that is looked at: from half of `period` to half as much
     /// again.
-    fn draw(&mut self, period: u32, context: u8) {
+    fn draw_period(&mut self, period: u32, context: u8) {
         if self.random == 0 {
             self.random = 0x9e37_79b9 ^ u32::from(context);
         }
@@ -95,7 +95,7 @@ impl Watches {
     }
 
     /// Hands out the records gathered.
-    pub fn take(&mut self) -> &[PairRecord] {
+    pub fn take_records(&mut self) -> &[PairRecord] {
         let len = core::mem::take(&mut self.len);
         if len == 0 {
             return &[];
@@ -105,7 +105,7 @@ impl Watches {
     }
 
     /// The place of a pair's watch, whether or not it is of that pair.
-    fn slot(&mut self, page: u64, first: usize) -> &mut Watch {
+    fn watch_slot(&mut self, page: u64, first: usize) -> &mut PairWatch {
         let number = page / PAIR_BYTES as u64 + first as u64 / 2;
         // Neighbours get places of their own.
         let at = (number ^ number >> 13) as usize % SLOTS;
@@ -121,13 +121,13 @@ impl Watches {
     }
 }
 
-impl Watch {
-    fn is_of(&self, shadow: &PageShadow, first: usize) -> bool {
+impl PairWatch {
+    fn watches_pair(&self, shadow: &PageShadow, first: usize) -> bool {
         core::ptr::eq(self.shadow, shadow) && self.first == first
     }
 
     /// Ends it, whatever it is of.
-    fn end(&mut self) {
+    fn stop(&mut self) {
         // SAFETY: page shadows are never freed.
         if let Some(shadow) = unsafe { self.shadow.as_ref() }
             && shadow.watchers[self.first / 2].fetch_sub(1, Relaxed) == 1
@@ -140,60 +140,60 @@ impl Watch {
     }
 }
 
-impl Context {
+impl ShadowContext {
     /// How many accesses from now the one is that [`Shadow::passed`] is to be told of at the latest.
-    pub fn sample_in(&self) -> u32 {
+    pub fn accesses_to_sample(&self) -> u32 {
         self.watches.left.saturating_add(1)
     }
 }
 
-impl<H: Host> Shadow<H> {
+impl<H: CollectorHost> ShadowMemory<H> {
     /// Tells that `cx` has made `accesses` more accesses, at most [`Context::sample_in`], the last of
     /// them to `addr`: its pair of lines is looked at if it is time to. A collector that counts down to
     /// something anyway needs no more instructions per access for it. What else it does at such a
     /// moment (yield, say) should come at others, or what is seen is not what mostly is.
-    pub fn passed(&self, cx: &mut Context, accesses: u32, addr: u64) {
+    pub fn pass_accesses(&self, cx: &mut ShadowContext, accesses: u32, addr: u64) {
         if accesses <= cx.watches.left {
             cx.watches.left -= accesses;
             return;
         }
         let id = cx.id;
-        cx.watches.draw(self.config.pair_period, id);
-        self.watch(cx, addr);
+        cx.watches.draw_period(self.config.pair_period, id);
+        self.start_watch(cx, addr);
     }
 
     /// Begins to watch the pair around `addr`, which `cx` has just accessed, if another has stored to
     /// it.
-    fn watch(&self, cx: &mut Context, addr: u64) {
+    fn start_watch(&self, cx: &mut ShadowContext, addr: u64) {
         let page = addr & !(PAGE_BYTES as u64 - 1);
-        let Some(&found) = cx.tlb_find(page) else {
+        let Some(&found) = cx.find_in_tlb(page) else {
             return;
         };
         // SAFETY: page shadows and count pages are never freed.
         let (shadow, counts) = unsafe { (&*found.shadow, &*found.counts) };
         let first = (addr as usize % PAGE_BYTES) / PAIR_BYTES * 2;
         let words = [first, first + 1].map(|line| &shadow.words[line]);
-        let foreign = |word: u64| match State::decode(word) {
-            State::Private { owner, granules } => owner != cx.id && granules != 0,
-            State::Detailed(_) => true,
-            State::Untouched | State::ReadShared { .. } => false,
+        let foreign = |word: u64| match LineState::decode(word) {
+            LineState::Private { owner, granules } => owner != cx.id && granules != 0,
+            LineState::Detailed(_) => true,
+            LineState::Untouched | LineState::ReadShared { .. } => false,
         };
         if !words.iter().any(|word| foreign(word.load(Relaxed))) {
             return;
         }
         let lines = [first, first + 1];
-        let watch = Watch {
+        let watch = PairWatch {
             shadow,
             first,
             own: lines.map(|line| counts.cells[line].load(Relaxed)),
             stores: lines.map(|line| self.stores_by_others(shadow, line, cx.id)),
         };
-        if watch.stores == [0; 2] || !cx.watches.is_ready(&self.host) {
+        if watch.stores == [0; 2] || !cx.watches.make_ready(&self.host) {
             return;
         }
-        let slot = cx.watches.slot(page, first);
-        if !slot.is_of(shadow, first) {
-            slot.end();
+        let slot = cx.watches.watch_slot(page, first);
+        if !slot.watches_pair(shadow, first) {
+            slot.stop();
             shadow.watchers[first / 2].fetch_add(1, Relaxed);
         }
         *slot = watch;
@@ -206,24 +206,24 @@ impl<H: Host> Shadow<H> {
     /// counted.
     #[cold]
     #[inline(never)]
-    pub(crate) fn look(
+    pub(crate) fn finish_watch(
         &self,
-        cx: &mut Context,
+        cx: &mut ShadowContext,
         shadow: &PageShadow,
         counts: &CountPage,
         line: usize,
-        now: Past,
+        now: PastAccess,
     ) {
         let first = line & !1;
         if cx.watches.slots.is_null() {
             return;
         }
-        let slot = cx.watches.slot(shadow.page, first);
-        if !slot.is_of(shadow, first) {
+        let slot = cx.watches.watch_slot(shadow.page, first);
+        if !slot.watches_pair(shadow, first) {
             return;
         }
         let (own, stores) = (slot.own, slot.stores);
-        slot.end();
+        slot.stop();
         // Flags that one context sets as another clears them may be lost, and accesses missed.
         let is_next = (own.iter().zip(&counts.cells[first..])).all(|(n, c)| *n == c.load(Relaxed));
         let buddy = line ^ 1;
@@ -239,7 +239,7 @@ impl<H: Host> Shadow<H> {
             return;
         };
         shadow.pair_samples[first / 2].fetch_add(1, Relaxed);
-        let addr = |line: usize, past: Past| {
+        let addr = |line: usize, past: PastAccess| {
             shadow.page + (line * LINE_BYTES) as u64 + u64::from(past.offset)
         };
         cx.watches.push(PairRecord {
@@ -271,12 +271,12 @@ impl<H: Host> Shadow<H> {
     }
 
     /// The last store to a line, where one is known.
-    fn last_store_to(&self, shadow: &PageShadow, line: usize) -> Option<Past> {
-        let last = match State::decode(shadow.words[line].load(Acquire)) {
-            State::Private { owner, .. } => last_store(shadow, line, owner),
+    fn last_store_to(&self, shadow: &PageShadow, line: usize) -> Option<PastAccess> {
+        let last = match LineState::decode(shadow.words[line].load(Acquire)) {
+            LineState::Private { owner, .. } => last_store(shadow, line, owner),
             // SAFETY: details are never freed.
-            State::Detailed(detail) => unsafe { (*detail).last_write(&self.host) },
-            State::Untouched | State::ReadShared { .. } => return None,
+            LineState::Detailed(detail) => unsafe { (*detail).last_write(&self.host) },
+            LineState::Untouched | LineState::ReadShared { .. } => return None,
         };
         (last.size > 0).then_some(last)
     }
@@ -284,11 +284,11 @@ impl<H: Host> Shadow<H> {
 
 /// Whether `context` has a copy of a line.
 fn is_held(shadow: &PageShadow, line: usize, context: u8) -> bool {
-    match State::decode(shadow.words[line].load(Acquire)) {
-        State::Untouched => false,
-        State::Private { owner, .. } => owner == context,
-        State::ReadShared { contexts } => contexts >> context & 1 == 1,
+    match LineState::decode(shadow.words[line].load(Acquire)) {
+        LineState::Untouched => false,
+        LineState::Private { owner, .. } => owner == context,
+        LineState::ReadShared { contexts } => contexts >> context & 1 == 1,
         // SAFETY: details are never freed.
-        State::Detailed(detail) => unsafe { (*detail).is_held(context) },
+        LineState::Detailed(detail) => unsafe { (*detail).is_held(context) },
     }
 }

@@ -3,30 +3,33 @@
 use core::sync::atomic::{AtomicU64, Ordering::*};
 
 use crate::burst::region_record;
-use crate::context::{Context, Found};
-use crate::detail::{Detail, Outcome, READ_TRANSFER, Rest, UPGRADE};
-use crate::host::{Access, Config, Host, Value};
-use crate::page::{CountPage, FLAGS, LOGGED, PageShadow, PageTable, Past, State, WATCHED};
-use crate::quick::{
-    advance, common_hit, increment, is_advanced, is_repeated, is_within_line, last_store,
+use crate::context::{PageTlbEntry, ShadowContext};
+use crate::detail::{AccessOutcome, LineDetail, LineExtension, READ_TRANSFER, UPGRADE};
+use crate::fast_path::{
+    advance_state, count_common_hit, count_increment, is_repeated, is_within_line, last_store,
+    try_advance,
+};
+use crate::host::{AccessKind, AccessValue, CollectorHost, ShadowConfig};
+use crate::page::{
+    CountPage, FLAGS, LOGGED, LineState, PageShadow, PageTable, PastAccess, WATCHED,
 };
 use crate::wire::{ConflictRecord, CountRecord, LineRecord};
 use crate::{CONTEXTS_MAX, LINE_BYTES, PAGE_BYTES, REGION_BYTES};
 
 /// The shadow of a whole address space. Shared by all contexts.
-pub struct Shadow<H: Host> {
+pub struct ShadowMemory<H: CollectorHost> {
     /// The collector.
     pub host: H,
-    pub(crate) config: Config,
+    pub(crate) config: ShadowConfig,
     pub(crate) pages: PageTable,
     pub(crate) tickets: AtomicU64,
     operations: AtomicU64,
     pub(crate) logged: AtomicU64,
 }
 
-impl<H: Host> Shadow<H> {
+impl<H: CollectorHost> ShadowMemory<H> {
     /// `None` if the host has no memory or there are too many contexts.
-    pub fn new(config: Config, host: H) -> Option<Self> {
+    pub fn new(config: ShadowConfig, host: H) -> Option<Self> {
         if config.contexts == 0 || config.contexts > CONTEXTS_MAX {
             return None;
         }
@@ -42,7 +45,7 @@ impl<H: Host> Shadow<H> {
     }
 
     /// The workload finished an operation.
-    pub fn operation(&self) {
+    pub fn note_operation(&self) {
         self.operations.fetch_add(1, Relaxed);
     }
 
@@ -52,13 +55,13 @@ impl<H: Host> Shadow<H> {
     }
 
     /// The ticket that the next logged access will take.
-    pub fn ticket(&self) -> u64 {
+    pub fn next_ticket(&self) -> u64 {
         self.tickets.load(Relaxed)
     }
 
     /// Coherence events so far of the lines that `bytes` bytes from `start` touch, and pair transfers that
     /// were sampled on the pairs of each: more than 0 if anything was recorded of them.
-    pub fn events(&self, start: u64, bytes: u64) -> u64 {
+    pub fn events_in(&self, start: u64, bytes: u64) -> u64 {
         let mut events = 0;
         let (mut line, end) = (
             start & !(LINE_BYTES as u64 - 1),
@@ -76,7 +79,7 @@ impl<H: Host> Shadow<H> {
                 let n = line as usize % PAGE_BYTES / LINE_BYTES;
                 events += u64::from(shadow.pair_samples[n / 2].load(Relaxed));
                 let word = shadow.words[n].load(Acquire);
-                if let State::Detailed(detail) = State::decode(word) {
+                if let LineState::Detailed(detail) = LineState::decode(word) {
                     // SAFETY: details are never freed.
                     events += u64::from(unsafe { (*detail).events() });
                 }
@@ -94,16 +97,16 @@ impl<H: Host> Shadow<H> {
     #[inline]
     pub fn access(
         &self,
-        cx: &mut Context,
+        cx: &mut ShadowContext,
         addr: u64,
         size: u8,
-        access: Access,
+        access: AccessKind,
         site: u32,
-        value: impl FnOnce() -> Option<Value>,
+        value: impl FnOnce() -> Option<AccessValue>,
     ) {
         cx.accesses += 1;
-        if !Self::hit(cx, addr, size, access, site) {
-            self.other(cx, addr, size, access, site, value);
+        if !Self::try_common_hit(cx, addr, size, access, site) {
+            self.access_uncommon(cx, addr, size, access, site, value);
         }
     }
 
@@ -112,30 +115,36 @@ impl<H: Host> Shadow<H> {
     /// which a caller may do for many at once. It takes no lock, and a signal handler on the same
     /// thread may come in between: at most a count is lost.
     #[inline(always)]
-    pub fn hit(cx: &mut Context, addr: u64, size: u8, access: Access, site: u32) -> bool {
-        common_hit(cx, addr, size, access, site)
+    pub fn try_common_hit(
+        cx: &mut ShadowContext,
+        addr: u64,
+        size: u8,
+        access: AccessKind,
+        site: u32,
+    ) -> bool {
+        count_common_hit(cx, addr, size, access, site)
     }
 
     /// The second part: all that [`Shadow::hit`] does not do.
     #[inline(never)]
-    pub fn other(
+    pub fn access_uncommon(
         &self,
-        cx: &mut Context,
+        cx: &mut ShadowContext,
         addr: u64,
         size: u8,
-        access: Access,
+        access: AccessKind,
         site: u32,
-        value: impl FnOnce() -> Option<Value>,
+        value: impl FnOnce() -> Option<AccessValue>,
     ) {
         let offset = (addr % LINE_BYTES as u64) as u8;
         if !is_within_line(offset, size) {
-            return self.straddling(cx, addr, size, access, site);
+            return self.access_straddling(cx, addr, size, access, site);
         }
-        let Some((shadow, counts)) = self.find(cx, addr & !(PAGE_BYTES as u64 - 1)) else {
+        let Some((shadow, counts)) = self.find_page(cx, addr & !(PAGE_BYTES as u64 - 1)) else {
             return;
         };
         let line = (addr as usize % PAGE_BYTES) / LINE_BYTES;
-        let now = Past {
+        let now = PastAccess {
             site,
             offset,
             size,
@@ -145,39 +154,46 @@ impl<H: Host> Shadow<H> {
         let word = &shadow.words[line];
         let mut old = word.load(Acquire);
         if old & WATCHED != 0 {
-            self.look(cx, shadow, counts, line, now);
+            self.finish_watch(cx, shadow, counts, line, now);
             old = word.load(Acquire);
         }
         let hot = old & LOGGED != 0;
         if hot {
             cx.filter.prefetch(addr - u64::from(offset));
         }
-        let state = State::decode(old);
-        if let State::Detailed(detail) = state {
+        let state = LineState::decode(old);
+        if let LineState::Detailed(detail) = state {
             // SAFETY: details are never freed.
             unsafe { (*detail).prefetch_mask() };
-        } else if access != Access::Read {
+        } else if access != AccessKind::Read {
             counts.stores[line].store(now.to_u64(), Relaxed);
         }
-        counts.count(line, increment(access));
-        if !hot || (access == Access::Read && is_repeated(cx, shadow, addr, now)) {
-            if let State::Detailed(detail) = state {
+        counts.count(line, count_increment(access));
+        if !hot || (access == AccessKind::Read && is_repeated(cx, shadow, addr, now)) {
+            if let LineState::Detailed(detail) = state {
                 // SAFETY: details are never freed.
                 let detail = unsafe { &*detail };
                 if detail.is_plain_hit(now) {
                     return self.count_granule(cx, addr, now, detail.events(), false);
                 }
-            } else if is_advanced(word, old, now) {
+            } else if try_advance(word, old, now) {
                 return;
             }
         }
         let region = (addr as usize % PAGE_BYTES) / REGION_BYTES;
-        self.slow(cx, shadow, line, now, value, hot.then_some(region));
+        self.access_in_detail(cx, shadow, line, now, value, hot.then_some(region));
     }
 
     /// Counts an access by granule and site whatever its line's history, beside the access itself.
     /// For collectors that count all; [`Config::count_from`] must then be out of reach.
-    pub fn count(&self, cx: &mut Context, addr: u64, size: u8, access: Access, site: u32) {
+    pub fn count_call(
+        &self,
+        cx: &mut ShadowContext,
+        addr: u64,
+        size: u8,
+        access: AccessKind,
+        site: u32,
+    ) {
         cx.counts.add(&CountRecord {
             addr,
             site,
@@ -194,11 +210,11 @@ impl<H: Host> Shadow<H> {
 
     /// Ends the window for `cx`: settles and appends all that is pending. To be called for each
     /// context once no other thread is inside [`Shadow::access`].
-    pub fn finish(&self, cx: &mut Context) {
+    pub fn finish(&self, cx: &mut ShadowContext) {
         let tickets = self.tickets.load(Relaxed);
         for page in self.pages.iter() {
             for (line, word) in page.words.iter().enumerate() {
-                if let State::Detailed(detail) = State::decode(word.load(Acquire)) {
+                if let LineState::Detailed(detail) = LineState::decode(word.load(Acquire)) {
                     let line = page.page + (line * LINE_BYTES) as u64;
                     // SAFETY: details are never freed, and no other thread is inside.
                     if let Some(settled) = unsafe { (*detail).settle(cx.id, line) } {
@@ -214,7 +230,7 @@ impl<H: Host> Shadow<H> {
         cx.flush_lines(&self.host);
     }
 
-    fn finish_regions(&self, cx: &mut Context, page: &PageShadow, tickets: u64) {
+    fn finish_regions(&self, cx: &mut ShadowContext, page: &PageShadow, tickets: u64) {
         for (n, region) in page.regions.iter().enumerate() {
             // SAFETY: regions are never freed.
             let Some(region) = (unsafe { region.load(Acquire).as_ref() }) else {
@@ -232,7 +248,14 @@ impl<H: Host> Shadow<H> {
 
     /// An access that touches several lines, or none: each line sees its part.
     #[cold]
-    fn straddling(&self, cx: &mut Context, addr: u64, size: u8, access: Access, site: u32) {
+    fn access_straddling(
+        &self,
+        cx: &mut ShadowContext,
+        addr: u64,
+        size: u8,
+        access: AccessKind,
+        site: u32,
+    ) {
         cx.accesses -= 1;
         let (mut addr, mut left) = (addr, size);
         while left > 0 {
@@ -245,25 +268,25 @@ impl<H: Host> Shadow<H> {
 
     /// The shadow of the page at `page`, and the counts of `cx` for it.
     #[inline]
-    pub(crate) fn find(
+    pub(crate) fn find_page(
         &self,
-        cx: &mut Context,
+        cx: &mut ShadowContext,
         page: u64,
     ) -> Option<(&'static PageShadow, &'static CountPage)> {
-        match cx.tlb_find(page) {
+        match cx.find_in_tlb(page) {
             // SAFETY: page shadows and count pages are never freed.
             Some(found) => Some(unsafe { (&*found.shadow, &*found.counts) }),
-            None => self.find_slow(cx, page),
+            None => self.find_page_slow(cx, page),
         }
     }
 
     #[cold]
-    fn find_slow(
+    fn find_page_slow(
         &self,
-        cx: &mut Context,
+        cx: &mut ShadowContext,
         page: u64,
     ) -> Option<(&'static PageShadow, &'static CountPage)> {
-        let Context {
+        let ShadowContext {
             arena,
             id,
             pages,
@@ -271,7 +294,7 @@ impl<H: Host> Shadow<H> {
             ..
         } = cx;
         let id = usize::from(*id);
-        let Some(shadow) = self.pages.get(page, || arena.zeroed(&self.host)) else {
+        let Some(shadow) = self.pages.find_or_insert(page, || arena.zeroed(&self.host)) else {
             *lost += 1;
             return None;
         };
@@ -290,7 +313,7 @@ impl<H: Host> Shadow<H> {
             shadow.counts[id].store(fresh, Release);
             counts = fresh;
         }
-        let found = Found {
+        let found = PageTlbEntry {
             page,
             shadow,
             counts,
@@ -304,108 +327,114 @@ impl<H: Host> Shadow<H> {
 
     /// Everything but the common cases.
     #[inline(never)]
-    fn slow(
+    fn access_in_detail(
         &self,
-        cx: &mut Context,
+        cx: &mut ShadowContext,
         shadow: &'static PageShadow,
         line: usize,
-        now: Past,
-        value: impl FnOnce() -> Option<Value>,
+        now: PastAccess,
+        value: impl FnOnce() -> Option<AccessValue>,
         hot: Option<usize>,
     ) {
         let addr = shadow.page + (line * LINE_BYTES) as u64;
-        let detail = match State::decode(shadow.words[line].load(Acquire)) {
+        let detail = match LineState::decode(shadow.words[line].load(Acquire)) {
             // SAFETY: details are never freed.
-            State::Detailed(detail) => unsafe { &*detail },
-            _ => match self.detail(cx, shadow, line, now) {
+            LineState::Detailed(detail) => unsafe { &*detail },
+            _ => match self.line_detail(cx, shadow, line, now) {
                 Some(detail) => detail,
-                None => return self.log(cx, shadow, addr, now, hot, None),
+                None => return self.log_access(cx, shadow, addr, now, hot, None),
             },
         };
         detail.prefetch(now);
         let compare = detail.events() >= self.config.values_from;
         let value = || if compare { value() } else { None };
         let mut held = detail.lock(&self.host);
-        let Some(outcome) = held.access(addr, now, value, || self.rest(cx)) else {
+        let Some(outcome) = held.access(addr, now, value, || self.new_extension(cx)) else {
             cx.lost += 1;
             return;
         };
-        self.log(cx, shadow, addr, now, hot, outcome.silent);
+        self.log_access(cx, shadow, addr, now, hot, outcome.silent);
         drop(held);
-        self.record(cx, addr, now, &outcome);
+        self.record_outcome(cx, addr, now, &outcome);
         if outcome.event.is_some() && outcome.events == self.config.burst_from {
-            self.heat(cx, addr);
+            self.heat_regions(cx, addr);
         }
     }
 
     /// The detail of a line, made now if this access needs it; `None` if the line's word alone
     /// says all (and has been brought up to date).
-    fn detail(
+    fn line_detail(
         &self,
-        cx: &mut Context,
+        cx: &mut ShadowContext,
         shadow: &PageShadow,
         line: usize,
-        now: Past,
-    ) -> Option<&'static Detail> {
+        now: PastAccess,
+    ) -> Option<&'static LineDetail> {
         let word = &shadow.words[line];
         loop {
             let old = word.load(Acquire);
-            let state = State::decode(old);
+            let state = LineState::decode(old);
             let next = match state {
                 // SAFETY: details are never freed.
-                State::Detailed(detail) => return Some(unsafe { &*detail }),
-                _ => match advance(state, now) {
+                LineState::Detailed(detail) => return Some(unsafe { &*detail }),
+                _ => match advance_state(state, now) {
                     Some(next) => next,
-                    None => State::Detailed(self.fresh_detail(cx, shadow, line, state)?),
+                    None => LineState::Detailed(self.new_detail(cx, shadow, line, state)?),
                 },
             };
             let new = next.encode() | old & FLAGS;
             if word.compare_exchange(old, new, AcqRel, Acquire).is_ok() {
                 return match next {
                     // SAFETY: details are never freed.
-                    State::Detailed(detail) => Some(unsafe { &*detail }),
+                    LineState::Detailed(detail) => Some(unsafe { &*detail }),
                     _ => None,
                 };
             }
         }
     }
 
-    fn fresh_detail(
+    fn new_detail(
         &self,
-        cx: &mut Context,
+        cx: &mut ShadowContext,
         shadow: &PageShadow,
         line: usize,
-        state: State,
-    ) -> Option<*mut Detail> {
-        let Some(detail) = cx.arena.zeroed::<Detail, H>(&self.host) else {
+        state: LineState,
+    ) -> Option<*mut LineDetail> {
+        let Some(detail) = cx.arena.zeroed::<LineDetail, H>(&self.host) else {
             cx.lost += 1;
             return None;
         };
         // SAFETY: fresh zeroed memory, valid as a detail, not shared yet.
         let fresh = unsafe { &mut *detail };
         match state {
-            State::Private { owner, granules } => {
+            LineState::Private { owner, granules } => {
                 let last = last_store(shadow, line, owner);
-                if !fresh.adopt_private(owner, granules, last, || self.rest(cx)) {
+                if !fresh.adopt_private(owner, granules, last, || self.new_extension(cx)) {
                     cx.lost += 1;
                     return None;
                 }
             }
-            State::ReadShared { contexts } => fresh.adopt_shared(contexts),
-            State::Untouched | State::Detailed(_) => {}
+            LineState::ReadShared { contexts } => fresh.adopt_shared(contexts),
+            LineState::Untouched | LineState::Detailed(_) => {}
         }
         Some(detail)
     }
 
     /// Memory for what only few lines need.
     #[cold]
-    fn rest(&self, cx: &mut Context) -> Option<*mut Rest> {
-        let bytes = Rest::bytes_for(self.config.contexts);
-        let at = (cx.arena).zeroed_bytes(bytes, align_of::<Rest>(), &self.host)?;
+    fn new_extension(&self, cx: &mut ShadowContext) -> Option<*mut LineExtension> {
+        let bytes = LineExtension::bytes_for(self.config.contexts);
+        let at = (cx.arena).zeroed_bytes(bytes, align_of::<LineExtension>(), &self.host)?;
         Some(at.cast())
     }
 
-    fn record(&self, cx: &mut Context, line: u64, now: Past, outcome: &Outcome) {
+    fn record_outcome(
+        &self,
+        cx: &mut ShadowContext,
+        line: u64,
+        now: PastAccess,
+        outcome: &AccessOutcome,
+    ) {
         if let Some(settled) = &outcome.settled {
             self.add_conflict(cx, settled);
         }
@@ -421,7 +450,14 @@ impl<H: Host> Shadow<H> {
     }
 
     #[inline]
-    fn count_granule(&self, cx: &mut Context, addr: u64, now: Past, events: u32, silent: bool) {
+    fn count_granule(
+        &self,
+        cx: &mut ShadowContext,
+        addr: u64,
+        now: PastAccess,
+        events: u32,
+        silent: bool,
+    ) {
         if events < self.config.count_from {
             return;
         }
@@ -439,14 +475,14 @@ impl<H: Host> Shadow<H> {
         }
     }
 
-    fn add_conflict(&self, cx: &mut Context, conflict: &ConflictRecord) {
+    fn add_conflict(&self, cx: &mut ShadowContext, conflict: &ConflictRecord) {
         cx.conflicts.add(conflict);
         if cx.conflicts.is_full() {
             cx.spill(&self.host);
         }
     }
 
-    fn add_event(&self, cx: &mut Context, line: u64, outcome: &Outcome) {
+    fn add_event(&self, cx: &mut ShadowContext, line: u64, outcome: &AccessOutcome) {
         let transfer = outcome.event.as_ref().map(|e| e.transfer);
         cx.transfers += u64::from(transfer.is_some_and(|t| t != UPGRADE));
         cx.events.add(&LineRecord {

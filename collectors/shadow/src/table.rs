@@ -8,11 +8,11 @@
 //! A table in which more falls out than it holds is too small for what is accessed again and again: it grows,
 //! or the file would, by a record for each access.
 
-use crate::host::Host;
-use crate::wire::{ConflictRecord, CountRecord, LineRecord, Record};
+use crate::host::CollectorHost;
+use crate::wire::{ConflictRecord, CountRecord, LineRecord, WireRecord};
 
 /// A record that can be its own table entry: all-zero is empty.
-pub trait Entry: Record {
+pub trait SummedRecord: WireRecord {
     fn hash(&self) -> u64;
     fn same_key(&self, other: &Self) -> bool;
     fn is_empty(&self) -> bool;
@@ -31,19 +31,19 @@ const GROWTH: usize = 4;
 const ENTRIES_MAX: usize = 1 << 20;
 
 /// An entry on its way, and its hash. All-zero is none.
-struct Moving<E> {
+struct MovingEntry<E> {
     entry: E,
     hash: u64,
 }
 
 /// See the module's documentation.
-pub struct Table<E: Entry> {
+pub struct RecordTable<E: SummedRecord> {
     front: *mut E,
     front_mask: usize,
     entries: *mut E,
     mask: usize,
     /// `MOVING` of them, the oldest at `oldest`.
-    moving: *mut Moving<E>,
+    moving: *mut MovingEntry<E>,
     oldest: usize,
     spill: *mut E,
     spilt: usize,
@@ -51,16 +51,16 @@ pub struct Table<E: Entry> {
     lost: usize,
 }
 
-impl<E: Entry> Table<E> {
+impl<E: SummedRecord> RecordTable<E> {
     /// With `2^front_bits` entries in front, at most 2^12, and `2^bits` behind; `None` if the host has no memory.
-    pub fn new<H: Host>(front_bits: u32, bits: u32, host: &H) -> Option<Self> {
+    pub fn new<H: CollectorHost>(front_bits: u32, bits: u32, host: &H) -> Option<Self> {
         let zeroed = |n: usize| Some(host.zeroed(size_of::<E>() * n)?.cast());
         Some(Self {
             front: zeroed(1 << front_bits)?,
             front_mask: (1 << front_bits) - 1,
             entries: zeroed(1 << bits)?,
             mask: (1 << bits) - 1,
-            moving: host.zeroed(MOVING * size_of::<Moving<E>>())?.cast(),
+            moving: host.zeroed(MOVING * size_of::<MovingEntry<E>>())?.cast(),
             oldest: 0,
             spill: zeroed(SPILL)?,
             spilt: 0,
@@ -70,7 +70,7 @@ impl<E: Entry> Table<E> {
 
     /// Makes room if more fell out than it holds. Not if the host has no memory. To be called when nothing has
     /// fallen out since [`Table::take_spilt`].
-    pub fn grow<H: Host>(&mut self, host: &H) {
+    pub fn grow<H: CollectorHost>(&mut self, host: &H) {
         let len = self.mask + 1;
         if self.lost < len || len * GROWTH > ENTRIES_MAX {
             return;
@@ -119,14 +119,14 @@ impl<E: Entry> Table<E> {
         self.arrive(at);
         let entry = *entry;
         // SAFETY: `at` is below the number of places.
-        unsafe { self.moving.add(at).write(Moving { entry, hash }) };
+        unsafe { self.moving.add(at).write(MovingEntry { entry, hash }) };
     }
 
     /// Adds what is on its way at place `at`, if anything is, to its bucket.
     #[inline]
     fn arrive(&mut self, at: usize) {
         // SAFETY: callers keep below the number of places; the place is not touched meanwhile.
-        let Moving { entry, hash } = unsafe { &*self.moving.add(at) };
+        let MovingEntry { entry, hash } = unsafe { &*self.moving.add(at) };
         if !entry.is_empty() {
             self.add_behind(entry, *hash);
         }
@@ -189,15 +189,15 @@ impl<E: Entry> Table<E> {
             (self.entries, self.mask + 1),
         ] {
             // SAFETY: each level has that many initialised (zeroed or written) entries.
-            let all = unsafe { core::slice::from_raw_parts_mut(level, len) };
+            let entries = unsafe { core::slice::from_raw_parts_mut(level, len) };
             let mut kept = 0;
             for at in 0..len {
-                if !all[at].is_empty() {
-                    all.swap(kept, at);
+                if !entries[at].is_empty() {
+                    entries.swap(kept, at);
                     kept += 1;
                 }
             }
-            put(&all[..kept]);
+            put(&entries[..kept]);
             // SAFETY: all-zero is the empty entry.
             unsafe { core::ptr::write_bytes(level, 0, kept) };
         }
@@ -219,15 +219,15 @@ pub fn prefetch<T>(at: *const T) {
 
 const K: u64 = 0x9e37_79b9_7f4a_7c15;
 
-fn mix(a: u64, b: u64) -> u64 {
+fn mix_hash(a: u64, b: u64) -> u64 {
     let x = (a ^ b.rotate_left(32)).wrapping_mul(K);
     (x ^ (x >> 29)).wrapping_mul(K)
 }
 
-impl Entry for CountRecord {
+impl SummedRecord for CountRecord {
     #[inline]
     fn hash(&self) -> u64 {
-        mix(
+        mix_hash(
             self.addr,
             u64::from(self.site) << 2 | u64::from(self.access),
         )
@@ -247,13 +247,13 @@ impl Entry for CountRecord {
     }
 }
 
-impl Entry for ConflictRecord {
+impl SummedRecord for ConflictRecord {
     fn hash(&self) -> u64 {
-        let a = mix(
+        let a = mix_hash(
             self.addr,
             u64::from(self.site) << 32 | u64::from(self.other_site),
         );
-        mix(a, self.other_addr)
+        mix_hash(a, self.other_addr)
     }
     fn same_key(&self, o: &Self) -> bool {
         self.addr == o.addr
@@ -277,9 +277,9 @@ impl Entry for ConflictRecord {
     }
 }
 
-impl Entry for LineRecord {
+impl SummedRecord for LineRecord {
     fn hash(&self) -> u64 {
-        mix(self.line, 0)
+        mix_hash(self.line, 0)
     }
     fn same_key(&self, o: &Self) -> bool {
         self.line == o.line
@@ -308,7 +308,7 @@ mod tests {
 
     struct Leaks;
 
-    impl Host for Leaks {
+    impl CollectorHost for Leaks {
         fn zeroed(&self, bytes: usize) -> Option<*mut u8> {
             let layout = Layout::from_size_align(bytes, 4096).ok()?;
             // SAFETY: not empty.
@@ -320,9 +320,9 @@ mod tests {
 
     /// Adds `accesses` entries of `keys` keys, drains now and then, and compares the sums.
     fn check(bits: u32, keys: u64, accesses: u64) {
-        let mut table = Table::<CountRecord>::new(10, bits, &Leaks).expect("memory");
+        let mut table = RecordTable::<CountRecord>::new(10, bits, &Leaks).expect("memory");
         let (mut expected, mut found) = (HashMap::new(), HashMap::new());
-        let mut take = |records: &[CountRecord]| {
+        let mut collect = |records: &[CountRecord]| {
             for record in records {
                 assert!(record.count > 0);
                 let sum = found.entry((record.addr, record.site)).or_insert((0, 0));
@@ -332,7 +332,7 @@ mod tests {
         for n in 0..accesses {
             let key = n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 33;
             let (addr, site, silent) = (key % keys * 8, key as u32 % 3, u32::from(n % 7 == 0));
-            let rest = CountRecord {
+            let record = CountRecord {
                 addr,
                 site,
                 size: 8,
@@ -341,25 +341,25 @@ mod tests {
                 count: 1,
                 silent,
             };
-            table.add(&rest);
+            table.add(&record);
             let sum = expected.entry((addr, site)).or_insert((0, 0));
             *sum = (sum.0 + 1, sum.1 + silent);
             if table.is_full() {
-                table.take_spilt(&mut take);
+                table.take_spilt(&mut collect);
                 table.grow(&Leaks);
             }
             if n % 5000 == 4999 {
-                table.drain(&mut take);
+                table.drain(&mut collect);
             }
         }
-        table.drain(&mut take);
+        table.drain(&mut collect);
         assert_eq!(found, expected);
         table.drain(|records| assert!(records.is_empty(), "it was drained"));
     }
 
     /// Entries that fall out of a table of `2^bits` while `keys` keys are added in turn, `rounds` times.
     fn spilt(bits: u32, keys: u64, rounds: u64) -> usize {
-        let mut table = Table::<CountRecord>::new(10, bits, &Leaks).expect("memory");
+        let mut table = RecordTable::<CountRecord>::new(10, bits, &Leaks).expect("memory");
         let mut spilt = 0;
         for n in 0..keys * rounds {
             table.add(&CountRecord {

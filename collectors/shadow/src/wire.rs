@@ -16,7 +16,7 @@ pub const MAGIC: [u8; 4] = *b"RLS1";
 /// What a segment's records are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u16)]
-pub enum Kind {
+pub enum RecordKind {
     /// [`SiteRecord`]
     Site = 1,
     /// [`LineRecord`]
@@ -39,7 +39,7 @@ pub enum Kind {
     Gap = 10,
 }
 
-impl Kind {
+impl RecordKind {
     /// The kind with this number, if there is one.
     pub fn from_u16(n: u16) -> Option<Self> {
         Some(match n {
@@ -98,7 +98,7 @@ pub struct SegmentHeader {
 
 impl SegmentHeader {
     /// Of the segment with these records, as number `sequence` of the context's file.
-    pub fn of<R: Record>(context: u16, sequence: u32, records: &[R]) -> Self {
+    pub fn for_records<R: WireRecord>(context: u16, sequence: u32, records: &[R]) -> Self {
         Self {
             magic: MAGIC,
             version: VERSION,
@@ -340,16 +340,16 @@ pub struct AllocRecord {
 /// # Safety
 /// Implementors are `repr(C)` structs of integers (and arrays of them) without implicit padding, so
 /// that every byte is initialised and every bit pattern is a value.
-pub unsafe trait Record: Copy {
+pub unsafe trait WireRecord: Copy {
     /// Which kind of segment holds it.
-    const KIND: Kind;
+    const KIND: RecordKind;
 }
 
 macro_rules! records {
     ($($ty:ty => $kind:ident, $bytes:literal;)*) => {$(
         // SAFETY: integers only; the assertion below rules out implicit padding.
-        unsafe impl Record for $ty {
-            const KIND: Kind = Kind::$kind;
+        unsafe impl WireRecord for $ty {
+            const KIND: RecordKind = RecordKind::$kind;
         }
         const _: () = assert!(size_of::<$ty>() == $bytes);
     )*};
@@ -370,7 +370,7 @@ records! {
 const _: () = assert!(size_of::<SegmentHeader>() == 24);
 
 /// The bytes of `records`, in memory order (little-endian hosts only).
-pub fn as_bytes<R: Record>(records: &[R]) -> &[u8] {
+pub fn as_bytes<R: WireRecord>(records: &[R]) -> &[u8] {
     // SAFETY: `Record` promises initialised bytes without padding.
     unsafe { core::slice::from_raw_parts(records.as_ptr().cast(), size_of_val(records)) }
 }
@@ -382,7 +382,7 @@ pub fn as_header_bytes(header: &SegmentHeader) -> &[u8; 24] {
 }
 
 /// Reads one record from the front of `bytes`; `None` if there are too few.
-pub fn read_record<R: Record>(bytes: &[u8]) -> Option<R> {
+pub fn read_record<R: WireRecord>(bytes: &[u8]) -> Option<R> {
     if bytes.len() < size_of::<R>() {
         return None;
     }

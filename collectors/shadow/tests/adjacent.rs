@@ -6,12 +6,13 @@ mod common;
 use common::Machine;
 use common::input::PAGE;
 use relayout_contend::{
-    Finding, Findings, Identify, Kind, Object, Place, Settings, Source, find_with,
+    AccessTarget, AddressNamer, FindSettings, Finding, FindingKind, Findings, SiteSource,
+    TargetObject, find_with,
 };
-use relayout_layout::MemberPath;
-use relayout_profile::{Run, segments};
+use relayout_layout::MemberAt;
+use relayout_profile::{RecordedRun, segments};
 use relayout_shadow::wire::SiteRecord;
-use relayout_shadow::{Access, Config};
+use relayout_shadow::{AccessKind, ShadowConfig};
 
 const CONTEXTS: u8 = 4;
 const OBJECT_BYTES: u64 = 384;
@@ -38,33 +39,33 @@ const GOOD: Layout = Layout {
     vmstats: 256,
 };
 
-impl Identify for Layout {
-    fn place(&self, _: u16, addr: u64, _: u8) -> Place {
+impl AddressNamer for Layout {
+    fn target_at(&self, _: u16, addr: u64, _: u8) -> AccessTarget {
         let offset = addr - PAGE;
         let (path, at) = match offset {
             _ if offset - offset % 64 == self.vmstats_percpu => {
                 ("vmstats_percpu", self.vmstats_percpu)
             }
             _ if offset - offset % 64 == self.vmstats => ("vmstats", self.vmstats),
-            _ => return Place::Unresolved("other".to_owned()),
+            _ => return AccessTarget::Unresolved("other".to_owned()),
         };
-        let member = MemberPath {
+        let member = MemberAt {
             path: path.to_owned(),
             types_path: vec!["mem_cgroup".to_owned()],
             offset: at,
             size: 64,
         };
-        let object = Object {
+        let object = TargetObject {
             base: PAGE,
             bytes: OBJECT_BYTES,
             variable: None,
             origin: None,
         };
-        Place::Member { object, member }
+        AccessTarget::Member { object, member }
     }
 
-    fn source(&self, site: u32) -> Source {
-        Source {
+    fn source_of_site(&self, site: u32) -> SiteSource {
+        SiteSource {
             function: Some(["count_memcg_events", "cgroup_rstat_flush"][site as usize].to_owned()),
             inlined: None,
             file: None,
@@ -76,23 +77,23 @@ impl Identify for Layout {
 /// Context 0 flushes into `vmstats` now and then; all look up their per-CPU counters through
 /// `vmstats_percpu` in between.
 fn record(layout: Layout) -> Machine {
-    let config = Config {
+    let config = ShadowConfig {
         pair_period: PERIOD,
         page_table_bits: 8,
-        ..Config::new(CONTEXTS.into())
+        ..ShadowConfig::new(CONTEXTS.into())
     };
     let mut machine = Machine::new(config);
-    let mut access = |context: u8, offset: u64, access: Access, site: u32| {
+    let mut access = |context: u8, offset: u64, access: AccessKind, site: u32| {
         let Machine { shadow, contexts } = &mut machine;
         let cx = &mut contexts[usize::from(context)];
         shadow.access(cx, PAGE + offset, 8, access, site, || None);
-        shadow.passed(cx, 1, PAGE + offset);
+        shadow.pass_accesses(cx, 1, PAGE + offset);
     };
     for round in 0..20_000u64 {
         for context in 0..CONTEXTS {
-            access(context, layout.vmstats_percpu, Access::Read, READS);
+            access(context, layout.vmstats_percpu, AccessKind::Read, READS);
             if context == 0 && round % 2 == 0 {
-                access(0, layout.vmstats + round % 8 * 8, Access::Write, STORES);
+                access(0, layout.vmstats + round % 8 * 8, AccessKind::Write, STORES);
             }
         }
     }
@@ -117,15 +118,19 @@ fn findings(layout: Layout, pair_coefficient: Option<f64>) -> Findings {
     let files = shadow.host.files();
     let files: Vec<_> = files.iter().map(|(n, bytes)| (*n, &bytes[..])).collect();
     let mut assembled = segments::assemble(&files, 0, CONTEXTS.into()).expect("sound");
-    assert_eq!(assembled.losses, segments::Losses::default());
-    assembled.profile.meta.runs = vec![Run {
+    assert_eq!(assembled.losses, segments::SegmentLosses::default());
+    assembled.profile.meta.runs = vec![RecordedRun {
         pair_period: Some(PERIOD),
-        ..Run::default()
+        ..RecordedRun::default()
     }];
-    find_with(&assembled.profile, &layout, &Settings { pair_coefficient })
+    find_with(
+        &assembled.profile,
+        &layout,
+        &FindSettings { pair_coefficient },
+    )
 }
 
-fn kinds(findings: &Findings) -> Vec<Kind> {
+fn kinds(findings: &Findings) -> Vec<FindingKind> {
     findings
         .findings
         .iter()
@@ -151,7 +156,7 @@ fn found_with_a_coefficient_above_zero_alone() {
 }
 
 fn check_finding(finding: &Finding) {
-    assert_eq!(finding.kind, Kind::AdjacentLine);
+    assert_eq!(finding.kind, FindingKind::AdjacentLine);
     assert_eq!(finding.subject.type_name(), "mem_cgroup");
     assert_eq!(finding.line_offset, 128);
     assert_eq!((finding.tally.transfers(), finding.share), (0, 0.0));
@@ -172,7 +177,7 @@ fn check_finding(finding: &Finding) {
     let cost = 0.25 * adjacent.pair_transfers as f64;
     assert!((adjacent.cost_transfers - cost).abs() < 1e-6);
     let pair = &adjacent.pairs[0];
-    let function = |source: &Source| source.function.clone().expect("known");
+    let function = |source: &SiteSource| source.function.clone().expect("known");
     assert_eq!(pair.here.member, "vmstats_percpu");
     assert_eq!(function(&pair.here.source), "count_memcg_events");
     assert_eq!(pair.there.member, "vmstats");

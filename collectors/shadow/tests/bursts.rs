@@ -8,10 +8,10 @@ use common::input::{Input, PAGE, any_inputs};
 use common::reference::Reference;
 use common::{Machine, Records};
 use proptest::prelude::*;
-use relayout_contend::{ObjectTrace, Tally, TraceAccess, replay};
-use relayout_profile::Access as Kind;
+use relayout_contend::{CoherenceTally, ObjectTrace, TraceAccess, replay};
+use relayout_profile::AccessKind as Kind;
 use relayout_shadow::wire::BurstRecord;
-use relayout_shadow::{Access, Config, PAGE_BYTES, REGION_BYTES};
+use relayout_shadow::{AccessKind, PAGE_BYTES, REGION_BYTES, ShadowConfig};
 
 /// A part of an access on one line, as it should be logged.
 #[derive(Clone, Debug)]
@@ -35,7 +35,7 @@ fn page_of(addr: u64) -> u64 {
 }
 
 /// Runs both; the site of each part is its number. The inputs must not straddle lines.
-fn run(config: Config, inputs: &[Input]) -> (Expected, Records) {
+fn run(config: ShadowConfig, inputs: &[Input]) -> (Expected, Records) {
     let mut machine = Machine::new(config);
     let mut reference = Reference::new(config);
     let (mut steps, mut regions) = (Vec::new(), BTreeMap::new());
@@ -232,7 +232,8 @@ fn check_lossless(expected: &Expected, records: &Records, seeds: &[u64]) {
         let some = logged(expected, records, page, from, region.first_ticket);
         for &seed in seeds {
             let place = packed(&all, seed);
-            let tally: [Tally; 2] = [&all, &some].map(|trace| replay(trace, 0, &place, 64));
+            let tally: [CoherenceTally; 2] =
+                [&all, &some].map(|trace| replay(trace, 0, &place, 64));
             assert_eq!(
                 tally[0], tally[1],
                 "from access {from} on, seed {seed}: {all:?}\n{some:?}"
@@ -241,13 +242,13 @@ fn check_lossless(expected: &Expected, records: &Records, seeds: &[u64]) {
     }
 }
 
-fn config(contexts: usize, burst_from: u32, burst_reach: u64) -> Config {
-    Config {
+fn config(contexts: usize, burst_from: u32, burst_reach: u64) -> ShadowConfig {
+    ShadowConfig {
         burst_from,
         burst_reach,
         values_from: burst_from / 2,
         page_table_bits: 8,
-        ..Config::new(contexts)
+        ..ShadowConfig::new(contexts)
     }
 }
 
@@ -278,7 +279,7 @@ proptest! {
     }
 }
 
-fn input(context: u8, access: Access, offset: u64) -> Input {
+fn input(context: u8, access: AccessKind, offset: u64) -> Input {
     Input {
         context,
         addr: PAGE + offset,
@@ -291,8 +292,8 @@ fn input(context: u8, access: Access, offset: u64) -> Input {
 /// A fight over the line at `offset` that heats its region when logging begins at one event.
 fn fight(offset: u64) -> [Input; 2] {
     [
-        input(0, Access::Write, offset),
-        input(1, Access::Write, offset),
+        input(0, AccessKind::Write, offset),
+        input(1, AccessKind::Write, offset),
     ]
 }
 
@@ -300,11 +301,11 @@ fn fight(offset: u64) -> [Input; 2] {
 fn repeats_are_logged_again_for_a_region_that_joins() {
     let mut inputs: Vec<Input> = fight(0).to_vec();
     // Context 1 logs a store, another region of the page heats, and it stores again in its turn.
-    inputs.push(input(0, Access::Write, 1024));
-    inputs.push(input(1, Access::Write, 8));
-    inputs.push(input(1, Access::Write, 1024));
-    inputs.push(input(1, Access::Write, 8));
-    inputs.push(input(0, Access::Read, 8));
+    inputs.push(input(0, AccessKind::Write, 1024));
+    inputs.push(input(1, AccessKind::Write, 8));
+    inputs.push(input(1, AccessKind::Write, 1024));
+    inputs.push(input(1, AccessKind::Write, 8));
+    inputs.push(input(0, AccessKind::Read, 8));
     let (expected, records) = run(config(2, 1, 0), &inputs);
     assert_eq!(records.regions.len(), 2);
     check_lossless(&expected, &records, &[0]);
@@ -314,7 +315,7 @@ fn repeats_are_logged_again_for_a_region_that_joins() {
 fn spinning_is_logged_once_a_turn() {
     let mut inputs: Vec<Input> = fight(0).to_vec();
     for context in [0, 1, 0] {
-        inputs.extend((0..1000).map(|_| input(context, Access::Read, 0)));
+        inputs.extend((0..1000).map(|_| input(context, AccessKind::Read, 0)));
     }
     let (expected, records) = run(config(2, 1, 0), &inputs);
     check_log(&expected, &records);
@@ -324,7 +325,7 @@ fn spinning_is_logged_once_a_turn() {
 #[test]
 fn a_region_ends_at_its_limit() {
     let mut inputs: Vec<Input> = fight(0).to_vec();
-    inputs.extend((0..100).map(|n| input(n % 2, Access::Write, 0)));
+    inputs.extend((0..100).map(|n| input(n % 2, AccessKind::Write, 0)));
     let mut config = config(2, 1, 0);
     config.burst_region_max = 10;
     let (_, records) = run(config, &inputs);

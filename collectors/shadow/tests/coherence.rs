@@ -9,13 +9,13 @@ use common::input::{Input, PAGE, any_inputs};
 use common::reference::{Event, Line, Reference, Touch};
 use proptest::prelude::*;
 use relayout_shadow::wire::{ConflictRecord, LineRecord};
-use relayout_shadow::{Access, Config};
+use relayout_shadow::{AccessKind, ShadowConfig};
 
 /// Line and context.
 type Place = (u64, u8);
 
 /// Runs both; every part of an access has a site of its own, counted from 1.
-fn run(config: Config, inputs: &[Input]) -> (Reference, common::Records) {
+fn run(config: ShadowConfig, inputs: &[Input]) -> (Reference, common::Records) {
     let mut machine = Machine::new(config);
     let mut reference = Reference::new(config);
     for (n, input) in inputs.iter().enumerate() {
@@ -132,7 +132,7 @@ fn check_sides(reference: &Reference, conflicts: &[(u8, ConflictRecord)]) {
 /// Counted accesses by address and site: context, size, kind, how many, silent ones.
 type Counts = BTreeMap<(u64, u32), (u8, u8, u8, u32, u32)>;
 
-fn expected_counts(reference: &Reference, config: &Config) -> Counts {
+fn expected_counts(reference: &Reference, config: &ShadowConfig) -> Counts {
     touches(reference)
         .filter(|(_, _, _, t)| t.contended && t.events >= config.count_from)
         .map(|(_, _, _, t)| {
@@ -145,7 +145,7 @@ fn expected_counts(reference: &Reference, config: &Config) -> Counts {
         .collect()
 }
 
-fn check_all(config: Config, inputs: &[Input]) {
+fn check_all(config: ShadowConfig, inputs: &[Input]) {
     let (reference, records) = run(config, inputs);
     assert_eq!(found_totals(&records.lines), expected_totals(&reference));
     assert_eq!(
@@ -172,19 +172,19 @@ proptest! {
         burst_from in prop_oneof![Just(u32::MAX), 1..4u32],
         pair_period in 1..4u32,
     ) {
-        let config = Config {
+        let config = ShadowConfig {
             pair_period,
             count_from,
             values_from,
             burst_from,
             page_table_bits: 8,
-            ..Config::new(contexts)
+            ..ShadowConfig::new(contexts)
         };
         check_all(config, &inputs);
     }
 }
 
-fn input(context: u8, access: Access, offset: u64, size: u8) -> Input {
+fn input(context: u8, access: AccessKind, offset: u64, size: u8) -> Input {
     Input {
         context,
         addr: PAGE + offset,
@@ -196,9 +196,9 @@ fn input(context: u8, access: Access, offset: u64, size: u8) -> Input {
 
 /// The other side of the last event: its context and offset.
 fn last_other_side(inputs: &[Input]) -> (u16, u64) {
-    let config = Config {
+    let config = ShadowConfig {
         page_table_bits: 8,
-        ..Config::new(3)
+        ..ShadowConfig::new(3)
     };
     let (_, records) = run(config, inputs);
     let last = records
@@ -212,7 +212,7 @@ fn last_other_side(inputs: &[Input]) -> (u16, u64) {
 
 #[test]
 fn an_upgrade_names_a_context_that_has_the_line() {
-    use Access::{Read, Write};
+    use AccessKind::{Read, Write};
     // Context 1 has lost it by the time that 0 stores; 2 has it.
     let inputs = [
         (2, Write, 0),
@@ -227,7 +227,7 @@ fn an_upgrade_names_a_context_that_has_the_line() {
 
 #[test]
 fn words_that_share_a_granule_are_told_apart() {
-    use Access::{Read, Write};
+    use AccessKind::{Read, Write};
     let inputs = [(0, Read, 0), (1, Write, 0), (2, Write, 4), (0, Read, 0)];
     let inputs = inputs.map(|(context, access, offset)| input(context, access, offset, 4));
     assert_eq!(last_other_side(&inputs), (1, 0));

@@ -5,12 +5,14 @@ mod common;
 use common::input::PAGE;
 use common::{Machine, Memory};
 use relayout_shadow::wire::LineRecord;
-use relayout_shadow::{Access, Config, Context, Host, PAGE_BYTES, Shadow, Value};
+use relayout_shadow::{
+    AccessKind, AccessValue, CollectorHost, PAGE_BYTES, ShadowConfig, ShadowContext, ShadowMemory,
+};
 
-fn small(contexts: usize) -> Config {
-    Config {
+fn small(contexts: usize) -> ShadowConfig {
+    ShadowConfig {
         page_table_bits: 8,
-        ..Config::new(contexts)
+        ..ShadowConfig::new(contexts)
     }
 }
 
@@ -27,7 +29,7 @@ fn a_full_page_table_loses_what_has_no_place() {
         for cx in contexts.iter_mut() {
             for page in 0..PAGES {
                 let addr = PAGE + page * PAGE_BYTES as u64;
-                shadow.access(cx, addr, 8, Access::Write, round, || None);
+                shadow.access(cx, addr, 8, AccessKind::Write, round, || None);
             }
         }
     }
@@ -41,25 +43,25 @@ fn a_full_page_table_loses_what_has_no_place() {
 
 /// Two contexts fight over many lines; the host has `bytes` to give from the start.
 fn starve(bytes: usize) -> Option<(u64, u64, u64)> {
-    let shadow = Shadow::new(small(2), Memory::limited(bytes))?;
+    let shadow = ShadowMemory::new(small(2), Memory::limited(bytes))?;
     let mut contexts = [
-        Context::new(0, &shadow.host)?,
-        Context::new(1, &shadow.host)?,
+        ShadowContext::new(0, &shadow.host)?,
+        ShadowContext::new(1, &shadow.host)?,
     ];
     fight(&shadow, &mut contexts);
     Some(end(&shadow, &mut contexts))
 }
 
-fn fight(shadow: &Shadow<Memory>, contexts: &mut [Context; 2]) {
+fn fight(shadow: &ShadowMemory<Memory>, contexts: &mut [ShadowContext; 2]) {
     for n in 0..20_000 {
         let cx = &mut contexts[n % 2];
         let addr = PAGE + (n as u64 / 40) * 4160 + n as u64 % 3;
-        shadow.access(cx, addr, 8, Access::Write, 1, || None);
+        shadow.access(cx, addr, 8, AccessKind::Write, 1, || None);
     }
 }
 
 /// Ends it; accesses made, found in the totals, and lost.
-fn end(shadow: &Shadow<Memory>, contexts: &mut [Context; 2]) -> (u64, u64, u64) {
+fn end(shadow: &ShadowMemory<Memory>, contexts: &mut [ShadowContext; 2]) -> (u64, u64, u64) {
     contexts.iter_mut().for_each(|cx| shadow.finish(cx));
     let found = total(&shadow.host.records().lines, |line| line.writes);
     let made = contexts.iter().map(|cx| cx.accesses).sum();
@@ -88,24 +90,24 @@ fn a_host_without_memory_is_survived() {
 
 #[test]
 fn a_line_that_no_memory_is_left_for_counts_as_lost() {
-    let shadow = Shadow::new(small(2), Memory::new()).expect("memory");
-    let mut contexts = [0, 1].map(|n| Context::new(n, &shadow.host).expect("memory"));
+    let shadow = ShadowMemory::new(small(2), Memory::new()).expect("memory");
+    let mut contexts = [0, 1].map(|n| ShadowContext::new(n, &shadow.host).expect("memory"));
     let [a, b] = &mut contexts;
     // The second context has no memory for its own part of the page.
-    shadow.access(a, PAGE, 8, Access::Write, 1, || None);
+    shadow.access(a, PAGE, 8, AccessKind::Write, 1, || None);
     shadow.host.leave(0);
-    shadow.access(b, PAGE, 8, Access::Write, 1, || None);
+    shadow.access(b, PAGE, 8, AccessKind::Write, 1, || None);
     assert_eq!((a.lost, b.lost), (0, 1));
     shadow.host.leave(usize::MAX);
-    shadow.access(b, PAGE, 8, Access::Write, 1, || None);
-    shadow.access(b, PAGE + 64, 8, Access::Write, 1, || None);
+    shadow.access(b, PAGE, 8, AccessKind::Write, 1, || None);
+    shadow.access(b, PAGE + 64, 8, AccessKind::Write, 1, || None);
     assert_eq!((b.lost, b.transfers), (1, 1));
     assert_eq!(end(&shadow, &mut contexts), (4, 3, 1));
 }
 
 /// Two contexts take `rounds` turns to store `size` bytes at `addr`.
 fn swing(addr: u64, size: u8, rounds: u32) -> common::Records {
-    let mut machine = Machine::new(Config {
+    let mut machine = Machine::new(ShadowConfig {
         burst_from: 2,
         ..small(2)
     });
@@ -113,7 +115,7 @@ fn swing(addr: u64, size: u8, rounds: u32) -> common::Records {
         for cx in &mut machine.contexts {
             machine
                 .shadow
-                .access(cx, addr, size, Access::Write, 1, || None);
+                .access(cx, addr, size, AccessKind::Write, 1, || None);
         }
     }
     machine.finish()
@@ -150,7 +152,7 @@ fn sizes_that_no_instruction_has() {
 
 #[test]
 fn vector_accesses_are_compared_only_as_far_as_values_go() {
-    let mut machine = Machine::new(Config {
+    let mut machine = Machine::new(ShadowConfig {
         values_from: 0,
         count_from: 0,
         ..small(2)
@@ -158,12 +160,14 @@ fn vector_accesses_are_compared_only_as_far_as_values_go() {
     for _ in 0..10 {
         for cx in &mut machine.contexts {
             let value = || {
-                Some(Value {
+                Some(AccessValue {
                     bytes: [1; 16],
                     certain: true,
                 })
             };
-            machine.shadow.access(cx, PAGE, 32, Access::Write, 1, value);
+            machine
+                .shadow
+                .access(cx, PAGE, 32, AccessKind::Write, 1, value);
         }
     }
     let records = machine.finish();
@@ -175,16 +179,18 @@ fn vector_accesses_are_compared_only_as_far_as_values_go() {
 
 #[test]
 fn vector_accesses_to_neighbouring_bytes_are_both_logged() {
-    let mut machine = Machine::new(Config {
+    let mut machine = Machine::new(ShadowConfig {
         burst_from: 1,
         ..small(2)
     });
     let Machine { shadow, contexts } = &mut machine;
     for cx in contexts.iter_mut() {
-        shadow.access(cx, PAGE, 8, Access::Write, 1, || None);
+        shadow.access(cx, PAGE, 8, AccessKind::Write, 1, || None);
     }
-    shadow.access(&mut contexts[0], PAGE, 32, Access::Write, 1, || None);
-    shadow.access(&mut contexts[0], PAGE + 1, 32, Access::Write, 2, || None);
+    shadow.access(&mut contexts[0], PAGE, 32, AccessKind::Write, 1, || None);
+    shadow.access(&mut contexts[0], PAGE + 1, 32, AccessKind::Write, 2, || {
+        None
+    });
     assert_eq!(machine.finish().bursts.len(), 2);
 }
 
@@ -193,7 +199,7 @@ fn totals_leave_before_they_overflow() {
     let mut machine = Machine::new(small(1));
     let Machine { shadow, contexts } = &mut machine;
     let cx = &mut contexts[0];
-    shadow.access(cx, PAGE, 8, Access::Read, 1, || None);
+    shadow.access(cx, PAGE, 8, AccessKind::Read, 1, || None);
     cx.flush(&shadow.host);
     assert!(shadow.host.records().lines.is_empty());
     cx.accesses += 1 << 31;
@@ -206,7 +212,7 @@ fn totals_leave_before_they_overflow() {
 #[test]
 fn too_many_contexts_are_refused() {
     for contexts in [0, 49] {
-        assert!(Shadow::new(small(contexts), Memory::new()).is_none());
+        assert!(ShadowMemory::new(small(contexts), Memory::new()).is_none());
     }
     let host = Memory::new();
     assert!(

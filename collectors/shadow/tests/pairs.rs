@@ -8,7 +8,7 @@ use common::Machine;
 use common::input::{Input, PAGE, any_inputs};
 use proptest::prelude::*;
 use relayout_shadow::wire::PairRecord;
-use relayout_shadow::{Access, Config, LINE_BYTES};
+use relayout_shadow::{AccessKind, LINE_BYTES, ShadowConfig};
 
 /// An access to one line, and where it stands among all.
 #[derive(Clone, Copy)]
@@ -33,7 +33,7 @@ fn expected(inputs: &[Input]) -> Vec<Found> {
                 at: history.len(),
                 context: part.context,
                 line: part.addr / LINE_BYTES as u64,
-                stores: part.access != Access::Read,
+                stores: part.access != AccessKind::Read,
                 addr: part.addr,
             };
             if let Some(other) = other_side(&history, touch) {
@@ -67,7 +67,7 @@ fn other_side(history: &[Touch], now: Touch) -> Option<Touch> {
         .copied()
 }
 
-fn record(config: Config, inputs: &[Input]) -> Vec<(u8, PairRecord)> {
+fn record(config: ShadowConfig, inputs: &[Input]) -> Vec<(u8, PairRecord)> {
     let mut machine = Machine::new(config);
     for (n, input) in inputs.iter().enumerate() {
         for part in input.parts() {
@@ -77,11 +77,11 @@ fn record(config: Config, inputs: &[Input]) -> Vec<(u8, PairRecord)> {
     machine.finish().pairs
 }
 
-fn config(contexts: usize, pair_period: u32) -> Config {
-    Config {
+fn config(contexts: usize, pair_period: u32) -> ShadowConfig {
+    ShadowConfig {
         pair_period,
         page_table_bits: 8,
-        ..Config::new(contexts)
+        ..ShadowConfig::new(contexts)
     }
 }
 
@@ -117,7 +117,7 @@ proptest! {
     }
 }
 
-fn input(context: u8, access: Access, offset: u64) -> Input {
+fn input(context: u8, access: AccessKind, offset: u64) -> Input {
     Input {
         context,
         addr: PAGE + offset,
@@ -133,7 +133,7 @@ fn four_times(round: &[Input]) -> Vec<Input> {
 
 #[test]
 fn a_store_to_the_buddy_disturbs_a_reader_without_any_event() {
-    use Access::{Read, Write};
+    use AccessKind::{Read, Write};
     let round = [input(1, Write, 64), input(0, Read, 0)];
     let inputs = four_times(&round);
     // The first round has no earlier use, the second no earlier watch.
@@ -148,7 +148,7 @@ fn a_store_to_the_buddy_disturbs_a_reader_without_any_event() {
 
 #[test]
 fn a_line_that_is_lost_itself_is_no_pair_transfer() {
-    use Access::{Read, Write};
+    use AccessKind::{Read, Write};
     let round = [input(1, Write, 64), input(1, Write, 8), input(0, Read, 0)];
     let inputs = four_times(&round);
     assert_eq!(expected(&inputs), []);
@@ -170,7 +170,11 @@ fn workload(accesses: usize) -> Vec<Input> {
         // Of each pair, contexts 0 and 1 mostly read one line, 2 and 3 mostly store to the other.
         let stores = context > 1 && kind > 3 || kind == 0;
         let line = u64::from(context > 1) ^ u64::from(kind == 1);
-        let access = if stores { Access::Write } else { Access::Read };
+        let access = if stores {
+            AccessKind::Write
+        } else {
+            AccessKind::Read
+        };
         input(context as u8, access, place * 128 + line * 64)
     };
     (0..accesses).map(any).collect()

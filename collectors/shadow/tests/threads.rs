@@ -7,21 +7,25 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use common::input::PAGE;
 use common::{Machine, Records};
-use relayout_shadow::{Access, Config, Value};
+use relayout_shadow::{AccessKind, AccessValue, ShadowConfig};
 
 const THREADS: usize = 4;
 
 /// Runs `accesses` of `access(context, n)` (address, kind) on each thread.
-fn hammer(config: Config, accesses: u64, access: fn(u64, u64) -> (u64, Access)) -> Records {
+fn hammer(
+    config: ShadowConfig,
+    accesses: u64,
+    access: fn(u64, u64) -> (u64, AccessKind),
+) -> Records {
     let mut machine = Machine::new(config);
     let Machine { shadow, contexts } = &mut machine;
     let shadow = &*shadow;
     // Context is plain data of one thread at a time, but holds pointers.
-    struct Moved<'a>(&'a mut relayout_shadow::Context);
+    struct Moved<'a>(&'a mut relayout_shadow::ShadowContext);
     // SAFETY: each context goes to one thread, and comes back before it is used again.
     unsafe impl Send for Moved<'_> {}
     impl Moved<'_> {
-        fn get(&mut self) -> &mut relayout_shadow::Context {
+        fn get(&mut self) -> &mut relayout_shadow::ShadowContext {
             self.0
         }
     }
@@ -33,13 +37,13 @@ fn hammer(config: Config, accesses: u64, access: fn(u64, u64) -> (u64, Access)) 
                 for n in 0..accesses {
                     let (addr, kind) = access(cx.id.into(), n);
                     let value = || {
-                        Some(Value {
+                        Some(AccessValue {
                             bytes: [n as u8 / 16; 16],
                             certain: n % 5 > 0,
                         })
                     };
                     shadow.access(cx, addr, 8, kind, cx.id.into(), value);
-                    shadow.passed(cx, 1, addr);
+                    shadow.pass_accesses(cx, 1, addr);
                 }
             });
         }
@@ -53,18 +57,18 @@ fn hammer(config: Config, accesses: u64, access: fn(u64, u64) -> (u64, Access)) 
 #[test]
 fn nothing_hangs_and_all_is_counted() {
     const ACCESSES: u64 = if cfg!(miri) { 200 } else { 100_000 };
-    let config = Config {
+    let config = ShadowConfig {
         burst_region_max: 5000,
         pair_period: 3,
         page_table_bits: 10,
-        ..Config::new(THREADS)
+        ..ShadowConfig::new(THREADS)
     };
     let records = hammer(config, ACCESSES, |context, n| {
         let mixed = (n * 4 + context).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
         let kind = if mixed % 3 == 0 {
-            Access::Write
+            AccessKind::Write
         } else {
-            Access::Read
+            AccessKind::Read
         };
         (PAGE + mixed % 40 * 40, kind)
     });
@@ -102,11 +106,11 @@ fn every_hot_line_is_logged() {
     const LINES: u64 = if cfg!(miri) { 10 } else { 3_000 };
     const EACH: u64 = 16;
     static ARRIVED: AtomicU64 = AtomicU64::new(0);
-    let config = Config {
+    let config = ShadowConfig {
         burst_from: 8,
         burst_reach: 0,
         page_table_bits: 13,
-        ..Config::new(2)
+        ..ShadowConfig::new(2)
     };
     // One line after another, each in a region of its own; both threads store at the same time.
     let records = hammer(config, LINES * EACH, |_, n| {
@@ -119,7 +123,7 @@ fn every_hot_line_is_logged() {
                 std::thread::yield_now();
             }
         }
-        (PAGE + n / EACH * 512, Access::Write)
+        (PAGE + n / EACH * 512, AccessKind::Write)
     });
     let mut events = BTreeMap::new();
     for (_, line) in &records.lines {

@@ -6,8 +6,8 @@
 //! offsets) by the pointer's size of the files in which they were seen; relations hold for both. What
 //! C cannot ask becomes a comment with the reason.
 
-mod block;
-mod c;
+mod blocks;
+mod expression;
 mod groups;
 mod guard;
 mod head;
@@ -16,18 +16,18 @@ mod recorded;
 mod rules;
 mod text;
 
-use relayout_layout::catalog::Catalog;
+use relayout_layout::catalog::TypeCatalog;
 
-pub use c::Form;
+pub use expression::EmitForm;
 
-use crate::applies::applied;
-use crate::select::{self, Fit, Found};
-use crate::{Config, Date, Error, Facts, Lock, TypeRules};
-use block::{Blocks, Of, Seen};
+use crate::applicability::applicable_sections;
+use crate::select::{self, DefinitionFit, FoundDefinition};
+use crate::{CheckConfig, Date, Error, FileFacts, LayoutLock, TypeRules};
+use blocks::{AssertionBlocks, DefinitionBlock, DefinitionSource};
 
 /// What is emitted.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Emitted {
+pub struct EmittedAssertions {
     /// The text, ending in a line break.
     pub text: String,
     /// Assertions in it.
@@ -38,21 +38,26 @@ pub struct Emitted {
 
 /// Collects what is to be emitted, file by file.
 #[derive(Debug)]
-pub struct Emitter<'c> {
-    config: &'c Config,
-    form: Form,
-    lock: Option<&'c Lock>,
-    blocks: Blocks<'c>,
+pub struct AssertionEmitter<'c> {
+    config: &'c CheckConfig,
+    form: EmitForm,
+    lock: Option<&'c LayoutLock>,
+    blocks: AssertionBlocks<'c>,
 }
 
-impl<'c> Emitter<'c> {
+impl<'c> AssertionEmitter<'c> {
     /// Begins. Violations that are waived on `today` are not asserted; `lock` is what was recorded.
-    pub fn new(config: &'c Config, lock: Option<&'c Lock>, form: Form, today: Date) -> Self {
+    pub fn new(
+        config: &'c CheckConfig,
+        lock: Option<&'c LayoutLock>,
+        form: EmitForm,
+        today: Date,
+    ) -> Self {
         Self {
             config,
             form,
             lock,
-            blocks: Blocks::new(config, form, today),
+            blocks: AssertionBlocks::new(config, form, today),
         }
     }
 
@@ -61,69 +66,74 @@ impl<'c> Emitter<'c> {
     ///
     /// # Errors
     /// As those of checking the file.
-    pub fn add(
+    pub fn add_file(
         &mut self,
-        facts: &Facts,
+        facts: &FileFacts,
         named: &[String],
-        catalog: &Catalog<'_>,
+        catalog: &TypeCatalog<'_>,
         wanted: impl Fn(&TypeRules) -> bool,
     ) -> Result<(), Error> {
-        let applied = applied(self.config, named, facts, catalog)?;
+        let applied = applicable_sections(self.config, named, facts, catalog)?;
         let names = applied.configurations.iter();
-        let names: Vec<String> = names.map(|one| one.name.clone()).collect();
+        let names: Vec<String> = names
+            .map(|configuration| configuration.name.clone())
+            .collect();
         let record = self.lock.and_then(|lock| lock.record(facts, &names));
         for (section, line_bytes) in applied.sections {
-            let of = Of {
+            let origin = DefinitionSource {
                 facts,
                 record,
                 line_bytes,
             };
             for rules in section.types.iter().filter(|rules| wanted(rules)) {
-                let seen = self.look(catalog, rules, of)?;
-                self.blocks.take(section, rules, seen, facts);
+                let blocks = self.definition_blocks(catalog, rules, origin)?;
+                self.blocks.add_definitions(section, rules, blocks, facts);
             }
         }
         Ok(())
     }
 
     /// What the file has of the types that the rules mean.
-    fn look(
+    fn definition_blocks(
         &self,
-        catalog: &Catalog<'_>,
+        catalog: &TypeCatalog<'_>,
         rules: &TypeRules,
-        of: Of<'_>,
-    ) -> Result<Vec<Seen>, Error> {
-        let entries = select::entries(catalog, &rules.name);
+        origin: DefinitionSource<'_>,
+    ) -> Result<Vec<DefinitionBlock>, Error> {
+        let entries = select::candidate_entries(catalog, &rules.name);
         let declared_in = rules.declared_in.as_ref();
-        let looked = catalog.each(&entries, |types, id, entry| {
-            let found = select::fits(types, id, entry, &rules.name, declared_in)?;
-            let seen = self.blocks.look(types, id, &found, rules, of);
-            Some((found, seen))
+        let found_blocks = catalog.map_loaded(&entries, |types, id, entry| {
+            let found = select::matching_definition(types, id, entry, &rules.name, declared_in)?;
+            let block = self
+                .blocks
+                .definition_block(types, id, &found, rules, origin);
+            Some((found, block))
         });
-        let looked = looked.map_err(|source| Error::Layout {
-            file: of.facts.path.clone(),
+        let found_blocks = found_blocks.map_err(|source| Error::Layout {
+            file: origin.facts.path.clone(),
             source,
         })?;
-        let looked: Vec<(Found, Seen)> = looked.into_iter().flatten().collect();
+        let found_blocks: Vec<(FoundDefinition, DefinitionBlock)> =
+            found_blocks.into_iter().flatten().collect();
         // A typedef of a struct of the same name is the same thing again.
-        let fits = looked
+        let fits = found_blocks
             .iter()
             .map(|(found, _)| (found.name.clone(), found.fit));
-        let fits: Vec<(String, Fit)> = fits.collect();
-        let is_best = |found: &Found| {
+        let fits: Vec<(String, DefinitionFit)> = fits.collect();
+        let is_best = |found: &FoundDefinition| {
             !(fits.iter()).any(|(name, fit)| *name == found.name && *fit > found.fit)
         };
-        let best = looked.into_iter().filter(|(found, _)| is_best(found));
-        Ok(best.map(|(_, seen)| seen).collect())
+        let best = found_blocks.into_iter().filter(|(found, _)| is_best(found));
+        Ok(best.map(|(_, block)| block).collect())
     }
 
     /// The whole. `headers` are included by its text.
-    pub fn finish(self, headers: &[String]) -> Emitted {
-        let mut text = head::head(self.form, headers, &self.blocks);
+    pub fn finish(self, headers: &[String]) -> EmittedAssertions {
+        let mut text = head::render_head(self.form, headers, &self.blocks);
         let (body, assertion_count, note_count) = self.blocks.render();
         text.push_str(&body);
-        text.push_str(head::tail(self.form));
-        Emitted {
+        text.push_str(head::render_tail(self.form));
+        EmittedAssertions {
             text,
             assertion_count,
             note_count,

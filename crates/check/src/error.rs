@@ -1,6 +1,6 @@
 //! Why a file could not be checked.
 
-use crate::Position;
+use crate::ConfigPosition;
 
 /// Nothing can be said of a file: not that it holds, not that it does not.
 #[derive(Debug, thiserror::Error)]
@@ -31,7 +31,7 @@ pub enum Error {
         /// The file.
         file: String,
         /// The section or configuration.
-        at: Position,
+        at: ConfigPosition,
         /// The condition.
         needs: String,
         /// What is not known, and how to make it known.

@@ -4,19 +4,19 @@ mod level;
 
 use std::fmt;
 
-use relayout_layout::{TypeId, Types};
+use relayout_layout::{TypeArena, TypeId};
 
 use crate::known::{KnownMember, KnownType};
-use crate::members::{self, Place};
-use level::{level, once_each};
+use crate::members::{self, MatchedMember};
+use level::{once_each, pushes_among_siblings};
 
 /// A change that moved what comes after it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Push {
+pub struct PushingChange {
     /// Path of the member that changed.
     pub member: String,
     /// What happened to it.
-    pub how: How,
+    pub kind: MemberChangeKind,
     /// By how many bits it moved what was asked about, together with those named directly before it
     /// with 0; negative towards the start.
     pub bits: i64,
@@ -24,7 +24,7 @@ pub struct Push {
 
 /// What happened to a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum How {
+pub enum MemberChangeKind {
     /// It was not there before.
     Added {
         /// Its size in bits.
@@ -54,14 +54,18 @@ pub enum How {
     Realigned,
 }
 
-impl fmt::Display for Push {
+impl fmt::Display for PushingChange {
     /// `write_protect_seq, which is new (4 bytes)`
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}, ", self.member)?;
-        match self.how {
-            How::Added { size_bits } => write!(f, "which is new ({})", amount(size_bits)),
-            How::Removed { size_bits } => write!(f, "which is gone ({})", amount(size_bits)),
-            How::Resized { from_bits, to_bits } => {
+        match self.kind {
+            MemberChangeKind::Added { size_bits } => {
+                write!(f, "which is new ({})", size_text(size_bits))
+            }
+            MemberChangeKind::Removed { size_bits } => {
+                write!(f, "which is gone ({})", size_text(size_bits))
+            }
+            MemberChangeKind::Resized { from_bits, to_bits } => {
                 let verb = if to_bits > from_bits {
                     "grew"
                 } else {
@@ -70,14 +74,14 @@ impl fmt::Display for Push {
                 write!(
                     f,
                     "which {verb} from {} to {}",
-                    amount(from_bits),
-                    amount(to_bits)
+                    size_text(from_bits),
+                    size_text(to_bits)
                 )
             }
-            How::Moved { from_bit, to_bit } => {
+            MemberChangeKind::Moved { from_bit, to_bit } => {
                 write!(f, "which moved from {} to {}", from_bit / 8, to_bit / 8)
             }
-            How::Realigned => {
+            MemberChangeKind::Realigned => {
                 f.write_str("which is aligned otherwise, or has another hole before it")
             }
         }
@@ -85,7 +89,7 @@ impl fmt::Display for Push {
 }
 
 /// `4 bytes`, `3 bits`.
-pub(crate) fn amount(bits: u64) -> String {
+pub(crate) fn size_text(bits: u64) -> String {
     let (number, unit) = match bits % 8 {
         0 => (bits / 8, "byte"),
         _ => (bits, "bit"),
@@ -95,25 +99,30 @@ pub(crate) fn amount(bits: u64) -> String {
 
 /// Why the member at `path` is not where `old` has it; empty where it is there, or where `old` does
 /// not know it.
-pub(crate) fn member(types: &Types, id: TypeId, old: &KnownType, path: &str) -> Vec<Push> {
+pub(crate) fn explain_member(
+    types: &TypeArena,
+    id: TypeId,
+    old: &KnownType,
+    path: &str,
+) -> Vec<PushingChange> {
     let mut pushes = Vec::new();
-    let mut outer = members::start(id);
+    let mut outer = members::whole_type(id);
     while outer.path != path {
-        let children = members::children(types, &outer);
+        let children = members::direct_members(types, &outer);
         let Some(next) = children
             .iter()
             .position(|child| is_or_holds(&child.path, path))
         else {
             break;
         };
-        let now: Vec<KnownMember> = children.iter().map(KnownMember::of).collect();
+        let now: Vec<KnownMember> = children.iter().map(KnownMember::from_match).collect();
         let before: Vec<KnownMember> = old.directly_in(&outer.path).cloned().collect();
         let old_start = old.member(&outer.path).map_or(0, |member| member.first_bit);
         let (now, before) = (
             relative(&now, outer.first_bit),
             relative(&before, old_start),
         );
-        pushes.extend(level(&now, &before, &now[next].path));
+        pushes.extend(pushes_among_siblings(&now, &before, &now[next].path));
         outer = children[next].clone();
         if path[outer.path.len()..].starts_with('[') {
             break;
@@ -123,10 +132,10 @@ pub(crate) fn member(types: &Types, id: TypeId, old: &KnownType, path: &str) -> 
 }
 
 /// Why the type is larger or smaller than `old` has it.
-pub(crate) fn size(types: &Types, id: TypeId, old: &KnownType) -> Vec<Push> {
-    let outer: Place = members::start(id);
-    let now = members::children(types, &outer);
-    let mut now: Vec<KnownMember> = now.iter().map(KnownMember::of).collect();
+pub(crate) fn explain_size(types: &TypeArena, id: TypeId, old: &KnownType) -> Vec<PushingChange> {
+    let outer: MatchedMember = members::whole_type(id);
+    let now = members::direct_members(types, &outer);
+    let mut now: Vec<KnownMember> = now.iter().map(KnownMember::from_match).collect();
     let mut before: Vec<KnownMember> = old.directly_in("").cloned().collect();
     // The end counts as one more member.
     let end = |size: u64| KnownMember {
@@ -136,7 +145,7 @@ pub(crate) fn size(types: &Types, id: TypeId, old: &KnownType) -> Vec<Push> {
     };
     now.push(end(types.size_of(id).unwrap_or(0)));
     before.push(end(old.size));
-    let mut pushes = level(&now, &before, END);
+    let mut pushes = pushes_among_siblings(&now, &before, END);
     pushes.retain(|push| push.member != END);
     pushes
 }

@@ -2,17 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use relayout_layout::About;
+use relayout_layout::ElfIdentity;
 
-use crate::Machine;
+use crate::MachineArchitecture;
 
 /// A file that is checked, as far as its conditions go.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Facts {
+pub struct FileFacts {
     /// Its path, as the caller gave it.
     pub path: String,
     /// Its processor; `None` for raw BTF, and for processors without a name here.
-    pub machine: Option<Machine>,
+    pub machine: Option<MachineArchitecture>,
     /// Bytes of a pointer.
     pub pointer_bytes: Option<u64>,
     /// The least byte comes first.
@@ -23,14 +23,14 @@ pub struct Facts {
     pub kernel_config: Option<KernelConfig>,
 }
 
-impl Facts {
+impl FileFacts {
     /// What the headers of the file at `path` say.
-    pub fn of(path: impl Into<String>, bytes: &[u8]) -> Self {
-        let about = About::of(bytes);
+    pub fn from_headers(path: impl Into<String>, bytes: &[u8]) -> Self {
+        let about = ElfIdentity::parse(bytes);
         let about = about.as_ref();
         Self {
             path: path.into(),
-            machine: about.and_then(|about| Machine::from_elf(about.machine)),
+            machine: about.and_then(|about| MachineArchitecture::from_elf(about.machine)),
             pointer_bytes: about.map(|about| about.pointer_bytes),
             little_endian: about.map(|about| about.little_endian),
             build_id: about.and_then(|about| about.build_id.clone()),

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::HotMember;
+use crate::RecordedHotMember;
 
 /// Fraction of all transfers that makes a line hot.
 pub const LINE_SHARE_MIN: f64 = 0.01;
@@ -27,25 +27,25 @@ pub struct ContendedLine {
     /// Its transfers as a fraction of all in the profile.
     pub share: f64,
     /// The members on it. In an array, the path has `[]` for the element that `offset` tells.
-    pub members: Vec<HotMember>,
+    pub members: Vec<RecordedHotMember>,
 }
 
 /// The hot members of a type.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct HotType {
+pub struct HotTypeMembers {
     /// Without `struct` and the like.
     pub name: String,
     /// How far into a line its objects begin.
     pub phase: u64,
     /// In the order of their offsets.
-    pub members: Vec<HotMember>,
+    pub members: Vec<RecordedHotMember>,
 }
 
 /// What is hot, by type.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Hot {
+pub struct HotSelection {
     /// In the order of their names.
-    pub types: Vec<HotType>,
+    pub types: Vec<HotTypeMembers>,
     /// Types with hot lines whose objects begin at different places in a line, so that offsets do
     /// not tell which members share one.
     pub unsteady: Vec<String>,
@@ -53,24 +53,24 @@ pub struct Hot {
 
 /// Picks what is hot. Several lines of one place (of several profiles, or of a type and a variable of
 /// it) count together.
-pub fn hot(lines: &[ContendedLine], line_share_min: f64) -> Hot {
+pub fn select_hot(lines: &[ContendedLine], line_share_min: f64) -> HotSelection {
     let mut by_type: BTreeMap<&str, Vec<&ContendedLine>> = BTreeMap::new();
     let is_hot = |line: &&ContendedLine| line.share >= line_share_min && line.line_bytes > 0;
     for line in lines.iter().filter(is_hot) {
         by_type.entry(&line.type_name).or_default().push(line);
     }
-    let mut hot = Hot::default();
+    let mut hot = HotSelection::default();
     for (name, lines) in by_type {
         let phase = |line: &ContendedLine| {
             line.line_offset
                 .wrapping_neg()
                 .rem_euclid(line.line_bytes.max(1) as i64) as u64
         };
-        let members = members(&lines);
+        let members = hot_members(&lines);
         match lines.first().map(|first| phase(first)) {
             _ if members.is_empty() => {}
             Some(first) if lines.iter().all(|line| phase(line) == first) => {
-                hot.types.push(HotType {
+                hot.types.push(HotTypeMembers {
                     name: name.to_owned(),
                     phase: first,
                     members,
@@ -82,11 +82,11 @@ pub fn hot(lines: &[ContendedLine], line_share_min: f64) -> Hot {
     hot
 }
 
-fn members(lines: &[&ContendedLine]) -> Vec<HotMember> {
-    let mut found: BTreeMap<(u64, String), HotMember> = BTreeMap::new();
+fn hot_members(lines: &[&ContendedLine]) -> Vec<RecordedHotMember> {
+    let mut found: BTreeMap<(u64, String), RecordedHotMember> = BTreeMap::new();
     for line in lines {
-        let accesses = |member: &HotMember| member.reads.saturating_add(member.writes);
-        let total = |count: &dyn Fn(&HotMember) -> u64| {
+        let accesses = |member: &RecordedHotMember| member.reads.saturating_add(member.writes);
+        let total = |count: &dyn Fn(&RecordedHotMember) -> u64| {
             let counts = line.members.iter().map(count);
             counts.fold(0u64, u64::saturating_add) as f64
         };
@@ -100,11 +100,11 @@ fn members(lines: &[&ContendedLine]) -> Vec<HotMember> {
                 continue;
             }
             let place = (member.offset, member.path.clone());
-            let known = found.entry(place).or_insert_with(|| HotMember {
+            let known = found.entry(place).or_insert_with(|| RecordedHotMember {
                 path: member.path.clone(),
                 offset: member.offset,
                 size: member.size,
-                ..HotMember::default()
+                ..RecordedHotMember::default()
             });
             known.reads = known.reads.saturating_add(member.reads);
             known.writes = known.writes.saturating_add(member.writes);
@@ -117,11 +117,15 @@ fn members(lines: &[&ContendedLine]) -> Vec<HotMember> {
 
 #[cfg(test)]
 mod tests {
-    use super::{ContendedLine, hot};
-    use crate::HotMember;
+    use super::{ContendedLine, select_hot};
+    use crate::RecordedHotMember;
 
-    fn member(path: &str, offset: u64, (reads, writes, transfers): (u64, u64, u64)) -> HotMember {
-        HotMember {
+    fn member(
+        path: &str,
+        offset: u64,
+        (reads, writes, transfers): (u64, u64, u64),
+    ) -> RecordedHotMember {
+        RecordedHotMember {
             path: path.to_owned(),
             offset,
             size: 8,
@@ -132,7 +136,12 @@ mod tests {
         }
     }
 
-    fn line(name: &str, line_offset: i64, share: f64, members: &[HotMember]) -> ContendedLine {
+    fn line(
+        name: &str,
+        line_offset: i64,
+        share: f64,
+        members: &[RecordedHotMember],
+    ) -> ContendedLine {
         ContendedLine {
             type_name: name.to_owned(),
             line_offset,
@@ -145,17 +154,17 @@ mod tests {
     /// `type@phase: member member`, then the unsteady ones.
     #[track_caller]
     fn check(lines: &[ContendedLine], expect: &str) {
-        let hot = hot(lines, 0.01);
+        let hot = select_hot(lines, 0.01);
         let mut words = Vec::new();
-        for one in &hot.types {
-            let members = one.members.iter().map(|member| {
+        for hot_type in &hot.types {
+            let members = hot_type.members.iter().map(|member| {
                 let accesses = member.reads + member.writes;
                 format!(" {}:{accesses}", member.path)
             });
             words.push(format!(
                 "{}@{}{}",
-                one.name,
-                one.phase,
+                hot_type.name,
+                hot_type.phase,
                 members.collect::<String>()
             ));
         }

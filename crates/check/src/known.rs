@@ -2,9 +2,9 @@
 
 use std::collections::HashSet;
 
-use relayout_layout::{TypeId, Types};
+use relayout_layout::{TypeArena, TypeId};
 
-use crate::members::{self, Place};
+use crate::members::{self, MatchedMember};
 
 /// A type as it was.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -31,9 +31,14 @@ pub struct KnownMember {
 
 impl KnownType {
     /// The type as it is now, with what is inside the members on the way to each of `paths`.
-    pub(crate) fn of(types: &Types, id: TypeId, name: &str, paths: &[String]) -> Self {
+    pub(crate) fn from_definition(
+        types: &TypeArena,
+        id: TypeId,
+        name: &str,
+        paths: &[String],
+    ) -> Self {
         let mut members = Vec::new();
-        inside(types, &members::start(id), paths, &mut members);
+        collect_members(types, &members::whole_type(id), paths, &mut members);
         Self {
             name: name.to_owned(),
             size: types.size_of(id).unwrap_or(0),
@@ -42,8 +47,12 @@ impl KnownType {
     }
 
     /// Adds those of `members` that are not known yet.
-    pub(crate) fn add(&mut self, members: Vec<KnownMember>) {
-        let known: HashSet<String> = self.members.iter().map(|one| one.path.clone()).collect();
+    pub(crate) fn add_missing_members(&mut self, members: Vec<KnownMember>) {
+        let known: HashSet<String> = self
+            .members
+            .iter()
+            .map(|member| member.path.clone())
+            .collect();
         let new = members.into_iter();
         self.members
             .extend(new.filter(|member| !known.contains(&member.path)));
@@ -61,7 +70,7 @@ impl KnownType {
     ) -> impl Iterator<Item = &'k KnownMember> {
         self.members
             .iter()
-            .filter(move |member| parent(&member.path) == outer)
+            .filter(move |member| parent_path(&member.path) == outer)
     }
 }
 
@@ -72,7 +81,7 @@ impl KnownMember {
     }
 
     /// The place where it is now, as it is known.
-    pub(crate) fn of(place: &Place) -> Self {
+    pub(crate) fn from_match(place: &MatchedMember) -> Self {
         Self {
             path: place.path.clone(),
             first_bit: place.first_bit,
@@ -81,24 +90,29 @@ impl KnownMember {
     }
 }
 
-fn inside(types: &Types, outer: &Place, paths: &[String], found: &mut Vec<KnownMember>) {
-    for child in members::children(types, outer) {
+fn collect_members(
+    types: &TypeArena,
+    outer: &MatchedMember,
+    paths: &[String],
+    found: &mut Vec<KnownMember>,
+) {
+    for child in members::direct_members(types, outer) {
         if found.len() > members::MEMBERS_MAX {
             return;
         }
-        found.push(KnownMember::of(&child));
+        found.push(KnownMember::from_match(&child));
         let on_the_way = |path: &&String| {
             let rest = path.strip_prefix(child.path.as_str());
             rest.is_some_and(|rest| rest.starts_with('.'))
         };
         let further: Vec<String> = paths.iter().filter(on_the_way).cloned().collect();
         if !further.is_empty() {
-            inside(types, &child, &further, found);
+            collect_members(types, &child, &further, found);
         }
     }
 }
 
 /// What the last member of a path is in: `mmap_lock` of `mmap_lock.owner`.
-fn parent(path: &str) -> &str {
+fn parent_path(path: &str) -> &str {
     path.rsplit_once('.').map_or("", |(outer, _)| outer)
 }

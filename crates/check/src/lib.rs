@@ -23,8 +23,7 @@
 //! Values in, values out: no files, no clock. Today's date, and what is to be known of a file, are
 //! given by the caller.
 
-mod applies;
-mod check;
+mod applicability;
 mod config;
 pub mod date;
 pub mod emit;
@@ -34,6 +33,7 @@ mod explain;
 mod facts;
 pub mod hot;
 mod known;
+mod layout_check;
 mod lock;
 pub mod machine;
 mod members;
@@ -44,22 +44,24 @@ mod record;
 mod select;
 mod waive;
 
-pub use applies::{Applied, applied};
-pub use check::{Check, Settings};
-pub use config::{ConfigError, Problem};
+pub use applicability::{ApplicableSections, applicable_sections};
+pub use config::{ConfigError, ConfigProblem};
 pub use date::Date;
 pub use error::Error;
-pub use explain::{How, Push};
-pub use facts::{Facts, KernelConfig};
+pub use explain::{MemberChangeKind, PushingChange};
+pub use facts::{FileFacts, KernelConfig};
 pub use known::{KnownMember, KnownType};
-pub use lock::{HotMember, Lock, ProfileFacts, Record, RecordedType};
-pub use machine::Machine;
+pub use layout_check::{CheckSettings, LayoutCheck};
+pub use lock::{LayoutLock, LockRecord, ProfileFacts, RecordedHotMember, RecordedType};
+pub use machine::MachineArchitecture;
 pub use model::{
-    AsRecorded, Assertion, Condition, Config, Configuration, Has, Kconfig, Position, Rule, RuleId,
-    Section, TypeRules, Waiver,
+    AsRecorded, BuildConfiguration, CheckConfig, ConfigPosition, KconfigOption, LayoutAssertion,
+    LayoutRule, RuleId, RuleSection, SectionCondition, TypePresence, TypeRules, Waiver,
 };
-pub use outcome::{Expired, Outcome, Seen, Violation, Waived, Warning};
+pub use outcome::{
+    CheckOutcome, CheckWarning, ExpiredWaiver, SeenMember, Violation, WaivedViolation,
+};
 pub use pattern::{MemberPattern, TypePattern};
-pub use record::{Recent, Taken, baseline, record};
-pub use relayout_layout::glob::Glob;
-pub use select::defines;
+pub use record::{LockUpdate, RecentProfile, baseline_types, record_layouts};
+pub use relayout_layout::glob::GlobPattern;
+pub use select::defines_type;

@@ -1,6 +1,6 @@
 //! Members of a type by their paths, with their places.
 
-use relayout_layout::{Aggregate, Member, SourceLine, Type, TypeId, Types};
+use relayout_layout::{Aggregate, Member, SourceLine, Type, TypeArena, TypeId};
 
 use crate::MemberPattern;
 use crate::pattern::MemberComponent;
@@ -14,7 +14,7 @@ const DEPTH_MAX: u32 = 64;
 
 /// A member and where it lies. Offsets count from the start of the type that was asked for.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Place {
+pub(crate) struct MatchedMember {
     /// From the type that was asked for: `mmap_lock.owner`, `lists[2].next`.
     pub path: String,
     pub first_bit: u64,
@@ -27,7 +27,7 @@ pub(crate) struct Place {
     pub is_bitfield: bool,
 }
 
-impl Place {
+impl MatchedMember {
     /// Offset of the first byte that it has a bit in.
     pub(crate) fn offset(&self) -> u64 {
         self.first_bit / 8
@@ -55,21 +55,21 @@ impl Place {
 
 /// The pattern matches more than [`MEMBERS_MAX`] members.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct TooMany;
+pub(crate) struct TooManyMatches;
 
 /// The members of `id` that `pattern` matches, in order of declaration.
-pub(crate) fn find(
-    types: &Types,
+pub(crate) fn find_members(
+    types: &TypeArena,
     id: TypeId,
     pattern: &MemberPattern,
-) -> Result<Vec<Place>, TooMany> {
-    let mut at = vec![start(id)];
+) -> Result<Vec<MatchedMember>, TooManyMatches> {
+    let mut at = vec![whole_type(id)];
     for component in pattern.components() {
         let mut inner = Vec::new();
         for place in &at {
-            inner.extend(step(types, place, component));
+            inner.extend(matching_children(types, place, component));
             if inner.len() > MEMBERS_MAX {
-                return Err(TooMany);
+                return Err(TooManyMatches);
             }
         }
         at = inner;
@@ -78,8 +78,8 @@ pub(crate) fn find(
 }
 
 /// The type itself, as the place of no member.
-pub(crate) fn start(id: TypeId) -> Place {
-    Place {
+pub(crate) fn whole_type(id: TypeId) -> MatchedMember {
+    MatchedMember {
         path: String::new(),
         first_bit: 0,
         size_bits: 0,
@@ -89,15 +89,19 @@ pub(crate) fn start(id: TypeId) -> Place {
     }
 }
 
-fn step(types: &Types, place: &Place, component: &MemberComponent) -> Vec<Place> {
-    let mut found: Vec<Place> = Vec::new();
-    for child in children(types, place) {
+fn matching_children(
+    types: &TypeArena,
+    place: &MatchedMember,
+    component: &MemberComponent,
+) -> Vec<MatchedMember> {
+    let mut found: Vec<MatchedMember> = Vec::new();
+    for child in direct_members(types, place) {
         let name = match place.path.len() {
             0 => &child.path[..],
             outer => &child.path[outer + 1..],
         };
         if component.name.matches(name)
-            && let Some(child) = element(types, child, &component.indices)
+            && let Some(child) = array_element(types, child, &component.indices)
         {
             found.push(child);
         }
@@ -107,20 +111,20 @@ fn step(types: &Types, place: &Place, component: &MemberComponent) -> Vec<Place>
 
 /// The named members directly in `place`, with those of anonymous structs, unions and base classes
 /// in it, in order of declaration. Empty where it is no struct, union or class.
-pub(crate) fn children(types: &Types, place: &Place) -> Vec<Place> {
+pub(crate) fn direct_members(types: &TypeArena, place: &MatchedMember) -> Vec<MatchedMember> {
     let mut found = Vec::new();
     if let Some(aggregate) = types.aggregate(place.ty) {
-        collect(types, aggregate, place, 0, (&mut 0, &mut found));
+        collect_named(types, aggregate, place, 0, (&mut 0, &mut found));
     }
     found
 }
 
-fn collect(
-    types: &Types,
+fn collect_named(
+    types: &TypeArena,
     aggregate: &Aggregate,
-    outer: &Place,
+    outer: &MatchedMember,
     depth: u32,
-    (visits, found): (&mut usize, &mut Vec<Place>),
+    (visits, found): (&mut usize, &mut Vec<MatchedMember>),
 ) {
     let variants = aggregate.variants.iter().flat_map(|all| &all.variants);
     let variants = variants.map(|variant| &variant.member);
@@ -130,7 +134,7 @@ fn collect(
         if *visits > VISITS_MAX || found.len() > MEMBERS_MAX || depth > DEPTH_MAX {
             return;
         }
-        let mut place = place(types, member, outer);
+        let mut place = place_in(types, member, outer);
         match (&member.name, types.aggregate(member.ty)) {
             (Some(name), _) => {
                 if !place.path.is_empty() {
@@ -139,14 +143,14 @@ fn collect(
                 place.path.push_str(name);
                 found.push(place);
             }
-            (None, Some(inner)) => collect(types, inner, &place, depth + 1, (visits, found)),
+            (None, Some(inner)) => collect_named(types, inner, &place, depth + 1, (visits, found)),
             (None, None) => {}
         }
     }
 }
 
 /// The member's place, still with the path of what it is in.
-fn place(types: &Types, member: &Member, outer: &Place) -> Place {
+fn place_in(types: &TypeArena, member: &Member, outer: &MatchedMember) -> MatchedMember {
     let (first_bit, size_bits) = match member.bits {
         Some(bits) => (bits.offset_bits, bits.size_bits),
         None => {
@@ -154,7 +158,7 @@ fn place(types: &Types, member: &Member, outer: &Place) -> Place {
             (member.offset.saturating_mul(8), size.saturating_mul(8))
         }
     };
-    Place {
+    MatchedMember {
         path: outer.path.clone(),
         first_bit: outer.first_bit.saturating_add(first_bit),
         size_bits,
@@ -168,10 +172,14 @@ fn place(types: &Types, member: &Member, outer: &Place) -> Place {
 }
 
 /// The element of an array; the member itself without indices. `None` where there is none.
-fn element(types: &Types, mut place: Place, indices: &[u64]) -> Option<Place> {
+fn array_element(
+    types: &TypeArena,
+    mut place: MatchedMember,
+    indices: &[u64],
+) -> Option<MatchedMember> {
     let mut indices = indices;
     while !indices.is_empty() {
-        let Type::Array { element, counts } = types.get(types.strip(place.ty)) else {
+        let Type::Array { element, counts } = types.get(types.strip_typedefs(place.ty)) else {
             return None;
         };
         let here = indices.get(..counts.len())?;
@@ -193,8 +201,13 @@ fn element(types: &Types, mut place: Place, indices: &[u64]) -> Option<Place> {
 
 /// The member of `path`, which has `[]` where an element of an array is meant, that holds the byte at
 /// `offset`.
-pub(crate) fn with_indices(types: &Types, id: TypeId, path: &str, offset: u64) -> Option<Place> {
-    let mut at = start(id);
+pub(crate) fn member_with_indices(
+    types: &TypeArena,
+    id: TypeId,
+    path: &str,
+    offset: u64,
+) -> Option<MatchedMember> {
+    let mut at = whole_type(id);
     for component in path.split('.') {
         let name = component.trim_end_matches("[]");
         let name_start = if at.path.is_empty() {
@@ -202,21 +215,21 @@ pub(crate) fn with_indices(types: &Types, id: TypeId, path: &str, offset: u64) -
         } else {
             at.path.len() + 1
         };
-        let children = children(types, &at).into_iter();
-        let holds = |child: &Place| (child.offset()..child.end()).contains(&offset);
+        let children = direct_members(types, &at).into_iter();
+        let holds = |child: &MatchedMember| (child.offset()..child.end()).contains(&offset);
         let mut named = children.filter(|child| child.path.get(name_start..) == Some(name));
         at = named.find(holds)?;
         for _ in 0..component[name.len()..].len() / "[]".len() {
             let indices = indices_at(types, &at, offset)?;
-            at = element(types, at, &indices)?;
+            at = array_element(types, at, &indices)?;
         }
     }
     Some(at)
 }
 
 /// The indices of the element of an array that holds the byte at `offset`.
-fn indices_at(types: &Types, array: &Place, offset: u64) -> Option<Vec<u64>> {
-    let Type::Array { element, counts } = types.get(types.strip(array.ty)) else {
+fn indices_at(types: &TypeArena, array: &MatchedMember, offset: u64) -> Option<Vec<u64>> {
+    let Type::Array { element, counts } = types.get(types.strip_typedefs(array.ty)) else {
         return None;
     };
     let size = types.size_of(*element).filter(|size| *size > 0)?;

@@ -7,31 +7,31 @@
 
 use std::fmt;
 
-use crate::{Date, Glob, Machine, MemberPattern, TypePattern};
+use crate::{Date, GlobPattern, MachineArchitecture, MemberPattern, TypePattern};
 
 /// All that `relayout.toml` says.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Config {
+pub struct CheckConfig {
     /// Bytes of a cache line where neither section nor configuration says so; a power of two.
     pub line_bytes: Option<u64>,
     /// Named configurations, in the order of the file.
-    pub configurations: Vec<Configuration>,
+    pub configurations: Vec<BuildConfiguration>,
     /// The top level of the file first, then its sections in order.
-    pub sections: Vec<Section>,
+    pub sections: Vec<RuleSection>,
     /// Violations that are known and accepted for a while.
     pub waivers: Vec<Waiver>,
 }
 
 /// A place in the text of the configuration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Position {
+pub struct ConfigPosition {
     /// From 1.
     pub line: u32,
     /// In characters, from 1.
     pub column: u32,
 }
 
-impl fmt::Display for Position {
+impl fmt::Display for ConfigPosition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.line, self.column)
     }
@@ -39,42 +39,42 @@ impl fmt::Display for Position {
 
 /// A way in which the checked program is built, by name: `[configuration.rt]`.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Configuration {
+pub struct BuildConfiguration {
     /// Its name.
     pub name: String,
     /// It is in force for a file that meets all of these; without any, only where the caller names
     /// it.
-    pub conditions: Vec<Condition>,
+    pub conditions: Vec<SectionCondition>,
     /// Bytes of a cache line in it.
     pub line_bytes: Option<u64>,
     /// Where it is in the text.
-    pub at: Position,
+    pub at: ConfigPosition,
 }
 
 /// Rules that apply to some files: `[[section]]`, or the top level.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Section {
+pub struct RuleSection {
     /// The names of [`Configuration`]s of which one must be in force; empty: it does not matter.
     pub configurations: Vec<String>,
     /// The names of those of which none may be.
     pub not_configurations: Vec<String>,
     /// What the file must meet besides.
-    pub conditions: Vec<Condition>,
+    pub conditions: Vec<SectionCondition>,
     /// Bytes of a cache line in it.
     pub line_bytes: Option<u64>,
     /// What is asserted, in the order of the file.
     pub types: Vec<TypeRules>,
     /// Where it is in the text.
-    pub at: Position,
+    pub at: ConfigPosition,
 }
 
 /// Something that a file can be asked.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Condition {
+pub enum SectionCondition {
     /// Its path, or the last part of it, matches one of these.
-    Files(Vec<Glob>),
+    Files(Vec<GlobPattern>),
     /// It is for one of these machines.
-    Machine(Vec<Machine>),
+    Machine(Vec<MachineArchitecture>),
     /// Bytes of a pointer: 4 or 8.
     PointerBytes(u64),
     /// Whether the least byte comes first.
@@ -82,14 +82,14 @@ pub enum Condition {
     /// Its build id begins with one of these, in hexadecimal.
     BuildId(Vec<String>),
     /// All of these hold in the kernel's `.config`.
-    Kconfig(Vec<Kconfig>),
+    Kconfig(Vec<KconfigOption>),
     /// All of these types and members are there (or are not).
-    Has(Vec<Has>),
+    Has(Vec<TypePresence>),
 }
 
 /// `CONFIG_SMP=y`: an option of the kernel's configuration and its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Kconfig {
+pub struct KconfigOption {
     /// With `CONFIG_`.
     pub option: String,
     /// As `.config` has it: `y`, `m`, a number, a string in quotes; `n` where the option is not set.
@@ -98,7 +98,7 @@ pub struct Kconfig {
 
 /// `spinlock.rlock.dep_map`, `!lockdep_map`: whether there is such a type or member.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Has {
+pub struct TypePresence {
     /// Must not be there.
     pub not: bool,
     /// Exact, no glob.
@@ -113,29 +113,29 @@ pub struct TypeRules {
     /// Which types.
     pub name: TypePattern,
     /// Only definitions from source files that match; `None`: all of this name.
-    pub declared_in: Option<Glob>,
+    pub declared_in: Option<GlobPattern>,
     /// A type or member that is not there is no violation.
     pub optional: bool,
     /// Why it is asserted, for those who see it violated.
     pub reason: Option<String>,
     /// In the order of the text.
-    pub assertions: Vec<Assertion>,
+    pub assertions: Vec<LayoutAssertion>,
     /// Where it is in the text.
-    pub at: Position,
+    pub at: ConfigPosition,
 }
 
 /// One assertion.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Assertion {
+pub struct LayoutAssertion {
     /// What must hold.
-    pub rule: Rule,
+    pub rule: LayoutRule,
     /// Where it is in the text.
-    pub at: Position,
+    pub at: ConfigPosition,
 }
 
 /// What must hold of a type. Where a member is a glob, it must hold for all that it matches.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Rule {
+pub enum LayoutRule {
     /// `sizeof` is at most so many bytes.
     SizeMax(u64),
     /// `sizeof` is exactly so many bytes.
@@ -208,7 +208,7 @@ pub enum RuleId {
     Exists,
 }
 
-impl Rule {
+impl LayoutRule {
     /// What kind of rule it is.
     pub fn id(&self) -> RuleId {
         match self {
@@ -313,13 +313,13 @@ pub struct Waiver {
     /// Of which rule; `None`: of any.
     pub rule: Option<RuleId>,
     /// Of a rule that names this member, by the path as reported; `None`: of any.
-    pub member: Option<Glob>,
+    pub member: Option<GlobPattern>,
     /// In these files only; empty: in all.
-    pub files: Vec<Glob>,
+    pub files: Vec<GlobPattern>,
     /// Why it is accepted.
     pub reason: String,
     /// The last day on which it counts.
     pub expires: Date,
     /// Where it is in the text.
-    pub at: Position,
+    pub at: ConfigPosition,
 }

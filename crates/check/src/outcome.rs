@@ -2,19 +2,19 @@
 
 use relayout_layout::SourceLine;
 
-use crate::{Date, Position, Push, RuleId};
+use crate::{ConfigPosition, Date, PushingChange, RuleId};
 
 /// What came of checking some files.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Outcome {
+pub struct CheckOutcome {
     /// Assertions that were looked at: each counts once for each type and file.
     pub checked: u64,
     /// Those that do not hold and are not waived.
     pub violations: Vec<Violation>,
     /// Those that do not hold and are waived.
-    pub waived: Vec<Waived>,
+    pub waived: Vec<WaivedViolation>,
     /// What the user should know besides.
-    pub warnings: Vec<Warning>,
+    pub warnings: Vec<CheckWarning>,
 }
 
 /// An assertion that does not hold.
@@ -31,10 +31,10 @@ pub struct Violation {
     /// What is.
     pub found: String,
     /// The members that the assertion is about, where they are.
-    pub members: Vec<Seen>,
+    pub members: Vec<SeenMember>,
     /// Who moved them, nearest to the start first; empty where nothing is known of an earlier
     /// layout.
-    pub pushed_by: Vec<Push>,
+    pub pushed_by: Vec<PushingChange>,
     /// Members that lie between two which should be on one line: these hold them apart.
     pub between: Vec<String>,
     /// Where the member, or else the type, is declared.
@@ -46,14 +46,14 @@ pub struct Violation {
     /// The names of the configurations that are in force for it.
     pub configurations: Vec<String>,
     /// Where it is asserted.
-    pub at: Position,
+    pub at: ConfigPosition,
     /// The waiver that no longer counts.
-    pub expired: Option<Expired>,
+    pub expired: Option<ExpiredWaiver>,
 }
 
 /// A member and where it lies.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Seen {
+pub struct SeenMember {
     /// Its path from the type.
     pub path: String,
     /// Offset of its first byte.
@@ -66,7 +66,7 @@ pub struct Seen {
 
 /// A violation that is accepted for now.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Waived {
+pub struct WaivedViolation {
     /// What is accepted.
     pub violation: Violation,
     /// Why.
@@ -74,25 +74,25 @@ pub struct Waived {
     /// The last day on which it is.
     pub expires: Date,
     /// Where the waiver is in the text.
-    pub at: Position,
+    pub at: ConfigPosition,
 }
 
 /// A waiver that ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Expired {
+pub struct ExpiredWaiver {
     /// The last day on which it counted.
     pub expires: Date,
     /// Why it was given.
     pub reason: String,
     /// Where it is in the text.
-    pub at: Position,
+    pub at: ConfigPosition,
 }
 
 /// Something that is no violation, but not right either.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Warning {
+pub struct CheckWarning {
     /// Where it is in the text of the configuration; `None` where it is about a file.
-    pub at: Option<Position>,
+    pub at: Option<ConfigPosition>,
     /// What it is, and what to do.
     pub message: String,
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use relayout_layout::glob::Glob;
+use relayout_layout::glob::GlobPattern;
 
 /// Which types are meant: `mm_struct`, `struct page`, `tcp_*`, `net::Socket<*>`.
 ///
@@ -13,7 +13,7 @@ pub struct TypePattern {
     text: String,
     keyword: Option<&'static str>,
     /// Outermost first; never empty.
-    components: Vec<Glob>,
+    components: Vec<GlobPattern>,
 }
 
 /// Keywords that may stand before a type's name.
@@ -35,7 +35,10 @@ impl TypePattern {
                 break;
             }
         }
-        let components: Vec<Glob> = components(rest).into_iter().map(Glob::new).collect();
+        let components: Vec<GlobPattern> = split_components(rest)
+            .into_iter()
+            .map(GlobPattern::new)
+            .collect();
         if components
             .iter()
             .any(|component| component.as_str().is_empty())
@@ -60,12 +63,12 @@ impl TypePattern {
     }
 
     /// The components between `::`, outermost first. Never empty.
-    pub fn components(&self) -> &[Glob] {
+    pub fn components(&self) -> &[GlobPattern] {
         &self.components
     }
 
     /// The type's own name, without what it is nested in.
-    pub fn name(&self) -> &Glob {
+    pub fn name(&self) -> &GlobPattern {
         self.components
             .last()
             .expect("a pattern has at least one component")
@@ -73,7 +76,7 @@ impl TypePattern {
 
     /// Whether it can match types of more than one name.
     pub fn is_open(&self) -> bool {
-        self.components.iter().any(Glob::is_open)
+        self.components.iter().any(GlobPattern::has_wildcards)
     }
 
     /// Whether it matches a type of this name in `scope`. Says nothing of the keyword.
@@ -84,7 +87,7 @@ impl TypePattern {
         if !last.matches(name) {
             return false;
         }
-        let around = scope.map(components).unwrap_or_default();
+        let around = scope.map(split_components).unwrap_or_default();
         let inner_first = around.iter().rev();
         outer.len() <= around.len()
             && (outer.iter().rev().zip(inner_first)).all(|(glob, part)| glob.matches(part))
@@ -98,7 +101,7 @@ impl fmt::Display for TypePattern {
 }
 
 /// Splits at each `::` that is not in brackets.
-fn components(text: &str) -> Vec<&str> {
+fn split_components(text: &str) -> Vec<&str> {
     let bytes = text.as_bytes();
     let (mut parts, mut start, mut depth) = (Vec::new(), 0, 0u32);
     let mut at = 0;
@@ -135,7 +138,7 @@ pub struct MemberPattern {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MemberComponent {
     /// Its name.
-    pub name: Glob,
+    pub name: GlobPattern,
     /// `[2][0]`: which element, one index for each dimension; empty for the whole.
     pub indices: Vec<u64>,
 }
@@ -148,7 +151,7 @@ impl MemberPattern {
     pub fn parse(text: &str) -> Result<Self, String> {
         let components: Result<Vec<_>, String> = text
             .split('.')
-            .map(|part| component(part).ok_or_else(|| format!("`{text}` is no member's path: write names, with an index where an element of an array is meant, and dots between (`lists[2].next`)")))
+            .map(|part| parse_component(part).ok_or_else(|| format!("`{text}` is no member's path: write names, with an index where an element of an array is meant, and dots between (`lists[2].next`)")))
             .collect();
         Ok(Self {
             text: text.to_owned(),
@@ -168,7 +171,7 @@ impl MemberPattern {
 
     /// Whether it can match several members.
     pub fn is_open(&self) -> bool {
-        self.components.iter().any(|part| part.name.is_open())
+        self.components.iter().any(|part| part.name.has_wildcards())
     }
 }
 
@@ -178,7 +181,7 @@ impl fmt::Display for MemberPattern {
     }
 }
 
-fn component(part: &str) -> Option<MemberComponent> {
+fn parse_component(part: &str) -> Option<MemberComponent> {
     let (name, mut rest) = part.split_at(part.find('[').unwrap_or(part.len()));
     let mut indices = Vec::new();
     while !rest.is_empty() {
@@ -189,7 +192,7 @@ fn component(part: &str) -> Option<MemberComponent> {
     }
     let clean = !name.is_empty() && !name.contains([' ', '\t', ']', '-', '>']);
     clean.then(|| MemberComponent {
-        name: Glob::new(name),
+        name: GlobPattern::new(name),
         indices,
     })
 }

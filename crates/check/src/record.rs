@@ -2,67 +2,71 @@
 
 use std::collections::BTreeMap;
 
-use relayout_layout::catalog::{Catalog, Entry};
-use relayout_layout::{TypeId, Types};
+use relayout_layout::catalog::{CatalogEntry, TypeCatalog};
+use relayout_layout::{TypeArena, TypeId};
 
-use crate::hot::HotType;
+use crate::hot::HotTypeMembers;
 use crate::known::KnownType;
-use crate::members::Place;
-use crate::select::Fit;
+use crate::members::MatchedMember;
+use crate::select::DefinitionFit;
 use crate::{
-    Config, Error, Facts, HotMember, MemberPattern, ProfileFacts, Record, RecordedType, Section,
-    TypePattern, TypeRules, applied, members, select,
+    CheckConfig, Error, FileFacts, LockRecord, MemberPattern, ProfileFacts, RecordedHotMember,
+    RecordedType, RuleSection, TypePattern, TypeRules, applicable_sections, members, select,
 };
 
 /// Where the members of all types are that rules name, whichever files they apply to.
 ///
 /// # Errors
 /// The debug information contradicts itself.
-pub fn baseline(
-    config: &Config,
-    facts: &Facts,
-    catalog: &Catalog<'_>,
+pub fn baseline_types(
+    config: &CheckConfig,
+    facts: &FileFacts,
+    catalog: &TypeCatalog<'_>,
 ) -> Result<Vec<KnownType>, Error> {
     ruled_types(config.sections.iter(), facts, catalog, |_| true)
 }
 
 fn ruled_types<'c>(
-    sections: impl Iterator<Item = &'c Section>,
-    facts: &Facts,
-    catalog: &Catalog<'_>,
+    sections: impl Iterator<Item = &'c RuleSection>,
+    facts: &FileFacts,
+    catalog: &TypeCatalog<'_>,
     wanted: impl Fn(&TypeRules) -> bool,
 ) -> Result<Vec<KnownType>, Error> {
     let mut known: Vec<KnownType> = Vec::new();
     let rules = sections.flat_map(|section| &section.types);
     for rules in rules.filter(|rules| wanted(rules)) {
-        for one in of_rules(rules, facts, catalog)? {
-            match known.iter_mut().find(|other| other.name == one.name) {
+        for found in types_of_rules(rules, facts, catalog)? {
+            match known.iter_mut().find(|earlier| earlier.name == found.name) {
                 // Both have all members of the type; what is inside may differ.
-                Some(other) => other.add(one.members),
-                None => known.push(one),
+                Some(earlier) => earlier.add_missing_members(found.members),
+                None => known.push(found),
             }
         }
     }
     Ok(known)
 }
 
-fn of_rules(
+fn types_of_rules(
     rules: &TypeRules,
-    facts: &Facts,
-    catalog: &Catalog<'_>,
+    facts: &FileFacts,
+    catalog: &TypeCatalog<'_>,
 ) -> Result<Vec<KnownType>, Error> {
-    let look = |types: &Types, id: TypeId, entry: &Entry<'_>| {
+    let known_type = |types: &TypeArena, id: TypeId, entry: &CatalogEntry<'_>| {
         let declared_in = rules.declared_in.as_ref();
-        let found = select::fits(types, id, entry, &rules.name, declared_in)?;
+        let found = select::matching_definition(types, id, entry, &rules.name, declared_in)?;
         let mut paths = Vec::new();
-        for pattern in rules.assertions.iter().flat_map(|one| one.rule.members()) {
-            let places = members::find(types, id, pattern).unwrap_or_default();
+        for pattern in rules
+            .assertions
+            .iter()
+            .flat_map(|assertion| assertion.rule.members())
+        {
+            let places = members::find_members(types, id, pattern).unwrap_or_default();
             paths.extend(places.into_iter().map(|place| place.path));
         }
-        Some(KnownType::of(types, id, &found.name, &paths))
+        Some(KnownType::from_definition(types, id, &found.name, &paths))
     };
-    let entries = select::entries(catalog, &rules.name);
-    let known = catalog.each(&entries, look);
+    let entries = select::candidate_entries(catalog, &rules.name);
+    let known = catalog.map_loaded(&entries, known_type);
     let known = known.map_err(|source| Error::Layout {
         file: facts.path.clone(),
         source,
@@ -72,18 +76,18 @@ fn of_rules(
 
 /// Which members are hot, and in which build their offsets count.
 #[derive(Clone, Copy, Debug)]
-pub struct Recent<'a> {
+pub struct RecentProfile<'a> {
     /// What the profile shows to be hot.
-    pub types: &'a [HotType],
+    pub types: &'a [HotTypeMembers],
     /// The profile.
     pub profile: &'a ProfileFacts,
 }
 
 /// A record, and what could not be taken into it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Taken {
+pub struct LockUpdate {
     /// The record.
-    pub record: Record,
+    pub record: LockRecord,
     /// Hot types and members that the file does not have, by their names.
     pub left_out: Vec<String>,
 }
@@ -93,30 +97,30 @@ pub struct Taken {
 ///
 /// # Errors
 /// Nothing can be said of the file; see [`Error`].
-pub fn record(
-    config: &Config,
+pub fn record_layouts(
+    config: &CheckConfig,
     named: &[String],
-    facts: &Facts,
-    catalog: &Catalog<'_>,
-    recent: Option<Recent<'_>>,
-    old: impl FnOnce(&[String]) -> Option<Record>,
-) -> Result<Taken, Error> {
-    let applied = applied(config, named, facts, catalog)?;
+    facts: &FileFacts,
+    catalog: &TypeCatalog<'_>,
+    recent: Option<RecentProfile<'_>>,
+    old: impl FnOnce(&[String]) -> Option<LockRecord>,
+) -> Result<LockUpdate, Error> {
+    let applied = applicable_sections(config, named, facts, catalog)?;
     let configurations: Vec<String> = applied
         .configurations
         .iter()
-        .map(|one| one.name.clone())
+        .map(|configuration| configuration.name.clone())
         .collect();
     let (hot, profile) = match recent {
         Some(recent) => (recent.types.to_vec(), Some(recent.profile.clone())),
-        None => was_hot(old(&configurations)),
+        None => formerly_hot(old(&configurations)),
     };
     let line_bytes = applied.sections.first().map_or(64, |(_, bytes)| *bytes);
     let same_build = profile
         .as_ref()
         .is_some_and(|profile| facts.build_id.as_ref() == Some(&profile.build_id));
-    let mut taken = Taken {
-        record: Record {
+    let mut update = LockUpdate {
+        record: LockRecord {
             configurations,
             machine: facts.machine,
             pointer_bytes: facts.pointer_bytes,
@@ -128,9 +132,11 @@ pub fn record(
         left_out: Vec::new(),
     };
     let mut types: BTreeMap<String, RecordedType> = BTreeMap::new();
-    for one in &hot {
-        let found = hot_type(one, facts, catalog, line_bytes, same_build)?;
-        taken.left_out.extend(left_out(one, found.as_ref()));
+    for hot_type in &hot {
+        let found = record_hot_type(hot_type, facts, catalog, line_bytes, same_build)?;
+        update
+            .left_out
+            .extend(missing_names(hot_type, found.as_ref()));
         types.extend(found.map(|found| (found.layout.name.clone(), found)));
     }
     let closed = |rules: &TypeRules| !rules.name.is_open();
@@ -145,20 +151,21 @@ pub fn record(
             ..RecordedType::default()
         };
         let known = types.entry(layout.name.clone()).or_insert_with(fresh);
-        known.layout.add(layout.members);
+        known.layout.add_missing_members(layout.members);
     }
-    taken.record.types = types.into_values().collect();
-    Ok(taken)
+    update.record.types = types.into_values().collect();
+    Ok(update)
 }
 
 /// The names of what is hot of a type and was not found.
-fn left_out(hot: &HotType, found: Option<&RecordedType>) -> Vec<String> {
+fn missing_names(hot: &HotTypeMembers, found: Option<&RecordedType>) -> Vec<String> {
     let Some(found) = found else {
         return vec![hot.name.clone()];
     };
-    let has = |member: &HotMember| {
-        let same =
-            |other: &HotMember| without_indices(&other.path) == without_indices(&member.path);
+    let has = |member: &RecordedHotMember| {
+        let same = |other: &RecordedHotMember| {
+            without_indices(&other.path) == without_indices(&member.path)
+        };
         found.hot.iter().any(same)
     };
     let missing = hot.members.iter().filter(|member| !has(member));
@@ -167,38 +174,44 @@ fn left_out(hot: &HotType, found: Option<&RecordedType>) -> Vec<String> {
         .collect()
 }
 
-fn was_hot(old: Option<Record>) -> (Vec<HotType>, Option<ProfileFacts>) {
+fn formerly_hot(old: Option<LockRecord>) -> (Vec<HotTypeMembers>, Option<ProfileFacts>) {
     let Some(old) = old else {
         return (Vec::new(), None);
     };
-    let hot = old.types.into_iter().filter(|one| !one.hot.is_empty());
-    let hot = hot.map(|one| HotType {
-        name: one.layout.name,
-        phase: one.phase,
-        members: one.hot,
+    let hot = old
+        .types
+        .into_iter()
+        .filter(|recorded| !recorded.hot.is_empty());
+    let hot = hot.map(|recorded| HotTypeMembers {
+        name: recorded.layout.name,
+        phase: recorded.phase,
+        members: recorded.hot,
     });
     (hot.collect(), old.profile)
 }
 
 /// The type in the file that has most of the hot members, with their places there.
-fn hot_type(
-    hot: &HotType,
-    facts: &Facts,
-    catalog: &Catalog<'_>,
+fn record_hot_type(
+    hot: &HotTypeMembers,
+    facts: &FileFacts,
+    catalog: &TypeCatalog<'_>,
     line_bytes: u64,
     same_build: bool,
 ) -> Result<Option<RecordedType>, Error> {
     let Ok(pattern) = TypePattern::parse(&hot.name) else {
         return Ok(None);
     };
-    let look = |types: &Types, id: TypeId, entry: &Entry<'_>| -> Option<(Fit, RecordedType)> {
-        let found = select::fits(types, id, entry, &pattern, None)?;
+    let recorded_type = |types: &TypeArena,
+                         id: TypeId,
+                         entry: &CatalogEntry<'_>|
+     -> Option<(DefinitionFit, RecordedType)> {
+        let found = select::matching_definition(types, id, entry, &pattern, None)?;
         let mut members = Vec::new();
         for member in &hot.members {
-            let Some(place) = place_of(types, id, member, same_build) else {
+            let Some(place) = find_hot_member(types, id, member, same_build) else {
                 continue;
             };
-            members.push(HotMember {
+            members.push(RecordedHotMember {
                 offset: place.offset(),
                 size: place.bytes(),
                 path: place.path,
@@ -207,16 +220,16 @@ fn hot_type(
         }
         members.sort_by(|a, b| (a.offset, &a.path).cmp(&(b.offset, &b.path)));
         let paths: Vec<String> = members.iter().map(|member| member.path.clone()).collect();
-        let one = RecordedType {
+        let recorded = RecordedType {
             line_bytes,
             phase: hot.phase,
-            layout: KnownType::of(types, id, &found.name, &paths),
+            layout: KnownType::from_definition(types, id, &found.name, &paths),
             hot: members,
         };
-        Some((found.fit, one))
+        Some((found.fit, recorded))
     };
-    let entries = select::entries(catalog, &pattern);
-    let found = catalog.each(&entries, look);
+    let entries = select::candidate_entries(catalog, &pattern);
+    let found = catalog.map_loaded(&entries, recorded_type);
     let found = found.map_err(|source| Error::Layout {
         file: facts.path.clone(),
         source,
@@ -224,24 +237,36 @@ fn hot_type(
     let found = found
         .into_iter()
         .flatten()
-        .filter(|(_, one)| !one.hot.is_empty());
+        .filter(|(_, recorded)| !recorded.hot.is_empty());
     // The first of those that fit best.
-    let best = found.reduce(|best, one| {
-        let rank = |(fit, one): &(Fit, RecordedType)| (one.hot.len(), *fit);
-        if rank(&one) > rank(&best) { one } else { best }
+    let best = found.reduce(|best, candidate| {
+        let rank = |(fit, recorded): &(DefinitionFit, RecordedType)| (recorded.hot.len(), *fit);
+        if rank(&candidate) > rank(&best) {
+            candidate
+        } else {
+            best
+        }
     });
-    Ok(best.map(|(_, one)| one))
+    Ok(best.map(|(_, recorded)| recorded))
 }
 
 /// Where a hot member is in a type, whose path has no indices yet: its offset tells them, if it
 /// counts in this build.
-fn place_of(types: &Types, id: TypeId, member: &HotMember, same_build: bool) -> Option<Place> {
+fn find_hot_member(
+    types: &TypeArena,
+    id: TypeId,
+    member: &RecordedHotMember,
+    same_build: bool,
+) -> Option<MatchedMember> {
     if !member.path.contains("[]") {
         let pattern = MemberPattern::parse(&member.path).ok()?;
-        return members::find(types, id, &pattern).ok()?.into_iter().next();
+        return members::find_members(types, id, &pattern)
+            .ok()?
+            .into_iter()
+            .next();
     }
     same_build
-        .then(|| members::with_indices(types, id, &member.path, member.offset))
+        .then(|| members::member_with_indices(types, id, &member.path, member.offset))
         .flatten()
 }
 

@@ -1,15 +1,15 @@
 //! Finds the types that a pattern means.
 
-use relayout_layout::catalog::{Catalog, Entry};
-use relayout_layout::{Aggregate, SourceLine, Type, TypeId, Types};
+use relayout_layout::catalog::{CatalogEntry, TypeCatalog};
+use relayout_layout::{Aggregate, SourceLine, Type, TypeArena, TypeId};
 
 use crate::members;
-use crate::{Error, Facts, Glob, MemberPattern, TypePattern, TypeRules};
+use crate::{Error, FileFacts, GlobPattern, MemberPattern, TypePattern, TypeRules};
 
 /// How well a definition fits a name, best last: where a struct has it, a typedef of it is the same
 /// thing again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Fit {
+pub(crate) enum DefinitionFit {
     /// A base type, an enum, a typedef of one.
     Scalar,
     /// A typedef of a struct.
@@ -20,51 +20,58 @@ pub(crate) enum Fit {
 
 /// A definition that a pattern means.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Found {
-    pub fit: Fit,
+pub(crate) struct FoundDefinition {
+    pub fit: DefinitionFit,
     /// With the scope: `net::Socket`.
     pub name: String,
     pub decl: Option<SourceLine>,
 }
 
 /// The definitions that may be meant, by their bare names; [`fits`] tells more once they are loaded.
-pub(crate) fn entries<'c>(catalog: &'c Catalog<'_>, pattern: &'c TypePattern) -> Vec<Entry<'c>> {
+pub(crate) fn candidate_entries<'c>(
+    catalog: &'c TypeCatalog<'_>,
+    pattern: &'c TypePattern,
+) -> Vec<CatalogEntry<'c>> {
     let name = pattern.name();
-    if !name.is_open() {
-        return catalog.find(name.as_str());
+    if !name.has_wildcards() {
+        return catalog.find_definitions(name.as_str());
     }
     // To find names one by one would pass over all of a BTF's types for each.
-    let all = catalog.aggregates().into_iter();
-    all.filter(|entry| name.matches(entry.name)).collect()
+    let aggregates = catalog.aggregates().into_iter();
+    aggregates
+        .filter(|entry| name.matches(entry.name))
+        .collect()
 }
 
 /// What the loaded definition is, if `pattern` means it. An open pattern means structs, unions and
 /// classes only.
-pub(crate) fn fits(
-    types: &Types,
+pub(crate) fn matching_definition(
+    types: &TypeArena,
     id: TypeId,
-    entry: &Entry<'_>,
+    entry: &CatalogEntry<'_>,
     pattern: &TypePattern,
-    declared_in: Option<&Glob>,
-) -> Option<Found> {
+    declared_in: Option<&GlobPattern>,
+) -> Option<FoundDefinition> {
     let aggregate = types.aggregate(id);
     if aggregate.is_some_and(|aggregate| !aggregate.complete) || types.size_of(id).is_none() {
         return None;
     }
     let fit = match types.get(id) {
-        Type::Aggregate(_) => Fit::Aggregate,
-        _ if aggregate.is_some() => Fit::Alias,
-        _ => Fit::Scalar,
+        Type::Aggregate(_) => DefinitionFit::Aggregate,
+        _ if aggregate.is_some() => DefinitionFit::Alias,
+        _ => DefinitionFit::Scalar,
     };
-    let own = (fit == Fit::Aggregate).then_some(aggregate).flatten();
+    let own = (fit == DefinitionFit::Aggregate)
+        .then_some(aggregate)
+        .flatten();
     let scope = own.and_then(|own| own.scope.as_deref());
     let decl = aggregate.and_then(|aggregate| aggregate.decl.clone());
     let file = decl.as_ref().map(|decl| decl.file.as_str());
     let fits = pattern.matches(scope, entry.name)
         && has_keyword(types, id, own, pattern.keyword())
-        && !(pattern.is_open() && fit == Fit::Scalar)
+        && !(pattern.is_open() && fit == DefinitionFit::Scalar)
         && declared_in.is_none_or(|glob| file.is_some_and(|file| in_file(glob, file)));
-    fits.then(|| Found {
+    fits.then(|| FoundDefinition {
         fit,
         name: match scope {
             Some(scope) => format!("{scope}::{}", entry.name),
@@ -75,7 +82,7 @@ pub(crate) fn fits(
 }
 
 fn has_keyword(
-    types: &Types,
+    types: &TypeArena,
     id: TypeId,
     own: Option<&Aggregate>,
     keyword: Option<&'static str>,
@@ -86,7 +93,7 @@ fn has_keyword(
     })
 }
 
-fn in_file(glob: &Glob, file: &str) -> bool {
+fn in_file(glob: &GlobPattern, file: &str) -> bool {
     let name = file.rsplit('/').next().unwrap_or(file);
     glob.matches(file) || glob.matches(name)
 }
@@ -95,13 +102,17 @@ fn in_file(glob: &Glob, file: &str) -> bool {
 ///
 /// # Errors
 /// The debug information contradicts itself.
-pub fn defines(catalog: &Catalog<'_>, facts: &Facts, rules: &TypeRules) -> Result<bool, Error> {
+pub fn defines_type(
+    catalog: &TypeCatalog<'_>,
+    facts: &FileFacts,
+    rules: &TypeRules,
+) -> Result<bool, Error> {
     let declared_in = rules.declared_in.as_ref();
-    let entries = entries(catalog, &rules.name);
-    let fits = |types: &Types, id: TypeId, entry: &Entry<'_>| {
-        fits(types, id, entry, &rules.name, declared_in).is_some()
+    let entries = candidate_entries(catalog, &rules.name);
+    let fits = |types: &TypeArena, id: TypeId, entry: &CatalogEntry<'_>| {
+        matching_definition(types, id, entry, &rules.name, declared_in).is_some()
     };
-    let found = catalog.each(&entries, fits);
+    let found = catalog.map_loaded(&entries, fits);
     let found = found.map_err(|source| Error::Layout {
         file: facts.path.clone(),
         source,
@@ -110,19 +121,19 @@ pub fn defines(catalog: &Catalog<'_>, facts: &Facts, rules: &TypeRules) -> Resul
 }
 
 /// Whether there is such a type, or such a member of one of its definitions.
-pub(crate) fn is_there(
-    catalog: &Catalog<'_>,
+pub(crate) fn has_definition(
+    catalog: &TypeCatalog<'_>,
     file: &str,
     pattern: &TypePattern,
     member: Option<&MemberPattern>,
 ) -> Result<bool, Error> {
-    let has = |types: &Types, id: TypeId, entry: &Entry<'_>| {
-        fits(types, id, entry, pattern, None).is_some()
+    let has = |types: &TypeArena, id: TypeId, entry: &CatalogEntry<'_>| {
+        matching_definition(types, id, entry, pattern, None).is_some()
             && member.is_none_or(|member| {
-                members::find(types, id, member).is_ok_and(|found| !found.is_empty())
+                members::find_members(types, id, member).is_ok_and(|found| !found.is_empty())
             })
     };
-    let found = catalog.each(&entries(catalog, pattern), has);
+    let found = catalog.map_loaded(&candidate_entries(catalog, pattern), has);
     let found = found.map_err(|source| Error::Layout {
         file: file.to_owned(),
         source,

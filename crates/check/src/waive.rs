@@ -1,17 +1,17 @@
 //! Takes waived violations off.
 
-use crate::outcome::{Expired, Waived};
-use crate::{Date, Outcome, Violation, Waiver, Warning};
+use crate::outcome::{ExpiredWaiver, WaivedViolation};
+use crate::{CheckOutcome, CheckWarning, Date, Violation, Waiver};
 
 /// Sorts `broken` into violations and waived ones, and says which waivers do nothing.
-pub(crate) fn judge(
+pub(crate) fn apply_waivers(
     waivers: &[Waiver],
     today: Date,
-    broken: Vec<Violation>,
-    outcome: &mut Outcome,
+    found: Vec<Violation>,
+    outcome: &mut CheckOutcome,
 ) {
     let mut used = vec![false; waivers.len()];
-    for mut violation in broken {
+    for mut violation in found {
         let mut matching = Vec::new();
         for (index, waiver) in waivers.iter().enumerate() {
             if covers(waiver, &violation) {
@@ -20,7 +20,7 @@ pub(crate) fn judge(
             }
         }
         if let Some(waiver) = matching.iter().find(|waiver| waiver.expires >= today) {
-            outcome.waived.push(Waived {
+            outcome.waived.push(WaivedViolation {
                 violation,
                 reason: waiver.reason.clone(),
                 expires: waiver.expires,
@@ -30,7 +30,7 @@ pub(crate) fn judge(
         }
         // Of several that ended, the last.
         let last = matching.iter().max_by_key(|waiver| waiver.expires);
-        violation.expired = last.map(|waiver| Expired {
+        violation.expired = last.map(|waiver| ExpiredWaiver {
             expires: waiver.expires,
             reason: waiver.reason.clone(),
             at: waiver.at,
@@ -38,7 +38,7 @@ pub(crate) fn judge(
         outcome.violations.push(violation);
     }
     for (waiver, _) in waivers.iter().zip(used).filter(|(_, used)| !used) {
-        outcome.warnings.push(Warning {
+        outcome.warnings.push(CheckWarning {
             at: Some(waiver.at),
             message: format!(
                 "the waiver for {} matches no violation; take it out",
@@ -50,7 +50,7 @@ pub(crate) fn judge(
 
 fn covers(waiver: &Waiver, violation: &Violation) -> bool {
     let name = violation.file.rsplit('/').next().unwrap_or_default();
-    let of_member = |glob: &crate::Glob| {
+    let of_member = |glob: &crate::GlobPattern| {
         glob.matches(&violation.member)
             || violation
                 .members
@@ -59,7 +59,7 @@ fn covers(waiver: &Waiver, violation: &Violation) -> bool {
     };
     let (scope, own) = match crate::TypePattern::parse(&violation.type_name) {
         Ok(pattern) => {
-            let (own, scope) = crate::check::split(&pattern);
+            let (own, scope) = crate::layout_check::split_scope(&pattern);
             (scope, own.to_owned())
         }
         Err(_) => (None, violation.type_name.clone()),

@@ -2,7 +2,8 @@
 
 use proptest::prelude::*;
 use relayout_check::{
-    AsRecorded, Condition, Config, Date, Kconfig, Machine, MemberPattern, Rule, RuleId,
+    AsRecorded, CheckConfig, Date, KconfigOption, LayoutRule, MachineArchitecture, MemberPattern,
+    RuleId, SectionCondition,
 };
 
 const WHOLE: &str = r#"
@@ -62,18 +63,18 @@ fn path(text: &str) -> MemberPattern {
 
 #[test]
 fn everything_that_can_be_said() {
-    let config = Config::parse(&WHOLE.replace("\"ppc\"", "\"powerpc\"")).unwrap();
+    let config = CheckConfig::parse(&WHOLE.replace("\"ppc\"", "\"powerpc\"")).unwrap();
     assert_eq!(config.line_bytes, Some(64));
     let [rt, big] = &config.configurations[..] else {
         panic!("{config:?}");
     };
-    let kconfig = |option: &str, value: &str| Kconfig {
+    let kconfig = |option: &str, value: &str| KconfigOption {
         option: option.to_owned(),
         value: value.to_owned(),
     };
     assert_eq!(
         rt.conditions,
-        [Condition::Kconfig(vec![
+        [SectionCondition::Kconfig(vec![
             kconfig("CONFIG_PREEMPT_RT", "y"),
             kconfig("CONFIG_NR_CPUS", "512")
         ])]
@@ -81,38 +82,45 @@ fn everything_that_can_be_said() {
     assert_eq!((big.name.as_str(), big.line_bytes), ("big", Some(256)));
     assert_eq!(
         big.conditions,
-        [Condition::Machine(vec![Machine::Powerpc, Machine::S390])]
+        [SectionCondition::Machine(vec![
+            MachineArchitecture::Powerpc,
+            MachineArchitecture::S390
+        ])]
     );
 
     let [top, section] = &config.sections[..] else {
         panic!("{config:?}");
     };
     let mm = &top.types[0];
-    let rules: Vec<&Rule> = mm.assertions.iter().map(|one| &one.rule).collect();
+    let rules: Vec<&LayoutRule> = mm
+        .assertions
+        .iter()
+        .map(|assertion| &assertion.rule)
+        .collect();
     let groups = |paths: &[&str]| paths.iter().map(|text| path(text)).collect();
-    let at = |member: &str, offset| Rule::At {
+    let at = |member: &str, offset| LayoutRule::At {
         member: path(member),
         offset,
     };
     assert_eq!(
         rules,
         [
-            &Rule::SizeMax(1408),
-            &Rule::Align(64),
+            &LayoutRule::SizeMax(1408),
+            &LayoutRule::Align(64),
             &at("pgd", 80),
             &at("mmap_lock.owner", 128),
             &at("mmap_lock.count", 120),
-            &Rule::Aligned {
+            &LayoutRule::Aligned {
                 member: path("mmap_lock"),
                 bytes: 8
             },
-            &Rule::SameLine(groups(&["mmap_lock.count", "mmap_lock.owner"])),
-            &Rule::WithinLine(groups(&["mmap_lock.*"])),
-            &Rule::DifferentLines(groups(&["mm_count", "mmap_lock.*"])),
-            &Rule::DifferentLines(groups(&["mm_users", "mm_count"])),
-            &Rule::DifferentPairs(groups(&["mm_count", "mm_users"])),
-            &Rule::NoStraddle(path("mmap_lock")),
-            &Rule::AsRecorded(AsRecorded::Offsets),
+            &LayoutRule::SameLine(groups(&["mmap_lock.count", "mmap_lock.owner"])),
+            &LayoutRule::WithinLine(groups(&["mmap_lock.*"])),
+            &LayoutRule::DifferentLines(groups(&["mm_count", "mmap_lock.*"])),
+            &LayoutRule::DifferentLines(groups(&["mm_users", "mm_count"])),
+            &LayoutRule::DifferentPairs(groups(&["mm_count", "mm_users"])),
+            &LayoutRule::NoStraddle(path("mmap_lock")),
+            &LayoutRule::AsRecorded(AsRecorded::Offsets),
         ]
     );
     assert_eq!(mm.assertions[0].at.to_string(), "15:12");
@@ -121,7 +129,7 @@ fn everything_that_can_be_said() {
     assert_eq!(section.not_configurations, ["rt"]);
     assert_eq!(section.conditions.len(), 6);
     assert_eq!(section.line_bytes, Some(128));
-    let Condition::Has(has) = &section.conditions[5] else {
+    let SectionCondition::Has(has) = &section.conditions[5] else {
         panic!("{section:?}");
     };
     assert_eq!(has[1].type_name.as_str(), "ns::Vec<1.5, a::b>");
@@ -134,7 +142,7 @@ fn everything_that_can_be_said() {
 
 #[track_caller]
 fn check(text: &str, expect: &str) {
-    let error = Config::parse(text).unwrap_err();
+    let error = CheckConfig::parse(text).unwrap_err();
     assert_eq!(error.to_string(), expect);
 }
 
@@ -184,7 +192,7 @@ fn rules_that_say_nothing() {
          4:19: the list is empty\n\
          5:16: the list is empty",
     );
-    assert!(Config::parse("[[type]]\nname = 'a'\nsame_line = [['b*']]").is_ok());
+    assert!(CheckConfig::parse("[[type]]\nname = 'a'\nsame_line = [['b*']]").is_ok());
     check(
         "[[type]]\nname = 'a'\ndifferent_lines = [['b*']]",
         "3:20: this takes at least two members",
@@ -231,7 +239,7 @@ proptest! {
         let mut text = WHOLE.as_bytes().to_vec();
         let end = (at + cut).min(text.len());
         text.splice(at..end, bytes.bytes());
-        if let Err(error) = Config::parse(&String::from_utf8_lossy(&text)) {
+        if let Err(error) = CheckConfig::parse(&String::from_utf8_lossy(&text)) {
             prop_assert!(!error.problems.is_empty());
             prop_assert!(!error.to_string().is_empty());
         }
@@ -239,11 +247,11 @@ proptest! {
 
     #[test]
     fn any_text_is_read_or_refused(text in "(\\[|\\]|\\{|\\}|\"|'|=|,|\\.|\n|type|name|section|at|waiver|same_line|[a-z0-9*-]| ){0,60}") {
-        let _ = Config::parse(&text);
+        let _ = CheckConfig::parse(&text);
     }
 
     #[test]
     fn any_letters_are_read_or_refused(text in "\\PC*") {
-        let _ = Config::parse(&text);
+        let _ = CheckConfig::parse(&text);
     }
 }

@@ -1,6 +1,6 @@
 //! The examples of docs/check.md are what they say.
 
-use relayout_check::{Config, Lock, RuleId};
+use relayout_check::{CheckConfig, LayoutLock, RuleId};
 
 const DOCS: &str = include_str!("../../../docs/check.md");
 
@@ -28,9 +28,9 @@ fn every_example_is_read() {
     for (line, text) in blocks() {
         let wrong = if text.starts_with("version") {
             locks += 1;
-            Lock::parse(&text).err()
+            LayoutLock::parse(&text).err()
         } else {
-            Config::parse(&text).err()
+            CheckConfig::parse(&text).err()
         };
         assert_eq!(wrong, None, "docs/check.md:{line}");
     }

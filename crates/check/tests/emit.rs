@@ -4,8 +4,10 @@
 mod compilers;
 
 use compilers::{C, CPP, Project, Target};
-use relayout_check::emit::Form;
-use relayout_check::{HotMember, KnownType, Lock, Machine, Record, RecordedType};
+use relayout_check::emit::EmitForm;
+use relayout_check::{
+    KnownType, LayoutLock, LockRecord, MachineArchitecture, RecordedHotMember, RecordedType,
+};
 
 const HEADER: &str = "
 struct list { struct list *next, *prev; };
@@ -71,10 +73,10 @@ const CHANGES: [(&str, &str, bool); 10] = [
 
 #[test]
 fn accepted_as_it_is_and_refused_when_broken() {
-    for form in [Form::StaticAssert, Form::Kernel] {
+    for form in [EmitForm::StaticAssert, EmitForm::Kernel] {
         for target in Target::all() {
             // The kernel is C.
-            if form == Form::Kernel && target.language == CPP {
+            if form == EmitForm::Kernel && target.language == CPP {
                 continue;
             }
             let wide = Target::wide(target.language);
@@ -98,7 +100,7 @@ fn accepted_as_it_is_and_refused_when_broken() {
 fn relations_are_asserted_on_32_bits_too_and_numbers_are_not() {
     let config = "[[type]]\nname = \"task\"\nat = { pid = 32 }\nsame_line = [\"state\", \"pid\"]\n";
     let wide = Target::wide(C);
-    for form in [Form::StaticAssert, Form::Kernel] {
+    for form in [EmitForm::StaticAssert, EmitForm::Kernel] {
         let emitted = Project::new(HEADER).emit(&wide, config, form);
         for target in Target::all()
             .into_iter()
@@ -125,7 +127,7 @@ fn numbers_that_were_seen_on_both_are_asserted_on_both() {
     let emitted = project.emit_for(
         &[Target::wide(C), narrow.clone()],
         config,
-        Form::StaticAssert,
+        EmitForm::StaticAssert,
     );
     assert!(!emitted.contains("__SIZEOF_POINTER__"), "{emitted}");
     let longer = Project::new(&header.replace("int b;", "int x; int b;"));
@@ -166,13 +168,13 @@ at = { head = 16 }
 "#;
     let project = Project::new(header);
     for target in Target::all().into_iter().filter(|t| t.language == CPP) {
-        let emitted = project.emit(&Target::wide(CPP), config, Form::StaticAssert);
+        let emitted = project.emit(&Target::wide(CPP), config, EmitForm::StaticAssert);
         assert!(emitted.contains("struct net::Socket::Stats"), "{emitted}");
         project.accepts(&target, &emitted);
         let moved = Project::new(&header.replace("int state;", "char pad[64]; int state;"));
         moved.refuses(&target, &emitted);
     }
-    let emitted = project.emit(&Target::wide(CPP), config, Form::StaticAssert);
+    let emitted = project.emit(&Target::wide(CPP), config, EmitForm::StaticAssert);
     Project::new(&header.replace("T slots[N]", "T slots[N + 2]"))
         .refuses(&Target::wide(CPP), &emitted);
 }
@@ -190,7 +192,7 @@ struct sock {
 ";
     let config = "[[type]]\nname = \"sock\"\nwithin_line = [\"drops\", \"peek\", \"dst\"]\n";
     let project = Project::new(header);
-    let emitted = project.emit(&Target::wide(C), config, Form::Kernel);
+    let emitted = project.emit(&Target::wide(C), config, EmitForm::Kernel);
     for line in [
         "\tCACHELINE_ASSERT_GROUP_MEMBER(struct sock, rx, peek);\n",
         "\tCACHELINE_ASSERT_GROUP_SIZE(struct sock, rx, SMP_CACHE_BYTES);\n",
@@ -220,7 +222,7 @@ struct sock {
         "",
     );
     let unmarked = Project::new(&unmarked.replace("__cacheline_group_end(rx);", ""));
-    let emitted = unmarked.emit(&Target::wide(C), config, Form::Kernel);
+    let emitted = unmarked.emit(&Target::wide(C), config, EmitForm::Kernel);
     assert!(
         emitted.contains("sock has no __cacheline_group markers"),
         "{emitted}"
@@ -259,7 +261,7 @@ size = 4
 "#;
     let wide = Target::wide(C);
     let with_big = Project::new(&format!("#define CONFIG_BIG 1\n{header}"));
-    let emitted = with_big.emit(&wide, config, Form::StaticAssert);
+    let emitted = with_big.emit(&wide, config, EmitForm::StaticAssert);
     with_big.accepts(&wide, &emitted);
     // Without it the type is not there.
     Project::new(header).accepts(&wide, &emitted);
@@ -309,7 +311,7 @@ expires = 2026-02-01
 "#;
     let project = Project::new(header);
     let wide = Target::wide(C);
-    let emitted = project.emit(&wide, config, Form::StaticAssert);
+    let emitted = project.emit(&wide, config, EmitForm::StaticAssert);
     project.accepts(&wide, &emitted);
     for part in [
         "not asserted (same_line): b is a bit-field, which has no offset in C",
@@ -337,16 +339,16 @@ struct s {
 	long e;
 };
 ";
-    let hot = |path: &str, offset, size| HotMember {
+    let hot = |path: &str, offset, size| RecordedHotMember {
         path: path.to_owned(),
         offset,
         size,
-        ..HotMember::default()
+        ..RecordedHotMember::default()
     };
     let of_type = |how: &str| {
-        let record = Record {
+        let record = LockRecord {
             configurations: vec!["fast".to_owned()],
-            machine: Some(Machine::X86_64),
+            machine: Some(MachineArchitecture::X86_64),
             pointer_bytes: Some(8),
             types: vec![RecordedType {
                 line_bytes: 64,
@@ -365,9 +367,9 @@ struct s {
                     ..KnownType::default()
                 },
             }],
-            ..Record::default()
+            ..LockRecord::default()
         };
-        let lock = Lock {
+        let lock = LayoutLock {
             records: vec![record],
         };
         let config = "[configuration.fast]\nkconfig = [\"CONFIG_BIG=y\"]\n\
@@ -382,7 +384,7 @@ struct s {
         std::slice::from_ref(&wide),
         &config,
         Some(&lock),
-        Form::StaticAssert,
+        EmitForm::StaticAssert,
     );
     in_configuration(header).accepts(&wide, &emitted);
     for (from, to, breaks) in [
@@ -408,7 +410,7 @@ struct s {
         std::slice::from_ref(&wide),
         &config,
         Some(&lock),
-        Form::Kernel,
+        EmitForm::Kernel,
     );
     in_configuration(header).accepts(&wide, &emitted);
     in_configuration(&header.replace("long a; int b;", "int b; long a;")).refuses(&wide, &emitted);
@@ -419,7 +421,7 @@ struct s {
     {
         in_configuration(header).accepts(&target, &emitted);
     }
-    let none = Project::new(header).emit(&wide, &config, Form::Kernel);
+    let none = Project::new(header).emit(&wide, &config, EmitForm::Kernel);
     assert!(
         none.contains("as_recorded: the lock file has no hot members of s"),
         "{none}"

@@ -8,9 +8,9 @@ use std::cell::Cell;
 use compilers::{C, Project, Target};
 use proptest::prelude::*;
 use proptest::test_runner::{Config as Runs, TestRunner};
-use relayout_check::emit::Form;
-use relayout_check::{Check, Config, Date, Facts, Settings};
-use relayout_layout::catalog::{Catalog, Format};
+use relayout_check::emit::EmitForm;
+use relayout_check::{CheckConfig, CheckSettings, Date, FileFacts, LayoutCheck};
+use relayout_layout::catalog::{DebugInfoFormat, TypeCatalog};
 use relayout_layout::dwarf::SectionStore;
 
 const TYPES: [&str; 9] = [
@@ -110,18 +110,20 @@ impl Asked {
 
 /// Whether the header, compiled for the target, holds the rules.
 fn holds(project: &Project, target: &Target, config: &str) -> bool {
-    let config = Config::parse(config).unwrap();
+    let config = CheckConfig::parse(config).unwrap();
     let object = project.object(target);
     let store = SectionStore::default();
-    let catalog = Catalog::parse_in(&object, &store, Format::Any).unwrap();
-    let settings = Settings {
+    let catalog = TypeCatalog::parse(&object, &store, DebugInfoFormat::Any).unwrap();
+    let settings = CheckSettings {
         today: Date::parse("2026-01-01").unwrap(),
         configurations: &[],
         lock: None,
         baseline: &[],
     };
-    let mut check = Check::new(&config, settings);
-    check.file(&catalog, &Facts::of("s.o", &object)).unwrap();
+    let mut check = LayoutCheck::new(&config, settings);
+    check
+        .judge_file(&catalog, &FileFacts::from_headers("s.o", &object))
+        .unwrap();
     let outcome = check.finish();
     assert!(outcome.checked > 0);
     outcome.violations.is_empty()
@@ -147,9 +149,9 @@ fn the_compiler_and_the_check_agree() {
     let (held, broken) = (Cell::new(0), Cell::new(0));
     let run = runner.run(&cases, |(asked, fields, kernel)| {
         let form = if kernel {
-            Form::Kernel
+            EmitForm::Kernel
         } else {
-            Form::StaticAssert
+            EmitForm::StaticAssert
         };
         let project = Project::new(&header(&fields));
         let config = asked.config();

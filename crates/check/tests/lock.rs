@@ -2,14 +2,15 @@
 
 use proptest::prelude::*;
 use relayout_check::{
-    HotMember, KnownMember, KnownType, Lock, Machine, ProfileFacts, Record, RecordedType,
+    KnownMember, KnownType, LayoutLock, LockRecord, MachineArchitecture, ProfileFacts,
+    RecordedHotMember, RecordedType,
 };
 
-fn hot() -> impl Strategy<Value = HotMember> {
+fn hot() -> impl Strategy<Value = RecordedHotMember> {
     let number = || 0..u64::from(u32::MAX);
     let counts = (number(), number(), 0..64u32, number());
     ("\\PC{1,12}", number(), number(), counts).prop_map(
-        |(path, offset, size, (reads, writes, contexts, transfers))| HotMember {
+        |(path, offset, size, (reads, writes, contexts, transfers))| RecordedHotMember {
             path,
             offset,
             size,
@@ -50,7 +51,7 @@ fn one_type(name: String) -> impl Strategy<Value = RecordedType> {
     )
 }
 
-fn record() -> impl Strategy<Value = Record> {
+fn record() -> impl Strategy<Value = LockRecord> {
     let profile = ("\\PC{0,8}", "[0-9a-f]{0,8}", 0..u64::from(u32::MAX));
     let profile = profile.prop_map(|(workload, build_id, transfers)| ProfileFacts {
         workload,
@@ -64,7 +65,7 @@ fn record() -> impl Strategy<Value = Record> {
     );
     (
         names,
-        prop::option::of(Just(Machine::Arm64)),
+        prop::option::of(Just(MachineArchitecture::Arm64)),
         prop::option::of(Just(8)),
         prop::option::of("[0-9a-f]{8,40}"),
         "\\PC*",
@@ -72,7 +73,7 @@ fn record() -> impl Strategy<Value = Record> {
         types,
     )
         .prop_map(
-            |(configurations, machine, pointer_bytes, build_id, file, profile, types)| Record {
+            |(configurations, machine, pointer_bytes, build_id, file, profile, types)| LockRecord {
                 configurations,
                 machine,
                 pointer_bytes,
@@ -87,33 +88,33 @@ fn record() -> impl Strategy<Value = Record> {
 proptest! {
     #[test]
     fn reads_what_it_writes(records in prop::collection::vec(record(), 0..3)) {
-        let mut lock = Lock::default();
+        let mut lock = LayoutLock::default();
         for record in records {
             lock.replace(record);
         }
         let text = lock.to_text();
-        let read = Lock::parse(&text).map_err(|error| TestCaseError::fail(format!("{error}\n{text}")))?;
+        let read = LayoutLock::parse(&text).map_err(|error| TestCaseError::fail(format!("{error}\n{text}")))?;
         prop_assert_eq!(&read, &lock);
         prop_assert_eq!(read.to_text(), text);
     }
 
     #[test]
     fn damaged_text_is_read_or_refused(record in record(), at in 0..4096usize, with in "\\PC{0,6}") {
-        let mut lock = Lock::default();
+        let mut lock = LayoutLock::default();
         lock.replace(record);
         let mut bytes = lock.to_text().into_bytes();
         let at = at % bytes.len();
         bytes.splice(at..(at + 3).min(bytes.len()), with.bytes());
-        let _ = Lock::parse(&String::from_utf8_lossy(&bytes));
+        let _ = LayoutLock::parse(&String::from_utf8_lossy(&bytes));
     }
 }
 
 #[test]
 fn a_newer_version_is_refused() {
-    let error = Lock::parse("version = 2").unwrap_err();
+    let error = LayoutLock::parse("version = 2").unwrap_err();
     assert_eq!(
         error.to_string(),
         "1:11: this relayout reads lock files of version 1, not 2; write it again with `relayout check --update`"
     );
-    assert!(Lock::parse("").is_err());
+    assert!(LayoutLock::parse("").is_err());
 }

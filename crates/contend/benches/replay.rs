@@ -4,8 +4,8 @@
 use std::hint::black_box;
 use std::time::Duration;
 
-use relayout_contend::{LineScores, ObjectTrace, Replay, TraceAccess};
-use relayout_profile::Access;
+use relayout_contend::{LineScores, ObjectTrace, PreparedTrace, TraceAccess};
+use relayout_profile::AccessKind;
 
 const ACCESSES: u32 = 1_000_000;
 const PLACEMENTS: u32 = 50;
@@ -32,9 +32,9 @@ fn trace(contexts: u16, object_bytes: u32) -> ObjectTrace {
             offset: random(object_bytes / 8) * 8,
             size: 8,
             access: if random(4) == 0 {
-                Access::Write
+                AccessKind::Write
             } else {
-                Access::Read
+                AccessKind::Read
             },
             silent: None,
             site,
@@ -69,7 +69,7 @@ fn speed(accesses: u32, time: Duration) -> f64 {
 fn main() {
     for (contexts, object_bytes) in [(4, 192), (4, 2176), (16, 2176), (48, 192)] {
         let trace = trace(contexts, object_bytes);
-        let (replay, prepared) = timed(|| Replay::new(&trace));
+        let (replay, prepared) = timed(|| PreparedTrace::new(&trace));
         let ((), all) = timed(|| {
             for shift in 0..PLACEMENTS {
                 let rotate = |offset: u32| (offset + shift * 8) % object_bytes;
@@ -81,10 +81,10 @@ fn main() {
         scores.tally(0, &|offset: u32| offset);
         let ((), moves) = timed(|| {
             for word in 1..=PLACEMENTS {
-                let (one, other) = (8 * (word % (object_bytes / 8)), 0);
+                let (first_word, second_word) = (8 * (word % (object_bytes / 8)), 0);
                 let exchange = |offset: u32| match offset / 8 * 8 {
-                    word if word == one => other + offset % 8,
-                    word if word == other => one + offset % 8,
+                    word if word == first_word => second_word + offset % 8,
+                    word if word == second_word => first_word + offset % 8,
                     _ => offset,
                 };
                 black_box(scores.tally(0, &exchange));

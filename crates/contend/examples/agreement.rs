@@ -20,7 +20,7 @@ mod agreement;
 
 use std::path::Path;
 
-use agreement::{Agreement, By};
+use agreement::{Agreement, RankedBy};
 
 /// Transfers of what is ranked, at least.
 const LEAST: f64 = 100.0;
@@ -30,14 +30,14 @@ const STRETCHES: usize = 64;
 
 fn main() {
     let ways = [
-        ("rates", By::Rates),
-        ("stretches", By::Stretches(STRETCHES)),
-        ("episodes", By::KnownEpisodes),
-        ("halves", By::Halves),
-        ("1 of 10", By::Samples(10)),
-        ("ordered", By::OrderedSamples(10)),
-        ("1 of 100", By::Samples(100)),
-        ("ordered", By::OrderedSamples(100)),
+        ("rates", RankedBy::Rates),
+        ("stretches", RankedBy::Stretches(STRETCHES)),
+        ("episodes", RankedBy::KnownEpisodes),
+        ("halves", RankedBy::Halves),
+        ("1 of 10", RankedBy::Samples(10)),
+        ("ordered", RankedBy::OrderedSamples(10)),
+        ("1 of 100", RankedBy::Samples(100)),
+        ("ordered", RankedBy::OrderedSamples(100)),
     ];
     let titles = ways.map(|(title, _)| format!("{title:>12}")).concat();
     let ways = ways.map(|(_, by)| by);
@@ -46,9 +46,9 @@ fn main() {
             Ok(profile) => {
                 println!("{path}");
                 println!("  {:<10}{titles}", "");
-                let print = |what: &str, found: [Agreement; 8]| {
+                let print = |title: &str, found: [Agreement; 8]| {
                     let found = found.map(|agreement| format!("{agreement:>12}"));
-                    println!("  {what:<10}{}", found.concat());
+                    println!("  {title:<10}{}", found.concat());
                 };
                 let by_block = |bytes| agreement::by_block(&profile, bytes, LEAST, ways);
                 print("lines", by_block(64));

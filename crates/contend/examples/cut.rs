@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitCode;
 
-use relayout_contend::{Extent, Recorded, Replay, TraceIndex};
+use relayout_contend::{ObjectExtent, PreparedTrace, RecordedPlacement, TraceIndex};
 use relayout_profile::{BurstRow, Profile, RegionRow, Site, WriteOptions};
 
 fn main() -> ExitCode {
@@ -28,16 +28,16 @@ fn main() -> ExitCode {
 }
 
 fn cut(arguments: &[String]) -> Result<usize, String> {
-    let [from, to, accesses, what @ ..] = arguments else {
+    let [from, to, accesses, objects_or_lines @ ..] = arguments else {
         return Err("PROFILE OUT ACCESSES, and LINES or objects as ADDRESS:BYTES".to_owned());
     };
     let mut profile =
         relayout_profile::read(Path::new(from)).map_err(|e| format!("{from}: {e:?}"))?;
     let accesses: usize = number(accesses)?;
-    let wanted: Vec<(Extent, usize)> = match what {
+    let wanted: Vec<(ObjectExtent, usize)> = match objects_or_lines {
         [lines] if !lines.contains(':') => hottest(&profile, number(lines)?, accesses),
         objects => {
-            let extents: Result<Vec<Extent>, String> =
+            let extents: Result<Vec<ObjectExtent>, String> =
                 objects.iter().map(|text| object(text)).collect();
             extents?
                 .into_iter()
@@ -96,10 +96,10 @@ fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {
         .map_err(|_| format!("'{text}' is not a number"))
 }
 
-fn object(text: &str) -> Result<Extent, String> {
+fn object(text: &str) -> Result<ObjectExtent, String> {
     let (base, bytes) = text.split_once(':').ok_or("ADDRESS:BYTES")?;
     let base = u64::from_str_radix(base.trim_start_matches("0x"), 16);
-    Ok(Extent {
+    Ok(ObjectExtent {
         run: 0,
         base: base.map_err(|_| format!("'{text}' is no address"))?,
         bytes: number(bytes)?,
@@ -107,19 +107,23 @@ fn object(text: &str) -> Result<Extent, String> {
 }
 
 /// The lines with most transfers among what was logged, and how many accesses to keep of each.
-fn hottest(profile: &Profile, lines: usize, accesses: usize) -> Vec<(Extent, usize)> {
+fn hottest(profile: &Profile, lines: usize, accesses: usize) -> Vec<(ObjectExtent, usize)> {
     let index = TraceIndex::new(profile);
     let bytes = profile.meta.line_bytes;
     let line = |row: &BurstRow| (row.run, row.addr - row.addr % u64::from(bytes));
     let mut all: Vec<(u16, u64)> = profile.bursts.iter().map(line).collect();
     all.sort_unstable();
     all.dedup();
-    let mut ranked: Vec<(u64, usize, Extent)> = all
+    let mut ranked: Vec<(u64, usize, ObjectExtent)> = all
         .into_iter()
         .map(|(run, base)| {
-            let extent = Extent { run, base, bytes };
+            let extent = ObjectExtent { run, base, bytes };
             let traces = index.traces(extent);
-            let moved = |trace| Replay::new(trace).tally(0, &Recorded, bytes).transfers();
+            let moved = |trace| {
+                PreparedTrace::new(trace)
+                    .tally(0, &RecordedPlacement, bytes)
+                    .transfers()
+            };
             let transfers = traces.iter().map(moved).sum();
             let accesses = traces.iter().map(|trace| trace.accesses.len()).sum();
             (transfers, accesses, extent)
@@ -138,18 +142,18 @@ fn hottest(profile: &Profile, lines: usize, accesses: usize) -> Vec<(Extent, usi
 /// The first accesses to an object while all of it was logged.
 fn logged(
     profile: &Profile,
-    extent: Extent,
+    extent: ObjectExtent,
     accesses: usize,
 ) -> Option<(RegionRow, Vec<BurstRow>)> {
     let end = extent.base + u64::from(extent.bytes);
     let meets = |start: u64, bytes: u64| start < end && start + bytes > extent.base;
-    let of_it: Vec<&RegionRow> = profile
+    let overlapping: Vec<&RegionRow> = profile
         .regions
         .iter()
         .filter(|row| row.run == extent.run && meets(row.start, row.bytes.into()))
         .collect();
-    let first_ticket = of_it.iter().map(|row| row.first_ticket).max()?;
-    let end_ticket = of_it.iter().map(|row| row.end_ticket).min()?;
+    let first_ticket = overlapping.iter().map(|row| row.first_ticket).max()?;
+    let end_ticket = overlapping.iter().map(|row| row.end_ticket).min()?;
     let rows: Vec<BurstRow> = profile
         .bursts
         .iter()
@@ -163,7 +167,7 @@ fn logged(
         bytes: extent.bytes,
         first_ticket,
         end_ticket: rows.last()?.ticket + 1,
-        ..*of_it[0]
+        ..*overlapping[0]
     };
     Some((region, rows))
 }

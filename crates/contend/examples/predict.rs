@@ -18,19 +18,22 @@
 use std::path::Path;
 
 use relayout_contend::throughput::{
-    Checks, Costs, Load, Question, Ratio, Stretch, StretchLine, Waiting, waiting,
+    GainRatio, GuardCounts, MachineCosts, RecordedLoad, ReplayedStretch, SpinWait, StretchLine,
+    ThroughputInputs, find_spin_waits,
 };
-use relayout_contend::{Extent, LineWaits, ObjectTrace, Replay, TraceAccess, TraceIndex};
-use relayout_profile::{Access, Profile, RangeKind};
+use relayout_contend::{
+    LineWaits, ObjectExtent, ObjectTrace, PreparedTrace, TraceAccess, TraceIndex,
+};
+use relayout_profile::{AccessKind, Profile, RangeKind};
 
 const LINE_BYTES: u32 = 64;
 const STRETCHES: usize = 64;
 
 /// What is asked about.
 #[derive(Default)]
-struct Changes {
+struct PredictedChanges {
     moves: Vec<[u32; 3]>,
-    checks: Vec<[u32; 2]>,
+    guarded_stores: Vec<[u32; 2]>,
     align: u32,
     contexts: Option<u32>,
 }
@@ -51,21 +54,24 @@ fn predict(arguments: &[String]) -> Result<(), String> {
     let (costs, changes) = (parse_costs(costs)?, parse_changes(changes)?);
     let extents = objects(&profile, name);
     let index = TraceIndex::new(&profile);
-    let traces: Vec<ObjectTrace> = extents.iter().flat_map(|one| index.traces(*one)).collect();
-    if let Some(Waiting { context, .. }) = waiting(&traces).first() {
+    let traces: Vec<ObjectTrace> = extents
+        .iter()
+        .flat_map(|extent| index.traces(*extent))
+        .collect();
+    if let Some(SpinWait { context, .. }) = find_spin_waits(&traces).first() {
         return Err(format!(
             "waiting: {context} waits for another thread's stores to {name}"
         ));
     }
-    let load = Load::new(&profile, &extents);
-    let question = Question {
+    let load = RecordedLoad::new(&profile, &extents);
+    let question = ThroughputInputs {
         load: &load,
         costs: &costs,
         contexts: changes.contexts,
     };
     let gain = question.gain(&stretches(&index, &extents, &changes));
     let gain = gain.ok_or_else(|| format!("nobody waits for {name}"))?;
-    let say = |name: &str, Ratio { value, low, high }: Ratio| {
+    let say = |name: &str, GainRatio { value, low, high }: GainRatio| {
         println!("{name} {value:.4} {low:.4} {high:.4}");
     };
     say("all", gain.ratio);
@@ -85,14 +91,14 @@ fn started(profile: &Profile, context: u16) -> Option<u32> {
     thread.map(|thread| thread.tid)
 }
 
-fn parse_costs(text: &str) -> Result<Costs, String> {
+fn parse_costs(text: &str) -> Result<MachineCosts, String> {
     let numbers: Result<Vec<f64>, _> = text.split(',').map(str::parse).collect();
     let numbers = numbers.map_err(|e| format!("{text}: {e}"))?;
     let mut numbers = numbers.into_iter();
     let mut next = || numbers.next().ok_or_else(|| format!("{text}: 21 numbers"));
-    let mut costs = Costs {
+    let mut costs = MachineCosts {
         transfer_ns: next()?,
-        ..Costs::default()
+        ..MachineCosts::default()
     };
     let all = costs.alone_ns.iter_mut();
     for cost in all.chain(costs.contended_ns.as_flattened_mut()) {
@@ -101,19 +107,19 @@ fn parse_costs(text: &str) -> Result<Costs, String> {
     Ok(costs)
 }
 
-fn parse_changes(words: &[String]) -> Result<Changes, String> {
-    let mut changes = Changes {
+fn parse_changes(words: &[String]) -> Result<PredictedChanges, String> {
+    let mut changes = PredictedChanges {
         align: 1,
-        ..Changes::default()
+        ..PredictedChanges::default()
     };
     for word in words {
-        let (what, numbers) = word
+        let (keyword, numbers) = word
             .split_once(':')
             .ok_or_else(|| format!("{word}: no number"))?;
         let numbers: Result<Vec<u32>, _> = numbers.split(':').map(str::parse).collect();
-        match (what, &numbers.map_err(|e| format!("{word}: {e}"))?[..]) {
+        match (keyword, &numbers.map_err(|e| format!("{word}: {e}"))?[..]) {
             ("move", &[from, bytes, to]) => changes.moves.push([from, bytes, to]),
-            ("check", &[from, bytes]) => changes.checks.push([from, bytes]),
+            ("check", &[from, bytes]) => changes.guarded_stores.push([from, bytes]),
             ("align", &[align]) if align > 0 => changes.align = align,
             ("contexts", &[contexts]) => changes.contexts = Some(contexts),
             _ => return Err(format!("{word}: not known")),
@@ -122,13 +128,13 @@ fn parse_changes(words: &[String]) -> Result<Changes, String> {
     Ok(changes)
 }
 
-fn objects(profile: &Profile, name: &str) -> Vec<Extent> {
+fn objects(profile: &Profile, name: &str) -> Vec<ObjectExtent> {
     let named = profile
         .ranges
         .iter()
         .filter(|row| row.kind == RangeKind::Named && row.owner == name);
     named
-        .map(|row| Extent {
+        .map(|row| ObjectExtent {
             run: row.run,
             base: row.start,
             bytes: u32::try_from(row.bytes).unwrap_or(u32::MAX),
@@ -136,7 +142,11 @@ fn objects(profile: &Profile, name: &str) -> Vec<Extent> {
         .collect()
 }
 
-fn stretches(index: &TraceIndex<'_>, extents: &[Extent], changes: &Changes) -> Vec<Stretch> {
+fn stretches(
+    index: &TraceIndex<'_>,
+    extents: &[ObjectExtent],
+    changes: &PredictedChanges,
+) -> Vec<ReplayedStretch> {
     let (runs, traces): (Vec<u16>, Vec<ObjectTrace>) = extents
         .iter()
         .flat_map(|extent| {
@@ -157,7 +167,7 @@ fn stretches(index: &TraceIndex<'_>, extents: &[Extent], changes: &Changes) -> V
     };
     let guarded = |access: &TraceAccess| {
         let there = |[from, bytes]: &[u32; 2]| (*from..from + bytes).contains(&access.offset);
-        access.access == Access::Write && changes.checks.iter().any(there)
+        access.access == AccessKind::Write && changes.guarded_stores.iter().any(there)
     };
     // No recording of a program has values: these stores are said to change nothing.
     let said = |access: &TraceAccess| TraceAccess {
@@ -179,16 +189,19 @@ fn stretches(index: &TraceIndex<'_>, extents: &[Extent], changes: &Changes) -> V
                     line,
                     contexts,
                 };
-                let lines =
-                    Replay::new(&piece).waits(phase, &|offset: u32| place(offset), LINE_BYTES);
+                let lines = PreparedTrace::new(&piece).waits(
+                    phase,
+                    &|offset: u32| place(offset),
+                    LINE_BYTES,
+                );
                 lines.into_iter().map(line).collect()
             };
-            found.push(Stretch {
+            found.push(ReplayedStretch {
                 run: runs[object],
                 today: waits(accesses.clone(), phase, &|offset| offset),
-                checks: Checks::of(&accesses, guarded),
+                guards: GuardCounts::by_context(&accesses, guarded),
                 changed: waits(
-                    Checks::made(&accesses, guarded),
+                    GuardCounts::guarded_accesses(&accesses, guarded),
                     phase.next_multiple_of(changes.align),
                     &place,
                 ),

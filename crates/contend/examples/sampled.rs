@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use relayout_contend::rates;
-use relayout_profile::{ConflictRow, Coverage, Profile, Transfer};
+use relayout_profile::{AccessCoverage, CoherenceEvent, ConflictRow, Profile};
 
 #[path = "../tests/common/spearman.rs"]
 mod spearman;
@@ -38,7 +38,7 @@ fn compare(path: &str, mut profile: Profile) {
     let hitm: ByLine = lines_hitm(&profile);
     profile.conflicts.clear();
     profile.bursts.clear();
-    profile.meta.coverage = Coverage::Samples;
+    profile.meta.coverage = AccessCoverage::Samples;
     println!(
         "{path}: {} lines with transfers, {:.0} transfers",
         counted.len(),
@@ -51,7 +51,7 @@ fn compare(path: &str, mut profile: Profile) {
     for period in PERIODS {
         let mut rows: BTreeMap<&str, Vec<[f64; 4]>> = BTreeMap::new();
         for seed in 0..if period == 1 { 1 } else { SEEDS } {
-            let mut random = Random(seed.wrapping_mul(0x9e37_79b9) + period);
+            let mut random = ThinningRandom(seed.wrapping_mul(0x9e37_79b9) + period);
             let sampled = thin(&profile, period, &mut random);
             let estimated = by_line(&rates::estimate(&sampled), line_bytes);
             let thinned_hitm = thin_map(&hitm, period, &mut random);
@@ -69,17 +69,17 @@ fn compare(path: &str, mut profile: Profile) {
             println!(
                 "  {period:>7}  {:<22} {:>8} {:>7.1} {:>7.1} {:>8}",
                 &name[2..],
-                known(mean(0), ""),
+                format_known(mean(0), ""),
                 mean(1),
                 mean(2),
-                known(mean(3), "x")
+                format_known(mean(3), "x")
             );
         }
     }
 }
 
 /// "-" for what samples were too few for: where none is left, lines have no rank.
-fn known(value: f64, unit: &str) -> String {
+fn format_known(value: f64, unit: &str) -> String {
     if value.is_finite() {
         format!("{value:.2}{unit}")
     } else {
@@ -125,7 +125,7 @@ fn by_line(conflicts: &[ConflictRow], line_bytes: u64) -> ByLine {
     let mut lines = ByLine::new();
     for row in conflicts
         .iter()
-        .filter(|row| row.transfer != Transfer::Upgrade)
+        .filter(|row| row.transfer != CoherenceEvent::Upgrade)
     {
         *lines
             .entry((row.run, row.addr - row.addr % line_bytes))
@@ -152,7 +152,7 @@ fn accesses(profile: &Profile, line_bytes: u64) -> ByLine {
     lines
 }
 
-fn thin(profile: &Profile, period: u64, random: &mut Random) -> Profile {
+fn thin(profile: &Profile, period: u64, random: &mut ThinningRandom) -> Profile {
     let mut sampled = profile.clone();
     for row in &mut sampled.counts {
         row.count = random.samples(row.count, period) * period;
@@ -162,16 +162,16 @@ fn thin(profile: &Profile, period: u64, random: &mut Random) -> Profile {
     sampled
 }
 
-fn thin_map(map: &ByLine, period: u64, random: &mut Random) -> ByLine {
+fn thin_map(map: &ByLine, period: u64, random: &mut ThinningRandom) -> ByLine {
     map.iter()
         .map(|(line, n)| (*line, (random.samples(*n as u64, period) * period) as f64))
         .collect()
 }
 
 /// splitmix64
-struct Random(u64);
+struct ThinningRandom(u64);
 
-impl Random {
+impl ThinningRandom {
     fn uniform(&mut self) -> f64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;

@@ -12,14 +12,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use relayout_profile::{Access, PairRow, Profile};
+use relayout_profile::{AccessKind, PairRow, Profile};
 use rustc_hash::FxHashSet;
 
-use crate::find::{ByRun, Settings, Sources, other_name, own_name};
-use crate::finding::{Adjacent, AdjacentPair, Finding, Kind, LinePairs, Member, Side, Subject};
-use crate::group::{Places, object, pair_key};
-use crate::identify::{Identify, Object, Place};
-use crate::replay::Tally;
+use crate::find::{FindSettings, RunWeights, SourceCache, other_side_name, target_name};
+use crate::finding::{
+    AccessSide, AdjacentLines, AdjacentPair, Finding, FindingKind, FindingMember, FindingSubject,
+    LinePairs,
+};
+use crate::group::{TargetCache, object_at, pair_key};
+use crate::identify::{AccessTarget, AddressNamer, TargetObject};
+use crate::replay::CoherenceTally;
 
 /// Samples of which a finding is made at least: with fewer, its size is hardly known.
 const SAMPLES_MIN: u64 = 4;
@@ -28,26 +31,26 @@ const PERIOD: u64 = 1024;
 
 /// A sample and what lies at its ends.
 #[derive(Clone, Copy)]
-struct Sample<'a> {
+struct ResolvedPairSample<'a> {
     row: &'a PairRow,
-    here: &'a Place,
-    there: &'a Place,
+    here: &'a AccessTarget,
+    there: &'a AccessTarget,
     /// Pair transfers that it stands for.
     pair_transfers: u64,
 }
 
 /// The findings of adjacent lines, with what they cost in each run, and what the profile says of pairs
 /// in all.
-pub(crate) fn find<I: Identify>(
+pub(crate) fn find_adjacent<I: AddressNamer>(
     profile: &Profile,
-    places: &Places,
+    places: &TargetCache,
     line_bytes: u32,
-    settings: &Settings,
-    sources: &mut Sources<'_, I>,
-) -> (Vec<(Finding, ByRun)>, LinePairs) {
-    let groups = group(profile, places, line_bytes.into());
+    settings: &FindSettings,
+    sources: &mut SourceCache<'_, I>,
+) -> (Vec<(Finding, RunWeights)>, LinePairs) {
+    let groups = group_samples(profile, places, line_bytes.into());
     let coefficient = settings.pair_coefficient.filter(|c| c.is_finite());
-    let mut all = LinePairs {
+    let mut line_pairs = LinePairs {
         recorded: profile
             .meta
             .runs
@@ -58,39 +61,43 @@ pub(crate) fn find<I: Identify>(
         ..LinePairs::default()
     };
     for row in &profile.pairs {
-        all.samples = all.samples.saturating_add(row.samples);
+        line_pairs.samples = line_pairs.samples.saturating_add(row.samples);
         let stands_for = row.samples.saturating_mul(period(profile, row));
-        all.pair_transfers = all.pair_transfers.saturating_add(stands_for);
+        line_pairs.pair_transfers = line_pairs.pair_transfers.saturating_add(stands_for);
     }
     let candidates = groups
         .iter()
-        .filter(|(_, samples)| count(samples) >= SAMPLES_MIN);
-    all.candidates = candidates.clone().count() as u64;
+        .filter(|(_, samples)| sample_count(samples) >= SAMPLES_MIN);
+    line_pairs.candidates = candidates.clone().count() as u64;
     let Some(coefficient) = coefficient.filter(|&c| c > 0.0) else {
-        return (Vec::new(), all);
+        return (Vec::new(), line_pairs);
     };
     let runs = profile.meta.runs.len();
     let findings = candidates
         .map(|((subject, offset), samples)| {
             let subject = (subject.clone(), *offset);
-            let finding = finding(subject, line_bytes, coefficient, samples, sources);
-            (finding, by_run(samples, coefficient, runs))
+            let finding = adjacent_finding(subject, line_bytes, coefficient, samples, sources);
+            (finding, costs_by_run(samples, coefficient, runs))
         })
         .collect();
-    (findings, all)
+    (findings, line_pairs)
 }
 
 /// By what the pair belongs to, and where it begins there.
-type Groups<'a> = BTreeMap<(Subject, i64), Vec<Sample<'a>>>;
+type PairGroups<'a> = BTreeMap<(FindingSubject, i64), Vec<ResolvedPairSample<'a>>>;
 
-fn group<'a>(profile: &'a Profile, places: &'a Places, line_bytes: u64) -> Groups<'a> {
-    let mut groups = Groups::new();
+fn group_samples<'a>(
+    profile: &'a Profile,
+    places: &'a TargetCache,
+    line_bytes: u64,
+) -> PairGroups<'a> {
+    let mut groups = PairGroups::new();
     for row in &profile.pairs {
         let here = places.get(row.run, row.addr, row.size);
         let there = places.get(row.run, row.other_addr, row.other_size);
         let pair = row.addr - row.addr % (2 * line_bytes);
         if let Some(key) = pair_key(row.run, pair, here) {
-            groups.entry(key).or_default().push(Sample {
+            groups.entry(key).or_default().push(ResolvedPairSample {
                 row,
                 here,
                 there,
@@ -107,17 +114,17 @@ fn period(profile: &Profile, row: &PairRow) -> u64 {
         .map_or(PERIOD, u64::from)
 }
 
-fn count(samples: &[Sample]) -> u64 {
+fn sample_count(samples: &[ResolvedPairSample]) -> u64 {
     let each = samples.iter().map(|sample| sample.row.samples);
     each.fold(0, u64::saturating_add)
 }
 
-fn pair_transfers(samples: &[Sample]) -> u64 {
+fn represented_transfers(samples: &[ResolvedPairSample]) -> u64 {
     let each = samples.iter().map(|sample| sample.pair_transfers);
     each.fold(0, u64::saturating_add)
 }
 
-fn by_run(samples: &[Sample], coefficient: f64, runs: usize) -> ByRun {
+fn costs_by_run(samples: &[ResolvedPairSample], coefficient: f64, runs: usize) -> RunWeights {
     let mut costs = vec![0.0; runs];
     for sample in samples {
         if let Some(cost) = costs.get_mut(usize::from(sample.row.run)) {
@@ -127,26 +134,26 @@ fn by_run(samples: &[Sample], coefficient: f64, runs: usize) -> ByRun {
     costs.into_iter().map(|cost| cost as u64).collect()
 }
 
-fn finding<I: Identify>(
-    (subject, line_offset): (Subject, i64),
+fn adjacent_finding<I: AddressNamer>(
+    (subject, line_offset): (FindingSubject, i64),
     line_bytes: u32,
     coefficient: f64,
-    samples: &[Sample],
-    sources: &mut Sources<'_, I>,
+    samples: &[ResolvedPairSample],
+    sources: &mut SourceCache<'_, I>,
 ) -> Finding {
-    let (sampled, stands_for) = (count(samples), pair_transfers(samples));
+    let (sampled, stands_for) = (sample_count(samples), represented_transfers(samples));
     let each = stands_for as f64 / sampled.max(1) as f64;
-    let adjacent = Adjacent {
+    let adjacent = AdjacentLines {
         samples: sampled,
         pair_transfers: stands_for,
-        interval: interval(sampled).map(|bound| (bound * each) as u64),
+        interval: poisson_interval(sampled).map(|bound| (bound * each) as u64),
         coefficient,
         cost_transfers: coefficient * stands_for as f64,
-        pairs: pairs(samples, sources),
+        pairs: adjacent_pairs(samples, sources),
     };
     let objects: FxHashSet<_> = samples
         .iter()
-        .filter_map(|sample| Some((sample.row.run, object(sample.here)?.base)))
+        .filter_map(|sample| Some((sample.row.run, object_at(sample.here)?.base)))
         .collect();
     let contexts: BTreeSet<u16> = samples
         .iter()
@@ -154,13 +161,13 @@ fn finding<I: Identify>(
         .collect();
     Finding {
         rank: 0,
-        kind: Kind::AdjacentLine,
+        kind: FindingKind::AdjacentLine,
         types_path: types_path(samples),
         subject,
         line_offset,
         places: Vec::new(),
         line_bytes,
-        tally: Tally::default(),
+        tally: CoherenceTally::default(),
         share: 0.0,
         adjacent: Some(adjacent),
         objects: objects.len() as u64,
@@ -168,7 +175,7 @@ fn finding<I: Identify>(
         stability: None,
         estimated: false,
         hitm: None,
-        members: members(samples),
+        members: disturbed_members(samples),
         sites: Vec::new(),
         pairs: Vec::new(),
         remote_reads: Vec::new(),
@@ -181,7 +188,7 @@ fn finding<I: Identify>(
 
 /// 95 % interval of the mean of a Poisson distribution that gave `samples`, at least 1: Byar's
 /// approximation of the exact bounds (Breslow and Day, *Statistical methods in cancer research* II, 1987).
-fn interval(samples: u64) -> [f64; 2] {
+fn poisson_interval(samples: u64) -> [f64; 2] {
     const Z: f64 = 1.96;
     let bound = |n: f64, z: f64| n * (1.0 - 1.0 / (9.0 * n) + z / (3.0 * n.sqrt())).powi(3);
     let n = samples.max(1) as f64;
@@ -189,10 +196,10 @@ fn interval(samples: u64) -> [f64; 2] {
 }
 
 /// The types down to the member that is disturbed most.
-fn types_path(samples: &[Sample]) -> Vec<String> {
+fn types_path(samples: &[ResolvedPairSample]) -> Vec<String> {
     let mut most: BTreeMap<&[String], u64> = BTreeMap::new();
     for sample in samples {
-        if let Place::Member { member, .. } = sample.here {
+        if let AccessTarget::Member { member, .. } = sample.here {
             *most.entry(&member.types_path).or_default() += sample.row.samples;
         }
     }
@@ -203,18 +210,18 @@ fn types_path(samples: &[Sample]) -> Vec<String> {
 
 /// Contexts that used and that stored to a member.
 #[derive(Default)]
-struct Users {
-    all: BTreeSet<u16>,
+struct PairUsers {
+    contexts: BTreeSet<u16>,
     writers: BTreeSet<u16>,
 }
 
 /// The members at both ends, as far as they are of the same object. How often each was read and written
 /// was not counted, only how often they met.
-fn members(samples: &[Sample]) -> Vec<Member> {
-    let mut users: BTreeMap<(i64, u64, String), Users> = BTreeMap::new();
+fn disturbed_members(samples: &[ResolvedPairSample]) -> Vec<FindingMember> {
+    let mut users: BTreeMap<(i64, u64, String), PairUsers> = BTreeMap::new();
     for sample in samples {
         let row = sample.row;
-        let home = object(sample.here);
+        let home = object_at(sample.here);
         let ends = [
             (sample.here, row.addr, row.context, row.access),
             (
@@ -229,20 +236,20 @@ fn members(samples: &[Sample]) -> Vec<Member> {
                 continue;
             };
             let users = users.entry(key).or_default();
-            users.all.insert(context);
-            if access != Access::Read {
+            users.contexts.insert(context);
+            if access != AccessKind::Read {
                 users.writers.insert(context);
             }
         }
     }
-    let member = |((offset, size, name), users): ((i64, u64, String), Users)| Member {
+    let member = |((offset, size, name), users): ((i64, u64, String), PairUsers)| FindingMember {
         name,
         offset,
         size,
         reads: 0,
         writes: 0,
         silent_writes: None,
-        contexts: users.all.len() as u32,
+        contexts: users.contexts.len() as u32,
         writers: users.writers.len() as u32,
         transfers: 0,
     };
@@ -250,16 +257,16 @@ fn members(samples: &[Sample]) -> Vec<Member> {
 }
 
 /// Offset, size and name of what `place` is in the object `home`; `None` where it is in another.
-fn member_key(home: &Object, place: &Place, addr: u64) -> Option<(i64, u64, String)> {
+fn member_key(home: &TargetObject, place: &AccessTarget, addr: u64) -> Option<(i64, u64, String)> {
     match place {
-        Place::Member { object, .. } if object != home => None,
-        Place::Member { member, .. } if member.path.is_empty() => {
+        AccessTarget::Member { object, .. } if object != home => None,
+        AccessTarget::Member { member, .. } if member.path.is_empty() => {
             Some((addr.wrapping_sub(home.base) as i64, 1, String::new()))
         }
-        Place::Member { member, .. } => {
+        AccessTarget::Member { member, .. } => {
             Some((member.offset as i64, member.size, member.path.clone()))
         }
-        Place::Scalar(object) => {
+        AccessTarget::Scalar(object) => {
             let offset = object.base.wrapping_sub(home.base) as i64;
             Some((
                 offset,
@@ -267,21 +274,24 @@ fn member_key(home: &Object, place: &Place, addr: u64) -> Option<(i64, u64, Stri
                 object.variable.clone().unwrap_or_default(),
             ))
         }
-        Place::Unresolved(_) => None,
+        AccessTarget::Unresolved(_) => None,
     }
 }
 
-fn pairs<I: Identify>(samples: &[Sample], sources: &mut Sources<'_, I>) -> Vec<AdjacentPair> {
-    let mut sums: BTreeMap<(Side, Side), (u64, u64)> = BTreeMap::new();
+fn adjacent_pairs<I: AddressNamer>(
+    samples: &[ResolvedPairSample],
+    sources: &mut SourceCache<'_, I>,
+) -> Vec<AdjacentPair> {
+    let mut sums: BTreeMap<(AccessSide, AccessSide), (u64, u64)> = BTreeMap::new();
     for sample in samples {
         let row = sample.row;
-        let here = Side {
-            member: own_name(sample.here),
+        let here = AccessSide {
+            member: target_name(sample.here),
             access: row.access,
             source: sources.get(row.site),
         };
-        let there = Side {
-            member: other_name(sample.here, sample.there),
+        let there = AccessSide {
+            member: other_side_name(sample.here, sample.there),
             access: row.other_access,
             source: sources.get(row.other_site),
         };
@@ -308,7 +318,7 @@ mod tests {
     fn intervals_are_the_exact_ones() {
         // Garwood's exact bounds: 4: 1.09 to 10.24; 100: 81.4 to 121.6.
         let close = |samples, expect: [f64; 2]| {
-            let found = interval(samples);
+            let found = poisson_interval(samples);
             let off = (0..2).map(|n| (found[n] / expect[n] - 1.0).abs());
             assert!(off.fold(0.0, f64::max) < 0.02, "{found:?} for {expect:?}");
         };

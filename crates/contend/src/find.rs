@@ -3,29 +3,29 @@
 mod members;
 mod names;
 mod ranks;
-mod uses;
+mod site_uses;
 
 use std::collections::BTreeMap;
 
 use relayout_profile::{ConflictRow, Profile};
 use rustc_hash::FxHashSet;
 
-use members::members;
-pub(crate) use names::{neighbours, other_name, own_name};
+use members::accessed_members;
+pub(crate) use names::{neighbours, other_side_name, target_name};
 use names::{origins, types_path};
-pub(crate) use ranks::ByRun;
-use ranks::{RunRanks, by_run};
-pub(crate) use uses::Sources;
-use uses::{Uses, pairs, sites};
+pub(crate) use ranks::RunWeights;
+use ranks::{RunRanks, transfers_by_run};
+pub(crate) use site_uses::SourceCache;
+use site_uses::{SiteUses, conflict_pairs, group_site_uses};
 
 use crate::adjacent;
-use crate::detect::{self, Context, Replays};
-use crate::finding::{Finding, Findings, Totals, Unresolved, share};
-use crate::group::{self, Group, Groups, Places};
-use crate::identify::{Identify, Place};
-use crate::phases::{self, Joined};
-use crate::rates::{self, Observed};
-use crate::replay::Tally;
+use crate::detect::{self, DetectContext, GroupReplays};
+use crate::finding::{Finding, Findings, ProfileTotals, UnresolvedLines, share};
+use crate::group::{self, GroupedRows, LineGroup, TargetCache};
+use crate::identify::{AccessTarget, AddressNamer};
+use crate::line_join::{self, JoinedGroup};
+use crate::rates::{self, ObservedHitm};
+use crate::replay::CoherenceTally;
 
 /// Bytes of a line where the profile does not say.
 const LINE_BYTES: u32 = 64;
@@ -37,15 +37,15 @@ const ONE_SIDED: &str = "other side unknown";
 
 /// What is known besides the profile.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Settings {
+pub struct FindSettings {
     /// What a pair transfer costs on the machine that is asked about, in transfers (0: lines of a pair
     /// do not disturb each other); `None`: not known.
     pub pair_coefficient: Option<f64>,
 }
 
 /// [`find_with`] nothing known besides.
-pub fn find(profile: &Profile, identify: &impl Identify) -> Findings {
-    find_with(profile, identify, &Settings::default())
+pub fn find(profile: &Profile, identify: &impl AddressNamer) -> Findings {
+    find_with(profile, identify, &FindSettings::default())
 }
 
 /// Finds what hurts in `profile`: groups its coherence events by line of a type (or variable), over
@@ -56,9 +56,13 @@ pub fn find(profile: &Profile, identify: &impl Identify) -> Findings {
 ///
 /// Where a profile holds samples without order, the events are those that [`rates`] expects, and the
 /// findings say so.
-pub fn find_with(profile: &Profile, identify: &impl Identify, settings: &Settings) -> Findings {
-    if !rates::is_order_less(profile) {
-        return rank(profile, None, identify, settings);
+pub fn find_with(
+    profile: &Profile,
+    identify: &impl AddressNamer,
+    settings: &FindSettings,
+) -> Findings {
+    if !rates::lacks_order(profile) {
+        return rank_findings(profile, None, identify, settings);
     }
     let mut expected = profile.clone();
     expected.conflicts = rates::estimate(profile);
@@ -66,43 +70,51 @@ pub fn find_with(profile: &Profile, identify: &impl Identify, settings: &Setting
     for line in &mut expected.lines {
         (line.read_transfers, line.write_transfers, line.upgrades) = (0, 0, 0);
     }
-    rank(&expected, Some(&Observed::new(profile)), identify, settings)
+    rank_findings(
+        &expected,
+        Some(&ObservedHitm::new(profile)),
+        identify,
+        settings,
+    )
 }
 
 /// Ranks the events of a profile; with `observed`, they are expected ones.
-fn rank(
+fn rank_findings(
     profile: &Profile,
-    observed: Option<&Observed>,
-    identify: &impl Identify,
-    settings: &Settings,
+    observed: Option<&ObservedHitm>,
+    identify: &impl AddressNamer,
+    settings: &FindSettings,
 ) -> Findings {
     let line_bytes = match profile.meta.line_bytes {
         0 => LINE_BYTES,
         bytes => bytes,
     };
-    let places = Places::new(profile, identify);
-    let Groups { groups, unresolved } = group::group(profile, &places, line_bytes.into());
-    let mut totals = totals(profile, &groups, &unresolved, line_bytes.into());
-    totals.hitm = observed.and_then(Observed::total);
-    let mut sources = Sources::new(identify);
-    let replays = Replays::new(profile);
-    let context = Context {
+    let places = TargetCache::new(profile, identify);
+    let GroupedRows { groups, unresolved } = group::group_rows(profile, &places, line_bytes.into());
+    let mut totals = sum_totals(profile, &groups, &unresolved, line_bytes.into());
+    totals.hitm = observed.and_then(ObservedHitm::total);
+    let mut sources = SourceCache::new(identify);
+    let replays = GroupReplays::new(profile);
+    let context = DetectContext {
         profile,
         line_bytes: line_bytes.into(),
         replays: &replays,
     };
-    let all = totals.tally.transfers();
-    let mut findings: Vec<(Finding, ByRun)> = phases::join(groups, &context)
+    let total_transfers = totals.tally.transfers();
+    let mut findings: Vec<(Finding, RunWeights)> = line_join::join_groups(groups, &context)
         .iter()
         .map(|joined| {
-            let mut finding = finding(joined, &context, &mut sources);
+            let mut finding = group_finding(joined, &context, &mut sources);
             finding.estimated = observed.is_some();
-            finding.hitm = observed.and_then(|observed| observed.of(&joined.group));
-            (finding, by_run(&joined.group, profile.meta.runs.len()))
+            finding.hitm = observed.and_then(|observed| observed.on_lines_of(&joined.group));
+            (
+                finding,
+                transfers_by_run(&joined.group, profile.meta.runs.len()),
+            )
         })
         .collect();
     let (adjacent, line_pairs) =
-        adjacent::find(profile, &places, line_bytes, settings, &mut sources);
+        adjacent::find_adjacent(profile, &places, line_bytes, settings, &mut sources);
     findings.extend(adjacent);
     findings
         .sort_by_key(|(finding, _)| std::cmp::Reverse((finding.weight(), finding.tally.upgrades)));
@@ -110,10 +122,10 @@ fn rank(
     let findings = findings
         .into_iter()
         .enumerate()
-        .map(|(at, (mut finding, _))| {
-            finding.rank = at as u32 + 1;
-            finding.share = share(finding.tally.transfers(), all, 0.0);
-            finding.stability = ranks.stability(at);
+        .map(|(index, (mut finding, _))| {
+            finding.rank = index as u32 + 1;
+            finding.share = share(finding.tally.transfers(), total_transfers, 0.0);
+            finding.stability = ranks.stability(index);
             if finding.is_unstable() {
                 // What holds in some recordings only is no advice.
                 finding.remedies.clear();
@@ -121,7 +133,8 @@ fn rank(
             finding
         })
         .collect();
-    let unresolved = unresolved_classes(unresolved, all, line_bytes.into(), &mut sources);
+    let unresolved =
+        unresolved_classes(unresolved, total_transfers, line_bytes.into(), &mut sources);
     Findings {
         findings,
         unresolved,
@@ -141,27 +154,30 @@ impl Finding {
     }
 }
 
-fn totals(
+fn sum_totals(
     profile: &Profile,
-    groups: &[Group],
+    groups: &[LineGroup],
     unresolved: &BTreeMap<&str, Vec<&ConflictRow>>,
     line_bytes: u64,
-) -> Totals {
-    let mut totals = Totals::default();
+) -> ProfileTotals {
+    let mut totals = ProfileTotals::default();
     for conflict in groups.iter().flat_map(|group| &group.conflicts) {
-        let transfers = group::tally(conflict.row).transfers();
+        let transfers = group::row_tally(conflict.row).transfers();
         match conflict.here {
-            Place::Member { member, .. } if member.path.is_empty() => {
+            AccessTarget::Member { member, .. } if member.path.is_empty() => {
                 *totals.unresolved.entry(HOLE.to_owned()).or_default() += transfers;
             }
             _ => totals.resolved += transfers,
         }
     }
     for (class, rows) in unresolved {
-        let transfers: u64 = rows.iter().map(|row| group::tally(row).transfers()).sum();
+        let transfers: u64 = rows
+            .iter()
+            .map(|row| group::row_tally(row).transfers())
+            .sum();
         *totals.unresolved.entry((*class).to_owned()).or_default() += transfers;
     }
-    totals.tally = profile.conflicts.iter().map(group::tally).sum();
+    totals.tally = profile.conflicts.iter().map(group::row_tally).sum();
     let one_sided = one_sided(profile, &totals.tally);
     *totals.unresolved.entry(ONE_SIDED.to_owned()).or_default() += one_sided.transfers();
     totals.unresolved.retain(|_, transfers| *transfers > 0);
@@ -178,18 +194,18 @@ fn totals(
 }
 
 /// Events that the lines counted and the conflicts, whose sum is `conflicts`, lack.
-fn one_sided(profile: &Profile, conflicts: &Tally) -> Tally {
-    let lines: Tally = profile
+fn one_sided(profile: &Profile, conflicts: &CoherenceTally) -> CoherenceTally {
+    let lines: CoherenceTally = profile
         .lines
         .iter()
-        .map(|row| Tally {
+        .map(|row| CoherenceTally {
             read_transfers: row.read_transfers,
             write_transfers: row.write_transfers,
             upgrades: row.upgrades,
-            ..Tally::default()
+            ..CoherenceTally::default()
         })
         .sum();
-    Tally {
+    CoherenceTally {
         read_transfers: lines
             .read_transfers
             .saturating_sub(conflicts.read_transfers),
@@ -197,16 +213,16 @@ fn one_sided(profile: &Profile, conflicts: &Tally) -> Tally {
             .write_transfers
             .saturating_sub(conflicts.write_transfers),
         upgrades: lines.upgrades.saturating_sub(conflicts.upgrades),
-        ..Tally::default()
+        ..CoherenceTally::default()
     }
 }
 
-fn finding<I: Identify>(
-    joined: &Joined,
-    context: &Context,
-    sources: &mut Sources<'_, I>,
+fn group_finding<I: AddressNamer>(
+    joined: &JoinedGroup,
+    context: &DetectContext,
+    sources: &mut SourceCache<'_, I>,
 ) -> Finding {
-    let Joined { group, tally, .. } = joined;
+    let JoinedGroup { group, tally, .. } = joined;
     let contexts: FxHashSet<_> = group
         .conflicts
         .iter()
@@ -224,14 +240,14 @@ fn finding<I: Identify>(
         tally: *tally,
         share: 0.0,
         adjacent: None,
-        objects: phases::objects(group),
+        objects: line_join::object_count(group),
         contexts: contexts.len() as u32,
         stability: None,
         estimated: false,
         hitm: None,
-        members: members(group),
-        sites: sites(group, sources),
-        pairs: pairs(group, sources),
+        members: accessed_members(group),
+        sites: group_site_uses(group, sources),
+        pairs: conflict_pairs(group, sources),
         remote_reads: detect::remote_reads(group, tally),
         neighbours: neighbours(group),
         origins: origins(group),
@@ -240,28 +256,28 @@ fn finding<I: Identify>(
     }
 }
 
-fn unresolved_classes<I: Identify>(
+fn unresolved_classes<I: AddressNamer>(
     classes: BTreeMap<&str, Vec<&ConflictRow>>,
-    all: u64,
+    total_transfers: u64,
     line_bytes: u64,
-    sources: &mut Sources<'_, I>,
-) -> Vec<Unresolved> {
-    let mut found: Vec<Unresolved> = classes
+    sources: &mut SourceCache<'_, I>,
+) -> Vec<UnresolvedLines> {
+    let mut found: Vec<UnresolvedLines> = classes
         .into_iter()
         .map(|(class, rows)| {
-            let tally: Tally = rows.iter().map(|row| group::tally(row)).sum();
+            let tally: CoherenceTally = rows.iter().map(|row| group::row_tally(row)).sum();
             let lines: FxHashSet<_> = rows
                 .iter()
                 .map(|row| (row.run, row.addr / line_bytes))
                 .collect();
-            let mut uses = Uses::default();
+            let mut uses = SiteUses::default();
             for row in rows {
                 uses.add(row, sources);
             }
-            Unresolved {
+            UnresolvedLines {
                 class: class.to_owned(),
                 tally,
-                share: share(tally.transfers(), all, 0.0),
+                share: share(tally.transfers(), total_transfers, 0.0),
                 lines: lines.len() as u64,
                 sites: uses.ranked(),
             }

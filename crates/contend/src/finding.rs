@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use relayout_layout::close;
-use relayout_profile::Access;
+use relayout_layout::suggestions;
+use relayout_profile::AccessKind;
 
-use crate::identify::Source;
+use crate::identify::SiteSource;
 use crate::remedy::Remedy;
-use crate::replay::Tally;
+use crate::replay::CoherenceTally;
 
 /// Everything that [`find`](crate::find()) has to say about a profile.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -15,9 +15,9 @@ pub struct Findings {
     /// Ranked: most transfers first.
     pub findings: Vec<Finding>,
     /// Lines that could not be given to an object, by class; most transfers first.
-    pub unresolved: Vec<Unresolved>,
+    pub unresolved: Vec<UnresolvedLines>,
     /// Sums over the whole profile.
-    pub totals: Totals,
+    pub totals: ProfileTotals,
     /// Events are not counted but expected, from rates of sampled accesses ([`crate::rates`]).
     pub estimated: bool,
     /// Pairs of lines, as far as they were recorded.
@@ -27,15 +27,15 @@ pub struct Findings {
 impl Findings {
     /// Names of types and variables in the findings that are close to `name`, to end a message with: see
     /// [`close::sentence`].
-    pub fn close_to(&self, name: &str) -> String {
+    pub fn suggest_names(&self, name: &str) -> String {
         let names: BTreeSet<&str> = { self.findings.iter() }
-            .flat_map(|one| {
-                let subject = &one.subject;
-                let types = one.types_path.iter().map(String::as_str);
+            .flat_map(|finding| {
+                let subject = &finding.subject;
+                let types = finding.types_path.iter().map(String::as_str);
                 types.chain(subject.variable()).chain([subject.type_name()])
             })
             .collect();
-        close::sentence(&close::names(names, name))
+        suggestions::suggestion_suffix(&suggestions::similar_names(names, name))
     }
 }
 
@@ -57,9 +57,9 @@ pub struct LinePairs {
 
 /// Sums over a whole profile.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Totals {
+pub struct ProfileTotals {
     /// All coherence events.
-    pub tally: Tally,
+    pub tally: CoherenceTally,
     /// Transfers on a member of a typed object or on a whole scalar variable.
     pub resolved: u64,
     /// All other transfers, by class. Those in holes of typed objects are here under `hole`, those
@@ -75,7 +75,7 @@ pub struct Totals {
     pub hitm: Option<u64>,
 }
 
-impl Totals {
+impl ProfileTotals {
     /// Fraction of the transfers that are resolved; 1 if there are none.
     pub fn resolved_share(&self) -> f64 {
         share(self.resolved, self.tally.transfers(), 1.0)
@@ -84,7 +84,7 @@ impl Totals {
 
 /// What a finding is called by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Kind {
+pub enum FindingKind {
     /// Contexts use different bytes of one line, and most transfers bring nothing that is used.
     FalseSharing,
     /// Most transfers bring what the context goes on to use: no layout removes them.
@@ -106,7 +106,7 @@ pub enum Kind {
     AdjacentLine,
 }
 
-impl Kind {
+impl FindingKind {
     /// The name that scripts rely on.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -125,7 +125,7 @@ impl Kind {
 
 /// What a finding is about: a type, or a variable.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Subject {
+pub enum FindingSubject {
     /// All objects of a type that are not variables of their own.
     Type {
         /// The outermost type that a user can edit.
@@ -146,7 +146,7 @@ pub enum Subject {
     },
 }
 
-impl Subject {
+impl FindingSubject {
     /// The type's name; for a scalar variable its own.
     pub fn type_name(&self) -> &str {
         match self {
@@ -172,9 +172,9 @@ pub struct Finding {
     /// Place among the findings, from 1.
     pub rank: u32,
     /// What it is called by.
-    pub kind: Kind,
+    pub kind: FindingKind,
     /// What it is about.
-    pub subject: Subject,
+    pub subject: FindingSubject,
     /// Types from the outermost inwards to the member with the most transfers.
     pub types_path: Vec<String>,
     /// Where the line (of adjacent ones, the first) begins, in bytes from the object's first; negative
@@ -187,11 +187,11 @@ pub struct Finding {
     /// Bytes of a line.
     pub line_bytes: u32,
     /// Its coherence events; none for [`Kind::AdjacentLine`], see `adjacent`.
-    pub tally: Tally,
+    pub tally: CoherenceTally,
     /// Its transfers as a fraction of all in the profile.
     pub share: f64,
     /// What [`Kind::AdjacentLine`] is about: an estimate, which is in no sum of transfers.
-    pub adjacent: Option<Adjacent>,
+    pub adjacent: Option<AdjacentLines>,
     /// Distinct objects (base addresses, over all runs) with coherence events on this line.
     pub objects: u64,
     /// Contexts that accessed the line.
@@ -206,11 +206,11 @@ pub struct Finding {
     /// sampled.
     pub hitm: Option<u64>,
     /// Members on the line that were accessed, by offset.
-    pub members: Vec<Member>,
+    pub members: Vec<FindingMember>,
     /// Instructions that accessed the line; those in most transfers first.
     pub sites: Vec<SiteUse>,
     /// Who lost the line to whom; most transfers first.
-    pub pairs: Vec<Pair>,
+    pub pairs: Vec<ConflictPair>,
     /// Members that only contexts other than their writers read, with the transfers that this costs, where
     /// it is a twentieth of the line's at least; most first.
     pub remote_reads: Vec<RemoteRead>,
@@ -220,7 +220,7 @@ pub struct Finding {
     /// where it is not known.
     pub origins: BTreeMap<String, u64>,
     /// What it is called by in each run alone: in how many of those in which it is. Empty with one run.
-    pub kinds_by_run: BTreeMap<Kind, u32>,
+    pub kinds_by_run: BTreeMap<FindingKind, u32>,
     /// What could be done; nothing where the finding [is unstable](Self::is_unstable).
     pub remedies: Vec<Remedy>,
 }
@@ -270,7 +270,7 @@ pub struct RemoteRead {
 
 /// What a pair of lines costs those who use it, as an estimate.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Adjacent {
+pub struct AdjacentLines {
     /// Pair transfers that were sampled.
     pub samples: u64,
     /// Pair transfers that they stand for.
@@ -289,9 +289,9 @@ pub struct Adjacent {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AdjacentPair {
     /// The access that was disturbed.
-    pub here: Side,
+    pub here: AccessSide,
     /// The last store to the other line.
-    pub there: Side,
+    pub there: AccessSide,
     /// How many were sampled.
     pub samples: u64,
     /// How many that stands for.
@@ -300,7 +300,7 @@ pub struct AdjacentPair {
 
 /// A member on a contended line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Member {
+pub struct FindingMember {
     /// Path from the subject's type (`mmap_lock.owner`); a variable's name; empty for a hole.
     pub name: String,
     /// Bytes from the object's first byte.
@@ -321,7 +321,7 @@ pub struct Member {
     pub transfers: u64,
 }
 
-impl Member {
+impl FindingMember {
     /// Whether its accesses were counted: collectors count those of a line from its first few coherence
     /// events on, so that of lines with fewer only these events are known. Then `reads`, `writes` and `writers`
     /// are 0 for want of a number.
@@ -334,9 +334,9 @@ impl Member {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SiteUse {
     /// Where they come from.
-    pub source: Source,
+    pub source: SiteSource,
     /// What they do.
-    pub access: Access,
+    pub access: AccessKind,
     /// How often they accessed the line since it became contended.
     pub count: u64,
     /// Transfers that they had to wait for.
@@ -347,35 +347,35 @@ pub struct SiteUse {
 
 /// Coherence events between two ways of access.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Pair {
+pub struct ConflictPair {
     /// The access that missed (or upgraded).
-    pub here: Side,
+    pub here: AccessSide,
     /// The one on the other side: the last to write what was needed, else the last to write the
     /// line; for an upgrade one that shared it.
-    pub there: Side,
+    pub there: AccessSide,
     /// Events.
-    pub tally: Tally,
+    pub tally: CoherenceTally,
 }
 
 /// One side of a [`Pair`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Side {
+pub struct AccessSide {
     /// The member's path, or the variable's name; with the object's name before it where it is not
     /// the finding's subject.
     pub member: String,
     /// What it did.
-    pub access: Access,
+    pub access: AccessKind,
     /// Where it comes from.
-    pub source: Source,
+    pub source: SiteSource,
 }
 
 /// Lines that could not be given to an object.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Unresolved {
+pub struct UnresolvedLines {
     /// What is known: the kind of memory.
     pub class: String,
     /// Their coherence events.
-    pub tally: Tally,
+    pub tally: CoherenceTally,
     /// Transfers as a fraction of all in the profile.
     pub share: f64,
     /// Distinct lines, over all runs.

@@ -2,56 +2,56 @@
 
 use std::collections::BTreeMap;
 
-use relayout_profile::{ConflictRow, CountRow, Profile, Transfer};
+use relayout_profile::{CoherenceEvent, ConflictRow, CountRow, Profile};
 use rustc_hash::FxHashMap;
 
-use crate::finding::Subject;
-use crate::identify::{Identify, Object, Place};
-use crate::replay::Tally;
+use crate::finding::FindingSubject;
+use crate::identify::{AccessTarget, AddressNamer, TargetObject};
+use crate::replay::CoherenceTally;
 
 /// Rows about one line of a subject.
-pub(crate) struct Group<'a> {
-    pub subject: Subject,
+pub(crate) struct LineGroup<'a> {
+    pub subject: FindingSubject,
     /// From the object's first byte.
     pub line_offset: i64,
     pub line_bytes: u64,
-    pub conflicts: Vec<Conflict<'a>>,
-    pub counts: Vec<Count<'a>>,
+    pub conflicts: Vec<ResolvedConflict<'a>>,
+    pub counts: Vec<ResolvedCount<'a>>,
 }
 
 /// A conflict and what lies at its ends.
 #[derive(Clone, Copy)]
-pub(crate) struct Conflict<'a> {
+pub(crate) struct ResolvedConflict<'a> {
     pub row: &'a ConflictRow,
-    pub here: &'a Place,
-    pub there: &'a Place,
+    pub here: &'a AccessTarget,
+    pub there: &'a AccessTarget,
 }
 
 /// A count and what it is of.
 #[derive(Clone, Copy)]
-pub(crate) struct Count<'a> {
+pub(crate) struct ResolvedCount<'a> {
     pub row: &'a CountRow,
-    pub place: &'a Place,
+    pub target: &'a AccessTarget,
 }
 
 /// All rows, sorted.
-pub(crate) struct Groups<'a> {
-    pub groups: Vec<Group<'a>>,
+pub(crate) struct GroupedRows<'a> {
+    pub groups: Vec<LineGroup<'a>>,
     /// By class.
     pub unresolved: BTreeMap<&'a str, Vec<&'a ConflictRow>>,
 }
 
 /// The places of a profile's addresses, each asked for once.
-pub(crate) struct Places(FxHashMap<(u16, u64, u8), Place>);
+pub(crate) struct TargetCache(FxHashMap<(u16, u64, u8), AccessTarget>);
 
-impl Places {
+impl TargetCache {
     /// Asks `identify` about every address that conflicts or counts name.
-    pub fn new(profile: &Profile, identify: &impl Identify) -> Self {
+    pub fn new(profile: &Profile, identify: &impl AddressNamer) -> Self {
         let mut places = FxHashMap::default();
         let mut ask = |run, addr, size| {
             places
                 .entry((run, addr, size))
-                .or_insert_with(|| identify.place(run, addr, size));
+                .or_insert_with(|| identify.target_at(run, addr, size));
         };
         for row in &profile.conflicts {
             ask(row.run, row.addr, row.size);
@@ -67,7 +67,7 @@ impl Places {
         Self(places)
     }
 
-    pub fn get(&self, run: u16, addr: u64, size: u8) -> &Place {
+    pub fn get(&self, run: u16, addr: u64, size: u8) -> &AccessTarget {
         self.0
             .get(&(run, addr, size))
             .expect("all addresses of the profile were asked for")
@@ -75,7 +75,7 @@ impl Places {
 }
 
 /// The events of one row.
-pub(crate) fn tally(row: &ConflictRow) -> Tally {
+pub(crate) fn row_tally(row: &ConflictRow) -> CoherenceTally {
     let count = |transfer| {
         if row.transfer == transfer {
             row.count
@@ -83,28 +83,34 @@ pub(crate) fn tally(row: &ConflictRow) -> Tally {
             0
         }
     };
-    Tally {
-        read_transfers: count(Transfer::Read),
-        write_transfers: count(Transfer::Write),
-        upgrades: count(Transfer::Upgrade),
+    CoherenceTally {
+        read_transfers: count(CoherenceEvent::Read),
+        write_transfers: count(CoherenceEvent::Write),
+        upgrades: count(CoherenceEvent::Upgrade),
         false_first_touch: row.false_first_touch,
         false_lifetime: row.false_lifetime,
     }
 }
 
 /// The object at a place, if it is known.
-pub(crate) fn object(place: &Place) -> Option<&Object> {
+pub(crate) fn object_at(place: &AccessTarget) -> Option<&TargetObject> {
     match place {
-        Place::Member { object, .. } | Place::Scalar(object) => Some(object),
-        Place::Unresolved(_) => None,
+        AccessTarget::Member { object, .. } | AccessTarget::Scalar(object) => Some(object),
+        AccessTarget::Unresolved(_) => None,
     }
 }
 
 /// Sorts the rows of `profile`. Groups are in order of their keys.
-pub(crate) fn group<'a>(profile: &'a Profile, places: &'a Places, line_bytes: u64) -> Groups<'a> {
+pub(crate) fn group_rows<'a>(
+    profile: &'a Profile,
+    places: &'a TargetCache,
+    line_bytes: u64,
+) -> GroupedRows<'a> {
     let names = scalar_lines(profile, places, line_bytes);
-    let key = |run, addr: u64, place: &Place| key(run, addr - addr % line_bytes, place, &names);
-    let mut groups: BTreeMap<(Subject, i64), Group> = BTreeMap::new();
+    let key = |run, addr: u64, place: &AccessTarget| {
+        group_key(run, addr - addr % line_bytes, place, &names)
+    };
+    let mut groups: BTreeMap<(FindingSubject, i64), LineGroup> = BTreeMap::new();
     let mut unresolved: BTreeMap<&str, Vec<&ConflictRow>> = BTreeMap::new();
     for row in &profile.conflicts {
         let here = places.get(row.run, row.addr, row.size);
@@ -112,7 +118,7 @@ pub(crate) fn group<'a>(profile: &'a Profile, places: &'a Places, line_bytes: u6
         match (key(row.run, row.addr, here), here) {
             (Some(key), _) => groups
                 .entry(key)
-                .or_insert_with_key(|(subject, line_offset)| Group {
+                .or_insert_with_key(|(subject, line_offset)| LineGroup {
                     subject: subject.clone(),
                     line_offset: *line_offset,
                     line_bytes,
@@ -120,8 +126,10 @@ pub(crate) fn group<'a>(profile: &'a Profile, places: &'a Places, line_bytes: u6
                     counts: Vec::new(),
                 })
                 .conflicts
-                .push(Conflict { row, here, there }),
-            (None, Place::Unresolved(class)) => unresolved.entry(class).or_default().push(row),
+                .push(ResolvedConflict { row, here, there }),
+            (None, AccessTarget::Unresolved(class)) => {
+                unresolved.entry(class).or_default().push(row)
+            }
             (None, _) => unresolved.entry("unnamed").or_default().push(row),
         }
     }
@@ -129,10 +137,10 @@ pub(crate) fn group<'a>(profile: &'a Profile, places: &'a Places, line_bytes: u6
         let place = places.get(row.run, row.addr, row.size);
         let group = key(row.run, row.addr, place).and_then(|key| groups.get_mut(&key));
         if let Some(group) = group {
-            group.counts.push(Count { row, place });
+            group.counts.push(ResolvedCount { row, target: place });
         }
     }
-    Groups {
+    GroupedRows {
         groups: groups.into_values().collect(),
         unresolved,
     }
@@ -140,18 +148,22 @@ pub(crate) fn group<'a>(profile: &'a Profile, places: &'a Places, line_bytes: u6
 
 /// What the pair of lines at `pair` belongs to, by an access to `place` in it: the object and where
 /// the pair begins in it.
-pub(crate) fn pair_key(run: u16, pair: u64, place: &Place) -> Option<(Subject, i64)> {
-    key(run, pair, place, &ScalarLines::default())
+pub(crate) fn pair_key(run: u16, pair: u64, place: &AccessTarget) -> Option<(FindingSubject, i64)> {
+    group_key(run, pair, place, &ScalarLines::default())
 }
 
 /// By run and line: the scalar variable with the most transfers there, and its address.
 type ScalarLines<'a> = FxHashMap<(u16, u64), (&'a str, u64)>;
 
-fn scalar_lines<'a>(profile: &Profile, places: &'a Places, line_bytes: u64) -> ScalarLines<'a> {
+fn scalar_lines<'a>(
+    profile: &Profile,
+    places: &'a TargetCache,
+    line_bytes: u64,
+) -> ScalarLines<'a> {
     let mut transfers: BTreeMap<(u16, u64, &str), (u64, u64)> = BTreeMap::new();
     for row in &profile.conflicts {
         let place = places.get(row.run, row.addr, row.size);
-        if let Place::Scalar(Object {
+        if let AccessTarget::Scalar(TargetObject {
             variable: Some(name),
             base,
             ..
@@ -159,7 +171,7 @@ fn scalar_lines<'a>(profile: &Profile, places: &'a Places, line_bytes: u64) -> S
         {
             let line = row.addr - row.addr % line_bytes;
             let entry = transfers.entry((row.run, line, name)).or_insert((0, *base));
-            entry.0 += tally(row).transfers();
+            entry.0 += row_tally(row).transfers();
         }
     }
     let mut most: FxHashMap<(u16, u64), (&str, u64)> = FxHashMap::default();
@@ -174,14 +186,19 @@ fn scalar_lines<'a>(profile: &Profile, places: &'a Places, line_bytes: u64) -> S
     most
 }
 
-fn key(run: u16, line: u64, place: &Place, names: &ScalarLines) -> Option<(Subject, i64)> {
+fn group_key(
+    run: u16,
+    line: u64,
+    place: &AccessTarget,
+    names: &ScalarLines,
+) -> Option<(FindingSubject, i64)> {
     match place {
-        Place::Member { object, member } => {
+        AccessTarget::Member { object, member } => {
             let type_name = member.types_path.first().cloned();
             let subject = match (type_name, object.variable.clone()) {
-                (Some(name), None) => Subject::Type { name },
-                (Some(type_name), Some(name)) => Subject::Variable { type_name, name },
-                (None, Some(name)) => Subject::Variable {
+                (Some(name), None) => FindingSubject::Type { name },
+                (Some(type_name), Some(name)) => FindingSubject::Variable { type_name, name },
+                (None, Some(name)) => FindingSubject::Variable {
                     type_name: String::new(),
                     name,
                 },
@@ -189,14 +206,14 @@ fn key(run: u16, line: u64, place: &Place, names: &ScalarLines) -> Option<(Subje
             };
             Some((subject, line.wrapping_sub(object.base) as i64))
         }
-        Place::Scalar(object) => {
+        AccessTarget::Scalar(object) => {
             let own = object.variable.as_deref().map(|name| (name, object.base));
             let (name, base) = names.get(&(run, line)).copied().or(own)?;
-            let subject = Subject::Scalar {
+            let subject = FindingSubject::Scalar {
                 name: name.to_owned(),
             };
             Some((subject, line.wrapping_sub(base) as i64))
         }
-        Place::Unresolved(_) => None,
+        AccessTarget::Unresolved(_) => None,
     }
 }

@@ -1,36 +1,36 @@
 //! What this crate asks of whoever knows objects and sources: a resolver over debug information in
 //! the product, a table in tests.
 
-use relayout_layout::MemberPath;
+use relayout_layout::MemberAt;
 
 /// Names addresses and instructions.
-pub trait Identify {
+pub trait AddressNamer {
     /// What lies at `addr` in recording `run`, for an access of `size` bytes.
-    fn place(&self, run: u16, addr: u64, size: u8) -> Place;
+    fn target_at(&self, run: u16, addr: u64, size: u8) -> AccessTarget;
 
     /// The source of an instruction; `site` indexes the profile's sites.
-    fn source(&self, site: u32) -> Source;
+    fn source_of_site(&self, site: u32) -> SiteSource;
 }
 
 /// What lies at an address.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum AccessTarget {
     /// A member of an object of known type. An empty [`MemberPath::path`] is a hole in it.
     Member {
         /// The object.
-        object: Object,
+        object: TargetObject,
         /// The innermost member, from the object's type.
-        member: MemberPath,
+        member: MemberAt,
     },
     /// A variable that is not of an aggregate type.
-    Scalar(Object),
+    Scalar(TargetObject),
     /// Not known; the class says what kind of memory it is: `slab kmalloc-192`, `stack`.
     Unresolved(String),
 }
 
 /// One object in memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Object {
+pub struct TargetObject {
     /// Address of its first byte.
     pub base: u64,
     /// Bytes.
@@ -43,7 +43,7 @@ pub struct Object {
 
 /// Where an instruction comes from. Fields are `None` where the debug information does not say.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Source {
+pub struct SiteSource {
     /// Function that the code belongs to, as a disassembly names it.
     pub function: Option<String>,
     /// The innermost function inlined there; `None` where nothing was inlined.

@@ -17,19 +17,19 @@ mod find;
 pub mod finding;
 mod group;
 pub mod identify;
-mod phases;
+mod line_join;
 pub mod rates;
 pub mod remedy;
 pub mod replay;
 pub mod throughput;
 mod traces;
 
-pub use find::{Settings, find, find_with};
-pub use finding::{Finding, Findings, Kind, Subject, Totals};
-pub use identify::{Identify, Object, Place, Source};
+pub use find::{FindSettings, find, find_with};
+pub use finding::{Finding, FindingKind, FindingSubject, Findings, ProfileTotals};
+pub use identify::{AccessTarget, AddressNamer, SiteSource, TargetObject};
 pub use remedy::Remedy;
 pub use replay::{
-    ByKind, ContextWaits, LineScores, LineTally, LineWaits, ObjectTrace, Placement, Recorded,
-    Replay, Tally, TraceAccess, replay, replay_lines,
+    AccessCounts, BytePlacement, CoherenceTally, ContextWaits, LineScores, LineTally, LineWaits,
+    ObjectTrace, PreparedTrace, RecordedPlacement, TraceAccess, replay, replay_lines,
 };
-pub use traces::{Extent, TraceIndex};
+pub use traces::{ObjectExtent, TraceIndex};

@@ -1,13 +1,13 @@
 //! What could be done about a finding, as data.
 
-use crate::identify::Source;
+use crate::identify::SiteSource;
 
 /// What could be done. Where it is a change of placement or of code that replay can judge, it was replayed, and
 /// is here only if it takes fewer transfers; the rest is what to look at, not scored.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Remedy {
     /// Keep `member` from the line of `from`: what one loses to stores to the other is false by lifetime.
-    Part {
+    SeparateMembers {
         /// The member whose accesses miss.
         member: String,
         /// What is stored to beside it.
@@ -16,14 +16,14 @@ pub enum Remedy {
         transfers: u64,
     },
     /// Keep elements of an array that different contexts use on lines of their own.
-    PartElements {
+    SeparateElements {
         /// The array's path.
         member: String,
         /// Transfers between its elements that are false by lifetime.
         transfers: u64,
     },
     /// Keep objects that share a line apart.
-    PartObjects {
+    SeparateObjects {
         /// Transfers between them that are false by lifetime.
         transfers: u64,
     },
@@ -32,38 +32,38 @@ pub enum Remedy {
         /// Bytes.
         bytes: u64,
         /// Objects as they are, and aligned; `None` where a scalar is split, which needs no proof.
-        replayed: Option<Replayed>,
+        replayed: Option<ReplayComparison>,
     },
     /// Load first, and store only what differs.
-    CheckStore {
+    GuardStore {
         /// What is stored to; of several, the one that misses most.
         member: String,
         /// Members on the line that the same instruction stores to: a copy, if there are several.
         members: u64,
         /// The store with most silent ones.
-        source: Source,
+        source: SiteSource,
         /// How often it stored.
         stores: u64,
         /// How often of them it changed nothing.
         silent: u64,
         /// As it is, and with silent stores made loads; `None` where it was not logged in order.
-        replayed: Option<Replayed>,
+        replayed: Option<ReplayComparison>,
         /// The same with the member on a line of its own.
-        own_line: Option<OwnLine>,
+        own_line: Option<OwnLineTransfers>,
     },
     /// Put a lock on a line of its own, or leave it with its data, as replay says.
     Lock {
         /// Apart is better.
         apart: bool,
         /// Together, as it is; and apart.
-        replayed: Replayed,
+        replayed: ReplayComparison,
     },
     /// The value is needed, so that no layout helps: change who writes it, or how often.
     Shared {
         /// The member whose stores most transfers bring.
         member: String,
         /// What to look at.
-        how: Shared,
+        pattern: SharingPattern,
     },
     /// Do not read what another context owns.
     DropRead {
@@ -96,7 +96,7 @@ pub enum Remedy {
 
 /// Why a line is truly shared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shared {
+pub enum SharingPattern {
     /// A lock: take it less often, for shorter, or have several.
     Lock,
     /// A count of references: take fewer.
@@ -115,7 +115,7 @@ pub enum Shared {
 
 /// Transfers of the same recorded accesses, replayed twice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Replayed {
+pub struct ReplayComparison {
     /// As it is.
     pub today: u64,
     /// With the change.
@@ -124,20 +124,20 @@ pub struct Replayed {
 
 /// Transfers with a member on a line of its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct OwnLine {
+pub struct OwnLineTransfers {
     /// Stored to as it is.
     pub stored: u64,
     /// With a check before the store.
-    pub checked: u64,
+    pub guarded: u64,
 }
 
-impl From<[u64; 2]> for Replayed {
+impl From<[u64; 2]> for ReplayComparison {
     fn from([today, changed]: [u64; 2]) -> Self {
         Self { today, changed }
     }
 }
 
-impl Replayed {
+impl ReplayComparison {
     /// Saves a tenth at least.
     pub fn helps(&self) -> bool {
         self.today > 0 && self.changed.saturating_mul(10) <= self.today.saturating_mul(9)

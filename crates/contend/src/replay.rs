@@ -35,10 +35,10 @@ mod walk;
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Range};
 
-use relayout_profile::Access;
+use relayout_profile::AccessKind;
 
 use prepare::Granule;
-pub use prepare::Replay;
+pub use prepare::PreparedTrace;
 pub use scores::LineScores;
 
 /// One access to an object, relative to it.
@@ -51,7 +51,7 @@ pub struct TraceAccess {
     /// Bytes accessed.
     pub size: u8,
     /// Kind.
-    pub access: Access,
+    pub access: AccessKind,
     /// A store that left every byte as it was; `None` where values were not seen.
     pub silent: Option<bool>,
     /// Index into the profile's sites.
@@ -61,22 +61,22 @@ pub struct TraceAccess {
 impl TraceAccess {
     /// Whether it takes the line from the others: a store, or both at once.
     pub fn is_store(&self) -> bool {
-        self.access != Access::Read
+        self.access != AccessKind::Read
     }
 
     /// The load of a check in front of it, and what follows the check: itself, or nothing where it is known to
     /// have changed nothing. `None` where it has no check: if it is not `guarded`, or does not store.
-    pub(crate) fn with_check(
+    pub(crate) fn with_guard(
         &self,
         guarded: impl Fn(&Self) -> bool,
     ) -> Option<(Self, Option<Self>)> {
-        let check = Self {
-            access: Access::Read,
+        let guard_load = Self {
+            access: AccessKind::Read,
             silent: None,
             ..*self
         };
         let stays = (self.silent != Some(true)).then_some(*self);
-        (self.is_store() && guarded(self)).then_some((check, stays))
+        (self.is_store() && guarded(self)).then_some((guard_load, stays))
     }
 }
 
@@ -102,20 +102,20 @@ impl ObjectTrace {
     /// The trace with a check before stores: those by `which` that changed nothing are loads then, also where
     /// one instruction loads and stores (`x &= ~FLAG`). What was not seen to change nothing stays a store, without
     /// the load of its check, which makes no difference to transfers: either of them brings the line.
-    pub fn with_checks(&self, which: impl Fn(&TraceAccess) -> bool) -> Self {
-        let mut checked = self.clone();
-        for access in &mut checked.accesses {
-            if let Some((check, None)) = access.with_check(&which) {
-                *access = check;
+    pub fn with_store_guards(&self, is_guarded: impl Fn(&TraceAccess) -> bool) -> Self {
+        let mut guarded = self.clone();
+        for access in &mut guarded.accesses {
+            if let Some((guard_load, None)) = access.with_guard(&is_guarded) {
+                *access = guard_load;
             }
         }
-        checked
+        guarded
     }
 }
 
 /// What a replay counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Tally {
+pub struct CoherenceTally {
     /// Loads that had to fetch the line from another context (HITM).
     pub read_transfers: u64,
     /// Stores that had to.
@@ -128,14 +128,14 @@ pub struct Tally {
     pub false_lifetime: u64,
 }
 
-impl Tally {
+impl CoherenceTally {
     /// Read and write transfers.
     pub fn transfers(&self) -> u64 {
         self.read_transfers + self.write_transfers
     }
 }
 
-impl AddAssign for Tally {
+impl AddAssign for CoherenceTally {
     fn add_assign(&mut self, other: Self) {
         self.read_transfers += other.read_transfers;
         self.write_transfers += other.write_transfers;
@@ -145,7 +145,7 @@ impl AddAssign for Tally {
     }
 }
 
-impl Add for Tally {
+impl Add for CoherenceTally {
     type Output = Self;
 
     fn add(mut self, other: Self) -> Self {
@@ -154,7 +154,7 @@ impl Add for Tally {
     }
 }
 
-impl Sum for Tally {
+impl Sum for CoherenceTally {
     fn sum<I: Iterator<Item = Self>>(tallies: I) -> Self {
         tallies.fold(Self::default(), Self::add)
     }
@@ -166,12 +166,12 @@ pub struct LineTally {
     /// Lines from the one that holds the object's new first byte.
     pub line: u32,
     /// Its events.
-    pub tally: Tally,
+    pub tally: CoherenceTally,
 }
 
 /// Accesses by kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct ByKind {
+pub struct AccessCounts {
     /// Loads.
     pub loads: u64,
     /// Stores that do not load.
@@ -180,15 +180,15 @@ pub struct ByKind {
     pub exchanges: u64,
 }
 
-impl ByKind {
+impl AccessCounts {
     /// All of them.
-    pub fn all(&self) -> u64 {
+    pub fn total(&self) -> u64 {
         let stores = self.stores.saturating_add(self.exchanges);
         self.loads.saturating_add(stores)
     }
 }
 
-impl AddAssign for ByKind {
+impl AddAssign for AccessCounts {
     fn add_assign(&mut self, other: Self) {
         self.loads = self.loads.saturating_add(other.loads);
         self.stores = self.stores.saturating_add(other.stores);
@@ -205,7 +205,7 @@ pub struct ContextWaits {
     /// (upgrades).
     pub waits: u64,
     /// All its accesses to the line that were replayed.
-    pub accesses: ByKind,
+    pub accesses: AccessCounts,
 }
 
 /// Who used one line, and had to wait for it.
@@ -221,13 +221,13 @@ pub struct LineWaits {
 ///
 /// Asked for single bytes, so that an access which spans two members follows both. Every byte that
 /// is accessed needs a place, bytes in holes too; two bytes with one place would be taken as one.
-pub trait Placement {
+pub trait BytePlacement {
     /// New offset, from the object's new first byte, of the byte at `offset` in the recorded
     /// layout.
     fn place(&self, offset: u32) -> u32;
 }
 
-impl<F: Fn(u32) -> u32> Placement for F {
+impl<F: Fn(u32) -> u32> BytePlacement for F {
     fn place(&self, offset: u32) -> u32 {
         self(offset)
     }
@@ -235,9 +235,9 @@ impl<F: Fn(u32) -> u32> Placement for F {
 
 /// The recorded layout itself.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Recorded;
+pub struct RecordedPlacement;
 
-impl Placement for Recorded {
+impl BytePlacement for RecordedPlacement {
     fn place(&self, offset: u32) -> u32 {
         offset
     }
@@ -251,18 +251,18 @@ impl Placement for Recorded {
 pub fn replay(
     trace: &ObjectTrace,
     phase: u32,
-    placement: &impl Placement,
+    placement: &impl BytePlacement,
     line_bytes: u32,
-) -> Tally {
-    Replay::new(trace).tally(phase, placement, line_bytes)
+) -> CoherenceTally {
+    PreparedTrace::new(trace).tally(phase, placement, line_bytes)
 }
 
 /// As [`replay`], line by line: the lines that were touched, ascending.
 pub fn replay_lines(
     trace: &ObjectTrace,
     phase: u32,
-    placement: &impl Placement,
+    placement: &impl BytePlacement,
     line_bytes: u32,
 ) -> Vec<LineTally> {
-    Replay::new(trace).lines(phase, placement, line_bytes)
+    PreparedTrace::new(trace).lines(phase, placement, line_bytes)
 }

@@ -34,7 +34,7 @@ pub struct TraceIndex<'p> {
 
 /// Where an object was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Extent {
+pub struct ObjectExtent {
     /// Recording.
     pub run: u16,
     /// Address of its first byte.
@@ -44,7 +44,7 @@ pub struct Extent {
 }
 
 /// The logged part of an object that one region holds.
-struct Part {
+struct LoggedPart {
     bytes: Range<u32>,
     /// When it was logged: tickets, ascending and disjoint.
     windows: Vec<Range<u64>>,
@@ -56,7 +56,7 @@ impl<'p> TraceIndex<'p> {
     /// Indexes the bursts of `profile`: one pass to count, one to place, no comparison sort.
     pub fn new(profile: &'p Profile) -> Self {
         let bursts = &profile.bursts[..profile.bursts.len().min(u32::MAX as usize)];
-        let (blocks, order) = index(bursts);
+        let (blocks, order) = index_bursts(bursts);
         let mut regions = profile.regions.clone();
         regions.sort_unstable_by_key(|region| (region.run, region.start, region.first_ticket));
         let region_bytes_max = regions
@@ -79,9 +79,9 @@ impl<'p> TraceIndex<'p> {
     ///
     /// Where its regions were never all logged at once, those with the fewest accesses are left
     /// out, and their bytes are not in [`ObjectTrace::covered`].
-    pub fn traces(&self, extent: Extent) -> Vec<ObjectTrace> {
+    pub fn traces(&self, extent: ObjectExtent) -> Vec<ObjectTrace> {
         let accesses = self.accesses(extent);
-        let (windows, covered) = agree(self.parts(extent, &accesses));
+        let (windows, covered) = common_windows(self.parts(extent, &accesses));
         windows
             .into_iter()
             .map(|window| {
@@ -100,7 +100,7 @@ impl<'p> TraceIndex<'p> {
     }
 
     /// Accesses that touch the object, with their tickets, in recorded order; cut at its ends.
-    fn accesses(&self, extent: Extent) -> Vec<(u64, TraceAccess)> {
+    fn accesses(&self, extent: ObjectExtent) -> Vec<(u64, TraceAccess)> {
         let end = extent.base.saturating_add(extent.bytes.into());
         let first_block = extent.base.saturating_sub(ACCESS_BYTES_MAX) / BLOCK_BYTES;
         let mut found: Vec<u32> = (first_block..=end.saturating_sub(1) / BLOCK_BYTES)
@@ -115,19 +115,19 @@ impl<'p> TraceIndex<'p> {
         found.sort_unstable_by_key(|&index| self.bursts[index as usize].ticket);
         found
             .into_iter()
-            .map(|index| cut(&self.bursts[index as usize], extent.base, end))
+            .map(|index| clip_access(&self.bursts[index as usize], extent.base, end))
             .collect()
     }
 
     /// The object's parts that were logged, by region; the most accessed first.
-    fn parts(&self, extent: Extent, accesses: &[(u64, TraceAccess)]) -> Vec<Part> {
-        let mut parts: Vec<Part> = Vec::new();
+    fn parts(&self, extent: ObjectExtent, accesses: &[(u64, TraceAccess)]) -> Vec<LoggedPart> {
+        let mut parts: Vec<LoggedPart> = Vec::new();
         for region in self.regions_of(extent) {
             let bytes = overlap(region, extent);
             let window = region.first_ticket..region.end_ticket;
             match parts.last_mut() {
                 Some(part) if part.bytes == bytes => part.windows.push(window),
-                _ => parts.push(Part {
+                _ => parts.push(LoggedPart {
                     bytes,
                     windows: vec![window],
                     accesses: 0,
@@ -145,7 +145,7 @@ impl<'p> TraceIndex<'p> {
         parts
     }
 
-    fn regions_of(&self, extent: Extent) -> impl Iterator<Item = &RegionRow> {
+    fn regions_of(&self, extent: ObjectExtent) -> impl Iterator<Item = &RegionRow> {
         let end = extent.base.saturating_add(extent.bytes.into());
         let low = extent.base.saturating_sub(self.region_bytes_max);
         let from = self
@@ -159,14 +159,14 @@ impl<'p> TraceIndex<'p> {
 
     /// Operations finished in `window`, from the marks at both ends of the longest region of the
     /// object that was logged throughout, as if they had come evenly.
-    fn operations(&self, extent: Extent, window: &Range<u64>) -> u64 {
+    fn operations(&self, extent: ObjectExtent, window: &Range<u64>) -> u64 {
         self.regions_of(extent)
             .filter(|region| region.first_ticket <= window.start && window.end <= region.end_ticket)
             .max_by_key(|region| region.end_ticket - region.first_ticket)
             .map_or(0, |region| {
-                let all = region.end_op.saturating_sub(region.first_op);
+                let operations = region.end_op.saturating_sub(region.first_op);
                 let tickets = region.end_ticket - region.first_ticket;
-                let part = u128::from(window.end - window.start) * u128::from(all);
+                let part = u128::from(window.end - window.start) * u128::from(operations);
                 // At most `all`, as the window is within the region's.
                 part.checked_div(tickets.into()).unwrap_or(0) as u64
             })
@@ -174,7 +174,7 @@ impl<'p> TraceIndex<'p> {
 }
 
 /// Groups bursts by run and block, keeping their order.
-fn index(bursts: &[BurstRow]) -> (Blocks, Vec<u32>) {
+fn index_bursts(bursts: &[BurstRow]) -> (Blocks, Vec<u32>) {
     let block = |burst: &BurstRow| (burst.run, burst.addr / BLOCK_BYTES);
     let mut numbers: FxHashMap<(u16, u64), u32> = FxHashMap::default();
     let mut counts: Vec<u32> = Vec::new();
@@ -216,7 +216,7 @@ fn index(bursts: &[BurstRow]) -> (Blocks, Vec<u32>) {
 }
 
 /// The part of `burst` that lies between `base` and `end`.
-fn cut(burst: &BurstRow, base: u64, end: u64) -> (u64, TraceAccess) {
+fn clip_access(burst: &BurstRow, base: u64, end: u64) -> (u64, TraceAccess) {
     let first = burst.addr.max(base);
     let past = burst.addr.saturating_add(burst.size.into()).min(end);
     let access = TraceAccess {
@@ -231,7 +231,7 @@ fn cut(burst: &BurstRow, base: u64, end: u64) -> (u64, TraceAccess) {
     (burst.ticket, access)
 }
 
-fn overlap(region: &RegionRow, extent: Extent) -> Range<u32> {
+fn overlap(region: &RegionRow, extent: ObjectExtent) -> Range<u32> {
     let offset = |addr: u64| addr.saturating_sub(extent.base).min(extent.bytes.into()) as u32;
     offset(region.start)..offset(region.start.saturating_add(region.bytes.into()))
 }
@@ -245,7 +245,7 @@ fn touches(covered: &[Range<u32>], access: &TraceAccess) -> bool {
 
 /// The times when all `parts` were logged, and their bytes; parts that would leave no such time
 /// are left out.
-fn agree(parts: Vec<Part>) -> (Vec<Range<u64>>, Vec<Range<u32>>) {
+fn common_windows(parts: Vec<LoggedPart>) -> (Vec<Range<u64>>, Vec<Range<u32>>) {
     let mut windows: Option<Vec<Range<u64>>> = None;
     let mut covered: Vec<Range<u32>> = Vec::new();
     for part in parts {

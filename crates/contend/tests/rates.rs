@@ -5,11 +5,14 @@ use std::collections::BTreeMap;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use relayout_contend::rates::estimate;
-use relayout_profile::{Access, ConflictRow, CountRow, Coverage, Meta, Profile, Transfer, check};
+use relayout_profile::{
+    AccessCoverage, AccessKind, CoherenceEvent, ConflictRow, CountRow, Profile, ProfileMeta,
+    validate,
+};
 
 const LINE: u64 = 0x1000;
 
-fn count(context: u16, site: u32, access: Access, at: (u64, u8), count: u64) -> CountRow {
+fn count(context: u16, site: u32, access: AccessKind, at: (u64, u8), count: u64) -> CountRow {
     let (offset, size) = at;
     CountRow {
         run: 0,
@@ -25,18 +28,18 @@ fn count(context: u16, site: u32, access: Access, at: (u64, u8), count: u64) -> 
 
 fn profile(mut counts: Vec<CountRow>) -> Profile {
     counts.sort_by_key(|row| row.addr);
-    let runs = vec![relayout_profile::Run::default()];
+    let runs = vec![relayout_profile::RecordedRun::default()];
     let site = relayout_profile::Site {
         pc: 0,
         bytes: Vec::new(),
     };
     Profile {
-        meta: Meta {
+        meta: ProfileMeta {
             line_bytes: 64,
             contexts: 8,
-            coverage: Coverage::Samples,
+            coverage: AccessCoverage::Samples,
             runs,
-            ..Meta::default()
+            ..ProfileMeta::default()
         },
         sites: vec![site; 8],
         counts,
@@ -45,7 +48,7 @@ fn profile(mut counts: Vec<CountRow>) -> Profile {
 }
 
 /// Events of a kind into a context: all, false by first touch, false by lifetime.
-fn sums(events: &[ConflictRow], transfer: Transfer, context: u16) -> [u64; 3] {
+fn sums(events: &[ConflictRow], transfer: CoherenceEvent, context: u16) -> [u64; 3] {
     let own = events
         .iter()
         .filter(|e| e.transfer == transfer && e.context == context);
@@ -54,7 +57,7 @@ fn sums(events: &[ConflictRow], transfer: Transfer, context: u16) -> [u64; 3] {
     })
 }
 
-use Access::{Read, ReadWrite, Write};
+use AccessKind::{Read, ReadWrite, Write};
 
 #[test]
 fn a_reader_and_a_writer() {
@@ -63,14 +66,14 @@ fn a_reader_and_a_writer() {
         count(0, 0, Read, (0, 8), 1000),
         count(1, 1, Write, (8, 8), 1000),
     ]));
-    assert_eq!(sums(&apart, Transfer::Read, 0), [500, 500, 500]);
-    assert_eq!(sums(&apart, Transfer::Upgrade, 1), [500, 0, 0]);
-    assert_eq!(sums(&apart, Transfer::Write, 1), [0, 0, 0]);
+    assert_eq!(sums(&apart, CoherenceEvent::Read, 0), [500, 500, 500]);
+    assert_eq!(sums(&apart, CoherenceEvent::Upgrade, 1), [500, 0, 0]);
+    assert_eq!(sums(&apart, CoherenceEvent::Write, 1), [0, 0, 0]);
     let together = estimate(&profile(vec![
         count(0, 0, Read, (0, 8), 1000),
         count(1, 1, Write, (4, 8), 1000),
     ]));
-    assert_eq!(sums(&together, Transfer::Read, 0), [500, 0, 0]);
+    assert_eq!(sums(&together, CoherenceEvent::Read, 0), [500, 0, 0]);
 }
 
 #[test]
@@ -79,7 +82,7 @@ fn rare_stores_bound_many_loads() {
         count(0, 0, Read, (0, 8), 1_000_000),
         count(1, 1, Write, (8, 8), 10),
     ]));
-    assert_eq!(sums(&events, Transfer::Read, 0)[0], 10);
+    assert_eq!(sums(&events, CoherenceEvent::Read, 0)[0], 10);
 }
 
 /// pcpu_chunk's story: `base_addr` is read, then what another wrote is used under the lock.
@@ -90,9 +93,9 @@ fn first_touch_and_lifetime_differ() {
         count(0, 1, ReadWrite, (16, 4), 1000),
         count(1, 2, ReadWrite, (16, 4), 1000),
     ]));
-    let [reads, first_touch, lifetime] = sums(&events, Transfer::Read, 0);
+    let [reads, first_touch, lifetime] = sums(&events, CoherenceEvent::Read, 0);
     assert_eq!((reads, first_touch, lifetime), (250, 250, 0));
-    let [writes, first_touch, _] = sums(&events, Transfer::Write, 0);
+    let [writes, first_touch, _] = sums(&events, CoherenceEvent::Write, 0);
     assert_eq!((writes, first_touch), (250, 0));
 }
 
@@ -102,7 +105,10 @@ fn episodes_are_not_accesses() {
     let many = |site| count(0, site, Read, (u64::from(site) * 8, 8), 1000);
     let mut counts = vec![count(1, 7, Write, (56, 8), 1000)];
     counts.extend((0..4).map(many));
-    assert_eq!(sums(&estimate(&profile(counts)), Transfer::Read, 0)[0], 500);
+    assert_eq!(
+        sums(&estimate(&profile(counts)), CoherenceEvent::Read, 0)[0],
+        500
+    );
 }
 
 /// Taking and dropping a reference are two operations, loading it twice is one: between 1000 and 2000 episodes
@@ -116,7 +122,7 @@ fn instructions_that_store_to_one_granule_are_operations_of_their_own() {
             by(1),
             count(1, 7, Write, (8, 8), 1000),
         ]));
-        [Transfer::Read, Transfer::Write].map(|transfer| sums(&events, transfer, 0)[0])
+        [CoherenceEvent::Read, CoherenceEvent::Write].map(|transfer| sums(&events, transfer, 0)[0])
     };
     assert_eq!(into_first(ReadWrite), [0, 586]);
     assert_eq!(into_first(Read), [500, 0]);
@@ -127,7 +133,7 @@ fn silent_stores_take_the_line_and_change_nothing() {
     let mut store = count(1, 1, Write, (0, 8), 1000);
     store.silent = Some(1000);
     let events = estimate(&profile(vec![count(0, 0, Read, (0, 8), 1000), store]));
-    assert_eq!(sums(&events, Transfer::Read, 0), [500, 500, 500]);
+    assert_eq!(sums(&events, CoherenceEvent::Read, 0), [500, 500, 500]);
 }
 
 #[test]
@@ -154,16 +160,16 @@ fn straddling() {
         count(2, 0, Read, (64, 4), 1000),
         count(1, 1, Write, (60, 8), 1000),
     ]));
-    assert_eq!(sums(&events, Transfer::Read, 0), [500, 500, 500]);
-    assert_eq!(sums(&events, Transfer::Read, 2), [500, 0, 0]);
+    assert_eq!(sums(&events, CoherenceEvent::Read, 0), [500, 500, 500]);
+    assert_eq!(sums(&events, CoherenceEvent::Read, 2), [500, 0, 0]);
 }
 
-fn access() -> impl Strategy<Value = Access> {
+fn access() -> impl Strategy<Value = AccessKind> {
     prop_oneof![Just(Read), Just(Write), Just(ReadWrite)]
 }
 
 fn counts() -> impl Strategy<Value = Vec<CountRow>> {
-    let one = (
+    let fields = (
         0_u16..5,
         0_u32..8,
         access(),
@@ -172,7 +178,7 @@ fn counts() -> impl Strategy<Value = Vec<CountRow>> {
         0_u64..100_000,
         0_u8..=4,
     );
-    let row = one.prop_map(|(context, site, access, offset, size, n, silent)| {
+    let row = fields.prop_map(|(context, site, access, offset, size, n, silent)| {
         let silent = (access != Read && silent < 4).then_some(n * u64::from(silent) / 4);
         CountRow {
             silent,
@@ -183,7 +189,7 @@ fn counts() -> impl Strategy<Value = Vec<CountRow>> {
 }
 
 /// Events of each kind into each context on each line.
-fn by_context(counts: Vec<CountRow>) -> BTreeMap<(u64, u16, Transfer), u64> {
+fn by_context(counts: Vec<CountRow>) -> BTreeMap<(u64, u16, CoherenceEvent), u64> {
     let mut sums = BTreeMap::new();
     for event in estimate(&profile(counts)) {
         let key = (event.addr / 64, event.context, event.transfer);
@@ -205,13 +211,13 @@ fn assert_scale(counts: Vec<CountRow>) {
             ..*row
         })
         .collect();
-    let (one, ten) = (by_context(counts), by_context(tenfold));
-    for key in one.keys().chain(ten.keys()) {
+    let (single, ten) = (by_context(counts), by_context(tenfold));
+    for key in single.keys().chain(ten.keys()) {
         let sum = |sums: &BTreeMap<_, u64>| sums.get(key).copied().unwrap_or(0);
-        let (one, ten) = (sum(&one), sum(&ten));
+        let (single_sum, ten) = (sum(&single), sum(&ten));
         assert!(
-            ten.abs_diff(one * 10) <= ROUNDED,
-            "{key:?}: {one} and {ten}"
+            ten.abs_diff(single_sum * 10) <= ROUNDED,
+            "{key:?}: {single_sum} and {ten}"
         );
     }
 }
@@ -256,11 +262,11 @@ proptest! {
     fn rows_are_valid(counts in counts()) {
         let mut profile = profile(counts);
         profile.conflicts = estimate(&profile);
-        prop_assert_eq!(check::check(&profile), Ok(()));
+        prop_assert_eq!(validate::validate(&profile), Ok(()));
         for event in &profile.conflicts {
             prop_assert!(event.context != event.other_context);
             prop_assert!(event.false_lifetime <= event.false_first_touch);
-            prop_assert!(event.transfer == Transfer::Upgrade || event.other_access != Read);
+            prop_assert!(event.transfer == CoherenceEvent::Upgrade || event.other_access != Read);
             prop_assert_eq!(event.addr / 64, event.other_addr / 64);
         }
     }
@@ -277,7 +283,7 @@ proptest! {
                 let own: u64 = rows().filter(|r| r.context == context).map(|r| r.count).sum();
                 let stores = |r: &&CountRow| r.context != context && r.access != Read;
                 let stores: u64 = rows().filter(stores).map(|r| r.count).sum();
-                let into = |e: &&ConflictRow| e.context == context && e.transfer != Transfer::Upgrade && on(e.addr, 1);
+                let into = |e: &&ConflictRow| e.context == context && e.transfer != CoherenceEvent::Upgrade && on(e.addr, 1);
                 let transfers: u64 = events.iter().filter(into).map(|e| e.count).sum();
                 // Rounding may bring each of the parts up by one.
                 prop_assert!(transfers <= own.min(stores) + 3, "{transfers} of {own} and {stores}");
@@ -291,7 +297,7 @@ proptest! {
         let renamed: Vec<CountRow> = counts.iter().map(|row| CountRow { context: 4 - row.context, ..*row }).collect();
         let total = |counts: Vec<CountRow>, context: u16| {
             let events = estimate(&profile(counts));
-            [Transfer::Read, Transfer::Write, Transfer::Upgrade].map(|t| sums(&events, t, context)[0])
+            [CoherenceEvent::Read, CoherenceEvent::Write, CoherenceEvent::Upgrade].map(|t| sums(&events, t, context)[0])
         };
         for context in 0..5 {
             let (a, b) = (total(counts.clone(), context), total(renamed.clone(), 4 - context));
@@ -312,7 +318,7 @@ proptest! {
     fn more_stores_more_transfers(a in 1_u64..100_000, w in 1_u64..100_000, more in 1_u64..100_000) {
         let transfers = |w| {
             let rows = vec![count(0, 0, Read, (0, 8), a), count(1, 1, Write, (8, 8), w)];
-            sums(&estimate(&profile(rows)), Transfer::Read, 0)[0]
+            sums(&estimate(&profile(rows)), CoherenceEvent::Read, 0)[0]
         };
         prop_assert!(transfers(w) <= transfers(w + more));
         prop_assert!(transfers(w) <= a.min(w));

@@ -4,7 +4,8 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use relayout_contend::rates::estimate;
 use relayout_profile::{
-    Access, BurstRow, ConflictRow, CountRow, Coverage, Meta, Profile, Run, Site, Transfer, check,
+    AccessCoverage, AccessKind, BurstRow, CoherenceEvent, ConflictRow, CountRow, Profile,
+    ProfileMeta, RecordedRun, Site, validate,
 };
 
 const LINE: u64 = 0x1000;
@@ -15,7 +16,7 @@ const SITES: u32 = 4;
 struct Sample {
     context: u16,
     site: u32,
-    access: Access,
+    access: AccessKind,
     offset: u64,
     size: u8,
     period: u64,
@@ -23,24 +24,24 @@ struct Sample {
 
 /// A profile of samples, in this order.
 fn profile(samples: &[Sample]) -> Profile {
-    let count = |one: &Sample| CountRow {
+    let count = |sample: &Sample| CountRow {
         run: 0,
-        addr: LINE + one.offset,
-        size: one.size,
-        context: one.context,
-        site: one.site,
-        access: one.access,
-        count: one.period,
+        addr: LINE + sample.offset,
+        size: sample.size,
+        context: sample.context,
+        site: sample.site,
+        access: sample.access,
+        count: sample.period,
         silent: None,
     };
-    let burst = |(ticket, one): (u64, &Sample)| BurstRow {
+    let burst = |(ticket, sample): (u64, &Sample)| BurstRow {
         run: 0,
         ticket,
-        context: one.context,
-        site: one.site,
-        addr: LINE + one.offset,
-        size: one.size,
-        access: one.access,
+        context: sample.context,
+        site: sample.site,
+        addr: LINE + sample.offset,
+        size: sample.size,
+        access: sample.access,
         silent: None,
     };
     let mut counts: Vec<CountRow> = samples.iter().map(count).collect();
@@ -50,12 +51,12 @@ fn profile(samples: &[Sample]) -> Profile {
         bytes: Vec::new(),
     };
     Profile {
-        meta: Meta {
+        meta: ProfileMeta {
             line_bytes: 64,
             contexts: 8,
-            coverage: Coverage::Samples,
-            runs: vec![Run::default()],
-            ..Meta::default()
+            coverage: AccessCoverage::Samples,
+            runs: vec![RecordedRun::default()],
+            ..ProfileMeta::default()
         },
         sites: vec![site; SITES as usize],
         counts,
@@ -72,18 +73,18 @@ fn without_order(mut profile: Profile) -> Profile {
 /// Transfers, or upgrades, into a context.
 fn into(events: &[ConflictRow], context: u16, upgrades: bool) -> u64 {
     let own = events.iter().filter(|event| event.context == context);
-    own.filter(|event| (event.transfer == Transfer::Upgrade) == upgrades)
+    own.filter(|event| (event.transfer == CoherenceEvent::Upgrade) == upgrades)
         .map(|event| event.count)
         .sum()
 }
 
 fn samples() -> impl Strategy<Value = Vec<Sample>> {
     let access = prop_oneof![
-        Just(Access::Read),
-        Just(Access::Write),
-        Just(Access::ReadWrite)
+        Just(AccessKind::Read),
+        Just(AccessKind::Write),
+        Just(AccessKind::ReadWrite)
     ];
-    let one = (0_u16..4, 0..SITES, access, 0_u64..120, 1_u8..9, 1_u64..5000).prop_map(
+    let sample = (0_u16..4, 0..SITES, access, 0_u64..120, 1_u8..9, 1_u64..5000).prop_map(
         |(context, site, access, offset, size, period)| Sample {
             context,
             site,
@@ -93,23 +94,23 @@ fn samples() -> impl Strategy<Value = Vec<Sample>> {
             period,
         },
     );
-    vec(one, 0..100)
+    vec(sample, 0..100)
 }
 
 /// Two contexts take turns of `each` accesses, each to a word of its own; one access of `period` is sampled.
 fn turns(each: usize, period: usize) -> Vec<Sample> {
-    let of = |n: usize| {
+    let sample_at = |n: usize| {
         let context = (n / each % 2) as u16;
         Sample {
             context,
             site: u32::from(context),
-            access: Access::Write,
+            access: AccessKind::Write,
             offset: u64::from(context) * 8,
             size: 8,
             period: period as u64,
         }
     };
-    (0..40_000).step_by(period).map(of).collect()
+    (0..40_000).step_by(period).map(sample_at).collect()
 }
 
 /// `each` accesses a turn are 40000 / `each` transfers. Rates alone say 20000 of each; the order says it as well as
@@ -151,7 +152,7 @@ proptest! {
     fn rows_are_valid(samples in samples()) {
         let mut profile = profile(&samples);
         profile.conflicts = estimate(&profile);
-        prop_assert_eq!(check::check(&profile), Ok(()));
+        prop_assert_eq!(validate::validate(&profile), Ok(()));
     }
 
     /// Only the order counts, not how far samples are apart.
@@ -168,8 +169,8 @@ proptest! {
     /// Of two lines, each has its own order.
     #[test]
     fn lines_are_apart(samples in samples()) {
-        let moved = |one: &Sample| Sample { offset: one.offset + 4096, ..*one };
-        let both: Vec<Sample> = samples.iter().flat_map(|one| [*one, moved(one)]).collect();
+        let moved = |sample: &Sample| Sample { offset: sample.offset + 4096, ..*sample };
+        let both: Vec<Sample> = samples.iter().flat_map(|sample| [*sample, moved(sample)]).collect();
         let alone = estimate(&profile(&samples));
         let together = estimate(&profile(&both));
         let first: Vec<ConflictRow> = { together.into_iter() }

@@ -3,12 +3,12 @@
 #[path = "common/agreement.rs"]
 mod agreement;
 
-use agreement::By;
+use agreement::RankedBy;
 
 use std::path::Path;
 
-use relayout_contend::{Extent, ObjectTrace, Replay, Tally, TraceIndex};
-use relayout_profile::{Access, Profile};
+use relayout_contend::{CoherenceTally, ObjectExtent, ObjectTrace, PreparedTrace, TraceIndex};
+use relayout_profile::{AccessKind, Profile};
 
 fn fixture(name: &str) -> Profile {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -21,7 +21,7 @@ fn fixture(name: &str) -> Profile {
 fn objects(name: &str) -> Vec<ObjectTrace> {
     let profile = fixture(name);
     let index = TraceIndex::new(&profile);
-    let extent = |row: &relayout_profile::RegionRow| Extent {
+    let extent = |row: &relayout_profile::RegionRow| ObjectExtent {
         run: row.run,
         base: row.start,
         bytes: row.bytes,
@@ -30,33 +30,33 @@ fn objects(name: &str) -> Vec<ObjectTrace> {
     extents.flat_map(|extent| index.traces(extent)).collect()
 }
 
-fn tally(traces: &[ObjectTrace], phase: u32, place: impl Fn(u32) -> u32) -> Tally {
+fn tally(traces: &[ObjectTrace], phase: u32, place: impl Fn(u32) -> u32) -> CoherenceTally {
     traces
         .iter()
-        .map(|trace| Replay::new(trace).tally(phase, &place, 64))
+        .map(|trace| PreparedTrace::new(trace).tally(phase, &place, 64))
         .sum()
 }
 
 /// On pieces of recordings; whole ones, of which some rank less well, and why: `examples/agreement.rs`.
 #[test]
 fn rates_rank_as_replay_does() {
-    ranks_agree(By::Rates, [0.9, 0.9]);
+    ranks_agree(RankedBy::Rates, [0.9, 0.9]);
 }
 
 /// What counts alone do not tell is how often contexts took turns: with that number the formula ranks as
 /// replay does.
 #[test]
 fn the_formula_ranks_as_replay_does_where_episodes_are_known() {
-    ranks_agree(By::KnownEpisodes, [0.95, 0.85]);
+    ranks_agree(RankedBy::KnownEpisodes, [0.95, 0.85]);
 }
 
 /// How long contexts keep a line is seen in the order of samples. On the workload whose clock wanders from CPU to CPU.
 #[test]
 fn the_order_of_samples_helps() {
-    let ways = [By::Samples(30), By::OrderedSamples(30)];
+    let ways = [RankedBy::Samples(30), RankedBy::OrderedSamples(30)];
     let [counts, order] = agreement::by_block(&fixture("fcopy.profile"), 64, 100.0, ways);
     println!("one of 30: {counts} lines, with their order {order}");
-    assert!(order.of >= 15 && order.spearman >= 0.9, "{order}");
+    assert!(order.compared >= 15 && order.spearman >= 0.9, "{order}");
     assert!(
         order.spearman >= counts.spearman + 0.02,
         "{counts}, {order}"
@@ -64,18 +64,18 @@ fn the_order_of_samples_helps() {
 }
 
 /// At least by so much over lines, and over layouts.
-fn ranks_agree(by: By, [over_lines, over_layouts]: [f64; 2]) {
+fn ranks_agree(by: RankedBy, [over_lines, over_layouts]: [f64; 2]) {
     for name in ["mmap1.profile", "mntns.profile", "page_fault2.profile"] {
         let profile = fixture(name);
         let [lines] = agreement::by_block(&profile, 64, 20.0, [by]);
         let [layouts] = agreement::by_layout(&profile, 10, 20, 100.0, [by]);
         println!("{name}, {by:?}: {lines} lines, layouts of {layouts} objects");
         assert!(
-            lines.of >= 30 && lines.spearman >= over_lines,
+            lines.compared >= 30 && lines.spearman >= over_lines,
             "{name}: {lines}"
         );
         assert!(
-            layouts.of >= 6 && layouts.spearman >= over_layouts,
+            layouts.compared >= 6 && layouts.spearman >= over_layouts,
             "{name}: {layouts}"
         );
     }
@@ -131,11 +131,14 @@ fn osq_node_needs_the_check() {
     let own_line = |byte: u32| if byte >= 20 { byte + 44 } else { byte };
     let is_cpu = |access: &relayout_contend::TraceAccess| access.offset == 20;
     let silent = |access: &&relayout_contend::TraceAccess| {
-        is_cpu(access) && access.access == Access::Write && access.silent == Some(true)
+        is_cpu(access) && access.access == AccessKind::Write && access.silent == Some(true)
     };
     let stores = |trace: &ObjectTrace| trace.accesses.iter().filter(silent).count();
     assert!(nodes.iter().all(|node| stores(node) > 10));
-    let checked: Vec<ObjectTrace> = nodes.iter().map(|node| node.with_checks(is_cpu)).collect();
+    let checked: Vec<ObjectTrace> = nodes
+        .iter()
+        .map(|node| node.with_store_guards(is_cpu))
+        .collect();
     let reads = |traces: &[ObjectTrace], place: fn(u32) -> u32| tally(traces, 0, place);
     let today = reads(&nodes, |byte| byte).transfers();
     let apart = reads(&nodes, own_line).transfers();
@@ -147,7 +150,7 @@ fn osq_node_needs_the_check() {
     assert!(both < check && both < apart);
 }
 
-fn access(context: u16, offset: u32, access: Access) -> relayout_contend::TraceAccess {
+fn access(context: u16, offset: u32, access: AccessKind) -> relayout_contend::TraceAccess {
     relayout_contend::TraceAccess {
         context,
         offset,
@@ -173,22 +176,28 @@ fn synthetic(
 fn roles_of_their_own_are_better_split() {
     let round = |turn: u32| {
         let mut round = vec![
-            access(0, 0, Access::ReadWrite),
-            access(1, 8, Access::Read),
-            access(0, 0, Access::ReadWrite),
-            access(1, 8, Access::Read),
+            access(0, 0, AccessKind::ReadWrite),
+            access(1, 8, AccessKind::Read),
+            access(0, 0, AccessKind::ReadWrite),
+            access(1, 8, AccessKind::Read),
         ];
         if turn.is_multiple_of(8) {
-            round.extend([access(2, 0, Access::ReadWrite), access(2, 8, Access::Write)]);
+            round.extend([
+                access(2, 0, AccessKind::ReadWrite),
+                access(2, 8, AccessKind::Write),
+            ]);
         }
         round
     };
     let trace = synthetic((0..400).flat_map(round));
-    let (one, two) = (
+    let (together, split) = (
         tally(&trace, 0, |b| b).transfers(),
         tally(&trace, 56, |b| b).transfers(),
     );
-    assert!(two * 2 < one, "{one} on one line, {two} on two");
+    assert!(
+        split * 2 < together,
+        "{together} on one line, {split} on two"
+    );
 }
 
 /// Every context uses both words each time: split is worse, as on hardware (0.65 to 0.74).
@@ -197,14 +206,17 @@ fn words_that_all_use_together_are_worse_split() {
     let round = |turn: u32| {
         let context = (turn % 3) as u16;
         [
-            access(context, 0, Access::ReadWrite),
-            access(context, 8, Access::ReadWrite),
+            access(context, 0, AccessKind::ReadWrite),
+            access(context, 8, AccessKind::ReadWrite),
         ]
     };
     let trace = synthetic((0..400).flat_map(round));
-    let (one, two) = (
+    let (together, split) = (
         tally(&trace, 0, |b| b).transfers(),
         tally(&trace, 56, |b| b).transfers(),
     );
-    assert!(two >= one * 19 / 10, "{one} on one line, {two} on two");
+    assert!(
+        split >= together * 19 / 10,
+        "{together} on one line, {split} on two"
+    );
 }

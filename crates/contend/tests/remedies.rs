@@ -1,11 +1,14 @@
 //! What is said to be done about findings, from small profiles; and that what differs between recordings is
 //! said to be unstable.
 
-use relayout_contend::remedy::{OwnLine, Replayed, Shared};
-use relayout_contend::{Finding, Identify, Kind, Object, Place, Remedy, Source, find};
-use relayout_layout::MemberPath;
+use relayout_contend::remedy::{OwnLineTransfers, ReplayComparison, SharingPattern};
+use relayout_contend::{
+    AccessTarget, AddressNamer, Finding, FindingKind, Remedy, SiteSource, TargetObject, find,
+};
+use relayout_layout::MemberAt;
 use relayout_profile::{
-    Access, BurstRow, ConflictRow, CountRow, Profile, RegionRow, Run, Site, Transfer,
+    AccessKind, BurstRow, CoherenceEvent, ConflictRow, CountRow, Profile, RecordedRun, RegionRow,
+    Site,
 };
 
 /// One object of 64 bytes in 8-byte members named `a` to `h`, of a lock type the first, at `AT`, the last two a count
@@ -16,8 +19,8 @@ const AT: u64 = 0x1_0000;
 const CROSSING: u64 = 0x2_0030;
 const SMALL: u64 = 0x3_0000;
 
-impl Identify for Table {
-    fn place(&self, _: u16, addr: u64, _: u8) -> Place {
+impl AddressNamer for Table {
+    fn target_at(&self, _: u16, addr: u64, _: u8) -> AccessTarget {
         let (base, bytes) = match addr {
             ..CROSSING => (AT, 64),
             CROSSING..SMALL => (CROSSING, 32),
@@ -34,14 +37,14 @@ impl Identify for Table {
             (AT, 56) => &["thing", "list_head"],
             _ => &["thing"],
         };
-        Place::Member {
-            object: Object {
+        AccessTarget::Member {
+            object: TargetObject {
                 base,
                 bytes,
                 variable: None,
                 origin: None,
             },
-            member: MemberPath {
+            member: MemberAt {
                 path: names[offset as usize / 8].to_owned(),
                 types_path: types.iter().map(|&name| name.to_owned()).collect(),
                 offset,
@@ -50,23 +53,23 @@ impl Identify for Table {
         }
     }
 
-    fn source(&self, site: u32) -> Source {
-        Source {
+    fn source_of_site(&self, site: u32) -> SiteSource {
+        SiteSource {
             function: Some(format!("f{site}")),
             line: Some(site),
-            ..Source::default()
+            ..SiteSource::default()
         }
     }
 }
 
 /// One access; its site is its offset in words, and 8 more for a store.
-fn access(context: u16, addr: u64, access: Access, silent: Option<bool>) -> BurstRow {
+fn access(context: u16, addr: u64, access: AccessKind, silent: Option<bool>) -> BurstRow {
     let word = (addr / 8 % 8) as u32;
     BurstRow {
         run: 0,
         ticket: 0,
         context,
-        site: if access == Access::Read {
+        site: if access == AccessKind::Read {
             word
         } else {
             word + 8
@@ -86,15 +89,15 @@ fn recorded(round: &[BurstRow], rounds: usize, conflicts: Vec<ConflictRow>) -> P
         .take(round.len() * rounds)
         .copied()
         .collect();
-    let count = |one: &BurstRow| CountRow {
+    let count = |burst: &BurstRow| CountRow {
         run: 0,
-        addr: one.addr,
-        size: one.size,
-        context: one.context,
-        site: one.site,
-        access: one.access,
+        addr: burst.addr,
+        size: burst.size,
+        context: burst.context,
+        site: burst.site,
+        access: burst.access,
         count: rounds as u64,
-        silent: one
+        silent: burst
             .silent
             .map(|silent| if silent { rounds as u64 } else { 0 }),
     };
@@ -121,7 +124,7 @@ fn recorded(round: &[BurstRow], rounds: usize, conflicts: Vec<ConflictRow>) -> P
         regions: vec![region(AT), region(CROSSING - 0x30), region(SMALL)],
         bursts: (0..)
             .zip(bursts)
-            .map(|(ticket, one)| BurstRow { ticket, ..one })
+            .map(|(ticket, burst)| BurstRow { ticket, ..burst })
             .collect(),
         ..Profile::default()
     }
@@ -131,8 +134,8 @@ fn lost(here: BurstRow, there: BurstRow, count: u64, false_lifetime: u64) -> Con
     ConflictRow {
         run: 0,
         transfer: match here.access {
-            Access::Read => Transfer::Read,
-            _ => Transfer::Write,
+            AccessKind::Read => CoherenceEvent::Read,
+            _ => CoherenceEvent::Write,
         },
         context: here.context,
         addr: here.addr,
@@ -157,16 +160,16 @@ fn first(profile: &Profile) -> Finding {
 #[test]
 fn members_that_do_not_belong_together() {
     let (read, store) = (
-        access(0, AT + 16, Access::Read, None),
-        access(1, AT + 24, Access::Write, Some(false)),
+        access(0, AT + 16, AccessKind::Read, None),
+        access(1, AT + 24, AccessKind::Write, Some(false)),
     );
     let found = first(&recorded(
         &[read, store],
         100,
         vec![lost(read, store, 99, 99)],
     ));
-    assert_eq!(found.kind, Kind::FalseSharing);
-    let part = Remedy::Part {
+    assert_eq!(found.kind, FindingKind::FalseSharing);
+    let part = Remedy::SeparateMembers {
         member: "c".into(),
         from: "d".into(),
         transfers: 99,
@@ -177,16 +180,16 @@ fn members_that_do_not_belong_together() {
 /// Context 1 stores what is there; context 0 reads another member of the line.
 #[test]
 fn a_store_that_changes_nothing_names_its_line() {
-    let read = access(0, AT + 16, Access::Read, None);
-    let store = access(1, AT + 24, Access::Write, Some(true));
+    let read = access(0, AT + 16, AccessKind::Read, None);
+    let store = access(1, AT + 24, AccessKind::Write, Some(true));
     let found = first(&recorded(
         &[read, store],
         100,
         vec![lost(read, store, 99, 99)],
     ));
-    assert_eq!(found.kind, Kind::SilentStore);
+    assert_eq!(found.kind, FindingKind::SilentStore);
     let [
-        Remedy::CheckStore {
+        Remedy::GuardStore {
             member,
             members: 1,
             source,
@@ -205,15 +208,15 @@ fn a_store_that_changes_nothing_names_its_line() {
     );
     assert_eq!(
         *replayed,
-        Some(Replayed {
+        Some(ReplayComparison {
             today: 99,
             changed: 0
         })
     );
     // Nobody but the writer uses it.
-    let apart = OwnLine {
+    let apart = OwnLineTransfers {
         stored: 0,
-        checked: 0,
+        guarded: 0,
     };
     assert_eq!(*own_line, Some(apart));
 }
@@ -223,17 +226,17 @@ fn a_store_that_changes_nothing_names_its_line() {
 #[test]
 fn a_check_with_a_line_of_its_own() {
     let (e, f) = (AT + 32, AT + 40);
-    let store = access(0, e, Access::Write, Some(false));
-    let silent = access(0, f, Access::Write, Some(true));
+    let store = access(0, e, AccessKind::Write, Some(false));
+    let silent = access(0, f, AccessKind::Write, Some(true));
     let (read, add) = (
-        access(2, f, Access::Read, None),
-        access(1, e, Access::ReadWrite, Some(false)),
+        access(2, f, AccessKind::Read, None),
+        access(1, e, AccessKind::ReadWrite, Some(false)),
     );
     let rows = vec![lost(add, store, 100, 0), lost(read, silent, 50, 40)];
     let found = first(&recorded(&[store, silent, read, add, read], 100, rows));
-    assert_eq!(found.kind, Kind::TrueSharing);
+    assert_eq!(found.kind, FindingKind::TrueSharing);
     let told = found.remedies.iter().find_map(|remedy| match remedy {
-        Remedy::CheckStore {
+        Remedy::GuardStore {
             member,
             replayed: Some(replayed),
             own_line: Some(own_line),
@@ -250,7 +253,7 @@ fn a_check_with_a_line_of_its_own() {
         "{replayed:?}"
     );
     assert!(
-        near(own_line.stored, 3) && near(own_line.checked, 2),
+        near(own_line.stored, 3) && near(own_line.guarded, 2),
         "{own_line:?}"
     );
 }
@@ -259,15 +262,15 @@ fn a_check_with_a_line_of_its_own() {
 #[test]
 fn an_object_that_crosses_says_the_least_alignment() {
     let words = [0, 8, 16, 24].map(|offset| CROSSING + offset);
-    let fill = words.map(|addr| access(0, addr, Access::Write, Some(false)));
-    let answer = words.map(|addr| access(1, addr, Access::ReadWrite, Some(false)));
+    let fill = words.map(|addr| access(0, addr, AccessKind::Write, Some(false)));
+    let answer = words.map(|addr| access(1, addr, AccessKind::ReadWrite, Some(false)));
     let round: Vec<BurstRow> = fill.into_iter().chain(answer).collect();
     let rows = vec![
         lost(answer[0], fill[0], 100, 0),
         lost(fill[0], answer[0], 100, 0),
     ];
     let found = first(&recorded(&round, 100, rows));
-    assert_eq!(found.kind, Kind::Straddle);
+    assert_eq!(found.kind, FindingKind::Straddle);
     let [
         Remedy::Align {
             bytes: 32,
@@ -283,12 +286,12 @@ fn an_object_that_crosses_says_the_least_alignment() {
 /// Others try to take the lock while its holder works; or each takes it, works, and is done.
 #[test]
 fn a_lock_stays_or_goes_as_the_mix_says() {
-    let lock = |context| access(context, AT, Access::ReadWrite, Some(false));
-    let data = |context| access(context, AT + 8, Access::Write, Some(false));
+    let lock = |context| access(context, AT, AccessKind::ReadWrite, Some(false));
+    let data = |context| access(context, AT + 8, AccessKind::Write, Some(false));
     let row = || vec![lost(data(0), lock(1), 50, 40)];
     let fought = [lock(0), data(0), lock(1), data(0), lock(1), data(0)];
     let found = first(&recorded(&fought, 50, row()));
-    assert_eq!(found.kind, Kind::LockWord);
+    assert_eq!(found.kind, FindingKind::LockWord);
     assert!(
         matches!(found.remedies[..], [Remedy::Lock { apart: true, .. }]),
         "{:?}",
@@ -310,47 +313,53 @@ fn a_lock_stays_or_goes_as_the_mix_says() {
 
 #[test]
 fn true_sharing_has_advice_in_words() {
-    let check = |round: &[BurstRow], expect: Shared| {
+    let check = |round: &[BurstRow], expect: SharingPattern| {
         let found = first(&recorded(round, 100, vec![lost(round[0], round[1], 99, 0)]));
-        assert_eq!(found.kind, Kind::TrueSharing);
+        assert_eq!(found.kind, FindingKind::TrueSharing);
         let how = found.remedies.iter().find_map(|remedy| match remedy {
-            Remedy::Shared { how, .. } => Some(*how),
+            Remedy::Shared { pattern: how, .. } => Some(*how),
             _ => None,
         });
         assert_eq!(how, Some(expect));
     };
-    let add = |context| access(context, AT + 8, Access::ReadWrite, Some(false));
-    let read = |context| access(context, AT + 8, Access::Read, None);
-    check(&[add(0), add(1)], Shared::PerContext);
-    check(&[read(1), add(0), read(2)], Shared::Copy);
-    check(&[add(0), add(1), read(0), read(1), read(2)], Shared::Batch);
-    let lock = |context| access(context, AT, Access::ReadWrite, Some(false));
-    check(&[lock(0), lock(1)], Shared::Lock);
-    let store = |context| access(context, AT + 8, Access::Write, Some(false));
+    let add = |context| access(context, AT + 8, AccessKind::ReadWrite, Some(false));
+    let read = |context| access(context, AT + 8, AccessKind::Read, None);
+    check(&[add(0), add(1)], SharingPattern::PerContext);
+    check(&[read(1), add(0), read(2)], SharingPattern::Copy);
+    check(
+        &[add(0), add(1), read(0), read(1), read(2)],
+        SharingPattern::Batch,
+    );
+    let lock = |context| access(context, AT, AccessKind::ReadWrite, Some(false));
+    check(&[lock(0), lock(1)], SharingPattern::Lock);
+    let store = |context| access(context, AT + 8, AccessKind::Write, Some(false));
     // What is stored plainly is no sum.
-    check(&[store(0), read(1), store(1), read(0)], Shared::Batch);
+    check(
+        &[store(0), read(1), store(1), read(0)],
+        SharingPattern::Batch,
+    );
     // By its type, whatever is done to it.
-    let of = |word| move |context| access(context, AT + word, Access::ReadWrite, Some(false));
+    let of = |word| move |context| access(context, AT + word, AccessKind::ReadWrite, Some(false));
     let (count, link) = (of(48), of(56));
-    check(&[count(0), count(1)], Shared::References);
-    check(&[link(0), link(1)], Shared::List);
+    check(&[count(0), count(1)], SharingPattern::References);
+    check(&[link(0), link(1)], SharingPattern::List);
 }
 
 /// Advice is about what was stored, not about what missed: `b` is only read, by whoever goes on to use `d`.
 #[test]
 fn advice_names_what_was_stored() {
-    let read = |context| access(context, AT + 8, Access::Read, None);
-    let add = |context| access(context, AT + 24, Access::ReadWrite, Some(false));
+    let read = |context| access(context, AT + 8, AccessKind::Read, None);
+    let add = |context| access(context, AT + 24, AccessKind::ReadWrite, Some(false));
     let round = [read(0), add(0), read(1), add(1)];
     let rows = vec![lost(read(0), add(1), 100, 5), lost(read(1), add(0), 100, 5)];
     let found = first(&recorded(&round, 100, rows));
     let expected = Remedy::Shared {
         member: "d".into(),
-        how: Shared::PerContext,
+        pattern: SharingPattern::PerContext,
     };
     assert_eq!(
         (found.kind, &found.remedies[..]),
-        (Kind::TrueSharing, &[expected][..])
+        (FindingKind::TrueSharing, &[expected][..])
     );
 }
 
@@ -358,8 +367,8 @@ fn advice_names_what_was_stored() {
 #[test]
 fn what_each_context_owns_is_not_split_again() {
     let (mine, yours) = (SMALL, SMALL + 128);
-    let store = |context, addr| access(context, addr, Access::ReadWrite, Some(false));
-    let look = |context, addr| access(context, addr, Access::Read, None);
+    let store = |context, addr| access(context, addr, AccessKind::ReadWrite, Some(false));
+    let look = |context, addr| access(context, addr, AccessKind::Read, None);
     let round = [
         store(0, mine),
         look(1, mine),
@@ -373,22 +382,22 @@ fn what_each_context_owns_is_not_split_again() {
     let found = first(&recorded(&round, 100, rows));
     let expected = Remedy::Shared {
         member: "a[]".into(),
-        how: Shared::Owned,
+        pattern: SharingPattern::Owned,
     };
     assert!(found.remedies.contains(&expected), "{:?}", found.remedies);
 }
 
 #[test]
 fn elements_and_objects_that_share_a_line() {
-    let read = access(0, SMALL, Access::Read, None);
-    let store = |addr| access(1, addr, Access::Write, Some(false));
+    let read = access(0, SMALL, AccessKind::Read, None);
+    let store = |addr| access(1, addr, AccessKind::Write, Some(false));
     let near = store(SMALL + 8);
     let found = first(&recorded(
         &[read, near],
         100,
         vec![lost(read, near, 99, 99)],
     ));
-    let elements = Remedy::PartElements {
+    let elements = Remedy::SeparateElements {
         member: "a[]".into(),
         transfers: 99,
     };
@@ -399,18 +408,18 @@ fn elements_and_objects_that_share_a_line() {
         100,
         vec![lost(read, other, 99, 99)],
     ));
-    assert_eq!(found.remedies, [Remedy::PartObjects { transfers: 99 }]);
+    assert_eq!(found.remedies, [Remedy::SeparateObjects { transfers: 99 }]);
 }
 
 /// False sharing in one recording, true in the other: shown as it is, and nothing advised.
 #[test]
 fn what_changes_between_recordings_is_unstable() {
     let (read, store) = (
-        access(0, AT + 16, Access::Read, None),
-        access(1, AT + 24, Access::Write, Some(false)),
+        access(0, AT + 16, AccessKind::Read, None),
+        access(1, AT + 24, AccessKind::Write, Some(false)),
     );
     let mut profile = recorded(&[read, store], 10, vec![lost(read, store, 100, 90)]);
-    profile.meta.runs = vec![Run::default(); 2];
+    profile.meta.runs = vec![RecordedRun::default(); 2];
     let again = |false_lifetime| ConflictRow {
         run: 1,
         ..lost(read, store, 50, false_lifetime)

@@ -2,9 +2,10 @@
 
 use proptest::prelude::*;
 use relayout_contend::{
-    LineScores, ObjectTrace, Placement, Recorded, Replay, Tally, TraceAccess, replay, replay_lines,
+    BytePlacement, CoherenceTally, LineScores, ObjectTrace, PreparedTrace, RecordedPlacement,
+    TraceAccess, replay, replay_lines,
 };
-use relayout_profile::Access;
+use relayout_profile::AccessKind;
 
 /// The bytes of one access on one line.
 struct Touch {
@@ -15,8 +16,8 @@ struct Touch {
 }
 
 /// Counts one line by looking back and forth over its whole history at every access.
-fn reference_line(history: &[Touch]) -> Tally {
-    let mut tally = Tally::default();
+fn reference_line(history: &[Touch]) -> CoherenceTally {
+    let mut tally = CoherenceTally::default();
     let stores_by_others = |context: u16, from: usize, to: usize| {
         (from..to).filter(move |&i| history[i].store && history[i].context != context)
     };
@@ -65,9 +66,9 @@ fn reference_line(history: &[Touch]) -> Tally {
 fn reference(
     trace: &ObjectTrace,
     phase: u32,
-    placement: &impl Placement,
+    placement: &impl BytePlacement,
     line_bytes: u32,
-) -> Vec<(u32, Tally)> {
+) -> Vec<(u32, CoherenceTally)> {
     let address = |offset| placement.place(offset) + phase % line_bytes;
     let bytes = |access: &TraceAccess| access.offset..access.offset + u32::from(access.size);
     let mut lines: Vec<u32> = trace
@@ -88,7 +89,7 @@ fn reference(
                     .map(address)
                     .filter(|at| at / line_bytes == line)
                     .collect(),
-                store: access.access != Access::Read,
+                store: access.access != AccessKind::Read,
                 silent: access.silent == Some(true),
             })
             .filter(|touch| !touch.bytes.is_empty())
@@ -102,9 +103,9 @@ fn reference(
 
 fn any_access(contexts: u16) -> impl Strategy<Value = TraceAccess> {
     let kind = prop_oneof![
-        Just(Access::Read),
-        Just(Access::Write),
-        Just(Access::ReadWrite)
+        Just(AccessKind::Read),
+        Just(AccessKind::Write),
+        Just(AccessKind::ReadWrite)
     ];
     let silent = prop_oneof![Just(None), Just(Some(false)), Just(Some(true))];
     (
@@ -164,7 +165,7 @@ proptest! {
             .map(|line| (line.line, line.tally))
             .collect();
         prop_assert_eq!(&found, &reference(&trace, phase, &placement, line_bytes));
-        let total: Tally = found.iter().map(|(_, tally)| *tally).sum();
+        let total: CoherenceTally = found.iter().map(|(_, tally)| *tally).sum();
         prop_assert_eq!(total, replay(&trace, phase, &placement, line_bytes));
         prop_assert!(total.false_lifetime <= total.false_first_touch);
         prop_assert!(total.false_first_touch <= total.transfers());
@@ -173,13 +174,13 @@ proptest! {
     #[test]
     fn whole_lines_may_move(trace in any_trace(), lines in 1..5u32) {
         let moved = |offset: u32| offset + lines * 64;
-        prop_assert_eq!(replay(&trace, 0, &Recorded, 64), replay(&trace, 0, &moved, 64));
-        prop_assert_eq!(replay(&trace, 24, &Recorded, 64), replay(&trace, 24 + 64, &Recorded, 64));
+        prop_assert_eq!(replay(&trace, 0, &RecordedPlacement, 64), replay(&trace, 0, &moved, 64));
+        prop_assert_eq!(replay(&trace, 24, &RecordedPlacement, 64), replay(&trace, 24 + 64, &RecordedPlacement, 64));
     }
 }
 
 /// Builds a trace from `(context, access, offset, size)`.
-fn trace(accesses: impl IntoIterator<Item = (u16, Access, u32, u8)>) -> ObjectTrace {
+fn trace(accesses: impl IntoIterator<Item = (u16, AccessKind, u32, u8)>) -> ObjectTrace {
     let accesses = accesses
         .into_iter()
         .map(|(context, access, offset, size)| TraceAccess {
@@ -211,18 +212,21 @@ fn base_addr_apart(offset: u32) -> u32 {
 #[test]
 fn readers_of_base_addr_are_freed() {
     let one_round = |_| {
-        let reads = (1..4).map(|cpu| (cpu, Access::Read, BASE_ADDR, 8));
-        std::iter::once((0, Access::Write, FREE_BYTES, 4)).chain(reads)
+        let reads = (1..4).map(|cpu| (cpu, AccessKind::Read, BASE_ADDR, 8));
+        std::iter::once((0, AccessKind::Write, FREE_BYTES, 4)).chain(reads)
     };
     let trace = trace((0..1000).flat_map(one_round));
-    let today = replay(&trace, 0, &Recorded, 64);
+    let today = replay(&trace, 0, &RecordedPlacement, 64);
     assert_eq!(today.read_transfers, 3000);
     assert_eq!(today.upgrades + today.write_transfers, 999);
     assert_eq!(
         (today.false_first_touch, today.false_lifetime),
         (3000, 3000)
     );
-    assert_eq!(replay(&trace, 0, &base_addr_apart, 64), Tally::default());
+    assert_eq!(
+        replay(&trace, 0, &base_addr_apart, 64),
+        CoherenceTally::default()
+    );
 }
 
 #[test]
@@ -231,12 +235,12 @@ fn under_the_lock_the_transfer_only_moves() {
     let free = |i: u32| {
         let cpu = (i % 4) as u16;
         [
-            (cpu, Access::Read, BASE_ADDR, 8),
-            (cpu, Access::ReadWrite, FREE_BYTES, 4),
+            (cpu, AccessKind::Read, BASE_ADDR, 8),
+            (cpu, AccessKind::ReadWrite, FREE_BYTES, 4),
         ]
     };
     let trace = trace((0..1000).flat_map(free));
-    let today = replay(&trace, 0, &Recorded, 64);
+    let today = replay(&trace, 0, &RecordedPlacement, 64);
     assert_eq!(
         (today.read_transfers, today.write_transfers, today.upgrades),
         (999, 0, 999)
@@ -261,10 +265,14 @@ fn osq(checked: bool) -> ObjectTrace {
             silent: Some(silent),
             site: 0,
         };
-        let store = if checked { Access::Read } else { Access::Write };
+        let store = if checked {
+            AccessKind::Read
+        } else {
+            AccessKind::Write
+        };
         accesses.push(access(0, store, CPU, !checked));
-        accesses.push(access(0, Access::Write, NEXT, false));
-        accesses.push(access(1, Access::Read, CPU, false));
+        accesses.push(access(0, AccessKind::Write, NEXT, false));
+        accesses.push(access(1, AccessKind::Read, CPU, false));
     }
     ObjectTrace {
         accesses,
@@ -281,13 +289,16 @@ fn own_line_without_the_check_gains_little() {
             offset
         }
     };
-    let today = replay(&osq(false), 0, &Recorded, 64);
+    let today = replay(&osq(false), 0, &RecordedPlacement, 64);
     assert_eq!((today.read_transfers, today.upgrades), (1000, 999));
     // Nobody needs the new value of a silent store.
     assert_eq!(today.false_lifetime, 1000);
     let moved = replay(&osq(false), 0, &own_line, 64);
     assert_eq!((moved.read_transfers, moved.upgrades), (1000, 999));
-    assert_eq!(replay(&osq(true), 0, &own_line, 64), Tally::default());
+    assert_eq!(
+        replay(&osq(true), 0, &own_line, 64),
+        CoherenceTally::default()
+    );
 }
 
 #[test]
@@ -296,9 +307,9 @@ fn rwsem_words_together_or_apart() {
     let at = |lock: u32| move |offset: u32| offset + lock;
     let roles = trace((0..100).flat_map(|_| {
         [
-            (0, Access::ReadWrite, 0, 8),
-            (1, Access::Read, 8, 8),
-            (2, Access::Write, 8, 8),
+            (0, AccessKind::ReadWrite, 0, 8),
+            (1, AccessKind::Read, 8, 8),
+            (2, AccessKind::Write, 8, 8),
         ]
     }));
     let [low, split, high] = [112, 120, 128].map(|lock| replay(&roles, 0, &at(lock), 64));
@@ -306,7 +317,10 @@ fn rwsem_words_together_or_apart() {
     assert!(split.transfers() < low.transfers());
     let both = trace((0..300).flat_map(|i| {
         let cpu = (i % 3) as u16;
-        [(cpu, Access::ReadWrite, 0, 8), (cpu, Access::Write, 8, 8)]
+        [
+            (cpu, AccessKind::ReadWrite, 0, 8),
+            (cpu, AccessKind::Write, 8, 8),
+        ]
     }));
     let [low, split] = [112, 120].map(|lock| replay(&both, 0, &at(lock), 64));
     assert_eq!(split.transfers(), 2 * low.transfers());
@@ -314,25 +328,34 @@ fn rwsem_words_together_or_apart() {
 
 #[test]
 fn an_access_across_lines_touches_both() {
-    let swing = trace((0..100).map(|i| ((i % 2) as u16, Access::Write, 0, 8)));
-    assert_eq!(replay(&swing, 0, &Recorded, 64).write_transfers, 99);
-    assert_eq!(replay(&swing, 60, &Recorded, 64).write_transfers, 198);
-    assert_eq!(replay(&swing, 60, &Recorded, 128).write_transfers, 99);
+    let swing = trace((0..100).map(|i| ((i % 2) as u16, AccessKind::Write, 0, 8)));
+    assert_eq!(
+        replay(&swing, 0, &RecordedPlacement, 64).write_transfers,
+        99
+    );
+    assert_eq!(
+        replay(&swing, 60, &RecordedPlacement, 64).write_transfers,
+        198
+    );
+    assert_eq!(
+        replay(&swing, 60, &RecordedPlacement, 128).write_transfers,
+        99
+    );
 }
 
 #[test]
 fn odd_input_is_survived() {
     let odd = trace([
-        (u16::MAX, Access::Write, u32::MAX, 255),
-        (0, Access::Read, 0, 0),
+        (u16::MAX, AccessKind::Write, u32::MAX, 255),
+        (0, AccessKind::Read, 0, 0),
     ]);
     for line_bytes in [0, 1, 48, 64, 1 << 31, u32::MAX] {
         assert_eq!(
-            replay(&odd, u32::MAX, &Recorded, line_bytes),
-            Tally::default()
+            replay(&odd, u32::MAX, &RecordedPlacement, line_bytes),
+            CoherenceTally::default()
         );
     }
-    assert_eq!(Replay::new(&ObjectTrace::default()).steps(), 0);
+    assert_eq!(PreparedTrace::new(&ObjectTrace::default()).steps(), 0);
 }
 
 proptest! {
@@ -343,7 +366,7 @@ proptest! {
         moves in prop::collection::vec((0..192u32, 0..192u32, 0..64u32), 1..8),
         line_bytes in prop_oneof![Just(64u32), Just(256)],
     ) {
-        let replay = Replay::new(&trace);
+        let replay = PreparedTrace::new(&trace);
         let scores = LineScores::new(&replay, line_bytes);
         for (from, to, phase) in moves {
             let exchange = |offset: u32| match offset {
@@ -353,21 +376,21 @@ proptest! {
             };
             let found = scores.lines(phase, &exchange);
             prop_assert_eq!(&found, &replay.lines(phase, &exchange, line_bytes));
-            let before = scores.replayed();
+            let before = scores.replayed_accesses();
             prop_assert_eq!(&scores.lines(phase, &exchange), &found);
-            prop_assert_eq!(scores.replayed(), before);
+            prop_assert_eq!(scores.replayed_accesses(), before);
         }
     }
 
     #[test]
     fn who_waits_adds_up(trace in any_trace(), phase in 0..64u32) {
-        let replay = Replay::new(&trace);
-        let lines = replay.lines(phase, &Recorded, 64);
-        for (line, waits) in lines.iter().zip(replay.waits(phase, &Recorded, 64)) {
+        let replay = PreparedTrace::new(&trace);
+        let lines = replay.lines(phase, &RecordedPlacement, 64);
+        for (line, waits) in lines.iter().zip(replay.waits(phase, &RecordedPlacement, 64)) {
             prop_assert_eq!(line.line, waits.line);
-            let all: u64 = waits.contexts.iter().map(|one| one.waits).sum();
+            let all: u64 = waits.contexts.iter().map(|context_waits| context_waits.waits).sum();
             prop_assert_eq!(all, line.tally.transfers() + line.tally.upgrades);
-            prop_assert!(waits.contexts.iter().all(|one| one.waits <= one.accesses.all()));
+            prop_assert!(waits.contexts.iter().all(|context_waits| context_waits.waits <= context_waits.accesses.total()));
         }
     }
 }
@@ -375,14 +398,16 @@ proptest! {
 /// A word that moves to another line changes two lines; the rest is known.
 #[test]
 fn a_move_replays_two_lines() {
-    let round =
-        |_| [0, 64, 128, 192, 256].map(|at| [(0, Access::Write, at, 8), (1, Access::Read, at, 8)]);
+    let round = |_| {
+        [0, 64, 128, 192, 256]
+            .map(|at| [(0, AccessKind::Write, at, 8), (1, AccessKind::Read, at, 8)])
+    };
     let trace = trace((0..100).flat_map(round).flatten());
-    let replay = Replay::new(&trace);
+    let replay = PreparedTrace::new(&trace);
     let scores = LineScores::new(&replay, 64);
-    scores.tally(0, &Recorded);
-    let all = scores.replayed();
+    scores.tally(0, &RecordedPlacement);
+    let all = scores.replayed_accesses();
     let moved = |offset: u32| if offset < 8 { offset + 72 } else { offset };
     scores.tally(0, &moved);
-    assert_eq!(scores.replayed() - all, all * 2 / 5);
+    assert_eq!(scores.replayed_accesses() - all, all * 2 / 5);
 }

@@ -2,40 +2,45 @@
 
 use std::collections::BTreeMap;
 
-use relayout_contend::throughput::{Checks, Costs, Load, Question, Stretch, StretchLine};
-use relayout_contend::{ByKind, ContextWaits, Extent, TraceAccess};
-use relayout_profile::{Access, ConflictRow, Gaps, LineRow, Meta, Profile, Run, Transfer};
+use relayout_contend::throughput::{
+    GuardCounts, MachineCosts, RecordedLoad, ReplayedStretch, StretchLine, ThroughputInputs,
+};
+use relayout_contend::{AccessCounts, ContextWaits, ObjectExtent, TraceAccess};
+use relayout_profile::{
+    AccessKind, CoherenceEvent, ConflictRow, ContextGaps, LineRow, Profile, ProfileMeta,
+    RecordedRun,
+};
 
 /// Two that fight keep a line for 20 ns, and wait for 40 ns: a third of the time is work.
-const COSTS: Costs = Costs {
+const COSTS: MachineCosts = MachineCosts {
     transfer_ns: 24.0,
     alone_ns: [1.0, 1.0, 1.0, 5.0],
     contended_ns: [[3.0; 4], [3.0; 4], [3.0; 4], [15.0; 4]],
 };
 const LINE: u64 = 0x1000;
-const SUBJECT: Extent = Extent {
+const SUBJECT: ObjectExtent = ObjectExtent {
     run: 0,
     base: LINE,
     bytes: 64,
 };
 
 /// Two contexts of 1,000 stores each, of which so many wait on the subject's line and on another.
-fn load(subject: u64, other: u64) -> Load {
+fn load(subject: u64, other: u64) -> RecordedLoad {
     load_with(subject, other, &[])
 }
 
 /// The same with code of so many nanoseconds between accesses, measured to such an error, by run.
-fn load_with(subject: u64, other: u64, code: &[(u64, u64)]) -> Load {
+fn load_with(subject: u64, other: u64, code: &[(u64, u64)]) -> RecordedLoad {
     let gaps = |(ns, error_ns): &(u64, u64)| {
-        let of = |context| Gaps {
+        let of = |context| ContextGaps {
             context,
             samples: 100,
             mean_ps: 1000 * ns,
             error_ps: 1000 * error_ns,
         };
-        Run {
+        RecordedRun {
             gaps: vec![of(0), of(1)],
-            ..Run::default()
+            ..RecordedRun::default()
         }
     };
     let line = |context, at| LineRow {
@@ -51,27 +56,27 @@ fn load_with(subject: u64, other: u64, code: &[(u64, u64)]) -> Load {
     };
     let conflict = |context, addr, count| ConflictRow {
         run: 0,
-        transfer: Transfer::Write,
+        transfer: CoherenceEvent::Write,
         context,
         addr,
         size: 8,
         site: 0,
-        access: Access::Write,
+        access: AccessKind::Write,
         other_context: 1 - context,
         other_addr: addr,
         other_size: 8,
         other_site: 0,
-        other_access: Access::Write,
+        other_access: AccessKind::Write,
         count,
         false_first_touch: 0,
         false_lifetime: 0,
     };
     let both = [LINE, 2 * LINE];
     let profile = Profile {
-        meta: Meta {
+        meta: ProfileMeta {
             line_bytes: 64,
             runs: code.iter().map(gaps).collect(),
-            ..Meta::default()
+            ..ProfileMeta::default()
         },
         lines: both
             .iter()
@@ -83,16 +88,16 @@ fn load_with(subject: u64, other: u64, code: &[(u64, u64)]) -> Load {
             .collect(),
         ..Profile::default()
     };
-    Load::new(&profile, &[SUBJECT])
+    RecordedLoad::new(&profile, &[SUBJECT])
 }
 
 fn waits(each: u64) -> Vec<StretchLine> {
     let context = |context| ContextWaits {
         context,
         waits: each,
-        accesses: ByKind {
+        accesses: AccessCounts {
             stores: 50,
-            ..ByKind::default()
+            ..AccessCounts::default()
         },
     };
     vec![StretchLine {
@@ -102,18 +107,18 @@ fn waits(each: u64) -> Vec<StretchLine> {
     }]
 }
 
-fn stretches(today: u64, changed: u64) -> Vec<Stretch> {
-    let one = Stretch {
+fn stretches(today: u64, changed: u64) -> Vec<ReplayedStretch> {
+    let stretch = ReplayedStretch {
         run: 0,
         today: waits(today),
         changed: waits(changed),
-        checks: BTreeMap::new(),
+        guards: BTreeMap::new(),
     };
-    vec![one; 10]
+    vec![stretch; 10]
 }
 
-fn question<'a>(load: &'a Load, contexts: Option<u32>) -> Question<'a> {
-    Question {
+fn question<'a>(load: &'a RecordedLoad, contexts: Option<u32>) -> ThroughputInputs<'a> {
+    ThroughputInputs {
         load,
         costs: &COSTS,
         contexts,
@@ -197,7 +202,7 @@ fn nobody_waits_nothing_is_predicted() {
 fn a_sign_that_changes_over_recordings_is_unstable() {
     let load = load(50, 0);
     let mut both = stretches(50, 10);
-    let loss = Stretch {
+    let loss = ReplayedStretch {
         run: 1,
         ..stretches(50, 80)[0].clone()
     };
@@ -213,11 +218,11 @@ fn a_sign_that_changes_over_recordings_is_unstable() {
 #[test]
 fn who_keeps_a_line_for_long_seldom_waits() {
     let load = load(1000, 0);
-    let costs = Costs {
+    let costs = MachineCosts {
         contended_ns: [[1.2; 4]; 4],
         ..COSTS
     };
-    let question = Question {
+    let question = ThroughputInputs {
         load: &load,
         costs: &costs,
         contexts: None,
@@ -230,7 +235,7 @@ fn who_keeps_a_line_for_long_seldom_waits() {
 }
 
 /// What both contexts gain where none of them waits any more.
-fn gain_with(code: &[(u64, u64)], waits: u64) -> relayout_contend::throughput::Ratio {
+fn gain_with(code: &[(u64, u64)], waits: u64) -> relayout_contend::throughput::GainRatio {
     let load = load_with(waits, 0, code);
     let gain = question(&load, None).gain(&stretches(100, 0));
     gain.expect("they wait").ratio
@@ -286,24 +291,24 @@ fn code_hides_in_waits() {
 fn a_check_costs_a_load_and_saves_the_store() {
     let load = load(50, 0);
     let gain = |load_ns: f64, left_out: u64| {
-        let costs = Costs {
+        let costs = MachineCosts {
             alone_ns: [load_ns, 1.0, 1.0, 5.0],
             ..COSTS
         };
-        let stores = |stores| ByKind {
+        let stores = |stores| AccessCounts {
             stores,
-            ..ByKind::default()
+            ..AccessCounts::default()
         };
-        let checks = Checks {
+        let checks = GuardCounts {
             all: stores(50),
-            checked: stores(50),
+            guarded: stores(50),
             left_out: stores(left_out),
         };
         let mut checked = stretches(50, 50);
         for stretch in &mut checked {
-            stretch.checks = [(0, checks)].into();
+            stretch.guards = [(0, checks)].into();
         }
-        let question = Question {
+        let question = ThroughputInputs {
             load: &load,
             costs: &costs,
             contexts: None,
@@ -326,25 +331,28 @@ fn checks_are_made_where_they_are_asked_for() {
         context: (nth % 2) as u16,
         offset: 8 * (nth % 4),
         size: 8,
-        access: Access::Write,
+        access: AccessKind::Write,
         silent: [Some(true), Some(false), None][nth as usize % 3],
         site: 0,
     };
     let accesses: Vec<TraceAccess> = (0..12).map(store).collect();
     let guarded = |access: &TraceAccess| access.offset < 16;
-    let made = Checks::made(&accesses, guarded);
-    let count = |kind| made.iter().filter(|one| one.access == kind).count() as u64;
-    let found = Checks::of(&accesses, guarded);
-    let sum = |of: fn(&Checks) -> u64| found.values().map(of).sum::<u64>();
-    assert_eq!(sum(|one| one.all.stores), 12);
-    assert_eq!(sum(|one| one.checked.stores), 6);
-    assert_eq!(count(Access::Read), 6);
-    assert_eq!(sum(|one| one.left_out.stores), 2);
-    assert_eq!(count(Access::Write), 10);
-    for (nth, one) in made.iter().enumerate() {
-        if one.is_store() && guarded(one) {
+    let made = GuardCounts::guarded_accesses(&accesses, guarded);
+    let count = |kind| made.iter().filter(|access| access.access == kind).count() as u64;
+    let found = GuardCounts::by_context(&accesses, guarded);
+    let sum = |counter: fn(&GuardCounts) -> u64| found.values().map(counter).sum::<u64>();
+    assert_eq!(sum(|counts| counts.all.stores), 12);
+    assert_eq!(sum(|counts| counts.guarded.stores), 6);
+    assert_eq!(count(AccessKind::Read), 6);
+    assert_eq!(sum(|counts| counts.left_out.stores), 2);
+    assert_eq!(count(AccessKind::Write), 10);
+    for (nth, access) in made.iter().enumerate() {
+        if access.is_store() && guarded(access) {
             let check = &made[nth - 1];
-            assert_eq!((check.access, check.offset), (Access::Read, one.offset));
+            assert_eq!(
+                (check.access, check.offset),
+                (AccessKind::Read, access.offset)
+            );
         }
     }
 }

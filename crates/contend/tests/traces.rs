@@ -1,8 +1,8 @@
 //! Object traces against a plain filter over all bursts.
 
 use proptest::prelude::*;
-use relayout_contend::{Extent, ObjectTrace, TraceIndex};
-use relayout_profile::{Access, BurstRow, Profile, RegionRow};
+use relayout_contend::{ObjectExtent, ObjectTrace, TraceIndex};
+use relayout_profile::{AccessKind, BurstRow, Profile, RegionRow};
 
 fn burst(run: u16, ticket: u64, addr: u64, size: u8) -> BurstRow {
     let context = (ticket % 3) as u16;
@@ -13,7 +13,7 @@ fn burst(run: u16, ticket: u64, addr: u64, size: u8) -> BurstRow {
         site: 7,
         addr,
         size,
-        access: Access::Write,
+        access: AccessKind::Write,
         silent: None,
     }
 }
@@ -55,7 +55,7 @@ fn only_when_all_regions_were_logged() {
         ..Profile::default()
     };
     let index = TraceIndex::new(&profile);
-    let traces = index.traces(Extent {
+    let traces = index.traces(ObjectExtent {
         run: 0,
         base: 0x11f0,
         bytes: 64,
@@ -70,7 +70,7 @@ fn only_when_all_regions_were_logged() {
     assert_eq!(traces[0].operations, 35);
     assert!(
         index
-            .traces(Extent {
+            .traces(ObjectExtent {
                 run: 1,
                 base: 0x11f0,
                 bytes: 64
@@ -90,7 +90,7 @@ fn regions_that_never_met() {
         regions: vec![region(0x1000, 0..50, 0..0), region(0x1200, 50..100, 0..0)],
         ..Profile::default()
     };
-    let traces = TraceIndex::new(&profile).traces(Extent {
+    let traces = TraceIndex::new(&profile).traces(ObjectExtent {
         run: 0,
         base: 0x1100,
         bytes: 512,
@@ -115,7 +115,7 @@ fn accesses_are_cut_at_the_ends() {
         regions: vec![region(0xe00, 0..9, 0..0), region(0x1000, 0..9, 0..0)],
         ..Profile::default()
     };
-    let traces = TraceIndex::new(&profile).traces(Extent {
+    let traces = TraceIndex::new(&profile).traces(ObjectExtent {
         run: 0,
         base: 0x1000,
         bytes: 0x20,
@@ -149,7 +149,7 @@ proptest! {
                 ((first - base) as u32, ((b.addr + u64::from(b.size)).min(end) - first) as u8)
             })
             .collect();
-        let traces = TraceIndex::new(&profile).traces(Extent { run, base, bytes });
+        let traces = TraceIndex::new(&profile).traces(ObjectExtent { run, base, bytes });
         let found: Vec<_> = traces.iter().flat_map(offsets).collect();
         prop_assert_eq!(found, expected);
     }

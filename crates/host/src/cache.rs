@@ -5,25 +5,25 @@ use std::path::{Path, PathBuf};
 
 /// The user's cache folder for relayout.
 #[derive(Clone, Debug)]
-pub struct Cache(PathBuf);
+pub struct CacheFolder(PathBuf);
 
-impl Cache {
+impl CacheFolder {
     /// `$RELAYOUT_CACHE`, else `relayout` in `$XDG_CACHE_HOME`, else in `~/.cache`. `None` without
     /// any of them.
     pub fn locate() -> Option<Self> {
-        let set = |name: &str| {
+        let env_path = |name: &str| {
             env::var_os(name)
                 .filter(|v| !v.is_empty())
                 .map(PathBuf::from)
         };
-        let dir = set("RELAYOUT_CACHE")
-            .or_else(|| Some(set("XDG_CACHE_HOME")?.join("relayout")))
-            .or_else(|| Some(set("HOME")?.join(".cache/relayout")))?;
+        let dir = env_path("RELAYOUT_CACHE")
+            .or_else(|| Some(env_path("XDG_CACHE_HOME")?.join("relayout")))
+            .or_else(|| Some(env_path("HOME")?.join(".cache/relayout")))?;
         Some(Self(dir))
     }
 
     /// In this folder.
-    pub fn at(dir: PathBuf) -> Self {
+    pub fn new(dir: PathBuf) -> Self {
         Self(dir)
     }
 
@@ -33,31 +33,31 @@ impl Cache {
     }
 
     /// The stock kernel's image, if it is there.
-    pub fn image(&self) -> Option<PathBuf> {
-        self.existing("kernel/current/vmlinuz")
+    pub fn kernel_image(&self) -> Option<PathBuf> {
+        self.existing_path("kernel/current/vmlinuz")
     }
 
     /// The stock kernel's debug file, if it is there.
-    pub fn debug(&self) -> Option<PathBuf> {
-        self.existing("kernel/current/vmlinux")
+    pub fn kernel_debug_file(&self) -> Option<PathBuf> {
+        self.existing_path("kernel/current/vmlinux")
     }
 
     /// The kernel source, if it is there.
-    pub fn source(&self) -> Option<PathBuf> {
-        self.existing("source/current")
+    pub fn kernel_source(&self) -> Option<PathBuf> {
+        self.existing_path("source/current")
     }
 
     /// The unpacked QEMU, if it is there.
-    pub fn qemu(&self) -> Option<PathBuf> {
-        self.existing("qemu/current/qemu-system-x86_64")
+    pub fn qemu_system(&self) -> Option<PathBuf> {
+        self.existing_path("qemu/current/qemu-system-x86_64")
     }
 
     /// The unpacked QEMU for single programs, if it is there.
     pub fn qemu_user(&self) -> Option<PathBuf> {
-        self.existing("qemu/user/qemu-x86_64")
+        self.existing_path("qemu/user/qemu-x86_64")
     }
 
-    fn existing(&self, name: &str) -> Option<PathBuf> {
+    fn existing_path(&self, name: &str) -> Option<PathBuf> {
         Some(self.0.join(name)).filter(|path| path.exists())
     }
 }

@@ -15,12 +15,12 @@ pub(crate) mod response;
 mod run;
 mod unit;
 
-pub use choose::choose;
-pub use database::{CompileCommand, Database};
+pub use choose::choose_recipe;
+pub use database::{CompileCommand, CompileDatabase};
 pub use error::Error;
-pub use recipe::{Language, Recipe};
-pub use run::Compiler;
-pub use unit::Unit;
+pub use recipe::{CompileRecipe, SourceLanguage};
+pub use run::UnitCompiler;
+pub use unit::HeaderUnit;
 
 #[cfg(test)]
 mod tests;

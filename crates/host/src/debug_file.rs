@@ -6,8 +6,10 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use memmap2::{Mmap, MmapMut};
-use relayout_layout::catalog::{Catalog, Format, Sources};
-use relayout_layout::dwarf::{Companions, DwarfFile, SectionStore, SplitUnit, SupplementaryLink};
+use relayout_layout::catalog::{CatalogInputs, DebugInfoFormat, TypeCatalog};
+use relayout_layout::dwarf::{
+    CompanionFiles, DwarfFile, SectionStore, SplitUnit, SupplementaryLink,
+};
 
 use crate::Error;
 use crate::debug_search::{self, DebugFolders};
@@ -20,12 +22,12 @@ const READ_BYTES_MAX: u64 = 1 << 30;
 /// refers to (`.dwo`, `.dwp`, what `dwz` moved) once its types have been read.
 pub struct DebugFile {
     /// The file that was asked for; the debug information may be in another.
-    asked: PathBuf,
+    requested: PathBuf,
     path: PathBuf,
     map: Mmap,
     /// The file that was asked for, where `map` is another: it has the code.
-    code: Option<Mmap>,
-    store: SectionStore,
+    code_map: Option<Mmap>,
+    sections: SectionStore,
     folders: DebugFolders,
     supplementary: OnceLock<Option<Mmap>>,
     package: OnceLock<Option<Mmap>>,
@@ -48,34 +50,36 @@ impl DebugFile {
     /// # Errors
     /// A debug file that it names is not there, or of another build.
     pub fn find(path: &Path, map: Mmap, folders: DebugFolders) -> Result<Self, Error> {
-        Ok(match debug_search::separate(path, &map, &folders)? {
-            Some((other, debug)) => Self {
-                code: Some(map),
-                ..Self::new(path, &other, debug, folders)
+        Ok(
+            match debug_search::find_separate_file(path, &map, &folders)? {
+                Some((other, debug)) => Self {
+                    code_map: Some(map),
+                    ..Self::new(path, &other, debug, folders)
+                },
+                None => Self::new(path, path, map, folders),
             },
-            None => Self::new(path, path, map, folders),
-        })
+        )
     }
 
     /// The same, but where the debug file that `path` names is not there, it is `path` itself, of which
     /// at least symbols may be read.
     pub fn find_or_keep(path: &Path, map: Mmap, folders: DebugFolders) -> Self {
-        match debug_search::separate(path, &map, &folders) {
+        match debug_search::find_separate_file(path, &map, &folders) {
             Ok(Some((other, debug))) => Self {
-                code: Some(map),
+                code_map: Some(map),
                 ..Self::new(path, &other, debug, folders)
             },
             Ok(None) | Err(_) => Self::new(path, path, map, folders),
         }
     }
 
-    fn new(asked: &Path, path: &Path, map: Mmap, folders: DebugFolders) -> Self {
+    fn new(requested: &Path, path: &Path, map: Mmap, folders: DebugFolders) -> Self {
         Self {
-            asked: asked.to_owned(),
+            requested: requested.to_owned(),
             path: path.to_owned(),
             map,
-            code: None,
-            store: SectionStore::default(),
+            code_map: None,
+            sections: SectionStore::default(),
             folders,
             supplementary: OnceLock::new(),
             package: OnceLock::new(),
@@ -98,9 +102,11 @@ impl DebugFile {
     /// # Errors
     /// It is not an ELF file or has no usable debug information.
     pub fn dwarf(&self) -> Result<DwarfFile<'_>, Error> {
-        DwarfFile::parse_among(&self.map, &self.store, self).map_err(|source| Error::Debug {
-            path: self.path.clone(),
-            source,
+        DwarfFile::parse_with_companions(&self.map, &self.sections, self).map_err(|source| {
+            Error::Debug {
+                path: self.path.clone(),
+                source,
+            }
         })
     }
 
@@ -109,9 +115,9 @@ impl DebugFile {
     ///
     /// # Errors
     /// It is not an ELF file or has no usable debug information.
-    pub fn dwarf_here(&self) -> Result<DwarfFile<'_>, relayout_layout::Error> {
-        let debug = DwarfFile::parse_among(&self.map, &self.store, self)?;
-        match &self.code {
+    pub fn dwarf_with_code(&self) -> Result<DwarfFile<'_>, relayout_layout::Error> {
+        let debug = DwarfFile::parse_with_companions(&self.map, &self.sections, self)?;
+        match &self.code_map {
             Some(code) => debug.with_code_of(code),
             None => Ok(debug),
         }
@@ -122,7 +128,7 @@ impl DebugFile {
     /// # Errors
     /// It is not an ELF file.
     pub fn symbols(&self) -> Result<DwarfFile<'_>, relayout_layout::Error> {
-        DwarfFile::symbols_only(self.code.as_ref().unwrap_or(&self.map))
+        DwarfFile::symbols_only(self.code_map.as_ref().unwrap_or(&self.map))
     }
 
     /// Its types. Once per file. Split BTF, as of kernel modules, needs its `base`.
@@ -131,42 +137,45 @@ impl DebugFile {
     /// It has no usable types.
     pub fn catalog<'a>(
         &'a self,
-        format: Format,
+        format: DebugInfoFormat,
         base: Option<&'a Self>,
-    ) -> Result<Catalog<'a>, relayout_layout::Error> {
-        let sources = Sources {
-            store: &self.store,
+    ) -> Result<TypeCatalog<'a>, relayout_layout::Error> {
+        let sources = CatalogInputs {
+            store: &self.sections,
             companions: self,
             btf_base: base.map(Self::bytes),
         };
-        Catalog::parse_among(&self.map, sources, format)
+        TypeCatalog::parse_with_companions(&self.map, sources, format)
     }
 }
 
-impl Companions for DebugFile {
+impl CompanionFiles for DebugFile {
     fn supplementary(&self, link: &SupplementaryLink) -> Option<&[u8]> {
         let find = || {
-            let places = debug_search::supplementary(&self.path, link, &self.folders);
-            first(places)
+            let paths = debug_search::supplementary_paths(&self.path, link, &self.folders);
+            map_first(paths)
         };
         self.supplementary.get_or_init(find).as_deref()
     }
 
     fn package(&self) -> Option<&[u8]> {
-        let find = || first([&self.asked, &self.path].map(|path| debug_search::package(path)));
+        let find = || {
+            map_first([&self.requested, &self.path].map(|path| debug_search::package_path(path)))
+        };
         self.package.get_or_init(find).as_deref()
     }
 
-    fn split(&self, wanted: &[SplitUnit]) -> Vec<Option<&[u8]>> {
-        let find = |unit: &SplitUnit| first(debug_search::split(&self.asked, unit));
+    fn split_units(&self, wanted: &[SplitUnit]) -> Vec<Option<&[u8]>> {
+        let find =
+            |unit: &SplitUnit| map_first(debug_search::split_unit_paths(&self.requested, unit));
         let maps = self.split.get_or_init(|| wanted.iter().map(find).collect());
         maps.iter().map(Option::as_deref).collect()
     }
 }
 
 /// The first of the places where there is a file.
-fn first(places: impl IntoIterator<Item = PathBuf>) -> Option<Mmap> {
-    places.into_iter().find_map(|path| map_file(&path).ok())
+fn map_first(paths: impl IntoIterator<Item = PathBuf>) -> Option<Mmap> {
+    paths.into_iter().find_map(|path| map_file(&path).ok())
 }
 
 /// Maps a file to read it; what cannot be mapped, as the files of `/sys/kernel/btf`, is read.

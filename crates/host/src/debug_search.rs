@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 
 use memmap2::Mmap;
 use relayout_layout::dwarf::{SplitUnit, SupplementaryLink};
-use relayout_layout::links::{DebugLink, Links};
+use relayout_layout::links::{DebugLink, DebugLinks};
 
 use crate::Error;
 use crate::debug_file::map_file;
 
 /// Where distributions install debug files.
-const INSTALLED: &str = "/usr/lib/debug";
+const INSTALLED_ROOT: &str = "/usr/lib/debug";
 
 /// Folders laid out as `/usr/lib/debug` is, in order of search.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub struct DebugFolders(pub Vec<PathBuf>);
 
 impl Default for DebugFolders {
     fn default() -> Self {
-        Self(vec![PathBuf::from(INSTALLED)])
+        Self(vec![PathBuf::from(INSTALLED_ROOT)])
     }
 }
 
@@ -28,12 +28,12 @@ impl Default for DebugFolders {
 ///
 /// # Errors
 /// It names one that is not there, or of another build. What is no ELF file is no concern here.
-pub(crate) fn separate(
+pub(crate) fn find_separate_file(
     path: &Path,
     bytes: &[u8],
     folders: &DebugFolders,
 ) -> Result<Option<(PathBuf, Mmap)>, Error> {
-    let Ok(links) = Links::of(bytes) else {
+    let Ok(links) = DebugLinks::read(bytes) else {
         return Ok(None);
     };
     let named = links.build_id.is_some() || links.debug_link.is_some();
@@ -42,14 +42,14 @@ pub(crate) fn separate(
     }
     let mut looked = Vec::new();
     let mut other = Vec::new();
-    for (place, wanted) in places(path, &links, folders) {
+    for (place, identity) in candidate_paths(path, &links, folders) {
         let Ok(map) = map_file(&place) else {
             looked.push(place);
             continue;
         };
         // A file may be linked from itself, where nothing was split off in the end.
-        let found = Links::of(&map);
-        if !found.is_ok_and(|found| found.has_types && wanted.is_met(&found, &map)) {
+        let found = DebugLinks::read(&map);
+        if !found.is_ok_and(|found| found.has_types && identity.matches(&found, &map)) {
             other.push(place);
             continue;
         }
@@ -59,42 +59,46 @@ pub(crate) fn separate(
 }
 
 /// How a debug file is known to be the right one.
-enum Wanted<'l> {
+enum DebugFileIdentity<'l> {
     BuildId(&'l [u8]),
-    Sum(u32),
+    Checksum(u32),
 }
 
-impl Wanted<'_> {
-    fn is_met(&self, found: &Links, bytes: &[u8]) -> bool {
+impl DebugFileIdentity<'_> {
+    fn matches(&self, found: &DebugLinks, bytes: &[u8]) -> bool {
         match self {
             Self::BuildId(id) => found.build_id.as_deref() == Some(id),
-            Self::Sum(sum) => crc32fast::hash(bytes) == *sum,
+            Self::Checksum(sum) => crc32fast::hash(bytes) == *sum,
         }
     }
 }
 
-fn places<'l>(path: &Path, links: &'l Links, folders: &DebugFolders) -> Vec<(PathBuf, Wanted<'l>)> {
+fn candidate_paths<'l>(
+    path: &Path,
+    links: &'l DebugLinks,
+    folders: &DebugFolders,
+) -> Vec<(PathBuf, DebugFileIdentity<'l>)> {
     let mut places = Vec::new();
     if let Some(id) = &links.build_id {
-        let by_id = folders.0.iter().filter_map(|root| by_build_id(root, id));
-        places.extend(by_id.map(|place| (place, Wanted::BuildId(id))));
+        let by_id = folders.0.iter().filter_map(|root| build_id_path(root, id));
+        places.extend(by_id.map(|place| (place, DebugFileIdentity::BuildId(id))));
     }
     if let Some(link) = &links.debug_link {
-        let by_name = by_link(path, link, folders).into_iter();
-        places.extend(by_name.map(|place| (place, Wanted::Sum(link.crc))));
+        let by_name = debug_link_paths(path, link, folders).into_iter();
+        places.extend(by_name.map(|place| (place, DebugFileIdentity::Checksum(link.crc))));
     }
     places
 }
 
 /// `ROOT/.build-id/ab/cdef.debug`.
-fn by_build_id(root: &Path, id: &[u8]) -> Option<PathBuf> {
+fn build_id_path(root: &Path, id: &[u8]) -> Option<PathBuf> {
     let (first, rest) = id.split_first()?;
     let rest: String = rest.iter().map(|byte| format!("{byte:02x}")).collect();
     Some(root.join(format!(".build-id/{first:02x}/{rest}.debug")))
 }
 
-fn by_link(path: &Path, link: &DebugLink, folders: &DebugFolders) -> Vec<PathBuf> {
-    let folder = folder_of(path);
+fn debug_link_paths(path: &Path, link: &DebugLink, folders: &DebugFolders) -> Vec<PathBuf> {
+    let folder = parent_folder(path);
     let mut places = vec![
         folder.join(&link.name),
         folder.join(".debug").join(&link.name),
@@ -108,31 +112,31 @@ fn by_link(path: &Path, link: &DebugLink, folders: &DebugFolders) -> Vec<PathBuf
 }
 
 /// Where the file that `dwz` moved common types to may be.
-pub(crate) fn supplementary(
+pub(crate) fn supplementary_paths(
     path: &Path,
     link: &SupplementaryLink,
     folders: &DebugFolders,
 ) -> Vec<PathBuf> {
-    let mut places = vec![folder_of(path).join(&link.name)];
+    let mut places = vec![parent_folder(path).join(&link.name)];
     for root in &folders.0 {
-        if let Ok(below) = Path::new(&link.name).strip_prefix(INSTALLED) {
+        if let Ok(below) = Path::new(&link.name).strip_prefix(INSTALLED_ROOT) {
             places.push(root.join(below));
         }
-        places.extend(by_build_id(root, &link.build_id));
+        places.extend(build_id_path(root, &link.build_id));
     }
     places
 }
 
 /// `PROGRAM.dwp`.
-pub(crate) fn package(path: &Path) -> PathBuf {
+pub(crate) fn package_path(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".dwp");
     PathBuf::from(name)
 }
 
 /// Where a `.dwo` file may be: where the compiler put it, or beside the program it went into.
-pub(crate) fn split(path: &Path, unit: &SplitUnit) -> Vec<PathBuf> {
-    let folder = folder_of(path);
+pub(crate) fn split_unit_paths(path: &Path, unit: &SplitUnit) -> Vec<PathBuf> {
+    let folder = parent_folder(path);
     let mut places = vec![PathBuf::from(unit.path()), folder.join(&unit.name)];
     places.extend(
         Path::new(&unit.name)
@@ -142,7 +146,7 @@ pub(crate) fn split(path: &Path, unit: &SplitUnit) -> Vec<PathBuf> {
     places
 }
 
-fn folder_of(path: &Path) -> &Path {
+fn parent_folder(path: &Path) -> &Path {
     match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),

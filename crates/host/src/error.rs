@@ -6,7 +6,7 @@ use crate::{FileError, compile, kernel_build, measure, probe};
 
 /// Kinds of error, by who has to do something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Category {
+pub enum ErrorCategory {
     /// What was given cannot be used.
     Input,
     /// The environment lacks something.
@@ -169,7 +169,7 @@ pub enum Error {
         /// The file.
         path: PathBuf,
         /// What is wrong with it.
-        problem: probe::Problem,
+        problem: probe::MachineFileProblem,
     },
     /// A program could not be measured.
     #[error(transparent)]
@@ -207,15 +207,19 @@ pub enum Error {
 
 impl Error {
     /// Who has to do something.
-    pub fn category(&self) -> Category {
+    pub fn category(&self) -> ErrorCategory {
         match self {
-            Self::Missing { .. } | Self::NoPlugins { .. } => Category::Environment,
-            Self::Guest { .. } | Self::Qemu { .. } | Self::ProgramFailed { .. } => Category::Guest,
-            Self::Interrupted | Self::Compile(compile::Error::Interrupted) => Category::Interrupted,
-            Self::Compile(compile::Error::NoCompiler { .. }) => Category::Environment,
+            Self::Missing { .. } | Self::NoPlugins { .. } => ErrorCategory::Environment,
+            Self::Guest { .. } | Self::Qemu { .. } | Self::ProgramFailed { .. } => {
+                ErrorCategory::Guest
+            }
+            Self::Interrupted | Self::Compile(compile::Error::Interrupted) => {
+                ErrorCategory::Interrupted
+            }
+            Self::Compile(compile::Error::NoCompiler { .. }) => ErrorCategory::Environment,
             Self::Measure(error) => error.category(),
             Self::KernelBuild(error) => error.category(),
-            _ => Category::Input,
+            _ => ErrorCategory::Input,
         }
     }
 }

@@ -12,7 +12,7 @@ use crate::file_error::{FileError, cannot};
 ///
 /// # Errors
 /// The folder cannot be made or written to.
-pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
+pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     let parent = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
@@ -32,7 +32,7 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
 }
 
 /// The full name of a file, links followed; as given if it is not there.
-pub fn full_name(path: &Path) -> String {
+pub fn canonical_name(path: &Path) -> String {
     let full = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     full.display().to_string()
 }

@@ -12,7 +12,7 @@ use crate::measure::Error;
 ///
 /// # Errors
 /// git is not installed or cannot be started; that it failed is in its output.
-pub(crate) fn git<A: AsRef<OsStr>>(
+pub(crate) fn run_git<A: AsRef<OsStr>>(
     dir: &Path,
     ceiling: Option<&Path>,
     arguments: impl IntoIterator<Item = A>,
@@ -27,7 +27,7 @@ pub(crate) fn git<A: AsRef<OsStr>>(
         command.env("GIT_CEILING_DIRECTORIES", ceiling);
     }
     command.env("LC_ALL", "C");
-    run(command, "git", "make worktrees and apply patches", "git")
+    run_program(command, "git", "make worktrees and apply patches", "git")
 }
 
 /// Runs a program and waits for it; `what` and `package` say what for, and where it is from, if it is not
@@ -35,10 +35,10 @@ pub(crate) fn git<A: AsRef<OsStr>>(
 ///
 /// # Errors
 /// As [`git`].
-pub(crate) fn run(
+pub(crate) fn run_program(
     mut command: Command,
     program: &'static str,
-    what: &'static str,
+    purpose: &'static str,
     package: &'static str,
 ) -> Result<Output, Error> {
     command
@@ -47,7 +47,7 @@ pub(crate) fn run(
         .map_err(|source| match source.kind() {
             std::io::ErrorKind::NotFound => Error::Missing {
                 program,
-                what,
+                what: purpose,
                 package,
             },
             _ => cannot("run", Path::new(program))(source).into(),
@@ -59,7 +59,7 @@ pub(crate) fn run(
 pub fn git_author(dir: &Path) -> Option<String> {
     // What git makes up from the host's name is nobody's address.
     let words = ["-c", "user.useConfigOnly=true", "var", "GIT_AUTHOR_IDENT"];
-    let output = git(dir, None, words).ok()?;
+    let output = run_git(dir, None, words).ok()?;
     let text = String::from_utf8(output.stdout).ok()?;
     let (author, _time) = text.split_once("> ")?;
     output.status.success().then(|| format!("{author}>"))

@@ -3,13 +3,13 @@
 use crate::Error;
 
 /// The static binary that is both the guest's init and its workloads.
-pub const PROGRAM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/relayout-guest"));
+pub const GUEST_PROGRAM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/relayout-guest"));
 
-const LIST: &str = include_str!(concat!(env!("OUT_DIR"), "/workloads.txt"));
+const WORKLOAD_LIST: &str = include_str!(concat!(env!("OUT_DIR"), "/workloads.txt"));
 
 /// One workload of the guest's.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Workload {
+pub struct GuestWorkload {
     /// Its name.
     pub name: &'static str,
     /// Operations of each thread unless told otherwise.
@@ -19,10 +19,10 @@ pub struct Workload {
 }
 
 /// All workloads, as the guest's program lists them.
-pub fn workloads() -> impl Iterator<Item = Workload> {
-    LIST.lines().filter_map(|line| {
+pub fn workloads() -> impl Iterator<Item = GuestWorkload> {
+    WORKLOAD_LIST.lines().filter_map(|line| {
         let mut columns = line.splitn(3, '\t');
-        Some(Workload {
+        Some(GuestWorkload {
             name: columns.next()?,
             iterations: columns.next()?.parse().ok()?,
             description: columns.next()?,
@@ -34,23 +34,24 @@ pub fn workloads() -> impl Iterator<Item = Workload> {
 ///
 /// # Errors
 /// There is none.
-pub fn workload(name: &str) -> Result<Workload, Error> {
+pub fn find_workload(name: &str) -> Result<GuestWorkload, Error> {
     workloads()
         .find(|w| w.name == name)
         .ok_or_else(|| Error::UnknownWorkload {
             name: name.to_owned(),
             close: workloads()
                 .map(|w| w.name)
-                .find(|known| is_close(known, name))
+                .find(|workload_name| is_similar_name(workload_name, name))
                 .map(str::to_owned),
         })
 }
 
 /// One letter wrong, missing, too many or swapped, or the same but for case and `_`.
-fn is_close(known: &str, given: &str) -> bool {
+fn is_similar_name(existing: &str, name: &str) -> bool {
     let plain = |text: &str| text.to_lowercase().replace(['_', '-'], "");
-    let (known, given) = (plain(known), plain(given));
-    known == given || edit_distance(known.as_bytes(), given.as_bytes()) <= 2
+    let (existing_plain, name_plain) = (plain(existing), plain(name));
+    existing_plain == name_plain
+        || edit_distance(existing_plain.as_bytes(), name_plain.as_bytes()) <= 2
 }
 
 fn edit_distance(a: &[u8], b: &[u8]) -> usize {
@@ -84,12 +85,12 @@ mod tests {
 
     #[test]
     fn suggests_a_name() {
-        let close = |name: &str| match workload(name) {
+        let suggestion = |name: &str| match find_workload(name) {
             Err(Error::UnknownWorkload { close, .. }) => close,
             other => panic!("{other:?}"),
         };
-        assert_eq!(close("mntnss").as_deref(), Some("mntns"));
-        assert_eq!(close("pagefault2").as_deref(), Some("page_fault2"));
-        assert_eq!(close("something"), None);
+        assert_eq!(suggestion("mntnss").as_deref(), Some("mntns"));
+        assert_eq!(suggestion("pagefault2").as_deref(), Some("page_fault2"));
+        assert_eq!(suggestion("something"), None);
     }
 }

@@ -2,32 +2,32 @@
 //! "initramfs buffer format".
 
 /// Writes the archive: `/init`, `/dev/console`, and the program to run with its arguments, if one.
-pub fn build(init: &[u8], program: Option<(&[u8], &[String])>) -> Vec<u8> {
-    let mut archive = Archive::default();
-    archive.entry("dev", 0o040_755, &[], None);
-    archive.entry("dev/console", 0o020_600, &[], Some((5, 1)));
-    archive.entry("init", 0o100_755, init, None);
+pub fn build_archive(init: &[u8], program: Option<(&[u8], &[String])>) -> Vec<u8> {
+    let mut archive = CpioArchive::default();
+    archive.add_entry("dev", 0o040_755, &[], None);
+    archive.add_entry("dev/console", 0o020_600, &[], Some((5, 1)));
+    archive.add_entry("init", 0o100_755, init, None);
     if let Some((program, arguments)) = program {
-        archive.entry("run-program", 0o100_755, program, None);
+        archive.add_entry("run-program", 0o100_755, program, None);
         let mut joined = Vec::new();
         for argument in arguments {
             joined.extend_from_slice(argument.as_bytes());
             joined.push(0);
         }
-        archive.entry("run-args", 0o100_600, &joined, None);
+        archive.add_entry("run-args", 0o100_600, &joined, None);
     }
-    archive.entry("TRAILER!!!", 0, &[], None);
+    archive.add_entry("TRAILER!!!", 0, &[], None);
     archive.bytes
 }
 
 #[derive(Default)]
-struct Archive {
+struct CpioArchive {
     bytes: Vec<u8>,
     inode: u32,
 }
 
-impl Archive {
-    fn entry(&mut self, name: &str, mode: u32, data: &[u8], device: Option<(u32, u32)>) {
+impl CpioArchive {
+    fn add_entry(&mut self, name: &str, mode: u32, data: &[u8], device: Option<(u32, u32)>) {
         self.inode += 1;
         let (major, minor) = device.unwrap_or((0, 0));
         let size = data.len() as u32;
@@ -58,7 +58,7 @@ mod tests {
 
     #[test]
     fn archive_is_read_back() {
-        let bytes = build(b"#!x", Some((b"prog", &["a".into(), "b c".into()])));
+        let bytes = build_archive(b"#!x", Some((b"prog", &["a".into(), "b c".into()])));
         let mut names = Vec::new();
         let mut at = 0;
         loop {

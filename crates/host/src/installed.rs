@@ -10,7 +10,7 @@ use crate::Error;
 ///
 /// # Errors
 /// It is in none of them.
-pub fn installed(what: &str, name: &str) -> Result<PathBuf, Error> {
+pub fn find_installed_library(description: &str, name: &str) -> Result<PathBuf, Error> {
     let program = env::current_exe().ok();
     let beside = program.as_deref().and_then(Path::parent);
     let dirs = [
@@ -26,7 +26,7 @@ pub fn installed(what: &str, name: &str) -> Result<PathBuf, Error> {
         .map(|dir| dir.join(name))
         .find(|path| path.is_file());
     found.ok_or_else(|| Error::Missing {
-        what: format!("the {what} {name}"),
+        what: format!("the {description} {name}"),
         package: Some(
             "build it with 'cargo build --release --workspace', or say where it is with \
              RELAYOUT_PLUGIN_DIR"

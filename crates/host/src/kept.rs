@@ -8,10 +8,10 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsE
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use crate::Cache;
+use crate::CacheFolder;
 
 /// Set to anything, nothing is kept and nothing that was kept is used.
-const NONE: &str = "RELAYOUT_NO_CACHE";
+const NO_CACHE_VARIABLE: &str = "RELAYOUT_NO_CACHE";
 /// In the cache folder.
 const FOLDER: &str = "resolved";
 /// Most bytes of one file.
@@ -21,15 +21,15 @@ const ALL_BYTES_MAX: u64 = 256 << 20;
 
 /// The folder.
 #[derive(Clone, Debug)]
-pub struct KeptFiles(PathBuf);
+pub struct CachedFiles(PathBuf);
 
-impl KeptFiles {
+impl CachedFiles {
     /// In the user's cache folder. `None` without one, or with `$RELAYOUT_NO_CACHE`.
     pub fn locate() -> Option<Self> {
-        if std::env::var_os(NONE).is_some_and(|set| !set.is_empty()) {
+        if std::env::var_os(NO_CACHE_VARIABLE).is_some_and(|set| !set.is_empty()) {
             return None;
         }
-        Some(Self(Cache::locate()?.dir().join(FOLDER)))
+        Some(Self(CacheFolder::locate()?.dir().join(FOLDER)))
     }
 
     /// The content of a file.
@@ -38,8 +38,8 @@ impl KeptFiles {
         let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
         let mut options = OpenOptions::new();
         let file = options.read(true).custom_flags(flags).open(path).ok()?;
-        let about = file.metadata().ok()?;
-        if !about.is_file() || !is_private(&about) || about.len() > FILE_BYTES_MAX {
+        let metadata = file.metadata().ok()?;
+        if !metadata.is_file() || !is_private(&metadata) || metadata.len() > FILE_BYTES_MAX {
             return None;
         }
         let mut bytes = Vec::new();
@@ -52,7 +52,7 @@ impl KeptFiles {
     /// Keeps a file in place of what has its name.
     pub fn write(&self, name: &str, bytes: &[u8]) {
         if bytes.len() as u64 <= FILE_BYTES_MAX && self.try_write(name, bytes).is_ok() {
-            let _ = self.give_way(ALL_BYTES_MAX);
+            let _ = self.evict_oldest(ALL_BYTES_MAX);
         }
     }
 
@@ -75,42 +75,42 @@ impl KeptFiles {
     }
 
     /// Removes what was used longest ago until the rest has at most `bytes_max`.
-    fn give_way(&self, bytes_max: u64) -> io::Result<()> {
+    fn evict_oldest(&self, bytes_max: u64) -> io::Result<()> {
         let mut files = Vec::new();
         for entry in fs::read_dir(&self.0)? {
             let entry = entry?;
-            let about = entry.metadata()?;
-            if about.is_file() {
-                files.push((about.modified()?, about.len(), entry.path()));
+            let metadata = entry.metadata()?;
+            if metadata.is_file() {
+                files.push((metadata.modified()?, metadata.len(), entry.path()));
             }
         }
         files.sort();
-        let mut all: u64 = files.iter().map(|file| file.1).sum();
+        let mut total_bytes: u64 = files.iter().map(|file| file.1).sum();
         for (_, bytes, path) in files {
-            if all <= bytes_max {
+            if total_bytes <= bytes_max {
                 break;
             }
             fs::remove_file(path)?;
-            all -= bytes;
+            total_bytes -= bytes;
         }
         Ok(())
     }
 }
 
 /// Whether it is the user's own, and nobody else can write to it.
-fn is_private(about: &fs::Metadata) -> bool {
+fn is_private(metadata: &fs::Metadata) -> bool {
     // SAFETY: only asks.
     let user = unsafe { libc::geteuid() };
-    about.uid() == user && about.mode() & 0o022 == 0
+    metadata.uid() == user && metadata.mode() & 0o022 == 0
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn folder() -> (tempfile::TempDir, KeptFiles) {
+    fn folder() -> (tempfile::TempDir, CachedFiles) {
         let dir = tempfile::tempdir().expect("a folder");
-        let files = KeptFiles(dir.path().join("cache").join(FOLDER));
+        let files = CachedFiles(dir.path().join("cache").join(FOLDER));
         (dir, files)
     }
 
@@ -153,7 +153,7 @@ mod tests {
                 .expect("it is ours");
         }
         files.read("old");
-        files.give_way(200).expect("a folder");
+        files.evict_oldest(200).expect("a folder");
         let left = |name| files.0.join(name).exists();
         assert_eq!(["old", "used", "new"].map(left), [true, false, true]);
     }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use relayout_layout::dwarf::{DwarfFile, Symbol};
+use relayout_layout::dwarf::{DwarfFile, ElfSymbol};
 
 use crate::file_error::cannot;
 use crate::{DebugFile, Error, bzimage};
@@ -19,14 +19,14 @@ const BULK_CODE: &[&str] = &[
 ];
 
 /// Symbols before an address that are tried.
-const SYMBOLS_NEAR_MAX: usize = 8;
+const NEARBY_SYMBOLS_MAX: usize = 8;
 
 /// Image and debug information, checked to belong together.
-pub struct Kernel<'a> {
+pub struct GuestKernel<'a> {
     /// The boot image.
-    pub image: PathBuf,
+    pub image_path: PathBuf,
     /// The debug file.
-    pub debug: PathBuf,
+    pub debug_path: PathBuf,
     /// Its debug information.
     pub dwarf: DwarfFile<'a>,
     /// `6.1.0-..-cloud-amd64`
@@ -35,7 +35,7 @@ pub struct Kernel<'a> {
     pub build_id: String,
 }
 
-impl<'a> Kernel<'a> {
+impl<'a> GuestKernel<'a> {
     /// Reads both and compares what version they say they are.
     ///
     /// # Errors
@@ -49,17 +49,17 @@ impl<'a> Kernel<'a> {
         let dwarf = debug.dwarf()?;
         let build_id = dwarf.build_id_text().unwrap_or_default();
         let mut kernel = Self {
-            image: image.to_owned(),
-            debug: debug.path().to_owned(),
+            image_path: image.to_owned(),
+            debug_path: debug.path().to_owned(),
             dwarf,
             release: String::new(),
             build_id,
         };
-        let banner = kernel.banner()?;
+        let banner = kernel.read_banner()?;
         if !bzimage::same_build(&image_version, &banner) {
             return Err(Error::Mismatch {
                 image: image.to_owned(),
-                debug: kernel.debug,
+                debug: kernel.debug_path,
                 image_version,
                 debug_version: banner.trim_end().to_owned(),
             });
@@ -76,11 +76,11 @@ impl<'a> Kernel<'a> {
     ///
     /// # Errors
     /// There is none: it is not a kernel.
-    pub fn symbol(&self, name: &str) -> Result<u64, Error> {
-        self.find(name)
+    pub fn symbol_address(&self, name: &str) -> Result<u64, Error> {
+        self.find_symbol(name)
             .map(|(address, _)| address)
             .ok_or_else(|| Error::NotAKernel {
-                path: self.debug.clone(),
+                path: self.debug_path.clone(),
                 what: format!("symbol '{name}'"),
             })
     }
@@ -89,8 +89,8 @@ impl<'a> Kernel<'a> {
     pub fn function_at(&self, address: u64) -> Option<&'a str> {
         let symbols = self.dwarf.symbols();
         let after = symbols.partition_point(|s| s.address <= address);
-        let near = symbols[..after].iter().rev().take(SYMBOLS_NEAR_MAX);
-        let holds = |s: &&Symbol<'_>| s.is_function() && address - s.address < s.size;
+        let near = symbols[..after].iter().rev().take(NEARBY_SYMBOLS_MAX);
+        let holds = |s: &&ElfSymbol<'_>| s.is_function() && address - s.address < s.size;
         { near }.find(holds).map(|s| s.name)
     }
 
@@ -98,13 +98,13 @@ impl<'a> Kernel<'a> {
     pub fn bulk_code(&self) -> Vec<(u64, u64)> {
         BULK_CODE
             .iter()
-            .filter_map(|name| self.find(name))
+            .filter_map(|name| self.find_symbol(name))
             .filter(|&(_, size)| size > 0)
             .map(|(address, size)| (address, address + size))
             .collect()
     }
 
-    fn find(&self, name: &str) -> Option<(u64, u64)> {
+    fn find_symbol(&self, name: &str) -> Option<(u64, u64)> {
         let found = self
             .dwarf
             .symbols()
@@ -114,12 +114,12 @@ impl<'a> Kernel<'a> {
         Some((found.address, found.size))
     }
 
-    fn banner(&self) -> Result<String, Error> {
+    fn read_banner(&self) -> Result<String, Error> {
         let missing = || Error::NotAKernel {
-            path: self.debug.clone(),
+            path: self.debug_path.clone(),
             what: "linux_banner".into(),
         };
-        let (address, size) = self.find("linux_banner").ok_or_else(missing)?;
+        let (address, size) = self.find_symbol("linux_banner").ok_or_else(missing)?;
         let bytes = self
             .dwarf
             .bytes_at(address, size as usize)

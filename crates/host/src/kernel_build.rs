@@ -6,7 +6,7 @@
 //!
 //! Building runs `make` on the source, and with it whatever the source's makefiles run.
 
-mod check;
+mod compile_test;
 mod config;
 mod error;
 mod images;
@@ -20,16 +20,18 @@ use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-pub use self::check::{Base, Configuration, NoConfiguration, Object};
-pub use self::error::{Error, Need};
-pub use self::needs::check as check_needs;
+pub use self::compile_test::{
+    ConfigurationBase, ConfigurationParseError, KernelConfiguration, TestedObject,
+};
+pub use self::error::{BuildNeed, Error};
+pub use self::needs::require_needs as check_needs;
 
-use self::images::{Images, Key};
-use self::tree::{Manifest, Tree};
+use self::images::{ImageKey, KernelImages};
+use self::tree::{SourceCopy, SourceManifest};
 use crate::file_error::cannot;
-use crate::measure::{self, Launch, Starter, Words};
+use crate::measure::{self, ProgramCommand, ProgramLaunch, ProgramStarter};
 use crate::workspace::free_bytes;
-use crate::{Cache, Interrupt, Progress};
+use crate::{CacheFolder, InterruptFlag, RecordingProgress};
 
 /// What a build needs beside the copy of the source.
 const OUTPUT_MIB: u64 = 3 << 10;
@@ -67,7 +69,7 @@ const CONSTANT: &[(&str, &str)] = &[
 
 /// A patch to a kernel's source, with paths as `git format-patch` writes them.
 #[derive(Clone, Debug)]
-pub struct Patch {
+pub struct KernelPatch {
     /// The file, by its full name.
     path: PathBuf,
     bytes: Vec<u8>,
@@ -75,7 +77,7 @@ pub struct Patch {
     reverse: bool,
 }
 
-impl Patch {
+impl KernelPatch {
     /// Reads a patch, to be applied, or taken out with `reverse`.
     ///
     /// # Errors
@@ -92,17 +94,17 @@ impl Patch {
 }
 
 /// Whom to tell where building stands, and who may stop it.
-pub struct Watch<'w> {
+pub struct BuildWatch<'w> {
     /// Steps.
-    pub progress: &'w dyn Progress,
+    pub progress: &'w dyn RecordingProgress,
     /// Within a step.
     pub update: &'w dyn Fn(&str),
     /// Ctrl-C.
-    pub interrupt: Interrupt,
+    pub interrupt: InterruptFlag,
 }
 
-impl Watch<'_> {
-    fn check(&self) -> Result<(), Error> {
+impl BuildWatch<'_> {
+    fn stop_if_interrupted(&self) -> Result<(), Error> {
         match self.interrupt.is_set() {
             true => Err(Error::Interrupted),
             false => Ok(()),
@@ -112,7 +114,7 @@ impl Watch<'_> {
 
 /// A kernel that was built.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Built {
+pub struct BuiltKernel {
     /// Its boot image.
     pub image: PathBuf,
     /// Its vmlinux with debug information.
@@ -124,34 +126,34 @@ pub struct Built {
 }
 
 /// Builds kernels of one source.
-pub struct Builder {
+pub struct KernelBuilder {
     source: PathBuf,
     /// Copy, output and images.
-    top: PathBuf,
-    manifest: Manifest,
+    folder: PathBuf,
+    manifest: SourceManifest,
     options: String,
     jobs: usize,
 }
 
-impl Builder {
+impl KernelBuilder {
     /// Looks at the source in `source`. `config` is a file with more options, `jobs` what `make -j` is given.
     ///
     /// # Errors
     /// It is no kernel's clean source.
     pub fn open(
-        cache: &Cache,
+        cache: &CacheFolder,
         source: &Path,
         config: Option<&Path>,
         jobs: usize,
     ) -> Result<Self, Error> {
         let source = fs::canonicalize(source).map_err(cannot("read", source))?;
-        let manifest = Manifest::read(&source)?;
-        let top = cache.dir().join("built").join(folder_name(&source));
-        fs::create_dir_all(&top).map_err(cannot("create", &top))?;
+        let manifest = SourceManifest::read(&source)?;
+        let folder = cache.dir().join("built").join(folder_name(&source));
+        fs::create_dir_all(&folder).map_err(cannot("create", &folder))?;
         Ok(Self {
-            options: config::options(config)?,
+            options: config::merged_options(config)?,
             source,
-            top,
+            folder: folder,
             manifest,
             jobs,
         })
@@ -159,24 +161,24 @@ impl Builder {
 
     /// Where all that is built lies.
     pub fn dir(&self) -> &Path {
-        &self.top
+        &self.folder
     }
 
     /// Options of the configuration that the source did not take.
     ///
     /// # Errors
     /// The kernel's configuration cannot be read.
-    pub fn not_taken(&self, built: &Built) -> Result<Vec<String>, Error> {
+    pub fn options_not_taken(&self, built: &BuiltKernel) -> Result<Vec<String>, Error> {
         let text = fs::read_to_string(&built.config).map_err(cannot("read", &built.config))?;
-        config::not_taken(&self.options, &text)
+        config::options_not_taken(&self.options, &text)
     }
 
     /// The files that a patch changes; says early what would stop a build later: one that does not apply.
     ///
     /// # Errors
     /// It does not.
-    pub fn check_patch(&self, patch: &Patch) -> Result<Vec<String>, Error> {
-        patch.files(&self.source)
+    pub fn patched_files(&self, patch: &KernelPatch) -> Result<Vec<String>, Error> {
+        patch.changed_files(&self.source)
     }
 
     /// The kernel with that patch, or without any: a kept one, or else a new one. `what` it is called by in
@@ -187,50 +189,50 @@ impl Builder {
     /// apply, or `make` fails.
     pub fn build(
         &self,
-        patch: Option<&Patch>,
-        what: &str,
-        watch: &Watch<'_>,
-    ) -> Result<Built, Error> {
-        let key = Key::new(
+        patch: Option<&KernelPatch>,
+        label: &str,
+        watch: &BuildWatch<'_>,
+    ) -> Result<BuiltKernel, Error> {
+        let key = ImageKey::new(
             self.manifest.fingerprint(),
             &self.options,
-            &needs::compiler(),
+            &needs::compiler_version(),
             patch.map(|patch| (&*patch.bytes, patch.reverse)),
         );
-        let images = Images(self.top.join("images"));
+        let images = KernelImages(self.folder.join("images"));
         if let Some(built) = images.find(&key) {
             return Ok(built);
         }
-        needs::check()?;
-        let _lock = lock(&self.top)?;
-        self.check_space()?;
+        needs::require_needs()?;
+        let _lock = lock_folder(&self.folder)?;
+        self.require_space()?;
         let begun = Instant::now();
         watch
             .progress
-            .step(&format!("building {what} (make -j{})", self.jobs));
-        let tree = Tree {
+            .step(&format!("building {label} (make -j{})", self.jobs));
+        let tree = SourceCopy {
             source: &self.source,
-            top: &self.top,
+            folder: &self.folder,
         };
-        tree.follow(&self.manifest, patch, watch)?;
-        self.configure(what, watch)?;
-        self.make(&["vmlinux", "bzImage"], what, watch)?;
-        let mut built = images.keep(&key, &self.out())?;
+        tree.synchronize(&self.manifest, patch, watch)?;
+        self.configure(label, watch)?;
+        self.make(&["vmlinux", "bzImage"], label, watch)?;
+        let mut built = images.keep(&key, &self.output_folder())?;
         built.seconds = Some(begun.elapsed().as_secs_f64());
         Ok(built)
     }
 
-    fn out(&self) -> PathBuf {
-        self.top.join("out")
+    fn output_folder(&self) -> PathBuf {
+        self.folder.join("out")
     }
 
-    fn check_space(&self) -> Result<(), Error> {
-        let is_first = !self.out().join("vmlinux").exists();
-        let free_mib = free_bytes(&self.top).unwrap_or(u64::MAX) >> 20;
+    fn require_space(&self) -> Result<(), Error> {
+        let is_first = !self.output_folder().join("vmlinux").exists();
+        let free_mib = free_bytes(&self.folder).unwrap_or(u64::MAX) >> 20;
         let needed_mib = (self.manifest.bytes() >> 20) + OUTPUT_MIB;
         match is_first && free_mib < needed_mib {
             true => Err(Error::Space {
-                path: self.top.clone(),
+                path: self.folder.clone(),
                 free_mib,
                 needed_mib,
             }),
@@ -239,43 +241,43 @@ impl Builder {
     }
 
     /// Makes the configuration, unless it is there and made of the same options.
-    fn configure(&self, what: &str, watch: &Watch<'_>) -> Result<(), Error> {
-        let out = self.out();
+    fn configure(&self, label: &str, watch: &BuildWatch<'_>) -> Result<(), Error> {
+        let out = self.output_folder();
         fs::create_dir_all(&out).map_err(cannot("create", &out))?;
-        let options = self.top.join("options");
+        let options = self.folder.join("options");
         let done = fs::read_to_string(&options).is_ok_and(|text| text == self.options);
         let config = out.join(".config");
         if !(done && config.is_file()) {
             fs::write(&options, &self.options).map_err(cannot("write", &options))?;
-            let of = format!("KCONFIG_ALLCONFIG={}", options.display());
-            let made = self.make(&[&of, "allnoconfig"], what, watch);
-            if made.is_err() {
+            let all_config = format!("KCONFIG_ALLCONFIG={}", options.display());
+            let result = self.make(&[&all_config, "allnoconfig"], label, watch);
+            if result.is_err() {
                 let _ = fs::remove_file(&options);
             }
-            made?;
+            result?;
         }
         let text = fs::read_to_string(&config).map_err(cannot("read", &config))?;
-        config::not_taken(&self.options, &text).map(drop)
+        config::options_not_taken(&self.options, &text).map(drop)
     }
 
-    fn make(&self, targets: &[&str], what: &str, watch: &Watch<'_>) -> Result<(), Error> {
-        self.make_in(&self.out(), targets, what, watch)
+    fn make(&self, targets: &[&str], label: &str, watch: &BuildWatch<'_>) -> Result<(), Error> {
+        self.make_in_folder(&self.output_folder(), targets, label, watch)
     }
 
     /// Runs make with the output in `out`; `words` are variables and targets.
-    fn make_in(
+    fn make_in_folder(
         &self,
         out: &Path,
         words: &[&str],
-        what: &str,
-        watch: &Watch<'_>,
+        label: &str,
+        watch: &BuildWatch<'_>,
     ) -> Result<(), Error> {
-        let starter = Starter::new(watch.interrupt)?;
-        let command = self.command(out, words);
+        let starter = ProgramStarter::new(watch.interrupt)?;
+        let command = self.make_command(out, words);
         let stdout = starter.dir().join("stdout");
-        let told = Cell::new(Instant::now());
+        let last_update = Cell::new(Instant::now());
         let ended = starter.run_watched(
-            &Launch {
+            &ProgramLaunch {
                 command: &command,
                 dir: None,
                 schedule: None,
@@ -283,10 +285,10 @@ impl Builder {
                 disturbed_code: None,
             },
             &|| {
-                if told.get().elapsed() >= TELL_EVERY {
-                    told.set(Instant::now());
+                if last_update.get().elapsed() >= TELL_EVERY {
+                    last_update.set(Instant::now());
                     if let Some(line) = last_lines(&stdout).last() {
-                        (watch.update)(&format!("building {what}: {}", line.trim()));
+                        (watch.update)(&format!("building {label}: {}", line.trim()));
                     }
                 }
             },
@@ -297,17 +299,17 @@ impl Builder {
         match ended {
             Ok(_) => Ok(()),
             Err(measure::Error::Failed { how, .. }) => Err(Error::Make {
-                what: what.to_owned(),
+                what: label.to_owned(),
                 how: format!("'{}' {how}", command.text),
-                said: errors(&last_lines(&starter.dir().join("stderr"))),
+                said: first_errors(&last_lines(&starter.dir().join("stderr"))),
                 log: self.keep_log(starter.dir())?,
             }),
             Err(other) => Err(Error::Measure(other)),
         }
     }
 
-    fn command(&self, out: &Path, targets: &[&str]) -> Words {
-        let path = |name: &str| self.top.join(name).display().to_string();
+    fn make_command(&self, out: &Path, targets: &[&str]) -> ProgramCommand {
+        let path = |name: &str| self.folder.join(name).display().to_string();
         let mut words: Vec<String> = vec!["env".into()];
         words.extend(
             CLEARED
@@ -318,7 +320,7 @@ impl Builder {
         words.extend(["make".into(), "-C".into(), path("src")]);
         words.extend([format!("O={}", out.display()), format!("-j{}", self.jobs)]);
         words.extend(targets.iter().map(|target| (*target).to_owned()));
-        Words {
+        ProgramCommand {
             text: words[first..].join(" "),
             words,
             environment: { CONSTANT.iter() }
@@ -329,7 +331,7 @@ impl Builder {
 
     /// All that `make` wrote, where the user can read it.
     fn keep_log(&self, dir: &Path) -> Result<PathBuf, Error> {
-        let log = self.top.join("make.log");
+        let log = self.folder.join("make.log");
         let mut text = Vec::new();
         for name in ["stdout", "stderr"] {
             let path = dir.join(name);
@@ -349,14 +351,14 @@ fn folder_name(source: &Path) -> String {
 }
 
 /// Only one may build in a folder.
-fn lock(top: &Path) -> Result<File, Error> {
-    let path = top.join("lock");
+fn lock_folder(folder: &Path) -> Result<File, Error> {
+    let path = folder.join("lock");
     let file = File::create(&path).map_err(cannot("create", &path))?;
     // SAFETY: a plain system call on a file that is open.
     match unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } {
         0 => Ok(file),
         _ => Err(Error::Busy {
-            path: top.to_owned(),
+            path: folder.to_owned(),
         }),
     }
 }
@@ -376,7 +378,7 @@ fn last_lines(path: &Path) -> Vec<String> {
 }
 
 /// What of make's errors says why: from the first line that is an error's on.
-fn errors(lines: &[String]) -> String {
+fn first_errors(lines: &[String]) -> String {
     let is_error = |line: &String| line.contains("error:") || line.contains("undefined reference");
     let first = lines.iter().position(is_error);
     let first = first.unwrap_or(lines.len().saturating_sub(TAIL_LINES));

@@ -2,14 +2,14 @@
 
 mod command;
 mod error;
-mod lost;
+mod lost_cpu;
 mod schedule;
 mod start;
 mod trees;
 
-pub use command::Words;
+pub use command::ProgramCommand;
 pub use error::Error;
 pub(crate) use error::tail;
-pub use schedule::{Schedule, cpu_list};
-pub use start::{Ended, Launch, Starter};
-pub use trees::Trees;
+pub use schedule::{CpuSchedule, parse_cpu_list};
+pub use start::{ProgramLaunch, ProgramOutcome, ProgramStarter};
+pub use trees::SourceTrees;

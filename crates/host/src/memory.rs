@@ -14,15 +14,15 @@ mod vmalloc;
 
 use relayout_profile::{RangeKind, RangeRow};
 
-use self::frames::Frames;
-use self::layout::Offsets;
+use self::frames::PageFrames;
+use self::layout::KernelOffsets;
 use self::paging::GuestMemory;
-use crate::{Error, Kernel};
+use crate::{Error, GuestKernel};
 
 pub(crate) use self::paging::LowMemory;
 
 /// What is known of memory: ranges for one run, sorted by start.
-pub struct Snapshot {
+pub struct MemorySnapshot {
     pub ranges: Vec<RangeRow>,
     /// What could not be read, in words.
     pub gaps: Vec<String>,
@@ -35,34 +35,34 @@ pub struct Snapshot {
 /// # Errors
 /// The debug file lacks a symbol or type that every kernel of this kind has. What merely cannot be
 /// read in this guest becomes a gap.
-pub fn snapshot(
-    kernel: &Kernel<'_>,
+pub fn read_snapshot(
+    kernel: &GuestKernel<'_>,
     bytes: &[u8],
     run: u16,
     cpus: u16,
     pages: &[u64],
-) -> Result<Snapshot, Error> {
-    let offsets = Offsets::new(kernel)?;
+) -> Result<MemorySnapshot, Error> {
+    let offsets = KernelOffsets::new(kernel)?;
     let memory = GuestMemory::new(
         bytes,
-        kernel.symbol("init_top_pgt")?,
-        LowMemory::of(bytes.len() as u64),
+        kernel.symbol_address("init_top_pgt")?,
+        LowMemory::for_q35(bytes.len() as u64),
     );
-    let mut ranges = whole_areas(kernel, &memory, run)?;
+    let mut ranges = area_ranges(kernel, &memory, run)?;
     let mut gaps = Vec::new();
     ranges.extend(percpu::ranges(
         kernel, &memory, &offsets, run, cpus, pages, &mut gaps,
     )?);
-    match Frames::read(kernel, &memory, offsets.page_size)? {
+    match PageFrames::read(kernel, &memory, offsets.page_size)? {
         Some(frames) => {
             ranges.extend(slab::ranges(&memory, &offsets, &frames, run, pages));
             // Static data of CPUs are in the direct map too, and are better known.
-            let known: Vec<_> = { ranges.iter() }
-                .filter(|r| r.kind == RangeKind::PerCpu)
-                .map(|r| r.start..r.start + r.bytes)
+            let percpu_ranges: Vec<_> = { ranges.iter() }
+                .filter(|range| range.kind == RangeKind::PerCpu)
+                .map(|range| range.start..range.start + range.bytes)
                 .collect();
             let others: Vec<u64> = { pages.iter().copied() }
-                .filter(|page| !known.iter().any(|known| known.contains(page)))
+                .filter(|page| !percpu_ranges.iter().any(|range| range.contains(page)))
                 .collect();
             ranges.extend(pages::ranges(&memory, &offsets, &frames, run, &others));
         }
@@ -71,35 +71,52 @@ pub fn snapshot(
     ranges.extend(vmalloc::ranges(
         kernel, &memory, &offsets, run, pages, &mut gaps,
     )?);
-    ranges.extend(tasks::stacks(kernel, &memory, &offsets, run, &mut gaps)?);
-    ranges.sort_by_key(|r| (r.start, r.bytes, r.kind));
+    ranges.extend(tasks::stack_ranges(
+        kernel, &memory, &offsets, run, &mut gaps,
+    )?);
+    ranges.sort_by_key(|range| (range.start, range.bytes, range.kind));
     ranges.dedup();
-    Ok(Snapshot { ranges, gaps })
+    Ok(MemorySnapshot { ranges, gaps })
 }
 
 /// Image, direct map, page array, vmalloc space.
-fn whole_areas(
-    kernel: &Kernel<'_>,
+fn area_ranges(
+    kernel: &GuestKernel<'_>,
     memory: &GuestMemory<'_>,
     run: u16,
 ) -> Result<Vec<RangeRow>, Error> {
-    let text = kernel.symbol("_text")?;
-    let end = kernel.symbol("_end")?;
-    let mut ranges = vec![row(run, RangeKind::Image, text, end.saturating_sub(text))];
-    let base = |name: &str| kernel.symbol(name).ok().and_then(|at| memory.u64(at));
-    if let Some(start) = base("page_offset_base") {
-        ranges.push(row(run, RangeKind::DirectMap, start, memory.physical_end()));
+    let text = kernel.symbol_address("_text")?;
+    let end = kernel.symbol_address("_end")?;
+    let mut ranges = vec![range_row(
+        run,
+        RangeKind::Image,
+        text,
+        end.saturating_sub(text),
+    )];
+    let read_base = |name: &str| {
+        kernel
+            .symbol_address(name)
+            .ok()
+            .and_then(|at| memory.read_u64(at))
+    };
+    if let Some(start) = read_base("page_offset_base") {
+        ranges.push(range_row(
+            run,
+            RangeKind::DirectMap,
+            start,
+            memory.physical_end(),
+        ));
     }
-    if let Some(start) = base("vmemmap_base") {
-        ranges.push(row(
+    if let Some(start) = read_base("vmemmap_base") {
+        ranges.push(range_row(
             run,
             RangeKind::PageArray,
             start,
             memory.physical_end() / PAGE_BYTES * 64,
         ));
     }
-    if let Some(start) = base("vmalloc_base") {
-        ranges.push(row(run, RangeKind::Vmalloc, start, VMALLOC_BYTES));
+    if let Some(start) = read_base("vmalloc_base") {
+        ranges.push(range_row(run, RangeKind::Vmalloc, start, VMALLOC_BYTES));
     }
     Ok(ranges)
 }
@@ -108,7 +125,7 @@ const PAGE_BYTES: u64 = 4096;
 /// With four-level page tables (kernel documentation, x86_64 mm).
 const VMALLOC_BYTES: u64 = 32 << 40;
 
-fn row(run: u16, kind: RangeKind, start: u64, bytes: u64) -> RangeRow {
+fn range_row(run: u16, kind: RangeKind, start: u64, bytes: u64) -> RangeRow {
     RangeRow {
         run,
         kind,

@@ -5,15 +5,17 @@ mod sampler;
 
 use std::path::PathBuf;
 
-use relayout_profile::perf::{self, Instruction, Options, Origin, Recording, What};
+use relayout_profile::perf::{
+    self, ImportOptions, ImportTarget, PerfRecording, RecordingOrigin, SampledInstruction,
+};
 
 use crate::file_error::cannot;
-use crate::files::full_name;
-use crate::{DebugFile, Error, Recorded, map_file};
+use crate::files::canonical_name;
+use crate::{DebugFile, Error, RecordingOutcome, map_file};
 use files::{KernelFile, ModuleFiles};
 
-pub(crate) use sampler::Sampling;
-pub use sampler::{Sampler, find_perf, sampler};
+pub(crate) use sampler::PerfSampler;
+pub use sampler::{SamplingHardware, find_perf, find_sampling_hardware};
 
 /// Bytes of a cache line where the file does not say.
 const LINE_BYTES: u32 = 64;
@@ -34,37 +36,41 @@ pub struct PerfImport {
 }
 
 /// Decodes the instruction at the start of some bytes, given its address.
-pub type Decoder<'d> = &'d dyn Fn(u64, &[u8]) -> Option<Instruction>;
+pub type InstructionDecoder<'d> = &'d dyn Fn(u64, &[u8]) -> Option<SampledInstruction>;
 
 /// Reads a `perf.data` file and the files that were mapped, as far as they are here, and makes a
 /// profile. `decode` reads x86-64 instructions.
 ///
 /// # Errors
 /// The file cannot be read, or holds no accesses; the debug file is not the recorded kernel's.
-pub fn import_perf(import: &PerfImport, decode: Decoder<'_>) -> Result<Recorded, Error> {
+pub fn import_perf(
+    import: &PerfImport,
+    decode: InstructionDecoder<'_>,
+) -> Result<RecordingOutcome, Error> {
     let failed = |source| Error::Perf {
         path: import.file.clone(),
         source,
     };
     let map = map_file(&import.file).map_err(cannot("open", &import.file))?;
     let recording = perf::decode(&map).map_err(failed)?;
-    let what = perf::choose(&recording, import.pid, import.kernel).map_err(failed)?;
+    let what = perf::choose_target(&recording, import.pid, import.kernel).map_err(failed)?;
     let line_bytes = recording.origin.line_bytes.unwrap_or(LINE_BYTES);
     // Other machines' instructions are not decoded.
-    let decodes = recording.origin.arch == "x86_64";
+    let is_decodable = recording.origin.arch == "x86_64";
     match what {
-        What::Process(pid) => {
+        ImportTarget::Process(pid) => {
             let files = ModuleFiles::open(&recording, pid);
             let modules = files.modules();
-            let options = Options {
-                what,
+            let options = ImportOptions {
+                target: what,
                 slide: 0,
                 image: (0, 0),
                 line_bytes,
                 modules,
             };
-            let mut code = |pc| decode(pc, files.code(pc).filter(|_| decodes)?);
-            let mut imported = perf::import(&recording, &options, &mut code).map_err(failed)?;
+            let mut code = |pc| decode(pc, files.code(pc).filter(|_| is_decodable)?);
+            let mut imported =
+                perf::import_samples(&recording, &options, &mut code).map_err(failed)?;
             if let Some(main) = options.modules.first() {
                 let meta = &mut imported.profile.meta;
                 meta.debug_file = main.path.clone();
@@ -72,22 +78,22 @@ pub fn import_perf(import: &PerfImport, decode: Decoder<'_>) -> Result<Recorded,
                 meta.build_id = main.build_id.clone();
             }
             if let Some(debug) = &import.debug {
-                imported.profile.meta.debug_file = full_name(debug);
+                imported.profile.meta.debug_file = canonical_name(debug);
             }
             imported.notes.extend(files.notes());
-            Ok(recorded(imported))
+            Ok(recording_outcome(imported))
         }
-        What::Kernel => kernel(import, &recording, line_bytes, decodes, decode),
+        ImportTarget::Kernel => import_kernel(import, &recording, line_bytes, is_decodable, decode),
     }
 }
 
-fn kernel(
+fn import_kernel(
     import: &PerfImport,
-    recording: &Recording,
+    recording: &PerfRecording,
     line_bytes: u32,
-    decodes: bool,
-    decode: Decoder<'_>,
-) -> Result<Recorded, Error> {
+    is_decodable: bool,
+    decode: InstructionDecoder<'_>,
+) -> Result<RecordingOutcome, Error> {
     let failed = |source| Error::Perf {
         path: import.file.clone(),
         source,
@@ -100,19 +106,19 @@ fn kernel(
     let (slide, image) = file
         .as_ref()
         .map_or((0, (0, 0)), |file| (file.slide, file.image));
-    let options = Options {
-        what: What::Kernel,
+    let options = ImportOptions {
+        target: ImportTarget::Kernel,
         slide,
         image,
         line_bytes,
         modules: Vec::new(),
     };
-    let mut code = |pc| decode(pc, file.as_ref().filter(|_| decodes)?.code(pc)?);
-    let mut imported = perf::import(recording, &options, &mut code).map_err(failed)?;
+    let mut code = |pc| decode(pc, file.as_ref().filter(|_| is_decodable)?.code(pc)?);
+    let mut imported = perf::import_samples(recording, &options, &mut code).map_err(failed)?;
     let meta = &mut imported.profile.meta;
     match (&file, &import.debug) {
         (Some(file), Some(path)) => {
-            meta.debug_file = full_name(path);
+            meta.debug_file = canonical_name(path);
             meta.build_id = file.build_id.clone();
         }
         _ => {
@@ -124,11 +130,11 @@ fn kernel(
             imported.notes.push(note.into());
         }
     }
-    Ok(recorded(imported))
+    Ok(recording_outcome(imported))
 }
 
 /// The kernel's build id, as perf noted it.
-fn kernel_build_id(origin: &Origin) -> Option<&str> {
+fn kernel_build_id(origin: &RecordingOrigin) -> Option<&str> {
     let names = [
         "[kernel.kallsyms]",
         "[kernel.kallsyms]_text",
@@ -140,8 +146,8 @@ fn kernel_build_id(origin: &Origin) -> Option<&str> {
         .map(String::as_str)
 }
 
-fn recorded(imported: perf::Imported) -> Recorded {
-    Recorded {
+fn recording_outcome(imported: perf::ImportedProfile) -> RecordingOutcome {
+    RecordingOutcome {
         profile: imported.profile,
         problem: None,
         notes: imported.notes,

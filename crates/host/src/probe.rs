@@ -7,14 +7,14 @@
 mod crew;
 mod estimate;
 mod file;
-mod kernels;
+mod loops;
 mod measure;
 mod topology;
 
-pub use estimate::Estimate;
+pub use estimate::ProbeEstimate;
 pub use file::{
-    AccessCost, Interval, Intervals, Machine, MachineFile, PairTest, Problem, SCHEMA, Transfer,
-    Unknown, Windows, load,
+    AccessCost, MachineFile, MachineFileProblem, MachineIdentity, PairTest, RatioInterval,
+    RatioIntervals, SCHEMA, TransferCost, UnknownValue, WindowSummary, load_machine_file,
 };
-pub use measure::measure;
-pub use topology::{Relation, machine};
+pub use measure::measure_machine;
+pub use topology::{CpuRelation, identify_machine};

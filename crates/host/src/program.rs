@@ -16,27 +16,27 @@ use std::ffi::OsString;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-pub use self::backend::Backend;
-pub use self::inspect::inspect;
+pub use self::backend::ProgramBackend;
+pub use self::inspect::inspect_program;
 pub(crate) use self::launch::can_fix_addresses;
 
-pub use self::signals::Signals;
+pub use self::signals::StopSignals;
 
-use relayout_profile::program::Naming;
+use relayout_profile::program::SiteNaming;
 
-use self::backend::Here;
-use self::inspect::Inspected;
-use self::sampled::Sampled;
-use crate::perf::{Decoder, Sampling};
-use crate::workspace::Workspace;
-use crate::{Error, Progress, Recorded};
+use self::backend::AvailableBackends;
+use self::inspect::InspectedProgram;
+use self::sampled::SampledProgram;
+use crate::perf::{InstructionDecoder, PerfSampler};
+use crate::workspace::RecordingWorkspace;
+use crate::{Error, RecordingOutcome, RecordingProgress};
 
 /// Name of the library that programs built with `relayout cc` load.
 pub const RUNTIME: &str = "librelayout_rt.so";
 
 /// Which accesses are counted by place and instruction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Counts {
+pub enum CountedAccesses {
     /// Those to lines that are written and shared.
     #[default]
     Shared,
@@ -52,11 +52,11 @@ pub struct ProgramRecording {
     /// Its arguments, without its own name.
     pub arguments: Vec<OsString>,
     /// How to record; `None`: as fits the program.
-    pub with: Option<Backend>,
+    pub backend: Option<ProgramBackend>,
     /// Fraction of the time that is watched, in slices that are the same for all threads; `None`: all.
     pub slices: Option<f64>,
     /// Which accesses are counted.
-    pub counts: Counts,
+    pub counts: CountedAccesses,
     /// Ordered accesses kept in all, if not the collector's default.
     pub bursts: Option<u64>,
     /// Accesses of a thread between yields of its CPU, on average; 0 for none, `None`: as is good for how
@@ -80,11 +80,11 @@ impl ProgramRecording {
 }
 
 /// What differs between backends that run the program themselves.
-struct Attached {
+struct AttachedProgram {
     /// The program with its collector.
     command: Command,
     /// How sites are named in what the collector writes.
-    naming: Naming,
+    naming: SiteNaming,
     /// Collector and its version.
     collector: String,
 }
@@ -95,34 +95,35 @@ struct Attached {
 /// Nothing was recorded. If the program fails or the user stops it, that is [`Recorded::problem`].
 pub fn record_program(
     recording: &ProgramRecording,
-    progress: &dyn Progress,
-    signals: Signals,
-    decode: Decoder<'_>,
-) -> Result<Recorded, Error> {
-    let inspected = inspect(&recording.program)?;
-    let (backend, why) = backend::choose(recording.with, &inspected, Here::look)?;
+    progress: &dyn RecordingProgress,
+    signals: StopSignals,
+    decode: InstructionDecoder<'_>,
+) -> Result<RecordingOutcome, Error> {
+    let inspected = inspect_program(&recording.program)?;
+    let (backend, why) =
+        backend::choose_backend(recording.backend, &inspected, AvailableBackends::detect)?;
     if let Some(why) = why {
         progress.step(&format!("{}: {why}", inspected.path.display()));
     }
-    if inspected.debug == Some(false) {
-        progress.warn(&no_debug(&inspected));
+    if inspected.has_debug_info == Some(false) {
+        progress.warn(&debug_warning(&inspected));
     }
-    if cpus() == 1 {
-        progress.warn(one_cpu(backend, backend.yield_every(recording)));
+    if available_cpus() == 1 {
+        progress.warn(single_cpu_warning(backend, backend.yield_every(recording)));
     }
-    let workspace = Workspace::create()?;
+    let workspace = RecordingWorkspace::create()?;
     let attached = match backend {
-        Backend::CompiledIn => compiled::attach(recording, &inspected, &workspace)?,
-        Backend::QemuUser => emulated::attach(recording, &inspected, &workspace)?,
-        Backend::Perf => {
-            let sampled = Sampled::new(recording, &inspected, Sampling::find()?)?;
+        ProgramBackend::CompiledIn => compiled::attach_runtime(recording, &inspected, &workspace)?,
+        ProgramBackend::QemuUser => emulated::attach_qemu(recording, &inspected, &workspace)?,
+        ProgramBackend::Perf => {
+            let sampled = SampledProgram::new(recording, &inspected, PerfSampler::find()?)?;
             return sampled.record(&workspace, progress, signals, decode);
         }
     };
     progress.step(&format!("recording with {backend}"));
     let began = Instant::now();
-    let mut program = launch::start(attached.command, &inspected.path)?;
-    let ending = watch::watch(
+    let mut program = launch::start_program(attached.command, &inspected.path)?;
+    let ending = watch::watch_program(
         &mut program,
         &workspace,
         recording,
@@ -131,7 +132,7 @@ pub fn record_program(
         signals,
     )?;
     progress.step("reading what was recorded");
-    let known = assemble::Known {
+    let facts = assemble::RecordingFacts {
         recording,
         inspected: &inspected,
         backend,
@@ -140,10 +141,10 @@ pub fn record_program(
         fixed_addresses: program.fixed_addresses,
         wall: began.elapsed(),
     };
-    assemble::assemble(known, &workspace, ending)
+    assemble::assemble_profile(facts, &workspace, ending)
 }
 
-fn no_debug(inspected: &Inspected) -> String {
+fn debug_warning(inspected: &InspectedProgram) -> String {
     format!(
         "{} has no debug information: its functions, types and members will have no names. Build it with \
          -g (relayout cc does so unless told otherwise), and do not strip it",
@@ -152,14 +153,14 @@ fn no_debug(inspected: &Inspected) -> String {
 }
 
 /// CPUs that this process, and so the program, may use.
-fn cpus() -> usize {
+fn available_cpus() -> usize {
     std::thread::available_parallelism().map_or(1, |cpus| cpus.get())
 }
 
 /// What that means for a recording.
-fn one_cpu(backend: Backend, yield_every: u32) -> &'static str {
+fn single_cpu_warning(backend: ProgramBackend, yield_every: u32) -> &'static str {
     match (backend, yield_every) {
-        (Backend::Perf, _) => {
+        (ProgramBackend::Perf, _) => {
             "one CPU only: threads take turns, so no line moves between CPUs, and hardware sees no transfer"
         }
         (_, 0) => {

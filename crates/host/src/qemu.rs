@@ -5,5 +5,5 @@ mod machine;
 mod qmp;
 
 pub(crate) use self::find::comma_doubled;
-pub use self::find::{Collector, find_collector, find_program_collector};
-pub(crate) use self::machine::{Machine, MachineConfig};
+pub use self::find::{QemuCollector, find_collector, find_program_collector};
+pub(crate) use self::machine::{QemuConfig, QemuMachine};

@@ -3,7 +3,7 @@
 mod assemble;
 mod watch;
 
-pub(crate) use self::assemble::losses;
+pub(crate) use self::assemble::describe_losses;
 
 use std::fs;
 use std::path::PathBuf;
@@ -11,11 +11,11 @@ use std::time::Duration;
 
 use relayout_profile::Profile;
 
-use self::watch::watch;
+use self::watch::watch_window;
 use crate::file_error::cannot;
-use crate::qemu::{Machine, MachineConfig, comma_doubled};
-use crate::workspace::Workspace;
-use crate::{Collector, Error, Interrupt, Kernel, guest, initramfs};
+use crate::qemu::{QemuConfig, QemuMachine, comma_doubled};
+use crate::workspace::RecordingWorkspace;
+use crate::{Error, GuestKernel, InterruptFlag, QemuCollector, guest, initramfs};
 
 /// Kernel parameters that recording rests on: addresses as linked, one type per slab cache, no
 /// patched-in branches that differ between machines. The kernel's check that timer interrupts arrive
@@ -25,7 +25,7 @@ const PARAMETERS: &str = "console=ttyS0 panic=-1 oops=panic nokaslr mitigations=
 
 /// What runs in the guest.
 #[derive(Clone, Debug)]
-pub enum Work {
+pub enum GuestWork {
     /// One of the guest's workloads.
     Workload(String),
     /// A static program and its arguments.
@@ -39,9 +39,9 @@ pub enum Work {
 
 /// Everything that makes one recording.
 #[derive(Clone, Debug)]
-pub struct Recording {
+pub struct KernelRecording {
     /// What runs.
-    pub work: Work,
+    pub work: GuestWork,
     /// Threads (or processes) of the workload.
     pub threads: u32,
     /// Operations of each; the workload's default if `None`.
@@ -67,7 +67,7 @@ pub struct Recording {
 }
 
 /// What a recording came to.
-pub struct Recorded {
+pub struct RecordingOutcome {
     /// What was recorded, run 0, with everything but the tool's own metadata.
     pub profile: Profile,
     /// Why it is not whole, if it is not. The profile still holds what there is.
@@ -77,7 +77,7 @@ pub struct Recorded {
 }
 
 /// Where a recording stands, for whoever shows it.
-pub trait Progress {
+pub trait RecordingProgress {
     /// A step begins.
     fn step(&self, text: &str);
     /// Numbers while the window is open.
@@ -93,46 +93,46 @@ pub trait Progress {
 /// # Errors
 /// Nothing was recorded. If the guest fails or the user stops it after the window opened, that is
 /// [`Recorded::problem`].
-pub fn record(
-    recording: &Recording,
-    kernel: &Kernel<'_>,
-    collector: &Collector,
-    progress: &dyn Progress,
-    interrupt: Interrupt,
-) -> Result<Recorded, Error> {
-    let workspace = Workspace::for_guest(recording.memory_bytes)?;
+pub fn record_kernel(
+    recording: &KernelRecording,
+    kernel: &GuestKernel<'_>,
+    collector: &QemuCollector,
+    progress: &dyn RecordingProgress,
+    interrupt: InterruptFlag,
+) -> Result<RecordingOutcome, Error> {
+    let workspace = RecordingWorkspace::for_guest(recording.memory_bytes)?;
     let program = program_bytes(recording)?;
     let archive = match (&recording.work, &program) {
-        (Work::Program { arguments, .. }, Some(bytes)) => {
-            initramfs::build(guest::PROGRAM, Some((bytes, arguments)))
+        (GuestWork::Program { arguments, .. }, Some(bytes)) => {
+            initramfs::build_archive(guest::GUEST_PROGRAM, Some((bytes, arguments)))
         }
-        _ => initramfs::build(guest::PROGRAM, None),
+        _ => initramfs::build_archive(guest::GUEST_PROGRAM, None),
     };
-    let initrd = workspace.path("initrd");
+    let initrd = workspace.file_path("initrd");
     fs::write(&initrd, archive).map_err(cannot("write", &initrd))?;
     progress.step("booting the kernel");
-    let config = MachineConfig {
+    let config = QemuConfig {
         collector,
-        image: kernel.image.clone(),
+        image: kernel.image_path.clone(),
         cpus: recording.cpus,
         memory_bytes: recording.memory_bytes,
-        append: command_line(recording),
+        append: kernel_command_line(recording),
         plugin_options: plugin_options(recording, kernel, &workspace, program.as_deref()),
-        extra: &recording.qemu_arguments,
+        extra_arguments: &recording.qemu_arguments,
     };
-    let mut machine = Machine::start(&config, &workspace)?;
-    let ending = watch(&mut machine, &workspace, recording, progress, interrupt)?;
-    if machine.ended().is_none() {
+    let mut machine = QemuMachine::start(&config, &workspace)?;
+    let ending = watch_window(&mut machine, &workspace, recording, progress, interrupt)?;
+    if machine.exit_status().is_none() {
         // Memory stays as it is now, also when QEMU is gone: its file is ours.
         machine.stop()?;
     }
     progress.step("reading what was recorded");
     machine.quit()?;
-    assemble::assemble(recording, kernel, collector, &machine, &workspace, ending)
+    assemble::assemble_profile(recording, kernel, collector, &machine, &workspace, ending)
 }
 
-fn program_bytes(recording: &Recording) -> Result<Option<Vec<u8>>, Error> {
-    let Work::Program { path, .. } = &recording.work else {
+fn program_bytes(recording: &KernelRecording) -> Result<Option<Vec<u8>>, Error> {
+    let GuestWork::Program { path, .. } = &recording.work else {
         return Ok(None);
     };
     let bytes = fs::read(path).map_err(cannot("read", path))?;
@@ -178,9 +178,9 @@ fn is_dynamic(bytes: &[u8]) -> bool {
         .any(|s| s.p_type(endian) == object::elf::PT_INTERP)
 }
 
-fn command_line(recording: &Recording) -> String {
+fn kernel_command_line(recording: &KernelRecording) -> String {
     let work = match &recording.work {
-        Work::Workload(name) => {
+        GuestWork::Workload(name) => {
             let iterations = recording
                 .iterations
                 .map(|n| format!(" relayout.iterations={n}"))
@@ -190,7 +190,7 @@ fn command_line(recording: &Recording) -> String {
                 recording.threads
             )
         }
-        Work::Program { .. } => "relayout.run=1".into(),
+        GuestWork::Program { .. } => "relayout.run=1".into(),
     };
     format!(
         "{PARAMETERS} {work} relayout.seed={} {}",
@@ -201,9 +201,9 @@ fn command_line(recording: &Recording) -> String {
 }
 
 fn plugin_options(
-    recording: &Recording,
-    kernel: &Kernel<'_>,
-    workspace: &Workspace,
+    recording: &KernelRecording,
+    kernel: &GuestKernel<'_>,
+    workspace: &RecordingWorkspace,
     program: Option<&[u8]>,
 ) -> String {
     let skip: Vec<String> = kernel

@@ -6,9 +6,9 @@ static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
 /// Whether the user (or the system) asked to stop. Only one is needed; all see the same flag.
 #[derive(Clone, Copy, Debug)]
-pub struct Interrupt(());
+pub struct InterruptFlag(());
 
-impl Interrupt {
+impl InterruptFlag {
     /// From now on SIGINT, SIGTERM and SIGHUP set the flag; a second one ends the process as usual.
     pub fn catch() -> Self {
         for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {

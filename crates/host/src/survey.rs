@@ -3,27 +3,27 @@
 use std::env;
 use std::fs;
 
-use crate::Cache;
-use crate::cc::try_out;
-use crate::installed::installed;
-use crate::perf::{Sampler, find_perf, sampler};
+use crate::CacheFolder;
+use crate::cc::try_compiler;
+use crate::installed::find_installed_library;
+use crate::perf::{SamplingHardware, find_perf, find_sampling_hardware};
 use crate::program::{RUNTIME, can_fix_addresses};
 use crate::qemu::find_program_collector;
 
 /// One thing that was looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
+pub struct SurveyItem {
     /// What.
-    pub what: &'static str,
+    pub subject: &'static str,
     /// How it stands.
-    pub state: State,
+    pub state: SurveyState,
     /// What is there, or what would help.
     pub text: String,
 }
 
 /// How a thing stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
+pub enum SurveyState {
     /// It is there, and works.
     Works,
     /// It is not there; something can be done about it.
@@ -33,59 +33,59 @@ pub enum State {
 }
 
 /// Looks at all of it. Takes about a second: compilers are tried out.
-pub fn survey() -> Vec<Finding> {
+pub fn survey_machine() -> Vec<SurveyItem> {
     vec![
-        runtime(),
-        compiler("gcc", "package gcc"),
-        compiler("clang", "package clang, 14 or newer; gcc alone will do"),
-        qemu_user(),
-        perf(),
-        addresses(),
-        priority(),
-        cpus(),
+        survey_runtime(),
+        survey_compiler("gcc", "package gcc"),
+        survey_compiler("clang", "package clang, 14 or newer; gcc alone will do"),
+        survey_qemu_user(),
+        survey_perf(),
+        survey_addresses(),
+        survey_priority(),
+        survey_cpus(),
     ]
 }
 
-fn finding(what: &'static str, state: State, text: impl Into<String>) -> Finding {
-    Finding {
-        what,
+fn survey_item(subject: &'static str, state: SurveyState, text: impl Into<String>) -> SurveyItem {
+    SurveyItem {
+        subject: subject,
         state,
         text: text.into(),
     }
 }
 
-fn runtime() -> Finding {
-    match installed("runtime of recorded programs", RUNTIME) {
-        Ok(path) => finding("runtime", State::Works, path.display().to_string()),
-        Err(error) => finding("runtime", State::Missing, error.to_string()),
+fn survey_runtime() -> SurveyItem {
+    match find_installed_library("runtime of recorded programs", RUNTIME) {
+        Ok(path) => survey_item("runtime", SurveyState::Works, path.display().to_string()),
+        Err(error) => survey_item("runtime", SurveyState::Missing, error.to_string()),
     }
 }
 
-fn compiler(name: &'static str, package: &str) -> Finding {
-    if !in_path(name) {
-        return finding(name, State::Missing, package);
+fn survey_compiler(name: &'static str, package: &str) -> SurveyItem {
+    if !is_in_path(name) {
+        return survey_item(name, SurveyState::Missing, package);
     }
-    match try_out(name) {
-        Ok(()) => finding(name, State::Works, "builds programs with relayout cc"),
-        Err(why) => finding(name, State::Missing, why),
+    match try_compiler(name) {
+        Ok(()) => survey_item(name, SurveyState::Works, "builds programs with relayout cc"),
+        Err(why) => survey_item(name, SurveyState::Missing, why),
     }
 }
 
-fn qemu_user() -> Finding {
-    let what = "qemu-user";
-    match find_program_collector(Cache::locate().as_ref()) {
-        Ok(collector) => finding(
-            what,
-            State::Works,
+fn survey_qemu_user() -> SurveyItem {
+    let subject = "qemu-user";
+    match find_program_collector(CacheFolder::locate().as_ref()) {
+        Ok(collector) => survey_item(
+            subject,
+            SurveyState::Works,
             format!(
                 "{}: {}; for programs that were not built with relayout cc",
                 collector.qemu.display(),
                 collector.describe()
             ),
         ),
-        Err(error) => finding(
-            what,
-            State::Missing,
+        Err(error) => survey_item(
+            subject,
+            SurveyState::Missing,
             format!(
                 "{}; programs built with relayout cc do without",
                 error.to_string().replace('\n', " ")
@@ -94,45 +94,45 @@ fn qemu_user() -> Finding {
     }
 }
 
-fn perf() -> Finding {
-    let what = "hardware samples";
-    let Some(name) = sampler().map(Sampler::name) else {
-        return finding(
-            what,
-            State::Limited,
+fn survey_perf() -> SurveyItem {
+    let subject = "hardware samples";
+    let Some(name) = find_sampling_hardware().map(SamplingHardware::name) else {
+        return survey_item(
+            subject,
+            SurveyState::Limited,
             "this machine has none (no mem-loads, ibs_op or arm_spe; virtual machines seldom do); perf.data \
              of another one can be imported",
         );
     };
     if find_perf().is_none() {
-        return finding(
-            what,
-            State::Missing,
+        return survey_item(
+            subject,
+            SurveyState::Missing,
             format!("{name} is here; perf is not: package linux-perf"),
         );
     }
     let level = first_line("/proc/sys/kernel/perf_event_paranoid").unwrap_or_default();
     let text = format!("{name}, by record run --with perf; perf_event_paranoid is {level}");
-    finding(what, State::Works, text)
+    survey_item(subject, SurveyState::Works, text)
 }
 
-fn addresses() -> Finding {
+fn survey_addresses() -> SurveyItem {
     match can_fix_addresses() {
-        true => finding(
+        true => survey_item(
             "addresses",
-            State::Works,
+            SurveyState::Works,
             "programs are recorded at the same addresses each time",
         ),
-        false => finding(
+        false => survey_item(
             "addresses",
-            State::Limited,
+            SurveyState::Limited,
             "randomised: this container or sandbox forbids personality(2), so that addresses differ between \
              recordings",
         ),
     }
 }
 
-fn priority() -> Finding {
+fn survey_priority() -> SurveyItem {
     // A thread of its own, because it is that thread's priority which changes.
     let works = std::thread::spawn(|| {
         // SAFETY: plain system calls.
@@ -142,32 +142,32 @@ fn priority() -> Finding {
         }
     });
     match works.join() {
-        Ok(true) => finding(
+        Ok(true) => survey_item(
             "real-time priority",
-            State::Works,
+            SurveyState::Works,
             "SCHED_FIFO for probe and verify",
         ),
-        _ => finding(
+        _ => survey_item(
             "real-time priority",
-            State::Limited,
+            SurveyState::Limited,
             "SCHED_FIFO is not permitted: probe and verify are noisier. As root, or with 'ulimit -r 1', it is",
         ),
     }
 }
 
-fn cpus() -> Finding {
+fn survey_cpus() -> SurveyItem {
     match std::thread::available_parallelism().map_or(1, |n| n.get()) {
-        1 => finding(
+        1 => survey_item(
             "CPUs",
-            State::Limited,
+            SurveyState::Limited,
             "1 for this process: threads take turns. Recording works, with yields; probe and verify measure \
              no contention",
         ),
-        n => finding("CPUs", State::Works, format!("{n} for this process")),
+        n => survey_item("CPUs", SurveyState::Works, format!("{n} for this process")),
     }
 }
 
-pub(crate) fn in_path(name: &str) -> bool {
+pub(crate) fn is_in_path(name: &str) -> bool {
     let dirs = env::var_os("PATH").unwrap_or_default();
     env::split_paths(&dirs).any(|dir| dir.join(name).is_file())
 }

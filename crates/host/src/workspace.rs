@@ -5,21 +5,21 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use relayout_shadow::control::{CONTROL_BYTES, Control};
+use relayout_shadow::control::{CONTROL_BYTES, RecordingControl};
 use tempfile::TempDir;
 
 use crate::Error;
 use crate::file_error::{FileError, cannot};
 
 /// Removed with all that is in it when dropped.
-pub struct Workspace {
+pub struct RecordingWorkspace {
     dir: TempDir,
     /// Apart, because it wants memory behind it rather than a disk; only for guests.
     memory: Option<TempDir>,
-    control: &'static Control,
+    control: &'static RecordingControl,
 }
 
-impl Workspace {
+impl RecordingWorkspace {
     /// Makes the folder, and a control file in it.
     pub fn create() -> Result<Self, Error> {
         let dir = private_dir(&std::env::temp_dir())?;
@@ -46,7 +46,7 @@ impl Workspace {
         })
     }
 
-    pub fn path(&self, name: &str) -> PathBuf {
+    pub fn file_path(&self, name: &str) -> PathBuf {
         self.dir.path().join(name)
     }
 
@@ -55,11 +55,11 @@ impl Workspace {
     }
 
     /// The file that is the guest's memory.
-    pub fn memory(&self) -> PathBuf {
+    pub fn memory_file(&self) -> PathBuf {
         self.memory.as_ref().unwrap_or(&self.dir).path().join("ram")
     }
 
-    pub fn control(&self) -> &'static Control {
+    pub fn control(&self) -> &'static RecordingControl {
         self.control
     }
 }
@@ -84,8 +84,8 @@ pub(crate) fn free_bytes(dir: &Path) -> Option<u64> {
     }
 }
 
-fn map_control(path: &Path) -> Result<&'static Control, Error> {
-    let make = || -> std::io::Result<File> {
+fn map_control(path: &Path) -> Result<&'static RecordingControl, Error> {
+    let create_file = || -> std::io::Result<File> {
         let file = OpenOptions::new()
             .read(true)
             .write(true)
@@ -99,7 +99,7 @@ fn map_control(path: &Path) -> Result<&'static Control, Error> {
             error => Err(std::io::Error::from_raw_os_error(error)),
         }
     };
-    let file = make().map_err(cannot("create", path))?;
+    let file = create_file().map_err(cannot("create", path))?;
     // SAFETY: a shared mapping of a file of that size, never unmapped; all fields are atomics.
     unsafe {
         let at = libc::mmap(
@@ -113,6 +113,6 @@ fn map_control(path: &Path) -> Result<&'static Control, Error> {
         if at == libc::MAP_FAILED {
             return Err(cannot("map", path)(std::io::Error::last_os_error()).into());
         }
-        Ok(&*at.cast::<Control>())
+        Ok(&*at.cast::<RecordingControl>())
     }
 }

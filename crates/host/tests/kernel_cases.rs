@@ -5,8 +5,8 @@
 
 use std::path::Path;
 
-use relayout_host::Cache;
-use relayout_host::kernel_build::{Builder, Patch};
+use relayout_host::CacheFolder;
+use relayout_host::kernel_build::{KernelBuilder, KernelPatch};
 
 /// Patch, and whether the source has it already.
 const PATCHES: &[(&str, bool)] = &[
@@ -18,7 +18,7 @@ const PATCHES: &[(&str, bool)] = &[
 
 #[test]
 fn they_apply() {
-    let Some(source) = Cache::locate().and_then(|cache| cache.source()) else {
+    let Some(source) = CacheFolder::locate().and_then(|cache| cache.kernel_source()) else {
         assert!(
             std::env::var_os("CI").is_none_or(|ci| ci != "true"),
             "the kernel source is missing; scripts/setup.sh fetches it"
@@ -27,14 +27,14 @@ fn they_apply() {
         return;
     };
     let folder = tempfile::tempdir().unwrap();
-    let cache = Cache::at(folder.path().to_owned());
-    let builder = Builder::open(&cache, &source, None, 1).unwrap();
+    let cache = CacheFolder::new(folder.path().to_owned());
+    let builder = KernelBuilder::open(&cache, &source, None, 1).unwrap();
     let patches = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../cases/kernel");
     for &(name, is_in) in PATCHES {
         for reverse in [false, true] {
             let path = patches.join(format!("{name}.patch"));
-            let patch = Patch::read(&path, reverse).unwrap();
-            let applies = builder.check_patch(&patch);
+            let patch = KernelPatch::read(&path, reverse).unwrap();
+            let applies = builder.patched_files(&patch);
             assert_eq!(applies.is_ok(), reverse == is_in, "{name} {applies:?}");
         }
     }

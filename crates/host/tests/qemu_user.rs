@@ -13,10 +13,10 @@ use std::sync::OnceLock;
 
 use object::{Object, ObjectSymbol};
 use relayout_host::{
-    Backend, Cache, Counts, Error, ProgramRecording, Progress, Recorded, Signals,
-    find_program_collector, record_program,
+    CacheFolder, CountedAccesses, Error, ProgramBackend, ProgramRecording, RecordingOutcome,
+    RecordingProgress, StopSignals, find_program_collector, record_program,
 };
-use relayout_profile::{ConflictRow, Profile, RangeKind, Run, Transfer};
+use relayout_profile::{CoherenceEvent, ConflictRow, Profile, RangeKind, RecordedRun};
 use tempfile::TempDir;
 
 /// Fewest transfers between two threads that count beside each other 100,000 times each or more. Hundreds
@@ -25,7 +25,7 @@ const TRANSFERS_MIN: u64 = 10;
 
 struct Silent;
 
-impl Progress for Silent {
+impl RecordingProgress for Silent {
     fn step(&self, _text: &str) {}
     fn window(&self, _accesses: u64, _transfers: u64, _operations: u64) {}
     fn program(&self, _accesses: u64, _transfers: u64, _threads: u64) {}
@@ -36,7 +36,7 @@ impl Progress for Silent {
 fn is_possible() -> bool {
     static POSSIBLE: OnceLock<bool> = OnceLock::new();
     *POSSIBLE.get_or_init(|| {
-        let Err(error) = find_program_collector(Cache::locate().as_ref()) else {
+        let Err(error) = find_program_collector(CacheFolder::locate().as_ref()) else {
             return true;
         };
         let demanded = std::env::var("CI").is_ok_and(|value| value == "true");
@@ -47,12 +47,12 @@ fn is_possible() -> bool {
 }
 
 /// A program that was compiled for a test.
-struct Built {
+struct CompiledProgram {
     folder: TempDir,
     path: PathBuf,
 }
 
-fn build(source: &str, flags: &[&str]) -> Built {
+fn build(source: &str, flags: &[&str]) -> CompiledProgram {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("program");
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs");
@@ -63,17 +63,17 @@ fn build(source: &str, flags: &[&str]) -> Built {
         .args([&path, &sources.join(source)])
         .status();
     assert!(status.unwrap().success(), "{source} {flags:?}");
-    Built { folder, path }
+    CompiledProgram { folder, path }
 }
 
-impl Built {
+impl CompiledProgram {
     fn recording(&self, arguments: &[&str]) -> ProgramRecording {
         ProgramRecording {
             program: self.path.clone().into(),
             arguments: arguments.iter().map(OsString::from).collect(),
-            with: None,
+            backend: None,
             slices: None,
-            counts: Counts::Shared,
+            counts: CountedAccesses::Shared,
             bursts: None,
             yield_every: None,
             seed: 1,
@@ -82,12 +82,12 @@ impl Built {
         }
     }
 
-    fn record(&self, arguments: &[&str]) -> Recorded {
+    fn record(&self, arguments: &[&str]) -> RecordingOutcome {
         record(&self.recording(arguments)).unwrap()
     }
 
     /// Where the pair of counters was in a run.
-    fn pair(&self, run: &Run) -> u64 {
+    fn pair_address(&self, run: &RecordedRun) -> u64 {
         let bytes = fs::read(&self.path).unwrap();
         let file = object::File::parse(&*bytes).unwrap();
         let pair = file.symbols().find(|s| s.name() == Ok("shared_pair"));
@@ -98,20 +98,23 @@ impl Built {
 
     /// Checks that the two counters were seen to be on one line: by the addresses, by false sharing.
     fn check_found(&self, profile: &Profile) {
-        let (all, false_ones) = self.beside(profile);
-        assert!(all >= TRANSFERS_MIN, "{all} transfers");
-        assert!(false_ones * 10 >= all * 9, "{false_ones} of {all} false");
+        let (transfers, false_ones) = self.transfers_beside(profile);
+        assert!(transfers >= TRANSFERS_MIN, "{transfers} transfers");
+        assert!(
+            false_ones * 10 >= transfers * 9,
+            "{false_ones} of {transfers} false"
+        );
     }
 
     /// Transfers between the two counters, and how many of them are false by first touch.
-    fn beside(&self, profile: &Profile) -> (u64, u64) {
-        let pair = self.pair(&profile.meta.runs[0]);
-        let beside = |c: &&ConflictRow| {
+    fn transfers_beside(&self, profile: &Profile) -> (u64, u64) {
+        let pair = self.pair_address(&profile.meta.runs[0]);
+        let is_beside = |c: &&ConflictRow| {
             let places = (c.addr.wrapping_sub(pair), c.other_addr.wrapping_sub(pair));
-            matches!(places, (0, 8) | (8, 0)) && c.transfer != Transfer::Upgrade
+            matches!(places, (0, 8) | (8, 0)) && c.transfer != CoherenceEvent::Upgrade
         };
-        let conflicts = || profile.conflicts.iter().filter(beside);
-        let sum = |of: fn(&ConflictRow) -> u64| conflicts().map(of).sum::<u64>();
+        let conflicts = || profile.conflicts.iter().filter(is_beside);
+        let sum = |count_of: fn(&ConflictRow) -> u64| conflicts().map(count_of).sum::<u64>();
         for conflict in conflicts() {
             assert_ne!(conflict.context, conflict.other_context);
             let site = &profile.sites[conflict.site as usize];
@@ -127,33 +130,37 @@ impl Built {
     }
 }
 
-fn record(recording: &ProgramRecording) -> Result<Recorded, Error> {
-    record_program(recording, &Silent, Signals::catch(), &|_, _| None)
+fn record(recording: &ProgramRecording) -> Result<RecordingOutcome, Error> {
+    record_program(recording, &Silent, StopSignals::catch(), &|_, _| None)
 }
 
-fn run(recorded: &Recorded) -> &Run {
+fn first_run(recorded: &RecordingOutcome) -> &RecordedRun {
     &recorded.profile.meta.runs[0]
 }
 
-fn threads() -> &'static Built {
-    static BUILT: OnceLock<Built> = OnceLock::new();
+fn threads() -> &'static CompiledProgram {
+    static BUILT: OnceLock<CompiledProgram> = OnceLock::new();
     BUILT.get_or_init(|| build("main.c", &[]))
 }
 
 /// Records a mode that ends well.
-fn check_whole(mode: &str) -> Option<Recorded> {
+fn check_whole(mode: &str) -> Option<RecordingOutcome> {
     if !is_possible() {
         return None;
     }
     let recorded = threads().record(&[mode]);
     assert!(recorded.problem.is_none(), "{mode}: {:?}", recorded.problem);
-    assert!(run(&recorded).complete, "{mode}: {:?}", recorded.notes);
+    assert!(
+        first_run(&recorded).complete,
+        "{mode}: {:?}",
+        recorded.notes
+    );
     if matches!(mode, "come-and-go" | "sixty") {
         // Several threads share each counter there.
-        let (all, false_ones) = threads().beside(&recorded.profile);
+        let (transfers, false_ones) = threads().transfers_beside(&recorded.profile);
         assert!(
-            all >= TRANSFERS_MIN && false_ones > 0,
-            "{mode}: {false_ones} of {all}"
+            transfers >= TRANSFERS_MIN && false_ones > 0,
+            "{mode}: {false_ones} of {transfers}"
         );
     } else {
         threads().check_found(&recorded.profile);
@@ -162,7 +169,7 @@ fn check_whole(mode: &str) -> Option<Recorded> {
 }
 
 /// Records a mode that ends badly: with this said, and with all that was recorded.
-fn check_failure(mode: &str, how: &str) -> Option<Recorded> {
+fn check_failure(mode: &str, how: &str) -> Option<RecordingOutcome> {
     if !is_possible() {
         return None;
     }
@@ -208,7 +215,7 @@ fn what_was_where() {
     let Some(recorded) = check_whole("two") else {
         return;
     };
-    let run = run(&recorded);
+    let run = first_run(&recorded);
     let named = |part: &str| run.modules.iter().any(|m| m.path.contains(part));
     assert!(named("/program") && named("/ld-linux") && named("/libc.so"));
     assert!(run.modules.iter().all(|m| !m.build_id.is_empty()));
@@ -255,7 +262,7 @@ fn threads_that_come_and_go() {
     let Some(recorded) = check_whole("come-and-go") else {
         return;
     };
-    let run = run(&recorded);
+    let run = first_run(&recorded);
     assert_eq!(run.threads.len(), 81);
     assert_eq!(recorded.profile.meta.contexts, 48, "used again");
     assert!(
@@ -290,7 +297,7 @@ fn a_forked_child_is_not_recorded() {
         "{:?}",
         recorded.notes
     );
-    assert_eq!(run(&recorded).threads.len(), 5, "those of the parent");
+    assert_eq!(first_run(&recorded).threads.len(), 5, "those of the parent");
 }
 
 #[test]
@@ -298,7 +305,7 @@ fn a_program_that_closes_our_files() {
     let Some(recorded) = check_whole("close-all") else {
         return;
     };
-    assert_eq!(run(&recorded).threads.len(), 5);
+    assert_eq!(first_run(&recorded).threads.len(), 5);
 }
 
 #[test]
@@ -311,7 +318,7 @@ fn exec_ends_the_recording() {
     let Some(recorded) = check_whole("exec") else {
         return;
     };
-    let ended = &run(&recorded).ended;
+    let ended = &first_run(&recorded).ended;
     assert!(
         ended.contains("replaced itself by ") && ended.ends_with("/true"),
         "{ended}"
@@ -322,7 +329,7 @@ fn exec_ends_the_recording() {
 fn exit_while_other_threads_run() {
     for (mode, how) in [("exit-group", "status 7"), ("_exit", "status 4")] {
         if let Some(recorded) = check_failure(mode, how) {
-            assert!(run(&recorded).complete, "{mode}");
+            assert!(first_run(&recorded).complete, "{mode}");
         }
     }
 }
@@ -335,8 +342,12 @@ fn deadly_signals_lose_nothing() {
         ("term", "SIGTERM"),
     ] {
         if let Some(recorded) = check_failure(mode, how) {
-            assert!(run(&recorded).complete, "{mode}");
-            let names: Vec<_> = run(&recorded).threads.iter().map(|t| &*t.name).collect();
+            assert!(first_run(&recorded).complete, "{mode}");
+            let names: Vec<_> = first_run(&recorded)
+                .threads
+                .iter()
+                .map(|t| &*t.name)
+                .collect();
             assert_eq!(names, ["program", "for-ever", "for-ever"], "{mode}");
         }
     }
@@ -345,8 +356,8 @@ fn deadly_signals_lose_nothing() {
 #[test]
 fn after_a_kill_there_is_what_was_appended() {
     if let Some(recorded) = check_failure("kill", "SIGKILL") {
-        assert!(!run(&recorded).complete);
-        assert_eq!(run(&recorded).threads.len(), 3);
+        assert!(!first_run(&recorded).complete);
+        assert_eq!(first_run(&recorded).threads.len(), 3);
     }
 }
 
@@ -361,7 +372,7 @@ fn stopped_after_a_time() {
     recording.stop_after = Some(std::time::Duration::from_secs(2));
     let recorded = record(&recording).unwrap();
     assert!(recorded.problem.is_none(), "{:?}", recorded.problem);
-    assert!(run(&recorded).complete);
+    assert!(first_run(&recorded).complete);
     sleeper.check_found(&recorded.profile);
 }
 
@@ -373,7 +384,7 @@ fn from_marker_to_marker() {
     let built = build("marked.c", &[]);
     let recorded = built.record(&[]);
     built.check_found(&recorded.profile);
-    let run = run(&recorded);
+    let run = first_run(&recorded);
     assert!(run.complete);
     assert_eq!(run.operations, 10);
     assert_eq!(run.threads.len(), 3, "the main thread and two of six");
@@ -396,8 +407,8 @@ fn watched_a_part_of_the_time() {
     let mut recording = threads().recording(&["come-and-go"]);
     recording.slices = Some(0.1);
     let part = record(&recording).unwrap();
-    assert!(run(&part).complete, "{:?}", part.notes);
-    assert!(run(&part).accesses * 2 < run(&whole).accesses);
+    assert!(first_run(&part).complete, "{:?}", part.notes);
+    assert!(first_run(&part).accesses * 2 < first_run(&whole).accesses);
 }
 
 #[test]
@@ -409,9 +420,9 @@ fn what_it_refuses() {
         let said = record(recording).err().unwrap().to_string();
         assert!(said.contains(expect), "{said}");
     };
-    let mut all = threads().recording(&[]);
-    all.counts = Counts::All;
-    check(&all, "--counts");
+    let mut counting_all = threads().recording(&[]);
+    counting_all.counts = CountedAccesses::All;
+    check(&counting_all, "--counts");
 
     let setuid = build("main.c", &[]);
     fs::set_permissions(&setuid.path, Permissions::from_mode(0o4755)).unwrap();
@@ -422,6 +433,6 @@ fn what_it_refuses() {
     fs::set_permissions(&script, Permissions::from_mode(0o755)).unwrap();
     let mut recording = threads().recording(&[]);
     recording.program = script.into();
-    recording.with = Some(Backend::QemuUser);
+    recording.backend = Some(ProgramBackend::QemuUser);
     check(&recording, "it is a script");
 }

@@ -15,10 +15,13 @@ mod compiled;
 use std::collections::{BTreeMap, HashSet};
 use std::time::{Duration, Instant};
 
-use compiled::{Case, Compared, Compiler, Random, compare, same, structs};
-use relayout_layout::abi::emit::Language;
-use relayout_layout::abi::{Abi, AbiError, Shape, Target};
-use relayout_layout::catalog::{Catalog, Format};
+use compiled::{
+    ArrangementCase, ComparisonCounts, SplitMix, TestCompiler, compare, reproduces_own_layout,
+    structs,
+};
+use relayout_layout::abi::emit::EmitLanguage;
+use relayout_layout::abi::{AbiEngine, AbiError, StructShape, TargetAbi};
+use relayout_layout::catalog::{DebugInfoFormat, TypeCatalog};
 use relayout_layout::dwarf::SectionStore;
 use relayout_layout::{Aggregate, SourceLine};
 
@@ -29,37 +32,38 @@ struct Options {
     path: String,
     compiler: Option<String>,
     seed: u64,
-    format: Format,
+    format: DebugInfoFormat,
 }
 
 #[derive(Default)]
-struct Totals {
+struct AbiTotals {
     structs: usize,
     refused: BTreeMap<&'static str, Vec<String>>,
     /// How many structs take so many attributes.
     attributes: BTreeMap<usize, usize>,
     /// Those that take more than two.
-    many: Vec<String>,
-    own: Compared,
-    shuffled: Compared,
-    aligned: Compared,
-    not_own: Vec<String>,
+    many_attributes: Vec<String>,
+    own: ComparisonCounts,
+    shuffled: ComparisonCounts,
+    aligned: ComparisonCounts,
+    own_order_differs: Vec<String>,
     engine: Duration,
 }
 
-impl Totals {
+impl AbiTotals {
     /// What is seen of a shape alone.
-    fn add(&mut self, shape: &Shape, aggregate: &Aggregate) {
+    fn add(&mut self, shape: &StructShape, aggregate: &Aggregate) {
         let attributes = shape.attributes();
         let count = attributes.len();
         *self.attributes.entry(count).or_default() += 1;
         if count > 2 {
             let words: Vec<String> = attributes.iter().map(ToString::to_string).collect();
             let words = words.join(", ");
-            self.many.push(format!("{}: {words}", name(aggregate)));
+            self.many_attributes
+                .push(format!("{}: {words}", name(aggregate)));
         }
-        if !same(shape, aggregate) {
-            self.not_own.push(name(aggregate));
+        if !reproduces_own_layout(shape, aggregate) {
+            self.own_order_differs.push(name(aggregate));
         }
     }
 }
@@ -69,20 +73,24 @@ fn main() {
     let file = std::fs::File::open(&options.path).expect("the file can be opened");
     // SAFETY: nobody writes to the file meanwhile.
     let bytes = unsafe { memmap2::Mmap::map(&file) }.expect("the file can be mapped");
-    let target = Target::of_elf(&bytes).unwrap_or(Target::X86_64);
+    let target = TargetAbi::from_elf(&bytes).unwrap_or(TargetAbi::X86_64);
     let command = options.compiler.clone().unwrap_or_else(|| "gcc".to_owned());
     let language = match command.contains("++") {
-        true => Language::Cxx,
-        false => Language::C,
+        true => EmitLanguage::Cxx,
+        false => EmitLanguage::C,
     };
-    let compiler = Compiler::new(&command, language, target);
+    let compiler = TestCompiler::new(&command, language, target);
     let store = SectionStore::default();
-    let catalog = Catalog::parse_in(&bytes, &store, options.format).expect("types can be read");
+    let catalog = TypeCatalog::parse(&bytes, &store, options.format).expect("types can be read");
     let start = Instant::now();
     let totals = run(&catalog, &compiler, options.seed);
     print(&totals, start.elapsed(), &command, options.seed);
-    let wrong = [&totals.own, &totals.shuffled, &totals.aligned];
-    if !totals.not_own.is_empty() || wrong.iter().any(|one| !one.wrong.is_empty()) {
+    let comparisons = [&totals.own, &totals.shuffled, &totals.aligned];
+    if !totals.own_order_differs.is_empty()
+        || comparisons
+            .iter()
+            .any(|compared| !compared.wrong.is_empty())
+    {
         std::process::exit(1);
     }
 }
@@ -92,7 +100,7 @@ fn options() -> Options {
         path: String::new(),
         compiler: None,
         seed: 1,
-        format: Format::Any,
+        format: DebugInfoFormat::Any,
     };
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
@@ -100,7 +108,7 @@ fn options() -> Options {
         match argument.as_str() {
             "--compiler" => options.compiler = Some(value()),
             "--seed" => options.seed = value().parse().expect("a number"),
-            "--btf" => options.format = Format::Btf,
+            "--btf" => options.format = DebugInfoFormat::Btf,
             _ => options.path = argument,
         }
     }
@@ -108,15 +116,15 @@ fn options() -> Options {
     options
 }
 
-fn run(catalog: &Catalog<'_>, compiler: &Compiler, seed: u64) -> Totals {
+fn run(catalog: &TypeCatalog<'_>, compiler: &TestCompiler, seed: u64) -> AbiTotals {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let mut random = Random(seed);
-    let mut totals = Totals::default();
+    let mut random = SplitMix(seed);
+    let mut totals = AbiTotals::default();
     let mut seen: HashSet<(Option<String>, Option<SourceLine>, u64, usize)> = HashSet::new();
     let entries = catalog.aggregates();
     for names in entries.chunks(UNIT_NAMES) {
         let loaded = catalog.load(names).expect("the types can be loaded");
-        let abi = Abi::for_target(&loaded.types, compiler.target);
+        let abi = AbiEngine::for_target(&loaded.types, compiler.target);
         let abi = abi.alignments_recorded(catalog.knows_alignments());
         let mut shapes = Vec::new();
         for (_, aggregate) in structs(&loaded.types) {
@@ -145,8 +153,8 @@ fn run(catalog: &Catalog<'_>, compiler: &Compiler, seed: u64) -> Totals {
                     .push(e.to_string()),
             }
         }
-        let cases = |arrange: &mut dyn FnMut(&Shape) -> _| -> Vec<Case<'_>> {
-            let cases = shapes.iter().map(|(aggregate, shape)| Case {
+        let cases = |arrange: &mut dyn FnMut(&StructShape) -> _| -> Vec<ArrangementCase<'_>> {
+            let cases = shapes.iter().map(|(aggregate, shape)| ArrangementCase {
                 name: name(aggregate),
                 aggregate,
                 shape,
@@ -154,10 +162,10 @@ fn run(catalog: &Catalog<'_>, compiler: &Compiler, seed: u64) -> Totals {
             });
             cases.collect()
         };
-        let compare = |cases: &[Case<'_>]| compare(&abi, cases, compiler, folder.path());
+        let compare = |cases: &[ArrangementCase<'_>]| compare(&abi, cases, compiler, folder.path());
         totals
             .own
-            .add(compare(&cases(&mut |shape| shape.current())));
+            .add(compare(&cases(&mut |shape| shape.current_arrangement())));
         totals
             .shuffled
             .add(compare(&cases(&mut |shape| random.shuffle(shape))));
@@ -192,14 +200,14 @@ fn kind(error: &AbiError) -> &'static str {
     }
 }
 
-fn print(totals: &Totals, elapsed: Duration, command: &str, seed: u64) {
+fn print(totals: &AbiTotals, elapsed: Duration, command: &str, seed: u64) {
     println!("{} structs, seed {seed}, {command}", totals.structs);
     println!(
         "engine took {:?} to take them apart, all took {elapsed:?}",
         totals.engine
     );
     println!("attributes that explain a struct: {:?}", totals.attributes);
-    println!("more than two: {}", list(&totals.many));
+    println!("more than two: {}", list(&totals.many_attributes));
     for (kind, errors) in &totals.refused {
         println!("refused, {kind}: {}", errors.len());
         for error in errors.iter().take(5) {
@@ -208,20 +216,20 @@ fn print(totals: &Totals, elapsed: Duration, command: &str, seed: u64) {
     }
     println!(
         "own order differs from debug information: {}",
-        list(&totals.not_own)
+        list(&totals.own_order_differs)
     );
-    for (what, one) in [
+    for (order, compared) in [
         ("own order", &totals.own),
         ("random order", &totals.shuffled),
         ("random order and alignments", &totals.aligned),
     ] {
         println!(
-            "{what}: {} structs, {} offsets, {} bitfields; cannot be written: {}; wrong: {}",
-            one.structs,
-            one.offsets,
-            one.bitfields,
-            list(&one.refused),
-            list(&one.wrong),
+            "{order}: {} structs, {} offsets, {} bitfields; cannot be written: {}; wrong: {}",
+            compared.structs,
+            compared.offsets,
+            compared.bitfields,
+            list(&compared.refused),
+            list(&compared.wrong),
         );
     }
 }

@@ -5,7 +5,7 @@ use std::error::Error;
 use std::fs::File;
 use std::time::Instant;
 
-use relayout_layout::dwarf::{DwarfFile, DwarfTypes, SectionStore};
+use relayout_layout::dwarf::{DwarfFile, DwarfTypeLoader, SectionStore};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let path = std::env::args_os().nth(1).ok_or("usage: index FILE")?;
@@ -14,7 +14,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let bytes = unsafe { memmap2::Mmap::map(&input)? };
     let start = Instant::now();
     let store = SectionStore::default();
-    let file = DwarfFile::parse_in(&bytes, &store)?;
+    let file = DwarfFile::parse_with_store(&bytes, &store)?;
     println!("index            {:8.3} s", start.elapsed().as_secs_f64());
     println!("units            {:8}", file.unit_count());
     println!("names            {:8}", file.type_names().count());
@@ -33,8 +33,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("static locals    {:8}", file.static_locals().len());
     println!("  in             {:8.3} s", start.elapsed().as_secs_f64());
     let start = Instant::now();
-    let mut types = DwarfTypes::new(&file);
-    for first in file.type_names().filter_map(|(_, mut all)| all.next()) {
+    let mut types = DwarfTypeLoader::new(&file);
+    for first in file
+        .type_names()
+        .filter_map(|(_, mut definitions)| definitions.next())
+    {
         types.load(first.die)?;
     }
     println!("one of each name {:8.3} s", start.elapsed().as_secs_f64());

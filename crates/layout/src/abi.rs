@@ -19,9 +19,9 @@
 
 mod attribute;
 mod bitfield;
+mod class_head;
 pub mod emit;
 mod flatten;
-mod head;
 mod infer;
 mod place;
 mod shape;
@@ -32,11 +32,11 @@ use std::ops::Range;
 
 use crate::AggregateKind;
 
-pub use attribute::Attribute;
+pub use attribute::LayoutAttribute;
 pub(crate) use bitfield::Bitfield;
-pub(crate) use head::Head;
-pub use sizes::Abi;
-pub use target::Target;
+pub(crate) use class_head::ClassHead;
+pub use sizes::AbiEngine;
+pub use target::TargetAbi;
 
 /// Why a type cannot be laid out again.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -139,7 +139,7 @@ pub enum AbiError {
 
 /// What moves as one: a member, a run of adjacent bitfields, or a whole anonymous struct or union.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Atom {
+pub struct LayoutAtom {
     /// The members it consists of: indices into [`Aggregate::members`](crate::Aggregate::members).
     pub members: Range<usize>,
     /// Name to call it by: of the (first) member, or of the first named member inside.
@@ -162,34 +162,34 @@ pub struct Atom {
     /// `packed` on this member.
     pub(crate) packed: bool,
     /// `aligned(N)` on this member, in bytes; 1: none.
-    pub(crate) aligned: u64,
+    pub(crate) explicit_align: u64,
     /// Unnamed bitfields in front of it, which move with it; empty for bitfields.
-    pub(crate) before: Vec<Bitfield>,
+    pub(crate) unnamed_before: Vec<Bitfield>,
     /// The bitfields in order, unnamed ones included; empty for other atoms.
-    pub(crate) bits: Vec<Bitfield>,
+    pub(crate) bitfields: Vec<Bitfield>,
 }
 
-impl Atom {
+impl LayoutAtom {
     /// Whether it is a run of bitfields.
     pub fn is_bitfields(&self) -> bool {
-        !self.bits.is_empty()
+        !self.bitfields.is_empty()
     }
 }
 
 /// A struct taken apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shape {
+pub struct StructShape {
     /// Tag of the struct, or empty.
     pub name: String,
     /// Its atoms in declaration order.
-    pub atoms: Vec<Atom>,
+    pub atoms: Vec<LayoutAtom>,
     /// Alignment in bytes forced on the type (1: none). The type's alignment is this or the
     /// largest of its atoms', whichever is more.
     pub type_align: u64,
     /// The struct or one of its members is packed.
     pub packed: bool,
     /// What stands in front of the atoms and stays there: base classes of C++.
-    pub(crate) head: Head,
+    pub(crate) head: ClassHead,
     /// `packed` on the struct.
     pub(crate) type_packed: bool,
     /// All atoms begin at 0.
@@ -202,7 +202,7 @@ pub struct Shape {
 
 /// An order of the atoms, with alignments added by hand.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Arrangement {
+pub struct AtomArrangement {
     /// Indices into [`Shape::atoms`], in the order of declaration; every atom once.
     pub order: Vec<usize>,
     /// Alignment in bytes forced on each atom (by atom index, not place); 1: none.
@@ -213,24 +213,24 @@ pub struct Arrangement {
 
 /// A new member that nothing accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Pad {
+pub struct PaddingMember {
     /// It comes before the atom at this place of [`Arrangement::order`], or at the end.
-    pub at: usize,
+    pub position: usize,
     /// Its size in bytes.
-    pub bytes: u64,
+    pub size: u64,
     /// Its alignment in bytes.
     pub align: u64,
 }
 
 /// Where one atom went.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct AtomPlace {
     /// First byte, from the start of the struct.
     pub offset: u64,
     /// First byte after it.
     pub end: u64,
     /// First bit of each bitfield from the start of the struct; empty for other atoms.
-    pub bits: Vec<u64>,
+    pub bitfield_starts: Vec<u64>,
 }
 
 /// Bytes that hold no member.
@@ -244,9 +244,9 @@ pub struct Hole {
 
 /// The outcome of laying out an [`Arrangement`].
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Layout {
+pub struct StructLayout {
     /// By atom index.
-    pub places: Vec<Place>,
+    pub places: Vec<AtomPlace>,
     /// `sizeof` in bytes.
     pub size: u64,
     /// Alignment of the type in bytes.

@@ -23,10 +23,10 @@ const EXPANSION_MAX: u64 = 64;
 const EXPANSION_FLOOR: u64 = 1 << 20;
 
 /// A checked ELF file.
-pub(crate) struct Elf<'a> {
+pub(crate) struct ElfBinary<'a> {
     pub(crate) class: Class<'a>,
     starts: SectionStarts,
-    room: Room,
+    expansion: ExpansionBudget,
 }
 
 /// An ELF file of either class.
@@ -51,7 +51,7 @@ macro_rules! with_elf {
 }
 pub(crate) use with_elf;
 
-impl<'a> Elf<'a> {
+impl<'a> ElfBinary<'a> {
     /// Checks magic, headers and section bounds.
     pub(crate) fn parse(bytes: &'a [u8]) -> Result<Self, Error> {
         if !bytes.starts_with(b"\x7fELF") {
@@ -72,22 +72,22 @@ impl<'a> Elf<'a> {
             Class::Elf32(file) => SectionStarts::read(file),
             Class::Elf64(file) => SectionStarts::read(file),
         };
-        let room = Room::of(bytes);
+        let room = ExpansionBudget::for_file(bytes);
         Self {
             class,
             starts,
-            room,
+            expansion: room,
         }
     }
 
     /// Contents of the named section as they should be read; `None` where there is none.
     pub(crate) fn section(&self, name: &str) -> Result<Option<Cow<'a, [u8]>>, Error> {
-        with_elf!(self, file => section_of(file, &self.starts, &self.room, name))
+        with_elf!(self, file => joined_section(file, &self.starts, &self.expansion, name))
     }
 
     /// Whether there is a section of that name with contents.
     pub(crate) fn has_section(&self, name: &str) -> bool {
-        with_elf!(self, file => named(file, name).any(|section| has_contents(&section)))
+        with_elf!(self, file => sections_named(file, name).any(|section| has_contents(&section)))
     }
 
     pub(crate) fn is_little_endian(&self) -> bool {
@@ -138,11 +138,11 @@ where
         return Err(truncated("the section table", table_end, bytes));
     }
     let file = ElfFile::<H>::parse(bytes).map_err(malformed)?;
-    check_section_bounds(&file, bytes)?;
+    validate_section_bounds(&file, bytes)?;
     Ok(file)
 }
 
-fn check_section_bounds<'a, H>(file: &ElfFile<'a, H>, bytes: &'a [u8]) -> Result<(), Error>
+fn validate_section_bounds<'a, H>(file: &ElfFile<'a, H>, bytes: &'a [u8]) -> Result<(), Error>
 where
     H: FileHeader<Endian = Endianness>,
 {
@@ -169,23 +169,23 @@ where
 
 /// Contents of the sections of that name, one after another. A relocatable object has several where
 /// a linker would choose (type units, functions in groups) or join.
-fn section_of<'a, H>(
+fn joined_section<'a, H>(
     file: &ElfFile<'a, H>,
     starts: &SectionStarts,
-    room: &Room,
+    room: &ExpansionBudget,
     name: &str,
 ) -> Result<Option<Cow<'a, [u8]>>, Error>
 where
     H: FileHeader<Endian = Endianness>,
 {
     let mut joined: Option<Cow<'a, [u8]>> = None;
-    for section in named(file, name) {
-        let data = contents(file, starts, room, &section)?;
+    for section in sections_named(file, name) {
+        let data = section_contents(file, starts, room, &section)?;
         match &mut joined {
             None => joined = Some(data),
             Some(before) => {
                 // Many headers may lead to the same bytes.
-                room.take(data.len() as u64)?;
+                room.reserve(data.len() as u64)?;
                 before.to_mut().extend_from_slice(&data);
             }
         }
@@ -208,7 +208,7 @@ where
     section.size() > 0 && header.sh_type(endian) != SHT_NOBITS
 }
 
-fn named<'f, 'a, H>(
+fn sections_named<'f, 'a, H>(
     file: &'f ElfFile<'a, H>,
     name: &'f str,
 ) -> impl Iterator<Item = ElfSection<'a, 'f, H>>
@@ -228,10 +228,10 @@ fn is_named(found: &[u8], name: &str) -> bool {
     found == name.as_bytes() || name.starts_with(".debug_") && old()
 }
 
-fn contents<'a, H>(
+fn section_contents<'a, H>(
     file: &ElfFile<'a, H>,
     starts: &SectionStarts,
-    room: &Room,
+    room: &ExpansionBudget,
     section: &ElfSection<'a, '_, H>,
 ) -> Result<Cow<'a, [u8]>, Error>
 where
@@ -239,13 +239,13 @@ where
 {
     let compressed = section.compressed_data().map_err(malformed)?;
     if compressed.format != CompressionFormat::None {
-        room.take(compressed.uncompressed_size)?;
+        room.reserve(compressed.uncompressed_size)?;
     }
     let mut data = section.uncompressed_data().map_err(malformed)?;
     if file.kind() == ObjectKind::Relocatable {
         let little = file.is_little_endian();
         for (offset, relocation) in section.relocations() {
-            if let Some(known) = Known::of(file, starts, &relocation) {
+            if let Some(known) = KnownRelocation::from_relocation(file, starts, &relocation) {
                 known.apply(offset, little, &mut data);
             }
         }
@@ -254,44 +254,44 @@ where
 }
 
 /// What sections may still become, beside the bytes of the file, in bytes.
-struct Room {
+struct ExpansionBudget {
     left: AtomicU64,
-    all: u64,
+    total: u64,
 }
 
-impl Room {
-    fn of(bytes: &[u8]) -> Self {
+impl ExpansionBudget {
+    fn for_file(bytes: &[u8]) -> Self {
         let all = (bytes.len() as u64)
             .saturating_mul(EXPANSION_MAX)
             .saturating_add(EXPANSION_FLOOR);
         Self {
             left: AtomicU64::new(all),
-            all,
+            total: all,
         }
     }
 
     /// Takes room for bytes before they are made.
-    fn take(&self, bytes: u64) -> Result<(), Error> {
+    fn reserve(&self, bytes: u64) -> Result<(), Error> {
         let enough = |left: u64| left.checked_sub(bytes);
         let taken = self.left.fetch_update(Relaxed, Relaxed, enough);
         taken
             .map(drop)
-            .map_err(|_| Error::Expands { max: self.all })
+            .map_err(|_| Error::Expands { max: self.total })
     }
 }
 
 /// A relocation whose value is known before linking: every section at 0, those of one name after
 /// another.
-struct Known {
+struct KnownRelocation {
     bytes: usize,
     value: u64,
     /// What stands at the place already is to be added.
     adds: bool,
 }
 
-impl Known {
+impl KnownRelocation {
     /// `None` for what only a linker can resolve (TLS, GOT): such places stay as they are.
-    fn of<'a, H>(
+    fn from_relocation<'a, H>(
         file: &ElfFile<'a, H>,
         starts: &SectionStarts,
         relocation: &Relocation,
@@ -311,10 +311,10 @@ impl Known {
             RelocationTarget::Symbol(index) => {
                 let symbol = file.symbol_by_index(index).ok()?;
                 let section = symbol.section_index();
-                let start = section.map_or(0, |section| starts.of(section));
+                let start = section.map_or(0, |section| starts.start_of(section));
                 symbol.address().wrapping_add(start)
             }
-            RelocationTarget::Section(index) => starts.of(index),
+            RelocationTarget::Section(index) => starts.start_of(index),
             _ => return None,
         };
         Some(Self {
@@ -355,7 +355,7 @@ impl Known {
 }
 
 impl SectionStarts {
-    fn of(&self, section: SectionIndex) -> u64 {
+    fn start_of(&self, section: SectionIndex) -> u64 {
         self.0.get(&section).copied().unwrap_or(0)
     }
 
@@ -441,11 +441,11 @@ mod tests {
 
     #[test]
     fn sections_of_a_file_share_the_room() {
-        let room = Room::of(&[0; 100]);
-        assert!(room.take(EXPANSION_FLOOR).is_ok());
-        assert!(room.take(100 * EXPANSION_MAX - 1).is_ok());
-        assert!(matches!(room.take(2), Err(Error::Expands { max }) if max == room.all));
-        assert!(room.take(1).is_ok());
-        assert!(room.take(u64::MAX).is_err());
+        let room = ExpansionBudget::for_file(&[0; 100]);
+        assert!(room.reserve(EXPANSION_FLOOR).is_ok());
+        assert!(room.reserve(100 * EXPANSION_MAX - 1).is_ok());
+        assert!(matches!(room.reserve(2), Err(Error::Expands { max }) if max == room.total));
+        assert!(room.reserve(1).is_ok());
+        assert!(room.reserve(u64::MAX).is_err());
     }
 }

@@ -1,7 +1,7 @@
 //! What can be wrong with a file that should describe types.
 
 use crate::dwarf::DieOffset;
-use crate::elf::Elf;
+use crate::elf::ElfBinary;
 
 /// Why type information could not be read. The message says what to do where something can be done.
 #[derive(Debug, thiserror::Error)]
@@ -92,7 +92,7 @@ pub enum Error {
 
 impl Error {
     /// A file has no types: what it is instead.
-    pub(crate) fn no_debug_info(elf: &Elf<'_>) -> Self {
+    pub(crate) fn no_debug_info(elf: &ElfBinary<'_>) -> Self {
         if elf.is_link_time() {
             Self::LinkTime
         } else {

@@ -4,9 +4,9 @@ use std::fmt;
 
 /// Letters in which `*` stands for any run and `?` for any one; all others for themselves.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Glob(String);
+pub struct GlobPattern(String);
 
-impl Glob {
+impl GlobPattern {
     /// A glob as it is written.
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
@@ -18,7 +18,7 @@ impl Glob {
     }
 
     /// Whether it can match more than one name.
-    pub fn is_open(&self) -> bool {
+    pub fn has_wildcards(&self) -> bool {
         self.0.contains(['*', '?'])
     }
 
@@ -57,7 +57,7 @@ impl Glob {
     }
 }
 
-impl fmt::Display for Glob {
+impl fmt::Display for GlobPattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
@@ -71,7 +71,7 @@ fn letter_end(text: &[u8], start: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::Glob;
+    use super::GlobPattern;
 
     #[test]
     fn globs_match_whole_names() {
@@ -89,7 +89,11 @@ mod tests {
             ("**", "", true),
             ("?", "", false),
         ] {
-            assert_eq!(Glob::new(glob).matches(name), expect, "{glob} {name}");
+            assert_eq!(
+                GlobPattern::new(glob).matches(name),
+                expect,
+                "{glob} {name}"
+            );
         }
     }
 }

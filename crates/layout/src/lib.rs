@@ -3,25 +3,25 @@
 //! Readers take bytes and never open files. See [`model`] for what they produce.
 
 pub mod abi;
-mod about;
 pub mod btf;
 pub mod catalog;
-mod check;
-pub mod close;
 pub mod diff;
 pub mod dwarf;
 mod elf;
+mod elf_identity;
 mod error;
+mod exercise;
 pub mod glob;
 pub mod links;
 mod locate;
 pub mod model;
 pub mod pahole;
-pub mod spelled;
 mod spelling;
+pub mod suggestions;
+pub mod type_words;
 mod types;
 
-pub use about::About;
-pub use check::check_bytes;
+pub use elf_identity::ElfIdentity;
 pub use error::Error;
+pub use exercise::exercise_readers;
 pub use model::*;

@@ -1,11 +1,11 @@
 //! What a file says of others that have its debug information.
 
 use crate::Error;
-use crate::elf::Elf;
+use crate::elf::ElfBinary;
 
 /// Where the debug information of a file is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Links {
+pub struct DebugLinks {
     /// It has some itself, DWARF or BTF.
     pub has_types: bool,
     /// GNU build id, by which debug files are installed (`.build-id/ab/cdef.debug`).
@@ -24,26 +24,27 @@ pub struct DebugLink {
 }
 
 /// Sections that describe types.
-const TYPES: [&str; 4] = [".debug_info", ".debug_types", ".debug_info.dwo", ".BTF"];
+const TYPE_SECTIONS: [&str; 4] = [".debug_info", ".debug_types", ".debug_info.dwo", ".BTF"];
 
-impl Links {
+impl DebugLinks {
     /// Of an ELF file.
     ///
     /// # Errors
     /// Not an ELF file, truncated, malformed.
-    pub fn of(bytes: &[u8]) -> Result<Self, Error> {
-        let elf = Elf::parse(bytes)?;
+    pub fn read(bytes: &[u8]) -> Result<Self, Error> {
+        let elf = ElfBinary::parse(bytes)?;
         let section = elf.section(".gnu_debuglink")?;
         Ok(Self {
-            has_types: TYPES.iter().any(|name| elf.has_section(name)),
+            has_types: TYPE_SECTIONS.iter().any(|name| elf.has_section(name)),
             build_id: elf.build_id(),
-            debug_link: section.and_then(|section| link(&section, elf.is_little_endian())),
+            debug_link: section
+                .and_then(|section| parse_debug_link(&section, elf.is_little_endian())),
         })
     }
 }
 
 /// The name ends with a zero byte; the sum follows at the next multiple of 4.
-fn link(section: &[u8], little: bool) -> Option<DebugLink> {
+fn parse_debug_link(section: &[u8], little: bool) -> Option<DebugLink> {
     let end = section.iter().position(|byte| *byte == 0)?;
     let sum = section.get((end + 1).next_multiple_of(4)..)?;
     let sum = *sum.first_chunk()?;

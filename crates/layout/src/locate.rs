@@ -1,12 +1,12 @@
 //! From an offset to the member that lies there.
 
 use crate::types::DEPTH_MAX;
-use crate::{Aggregate, AggregateKind, Member, MemberPath, Type, TypeId, Types};
+use crate::{Aggregate, AggregateKind, Member, MemberAt, Type, TypeArena, TypeId};
 
 /// Union members looked into for one question; unions of unions multiply.
 const VISITS_MAX: u32 = 4096;
 
-impl Types {
+impl TypeArena {
     /// The innermost member that holds the byte at `offset` from the start of `id`, for an access
     /// of `size` bytes.
     ///
@@ -18,20 +18,20 @@ impl Types {
     ///
     /// In a hole the path is empty, and offset and size are the hole's. `None` when `offset` is
     /// outside the type or the type has no size.
-    pub fn member_at(&self, id: TypeId, offset: u64, size: u64) -> Option<MemberPath> {
-        let mut search = Search {
+    pub fn member_at(&self, id: TypeId, offset: u64, size: u64) -> Option<MemberAt> {
+        let mut search = MemberSearch {
             types: self,
             size,
             visits: 0,
         };
-        let found = search.descend(id, &Place { offset, start: 0 }, 0)?;
+        let found = search.descend(id, &SoughtByte { offset, start: 0 }, 0)?;
         let path = if found.hole {
             String::new()
         } else {
-            joined(found.path)
+            join_path(found.path)
         };
-        let types_path = found.named.into_iter().rev().collect();
-        Some(MemberPath {
+        let types_path = found.type_names.into_iter().rev().collect();
+        Some(MemberAt {
             path,
             types_path,
             offset: found.offset,
@@ -41,64 +41,72 @@ impl Types {
 }
 
 /// The byte looked for, relative to the type at hand, and where that type starts.
-struct Place {
+struct SoughtByte {
     offset: u64,
     start: u64,
 }
 
 /// A result; path and types are collected from the inside outwards.
-struct Found {
+struct MemberHit {
     path: Vec<String>,
-    named: Vec<String>,
+    type_names: Vec<String>,
     offset: u64,
     size: u64,
     hole: bool,
 }
 
-struct Search<'t> {
-    types: &'t Types,
+struct MemberSearch<'t> {
+    types: &'t TypeArena,
     size: u64,
     visits: u32,
 }
 
-impl Search<'_> {
-    fn descend(&mut self, id: TypeId, place: &Place, depth: u32) -> Option<Found> {
+impl MemberSearch<'_> {
+    fn descend(&mut self, id: TypeId, sought: &SoughtByte, depth: u32) -> Option<MemberHit> {
         self.visits += 1;
         if depth > DEPTH_MAX || self.visits > VISITS_MAX {
             return None;
         }
-        match self.types.get(self.types.strip(id)) {
+        match self.types.get(self.types.strip_typedefs(id)) {
             Type::Aggregate(aggregate) if aggregate.complete => {
-                let mut found = self.in_aggregate(aggregate, place, depth)?;
-                found.named.extend(self.name(id, aggregate));
+                let mut found = self.find_in_aggregate(aggregate, sought, depth)?;
+                found.type_names.extend(self.aggregate_name(id, aggregate));
                 Some(found)
             }
             Type::Array { element, .. } => {
                 let stride = self.types.size_of(*element).filter(|stride| *stride > 0)?;
-                let offset = place.offset % stride;
-                let start = place.start + (place.offset - offset);
-                let mut found = self.descend(*element, &Place { offset, start }, depth + 1)?;
+                let offset = sought.offset % stride;
+                let start = sought.start + (sought.offset - offset);
+                let mut found = self.descend(*element, &SoughtByte { offset, start }, depth + 1)?;
                 found.path.push("[]".to_owned());
                 Some(found)
             }
             _ => {
-                let size = self.types.size_of(id).filter(|size| place.offset < *size)?;
-                Some(leaf(place.start, size, false))
+                let size = self
+                    .types
+                    .size_of(id)
+                    .filter(|size| sought.offset < *size)?;
+                Some(member_hit(sought.start, size, false))
             }
         }
     }
 
-    fn in_aggregate(&mut self, aggregate: &Aggregate, place: &Place, depth: u32) -> Option<Found> {
-        let mut best: Option<Found> = None;
+    fn find_in_aggregate(
+        &mut self,
+        aggregate: &Aggregate,
+        sought: &SoughtByte,
+        depth: u32,
+    ) -> Option<MemberHit> {
+        let mut best: Option<MemberHit> = None;
         for member in &aggregate.members {
-            let Some(mut found) = self.in_member(aggregate, member, place, depth) else {
+            let Some(mut found) = self.find_in_member(aggregate, member, sought, depth) else {
                 continue;
             };
             found.path.extend(member.name.clone());
             let hole = found.hole;
             if best
                 .as_ref()
-                .is_none_or(|best| self.rank(&found, place) > self.rank(best, place))
+                .is_none_or(|best| self.rank(&found, sought) > self.rank(best, sought))
             {
                 best = Some(found);
             }
@@ -107,23 +115,29 @@ impl Search<'_> {
                 break;
             }
         }
-        best.or_else(|| self.in_variants(aggregate, place, depth))
-            .or_else(|| self.hole(aggregate, place))
+        best.or_else(|| self.find_in_variants(aggregate, sought, depth))
+            .or_else(|| self.hole_at(aggregate, sought))
     }
 
     /// In a Rust enum any alternative may hold the byte, as in a union; `discriminant` is what tells
     /// them apart, where it is no alternative's member.
-    fn in_variants(&mut self, aggregate: &Aggregate, place: &Place, depth: u32) -> Option<Found> {
+    fn find_in_variants(
+        &mut self,
+        aggregate: &Aggregate,
+        sought: &SoughtByte,
+        depth: u32,
+    ) -> Option<MemberHit> {
         let variants = aggregate.variants.as_ref()?;
-        let mut best: Option<Found> = None;
+        let mut best: Option<MemberHit> = None;
         for variant in &variants.variants {
-            let Some(mut found) = self.in_member(aggregate, &variant.member, place, depth) else {
+            let Some(mut found) = self.find_in_member(aggregate, &variant.member, sought, depth)
+            else {
                 continue;
             };
             found.path.extend(variant.member.name.clone());
             if best
                 .as_ref()
-                .is_none_or(|best| self.rank(&found, place) > self.rank(best, place))
+                .is_none_or(|best| self.rank(&found, sought) > self.rank(best, sought))
             {
                 best = Some(found);
             }
@@ -132,7 +146,7 @@ impl Search<'_> {
             return best;
         }
         let discriminant = variants.discriminant.as_ref();
-        let found = discriminant.and_then(|tag| self.in_member(aggregate, tag, place, depth));
+        let found = discriminant.and_then(|tag| self.find_in_member(aggregate, tag, sought, depth));
         match found {
             Some(mut found) => {
                 found.path.push("discriminant".to_owned());
@@ -142,32 +156,33 @@ impl Search<'_> {
         }
     }
 
-    fn in_member(
+    fn find_in_member(
         &mut self,
         aggregate: &Aggregate,
         member: &Member,
-        place: &Place,
+        sought: &SoughtByte,
         depth: u32,
-    ) -> Option<Found> {
+    ) -> Option<MemberHit> {
         if let Some(bits) = member.bits {
             let first = bits.offset_bits / 8;
             let end = bits.offset_bits.checked_add(bits.size_bits)?.div_ceil(8);
-            let holds = (first..end).contains(&place.offset);
-            return holds.then(|| leaf(place.start.saturating_add(first), end - first, false));
+            let holds = (first..end).contains(&sought.offset);
+            return holds
+                .then(|| member_hit(sought.start.saturating_add(first), end - first, false));
         }
-        let offset = place.offset.checked_sub(member.offset)?;
+        let offset = sought.offset.checked_sub(member.offset)?;
         let size = self.types.size_of(member.ty)?;
         if offset >= size && !(size == 0 && self.is_last_array(aggregate, member)) {
             return None;
         }
-        let start = place.start.checked_add(member.offset)?;
-        self.descend(member.ty, &Place { offset, start }, depth + 1)
+        let start = sought.start.checked_add(member.offset)?;
+        self.descend(member.ty, &SoughtByte { offset, start }, depth + 1)
     }
 
     /// An array of unknown or zero length at the end, which may go on past the aggregate.
     fn is_last_array(&self, aggregate: &Aggregate, member: &Member) -> bool {
         let array = matches!(
-            self.types.get(self.types.strip(member.ty)),
+            self.types.get(self.types.strip_typedefs(member.ty)),
             Type::Array { .. }
         );
         let after = |other: &Member| other.offset > member.offset;
@@ -175,14 +190,14 @@ impl Search<'_> {
     }
 
     /// Orders the members of a union that hold the byte, best last.
-    fn rank(&self, found: &Found, place: &Place) -> (bool, bool, bool) {
+    fn rank(&self, found: &MemberHit, sought: &SoughtByte) -> (bool, bool, bool) {
         let same_size = found.size == self.size && !found.hole;
-        let exact = same_size && found.offset == place.start.saturating_add(place.offset);
+        let exact = same_size && found.offset == sought.start.saturating_add(sought.offset);
         (!found.hole, exact, same_size)
     }
 
-    fn hole(&self, aggregate: &Aggregate, place: &Place) -> Option<Found> {
-        if place.offset >= aggregate.size {
+    fn hole_at(&self, aggregate: &Aggregate, sought: &SoughtByte) -> Option<MemberHit> {
+        if sought.offset >= aggregate.size {
             return None;
         }
         let mut start = 0;
@@ -198,17 +213,21 @@ impl Search<'_> {
                     (member.offset, member.offset.saturating_add(size))
                 }
             };
-            if after <= place.offset {
+            if after <= sought.offset {
                 start = start.max(after);
-            } else if first > place.offset {
+            } else if first > sought.offset {
                 end = end.min(first);
             }
         }
-        Some(leaf(place.start.saturating_add(start), end - start, true))
+        Some(member_hit(
+            sought.start.saturating_add(start),
+            end - start,
+            true,
+        ))
     }
 
     /// The tag, or for an anonymous aggregate the typedef that stands directly before it.
-    fn name(&self, id: TypeId, aggregate: &Aggregate) -> Option<String> {
+    fn aggregate_name(&self, id: TypeId, aggregate: &Aggregate) -> Option<String> {
         if aggregate.name.is_some() {
             return aggregate.name.clone();
         }
@@ -235,10 +254,10 @@ impl Search<'_> {
     }
 }
 
-fn leaf(offset: u64, size: u64, hole: bool) -> Found {
-    Found {
+fn member_hit(offset: u64, size: u64, hole: bool) -> MemberHit {
+    MemberHit {
         path: Vec::new(),
-        named: Vec::new(),
+        type_names: Vec::new(),
         offset,
         size,
         hole,
@@ -246,7 +265,7 @@ fn leaf(offset: u64, size: u64, hole: bool) -> Found {
 }
 
 /// `["counter", "[]", "lists"]` from the inside out becomes `lists[].counter`.
-fn joined(parts: Vec<String>) -> String {
+fn join_path(parts: Vec<String>) -> String {
     let mut path = String::new();
     for part in parts.iter().rev() {
         if !path.is_empty() && part != "[]" {

@@ -22,7 +22,7 @@ pub struct SourceLine {
 
 /// The types of one binary.
 #[derive(Clone, Debug, Default)]
-pub struct Types {
+pub struct TypeArena {
     pub(crate) types: Vec<Type>,
 }
 
@@ -164,7 +164,7 @@ pub struct Aggregate {
     /// Rust's does.
     pub members: Vec<Member>,
     /// Rust enums: the alternatives, which share the bytes beside `members`.
-    pub variants: Option<Box<Variants>>,
+    pub variants: Option<Box<EnumVariants>>,
     /// C++: virtual base classes. Where they are, each object says itself; their bytes lie behind
     /// the members.
     pub virtual_bases: Vec<TypeId>,
@@ -176,17 +176,17 @@ pub struct Aggregate {
 
 /// The alternatives of a Rust enum, of which an object is one at a time.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Variants {
+pub struct EnumVariants {
     /// What tells them apart: a tag of its own, or the niche of some variant's member. `None`
     /// where there is only one alternative.
     pub discriminant: Option<Member>,
     /// In order of declaration.
-    pub variants: Vec<Variant>,
+    pub variants: Vec<EnumVariant>,
 }
 
 /// One alternative of a Rust enum.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Variant {
+pub struct EnumVariant {
     /// Value of the discriminant; `None` for the one that all other values (a niche) stand for.
     pub discriminant: Option<i128>,
     /// Named as the variant is; its type holds the variant's members.
@@ -222,7 +222,7 @@ pub struct BitRange {
 
 /// A member as found by offset: its path and its place.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct MemberPath {
+pub struct MemberAt {
     /// `mmap_lock.owner`, `chunk_md.contig_hint`, `lruvecs[].lists[]`; array indices are dropped so
     /// that equal members of different elements fall together. Empty when the offset is in a hole.
     pub path: String,

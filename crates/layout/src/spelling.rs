@@ -1,21 +1,27 @@
 //! C spelling of types.
 
 use crate::types::DEPTH_MAX;
-use crate::{Aggregate, Type, TypeId, Types};
+use crate::{Aggregate, Type, TypeArena, TypeId};
 
 /// Longer spellings are cut: only damaged debug information produces them.
 const SPELLING_BYTES_MAX: usize = 64 * 1024;
 
-impl Types {
+impl TypeArena {
     /// The type as C writes it: `long unsigned int *`, `struct page **`, `int (*)(void *)`,
     /// `char [16]`.
     pub fn name_of(&self, id: TypeId) -> String {
         let mut budget = SPELLING_BYTES_MAX;
-        self.declare(Some(id), String::new(), 0, &mut budget)
+        self.spell_declaration(Some(id), String::new(), 0, &mut budget)
     }
 
     /// `inner` declared with the type, as in `int (*inner)(void)`.
-    fn declare(&self, id: Option<TypeId>, inner: String, depth: u32, budget: &mut usize) -> String {
+    fn spell_declaration(
+        &self,
+        id: Option<TypeId>,
+        inner: String,
+        depth: u32,
+        budget: &mut usize,
+    ) -> String {
         if depth > DEPTH_MAX || *budget == 0 {
             return "...".to_owned();
         }
@@ -25,8 +31,8 @@ impl Types {
         };
         match self.get(id) {
             Type::Base { name, .. } | Type::Typedef { name, .. } => with_name(name, &inner),
-            Type::Enum { name, .. } => with_name(&tagged("enum", name.as_deref()), &inner),
-            Type::Aggregate(aggregate) => with_name(&spelling(aggregate), &inner),
+            Type::Enum { name, .. } => with_name(&spell_tagged("enum", name.as_deref()), &inner),
+            Type::Aggregate(aggregate) => with_name(&spell_aggregate(aggregate), &inner),
             Type::Unknown(what) => with_name(&format!("/* {what} */"), &inner),
             Type::Pointer { target, sigil, .. } => {
                 let wraps = target.is_some_and(|target| {
@@ -37,17 +43,17 @@ impl Types {
                 } else {
                     format!("{sigil}{inner}")
                 };
-                self.declare(*target, inner, depth + 1, budget)
+                self.spell_declaration(*target, inner, depth + 1, budget)
             }
             Type::Qualified { qualifier, target } => {
                 let pointer =
                     target.is_some_and(|target| matches!(self.get(target), Type::Pointer { .. }));
                 if pointer {
-                    self.declare(*target, with_name(qualifier, &inner), depth + 1, budget)
+                    self.spell_declaration(*target, with_name(qualifier, &inner), depth + 1, budget)
                 } else {
                     format!(
                         "{qualifier} {}",
-                        self.declare(*target, inner, depth + 1, budget)
+                        self.spell_declaration(*target, inner, depth + 1, budget)
                     )
                 }
             }
@@ -59,20 +65,20 @@ impl Types {
                         None => inner.push_str("[]"),
                     }
                 }
-                self.declare(Some(*element), inner, depth + 1, budget)
+                self.spell_declaration(Some(*element), inner, depth + 1, budget)
             }
             Type::Function {
                 result,
                 params,
                 variadic,
             } => {
-                let params = self.parameters(params, *variadic, depth, budget);
-                self.declare(*result, format!("{inner}({params})"), depth + 1, budget)
+                let params = self.spell_parameters(params, *variadic, depth, budget);
+                self.spell_declaration(*result, format!("{inner}({params})"), depth + 1, budget)
             }
         }
     }
 
-    fn parameters(
+    fn spell_parameters(
         &self,
         params: &[TypeId],
         variadic: bool,
@@ -84,7 +90,7 @@ impl Types {
             if *budget == 0 {
                 break;
             }
-            words.push(self.declare(Some(*param), String::new(), depth + 1, budget));
+            words.push(self.spell_declaration(Some(*param), String::new(), depth + 1, budget));
         }
         if variadic {
             words.push("...".to_owned());
@@ -98,11 +104,11 @@ impl Types {
 }
 
 /// `struct page`, `union {...}`.
-pub(crate) fn spelling(aggregate: &Aggregate) -> String {
-    tagged(&aggregate.kind.to_string(), aggregate.name.as_deref())
+pub(crate) fn spell_aggregate(aggregate: &Aggregate) -> String {
+    spell_tagged(&aggregate.kind.to_string(), aggregate.name.as_deref())
 }
 
-fn tagged(keyword: &str, name: Option<&str>) -> String {
+fn spell_tagged(keyword: &str, name: Option<&str>) -> String {
     match name {
         Some(name) => format!("{keyword} {name}"),
         None => format!("{keyword} {{...}}"),

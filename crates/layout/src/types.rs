@@ -5,7 +5,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::{Aggregate, AggregateKind, Type, TypeId, Types};
+use crate::{Aggregate, AggregateKind, Type, TypeArena, TypeId};
 
 /// Typedefs, qualifiers and nested aggregates are followed this deep; more is a cycle.
 pub(crate) const DEPTH_MAX: u32 = 64;
@@ -15,7 +15,7 @@ pub(crate) const LOAD_DEPTH_MAX: u32 = 128;
 
 /// Whether a loader needs the members of an aggregate.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Need {
+pub(crate) enum LoadNeed {
     /// It is held by value.
     Members,
     /// It is behind a pointer.
@@ -25,7 +25,7 @@ pub(crate) enum Need {
 /// Largest natural alignment of a scalar in the C ABIs that are modelled (`long double`, `__int128`).
 const SCALAR_ALIGN_MAX: u64 = 16;
 
-impl Types {
+impl TypeArena {
     /// An empty arena.
     pub fn new() -> Self {
         Self::default()
@@ -68,7 +68,7 @@ impl Types {
     }
 
     /// The type behind typedefs and qualifiers. `typedef void x;` and cycles end at themselves.
-    pub fn strip(&self, id: TypeId) -> TypeId {
+    pub fn strip_typedefs(&self, id: TypeId) -> TypeId {
         let mut at = id;
         for _ in 0..DEPTH_MAX {
             match self.get(at) {
@@ -90,7 +90,7 @@ impl Types {
     pub(crate) fn innermost(&self, id: TypeId) -> TypeId {
         let mut at = id;
         for _ in 0..DEPTH_MAX {
-            at = self.strip(at);
+            at = self.strip_typedefs(at);
             match self.get(at) {
                 Type::Array { element, .. } => at = *element,
                 _ => break,
@@ -107,7 +107,7 @@ impl Types {
 
     /// The struct, union or class behind typedefs and qualifiers.
     pub fn aggregate(&self, id: TypeId) -> Option<&Aggregate> {
-        match self.get(self.strip(id)) {
+        match self.get(self.strip_typedefs(id)) {
             Type::Aggregate(aggregate) => Some(aggregate),
             _ => None,
         }
@@ -119,7 +119,7 @@ impl Types {
         let mut id = id;
         let mut factor = 1u64;
         for _ in 0..DEPTH_MAX {
-            id = self.strip(id);
+            id = self.strip_typedefs(id);
             let size = match self.get(id) {
                 Type::Base { size, .. } | Type::Enum { size, .. } | Type::Pointer { size, .. } => {
                     *size

@@ -1,7 +1,7 @@
 //! The text of a struct in another order is what pahole prints once the source is changed so.
 
-use relayout_layout::abi::Abi;
-use relayout_layout::{Aggregate, Member, Type, TypeId, Types, pahole};
+use relayout_layout::abi::AbiEngine;
+use relayout_layout::{Aggregate, Member, Type, TypeArena, TypeId, pahole};
 
 /// From `pahole` 1.24 over the changed struct, compiled by GCC.
 const CHANGED: &str = "\
@@ -23,7 +23,7 @@ struct pair {
 
 #[test]
 fn moved_and_aligned() {
-    let mut types = Types::new();
+    let mut types = TypeArena::new();
     let mut base = |name: &str, size| {
         let name = name.to_owned();
         types.add(Type::Base { name, size })
@@ -40,11 +40,11 @@ fn moved_and_aligned() {
         complete: true,
         ..Aggregate::default()
     };
-    let shape = Abi::new(&types).shape(&pair).unwrap();
-    let mut arrangement = shape.current();
+    let shape = AbiEngine::new(&types).shape(&pair).unwrap();
+    let mut arrangement = shape.current_arrangement();
     arrangement.order = vec![2, 0, 1];
     arrangement.align[1] = 64;
-    let changed = shape.apply(&pair, &arrangement, &shape.lay_out(&arrangement));
+    let changed = shape.apply_arrangement(&pair, &arrangement, &shape.lay_out(&arrangement));
     let text = pahole::render_aggregate(&types, &changed, &pahole::Options::default());
     assert_eq!(text.as_deref(), Some(CHANGED));
 }

@@ -5,9 +5,9 @@ mod common;
 use std::sync::OnceLock;
 
 use proptest::prelude::*;
-use relayout_layout::btf::{Btf, BtfTypes};
-use relayout_layout::check_bytes;
+use relayout_layout::btf::{BtfFile, BtfTypeLoader};
 use relayout_layout::dwarf::DwarfFile;
+use relayout_layout::exercise_readers;
 
 /// A small BTF blob: `struct s { int a; unsigned b:3; struct s *next; char name[8]; }`, an enum, a
 /// function type, a typedef of a const.
@@ -79,8 +79,8 @@ fn flip(bytes: &[u8], changes: &[(prop::sample::Index, u8)]) -> Vec<u8> {
 #[test]
 fn undamaged_input_is_read() {
     let bytes = btf();
-    let btf = Btf::parse(&bytes).unwrap();
-    let mut types = BtfTypes::new(&btf);
+    let btf = BtfFile::parse(&bytes).unwrap();
+    let mut types = BtfTypeLoader::new(&btf);
     let id = types.load(btf.find_types("s")[0]).unwrap();
     let aggregate = types.types().aggregate(id).unwrap();
     assert_eq!(aggregate.members.len(), 4);
@@ -88,35 +88,35 @@ fn undamaged_input_is_read() {
     let id = types.load(btf.find_types("t")[0]).unwrap();
     assert_eq!(types.types().name_of(id), "t");
     assert!(DwarfFile::parse(linked()).is_ok());
-    check_bytes(object());
+    exercise_readers(object());
 }
 
 proptest! {
     #[test]
     fn flipped_btf(changes in prop::collection::vec((any::<prop::sample::Index>(), 1u8..), 1..6)) {
-        check_bytes(&flip(&btf(), &changes));
+        exercise_readers(&flip(&btf(), &changes));
     }
 
     #[test]
     fn flipped_object(changes in prop::collection::vec((any::<prop::sample::Index>(), 1u8..), 1..6)) {
-        check_bytes(&flip(object(), &changes));
+        exercise_readers(&flip(object(), &changes));
     }
 
     #[test]
     fn flipped_shared_object(changes in prop::collection::vec((any::<prop::sample::Index>(), 1u8..), 1..6)) {
-        check_bytes(&flip(linked(), &changes));
+        exercise_readers(&flip(linked(), &changes));
     }
 
     #[test]
     fn truncated(end in any::<prop::sample::Index>()) {
         let bytes = linked();
-        check_bytes(&bytes[..end.index(bytes.len())]);
+        exercise_readers(&bytes[..end.index(bytes.len())]);
         let bytes = btf();
-        check_bytes(&bytes[..end.index(bytes.len())]);
+        exercise_readers(&bytes[..end.index(bytes.len())]);
     }
 
     #[test]
     fn noise(bytes in prop::collection::vec(any::<u8>(), 0..512)) {
-        check_bytes(&bytes);
+        exercise_readers(&bytes);
     }
 }

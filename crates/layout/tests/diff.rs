@@ -3,18 +3,20 @@
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
-use relayout_layout::diff::{Cause, Detail, Diff, Field, MemberMove, Shape, Status};
-use relayout_layout::{Aggregate, BitRange, Member, Type, TypeId, Types};
+use relayout_layout::diff::{
+    DiffStatus, LayoutDiff, MemberMove, MoveCause, PlacedMember, TypeDiffDetail, TypeLayout,
+};
+use relayout_layout::{Aggregate, BitRange, Member, Type, TypeArena, TypeId};
 
 /// A struct as the source has it.
 #[derive(Clone, Debug)]
-struct Source {
-    members: Vec<Made>,
+struct StructSource {
+    members: Vec<MadeMember>,
     align: u64,
 }
 
 #[derive(Clone, Debug)]
-enum Made {
+enum MadeMember {
     /// Name and bytes.
     Scalar(u8, u64),
     /// Name and bits, in a unit of 4 bytes.
@@ -23,23 +25,23 @@ enum Made {
     Union(Vec<(u8, u64)>),
 }
 
-fn made() -> impl Strategy<Value = Made> {
+fn made() -> impl Strategy<Value = MadeMember> {
     let size = prop::sample::select(vec![1u64, 2, 4, 8, 24, 64]);
     prop_oneof![
-        4 => (any::<u8>(), size.clone()).prop_map(|(name, size)| Made::Scalar(name, size)),
-        2 => (any::<u8>(), 1u64..32).prop_map(|(name, bits)| Made::Bits(name, bits)),
-        1 => prop::collection::vec((any::<u8>(), size), 1..4).prop_map(Made::Union),
+        4 => (any::<u8>(), size.clone()).prop_map(|(name, size)| MadeMember::Scalar(name, size)),
+        2 => (any::<u8>(), 1u64..32).prop_map(|(name, bits)| MadeMember::Bits(name, bits)),
+        1 => prop::collection::vec((any::<u8>(), size), 1..4).prop_map(MadeMember::Union),
     ]
 }
 
-fn source() -> impl Strategy<Value = Source> {
+fn source() -> impl Strategy<Value = StructSource> {
     let align = prop::sample::select(vec![8u64, 64]);
     (prop::collection::vec(made(), 1..30), align)
-        .prop_map(|(members, align)| Source { members, align })
+        .prop_map(|(members, align)| StructSource { members, align })
 }
 
 /// Two structs that share most of their members.
-fn pair() -> impl Strategy<Value = (Source, Source)> {
+fn pair() -> impl Strategy<Value = (StructSource, StructSource)> {
     (source(), source(), any::<prop::sample::Index>()).prop_map(|(old, other, at)| {
         let mut new = old.clone();
         let at = at.index(new.members.len());
@@ -57,13 +59,13 @@ fn pair() -> impl Strategy<Value = (Source, Source)> {
 
 /// The next free place while a struct is laid out.
 #[derive(Default)]
-struct Layout {
-    types: Types,
+struct LayoutBuilder {
+    types: TypeArena,
     members: Vec<Member>,
     bits: u64,
 }
 
-impl Layout {
+impl LayoutBuilder {
     fn scalar(&mut self, name: u8, size: u64) -> Member {
         let align = if size.is_power_of_two() {
             size.min(8)
@@ -89,11 +91,11 @@ impl Layout {
         })
     }
 
-    fn add(&mut self, made: &Made) {
+    fn add(&mut self, made: &MadeMember) {
         let member = match made {
-            Made::Scalar(name, size) => self.scalar(*name, *size),
-            Made::Bits(name, bits) => self.bitfield(*name, *bits),
-            Made::Union(alternatives) => self.union(alternatives),
+            MadeMember::Scalar(name, size) => self.scalar(*name, *size),
+            MadeMember::Bits(name, bits) => self.bitfield(*name, *bits),
+            MadeMember::Union(alternatives) => self.union(alternatives),
         };
         self.members.push(member);
     }
@@ -146,8 +148,8 @@ impl Layout {
     }
 }
 
-fn shape(source: &Source) -> Shape {
-    let mut layout = Layout::default();
+fn shape(source: &StructSource) -> TypeLayout {
+    let mut layout = LayoutBuilder::default();
     for made in &source.members {
         layout.add(made);
     }
@@ -158,20 +160,23 @@ fn shape(source: &Source) -> Shape {
         complete: true,
         ..Aggregate::default()
     }));
-    Shape::of(&layout.types, id).expect("a complete struct with a name")
+    TypeLayout::from_type(&layout.types, id).expect("a complete struct with a name")
 }
 
 fn fields<'s>(
-    old: &'s Shape,
-    new: &'s Shape,
+    old: &'s TypeLayout,
+    new: &'s TypeLayout,
     member: &MemberMove,
-) -> Option<(&'s Field, &'s Field)> {
-    Some((&old.fields[member.old?], &new.fields[member.new?]))
+) -> Option<(&'s PlacedMember, &'s PlacedMember)> {
+    Some((&old.members[member.old?], &new.members[member.new?]))
 }
 
 /// Places of the members that only one of the two has.
-fn only(shape: &Shape, indices: impl Iterator<Item = Option<usize>>) -> BTreeSet<(String, u64)> {
-    let fields = indices.flatten().map(|index| &shape.fields[index]);
+fn only(
+    shape: &TypeLayout,
+    indices: impl Iterator<Item = Option<usize>>,
+) -> BTreeSet<(String, u64)> {
+    let fields = indices.flatten().map(|index| &shape.members[index]);
     fields
         .map(|field| (field.path.to_string(), field.start_bits()))
         .collect()
@@ -179,9 +184,9 @@ fn only(shape: &Shape, indices: impl Iterator<Item = Option<usize>>) -> BTreeSet
 
 /// Pairs of one kind, by their places in the old and the new shape.
 fn pairs(
-    old: &Shape,
-    new: &Shape,
-    detail: &Detail,
+    old: &TypeLayout,
+    new: &TypeLayout,
+    detail: &TypeDiffDetail,
     together: bool,
     mirrored: bool,
 ) -> BTreeSet<[(u64, u64); 2]> {
@@ -204,27 +209,27 @@ proptest! {
     #[test]
     fn nothing_differs_from_itself(source in source()) {
         let shape = shape(&source);
-        let diff = Diff::of(vec![shape.clone()], vec![shape.clone()]);
-        prop_assert_eq!(diff.types[0].status, Status::Same);
-        let detail = Detail::of(&shape, &shape, 64);
-        prop_assert!(detail.members.iter().all(|member| member.cause == Cause::Stayed));
+        let diff = LayoutDiff::compare(vec![shape.clone()], vec![shape.clone()]);
+        prop_assert_eq!(diff.types[0].status, DiffStatus::Same);
+        let detail = TypeDiffDetail::compare(&shape, &shape, 64);
+        prop_assert!(detail.members.iter().all(|member| member.cause == MoveCause::Stayed));
         prop_assert!(detail.pushes.is_empty() && detail.gaps.is_empty() && detail.pairs.is_empty());
     }
 
     #[test]
     fn the_other_way_round_is_the_mirror((old, new) in pair()) {
         let (old, new) = (shape(&old), shape(&new));
-        let (there, back) = (Detail::of(&old, &new, 64), Detail::of(&new, &old, 64));
-        let came = |detail: &Detail, shape: &Shape| {
-            only(shape, detail.members.iter().filter(|m| m.cause == Cause::Added).map(|m| m.new))
+        let (there, back) = (TypeDiffDetail::compare(&old, &new, 64), TypeDiffDetail::compare(&new, &old, 64));
+        let came = |detail: &TypeDiffDetail, shape: &TypeLayout| {
+            only(shape, detail.members.iter().filter(|m| m.cause == MoveCause::Added).map(|m| m.new))
         };
-        let left = |detail: &Detail, shape: &Shape| {
-            only(shape, detail.members.iter().filter(|m| m.cause == Cause::Removed).map(|m| m.old))
+        let left = |detail: &TypeDiffDetail, shape: &TypeLayout| {
+            only(shape, detail.members.iter().filter(|m| m.cause == MoveCause::Removed).map(|m| m.old))
         };
         prop_assert_eq!(came(&there, &new), left(&back, &new));
         prop_assert_eq!(left(&there, &old), came(&back, &old));
-        let reordered = |detail: &Detail| {
-            detail.members.iter().filter(|member| member.cause == Cause::Reordered).count()
+        let reordered = |detail: &TypeDiffDetail| {
+            detail.members.iter().filter(|member| member.cause == MoveCause::Reordered).count()
         };
         prop_assert_eq!(reordered(&there), reordered(&back));
         for together in [true, false] {
@@ -233,8 +238,8 @@ proptest! {
                 pairs(&new, &old, &back, !together, true)
             );
         }
-        let status = |old: &Shape, new: &Shape| {
-            Diff::of(vec![old.clone()], vec![new.clone()]).types[0].status
+        let status = |old: &TypeLayout, new: &TypeLayout| {
+            LayoutDiff::compare(vec![old.clone()], vec![new.clone()]).types[0].status
         };
         prop_assert_eq!(status(&old, &new), status(&new, &old));
     }
@@ -242,19 +247,19 @@ proptest! {
     #[test]
     fn pushes_add_up_to_the_move((old, new) in pair()) {
         let (old, new) = (shape(&old), shape(&new));
-        let detail = Detail::of(&old, &new, 64);
+        let detail = TypeDiffDetail::compare(&old, &new, 64);
         for member in &detail.members {
             let Some((before, after)) = fields(&old, &new, member) else { continue };
             let moved = after.start_bits() as i64 - before.start_bits() as i64;
             match member.cause {
-                Cause::Stayed => prop_assert_eq!(moved, 0),
-                Cause::Pushed(_) => {
-                    let pushed: i64 = detail.pushes_of(member).iter().map(|push| push.bits).sum();
+                MoveCause::Stayed => prop_assert_eq!(moved, 0),
+                MoveCause::Pushed(_) => {
+                    let pushed: i64 = detail.pushes_of(member).iter().map(|push| push.moved_bits).sum();
                     prop_assert_eq!(pushed, moved, "{}", after.path);
                     prop_assert!(moved != 0);
                 }
-                Cause::Reordered => {}
-                Cause::Added | Cause::Removed => prop_assert!(false, "is in both"),
+                MoveCause::Reordered => {}
+                MoveCause::Added | MoveCause::Removed => prop_assert!(false, "is in both"),
             }
         }
     }
@@ -263,7 +268,7 @@ proptest! {
     fn every_bit_is_a_member_or_a_gap(source in source()) {
         let shape = shape(&source);
         let covered = |bit: u64| {
-            let field = shape.fields.iter().any(|f| (f.start_bits()..f.end_bits()).contains(&bit));
+            let field = shape.members.iter().any(|f| (f.start_bits()..f.end_bits()).contains(&bit));
             let gap = shape.gaps.iter().any(|g| (g.start_bits..g.end_bits()).contains(&bit));
             (field, gap)
         };

@@ -2,7 +2,7 @@
 
 mod common;
 
-use relayout_layout::dwarf::{DwarfFile, DwarfTypes, SectionStore};
+use relayout_layout::dwarf::{DwarfFile, DwarfTypeLoader, SectionStore};
 use relayout_layout::pahole::{Options, render};
 use relayout_layout::{Error, Type};
 
@@ -26,8 +26,8 @@ fn expected() -> Vec<(&'static str, String)> {
 /// Every type of the fixture prints as pahole 1.24 printed it.
 fn check_text(bytes: &[u8]) {
     let store = SectionStore::default();
-    let file = DwarfFile::parse_in(bytes, &store).unwrap();
-    let mut types = DwarfTypes::new(&file);
+    let file = DwarfFile::parse_with_store(bytes, &store).unwrap();
+    let mut types = DwarfTypeLoader::new(&file);
     let expected = expected();
     assert_eq!(expected.len(), EXPECTED_TYPES);
     for (name, text) in expected {
@@ -114,7 +114,7 @@ fn program_has_variables_functions_and_symbols() {
 fn pointers_are_stubs_until_completed() {
     let bytes = program();
     let file = DwarfFile::parse(&bytes).unwrap();
-    let mut types = DwarfTypes::new(&file);
+    let mut types = DwarfTypeLoader::new(&file);
     let pointed = file
         .globals()
         .iter()
@@ -142,7 +142,7 @@ fn pointers_are_stubs_until_completed() {
 fn members_by_offset() {
     let bytes = program();
     let file = DwarfFile::parse(&bytes).unwrap();
-    let mut types = DwarfTypes::new(&file);
+    let mut types = DwarfTypeLoader::new(&file);
     let mut check =
         |name: &str, offset: u64, size: u64, expect: Option<(&str, u64, u64, &[&str])>| {
             let id = types.load(file.find_types(name)[0]).unwrap();
@@ -191,7 +191,7 @@ fn members_by_offset() {
 fn declarations_say_where() {
     let bytes = program();
     let file = DwarfFile::parse(&bytes).unwrap();
-    let mut types = DwarfTypes::new(&file);
+    let mut types = DwarfTypeLoader::new(&file);
     let id = types.load(file.find_types("pair")[0]).unwrap();
     let pair = types.types().aggregate(id).unwrap();
     let decl = pair.decl.as_ref().unwrap();

@@ -1,7 +1,7 @@
 //! The body of a struct as statements, with the `#if` groups that they stand in.
 
-use crate::declarator::{Reader, What, is_attribute, is_keyword};
-use crate::lex::Kind;
+use crate::declarator::{StatementKind, TokenReader, is_attribute, is_keyword};
+use crate::lex::TokenKind;
 
 /// What the macros begin with between which members stand that are to be on the same lines.
 pub(crate) const GROUP_MARKS: &str = "__cacheline_group_";
@@ -10,54 +10,54 @@ pub(crate) const GROUP_MARKS: &str = "__cacheline_group_";
 const DEPTH_MAX: u32 = 32;
 
 /// One branch of one `#if` group: the group's index in [`Body::groups`], and the branch.
-pub(crate) type Branch = (usize, u32);
+pub(crate) type IfBranch = (usize, u32);
 
 /// What stands between the braces.
 #[derive(Clone, Debug)]
-pub(crate) struct Body {
+pub(crate) struct BracedBody {
     /// Token index of the opening brace.
     pub open: usize,
     /// Token index of the closing brace.
     pub close: usize,
     pub is_union: bool,
-    pub items: Vec<Item>,
-    pub groups: Vec<Group>,
+    pub statements: Vec<BodyStatement>,
+    pub groups: Vec<IfGroup>,
 }
 
 /// One statement.
 #[derive(Clone, Debug)]
-pub(crate) struct Item {
+pub(crate) struct BodyStatement {
     /// Token index of the first token.
     pub first: usize,
     /// Token index of the last one, mostly the semicolon.
     pub last: usize,
     /// Members declared by name; empty for anonymous structs.
     pub names: Vec<String>,
-    pub what: What,
+    pub kind: StatementKind,
     /// The `#if` branches it stands in, outermost first.
-    pub branches: Vec<Branch>,
+    pub branches: Vec<IfBranch>,
     /// The body of a nested struct or union, or what `struct_group()` holds.
-    pub body: Option<Box<Body>>,
+    pub body: Option<Box<BracedBody>>,
     /// The name that `struct_group()` gives to its members, which have their own names as well.
     pub group_name: Option<String>,
 }
 
 /// An `#if` with its `#endif`, as token indexes.
 #[derive(Clone, Debug)]
-pub(crate) struct Group {
+pub(crate) struct IfGroup {
     pub start: usize,
     /// The directives with which its later branches begin: `#elif`, `#else`.
-    pub elses: Vec<usize>,
+    pub else_directives: Vec<usize>,
     pub end: usize,
 }
 
 /// The token at which brackets or conditionals cut through a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Cut(pub usize);
+pub(crate) struct BodyCut(pub usize);
 
 /// What a directive does to conditionals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Directive<'a> {
+pub(crate) enum DirectiveKind<'a> {
     If,
     Else,
     Endif,
@@ -66,123 +66,123 @@ pub(crate) enum Directive<'a> {
 }
 
 /// Reads the word of a directive.
-pub(crate) fn directive(text: &str) -> Directive<'_> {
+pub(crate) fn directive_kind(text: &str) -> DirectiveKind<'_> {
     let rest = text.trim_start_matches('#').trim_start();
     let word = rest
         .split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
         .next()
         .unwrap_or("");
     match word {
-        "if" | "ifdef" | "ifndef" => Directive::If,
-        "else" | "elif" | "elifdef" | "elifndef" => Directive::Else,
-        "endif" => Directive::Endif,
-        other => Directive::Other(other),
+        "if" | "ifdef" | "ifndef" => DirectiveKind::If,
+        "else" | "elif" | "elifdef" | "elifndef" => DirectiveKind::Else,
+        "endif" => DirectiveKind::Endif,
+        other => DirectiveKind::Other(other),
     }
 }
 
 /// Reads the body between the brace tokens `open` and `close`.
-pub(crate) fn parse(
-    reader: &Reader<'_>,
+pub(crate) fn parse_body(
+    reader: &TokenReader<'_>,
     open: usize,
     close: usize,
     is_union: bool,
-) -> Result<Body, Cut> {
-    parse_at_depth(reader, open, close, is_union, 0)
+) -> Result<BracedBody, BodyCut> {
+    parse_body_at_depth(reader, open, close, is_union, 0)
 }
 
-fn parse_at_depth(
-    reader: &Reader<'_>,
+fn parse_body_at_depth(
+    reader: &TokenReader<'_>,
     open: usize,
     close: usize,
     is_union: bool,
     depth: u32,
-) -> Result<Body, Cut> {
-    let mut body = Body {
+) -> Result<BracedBody, BodyCut> {
+    let mut body = BracedBody {
         open,
         close,
         is_union,
-        items: Vec::new(),
+        statements: Vec::new(),
         groups: Vec::new(),
     };
-    let mut branches: Vec<Branch> = Vec::new();
+    let mut branches: Vec<IfBranch> = Vec::new();
     let mut at = open + 1;
     while at < close {
         let token = reader.tokens[at];
         match token.kind {
-            Kind::Comment => {}
-            Kind::Directive => conditional(reader, at, &mut body.groups, &mut branches)?,
+            TokenKind::Comment => {}
+            TokenKind::Directive => read_conditional(reader, at, &mut body.groups, &mut branches)?,
             _ if reader.text(at) == ";" => {}
             _ => {
-                let item = statement(reader, at, close, &branches, depth)?;
+                let item = read_statement(reader, at, close, &branches, depth)?;
                 at = item.last;
-                body.items.push(item);
+                body.statements.push(item);
             }
         }
         at += 1;
     }
     match branches.last() {
-        Some(&(group, _)) => Err(Cut(body.groups[group].start)),
+        Some(&(group, _)) => Err(BodyCut(body.groups[group].start)),
         None => Ok(body),
     }
 }
 
-fn conditional(
-    reader: &Reader<'_>,
+fn read_conditional(
+    reader: &TokenReader<'_>,
     at: usize,
-    groups: &mut Vec<Group>,
-    branches: &mut Vec<Branch>,
-) -> Result<(), Cut> {
-    match directive(reader.text(at)) {
-        Directive::If => {
+    groups: &mut Vec<IfGroup>,
+    branches: &mut Vec<IfBranch>,
+) -> Result<(), BodyCut> {
+    match directive_kind(reader.text(at)) {
+        DirectiveKind::If => {
             branches.push((groups.len(), 0));
-            groups.push(Group {
+            groups.push(IfGroup {
                 start: at,
-                elses: Vec::new(),
+                else_directives: Vec::new(),
                 end: at,
             });
         }
-        Directive::Else => {
-            let (group, branch) = branches.last_mut().ok_or(Cut(at))?;
+        DirectiveKind::Else => {
+            let (group, branch) = branches.last_mut().ok_or(BodyCut(at))?;
             *branch += 1;
-            groups[*group].elses.push(at);
+            groups[*group].else_directives.push(at);
         }
-        Directive::Endif => {
-            let (group, _) = branches.pop().ok_or(Cut(at))?;
+        DirectiveKind::Endif => {
+            let (group, _) = branches.pop().ok_or(BodyCut(at))?;
             groups[group].end = at;
         }
-        Directive::Other(_) => {}
+        DirectiveKind::Other(_) => {}
     }
     Ok(())
 }
 
 /// Reads the statement that starts at token `first`.
-fn statement(
-    reader: &Reader<'_>,
+fn read_statement(
+    reader: &TokenReader<'_>,
     first: usize,
     close: usize,
-    branches: &[Branch],
+    branches: &[IfBranch],
     depth: u32,
-) -> Result<Item, Cut> {
-    let item = |last, names, what, body| Item {
+) -> Result<BodyStatement, BodyCut> {
+    let item = |last, names, kind, body| BodyStatement {
         first,
         last,
         names,
-        what,
+        kind: kind,
         branches: branches.to_vec(),
         body,
         group_name: None,
     };
-    if let Some(found) = struct_group(reader, first, close, branches, depth) {
+    if let Some(found) = read_struct_group(reader, first, close, branches, depth) {
         return Ok(found);
     }
-    let mut sure = true;
-    match bare_macro(reader, first, close) {
-        Bare::Item(last, what) => {
-            let names = marker(reader, first).into_iter().collect();
-            return Ok(item(last, names, what, None));
+    let mut understood = true;
+    match recognise_bare_macro(reader, first, close) {
+        BareMacro::Alone(last, kind) => {
+            let names = group_mark_name(reader, first).into_iter().collect();
+            return Ok(item(last, names, kind, None));
         }
-        Bare::Perhaps => sure = false,
-        Bare::No => {}
+        BareMacro::Perhaps => understood = false,
+        BareMacro::No => {}
     }
     let mut code = Vec::new();
     let mut at = first;
@@ -190,16 +190,18 @@ fn statement(
     let mut balance = 0_i32;
     while at < close && reader.text(at) != ";" {
         match reader.tokens[at].kind {
-            Kind::Comment => {}
-            Kind::Directive => {
+            TokenKind::Comment => {}
+            TokenKind::Directive => {
                 // Conditionals that open or close in the middle of a declaration, and any other
                 // directive there, make it one that is not understood.
-                sure = false;
-                balance += opens(reader.text(at));
+                understood = false;
+                balance += conditionals_opened(reader.text(at));
             }
-            Kind::Punct if matches!(reader.text(at), "(" | "[" | "{") => {
-                let end = reader.pairs[at].filter(|&end| end < close).ok_or(Cut(at))?;
-                sure &= conditionals_balance(reader, at, end);
+            TokenKind::Punct if matches!(reader.text(at), "(" | "[" | "{") => {
+                let end = reader.pairs[at]
+                    .filter(|&end| end < close)
+                    .ok_or(BodyCut(at))?;
+                understood &= conditionals_balance(reader, at, end);
                 if reader.text(at) == "{" {
                     brace = Some((code.clone(), at, end));
                     code.clear();
@@ -213,45 +215,49 @@ fn statement(
         at += 1;
     }
     if balance != 0 {
-        return Err(Cut(first));
+        return Err(BodyCut(first));
     }
     let last = at.min(close - 1);
-    sure &= at < close;
-    let (names, mut what) = reader.declare(&code, brace.is_some());
-    let body = brace.and_then(|(head, open, end)| nested(reader, &head, open, end, depth));
-    if let Some(Err(Cut(_))) = body {
-        sure = false;
+    understood &= at < close;
+    let (names, mut kind) = reader.read_declaration(&code, brace.is_some());
+    let body =
+        brace.and_then(|(head, open, end)| parse_nested_body(reader, &head, open, end, depth));
+    if let Some(Err(BodyCut(_))) = body {
+        understood = false;
     }
-    if !sure {
-        what = What::Unsure;
+    if !understood {
+        kind = StatementKind::NotUnderstood;
     }
     Ok(item(
         last,
         names,
-        what,
+        kind,
         body.and_then(Result::ok).map(Box::new),
     ))
 }
 
-fn is_code(reader: &Reader<'_>, index: usize) -> bool {
-    !matches!(reader.tokens[index].kind, Kind::Comment | Kind::Directive)
+fn is_code(reader: &TokenReader<'_>, index: usize) -> bool {
+    !matches!(
+        reader.tokens[index].kind,
+        TokenKind::Comment | TokenKind::Directive
+    )
 }
 
 /// Conditionals that a directive opens, negative when it closes one.
-fn opens(text: &str) -> i32 {
-    match directive(text) {
-        Directive::If => 1,
-        Directive::Endif => -1,
+fn conditionals_opened(text: &str) -> i32 {
+    match directive_kind(text) {
+        DirectiveKind::If => 1,
+        DirectiveKind::Endif => -1,
         _ => 0,
     }
 }
 
 /// Whether every `#if` between two tokens has its `#endif` there.
-fn conditionals_balance(reader: &Reader<'_>, from: usize, to: usize) -> bool {
+fn conditionals_balance(reader: &TokenReader<'_>, from: usize, to: usize) -> bool {
     let mut open = 0_i32;
     for at in from..to {
-        if reader.tokens[at].kind == Kind::Directive {
-            open += opens(reader.text(at));
+        if reader.tokens[at].kind == TokenKind::Directive {
+            open += conditionals_opened(reader.text(at));
             if open < 0 {
                 return false;
             }
@@ -260,32 +266,38 @@ fn conditionals_balance(reader: &Reader<'_>, from: usize, to: usize) -> bool {
     open == 0
 }
 
-fn nested(
-    reader: &Reader<'_>,
+fn parse_nested_body(
+    reader: &TokenReader<'_>,
     head: &[usize],
     open: usize,
     close: usize,
     depth: u32,
-) -> Option<Result<Body, Cut>> {
-    let has = |word| head.iter().any(|&index| reader.text(index) == word);
-    if !has("struct") && !has("union") {
+) -> Option<Result<BracedBody, BodyCut>> {
+    let has_word = |word| head.iter().any(|&index| reader.text(index) == word);
+    if !has_word("struct") && !has_word("union") {
         return None;
     }
     if depth >= DEPTH_MAX {
-        return Some(Err(Cut(open)));
+        return Some(Err(BodyCut(open)));
     }
-    Some(parse_at_depth(reader, open, close, has("union"), depth + 1))
+    Some(parse_body_at_depth(
+        reader,
+        open,
+        close,
+        has_word("union"),
+        depth + 1,
+    ))
 }
 
 /// The kernel's `struct_group(NAME, members)` and its relatives: an anonymous struct whose members
 /// can be had together by a name of their own.
-fn struct_group(
-    reader: &Reader<'_>,
+fn read_struct_group(
+    reader: &TokenReader<'_>,
     first: usize,
     close: usize,
-    branches: &[Branch],
+    branches: &[IfBranch],
     depth: u32,
-) -> Option<Item> {
+) -> Option<BodyStatement> {
     let name_at = match reader.text(first) {
         "struct_group" | "struct_group_attr" => 0,
         "struct_group_tagged" | "__struct_group" => 1,
@@ -317,12 +329,12 @@ fn struct_group(
     }
     let open = *commas.get(commas_before_members - 1)?;
     let name_end = *commas.get(name_at)?;
-    let body = parse_at_depth(reader, open, end, false, depth + 1).ok()?;
-    Some(Item {
+    let body = parse_body_at_depth(reader, open, end, false, depth + 1).ok()?;
+    Some(BodyStatement {
         first,
         last,
         names: Vec::new(),
-        what: What::Plain,
+        kind: StatementKind::Plain,
         branches: branches.to_vec(),
         body: Some(Box::new(body)),
         group_name: Some(reader.text(name_end - 1).to_owned()),
@@ -330,7 +342,7 @@ fn struct_group(
 }
 
 /// The member that `__cacheline_group_begin(NAME)` and its relatives declare: an array of no bytes.
-fn marker(reader: &Reader<'_>, first: usize) -> Option<String> {
+fn group_mark_name(reader: &TokenReader<'_>, first: usize) -> Option<String> {
     let mark = reader.text(first).strip_prefix(GROUP_MARKS)?;
     let mark = ["begin", "end"]
         .into_iter()
@@ -339,16 +351,16 @@ fn marker(reader: &Reader<'_>, first: usize) -> Option<String> {
     Some(format!("{GROUP_MARKS}{mark}__{group}"))
 }
 
-enum Bare {
+enum BareMacro {
     /// A macro without semicolon that ends at this token.
-    Item(usize, What),
+    Alone(usize, StatementKind),
     /// It may be one: what follows cannot be told apart from it.
     Perhaps,
     No,
 }
 
 /// The last token of the attributes behind token `last`, or that itself.
-fn behind_attributes(reader: &Reader<'_>, mut last: usize, close: usize) -> usize {
+fn end_of_attributes(reader: &TokenReader<'_>, mut last: usize, close: usize) -> usize {
     while last + 1 < close && is_attribute(reader.text(last + 1)) {
         last += 1;
         let arguments = (reader.text(last + 1) == "(").then(|| reader.pairs[last + 1]);
@@ -361,19 +373,19 @@ fn behind_attributes(reader: &Reader<'_>, mut last: usize, close: usize) -> usiz
 }
 
 /// Recognises macros that stand alone on their line without a semicolon.
-fn bare_macro(reader: &Reader<'_>, first: usize, close: usize) -> Bare {
+fn recognise_bare_macro(reader: &TokenReader<'_>, first: usize, close: usize) -> BareMacro {
     let name = reader.text(first);
-    if reader.tokens[first].kind != Kind::Ident || is_keyword(name) {
-        return Bare::No;
+    if reader.tokens[first].kind != TokenKind::Ident || is_keyword(name) {
+        return BareMacro::No;
     }
     if matches!(
         name,
         "randomized_struct_fields_start" | "randomized_struct_fields_end"
     ) {
-        return Bare::Item(first, What::Border);
+        return BareMacro::Alone(first, StatementKind::Border);
     }
     if matches!(name, "public" | "private" | "protected") && reader.text(first + 1) == ":" {
-        return Bare::Item(first + 1, What::Border);
+        return BareMacro::Alone(first + 1, StatementKind::Border);
     }
     let arguments = (reader.text(first + 1) == "(")
         .then(|| reader.pairs[first + 1])
@@ -381,24 +393,25 @@ fn bare_macro(reader: &Reader<'_>, first: usize, close: usize) -> Bare {
     let last = arguments.unwrap_or(first);
     // Members of a group must stay in it: assertions elsewhere say so.
     if name.starts_with(GROUP_MARKS) {
-        let last = behind_attributes(reader, last, close);
+        let last = end_of_attributes(reader, last, close);
         let semicolon = reader.text(last + 1) == ";" && last + 1 < close;
-        return Bare::Item(last + usize::from(semicolon), What::Border);
+        return BareMacro::Alone(last + usize::from(semicolon), StatementKind::Border);
     }
-    let Some(next) = (last + 1..close).find(|&index| reader.tokens[index].kind != Kind::Comment)
+    let Some(next) =
+        (last + 1..close).find(|&index| reader.tokens[index].kind != TokenKind::Comment)
     else {
-        return Bare::Item(last, What::Macro);
+        return BareMacro::Alone(last, StatementKind::Macro);
     };
     let between = &reader.source[reader.tokens[last].end..reader.tokens[next].start];
-    if !between.contains('\n') || reader.tokens[next].kind == Kind::Punct {
-        return Bare::No;
+    if !between.contains('\n') || reader.tokens[next].kind == TokenKind::Punct {
+        return BareMacro::No;
     }
-    let shouting = name
+    let is_upper_case = name
         .chars()
         .all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_');
-    if shouting {
-        Bare::Item(last, What::Macro)
+    if is_upper_case {
+        BareMacro::Alone(last, StatementKind::Macro)
     } else {
-        Bare::Perhaps
+        BareMacro::Perhaps
     }
 }

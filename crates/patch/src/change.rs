@@ -1,26 +1,26 @@
 //! What can be asked for.
 
-pub use crate::edit::Spacing;
+pub use crate::edit::MoveSpacing;
 
 /// One change of a struct definition. Members are named as in C, nested ones by path
 /// (`stats.count`); members of anonymous structs by their own name.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Change {
+pub enum SourceChange {
     /// Put members elsewhere in the same struct.
     MoveMembers {
         /// What moves as one, with its comments: a member, all of a run of bitfields, all members
         /// of an anonymous struct or union, or several members that stand next to each other.
         members: Vec<String>,
         /// Where they go.
-        to: Position,
+        to: MemberPosition,
         /// Blank lines afterwards; `None`: as the file's style asks for.
-        spacing: Option<Spacing>,
+        spacing: Option<MoveSpacing>,
         /// Why they stand there: becomes a comment above them.
         reason: Option<String>,
     },
     /// Declare members in one statement that stand in statements of their own, next to each other: what
     /// a move took apart, put together again.
-    Join {
+    JoinDeclarations {
         /// The statement: `int a, *b;`. It has to declare what those do, in any order; a comment behind one of
         /// them stays behind it.
         text: String,
@@ -38,14 +38,14 @@ pub enum Change {
         /// The member.
         member: String,
         /// To what.
-        alignment: Alignment,
+        alignment: WrittenAlignment,
         /// Why: becomes a comment above it.
         reason: Option<String>,
     },
     /// Align the whole type.
     AlignType {
         /// To what.
-        alignment: Alignment,
+        alignment: WrittenAlignment,
         /// Why: becomes a comment on the line above the closing brace, beside the attribute.
         reason: Option<String>,
     },
@@ -62,7 +62,7 @@ pub enum Change {
         /// How many bytes.
         bytes: u64,
         /// Where it goes.
-        to: Position,
+        to: MemberPosition,
         /// Why: becomes a comment above it.
         reason: Option<String>,
     },
@@ -75,7 +75,7 @@ pub enum Change {
 
 /// A place in a struct.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Position {
+pub enum MemberPosition {
     /// The first of the struct, or of the named nested struct that the member's path leads into.
     First,
     /// The last of it, above the closing brace.
@@ -89,7 +89,7 @@ pub enum Position {
     Below(String),
 }
 
-impl Position {
+impl MemberPosition {
     /// Behind a member, or first where there is none.
     pub fn after(member: Option<impl Into<String>>) -> Self {
         member.map_or(Self::First, |member| Self::After(member.into()))
@@ -111,7 +111,7 @@ impl Position {
 
 /// An alignment as it is written in source.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Alignment {
+pub enum WrittenAlignment {
     /// In bytes: `__aligned(N)` in kernel source, `__attribute__((aligned(N)))` elsewhere.
     Bytes(u32),
     /// A macro such as `____cacheline_aligned_in_smp`. Those of `<linux/cache.h>` bring the

@@ -6,26 +6,30 @@
 //! #else               !defined(A), !((B > 1) && C)
 //! ```
 
-use crate::body::{Body, Branch, Group};
-use crate::find::File;
-use crate::lex::{Kind, Token, lex, pair_brackets};
+use crate::body::{BracedBody, IfBranch, IfGroup};
+use crate::find::TokenizedFile;
+use crate::lex::{SourceToken, TokenKind, lex, pair_brackets};
 
 /// Signs and brackets around a term that are taken off.
-const AROUND_MAX: usize = 16;
+const WRAPPINGS_MAX: usize = 16;
 
 /// One of the terms that all have to hold.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Term {
+pub(crate) struct ConditionTerm {
     negated: bool,
     /// An expression, as written but for white space.
     text: String,
 }
 
 /// All terms of the branches that a statement stands in, sorted. `None` where a directive is not understood.
-pub(crate) fn of_branches(file: &File<'_>, body: &Body, branches: &[Branch]) -> Option<Vec<Term>> {
+pub(crate) fn terms_of_branches(
+    file: &TokenizedFile<'_>,
+    body: &BracedBody,
+    branches: &[IfBranch],
+) -> Option<Vec<ConditionTerm>> {
     let mut terms = Vec::new();
     for &(group, branch) in branches {
-        terms.extend(of_branch(file, &body.groups[group], branch)?);
+        terms.extend(terms_of_branch(file, &body.groups[group], branch)?);
     }
     terms.sort();
     terms.dedup();
@@ -33,40 +37,50 @@ pub(crate) fn of_branches(file: &File<'_>, body: &Body, branches: &[Branch]) -> 
 }
 
 /// The terms of one branch: its own, and that none of the branches before it is taken.
-fn of_branch(file: &File<'_>, group: &Group, branch: u32) -> Option<Vec<Term>> {
+fn terms_of_branch(
+    file: &TokenizedFile<'_>,
+    group: &IfGroup,
+    branch: u32,
+) -> Option<Vec<ConditionTerm>> {
     let branch = branch as usize;
     let mut terms = Vec::new();
-    for &at in directives(group).take(branch) {
-        terms.push(none_of(own_terms(file.tokens[at].text(file.source))?));
+    for &at in branch_directives(group).take(branch) {
+        terms.push(negate_terms(directive_terms(
+            file.tokens[at].text(file.source),
+        )?));
     }
-    let &at = directives(group).nth(branch)?;
-    terms.extend(own_terms(file.tokens[at].text(file.source))?);
+    let &at = branch_directives(group).nth(branch)?;
+    terms.extend(directive_terms(file.tokens[at].text(file.source))?);
     Some(terms)
 }
 
-fn directives(group: &Group) -> impl Iterator<Item = &usize> {
-    std::iter::once(&group.start).chain(&group.elses)
+fn branch_directives(group: &IfGroup) -> impl Iterator<Item = &usize> {
+    std::iter::once(&group.start).chain(&group.else_directives)
 }
 
 /// The directive with which a group begins that stands under what the branch does: as written, if it can be.
-pub(crate) fn opening(file: &File<'_>, group: &Group, branch: u32) -> Option<String> {
+pub(crate) fn opening_directive(
+    file: &TokenizedFile<'_>,
+    group: &IfGroup,
+    branch: u32,
+) -> Option<String> {
     if branch == 0 {
         let text = file.tokens[group.start].text(file.source);
         return (!text.contains('\n')).then(|| text.to_owned());
     }
-    let terms = of_branch(file, group, branch)?;
-    if let [Term { negated, text }] = &terms[..]
-        && let Some(name) = defined(text)
+    let terms = terms_of_branch(file, group, branch)?;
+    if let [ConditionTerm { negated, text }] = &terms[..]
+        && let Some(name) = defined_name(text)
     {
         let word = if *negated { "ifndef" } else { "ifdef" };
         return Some(format!("#{word} {name}"));
     }
-    let words: Vec<String> = terms.iter().map(Term::written).collect();
+    let words: Vec<String> = terms.iter().map(ConditionTerm::operand_text).collect();
     Some(format!("#if {}", words.join(" && ")))
 }
 
-impl Term {
-    fn written(&self) -> String {
+impl ConditionTerm {
+    fn operand_text(&self) -> String {
         let sign = if self.negated { "!" } else { "" };
         match is_primary(&self.text) {
             true => format!("{sign}{}", self.text),
@@ -76,20 +90,20 @@ impl Term {
 }
 
 /// The name in `defined(NAME)`.
-fn defined(text: &str) -> Option<&str> {
+fn defined_name(text: &str) -> Option<&str> {
     text.strip_prefix("defined(")?.strip_suffix(')')
 }
 
 /// That not all of the terms hold.
-fn none_of(terms: Vec<Term>) -> Term {
-    match <[Term; 1]>::try_from(terms) {
-        Ok([Term { negated, text }]) => Term {
+fn negate_terms(terms: Vec<ConditionTerm>) -> ConditionTerm {
+    match <[ConditionTerm; 1]>::try_from(terms) {
+        Ok([ConditionTerm { negated, text }]) => ConditionTerm {
             negated: !negated,
             text,
         },
         Err(terms) => {
-            let words: Vec<String> = terms.iter().map(Term::written).collect();
-            Term {
+            let words: Vec<String> = terms.iter().map(ConditionTerm::operand_text).collect();
+            ConditionTerm {
                 negated: true,
                 text: words.join(" && "),
             }
@@ -98,30 +112,30 @@ fn none_of(terms: Vec<Term>) -> Term {
 }
 
 /// The terms of a directive alone; none of an `#else`.
-fn own_terms(directive: &str) -> Option<Vec<Term>> {
+fn directive_terms(directive: &str) -> Option<Vec<ConditionTerm>> {
     let rest = directive.trim_start_matches('#').trim_start();
     let split = rest.find(|c: char| !c.is_ascii_alphanumeric());
     let (word, rest) = rest.split_at(split.unwrap_or(rest.len()));
     let mut tokens = lex(rest);
-    tokens.retain(|token| token.kind != Kind::Comment);
-    let name = |negated| match tokens.as_slice() {
-        [one] if one.kind == Kind::Ident => Some(vec![Term {
+    tokens.retain(|token| token.kind != TokenKind::Comment);
+    let single_name = |negated| match tokens.as_slice() {
+        [name] if name.kind == TokenKind::Ident => Some(vec![ConditionTerm {
             negated,
-            text: format!("defined({})", one.text(rest)),
+            text: format!("defined({})", name.text(rest)),
         }]),
         _ => None,
     };
     match word {
-        "ifdef" | "elifdef" => name(false),
-        "ifndef" | "elifndef" => name(true),
-        "if" | "elif" if !tokens.is_empty() => Some(conjunction(rest, &tokens)),
+        "ifdef" | "elifdef" => single_name(false),
+        "ifndef" | "elifndef" => single_name(true),
+        "if" | "elif" if !tokens.is_empty() => Some(split_conjunction(rest, &tokens)),
         "else" if tokens.is_empty() => Some(Vec::new()),
         _ => None,
     }
 }
 
 /// Splits `A && !B` at the operators outside of brackets, unless one that binds less is among them.
-fn conjunction(source: &str, tokens: &[Token]) -> Vec<Term> {
+fn split_conjunction(source: &str, tokens: &[SourceToken]) -> Vec<ConditionTerm> {
     let pairs = pair_brackets(source, tokens);
     let text = |at: usize| tokens.get(at).map_or("", |token| token.text(source));
     let (mut from, mut at) = (0, 0);
@@ -129,27 +143,29 @@ fn conjunction(source: &str, tokens: &[Token]) -> Vec<Term> {
     while at < tokens.len() {
         let twice = text(at) == text(at + 1) && tokens[at].end == tokens[at + 1].start;
         match text(at) {
-            "?" | "," => return vec![term(source, tokens)],
-            "|" if twice => return vec![term(source, tokens)],
+            "?" | "," => return vec![parse_term(source, tokens)],
+            "|" if twice => return vec![parse_term(source, tokens)],
             "&" if twice => {
-                terms.push(term(source, &tokens[from..at]));
+                terms.push(parse_term(source, &tokens[from..at]));
                 (at, from) = (at + 1, at + 2);
             }
             _ => at = pairs[at].filter(|&pair| pair > at).unwrap_or(at),
         }
         at += 1;
     }
-    terms.push(term(source, tokens.get(from..).unwrap_or_default()));
+    terms.push(parse_term(source, tokens.get(from..).unwrap_or_default()));
     terms
 }
 
 /// One term, without the `!` and the brackets around all of it.
-fn term(source: &str, mut tokens: &[Token]) -> Term {
+fn parse_term(source: &str, mut tokens: &[SourceToken]) -> ConditionTerm {
     let mut negated = false;
-    for _ in 0..AROUND_MAX {
+    for _ in 0..WRAPPINGS_MAX {
         let pairs = pair_brackets(source, tokens);
         match tokens {
-            [sign, rest @ ..] if sign.text(source) == "!" && is_primary(&spelled(source, rest)) => {
+            [sign, rest @ ..]
+                if sign.text(source) == "!" && is_primary(&spell_tokens(source, rest)) =>
+            {
                 negated = !negated;
                 tokens = rest;
             }
@@ -163,18 +179,18 @@ fn term(source: &str, mut tokens: &[Token]) -> Term {
     }
     let text = match tokens {
         [word, name] if word.text(source) == "defined" => format!("defined({})", name.text(source)),
-        _ => spelled(source, tokens),
+        _ => spell_tokens(source, tokens),
     };
-    Term { negated, text }
+    ConditionTerm { negated, text }
 }
 
 /// The tokens with one space where there is white space, but none around what is in brackets behind a word.
-fn spelled(source: &str, tokens: &[Token]) -> String {
+fn spell_tokens(source: &str, tokens: &[SourceToken]) -> String {
     let mut text = String::new();
-    let mut before: Option<&Token> = None;
+    let mut before: Option<&SourceToken> = None;
     for token in tokens {
         let apart = before.is_some_and(|before| before.end < token.start);
-        let called = before.is_some_and(|before| before.kind == Kind::Ident);
+        let called = before.is_some_and(|before| before.kind == TokenKind::Ident);
         let bracket =
             text.ends_with('(') || matches!((token.text(source), called), (")", _) | ("(", true));
         if apart && !bracket {
@@ -190,13 +206,13 @@ fn spelled(source: &str, tokens: &[Token]) -> String {
 fn is_primary(text: &str) -> bool {
     let tokens = lex(text);
     let pairs = pair_brackets(text, &tokens);
-    let word = |token: &Token| matches!(token.kind, Kind::Ident | Kind::Number);
+    let is_word = |token: &SourceToken| matches!(token.kind, TokenKind::Ident | TokenKind::Number);
     match tokens.as_slice() {
-        [one] => word(one),
-        [first, open, ..] if word(first) && open.text(text) == "(" => {
+        [word_token] => is_word(word_token),
+        [first, open, ..] if is_word(first) && open.text(text) == "(" => {
             pairs[1] == Some(tokens.len() - 1)
         }
-        [defined, name] => defined.text(text) == "defined" && word(name),
+        [defined, name] => defined.text(text) == "defined" && is_word(name),
         [open, ..] => open.text(text) == "(" && pairs[0] == Some(tokens.len() - 1),
         [] => false,
     }
@@ -210,9 +226,9 @@ mod tests {
 
     /// The directive that a branch would begin with alone.
     fn check(source: &str, expect: [Option<&str>; 3]) {
-        let file = File::new("f.h", source);
-        let body = file.definition("s", None).unwrap().body;
-        let openings = [0, 1, 2].map(|branch| opening(&file, &body.groups[0], branch));
+        let file = TokenizedFile::new("f.h", source);
+        let body = file.find_definition("s", None).unwrap().body;
+        let openings = [0, 1, 2].map(|branch| opening_directive(&file, &body.groups[0], branch));
         assert_eq!(
             openings.each_ref().map(Option::as_deref),
             expect,
@@ -256,31 +272,31 @@ mod tests {
 
     #[test]
     fn spellings_of_one_condition_are_equal() {
-        let terms = |directive: &str| own_terms(directive);
-        for (one, other) in [
+        let terms = |directive: &str| directive_terms(directive);
+        for (left, right) in [
             ("#ifdef X", "#if defined X"),
             ("#ifndef X", "# if ! defined ( X )"),
             ("#if !( A && B )", "#if !(A && B)"),
             ("#if (A)", "#if A /* a */"),
         ] {
-            assert_eq!(terms(one), terms(other), "{one}");
+            assert_eq!(terms(left), terms(right), "{left}");
         }
-        for (one, other) in [
+        for (left, right) in [
             ("#ifdef X", "#ifndef X"),
             ("#if !A && B", "#if !(A && B)"),
             ("#if A || B", "#if A && B"),
             ("#if !A == 1", "#if !(A == 1)"),
             ("#if A & & B", "#if A && B"),
         ] {
-            assert_ne!(terms(one), terms(other), "{one}");
+            assert_ne!(terms(left), terms(right), "{left}");
         }
     }
 
     #[test]
     fn brackets_without_end_are_read() {
-        assert!(own_terms(&format!("#if {}", "(!".repeat(10_000))).is_some());
+        assert!(directive_terms(&format!("#if {}", "(!".repeat(10_000))).is_some());
         assert!(
-            own_terms(&format!(
+            directive_terms(&format!(
                 "#if {}A{}",
                 "(".repeat(10_000),
                 ")".repeat(10_000)

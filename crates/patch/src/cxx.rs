@@ -3,17 +3,17 @@
 //! The order of C++ members is also the order in which they are initialised and destroyed, and
 //! access specifiers and functions stand between them: only what reads as C is moved.
 
-use crate::change::{Alignment, Change};
+use crate::change::{SourceChange, WrittenAlignment};
 use crate::declarator::is_alignment;
-use crate::edit::comment::render;
-use crate::edit::include::defines;
-use crate::find::File;
-use crate::lex::Kind;
-use crate::lines::{line_start, starts_line};
-use crate::refusal::{Place, Refusal};
+use crate::edit::comment::render_comment;
+use crate::edit::include::defines_macro;
+use crate::find::TokenizedFile;
+use crate::lex::TokenKind;
+use crate::lines::{is_first_on_line, line_start};
+use crate::refusal::{EditRefusal, FileLine};
 
 /// Whether the text is C++: by its name, or by what C does not have.
-pub(crate) fn is_cxx(file_name: &str, file: &File<'_>) -> bool {
+pub(crate) fn is_cxx(file_name: &str, file: &TokenizedFile<'_>) -> bool {
     let extension = file_name.rsplit('.').next().unwrap_or("");
     if matches!(
         extension,
@@ -37,13 +37,13 @@ pub(crate) fn is_cxx(file_name: &str, file: &File<'_>) -> bool {
 }
 
 /// The text with a member or the class aligned; `None` for other changes, which are made as in C.
-pub(crate) fn edit(
-    file: &File<'_>,
+pub(crate) fn apply_alignment(
+    file: &TokenizedFile<'_>,
     name: &str,
-    change: &Change,
-) -> Option<Result<String, Refusal>> {
+    change: &SourceChange,
+) -> Option<Result<String, EditRefusal>> {
     match change {
-        Change::AlignMember {
+        SourceChange::AlignMember {
             member,
             alignment,
             reason,
@@ -54,7 +54,7 @@ pub(crate) fn edit(
             alignment,
             reason.as_deref(),
         )),
-        Change::AlignType { alignment, reason } => {
+        SourceChange::AlignType { alignment, reason } => {
             Some(align_class(file, name, alignment, reason.as_deref()))
         }
         _ => None,
@@ -62,37 +62,37 @@ pub(crate) fn edit(
 }
 
 /// A class: tokens of its keyword and of its braces.
-struct Class {
+struct CxxClass {
     keyword: usize,
     open: usize,
     close: usize,
 }
 
-impl Class {
+impl CxxClass {
     /// The one definition of `struct name` or `class name`.
-    fn find(file: &File<'_>, name: &str) -> Result<Self, Refusal> {
+    fn find(file: &TokenizedFile<'_>, name: &str) -> Result<Self, EditRefusal> {
         let reader = file.reader();
         let mut found = Vec::new();
         for at in 0..file.tokens.len() {
             if matches!(reader.text(at), "struct" | "class")
-                && let Some((is, open)) = head(file, at + 1)
-                && is == name
+                && let Some((found_name, open)) = class_head(file, at + 1)
+                && found_name == name
                 && let Some(close) = file.pairs[open]
             {
-                found.push(Class {
+                found.push(CxxClass {
                     keyword: at,
                     open,
                     close,
                 });
             }
         }
-        let place = |class: &Class| file.place(class.keyword);
+        let place = |class: &CxxClass| file.place(class.keyword);
         match found.as_slice() {
-            [] => Err(Refusal::StructNotFound {
+            [] => Err(EditRefusal::StructNotFound {
                 file: file.name.to_owned(),
                 name: name.to_owned(),
             }),
-            [first, second, ..] => Err(Refusal::DefinedTwice {
+            [first, second, ..] => Err(EditRefusal::DefinedTwice {
                 name: name.to_owned(),
                 first: place(first),
                 second: place(second),
@@ -103,7 +103,7 @@ impl Class {
 }
 
 /// The name of a class and its opening brace, behind its keyword.
-fn head<'a>(file: &File<'a>, mut at: usize) -> Option<(&'a str, usize)> {
+fn class_head<'a>(file: &TokenizedFile<'a>, mut at: usize) -> Option<(&'a str, usize)> {
     let source = file.source;
     let text = |at: usize| file.tokens.get(at).map_or("", |token| token.text(source));
     let mut name = None;
@@ -118,8 +118,8 @@ fn head<'a>(file: &File<'a>, mut at: usize) -> Option<(&'a str, usize)> {
             }
             "final" => {}
             "(" | "[" => at = file.pairs[at]?,
-            _ if file.tokens[at].kind == Kind::Comment => {}
-            word if file.tokens[at].kind == Kind::Ident => name = Some(word),
+            _ if file.tokens[at].kind == TokenKind::Comment => {}
+            word if file.tokens[at].kind == TokenKind::Ident => name = Some(word),
             _ => return None,
         }
         at += 1;
@@ -128,16 +128,16 @@ fn head<'a>(file: &File<'a>, mut at: usize) -> Option<(&'a str, usize)> {
 }
 
 /// A statement that declares a member.
-struct Declared {
+struct CxxMember {
     name: String,
     first: usize,
     last: usize,
-    shared: bool,
-    bitfield: bool,
+    shares_statement: bool,
+    is_bitfield: bool,
 }
 
 /// The data members of a class, those of nested classes left out.
-fn members(file: &File<'_>, class: &Class) -> Vec<Declared> {
+fn data_members(file: &TokenizedFile<'_>, class: &CxxClass) -> Vec<CxxMember> {
     let reader = file.reader();
     let mut found = Vec::new();
     let mut at = class.open + 1;
@@ -147,12 +147,15 @@ fn members(file: &File<'_>, class: &Class) -> Vec<Declared> {
             at += 2;
             continue;
         }
-        if matches!(file.tokens[at].kind, Kind::Comment | Kind::Directive) || reader.text(at) == ";"
+        if matches!(
+            file.tokens[at].kind,
+            TokenKind::Comment | TokenKind::Directive
+        ) || reader.text(at) == ";"
         {
             at += 1;
             continue;
         }
-        let (last, declared) = statement(file, at, class.close);
+        let (last, declared) = read_statement(file, at, class.close);
         found.extend(declared);
         at = last + 1;
     }
@@ -160,7 +163,11 @@ fn members(file: &File<'_>, class: &Class) -> Vec<Declared> {
 }
 
 /// The statement from token `first`: its last token, and what it declares if it is a data member.
-fn statement(file: &File<'_>, first: usize, close: usize) -> (usize, Option<Declared>) {
+fn read_statement(
+    file: &TokenizedFile<'_>,
+    first: usize,
+    close: usize,
+) -> (usize, Option<CxxMember>) {
     let reader = file.reader();
     let mut name = None;
     // Once the name is over: a value, bounds, a bitfield's width, a list of what is constructed.
@@ -204,8 +211,8 @@ fn statement(file: &File<'_>, first: usize, close: usize) -> (usize, Option<Decl
             "," if angles == 0 => shared = true,
             ":" if reader.text(at + 1) == ":" => at += 1,
             ":" if angles == 0 => (bitfield, named) = (true, true),
-            _ if file.tokens[at].kind == Kind::Directive => directive = true,
-            _ if !named && angles == 0 && file.tokens[at].kind == Kind::Ident => {
+            _ if file.tokens[at].kind == TokenKind::Directive => directive = true,
+            _ if !named && angles == 0 && file.tokens[at].kind == TokenKind::Ident => {
                 name = Some(text.to_owned());
             }
             _ => {}
@@ -225,63 +232,63 @@ fn statement(file: &File<'_>, first: usize, close: usize) -> (usize, Option<Decl
     );
     let alone = name.as_deref() == Some(reader.text(first));
     let member = name.filter(|_| !function && !other && !alone && !directive);
-    let declared = member.map(|name| Declared {
+    let declared = member.map(|name| CxxMember {
         name,
         first,
         last: at.min(close),
-        shared,
-        bitfield,
+        shares_statement: shared,
+        is_bitfield: bitfield,
     });
     (at.min(close), declared)
 }
 
 fn align_member(
-    file: &File<'_>,
+    file: &TokenizedFile<'_>,
     class_name: &str,
     member: &str,
-    alignment: &Alignment,
+    alignment: &WrittenAlignment,
     reason: Option<&str>,
-) -> Result<String, Refusal> {
-    let class = Class::find(file, class_name)?;
-    let mut found = members(file, &class)
+) -> Result<String, EditRefusal> {
+    let class = CxxClass::find(file, class_name)?;
+    let mut found = data_members(file, &class)
         .into_iter()
-        .filter(|one| one.name == member);
-    let one = found.next().ok_or_else(|| Refusal::MemberNotFound {
+        .filter(|candidate| candidate.name == member);
+    let declared = found.next().ok_or_else(|| EditRefusal::MemberNotFound {
         name: class_name.to_owned(),
         member: member.to_owned(),
         place: file.place(class.keyword),
     })?;
-    let (name, place) = (member.to_owned(), file.place(one.first));
+    let (name, place) = (member.to_owned(), file.place(declared.first));
     if let Some(second) = found.next() {
-        return Err(Refusal::MemberTwice {
+        return Err(EditRefusal::MemberTwice {
             member: name,
             first: place,
             second: file.place(second.first),
         });
     }
-    if one.bitfield {
-        return Err(Refusal::Bitfield {
+    if declared.is_bitfield {
+        return Err(EditRefusal::Bitfield {
             member: name,
             place,
         });
     }
-    if one.shared {
-        return Err(Refusal::SharedDeclaration {
+    if declared.shares_statement {
+        return Err(EditRefusal::SharedDeclaration {
             member: name,
             place,
         });
     }
-    let start = file.tokens[one.first].start;
-    if !starts_line(file.source, start) {
-        return Err(Refusal::SharedLine {
+    let start = file.tokens[declared.first].start;
+    if !is_first_on_line(file.source, start) {
+        return Err(EditRefusal::SharedLine {
             member: name,
             place,
         });
     }
-    insert(
+    insert_alignas(
         file,
-        (one.first, one.last),
-        one.first,
+        (declared.first, declared.last),
+        declared.first,
         alignment,
         (member, place),
         reason,
@@ -289,15 +296,15 @@ fn align_member(
 }
 
 fn align_class(
-    file: &File<'_>,
+    file: &TokenizedFile<'_>,
     name: &str,
-    alignment: &Alignment,
+    alignment: &WrittenAlignment,
     reason: Option<&str>,
-) -> Result<String, Refusal> {
-    let class = Class::find(file, name)?;
+) -> Result<String, EditRefusal> {
+    let class = CxxClass::find(file, name)?;
     let place = file.place(class.keyword);
     let own = (class.keyword, class.open);
-    insert(
+    insert_alignas(
         file,
         own,
         class.keyword + 1,
@@ -308,27 +315,27 @@ fn align_class(
 }
 
 /// Writes `alignas` in front of token `before`, and the reason above the declaration.
-fn insert(
-    file: &File<'_>,
+fn insert_alignas(
+    file: &TokenizedFile<'_>,
     (first, last): (usize, usize),
     before: usize,
-    alignment: &Alignment,
-    (name, place): (&str, Place),
+    alignment: &WrittenAlignment,
+    (name, place): (&str, FileLine),
     reason: Option<&str>,
-) -> Result<String, Refusal> {
+) -> Result<String, EditRefusal> {
     let source = file.source;
     if (first..last).any(|at| is_alignment(file.reader().text(at))) {
-        return Err(Refusal::AlreadyAligned {
+        return Err(EditRefusal::AlreadyAligned {
             name: name.to_owned(),
             place,
         });
     }
     let value = match alignment {
-        Alignment::Bytes(bytes) if bytes.is_power_of_two() => bytes.to_string(),
-        Alignment::Bytes(bytes) => return Err(Refusal::BadAlignment { bytes: *bytes }),
-        Alignment::Macro(name) if defines(file, name) => name.clone(),
-        Alignment::Macro(name) => {
-            return Err(Refusal::UnknownMacro {
+        WrittenAlignment::Bytes(bytes) if bytes.is_power_of_two() => bytes.to_string(),
+        WrittenAlignment::Bytes(bytes) => return Err(EditRefusal::BadAlignment { bytes: *bytes }),
+        WrittenAlignment::Macro(name) if defines_macro(file, name) => name.clone(),
+        WrittenAlignment::Macro(name) => {
+            return Err(EditRefusal::UnknownMacro {
                 file: file.name.to_owned(),
                 name: name.clone(),
             });
@@ -338,7 +345,7 @@ fn insert(
     let line = line_start(source, file.tokens[first].start);
     let white = source[line..].len() - source[line..].trim_start_matches([' ', '\t']).len();
     let comment = match reason {
-        Some(reason) => render(source, &source[line..line + white], &[reason], name)?,
+        Some(reason) => render_comment(source, &source[line..line + white], &[reason], name)?,
         None => String::new(),
     };
     let attribute = format!("alignas({value}) ");

@@ -1,10 +1,10 @@
 //! The names that one statement of a struct body declares.
 
-use crate::lex::{Kind, Token};
+use crate::lex::{SourceToken, TokenKind};
 
 /// What kind of statement it is, as far as moving it is concerned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum What {
+pub(crate) enum StatementKind {
     /// Ordinary members, function pointers and nested structs included.
     Plain,
     Bitfield,
@@ -18,17 +18,17 @@ pub(crate) enum What {
     /// `__cacheline_group_begin()` or `_end()`, C++'s `public:` and the like.
     Border,
     /// Not understood.
-    Unsure,
+    NotUnderstood,
 }
 
 /// Reads statements out of a token list.
-pub(crate) struct Reader<'a> {
+pub(crate) struct TokenReader<'a> {
     pub source: &'a str,
-    pub tokens: &'a [Token],
+    pub tokens: &'a [SourceToken],
     pub pairs: &'a [Option<usize>],
 }
 
-impl<'a> Reader<'a> {
+impl<'a> TokenReader<'a> {
     pub fn text(&self, index: usize) -> &'a str {
         self.tokens
             .get(index)
@@ -38,29 +38,29 @@ impl<'a> Reader<'a> {
     /// Names and kind of the statement whose code tokens (no comments, no directives, no final
     /// semicolon) are `code`. For a nested struct `code` starts behind its closing brace and
     /// `nested` is set.
-    pub fn declare(&self, code: &[usize], nested: bool) -> (Vec<String>, What) {
+    pub fn read_declaration(&self, code: &[usize], nested: bool) -> (Vec<String>, StatementKind) {
         let code = self.without_attributes(code);
         let code = self.without_type_macro(code);
-        if !nested && let Some(found) = self.macro_call(&code) {
+        if !nested && let Some(found) = self.read_macro_call(&code) {
             return found;
         }
         let mut names = Vec::new();
-        let mut what = What::Plain;
+        let mut statement_kind = StatementKind::Plain;
         if nested && code.is_empty() {
-            return (names, what);
+            return (names, statement_kind);
         }
-        for (position, declarator) in self.split(&code).into_iter().enumerate() {
-            match self.declarator(&declarator, nested || position > 0) {
+        for (position, declarator) in self.split_at_commas(&code).into_iter().enumerate() {
+            match self.read_declarator(&declarator, nested || position > 0) {
                 Some((name, kind)) => {
                     names.extend(name);
-                    if kind != What::Plain {
-                        what = kind;
+                    if kind != StatementKind::Plain {
+                        statement_kind = kind;
                     }
                 }
-                None => return (names, What::Unsure),
+                None => return (names, StatementKind::NotUnderstood),
             }
         }
-        (names, what)
+        (names, statement_kind)
     }
 
     /// Drops attributes and the argument of `typeof`.
@@ -102,54 +102,54 @@ impl<'a> Reader<'a> {
         };
         let behind: Vec<usize> = rest.iter().copied().filter(|&i| i > close).collect();
         let mut words = behind.iter().map(|&index| self.text(index));
-        let is_word = self.tokens[name].kind == Kind::Ident && !is_keyword(self.text(name));
+        let is_word = self.tokens[name].kind == TokenKind::Ident && !is_keyword(self.text(name));
         let stars = words.by_ref().take_while(|word| *word == "*").count();
         // `MEMBERS(x) int y;` has two words behind it, and is not understood.
         let names = behind.get(stars..).unwrap_or_default();
-        let one = names.first().is_some_and(|&first| {
-            self.tokens[first].kind == Kind::Ident
+        let is_one_name = names.first().is_some_and(|&first| {
+            self.tokens[first].kind == TokenKind::Ident
                 && !is_keyword(self.text(first))
                 && names
                     .get(1)
                     .is_none_or(|&next| matches!(self.text(next), "[" | ","))
         });
-        if !is_word || !one {
+        if !is_word || !is_one_name {
             return code;
         }
         code[..=start].iter().copied().chain(behind).collect()
     }
 
     /// `NAME(...)` and nothing else.
-    fn macro_call(&self, code: &[usize]) -> Option<(Vec<String>, What)> {
+    fn read_macro_call(&self, code: &[usize]) -> Option<(Vec<String>, StatementKind)> {
         let [name, open, .., last] = code else {
             return None;
         };
-        if self.tokens[*name].kind != Kind::Ident
+        if self.tokens[*name].kind != TokenKind::Ident
             || self.text(*open) != "("
             || self.pairs[*open] != Some(*last)
         {
             return None;
         }
-        let arguments = self.split(&code[2..code.len() - 1]);
+        let arguments = self.split_at_commas(&code[2..code.len() - 1]);
         let single = |position: usize| match arguments.get(position)?.as_slice() {
-            [index] if self.tokens[*index].kind == Kind::Ident => {
+            [index] if self.tokens[*index].kind == TokenKind::Ident => {
                 Some(self.text(*index).to_owned())
             }
             _ => None,
         };
-        let (argument, what) = match self.text(*name) {
-            "DECLARE_FLEX_ARRAY" | "__DECLARE_FLEX_ARRAY" => (single(1), What::Flexible),
-            name if declares_its_argument(name) => (single(0), What::KnownMacro),
-            _ => (None, What::Macro),
+        let (argument, kind) = match self.text(*name) {
+            "DECLARE_FLEX_ARRAY" | "__DECLARE_FLEX_ARRAY" => (single(1), StatementKind::Flexible),
+            name if declares_its_argument(name) => (single(0), StatementKind::KnownMacro),
+            _ => (None, StatementKind::Macro),
         };
         match argument {
-            Some(argument) => Some((vec![argument], what)),
-            None => Some((Vec::new(), What::Macro)),
+            Some(argument) => Some((vec![argument], kind)),
+            None => Some((Vec::new(), StatementKind::Macro)),
         }
     }
 
     /// Splits at commas outside of brackets.
-    fn split(&self, code: &[usize]) -> Vec<Vec<usize>> {
+    fn split_at_commas(&self, code: &[usize]) -> Vec<Vec<usize>> {
         let mut parts = vec![Vec::new()];
         let mut inside_to = 0;
         for &index in code {
@@ -171,53 +171,57 @@ impl<'a> Reader<'a> {
 
     /// Name and kind of one declarator; `typed` when its type stands elsewhere. The name is
     /// `None` for an unnamed bitfield; the result is `None` when not understood.
-    fn declarator(&self, code: &[usize], typed: bool) -> Option<(Option<String>, What)> {
-        let (code, bitfield) = match self.position_outside(code, ":") {
+    fn read_declarator(
+        &self,
+        code: &[usize],
+        typed: bool,
+    ) -> Option<(Option<String>, StatementKind)> {
+        let (code, bitfield) = match self.position_outside_brackets(code, ":") {
             Some(colon) => (&code[..colon], true),
             None => (code, false),
         };
         let (code, flexible) = self.without_bounds(code);
-        let what = match (bitfield, flexible) {
-            (true, _) => What::Bitfield,
-            (_, true) => What::Flexible,
-            _ => What::Plain,
+        let kind = match (bitfield, flexible) {
+            (true, _) => StatementKind::Bitfield,
+            (_, true) => StatementKind::Flexible,
+            _ => StatementKind::Plain,
         };
         let (&last, before) = match code.split_last() {
             Some(split) => split,
-            None if bitfield && typed => return Some((None, what)),
+            None if bitfield && typed => return Some((None, kind)),
             None => return None,
         };
         if self.text(last) == ")" {
-            let name = self.function_pointer(code)?;
+            let name = self.function_pointer_name(code)?;
             return Some((
                 Some(name),
                 if flexible {
-                    What::Flexible
+                    StatementKind::Flexible
                 } else {
-                    What::Plain
+                    StatementKind::Plain
                 },
             ));
         }
         let text = self.text(last);
         if bitfield && (is_keyword(text) || (before.is_empty() && !typed)) {
-            return Some((None, what));
+            return Some((None, kind));
         }
-        let named = self.tokens[last].kind == Kind::Ident && !is_keyword(text);
+        let named = self.tokens[last].kind == TokenKind::Ident && !is_keyword(text);
         let type_ok = typed
             || before
                 .iter()
-                .any(|&index| self.tokens[index].kind == Kind::Ident);
-        if !named || !type_ok || !self.plain_specifiers(before) {
+                .any(|&index| self.tokens[index].kind == TokenKind::Ident);
+        if !named || !type_ok || !self.are_plain_specifiers(before) {
             return None;
         }
-        Some((Some(text.to_owned()), what))
+        Some((Some(text.to_owned()), kind))
     }
 
     /// Only words and stars, apart from enum and struct bodies handled by the caller.
-    fn plain_specifiers(&self, code: &[usize]) -> bool {
+    fn are_plain_specifiers(&self, code: &[usize]) -> bool {
         let words = code
             .iter()
-            .all(|&index| self.tokens[index].kind == Kind::Ident || self.text(index) == "*");
+            .all(|&index| self.tokens[index].kind == TokenKind::Ident || self.text(index) == "*");
         // `spinlock_t lock unknown_attribute`: two plain words before the last one cannot be told apart.
         let plain = code
             .iter()
@@ -246,17 +250,18 @@ impl<'a> Reader<'a> {
         (code, flexible)
     }
 
-    fn function_pointer(&self, code: &[usize]) -> Option<String> {
+    fn function_pointer_name(&self, code: &[usize]) -> Option<String> {
         let open = code
             .windows(2)
             .position(|pair| self.text(pair[0]) == "(" && self.text(pair[1]) == "*")?;
         let name = code[open + 1..].iter().find(|&&index| {
             !matches!(self.text(index), "*" | "(") && !is_keyword(self.text(index))
         })?;
-        (self.tokens[*name].kind == Kind::Ident && open > 0).then(|| self.text(*name).to_owned())
+        (self.tokens[*name].kind == TokenKind::Ident && open > 0)
+            .then(|| self.text(*name).to_owned())
     }
 
-    fn position_outside(&self, code: &[usize], wanted: &str) -> Option<usize> {
+    fn position_outside_brackets(&self, code: &[usize], wanted: &str) -> Option<usize> {
         let mut inside_to = 0;
         code.iter().position(|&index| {
             if index < inside_to {

@@ -28,7 +28,7 @@ pub fn unified_diff(path: &str, old: &str, new: &str) -> String {
     {
         let start = hunk.ops().first().map_or(0, |op| op.old_range().start);
         let _ = write!(out, "{}", hunk.header().to_string().trim_end());
-        if let Some(section) = section(&old_lines[..start.min(old_lines.len())]) {
+        if let Some(section) = section_heading(&old_lines[..start.min(old_lines.len())]) {
             let _ = write!(out, " {section}");
         }
         out.push('\n');
@@ -48,10 +48,10 @@ pub fn unified_diff(path: &str, old: &str, new: &str) -> String {
     out
 }
 
-fn section<'a>(before: &[&'a str]) -> Option<&'a str> {
-    let named =
+fn section_heading<'a>(before: &[&'a str]) -> Option<&'a str> {
+    let starts_section =
         |line: &&&str| line.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_' || c == '$');
-    before.iter().rev().find(named).map(|line| {
+    before.iter().rev().find(starts_section).map(|line| {
         let line = line.trim_end();
         line.char_indices()
             .nth(80)

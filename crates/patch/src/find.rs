@@ -1,40 +1,40 @@
 //! Where in a file a struct is defined, and where in a struct a member is declared.
 
-use crate::body::{Body, Item, parse};
-use crate::declarator::{Reader, What, is_attribute, is_keyword};
-use crate::lex::{Kind, Token, lex, pair_brackets};
+use crate::body::{BodyStatement, BracedBody, parse_body};
+use crate::declarator::{StatementKind, TokenReader, is_attribute, is_keyword};
+use crate::lex::{SourceToken, TokenKind, lex, pair_brackets};
 use crate::lines::line_number;
-use crate::refusal::{Place, Refusal};
+use crate::refusal::{EditRefusal, FileLine};
 
 /// A text with its tokens.
-pub(crate) struct File<'a> {
+pub(crate) struct TokenizedFile<'a> {
     pub name: &'a str,
     pub source: &'a str,
-    pub tokens: Vec<Token>,
+    pub tokens: Vec<SourceToken>,
     pub pairs: Vec<Option<usize>>,
 }
 
 /// A definition found: its body, and where it is.
-pub(crate) struct Definition {
+pub(crate) struct StructDefinition {
     pub name: String,
     /// Which of the file's definitions of that name, counted from 0.
     pub nth: usize,
-    pub body: Body,
-    pub place: Place,
+    pub body: BracedBody,
+    pub place: FileLine,
 }
 
 /// Steps into nested bodies, then the index of the item in the last of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct ItemPath {
+pub(crate) struct StatementPath {
     pub bodies: Vec<usize>,
-    pub item: usize,
+    pub statement: usize,
 }
 
-impl<'a> File<'a> {
+impl<'a> TokenizedFile<'a> {
     pub fn new(name: &'a str, source: &'a str) -> Self {
         let tokens = lex(source);
         let pairs = pair_brackets(source, &tokens);
-        File {
+        TokenizedFile {
             name,
             source,
             tokens,
@@ -42,17 +42,17 @@ impl<'a> File<'a> {
         }
     }
 
-    pub fn reader(&self) -> Reader<'_> {
-        Reader {
+    pub fn reader(&self) -> TokenReader<'_> {
+        TokenReader {
             source: self.source,
             tokens: &self.tokens,
             pairs: &self.pairs,
         }
     }
 
-    pub fn place(&self, token: usize) -> Place {
+    pub fn place(&self, token: usize) -> FileLine {
         let at = self.tokens.get(token).map_or(0, |token| token.start);
-        Place {
+        FileLine {
             file: self.name.to_owned(),
             line: line_number(self.source, at),
         }
@@ -60,18 +60,22 @@ impl<'a> File<'a> {
 
     /// The definition of `struct name`, or of an unnamed struct with the typedef `name`: the only
     /// one, or the one at `line_hint`.
-    pub fn definition(&self, name: &str, line_hint: Option<u32>) -> Result<Definition, Refusal> {
-        let found = self.all_openings(name);
+    pub fn find_definition(
+        &self,
+        name: &str,
+        line_hint: Option<u32>,
+    ) -> Result<StructDefinition, EditRefusal> {
+        let found = self.definition_openings(name);
         let hinted = |&(open, _): &(usize, bool)| {
-            let head = self.head(open);
+            let head = self.head_token(open);
             let lines = self.place(head).line..=self.place(open).line;
             line_hint.is_some_and(|line| lines.contains(&line))
         };
         match found.as_slice() {
-            [] | [_] => self.definition_nth(name, 0),
+            [] | [_] => self.nth_definition(name, 0),
             [(first, _), (second, _), ..] => match found.iter().position(hinted) {
-                Some(nth) => self.definition_nth(name, nth),
-                None => Err(Refusal::DefinedTwice {
+                Some(nth) => self.nth_definition(name, nth),
+                None => Err(EditRefusal::DefinedTwice {
                     name: name.to_owned(),
                     first: self.place(*first),
                     second: self.place(*second),
@@ -81,34 +85,37 @@ impl<'a> File<'a> {
     }
 
     /// The definition that `old` was before an edit.
-    pub fn definition_at(&self, old: &Definition) -> Result<Definition, Refusal> {
-        self.definition_nth(&old.name, old.nth)
+    pub fn find_same_definition(
+        &self,
+        old: &StructDefinition,
+    ) -> Result<StructDefinition, EditRefusal> {
+        self.nth_definition(&old.name, old.nth)
     }
 
     /// One of the definitions in the file, counted from 0.
-    pub fn definition_nth(&self, name: &str, nth: usize) -> Result<Definition, Refusal> {
-        let Some(&(open, is_union)) = self.all_openings(name).get(nth) else {
-            return Err(Refusal::StructNotFound {
+    pub fn nth_definition(&self, name: &str, nth: usize) -> Result<StructDefinition, EditRefusal> {
+        let Some(&(open, is_union)) = self.definition_openings(name).get(nth) else {
+            return Err(EditRefusal::StructNotFound {
                 file: self.name.to_owned(),
                 name: name.to_owned(),
             });
         };
         let place = self.place(open);
         if is_union {
-            return Err(Refusal::Union {
+            return Err(EditRefusal::InUnion {
                 name: name.to_owned(),
                 place,
             });
         }
-        let close = self.pairs[open].ok_or(Refusal::CutByPreprocessor {
+        let close = self.pairs[open].ok_or(EditRefusal::CutByPreprocessor {
             place: place.clone(),
         })?;
-        let body = parse(&self.reader(), open, close, false).map_err(|cut| {
-            Refusal::CutByPreprocessor {
+        let body = parse_body(&self.reader(), open, close, false).map_err(|cut| {
+            EditRefusal::CutByPreprocessor {
                 place: self.place(cut.0),
             }
         })?;
-        Ok(Definition {
+        Ok(StructDefinition {
             name: name.to_owned(),
             nth,
             body,
@@ -116,8 +123,8 @@ impl<'a> File<'a> {
         })
     }
 
-    fn all_openings(&self, name: &str) -> Vec<(usize, bool)> {
-        let found = self.openings(name);
+    fn definition_openings(&self, name: &str) -> Vec<(usize, bool)> {
+        let found = self.tag_openings(name);
         match found.is_empty() {
             true => self.typedef_openings(name),
             false => found,
@@ -125,20 +132,20 @@ impl<'a> File<'a> {
     }
 
     /// The first token of the words in front of an opening brace: `struct name`, `typedef struct`.
-    pub fn head(&self, open: usize) -> usize {
+    pub fn head_token(&self, open: usize) -> usize {
         let reader = self.reader();
         let words = (0..open).rev().take_while(|&at| {
-            self.tokens[at].kind == Kind::Ident || matches!(reader.text(at), "(" | ")")
+            self.tokens[at].kind == TokenKind::Ident || matches!(reader.text(at), "(" | ")")
         });
         words.last().unwrap_or(open)
     }
 
     /// Opening braces behind `struct name` or `union name`, and whether it is a union.
-    fn openings(&self, name: &str) -> Vec<(usize, bool)> {
+    fn tag_openings(&self, name: &str) -> Vec<(usize, bool)> {
         let reader = self.reader();
         (0..self.tokens.len())
-            .filter(|&at| self.tokens[at].kind == Kind::Ident && reader.text(at) == name)
-            .filter_map(|at| Some((self.brace_behind(at + 1)?, self.keyword_before(at)?)))
+            .filter(|&at| self.tokens[at].kind == TokenKind::Ident && reader.text(at) == name)
+            .filter_map(|at| Some((self.brace_behind(at + 1)?, self.is_union_before(at)?)))
             .collect()
     }
 
@@ -157,8 +164,8 @@ impl<'a> File<'a> {
             if named
                 && reader.text(close) == "}"
                 && let Some(open) = self.pairs[close]
-                && let Some(is_union) = self.keyword_before(open)
-                && self.typedef_before(open)
+                && let Some(is_union) = self.is_union_before(open)
+                && self.is_typedef_before(open)
             {
                 found.push((open, is_union));
             }
@@ -166,7 +173,7 @@ impl<'a> File<'a> {
         found
     }
 
-    fn typedef_before(&self, open: usize) -> bool {
+    fn is_typedef_before(&self, open: usize) -> bool {
         let reader = self.reader();
         (0..open)
             .rev()
@@ -177,7 +184,10 @@ impl<'a> File<'a> {
     }
 
     fn is_code(&self, at: usize) -> bool {
-        !matches!(self.tokens[at].kind, Kind::Comment | Kind::Directive)
+        !matches!(
+            self.tokens[at].kind,
+            TokenKind::Comment | TokenKind::Directive
+        )
     }
 
     /// The opening brace behind token `at`, with nothing but attributes between.
@@ -197,7 +207,7 @@ impl<'a> File<'a> {
     }
 
     /// Whether the keyword before token `at`, over attributes, is `union` (or `struct`).
-    fn keyword_before(&self, at: usize) -> Option<bool> {
+    fn is_union_before(&self, at: usize) -> Option<bool> {
         let reader = self.reader();
         let mut at = at.checked_sub(1)?;
         loop {
@@ -214,14 +224,18 @@ impl<'a> File<'a> {
     }
 }
 
-impl Definition {
+impl StructDefinition {
     /// Finds a member by its path; members of anonymous structs by their own name.
-    pub fn member(&self, file: &File<'_>, member: &str) -> Result<ItemPath, Refusal> {
-        match self.members(file, member)?.as_slice() {
-            [first, second, ..] => Err(Refusal::MemberTwice {
+    pub fn find_member(
+        &self,
+        file: &TokenizedFile<'_>,
+        member: &str,
+    ) -> Result<StatementPath, EditRefusal> {
+        match self.find_members(file, member)?.as_slice() {
+            [first, second, ..] => Err(EditRefusal::MemberTwice {
                 member: member.to_owned(),
-                first: file.place(self.item(first).first),
-                second: file.place(self.item(second).first),
+                first: file.place(self.statement(first).first),
+                second: file.place(self.statement(second).first),
             }),
             found => Ok(found[0].clone()),
         }
@@ -229,24 +243,33 @@ impl Definition {
 
     /// All declarations of a member, of which there is one but for branches of an `#if`; never
     /// none.
-    pub fn members(&self, file: &File<'_>, member: &str) -> Result<Vec<ItemPath>, Refusal> {
+    pub fn find_members(
+        &self,
+        file: &TokenizedFile<'_>,
+        member: &str,
+    ) -> Result<Vec<StatementPath>, EditRefusal> {
         let segments: Vec<&str> = member.split('.').collect();
         let mut found = Vec::new();
-        collect(&self.body, &segments, &mut Vec::new(), &mut found);
+        collect_paths(&self.body, &segments, &mut Vec::new(), &mut found);
         match found.is_empty() {
-            true => Err(self.why_missing(file, member, &segments)),
+            true => Err(self.missing_member_refusal(file, member, &segments)),
             false => Ok(found),
         }
     }
 
-    fn why_missing(&self, file: &File<'_>, member: &str, segments: &[&str]) -> Refusal {
+    fn missing_member_refusal(
+        &self,
+        file: &TokenizedFile<'_>,
+        member: &str,
+        segments: &[&str],
+    ) -> EditRefusal {
         let name = segments.last().copied().unwrap_or(member);
-        match hidden_in(&self.body, file, name) {
-            Some(at) => Refusal::MacroMember {
+        match hidden_name_token(&self.body, file, name) {
+            Some(at) => EditRefusal::MacroMember {
                 member: member.to_owned(),
                 place: file.place(at),
             },
-            None => Refusal::MemberNotFound {
+            None => EditRefusal::MemberNotFound {
                 name: self.name.clone(),
                 member: member.to_owned(),
                 place: self.place.clone(),
@@ -256,21 +279,25 @@ impl Definition {
 
     /// The token that packs the whole struct, before its opening or behind its closing brace, or the
     /// `#pragma pack` that holds there.
-    pub fn packed(&self, file: &File<'_>) -> Option<usize> {
+    pub fn packed_token(&self, file: &TokenizedFile<'_>) -> Option<usize> {
         let reader = file.reader();
         let end = (self.body.close..file.tokens.len()).find(|&at| reader.text(at) == ";");
         let behind = self.body.close..end.unwrap_or(self.body.close);
-        (file.head(self.body.open)..self.body.open)
+        (file.head_token(self.body.open)..self.body.open)
             .chain(behind)
             .find(|&at| matches!(reader.text(at), "__packed" | "packed" | "__packed__"))
-            .or_else(|| pragma_pack(file, self.body.open))
+            .or_else(|| pragma_pack_at(file, self.body.open))
     }
 
     /// The body that holds the item.
-    pub fn body_of(&self, path: &ItemPath) -> &Body {
+    pub fn body_of(&self, path: &StatementPath) -> &BracedBody {
         let mut body = &self.body;
         for &step in &path.bodies {
-            if let Some(inner) = body.items.get(step).and_then(|item| item.body.as_deref()) {
+            if let Some(inner) = body
+                .statements
+                .get(step)
+                .and_then(|item| item.body.as_deref())
+            {
                 body = inner;
             }
         }
@@ -278,41 +305,50 @@ impl Definition {
     }
 
     /// The item itself.
-    pub fn item(&self, path: &ItemPath) -> &Item {
-        &self.body_of(path).items[path.item]
+    pub fn statement(&self, path: &StatementPath) -> &BodyStatement {
+        &self.body_of(path).statements[path.statement]
     }
 
     /// Whether the item or one that it lies in is a member of a union.
-    pub fn in_union(&self, path: &ItemPath) -> bool {
+    pub fn is_in_union(&self, path: &StatementPath) -> bool {
         let mut body = &self.body;
         path.bodies.iter().any(|&step| {
-            let was = body.is_union;
-            if let Some(inner) = body.items.get(step).and_then(|item| item.body.as_deref()) {
+            let was_union = body.is_union;
+            if let Some(inner) = body
+                .statements
+                .get(step)
+                .and_then(|item| item.body.as_deref())
+            {
                 body = inner;
             }
-            was
+            was_union
         }) || body.is_union
     }
 }
 
-fn collect(body: &Body, segments: &[&str], steps: &mut Vec<usize>, found: &mut Vec<ItemPath>) {
+fn collect_paths(
+    body: &BracedBody,
+    segments: &[&str],
+    steps: &mut Vec<usize>,
+    found: &mut Vec<StatementPath>,
+) {
     let Some((head, rest)) = segments.split_first() else {
         return;
     };
-    for (index, item) in body.items.iter().enumerate() {
+    for (index, item) in body.statements.iter().enumerate() {
         let mut own = item.names.iter().chain(&item.group_name);
         let named = own.any(|name| name == head);
         if named && rest.is_empty() {
-            found.push(ItemPath {
+            found.push(StatementPath {
                 bodies: steps.clone(),
-                item: index,
+                statement: index,
             });
         }
         if let Some(inner) = item.body.as_deref() {
             let inwards = if named { rest } else { segments };
             if (named && !rest.is_empty()) || item.names.is_empty() {
                 steps.push(index);
-                collect(inner, inwards, steps, found);
+                collect_paths(inner, inwards, steps, found);
                 steps.pop();
             }
         }
@@ -320,9 +356,9 @@ fn collect(body: &Body, segments: &[&str], steps: &mut Vec<usize>, found: &mut V
 }
 
 /// The `#pragma pack` that holds at token `at`.
-fn pragma_pack(file: &File<'_>, at: usize) -> Option<usize> {
+fn pragma_pack_at(file: &TokenizedFile<'_>, at: usize) -> Option<usize> {
     let (mut holds, mut pushed) = (None, Vec::new());
-    let directives = (0..at).filter(|&at| file.tokens[at].kind == Kind::Directive);
+    let directives = (0..at).filter(|&at| file.tokens[at].kind == TokenKind::Directive);
     for directive in directives {
         let text = file.tokens[directive].text(file.source);
         let text = text.trim_start_matches('#').trim_start();
@@ -347,24 +383,28 @@ fn pragma_pack(file: &File<'_>, at: usize) -> Option<usize> {
 }
 
 /// The token of `name` inside a statement that is not understood, or the macro that the file defines with it.
-fn hidden_in(body: &Body, file: &File<'_>, name: &str) -> Option<usize> {
-    body.items.iter().find_map(|item| {
-        if matches!(item.what, What::Macro | What::Unsure) && !is_keyword(name) {
+fn hidden_name_token(body: &BracedBody, file: &TokenizedFile<'_>, name: &str) -> Option<usize> {
+    body.statements.iter().find_map(|item| {
+        if matches!(
+            item.kind,
+            StatementKind::Macro | StatementKind::NotUnderstood
+        ) && !is_keyword(name)
+        {
             let reader = file.reader();
             if let Some(at) = (item.first..=item.last).find(|&at| reader.text(at) == name) {
                 return Some(at);
             }
-            if defined_with(file, reader.text(item.first), name) {
+            if is_defined_with(file, reader.text(item.first), name) {
                 return Some(item.first);
             }
         }
-        hidden_in(item.body.as_deref()?, file, name)
+        hidden_name_token(item.body.as_deref()?, file, name)
     })
 }
 
 /// Whether the file has a `#define` of the macro with the word in it.
-fn defined_with(file: &File<'_>, name: &str, word: &str) -> bool {
-    let directives = { file.tokens.iter() }.filter(|token| token.kind == Kind::Directive);
+fn is_defined_with(file: &TokenizedFile<'_>, name: &str, word: &str) -> bool {
+    let directives = { file.tokens.iter() }.filter(|token| token.kind == TokenKind::Directive);
     directives.map(|token| token.text(file.source)).any(|text| {
         let mut words = lex(text.trim_start_matches('#')).into_iter();
         let text = text.trim_start_matches('#');

@@ -3,7 +3,7 @@
 
 /// What a token is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum TokenKind {
     Ident,
     Number,
     /// String or character literal.
@@ -18,13 +18,13 @@ pub(crate) enum Kind {
 
 /// A token: bytes `start..end` of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Token {
-    pub kind: Kind,
+pub(crate) struct SourceToken {
+    pub kind: TokenKind,
     pub start: usize,
     pub end: usize,
 }
 
-impl Token {
+impl SourceToken {
     /// The token's text.
     pub fn text<'a>(&self, source: &'a str) -> &'a str {
         source.get(self.start..self.end).unwrap_or("")
@@ -32,7 +32,7 @@ impl Token {
 }
 
 /// Splits `source` into tokens, white space dropped.
-pub(crate) fn lex(source: &str) -> Vec<Token> {
+pub(crate) fn lex(source: &str) -> Vec<SourceToken> {
     let bytes = source.as_bytes();
     let mut tokens = Vec::new();
     let mut at = 0;
@@ -49,12 +49,12 @@ pub(crate) fn lex(source: &str) -> Vec<Token> {
             continue;
         }
         let (kind, end) = if byte == b'#' && line_start {
-            (Kind::Directive, directive_end(bytes, at))
+            (TokenKind::Directive, directive_end(bytes, at))
         } else {
-            token_end(bytes, at)
+            read_token(bytes, at)
         };
-        line_start &= kind == Kind::Comment;
-        tokens.push(Token {
+        line_start &= kind == TokenKind::Comment;
+        tokens.push(SourceToken {
             kind,
             start: at,
             end,
@@ -65,11 +65,11 @@ pub(crate) fn lex(source: &str) -> Vec<Token> {
 }
 
 /// For each bracket token the index of its partner, `None` for anything else and for strays.
-pub(crate) fn pair_brackets(source: &str, tokens: &[Token]) -> Vec<Option<usize>> {
+pub(crate) fn pair_brackets(source: &str, tokens: &[SourceToken]) -> Vec<Option<usize>> {
     let mut pairs = vec![None; tokens.len()];
     let mut open: Vec<(usize, u8)> = Vec::new();
     for (index, token) in tokens.iter().enumerate() {
-        if token.kind != Kind::Punct {
+        if token.kind != TokenKind::Punct {
             continue;
         }
         match source.as_bytes()[token.start] {
@@ -78,12 +78,12 @@ pub(crate) fn pair_brackets(source: &str, tokens: &[Token]) -> Vec<Option<usize>
             b'{' => open.push((index, b'}')),
             close @ (b')' | b']' | b'}') => {
                 if close == b'}' {
-                    while open.last().is_some_and(|&(_, want)| want != b'}') {
+                    while open.last().is_some_and(|&(_, closing)| closing != b'}') {
                         open.pop();
                     }
                 }
-                if let Some(&(from, want)) = open.last()
-                    && want == close
+                if let Some(&(from, closing)) = open.last()
+                    && closing == close
                 {
                     open.pop();
                     pairs[from] = Some(index);
@@ -96,27 +96,29 @@ pub(crate) fn pair_brackets(source: &str, tokens: &[Token]) -> Vec<Option<usize>
     pairs
 }
 
-fn token_end(bytes: &[u8], at: usize) -> (Kind, usize) {
+fn read_token(bytes: &[u8], at: usize) -> (TokenKind, usize) {
     match bytes[at] {
-        b'/' if bytes.get(at + 1) == Some(&b'*') => (Kind::Comment, block_comment_end(bytes, at)),
-        b'/' if bytes.get(at + 1) == Some(&b'/') => (Kind::Comment, line_end(bytes, at)),
+        b'/' if bytes.get(at + 1) == Some(&b'*') => {
+            (TokenKind::Comment, block_comment_end(bytes, at))
+        }
+        b'/' if bytes.get(at + 1) == Some(&b'/') => (TokenKind::Comment, line_end(bytes, at)),
         quote @ (b'"' | b'\'') => match literal_end(bytes, at, quote) {
-            Some(end) => (Kind::Literal, end),
-            None => (Kind::Punct, at + 1),
+            Some(end) => (TokenKind::Literal, end),
+            None => (TokenKind::Punct, at + 1),
         },
-        b'0'..=b'9' => (Kind::Number, run_end(bytes, at)),
-        byte if is_word(byte) => (Kind::Ident, run_end(bytes, at)),
-        _ => (Kind::Punct, at + 1),
+        b'0'..=b'9' => (TokenKind::Number, word_end(bytes, at)),
+        byte if is_word_byte(byte) => (TokenKind::Ident, word_end(bytes, at)),
+        _ => (TokenKind::Punct, at + 1),
     }
 }
 
 /// Bytes above ASCII count as letters, so that a token never ends inside a character.
-fn is_word(byte: u8) -> bool {
+fn is_word_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'$' || byte >= 0x80
 }
 
-fn run_end(bytes: &[u8], at: usize) -> usize {
-    at + bytes[at..].iter().take_while(|&&b| is_word(b)).count()
+fn word_end(bytes: &[u8], at: usize) -> usize {
+    at + bytes[at..].iter().take_while(|&&b| is_word_byte(b)).count()
 }
 
 fn line_end(bytes: &[u8], at: usize) -> usize {
@@ -166,7 +168,7 @@ fn directive_end(bytes: &[u8], at: usize) -> usize {
 mod tests {
     use super::*;
 
-    fn check(source: &str, expect: &[(Kind, &str)]) {
+    fn check(source: &str, expect: &[(TokenKind, &str)]) {
         let got: Vec<_> = lex(source)
             .iter()
             .map(|t| (t.kind, t.text(source)))
@@ -179,21 +181,24 @@ mod tests {
         check(
             "# define A \\\n 1 /* x\n y */ 2\nint a; /* ; */ // b\n",
             &[
-                (Kind::Directive, "# define A \\\n 1 /* x\n y */ 2"),
-                (Kind::Ident, "int"),
-                (Kind::Ident, "a"),
-                (Kind::Punct, ";"),
-                (Kind::Comment, "/* ; */"),
-                (Kind::Comment, "// b"),
+                (TokenKind::Directive, "# define A \\\n 1 /* x\n y */ 2"),
+                (TokenKind::Ident, "int"),
+                (TokenKind::Ident, "a"),
+                (TokenKind::Punct, ";"),
+                (TokenKind::Comment, "/* ; */"),
+                (TokenKind::Comment, "// b"),
             ],
         );
     }
 
     #[test]
     fn strays_are_punctuation() {
-        check("' a", &[(Kind::Punct, "'"), (Kind::Ident, "a")]);
-        check("/* open", &[(Kind::Comment, "/* open")]);
-        check("é'{'", &[(Kind::Ident, "é"), (Kind::Literal, "'{'")]);
+        check("' a", &[(TokenKind::Punct, "'"), (TokenKind::Ident, "a")]);
+        check("/* open", &[(TokenKind::Comment, "/* open")]);
+        check(
+            "é'{'",
+            &[(TokenKind::Ident, "é"), (TokenKind::Literal, "'{'")],
+        );
     }
 
     #[test]

@@ -40,11 +40,11 @@ mod refusal;
 mod rust;
 mod uses;
 
-pub use change::{Alignment, Change, Position, Spacing};
-pub use declared::{Declared, DeclaredAlign, DeclaredStruct, declared};
+pub use change::{MemberPosition, MoveSpacing, SourceChange, WrittenAlignment};
+pub use declared::{DeclaredAlignment, DeclaredMember, DeclaredStruct, read_declared_struct};
 pub use diff::unified_diff;
-pub use edit::{conditional_members, edit_struct, guard_store, inverse, member_order};
-pub use mail::Mail;
+pub use edit::{conditional_members, edit_struct, guard_store, inverse_changes, member_order};
+pub use mail::PatchMail;
 pub use paths::source_path_candidates;
-pub use refusal::{Place, Refusal};
-pub use uses::{Use, UseKind, suspicious_uses};
+pub use refusal::{EditRefusal, FileLine};
+pub use uses::{SuspiciousUse, UseKind, find_suspicious_uses};

@@ -21,7 +21,7 @@ pub(crate) fn line_start(source: &str, at: usize) -> usize {
 }
 
 /// First byte after the newline of the line that holds byte `at`; the text's end on the last.
-pub(crate) fn next_line(source: &str, at: usize) -> usize {
+pub(crate) fn next_line_start(source: &str, at: usize) -> usize {
     source.as_bytes()[at..]
         .iter()
         .position(|&b| b == b'\n')
@@ -29,17 +29,20 @@ pub(crate) fn next_line(source: &str, at: usize) -> usize {
 }
 
 /// Whether the line that starts at byte `start` is there and holds white space only.
-pub(crate) fn is_blank(source: &str, start: usize) -> bool {
-    start < source.len() && source[start..next_line(source, start)].trim().is_empty()
+pub(crate) fn is_blank_line(source: &str, start: usize) -> bool {
+    start < source.len()
+        && source[start..next_line_start(source, start)]
+            .trim()
+            .is_empty()
 }
 
 /// Whether only white space stands between the start of the line and byte `at`.
-pub(crate) fn starts_line(source: &str, at: usize) -> bool {
+pub(crate) fn is_first_on_line(source: &str, at: usize) -> bool {
     source[line_start(source, at)..at].trim().is_empty()
 }
 
 /// Width of `text`, which starts at column 0 and holds no newline.
-pub(crate) fn columns(text: &str) -> usize {
+pub(crate) fn width_columns(text: &str) -> usize {
     text.chars().fold(0, |column, c| {
         if c == '\t' {
             (column / TAB_COLUMNS + 1) * TAB_COLUMNS
@@ -50,12 +53,12 @@ pub(crate) fn columns(text: &str) -> usize {
 }
 
 /// 0-based column of byte `at`.
-pub(crate) fn column(source: &str, at: usize) -> usize {
-    columns(&source[line_start(source, at)..at])
+pub(crate) fn column_of(source: &str, at: usize) -> usize {
+    width_columns(&source[line_start(source, at)..at])
 }
 
 /// The line ending that the text uses.
-pub(crate) fn newline(source: &str) -> &'static str {
+pub(crate) fn line_ending(source: &str) -> &'static str {
     match source.find('\n') {
         Some(at) if source[..at].ends_with('\r') => "\r\n",
         _ => "\n",

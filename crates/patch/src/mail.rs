@@ -11,7 +11,7 @@ const ENCODED_MAX: usize = 60;
 
 /// One patch with its message.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mail {
+pub struct PatchMail {
     /// `Name <address>`.
     pub author: String,
     /// Without `[PATCH]`; one line.
@@ -24,9 +24,9 @@ pub struct Mail {
     pub signature: String,
 }
 
-impl Mail {
+impl PatchMail {
     /// The text; `number` of `count` in a series, from 1.
-    pub fn text(&self, number: usize, count: usize) -> String {
+    pub fn to_text(&self, number: usize, count: usize) -> String {
         let tag = match count {
             0 | 1 => "[PATCH]".to_owned(),
             _ => format!("[PATCH {number}/{count}]"),
@@ -37,8 +37,12 @@ impl Mail {
             .split_whitespace()
             .collect::<Vec<_>>()
             .join(" ");
-        let _ = writeln!(text, "From: {}", author(&self.author));
-        let _ = writeln!(text, "Subject: {}", header(&format!("{tag} {subject}")));
+        let _ = writeln!(text, "From: {}", encode_author(&self.author));
+        let _ = writeln!(
+            text,
+            "Subject: {}",
+            encode_header(&format!("{tag} {subject}"))
+        );
         text.push_str(
             "MIME-Version: 1.0\nContent-Type: text/plain; charset=UTF-8\n\
              Content-Transfer-Encoding: 8bit\n\n",
@@ -48,23 +52,23 @@ impl Mail {
             let ends = line == "---" || line.starts_with("diff -") || line.starts_with("Index: ");
             let _ = writeln!(text, "{}{line}", if ends { " " } else { "" });
         }
-        let _ = write!(text, "---\n{}\n{}", stat(&self.diff), self.diff);
+        let _ = write!(text, "---\n{}\n{}", diffstat(&self.diff), self.diff);
         let _ = writeln!(text, "-- \n{}\n", self.signature);
         text
     }
 }
 
 /// `Name <address>`, with the name encoded where it is not plain.
-fn author(text: &str) -> String {
+fn encode_author(text: &str) -> String {
     let text: String = text.chars().filter(|c| !c.is_control()).collect();
     match text.rsplit_once(" <") {
-        Some((name, address)) => format!("{} <{address}", header(name)),
-        None => header(&text),
+        Some((name, address)) => format!("{} <{address}", encode_header(name)),
+        None => encode_header(&text),
     }
 }
 
 /// A header's value: as it is in ASCII, else in encoded words (RFC 2047, "Q").
-fn header(text: &str) -> String {
+fn encode_header(text: &str) -> String {
     if text.is_ascii() {
         return text.to_owned();
     }
@@ -90,10 +94,14 @@ fn header(text: &str) -> String {
 }
 
 /// Lines added and removed by file, as `git diff --stat` shows them.
-fn stat(diff: &str) -> String {
-    let files = changed(diff);
+fn diffstat(diff: &str) -> String {
+    let files = changed_files(diff);
     let width = files.iter().map(|file| file.path.len()).max().unwrap_or(0);
-    let most = files.iter().map(File::lines).max().unwrap_or(0);
+    let most = files
+        .iter()
+        .map(DiffstatFile::changed_lines)
+        .max()
+        .unwrap_or(0);
     let digits = most.to_string().len();
     let mut text = String::new();
     for file in &files {
@@ -106,45 +114,49 @@ fn stat(diff: &str) -> String {
             text,
             " {:<width$} | {:>digits$} {bar}",
             file.path,
-            file.lines()
+            file.changed_lines()
         );
     }
-    let sum = |of: fn(&File) -> usize| files.iter().map(of).sum::<usize>();
-    let _ = write!(text, " {}", counted(files.len(), "file", " changed"));
-    for (count, what) in [
+    let sum = |count_of: fn(&DiffstatFile) -> usize| files.iter().map(count_of).sum::<usize>();
+    let _ = write!(
+        text,
+        " {}",
+        count_with_noun(files.len(), "file", " changed")
+    );
+    for (count, noun) in [
         (sum(|file| file.added), "insertion"),
         (sum(|file| file.removed), "deletion"),
     ] {
         if count > 0 {
-            let sign = if what == "insertion" { "(+)" } else { "(-)" };
-            let _ = write!(text, ", {}", counted(count, what, sign));
+            let sign = if noun == "insertion" { "(+)" } else { "(-)" };
+            let _ = write!(text, ", {}", count_with_noun(count, noun, sign));
         }
     }
     text.push('\n');
     text
 }
 
-fn counted(count: usize, what: &str, behind: &str) -> String {
+fn count_with_noun(count: usize, noun: &str, suffix: &str) -> String {
     format!(
-        "{count} {what}{}{behind}",
+        "{count} {noun}{}{suffix}",
         if count == 1 { "" } else { "s" }
     )
 }
 
-struct File<'a> {
+struct DiffstatFile<'a> {
     path: &'a str,
     added: usize,
     removed: usize,
 }
 
-impl File<'_> {
-    fn lines(&self) -> usize {
+impl DiffstatFile<'_> {
+    fn changed_lines(&self) -> usize {
         self.added + self.removed
     }
 }
 
-fn changed(diff: &str) -> Vec<File<'_>> {
-    let mut files: Vec<File<'_>> = Vec::new();
+fn changed_files(diff: &str) -> Vec<DiffstatFile<'_>> {
+    let mut files: Vec<DiffstatFile<'_>> = Vec::new();
     let mut in_hunk = false;
     for line in diff.lines() {
         if line.starts_with("diff --git ") {
@@ -152,7 +164,7 @@ fn changed(diff: &str) -> Vec<File<'_>> {
         } else if line.starts_with("@@ ") {
             in_hunk = true;
         } else if let Some(path) = line.strip_prefix("+++ b/").filter(|_| !in_hunk) {
-            files.push(File {
+            files.push(DiffstatFile {
                 path,
                 added: 0,
                 removed: 0,
@@ -169,11 +181,11 @@ fn changed(diff: &str) -> Vec<File<'_>> {
 mod tests {
     use super::*;
 
-    fn mail(author: &str, subject: &str, body: &str) -> Mail {
+    fn mail(author: &str, subject: &str, body: &str) -> PatchMail {
         // Of two members that change places, either can be said to move.
         let old = "struct s {\n\tint a;\n\tint b;\n\tint c;\n};\n";
         let new = "struct s {\n\tint b;\n\tint c;\n\tint a;\n};\n";
-        Mail {
+        PatchMail {
             author: author.to_owned(),
             subject: subject.to_owned(),
             body: body.to_owned(),
@@ -184,7 +196,7 @@ mod tests {
 
     #[test]
     fn as_git_writes_it() {
-        let text = mail("A U Thor <a@example.org>", "s: move a", "Why.\n\nHow.\n").text(1, 1);
+        let text = mail("A U Thor <a@example.org>", "s: move a", "Why.\n\nHow.\n").to_text(1, 1);
         let expect = "\
 From 0000000000000000000000000000000000000000 Mon Sep 17 00:00:00 2001
 From: A U Thor <a@example.org>
@@ -219,14 +231,14 @@ relayout 1.0
 
     #[test]
     fn nothing_in_the_message_ends_it_early() {
-        let text = mail("a <b>", "x", "---\ndiff --git a/x b/x\n--- a/x\nIndex: x").text(2, 3);
+        let text = mail("a <b>", "x", "---\ndiff --git a/x b/x\n--- a/x\nIndex: x").to_text(2, 3);
         assert!(text.contains("Subject: [PATCH 2/3] x\n"), "{text}");
         assert!(text.contains("\n ---\n diff --git a/x b/x\n--- a/x\n Index: x\n---\n"));
     }
 
     #[test]
     fn names_that_are_not_ascii() {
-        let text = mail("Jürgen Groß <j@example.org>", "a\nb", "").text(1, 1);
+        let text = mail("Jürgen Groß <j@example.org>", "a\nb", "").to_text(1, 1);
         let name = "From: =?UTF-8?q?J=C3=BCrgen_Gro=C3=9F?= <j@example.org>\n";
         assert!(text.contains(name), "{text}");
         assert!(text.contains("Subject: [PATCH] a b\n"), "{text}");

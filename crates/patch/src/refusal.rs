@@ -4,14 +4,14 @@ use std::fmt;
 
 /// A line of a source file.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Place {
+pub struct FileLine {
     /// The file as the caller named it.
     pub file: String,
     /// 1-based line, of the text as the changes before the refused one left it.
     pub line: u32,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for FileLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.file, self.line)
     }
@@ -19,7 +19,7 @@ impl fmt::Display for Place {
 
 /// An edit that cannot be made safely, with the reason and the place.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
+pub enum EditRefusal {
     /// The file is part of the user-space ABI.
     #[error("{file}: user-space ABI, its structs must keep their layout")]
     Uapi {
@@ -40,9 +40,9 @@ pub enum Refusal {
         /// The tag.
         name: String,
         /// First definition.
-        first: Place,
+        first: FileLine,
         /// Second definition.
-        second: Place,
+        second: FileLine,
     },
     /// A packed struct is a format for wire, disk or hardware.
     #[error("{place}: struct {name} is packed: others rely on its layout")]
@@ -50,7 +50,7 @@ pub enum Refusal {
         /// The tag.
         name: String,
         /// Where that is written.
-        place: Place,
+        place: FileLine,
     },
     /// The file has a static assertion about the struct, which another layout may break.
     #[error(
@@ -60,31 +60,31 @@ pub enum Refusal {
         /// The tag.
         name: String,
         /// The assertion.
-        place: Place,
+        place: FileLine,
     },
     /// The type is a union, or the member lies in one.
     #[error("{place}: {name} is a union or a member of one")]
-    Union {
+    InUnion {
         /// The tag or member.
         name: String,
         /// Where.
-        place: Place,
+        place: FileLine,
     },
     /// A conditional or a bracket opens in the struct and closes outside, or the reverse.
     #[error("{place}: the preprocessor or brackets cut through the definition")]
     CutByPreprocessor {
         /// Where.
-        place: Place,
+        place: FileLine,
     },
     /// An alignment that is no number.
     #[error(
         "{place}: the alignment '{text}' is not read: write a power of two up to 4096, as in __aligned(64)"
     )]
-    Alignment {
+    AlignmentNotRead {
         /// What is written.
         text: String,
         /// Where.
-        place: Place,
+        place: FileLine,
     },
     /// No such member.
     #[error("{place}: struct {name} has no member {member} that can be told from its text")]
@@ -94,7 +94,7 @@ pub enum Refusal {
         /// The member.
         member: String,
         /// The definition.
-        place: Place,
+        place: FileLine,
     },
     /// The member is declared more than once (in branches of an `#if`).
     #[error("{first}: {member} is declared again at {second}")]
@@ -102,9 +102,9 @@ pub enum Refusal {
         /// The member.
         member: String,
         /// First declaration.
-        first: Place,
+        first: FileLine,
         /// Second declaration.
-        second: Place,
+        second: FileLine,
     },
     /// A macro makes the member, or a statement that is not understood.
     #[error("{place}: {member} comes from a macro or from a statement that is not understood")]
@@ -112,7 +112,7 @@ pub enum Refusal {
         /// The member.
         member: String,
         /// Where.
-        place: Place,
+        place: FileLine,
     },
     /// `int a, b;`
     #[error("{place}: {member} shares a declaration with other members")]
@@ -120,7 +120,7 @@ pub enum Refusal {
         /// The member.
         member: String,
         /// Where.
-        place: Place,
+        place: FileLine,
     },
     /// The declaration does not have its lines for itself.
     #[error("{place}: {member} shares a line with other code")]
@@ -128,7 +128,7 @@ pub enum Refusal {
         /// The member, or the tag when it is the brace's line.
         member: String,
         /// Where.
-        place: Place,
+        place: FileLine,
     },
     /// Member and target position are in different `#if` groups.
     #[error("{place}: {member} would leave or enter an #if group")]
@@ -136,7 +136,7 @@ pub enum Refusal {
         /// The member.
         member: String,
         /// The position that the move cannot keep.
-        place: Place,
+        place: FileLine,
     },
     /// Member and target position are in different nested structs.
     #[error("{place}: {member} would leave or enter a nested struct")]
@@ -144,7 +144,7 @@ pub enum Refusal {
         /// The member.
         member: String,
         /// The target.
-        place: Place,
+        place: FileLine,
     },
     /// One of several adjacent bitfields, or a place between them.
     #[error("{place}: {member} would break a run of bitfields")]
@@ -152,7 +152,7 @@ pub enum Refusal {
         /// The member.
         member: String,
         /// Where.
-        place: Place,
+        place: FileLine,
     },
     /// A bitfield cannot be aligned.
     #[error("{place}: {member} is a bitfield and cannot be aligned")]
@@ -160,7 +160,7 @@ pub enum Refusal {
         /// The member.
         member: String,
         /// Where.
-        place: Place,
+        place: FileLine,
     },
     /// A flexible or zero-length array marks the end or a place.
     #[error("{place}: {member} is a flexible or zero-length array, which must stay where it is")]
@@ -168,7 +168,7 @@ pub enum Refusal {
         /// The member.
         member: String,
         /// Where.
-        place: Place,
+        place: FileLine,
     },
     /// The move leads into or out of a group of members that are to be on the same lines.
     #[error(
@@ -183,18 +183,18 @@ pub enum Refusal {
         /// The group.
         group: String,
         /// The mark that it would pass.
-        place: Place,
+        place: FileLine,
     },
     /// The move leads into or out of what is between `randomized_struct_fields_start` and `_end`, or crosses
     /// an access specifier.
     #[error("{place}: {member} would cross {border}")]
-    Border {
+    CrossesBorder {
         /// The member.
         member: String,
         /// The border as written.
         border: String,
         /// Where.
-        place: Place,
+        place: FileLine,
     },
     /// There is an alignment already.
     #[error("{place}: {name} has an alignment already")]
@@ -202,7 +202,7 @@ pub enum Refusal {
         /// The member or the tag.
         name: String,
         /// Where.
-        place: Place,
+        place: FileLine,
     },
     /// Not a power of two.
     #[error("{bytes} is not an alignment: no power of two")]
@@ -238,7 +238,7 @@ pub enum Refusal {
         /// The member.
         member: String,
         /// Where.
-        place: Place,
+        place: FileLine,
     },
     /// Members that are to move as one have another between them.
     #[error("{place}: this stands between {member} and others that are to move with it")]
@@ -246,7 +246,7 @@ pub enum Refusal {
         /// The first that was named.
         member: String,
         /// What stands between.
-        place: Place,
+        place: FileLine,
     },
     /// Statements that do not declare what one statement would, or do not stand next to each other.
     #[error("{place}: what stands here cannot be declared as '{text}'")]
@@ -254,7 +254,7 @@ pub enum Refusal {
         /// As given.
         text: String,
         /// The first of the statements, or the definition.
-        place: Place,
+        place: FileLine,
     },
     /// No `#if` group ends and another begins there that could be one.
     #[error("{place}: behind {member} no two #if groups stand that could be one")]
@@ -262,7 +262,7 @@ pub enum Refusal {
         /// The last member before the place.
         member: String,
         /// Where it is, or the definition.
-        place: Place,
+        place: FileLine,
     },
     /// There is no alignment that could be taken away by itself.
     #[error("{place}: no alignment of {name} stands here by itself")]
@@ -270,7 +270,7 @@ pub enum Refusal {
         /// The member or the tag.
         name: String,
         /// Where.
-        place: Place,
+        place: FileLine,
     },
     /// The member is no array of bytes, so it may hold something.
     #[error("{place}: {member} is no array of bytes and no padding macro")]
@@ -278,7 +278,7 @@ pub enum Refusal {
         /// The member.
         member: String,
         /// Where.
-        place: Place,
+        place: FileLine,
     },
     /// Not a name that the struct does not have yet, or no bytes.
     #[error("{place}: '{name}' with {bytes} bytes cannot be a new member of it")]
@@ -288,7 +288,7 @@ pub enum Refusal {
         /// As given.
         bytes: u64,
         /// The definition.
-        place: Place,
+        place: FileLine,
     },
     /// No assignment to the member begins there.
     #[error("{place}: no assignment to {member} begins on this line")]
@@ -296,7 +296,7 @@ pub enum Refusal {
         /// The member.
         member: String,
         /// The line.
-        place: Place,
+        place: FileLine,
     },
     /// An assignment that cannot be made conditional as it is.
     #[error("{place}: the assignment to {member} stays as it is: {why}")]
@@ -306,17 +306,17 @@ pub enum Refusal {
         /// What is in the way.
         why: &'static str,
         /// Where.
-        place: Place,
+        place: FileLine,
     },
     /// What Rust does not let one do, or not by this.
     #[error("{place}: struct {name} stays as it is: {why}")]
-    Rust {
+    RustNotEdited {
         /// The struct.
         name: String,
         /// What is in the way, and what can be done.
         why: &'static str,
         /// Where.
-        place: Place,
+        place: FileLine,
     },
     /// A move of nothing.
     #[error("no member is named that is to move")]
@@ -330,52 +330,52 @@ pub enum Refusal {
         /// The tag.
         name: String,
         /// The definition.
-        place: Place,
+        place: FileLine,
     },
 }
 
-impl Refusal {
+impl EditRefusal {
     /// A short fixed word for the kind, for counting.
     pub fn kind(&self) -> &'static str {
         match self {
-            Refusal::Uapi { .. } => "uapi",
-            Refusal::StructNotFound { .. } => "struct not found",
-            Refusal::DefinedTwice { .. } => "defined twice",
-            Refusal::Asserted { .. } => "asserted",
-            Refusal::Packed { .. } => "packed",
-            Refusal::Rust { .. } => "rust",
-            Refusal::NoStore { .. } => "no store",
-            Refusal::StoreNotGuarded { .. } => "store not guarded",
-            Refusal::NotJoined { .. } => "not joined",
-            Refusal::GroupsNotJoined { .. } => "groups not joined",
-            Refusal::NotAligned { .. } => "not aligned",
-            Refusal::NotPadding { .. } => "not padding",
-            Refusal::BadPadding { .. } => "bad padding",
-            Refusal::Union { .. } => "union",
-            Refusal::CutByPreprocessor { .. } => "cut by preprocessor",
-            Refusal::Alignment { .. } => "alignment not read",
-            Refusal::MemberNotFound { .. } => "member not found",
-            Refusal::MemberTwice { .. } => "member twice",
-            Refusal::MacroMember { .. } => "macro member",
-            Refusal::SharedDeclaration { .. } => "shared declaration",
-            Refusal::SharedLine { .. } => "shared line",
-            Refusal::ConditionalGroup { .. } => "conditional group",
-            Refusal::NestedStruct { .. } => "nested struct",
-            Refusal::BitfieldRun { .. } => "bitfield run",
-            Refusal::Bitfield { .. } => "bitfield",
-            Refusal::FlexibleArray { .. } => "flexible array",
-            Refusal::LineGroup { .. } => "line group",
-            Refusal::Border { .. } => "border",
-            Refusal::AlreadyAligned { .. } => "already aligned",
-            Refusal::BadAlignment { .. } => "bad alignment",
-            Refusal::UnknownMacro { .. } => "unknown macro",
-            Refusal::NoPlaceForInclude { .. } => "no place for include",
-            Refusal::BadReason { .. } => "bad reason",
-            Refusal::NothingToDo { .. } => "nothing to do",
-            Refusal::NotTogether { .. } => "not together",
-            Refusal::NoMembers => "no members",
-            Refusal::NoInverse => "no inverse",
-            Refusal::NotAsIntended { .. } => "not as intended",
+            EditRefusal::Uapi { .. } => "uapi",
+            EditRefusal::StructNotFound { .. } => "struct not found",
+            EditRefusal::DefinedTwice { .. } => "defined twice",
+            EditRefusal::Asserted { .. } => "asserted",
+            EditRefusal::Packed { .. } => "packed",
+            EditRefusal::RustNotEdited { .. } => "rust",
+            EditRefusal::NoStore { .. } => "no store",
+            EditRefusal::StoreNotGuarded { .. } => "store not guarded",
+            EditRefusal::NotJoined { .. } => "not joined",
+            EditRefusal::GroupsNotJoined { .. } => "groups not joined",
+            EditRefusal::NotAligned { .. } => "not aligned",
+            EditRefusal::NotPadding { .. } => "not padding",
+            EditRefusal::BadPadding { .. } => "bad padding",
+            EditRefusal::InUnion { .. } => "union",
+            EditRefusal::CutByPreprocessor { .. } => "cut by preprocessor",
+            EditRefusal::AlignmentNotRead { .. } => "alignment not read",
+            EditRefusal::MemberNotFound { .. } => "member not found",
+            EditRefusal::MemberTwice { .. } => "member twice",
+            EditRefusal::MacroMember { .. } => "macro member",
+            EditRefusal::SharedDeclaration { .. } => "shared declaration",
+            EditRefusal::SharedLine { .. } => "shared line",
+            EditRefusal::ConditionalGroup { .. } => "conditional group",
+            EditRefusal::NestedStruct { .. } => "nested struct",
+            EditRefusal::BitfieldRun { .. } => "bitfield run",
+            EditRefusal::Bitfield { .. } => "bitfield",
+            EditRefusal::FlexibleArray { .. } => "flexible array",
+            EditRefusal::LineGroup { .. } => "line group",
+            EditRefusal::CrossesBorder { .. } => "border",
+            EditRefusal::AlreadyAligned { .. } => "already aligned",
+            EditRefusal::BadAlignment { .. } => "bad alignment",
+            EditRefusal::UnknownMacro { .. } => "unknown macro",
+            EditRefusal::NoPlaceForInclude { .. } => "no place for include",
+            EditRefusal::BadReason { .. } => "bad reason",
+            EditRefusal::NothingToDo { .. } => "nothing to do",
+            EditRefusal::NotTogether { .. } => "not together",
+            EditRefusal::NoMembers => "no members",
+            EditRefusal::NoInverse => "no inverse",
+            EditRefusal::NotAsIntended { .. } => "not as intended",
         }
     }
 }

@@ -1,9 +1,9 @@
 //! Code elsewhere that counts on the order of members.
 
-use crate::body::{Directive, directive};
-use crate::find::File;
-use crate::lex::{Kind, Token, lex, pair_brackets};
-use crate::refusal::Place;
+use crate::body::{DirectiveKind, directive_kind};
+use crate::find::TokenizedFile;
+use crate::lex::{SourceToken, TokenKind, lex, pair_brackets};
+use crate::refusal::FileLine;
 
 /// Why a use is suspicious.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,11 +25,11 @@ pub enum UseKind {
 
 /// A use of a struct that a new order may break.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Use {
+pub struct SuspiciousUse {
     /// Why.
     pub kind: UseKind,
     /// Where.
-    pub place: Place,
+    pub place: FileLine,
     /// The source line, trimmed.
     pub text: String,
 }
@@ -37,21 +37,21 @@ pub struct Use {
 /// Finds positional initialisers, `offsetof` users and static assertions of `struct struct_name` in
 /// one file's text, bodies of `#define` included, and whether it is randomised. What hides behind
 /// other macros or typedefs is not seen. `container_of` follows the members wherever they go.
-pub fn suspicious_uses(file: &str, text: &str, struct_name: &str) -> Vec<Use> {
+pub fn find_suspicious_uses(file: &str, text: &str, struct_name: &str) -> Vec<SuspiciousUse> {
     let mut uses = Vec::new();
     if !text.contains(struct_name) {
         return uses;
     }
-    let whole = File::new(file, text);
-    scan(&whole, text, struct_name, &mut uses);
+    let whole = TokenizedFile::new(file, text);
+    collect_uses(&whole, text, struct_name, &mut uses);
     for token in whole
         .tokens
         .iter()
-        .filter(|token| token.kind == Kind::Directive)
+        .filter(|token| token.kind == TokenKind::Directive)
     {
-        if directive(token.text(text)) == Directive::Other("define") {
-            scan(
-                &define_body(file, text, token),
+        if directive_kind(token.text(text)) == DirectiveKind::Other("define") {
+            collect_uses(
+                &tokenize_define(file, text, token),
                 text,
                 struct_name,
                 &mut uses,
@@ -63,19 +63,19 @@ pub fn suspicious_uses(file: &str, text: &str, struct_name: &str) -> Vec<Use> {
 }
 
 /// The tokens of a `#define` as code, at their places in the whole text.
-fn define_body<'a>(file: &'a str, text: &'a str, define: &Token) -> File<'a> {
+fn tokenize_define<'a>(file: &'a str, text: &'a str, define: &SourceToken) -> TokenizedFile<'a> {
     let inner = define.start + 1;
     let code = text.get(inner..define.end).unwrap_or("");
-    let tokens: Vec<Token> = lex(code)
+    let tokens: Vec<SourceToken> = lex(code)
         .into_iter()
-        .map(|t| Token {
+        .map(|t| SourceToken {
             kind: t.kind,
             start: t.start + inner,
             end: t.end + inner,
         })
         .collect();
     let pairs = pair_brackets(text, &tokens);
-    File {
+    TokenizedFile {
         name: file,
         source: text,
         tokens,
@@ -83,32 +83,42 @@ fn define_body<'a>(file: &'a str, text: &'a str, define: &Token) -> File<'a> {
     }
 }
 
-fn scan(file: &File<'_>, text: &str, struct_name: &str, uses: &mut Vec<Use>) {
+fn collect_uses(
+    file: &TokenizedFile<'_>,
+    text: &str,
+    struct_name: &str,
+    uses: &mut Vec<SuspiciousUse>,
+) {
     let code: Vec<usize> = (0..file.tokens.len())
-        .filter(|&at| !matches!(file.tokens[at].kind, Kind::Comment | Kind::Directive))
+        .filter(|&at| {
+            !matches!(
+                file.tokens[at].kind,
+                TokenKind::Comment | TokenKind::Directive
+            )
+        })
         .collect();
     let reader = file.reader();
-    let asserts = assertions(file);
+    let asserts = assertion_parentheses(file);
     let word = |position: usize| code.get(position).map_or("", |&index| reader.text(index));
     for position in 0..code.len() {
         if word(position) != "struct" || word(position + 1) != struct_name {
             continue;
         }
         // No order changes the size of a member.
-        let of_member = position >= 2 && word(position - 2) == "sizeof_field";
-        let asserted = !of_member
+        let is_member_size = position >= 2 && word(position - 2) == "sizeof_field";
+        let asserted = !is_member_size
             && asserts
                 .iter()
                 .any(|&(open, close)| (open..close).contains(&code[position]));
         let kind = if asserted {
             Some(UseKind::StaticAssert)
-        } else if randomized(file, &code, position + 2) {
+        } else if is_randomized_definition(file, &code, position + 2) {
             Some(UseKind::Randomized)
         } else if position >= 2 && is_offsetof(word(position - 2)) && word(position - 1) == "(" {
-            offset_member(file, &code, position)
+            offsetof_use(file, &code, position)
         } else {
-            initializer(file, &code, position + 2)
-                .filter(|&open| positional(file, open, 0))
+            initializer_brace(file, &code, position + 2)
+                .filter(|&open| is_positional_initializer(file, open, 0))
                 .map(|_| UseKind::PositionalInitializer)
         };
         if let Some(kind) = kind {
@@ -119,7 +129,7 @@ fn scan(file: &File<'_>, text: &str, struct_name: &str, uses: &mut Vec<Use>) {
                 .unwrap_or("")
                 .trim()
                 .to_owned();
-            uses.push(Use {
+            uses.push(SuspiciousUse {
                 kind,
                 place,
                 text: line,
@@ -129,21 +139,21 @@ fn scan(file: &File<'_>, text: &str, struct_name: &str, uses: &mut Vec<Use>) {
 }
 
 /// The parentheses of assertions that the compiler checks.
-fn assertions(file: &File<'_>) -> Vec<(usize, usize)> {
+fn assertion_parentheses(file: &TokenizedFile<'_>) -> Vec<(usize, usize)> {
     let reader = file.reader();
-    let assertion = |word: &str| {
+    let is_assertion = |word: &str| {
         word.starts_with("BUILD_BUG_ON")
             || word.starts_with("CACHELINE_ASSERT_GROUP")
             || matches!(word, "static_assert" | "_Static_assert")
     };
     (0..file.tokens.len())
-        .filter(|&at| assertion(reader.text(at)) && reader.text(at + 1) == "(")
+        .filter(|&at| is_assertion(reader.text(at)) && reader.text(at + 1) == "(")
         .filter_map(|at| Some((at + 1, file.pairs[at + 1]?)))
         .collect()
 }
 
 /// Whether a definition begins at `position`, behind the tag, and says `__randomize_layout`.
-fn randomized(file: &File<'_>, code: &[usize], position: usize) -> bool {
+fn is_randomized_definition(file: &TokenizedFile<'_>, code: &[usize], position: usize) -> bool {
     let reader = file.reader();
     let Some(&open) = code.get(position).filter(|&&at| reader.text(at) == "{") else {
         return false;
@@ -163,7 +173,7 @@ fn is_offsetof(word: &str) -> bool {
 }
 
 /// The member of `offsetof(struct name, member)`; `position` is at `struct`.
-fn offset_member(file: &File<'_>, code: &[usize], position: usize) -> Option<UseKind> {
+fn offsetof_use(file: &TokenizedFile<'_>, code: &[usize], position: usize) -> Option<UseKind> {
     let close = file.pairs[code[position - 1]]?;
     let reader = file.reader();
     let inside = code
@@ -175,7 +185,11 @@ fn offset_member(file: &File<'_>, code: &[usize], position: usize) -> Option<Use
 }
 
 /// The brace token of an initialiser: `name[..] attributes = {` or, in a cast, `) {`.
-fn initializer(file: &File<'_>, code: &[usize], mut position: usize) -> Option<usize> {
+fn initializer_brace(
+    file: &TokenizedFile<'_>,
+    code: &[usize],
+    mut position: usize,
+) -> Option<usize> {
     let reader = file.reader();
     let mut named = false;
     loop {
@@ -192,7 +206,7 @@ fn initializer(file: &File<'_>, code: &[usize], mut position: usize) -> Option<u
                     position += 1;
                 }
             }
-            _ if file.tokens[index].kind == Kind::Ident => named = true,
+            _ if file.tokens[index].kind == TokenKind::Ident => named = true,
             _ => return None,
         }
         position += 1;
@@ -201,13 +215,18 @@ fn initializer(file: &File<'_>, code: &[usize], mut position: usize) -> Option<u
 
 /// Whether the braces hold a value without designator. Lone zeroes and nothing do not count;
 /// elements of an array are looked into.
-fn positional(file: &File<'_>, open: usize, depth: u32) -> bool {
+fn is_positional_initializer(file: &TokenizedFile<'_>, open: usize, depth: u32) -> bool {
     let reader = file.reader();
     let Some(close) = file.pairs[open] else {
         return false;
     };
     let code: Vec<usize> = (open + 1..close)
-        .filter(|&at| !matches!(file.tokens[at].kind, Kind::Comment | Kind::Directive))
+        .filter(|&at| {
+            !matches!(
+                file.tokens[at].kind,
+                TokenKind::Comment | TokenKind::Directive
+            )
+        })
         .collect();
     let texts: Vec<&str> = code
         .iter()
@@ -216,16 +235,18 @@ fn positional(file: &File<'_>, open: usize, depth: u32) -> bool {
         .collect();
     match texts.as_slice() {
         [] | ["0" | "NULL"] | ["0" | "NULL", ","] | [".", ..] => false,
-        ["{", ..] if depth < 4 => positional(file, code[0], depth + 1),
-        ["[", ..] => array_element(file, &code)
-            .is_some_and(|inner| depth < 4 && positional(file, inner, depth + 1)),
-        [name, ":", ..] if file.tokens[code[0]].kind == Kind::Ident && *name != "default" => false,
+        ["{", ..] if depth < 4 => is_positional_initializer(file, code[0], depth + 1),
+        ["[", ..] => array_element_brace(file, &code)
+            .is_some_and(|inner| depth < 4 && is_positional_initializer(file, inner, depth + 1)),
+        [name, ":", ..] if file.tokens[code[0]].kind == TokenKind::Ident && *name != "default" => {
+            false
+        }
         _ => true,
     }
 }
 
 /// The brace behind `[index] =`.
-fn array_element(file: &File<'_>, code: &[usize]) -> Option<usize> {
+fn array_element_brace(file: &TokenizedFile<'_>, code: &[usize]) -> Option<usize> {
     let close = file.pairs[code[0]]?;
     let reader = file.reader();
     let mut rest = code.iter().copied().skip_while(|&index| index <= close);
@@ -239,7 +260,7 @@ mod tests {
     use super::*;
 
     fn check(text: &str, expect: &[(u32, UseKind)]) {
-        let got: Vec<_> = suspicious_uses("f.c", text, "s")
+        let got: Vec<_> = find_suspicious_uses("f.c", text, "s")
             .into_iter()
             .map(|u| (u.place.line, u.kind))
             .collect();

@@ -30,9 +30,9 @@ fn moved_members_are_where_the_engine_says() {
     let root = PathBuf::from("/usr/include");
     let mut found = Vec::new();
     for folder in FOLDERS {
-        for mut one in pick::of_headers(&root.join(folder)) {
-            one.path = format!("{folder}/{}", one.path);
-            found.push(one);
+        for mut candidate in pick::of_headers(&root.join(folder)) {
+            candidate.path = format!("{folder}/{}", candidate.path);
+            found.push(candidate);
         }
     }
     let scratch = tempfile::tempdir().unwrap();
@@ -79,7 +79,7 @@ fn check(found: Vec<Candidate>, mut compiler: Compiler) {
     let (mut tried, mut right, mut back) = (0, 0, 0);
     for candidate in pick::in_order(found, 0) {
         let trial = trial::run(&candidate, &mut compiler);
-        let what = format!("{candidate:?}: {}", trial.asked);
+        let title = format!("{candidate:?}: {}", trial.asked);
         tried += usize::from(!matches!(trial.outcome, Outcome::Passed(_)));
         match trial.outcome {
             Outcome::Passed(_) => {}
@@ -87,11 +87,11 @@ fn check(found: Vec<Candidate>, mut compiler: Compiler) {
                 right += 1;
                 back += usize::from(returned == Back::SameBytes);
                 if let Back::Other(how) = returned {
-                    eprintln!("{what}\n    {how}");
+                    eprintln!("{title}\n    {how}");
                 }
             }
-            Outcome::Refused(refusal) => eprintln!("{what}\n    {refusal}"),
-            Outcome::Wrong(why) => panic!("{what}\n    {why}"),
+            Outcome::Refused(refusal) => eprintln!("{title}\n    {refusal}"),
+            Outcome::Wrong(why) => panic!("{title}\n    {why}"),
         }
         if tried == COUNT {
             break;

@@ -1,6 +1,6 @@
 //! C++ classes.
 
-use relayout_patch::{Alignment, Change, edit_struct};
+use relayout_patch::{SourceChange, WrittenAlignment, edit_struct};
 
 const SOURCE: &str = "\
 #pragma once
@@ -33,22 +33,22 @@ struct Plain {
 }
 ";
 
-fn edited(name: &str, change: Change) -> String {
+fn edited(name: &str, change: SourceChange) -> String {
     match edit_struct("ring.hpp", SOURCE, name, None, &[change]) {
         Ok(new) => new,
         Err(refusal) => refusal.to_string(),
     }
 }
 
-fn align(member: &str, reason: Option<&str>) -> Change {
-    Change::AlignMember {
+fn align(member: &str, reason: Option<&str>) -> SourceChange {
+    SourceChange::AlignMember {
         member: member.to_owned(),
-        alignment: Alignment::Bytes(64),
+        alignment: WrittenAlignment::Bytes(64),
         reason: reason.map(str::to_owned),
     }
 }
 
-fn check(name: &str, change: Change, old: &str, new: &str) {
+fn check(name: &str, change: SourceChange, old: &str, new: &str) {
     assert_eq!(edited(name, change), SOURCE.replace(old, new));
 }
 
@@ -90,8 +90,8 @@ fn members_are_aligned_by_alignas() {
 
 #[test]
 fn classes_are_aligned_before_their_name() {
-    let change = Change::AlignType {
-        alignment: Alignment::Bytes(128),
+    let change = SourceChange::AlignType {
+        alignment: WrittenAlignment::Bytes(128),
         reason: None,
     };
     check(

@@ -1,31 +1,36 @@
 //! What is read of a layout that somebody proposes.
 
-use relayout_patch::{DeclaredAlign, declared};
+use relayout_patch::{DeclaredAlignment, read_declared_struct};
 
 /// `name: type bounds @align`, one member per line.
-fn shown(source: &str) -> String {
-    let found = declared("s.h", source, "s").unwrap_or_else(|e| panic!("{e}"));
-    let align = |align: Option<DeclaredAlign>| match align {
+fn describe_declared(source: &str) -> String {
+    let found = read_declared_struct("s.h", source, "s").unwrap_or_else(|e| panic!("{e}"));
+    let align = |align: Option<DeclaredAlignment>| match align {
         None => String::new(),
-        Some(DeclaredAlign::Line) => " @line".to_owned(),
-        Some(DeclaredAlign::Bytes(bytes)) => format!(" @{bytes}"),
+        Some(DeclaredAlignment::CacheLine) => " @line".to_owned(),
+        Some(DeclaredAlignment::Bytes(bytes)) => format!(" @{bytes}"),
     };
     let mut text = String::new();
-    for one in &found.members {
-        let what = match one.special {
+    for member in &found.members {
+        let type_text = match member.is_special {
             true => "-".to_owned(),
             false => format!(
                 "{}{}",
-                one.type_text,
-                one.bounds
+                member.type_text,
+                member
+                    .bounds
                     .iter()
                     .map(|b| format!("[{b}]"))
                     .collect::<String>()
             ),
         };
-        text += &format!("{}: {what}{}\n", one.names.join(" "), align(one.align));
+        text += &format!(
+            "{}: {type_text}{}\n",
+            member.names.join(" "),
+            align(member.alignment)
+        );
     }
-    text + &format!("type{}\n", align(found.align))
+    text + &format!("type{}\n", align(found.alignment))
 }
 
 #[test]
@@ -58,7 +63,7 @@ a b c: -
 populated: -
 type @128
 ";
-    assert_eq!(shown(source), expect);
+    assert_eq!(describe_declared(source), expect);
 }
 
 #[test]
@@ -84,7 +89,7 @@ call: -
 many: int[2][3]
 type
 ";
-    assert_eq!(shown(source), expect);
+    assert_eq!(describe_declared(source), expect);
 }
 
 #[test]
@@ -103,14 +108,16 @@ struct s {
 } __attribute__((__aligned__(64)));
 ";
     let expect = "list: struct list_head\nfree_bytes: int\nbase_addr: void * @64\ntype @64\n";
-    assert_eq!(shown(source), expect);
+    assert_eq!(describe_declared(source), expect);
 }
 
 #[test]
 fn what_cannot_be_read_is_refused_with_its_line() {
     let check = |source: &str, expect: &str| {
         assert_eq!(
-            declared("s.h", source, "s").unwrap_err().to_string(),
+            read_declared_struct("s.h", source, "s")
+                .unwrap_err()
+                .to_string(),
             expect
         );
     };

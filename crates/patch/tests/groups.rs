@@ -1,6 +1,6 @@
 //! Groups of members that are to be on the same lines, in the shape that Linux has them since 6.8.
 
-use relayout_patch::{Change, Position, edit_struct, inverse, member_order};
+use relayout_patch::{MemberPosition, SourceChange, edit_struct, inverse_changes, member_order};
 
 /// Two groups by their macros, aligned in two ways as in `struct tcp_sock` and as in libeth, and members outside.
 const SOURCE: &str = "\
@@ -25,8 +25,8 @@ struct port {
 };
 ";
 
-fn moved(member: &str, to: Position) -> Result<String, String> {
-    let change = Change::MoveMembers {
+fn moved(member: &str, to: MemberPosition) -> Result<String, String> {
+    let change = SourceChange::MoveMembers {
         members: vec![member.to_owned()],
         to,
         spacing: None,
@@ -40,7 +40,7 @@ fn moved(member: &str, to: Position) -> Result<String, String> {
         std::slice::from_ref(&change),
     );
     let new = new.map_err(|refusal| refusal.to_string())?;
-    let back = inverse("port.h", SOURCE, "port", None, &change).unwrap();
+    let back = inverse_changes("port.h", SOURCE, "port", None, &change).unwrap();
     assert_eq!(
         edit_struct("port.h", &new, "port", None, &back).unwrap(),
         SOURCE
@@ -48,7 +48,7 @@ fn moved(member: &str, to: Position) -> Result<String, String> {
     Ok(new)
 }
 
-fn check(member: &str, to: Position, expect: &[&str]) {
+fn check(member: &str, to: MemberPosition, expect: &[&str]) {
     let order = member_order("port.h", &moved(member, to).unwrap(), "port").unwrap();
     let shown: Vec<&str> = order.iter().map(|name| shortened(name)).collect();
     assert_eq!(shown, expect);
@@ -65,8 +65,8 @@ fn shortened(name: &str) -> &str {
     }
 }
 
-fn after(member: &str) -> Position {
-    Position::After(member.to_owned())
+fn after(member: &str) -> MemberPosition {
+    MemberPosition::After(member.to_owned())
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn members_move_within_their_group_and_past_others() {
     );
     check(
         "name",
-        Position::First,
+        MemberPosition::First,
         &[
             "name", "id", "<tx", "mtu", "features", "tx>", "<stats", "sent", "dropped", "stats>",
             "flags",

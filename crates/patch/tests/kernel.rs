@@ -4,7 +4,8 @@
 mod provided;
 
 use relayout_patch::{
-    Alignment, Change, Position, Refusal, edit_struct, inverse, member_order, unified_diff,
+    EditRefusal, MemberPosition, SourceChange, WrittenAlignment, edit_struct, inverse_changes,
+    member_order, unified_diff,
 };
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -14,10 +15,10 @@ use std::process::Command;
 const SAMPLE_COUNT: usize = 300;
 const SEED: u64 = 0x5eed_0007;
 
-fn move_to(member: &str, after: Option<&str>) -> Change {
-    Change::MoveMembers {
+fn move_to(member: &str, after: Option<&str>) -> SourceChange {
+    SourceChange::MoveMembers {
         members: vec![member.to_owned()],
-        to: Position::after(after),
+        to: MemberPosition::after(after),
         spacing: None,
         reason: None,
     }
@@ -157,14 +158,14 @@ fn random_moves_apply_and_change_the_order_alone() {
             .unwrap()
             .success()
     );
-    let all = candidates(&root);
+    let structs = candidates(&root);
     let mut random = Random(SEED);
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     let (mut tried, mut returned) = (0, 0);
     let wanted =
         std::env::var("RELAYOUT_SAMPLE").map_or(SAMPLE_COUNT, |count| count.parse().unwrap());
     while tried < wanted {
-        let (path, tag) = &all[random.below(all.len())];
+        let (path, tag) = &structs[random.below(structs.len())];
         let old = std::fs::read_to_string(root.join(path)).unwrap();
         let order = match member_order(path, &old, tag) {
             Ok(order) if order.iter().filter(|name| *name != "?").count() < 3 => continue,
@@ -199,28 +200,29 @@ fn random_moves_apply_and_change_the_order_alone() {
                 continue;
             }
         };
-        let what = format!("{path} {tag}: {member} after {after:?}");
+        let title = format!("{path} {tag}: {member} after {after:?}");
         if new == old {
-            eprintln!("{what}: it is there already");
+            eprintln!("{title}: it is there already");
             *counts.entry("nothing to do").or_default() += 1;
             continue;
         }
         // Of what is taken apart, the type is written again; of what leaves an `#if` group, the condition.
-        let back = inverse(path, &old, tag, None, &change(after.clone())).unwrap_or_default();
+        let back =
+            inverse_changes(path, &old, tag, None, &change(after.clone())).unwrap_or_default();
         let joins = back.len() > 1;
         let directives = |text: &str| text.matches("\n#").count();
         if !joins && directives(&old) == directives(&new) {
-            assert_eq!(sorted_lines(&old), sorted_lines(&new), "{what}");
+            assert_eq!(sorted_lines(&old), sorted_lines(&new), "{title}");
         }
         assert_eq!(
             member_order(path, &new, tag).unwrap(),
             expected_order(&order, &member, after.as_deref()),
-            "{what}"
+            "{title}"
         );
         assert_eq!(
             git_apply(dir.path(), path, &old, &unified_diff(path, &old, &new)),
             new,
-            "{what}"
+            "{title}"
         );
         if let Some(out) = std::env::var_os("RELAYOUT_DIFFS") {
             let name = format!("{tried}.diff");
@@ -230,7 +232,7 @@ fn random_moves_apply_and_change_the_order_alone() {
         let same = !back.is_empty() && again.as_ref() == Ok(&old);
         returned += usize::from(same);
         if !same && std::env::var_os("RELAYOUT_VERBOSE").is_some() {
-            eprintln!("{what}: not back to the same bytes");
+            eprintln!("{title}: not back to the same bytes");
         }
         *counts.entry("moved").or_default() += 1;
     }
@@ -245,9 +247,9 @@ fn pcpu_chunk_gets_the_accepted_order() {
     let old = std::fs::read_to_string(root.join(path)).unwrap();
     let changes = [
         move_to("bound_map", Some("chunk_md")),
-        Change::AlignMember {
+        SourceChange::AlignMember {
             member: "base_addr".into(),
-            alignment: Alignment::Macro("____cacheline_aligned_in_smp".into()),
+            alignment: WrittenAlignment::Macro("____cacheline_aligned_in_smp".into()),
             reason: Some(
                 "Read by every allocation and free: keep it off the cache line of free_bytes and chunk_md, which they write."
                     .into(),
@@ -336,9 +338,9 @@ fn hot_structs_can_be_edited() {
             assert!(
                 matches!(
                     refusal,
-                    Refusal::ConditionalGroup { .. }
-                        | Refusal::Border { .. }
-                        | Refusal::DefinedTwice { .. }
+                    EditRefusal::ConditionalGroup { .. }
+                        | EditRefusal::CrossesBorder { .. }
+                        | EditRefusal::DefinedTwice { .. }
                 ),
                 "{refusal}"
             );
@@ -353,5 +355,5 @@ fn user_space_abi_is_refused() {
     let old = std::fs::read_to_string(root.join(path)).unwrap();
     let change = move_to("stx_mask", Some("stx_nlink"));
     let refusal = edit_struct(path, &old, "statx", None, &[change]).unwrap_err();
-    assert!(matches!(refusal, Refusal::Uapi { .. }), "{refusal}");
+    assert!(matches!(refusal, EditRefusal::Uapi { .. }), "{refusal}");
 }

@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use relayout_patch::{
-    Alignment, Change, Position, edit_struct, guard_store, inverse, member_order, suspicious_uses,
-    unified_diff,
+    MemberPosition, SourceChange, WrittenAlignment, edit_struct, find_suspicious_uses, guard_store,
+    inverse_changes, member_order, unified_diff,
 };
 
 /// Pieces of C in any order: mostly broken structs.
@@ -75,29 +75,32 @@ fn name() -> impl Strategy<Value = String> {
     .prop_map(str::to_owned)
 }
 
-fn change() -> impl Strategy<Value = Change> {
+fn change() -> impl Strategy<Value = SourceChange> {
     let reason = prop::option::of(Just("because".to_owned()));
     let alignment = prop_oneof![
-        Just(Alignment::Bytes(64)),
-        Just(Alignment::Macro("____cacheline_aligned_in_smp".into()))
+        Just(WrittenAlignment::Bytes(64)),
+        Just(WrittenAlignment::Macro(
+            "____cacheline_aligned_in_smp".into()
+        ))
     ];
     prop_oneof![
         (name(), prop::option::of(name()), reason.clone()).prop_map(|(member, after, reason)| {
-            Change::MoveMembers {
+            SourceChange::MoveMembers {
                 members: vec![member],
-                to: Position::after(after),
+                to: MemberPosition::after(after),
                 spacing: None,
                 reason,
             }
         }),
         (name(), alignment.clone(), reason.clone()).prop_map(|(member, alignment, reason)| {
-            Change::AlignMember {
+            SourceChange::AlignMember {
                 member,
                 alignment,
                 reason,
             }
         }),
-        (alignment, reason).prop_map(|(alignment, reason)| Change::AlignType { alignment, reason }),
+        (alignment, reason)
+            .prop_map(|(alignment, reason)| SourceChange::AlignType { alignment, reason }),
     ]
 }
 
@@ -131,7 +134,7 @@ proptest! {
     #[test]
     fn any_text_is_read_without_panic(text in c_like(), change in change()) {
         let _ = member_order("f.h", &text, "s");
-        let _ = suspicious_uses("f.h", &text, "s");
+        let _ = find_suspicious_uses("f.h", &text, "s");
         if let Ok(new) = edit_struct("f.h", &text, "s", None, &[change]) {
             unified_diff("f.h", &text, &new);
             // A C++ class may not read as C, before as after.
@@ -146,13 +149,13 @@ proptest! {
         text in c_like(),
         members in prop::collection::vec(name(), 1..3),
         at in name(),
-        place in prop::sample::select(vec![Position::After, Position::Before, Position::Below, |_| Position::Last]),
+        place in prop::sample::select(vec![MemberPosition::After, MemberPosition::Before, MemberPosition::Below, |_| MemberPosition::Last]),
     ) {
         let to = place(at);
-        let change = Change::MoveMembers { members, to, spacing: None, reason: None };
-        let edit = |text: &str, changes: &[Change]| edit_struct("f.h", text, "s", None, changes);
+        let change = SourceChange::MoveMembers { members, to, spacing: None, reason: None };
+        let edit = |text: &str, changes: &[SourceChange]| edit_struct("f.h", text, "s", None, changes);
         if let Ok(new) = edit(&text, std::slice::from_ref(&change))
-            && let Ok(back) = inverse("f.h", &text, "s", None, &change)
+            && let Ok(back) = inverse_changes("f.h", &text, "s", None, &change)
         {
             prop_assert_eq!(edit(&new, &back).unwrap(), text.clone());
             // A condition that goes along is written twice, and the type of what was taken apart.
@@ -174,7 +177,7 @@ proptest! {
         for file in ["f.cc", "f.rs"] {
             let _ = member_order(file, &text, "s");
             let _ = edit_struct(file, &text, "s", None, std::slice::from_ref(&change));
-            let _ = inverse(file, &text, "s", None, &change);
+            let _ = inverse_changes(file, &text, "s", None, &change);
         }
         let _ = guard_store("f.c", &text, line, "a", None);
     }
@@ -182,11 +185,11 @@ proptest! {
     #[test]
     fn any_characters_are_read_without_panic(text in "\\PC*") {
         let text = format!("struct s {{\nint a;\n{text}\nint b;\n}};");
-        let change = Change::MoveMembers { members: vec!["b".into()], to: Position::First, spacing: None, reason: None };
+        let change = SourceChange::MoveMembers { members: vec!["b".into()], to: MemberPosition::First, spacing: None, reason: None };
         let _ = edit_struct("f.h", &text, "s", None, &[change]);
-        let _ = suspicious_uses("f.h", &text, "s");
+        let _ = find_suspicious_uses("f.h", &text, "s");
         for file in ["f.cc", "f.rs"] {
-            let change = Change::AlignType { alignment: Alignment::Bytes(64), reason: None };
+            let change = SourceChange::AlignType { alignment: WrittenAlignment::Bytes(64), reason: None };
             let _ = edit_struct(file, &text, "s", None, &[change]);
         }
     }
@@ -203,7 +206,7 @@ proptest! {
         let stays = to == from || to == from + 1;
         prop_assume!(!stays);
         let after = to.checked_sub(1).map(|index| format!("m{index}"));
-        let change = Change::MoveMembers { members: vec![format!("m{from}")], to: Position::after(after), spacing: None, reason: None };
+        let change = SourceChange::MoveMembers { members: vec![format!("m{from}")], to: MemberPosition::after(after), spacing: None, reason: None };
         let new = edit_struct("f.h", &old, "s", None, std::slice::from_ref(&change)).unwrap();
 
         let mut order: Vec<usize> = (0..members.len()).filter(|&index| index != from).collect();
@@ -211,7 +214,7 @@ proptest! {
         let order: Vec<String> = order.iter().map(|index| format!("m{index}")).collect();
         prop_assert_eq!(member_order("f.h", &new, "s").unwrap(), order);
 
-        let back = inverse("f.h", &old, "s", None, &change).unwrap();
+        let back = inverse_changes("f.h", &old, "s", None, &change).unwrap();
         prop_assert_eq!(&edit_struct("f.h", &new, "s", None, &back).unwrap(), &old);
 
         let lines = |text: &str| {

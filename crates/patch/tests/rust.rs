@@ -1,6 +1,8 @@
 //! Rust structs.
 
-use relayout_patch::{Alignment, Change, Position, edit_struct, inverse, member_order};
+use relayout_patch::{
+    MemberPosition, SourceChange, WrittenAlignment, edit_struct, inverse_changes, member_order,
+};
 
 const SOURCE: &str = r#"
 use std::sync::atomic::AtomicU64; // struct Shared { in a comment
@@ -34,15 +36,15 @@ struct Ordered { a: u8, b: u8 }
 struct Tuple(u8, u64);
 "#;
 
-fn edited(name: &str, change: Change) -> String {
+fn edited(name: &str, change: SourceChange) -> String {
     match edit_struct("src/shared.rs", SOURCE, name, None, &[change]) {
         Ok(new) => new,
         Err(refusal) => refusal.to_string(),
     }
 }
 
-fn moved(member: &str, to: Position) -> Change {
-    Change::MoveMembers {
+fn moved(member: &str, to: MemberPosition) -> SourceChange {
+    SourceChange::MoveMembers {
         members: vec![member.to_owned()],
         to,
         spacing: None,
@@ -51,7 +53,7 @@ fn moved(member: &str, to: Position) -> Change {
 }
 
 /// The fields' order after a move, and the old bytes after its inverse.
-fn check(member: &str, to: Position, expect: &[&str]) {
+fn check(member: &str, to: MemberPosition, expect: &[&str]) {
     let change = moved(member, to);
     let new = edited("Shared", change.clone());
     assert_eq!(
@@ -59,14 +61,14 @@ fn check(member: &str, to: Position, expect: &[&str]) {
         expect,
         "{new}"
     );
-    let back = inverse("src/shared.rs", SOURCE, "Shared", None, &change).unwrap();
+    let back = inverse_changes("src/shared.rs", SOURCE, "Shared", None, &change).unwrap();
     let old = edit_struct("src/shared.rs", &new, "Shared", None, &back).unwrap();
     assert_eq!(old, SOURCE);
 }
 
 #[test]
 fn fields_move_with_comments_and_attributes() {
-    let after = |name: &str| Position::After(name.to_owned());
+    let after = |name: &str| MemberPosition::After(name.to_owned());
     check(
         "count",
         after("limit"),
@@ -74,12 +76,12 @@ fn fields_move_with_comments_and_attributes() {
     );
     check(
         "call",
-        Position::First,
+        MemberPosition::First,
         &["call", "count", "names", "limit"],
     );
     check(
         "limit",
-        Position::Before("names".to_owned()),
+        MemberPosition::Before("names".to_owned()),
         &["count", "limit", "names", "call"],
     );
     let new = edited("Shared", moved("names", after("call")));
@@ -95,17 +97,23 @@ fn fields_move_with_comments_and_attributes() {
 #[test]
 fn the_compiler_orders_other_structs() {
     assert_eq!(
-        edited("Free", moved("b", Position::First)),
+        edited("Free", moved("b", MemberPosition::First)),
         "src/shared.rs:21: struct Free stays as it is: without #[repr(C)] the compiler orders the fields itself: align the type, or add #[repr(C)] first"
     );
     assert_eq!(
-        edited("Tuple", moved("0", Position::First)),
+        edited("Tuple", moved("0", MemberPosition::First)),
         "src/shared.rs:30: struct Tuple stays as it is: it has no named fields"
     );
     let shared = "src/shared.rs:28: a shares a line with other code";
-    assert_eq!(edited("Ordered", moved("b", Position::First)), shared);
+    assert_eq!(edited("Ordered", moved("b", MemberPosition::First)), shared);
     let sorted = "#[repr(C)]\n#[derive(Ord)]\nstruct S {\n    a: u8,\n    b: u8,\n}\n";
-    let refused = edit_struct("s.rs", sorted, "S", None, &[moved("b", Position::First)]);
+    let refused = edit_struct(
+        "s.rs",
+        sorted,
+        "S",
+        None,
+        &[moved("b", MemberPosition::First)],
+    );
     assert_eq!(
         refused.unwrap_err().to_string(),
         "s.rs:3: struct S stays as it is: an order is derived, which compares the fields in their order"
@@ -116,8 +124,8 @@ fn the_compiler_orders_other_structs() {
 fn types_are_aligned() {
     let align = |name: &str| {
         let reason = Some("Its neighbours are written by others.".to_owned());
-        let alignment = Alignment::Bytes(64);
-        edited(name, Change::AlignType { alignment, reason })
+        let alignment = WrittenAlignment::Bytes(64);
+        edited(name, SourceChange::AlignType { alignment, reason })
     };
     let new = align("Shared");
     assert!(
@@ -134,15 +142,15 @@ fn types_are_aligned() {
         "{new}"
     );
     let away = |text: &str, name: &str| {
-        let change = Change::RemoveAlignment { member: None };
+        let change = SourceChange::RemoveAlignment { member: None };
         edit_struct("src/shared.rs", text, name, None, &[change]).unwrap()
     };
     let plain = |text: &str| text.replace("// Its neighbours are written by others.\n", "");
     assert_eq!(plain(&away(&new, "Free")), SOURCE);
     assert_eq!(plain(&away(&align("Shared"), "Shared")), SOURCE);
-    let member = Change::AlignMember {
+    let member = SourceChange::AlignMember {
         member: "a".to_owned(),
-        alignment: Alignment::Bytes(64),
+        alignment: WrittenAlignment::Bytes(64),
         reason: None,
     };
     assert!(edited("Free", member).contains("a field has no alignment of its own"));

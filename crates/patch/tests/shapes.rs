@@ -1,35 +1,36 @@
 //! Edits of a small header that holds the shapes of kernel structs.
 
 use relayout_patch::{
-    Alignment, Change, Position, Refusal, edit_struct, member_order, unified_diff,
+    EditRefusal, MemberPosition, SourceChange, WrittenAlignment, edit_struct, member_order,
+    unified_diff,
 };
 
 const SHAPES: &str = include_str!("fixtures/shapes.h");
 const NAME: &str = "mm/shapes.h";
 
-fn move_to(member: &str, after: Option<&str>) -> Change {
-    Change::MoveMembers {
+fn move_to(member: &str, after: Option<&str>) -> SourceChange {
+    SourceChange::MoveMembers {
         members: vec![member.into()],
-        to: Position::after(after),
+        to: MemberPosition::after(after),
         spacing: None,
         reason: None,
     }
 }
 
-fn align(member: &str, alignment: Alignment, reason: Option<&str>) -> Change {
-    Change::AlignMember {
+fn align(member: &str, alignment: WrittenAlignment, reason: Option<&str>) -> SourceChange {
+    SourceChange::AlignMember {
         member: member.into(),
         alignment,
         reason: reason.map(Into::into),
     }
 }
 
-fn in_smp() -> Alignment {
-    Alignment::Macro("____cacheline_aligned_in_smp".into())
+fn in_smp() -> WrittenAlignment {
+    WrittenAlignment::Macro("____cacheline_aligned_in_smp".into())
 }
 
 /// The changed lines of the patch, in order, with their signs.
-fn changed(name: &str, change: Change) -> String {
+fn changed(name: &str, change: SourceChange) -> String {
     let new = edit_struct(NAME, SHAPES, name, None, &[change]).unwrap();
     let diff = unified_diff(NAME, SHAPES, &new);
     let lines = diff
@@ -44,7 +45,7 @@ fn check_order(name: &str, member: &str, after: Option<&str>, expect: &[&str]) {
     assert_eq!(member_order(NAME, &new, name).unwrap(), expect);
 }
 
-fn check_refused(name: &str, change: Change, expect: &str) {
+fn check_refused(name: &str, change: SourceChange, expect: &str) {
     assert_eq!(
         edit_struct(NAME, SHAPES, name, None, &[change])
             .unwrap_err()
@@ -285,7 +286,7 @@ fn what_cannot_be_kept_is_refused() {
     );
     check(
         "nested",
-        align("last", Alignment::Bytes(64), None),
+        align("last", WrittenAlignment::Bytes(64), None),
         "mm/shapes.h:74: last shares a line with other code",
     );
     check(
@@ -331,7 +332,7 @@ fn user_space_abi_is_refused() {
         &[move_to("lock", None)],
     )
     .unwrap_err();
-    assert!(matches!(refusal, Refusal::Uapi { .. }));
+    assert!(matches!(refusal, EditRefusal::Uapi { .. }));
 }
 
 #[test]
@@ -407,13 +408,16 @@ fn a_guard_alone_gets_the_include_below_it() {
         None,
         &[align("a", in_smp(), None)],
     );
-    assert!(matches!(refusal, Err(Refusal::NoPlaceForInclude { .. })));
+    assert!(matches!(
+        refusal,
+        Err(EditRefusal::NoPlaceForInclude { .. })
+    ));
 }
 
 #[test]
 fn whole_types_are_aligned_behind_the_brace() {
-    let change = Change::AlignType {
-        alignment: Alignment::Bytes(32),
+    let change = SourceChange::AlignType {
+        alignment: WrittenAlignment::Bytes(32),
         reason: Some("Never crosses a line.".into()),
     };
     assert_eq!(
@@ -421,8 +425,8 @@ fn whole_types_are_aligned_behind_the_brace() {
         "-};\n+\t/* Never crosses a line. */\n+} __aligned(32);\n"
     );
     let user = "struct s {\n\tint a;\n};\n";
-    let change = Change::AlignType {
-        alignment: Alignment::Bytes(64),
+    let change = SourceChange::AlignType {
+        alignment: WrittenAlignment::Bytes(64),
         reason: None,
     };
     let new = edit_struct("s.c", user, "s", None, &[change]).unwrap();
@@ -453,12 +457,12 @@ fn alignments_that_cannot_be_are_refused() {
     );
     check(
         "lock",
-        Alignment::Bytes(48),
+        WrittenAlignment::Bytes(48),
         "48 is not an alignment: no power of two",
     );
     check(
         "lock",
-        Alignment::Macro("____mine".into()),
+        WrittenAlignment::Macro("____mine".into()),
         "mm/shapes.h: macro ____mine is not known to be defined for this file",
     );
     check_refused(
@@ -470,9 +474,9 @@ fn alignments_that_cannot_be_are_refused() {
 
 #[test]
 fn a_reason_stands_above_the_moved_member() {
-    let change = Change::MoveMembers {
+    let change = SourceChange::MoveMembers {
         members: vec!["lock".into()],
-        to: Position::First,
+        to: MemberPosition::First,
         spacing: None,
         reason: Some("First: it is taken before anything else is read.".into()),
     };

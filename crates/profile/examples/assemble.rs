@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use relayout_profile::segments::assemble;
-use relayout_profile::{Run, WriteOptions, read, write};
+use relayout_profile::{RecordedRun, WriteOptions, read, write};
 
 /// Any number that is no context: the file holds sites alone.
 const SITES: u16 = 48;
@@ -31,13 +31,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         .collect();
 
     let start = Instant::now();
-    let all = assemble(&files, 0, contexts)?;
+    let assembled = assemble(&files, 0, contexts)?;
     println!("assembled in {:.2} s", start.elapsed().as_secs_f64());
-    println!("summary {:?}", all.summary);
-    println!("torn {:?}", all.torn);
-    println!("{:?}", all.losses);
-    let mut profile = all.profile;
-    profile.meta.runs.push(Run::default());
+    println!("summary {:?}", assembled.summary);
+    println!("torn {:?}", assembled.torn);
+    println!("{:?}", assembled.losses);
+    let mut profile = assembled.profile;
+    profile.meta.runs.push(RecordedRun::default());
     let start = Instant::now();
     write(Path::new(out), &profile, &WriteOptions { overwrite: true })?;
     println!("written in {:.2} s", start.elapsed().as_secs_f64());

@@ -4,7 +4,9 @@
 
 use std::time::Instant;
 
-use relayout_profile::{Access, BurstRow, Meta, Profile, Run, Site, decode, encode};
+use relayout_profile::{
+    AccessKind, BurstRow, Profile, ProfileMeta, RecordedRun, Site, decode, encode,
+};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let rows = std::env::args()
@@ -21,10 +23,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-fn report(what: &str, rows: u64, start: Instant, bytes: usize) {
+fn report(step: &str, rows: u64, start: Instant, bytes: usize) {
     let seconds = start.elapsed().as_secs_f64();
     let megabytes = bytes as f64 / 1e6;
-    println!("{what}: {rows} bursts in {seconds:.2} s, {megabytes:.0} MB out");
+    println!("{step}: {rows} bursts in {seconds:.2} s, {megabytes:.0} MB out");
 }
 
 /// Accesses as hot regions have them: few places, many sites, irregular gaps between tickets.
@@ -44,8 +46,12 @@ fn profile(rows: u64) -> Profile {
             site: (random / 8 % 3000) as u32,
             addr: 0xffff_8880_0123_4000 + (random / 24_000 % 64) * 4096 + random / 7 % 512,
             size: 1 << (random % 4),
-            access: [Access::Read, Access::Read, Access::Write, Access::ReadWrite]
-                [(random / 3 % 4) as usize],
+            access: [
+                AccessKind::Read,
+                AccessKind::Read,
+                AccessKind::Write,
+                AccessKind::ReadWrite,
+            ][(random / 3 % 4) as usize],
             silent: Some(random.is_multiple_of(11)),
         }
     };
@@ -54,11 +60,11 @@ fn profile(rows: u64) -> Profile {
         pc: 0xffff_ffff_8100_0000 + pc * 5,
         bytes: vec![0x48, 0x8b, 0x07],
     };
-    let meta = Meta {
+    let meta = ProfileMeta {
         line_bytes: 64,
         contexts: 8,
-        runs: vec![Run::default()],
-        ..Meta::default()
+        runs: vec![RecordedRun::default()],
+        ..ProfileMeta::default()
     };
     Profile {
         meta,

@@ -4,7 +4,6 @@
 //! Nothing here starts a process or talks to a terminal. Only [`store`] touches files, which
 //! `scripts/tests/layers.sh` checks.
 
-pub mod check;
 pub mod merge;
 pub mod model;
 pub mod parquet;
@@ -13,8 +12,9 @@ pub mod program;
 pub mod segments;
 #[allow(clippy::disallowed_methods, clippy::disallowed_types)]
 pub mod store;
+pub mod validate;
 
 pub use merge::merge;
 pub use model::*;
-pub use parquet::{Files, FormatError, decode, encode};
-pub use store::{Error, WriteOptions, check_target, read, write};
+pub use parquet::{FormatError, ProfileFiles, decode, encode};
+pub use store::{Error, WriteOptions, read, validate_target, write};

@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::model::{Meta, Profile, Site};
+use crate::model::{Profile, ProfileMeta, Site};
 
 /// Why profiles cannot be merged.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -49,28 +49,28 @@ pub fn merge(profiles: Vec<Profile>) -> Result<Profile, Error> {
         .map(|(number, site)| (site.clone(), number))
         .collect::<FxHashMap<_, u32>>();
     for profile in profiles {
-        append(&mut merged, &mut numbers, profile)?;
+        append_profile(&mut merged, &mut numbers, profile)?;
     }
     Ok(merged)
 }
 
-fn append(
+fn append_profile(
     merged: &mut Profile,
     numbers: &mut FxHashMap<Site, u32>,
     mut profile: Profile,
 ) -> Result<(), Error> {
-    check_same(&merged.meta, &profile.meta)?;
+    validate_same_origin(&merged.meta, &profile.meta)?;
     let run = first_run(&merged.meta, &profile.meta)?;
-    if !same_places(&merged.meta, &profile.meta) {
+    if !has_same_modules(&merged.meta, &profile.meta) {
         // An address says nothing without its run; later runs like the first are not looked for.
         numbers.clear();
     }
-    let sites = unify(
+    let sites = unify_sites(
         &mut merged.sites,
         numbers,
         std::mem::take(&mut profile.sites),
     )?;
-    renumber(&mut profile, run, &sites);
+    renumber_rows(&mut profile, run, &sites);
     merged.meta.values_seen &= profile.meta.values_seen;
     merged.meta.contexts = merged.meta.contexts.max(profile.meta.contexts);
     merged.meta.runs.append(&mut profile.meta.runs);
@@ -84,9 +84,9 @@ fn append(
     Ok(())
 }
 
-fn check_same(first: &Meta, other: &Meta) -> Result<(), Error> {
+fn validate_same_origin(first: &ProfileMeta, other: &ProfileMeta) -> Result<(), Error> {
     // Threads come and go as the program likes; the CPUs of a guest are given.
-    let contexts = |meta: &Meta| match meta.target.as_str() {
+    let contexts = |meta: &ProfileMeta| match meta.target.as_str() {
         "program" => String::new(),
         _ => meta.contexts.to_string(),
     };
@@ -109,7 +109,7 @@ fn check_same(first: &Meta, other: &Meta) -> Result<(), Error> {
 
 /// Whether the same files were mapped at the same addresses in the last of `merged` and the first of
 /// `other`, so that equal addresses are equal instructions.
-fn same_places(merged: &Meta, other: &Meta) -> bool {
+fn has_same_modules(merged: &ProfileMeta, other: &ProfileMeta) -> bool {
     match (merged.runs.last(), other.runs.first()) {
         (Some(last), Some(first)) => last.modules == first.modules,
         _ => true,
@@ -117,7 +117,7 @@ fn same_places(merged: &Meta, other: &Meta) -> bool {
 }
 
 /// The number that run 0 of `other` gets.
-fn first_run(merged: &Meta, other: &Meta) -> Result<u16, Error> {
+fn first_run(merged: &ProfileMeta, other: &ProfileMeta) -> Result<u16, Error> {
     let runs = merged.runs.len() + other.runs.len();
     if runs > usize::from(u16::MAX) + 1 {
         return Err(Error::TooManyRuns { runs });
@@ -127,7 +127,7 @@ fn first_run(merged: &Meta, other: &Meta) -> Result<u16, Error> {
 }
 
 /// The number of each of `sites` among `merged`, where new ones are appended.
-fn unify(
+fn unify_sites(
     merged: &mut Vec<Site>,
     numbers: &mut FxHashMap<Site, u32>,
     sites: Vec<Site>,
@@ -145,7 +145,7 @@ fn unify(
 }
 
 /// Moves the rows to runs from `first_run` on and to new site numbers.
-fn renumber(profile: &mut Profile, first_run: u16, sites: &[u32]) {
+fn renumber_rows(profile: &mut Profile, first_run: u16, sites: &[u32]) {
     // A site that is not there stays out of range, for whoever checks the profile to name.
     let site = |old: u32| sites.get(old as usize).copied().unwrap_or(u32::MAX);
     let run = |old: &mut u16| *old = old.saturating_add(first_run);

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 /// What an access did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
-pub enum Access {
+pub enum AccessKind {
     /// A load.
     Read = 0,
     /// A store.
@@ -23,7 +23,7 @@ pub enum Access {
 /// How a coherence event moved (or upgraded) a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
-pub enum Transfer {
+pub enum CoherenceEvent {
     /// A load by a context that had lost the line to another's store.
     Read = 0,
     /// A store by a context that had lost the line to another's store.
@@ -94,7 +94,7 @@ pub struct CountRow {
     /// Index into [`Profile::sites`].
     pub site: u32,
     /// Kind of access.
-    pub access: Access,
+    pub access: AccessKind,
     /// How many.
     pub count: u64,
     /// How many of the stores are known to have left every byte as it was, a lower bound; `None` where
@@ -108,7 +108,7 @@ pub struct ConflictRow {
     /// Recording.
     pub run: u16,
     /// Kind of event.
-    pub transfer: Transfer,
+    pub transfer: CoherenceEvent,
     /// The context that missed (or upgraded).
     pub context: u16,
     /// First byte of the access that missed.
@@ -118,7 +118,7 @@ pub struct ConflictRow {
     /// Its site.
     pub site: u32,
     /// Its kind.
-    pub access: Access,
+    pub access: AccessKind,
     /// The context on the other side: the last one to write what was needed, or, where the access
     /// used none of the others' bytes, the last to write the line. For an upgrade: one that shared.
     pub other_context: u16,
@@ -129,7 +129,7 @@ pub struct ConflictRow {
     /// Its site.
     pub other_site: u32,
     /// Its kind.
-    pub other_access: Access,
+    pub other_access: AccessKind,
     /// How many events.
     pub count: u64,
     /// Of them: the access itself used no byte that another had written since the context lost
@@ -157,7 +157,7 @@ pub struct PairRow {
     /// Its site.
     pub site: u32,
     /// Its kind.
-    pub access: Access,
+    pub access: AccessKind,
     /// The context that last stored to the other line.
     pub other_context: u16,
     /// First byte of that store.
@@ -167,7 +167,7 @@ pub struct PairRow {
     /// Its site.
     pub other_site: u32,
     /// Its kind.
-    pub other_access: Access,
+    pub other_access: AccessKind,
     /// How many were sampled; each stands for [`Run::pair_period`] of them.
     pub samples: u64,
 }
@@ -194,7 +194,7 @@ pub struct BurstRow {
     /// Bytes accessed.
     pub size: u8,
     /// Kind.
-    pub access: Access,
+    pub access: AccessKind,
     /// A store that left every byte as it was; `None` for loads, and where the value was not known.
     pub silent: Option<bool>,
 }
@@ -274,7 +274,7 @@ pub struct RangeRow {
 
 /// A file that was mapped into the recorded program: the program itself, or a shared library.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
-pub struct Module {
+pub struct LoadedModule {
     /// Its path, as the system gave it.
     pub path: String,
     /// GNU build id, lower-case hex; empty where there is none.
@@ -290,7 +290,7 @@ pub struct Module {
 /// A thread of the recorded program. Threads that came later may share the context of ones that had
 /// ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
-pub struct Thread {
+pub struct ProgramThread {
     /// Its context.
     pub context: u16,
     /// Its number in the system.
@@ -303,7 +303,7 @@ pub struct Thread {
 /// timed as the code ran while the recorder did nothing. The access itself is in it, and what was not recorded
 /// (system calls, libraries); not what was waited for other threads or for a processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
-pub struct Gaps {
+pub struct ContextGaps {
     /// The context.
     pub context: u16,
     /// How many were timed; not 0, and as many as tell something.
@@ -318,7 +318,7 @@ pub struct Gaps {
 /// How much of what happened a profile rests on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
 #[serde(rename_all = "kebab-case")]
-pub enum Coverage {
+pub enum AccessCoverage {
     /// All accesses of the window.
     #[default]
     Complete,
@@ -331,7 +331,7 @@ pub enum Coverage {
 
 /// One recording among those merged.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Default)]
-pub struct Run {
+pub struct RecordedRun {
     /// Seed given to the workload and to the yields.
     pub seed: u64,
     /// False if the recording was cut off (Ctrl-C, a killed guest, a full disk); `ended` says how.
@@ -353,27 +353,27 @@ pub struct Run {
     pub pair_period: Option<u32>,
     /// Time between accesses, by context; empty where none was measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub gaps: Vec<Gaps>,
+    pub gaps: Vec<ContextGaps>,
     /// Last lines of the console (kernel) or of standard error (program), at most 2,000.
     pub console_tail: Vec<String>,
     /// Files that were mapped, by start; none for kernels.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub modules: Vec<Module>,
+    pub modules: Vec<LoadedModule>,
     /// Threads, by context; none for kernels.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub threads: Vec<Thread>,
+    pub threads: Vec<ProgramThread>,
 }
 
 /// A named setting, as given or by default, in words.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Setting {
+pub struct RecordingSetting {
     /// `cpus`, `yield`, `memory`, ...
     pub name: String,
     /// Its value.
     pub value: String,
 }
 
-impl Setting {
+impl RecordingSetting {
     /// A setting of this name and value.
     pub fn new(name: &str, value: impl Into<String>) -> Self {
         Self {
@@ -385,7 +385,7 @@ impl Setting {
 
 /// Everything about a recording that is not a table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Default)]
-pub struct Meta {
+pub struct ProfileMeta {
     /// Version of relayout that wrote it.
     pub tool_version: String,
     /// `kernel` or `program`.
@@ -395,7 +395,7 @@ pub struct Meta {
     /// Full command line of relayout, one string per argument.
     pub command: Vec<String>,
     /// Settings, all of them.
-    pub settings: Vec<Setting>,
+    pub settings: Vec<RecordingSetting>,
     /// Bytes of a cache line.
     pub line_bytes: u32,
     /// Contexts (CPUs).
@@ -414,20 +414,20 @@ pub struct Meta {
     pub values_seen: bool,
     /// What the tables rest on.
     #[serde(default)]
-    pub coverage: Coverage,
+    pub coverage: AccessCoverage,
     /// Whether samples told of lines that came modified from another cache (HITM); where they did
     /// not, transfers of 0 are not known. Only of [`Coverage::Samples`].
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub hitm_seen: bool,
     /// The recordings merged, by `run`.
-    pub runs: Vec<Run>,
+    pub runs: Vec<RecordedRun>,
 }
 
 /// A whole recording.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Profile {
     /// What is not a table.
-    pub meta: Meta,
+    pub meta: ProfileMeta,
     /// Sites, indexed by the `site` columns.
     pub sites: Vec<Site>,
     /// Totals by line and context.
@@ -449,14 +449,14 @@ pub struct Profile {
 impl Profile {
     /// Transfers of all lines, of all runs.
     pub fn transfers(&self) -> u64 {
-        let of = |line: &LineRow| line.read_transfers + line.write_transfers;
-        self.lines.iter().map(of).sum()
+        let line_transfers = |line: &LineRow| line.read_transfers + line.write_transfers;
+        self.lines.iter().map(line_transfers).sum()
     }
 
     /// Whether a site is a call, whose `pc` is where it returns to. In a profile of samples none is: a
     /// site without bytes is an instruction that is not known.
     pub fn is_call(&self, site: u32) -> bool {
-        self.meta.coverage != Coverage::Samples
+        self.meta.coverage != AccessCoverage::Samples
             && self.sites.get(site as usize).is_some_and(Site::is_call)
     }
 }

@@ -23,17 +23,18 @@ pub use self::error::{FormatError, TableError};
 pub use self::meta::{FORMAT_VERSION, META_FILE, declared_version};
 
 use self::meta::{MetaFile, TableEntry};
-use self::schema::{SiteRow, Table};
-use crate::check;
+use self::schema::{SiteRow, TableRow};
 use crate::model::{
-    BurstRow, ConflictRow, CountRow, LineRow, Meta, PairRow, Profile, RangeRow, RegionRow, Site,
+    BurstRow, ConflictRow, CountRow, LineRow, PairRow, Profile, ProfileMeta, RangeRow, RegionRow,
+    Site,
 };
+use crate::validate;
 
 /// Tables that older profiles have not: none of their rows were recorded then.
-const ADDED: [&str; 1] = [PairRow::NAME];
+const TABLES_ADDED_LATER: [&str; 1] = [PairRow::NAME];
 
 /// Files by name.
-pub type Files = BTreeMap<String, Vec<u8>>;
+pub type ProfileFiles = BTreeMap<String, Vec<u8>>;
 
 /// Names of the tables.
 const TABLES: [&str; 8] = [
@@ -56,44 +57,44 @@ pub fn file_names() -> impl Iterator<Item = String> {
 ///
 /// # Errors
 /// [`FormatError::Invalid`] for a profile that [`decode`] would refuse; the first bad row is named.
-pub fn encode(profile: &Profile) -> Result<Files, FormatError> {
-    check::check(profile)?;
-    let mut out = Encoder::default();
-    out.table(&numbered(&profile.sites))?;
-    out.table(&profile.lines)?;
-    out.table(&profile.counts)?;
-    out.table(&profile.conflicts)?;
-    out.table(&profile.pairs)?;
-    out.table(&profile.bursts)?;
-    out.table(&profile.regions)?;
-    out.table(&profile.ranges)?;
+pub fn encode(profile: &Profile) -> Result<ProfileFiles, FormatError> {
+    validate::validate(profile)?;
+    let mut encoder = ProfileEncoder::default();
+    encoder.add_table(&site_rows(&profile.sites))?;
+    encoder.add_table(&profile.lines)?;
+    encoder.add_table(&profile.counts)?;
+    encoder.add_table(&profile.conflicts)?;
+    encoder.add_table(&profile.pairs)?;
+    encoder.add_table(&profile.bursts)?;
+    encoder.add_table(&profile.regions)?;
+    encoder.add_table(&profile.ranges)?;
     let meta = MetaFile {
         schema: meta::schema_name(),
         meta: profile.meta.clone(),
-        tables: out.entries,
+        tables: encoder.entries,
     };
-    out.files.insert(META_FILE.to_owned(), meta.to_json()?);
-    Ok(out.files)
+    encoder.files.insert(META_FILE.to_owned(), meta.to_json()?);
+    Ok(encoder.files)
 }
 
 /// The profile that `files` hold. Files of other names are passed over.
 ///
 /// # Errors
 /// Any [`FormatError`]; never a panic, and never memory out of proportion to the files' sizes.
-pub fn decode(files: Files) -> Result<Profile, FormatError> {
-    let (meta, mut from) = Decoder::open(files)?;
+pub fn decode(files: ProfileFiles) -> Result<Profile, FormatError> {
+    let (meta, mut decoder) = ProfileDecoder::open(files)?;
     let profile = Profile {
         meta,
-        sites: unnumbered(from.table()?)?,
-        lines: from.table()?,
-        counts: from.table()?,
-        conflicts: from.table()?,
-        pairs: from.table()?,
-        bursts: from.table()?,
-        regions: from.table()?,
-        ranges: from.table()?,
+        sites: sites_from_rows(decoder.take_table()?)?,
+        lines: decoder.take_table()?,
+        counts: decoder.take_table()?,
+        conflicts: decoder.take_table()?,
+        pairs: decoder.take_table()?,
+        bursts: decoder.take_table()?,
+        regions: decoder.take_table()?,
+        ranges: decoder.take_table()?,
     };
-    check::check(&profile)?;
+    validate::validate(&profile)?;
     Ok(profile)
 }
 
@@ -102,13 +103,13 @@ fn file_name(table: &str) -> String {
 }
 
 #[derive(Default)]
-struct Encoder {
-    files: Files,
+struct ProfileEncoder {
+    files: ProfileFiles,
     entries: BTreeMap<String, TableEntry>,
 }
 
-impl Encoder {
-    fn table<R: Table>(&mut self, rows: &[R]) -> Result<(), FormatError> {
+impl ProfileEncoder {
+    fn add_table<R: TableRow>(&mut self, rows: &[R]) -> Result<(), FormatError> {
         let bytes = write::write_table(rows).map_err(|e| FormatError::Table {
             table: R::NAME,
             source: e.into(),
@@ -125,14 +126,14 @@ impl Encoder {
 }
 
 /// Files that are those that were written.
-struct Decoder {
-    files: Files,
+struct ProfileDecoder {
+    files: ProfileFiles,
     tables: BTreeMap<String, TableEntry>,
 }
 
-impl Decoder {
+impl ProfileDecoder {
     /// Checks every file against `meta.json` before any is decoded.
-    fn open(files: Files) -> Result<(Meta, Self), FormatError> {
+    fn open(files: ProfileFiles) -> Result<(ProfileMeta, Self), FormatError> {
         let meta = files
             .get(META_FILE)
             .ok_or_else(|| FormatError::NotAProfile {
@@ -142,7 +143,7 @@ impl Decoder {
         let decoder = Self { files, tables };
         for table in TABLES {
             if !decoder.is_older_than(table) {
-                decoder.check_file(table)?;
+                decoder.validate_file(table)?;
             }
         }
         Ok((meta, decoder))
@@ -150,11 +151,11 @@ impl Decoder {
 
     /// Whether the table is one that the profile could not have yet.
     fn is_older_than(&self, table: &str) -> bool {
-        ADDED.contains(&table) && !self.tables.contains_key(table)
+        TABLES_ADDED_LATER.contains(&table) && !self.tables.contains_key(table)
     }
 
-    fn check_file(&self, table: &'static str) -> Result<(), FormatError> {
-        let entry = self.entry(table)?;
+    fn validate_file(&self, table: &'static str) -> Result<(), FormatError> {
+        let entry = self.table_entry(table)?;
         let missing = FormatError::MissingTable { table };
         let bytes = self.files.get(&file_name(table)).ok_or(missing)?;
         let length = bytes.len() as u64;
@@ -176,19 +177,19 @@ impl Decoder {
         Ok(())
     }
 
-    fn entry(&self, table: &'static str) -> Result<TableEntry, FormatError> {
+    fn table_entry(&self, table: &'static str) -> Result<TableEntry, FormatError> {
         self.tables
             .get(table)
             .copied()
             .ok_or(FormatError::UnlistedTable { table })
     }
 
-    fn table<R: Table>(&mut self) -> Result<Vec<R>, FormatError> {
+    fn take_table<R: TableRow>(&mut self) -> Result<Vec<R>, FormatError> {
         let table = R::NAME;
         if self.is_older_than(table) {
             return Ok(Vec::new());
         }
-        let rows = self.entry(table)?.rows;
+        let rows = self.table_entry(table)?.rows;
         let missing = FormatError::MissingTable { table };
         let bytes = self.files.remove(&file_name(table)).ok_or(missing)?;
         read::read_table(Bytes::from(bytes), rows)
@@ -196,7 +197,7 @@ impl Decoder {
     }
 }
 
-fn numbered(sites: &[Site]) -> Vec<SiteRow> {
+fn site_rows(sites: &[Site]) -> Vec<SiteRow> {
     let row = |(number, site): (u32, &Site)| SiteRow {
         site: number,
         pc: site.pc,
@@ -205,10 +206,10 @@ fn numbered(sites: &[Site]) -> Vec<SiteRow> {
     (0..).zip(sites).map(row).collect()
 }
 
-fn unnumbered(rows: Vec<SiteRow>) -> Result<Vec<Site>, FormatError> {
+fn sites_from_rows(rows: Vec<SiteRow>) -> Result<Vec<Site>, FormatError> {
     let site = |(number, row): (usize, SiteRow)| {
         if row.site as usize != number {
-            return Err(check::Invalid::out_of_order(SiteRow::NAME, number).into());
+            return Err(validate::InvalidRow::out_of_order(SiteRow::NAME, number).into());
         }
         Ok(Site {
             pc: row.pc,

@@ -4,17 +4,17 @@
 mod map;
 mod ranges;
 
-pub use self::map::{Area, Map, TlsBlock};
-pub use self::ranges::LeftOut;
+pub use self::map::{ProgramMap, ThreadArea, TlsBlock};
+pub use self::ranges::OmittedAllocations;
 
 use relayout_shadow::CONTEXTS_MAX;
 
-use crate::model::{Module, Thread};
-use crate::segments::{self, Assembled, SiteNames};
+use crate::model::{LoadedModule, ProgramThread};
+use crate::segments::{self, AssembledProfile, SiteNames};
 
 /// How a program's collector names sites.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Naming {
+pub enum SiteNaming {
     /// By numbers that its files define.
     Defined,
     /// By the low 32 bits of return addresses (the compiled-in collector).
@@ -25,13 +25,13 @@ pub enum Naming {
 #[derive(Clone, Debug, PartialEq)]
 pub struct AssembledProgram {
     /// The tables, `ranges` among them.
-    pub assembled: Assembled,
+    pub assembled: AssembledProfile,
     /// For [`Run::modules`](crate::Run::modules); without build ids, which are in the files.
-    pub modules: Vec<Module>,
+    pub modules: Vec<LoadedModule>,
     /// For [`Run::threads`](crate::Run::threads).
-    pub threads: Vec<Thread>,
+    pub threads: Vec<ProgramThread>,
     /// Allocations that have no row in `ranges`.
-    pub left_out: LeftOut,
+    pub left_out: OmittedAllocations,
 }
 
 /// Assembles run number `run` of a program from `files`, the contexts and their segments, and the
@@ -41,9 +41,9 @@ pub struct AssembledProgram {
 /// As [`segments::assemble`].
 pub fn assemble(
     files: &[(u16, &[u8])],
-    map: &Map,
+    map: &ProgramMap,
     run: u16,
-    naming: Naming,
+    naming: SiteNaming,
 ) -> Result<AssembledProgram, segments::Error> {
     // A file of sites has a number that no context can have.
     let contexts = files
@@ -52,11 +52,11 @@ pub fn assemble(
         .map(|(context, _)| context + 1);
     let contexts = contexts.max().unwrap_or(1);
     let names = match naming {
-        Naming::Defined => SiteNames::Defined,
-        Naming::ReturnAddresses => SiteNames::ReturnAddresses(&map.modules),
+        SiteNaming::Defined => SiteNames::Defined,
+        SiteNaming::ReturnAddresses => SiteNames::ReturnAddresses(&map.modules),
     };
     let mut assembled = segments::assemble_named(files, run, contexts, names)?;
-    let (ranges, left_out) = ranges::ranges(map, &assembled.allocs, run);
+    let (ranges, left_out) = ranges::range_rows(map, &assembled.allocs, run);
     assembled.profile.ranges = ranges;
     Ok(AssembledProgram {
         assembled,

@@ -17,27 +17,27 @@ use rustc_hash::FxHashSet;
 pub use self::frames::TornReason;
 pub use self::sites::SiteNames;
 
-use self::frames::{File, Frame, walk};
-use self::rows::Rows;
-use self::sites::Sites;
-use crate::model::{Gaps, Meta, Profile, RegionRow};
+use self::frames::{SegmentFile, SegmentFrame, read_frames};
+use self::rows::AssembledRows;
+use self::sites::AssembledSites;
+use crate::model::{ContextGaps, Profile, ProfileMeta, RegionRow};
 
 /// One run, as far as its files go.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Assembled {
+pub struct AssembledProfile {
     /// All tables but `ranges`, sorted as the format wants them. Of the metadata only `line_bytes`,
     /// `contexts` and `values_seen` are set; before it can be written, `runs` is needed too.
     pub profile: Profile,
     /// What the collector said at its orderly end; `None`: the recording was cut off.
     pub summary: Option<SummaryRecord>,
     /// For [`Run::gaps`](crate::Run::gaps).
-    pub gaps: Vec<Gaps>,
+    pub gaps: Vec<ContextGaps>,
     /// What the program allocated where lines moved, in no particular order.
     pub allocs: Vec<AllocRecord>,
     /// Ends of files that could not be used.
     pub torn: Vec<TornSegment>,
     /// Records in sound segments that could not be used.
-    pub losses: Losses,
+    pub losses: SegmentLosses,
 }
 
 /// Where a file stops being usable.
@@ -55,7 +55,7 @@ pub struct TornSegment {
 
 /// Records that could not be used, and rows that had to be changed. All 0 in a sound recording.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Losses {
+pub struct SegmentLosses {
     /// Records dropped because they refer to a site that no file defines.
     pub unknown_site: u64,
     /// Sites that are named by a part of their address, which is in no module or in several: their
@@ -116,7 +116,11 @@ pub enum Error {
 /// # Errors
 /// Only for files that do not belong together or to this version. Damage is not an error: see
 /// [`Assembled::torn`] and [`Assembled::losses`].
-pub fn assemble(files: &[(u16, &[u8])], run: u16, contexts: u16) -> Result<Assembled, Error> {
+pub fn assemble(
+    files: &[(u16, &[u8])],
+    run: u16,
+    contexts: u16,
+) -> Result<AssembledProfile, Error> {
     assemble_named(files, run, contexts, SiteNames::Defined)
 }
 
@@ -129,30 +133,30 @@ pub fn assemble_named(
     run: u16,
     contexts: u16,
     names: SiteNames<'_>,
-) -> Result<Assembled, Error> {
-    check_contexts(files)?;
-    let walked: Vec<File<'_>> = files
+) -> Result<AssembledProfile, Error> {
+    validate_contexts(files)?;
+    let walked: Vec<SegmentFile<'_>> = files
         .iter()
-        .map(|&(context, bytes)| walk(context, bytes))
+        .map(|&(context, bytes)| read_frames(context, bytes))
         .collect();
-    check_version(&walked)?;
-    let mut losses = Losses::default();
-    let sites = Sites::of(names, frames(&walked), &mut losses)?;
-    let mut rows = Rows::new(run, contexts, sites, losses);
-    for frame in frames(&walked) {
+    validate_version(&walked)?;
+    let mut losses = SegmentLosses::default();
+    let sites = AssembledSites::from_frames(names, all_frames(&walked), &mut losses)?;
+    let mut rows = AssembledRows::new(run, contexts, sites, losses);
+    for frame in all_frames(&walked) {
         rows.add(frame);
     }
     let mut torn: Vec<_> = walked.into_iter().filter_map(|file| file.torn).collect();
-    torn.extend(missing(files, contexts));
-    let sure_until = sure_until(&rows, &torn, contexts);
-    Ok(finish(rows, torn, sure_until))
+    torn.extend(missing_files(files, contexts));
+    let uncertain_from = first_uncertain_ticket(&rows, &torn, contexts);
+    Ok(finish_profile(rows, torn, uncertain_from))
 }
 
-fn frames<'a>(files: &'a [File<'_>]) -> impl Iterator<Item = &'a Frame<'a>> {
+fn all_frames<'a>(files: &'a [SegmentFile<'_>]) -> impl Iterator<Item = &'a SegmentFrame<'a>> {
     files.iter().flat_map(|file| &file.frames)
 }
 
-fn check_contexts(files: &[(u16, &[u8])]) -> Result<(), Error> {
+fn validate_contexts(files: &[(u16, &[u8])]) -> Result<(), Error> {
     let mut seen = FxHashSet::default();
     match files.iter().find(|(context, _)| !seen.insert(*context)) {
         Some(&(context, _)) => Err(Error::DuplicateFile { context }),
@@ -161,7 +165,7 @@ fn check_contexts(files: &[(u16, &[u8])]) -> Result<(), Error> {
 }
 
 /// Another version is an error if nothing could be read for it, and damage otherwise.
-fn check_version(files: &[File<'_>]) -> Result<(), Error> {
+fn validate_version(files: &[SegmentFile<'_>]) -> Result<(), Error> {
     let nothing_read = files.iter().all(|file| file.frames.is_empty());
     let other = files
         .iter()
@@ -175,10 +179,10 @@ fn check_version(files: &[File<'_>]) -> Result<(), Error> {
     }
 }
 
-fn missing(files: &[(u16, &[u8])], contexts: u16) -> impl Iterator<Item = TornSegment> {
-    let given: FxHashSet<u16> = files.iter().map(|&(context, _)| context).collect();
+fn missing_files(files: &[(u16, &[u8])], contexts: u16) -> impl Iterator<Item = TornSegment> {
+    let recorded: FxHashSet<u16> = files.iter().map(|&(context, _)| context).collect();
     (0..contexts)
-        .filter(move |context| !given.contains(context))
+        .filter(move |context| !recorded.contains(context))
         .map(|context| TornSegment {
             context,
             offset: 0,
@@ -192,7 +196,7 @@ fn missing(files: &[(u16, &[u8])], contexts: u16) -> impl Iterator<Item = TornSe
 /// A context appends its bursts in order, so what it lost comes after the last one that is there.
 /// Contexts lose bursts where their files are torn, and all of them may have if the recording was
 /// cut off: what they had gathered was never appended.
-fn sure_until(rows: &Rows, torn: &[TornSegment], contexts: u16) -> u64 {
+fn first_uncertain_ticket(rows: &AssembledRows, torn: &[TornSegment], contexts: u16) -> u64 {
     let lost: Vec<u16> = match rows.summary {
         Some(_) => torn
             .iter()
@@ -217,14 +221,18 @@ fn sure_until(rows: &Rows, torn: &[TornSegment], contexts: u16) -> u64 {
         .min(rows.first_dropped_ticket)
 }
 
-fn finish(mut rows: Rows, torn: Vec<TornSegment>, sure_until: u64) -> Assembled {
+fn finish_profile(
+    mut rows: AssembledRows,
+    torn: Vec<TornSegment>,
+    uncertain_from: u64,
+) -> AssembledProfile {
     rows.sum_up();
-    shorten(&mut rows.regions, sure_until, &mut rows.losses);
-    let meta = Meta {
+    shorten_regions(&mut rows.regions, uncertain_from, &mut rows.losses);
+    let meta = ProfileMeta {
         line_bytes: relayout_shadow::LINE_BYTES as u32,
         contexts: rows.contexts,
         values_seen: rows.values_seen(),
-        ..Meta::default()
+        ..ProfileMeta::default()
     };
     let profile = Profile {
         meta,
@@ -237,10 +245,10 @@ fn finish(mut rows: Rows, torn: Vec<TornSegment>, sure_until: u64) -> Assembled 
         regions: rows.regions,
         ranges: Vec::new(),
     };
-    Assembled {
+    AssembledProfile {
         profile,
         summary: rows.summary,
-        gaps: rows.gaps.rows(),
+        gaps: rows.gaps.into_rows(),
         allocs: rows.allocs,
         torn,
         losses: rows.losses,
@@ -248,12 +256,12 @@ fn finish(mut rows: Rows, torn: Vec<TornSegment>, sure_until: u64) -> Assembled 
 }
 
 /// Ends regions where their bursts may not be complete.
-fn shorten(regions: &mut Vec<RegionRow>, sure_until: u64, losses: &mut Losses) {
+fn shorten_regions(regions: &mut Vec<RegionRow>, uncertain_from: u64, losses: &mut SegmentLosses) {
     for region in regions
         .iter_mut()
-        .filter(|region| region.end_ticket > sure_until)
+        .filter(|region| region.end_ticket > uncertain_from)
     {
-        region.end_ticket = sure_until;
+        region.end_ticket = uncertain_from;
         losses.regions_shortened += 1;
     }
     regions.retain(|region| region.first_ticket <= region.end_ticket);

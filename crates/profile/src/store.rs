@@ -13,7 +13,9 @@ use rustix::fs::{CWD, RenameFlags, renameat_with};
 use tempfile::TempDir;
 
 use crate::model::Profile;
-use crate::parquet::{Files, FormatError, META_FILE, declared_version, decode, encode, file_names};
+use crate::parquet::{
+    FormatError, META_FILE, ProfileFiles, declared_version, decode, encode, file_names,
+};
 
 /// How [`write()`] treats what is there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -73,7 +75,7 @@ pub enum Error {
 ///
 /// # Errors
 /// [`Error::Exists`], [`Error::Occupied`], [`Error::NoName`] or [`Error::Io`].
-pub fn check_target(dir: &Path, options: &WriteOptions) -> Result<(), Error> {
+pub fn validate_target(dir: &Path, options: &WriteOptions) -> Result<(), Error> {
     if dir.file_name().is_none() {
         return Err(Error::NoName { path: dir.into() });
     }
@@ -96,14 +98,14 @@ pub fn write(dir: &Path, profile: &Profile, options: &WriteOptions) -> Result<()
     })?;
     let partial = write_partial(dir, &files)?;
     let old = if replace {
-        swap(&partial, dir)?
+        exchange_folders(&partial, dir)?
     } else {
         move_new(&partial, dir)?
     };
     if let Some(old) = old {
         fs::remove_dir_all(&old).map_err(|e| io_error("remove the old profile", &old, e))?;
     }
-    sync_dir(parent(dir))
+    sync_dir(parent_folder(dir))
 }
 
 /// Reads the profile in the folder `dir`.
@@ -121,9 +123,9 @@ pub fn read(dir: &Path) -> Result<Profile, Error> {
         let reason = "it is not a folder".to_owned();
         return Err(format_error(FormatError::NotAProfile { reason }));
     }
-    let mut files = Files::new();
+    let mut files = ProfileFiles::new();
     for name in file_names() {
-        if let Some(bytes) = read_file(&dir.join(&name))? {
+        if let Some(bytes) = read_file_if_there(&dir.join(&name))? {
             files.insert(name, bytes);
         }
     }
@@ -137,7 +139,7 @@ fn may_replace(dir: &Path, options: WriteOptions) -> Result<bool, Error> {
         Err(e) => return Err(io_error("look at", dir, e)),
         Ok(_) => {}
     }
-    match foreign(dir)? {
+    match foreign_content(dir)? {
         Some(found) => Err(Error::Occupied {
             path: dir.into(),
             found,
@@ -148,12 +150,12 @@ fn may_replace(dir: &Path, options: WriteOptions) -> Result<bool, Error> {
 }
 
 /// What makes an existing `dir` no profile; `None` if it is one and nothing but one.
-fn foreign(dir: &Path) -> Result<Option<String>, Error> {
+fn foreign_content(dir: &Path) -> Result<Option<String>, Error> {
     let read_error = |e| io_error("read", dir, e);
     if !fs::symlink_metadata(dir).map_err(read_error)?.is_dir() {
         return Ok(Some("it is not a folder".to_owned()));
     }
-    let Some(meta) = read_file(&dir.join(META_FILE))? else {
+    let Some(meta) = read_file_if_there(&dir.join(META_FILE))? else {
         return Ok(Some(format!("it has no {META_FILE}")));
     };
     if let Err(e) = declared_version(&meta) {
@@ -169,7 +171,7 @@ fn foreign(dir: &Path) -> Result<Option<String>, Error> {
 }
 
 /// A temporary folder beside `dir` with `files` in it, synced.
-fn write_partial(dir: &Path, files: &Files) -> Result<TempDir, Error> {
+fn write_partial(dir: &Path, files: &ProfileFiles) -> Result<TempDir, Error> {
     let no_name = || Error::NoName { path: dir.into() };
     let mut prefix = std::ffi::OsString::from(".");
     prefix.push(dir.file_name().ok_or_else(no_name)?);
@@ -177,7 +179,7 @@ fn write_partial(dir: &Path, files: &Files) -> Result<TempDir, Error> {
     let partial = tempfile::Builder::new()
         .prefix(&prefix)
         .permissions(Permissions::from_mode(0o700))
-        .tempdir_in(parent(dir))
+        .tempdir_in(parent_folder(dir))
         .map_err(|e| io_error("create", dir, e))?;
     for (name, bytes) in files {
         write_file(&partial.path().join(name), bytes)
@@ -212,7 +214,7 @@ fn move_new(partial: &TempDir, dir: &Path) -> Result<Option<PathBuf>, Error> {
 
 /// Exchanges `partial` and `dir`, in one step where the file system can; returns where the old one
 /// is now.
-fn swap(partial: &TempDir, dir: &Path) -> Result<Option<PathBuf>, Error> {
+fn exchange_folders(partial: &TempDir, dir: &Path) -> Result<Option<PathBuf>, Error> {
     match renameat_with(CWD, partial.path(), CWD, dir, RenameFlags::EXCHANGE) {
         Ok(()) => return Ok(Some(partial.path().into())),
         Err(e) if flags_unsupported(e) => {}
@@ -235,7 +237,7 @@ fn flags_unsupported(error: rustix::io::Errno) -> bool {
 }
 
 /// The contents of a regular file; `None` if there is no such file.
-fn read_file(path: &Path) -> Result<Option<Vec<u8>>, Error> {
+fn read_file_if_there(path: &Path) -> Result<Option<Vec<u8>>, Error> {
     let read_error = |e| io_error("read", path, e);
     match fs::metadata(path) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -256,7 +258,7 @@ fn sync_dir(dir: &Path) -> Result<(), Error> {
         .map_err(|e| io_error("sync", dir, e))
 }
 
-fn parent(dir: &Path) -> &Path {
+fn parent_folder(dir: &Path) -> &Path {
     match dir.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),

@@ -4,7 +4,7 @@ mod common;
 
 use common::{meta, profiles, sample};
 use proptest::prelude::*;
-use relayout_profile::{BurstRow, Files, FormatError, Profile, decode, encode};
+use relayout_profile::{BurstRow, FormatError, Profile, ProfileFiles, decode, encode};
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
@@ -68,7 +68,7 @@ fn several_row_groups_are_kept() {
         site: (ticket % 5) as u32,
         addr: 0xffff_8880_0000_0000 + ticket % 512,
         size: 8,
-        access: relayout_profile::Access::Write,
+        access: relayout_profile::AccessKind::Write,
         silent: [None, Some(false), Some(true)][(ticket % 3) as usize],
     };
     let profile = Profile {
@@ -219,7 +219,7 @@ fn contradictory_rows_are_not_written() {
 }
 
 #[track_caller]
-fn check_error(files: Files, expect: &str) {
+fn check_error(files: ProfileFiles, expect: &str) {
     let error = decode(files).expect_err(expect);
     let mut text = error.to_string();
     let mut cause = std::error::Error::source(&error);
@@ -230,13 +230,13 @@ fn check_error(files: Files, expect: &str) {
     assert!(text.contains(expect), "{text}");
 }
 
-fn whole_rows(files: &Files, table: &str) -> u64 {
+fn whole_rows(files: &ProfileFiles, table: &str) -> u64 {
     let meta: serde_json::Value = serde_json::from_slice(&files["meta.json"]).expect("JSON");
     meta["tables"][table]["rows"].as_u64().expect("a number")
 }
 
 /// Makes `meta.json` agree with the changed file `name`.
-fn forge(files: &mut Files, name: &str) {
+fn forge(files: &mut ProfileFiles, name: &str) {
     let mut meta: serde_json::Value = serde_json::from_slice(&files["meta.json"]).expect("JSON");
     let table = name.trim_end_matches(".parquet");
     meta["tables"][table]["bytes"] = files[name].len().into();

@@ -4,7 +4,7 @@ mod common;
 
 use common::{RUNS, SITES, profiles, sample};
 use proptest::prelude::*;
-use relayout_profile::{Module, Site, decode, encode, merge};
+use relayout_profile::{LoadedModule, Site, decode, encode, merge};
 
 #[test]
 fn runs_are_renumbered_and_sites_unified() {
@@ -31,7 +31,7 @@ fn runs_are_renumbered_and_sites_unified() {
 
 #[test]
 fn what_does_not_belong_together_is_named() {
-    let check = |change: fn(&mut relayout_profile::Meta), expect: &str| {
+    let check = |change: fn(&mut relayout_profile::ProfileMeta), expect: &str| {
         let mut other = sample();
         change(&mut other.meta);
         let error = merge(vec![sample(), other]).expect_err(expect).to_string();
@@ -83,10 +83,10 @@ fn programs_may_have_other_threads_and_addresses_in_each_run() {
         profile.meta.target = "program".into();
         profile.meta.contexts = contexts;
         for run in &mut profile.meta.runs {
-            run.modules = vec![Module {
+            run.modules = vec![LoadedModule {
                 start,
                 end: start + 0x1000,
-                ..Module::default()
+                ..LoadedModule::default()
             }];
         }
         profile

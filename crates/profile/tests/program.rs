@@ -1,14 +1,16 @@
 //! What a program's collector wrote, whole or damaged, becomes rows that can be written.
 
 use proptest::prelude::*;
-use relayout_profile::program::{Map, Naming, assemble};
-use relayout_profile::{Run, encode};
-use relayout_shadow::wire::{self, AllocRecord, CountRecord, LineRecord, Record, SegmentHeader};
+use relayout_profile::program::{ProgramMap, SiteNaming, assemble};
+use relayout_profile::{RecordedRun, encode};
+use relayout_shadow::wire::{
+    self, AllocRecord, CountRecord, LineRecord, SegmentHeader, WireRecord,
+};
 
 const LOW: u32 = 0x5555_5010;
 
-fn append<R: Record>(file: &mut Vec<u8>, sequence: u32, records: &[R]) {
-    let header = SegmentHeader::of(0, sequence, records);
+fn append<R: WireRecord>(file: &mut Vec<u8>, sequence: u32, records: &[R]) {
+    let header = SegmentHeader::for_records(0, sequence, records);
     file.extend(wire::as_header_bytes(&header));
     file.extend(wire::as_bytes(records));
 }
@@ -38,13 +40,14 @@ fn alloc((start, bytes, events, first, end, name): (u64, u64, u64, u64, u64, u32
     }
 }
 
-fn check_writable(files: &[(u16, &[u8])], map: &Map) -> relayout_profile::Profile {
-    let program = assemble(files, map, 0, Naming::ReturnAddresses).expect("files of one version");
+fn check_writable(files: &[(u16, &[u8])], map: &ProgramMap) -> relayout_profile::Profile {
+    let program =
+        assemble(files, map, 0, SiteNaming::ReturnAddresses).expect("files of one version");
     let mut profile = program.assembled.profile;
-    profile.meta.runs = vec![Run {
+    profile.meta.runs = vec![RecordedRun {
         modules: program.modules,
         threads: program.threads,
-        ..Run::default()
+        ..RecordedRun::default()
     }];
     encode(&profile).expect("assembled rows fit together");
     profile
@@ -52,7 +55,7 @@ fn check_writable(files: &[(u16, &[u8])], map: &Map) -> relayout_profile::Profil
 
 #[test]
 fn sites_are_where_their_module_is() {
-    let map = Map::parse(b"module 555555554000 555555560000 555555554000 /bin/program\n");
+    let map = ProgramMap::parse(b"module 555555554000 555555560000 555555554000 /bin/program\n");
     let mut file = Vec::new();
     append(
         &mut file,
@@ -79,7 +82,7 @@ proptest! {
             .collect();
         let mut file = Vec::new();
         append(&mut file, 0, &allocs);
-        let mut ranges = check_writable(&[(0, &file)], &Map::default()).ranges;
+        let mut ranges = check_writable(&[(0, &file)], &ProgramMap::default()).ranges;
         ranges.sort_by_key(|range| range.start);
         for pair in ranges.windows(2) {
             prop_assert!(pair[0].start + pair[0].bytes <= pair[1].start, "{:?}", pair);
@@ -107,6 +110,6 @@ proptest! {
         };
         append(&mut file, 2, &[line]);
         let cut = &file[..cut.index(file.len())];
-        check_writable(&[(0, cut)], &Map::parse(lines.as_bytes()));
+        check_writable(&[(0, cut)], &ProgramMap::parse(lines.as_bytes()));
     }
 }

@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use relayout_profile::{Coverage, decode, encode, read};
+use relayout_profile::{AccessCoverage, decode, encode, read};
 
 #[test]
 fn format_1_is_read() {
@@ -22,7 +22,7 @@ fn format_1_is_read() {
     ];
     assert_eq!(rows, [5, 2, 14, 19, 16, 4, 7]);
     assert_eq!(profile.meta.workload, "mntns");
-    assert_eq!(profile.meta.coverage, Coverage::Complete);
+    assert_eq!(profile.meta.coverage, AccessCoverage::Complete);
     // It says nothing about pairs of lines, which is not to say that there were none.
     assert!(profile.pairs.is_empty());
     assert!(

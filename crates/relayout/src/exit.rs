@@ -2,12 +2,12 @@
 
 use std::process::ExitCode;
 
-use relayout_host::{Category, Error};
+use relayout_host::{Error, ErrorCategory};
 
 /// How the command ended. The numbers are part of its interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Exit {
+pub enum ExitStatus {
     /// Done.
     Done = 0,
     /// The thing asked about failed: an assertion does not hold, layouts differ.
@@ -24,25 +24,25 @@ pub enum Exit {
     Interrupted = 130,
 }
 
-impl From<Exit> for ExitCode {
-    fn from(exit: Exit) -> Self {
+impl From<ExitStatus> for ExitCode {
+    fn from(exit: ExitStatus) -> Self {
         Self::from(exit as u8)
     }
 }
 
-impl From<Category> for Exit {
-    fn from(category: Category) -> Self {
+impl From<ErrorCategory> for ExitStatus {
+    fn from(category: ErrorCategory) -> Self {
         match category {
-            Category::Input => Self::Input,
-            Category::Environment => Self::Environment,
-            Category::Guest => Self::Guest,
-            Category::Interrupted => Self::Interrupted,
+            ErrorCategory::Input => Self::Input,
+            ErrorCategory::Environment => Self::Environment,
+            ErrorCategory::Guest => Self::Guest,
+            ErrorCategory::Interrupted => Self::Interrupted,
         }
     }
 }
 
 /// Prints the whole chain of causes; returns how to end.
-pub fn explain(error: &anyhow::Error) -> Exit {
+pub fn print_error(error: &anyhow::Error) -> ExitStatus {
     let mut causes = error.chain();
     let mut text = causes.next().map(ToString::to_string).unwrap_or_default();
     for cause in causes {
@@ -53,16 +53,16 @@ pub fn explain(error: &anyhow::Error) -> Exit {
         }
     }
     eprintln!("relayout: {text}");
-    if error.chain().any(is_full_disk) {
-        return Exit::Environment;
+    if error.chain().any(is_disk_full) {
+        return ExitStatus::Environment;
     }
     error
         .chain()
-        .find_map(|e| e.downcast_ref::<Error>())
-        .map_or(Exit::Input, |e| e.category().into())
+        .find_map(|cause| cause.downcast_ref::<Error>())
+        .map_or(ExitStatus::Input, |host_error| host_error.category().into())
 }
 
-fn is_full_disk(error: &(dyn std::error::Error + 'static)) -> bool {
+fn is_disk_full(error: &(dyn std::error::Error + 'static)) -> bool {
     use std::io::ErrorKind::{QuotaExceeded, StorageFull};
     let kind = error
         .downcast_ref::<std::io::Error>()

@@ -7,15 +7,15 @@ mod catalog;
 mod cmd;
 mod exit;
 mod identify;
-mod input;
 mod print;
 mod progress;
+mod resolved;
 
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
-use crate::exit::Exit;
+use crate::exit::ExitStatus;
 
 /// Find the struct members that CPUs fight over, and lay them out better
 ///
@@ -23,15 +23,15 @@ use crate::exit::Exit;
 /// that they should not, and score other layouts by replaying the recording.
 #[derive(Debug, Parser)]
 #[command(name = "relayout", version, max_term_width = 100)]
-struct Cli {
+struct RelayoutCli {
     #[command(subcommand)]
-    command: Command,
+    command: CliCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum Command {
+enum CliCommand {
     #[command(subcommand)]
-    Record(cmd::record::Target),
+    Record(cmd::record::RecordTarget),
     Report(cmd::report::Args),
     Show(cmd::show::Args),
     Diff(cmd::diff::Args),
@@ -54,27 +54,29 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    if let Some(exit) = cmd::cc::intercept::<Cli>() {
+    if let Some(exit) = cmd::cc::intercept::<RelayoutCli>() {
         return exit.into();
     }
-    let cli = Cli::parse();
-    let done = match cli.command {
-        Command::Record(target) => cmd::record::run(&target),
-        Command::Show(args) => cmd::show::run(&args).map(|()| Exit::Done),
-        Command::Diff(args) => cmd::diff::run(&args),
-        Command::Report(args) => cmd::report::run(&args).map(|()| Exit::Done),
-        Command::Advise(args) => cmd::advise::run(&args),
-        Command::WhatIf(args) => cmd::what_if::run(&args).map(|()| Exit::Done),
-        Command::Check(args) => cmd::check::run(&args),
-        Command::Verify(args) => cmd::verify::run(&args),
-        Command::Probe(args) => cmd::probe::run(&args),
-        Command::Cc(_) | Command::Cxx(_) => Err(anyhow::anyhow!("cc and c++ come first")),
-        Command::Doctor(args) => cmd::doctor::run(&args),
-        Command::Completions { shell } => {
+    let cli = RelayoutCli::parse();
+    let result = match cli.command {
+        CliCommand::Record(target) => cmd::record::run(&target),
+        CliCommand::Show(args) => cmd::show::run(&args).map(|()| ExitStatus::Done),
+        CliCommand::Diff(args) => cmd::diff::run(&args),
+        CliCommand::Report(args) => cmd::report::run(&args).map(|()| ExitStatus::Done),
+        CliCommand::Advise(args) => cmd::advise::run(&args),
+        CliCommand::WhatIf(args) => cmd::what_if::run(&args).map(|()| ExitStatus::Done),
+        CliCommand::Check(args) => cmd::check::run(&args),
+        CliCommand::Verify(args) => cmd::verify::run(&args),
+        CliCommand::Probe(args) => cmd::probe::run(&args),
+        CliCommand::Cc(_) | CliCommand::Cxx(_) => Err(anyhow::anyhow!("cc and c++ come first")),
+        CliCommand::Doctor(args) => cmd::doctor::run(&args),
+        CliCommand::Completions { shell } => {
             let mut script = Vec::new();
-            clap_complete::generate(shell, &mut Cli::command(), "relayout", &mut script);
-            print::print(&String::from_utf8_lossy(&script)).map(|()| Exit::Done)
+            clap_complete::generate(shell, &mut RelayoutCli::command(), "relayout", &mut script);
+            print::print_text(&String::from_utf8_lossy(&script)).map(|()| ExitStatus::Done)
         }
     };
-    done.unwrap_or_else(|error| exit::explain(&error)).into()
+    result
+        .unwrap_or_else(|error| exit::print_error(&error))
+        .into()
 }

@@ -9,15 +9,15 @@ use anyhow::Context;
 ///
 /// # Errors
 /// Any other failure to write, such as a full disk.
-pub fn print(text: &str) -> anyhow::Result<()> {
-    print_more(text).map(|_| ())
+pub fn print_text(text: &str) -> anyhow::Result<()> {
+    print_part(text).map(|_| ())
 }
 
 /// The same for a part of the output; breaks when the reader has seen enough.
 ///
 /// # Errors
 /// As [`print`].
-pub fn print_more(text: &str) -> anyhow::Result<ControlFlow<()>> {
+pub fn print_part(text: &str) -> anyhow::Result<ControlFlow<()>> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(ControlFlow::Break(())),

@@ -5,13 +5,13 @@ use std::io::{IsTerminal, stderr, stdout};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use relayout_host::Progress;
+use relayout_host::RecordingProgress;
 
 /// Steps of analyses that begin earlier than this are not worth a line.
-const SLOW: Duration = Duration::from_secs(1);
+const SLOW_STEP: Duration = Duration::from_secs(1);
 
 /// Shows where a recording or an analysis stands.
-pub struct Shown {
+pub struct TerminalProgress {
     bar: Option<ProgressBar>,
     prefix: String,
     begun: Instant,
@@ -20,20 +20,20 @@ pub struct Shown {
     drawn: Cell<Instant>,
 }
 
-impl Shown {
+impl TerminalProgress {
     /// `prefix` stands before every step (`run 2 of 3: `).
     pub fn new(prefix: String, quiet: bool) -> Self {
-        Self::on(prefix, quiet, stderr().is_terminal())
+        Self::with_terminal(prefix, quiet, stderr().is_terminal())
     }
 
     /// Beside a program that may write to the same terminal: lines rather than a spinner, which would be
     /// drawn into what the program writes.
     pub fn beside_program(prefix: String, quiet: bool) -> Self {
-        let ours = stderr().is_terminal() && !stdout().is_terminal();
-        Self::on(prefix, quiet, ours)
+        let own_terminal = stderr().is_terminal() && !stdout().is_terminal();
+        Self::with_terminal(prefix, quiet, own_terminal)
     }
 
-    fn on(prefix: String, quiet: bool, terminal: bool) -> Self {
+    fn with_terminal(prefix: String, quiet: bool, terminal: bool) -> Self {
         let bar = (!quiet && terminal).then(|| {
             let style = ProgressStyle::with_template("{spinner} {elapsed:>4} {msg}");
             let bar = ProgressBar::new_spinner();
@@ -43,25 +43,25 @@ impl Shown {
         });
         let now = Instant::now();
         let prefix = if quiet { String::new() } else { prefix };
-        let shown = Self {
+        let progress = Self {
             bar,
             prefix,
             begun: now,
             patience: Duration::ZERO,
             drawn: Cell::new(now),
         };
-        shown.quiet(quiet)
+        progress.silenced(quiet)
     }
 
     /// For what takes long only on large input: no lines for the first second.
     pub fn when_slow() -> Self {
         Self {
-            patience: SLOW,
+            patience: SLOW_STEP,
             ..Self::new(String::new(), false)
         }
     }
 
-    fn quiet(mut self, quiet: bool) -> Self {
+    fn silenced(mut self, quiet: bool) -> Self {
         if quiet {
             self.bar = Some(ProgressBar::hidden());
         }
@@ -76,22 +76,22 @@ impl Shown {
     }
 
     /// Takes the spinner away.
-    pub fn done(&self) {
+    pub fn finish(&self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
     }
 }
 
-impl Shown {
-    fn numbers(&self, accesses: u64, transfers: u64, others: &str) {
+impl TerminalProgress {
+    fn show_counts(&self, accesses: u64, transfers: u64, suffix: &str) {
         let Some(bar) = &self.bar else { return };
         if self.drawn.get().elapsed() < Duration::from_millis(200) {
             return;
         }
         self.drawn.set(Instant::now());
         bar.set_message(format!(
-            "{}recording: {:.1} M accesses, {:.1} k transfers, {others}",
+            "{}recording: {:.1} M accesses, {:.1} k transfers, {suffix}",
             self.prefix,
             accesses as f64 / 1e6,
             transfers as f64 / 1e3
@@ -99,7 +99,7 @@ impl Shown {
     }
 }
 
-impl Progress for Shown {
+impl RecordingProgress for TerminalProgress {
     fn step(&self, text: &str) {
         match &self.bar {
             Some(bar) => bar.set_message(format!("{}{text}", self.prefix)),
@@ -113,18 +113,18 @@ impl Progress for Shown {
     }
 
     fn window(&self, accesses: u64, transfers: u64, operations: u64) {
-        self.numbers(accesses, transfers, &format!("{operations} operations"));
+        self.show_counts(accesses, transfers, &format!("{operations} operations"));
     }
 
     fn program(&self, accesses: u64, transfers: u64, threads: u64) {
-        self.numbers(accesses, transfers, &format!("{threads} threads"));
+        self.show_counts(accesses, transfers, &format!("{threads} threads"));
     }
 
     fn warn(&self, text: &str) {
-        let say = || eprintln!("relayout: warning: {text}");
+        let print_warning = || eprintln!("relayout: warning: {text}");
         match &self.bar {
-            Some(bar) => bar.suspend(say),
-            None => say(),
+            Some(bar) => bar.suspend(print_warning),
+            None => print_warning(),
         }
     }
 }

@@ -8,11 +8,11 @@ mod common;
 
 use common::programs::{data, have, recording_place};
 use common::{Ended, KERNEL_FLAGS, Place, trace};
-use relayout_profile::Access;
+use relayout_profile::AccessKind;
 use serde_json::Value;
 
 /// A place with `tests/data/pair.c` as `wide`, which has a debugging member, and `narrow`, which has not.
-fn pair() -> Option<Place> {
+fn compiled_pair() -> Option<Place> {
     if !have(&["gcc"]) {
         return None;
     }
@@ -20,38 +20,38 @@ fn pair() -> Option<Place> {
     let source = data("pair.c");
     for (name, flag) in [("wide", "-DDEBUG"), ("narrow", "-UDEBUG")] {
         let source = source.display();
-        done(
+        run_successfully(
             &place,
             &format!("cc -- gcc -O2 -g -pthread {flag} {source} -o {name}"),
         );
     }
-    done(&place, "record run -o apart.relayout -- ./wide apart");
+    run_successfully(&place, "record run -o apart.relayout -- ./wide apart");
     Some(place)
 }
 
-fn done(place: &Place, words: &str) -> Ended {
+fn run_successfully(place: &Place, words: &str) -> Ended {
     let ended = place.said(words);
     assert_eq!(ended.code, Some(0), "{words}: {}", ended.stderr);
     ended
 }
 
 fn json(place: &Place, words: &str) -> Value {
-    let ended = done(place, words);
+    let ended = run_successfully(place, words);
     serde_json::from_str(&ended.stdout).expect("JSON")
 }
 
 #[test]
 fn layouts_that_hurt_another_workload_are_not_advised() {
-    let Some(place) = pair() else { return };
-    done(&place, "record run -o together.relayout -- ./wide together");
+    let Some(place) = compiled_pair() else { return };
+    run_successfully(&place, "record run -o together.relayout -- ./wide together");
     let words = "advise apart.relayout pair --also together.relayout";
     let advice = json(&place, &format!("{words} --json"));
-    let one = &advice["types"][0];
-    assert_eq!(one["verdict"], "better");
-    let there = &one["candidates"][0]["elsewhere"][0];
+    let advised = &advice["types"][0];
+    assert_eq!(advised["verdict"], "better");
+    let there = &advised["candidates"][0]["elsewhere"][0];
     assert_eq!(there["hurts"], true, "{there:#}");
     assert!(there["transfers"].as_u64() > there["current_transfers"].as_u64());
-    let text = done(&place, words).stdout;
+    let text = run_successfully(&place, words).stdout;
     assert!(
         text.contains("found 1 hurts together.relayout: not advised."),
         "{text}"
@@ -59,19 +59,19 @@ fn layouts_that_hurt_another_workload_are_not_advised() {
     // Each by itself, it is advised; and no patch is written of what hurts.
     let source = data("pair.c");
     let dir = source.parent().expect("a folder").display().to_string();
-    let alone = done(
+    let alone = run_successfully(
         &place,
         &format!("advise apart.relayout pair --source {dir}"),
     );
     assert!(alone.stdout.contains("+++ b/pair.c"), "{}", alone.stdout);
-    let both = done(&place, &format!("{words} --source {dir}"));
+    let both = run_successfully(&place, &format!("{words} --source {dir}"));
     assert!(!both.stdout.contains("+++ b/"), "{}", both.stdout);
     assert!(both.stdout.contains("No patch: "), "{}", both.stdout);
 }
 
 #[test]
 fn ranked_by_the_build_where_each_does_worst() {
-    let Some(place) = pair() else { return };
+    let Some(place) = compiled_pair() else { return };
     let first = |words: &str| {
         let advice = json(
             &place,
@@ -91,21 +91,21 @@ fn ranked_by_the_build_where_each_does_worst() {
     );
     let (today, then) = (&there["current_transfers"], &there["transfers"]);
     assert!(then.as_u64() < today.as_u64(), "{there:#}");
-    let text = done(&place, "advise apart.relayout pair --config narrow=narrow").stdout;
+    let text = run_successfully(&place, "advise apart.relayout pair --config narrow=narrow").stdout;
     let said = "Ranked by what each costs where it does worst: as recorded, or in the other configuration.";
     assert!(text.contains(said), "{text}");
 }
 
 #[test]
 fn recordings_that_disagree_are_no_advice() {
-    let Some(place) = pair() else { return };
-    done(
+    let Some(place) = compiled_pair() else { return };
+    run_successfully(
         &place,
         "record run --repeat 2 -o both.relayout -- ./wide changing",
     );
     let advice = json(&place, "advise both.relayout pair --json");
     assert_eq!(advice["types"][0]["verdict"], "unstable", "{advice:#}");
-    let text = done(&place, "advise both.relayout pair").stdout;
+    let text = run_successfully(&place, "advise both.relayout pair").stdout;
     let said = "No advice: the best layout found has fewer transfers in some recordings and more in others";
     assert!(
         text.split_whitespace()
@@ -116,10 +116,11 @@ fn recordings_that_disagree_are_no_advice() {
     );
     let source = data("pair.c");
     let dir = source.parent().expect("a folder").display();
-    let text = done(&place, &format!("advise both.relayout pair --source {dir}")).stdout;
+    let text =
+        run_successfully(&place, &format!("advise both.relayout pair --source {dir}")).stdout;
     assert!(!text.contains("+++ b/"), "{text}");
     // The report does not call it found either.
-    let report = done(&place, "report both.relayout").stdout;
+    let report = run_successfully(&place, "report both.relayout").stdout;
     assert!(
         report.contains("Unstable: not the same thing in all recordings"),
         "{report}"
@@ -128,7 +129,7 @@ fn recordings_that_disagree_are_no_advice() {
 
 #[test]
 fn what_if_of_a_layout_in_c() {
-    let Some(place) = pair() else { return };
+    let Some(place) = compiled_pair() else { return };
     place.write(
         "given.h",
         "/* head by itself */\nstruct pair {\n\tunsigned long head;\n\tchar reserved[56]; // nothing\n\
@@ -144,7 +145,7 @@ fn what_if_of_a_layout_in_c() {
     assert_eq!(given["size"], 128);
     let offset = |name: &str| {
         let members = given["layout"].as_array().expect("members");
-        let member = members.iter().find(|one| one["name"] == name);
+        let member = members.iter().find(|member| member["name"] == name);
         member.expect("named")["offset"].as_u64()
     };
     assert_eq!(offset("tail"), Some(64));
@@ -204,7 +205,7 @@ fn a_patch_that_git_takes() {
     if !have(&["git"]) {
         return;
     }
-    let Some(place) = pair() else { return };
+    let Some(place) = compiled_pair() else { return };
     let text = std::fs::read_to_string(data("pair.c")).expect("the source");
     std::fs::create_dir(place.path("tree")).expect("a folder");
     place.write("tree/pair.c", &text);
@@ -223,7 +224,7 @@ fn a_patch_that_git_takes() {
     git("config user.email j@example.org");
     git("add pair.c");
     git("commit -q -m before");
-    let ended = done(
+    let ended = run_successfully(
         &place,
         "advise apart.relayout pair --source tree --patch mail.patch --hardware-script ab.sh",
     );
@@ -281,13 +282,13 @@ struct hot hot __attribute__((aligned(64)));
 ";
     let place = Place::new();
     place.compile("vmlinux", source, KERNEL_FLAGS);
-    let adds = |context, offset| (context, Access::ReadWrite, offset);
+    let adds = |context, offset| (context, AccessKind::ReadWrite, offset);
     let steps = [adds(0, 64), adds(1, 72)].repeat(400);
     trace::write(&place, "p", "vmlinux", "hot", &[steps]);
     let written = |tree: &str, source: &str| {
         std::fs::create_dir(place.path(tree)).expect("a folder");
         place.write(&format!("{tree}/vmlinux.c"), source);
-        let ended = done(&place, &format!("advise p hot --source {tree}"));
+        let ended = run_successfully(&place, &format!("advise p hot --source {tree}"));
         let says = ended.stdout.split_whitespace().collect::<Vec<_>>();
         says.join(" ")
     };

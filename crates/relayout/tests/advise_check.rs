@@ -5,7 +5,7 @@ mod common;
 use common::trace::{self, Word};
 use common::{KERNEL_FLAGS, Place, flowing, json, programs, text};
 use relayout_layout::dwarf::DwarfFile;
-use relayout_profile::Access::{Read, Write};
+use relayout_profile::AccessKind::{Read, Write};
 use relayout_profile::{Site, WriteOptions};
 use serde_json::Value;
 
@@ -47,7 +47,7 @@ const SPUN: [Word; 5] = [
     (1, Read, CPU),
 ];
 
-fn recorded() -> Place {
+fn recorded_place() -> Place {
     let place = Place::new();
     std::fs::create_dir(place.path("tree")).unwrap();
     place.write("tree/node.c", SOURCE);
@@ -71,7 +71,11 @@ fn record(place: &Place, name: &str, round: &[Word], silent: Option<bool>) {
     let mut profile = relayout_profile::read(&path).unwrap();
     let bytes = std::fs::read(place.path("vmlinux")).unwrap();
     let file = DwarfFile::parse(&bytes).unwrap();
-    let mut functions: Vec<u64> = file.functions().iter().map(|one| one.low).collect();
+    let mut functions: Vec<u64> = file
+        .functions()
+        .iter()
+        .map(|function| function.low)
+        .collect();
     functions.sort_unstable();
     let base = profile.regions[0].start;
     for (low, offset) in functions.into_iter().zip(STORED) {
@@ -91,21 +95,24 @@ fn record(place: &Place, name: &str, round: &[Word], silent: Option<bool>) {
 }
 
 /// The text in one line.
-fn said(place: &Place, words: &str) -> String {
+fn flowing_text(place: &Place, words: &str) -> String {
     flowing(&text(place, words))
 }
 
 #[test]
 fn the_check_and_the_line_of_its_own_are_one_patch() {
-    let place = recorded();
+    let place = recorded_place();
     let advice = json(&place, "advise p node --source tree");
-    let one = &advice["types"][0];
+    let advised = &advice["types"][0];
     // Neither alone saves anything.
     let transfers = |scored: &Value| scored["transfers"].as_u64().unwrap();
-    let today = transfers(&one["current"]);
-    let check = &one["check"];
-    assert!(transfers(&one["candidates"][0]) * 10 > today * 9, "{one:#}");
-    assert!(transfers(&check["alone"]) * 10 > today * 9, "{one:#}");
+    let today = transfers(&advised["current"]);
+    let check = &advised["check"];
+    assert!(
+        transfers(&advised["candidates"][0]) * 10 > today * 9,
+        "{advised:#}"
+    );
+    assert!(transfers(&check["alone"]) * 10 > today * 9, "{advised:#}");
     let best = &check["candidates"][0];
     assert!(transfers(best) * 10 < today, "{check:#}");
     assert_eq!(
@@ -121,23 +128,26 @@ fn the_check_and_the_line_of_its_own_are_one_patch() {
         "+\tif (node.cpu != 1)",
         "+\t\tnode.cpu = 1;",
     ] {
-        assert!(patch.lines().any(|one| one == line), "{line}: {patch}");
+        assert!(
+            patch.lines().any(|patch_line| patch_line == line),
+            "{line}: {patch}"
+        );
     }
 }
 
 /// Neither alone makes it faster, and both together do.
 #[test]
 fn what_a_check_gains_is_predicted() {
-    let place = recorded();
+    let place = recorded_place();
     std::fs::copy(programs::data("machine.json"), place.path("machine.json")).unwrap();
     let words = "advise p node --machine machine.json";
-    let one = &json(&place, words)["types"][0];
+    let advised = &json(&place, words)["types"][0];
     let gain = |scored: &Value| {
         let ratio = scored["predicted_gain"]["ratio"].as_f64();
         ratio.unwrap_or_else(|| panic!("none: {scored:#}"))
     };
-    let check = &one["check"];
-    let [layout, alone] = [&one["candidates"][0], &check["alone"]].map(gain);
+    let check = &advised["check"];
+    let [layout, alone] = [&advised["candidates"][0], &check["alone"]].map(gain);
     assert!((0.9..1.1).contains(&layout), "{layout}");
     assert!((0.9..1.1).contains(&alone), "{alone}");
     let best = &check["candidates"][0];
@@ -146,14 +156,14 @@ fn what_a_check_gains_is_predicted() {
         best["predicted_gain"]["low"].as_f64() > Some(1.1),
         "{best:#}"
     );
-    let said = said(&place, words);
+    let said = flowing_text(&place, words);
     let predicted = format!("not measured: {:.2} times today's", gain(best));
     assert!(said.contains(&predicted), "{predicted}: {said}");
 }
 
 #[test]
 fn text_and_message_say_what_each_is_worth() {
-    let place = recorded();
+    let place = recorded_place();
     let shown = text(&place, "advise p node --source tree --patch node.patch");
     let mail = std::fs::read_to_string(place.path("node.patch")).unwrap();
     for said in [&shown, &mail] {
@@ -176,17 +186,20 @@ fn text_and_message_say_what_each_is_worth() {
 /// Where the same store was recorded, layouts are scored with the check there, too.
 #[test]
 fn other_workloads_have_the_check_too() {
-    let place = recorded();
+    let place = recorded_place();
     record(&place, "q", &SPUN, Some(true));
     let words = "advise p node --source tree --also q --config same=vmlinux";
-    let shown = said(&place, words);
+    let shown = flowing_text(&place, words);
     let seen = "today; the store to 'cpu' (node.c:11) left the value as it was in 400 of 400 cases found 1 ";
     assert!(shown.contains(seen), "{shown}");
     assert!(shown.contains("+ if (node.cpu != 1)"), "{shown}");
     let check = &json(&place, words)["types"][0]["check"];
     for there in check["candidates"][0]["elsewhere"].as_array().unwrap() {
-        let of = |key: &str| there[key].as_u64().unwrap();
-        assert!(of("transfers") * 10 < of("current_transfers"), "{there:#}");
+        let count = |key: &str| there[key].as_u64().unwrap();
+        assert!(
+            count("transfers") * 10 < count("current_transfers"),
+            "{there:#}"
+        );
         assert_eq!(there["hurts"], false);
     }
 }
@@ -194,10 +207,10 @@ fn other_workloads_have_the_check_too() {
 /// Two contexts in turn set what belongs together, to other values each time.
 #[test]
 fn no_check_is_written_that_hurts_another_workload() {
-    let place = recorded();
+    let place = recorded_place();
     let turns = [0, 1].map(|context| [(context, Write, LOCKED), (context, Write, CPU)]);
     record(&place, "q", &turns.concat(), Some(false));
-    let shown = said(&place, "advise p node --source tree --also q");
+    let shown = flowing_text(&place, "advise p node --source tree --also q");
     assert!(
         shown.contains("left the value as it was in 0 of 800 cases"),
         "{shown}"
@@ -211,9 +224,9 @@ fn no_check_is_written_that_hurts_another_workload() {
 
 #[test]
 fn a_store_that_another_workload_does_not_have_is_said() {
-    let place = recorded();
+    let place = recorded_place();
     record(&place, "q", &SPUN, None);
-    let shown = said(&place, "advise p node --also q");
+    let shown = flowing_text(&place, "advise p node --also q");
     let unseen =
         "; the store to 'cpu' (node.c:11) was not seen there: the layouts count without its check";
     assert!(shown.contains(unseen), "{shown}");
@@ -221,9 +234,9 @@ fn a_store_that_another_workload_does_not_have_is_said() {
     let check = &json(&place, "advise p node --also q")["types"][0]["check"];
     let there = &check["candidates"][0]["elsewhere"][0];
     assert_eq!(there["statements"][0]["stores"], 0);
-    let of = |key: &str| there[key].as_u64().unwrap();
+    let count = |key: &str| there[key].as_u64().unwrap();
     assert!(
-        of("transfers") * 10 > of("current_transfers") * 9,
+        count("transfers") * 10 > count("current_transfers") * 9,
         "{there:#}"
     );
 }
@@ -231,7 +244,7 @@ fn a_store_that_another_workload_does_not_have_is_said() {
 /// Each of two stores to a line takes it, so that neither check alone saves anything.
 #[test]
 fn two_checks_that_belong_together() {
-    let place = recorded();
+    let place = recorded_place();
     let round = [
         (0, Write, PREV),
         (0, Write, CPU),
@@ -242,14 +255,14 @@ fn two_checks_that_belong_together() {
     let words = "advise two node --keep cpu --keep prev --source tree";
     let check = &json(&place, words)["types"][0]["check"];
     let members: Vec<&str> = { check["statements"].as_array().unwrap().iter() }
-        .map(|one| one["member"].as_str().unwrap())
+        .map(|statement| statement["member"].as_str().unwrap())
         .collect();
     assert_eq!(members, ["cpu", "prev"]);
     assert_eq!(
         (&check["better"], &check["beside_checks"]),
         (&true.into(), &0.into())
     );
-    let shown = said(&place, words);
+    let shown = flowing_text(&place, words);
     for part in [
         "with checks before the 2 stores alone",
         "Patch: check before storing 'cpu' (node.c:11), check before storing 'prev' (node.c:15).",
@@ -263,7 +276,7 @@ fn two_checks_that_belong_together() {
 /// What `--keep` names stays where it is with a check, too.
 #[test]
 fn kept_members_stay_with_a_check() {
-    let place = recorded();
+    let place = recorded_place();
     let moved = "align 'cpu' to 64 bytes";
     assert!(text(&place, "advise p node").contains(moved));
     let kept = text(&place, "advise p node --keep cpu");

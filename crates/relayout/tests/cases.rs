@@ -60,17 +60,17 @@ fn cases() -> PathBuf {
 }
 
 /// Whether the programs are there; says which is not.
-fn has(programs: &[&str]) -> bool {
+fn have_programs(programs: &[&str]) -> bool {
     for program in programs {
         let found = Command::new(program).arg("--version").output();
         if found.is_err() {
-            return passed_over(&format!("there is no {program}"));
+            return report_passed_over(&format!("there is no {program}"));
         }
     }
     true
 }
 
-fn passed_over(why: &str) -> bool {
+fn report_passed_over(why: &str) -> bool {
     assert!(std::env::var_os("CI").is_none(), "{why}, and this is CI");
     eprintln!("PASSED OVER: {why}");
     false
@@ -80,14 +80,14 @@ fn run(program: &Path, arguments: &[&str]) -> Output {
     Command::new(program).args(arguments).output().unwrap()
 }
 
-fn words(output: &[u8]) -> String {
+fn words_of_output(output: &[u8]) -> String {
     let text = String::from_utf8_lossy(output);
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[test]
 fn programs_have_the_kernels_layouts_and_right_results() {
-    if !has(&["make", "cc"]) {
+    if !have_programs(&["make", "cc"]) {
         return;
     }
     let out = tempfile::tempdir().unwrap();
@@ -103,7 +103,7 @@ fn programs_have_the_kernels_layouts_and_right_results() {
     for (name, offsets) in OFFSETS {
         let program = out.path().join(name);
         assert_eq!(
-            words(&run(&program, &["--layout"]).stdout),
+            words_of_output(&run(&program, &["--layout"]).stdout),
             offsets,
             "{name}"
         );
@@ -118,7 +118,8 @@ fn programs_have_the_kernels_layouts_and_right_results() {
             }
             let ended = run(&program, &arguments);
             assert!(
-                ended.status.success() && words(&ended.stdout).ends_with("results are right"),
+                ended.status.success()
+                    && words_of_output(&ended.stdout).ends_with("results are right"),
                 "{name} {arguments:?}: {ended:?}"
             );
         }
@@ -132,15 +133,15 @@ fn programs_have_the_kernels_layouts_and_right_results() {
 #[test]
 fn the_loop_runs_by_itself() {
     let relayout = Path::new(env!("CARGO_BIN_EXE_relayout"));
-    if !has(&["make", "cc", "python3", "patch"]) {
+    if !have_programs(&["make", "cc", "python3", "patch"]) {
         return;
     }
     if std::thread::available_parallelism().unwrap().get() < 2 {
-        passed_over("there is one CPU: two threads would share nothing");
+        report_passed_over("there is one CPU: two threads would share nothing");
         return;
     }
     if !relayout.with_file_name("librelayout_rt.so").exists() {
-        passed_over(
+        report_passed_over(
             "librelayout_rt.so is not beside the command: cargo build --release --workspace",
         );
         return;

@@ -24,7 +24,7 @@ fn place() -> Option<Place> {
     Some(place)
 }
 
-fn with_each(check: impl Fn(&Place, &str)) {
+fn with_each_compiler(check: impl Fn(&Place, &str)) {
     for compiler in COMPILERS {
         if let Some(place) = have(&[compiler]).then(place).flatten() {
             check(&place, compiler);
@@ -57,7 +57,7 @@ fn needs_runtime(place: &Place, file: &str) -> bool {
 
 #[test]
 fn answers_are_those_of_the_compiler() {
-    with_each(|place, compiler| {
+    with_each_compiler(|place, compiler| {
         for words in [
             "",
             "--version",
@@ -80,8 +80,13 @@ fn answers_are_those_of_the_compiler() {
         ] {
             let own = place.other(&format!("/usr/bin/{compiler}"), words);
             let ours = place.said(&format!("cc -- {compiler} {words}"));
-            let of = |ended: &Ended| (ended.code, ended.stdout.clone());
-            assert_eq!(of(&ours), of(&own), "{compiler} {words}: {}", ours.stderr);
+            let code_and_stdout = |ended: &Ended| (ended.code, ended.stdout.clone());
+            assert_eq!(
+                code_and_stdout(&ours),
+                code_and_stdout(&own),
+                "{compiler} {words}: {}",
+                ours.stderr
+            );
             // Clang says by which path it was started.
             let path = |text: &str| text.replace(&format!("/usr/bin/{compiler}"), compiler);
             assert_eq!(path(&ours.stderr), path(&own.stderr), "{compiler} {words}");
@@ -91,7 +96,7 @@ fn answers_are_those_of_the_compiler() {
 
 #[test]
 fn objects_announce_their_accesses() {
-    with_each(|place, compiler| {
+    with_each_compiler(|place, compiler| {
         let cc = format!("cc -- {compiler}");
         for words in [
             "-c a.c -o a.o",
@@ -115,7 +120,7 @@ fn objects_announce_their_accesses() {
 
 #[test]
 fn programs_and_libraries_load_the_runtime() {
-    with_each(|place, compiler| {
+    with_each_compiler(|place, compiler| {
         let cc = format!("cc -- {compiler}");
         for (words, file) in [
             ("a.c m.c -o one_step", "one_step"),
@@ -178,7 +183,7 @@ fn cxx_is_the_other_compiler() {
 
 #[test]
 fn reads_standard_input() {
-    with_each(|place, compiler| {
+    with_each_compiler(|place, compiler| {
         let mut command = place.tool(&format!("cc -- {compiler} -c -o in.o -x c -"));
         let mut child = start(command.stdin(Stdio::piped()));
         child
@@ -194,7 +199,7 @@ fn reads_standard_input() {
 
 #[test]
 fn what_cannot_be_recorded_is_refused() {
-    with_each(|place, compiler| {
+    with_each_compiler(|place, compiler| {
         let check = |words: &str, code, why: &str| {
             let ended = place.said(&format!("cc -- {compiler} {words}"));
             assert_eq!(ended.code, Some(code), "{words}: {ended:?}");
@@ -235,7 +240,7 @@ fn what_cannot_be_recorded_is_refused() {
 
 #[test]
 fn link_time_optimisation_is_left_out_with_a_note() {
-    with_each(|place, compiler| {
+    with_each_compiler(|place, compiler| {
         let cc = format!("cc -- {compiler}");
         let ended = succeeds(place, &format!("{cc} -flto -O2 -c a.c m.c"));
         assert_eq!(ended.stderr, "");

@@ -90,7 +90,7 @@ fn assert_clean(place: &Place) {
 
 /// Whether a compiler can make programs; what is missing is said, and fails where tests must not be
 /// passed over.
-fn have(compiler: &str, flags: &[&str]) -> bool {
+fn compiler_works(compiler: &str, flags: &[&str]) -> bool {
     let place = Place::new();
     let source = place.write("x", "#include <assert.h>\n");
     let mut command = Command::new(compiler);
@@ -318,7 +318,7 @@ size = 8
         ("gcc", &["-m32"][..], "1 assertion"),
         ("arm-linux-gnueabihf-gcc", &[], "2 assertions"),
     ] {
-        if have(compiler, flags) {
+        if compiler_works(compiler, flags) {
             let place = project(rules);
             let command = format!("ccache {compiler} {} -c a.c", flags.join(" "));
             database(&place, "compile_commands.json", &command);
@@ -353,7 +353,7 @@ fn the_configuration_of_a_kernel_is_found_where_it_is_built() {
 
 #[test]
 fn instances_of_templates() {
-    if !have("g++", &[]) {
+    if !compiler_works("g++", &[]) {
         return;
     }
     let rules = "[[type]]\nname = \"Ring<int, 4>\"\nsize = 24\n[[type]]\nname = \"Ring<Unknown, 4>\"\nsize = 24\n";

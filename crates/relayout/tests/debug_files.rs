@@ -57,7 +57,7 @@ fn by_name_beside_the_program() {
 fn by_build_id_where_debug_packages_are_installed() {
     let place = split_off();
     let bytes = fs::read(place.path("program")).unwrap();
-    let about = relayout_layout::links::Links::of(&bytes).unwrap();
+    let about = relayout_layout::links::DebugLinks::read(&bytes).unwrap();
     let id: Vec<String> = about
         .build_id
         .unwrap()

@@ -18,9 +18,9 @@ impl Pair {
     fn with_flags(old: &str, new: &str, old_flags: &[&str], new_flags: &[&str]) -> Self {
         let place = Place::new();
         for (name, source, flags) in [("old", old, old_flags), ("new", new, new_flags)] {
-            let mut all = vec!["-g", "-c"];
-            all.extend(flags);
-            place.compile(name, source, &all);
+            let mut all_flags = vec!["-g", "-c"];
+            all_flags.extend(flags);
+            place.compile(name, source, &all_flags);
         }
         Self(place)
     }
@@ -212,11 +212,14 @@ fn same_names_are_told_apart() {
     let place = Place::new();
     place.write("first.h", "struct s { int first; };\n");
     place.write("second.h", "struct s { long second, more; };\n");
-    let one = |name: &str, header: &str| {
+    let compile_object = |name: &str, header: &str| {
         let source = format!("#include \"{header}\"\nstruct s {name};\n");
         place.compile(name, &source, &["-g", "-c"])
     };
-    let (first, second) = (one("one", "first.h"), one("two", "second.h"));
+    let (first, second) = (
+        compile_object("one", "first.h"),
+        compile_object("two", "second.h"),
+    );
     for (out, objects) in [("old", [&first, &second]), ("new", [&second, &first])] {
         let objects = objects.map(|object| object.display().to_string());
         place.compile(out, "", &["-nostdlib", "-r", &objects[0], &objects[1]]);
@@ -224,7 +227,7 @@ fn same_names_are_told_apart() {
     let ended = place.run(&["diff", "old", "new", "--exit-code"]);
     assert_eq!(ended.code, Some(0), "{ended:?}");
     place.write("second.h", "struct s { long second, more, n; };\n");
-    let second = one("two", "second.h").display().to_string();
+    let second = compile_object("two", "second.h").display().to_string();
     let first = first.display().to_string();
     place.compile("new", "", &["-nostdlib", "-r", &second, &first]);
     let ended = place.run(&["diff", "old", "new"]);
@@ -271,7 +274,7 @@ fn formats_and_versions_do_not_differ() {
 
 /// Two builds of a program with a variable `m`, and a profile of the old one in which the members
 /// at these offsets are stored to by two contexts.
-fn hot(old: &str, new: &str, offsets: [u64; 2]) -> Pair {
+fn pair_with_profile(old: &str, new: &str, offsets: [u64; 2]) -> Pair {
     let pair = Pair(Place::new());
     let types = "struct lock { int count, reserved, owner, more; };";
     for (name, members) in [("old", old), ("new", new)] {
@@ -290,7 +293,7 @@ fn hot(old: &str, new: &str, offsets: [u64; 2]) -> Pair {
 fn hot_members_come_together() {
     let old = "char a[120]; struct lock mmap_lock; long rest[20];";
     let new = "char a[120]; int write_protect_seq; struct lock mmap_lock __attribute__((aligned(8))); long rest[20];";
-    let pair = hot(old, new, [120, 128]);
+    let pair = pair_with_profile(old, new, [120, 128]);
     let text = pair.text("--profile profile");
     insta::assert_snapshot!("hot_together", text);
     let sentence =
@@ -312,14 +315,14 @@ fn hot_members_go_apart() {
     let new = "char a[52]; int x; int n[2]; int y; struct lock l; long rest[20];";
     insta::assert_snapshot!(
         "hot_apart",
-        hot(old, new, [52, 56]).text("--profile profile")
+        pair_with_profile(old, new, [52, 56]).text("--profile profile")
     );
 }
 
 #[test]
 fn hot_member_is_gone() {
     let old = "int x; int y; long rest[20];";
-    let pair = hot(old, &old.replace("int y", "int z"), [0, 4]);
+    let pair = pair_with_profile(old, &old.replace("int y", "int z"), [0, 4]);
     let text = pair.text("--profile profile");
     assert!(
         text.contains("\n  hot members that are gone: y\n"),
@@ -361,7 +364,7 @@ fn compilers_do_not_differ() {
     let place = Place::new();
     let compilers = [("old", "g++"), ("new", "clang++")];
     for (name, compiler) in compilers {
-        if !has(compiler) {
+        if !is_installed(compiler) {
             return;
         }
         place.write(&format!("{name}.cc"), source);
@@ -409,7 +412,7 @@ fn btf_and_dwarf_do_not_differ() {
 }
 
 /// Whether a program is there; if not, says so loudly, and fails in CI.
-fn has(program: &str) -> bool {
+fn is_installed(program: &str) -> bool {
     let mut command = std::process::Command::new(program);
     command.arg("--version").stdout(std::process::Stdio::null());
     if command.status().is_ok_and(|status| status.success()) {

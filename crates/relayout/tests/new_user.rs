@@ -12,7 +12,7 @@ use common::programs::{data, have, recording_place};
 use common::{Place, json, text};
 
 /// `tests/data/turns.c`, recorded for so many turns.
-fn turns(count: u32) -> Option<Place> {
+fn recorded_turns(count: u32) -> Option<Place> {
     if !have(&["gcc"]) {
         return None;
     }
@@ -26,11 +26,13 @@ fn turns(count: u32) -> Option<Place> {
 
 #[test]
 fn few_transfers_are_no_evidence() {
-    let Some(place) = turns(14) else { return };
+    let Some(place) = recorded_turns(14) else {
+        return;
+    };
     let advice = json(&place, "advise out conn");
-    let one = &advice["types"][0];
-    assert_eq!(one["verdict"], "unclear", "{one:#}");
-    assert!(one["candidates"][0]["transfers_change"].is_null());
+    let advised = &advice["types"][0];
+    assert_eq!(advised["verdict"], "unclear", "{advised:#}");
+    assert!(advised["candidates"][0]["transfers_change"].is_null());
     let said = text(&place, "advise out conn --source .");
     assert!(
         said.contains("there are too few transfers to tell a change from chance"),
@@ -41,7 +43,9 @@ fn few_transfers_are_no_evidence() {
 
 #[test]
 fn members_that_move_together_have_one_comment() {
-    let Some(place) = turns(400) else { return };
+    let Some(place) = recorded_turns(400) else {
+        return;
+    };
     let said = text(&place, "advise out conn --source . --patch conn.patch");
     assert!(said.contains("It is in conn.patch."), "{said}");
     let patch = std::fs::read_to_string(place.path("conn.patch")).expect("the patch");
@@ -82,7 +86,9 @@ fn a_rust_struct_is_found_inside_and_patched() {
 
 #[test]
 fn given_layouts_were_not_chosen() {
-    let Some(place) = turns(400) else { return };
+    let Some(place) = recorded_turns(400) else {
+        return;
+    };
     place.write("order", "hits\nbytes\nname\nerrors\nlimit\nstate\nconfig\n");
     let said = text(&place, "what-if out conn --layout order");
     assert!(
@@ -94,7 +100,9 @@ fn given_layouts_were_not_chosen() {
 
 #[test]
 fn what_was_not_counted_is_not_called_none() {
-    let Some(place) = turns(4) else { return };
+    let Some(place) = recorded_turns(4) else {
+        return;
+    };
     let report = json(&place, "report out --type conn");
     let member = &report["findings"][0]["members"][0];
     assert_eq!(member["counted"], false, "{member:#}");
@@ -106,12 +114,14 @@ fn what_was_not_counted_is_not_called_none() {
 
 #[test]
 fn what_is_passed_over_is_in_both_forms() {
-    let Some(place) = turns(4) else { return };
+    let Some(place) = recorded_turns(4) else {
+        return;
+    };
     let advice = json(&place, "advise out");
     let skipped = advice["skipped"].as_array().expect("a list");
     let said = text(&place, "advise out");
-    for one in skipped {
-        let name = one["name"].as_str().expect("a name");
+    for skipped_type in skipped {
+        let name = skipped_type["name"].as_str().expect("a name");
         assert!(said.contains(&format!("Skipped: {name} (")), "{said}");
     }
     assert_eq!(said.matches("Skipped: ").count(), skipped.len(), "{said}");
@@ -119,7 +129,9 @@ fn what_is_passed_over_is_in_both_forms() {
 
 #[test]
 fn another_program_is_not_taken_for_the_production_build() {
-    let Some(place) = turns(400) else { return };
+    let Some(place) = recorded_turns(400) else {
+        return;
+    };
     let ended = place.said("report out --production /bin/true");
     // Either it has other variables, or, stripped, none at all.
     let doubted = ended

@@ -9,7 +9,7 @@ mod nothing;
 
 use common::trace::{self, Step, Word};
 use common::{KERNEL_FLAGS, Place, flowing, hot, json, programs, text};
-use relayout_profile::Access::Write;
+use relayout_profile::AccessKind::Write;
 use serde_json::Value;
 
 /// A place with a program of `source`, whose `variable` was accessed so.
@@ -55,7 +55,7 @@ fn a_kept_machine_file_that_lacks_costs() {
     let mut machine: Value =
         serde_json::from_slice(&std::fs::read(programs::data("machine.json")).unwrap()).unwrap();
     // As the kept file of this machine, which is told by its CPU.
-    let probed = relayout_host::probe::machine();
+    let probed = relayout_host::probe::identify_machine();
     machine["machine"] = serde_json::to_value(probed).unwrap();
     let kept = |machine: &Value| {
         place.write("cache/machine.json", machine.to_string());

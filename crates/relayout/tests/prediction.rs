@@ -8,7 +8,7 @@ use std::path::Path;
 use common::hot::{SOURCE, two_counters};
 use common::trace::{self, Word};
 use common::{KERNEL_FLAGS, Place, json, programs, text};
-use relayout_profile::Access::{Read, ReadWrite, Write};
+use relayout_profile::AccessKind::{Read, ReadWrite, Write};
 use serde_json::Value;
 
 const SPLIT: &str = "first\nunused\nsecond\n";
@@ -46,10 +46,12 @@ fn rounded(value: &Value) -> Value {
         Value::Number(number) if number.is_f64() => {
             ((number.as_f64().unwrap() * 100.0).round() / 100.0).into()
         }
-        Value::Array(all) => all.iter().map(rounded).collect(),
-        Value::Object(all) => {
-            let all = all.iter().map(|(key, value)| (key.clone(), rounded(value)));
-            Value::Object(all.collect())
+        Value::Array(values) => values.iter().map(rounded).collect(),
+        Value::Object(entries) => {
+            let rounded_entries = entries
+                .iter()
+                .map(|(key, value)| (key.clone(), rounded(value)));
+            Value::Object(rounded_entries.collect())
         }
         other => other.clone(),
     }
@@ -165,11 +167,14 @@ fn a_gain_that_changes_its_sign_is_no_advice() {
         ),
         "{said}"
     );
-    let given = &json(
+    let given_layout = &json(
         &place,
         "what-if p hot --layout layout --machine machine.json",
     )["given"];
-    assert_eq!(given["predicted_gain"]["unstable"], true, "{given}");
+    assert_eq!(
+        given_layout["predicted_gain"]["unstable"], true,
+        "{given_layout}"
+    );
     let said = text(
         &place,
         "what-if p hot --layout layout --machine machine.json",

@@ -20,8 +20,8 @@ fn check(ended: &Ended) -> Value {
     assert_eq!(ended.code, Some(if told { 0 } else { 3 }), "{ended:?}");
     let unknown = document["unknown"].as_array().unwrap();
     for transfer in transfers.iter().filter(|t| t["ns"].is_null()) {
-        let what = format!("transfers[{},{}].ns", transfer["cpu_a"], transfer["cpu_b"]);
-        assert!(unknown.iter().any(|u| u["what"] == *what), "{document}");
+        let key = format!("transfers[{},{}].ns", transfer["cpu_a"], transfer["cpu_b"]);
+        assert!(unknown.iter().any(|u| u["what"] == *key), "{document}");
     }
     assert_eq!(
         unknown.is_empty(),

@@ -21,7 +21,7 @@ fn place() -> Option<Place> {
 }
 
 /// Of one run of the profile `out`.
-fn run_of(place: &Place) -> Value {
+fn read_run(place: &Place) -> Value {
     let text = std::fs::read_to_string(place.path("out/meta.json")).unwrap();
     let meta: Value = serde_json::from_str(&text).unwrap();
     meta["runs"][0].clone()
@@ -78,7 +78,7 @@ fn finds_what_threads_share() {
         .map(|m| m["name"].as_str().unwrap())
         .collect();
     assert_eq!(names, ["left", "right"], "{found}");
-    let run = run_of(&place);
+    let run = read_run(&place);
     assert_eq!(run["complete"], true, "{run}");
     assert!(
         run["modules"][0]["path"]
@@ -139,7 +139,7 @@ fn what_a_failing_program_did_is_kept() {
         "relayout: ./shared ended with status 7",
     );
     check(&place, "--force -- ./shared fail", 4, kept);
-    assert_eq!(run_of(&place)["complete"], true);
+    assert_eq!(read_run(&place)["complete"], true);
     let ended = check(&place, "--force -- ./shared abort", 4, kept);
     assert!(
         ended
@@ -158,7 +158,7 @@ fn what_a_failing_program_did_is_kept() {
     assert_eq!(finding(&place, "pair")["kind"], "false-sharing");
     let line = "relayout: ./shared was ended by signal 9 (SIGKILL)";
     check(&place, "--force -- ./shared kill", 4, line);
-    let run = run_of(&place);
+    let run = read_run(&place);
     assert_eq!(
         (&run["complete"], &run["ended"]),
         (
@@ -184,7 +184,7 @@ fn time_limits() {
     let ended = check(&place, "--stop-after 1 -- ./shared wait", 0, "");
     assert!(ended.stdout.contains("told to end\n"), "{ended:?}");
     assert_eq!(
-        run_of(&place)["ended"],
+        read_run(&place)["ended"],
         "the program was stopped, as asked for"
     );
     let line = "relayout: ./shared still ran after 1 s (see --time-limit)";
@@ -192,7 +192,7 @@ fn time_limits() {
 }
 
 /// A recording of a program that waits for a signal.
-fn waiting(place: &Place) -> Child {
+fn start_waiting(place: &Place) -> Child {
     let mut command = place.tool("record run -o out --yield 50 -- ./shared wait");
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = start(&mut command);
@@ -214,20 +214,20 @@ fn signal(child: &Child, number: i32) {
 #[test]
 fn signals_go_to_the_program_and_what_was_recorded_is_kept() {
     let Some(place) = place() else { return };
-    let child = waiting(&place);
+    let child = start_waiting(&place);
     signal(&child, libc::SIGINT);
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130), "{output:?}");
     assert!(output.stdout.starts_with(b"told to end\n"), "{output:?}");
     assert_eq!(finding(&place, "pair")["kind"], "false-sharing");
-    assert_eq!(run_of(&place)["ended"], "interrupted");
+    assert_eq!(read_run(&place)["ended"], "interrupted");
     assert_eq!(common::names(&place.path("tmp")), Vec::<String>::new());
 }
 
 #[test]
 fn the_program_ends_with_relayout() {
     let Some(place) = place() else { return };
-    let mut child = waiting(&place);
+    let mut child = start_waiting(&place);
     let process = |child: &Child| {
         let path = format!("/proc/{0}/task/{0}/children", child.id());
         std::fs::read_to_string(path).unwrap_or_default()
@@ -455,7 +455,7 @@ fn doctor_says_what_recording_programs_needs() {
     assert_eq!(ended.code, Some(3), "{ended:?}");
     let line = "  missing  gcc                package gcc";
     assert!(ended.stdout.lines().any(|found| found == line), "{ended:?}");
-    for what in [
+    for ability in [
         "runtime",
         "qemu-user",
         "hardware samples",
@@ -463,7 +463,7 @@ fn doctor_says_what_recording_programs_needs() {
         "real-time priority",
         "CPUs",
     ] {
-        assert!(ended.stdout.contains(what), "{what}: {ended:?}");
+        assert!(ended.stdout.contains(ability), "{ability}: {ended:?}");
     }
     let Some(place) = self::place() else { return };
     let ended = place.said("doctor");

@@ -88,11 +88,11 @@ fn recorded() -> Option<Place> {
     }
     let place = Place::new();
     place.write("work.c", SOURCE);
-    done(
+    run_successfully(
         &place,
         "cc -O2 -fno-toplevel-reorder -g -pthread -o work work.c",
     );
-    done(&place, "record run -o work.relayout -- ./work");
+    run_successfully(&place, "record run -o work.relayout -- ./work");
     place.compile(
         "native",
         SOURCE,
@@ -102,7 +102,7 @@ fn recorded() -> Option<Place> {
 }
 
 /// Runs the command with the environment's own programs.
-fn done(place: &Place, arguments: &str) -> Ended {
+fn run_successfully(place: &Place, arguments: &str) -> Ended {
     let arguments: Vec<&str> = arguments.split(' ').collect();
     let mut command = place.relayout(&arguments);
     if let Some(path) = std::env::var_os("PATH") {
@@ -116,7 +116,7 @@ fn done(place: &Place, arguments: &str) -> Ended {
 #[test]
 fn types_members_allocations_and_variables_are_named() {
     let Some(place) = recorded() else { return };
-    let report = done(
+    let report = run_successfully(
         &place,
         "report work.relayout --top 0 --json --production native",
     );
@@ -125,11 +125,11 @@ fn types_members_allocations_and_variables_are_named() {
     let share = report["resolved_share"].as_f64().unwrap();
     assert!(share > 0.9, "{share}: {}", report["unresolved"]);
     let findings = report["findings"].as_array().unwrap();
-    let of = |name: &str| {
+    let finding_of = |name: &str| {
         let found = findings.iter().find(|f| f["type"] == name);
         found.unwrap_or_else(|| panic!("no {name} among {findings:#?}"))
     };
-    let work = of("work");
+    let work = finding_of("work");
     // `limit` is only read, beside counters that others store to.
     let kind = work["kind"].as_str().unwrap();
     assert!(["read-mostly", "false-sharing"].contains(&kind), "{kind}");
@@ -148,7 +148,7 @@ fn types_members_allocations_and_variables_are_named() {
         true => ("started", "ended"),
         false => ("ended", "started"),
     };
-    let variable = of(name);
+    let variable = finding_of(name);
     let same_line = variable["production"]["same_line"].as_array().unwrap();
     assert!(same_line.iter().any(|name| name == other), "{same_line:?}");
 }
@@ -156,7 +156,7 @@ fn types_members_allocations_and_variables_are_named() {
 #[test]
 fn words_are_a_program_s() {
     let Some(place) = recorded() else { return };
-    let report = done(&place, "report work.relayout").stdout;
+    let report = run_successfully(&place, "report work.relayout").stdout;
     for words in [
         "Thr.",
         "Allocated: aligned_alloc in",
@@ -165,7 +165,7 @@ fn words_are_a_program_s() {
     ] {
         assert!(report.contains(words), "{words} is not in\n{report}");
     }
-    let advice = done(&place, "advise work.relayout work").stdout;
+    let advice = run_successfully(&place, "advise work.relayout work").stdout;
     assert!(advice.contains("struct work: 1 object"), "{advice}");
     // It lies well where the two members are apart.
     assert!(advice.contains("to 64 bytes"), "{advice}");
@@ -174,7 +174,7 @@ fn words_are_a_program_s() {
 #[test]
 fn a_finding_is_explained() {
     let Some(place) = recorded() else { return };
-    let text = done(&place, "report work.relayout --explain 1").stdout;
+    let text = run_successfully(&place, "report work.relayout --explain 1").stdout;
     for words in [
         "#1 work: 1 object",
         "allocation aligned_alloc in",
@@ -182,18 +182,20 @@ fn a_finding_is_explained() {
     ] {
         assert!(text.contains(words), "{words} is not in\n{text}");
     }
-    let json = done(&place, "report work.relayout --explain 1 --json").stdout;
+    let json = run_successfully(&place, "report work.relayout --explain 1 --json").stdout;
     let json: Value = serde_json::from_str(&json).unwrap();
     assert_eq!(json["schema"], "relayout/explain/1");
-    let report: Value =
-        serde_json::from_str(&done(&place, "report work.relayout --top 1 --json").stdout).unwrap();
+    let report: Value = serde_json::from_str(
+        &run_successfully(&place, "report work.relayout --top 1 --json").stdout,
+    )
+    .unwrap();
     assert_eq!(json["type"], report["findings"][0]["type"]);
     assert!(json["objects_total"].as_u64().unwrap() > 0);
     let instructions = json["instructions"].as_array().unwrap();
     assert!(
         instructions
             .iter()
-            .any(|one| one["says"] == "same" && one["accesses"].as_u64() > Some(0))
+            .any(|row| row["says"] == "same" && row["accesses"].as_u64() > Some(0))
     );
     let ended = place.run(&["report", "work.relayout", "--explain", "9999"]);
     assert_eq!(ended.code, Some(2), "{}", ended.stderr);
@@ -207,7 +209,7 @@ fn a_finding_is_explained() {
 #[test]
 fn what_was_kept_of_the_program_makes_no_difference() {
     let Some(place) = recorded() else { return };
-    let report = || done(&place, "report work.relayout --json").stdout;
+    let report = || run_successfully(&place, "report work.relayout --json").stdout;
     let first = report();
     let kept = || fs::read_dir(place.path("cache/resolved")).unwrap();
     let path = kept().next().expect("a file is kept").unwrap().path();

@@ -150,7 +150,7 @@ fn json_has_the_keys_that_scripts_use() {
 #[test]
 fn threads_do_not_show() {
     let place = place();
-    let one = place.run(&["show", "types", "-j1"]);
+    let single = place.run(&["show", "types", "-j1"]);
     let four = place.run(&["show", "types", "-j", "4"]);
-    assert_eq!((one.code, one.stdout), (Some(0), four.stdout));
+    assert_eq!((single.code, single.stdout), (Some(0), four.stdout));
 }

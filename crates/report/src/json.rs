@@ -6,14 +6,14 @@ mod site;
 
 use std::collections::BTreeMap;
 
-use finding::{FindingDocument, finding};
-use relayout_contend::Tally;
-use relayout_contend::finding::{LinePairs, Unresolved};
-use relayout_profile::{Meta, Run};
+use finding::{FindingDocument, finding_document};
+use relayout_contend::CoherenceTally;
+use relayout_contend::finding::{LinePairs, UnresolvedLines};
+use relayout_profile::{ProfileMeta, RecordedRun};
 use serde::Serialize;
-use site::{SiteDocument, site};
+use site::{SiteDocument, site_document};
 
-use crate::Report;
+use crate::ReportContents;
 
 /// The document's name and version.
 pub const SCHEMA: &str = "relayout/report/1";
@@ -22,17 +22,17 @@ pub const SCHEMA: &str = "relayout/report/1";
 ///
 /// # Errors
 /// Those of the serializer, which has none to give for these types.
-pub fn render(report: &Report) -> Result<String, serde_json::Error> {
-    let mut text = serde_json::to_string_pretty(&document(report))?;
+pub fn render(report: &ReportContents) -> Result<String, serde_json::Error> {
+    let mut text = serde_json::to_string_pretty(&report_document(report))?;
     text.push('\n');
     Ok(text)
 }
 
 #[derive(Serialize)]
-struct Document<'a> {
+struct ReportDocument<'a> {
     schema: &'static str,
     tool_version: &'a str,
-    machine: Machine<'a>,
+    machine: MachineDocument<'a>,
     workload: &'a str,
     settings: BTreeMap<&'a str, &'a str>,
     runs: Vec<RunDocument<'a>>,
@@ -57,7 +57,7 @@ struct Document<'a> {
 }
 
 #[derive(Serialize)]
-struct Machine<'a> {
+struct MachineDocument<'a> {
     arch: &'a str,
     target: &'a str,
     release: &'a str,
@@ -99,32 +99,32 @@ struct UnresolvedDocument<'a> {
     sites: Vec<SiteDocument<'a>>,
 }
 
-fn document<'a>(report: &Report<'a>) -> Document<'a> {
-    let Report {
+fn report_document<'a>(report: &ReportContents<'a>) -> ReportDocument<'a> {
+    let ReportContents {
         meta,
         findings,
         selection,
         production,
     } = *report;
     let totals = &findings.totals;
-    let Tally {
+    let CoherenceTally {
         read_transfers,
         write_transfers,
         upgrades,
         false_first_touch,
         false_lifetime,
     } = totals.tally;
-    Document {
+    ReportDocument {
         schema: SCHEMA,
         tool_version: &meta.tool_version,
-        machine: machine(meta),
+        machine: machine_document(meta),
         workload: &meta.workload,
         settings: meta
             .settings
             .iter()
-            .map(|s| (s.name.as_str(), s.value.as_str()))
+            .map(|setting| (setting.name.as_str(), setting.value.as_str()))
             .collect(),
-        runs: meta.runs.iter().map(run).collect(),
+        runs: meta.runs.iter().map(run_document).collect(),
         estimated: findings.estimated,
         hitm_observed: totals.hitm,
         transfers_total: totals.tally.transfers(),
@@ -137,20 +137,24 @@ fn document<'a>(report: &Report<'a>) -> Document<'a> {
         order_errors: totals.order_errors,
         resolved_share: totals.resolved_share(),
         unresolved: &totals.unresolved,
-        unresolved_classes: findings.unresolved.iter().map(unresolved).collect(),
-        line_pairs: line_pairs(&findings.line_pairs),
+        unresolved_classes: findings
+            .unresolved
+            .iter()
+            .map(unresolved_document)
+            .collect(),
+        line_pairs: line_pairs_document(&findings.line_pairs),
         findings_total: findings.findings.len(),
         findings: selection
-            .pick(findings)
+            .select_findings(findings)
             .0
             .into_iter()
-            .map(|one| finding(one, meta, production))
+            .map(|shown| finding_document(shown, meta, production))
             .collect(),
     }
 }
 
-fn machine(meta: &Meta) -> Machine<'_> {
-    Machine {
+fn machine_document(meta: &ProfileMeta) -> MachineDocument<'_> {
+    MachineDocument {
         arch: &meta.machine,
         target: &meta.target,
         release: &meta.release,
@@ -162,7 +166,7 @@ fn machine(meta: &Meta) -> Machine<'_> {
     }
 }
 
-fn run(run: &Run) -> RunDocument<'_> {
+fn run_document(run: &RecordedRun) -> RunDocument<'_> {
     RunDocument {
         seed: run.seed,
         complete: run.complete,
@@ -175,7 +179,7 @@ fn run(run: &Run) -> RunDocument<'_> {
     }
 }
 
-fn line_pairs(pairs: &LinePairs) -> LinePairsDocument {
+fn line_pairs_document(pairs: &LinePairs) -> LinePairsDocument {
     LinePairsDocument {
         recorded: pairs.recorded,
         coefficient: pairs.coefficient,
@@ -185,13 +189,13 @@ fn line_pairs(pairs: &LinePairs) -> LinePairsDocument {
     }
 }
 
-fn unresolved(class: &Unresolved) -> UnresolvedDocument<'_> {
+fn unresolved_document(class: &UnresolvedLines) -> UnresolvedDocument<'_> {
     UnresolvedDocument {
         class: &class.class,
         transfers: class.tally.transfers(),
         upgrades: class.tally.upgrades,
         share: class.share,
         lines: class.lines,
-        sites: class.sites.iter().map(site).collect(),
+        sites: class.sites.iter().map(site_document).collect(),
     }
 }

@@ -9,20 +9,20 @@ mod select;
 pub mod text;
 
 use relayout_contend::Findings;
-use relayout_profile::Meta;
+use relayout_profile::ProfileMeta;
 
-pub use production::{Placed, Production};
-pub use select::Selection;
+pub use production::{ProductionBuild, ProductionPlacement};
+pub use select::FindingSelection;
 
 /// What a renderer is given.
 #[derive(Clone, Copy, Debug)]
-pub struct Report<'a> {
+pub struct ReportContents<'a> {
     /// Of the profile.
-    pub meta: &'a Meta,
+    pub meta: &'a ProfileMeta,
     /// What was found in it.
     pub findings: &'a Findings,
     /// Which of the findings to show; totals and unresolved lines are always shown.
-    pub selection: &'a Selection,
+    pub selection: &'a FindingSelection,
     /// Where the variables are in a build without instrumentation, if one was given.
-    pub production: Option<&'a Production>,
+    pub production: Option<&'a ProductionBuild>,
 }

@@ -1,26 +1,26 @@
 //! Remedies in words, for text and JSON alike.
 
-use relayout_contend::Source;
-use relayout_contend::remedy::{OwnLine, Remedy, Replayed, Shared};
+use relayout_contend::SiteSource;
+use relayout_contend::remedy::{OwnLineTransfers, Remedy, ReplayComparison, SharingPattern};
 
 /// The name that scripts rely on.
-pub fn action(remedy: &Remedy) -> &'static str {
+pub fn remedy_key(remedy: &Remedy) -> &'static str {
     match remedy {
-        Remedy::Part { .. } => "part",
-        Remedy::PartElements { .. } => "part-elements",
-        Remedy::PartObjects { .. } => "part-objects",
+        Remedy::SeparateMembers { .. } => "part",
+        Remedy::SeparateElements { .. } => "part-elements",
+        Remedy::SeparateObjects { .. } => "part-objects",
         Remedy::Align { .. } => "align",
-        Remedy::CheckStore { .. } => "check-store",
+        Remedy::GuardStore { .. } => "check-store",
         Remedy::Lock { apart: true, .. } => "lock-apart",
         Remedy::Lock { apart: false, .. } => "lock-stays",
-        Remedy::Shared { how, .. } => match how {
-            Shared::Lock => "contend-less",
-            Shared::References => "fewer-references",
-            Shared::List => "split-list",
-            Shared::PerContext => "per-context",
-            Shared::Copy => "read-mostly-copy",
-            Shared::Owned => "look-less",
-            Shared::Batch => "batch",
+        Remedy::Shared { pattern: how, .. } => match how {
+            SharingPattern::Lock => "contend-less",
+            SharingPattern::References => "fewer-references",
+            SharingPattern::List => "split-list",
+            SharingPattern::PerContext => "per-context",
+            SharingPattern::Copy => "read-mostly-copy",
+            SharingPattern::Owned => "look-less",
+            SharingPattern::Batch => "batch",
         },
         Remedy::DropRead { .. } => "drop-read",
         Remedy::OwnLine { .. } => "own-line",
@@ -29,26 +29,30 @@ pub fn action(remedy: &Remedy) -> &'static str {
 }
 
 /// What was replayed, if it was.
-pub fn replayed(remedy: &Remedy) -> Option<Replayed> {
+pub fn replayed_transfers(remedy: &Remedy) -> Option<ReplayComparison> {
     match remedy {
-        Remedy::Align { replayed, .. } | Remedy::CheckStore { replayed, .. } => *replayed,
+        Remedy::Align { replayed, .. } | Remedy::GuardStore { replayed, .. } => *replayed,
         Remedy::Lock { replayed, .. } => Some(*replayed),
         _ => None,
     }
 }
 
 /// What was replayed with a member on a line of its own, if that was.
-pub fn own_line(remedy: &Remedy) -> Option<OwnLine> {
+pub fn replayed_own_line(remedy: &Remedy) -> Option<OwnLineTransfers> {
     match remedy {
-        Remedy::CheckStore { own_line, .. } => *own_line,
+        Remedy::GuardStore { own_line, .. } => *own_line,
         _ => None,
     }
 }
 
 /// A sentence; `who` is what a context is (`CPU`, `thread`), `position` names a place in the source.
-pub fn words(remedy: &Remedy, who: &str, position: impl Fn(&Source) -> String) -> String {
+pub fn remedy_sentence(
+    remedy: &Remedy,
+    context_noun: &str,
+    position: impl Fn(&SiteSource) -> String,
+) -> String {
     match remedy {
-        Remedy::Part {
+        Remedy::SeparateMembers {
             member,
             from,
             transfers,
@@ -56,16 +60,16 @@ pub fn words(remedy: &Remedy, who: &str, position: impl Fn(&Source) -> String) -
             "Keep `{member}` from the line of `{from}`: {transfers} transfers between them bring nothing that is \
              used. `relayout advise` scores layouts."
         ),
-        Remedy::PartElements { member, transfers } => format!(
-            "Elements of `{member}` that different {who}s use lie on one line: {transfers} transfers between them \
+        Remedy::SeparateElements { member, transfers } => format!(
+            "Elements of `{member}` that different {context_noun}s use lie on one line: {transfers} transfers between them \
              bring nothing that is used. To look at, not replayed: put what one uses together, or give each a line."
         ),
-        Remedy::PartObjects { transfers } => format!(
+        Remedy::SeparateObjects { transfers } => format!(
             "It shares lines with other objects: {transfers} transfers between them bring nothing that is used. To \
              look at, not replayed: alignment, or where it is allocated."
         ),
-        Remedy::Align { bytes, replayed } => align(*bytes, replayed.as_ref()),
-        Remedy::CheckStore {
+        Remedy::Align { bytes, replayed } => align_sentence(*bytes, replayed.as_ref()),
+        Remedy::GuardStore {
             member,
             members,
             source,
@@ -75,35 +79,45 @@ pub fn words(remedy: &Remedy, who: &str, position: impl Fn(&Source) -> String) -
             own_line,
         } => {
             let place = position(source);
-            let what = match members {
+            let instruction = match members {
                 0 | 1 => format!("Store to `{member}` only if it differs ({place}): "),
                 _ => format!(
                     "Store only what differs of what is copied or cleared here, `{member}` among it ({place}): "
                 ),
             };
-            let replayed = replayed.as_ref().map(of).unwrap_or_default();
-            let apart = own_line.as_ref().filter(|_| *members < 2);
-            let apart = apart.map(with_own_line).unwrap_or_default();
-            format!("{what}{silent} of {stores} stores changed nothing{replayed}.{apart}")
+            let replayed = replayed.as_ref().map(replayed_words).unwrap_or_default();
+            let shown_own_line = own_line.as_ref().filter(|_| *members < 2);
+            let own_line_words = shown_own_line
+                .map(own_line_replayed_words)
+                .unwrap_or_default();
+            format!(
+                "{instruction}{silent} of {stores} stores changed nothing{replayed}.{own_line_words}"
+            )
         }
         Remedy::Lock { apart, replayed } => match apart {
-            true => format!("Put the lock on a line of its own{}.", of(replayed)),
+            true => format!(
+                "Put the lock on a line of its own{}.",
+                replayed_words(replayed)
+            ),
             false => format!(
                 "Leave the lock with its data: on a line of its own it would not save a tenth{}.",
-                of(replayed)
+                replayed_words(replayed)
             ),
         },
-        Remedy::Shared { member, how } => shared(member, *how, who),
+        Remedy::Shared {
+            member,
+            pattern: how,
+        } => true_sharing_sentence(member, *how, context_noun),
         Remedy::DropRead {
             member,
             transfers,
             needed,
-        } => drop_read(member, who, *transfers, *needed),
+        } => drop_read_sentence(member, context_noun, *transfers, *needed),
         Remedy::OwnLine {
             variable,
             is_read_mostly,
             neighbours,
-        } => own_line_for(variable, *is_read_mostly, neighbours, who),
+        } => own_line_sentence(variable, *is_read_mostly, neighbours, context_noun),
         Remedy::Gather {
             member,
             loads,
@@ -115,88 +129,105 @@ pub fn words(remedy: &Remedy, who: &str, position: impl Fn(&Source) -> String) -
     }
 }
 
-fn align(bytes: u64, replayed: Option<&Replayed>) -> String {
+fn align_sentence(bytes: u64, replayed: Option<&ReplayComparison>) -> String {
     match replayed {
         Some(replayed) => format!(
             "Align objects to {bytes} bytes, so that none crosses a line{}.",
-            of(replayed)
+            replayed_words(replayed)
         ),
         None => format!("Align it to {bytes} bytes: one access moves two lines."),
     }
 }
 
-fn drop_read(member: &str, who: &str, transfers: u64, needed: u64) -> String {
-    let all = format!(
-        "Do without reading `{member}` of another {who}: {transfers} transfers are by that"
+fn drop_read_sentence(member: &str, context_noun: &str, transfers: u64, needed: u64) -> String {
+    let advice = format!(
+        "Do without reading `{member}` of another {context_noun}: {transfers} transfers are by that"
     );
     match needed == transfers {
-        true => format!("{all}, and no layout removes them."),
-        false => format!("{all}, of which no layout removes {needed}."),
+        true => format!("{advice}, and no layout removes them."),
+        false => format!("{advice}, of which no layout removes {needed}."),
     }
 }
 
-fn own_line_for(variable: &str, is_read_mostly: bool, neighbours: &[String], who: &str) -> String {
-    let section = if who == "CPU" { " (__read_mostly)" } else { "" };
-    let what = match is_read_mostly {
+fn own_line_sentence(
+    variable: &str,
+    is_read_mostly: bool,
+    neighbours: &[String],
+    context_noun: &str,
+) -> String {
+    let section = if context_noun == "CPU" {
+        " (__read_mostly)"
+    } else {
+        ""
+    };
+    let advice = match is_read_mostly {
         true => format!(
             "Put `{variable}` with variables that are hardly ever stored to{section}, or on a line of its own"
         ),
         false => format!("Give `{variable}` a line of its own"),
     };
-    let others = neighbours.iter().map(String::as_str);
-    let others: Vec<&str> = others.filter(|name| *name != variable).collect();
-    match others.is_empty() {
-        true => format!("{what}."),
-        false => format!("{what}: the linker put {} beside it.", others.join(", ")),
+    let neighbour_names = neighbours.iter().map(String::as_str);
+    let neighbour_names: Vec<&str> = neighbour_names.filter(|name| *name != variable).collect();
+    match neighbour_names.is_empty() {
+        true => format!("{advice}."),
+        false => format!(
+            "{advice}: the linker put {} beside it.",
+            neighbour_names.join(", ")
+        ),
     }
 }
 
-fn of(replayed: &Replayed) -> String {
-    let Replayed { today, changed } = replayed;
+fn replayed_words(replayed: &ReplayComparison) -> String {
+    let ReplayComparison { today, changed } = replayed;
     format!(" (replayed: {today} transfers today, {changed} then)")
 }
 
-fn with_own_line(OwnLine { stored, checked }: &OwnLine) -> String {
+fn own_line_replayed_words(
+    OwnLineTransfers {
+        stored,
+        guarded: checked,
+    }: &OwnLineTransfers,
+) -> String {
     format!(
         " On a line of its own: {checked} with that check, {stored} without, as a store that changes nothing takes \
          the line all the same."
     )
 }
 
-fn shared(member: &str, how: Shared, who: &str) -> String {
-    let kernel = who == "CPU";
-    let what = match how {
-        Shared::Lock => {
+fn true_sharing_sentence(member: &str, how: SharingPattern, context_noun: &str) -> String {
+    let is_kernel = context_noun == "CPU";
+    let suggestion = match how {
+        SharingPattern::Lock => {
             return format!(
                 "No layout helps: most transfers follow stores to the lock `{member}`. Take it less often or for \
                  shorter, or have several."
             );
         }
-        Shared::References if kernel => {
+        SharingPattern::References if is_kernel => {
             "it counts references: hold them for longer, look up without taking one (RCU), or count by CPU \
              (percpu_ref)"
                 .to_owned()
         }
-        Shared::References => {
+        SharingPattern::References => {
             "it counts references: hold them for longer, or look up without taking one".to_owned()
         }
-        Shared::List => format!(
-            "it links a list or tree: have one for each {who} or several, or move several entries at a time"
+        SharingPattern::List => format!(
+            "it links a list or tree: have one for each {context_noun} or several, or move several entries at a time"
         ),
-        Shared::PerContext => {
-            format!("it is a sum that several add to: give each {who} its own, to be summed when somebody reads")
+        SharingPattern::PerContext => {
+            format!("it is a sum that several add to: give each {context_noun} its own, to be summed when somebody reads")
         }
-        Shared::Copy => "others read what is stored now and then: let them read a copy that is published less \
+        SharingPattern::Copy => "others read what is stored now and then: let them read a copy that is published less \
                          often, or read it less often"
             .to_owned(),
-        Shared::Owned => format!(
-            "each is stored to by one {who} and looked at by others: look less often, or publish apart what they need"
+        SharingPattern::Owned => format!(
+            "each is stored to by one {context_noun} and looked at by others: look less often, or publish apart what they need"
         ),
-        Shared::Batch => format!(
-            "one {who} after the other uses it: do more of it at a time, or split it by {who}"
+        SharingPattern::Batch => format!(
+            "one {context_noun} after the other uses it: do more of it at a time, or split it by {context_noun}"
         ),
     };
     format!(
-        "No layout helps: {who}s use what others stored, most of it to `{member}`. To look at: {what}."
+        "No layout helps: {context_noun}s use what others stored, most of it to `{member}`. To look at: {suggestion}."
     )
 }

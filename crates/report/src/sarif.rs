@@ -6,18 +6,18 @@
 //! in the repository whatever the build's folder was. A result's fingerprint has neither lines nor
 //! offsets in it: it stays the same while the source around it changes.
 
-use relayout_check::{Outcome, RuleId, Violation, Waived, Warning};
+use relayout_check::{CheckOutcome, CheckWarning, RuleId, Violation, WaivedViolation};
 use serde::Serialize;
 use serde_json::{Value, json};
 
 /// Where the format is defined.
-const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
+const SARIF_SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 /// The name of the base that files of the source are relative to.
-const ROOT: &str = "SRCROOT";
+const SOURCE_ROOT: &str = "SRCROOT";
 
 /// What is to be known beside the outcome.
 #[derive(Clone, Copy, Debug)]
-pub struct Context<'a> {
+pub struct SarifContext<'a> {
     /// Version of the tool.
     pub version: &'a str,
     /// The file of the rules, as it should be named.
@@ -31,29 +31,32 @@ pub struct Context<'a> {
 ///
 /// # Errors
 /// Those of the serializer, which has none to give for these types.
-pub fn render(outcome: &Outcome, context: &Context<'_>) -> Result<String, serde_json::Error> {
+pub fn render(
+    outcome: &CheckOutcome,
+    context: &SarifContext<'_>,
+) -> Result<String, serde_json::Error> {
     let open = outcome.violations.iter();
-    let open = open.map(|violation| result(violation, None, context));
+    let open = open.map(|violation| violation_result(violation, None, context));
     let waived = outcome.waived.iter();
-    let waived = waived.map(|waived| result(&waived.violation, Some(waived), context));
-    let log = Log {
-        schema: SCHEMA,
+    let waived = waived.map(|waived| violation_result(&waived.violation, Some(waived), context));
+    let log = SarifLog {
+        schema: SARIF_SCHEMA,
         version: "2.1.0",
-        runs: [Run {
+        runs: [SarifRun {
             tool: json!({ "driver": {
                 "name": "relayout",
                 "version": context.version,
-                "rules": RuleId::ALL.map(rule),
+                "rules": RuleId::ALL.map(rule_value),
             }}),
             invocations: [json!({
                 "executionSuccessful": true,
                 "toolExecutionNotifications": outcome
                     .warnings
                     .iter()
-                    .map(|warning| notification(warning, context))
+                    .map(|warning| warning_notification(warning, context))
                     .collect::<Vec<Value>>(),
             })],
-            original_uri_base_ids: json!({ ROOT: { "description": {
+            original_uri_base_ids: json!({ SOURCE_ROOT: { "description": {
                 "text": "The folder of the source."
             }}}),
             column_kind: "unicodeCodePoints",
@@ -66,26 +69,26 @@ pub fn render(outcome: &Outcome, context: &Context<'_>) -> Result<String, serde_
 }
 
 #[derive(Serialize)]
-struct Log {
+struct SarifLog {
     #[serde(rename = "$schema")]
     schema: &'static str,
     version: &'static str,
-    runs: [Run; 1],
+    runs: [SarifRun; 1],
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Run {
+struct SarifRun {
     tool: Value,
     invocations: [Value; 1],
     original_uri_base_ids: Value,
     column_kind: &'static str,
-    results: Vec<Found>,
+    results: Vec<SarifResult>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Found {
+struct SarifResult {
     rule_id: &'static str,
     rule_index: usize,
     level: &'static str,
@@ -98,7 +101,7 @@ struct Found {
     properties: Value,
 }
 
-fn rule(id: RuleId) -> Value {
+fn rule_value(id: RuleId) -> Value {
     let help = format!(
         "{} Asserted by `{id}` in relayout.toml; docs/check.md says how.",
         id.help()
@@ -111,11 +114,15 @@ fn rule(id: RuleId) -> Value {
     })
 }
 
-fn result(violation: &Violation, waived: Option<&Waived>, context: &Context<'_>) -> Found {
+fn violation_result(
+    violation: &Violation,
+    waived: Option<&WaivedViolation>,
+    context: &SarifContext<'_>,
+) -> SarifResult {
     let index = RuleId::ALL.iter().position(|id| *id == violation.rule);
-    let asserted = place(context.config, violation.at.line, context);
+    let asserted = physical_location(context.config, violation.at.line, context);
     let declared = match &violation.decl {
-        Some(decl) => place(&decl.file, decl.line, context),
+        Some(decl) => physical_location(&decl.file, decl.line, context),
         None => asserted.clone(),
     };
     let suppression = waived.map(|waived| {
@@ -125,21 +132,21 @@ fn result(violation: &Violation, waived: Option<&Waived>, context: &Context<'_>)
             "justification": format!("{} (until {})", waived.reason, waived.expires),
         })
     });
-    Found {
+    SarifResult {
         rule_id: violation.rule.as_str(),
         rule_index: index.unwrap_or_default(),
         level: "error",
-        message: json!({ "text": message(violation) }),
+        message: json!({ "text": violation_message(violation) }),
         locations: [json!({
             "physicalLocation": declared,
-            "logicalLocations": [{ "fullyQualifiedName": subject(violation), "kind": kind(violation) }],
+            "logicalLocations": [{ "fullyQualifiedName": violation_subject(violation), "kind": violation_kind(violation) }],
         })],
         related_locations: [json!({
             "id": 0,
             "message": { "text": "asserted here" },
             "physicalLocation": asserted,
         })],
-        partial_fingerprints: json!({ "relayout/v1": fingerprint(violation) }),
+        partial_fingerprints: json!({ "relayout/v1": violation_fingerprint(violation) }),
         suppressions: suppression.into_iter().collect(),
         properties: json!({
             "file": violation.file,
@@ -149,11 +156,14 @@ fn result(violation: &Violation, waived: Option<&Waived>, context: &Context<'_>)
 }
 
 /// `mm_struct.mmap_lock.owner: expected offset 120, found offset 128; pushed by ...`
-fn message(violation: &Violation) -> String {
+fn violation_message(violation: &Violation) -> String {
     let Violation {
         expected, found, ..
     } = violation;
-    let mut text = format!("{}: expected {expected}, found {found}", subject(violation));
+    let mut text = format!(
+        "{}: expected {expected}, found {found}",
+        violation_subject(violation)
+    );
     for (index, push) in violation.pushed_by.iter().enumerate() {
         let word = if index == 0 { "pushed by" } else { "and" };
         text.push_str(&format!("; {word} {push}"));
@@ -167,43 +177,43 @@ fn message(violation: &Violation) -> String {
     text
 }
 
-fn subject(violation: &Violation) -> String {
+fn violation_subject(violation: &Violation) -> String {
     match violation.member.as_str() {
         "" => violation.type_name.clone(),
         member => format!("{}.{member}", violation.type_name),
     }
 }
 
-fn kind(violation: &Violation) -> &'static str {
+fn violation_kind(violation: &Violation) -> &'static str {
     match violation.member.as_str() {
         "" => "type",
         _ => "member",
     }
 }
 
-fn notification(warning: &Warning, context: &Context<'_>) -> Value {
+fn warning_notification(warning: &CheckWarning, context: &SarifContext<'_>) -> Value {
     let mut document = json!({
         "level": "warning",
         "message": { "text": warning.message },
     });
     if let Some(at) = warning.at {
-        let place = place(context.config, at.line, context);
+        let place = physical_location(context.config, at.line, context);
         document["locations"] = json!([{ "physicalLocation": place }]);
     }
     document
 }
 
-fn place(file: &str, line: u32, context: &Context<'_>) -> Value {
+fn physical_location(file: &str, line: u32, context: &SarifContext<'_>) -> Value {
     let below = |root: &String| {
         let rest = file.strip_prefix(root.trim_end_matches('/'))?;
         rest.strip_prefix('/')
     };
-    let short = context.source_roots.iter().find_map(below).unwrap_or(file);
-    let artifact = match short.strip_prefix('/') {
-        Some(absolute) => json!({ "uri": format!("file:///{}", escaped(absolute)) }),
+    let relative = context.source_roots.iter().find_map(below).unwrap_or(file);
+    let artifact = match relative.strip_prefix('/') {
+        Some(absolute) => json!({ "uri": format!("file:///{}", escape_path(absolute)) }),
         None => {
-            let short = short.trim_start_matches("./");
-            json!({ "uri": escaped(short), "uriBaseId": ROOT })
+            let short = relative.trim_start_matches("./");
+            json!({ "uri": escape_path(short), "uriBaseId": SOURCE_ROOT })
         }
     };
     // Lines count from 1; 0 is said where the compiler does not know.
@@ -211,7 +221,7 @@ fn place(file: &str, line: u32, context: &Context<'_>) -> Value {
 }
 
 /// The path as part of a URI.
-fn escaped(path: &str) -> String {
+fn escape_path(path: &str) -> String {
     let mut out = String::new();
     for byte in path.bytes() {
         match byte {
@@ -225,7 +235,7 @@ fn escaped(path: &str) -> String {
 }
 
 /// FNV-1a, 64 bits, of what makes the violation this one.
-fn fingerprint(violation: &Violation) -> String {
+fn violation_fingerprint(violation: &Violation) -> String {
     let members = violation.members.iter().map(|seen| seen.path.as_str());
     let parts = [
         violation.rule.as_str(),
@@ -233,8 +243,8 @@ fn fingerprint(violation: &Violation) -> String {
         &violation.member,
     ];
     let configurations = violation.configurations.iter().map(String::as_str);
-    let all = parts.into_iter().chain(members).chain(configurations);
-    let hash = all
+    let identity_parts = parts.into_iter().chain(members).chain(configurations);
+    let hash = identity_parts
         .flat_map(|part| part.bytes().chain([0]))
         .fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)

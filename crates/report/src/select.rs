@@ -4,7 +4,7 @@ use relayout_contend::{Finding, Findings};
 
 /// A filter over findings. Ranks stay those among all findings.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Selection {
+pub struct FindingSelection {
     /// At most so many; 0 for all.
     pub top: usize,
     /// Only findings whose type, variable, or a type on the way to the contended member, has this
@@ -15,13 +15,13 @@ pub struct Selection {
     pub share_min: f64,
 }
 
-impl Selection {
+impl FindingSelection {
     /// The findings to show, ranked, and how many passed the filter before `top` cut them.
-    pub fn pick<'a>(&self, findings: &'a Findings) -> (Vec<&'a Finding>, usize) {
+    pub fn select_findings<'a>(&self, findings: &'a Findings) -> (Vec<&'a Finding>, usize) {
         let mut picked: Vec<&Finding> = findings
             .findings
             .iter()
-            .filter(|finding| self.admits(finding, findings))
+            .filter(|finding| self.is_selected(finding, findings))
             .collect();
         let passed = picked.len();
         if self.top > 0 {
@@ -30,25 +30,27 @@ impl Selection {
         (picked, passed)
     }
 
-    fn admits(&self, finding: &Finding, all: &Findings) -> bool {
+    fn is_selected(&self, finding: &Finding, findings: &Findings) -> bool {
         let share = match &finding.adjacent {
             // In no sum of transfers, but worth so many.
-            Some(adjacent) => adjacent.cost_transfers / all.totals.tally.transfers().max(1) as f64,
+            Some(adjacent) => {
+                adjacent.cost_transfers / findings.totals.tally.transfers().max(1) as f64
+            }
             None => finding.share,
         };
-        let named = |wanted: &String| {
-            let wanted = bare(wanted);
+        let is_named = |wanted: &String| {
+            let wanted = strip_type_tag(wanted);
             finding.subject.type_name() == wanted
                 || finding.subject.variable() == Some(wanted)
                 || finding.types_path.iter().any(|name| name == wanted)
         };
-        share >= self.share_min && self.type_name.as_ref().is_none_or(named)
+        share >= self.share_min && self.type_name.as_ref().is_none_or(is_named)
     }
 }
 
 /// Without `struct` or `union`.
-pub(crate) fn bare(name: &str) -> &str {
+pub(crate) fn strip_type_tag(name: &str) -> &str {
     let tags = ["struct ", "union "];
-    let bare = tags.iter().find_map(|tag| name.strip_prefix(tag));
-    bare.unwrap_or(name).trim()
+    let stripped = tags.iter().find_map(|tag| name.strip_prefix(tag));
+    stripped.unwrap_or(name).trim()
 }

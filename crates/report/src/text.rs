@@ -10,72 +10,81 @@ mod sources;
 
 use std::fmt::{self, Write};
 
-use relayout_contend::finding::Unresolved;
-use relayout_contend::{Finding, Findings, Subject};
-use relayout_profile::Meta;
+use relayout_contend::finding::UnresolvedLines;
+use relayout_contend::{Finding, FindingSubject, Findings};
+use relayout_profile::ProfileMeta;
 
-use crate::Report;
-use crate::select::bare;
-use sources::Sources;
+use crate::ReportContents;
+use crate::select::strip_type_tag;
+use sources::SourcePositions;
 
 /// How the collector that is compiled into programs calls itself.
-const COMPILED_IN: &str = "compiled-in runtime";
+const COMPILED_IN_COLLECTOR: &str = "compiled-in runtime";
 /// Sites shown for each class of unresolved lines.
-const UNRESOLVED_SITES: usize = 3;
+const UNRESOLVED_SITES_MAX: usize = 3;
 
 /// Renders `report`.
-pub fn render(report: &Report) -> String {
+pub fn render(report: &ReportContents) -> String {
     let mut out = String::new();
     write_report(&mut out, report).expect("writing to a string does not fail");
     out
 }
 
-fn write_report(out: &mut String, report: &Report) -> fmt::Result {
-    let Report {
+fn write_report(out: &mut String, report: &ReportContents) -> fmt::Result {
+    let ReportContents {
         meta,
         findings,
         selection,
         production,
     } = *report;
-    let who = Who::of(meta);
-    let sources = Sources::new(findings);
-    let (picked, passed) = selection.pick(findings);
+    let context_noun = ContextNoun::from_meta(meta);
+    let sources = SourcePositions::new(findings);
+    let (shown, selected_count) = selection.select_findings(findings);
     head::write(out, meta, findings, &sources)?;
     writeln!(out)?;
-    if picked.is_empty() {
-        writeln!(out, "{}", nothing(findings, selection.type_name.as_deref()))?;
+    if shown.is_empty() {
+        writeln!(
+            out,
+            "{}",
+            no_findings_sentence(findings, selection.type_name.as_deref())
+        )?;
     } else {
-        write_table(out, &picked, findings.estimated, who)?;
-        if passed > picked.len() {
-            let left = (passed - picked.len()) as u64;
+        write_table(out, &shown, findings.estimated, context_noun)?;
+        if selected_count > shown.len() {
+            let left = (selected_count - shown.len()) as u64;
             let plural = if left == 1 { "" } else { "s" };
             writeln!(out, "{left:>5} more line{plural}; --top 0 shows all")?;
         }
-        for finding in &picked {
+        for finding in &shown {
             let placed = production.and_then(|all| all.get(finding.rank));
-            detail::write(out, finding, &sources, who, placed)?;
+            detail::write_finding(out, finding, &sources, context_noun, placed)?;
         }
     }
     write_unresolved(out, findings, &sources)?;
     adjacent::write_summary(out, &findings.line_pairs)?;
-    write_limits(out, findings, &picked)?;
-    write_neighbours_differ(out, report, &picked)
+    write_limits(out, findings, &shown)?;
+    write_instrumented_note(out, report, &shown)
 }
 
-fn nothing(findings: &Findings, type_name: Option<&str>) -> String {
+fn no_findings_sentence(findings: &Findings, type_name: Option<&str>) -> String {
     match (findings.findings.len(), type_name) {
         (0, _) => "No line of a known object was moved between contexts.".to_owned(),
-        (all, Some(name)) => {
-            let close = findings.close_to(bare(name));
+        (count, Some(name)) => {
+            let suggestion = findings.suggest_names(strip_type_tag(name));
             format!(
-                "None of the {all} contended lines is of `{name}` (or all are below --min-share){close}."
+                "None of the {count} contended lines is of `{name}` (or all are below --min-share){suggestion}."
             )
         }
-        (all, None) => format!("None of the {all} contended lines reaches --min-share."),
+        (count, None) => format!("None of the {count} contended lines reaches --min-share."),
     }
 }
 
-fn write_table(out: &mut String, findings: &[&Finding], estimated: bool, who: Who) -> fmt::Result {
+fn write_table(
+    out: &mut String,
+    findings: &[&Finding],
+    estimated: bool,
+    context_noun: ContextNoun,
+) -> fmt::Result {
     let events = match estimated {
         true => "---- estimated ---",
         false => "------ HITM ------",
@@ -84,7 +93,7 @@ fn write_table(out: &mut String, findings: &[&Finding], estimated: bool, who: Wh
     writeln!(
         out,
         " Rank  Transfers   Share  Read   Write  Touch   Life  Upgrades  Objects  {:>4}  Stable  Kind           Line",
-        who.column()
+        context_noun.column_title()
     )?;
     for finding in findings {
         let tally = &finding.tally;
@@ -106,31 +115,31 @@ fn write_table(out: &mut String, findings: &[&Finding], estimated: bool, who: Wh
                 .stability
                 .map_or("-".to_owned(), |share| format!("{:.0}%", share * 100.0)),
             finding.kind.as_str(),
-            line_name(finding),
+            finding_name(finding),
         )?;
     }
     Ok(())
 }
 
 /// `1 pair`, `2 pairs`
-fn counted(count: u64, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+fn counted(count: u64, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
 /// `1 more pair`
-fn more(count: u64, what: &str) -> String {
-    counted(count, &format!("more {what}"))
+fn count_more(count: u64, noun: &str) -> String {
+    counted(count, &format!("more {noun}"))
 }
 
 /// What contexts are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Who {
+pub(crate) enum ContextNoun {
     Cpus,
     Threads,
 }
 
-impl Who {
-    pub(crate) fn of(meta: &Meta) -> Self {
+impl ContextNoun {
+    pub(crate) fn from_meta(meta: &ProfileMeta) -> Self {
         match meta.target.as_str() {
             "program" => Self::Threads,
             _ => Self::Cpus,
@@ -138,14 +147,14 @@ impl Who {
     }
 
     /// Head of a narrow column.
-    fn column(self) -> &'static str {
+    fn column_title(self) -> &'static str {
         match self {
             Self::Cpus => "CPUs",
             Self::Threads => "Thr.",
         }
     }
 
-    pub(crate) fn one(self) -> &'static str {
+    pub(crate) fn singular(self) -> &'static str {
         match self {
             Self::Cpus => "CPU",
             Self::Threads => "thread",
@@ -155,12 +164,17 @@ impl Who {
 
 /// Of a program that was built to be recorded, and where nothing else said how variables lie in the
 /// build that is used.
-fn write_neighbours_differ(out: &mut String, report: &Report, shown: &[&Finding]) -> fmt::Result {
+fn write_instrumented_note(
+    out: &mut String,
+    report: &ReportContents,
+    shown: &[&Finding],
+) -> fmt::Result {
     let variables = shown.iter().any(|finding| {
         finding.subject.variable().is_some()
-            && (!finding.neighbours.is_empty() || matches!(finding.subject, Subject::Scalar { .. }))
+            && (!finding.neighbours.is_empty()
+                || matches!(finding.subject, FindingSubject::Scalar { .. }))
     });
-    let instrumented = report.meta.collector.starts_with(COMPILED_IN);
+    let instrumented = report.meta.collector.starts_with(COMPILED_IN_COLLECTOR);
     if !variables || !instrumented || report.production.is_some() {
         return Ok(());
     }
@@ -172,7 +186,7 @@ fn write_neighbours_differ(out: &mut String, report: &Report, shown: &[&Finding]
 }
 
 /// `pcpu_chunk +0`, `runqueues (rq) +64`, `pthread_mutex_t at 8 places`.
-fn line_name(finding: &Finding) -> String {
+fn finding_name(finding: &Finding) -> String {
     let subject = &finding.subject;
     let name = match subject.variable() {
         Some(variable) if variable != subject.type_name() && !subject.type_name().is_empty() => {
@@ -187,7 +201,11 @@ fn line_name(finding: &Finding) -> String {
     }
 }
 
-fn write_unresolved(out: &mut String, findings: &Findings, sources: &Sources) -> fmt::Result {
+fn write_unresolved(
+    out: &mut String,
+    findings: &Findings,
+    sources: &SourcePositions,
+) -> fmt::Result {
     if findings.unresolved.is_empty() {
         return Ok(());
     }
@@ -197,18 +215,18 @@ fn write_unresolved(out: &mut String, findings: &Findings, sources: &Sources) ->
         "  Transfers   Share   Lines  Class                     Most from"
     )?;
     for class in &findings.unresolved {
-        let Unresolved {
+        let UnresolvedLines {
             class: name,
             tally,
             share,
             lines,
             sites,
         } = class;
-        let most: Vec<String> = sites
+        let main_functions: Vec<String> = sites
             .iter()
             .filter(|site| site.transfers > 0)
-            .take(UNRESOLVED_SITES)
-            .map(|site| sources.function(&site.source))
+            .take(UNRESOLVED_SITES_MAX)
+            .map(|site| sources.function_or_position(&site.source))
             .collect();
         writeln!(
             out,
@@ -217,13 +235,13 @@ fn write_unresolved(out: &mut String, findings: &Findings, sources: &Sources) ->
             percent(*share),
             lines,
             name,
-            most.join(", ")
+            main_functions.join(", ")
         )?;
     }
     Ok(())
 }
 
-fn write_limits(out: &mut String, findings: &Findings, picked: &[&Finding]) -> fmt::Result {
+fn write_limits(out: &mut String, findings: &Findings, shown: &[&Finding]) -> fmt::Result {
     if findings.estimated {
         return writeln!(
             out,
@@ -244,7 +262,7 @@ Limits
   are not cycles. Caches are taken as infinite, without prefetch; DMA, page walks and capacity misses are not seen.
   False by first touch overstates what another layout can save; false by lifetime is what one can in this order."
     )?;
-    let mut members = picked.iter().flat_map(|finding| &finding.members);
+    let mut members = shown.iter().flat_map(|finding| &finding.members);
     if members.any(|member| !member.is_counted()) {
         writeln!(
             out,
@@ -256,7 +274,7 @@ Limits
         Some(errors) if totals.tally.read_transfers > 0 => writeln!(
             out,
             "  {} of the loads that brought a line in returned another value than the recorded order says.",
-            fine_percent(errors as f64 / totals.tally.read_transfers as f64)
+            percent_to_thousandths(errors as f64 / totals.tally.read_transfers as f64)
         ),
         _ => Ok(()),
     }
@@ -268,7 +286,7 @@ fn percent(share: f64) -> String {
 }
 
 /// `0.013%`
-fn fine_percent(share: f64) -> String {
+fn percent_to_thousandths(share: f64) -> String {
     format!("{:.3}%", share * 100.0)
 }
 

@@ -1,11 +1,14 @@
 //! The report of a small profile: text and JSON.
 
-use relayout_contend::{Findings, Identify, Object, Place, Settings, Source, find, find_with};
-use relayout_layout::MemberPath;
-use relayout_profile::{
-    Access, ConflictRow, CountRow, LineRow, Meta, PairRow, Profile, Run, Setting, Site, Transfer,
+use relayout_contend::{
+    AccessTarget, AddressNamer, FindSettings, Findings, SiteSource, TargetObject, find, find_with,
 };
-use relayout_report::{Report, Selection, json, text};
+use relayout_layout::MemberAt;
+use relayout_profile::{
+    AccessKind, CoherenceEvent, ConflictRow, CountRow, LineRow, PairRow, Profile, ProfileMeta,
+    RecordedRun, RecordingSetting, Site,
+};
+use relayout_report::{FindingSelection, ReportContents, json, text};
 
 const CHUNK: u64 = 0xffff_8881_0010_0000;
 const NODE: u64 = 0xffff_8881_0020_0000;
@@ -15,15 +18,21 @@ const STACK: u64 = 0xffff_c900_0000_0000;
 /// The kernel as this test knows it.
 struct Kernel;
 
-fn member(base: u64, bytes: u64, name: &str, types: &[&str], (offset, size): (u64, u64)) -> Place {
-    Place::Member {
-        object: Object {
+fn member_place(
+    base: u64,
+    bytes: u64,
+    name: &str,
+    types: &[&str],
+    (offset, size): (u64, u64),
+) -> AccessTarget {
+    AccessTarget::Member {
+        object: TargetObject {
             base,
             bytes,
             variable: (base == NODE).then(|| "osq_node".to_owned()),
             origin: None,
         },
-        member: MemberPath {
+        member: MemberAt {
             path: name.to_owned(),
             types_path: types.iter().map(|&name| name.to_owned()).collect(),
             offset,
@@ -32,10 +41,10 @@ fn member(base: u64, bytes: u64, name: &str, types: &[&str], (offset, size): (u6
     }
 }
 
-impl Identify for Kernel {
-    fn place(&self, _: u16, addr: u64, _: u8) -> Place {
-        let chunk = |name, types: &[&str], at| member(CHUNK, 192, name, types, at);
-        let node = |name, at| member(NODE, 24, name, &["optimistic_spin_node"], at);
+impl AddressNamer for Kernel {
+    fn target_at(&self, _: u16, addr: u64, _: u8) -> AccessTarget {
+        let chunk = |name, types: &[&str], extent| member_place(CHUNK, 192, name, types, extent);
+        let node = |name, extent| member_place(NODE, 24, name, &["optimistic_spin_node"], extent);
         match addr.wrapping_sub(CHUNK) {
             16..20 => return chunk("free_bytes", &["pcpu_chunk"], (16, 4)),
             20..24 => {
@@ -56,17 +65,17 @@ impl Identify for Kernel {
             _ => {}
         }
         match addr {
-            GLOBALS.. => Place::Scalar(Object {
+            GLOBALS.. => AccessTarget::Scalar(TargetObject {
                 base: addr & !7,
                 bytes: 8,
                 variable: Some(["jiffies", "nr_files"][(addr >> 3 & 1) as usize].to_owned()),
                 origin: None,
             }),
-            _ => Place::Unresolved("vmalloc".to_owned()),
+            _ => AccessTarget::Unresolved("vmalloc".to_owned()),
         }
     }
 
-    fn source(&self, site: u32) -> Source {
+    fn source_of_site(&self, site: u32) -> SiteSource {
         let (function, file, line) = [
             ("free_percpu", "mm/percpu.c", 2259),
             ("pcpu_alloc_area", "mm/percpu.c", 1245),
@@ -75,7 +84,7 @@ impl Identify for Kernel {
             ("do_timer", "kernel/time/timekeeping.c", 2284),
             ("alloc_empty_file", "fs/file_table.c", 148),
         ][site as usize];
-        Source {
+        SiteSource {
             function: Some(function.to_owned()),
             inlined: (line == 128).then(|| "vcpu_is_preempted".to_owned()),
             file: Some(format!("/build/linux-6.1/{file}")),
@@ -84,22 +93,22 @@ impl Identify for Kernel {
     }
 }
 
-const READ: Access = Access::Read;
-const WRITE: Access = Access::Write;
+const READ: AccessKind = AccessKind::Read;
+const WRITE: AccessKind = AccessKind::Write;
 
 /// `(address, site, access)` missing against another, `count` times; false by touch and lifetime.
 fn conflict(
     run: u16,
-    here: (u64, u32, Access),
-    there: (u64, u32, Access),
+    here: (u64, u32, AccessKind),
+    there: (u64, u32, AccessKind),
     (count, touch, life): (u64, u64, u64),
 ) -> ConflictRow {
     ConflictRow {
         run,
         transfer: if here.2 == READ {
-            Transfer::Read
+            CoherenceEvent::Read
         } else {
-            Transfer::Write
+            CoherenceEvent::Write
         },
         context: 1 + run,
         addr: here.0,
@@ -117,7 +126,7 @@ fn conflict(
     }
 }
 
-fn count(context: u16, at: (u64, u32, Access), count: u64, silent: u64) -> CountRow {
+fn count(context: u16, at: (u64, u32, AccessKind), count: u64, silent: u64) -> CountRow {
     let (addr, site, access) = at;
     CountRow {
         run: 0,
@@ -133,13 +142,13 @@ fn count(context: u16, at: (u64, u32, Access), count: u64, silent: u64) -> Count
 
 fn profile() -> Profile {
     let base_addr = (CHUNK + 56, 0, READ);
-    let free_bytes = (CHUNK + 16, 1, Access::ReadWrite);
+    let free_bytes = (CHUNK + 16, 1, AccessKind::ReadWrite);
     let cpu_read = (NODE + 20, 2, READ);
     let cpu_store = (NODE + 20, 3, WRITE);
-    let jiffies = (GLOBALS, 4, Access::ReadWrite);
-    let nr_files = (GLOBALS + 8, 5, Access::ReadWrite);
+    let jiffies = (GLOBALS, 4, AccessKind::ReadWrite);
+    let nr_files = (GLOBALS + 8, 5, AccessKind::ReadWrite);
     let upgrade = ConflictRow {
-        transfer: Transfer::Upgrade,
+        transfer: CoherenceEvent::Upgrade,
         ..conflict(0, free_bytes, base_addr, (900, 0, 0))
     };
     let conflicts = vec![
@@ -186,8 +195,8 @@ fn profile() -> Profile {
     }
 }
 
-fn meta() -> Meta {
-    let run = Run {
+fn meta() -> ProfileMeta {
+    let run = RecordedRun {
         seed: 1,
         complete: true,
         ended: "end marker".into(),
@@ -195,19 +204,19 @@ fn meta() -> Meta {
         window_cpu_ns: 6_100_000_000,
         accesses: 26_000_000,
         operations: 12_000,
-        ..Run::default()
+        ..RecordedRun::default()
     };
-    let cut = Run {
+    let cut = RecordedRun {
         seed: 2,
         complete: false,
         ended: "guest panicked".into(),
         ..run.clone()
     };
-    let setting = |name: &str, value: &str| Setting {
+    let setting = |name: &str, value: &str| RecordingSetting {
         name: name.into(),
         value: value.into(),
     };
-    Meta {
+    ProfileMeta {
         tool_version: "0.1.0".into(),
         target: "kernel".into(),
         workload: "mntns".into(),
@@ -224,14 +233,14 @@ fn meta() -> Meta {
         release: "6.1.0-56-cloud-amd64".into(),
         values_seen: true,
         runs: vec![run, cut],
-        ..Meta::default()
+        ..ProfileMeta::default()
     }
 }
 
-fn rendered(selection: &Selection, render: impl Fn(&Report) -> String) -> String {
+fn rendered(selection: &FindingSelection, render: impl Fn(&ReportContents) -> String) -> String {
     let profile = profile();
     let findings = find(&profile, &Kernel);
-    render(&Report {
+    render(&ReportContents {
         meta: &profile.meta,
         findings: &findings,
         selection,
@@ -241,12 +250,12 @@ fn rendered(selection: &Selection, render: impl Fn(&Report) -> String) -> String
 
 #[test]
 fn text_of_all() {
-    insta::assert_snapshot!(rendered(&Selection::default(), text::render));
+    insta::assert_snapshot!(rendered(&FindingSelection::default(), text::render));
 }
 
 #[test]
 fn json_of_one_type() {
-    let selection = Selection {
+    let selection = FindingSelection {
         type_name: Some("struct pcpu_chunk".into()),
         ..Default::default()
     };
@@ -257,42 +266,48 @@ fn json_of_one_type() {
 fn selections() {
     let profile = profile();
     let findings = find(&profile, &Kernel);
-    let check = |selection: Selection, ranks: &[u32], passed: usize| {
-        let (picked, of) = selection.pick(&findings);
-        assert_eq!(picked.iter().map(|f| f.rank).collect::<Vec<_>>(), ranks);
-        assert_eq!(of, passed);
+    let assert_selected = |selection: FindingSelection, ranks: &[u32], passed: usize| {
+        let (picked, selected_count) = selection.select_findings(&findings);
+        assert_eq!(
+            picked
+                .iter()
+                .map(|finding| finding.rank)
+                .collect::<Vec<_>>(),
+            ranks
+        );
+        assert_eq!(selected_count, passed);
     };
-    check(Selection::default(), &[1, 2, 3], 3);
-    check(
-        Selection {
+    assert_selected(FindingSelection::default(), &[1, 2, 3], 3);
+    assert_selected(
+        FindingSelection {
             top: 1,
             ..Default::default()
         },
         &[1],
         3,
     );
-    check(
-        Selection {
+    assert_selected(
+        FindingSelection {
             share_min: 0.1,
             ..Default::default()
         },
         &[1, 2],
         2,
     );
-    let named = |name: &str| Selection {
+    let named = |name: &str| FindingSelection {
         type_name: Some(name.into()),
         ..Default::default()
     };
-    check(named("osq_node"), &[2], 1);
-    check(named("optimistic_spin_node"), &[2], 1);
-    check(named("pcpu_block_md"), &[], 0);
+    assert_selected(named("osq_node"), &[2], 1);
+    assert_selected(named("optimistic_spin_node"), &[2], 1);
+    assert_selected(named("pcpu_block_md"), &[], 0);
 }
 
 #[test]
 fn text_of_nothing() {
-    let (profile, selection) = (Profile::default(), Selection::default());
+    let (profile, selection) = (Profile::default(), FindingSelection::default());
     let findings = Findings::default();
-    let report = Report {
+    let report = ReportContents {
         meta: &profile.meta,
         findings: &findings,
         selection: &selection,
@@ -302,7 +317,7 @@ fn text_of_nothing() {
 }
 
 /// Of an object whose `bound_map`, on its second line, is stored to while others read `base_addr`.
-fn adjacent(pair_coefficient: Option<f64>, render: impl Fn(&Report) -> String) -> String {
+fn adjacent(pair_coefficient: Option<f64>, render: impl Fn(&ReportContents) -> String) -> String {
     let pair = |context, samples| PairRow {
         run: 0,
         context,
@@ -326,12 +341,12 @@ fn adjacent(pair_coefficient: Option<f64>, render: impl Fn(&Report) -> String) -
     for run in &mut profile.meta.runs {
         run.pair_period = Some(1024);
     }
-    let findings = find_with(&profile, &Kernel, &Settings { pair_coefficient });
-    render(&Report {
+    let findings = find_with(&profile, &Kernel, &FindSettings { pair_coefficient });
+    render(&ReportContents {
         production: None,
         meta: &profile.meta,
         findings: &findings,
-        selection: &Selection::default(),
+        selection: &FindingSelection::default(),
     })
 }
 
@@ -342,7 +357,7 @@ fn text_of_adjacent_lines() {
 
 #[test]
 fn adjacent_lines_that_may_be_are_told_of() {
-    let check = |coefficient, why: &str| {
+    let assert_told = |coefficient, why: &str| {
         let text = adjacent(coefficient, text::render);
         let place = text.find("Adjacent lines: possible, not measurable here: 1 pair of lines");
         let told = &text[place.expect("the line")..];
@@ -350,8 +365,8 @@ fn adjacent_lines_that_may_be_are_told_of() {
         assert!(told.contains(why), "{told}");
         assert!(!text.contains("adjacent-line"), "{text}");
     };
-    check(None, "not known: `relayout probe`, or --pair-coefficient");
-    check(Some(0.0), "is 0, so they cost nothing here");
+    assert_told(None, "not known: `relayout probe`, or --pair-coefficient");
+    assert_told(Some(0.0), "is 0, so they cost nothing here");
 }
 
 #[test]
@@ -364,12 +379,12 @@ fn adjacent_lines_are_in_no_sum() {
     for sum in ["transfers_total", "resolved_share", "unresolved", "lines"] {
         assert_eq!(with[sum], without[sum]);
     }
-    let found = &with["findings"][0];
-    assert_eq!(found["kind"], "adjacent-line");
+    let finding = &with["findings"][0];
+    assert_eq!(finding["kind"], "adjacent-line");
     assert_eq!(
-        (&found["transfers"], &found["share"]),
+        (&finding["transfers"], &finding["share"]),
         (&0.into(), &0.0.into())
     );
-    assert_eq!(found["adjacent"]["cost_transfers_estimated"], 16384.0);
+    assert_eq!(finding["adjacent"]["cost_transfers_estimated"], 16384.0);
     assert_eq!(with["line_pairs"]["candidates"], 1);
 }

@@ -1,28 +1,29 @@
 //! A check's outcome as SARIF.
 
 use relayout_check::{
-    Date, How, Outcome, Position, Push, RuleId, Seen, Violation, Waived, Warning,
+    CheckOutcome, CheckWarning, ConfigPosition, Date, MemberChangeKind, PushingChange, RuleId,
+    SeenMember, Violation, WaivedViolation,
 };
 use relayout_layout::SourceLine;
-use relayout_report::sarif::{self, Context};
+use relayout_report::sarif::{self, SarifContext};
 use serde_json::Value;
 
-fn violation(member: &str, rule: RuleId, decl: Option<(&str, u32)>) -> Violation {
+fn test_violation(member: &str, rule: RuleId, decl: Option<(&str, u32)>) -> Violation {
     Violation {
         type_name: "mm_struct".into(),
         member: member.into(),
         rule,
         expected: "on one line with mmap_lock.count".into(),
         found: "mmap_lock.count at 120 on line 1, mmap_lock.owner at 128 on line 2".into(),
-        members: vec![Seen {
+        members: vec![SeenMember {
             path: "mmap_lock.owner".into(),
             offset: 128,
             bytes: 8,
             line: 2,
         }],
-        pushed_by: vec![Push {
+        pushed_by: vec![PushingChange {
             member: "write_protect_seq".into(),
-            how: How::Added { size_bits: 32 },
+            kind: MemberChangeKind::Added { size_bits: 32 },
             bits: 64,
         }],
         between: Vec::new(),
@@ -33,27 +34,27 @@ fn violation(member: &str, rule: RuleId, decl: Option<(&str, u32)>) -> Violation
         reason: Some("both are written by every page fault".into()),
         file: "vmlinux".into(),
         configurations: vec!["rt".into()],
-        at: Position { line: 4, column: 1 },
+        at: ConfigPosition { line: 4, column: 1 },
         expired: None,
     }
 }
 
-fn outcome() -> Outcome {
+fn test_outcome() -> CheckOutcome {
     let declared = Some(("/build/linux/include/linux/mm types.h", 597));
-    Outcome {
+    CheckOutcome {
         checked: 3,
         violations: vec![
-            violation("mmap_lock.owner", RuleId::SameLine, declared),
-            violation("", RuleId::SizeMax, Some(("/usr/include/mm.h", 0))),
+            test_violation("mmap_lock.owner", RuleId::SameLine, declared),
+            test_violation("", RuleId::SizeMax, Some(("/usr/include/mm.h", 0))),
         ],
-        waived: vec![Waived {
-            violation: violation("mmap_lock.owner", RuleId::SameLine, None),
+        waived: vec![WaivedViolation {
+            violation: test_violation("mmap_lock.owner", RuleId::SameLine, None),
             reason: "until the rework lands".into(),
             expires: Date::new(2027, 1, 31).unwrap(),
-            at: Position { line: 9, column: 1 },
+            at: ConfigPosition { line: 9, column: 1 },
         }],
-        warnings: vec![Warning {
-            at: Some(Position {
+        warnings: vec![CheckWarning {
+            at: Some(ConfigPosition {
                 line: 12,
                 column: 1,
             }),
@@ -62,20 +63,20 @@ fn outcome() -> Outcome {
     }
 }
 
-fn log(source_root: &str) -> Value {
+fn render_log(source_root: &str) -> Value {
     let roots = [source_root.to_owned(), "/home/me/linux".to_owned()];
-    let context = Context {
+    let context = SarifContext {
         version: "0.1.0",
         config: "/home/me/linux/relayout.toml",
         source_roots: &roots,
     };
-    let text = sarif::render(&outcome(), &context).unwrap();
+    let text = sarif::render(&test_outcome(), &context).unwrap();
     serde_json::from_str(&text).unwrap()
 }
 
 #[test]
 fn results() {
-    let log = log("/build/linux/");
+    let log = render_log("/build/linux/");
     assert_eq!(log["version"], "2.1.0");
     let run = serde_json::json!({
         "results": log["runs"][0]["results"],
@@ -87,7 +88,7 @@ fn results() {
 
 #[test]
 fn every_result_refers_to_its_rule() {
-    let log = log("/elsewhere");
+    let log = render_log("/elsewhere");
     let run = &log["runs"][0];
     for result in run["results"].as_array().unwrap() {
         let index = result["ruleIndex"].as_u64().unwrap() as usize;
@@ -103,7 +104,7 @@ fn a_fingerprint_is_of_the_assertion_and_not_of_the_place() {
     let print = |log: &Value, index: usize| {
         log["runs"][0]["results"][index]["partialFingerprints"]["relayout/v1"].clone()
     };
-    let (here, there) = (log("/build/linux"), log("/elsewhere"));
+    let (here, there) = (render_log("/build/linux"), render_log("/elsewhere"));
     assert_eq!(print(&here, 0), print(&there, 0));
     assert_eq!(print(&here, 0), print(&here, 2));
     assert_ne!(print(&here, 0), print(&here, 1));

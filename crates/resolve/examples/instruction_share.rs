@@ -12,10 +12,13 @@ use std::time::Instant;
 
 use rayon::prelude::*;
 use relayout_layout::dwarf::{DieOffset, DwarfFile};
-use relayout_resolve::Images;
-use relayout_resolve::evidence::{Evidence, Fact, Function, Home, Program, Trust, View};
-use relayout_resolve::insn::x86::X86_64;
-use relayout_resolve::insn::{Insn, Memory, Segment};
+use relayout_resolve::DebugImages;
+use relayout_resolve::evidence::{
+    AnalysedFunction, AnalysedProgram, EvidenceTrust, FileView, TypeEvidence, ValueHome,
+    VariableFact,
+};
+use relayout_resolve::insn::x86::X86InsnSet;
+use relayout_resolve::insn::{AddressSegment, DecodedInsn, MemoryOperand};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut args = std::env::args().skip(1);
@@ -27,12 +30,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     let bytes = unsafe { memmap2::Mmap::map(&File::open(path)?)? };
     let start = Instant::now();
     let file = DwarfFile::parse(&bytes)?;
-    let images = Images::one(&file);
-    let program = Program::new(&images, &X86_64);
-    let program = program.main();
+    let images = DebugImages::from_single_file(&file);
+    let program = AnalysedProgram::new(&images, &X86InsnSet);
+    let program = program.main_view();
     eprintln!("indexed in {:.1?}", start.elapsed());
     if names.is_empty() {
-        whole(&program);
+        print_whole_file(&program);
     }
     for name in names {
         let symbol = file
@@ -44,14 +47,14 @@ fn main() -> Result<(), Box<dyn Error>> {
             .function_at(symbol.address)
             .ok_or("no debug information for it")?;
         println!("{name}:");
-        list(&program, die);
+        print_function(&program, die);
     }
     Ok(())
 }
 
 /// What an operand turned out to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Found {
+enum EvidenceClass {
     Stated,
     Followed,
     Guessed,
@@ -61,15 +64,23 @@ enum Found {
     Nothing,
 }
 
-fn whole(program: &View<'_, '_, '_>) {
-    let mut dies: Vec<DieOffset> = program.file().functions().iter().map(|f| f.die).collect();
+fn print_whole_file(program: &FileView<'_, '_, '_>) {
+    let mut dies: Vec<DieOffset> = program
+        .debug_file()
+        .functions()
+        .iter()
+        .map(|f| f.die)
+        .collect();
     dies.sort_unstable();
     dies.dedup();
     let start = Instant::now();
-    let found: Vec<Vec<Found>> = dies.par_iter().map(|&die| classify(program, die)).collect();
-    let mut counts: BTreeMap<Found, usize> = BTreeMap::new();
-    for one in found.into_iter().flatten() {
-        *counts.entry(one).or_default() += 1;
+    let found: Vec<Vec<EvidenceClass>> = dies
+        .par_iter()
+        .map(|&die| classify_operands(program, die))
+        .collect();
+    let mut counts: BTreeMap<EvidenceClass, usize> = BTreeMap::new();
+    for class in found.into_iter().flatten() {
+        *counts.entry(class).or_default() += 1;
     }
     let total: usize = counts.values().sum();
     println!(
@@ -86,64 +97,78 @@ fn whole(program: &View<'_, '_, '_>) {
     }
 }
 
-fn operands(program: &View<'_, '_, '_>, die: DieOffset) -> Vec<(Insn, Memory)> {
-    let ranges = program.file().functions().iter().filter(|f| f.die == die);
-    let mut all = Vec::new();
+fn operands(program: &FileView<'_, '_, '_>, die: DieOffset) -> Vec<(DecodedInsn, MemoryOperand)> {
+    let ranges = program
+        .debug_file()
+        .functions()
+        .iter()
+        .filter(|f| f.die == die);
+    let mut operands_found = Vec::new();
     for range in ranges {
         let mut pc = range.low;
         while pc < range.high {
             let Some(insn) = program.insn_at(pc) else {
                 break;
             };
-            all.extend(insn.memory.iter().flatten().map(|m| (insn, *m)));
-            pc = insn.next();
+            operands_found.extend(insn.memory.iter().flatten().map(|m| (insn, *m)));
+            pc = insn.next_address();
         }
     }
-    all
+    operands_found
 }
 
-fn classify(program: &View<'_, '_, '_>, die: DieOffset) -> Vec<Found> {
+fn classify_operands(program: &FileView<'_, '_, '_>, die: DieOffset) -> Vec<EvidenceClass> {
     let Some(function) = program.analyse(die) else {
         return Vec::new();
     };
     let stack = program.program().machine().stack_pointer();
-    let one = |(insn, memory): (Insn, Memory)| {
+    let classify_operand = |(insn, memory): (DecodedInsn, MemoryOperand)| {
         if memory.base == Some(stack) {
-            return Found::Frame;
+            return EvidenceClass::Frame;
         }
-        if memory.segment == Segment::Flat && memory.absolute().is_some() {
-            return Found::Global;
+        if memory.segment == AddressSegment::Flat && memory.absolute().is_some() {
+            return EvidenceClass::Global;
         }
         match program.evidence(&function, &insn, &memory) {
-            None => Found::Nothing,
-            Some(e) if program.program().store.types().aggregate(e.ty).is_none() => Found::Scalar,
-            Some(Evidence {
-                trust: Trust::Stated,
+            None => EvidenceClass::Nothing,
+            Some(e) if program.program().store.types().aggregate(e.ty).is_none() => {
+                EvidenceClass::Scalar
+            }
+            Some(TypeEvidence {
+                trust: EvidenceTrust::Stated,
                 ..
-            }) => Found::Stated,
-            Some(Evidence {
-                trust: Trust::Followed,
+            }) => EvidenceClass::Stated,
+            Some(TypeEvidence {
+                trust: EvidenceTrust::Followed,
                 ..
-            }) => Found::Followed,
-            Some(Evidence {
-                trust: Trust::Guessed,
+            }) => EvidenceClass::Followed,
+            Some(TypeEvidence {
+                trust: EvidenceTrust::Guessed,
                 ..
-            }) => Found::Guessed,
+            }) => EvidenceClass::Guessed,
         }
     };
-    operands(program, die).into_iter().map(one).collect()
+    operands(program, die)
+        .into_iter()
+        .map(classify_operand)
+        .collect()
 }
 
 /// With FACTS set: what the debug information says of the operand's registers there.
-fn facts(program: &View<'_, '_, '_>, function: &Function, insn: &Insn, memory: &Memory) -> String {
+fn facts_text(
+    program: &FileView<'_, '_, '_>,
+    function: &AnalysedFunction,
+    insn: &DecodedInsn,
+    memory: &MemoryOperand,
+) -> String {
     if std::env::var_os("FACTS").is_none() {
         return String::new();
     }
-    let holds = |f: &&Fact| {
+    let holds = |f: &&VariableFact| {
         (f.start..f.end).contains(&insn.address)
             && memory
                 .base
-                .is_some_and(|base| f.home == Home::Register(base))
+                .is_some_and(|base| f.home == ValueHome::Register(base))
     };
     let types = program.program().store.types();
     let names = function.facts().iter().filter(holds);
@@ -152,7 +177,7 @@ fn facts(program: &View<'_, '_, '_>, function: &Function, insn: &Insn, memory: &
         .collect()
 }
 
-fn list(program: &View<'_, '_, '_>, die: DieOffset) {
+fn print_function(program: &FileView<'_, '_, '_>, die: DieOffset) {
     let Some(function) = program.analyse(die) else {
         return;
     };
@@ -173,7 +198,7 @@ fn list(program: &View<'_, '_, '_>, die: DieOffset) {
             )
         });
         let found = found.unwrap_or_else(|| "?".to_owned());
-        let facts = facts(program, &function, &insn, &memory);
+        let facts = facts_text(program, &function, &insn, &memory);
         let (at, bytes) = (memory.displacement, memory.bytes);
         println!(
             "  {:#x} {base:>4} {at:+#x} {bytes}: {found}{facts}",

@@ -19,7 +19,7 @@ use std::process::Command;
 
 use relayout_layout::dwarf::DwarfFile;
 use relayout_profile::Profile;
-use relayout_resolve::{Images, Options, resolve};
+use relayout_resolve::{DebugImages, Options, resolve};
 use truth::build::{self, CLANG, Compiler, GCC, PROGRAMS};
 use truth::score::{Score, Scores, score};
 use truth::{Failure, Truth, trace};
@@ -27,7 +27,7 @@ use truth::{Failure, Truth, trace};
 const LEVELS: [&str; 3] = ["-O0", "-O2", "-O3"];
 
 #[derive(Default)]
-struct Arguments {
+struct TruthArguments {
     only: Option<String>,
     words: bool,
     recorded: Option<PathBuf>,
@@ -35,7 +35,7 @@ struct Arguments {
 
 /// One row of the table.
 #[derive(Default)]
-struct Row {
+struct TruthRow {
     evidence: Score,
     resolved: Score,
     transfers: u64,
@@ -43,20 +43,20 @@ struct Row {
 }
 
 fn main() -> Result<(), Failure> {
-    let arguments = arguments()?;
+    let arguments = parse_arguments()?;
     let folder = tempfile::tempdir()?;
     println!(
         "{:<34} {:>8} {:>9} {:>7} {:>6} {:>7}   {:>8} {:>9} {:>6} {:>7}",
         "", "accesses", "by insn", "right", "wrong", "", "resolved", "right", "wrong", "share"
     );
-    let ways: &[Way] = match &arguments.recorded {
-        Some(_) => &[Way::Steps, Way::Compiled, Way::Qemu],
-        None => &[Way::Steps],
+    let ways: &[TraceSource] = match &arguments.recorded {
+        Some(_) => &[TraceSource::Steps, TraceSource::Compiled, TraceSource::Qemu],
+        None => &[TraceSource::Steps],
     };
     for way in ways {
         for compiler in [GCC, CLANG] {
             for level in LEVELS {
-                let mut all = Row::default();
+                let mut row = TruthRow::default();
                 for source in PROGRAMS {
                     let name = format!("{} {} {level} {source}", way.name(), compiler.c);
                     if arguments
@@ -66,8 +66,9 @@ fn main() -> Result<(), Failure> {
                     {
                         continue;
                     }
-                    let found = one(&arguments, *way, folder.path(), compiler, level, source);
-                    let (scores, transfers) = match found {
+                    let scored =
+                        score_program(&arguments, *way, folder.path(), compiler, level, source);
+                    let (scores, transfers) = match scored {
                         Ok(found) => found,
                         Err(error) => {
                             println!("{name}: {error}");
@@ -82,39 +83,39 @@ fn main() -> Result<(), Failure> {
                             .iter()
                             .for_each(|line| println!("  silent: {line}"));
                     }
-                    all.evidence.add(scores.evidence);
-                    all.resolved.add(scores.resolved);
-                    all.transfers += transfers.0;
-                    all.resolved_transfers += transfers.1;
+                    row.evidence.add(scores.evidence);
+                    row.resolved.add(scores.resolved);
+                    row.transfers += transfers.0;
+                    row.resolved_transfers += transfers.1;
                 }
                 let name = format!("{} {} {level}", way.name(), compiler.c);
-                let Row {
+                let TruthRow {
                     evidence, resolved, ..
-                } = all;
+                } = row;
                 let scores = Scores {
                     evidence,
                     resolved,
                     ..Scores::default()
                 };
-                print_row(&name, &scores, (all.transfers, all.resolved_transfers));
+                print_row(&name, &scores, (row.transfers, row.resolved_transfers));
             }
         }
     }
     Ok(())
 }
 
-fn arguments() -> Result<Arguments, Failure> {
-    let mut found = Arguments::default();
-    let mut all = std::env::args().skip(1);
-    while let Some(argument) = all.next() {
+fn parse_arguments() -> Result<TruthArguments, Failure> {
+    let mut arguments = TruthArguments::default();
+    let mut rest = std::env::args().skip(1);
+    while let Some(argument) = rest.next() {
         match argument.as_str() {
-            "--words" => found.words = true,
-            "--only" => found.only = all.next(),
-            "--recorded" => found.recorded = all.next().map(PathBuf::from),
+            "--words" => arguments.words = true,
+            "--only" => arguments.only = rest.next(),
+            "--recorded" => arguments.recorded = rest.next().map(PathBuf::from),
             other => return Err(format!("unknown argument {other}; see the file's head").into()),
         }
     }
-    Ok(found)
+    Ok(arguments)
 }
 
 fn print_row(name: &str, scores: &Scores, transfers: (u64, u64)) {
@@ -142,13 +143,13 @@ fn print_row(name: &str, scores: &Scores, transfers: (u64, u64)) {
 
 /// How accesses are seen.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Way {
+enum TraceSource {
     Steps,
     Compiled,
     Qemu,
 }
 
-impl Way {
+impl TraceSource {
     fn name(self) -> &'static str {
         match self {
             Self::Steps => "steps",
@@ -158,9 +159,9 @@ impl Way {
     }
 }
 
-fn one(
-    arguments: &Arguments,
-    way: Way,
+fn score_program(
+    arguments: &TruthArguments,
+    way: TraceSource,
     folder: &Path,
     compiler: Compiler,
     level: &str,
@@ -169,19 +170,19 @@ fn one(
     let command = arguments.recorded.as_ref().map(|dir| dir.join("relayout"));
     let command = command.unwrap_or_default().to_string_lossy().into_owned();
     let wrap: Vec<&str> = match way {
-        Way::Compiled if source.ends_with(".cc") => vec![&command, "c++", "--"],
-        Way::Compiled => vec![&command, "cc", "--"],
+        TraceSource::Compiled if source.ends_with(".cc") => vec![&command, "c++", "--"],
+        TraceSource::Compiled => vec![&command, "cc", "--"],
         _ => Vec::new(),
     };
     let program = build::build(folder, compiler, &wrap, level, source)?;
     let bytes = std::fs::read(&program)?;
     let file = DwarfFile::parse(&bytes)?;
     let (truth, profile) = match way {
-        Way::Steps => trace::run(&program, &file)?,
-        Way::Compiled => record(&command, &program, &["--counts", "all"])?,
-        Way::Qemu => record(&command, &program, &["--with", "qemu"])?,
+        TraceSource::Steps => trace::run(&program, &file)?,
+        TraceSource::Compiled => record(&command, &program, &["--counts", "all"])?,
+        TraceSource::Qemu => record(&command, &program, &["--with", "qemu"])?,
     };
-    let images = Images::of_program(&profile, &file, |_| None);
+    let images = DebugImages::from_modules(&profile, &file, |_| None);
     let resolution = resolve(&profile, &images, Options::default())?;
     let share = resolution.resolved_share(&profile);
     let scores = score(&truth, &profile, &resolution);
@@ -195,7 +196,7 @@ fn record(command: &str, program: &Path, with: &[&str]) -> Result<(Truth, Profil
     let mut record = Command::new(command);
     record.env("TRUTH_FILE", &words).args(["record", "run"]);
     record.args(with).arg("-o").arg(&out).arg("--").arg(program);
-    build::done(&mut record)?;
+    build::run_to_success(&mut record)?;
     let profile = relayout_profile::store::read(&out)?;
     Ok((Truth::parse(&std::fs::read_to_string(&words)?)?, profile))
 }

@@ -12,8 +12,8 @@ use std::path::Path;
 use std::time::Instant;
 
 use relayout_layout::dwarf::DwarfFile;
-use relayout_profile::{Profile, Transfer};
-use relayout_resolve::{Images, Options, Place, Resolution, Sources, resolve};
+use relayout_profile::{CoherenceEvent, Profile};
+use relayout_resolve::{AddressOwner, DebugImages, Options, Resolution, SourceMaps, resolve};
 
 const ROWS: usize = 40;
 
@@ -26,7 +26,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let bytes = unsafe { memmap2::Mmap::map(&File::open(debug)?)? };
     let file = DwarfFile::parse(&bytes)?;
     let profile = relayout_profile::store::read(Path::new(profile))?;
-    let images = Images::of_program(&profile, &file, |_| None);
+    let images = DebugImages::from_modules(&profile, &file, |_| None);
     let start = Instant::now();
     let resolution = resolve(&profile, &images, Options::default())?;
     let share = resolution.resolved_share(&profile);
@@ -46,7 +46,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for (class, count) in &share.unresolved {
         println!("{count:>9} {class}");
     }
-    let source = Sources::new(&images);
+    let source = SourceMaps::new(&images);
     print_places(&profile, &resolution);
     print_unresolved(&profile, &resolution, &source);
     Ok(())
@@ -57,38 +57,39 @@ fn print_places(profile: &Profile, resolution: &Resolution) {
     for row in profile
         .conflicts
         .iter()
-        .filter(|r| r.transfer != Transfer::Upgrade)
+        .filter(|r| r.transfer != CoherenceEvent::Upgrade)
     {
-        let name = match resolution.place(row.run, row.addr, u64::from(row.size)) {
-            Place::Member { object, path } => {
+        let name = match resolution.address_owner(row.run, row.addr, u64::from(row.size)) {
+            AddressOwner::Member { object, path } => {
                 let object = resolution.object(object);
                 format!(
                     "{}.{} ({:?} {:.2})",
                     object.type_name, path.path, object.kind, object.confidence
                 )
             }
-            Place::ScalarGlobal { symbol, .. } => symbol,
-            Place::Unresolved(class) => format!("? {class}"),
+            AddressOwner::ScalarGlobal { symbol, .. } => symbol,
+            AddressOwner::Unresolved(class) => format!("? {class}"),
         };
         *places.entry(name).or_default() += row.count;
     }
     print_top("places", places);
 }
 
-fn print_unresolved(profile: &Profile, resolution: &Resolution, source: &Sources<'_, '_>) {
+fn print_unresolved(profile: &Profile, resolution: &Resolution, source: &SourceMaps<'_, '_>) {
     let mut sites: BTreeMap<String, u64> = BTreeMap::new();
     for row in profile
         .conflicts
         .iter()
-        .filter(|r| r.transfer != Transfer::Upgrade)
+        .filter(|r| r.transfer != CoherenceEvent::Upgrade)
     {
-        let Place::Unresolved(class) = resolution.place(row.run, row.addr, u64::from(row.size))
+        let AddressOwner::Unresolved(class) =
+            resolution.address_owner(row.run, row.addr, u64::from(row.size))
         else {
             continue;
         };
         let pc = profile.sites[row.site as usize].pc;
         let place = resolution
-            .site_place(row.site)
+            .site_address(row.site)
             .and_then(|at| source.look_up(at));
         let function = place.as_ref().map_or("?", |p| p.function.as_str());
         let inlined = place

@@ -15,11 +15,11 @@ use std::path::Path;
 use std::time::Instant;
 
 use relayout_layout::dwarf::DwarfFile;
-use relayout_profile::{Access, CountRow, Meta, Profile, RangeKind, RangeRow, Site};
-use relayout_resolve::evidence::{Program, View};
-use relayout_resolve::insn::Machine as _;
-use relayout_resolve::insn::x86::X86_64;
-use relayout_resolve::{Images, Kept, Options, Resolution, resolve_with};
+use relayout_profile::{AccessKind, CountRow, Profile, ProfileMeta, RangeKind, RangeRow, Site};
+use relayout_resolve::evidence::{AnalysedProgram, FileView};
+use relayout_resolve::insn::InstructionSet as _;
+use relayout_resolve::insn::x86::X86InsnSet;
+use relayout_resolve::{DebugImages, KeptEvidence, Options, Resolution, resolve_with};
 
 const SITES: usize = 100_000;
 /// Accesses to one object, in the mean.
@@ -39,7 +39,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let bytes = unsafe { memmap2::Mmap::map(&File::open(path)?)? };
     let profile = match args.get(2) {
         Some(profile) => relayout_profile::store::read(Path::new(profile))?,
-        None => spread(&bytes, sites)?,
+        None => spread_profile(&bytes, sites)?,
     };
     let cold = measure(&bytes, &profile, None)?;
     println!("kept: {} KB", cold.kept.len() / 1024);
@@ -51,7 +51,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 /// What one resolution came to.
-struct Outcome {
+struct TimedResolution {
     checksum: u64,
     kept: Vec<u8>,
 }
@@ -61,19 +61,19 @@ fn measure(
     bytes: &[u8],
     profile: &Profile,
     kept: Option<&[u8]>,
-) -> Result<Outcome, Box<dyn Error>> {
+) -> Result<TimedResolution, Box<dyn Error>> {
     let (start, cpu) = (Instant::now(), cpu_ticks());
     let file = DwarfFile::parse(bytes)?;
-    let images = Images::one(&file);
+    let images = DebugImages::from_single_file(&file);
     let read = start.elapsed();
     let mut known =
-        Kept::new(&images, &profile.meta.machine).ok_or("a vmlinux without a build id")?;
+        KeptEvidence::new(&images, &profile.meta.machine).ok_or("a vmlinux without a build id")?;
     if let Some(kept) = kept {
         known = known.decode(kept)?;
     }
     let taken = start.elapsed() - read;
     let resolution = resolve_with(profile, &images, Options::default(), Some(&mut known))?;
-    let all = start.elapsed();
+    let total = start.elapsed();
     let cpu_s = (cpu_ticks() - cpu) / TICKS_PER_S;
     println!(
         "{}: {} sites, {} accesses: {:.2} s ({cpu_s:.2} s of CPU time), of it {:.2} s to read the debug \
@@ -81,7 +81,7 @@ fn measure(
         kept.map_or("cold", |_| "warm"),
         profile.sites.len(),
         profile.counts.len() + profile.conflicts.len(),
-        all.as_secs_f64(),
+        total.as_secs_f64(),
         read.as_secs_f64(),
         taken.as_secs_f64(),
         memory_max_kib().unwrap_or(0) / 1024
@@ -89,20 +89,24 @@ fn measure(
     let checksum = checksum(profile, &resolution);
     let objects = resolution.objects().len();
     println!("{objects} objects, checksum {checksum:016x}");
-    Ok(Outcome {
+    Ok(TimedResolution {
         checksum,
         kept: known.encode(),
     })
 }
 
 /// Sites all over the text.
-fn spread(bytes: &[u8], wanted: usize) -> Result<Profile, Box<dyn Error>> {
+fn spread_profile(bytes: &[u8], wanted: usize) -> Result<Profile, Box<dyn Error>> {
     let file = DwarfFile::parse(bytes)?;
-    let images = Images::one(&file);
-    let program = Program::new(&images, &X86_64);
-    let all = memory_instructions(&program.main());
-    let step = (all.len() / wanted.max(1)).max(1);
-    let chosen: Vec<(u64, bool)> = all.into_iter().step_by(step).take(wanted).collect();
+    let images = DebugImages::from_single_file(&file);
+    let program = AnalysedProgram::new(&images, &X86InsnSet);
+    let instructions = memory_instructions(&program.main_view());
+    let step = (instructions.len() / wanted.max(1)).max(1);
+    let chosen: Vec<(u64, bool)> = instructions
+        .into_iter()
+        .step_by(step)
+        .take(wanted)
+        .collect();
     let site = |&(pc, _): &(u64, bool)| Site {
         pc,
         bytes: file
@@ -111,10 +115,10 @@ fn spread(bytes: &[u8], wanted: usize) -> Result<Profile, Box<dyn Error>> {
             .unwrap_or_default(),
     };
     let mut profile = Profile {
-        meta: Meta {
+        meta: ProfileMeta {
             machine: "x86_64".to_owned(),
             target: "kernel".to_owned(),
-            ..Meta::default()
+            ..ProfileMeta::default()
         },
         sites: chosen.iter().map(site).collect(),
         ..Profile::default()
@@ -129,7 +133,11 @@ fn spread(bytes: &[u8], wanted: usize) -> Result<Profile, Box<dyn Error>> {
             addr,
             size: 8,
             site: n as u32,
-            access: if *writes { Access::Write } else { Access::Read },
+            access: if *writes {
+                AccessKind::Write
+            } else {
+                AccessKind::Read
+            },
             count: 1,
             silent: None,
         });
@@ -141,23 +149,23 @@ fn spread(bytes: &[u8], wanted: usize) -> Result<Profile, Box<dyn Error>> {
 }
 
 /// Address of each instruction with an operand outside of its own frame, and whether it stores there.
-fn memory_instructions(program: &View<'_, '_, '_>) -> Vec<(u64, bool)> {
-    let stack = X86_64.stack_pointer();
-    let mut all = Vec::new();
-    for function in program.file().functions() {
+fn memory_instructions(program: &FileView<'_, '_, '_>) -> Vec<(u64, bool)> {
+    let stack = X86InsnSet.stack_pointer();
+    let mut instructions = Vec::new();
+    for function in program.debug_file().functions() {
         let mut pc = function.low;
         while pc < function.high {
             let Some(insn) = program.insn_at(pc) else {
                 break;
             };
             let operand = insn.memory.iter().flatten().find(|m| m.base != Some(stack));
-            all.extend(operand.map(|m| (pc, m.writes)));
-            pc = insn.next();
+            instructions.extend(operand.map(|m| (pc, m.writes)));
+            pc = insn.next_address();
         }
     }
-    all.sort_unstable();
-    all.dedup_by_key(|site| site.0);
-    all
+    instructions.sort_unstable();
+    instructions.dedup_by_key(|site| site.0);
+    instructions
 }
 
 fn slab_range(start: u64) -> RangeRow {
@@ -181,7 +189,7 @@ fn checksum(profile: &Profile, resolution: &Resolution) -> u64 {
         object.confidence.to_bits().hash(&mut hash);
     }
     for row in &profile.conflicts {
-        let place = resolution.place(row.run, row.addr, row.size.into());
+        let place = resolution.address_owner(row.run, row.addr, row.size.into());
         format!("{place:?}").hash(&mut hash);
     }
     hash.finish()

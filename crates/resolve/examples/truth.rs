@@ -17,10 +17,10 @@ use std::fs::File;
 use std::path::Path;
 
 use relayout_layout::dwarf::DwarfFile;
-use relayout_profile::{Access, Profile, Transfer};
+use relayout_profile::{AccessKind, CoherenceEvent, Profile};
 use relayout_resolve::{
-    FileId, Images, Linked, Object, ObjectKind, Opinion, Options, Resolution, Says, Sources,
-    resolve,
+    DebugImages, FileId, LinkedAddress, ObjectKind, OpinionVerdict, Options, Resolution,
+    ResolvedObject, SiteOpinion, SourceMaps, resolve,
 };
 
 const WRONG_SHOWN: usize = 30;
@@ -33,21 +33,21 @@ fn main() -> Result<(), Box<dyn Error>> {
     // SAFETY: the file is not changed while this runs.
     let bytes = unsafe { memmap2::Mmap::map(&File::open(debug)?)? };
     let file = DwarfFile::parse(&bytes)?;
-    let images = Images::one(&file);
-    let mut asked = Questions::default();
+    let images = DebugImages::from_single_file(&file);
+    let mut asked = AskedOpinions::default();
     for path in profiles {
         let profile = relayout_profile::store::read(Path::new(path))?;
         let resolution = resolve(&profile, &images, Options::default())?;
-        ask(&profile, &resolution, &mut asked);
+        add_opinions(&profile, &resolution, &mut asked);
     }
     print_caches(&asked);
-    print_wrong(&asked, &Sources::new(&images));
+    print_wrong(&asked, &SourceMaps::new(&images));
     Ok(())
 }
 
 /// An instruction and where in an object of the cache it accesses.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Place {
+struct SlabAccess {
     cache: String,
     pc: u64,
     writes: bool,
@@ -56,23 +56,23 @@ struct Place {
 
 /// How often it did.
 #[derive(Clone, Copy, Debug, Default)]
-struct Uses {
+struct UseCounts {
     accesses: u64,
     transfers: u64,
 }
 
-type Questions = BTreeMap<(Place, Opinion), Uses>;
+type AskedOpinions = BTreeMap<(SlabAccess, SiteOpinion), UseCounts>;
 
-fn ask(profile: &Profile, resolution: &Resolution, asked: &mut Questions) {
-    let mut add = |run, addr, site: u32, access, uses: Uses| {
+fn add_opinions(profile: &Profile, resolution: &Resolution, asked: &mut AskedOpinions) {
+    let mut add = |run, addr, site: u32, access, uses: UseCounts| {
         let Some(object) = resolution.object_at(run, addr).filter(|o| is_certain(o)) else {
             return;
         };
         let ObjectKind::Slab { cache } = &object.kind else {
             return;
         };
-        let writes = access != Access::Read;
-        let place = Place {
+        let writes = access != AccessKind::Read;
+        let place = SlabAccess {
             cache: cache.clone(),
             pc: profile.sites[site as usize].pc,
             writes,
@@ -85,7 +85,7 @@ fn ask(profile: &Profile, resolution: &Resolution, asked: &mut Questions) {
     };
     for row in &profile.counts {
         let accesses = row.count;
-        let uses = Uses {
+        let uses = UseCounts {
             accesses,
             transfers: 0,
         };
@@ -93,8 +93,8 @@ fn ask(profile: &Profile, resolution: &Resolution, asked: &mut Questions) {
     }
     for row in &profile.conflicts {
         let transfers = row.count;
-        if row.transfer != Transfer::Upgrade {
-            let uses = Uses {
+        if row.transfer != CoherenceEvent::Upgrade {
+            let uses = UseCounts {
                 accesses: 0,
                 transfers,
             };
@@ -104,37 +104,37 @@ fn ask(profile: &Profile, resolution: &Resolution, asked: &mut Questions) {
 }
 
 /// Its type is certain by the cache's name and size; nothing voted on it.
-fn is_certain(object: &Object) -> bool {
+fn is_certain(object: &ResolvedObject) -> bool {
     object.votes.support == 0.0 && object.confidence == 1.0
 }
 
 /// Answers of one cache, or of all: places, accesses and transfers.
 #[derive(Clone, Copy, Debug, Default)]
-struct Sums {
+struct AnswerSums {
     all: [u64; 3],
     answered: [u64; 3],
     right: [u64; 3],
 }
 
-impl Sums {
-    fn add(&mut self, opinion: &Opinion, uses: Uses) {
-        let one = [1, uses.accesses, uses.transfers];
-        let add = |sums: &mut [u64; 3]| sums.iter_mut().zip(one).for_each(|(sum, n)| *sum += n);
+impl AnswerSums {
+    fn add(&mut self, opinion: &SiteOpinion, uses: UseCounts) {
+        let counted = [1, uses.accesses, uses.transfers];
+        let add = |sums: &mut [u64; 3]| sums.iter_mut().zip(counted).for_each(|(sum, n)| *sum += n);
         add(&mut self.all);
-        match opinion.says {
-            Says::Same => {
+        match opinion.verdict {
+            OpinionVerdict::Same => {
                 add(&mut self.answered);
                 add(&mut self.right);
             }
-            Says::Other => add(&mut self.answered),
-            Says::Scalar | Says::Nothing => {}
+            OpinionVerdict::Other => add(&mut self.answered),
+            OpinionVerdict::Scalar | OpinionVerdict::Nothing => {}
         }
     }
 }
 
-fn print_caches(asked: &Questions) {
-    let mut all = Sums::default();
-    let mut caches: BTreeMap<&str, Sums> = BTreeMap::new();
+fn print_caches(asked: &AskedOpinions) {
+    let mut all = AnswerSums::default();
+    let mut caches: BTreeMap<&str, AnswerSums> = BTreeMap::new();
     for ((place, opinion), uses) in asked {
         all.add(opinion, *uses);
         caches.entry(&place.cache).or_default().add(opinion, *uses);
@@ -166,10 +166,10 @@ fn percent(part: u64, whole: u64) -> String {
     }
 }
 
-fn print_wrong(asked: &Questions, sources: &Sources<'_, '_>) {
-    let mut wrong: BTreeMap<(&str, u64, &Opinion), (u64, Uses, u64)> = BTreeMap::new();
+fn print_wrong(asked: &AskedOpinions, sources: &SourceMaps<'_, '_>) {
+    let mut wrong: BTreeMap<(&str, u64, &SiteOpinion), (u64, UseCounts, u64)> = BTreeMap::new();
     for ((place, opinion), uses) in asked {
-        if opinion.says == Says::Other {
+        if opinion.verdict == OpinionVerdict::Other {
             let sum = wrong.entry((&place.cache, place.pc, opinion)).or_default();
             sum.0 += 1;
             sum.1.accesses += uses.accesses;
@@ -181,10 +181,10 @@ fn print_wrong(asked: &Questions, sources: &Sources<'_, '_>) {
     wrong.sort_by_key(|(_, (places, uses, _))| std::cmp::Reverse((*places, uses.accesses)));
     let shown = std::env::var("WRONG").ok().and_then(|n| n.parse().ok());
     println!("\nwrong ({} instructions)", wrong.len());
-    for ((cache, pc, said), (places, uses, offset)) in
+    for ((cache, pc, opinion), (places, uses, offset)) in
         wrong.into_iter().take(shown.unwrap_or(WRONG_SHOWN))
     {
-        let place = sources.look_up(Linked {
+        let place = sources.look_up(LinkedAddress {
             file: FileId::MAIN,
             address: pc,
         });
@@ -194,7 +194,7 @@ fn print_wrong(asked: &Questions, sources: &Sources<'_, '_>) {
         });
         println!(
             "{places:>5} places {:>8} accesses {:>6} transfers  {cache} +{offset}: {pc:#x} {words} says {} +{} {:?}",
-            uses.accesses, uses.transfers, said.type_name, said.offset, said.trust
+            uses.accesses, uses.transfers, opinion.type_name, opinion.offset, opinion.trust
         );
     }
 }

@@ -1,7 +1,7 @@
 //! The distinct accesses of a profile.
 
 use rayon::prelude::*;
-use relayout_profile::{Access, Profile};
+use relayout_profile::{AccessKind, Profile};
 
 use crate::Error;
 
@@ -30,14 +30,14 @@ const CHUNK_ROWS: usize = 1 << 17;
 ///
 /// # Errors
 /// A row names a site that is not there.
-pub fn distinct(profile: &Profile) -> Result<Vec<Counted>, Error> {
-    let mut all = of_rows(&profile.counts, |r, found| {
-        let key = key(r.run, r.addr, r.size, r.site, r.access);
+pub fn distinct_accesses(profile: &Profile) -> Result<Vec<Counted>, Error> {
+    let mut accesses = count_rows(&profile.counts, |r, found| {
+        let key = access_key(r.run, r.addr, r.size, r.site, r.access);
         found.push((key, r.count));
     });
-    all.extend(of_rows(&profile.conflicts, |r, found| {
-        let own = key(r.run, r.addr, r.size, r.site, r.access);
-        let other = key(
+    accesses.extend(count_rows(&profile.conflicts, |r, found| {
+        let own = access_key(r.run, r.addr, r.size, r.site, r.access);
+        let other = access_key(
             r.run,
             r.other_addr,
             r.other_size,
@@ -46,9 +46,9 @@ pub fn distinct(profile: &Profile) -> Result<Vec<Counted>, Error> {
         );
         found.extend([(own, r.count), (other, r.count)]);
     }));
-    all.extend(of_rows(&profile.pairs, |r, found| {
-        let own = key(r.run, r.addr, r.size, r.site, r.access);
-        let other = key(
+    accesses.extend(count_rows(&profile.pairs, |r, found| {
+        let own = access_key(r.run, r.addr, r.size, r.site, r.access);
+        let other = access_key(
             r.run,
             r.other_addr,
             r.other_size,
@@ -57,51 +57,51 @@ pub fn distinct(profile: &Profile) -> Result<Vec<Counted>, Error> {
         );
         found.extend([(own, r.samples), (other, r.samples)]);
     }));
-    all.extend(of_rows(&profile.bursts, |r, found| {
-        found.push((key(r.run, r.addr, r.size, r.site, r.access), 1));
+    accesses.extend(count_rows(&profile.bursts, |r, found| {
+        found.push((access_key(r.run, r.addr, r.size, r.site, r.access), 1));
     }));
-    let all = joined(all);
+    let accesses = merge_counts(accesses);
     let sites = profile.sites.len();
-    if let Some((key, _)) = all.iter().find(|(k, _)| k.site as usize >= sites) {
+    if let Some((key, _)) = accesses.iter().find(|(k, _)| k.site as usize >= sites) {
         return Err(Error::Site {
             site: key.site,
             sites,
         });
     }
-    Ok(all)
+    Ok(accesses)
 }
 
-fn key(run: u16, addr: u64, size: u8, site: u32, access: Access) -> AccessKey {
+fn access_key(run: u16, addr: u64, size: u8, site: u32, access: AccessKind) -> AccessKey {
     AccessKey {
         run,
         addr,
         site,
         size,
-        writes: access != Access::Read,
+        writes: access != AccessKind::Read,
     }
 }
 
 /// The distinct accesses of one table, of each chunk by itself.
-fn of_rows<R: Sync>(rows: &[R], add: impl Fn(&R, &mut Vec<Counted>) + Sync) -> Vec<Counted> {
-    let of_chunk = |rows: &[R]| {
+fn count_rows<R: Sync>(rows: &[R], add: impl Fn(&R, &mut Vec<Counted>) + Sync) -> Vec<Counted> {
+    let count_chunk = |rows: &[R]| {
         let mut found = Vec::with_capacity(2 * rows.len());
         rows.iter().for_each(|row| add(row, &mut found));
-        joined(found)
+        merge_counts(found)
     };
-    let chunks: Vec<_> = rows.par_chunks(CHUNK_ROWS).map(of_chunk).collect();
+    let chunks: Vec<_> = rows.par_chunks(CHUNK_ROWS).map(count_chunk).collect();
     chunks.concat()
 }
 
 /// Each access once, ascending.
-fn joined(mut all: Vec<Counted>) -> Vec<Counted> {
-    all.sort_unstable_by_key(|(key, _)| *key);
-    all.dedup_by(|(key, count), (first, sum)| {
+fn merge_counts(mut accesses: Vec<Counted>) -> Vec<Counted> {
+    accesses.sort_unstable_by_key(|(key, _)| *key);
+    accesses.dedup_by(|(key, count), (first, sum)| {
         let same = key == first;
         if same {
             *sum = sum.saturating_add(*count);
         }
         same
     });
-    all.shrink_to_fit();
-    all
+    accesses.shrink_to_fit();
+    accesses
 }

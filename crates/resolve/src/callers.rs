@@ -4,90 +4,96 @@ use std::cell::OnceCell;
 
 use rustc_hash::FxHashMap;
 
-use crate::evidence::Program;
-use crate::images::{Images, Linked};
-use crate::source::{SourcePlace, Sources, readable};
+use crate::evidence::AnalysedProgram;
+use crate::images::{DebugImages, LinkedAddress};
+use crate::source::{SourceMaps, SourcePlace, readable_name};
 
 /// Frames of one stack that are looked at.
 const FRAMES_MAX: usize = 64;
 
 /// An allocation's call stack, without regard to where a run had the files.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Callers {
+pub struct AllocationCallers {
     /// Where calls return to, innermost first; `None` in unknown files.
-    pub frames: Vec<Option<Linked>>,
+    pub frames: Vec<Option<LinkedAddress>>,
     /// How many of them, from the innermost, lead to the function that wanted the memory: all before
     /// it only pass the request on.
     pub near: usize,
     /// In words: `malloc in items_init (items.c:75)`; empty where nothing is known.
-    pub words: String,
+    pub description: String,
 }
 
 /// Reads call stacks; each frame is looked up once.
-pub struct Stacks<'p, 'f, 'a> {
-    program: &'p Program<'f, 'a>,
-    images: &'p Images<'f, 'a>,
+pub struct CallerStacks<'p, 'f, 'a> {
+    program: &'p AnalysedProgram<'f, 'a>,
+    images: &'p DebugImages<'f, 'a>,
     /// Read for the first stack: kernels have none.
-    sources: OnceCell<Sources<'f, 'a>>,
-    known: FxHashMap<(u16, String), Callers>,
-    places: FxHashMap<Linked, Option<SourcePlace>>,
+    sources: OnceCell<SourceMaps<'f, 'a>>,
+    by_stack: FxHashMap<(u16, String), AllocationCallers>,
+    places: FxHashMap<LinkedAddress, Option<SourcePlace>>,
 }
 
-impl<'p, 'f, 'a> Stacks<'p, 'f, 'a> {
+impl<'p, 'f, 'a> CallerStacks<'p, 'f, 'a> {
     /// Nothing is read yet.
-    pub fn new(program: &'p Program<'f, 'a>, images: &'p Images<'f, 'a>) -> Self {
+    pub fn new(program: &'p AnalysedProgram<'f, 'a>, images: &'p DebugImages<'f, 'a>) -> Self {
         Self {
             program,
             images,
             sources: OnceCell::new(),
-            known: FxHashMap::default(),
+            by_stack: FxHashMap::default(),
             places: FxHashMap::default(),
         }
     }
 
     /// The stack that a profile gives as return addresses in hex, innermost first.
-    pub fn read(&mut self, run: u16, stack: &str) -> &Callers {
+    pub fn read(&mut self, run: u16, stack: &str) -> &AllocationCallers {
         let key = (run, stack.to_owned());
-        if !self.known.contains_key(&key) {
+        if !self.by_stack.contains_key(&key) {
             let callers = self.parse(run, stack);
-            self.known.insert(key.clone(), callers);
+            self.by_stack.insert(key.clone(), callers);
         }
-        &self.known[&key]
+        &self.by_stack[&key]
     }
 
-    fn parse(&mut self, run: u16, stack: &str) -> Callers {
+    fn parse(&mut self, run: u16, stack: &str) -> AllocationCallers {
         let address = |word: &str| u64::from_str_radix(word.trim_start_matches("0x"), 16).ok();
-        let frames: Vec<Option<Linked>> = stack
+        let frames: Vec<Option<LinkedAddress>> = stack
             .split_whitespace()
             .take(FRAMES_MAX)
             .map(|word| self.images.locate(run, address(word)?))
             .collect();
         let wanted = frames.iter().enumerate().find_map(|(n, frame)| {
             let back = (*frame)?;
-            let function = self.wanting(back)?;
-            Some((n, self.words(back, &function)))
+            let function = self.requesting_function(back)?;
+            Some((n, self.describe(back, &function)))
         });
         let (near, words) = match wanted {
             Some((n, words)) => (n + 1, words),
             None => (frames.len(), String::new()),
         };
-        Callers {
+        AllocationCallers {
             frames,
             near,
-            words,
+            description: words,
         }
     }
 
-    fn place(&mut self, back: Linked) -> Option<SourcePlace> {
-        let sources = self.sources.get_or_init(|| Sources::new(self.images));
-        let look_up = || sources.look_up_call(back);
-        self.places.entry(back).or_insert_with(look_up).clone()
+    fn source_place(&mut self, return_address: LinkedAddress) -> Option<SourcePlace> {
+        let sources = self.sources.get_or_init(|| SourceMaps::new(self.images));
+        let look_up = || sources.look_up_call(return_address);
+        self.places
+            .entry(return_address)
+            .or_insert_with(look_up)
+            .clone()
     }
 
     /// The first function at a call, inlined ones first, that does more than pass memory on; its name
     /// and position.
-    fn wanting(&mut self, back: Linked) -> Option<(String, Option<String>)> {
-        let place = self.place(back)?;
+    fn requesting_function(
+        &mut self,
+        return_address: LinkedAddress,
+    ) -> Option<(String, Option<String>)> {
+        let place = self.source_place(return_address)?;
         let position = |file: &Option<String>, line: Option<u32>| {
             let file = file.as_deref()?.rsplit('/').next()?.to_owned();
             Some(match line {
@@ -98,11 +104,11 @@ impl<'p, 'f, 'a> Stacks<'p, 'f, 'a> {
         let inlined = place
             .inlined
             .iter()
-            .find(|frame| !passes_on(&frame.function));
+            .find(|frame| !forwards_allocation(&frame.function));
         if let Some(frame) = inlined {
             return Some((frame.function.clone(), position(&frame.file, frame.line)));
         }
-        if passes_on(&place.function) {
+        if forwards_allocation(&place.function) {
             return None;
         }
         let (file, line) = match place.outer {
@@ -112,15 +118,22 @@ impl<'p, 'f, 'a> Stacks<'p, 'f, 'a> {
         Some((place.function, position(&file, line)))
     }
 
-    fn words(&self, back: Linked, wanting: &(String, Option<String>)) -> String {
-        let callee = self.program.file(back.file).call_before(back.address);
-        let callee = callee.map(|name| readable(name.into()));
+    fn describe(
+        &self,
+        return_address: LinkedAddress,
+        requester: &(String, Option<String>),
+    ) -> String {
+        let callee = self
+            .program
+            .file_view(return_address.file)
+            .call_before(return_address.address);
+        let callee = callee.map(|name| readable_name(name.into()));
         let callee = callee.as_deref().map_or("made", |name| match name {
             // Rust's own entry points carry the crate that they are in.
             _ if name.contains("__rust_alloc") => "alloc",
             name => name,
         });
-        match wanting {
+        match requester {
             (function, Some(position)) => format!("{callee} in {function} ({position})"),
             (function, None) => format!("{callee} in {function}"),
         }
@@ -129,7 +142,7 @@ impl<'p, 'f, 'a> Stacks<'p, 'f, 'a> {
 
 /// Whether a function only passes memory on to those that want it: allocators, and the containers of
 /// the standard libraries.
-fn passes_on(function: &str) -> bool {
+fn forwards_allocation(function: &str) -> bool {
     const EXACT: [&str; 20] = [
         "malloc",
         "calloc",

@@ -5,7 +5,7 @@
 //! recorded are addresses of one run. A [`Linked`] is the first, [`Images::locate`] leads to it.
 
 use relayout_layout::dwarf::DwarfFile;
-use relayout_profile::{Module, Profile};
+use relayout_profile::{LoadedModule, Profile};
 use rustc_hash::FxHashSet;
 
 /// Index of a file in its [`Images`].
@@ -19,7 +19,7 @@ impl FileId {
 
 /// A link-time address of one of the files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Linked {
+pub struct LinkedAddress {
     /// The file.
     pub file: FileId,
     /// The address as the file's symbols count it.
@@ -28,7 +28,7 @@ pub struct Linked {
 
 /// A module that is known by a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Mapped {
+struct MappedModule {
     path: String,
     start: u64,
     end: u64,
@@ -37,15 +37,15 @@ struct Mapped {
 }
 
 /// Files and where each run had them.
-pub struct Images<'f, 'a> {
+pub struct DebugImages<'f, 'a> {
     files: Vec<&'f DwarfFile<'a>>,
     /// By run, by start. Without any run all addresses are the main file's, as linked.
-    runs: Vec<Vec<Mapped>>,
+    runs: Vec<Vec<MappedModule>>,
 }
 
-impl<'f, 'a> Images<'f, 'a> {
+impl<'f, 'a> DebugImages<'f, 'a> {
     /// One file for all addresses, at those it was linked for: a kernel.
-    pub fn one(file: &'f DwarfFile<'a>) -> Self {
+    pub fn from_single_file(file: &'f DwarfFile<'a>) -> Self {
         Self {
             files: vec![file],
             runs: Vec::new(),
@@ -54,25 +54,25 @@ impl<'f, 'a> Images<'f, 'a> {
 
     /// The files of a program's modules: `main` of the program itself, `file_of` of the others, where
     /// there is one. A profile without modules is taken as of `main` alone.
-    pub fn of_program(
+    pub fn from_modules(
         profile: &Profile,
         main: &'f DwarfFile<'a>,
-        mut file_of: impl FnMut(&Module) -> Option<&'f DwarfFile<'a>>,
+        mut file_of: impl FnMut(&LoadedModule) -> Option<&'f DwarfFile<'a>>,
     ) -> Self {
-        let mut images = Self::one(main);
+        let mut images = Self::from_single_file(main);
         if profile.meta.runs.iter().all(|run| run.modules.is_empty()) {
             return images;
         }
         for run in &profile.meta.runs {
             let program = main_module(profile, &run.modules).map(|m| (m.start, m.bias));
-            let mut mapped: Vec<Mapped> = Vec::new();
+            let mut mapped: Vec<MappedModule> = Vec::new();
             for module in &run.modules {
                 let file = if Some((module.start, module.bias)) == program {
                     Some(FileId::MAIN)
                 } else {
-                    file_of(module).and_then(|file| images.number(file))
+                    file_of(module).and_then(|file| images.file_number(file))
                 };
-                mapped.extend(file.map(|file| Mapped {
+                mapped.extend(file.map(|file| MappedModule {
                     path: module.path.clone(),
                     start: module.start,
                     end: module.end,
@@ -100,9 +100,9 @@ impl<'f, 'a> Images<'f, 'a> {
     }
 
     /// What an address of a run is in the files; `None` where no known file was mapped.
-    pub fn locate(&self, run: u16, address: u64) -> Option<Linked> {
+    pub fn locate(&self, run: u16, address: u64) -> Option<LinkedAddress> {
         if self.runs.is_empty() {
-            return Some(Linked {
+            return Some(LinkedAddress {
                 file: FileId::MAIN,
                 address,
             });
@@ -110,14 +110,14 @@ impl<'f, 'a> Images<'f, 'a> {
         let run = self.runs.get(usize::from(run))?;
         let after = run.partition_point(|module| module.start <= address);
         let module = run.get(after.checked_sub(1)?)?;
-        (address < module.end).then(|| Linked {
+        (address < module.end).then(|| LinkedAddress {
             file: module.file,
             address: address.wrapping_sub(module.bias),
         })
     }
 
     /// The file of the module with that path in a run.
-    pub fn by_path(&self, run: u16, path: &str) -> Option<FileId> {
+    pub fn file_by_path(&self, run: u16, path: &str) -> Option<FileId> {
         let run = self.runs.get(usize::from(run))?;
         let module = run.iter().find(|module| module.path == path)?;
         Some(module.file)
@@ -128,7 +128,7 @@ impl<'f, 'a> Images<'f, 'a> {
         !self.runs.is_empty()
     }
 
-    fn number(&mut self, file: &'f DwarfFile<'a>) -> Option<FileId> {
+    fn file_number(&mut self, file: &'f DwarfFile<'a>) -> Option<FileId> {
         let known = self
             .files
             .iter()
@@ -143,10 +143,10 @@ impl<'f, 'a> Images<'f, 'a> {
 
 /// The module that is the program itself: by the profile's build id, or by its path, else the first
 /// that was listed.
-pub fn main_module<'m>(profile: &Profile, modules: &'m [Module]) -> Option<&'m Module> {
+pub fn main_module<'m>(profile: &Profile, modules: &'m [LoadedModule]) -> Option<&'m LoadedModule> {
     let meta = &profile.meta;
-    let by_id = |m: &&Module| !meta.build_id.is_empty() && m.build_id == meta.build_id;
-    let by_path = |m: &&Module| m.path == meta.debug_file || m.path == meta.release;
+    let by_id = |m: &&LoadedModule| !meta.build_id.is_empty() && m.build_id == meta.build_id;
+    let by_path = |m: &&LoadedModule| m.path == meta.debug_file || m.path == meta.release;
     let mut found = modules.iter().find(by_id);
     found = found.or_else(|| modules.iter().find(by_path));
     found.or_else(|| modules.first())
@@ -154,13 +154,13 @@ pub fn main_module<'m>(profile: &Profile, modules: &'m [Module]) -> Option<&'m M
 
 /// The modules, over all runs, that hold an instruction or an address of the profile, by path and
 /// build id, without the program itself: those whose debug information is of use.
-pub fn modules_used(profile: &Profile) -> Vec<Module> {
-    let mut used: Vec<Module> = Vec::new();
+pub fn modules_used(profile: &Profile) -> Vec<LoadedModule> {
+    let mut used: Vec<LoadedModule> = Vec::new();
     let mut seen: FxHashSet<(&str, &str)> = FxHashSet::default();
     for (n, run) in profile.meta.runs.iter().enumerate() {
         let Ok(n) = u16::try_from(n) else { break };
         let program = main_module(profile, &run.modules);
-        let mut modules: Vec<&Module> = run.modules.iter().collect();
+        let mut modules: Vec<&LoadedModule> = run.modules.iter().collect();
         modules.sort_by_key(|module| module.start);
         let mut marks = vec![false; modules.len()];
         let mut mark = |address: u64| {
@@ -189,10 +189,10 @@ pub fn modules_used(profile: &Profile) -> Vec<Module> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use relayout_profile::{Meta, Run, Site};
+    use relayout_profile::{ProfileMeta, RecordedRun, Site};
 
-    fn module(path: &str, start: u64, bias: u64) -> Module {
-        Module {
+    fn module(path: &str, start: u64, bias: u64) -> LoadedModule {
+        LoadedModule {
             path: path.to_owned(),
             build_id: String::new(),
             start,
@@ -201,20 +201,20 @@ mod tests {
         }
     }
 
-    fn profile(modules: Vec<Module>, pcs: &[u64]) -> Profile {
+    fn profile(modules: Vec<LoadedModule>, pcs: &[u64]) -> Profile {
         let site = |&pc: &u64| Site {
             pc,
             bytes: Vec::new(),
         };
-        let run = Run {
+        let run = RecordedRun {
             modules,
-            ..Run::default()
+            ..RecordedRun::default()
         };
         Profile {
-            meta: Meta {
+            meta: ProfileMeta {
                 debug_file: "/bin/p".to_owned(),
                 runs: vec![run],
-                ..Meta::default()
+                ..ProfileMeta::default()
             },
             sites: pcs.iter().map(site).collect(),
             ..Profile::default()

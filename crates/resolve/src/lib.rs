@@ -24,10 +24,10 @@ mod source;
 pub mod types;
 
 pub use error::Error;
-pub use explain::{Explanation, Heard, Opinion, Says};
-pub use images::{FileId, Images, Linked, modules_used};
-pub use kept::{Damage, Kept};
-pub use objects::{Object, ObjectId, ObjectKind, VoteCounts};
-pub use resolution::{Class, Options, Place, Resolution, resolve, resolve_with};
-pub use share::Share;
-pub use source::{Frame, SourceMap, SourcePlace, Sources};
+pub use explain::{CountedOpinion, OpinionVerdict, SiteOpinion, TypeExplanation};
+pub use images::{DebugImages, FileId, LinkedAddress, modules_used};
+pub use kept::{KeptDamage, KeptEvidence};
+pub use objects::{ObjectId, ObjectKind, ResolvedObject, VoteCounts};
+pub use resolution::{AddressOwner, Options, Resolution, UnresolvedClass, resolve, resolve_with};
+pub use share::ResolvedShare;
+pub use source::{SourceFrame, SourceMap, SourceMaps, SourcePlace};

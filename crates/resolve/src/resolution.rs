@@ -2,18 +2,18 @@
 
 use rayon::prelude::*;
 use relayout_layout::dwarf::DwarfFile;
-use relayout_layout::{MemberPath, Types};
+use relayout_layout::{MemberAt, TypeArena};
 use relayout_profile::{Profile, RangeKind};
 
 use crate::Error;
 use crate::access;
-use crate::evidence::{Program, SiteEvidence, Sites};
-use crate::images::{FileId, Images, Linked};
+use crate::evidence::{AnalysedProgram, SiteEvidence, SiteTable};
+use crate::images::{DebugImages, FileId, LinkedAddress};
 use crate::insn;
-use crate::kept::Kept;
-use crate::objects::find::{self, Finder};
-use crate::objects::ranges::Ranges;
-use crate::objects::{Object, ObjectId};
+use crate::kept::KeptEvidence;
+use crate::objects::find::{self, ObjectFinder};
+use crate::objects::ranges::RangeIndex;
+use crate::objects::{ObjectId, ResolvedObject};
 
 /// How to resolve.
 #[derive(Clone, Copy, Debug)]
@@ -33,13 +33,13 @@ impl Default for Options {
 
 /// What an address of a recording is.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Place {
+pub enum AddressOwner {
     /// A member of an object; the path is empty in a hole.
     Member {
         /// The object.
         object: ObjectId,
         /// The member, from the object's type inwards.
-        path: MemberPath,
+        path: MemberAt,
     },
     /// A global or per-cpu variable that is no aggregate (an array of such counts as one).
     ScalarGlobal {
@@ -49,12 +49,12 @@ pub enum Place {
         symbol: String,
     },
     /// Not known.
-    Unresolved(Class),
+    Unresolved(UnresolvedClass),
 }
 
 /// What memory is where no type is known.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Class {
+pub enum UnresolvedClass {
     /// A task's stack.
     Stack,
     /// vmalloc space, allocated by the function; empty where that is not known.
@@ -76,14 +76,14 @@ pub enum Class {
     Other,
 }
 
-impl std::fmt::Display for Class {
+impl std::fmt::Display for UnresolvedClass {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Stack => f.write_str("stack"),
             Self::Vmalloc(maker) if maker.is_empty() => f.write_str("vmalloc"),
             Self::Vmalloc(maker) => write!(f, "vmalloc by {maker}"),
-            Self::PageData(what) if what.is_empty() => f.write_str("page data"),
-            Self::PageData(what) => f.write_str(what),
+            Self::PageData(content) if content.is_empty() => f.write_str("page data"),
+            Self::PageData(content) => f.write_str(content),
             Self::Slab(cache) => write!(f, "slab {cache}"),
             Self::PerCpuDynamic => f.write_str("per-cpu dynamic"),
             Self::Image => f.write_str("image"),
@@ -97,10 +97,10 @@ impl std::fmt::Display for Class {
 /// The objects and types behind one profile's addresses.
 #[derive(Debug)]
 pub struct Resolution {
-    objects: Vec<Object>,
-    types: Types,
-    ranges: Ranges,
-    sites: Sites,
+    objects: Vec<ResolvedObject>,
+    types: TypeArena,
+    ranges: RangeIndex,
+    sites: SiteTable,
 }
 
 /// Finds the objects that the accesses of `profile` fall into. `images` are the files with the debug
@@ -110,7 +110,7 @@ pub struct Resolution {
 /// Code of an unknown machine, a debug file of another build, a row with a site that is not there.
 pub fn resolve(
     profile: &Profile,
-    images: &Images<'_, '_>,
+    images: &DebugImages<'_, '_>,
     options: Options,
 ) -> Result<Resolution, Error> {
     resolve_with(profile, images, options, None)
@@ -123,27 +123,27 @@ pub fn resolve(
 /// As [`resolve`].
 pub fn resolve_with(
     profile: &Profile,
-    images: &Images<'_, '_>,
+    images: &DebugImages<'_, '_>,
     options: Options,
-    mut kept: Option<&mut Kept>,
+    mut kept: Option<&mut KeptEvidence>,
 ) -> Result<Resolution, Error> {
     let machine = &profile.meta.machine;
-    let machine = insn::machine(machine).ok_or_else(|| Error::Machine(machine.clone()))?;
+    let machine = insn::instruction_set(machine).ok_or_else(|| Error::Machine(machine.clone()))?;
     if options.check_build_id {
         check_build_id(profile, images.file(FileId::MAIN))?;
     }
-    let accesses = access::distinct(profile)?;
-    let program = Program::with(images, machine, kept.as_deref_mut());
-    let sites = Sites::new(&program, images, profile, &accesses, kept);
-    let ranges = Ranges::new(profile);
-    let finder = Finder {
+    let accesses = access::distinct_accesses(profile)?;
+    let program = AnalysedProgram::with_kept(images, machine, kept.as_deref_mut());
+    let sites = SiteTable::new(&program, images, profile, &accesses, kept);
+    let ranges = RangeIndex::new(profile);
+    let finder = ObjectFinder {
         program: &program,
         images,
         ranges: &ranges,
         accesses: &accesses,
         sites: &sites,
     };
-    let objects = finder.objects();
+    let objects = finder.find_objects();
     Ok(Resolution {
         objects,
         types: program.store.into_types(),
@@ -168,7 +168,7 @@ fn check_build_id(profile: &Profile, debug: &DwarfFile<'_>) -> Result<(), Error>
 
 impl Resolution {
     /// All objects, by run and base; they do not overlap.
-    pub fn objects(&self) -> &[Object] {
+    pub fn objects(&self) -> &[ResolvedObject] {
         &self.objects
     }
 
@@ -176,12 +176,12 @@ impl Resolution {
     ///
     /// # Panics
     /// With an id of another resolution.
-    pub fn object(&self, id: ObjectId) -> &Object {
+    pub fn object(&self, id: ObjectId) -> &ResolvedObject {
         &self.objects[id.0 as usize]
     }
 
     /// The types that objects refer to.
-    pub fn types(&self) -> &Types {
+    pub fn types(&self) -> &TypeArena {
         &self.types
     }
 
@@ -195,24 +195,24 @@ impl Resolution {
 
     /// Where a site's code is in the files, in the first run that has it; of a call, where it returns
     /// to.
-    pub fn site_place(&self, site: u32) -> Option<Linked> {
-        self.sites.place(site)
+    pub fn site_address(&self, site: u32) -> Option<LinkedAddress> {
+        self.sites.site_address(site)
     }
 
     /// The object that holds an address.
-    pub fn object_at(&self, run: u16, addr: u64) -> Option<&Object> {
+    pub fn object_at(&self, run: u16, addr: u64) -> Option<&ResolvedObject> {
         Some(self.object(self.object_id_at(run, addr)?))
     }
 
     /// The number of the object that holds an address.
     pub fn object_id_at(&self, run: u16, addr: u64) -> Option<ObjectId> {
-        let n = find::at(&self.objects, run, addr)?;
+        let n = find::object_index_at(&self.objects, run, addr)?;
         u32::try_from(n).ok().map(ObjectId)
     }
 
     /// The member of `object` at an address, for an access of `size` bytes; its path is empty in a
     /// hole. `None` outside the object or if it is a scalar.
-    pub fn member(&self, object: &Object, addr: u64, size: u64) -> Option<MemberPath> {
+    pub fn member(&self, object: &ResolvedObject, addr: u64, size: u64) -> Option<MemberAt> {
         let offset = addr.checked_sub(object.base)?;
         // Of variables, arrays count as one scalar, named by its variable.
         if object.variable().is_some() {
@@ -226,49 +226,54 @@ impl Resolution {
     }
 
     /// What lies at an address.
-    pub fn place(&self, run: u16, addr: u64, size: u64) -> Place {
+    pub fn address_owner(&self, run: u16, addr: u64, size: u64) -> AddressOwner {
         let Some(id) = self.object_id_at(run, addr) else {
-            return Place::Unresolved(self.class(run, addr));
+            return AddressOwner::Unresolved(self.unresolved_class(run, addr));
         };
         let object = self.object(id);
         if let Some(path) = self.member(object, addr, size) {
-            return Place::Member { object: id, path };
+            return AddressOwner::Member { object: id, path };
         }
         match object.variable() {
-            Some(symbol) => Place::ScalarGlobal {
+            Some(symbol) => AddressOwner::ScalarGlobal {
                 object: id,
                 symbol: symbol.to_owned(),
             },
-            None => Place::Unresolved(self.class(run, addr)),
+            None => AddressOwner::Unresolved(self.unresolved_class(run, addr)),
         }
     }
 
     /// What kind of memory an address is in.
-    pub fn class(&self, run: u16, addr: u64) -> Class {
-        let Some(range) = self.ranges.find(run, addr) else {
-            return Class::Other;
+    pub fn unresolved_class(&self, run: u16, addr: u64) -> UnresolvedClass {
+        let Some(range) = self.ranges.find_range(run, addr) else {
+            return UnresolvedClass::Other;
         };
-        let row = self.ranges.get(range);
+        let row = self.ranges.row(range);
         match row.kind {
-            RangeKind::Slab => Class::Slab(row.owner.clone()),
-            RangeKind::PerCpu => Class::PerCpuDynamic,
-            RangeKind::Image => Class::Image,
-            RangeKind::PageArray => Class::Other,
-            RangeKind::DirectMap => Class::PageData(row.owner.clone()),
-            RangeKind::Vmalloc => Class::Vmalloc(row.owner.clone()),
-            RangeKind::Stack => Class::Stack,
-            RangeKind::Heap | RangeKind::Named => Class::Heap,
-            RangeKind::Tls => Class::Tls,
+            RangeKind::Slab => UnresolvedClass::Slab(row.owner.clone()),
+            RangeKind::PerCpu => UnresolvedClass::PerCpuDynamic,
+            RangeKind::Image => UnresolvedClass::Image,
+            RangeKind::PageArray => UnresolvedClass::Other,
+            RangeKind::DirectMap => UnresolvedClass::PageData(row.owner.clone()),
+            RangeKind::Vmalloc => UnresolvedClass::Vmalloc(row.owner.clone()),
+            RangeKind::Stack => UnresolvedClass::Stack,
+            RangeKind::Heap | RangeKind::Named => UnresolvedClass::Heap,
+            RangeKind::Tls => UnresolvedClass::Tls,
         }
     }
 
     /// How many of the profile's transfers are resolved, and what the others are.
-    pub fn resolved_share(&self, profile: &Profile) -> crate::share::Share {
+    pub fn resolved_share(&self, profile: &Profile) -> crate::share::ResolvedShare {
         let rows = profile.conflicts.par_iter();
-        let one = |row: &relayout_profile::ConflictRow| {
-            crate::share::Share::of_row(row, &self.place(row.run, row.addr, u64::from(row.size)))
+        let row_share = |row: &relayout_profile::ConflictRow| {
+            crate::share::ResolvedShare::from_row(
+                row,
+                &self.address_owner(row.run, row.addr, u64::from(row.size)),
+            )
         };
-        rows.map(one)
-            .reduce(crate::share::Share::default, crate::share::Share::plus)
+        rows.map(row_share).reduce(
+            crate::share::ResolvedShare::default,
+            crate::share::ResolvedShare::plus,
+        )
     }
 }

@@ -2,24 +2,24 @@
 
 use std::collections::BTreeMap;
 
-use relayout_profile::{ConflictRow, Transfer};
+use relayout_profile::{CoherenceEvent, ConflictRow};
 
-use crate::resolution::{Class, Place};
+use crate::resolution::{AddressOwner, UnresolvedClass};
 
 /// Transfers (upgrades move no data and do not count) by what is known of the access that missed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Share {
+pub struct ResolvedShare {
     /// All transfers.
     pub transfers: u64,
     /// Those on a member of a typed object, or on a whole scalar variable.
     pub resolved: u64,
     /// The others, by what memory it is.
-    pub unresolved: BTreeMap<Class, u64>,
+    pub unresolved: BTreeMap<UnresolvedClass, u64>,
     /// Those in a hole of a typed object; part of neither.
     pub in_holes: u64,
 }
 
-impl Share {
+impl ResolvedShare {
     /// The resolved fraction, 1 where there are no transfers.
     pub fn fraction(&self) -> f64 {
         if self.transfers == 0 {
@@ -29,16 +29,18 @@ impl Share {
         }
     }
 
-    pub(crate) fn of_row(row: &ConflictRow, place: &Place) -> Self {
+    pub(crate) fn from_row(row: &ConflictRow, place: &AddressOwner) -> Self {
         let mut share = Self::default();
-        if row.transfer == Transfer::Upgrade {
+        if row.transfer == CoherenceEvent::Upgrade {
             return share;
         }
         share.transfers = row.count;
         match place {
-            Place::Member { path, .. } if path.path.is_empty() => share.in_holes = row.count,
-            Place::Member { .. } | Place::ScalarGlobal { .. } => share.resolved = row.count,
-            Place::Unresolved(class) => {
+            AddressOwner::Member { path, .. } if path.path.is_empty() => share.in_holes = row.count,
+            AddressOwner::Member { .. } | AddressOwner::ScalarGlobal { .. } => {
+                share.resolved = row.count
+            }
+            AddressOwner::Unresolved(class) => {
                 share.unresolved.insert(class.clone(), row.count);
             }
         }

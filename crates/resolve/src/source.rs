@@ -6,11 +6,11 @@ use addr2line::Context;
 use gimli::Dwarf;
 use relayout_layout::dwarf::{DwarfFile, Reader};
 
-use crate::images::{Images, Linked};
+use crate::images::{DebugImages, LinkedAddress};
 
 /// One function on the way from the code to what was inlined at a pc.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Frame {
+pub struct SourceFrame {
     /// Function; empty where it has no name.
     pub function: String,
     /// Source file as the debug information names it.
@@ -30,17 +30,17 @@ pub struct SourcePlace {
     /// Line of the innermost frame.
     pub line: Option<u32>,
     /// Inlined functions, innermost first; empty where nothing was inlined.
-    pub inlined: Vec<Frame>,
+    pub inlined: Vec<SourceFrame>,
     /// The function itself, with the line in it; `None` where only the symbol is known.
-    pub outer: Option<Frame>,
+    pub outer: Option<SourceFrame>,
 }
 
 /// Source places of all files.
-pub struct Sources<'f, 'a>(Vec<SourceMap<'f, 'a>>);
+pub struct SourceMaps<'f, 'a>(Vec<SourceMap<'f, 'a>>);
 
-impl<'f, 'a> Sources<'f, 'a> {
+impl<'f, 'a> SourceMaps<'f, 'a> {
     /// Prepares the lookup.
-    pub fn new(images: &Images<'f, 'a>) -> Self {
+    pub fn new(images: &DebugImages<'f, 'a>) -> Self {
         Self(
             { images.files().iter() }
                 .map(|file| SourceMap::new(file))
@@ -49,15 +49,15 @@ impl<'f, 'a> Sources<'f, 'a> {
     }
 
     /// The source of the instruction at `at`.
-    pub fn look_up(&self, at: Linked) -> Option<SourcePlace> {
+    pub fn look_up(&self, at: LinkedAddress) -> Option<SourcePlace> {
         self.0.get(usize::from(at.file.0))?.look_up(at.address)
     }
 
     /// The source of the call that returns to `back`.
-    pub fn look_up_call(&self, back: Linked) -> Option<SourcePlace> {
-        self.look_up(Linked {
-            address: back.address.wrapping_sub(1),
-            ..back
+    pub fn look_up_call(&self, return_address: LinkedAddress) -> Option<SourcePlace> {
+        self.look_up(LinkedAddress {
+            address: return_address.address.wrapping_sub(1),
+            ..return_address
         })
     }
 }
@@ -72,7 +72,7 @@ impl<'f, 'a> SourceMap<'f, 'a> {
     /// Prepares the lookup. With damaged line information only symbols are found.
     pub fn new(file: &'f DwarfFile<'a>) -> Self {
         Self {
-            context: Context::from_dwarf(copy(file.dwarf())).ok(),
+            context: Context::from_dwarf(copy_dwarf(file.dwarf())).ok(),
             file,
         }
     }
@@ -82,7 +82,7 @@ impl<'f, 'a> SourceMap<'f, 'a> {
         let mut frames = self.frames(pc);
         let symbol = self.symbol(pc);
         let Some(outer) = frames.pop() else {
-            let function = readable(symbol?.into());
+            let function = readable_name(symbol?.into());
             return Some(SourcePlace {
                 function,
                 file: None,
@@ -95,13 +95,14 @@ impl<'f, 'a> SourceMap<'f, 'a> {
         Some(SourcePlace {
             file: innermost.file.clone(),
             line: innermost.line,
-            function: symbol.map_or_else(|| outer.function.clone(), |name| readable(name.into())),
+            function: symbol
+                .map_or_else(|| outer.function.clone(), |name| readable_name(name.into())),
             inlined: frames,
             outer: Some(outer),
         })
     }
 
-    fn frames(&self, pc: u64) -> Vec<Frame> {
+    fn frames(&self, pc: u64) -> Vec<SourceFrame> {
         let Some(context) = &self.context else {
             return Vec::new();
         };
@@ -111,8 +112,8 @@ impl<'f, 'a> SourceMap<'f, 'a> {
         let mut frames = Vec::new();
         while let Ok(Some(frame)) = found.next() {
             let name = frame.function.as_ref().and_then(|f| f.raw_name().ok());
-            frames.push(Frame {
-                function: name.map(readable).unwrap_or_default(),
+            frames.push(SourceFrame {
+                function: name.map(readable_name).unwrap_or_default(),
                 file: frame
                     .location
                     .as_ref()
@@ -132,14 +133,14 @@ impl<'f, 'a> SourceMap<'f, 'a> {
             .rev()
             .take(16)
             .filter(|s| s.is_function());
-        let holds = |s: &&relayout_layout::dwarf::Symbol<'f>| pc - s.address < s.size;
+        let holds = |s: &&relayout_layout::dwarf::ElfSymbol<'f>| pc - s.address < s.size;
         let symbol = { near }.find(holds)?;
         Some(symbol.name)
     }
 }
 
 /// The same sections again; nothing is copied but slices.
-fn copy<'f>(dwarf: &Dwarf<Reader<'f>>) -> Dwarf<Reader<'f>> {
+fn copy_dwarf<'f>(dwarf: &Dwarf<Reader<'f>>) -> Dwarf<Reader<'f>> {
     Dwarf {
         debug_abbrev: dwarf.debug_abbrev,
         debug_addr: dwarf.debug_addr,
@@ -158,7 +159,7 @@ fn copy<'f>(dwarf: &Dwarf<Reader<'f>>) -> Dwarf<Reader<'f>> {
 
 /// A function's name as it is written in C++ or Rust, without its parameters; others stay as they
 /// are.
-pub fn readable(name: Cow<'_, str>) -> String {
+pub fn readable_name(name: Cow<'_, str>) -> String {
     if !name.starts_with("_Z") && !name.starts_with("_R") {
         return name.into_owned();
     }
@@ -255,15 +256,15 @@ mod tests {
 
     #[test]
     fn mangled_names_are_readable() {
-        assert_eq!(readable("_ZN4Pool4growEm".into()), "Pool::grow");
-        assert_eq!(readable("_Znwm".into()), "operator new");
+        assert_eq!(readable_name("_ZN4Pool4growEm".into()), "Pool::grow");
+        assert_eq!(readable_name("_Znwm".into()), "operator new");
         assert_eq!(
-            readable("_RNvNtCs1_3lib4pool4grow".into()),
+            readable_name("_RNvNtCs1_3lib4pool4grow".into()),
             "lib::pool::grow"
         );
-        assert_eq!(readable("raw_spin_lock".into()), "raw_spin_lock");
+        assert_eq!(readable_name("raw_spin_lock".into()), "raw_spin_lock");
         let whole = "_ZSt11make_sharedI6SharedJEESt10shared_ptrINSt9enable_ifIXntsrSt8is_arrayIT_E5valueE\
                      S4_E4typeEEDpOT0_";
-        assert_eq!(readable(whole.into()), "std::make_shared");
+        assert_eq!(readable_name(whole.into()), "std::make_shared");
     }
 }

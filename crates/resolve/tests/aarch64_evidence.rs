@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use relayout_layout::dwarf::DwarfFile;
-use relayout_resolve::evidence::Program;
-use relayout_resolve::insn::Machine;
-use relayout_resolve::insn::aarch64::Aarch64;
-use relayout_resolve::{Images, SourceMap};
+use relayout_resolve::evidence::AnalysedProgram;
+use relayout_resolve::insn::InstructionSet;
+use relayout_resolve::insn::aarch64::Aarch64InsnSet;
+use relayout_resolve::{DebugImages, SourceMap};
 
 type Failure = Box<dyn Error>;
 
@@ -54,9 +54,9 @@ fn check(compiler: &[&str], flags: &[&str]) -> Result<(), Failure> {
     let text = std::fs::read_to_string(source())?;
     let bytes = std::fs::read(&out)?;
     let file = DwarfFile::parse(&bytes)?;
-    let images = Images::one(&file);
-    let program = Program::new(&images, &Aarch64);
-    let (view, lines) = (program.main(), SourceMap::new(&file));
+    let images = DebugImages::from_single_file(&file);
+    let program = AnalysedProgram::new(&images, &Aarch64InsnSet);
+    let (view, lines) = (program.main_view(), SourceMap::new(&file));
     let (mut asked, mut answered) = (0, 0);
     for function in file.functions() {
         let analysed = view.analyse(function.die).ok_or("no code")?;
@@ -69,7 +69,7 @@ fn check(compiler: &[&str], flags: &[&str]) -> Result<(), Failure> {
             };
             let line = lines.look_up(pc).and_then(|place| place.line);
             let line = line.and_then(|line| text.lines().nth(line as usize - 1));
-            let is_stack = operand.base == Some(Aarch64.stack_pointer());
+            let is_stack = operand.base == Some(Aarch64InsnSet.stack_pointer());
             let Some(mark) = line.and_then(mark).filter(|_| !is_stack) else {
                 continue;
             };
@@ -118,11 +118,11 @@ fn is_part(said: &str, mark: &str) -> bool {
         ("stamp", ".last."),
         ("link", ".queue."),
     ];
-    let of = |part: &str, whole: &str| {
+    let is_part_of = |part: &str, whole: &str| {
         let holds = |(ty, path): &(&str, &str)| part.starts_with(ty) && whole.contains(path);
         parts.iter().any(holds) && member(part) == member(whole)
     };
-    of(said, mark) || of(mark, said)
+    is_part_of(said, mark) || is_part_of(mark, said)
 }
 
 /// What the last comment of a line says.

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::error::Error;
 use std::process::Command;
 
-use relayout_resolve::insn::aarch64::Aarch64;
-use relayout_resolve::insn::{Machine, Memory, Reg};
+use relayout_resolve::insn::aarch64::Aarch64InsnSet;
+use relayout_resolve::insn::{DwarfRegister, InstructionSet, MemoryOperand};
 
 /// Of package libc6-arm64-cross.
 const LIBRARY: &str = "/usr/aarch64-linux-gnu/lib/libc.so.6";
@@ -41,7 +41,7 @@ fn operands_are_those_of_binutils() -> Result<(), Box<dyn Error>> {
             continue;
         };
         compared += 1;
-        let Some(insn) = Aarch64.decode(address, &word.to_le_bytes()) else {
+        let Some(insn) = Aarch64InsnSet.decode(address, &word.to_le_bytes()) else {
             *undecoded.entry(mnemonic.to_owned()).or_default() += 1;
             continue;
         };
@@ -61,10 +61,10 @@ fn operands_are_those_of_binutils() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn operand(memory: &Memory) -> Operand {
+fn operand(memory: &MemoryOperand) -> Operand {
     Operand {
-        base: memory.base.map(|Reg(n)| n),
-        index: memory.index.map(|(Reg(n), scale)| (n, scale)),
+        base: memory.base.map(|DwarfRegister(n)| n),
+        index: memory.index.map(|(DwarfRegister(n), scale)| (n, scale)),
         displacement: memory.displacement,
         bytes: memory.bytes,
         reads: memory.reads,
@@ -204,8 +204,8 @@ fn bytes(mnemonic: &str, operands: &str) -> u32 {
             _ => 8,
         };
         let lanes: u32 = kind[..kind.len() - 1].parse().unwrap_or(1);
-        let one = after.starts_with('[') || mnemonic.ends_with('r');
-        return count * element * if one { 1 } else { lanes };
+        let single_lane = after.starts_with('[') || mnemonic.ends_with('r');
+        return count * element * if single_lane { 1 } else { lanes };
     }
     let plain = mnemonic.trim_start_matches("ld").trim_start_matches("st");
     if plain.ends_with("psw") {

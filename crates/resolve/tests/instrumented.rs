@@ -7,11 +7,14 @@ use std::process::Command;
 
 use relayout_layout::dwarf::DwarfFile;
 use relayout_profile::{
-    Access, ConflictRow, Meta, Module, Profile, RangeKind, RangeRow, Run, Site, Transfer,
+    AccessKind, CoherenceEvent, ConflictRow, LoadedModule, Profile, ProfileMeta, RangeKind,
+    RangeRow, RecordedRun, Site,
 };
-use relayout_resolve::evidence::{Program, View};
-use relayout_resolve::insn::x86::X86_64;
-use relayout_resolve::{Images, ObjectKind, Options, Place, Resolution, Sources, resolve};
+use relayout_resolve::evidence::{AnalysedProgram, FileView};
+use relayout_resolve::insn::x86::X86InsnSet;
+use relayout_resolve::{
+    AddressOwner, DebugImages, ObjectKind, Options, Resolution, SourceMaps, resolve,
+};
 
 type Failure = Box<dyn Error>;
 
@@ -45,17 +48,17 @@ fn compiled(compiler: &str, flags: &[&str]) -> Result<Vec<u8>, Failure> {
 }
 
 /// Calls in a function of the file, by callee: where they return to.
-fn calls(view: &View<'_, '_, '_>, function: &str) -> Vec<(String, u64)> {
-    let symbols = view.file().symbols();
+fn calls(view: &FileView<'_, '_, '_>, function: &str) -> Vec<(String, u64)> {
+    let symbols = view.debug_file().symbols();
     let symbol = symbols.iter().find(|s| s.name == function).expect(function);
     let mut found = Vec::new();
     let mut pc = symbol.address;
     while pc < symbol.address + symbol.size {
         let insn = view.insn_at(pc).expect("an instruction");
         if let Some(name) = view.callee_name(&insn) {
-            found.push((name.to_owned(), insn.next()));
+            found.push((name.to_owned(), insn.next_address()));
         }
-        pc = insn.next();
+        pc = insn.next_address();
     }
     found
 }
@@ -64,9 +67,9 @@ fn check_compiler(compiler: &str, flags: &[&str]) -> Result<(), Failure> {
     let bytes = compiled(compiler, flags)?;
     let file = DwarfFile::parse(&bytes)?;
     let main = main_profile(&file, Vec::new(), Vec::new(), Vec::new());
-    let images = Images::of_program(&main, &file, |_| None);
-    let program = Program::new(&images, &X86_64);
-    let view = program.main();
+    let images = DebugImages::from_modules(&main, &file, |_| None);
+    let program = AnalysedProgram::new(&images, &X86InsnSet);
+    let view = program.main_view();
     // What each call is given: function, callee, type and member.
     let expect = [
         ("count_item", "write4", "item", "refs"),
@@ -106,7 +109,8 @@ fn check_compiler(compiler: &str, flags: &[&str]) -> Result<(), Failure> {
             path.starts_with(member),
             "{compiler} {flags:?} {function} {callee}: {path}"
         );
-        let source = Sources::new(&images).look_up_call(resolution.site_place(0).ok_or("nowhere")?);
+        let source =
+            SourceMaps::new(&images).look_up_call(resolution.site_address(0).ok_or("nowhere")?);
         assert_eq!(source.map(|s| s.function).as_deref(), Some(function));
     }
     Ok(())
@@ -141,23 +145,23 @@ fn main_profile(
     ranges: Vec<RangeRow>,
 ) -> Profile {
     let path = String::from("/bin/instrumented");
-    let module = Module {
+    let module = LoadedModule {
         path: path.clone(),
         build_id: file.build_id_text().unwrap_or_default(),
         start: BIAS,
         end: BIAS + 0x10_0000,
         bias: BIAS,
     };
-    let run = Run {
+    let run = RecordedRun {
         modules: vec![module],
-        ..Run::default()
+        ..RecordedRun::default()
     };
     Profile {
-        meta: Meta {
+        meta: ProfileMeta {
             target: "program".to_owned(),
             debug_file: path,
             runs: vec![run],
-            ..Meta::default()
+            ..ProfileMeta::default()
         },
         sites,
         conflicts,
@@ -169,17 +173,17 @@ fn main_profile(
 fn conflict(addr: u64, site: u32) -> ConflictRow {
     ConflictRow {
         run: 0,
-        transfer: Transfer::Read,
+        transfer: CoherenceEvent::Read,
         context: 0,
         addr,
         size: 4,
         site,
-        access: Access::Read,
+        access: AccessKind::Read,
         other_context: 1,
         other_addr: addr,
         other_size: 4,
         other_site: site,
-        other_access: Access::Write,
+        other_access: AccessKind::Write,
         count: 10,
         false_first_touch: 0,
         false_lifetime: 0,
@@ -202,20 +206,20 @@ fn range(kind: RangeKind, start: u64, bytes: u64, owner: &str) -> RangeRow {
 
 /// `(type, base, path)` or the class.
 fn member(resolution: &Resolution, addr: u64) -> (String, u64, String) {
-    match resolution.place(0, addr, 4) {
-        Place::Member { object, path } => {
+    match resolution.address_owner(0, addr, 4) {
+        AddressOwner::Member { object, path } => {
             let object = resolution.object(object);
             (object.type_name.clone(), object.base, path.path)
         }
-        Place::ScalarGlobal { object, symbol } => {
+        AddressOwner::ScalarGlobal { object, symbol } => {
             let object = resolution.object(object);
             (object.type_name.clone(), object.base, symbol)
         }
-        Place::Unresolved(class) => (class.to_string(), addr, String::new()),
+        AddressOwner::Unresolved(class) => (class.to_string(), addr, String::new()),
     }
 }
 
-fn is(type_name: &str, base: u64, path: &str) -> (String, u64, String) {
+fn placed_member(type_name: &str, base: u64, path: &str) -> (String, u64, String) {
     (type_name.to_owned(), base, path.to_owned())
 }
 
@@ -247,24 +251,27 @@ fn globals_threads_and_named_objects_are_certain() -> Result<(), Failure> {
         bytes: vec![0x8b, 0x00],
     };
     let profile = main_profile(&file, vec![nothing], conflicts, ranges);
-    let images = Images::of_program(&profile, &file, |_| None);
+    let images = DebugImages::from_modules(&profile, &file, |_| None);
     let resolution = resolve(&profile, &images, Options::default())?;
-    assert_eq!(member(&resolution, stats + 8), is("stats", stats, "misses"));
+    assert_eq!(
+        member(&resolution, stats + 8),
+        placed_member("stats", stats, "misses")
+    );
     assert_eq!(
         member(&resolution, counter),
-        is("long unsigned int", counter, "plain_counter")
+        placed_member("long unsigned int", counter, "plain_counter")
     );
     assert_eq!(
         member(&resolution, own_stats),
-        is("stats", own_stats, "hits")
+        placed_member("stats", own_stats, "hits")
     );
     assert_eq!(
         member(&resolution, own_counter),
-        is("long unsigned int", own_counter, "own_counter")
+        placed_member("long unsigned int", own_counter, "own_counter")
     );
     assert_eq!(
         member(&resolution, HEAP + 72),
-        is("item", HEAP + 64, "stats")
+        placed_member("item", HEAP + 64, "stats")
     );
     let kind = resolution.object_at(0, own_counter).map(|o| o.kind.clone());
     let expect = ObjectKind::ThreadLocal {
@@ -280,17 +287,17 @@ fn allocations_of_one_place_hold_the_same() -> Result<(), Failure> {
     let bytes = compiled("gcc", &["-O2"])?;
     let file = DwarfFile::parse(&bytes)?;
     let empty = main_profile(&file, Vec::new(), Vec::new(), Vec::new());
-    let images = Images::of_program(&empty, &file, |_| None);
-    let program = Program::new(&images, &X86_64);
-    let view = program.main();
+    let images = DebugImages::from_modules(&empty, &file, |_| None);
+    let program = AnalysedProgram::new(&images, &X86InsnSet);
+    let view = program.main_view();
     let back = |function: &str, callee: &str| {
-        let mut all = calls(&view, function).into_iter();
-        let found = all.find(|(name, _)| name.contains(callee));
+        let mut callees = calls(&view, function).into_iter();
+        let found = callees.find(|(name, _)| name.contains(callee));
         found
             .map(|call| call.1 + BIAS)
             .ok_or_else(|| format!("no {callee} in {function}"))
     };
-    let (one, many) = (back("item_new", "calloc")?, back("items_new", "malloc")?);
+    let (item_call, items_call) = (back("item_new", "calloc")?, back("items_new", "malloc")?);
     let site = |pc| Site {
         pc,
         bytes: Vec::new(),
@@ -303,15 +310,18 @@ fn allocations_of_one_place_hold_the_same() -> Result<(), Failure> {
         },
     ];
     let main = back("main", "")?;
-    let (one, many) = (format!("{one:x} {main:x}"), format!("{many:x} {main:x}"));
+    let (item_stack, items_stack) = (
+        format!("{item_call:x} {main:x}"),
+        format!("{items_call:x} {main:x}"),
+    );
     let ranges = vec![
-        range(RangeKind::Heap, HEAP, 40, &one),
-        range(RangeKind::Heap, HEAP + 64, 40, &one),
-        range(RangeKind::Heap, HEAP + 0x1000, 8 * 40, &many),
+        range(RangeKind::Heap, HEAP, 40, &item_stack),
+        range(RangeKind::Heap, HEAP + 64, 40, &item_stack),
+        range(RangeKind::Heap, HEAP + 0x1000, 8 * 40, &items_stack),
         range(RangeKind::Heap, HEAP + 0x2000, 40, ""),
     ];
     let write = |addr, site| ConflictRow {
-        access: Access::ReadWrite,
+        access: AccessKind::ReadWrite,
         ..conflict(addr, site)
     };
     let conflicts = vec![
@@ -324,15 +334,18 @@ fn allocations_of_one_place_hold_the_same() -> Result<(), Failure> {
     ];
     let profile = main_profile(&file, sites, conflicts, ranges);
     let resolution = resolve(&profile, &images, Options::default())?;
-    assert_eq!(member(&resolution, HEAP + 16), is("item", HEAP, "refs"));
+    assert_eq!(
+        member(&resolution, HEAP + 16),
+        placed_member("item", HEAP, "refs")
+    );
     assert_eq!(
         member(&resolution, HEAP + 72),
-        is("item", HEAP + 64, "stats")
+        placed_member("item", HEAP + 64, "stats")
     );
     let element = HEAP + 0x1000 + 5 * 40;
     assert_eq!(
         member(&resolution, element),
-        is("item [8]", HEAP + 0x1000, "[].next")
+        placed_member("item [8]", HEAP + 0x1000, "[].next")
     );
     assert_eq!(member(&resolution, HEAP + 0x2000).0, "heap");
     let kind = |addr| resolution.object_at(0, addr).map(|o| o.kind.clone());

@@ -3,7 +3,7 @@
 mod truth;
 
 use relayout_layout::dwarf::DwarfFile;
-use relayout_resolve::{Images, Options, resolve};
+use relayout_resolve::{DebugImages, Options, resolve};
 use truth::build::{self, CLANG, Compiler, GCC, PROGRAMS};
 use truth::score::{Score, score};
 use truth::{Failure, trace};
@@ -24,14 +24,14 @@ fn check(compiler: Compiler, levels: &[&str], answered_min: f64) -> Result<(), F
     }
     let folder = tempfile::tempdir()?;
     for level in levels {
-        let mut all = Score::default();
+        let mut total = Score::default();
         let mut wrong = Vec::new();
         for source in PROGRAMS {
             let program = build::build(folder.path(), compiler, &[], level, source)?;
             let bytes = std::fs::read(&program)?;
             let file = DwarfFile::parse(&bytes)?;
             let (truth, profile) = trace::run(&program, &file)?;
-            let images = Images::of_program(&profile, &file, |_| None);
+            let images = DebugImages::from_modules(&profile, &file, |_| None);
             let resolution = resolve(&profile, &images, Options::default())?;
             let scores = score(&truth, &profile, &resolution);
             assert!(
@@ -39,7 +39,7 @@ fn check(compiler: Compiler, levels: &[&str], answered_min: f64) -> Result<(), F
                 "{source}: {:?}",
                 scores.evidence
             );
-            all.add(scores.evidence);
+            total.add(scores.evidence);
             wrong.extend(
                 scores
                     .wrong
@@ -47,10 +47,10 @@ fn check(compiler: Compiler, levels: &[&str], answered_min: f64) -> Result<(), F
                     .map(|line| format!("{source} {line}")),
             );
         }
-        let what = format!("{} {level}: {all:?}\n{}", compiler.c, wrong.join("\n"));
-        assert!(all.rate() >= RIGHT_MIN, "{what}");
-        let answered = all.answered as f64 / all.asked as f64;
-        assert!(answered >= answered_min, "{what}");
+        let summary = format!("{} {level}: {total:?}\n{}", compiler.c, wrong.join("\n"));
+        assert!(total.rate() >= RIGHT_MIN, "{summary}");
+        let answered = total.answered as f64 / total.asked as f64;
+        assert!(answered >= answered_min, "{summary}");
     }
     Ok(())
 }

@@ -7,12 +7,12 @@ use std::process::Command;
 
 use relayout_layout::dwarf::DwarfFile;
 use relayout_profile::{
-    Access, ConflictRow, Coverage, Profile, RangeKind, RangeRow, Site, Transfer,
+    AccessCoverage, AccessKind, CoherenceEvent, ConflictRow, Profile, RangeKind, RangeRow, Site,
 };
-use relayout_resolve::evidence::{Program, View};
-use relayout_resolve::insn::x86::X86_64;
+use relayout_resolve::evidence::{AnalysedProgram, FileView};
+use relayout_resolve::insn::x86::X86InsnSet;
 use relayout_resolve::{
-    Images, Kept, ObjectKind, Options, Place, SourceMap, resolve, resolve_with,
+    AddressOwner, DebugImages, KeptEvidence, ObjectKind, Options, SourceMap, resolve, resolve_with,
 };
 
 const HEAP: u64 = 0x7000_0000;
@@ -48,17 +48,17 @@ fn range(kind: RangeKind, start: u64, bytes: u64) -> RangeRow {
 fn conflict(addr: u64, site: u32) -> ConflictRow {
     ConflictRow {
         run: 0,
-        transfer: Transfer::Read,
+        transfer: CoherenceEvent::Read,
         context: 0,
         addr,
         size: 4,
         site,
-        access: Access::Read,
+        access: AccessKind::Read,
         other_context: 1,
         other_addr: addr,
         other_size: 4,
         other_site: site,
-        other_access: Access::Read,
+        other_access: AccessKind::Read,
         count: 10,
         false_first_touch: 0,
         false_lifetime: 0,
@@ -66,16 +66,23 @@ fn conflict(addr: u64, site: u32) -> ConflictRow {
 }
 
 /// Sites of the one instruction that reads the member, and of one that tells nothing.
-fn sites(program: &View<'_, '_, '_>) -> Option<Vec<Site>> {
+fn read_sites(program: &FileView<'_, '_, '_>) -> Option<Vec<Site>> {
     let name = "reads_second";
-    let symbol = program.file().symbols().iter().find(|s| s.name == name)?;
+    let symbol = program
+        .debug_file()
+        .symbols()
+        .iter()
+        .find(|s| s.name == name)?;
     let function = program.analyse(program.function_at(symbol.address)?)?;
     let mut pc = symbol.address;
     while pc < symbol.address + symbol.size {
         let insn = program.insn_at(pc)?;
         let operand = insn.operand(false).filter(|m| m.reads && m.bytes == 4);
         if operand.is_some_and(|m| program.evidence(&function, &insn, m).is_some()) {
-            let bytes = program.file().bytes_at(pc, usize::from(insn.len))?.to_vec();
+            let bytes = program
+                .debug_file()
+                .bytes_at(pc, usize::from(insn.len))?
+                .to_vec();
             return Some(vec![
                 Site { pc, bytes },
                 Site {
@@ -84,7 +91,7 @@ fn sites(program: &View<'_, '_, '_>) -> Option<Vec<Site>> {
                 },
             ]);
         }
-        pc = insn.next();
+        pc = insn.next_address();
     }
     None
 }
@@ -93,10 +100,10 @@ fn sites(program: &View<'_, '_, '_>) -> Option<Vec<Site>> {
 fn one_resolved_access_types_the_object() -> Result<(), Box<dyn Error>> {
     let bytes = compiled()?;
     let file = DwarfFile::parse(&bytes)?;
-    let images = Images::one(&file);
-    let program = Program::new(&images, &X86_64);
-    let program = program.main();
-    let sites = sites(&program).ok_or("the read of `second` is not found")?;
+    let images = DebugImages::from_single_file(&file);
+    let program = AnalysedProgram::new(&images, &X86InsnSet);
+    let program = program.main_view();
+    let sites = read_sites(&program).ok_or("the read of `second` is not found")?;
     let source = SourceMap::new(&file)
         .look_up(sites[0].pc)
         .ok_or("no source place")?;
@@ -104,7 +111,7 @@ fn one_resolved_access_types_the_object() -> Result<(), Box<dyn Error>> {
     assert!(source.file.is_some_and(|f| f.ends_with("small_program.c")));
 
     let global = program
-        .file()
+        .debug_file()
         .symbols()
         .iter()
         .find(|s| s.name == "small_program_global");
@@ -125,9 +132,13 @@ fn one_resolved_access_types_the_object() -> Result<(), Box<dyn Error>> {
         ],
         ..Profile::default()
     };
-    let resolution = resolve(&profile, &Images::one(&file), Options::default())?;
-    let member = |addr| match resolution.place(0, addr, 4) {
-        Place::Member { object, path } => {
+    let resolution = resolve(
+        &profile,
+        &DebugImages::from_single_file(&file),
+        Options::default(),
+    )?;
+    let member = |addr| match resolution.address_owner(0, addr, 4) {
+        AddressOwner::Member { object, path } => {
             let object = resolution.object(object);
             (object.type_name.clone(), object.base, path.path)
         }
@@ -159,18 +170,20 @@ fn what_was_kept_makes_no_difference(
 ) -> Result<(), Box<dyn Error>> {
     let resolved = |kept: Option<&[u8]>| -> Result<_, Box<dyn Error>> {
         let file = DwarfFile::parse(program)?;
-        let images = Images::one(&file);
-        let mut known = Kept::new(&images, "x86_64").ok_or("no build id")?;
+        let images = DebugImages::from_single_file(&file);
+        let mut known = KeptEvidence::new(&images, "x86_64").ok_or("no build id")?;
         if let Some(kept) = kept {
             known = known.decode(kept)?;
         }
         let resolution = resolve_with(profile, &images, Options::default(), Some(&mut known))?;
         let places = profile.conflicts.iter();
-        let places: Vec<Place> = places.map(|c| resolution.place(0, c.addr, 4)).collect();
+        let places: Vec<AddressOwner> = places
+            .map(|c| resolution.address_owner(0, c.addr, 4))
+            .collect();
         Ok((places, known))
     };
     let (first, kept) = resolved(None)?;
-    assert!(kept.is_changed() && kept.sites() > 0);
+    assert!(kept.is_changed() && kept.site_count() > 0);
     let (second, known) = resolved(Some(&kept.encode()))?;
     assert_eq!(first, second);
     assert!(!known.is_changed());
@@ -183,9 +196,9 @@ fn what_was_kept_makes_no_difference(
 fn a_sampled_instruction_is_looked_up() -> Result<(), Box<dyn Error>> {
     let bytes = compiled()?;
     let file = DwarfFile::parse(&bytes)?;
-    let images = Images::one(&file);
-    let program = Program::new(&images, &X86_64);
-    let mut sites = sites(&program.main()).ok_or("the read of `second` is not found")?;
+    let images = DebugImages::from_single_file(&file);
+    let program = AnalysedProgram::new(&images, &X86InsnSet);
+    let mut sites = read_sites(&program.main_view()).ok_or("the read of `second` is not found")?;
     sites[0].bytes.clear();
     let object = HEAP + 48;
     let mut profile = Profile {
@@ -200,7 +213,7 @@ fn a_sampled_instruction_is_looked_up() -> Result<(), Box<dyn Error>> {
         Ok(found.map(|object| object.type_name.clone()))
     };
     assert_eq!(type_name(&profile)?, None);
-    profile.meta.coverage = Coverage::Samples;
+    profile.meta.coverage = AccessCoverage::Samples;
     assert_eq!(type_name(&profile)?.as_deref(), Some("outer"));
     what_was_kept_makes_no_difference(&profile, &bytes)
 }
@@ -213,9 +226,13 @@ fn a_site_outside_the_table_is_an_error() -> Result<(), Box<dyn Error>> {
         conflicts: vec![conflict(HEAP, 7)],
         ..Profile::default()
     };
-    let error = resolve(&profile, &Images::one(&file), Options::default())
-        .err()
-        .map(|e| e.to_string());
+    let error = resolve(
+        &profile,
+        &DebugImages::from_single_file(&file),
+        Options::default(),
+    )
+    .err()
+    .map(|e| e.to_string());
     assert_eq!(
         error.as_deref(),
         Some("a row names site 7, but the profile has 0 sites")

@@ -9,8 +9,8 @@ use iced_x86::{
     Decoder, DecoderOptions, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind,
     Register, UsedMemory,
 };
-use relayout_resolve::insn::x86::X86_64;
-use relayout_resolve::insn::{Insn, Machine, Memory, Segment};
+use relayout_resolve::insn::x86::X86InsnSet;
+use relayout_resolve::insn::{AddressSegment, DecodedInsn, InstructionSet, MemoryOperand};
 
 /// What one file showed.
 #[derive(Debug, Default)]
@@ -29,7 +29,7 @@ fn check(address: u64, code: &[u8], counts: &mut Counts) {
         let insn = decoder.decode();
         let at = (insn.ip() - address) as usize;
         let end = (at + 15).min(code.len());
-        let ours = X86_64.decode(insn.ip(), &code[at..end]);
+        let ours = X86InsnSet.decode(insn.ip(), &code[at..end]);
         if insn.is_invalid() {
             // At the end of the code the bytes may be too few.
             assert!(ours.is_none() || end == code.len(), "{:#x}", insn.ip());
@@ -77,7 +77,7 @@ fn check(address: u64, code: &[u8], counts: &mut Counts) {
     }
 }
 
-fn total(insn: &Insn) -> usize {
+fn total(insn: &DecodedInsn) -> usize {
     insn.memory.iter().flatten().map(|m| m.bytes as usize).sum()
 }
 
@@ -127,7 +127,7 @@ fn counts_bits(insn: &Instruction) -> bool {
 }
 
 /// Whether an operand is, or is a part of, ours.
-fn holds(ours: &Memory, used: &UsedMemory, access: (bool, bool), counts_bits: bool) -> bool {
+fn holds(ours: &MemoryOperand, used: &UsedMemory, access: (bool, bool), counts_bits: bool) -> bool {
     let local = matches!(used.segment(), Register::FS | Register::GS);
     let start = used.displacement() as i64;
     let end = start.wrapping_add(used.memory_size().size() as i64);
@@ -143,7 +143,7 @@ fn holds(ours: &Memory, used: &UsedMemory, access: (bool, bool), counts_bits: bo
         }
     };
     (ours.reads, ours.writes) == access
-        && (ours.segment == Segment::Local) == local
+        && (ours.segment == AddressSegment::Local) == local
         && ours.base.map(|r| r.0) == number(used.base())
         && index
         && ours.displacement <= start

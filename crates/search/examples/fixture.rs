@@ -12,11 +12,11 @@ use std::error::Error;
 use std::fs::File;
 use std::path::Path;
 
-use relayout_contend::{Extent, TraceIndex};
+use relayout_contend::{ObjectExtent, TraceIndex};
 use relayout_layout::dwarf::DwarfFile;
-use relayout_layout::{Aggregate, Type, TypeId, Types};
-use relayout_profile::{Access, Profile, RangeKind};
-use relayout_resolve::{Images, Options, resolve};
+use relayout_layout::{Aggregate, Type, TypeArena, TypeId};
+use relayout_profile::{AccessKind, Profile, RangeKind};
+use relayout_resolve::{DebugImages, Options, resolve};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -28,7 +28,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let bytes = unsafe { memmap2::Mmap::map(&File::open(debug)?)? };
     let file = DwarfFile::parse(&bytes)?;
     let profile = relayout_profile::store::read(Path::new(profile))?;
-    let images = Images::of_program(&profile, &file, |_| None);
+    let images = DebugImages::from_modules(&profile, &file, |_| None);
     let resolution = resolve(&profile, &images, Options::default())?;
     let types = resolution.types();
     let index = TraceIndex::new(&profile);
@@ -39,7 +39,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         for (offset, size) in found {
             let whole = offset == 0 && found_alone(types, object.ty, name);
             let bytes = if whole { object.bytes } else { size };
-            let extent = Extent {
+            let extent = ObjectExtent {
                 run: object.run,
                 base: object.base + offset,
                 bytes: u32::try_from(bytes)?,
@@ -69,33 +69,36 @@ fn main() -> Result<(), Box<dyn Error>> {
             .map(|bytes| format!("{}-{}", bytes.start, bytes.end))
             .collect();
         println!("covered {}", covered.join(" "));
-        for one in &trace.accesses[..count] {
-            let kind = match (one.access, one.silent) {
-                (Access::Read, _) => 'r',
-                (Access::Write, Some(true)) => 's',
-                (Access::Write, _) => 'w',
-                (Access::ReadWrite, _) => 'x',
+        for access in &trace.accesses[..count] {
+            let kind = match (access.access, access.silent) {
+                (AccessKind::Read, _) => 'r',
+                (AccessKind::Write, Some(true)) => 's',
+                (AccessKind::Write, _) => 'w',
+                (AccessKind::ReadWrite, _) => 'x',
             };
-            println!("{} {} {} {kind}", one.context, one.offset, one.size);
+            println!(
+                "{} {} {} {kind}",
+                access.context, access.offset, access.size
+            );
         }
     }
     Ok(())
 }
 
-fn found_alone(types: &Types, ty: TypeId, name: &str) -> bool {
+fn found_alone(types: &TypeArena, ty: TypeId, name: &str) -> bool {
     types
         .aggregate(ty)
-        .is_some_and(|one| one.name.as_deref() == Some(name))
+        .is_some_and(|aggregate| aggregate.name.as_deref() == Some(name))
 }
 
 /// Offsets and sizes of structs called `name` in a type, arrays left out.
-fn places(types: &Types, ty: TypeId, name: &str, at: u64, found: &mut Vec<(u64, u64)>) {
+fn places(types: &TypeArena, ty: TypeId, name: &str, at: u64, found: &mut Vec<(u64, u64)>) {
     let Type::Aggregate(Aggregate {
         name: own,
         members,
         size,
         ..
-    }) = types.get(types.strip(ty))
+    }) = types.get(types.strip_typedefs(ty))
     else {
         return;
     };

@@ -3,23 +3,25 @@
 mod advice;
 mod rank;
 
-use relayout_contend::Tally;
-use relayout_layout::abi::{Layout, Shape};
+use relayout_contend::CoherenceTally;
+use relayout_layout::abi::{StructLayout, StructShape};
 use rustc_hash::FxHashSet;
 
-use crate::constraint::{Refusal, refusal};
-use crate::coverage::Coverage;
-use crate::draft::{Draft, Drafts, Rules};
-use crate::front::{self, Cost};
-use crate::held_out::held_out;
-use crate::interval::Interval;
-use crate::rewrite::Model;
-use crate::score::Scorer;
-use crate::subject::{Code, Home, Subject};
-use crate::worst;
+use crate::candidate::{CandidatePool, CandidateRules, LayoutCandidate};
+use crate::constraint::{AdviceRefusal, refusal};
+use crate::coverage::AtomCoverage;
+use crate::held_out::held_out_change;
+use crate::interval::ChangeInterval;
+use crate::pareto_front::{self, LayoutCost};
+use crate::rewrite::RewriteModel;
+use crate::score::LayoutScorer;
+use crate::subject::{AccessingCode, AdviceSubject, ObjectHome};
+use crate::worst_build;
 
-pub use advice::{Advice, Given, LeftOut, Options, Scored, Verdict};
-use rank::{cost, rank, verdict};
+pub use advice::{
+    AdviceVerdict, LayoutAdvice, Options, ScoredLayout, SkippedCandidates, UserLayout,
+};
+use rank::{front_cost, rank_candidates, verdict};
 
 /// Stretches that a recording is cut into to see how even a change is over it: at most ...
 const STRETCHES_MAX: usize = 64;
@@ -33,95 +35,127 @@ const TRANSFERS_PER_STRETCH: u64 = 16;
 /// # Errors
 /// If the type must not be changed, or nothing was recorded of it. Given layouts are not scored
 /// then either.
-pub fn advise(subject: Subject<'_>, given: &[Given], options: &Options) -> Result<Advice, Refusal> {
+pub fn advise(
+    subject: AdviceSubject<'_>,
+    user_layouts: &[UserLayout],
+    options: &Options,
+) -> Result<LayoutAdvice, AdviceRefusal> {
     if let Some(refused) = refusal(&subject) {
         return Err(refused);
     }
-    Ok(Search::new(subject.into(), options).advice(given))
+    Ok(LayoutSearch::new(subject.into(), options).find_advice(user_layouts))
 }
 
 /// A search, and what it replays.
-pub(crate) struct Search<'a> {
-    code: Code<'a>,
+pub(crate) struct LayoutSearch<'a> {
+    code: AccessingCode<'a>,
     options: &'a Options,
     /// Of the code as recorded.
-    now: Scorer<'a>,
+    recorded_scorer: LayoutScorer<'a>,
     /// Of that of the candidates, where it is another.
-    checked: Option<Scorer<'a>>,
+    guarded_scorer: Option<LayoutScorer<'a>>,
 }
 
-impl<'a> Search<'a> {
-    pub fn new(code: Code<'a>, options: &'a Options) -> Self {
+impl<'a> LayoutSearch<'a> {
+    pub fn new(code: AccessingCode<'a>, options: &'a Options) -> Self {
         Self {
             code,
             options,
-            now: scorer_of(code.now(), options),
-            checked: { code.is_checked() }.then(|| scorer_of(code.then(), options)),
+            recorded_scorer: new_scorer(code.recorded_subject(), options),
+            guarded_scorer: { code.is_guarded() }
+                .then(|| new_scorer(code.changed_subject(), options)),
         }
     }
 
     /// Scores the code of the candidates.
-    pub fn then(&self) -> &Scorer<'a> {
-        self.checked.as_ref().unwrap_or(&self.now)
+    pub fn candidate_scorer(&self) -> &LayoutScorer<'a> {
+        self.guarded_scorer
+            .as_ref()
+            .unwrap_or(&self.recorded_scorer)
     }
 
     /// Tries layouts, scores `given` beside them, and draws the conclusion. All have the code of the
     /// candidates but `current`; where that has checks, today's layout with them is a candidate.
-    pub fn advice(&self, given: &[Given]) -> Advice {
-        let (subject, options) = (self.code.then(), self.options);
-        let layout = subject.shape.lay_out(&subject.shape.current());
-        let coverage = Coverage::new(&subject, &layout);
-        let rules = Rules::new(subject, self.then(), &coverage, &layout, &options.keep);
-        let today = score_all(&self.now, vec![rules.today()], u64::MAX);
-        let drafts = given.iter().map(|one| rules.given(one)).collect();
-        let mut advice = Advice {
+    pub fn find_advice(&self, user_layouts: &[UserLayout]) -> LayoutAdvice {
+        let (subject, options) = (self.code.changed_subject(), self.options);
+        let layout = subject.shape.lay_out(&subject.shape.current_arrangement());
+        let coverage = AtomCoverage::new(&subject, &layout);
+        let rules = CandidateRules::new(
+            subject,
+            self.candidate_scorer(),
+            &coverage,
+            &layout,
+            &options.keep,
+        );
+        let today = score_candidates(
+            &self.recorded_scorer,
+            vec![rules.current_candidate()],
+            u64::MAX,
+        );
+        let drafts = user_layouts
+            .iter()
+            .map(|user_layout| rules.user_candidate(user_layout))
+            .collect();
+        let mut advice = LayoutAdvice {
             current: { today.into_iter().next() }.expect("without a limit, all are scored"),
             candidates: Vec::new(),
-            given: score_all(self.then(), drafts, u64::MAX),
-            left_out: LeftOut::default(),
-            verdict: Verdict::NoTransfers,
+            user_layouts: score_candidates(self.candidate_scorer(), drafts, u64::MAX),
+            left_out: SkippedCandidates::default(),
+            verdict: AdviceVerdict::NoTransfers,
             builds: 0,
             bound: None,
             held_out: None,
-            by_phase: by_phase(subject, self.then(), &layout),
-            unrecorded_members: unrecorded(subject.shape, &coverage),
+            transfers_by_phase: transfers_by_phase(subject, self.candidate_scorer(), &layout),
+            unrecorded_members: unrecorded_members(subject.shape, &coverage),
         };
         if options.budget_accesses > 0 && advice.current.cost > 0 {
             self.add_candidates(&mut advice, &rules);
             if !subject.builds.is_empty() {
                 // The first are scored in the other builds, and ranked anew.
-                rank(&mut advice.candidates, &advice.current);
-                worst::add(&mut advice, self.code, given, options);
+                rank_candidates(&mut advice.candidates, &advice.current);
+                worst_build::add_worst_build_costs(&mut advice, self.code, user_layouts, options);
             }
         }
-        finish(&mut advice, self);
+        rank_and_conclude(&mut advice, self);
         advice
     }
 
-    fn add_candidates(&self, advice: &mut Advice, rules: &Rules<'_>) {
-        let model = Model::new(self.code.then(), rules.current);
-        let drafts = Drafts::new(rules, &model, self.options);
+    fn add_candidates(&self, advice: &mut LayoutAdvice, rules: &CandidateRules<'_>) {
+        let model = RewriteModel::new(self.code.changed_subject(), rules.current);
+        let drafts = CandidatePool::new(rules, &model, self.options);
         advice.bound = Some(drafts.bound);
         advice.left_out = drafts.left_out;
-        let count = drafts.list.len();
-        advice.candidates = score_all(self.then(), drafts.list, self.options.budget_accesses);
+        let count = drafts.candidates.len();
+        advice.candidates = score_candidates(
+            self.candidate_scorer(),
+            drafts.candidates,
+            self.options.budget_accesses,
+        );
         advice.left_out.budget = count - advice.candidates.len();
-        if self.code.is_checked() {
-            let alone = score_all(self.then(), vec![rules.today()], u64::MAX);
+        if self.code.is_guarded() {
+            let alone = score_candidates(
+                self.candidate_scorer(),
+                vec![rules.current_candidate()],
+                u64::MAX,
+            );
             advice.candidates.extend(alone);
         }
     }
 }
 
-pub(crate) fn scorer_of<'a>(subject: Subject<'a>, options: &Options) -> Scorer<'a> {
-    let layout = subject.shape.lay_out(&subject.shape.current());
-    let coverage = Coverage::new(&subject, &layout);
-    Scorer::new(subject, layout, &coverage).with_pairs(options.pair_coefficient)
+pub(crate) fn new_scorer<'a>(subject: AdviceSubject<'a>, options: &Options) -> LayoutScorer<'a> {
+    let layout = subject.shape.lay_out(&subject.shape.current_arrangement());
+    let coverage = AtomCoverage::new(&subject, &layout);
+    LayoutScorer::new(subject, layout, &coverage).with_pairs(options.pair_coefficient)
 }
 
 /// Scores layouts until the budget is used up.
-fn score_all(scorer: &Scorer<'_>, drafts: Vec<Draft>, budget_accesses: u64) -> Vec<Scored> {
-    let layouts: Vec<&Layout> = drafts.iter().map(|draft| &draft.layout).collect();
+fn score_candidates(
+    scorer: &LayoutScorer<'_>,
+    drafts: Vec<LayoutCandidate>,
+    budget_accesses: u64,
+) -> Vec<ScoredLayout> {
+    let layouts: Vec<&StructLayout> = drafts.iter().map(|draft| &draft.layout).collect();
     let tallies = scorer.tallies(&layouts, budget_accesses);
     let scored = drafts.into_iter().zip(tallies);
     scored
@@ -129,16 +163,20 @@ fn score_all(scorer: &Scorer<'_>, drafts: Vec<Draft>, budget_accesses: u64) -> V
         .collect()
 }
 
-fn score(scorer: &Scorer<'_>, draft: Draft, tallies: &[Tally]) -> Scored {
-    let tally: Tally = tallies.iter().copied().sum();
+fn score(
+    scorer: &LayoutScorer<'_>,
+    draft: LayoutCandidate,
+    tallies: &[CoherenceTally],
+) -> ScoredLayout {
+    let tally: CoherenceTally = tallies.iter().copied().sum();
     let pair_transfers = scorer.pair_transfers(&draft.layout);
-    Scored {
+    ScoredLayout {
         name: draft.name,
         cost: scorer.cost(tally.transfers(), pair_transfers.unwrap_or(0)),
         pair_transfers,
-        worst: None,
+        worst_build_cost: None,
         moved: draft.proposal.moved(),
-        runs: scorer.by_run(tallies),
+        transfers_by_run: scorer.transfers_by_run(tallies),
         arrangement: draft.proposal.arrangement,
         changes: draft.proposal.changes,
         tally,
@@ -150,28 +188,32 @@ fn score(scorer: &Scorer<'_>, draft: Draft, tallies: &[Tally]) -> Scored {
         gain: None,
         pareto: false,
         unjudged: draft.unjudged,
-        checked: false,
+        guarded: false,
     }
 }
 
 /// Ranks, marks the front, adds intervals, and draws the conclusion.
-fn finish(advice: &mut Advice, search: &Search<'_>) {
-    rank(&mut advice.candidates, &advice.current);
-    let costs: Vec<Cost> = advice.candidates.iter().map(cost).collect();
-    let mut others: Vec<Cost> = advice.given.iter().map(cost).collect();
-    others.push(cost(&advice.current));
+fn rank_and_conclude(advice: &mut LayoutAdvice, search: &LayoutSearch<'_>) {
+    rank_candidates(&mut advice.candidates, &advice.current);
+    let costs: Vec<LayoutCost> = advice.candidates.iter().map(front_cost).collect();
+    let mut others: Vec<LayoutCost> = advice.user_layouts.iter().map(front_cost).collect();
+    others.push(front_cost(&advice.current));
     for (candidate, pareto) in advice
         .candidates
         .iter_mut()
-        .zip(front::front(&costs, &others))
+        .zip(pareto_front::mark_unbeaten(&costs, &others))
     {
         candidate.pareto = pareto;
     }
-    let given: Vec<Cost> = advice.given.iter().map(cost).collect();
+    let user_costs: Vec<LayoutCost> = advice.user_layouts.iter().map(front_cost).collect();
     let mut rest = costs;
-    rest.push(cost(&advice.current));
-    for (one, pareto) in advice.given.iter_mut().zip(front::front(&given, &rest)) {
-        one.pareto = pareto;
+    rest.push(front_cost(&advice.current));
+    for (user_layout, pareto) in advice
+        .user_layouts
+        .iter_mut()
+        .zip(pareto_front::mark_unbeaten(&user_costs, &rest))
+    {
+        user_layout.pareto = pareto;
     }
     add_intervals(advice, search);
     if let (Some(best), today) = (advice.candidates.first(), &advice.current)
@@ -179,58 +221,76 @@ fn finish(advice: &mut Advice, search: &Search<'_>) {
     {
         let count = stretch_count(today);
         let budget = search.options.budget_accesses / 2;
-        let (subject, scorers) = (search.code.then(), [&search.now, search.then()]);
-        advice.held_out = held_out(subject, scorers, today, &advice.candidates, count, budget);
+        let (subject, scorers) = (
+            search.code.changed_subject(),
+            [&search.recorded_scorer, search.candidate_scorer()],
+        );
+        advice.held_out =
+            held_out_change(subject, scorers, today, &advice.candidates, count, budget);
     }
     advice.verdict = verdict(advice);
 }
 
-fn add_intervals(advice: &mut Advice, search: &Search<'_>) {
-    let shown: FxHashSet<usize> = { advice.shown(search.options.intervals).into_iter() }.collect();
+fn add_intervals(advice: &mut LayoutAdvice, search: &LayoutSearch<'_>) {
+    let shown: FxHashSet<usize> = {
+        advice
+            .shown_candidates(search.options.intervals)
+            .into_iter()
+    }
+    .collect();
     let candidates = advice.candidates.iter_mut().enumerate();
-    let mut wanted: Vec<&mut Scored> = candidates
+    let mut wanted: Vec<&mut ScoredLayout> = candidates
         .filter(|(index, _)| shown.contains(index))
         .map(|(_, candidate)| candidate)
         .collect();
-    wanted.extend(advice.given.iter_mut());
-    let copies: Vec<Layout> = wanted.iter().map(|scored| scored.layout.clone()).collect();
-    let layouts: Vec<&Layout> = copies.iter().collect();
+    wanted.extend(advice.user_layouts.iter_mut());
+    let copies: Vec<StructLayout> = wanted.iter().map(|scored| scored.layout.clone()).collect();
+    let layouts: Vec<&StructLayout> = copies.iter().collect();
     let today = advice.current.cost;
     let count = stretch_count(&advice.current);
-    let before = search.now.by_stretch(&[&advice.current.layout], count);
-    let (before, after) = (before.concat(), search.then().by_stretch(&layouts, count));
+    let before = search
+        .recorded_scorer
+        .costs_by_stretch(&[&advice.current.layout], count);
+    let (before, after) = (
+        before.concat(),
+        search.candidate_scorer().costs_by_stretch(&layouts, count),
+    );
     for (scored, after) in wanted.into_iter().zip(after) {
-        let spread = Interval::of(&before, &after);
-        scored.interval = spread.map(|it| it.around(today, scored.cost));
+        let spread = ChangeInterval::from_stretches(&before, &after);
+        scored.interval = spread.map(|interval| interval.centered_on(today, scored.cost));
     }
 }
 
 /// Types larger than so many lines are not asked for each place of a line.
 const LINES_BY_PHASE_MAX: u64 = 2;
 
-fn by_phase(subject: Subject<'_>, scorer: &Scorer<'_>, layout: &Layout) -> Vec<(u32, u64)> {
+fn transfers_by_phase(
+    subject: AdviceSubject<'_>,
+    scorer: &LayoutScorer<'_>,
+    layout: &StructLayout,
+) -> Vec<(u32, u64)> {
     let line = u64::from(subject.line_bytes.max(1));
-    let fixed =
-        { subject.instances.iter() }.all(|one| one.home == Home::Fixed && one.elements <= 1);
+    let fixed = { subject.instances.iter() }
+        .all(|instance| instance.home == ObjectHome::Fixed && instance.elements <= 1);
     if !fixed || layout.size > LINES_BY_PHASE_MAX * line {
         return Vec::new();
     }
     let step = layout.align.clamp(1, line) as usize;
     let phases = (0..subject.line_bytes).step_by(step);
     phases
-        .map(|phase| (phase, scorer.at_phase(layout, phase)))
+        .map(|phase| (phase, scorer.transfers_at_phase(layout, phase)))
         .collect()
 }
 
 /// Stretches to cut the recording into.
-pub(crate) fn stretch_count(today: &Scored) -> usize {
+pub(crate) fn stretch_count(today: &ScoredLayout) -> usize {
     let count = today.tally.transfers() / TRANSFERS_PER_STRETCH;
     usize::try_from(count)
         .unwrap_or(STRETCHES_MAX)
         .clamp(STRETCHES_MIN, STRETCHES_MAX)
 }
 
-fn unrecorded(shape: &Shape, coverage: &Coverage) -> Vec<String> {
+fn unrecorded_members(shape: &StructShape, coverage: &AtomCoverage) -> Vec<String> {
     let atoms = shape.atoms.iter().zip(&coverage.recorded);
     atoms
         .filter(|(atom, known)| !**known && atom.size > 0)

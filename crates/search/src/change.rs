@@ -7,13 +7,13 @@ mod move_align;
 mod move_member;
 pub(crate) mod two_moves;
 
-use relayout_layout::abi::{Arrangement, Shape};
+use relayout_layout::abi::{AtomArrangement, StructShape};
 
 use crate::order;
 
 /// One edit of a struct's declaration.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Change {
+pub enum LayoutChange {
     /// A member (or what moves with it) goes elsewhere.
     Move {
         /// Index into [`Shape::atoms`].
@@ -42,10 +42,10 @@ pub enum Change {
     },
 }
 
-impl Change {
+impl LayoutChange {
     /// What leads from today's layout to `to`, with as few moves as there can be.
-    pub(crate) fn all(shape: &Shape, to: &Arrangement) -> Vec<Self> {
-        let moved = order::moved(&shape.current().order, &to.order).into_iter();
+    pub(crate) fn leading_to(shape: &StructShape, to: &AtomArrangement) -> Vec<Self> {
+        let moved = order::moved_atoms(&shape.current_arrangement().order, &to.order).into_iter();
         let mut changes: Vec<Self> = moved
             .map(|atom| {
                 let place = to.order.iter().position(|other| *other == atom);
@@ -77,30 +77,32 @@ impl Change {
 }
 
 /// Changes by edit: members that go to one place, one behind the other, are one.
-fn edits(changes: &[Change]) -> impl Iterator<Item = &[Change]> {
+fn edits(changes: &[LayoutChange]) -> impl Iterator<Item = &[LayoutChange]> {
     changes.chunk_by(|before, change| change.continues(before))
 }
 
 /// How many edits lead to a layout. A block of members that moves as it is written, is one.
-pub fn edit_count(changes: &[Change]) -> usize {
+pub fn edit_count(changes: &[LayoutChange]) -> usize {
     edits(changes).count()
 }
 
 /// In words, one for each edit: `move 'd', 'e' to after 'b'`.
-pub fn words(changes: &[Change], shape: &Shape) -> Vec<String> {
-    edits(changes).map(|edit| words_of(edit, shape)).collect()
+pub fn describe_edits(changes: &[LayoutChange], shape: &StructShape) -> Vec<String> {
+    edits(changes)
+        .map(|edit| describe_edit(edit, shape))
+        .collect()
 }
 
-fn words_of(edit: &[Change], shape: &Shape) -> String {
+fn describe_edit(edit: &[LayoutChange], shape: &StructShape) -> String {
     let name = |atom: usize| shape.atoms.get(atom).map_or("?", |atom| &atom.name);
     let first = match edit {
         [first, ..] => first,
         [] => return String::new(),
     };
     match *first {
-        Change::Move { after, .. } => {
+        LayoutChange::Move { after, .. } => {
             let moved = edit.iter().filter_map(|change| match change {
-                Change::Move { atom, .. } => Some(format!("'{}'", name(*atom))),
+                LayoutChange::Move { atom, .. } => Some(format!("'{}'", name(*atom))),
                 _ => None,
             });
             let moved: Vec<String> = moved.collect();
@@ -110,9 +112,9 @@ fn words_of(edit: &[Change], shape: &Shape) -> String {
             };
             format!("move {} to {place}", moved.join(", "))
         }
-        Change::AlignMember { atom, to } => format!("align '{}' to {to} bytes", name(atom)),
-        Change::AlignType { to } => format!("align the type to {to} bytes"),
-        Change::Pad { before, bytes } => match before {
+        LayoutChange::AlignMember { atom, to } => format!("align '{}' to {to} bytes", name(atom)),
+        LayoutChange::AlignType { to } => format!("align the type to {to} bytes"),
+        LayoutChange::Pad { before, bytes } => match before {
             Some(before) => format!("add {bytes} bytes before '{}'", name(before)),
             None => format!("add {bytes} bytes at the end"),
         },
@@ -121,28 +123,28 @@ fn words_of(edit: &[Change], shape: &Shape) -> String {
 
 /// A layout to try.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Proposal {
-    pub arrangement: Arrangement,
-    pub changes: Vec<Change>,
+pub(crate) struct LayoutProposal {
+    pub arrangement: AtomArrangement,
+    pub changes: Vec<LayoutChange>,
 }
 
-impl Proposal {
+impl LayoutProposal {
     /// Atoms that move.
     pub fn moved(&self) -> usize {
-        let moves = |change: &&Change| matches!(change, Change::Move { .. });
+        let moves = |change: &&LayoutChange| matches!(change, LayoutChange::Move { .. });
         self.changes.iter().filter(moves).count()
     }
 }
 
 /// What proposals start from.
-pub(crate) struct Ground<'a> {
-    pub shape: &'a Shape,
+pub(crate) struct StartingShape<'a> {
+    pub shape: &'a StructShape,
     /// Bytes of a cache line.
     pub line: u64,
 }
 
 /// Every kind of change; the order decides ties.
-const KINDS: [fn(&Ground<'_>) -> Vec<Proposal>; 4] = [
+const KINDS: [fn(&StartingShape<'_>) -> Vec<LayoutProposal>; 4] = [
     move_member::propose,
     align_member::propose,
     align_type::propose,
@@ -150,11 +152,11 @@ const KINDS: [fn(&Ground<'_>) -> Vec<Proposal>; 4] = [
 ];
 
 /// Everything to try.
-pub(crate) fn propose(ground: &Ground<'_>) -> Vec<Proposal> {
+pub(crate) fn propose_all(ground: &StartingShape<'_>) -> Vec<LayoutProposal> {
     KINDS.iter().flat_map(|kind| kind(ground)).collect()
 }
 
-impl Ground<'_> {
+impl StartingShape<'_> {
     /// Atoms that move: with bytes of their own, and not bound to the end.
     fn movable(&self) -> impl Iterator<Item = usize> + '_ {
         let atoms = self.shape.atoms.iter().enumerate();

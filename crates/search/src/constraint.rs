@@ -1,12 +1,12 @@
 //! What may not be changed, and what has to stay where it is.
 
-use relayout_layout::{Aggregate, Type, TypeId, Types};
+use relayout_layout::{Aggregate, Type, TypeArena, TypeId};
 
-use crate::subject::Subject;
+use crate::subject::AdviceSubject;
 
 /// Why no layout is offered for a type.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
+pub enum AdviceRefusal {
     /// User programs depend on the layout.
     #[error("{name} is declared in {file}: user programs depend on its layout")]
     Uapi {
@@ -30,7 +30,7 @@ pub enum Refusal {
 }
 
 /// Why no layout may be offered: the type must be left as it is, or nothing was recorded of it.
-pub fn refusal(subject: &Subject<'_>) -> Option<Refusal> {
+pub fn refusal(subject: &AdviceSubject<'_>) -> Option<AdviceRefusal> {
     let name = subject.shape.name.clone();
     let file = subject
         .aggregate
@@ -39,28 +39,28 @@ pub fn refusal(subject: &Subject<'_>) -> Option<Refusal> {
         .map(|decl| decl.file.as_str())
         .unwrap_or_default();
     if file.contains("include/uapi/") || file.contains("include/generated/uapi/") {
-        return Some(Refusal::Uapi {
+        return Some(AdviceRefusal::Uapi {
             name,
             file: file.to_owned(),
         });
     }
     if subject.shape.packed {
-        return Some(Refusal::Packed { name });
+        return Some(AdviceRefusal::Packed { name });
     }
     let mut traces = subject.instances.iter().map(|instance| &instance.trace);
     let nothing = traces.all(|trace| trace.accesses.is_empty());
-    nothing.then_some(Refusal::NoEvidence { name })
+    nothing.then_some(AdviceRefusal::NoEvidence { name })
 }
 
 /// The name of the first member if it has to stay first: a struct at offset 0 is how C code
 /// embeds one type in another and casts between them.
-pub fn pinned_first(types: &Types, aggregate: &Aggregate) -> Option<String> {
+pub fn pinned_first_member(types: &TypeArena, aggregate: &Aggregate) -> Option<String> {
     let first = aggregate.members.first()?;
     is_struct(types, first.ty)
         .then(|| first.name.clone())
         .flatten()
 }
 
-fn is_struct(types: &Types, id: TypeId) -> bool {
-    matches!(types.get(types.strip(id)), Type::Aggregate(_))
+fn is_struct(types: &TypeArena, id: TypeId) -> bool {
+    matches!(types.get(types.strip_typedefs(id)), Type::Aggregate(_))
 }

@@ -5,12 +5,12 @@
 //! recorded and never accessed.
 
 use relayout_contend::ObjectTrace;
-use relayout_layout::abi::Layout;
+use relayout_layout::abi::StructLayout;
 
-use crate::subject::{Instance, Subject};
+use crate::subject::{AdviceSubject, RecordedInstance};
 
 /// What is known of each atom, and of each pair.
-pub struct Coverage {
+pub struct AtomCoverage {
     /// By atom: recorded somewhere.
     pub recorded: Vec<bool>,
     /// By atom: accessed in some trace.
@@ -20,9 +20,9 @@ pub struct Coverage {
     atoms: usize,
 }
 
-impl Coverage {
+impl AtomCoverage {
     /// Looks through the traces of `subject`; `current` is its compiled layout.
-    pub fn new(subject: &Subject<'_>, current: &Layout) -> Self {
+    pub fn new(subject: &AdviceSubject<'_>, current: &StructLayout) -> Self {
         let atoms = current.places.len();
         let mut recorded = vec![false; atoms];
         let mut accessed = vec![false; atoms];
@@ -35,7 +35,7 @@ impl Coverage {
                 recorded[a] = true;
                 here.iter().for_each(|&b| judged[a * atoms + b] = true);
             }
-            let by_byte = touched(instance, current.size);
+            let by_byte = accessed_bytes(instance, current.size);
             for (atom, place) in current.places.iter().enumerate() {
                 let end = if atom + 1 == atoms {
                     current.size.max(place.end)
@@ -64,10 +64,10 @@ impl Coverage {
 
     /// Whether nothing comes together in `new` that was not recorded together; `phases` gives the
     /// addresses modulo the line, before and after, that objects have.
-    pub fn judges(
+    pub fn can_judge(
         &self,
-        current: &Layout,
-        new: &Layout,
+        current: &StructLayout,
+        new: &StructLayout,
         phases: impl FnOnce() -> Vec<(u32, u32)>,
         line_bytes: u32,
     ) -> bool {
@@ -75,20 +75,20 @@ impl Coverage {
             return true;
         }
         phases().iter().all(|(old_phase, new_phase)| {
-            let before = lines(current, *old_phase, line_bytes);
-            let after = lines(new, *new_phase, line_bytes);
+            let before = lines_of_atoms(current, *old_phase, line_bytes);
+            let after = lines_of_atoms(new, *new_phase, line_bytes);
             (0..self.atoms).all(|a| {
                 (a + 1..self.atoms).all(|b| {
                     self.judged[a * self.atoms + b]
-                        || !meet(after[a], after[b])
-                        || meet(before[a], before[b])
+                        || !share_line(after[a], after[b])
+                        || share_line(before[a], before[b])
                 })
             })
         })
     }
 }
 
-fn covers(trace: &ObjectTrace, layout: &Layout, atom: usize) -> bool {
+fn covers(trace: &ObjectTrace, layout: &StructLayout, atom: usize) -> bool {
     let place = &layout.places[atom];
     trace.covered.iter().any(|range| {
         u64::from(range.start) <= place.offset
@@ -97,10 +97,10 @@ fn covers(trace: &ObjectTrace, layout: &Layout, atom: usize) -> bool {
 }
 
 /// By byte of the struct: accessed.
-fn touched(instance: &Instance, size: u64) -> Vec<bool> {
+fn accessed_bytes(instance: &RecordedInstance, size: u64) -> Vec<bool> {
     let mut bytes = vec![false; usize::try_from(size).unwrap_or(0)];
     for access in &instance.trace.accesses {
-        let (_, offset) = instance.within(access.offset);
+        let (_, offset) = instance.locate(access.offset);
         let start = (offset as usize).min(bytes.len());
         let end = (offset as usize + usize::from(access.size)).min(bytes.len());
         bytes[start..end].fill(true);
@@ -109,16 +109,21 @@ fn touched(instance: &Instance, size: u64) -> Vec<bool> {
 }
 
 /// First and last line of each atom.
-fn lines(layout: &Layout, phase: u32, line_bytes: u32) -> Vec<(u64, u64)> {
+fn lines_of_atoms(layout: &StructLayout, phase: u32, line_bytes: u32) -> Vec<(u64, u64)> {
     let line = u64::from(line_bytes.max(1));
-    let of = |byte: u64| (byte + u64::from(phase)) / line;
+    let line_of_byte = |byte: u64| (byte + u64::from(phase)) / line;
     layout
         .places
         .iter()
-        .map(|at| (of(at.offset), of(at.end.max(at.offset + 1) - 1)))
+        .map(|at| {
+            (
+                line_of_byte(at.offset),
+                line_of_byte(at.end.max(at.offset + 1) - 1),
+            )
+        })
         .collect()
 }
 
-fn meet(a: (u64, u64), b: (u64, u64)) -> bool {
+fn share_line(a: (u64, u64), b: (u64, u64)) -> bool {
     a.0 <= b.1 && b.0 <= a.1
 }

@@ -5,46 +5,57 @@
 //! chosen anew, and what counts is what it does on the other half.
 
 use relayout_contend::ObjectTrace;
-use relayout_layout::abi::Layout;
+use relayout_layout::abi::StructLayout;
 
-use crate::advise::Scored;
-use crate::interval::Interval;
-use crate::score::{Scorer, stretches};
-use crate::subject::{Instance, Subject};
+use crate::advise::ScoredLayout;
+use crate::interval::ChangeInterval;
+use crate::score::{LayoutScorer, stretches};
+use crate::subject::{AdviceSubject, RecordedInstance};
 
 /// The change of transfers from `current` when candidates are chosen on one half and counted on the
 /// other; `None` where there is nothing to choose from or to count. The scorers are of `current` and of the
 /// candidates, which are of `subject`. The recording is cut into `count` stretches; `budget_accesses` limits
 /// what is replayed to choose.
-pub(crate) fn held_out(
-    subject: Subject<'_>,
-    [now, then]: [&Scorer<'_>; 2],
-    current: &Scored,
-    candidates: &[Scored],
+pub(crate) fn held_out_change(
+    subject: AdviceSubject<'_>,
+    [recorded_scorer, candidate_scorer]: [&LayoutScorer<'_>; 2],
+    current: &ScoredLayout,
+    candidates: &[ScoredLayout],
     count: usize,
     budget_accesses: u64,
-) -> Option<Interval> {
+) -> Option<ChangeInterval> {
     let choose = |half: usize| {
-        let (instances, of) = half_of(subject.instances, count, half);
-        let part = Subject {
+        let (instances, indices) = instances_of_half(subject.instances, count, half);
+        let part = AdviceSubject {
             instances: &instances,
             ..subject
         };
-        chosen(&then.part(part, &of), candidates, budget_accesses)
+        cheapest_candidate(
+            &candidate_scorer.for_instances(part, &indices),
+            candidates,
+            budget_accesses,
+        )
     };
     let (even, odd) = (choose(0)?, choose(1)?);
-    let before = now.by_stretch(&[&current.layout], count).concat();
-    let counted = then.by_stretch(&[&candidates[even].layout, &candidates[odd].layout], count);
+    let before = recorded_scorer
+        .costs_by_stretch(&[&current.layout], count)
+        .concat();
+    let counted = candidate_scorer
+        .costs_by_stretch(&[&candidates[even].layout, &candidates[odd].layout], count);
     let [even, odd] = &counted[..] else {
         return None;
     };
     // What was chosen on the even stretches is counted on the odd ones.
     let after = (0..before.len()).map(|nth| if nth % 2 == 0 { odd[nth] } else { even[nth] });
-    Interval::of(&before, &after.collect::<Vec<u64>>())
+    ChangeInterval::from_stretches(&before, &after.collect::<Vec<u64>>())
 }
 
 /// Every second stretch of all traces as instances of their own, and which ones they are of.
-fn half_of(instances: &[Instance], count: usize, half: usize) -> (Vec<Instance>, Vec<usize>) {
+fn instances_of_half(
+    instances: &[RecordedInstance],
+    count: usize,
+    half: usize,
+) -> (Vec<RecordedInstance>, Vec<usize>) {
     let pieces = stretches(instances, count).into_iter().enumerate();
     let mine = pieces.filter(|(nth, _)| nth % 2 == half);
     mine.map(|(_, (index, accesses))| {
@@ -56,7 +67,7 @@ fn half_of(instances: &[Instance], count: usize, half: usize) -> (Vec<Instance>,
         };
         let home = whole.home.clone();
         (
-            Instance {
+            RecordedInstance {
                 trace,
                 home,
                 ..*whole
@@ -68,20 +79,27 @@ fn half_of(instances: &[Instance], count: usize, half: usize) -> (Vec<Instance>,
 }
 
 /// The candidate that costs least, by index; `None` if there is none.
-fn chosen(scorer: &Scorer<'_>, candidates: &[Scored], budget_accesses: u64) -> Option<usize> {
-    let layouts: Vec<&Layout> = candidates.iter().map(|one| &one.layout).collect();
+fn cheapest_candidate(
+    scorer: &LayoutScorer<'_>,
+    candidates: &[ScoredLayout],
+    budget_accesses: u64,
+) -> Option<usize> {
+    let layouts: Vec<&StructLayout> = candidates
+        .iter()
+        .map(|candidate| &candidate.layout)
+        .collect();
     let tallies = scorer
         .tallies(&layouts, budget_accesses)
         .into_iter()
         .enumerate();
     let counted = tallies.filter_map(|(index, tallies)| {
         let transfers: u64 = tallies?.iter().map(|tally| tally.transfers()).sum();
-        let one = &candidates[index];
-        let pairs = scorer.pair_transfers(&one.layout).unwrap_or(0);
+        let candidate = &candidates[index];
+        let pairs = scorer.pair_transfers(&candidate.layout).unwrap_or(0);
         Some((
             scorer.cost(transfers, pairs),
-            one.memory.bytes_per_object,
-            one.moved,
+            candidate.memory.bytes_per_object,
+            candidate.moved,
             index,
         ))
     });

@@ -13,7 +13,7 @@ const TRANSFERS_MIN: u64 = 30;
 /// The stretches of the recording (objects, or parts of a long one) are drawn with replacement.
 /// It tells how even the change is over the recording, not how another recording would come out.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Interval {
+pub struct ChangeInterval {
     /// Change over the whole recording.
     pub change: f64,
     /// 2.5% of the resamples changed by less.
@@ -22,19 +22,24 @@ pub struct Interval {
     pub high: f64,
 }
 
-impl Interval {
+impl ChangeInterval {
     /// The change from `before` to `after`, by stretch; `None` where nothing was there before, or too little
     /// both before and after to tell a change from chance.
-    pub fn of(before: &[u64], after: &[u64]) -> Option<Self> {
-        let sum = |all: &[u64]| all.iter().fold(0, |sum: u64, one| sum.saturating_add(*one));
+    pub fn from_stretches(before: &[u64], after: &[u64]) -> Option<Self> {
+        let sum = |all: &[u64]| {
+            all.iter()
+                .fold(0, |sum: u64, count| sum.saturating_add(*count))
+        };
         if sum(before).max(sum(after)) < TRANSFERS_MIN {
             return None;
         }
         let pairs: Vec<(u64, u64)> = before.iter().copied().zip(after.iter().copied()).collect();
-        let change = relative(pairs.iter().copied())?;
+        let change = relative_change(pairs.iter().copied())?;
         let mut random = XorShift::new(1);
         let mut drawn: Vec<f64> = (0..RESAMPLES)
-            .filter_map(|_| relative((0..pairs.len()).map(|_| pairs[random.below(pairs.len())])))
+            .filter_map(|_| {
+                relative_change((0..pairs.len()).map(|_| pairs[random.below(pairs.len())]))
+            })
             .collect();
         drawn.sort_unstable_by(f64::total_cmp);
         let at = |share: f64| drawn.get((share * drawn.len() as f64) as usize).copied();
@@ -47,8 +52,8 @@ impl Interval {
 
     /// The same spread around the change that was counted over the whole recording: a stretch by
     /// itself misses the transfers at its start.
-    pub(crate) fn around(self, before: u64, after: u64) -> Self {
-        let Some(change) = relative([(before, after)].into_iter()) else {
+    pub(crate) fn centered_on(self, before: u64, after: u64) -> Self {
+        let Some(change) = relative_change([(before, after)].into_iter()) else {
             return self;
         };
         let shift = change - self.change;
@@ -66,7 +71,7 @@ impl Interval {
     }
 }
 
-fn relative(pairs: impl Iterator<Item = (u64, u64)>) -> Option<f64> {
+fn relative_change(pairs: impl Iterator<Item = (u64, u64)>) -> Option<f64> {
     let (before, after) = pairs.fold((0, 0), |sum, pair| (sum.0 + pair.0, sum.1 + pair.1));
     (before > 0).then(|| after as f64 / before as f64 - 1.0)
 }
@@ -77,7 +82,7 @@ mod tests {
 
     #[test]
     fn even_change_is_sure() {
-        let interval = Interval::of(&[100; 30], &[80; 30]).unwrap();
+        let interval = ChangeInterval::from_stretches(&[100; 30], &[80; 30]).unwrap();
         assert!(interval.is_less());
         assert!((interval.low + 0.2).abs() < 1e-9 && (interval.high + 0.2).abs() < 1e-9);
     }
@@ -85,17 +90,24 @@ mod tests {
     #[test]
     fn change_that_comes_and_goes_is_not() {
         let after: Vec<u64> = (0..30).map(|n| if n % 2 == 0 { 130 } else { 65 }).collect();
-        assert!(!Interval::of(&[100; 30], &after).unwrap().is_less());
+        assert!(
+            !ChangeInterval::from_stretches(&[100; 30], &after)
+                .unwrap()
+                .is_less()
+        );
     }
 
     #[test]
     fn few_are_no_evidence() {
-        assert_eq!(Interval::of(&[2, 0], &[1, 0]), None);
-        assert!(Interval::of(&[2, 0], &[200, 100]).is_some_and(|it| it.low > 0.0));
+        assert_eq!(ChangeInterval::from_stretches(&[2, 0], &[1, 0]), None);
+        assert!(
+            ChangeInterval::from_stretches(&[2, 0], &[200, 100])
+                .is_some_and(|interval| interval.low > 0.0)
+        );
     }
 
     #[test]
     fn nothing_before_is_no_change() {
-        assert_eq!(Interval::of(&[0, 0], &[1, 0]), None);
+        assert_eq!(ChangeInterval::from_stretches(&[0, 0], &[1, 0]), None);
     }
 }

@@ -10,31 +10,33 @@
 //! output, whatever the number of threads.
 
 mod advise;
+mod candidate;
 pub mod change;
-mod checked;
 mod constraint;
 mod coverage;
-mod draft;
-mod elsewhere;
-mod front;
 mod held_out;
 mod interval;
 mod mapping;
 pub mod order;
-mod pairs;
+mod other_build;
+mod pair_transfers;
+mod pareto_front;
 mod random;
 mod rewrite;
 mod score;
 mod slab;
+mod store_guard;
 mod subject;
-mod worst;
+mod worst_build;
 
-pub use advise::{Advice, Given, LeftOut, Options, Scored, Verdict, advise};
-pub use change::Change;
-pub use checked::{Checked, checked, with_checks};
-pub use constraint::{Refusal, pinned_first, refusal};
-pub use elsewhere::{Elsewhere, elsewhere};
-pub use interval::Interval;
-pub use rewrite::Bound;
-pub use score::{Memory, PerOperation, waits_by_stretch};
-pub use subject::{Code, Home, Instance, Subject};
+pub use advise::{
+    AdviceVerdict, LayoutAdvice, Options, ScoredLayout, SkippedCandidates, UserLayout, advise,
+};
+pub use change::LayoutChange;
+pub use constraint::{AdviceRefusal, pinned_first_member, refusal};
+pub use interval::ChangeInterval;
+pub use other_build::{VariantScore, score_in_build};
+pub use rewrite::TransferBound;
+pub use score::{EventsPerOperation, MemoryCost, waits_by_stretch};
+pub use store_guard::{GuardedAdvice, advise_with_guards, guard_stores};
+pub use subject::{AccessingCode, AdviceSubject, ObjectHome, RecordedInstance};

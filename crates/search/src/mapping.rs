@@ -1,11 +1,11 @@
 //! From recorded offsets to offsets in another layout.
 
-use relayout_contend::Placement;
-use relayout_layout::abi::{Layout, Shape};
+use relayout_contend::BytePlacement;
+use relayout_layout::abi::{StructLayout, StructShape};
 
 /// Where another layout puts every recorded byte.
 #[derive(Clone, Debug)]
-pub struct Mapping {
+pub struct OffsetMapping {
     /// By recorded offset, up to the compiled size.
     moved: Vec<u32>,
     /// Where the first byte behind the struct goes.
@@ -14,13 +14,13 @@ pub struct Mapping {
     row: Option<(u32, u32)>,
 }
 
-impl Mapping {
+impl OffsetMapping {
     /// From the layout that `current` describes to `new`.
     ///
     /// A byte of a hole goes into the hole behind the same member if there is one, else it is
     /// taken for that member's last byte: nobody reads what is in a hole, but wide stores cover
     /// it. Bitfields keep their place within the run to the byte.
-    pub fn new(shape: &Shape, current: &Layout, new: &Layout) -> Self {
+    pub fn new(shape: &StructShape, current: &StructLayout, new: &StructLayout) -> Self {
         let mut moved: Vec<u32> = (0..narrow(current.size)).collect();
         let free = free_behind(new);
         for (atom, (from, to)) in current.places.iter().zip(&new.places).enumerate() {
@@ -50,7 +50,7 @@ impl Mapping {
     }
 
     /// The same for a row of objects: bytes from one to the next, as recorded and then.
-    pub fn of_row(self, row: Option<(u32, u32)>) -> Self {
+    pub fn with_row(self, row: Option<(u32, u32)>) -> Self {
         let row = row.filter(|(recorded, _)| *recorded > 0);
         Self { row, ..self }
     }
@@ -63,7 +63,7 @@ impl Mapping {
     }
 }
 
-impl Placement for Mapping {
+impl BytePlacement for OffsetMapping {
     fn place(&self, offset: u32) -> u32 {
         match self.row {
             None => self.in_object(offset),
@@ -80,7 +80,7 @@ fn narrow(bytes: u64) -> u32 {
 }
 
 /// First byte at or after `end` where a member starts, or the size.
-fn next_start(layout: &Layout, end: u64) -> u64 {
+fn next_start(layout: &StructLayout, end: u64) -> u64 {
     let starts = layout.places.iter().map(|place| place.offset);
     starts
         .filter(|start| *start >= end)
@@ -89,7 +89,7 @@ fn next_start(layout: &Layout, end: u64) -> u64 {
 }
 
 /// Bytes of hole or padding behind each atom.
-fn free_behind(layout: &Layout) -> Vec<u64> {
+fn free_behind(layout: &StructLayout) -> Vec<u64> {
     layout
         .places
         .iter()

@@ -12,8 +12,8 @@
 //! other, and the members of an anonymous struct or union, move as one: any of their names stands
 //! for all. Every member has to be named.
 
-use relayout_layout::abi::{Arrangement, Atom, Pad, Shape};
-use relayout_layout::close;
+use relayout_layout::abi::{AtomArrangement, LayoutAtom, PaddingMember, StructShape};
+use relayout_layout::suggestions;
 
 /// What is wrong with a list of members. Lines are counted from 1.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -21,7 +21,7 @@ pub enum OrderError {
     /// The type has no such member.
     #[error(
         "line {line}: struct {type_name} has no member '{name}'{}",
-        close::sentence(close)
+        suggestions::suggestion_suffix(close)
     )]
     NoMember {
         /// Line.
@@ -90,7 +90,7 @@ fn shortened(names: &[String]) -> String {
 
 /// One line of a layout: a member, or several that move as one, or a new one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct OrderEntry {
     /// Line in the text, from 1.
     pub line: usize,
     /// Names of one member, of bitfields, or of what an anonymous struct has inside.
@@ -104,18 +104,18 @@ pub struct Entry {
 
 /// A layout of the user's: an order with alignments, and new members that nothing accesses.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Order {
+pub struct MemberOrder {
     /// By the atoms of the type's shape.
-    pub arrangement: Arrangement,
+    pub arrangement: AtomArrangement,
     /// New members.
-    pub pads: Vec<Pad>,
+    pub pads: Vec<PaddingMember>,
 }
 
 /// Reads a list of members.
 ///
 /// # Errors
 /// If it does not name every member exactly once, or a flexible array is not last.
-pub fn parse(text: &str, shape: &Shape) -> Result<Order, OrderError> {
+pub fn parse(text: &str, shape: &StructShape) -> Result<MemberOrder, OrderError> {
     let mut entries = Vec::new();
     let mut type_align = 1;
     for (number, line) in text.lines().enumerate() {
@@ -136,7 +136,7 @@ pub fn parse(text: &str, shape: &Shape) -> Result<Order, OrderError> {
                     text: line.to_owned(),
                 });
             }
-            false => entries.push(Entry {
+            false => entries.push(OrderEntry {
                 line: number,
                 names: vec![name.to_owned()],
                 align,
@@ -144,7 +144,7 @@ pub fn parse(text: &str, shape: &Shape) -> Result<Order, OrderError> {
             }),
         }
     }
-    arrange(&entries, type_align, shape)
+    arrange_entries(&entries, type_align, shape)
 }
 
 /// The order that `entries` are in; `type_align` is the alignment in bytes written on the type, 1 if none
@@ -152,9 +152,13 @@ pub fn parse(text: &str, shape: &Shape) -> Result<Order, OrderError> {
 ///
 /// # Errors
 /// As [`parse`].
-pub fn arrange(entries: &[Entry], type_align: u64, shape: &Shape) -> Result<Order, OrderError> {
-    let mut order = Order {
-        arrangement: shape.current(),
+pub fn arrange_entries(
+    entries: &[OrderEntry],
+    type_align: u64,
+    shape: &StructShape,
+) -> Result<MemberOrder, OrderError> {
+    let mut order = MemberOrder {
+        arrangement: shape.current_arrangement(),
         pads: Vec::new(),
     };
     order.arrangement.order.clear();
@@ -185,7 +189,7 @@ pub fn arrange(entries: &[Entry], type_align: u64, shape: &Shape) -> Result<Orde
     let behind = order
         .pads
         .iter()
-        .any(|pad| pad.at == order.arrangement.order.len());
+        .any(|pad| pad.position == order.arrangement.order.len());
     let flexible = |atom: &&usize| shape.atoms[**atom].flexible;
     let not_last = before_last.iter().find(flexible).copied();
     match not_last.or(last.filter(|last| behind && flexible(&last))) {
@@ -196,11 +200,11 @@ pub fn arrange(entries: &[Entry], type_align: u64, shape: &Shape) -> Result<Orde
     }
 }
 
-impl Order {
-    fn add(&mut self, entry: &Entry, shape: &Shape) -> Result<(), OrderError> {
+impl MemberOrder {
+    fn add(&mut self, entry: &OrderEntry, shape: &StructShape) -> Result<(), OrderError> {
         let line = entry.line;
         let named = |name: &String| {
-            let has = |atom: &Atom| atom.names.contains(name);
+            let has = |atom: &LayoutAtom| atom.names.contains(name);
             shape.atoms.iter().position(has)
         };
         let name = entry.names.first().cloned().unwrap_or_default();
@@ -209,13 +213,13 @@ impl Order {
                 return Err(OrderError::NoMember {
                     line,
                     type_name: shape.name.clone(),
-                    close: close::members(shape, &name),
+                    close: suggestions::similar_members(shape, &name),
                     name,
                 });
             };
-            self.pads.push(Pad {
-                at: self.arrangement.order.len(),
-                bytes,
+            self.pads.push(PaddingMember {
+                position: self.arrangement.order.len(),
+                size: bytes,
                 align: align.max(entry.align),
             });
             return Ok(());
@@ -246,7 +250,7 @@ fn read_align(text: &str, line: usize) -> Result<u64, OrderError> {
 
 /// How few atoms move to get from `from` to `to`, both orders of the same atoms: all but a longest
 /// part that keeps its order.
-pub(crate) fn moved(from: &[usize], to: &[usize]) -> Vec<usize> {
+pub(crate) fn moved_atoms(from: &[usize], to: &[usize]) -> Vec<usize> {
     let mut rank = vec![0; from.len()];
     for (place, atom) in from.iter().enumerate() {
         rank[*atom] = place;
@@ -271,9 +275,9 @@ pub(crate) fn moved(from: &[usize], to: &[usize]) -> Vec<usize> {
         .collect()
 }
 
-impl Order {
+impl MemberOrder {
     /// Of an arrangement alone.
-    pub fn of(arrangement: Arrangement) -> Self {
+    pub fn from_arrangement(arrangement: AtomArrangement) -> Self {
         Self {
             arrangement,
             pads: Vec::new(),
@@ -283,9 +287,9 @@ impl Order {
     /// The same for `to`, the type in another build; `self` is of `from`. Members that `to` lacks are left
     /// out, those that only it has come behind the same member as there today. New members are
     /// carried over if both have as many.
-    pub fn carry_over(&self, from: &Shape, to: &Shape) -> Self {
-        let counterparts = counterparts(from, to);
-        let mut arrangement = to.current();
+    pub fn carry_over(&self, from: &StructShape, to: &StructShape) -> Self {
+        let counterparts = atom_counterparts(from, to);
+        let mut arrangement = to.current_arrangement();
         let mut order: Vec<usize> = Vec::new();
         for atom in self
             .arrangement
@@ -322,9 +326,9 @@ impl Order {
 }
 
 /// By atom of `from`: the atom of `to` that has one of its names.
-pub(crate) fn counterparts(from: &Shape, to: &Shape) -> Vec<Option<usize>> {
-    let there = |atom: &Atom| {
-        let shares = |other: &Atom| atom.names.iter().any(|name| other.names.contains(name));
+pub(crate) fn atom_counterparts(from: &StructShape, to: &StructShape) -> Vec<Option<usize>> {
+    let there = |atom: &LayoutAtom| {
+        let shares = |other: &LayoutAtom| atom.names.iter().any(|name| other.names.contains(name));
         to.atoms.iter().position(shares)
     };
     from.atoms.iter().map(there).collect()

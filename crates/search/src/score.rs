@@ -5,21 +5,21 @@ mod waits;
 use std::collections::BTreeMap;
 
 use rayon::prelude::*;
-use relayout_contend::{LineScores, ObjectTrace, Replay, Tally, TraceAccess};
-use relayout_layout::abi::Layout;
+use relayout_contend::{CoherenceTally, LineScores, ObjectTrace, PreparedTrace, TraceAccess};
+use relayout_layout::abi::StructLayout;
 use rustc_hash::FxHashMap;
 
-use crate::coverage::Coverage;
-use crate::mapping::Mapping;
-use crate::pairs::pair_transfers;
-use crate::slab::{self, Slot};
-use crate::subject::{Instance, Subject};
+use crate::coverage::AtomCoverage;
+use crate::mapping::OffsetMapping;
+use crate::pair_transfers::pair_transfers;
+use crate::slab::{self, ObjectSlot};
+use crate::subject::{AdviceSubject, RecordedInstance};
 
 pub use waits::waits_by_stretch;
 
 /// What a layout costs in memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Memory {
+pub struct MemoryCost {
     /// Slab cache that most of the recorded objects would come from; `None`: not from a slab.
     pub cache: Option<String>,
     /// Bytes that one of them takes, a flexible array and the slot's unused rest included.
@@ -28,7 +28,7 @@ pub struct Memory {
 
 /// Events per operation of the workload: summed over objects, averaged over recordings.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct PerOperation {
+pub struct EventsPerOperation {
     /// Read transfers.
     pub read_transfers: f64,
     /// Write transfers.
@@ -41,7 +41,7 @@ pub struct PerOperation {
     pub false_lifetime: f64,
 }
 
-impl PerOperation {
+impl EventsPerOperation {
     /// Read and write transfers.
     pub fn transfers(&self) -> f64 {
         self.read_transfers + self.write_transfers
@@ -49,14 +49,14 @@ impl PerOperation {
 }
 
 /// Layouts of one subject, scored; traces are prepared once.
-pub(crate) struct Scorer<'a> {
-    subject: Subject<'a>,
-    current: Layout,
-    replays: Vec<Replay>,
+pub(crate) struct LayoutScorer<'a> {
+    subject: AdviceSubject<'a>,
+    current: StructLayout,
+    replays: Vec<PreparedTrace>,
     /// Bytes behind the struct, by instance.
     tails: Vec<u64>,
     /// Atoms that are accessed, with the bytes that belong to them behind the struct.
-    hot: Vec<(usize, u64)>,
+    hot_atoms: Vec<(usize, u64)>,
     /// Some instance is of several objects.
     has_rows: bool,
     /// Index of the instance with the most accesses.
@@ -69,10 +69,10 @@ pub(crate) struct Scorer<'a> {
 pub(crate) const COST_UNITS: u64 = 1000;
 
 /// The lines on which the accessed members fall, without what does not matter to the replay.
-type Signature = Vec<u32>;
+type LineSignature = Vec<u32>;
 
-impl<'a> Scorer<'a> {
-    pub fn new(subject: Subject<'a>, current: Layout, coverage: &Coverage) -> Self {
+impl<'a> LayoutScorer<'a> {
+    pub fn new(subject: AdviceSubject<'a>, current: StructLayout, coverage: &AtomCoverage) -> Self {
         let element = subject.tail_element_bytes;
         let tails: Vec<u64> = subject
             .instances
@@ -85,19 +85,24 @@ impl<'a> Scorer<'a> {
             .filter(|atom| coverage.accessed[*atom] || *atom == last && tail_max > 0)
             .map(|atom| (atom, if atom == last { tail_max } else { 0 }))
             .collect();
-        Self::with(subject, current, tails, hot)
+        Self::from_parts(subject, current, tails, hot)
     }
 
     /// For a part of the recording: `instances` are of those of `self` with the indices in `of`.
-    pub fn part<'b>(&self, subject: Subject<'b>, of: &[usize]) -> Scorer<'b> {
-        let tails = of.iter().map(|index| self.tails[*index]).collect();
-        let part = Scorer::with(subject, self.current.clone(), tails, self.hot.clone());
+    pub fn for_instances<'b>(
+        &self,
+        subject: AdviceSubject<'b>,
+        indices: &[usize],
+    ) -> LayoutScorer<'b> {
+        let tails = indices.iter().map(|index| self.tails[*index]).collect();
+        let part =
+            LayoutScorer::from_parts(subject, self.current.clone(), tails, self.hot_atoms.clone());
         part.with_pairs(self.pair_coefficient)
     }
 
-    fn with(
-        subject: Subject<'a>,
-        current: Layout,
+    fn from_parts(
+        subject: AdviceSubject<'a>,
+        current: StructLayout,
         tails: Vec<u64>,
         hot: Vec<(usize, u64)>,
     ) -> Self {
@@ -108,11 +113,11 @@ impl<'a> Scorer<'a> {
             current,
             replays: instances
                 .par_iter()
-                .map(|one| Replay::new(&one.trace))
+                .map(|instance| PreparedTrace::new(&instance.trace))
                 .collect(),
             tails,
-            hot,
-            has_rows: instances.iter().any(|one| one.elements > 1),
+            hot_atoms: hot,
+            has_rows: instances.iter().any(|instance| instance.elements > 1),
             busiest: (0..instances.len()).rev().max_by_key(accesses).unwrap_or(0),
             pair_coefficient: 0.0,
         }
@@ -128,19 +133,19 @@ impl<'a> Scorer<'a> {
     }
 
     /// Pair transfers of all instances; `None` where they cost nothing.
-    pub fn pair_transfers(&self, layout: &Layout) -> Option<u64> {
+    pub fn pair_transfers(&self, layout: &StructLayout) -> Option<u64> {
         let instances = self.subject.instances.par_iter().enumerate();
-        let one = |(index, instance): (usize, &Instance)| {
+        let in_instance = |(index, instance): (usize, &RecordedInstance)| {
             self.pairs_in(&instance.trace.accesses, index, layout)
         };
-        (self.pair_coefficient > 0.0).then(|| instances.map(one).sum())
+        (self.pair_coefficient > 0.0).then(|| instances.map(in_instance).sum())
     }
 
-    fn pairs_in(&self, accesses: &[TraceAccess], index: usize, layout: &Layout) -> u64 {
+    fn pairs_in(&self, accesses: &[TraceAccess], index: usize, layout: &StructLayout) -> u64 {
         let instance = &self.subject.instances[index];
-        let slot = self.slot_of(instance, self.tails[index], layout.size, layout.align);
-        let row = self.row(instance, layout);
-        let mapping = Mapping::new(self.subject.shape, &self.current, layout).of_row(row);
+        let slot = self.instance_slot(instance, self.tails[index], layout.size, layout.align);
+        let row = self.row_strides(instance, layout);
+        let mapping = OffsetMapping::new(self.subject.shape, &self.current, layout).with_row(row);
         pair_transfers(accesses, &mapping, slot.pair_phase, self.subject.line_bytes)
     }
 
@@ -151,20 +156,26 @@ impl<'a> Scorer<'a> {
     }
 
     /// Where each instance's object would lie.
-    pub fn slots(&self, layout: &Layout) -> Vec<Slot> {
+    pub fn slots(&self, layout: &StructLayout) -> Vec<ObjectSlot> {
         let instances = self.subject.instances.iter().zip(&self.tails);
         instances
-            .map(|(instance, tail)| self.slot_of(instance, *tail, layout.size, layout.align))
+            .map(|(instance, tail)| self.instance_slot(instance, *tail, layout.size, layout.align))
             .collect()
     }
 
-    fn slot_of(&self, instance: &Instance, tail: u64, size: u64, align: u64) -> Slot {
+    fn instance_slot(
+        &self,
+        instance: &RecordedInstance,
+        tail: u64,
+        size: u64,
+        align: u64,
+    ) -> ObjectSlot {
         let line_bytes = self.subject.line_bytes;
-        slab::slot(instance, self.current.size, size, align, tail, line_bytes)
+        slab::object_slot(instance, self.current.size, size, align, tail, line_bytes)
     }
 
     /// The distinct phases before and after.
-    pub fn phases(&self, layout: &Layout) -> Vec<(u32, u32)> {
+    pub fn phase_changes(&self, layout: &StructLayout) -> Vec<(u32, u32)> {
         let line = self.subject.line_bytes;
         let instances = self.subject.instances.iter().zip(self.slots(layout));
         let mut phases: Vec<(u32, u32)> = instances
@@ -176,7 +187,7 @@ impl<'a> Scorer<'a> {
     }
 
     /// The phase of the object with the most accesses.
-    pub fn phase(&self, layout: &Layout) -> u32 {
+    pub fn phase(&self, layout: &StructLayout) -> u32 {
         self.phase_of(layout.size, layout.align)
     }
 
@@ -184,7 +195,7 @@ impl<'a> Scorer<'a> {
     pub fn phase_of(&self, size: u64, align: u64) -> u32 {
         match self.subject.instances.get(self.busiest) {
             Some(instance) => {
-                self.slot_of(instance, self.tails[self.busiest], size, align)
+                self.instance_slot(instance, self.tails[self.busiest], size, align)
                     .phase
             }
             None => 0,
@@ -192,14 +203,14 @@ impl<'a> Scorer<'a> {
     }
 
     /// What most objects would take.
-    pub fn memory(&self, layout: &Layout) -> Memory {
+    pub fn memory(&self, layout: &StructLayout) -> MemoryCost {
         let mut counts: BTreeMap<(Option<String>, u64), u64> = BTreeMap::new();
         for slot in self.slots(layout) {
             *counts.entry((slot.cache, slot.bytes)).or_default() += 1;
         }
         let most = counts.into_iter().max_by_key(|(_, count)| *count);
         let (cache, bytes) = most.map_or((None, layout.size), |(key, _)| key);
-        Memory {
+        MemoryCost {
             cache,
             bytes_per_object: bytes,
         }
@@ -208,8 +219,12 @@ impl<'a> Scorer<'a> {
     /// By layout: the tally of each instance; `None` once `budget` accesses have been
     /// replayed. Layouts under which the accessed members share lines in the same way are
     /// replayed once.
-    pub fn tallies(&self, layouts: &[&Layout], budget: u64) -> Vec<Option<Vec<Tally>>> {
-        let mut ids: FxHashMap<Signature, usize> = FxHashMap::default();
+    pub fn tallies(
+        &self,
+        layouts: &[&StructLayout],
+        budget: u64,
+    ) -> Vec<Option<Vec<CoherenceTally>>> {
+        let mut ids: FxHashMap<LineSignature, usize> = FxHashMap::default();
         let mut jobs: Vec<(usize, usize, u32)> = Vec::new();
         let mut by_pair: FxHashMap<(usize, usize), usize> = FxHashMap::default();
         let mut wanted: Vec<Option<Vec<usize>>> = Vec::with_capacity(layouts.len());
@@ -235,30 +250,35 @@ impl<'a> Scorer<'a> {
             }
             wanted.push(Some(mine));
         }
-        let done = self.run(layouts, &jobs);
+        let done = self.replay_jobs(layouts, &jobs);
         let look_up = |mine: Vec<usize>| mine.into_iter().map(|job| done[job]).collect();
         wanted.into_iter().map(|mine| mine.map(look_up)).collect()
     }
 
-    fn run(&self, layouts: &[&Layout], jobs: &[(usize, usize, u32)]) -> Vec<Tally> {
+    fn replay_jobs(
+        &self,
+        layouts: &[&StructLayout],
+        jobs: &[(usize, usize, u32)],
+    ) -> Vec<CoherenceTally> {
         let shape = self.subject.shape;
         let line_bytes = self.subject.line_bytes;
         let replays = self.replays.iter();
         let scores: Vec<LineScores<'_>> = replays
-            .map(|one| LineScores::new(one, line_bytes))
+            .map(|replay| LineScores::new(replay, line_bytes))
             .collect();
         jobs.par_iter()
             .map(|&(layout, instance, phase)| {
-                let row = self.row(&self.subject.instances[instance], layouts[layout]);
-                let mapping = Mapping::new(shape, &self.current, layouts[layout]).of_row(row);
+                let row = self.row_strides(&self.subject.instances[instance], layouts[layout]);
+                let mapping =
+                    OffsetMapping::new(shape, &self.current, layouts[layout]).with_row(row);
                 scores[instance].tally(phase, &mapping)
             })
             .collect()
     }
 
     /// Transfers with every object at `phase` modulo the line.
-    pub fn at_phase(&self, layout: &Layout, phase: u32) -> u64 {
-        let mapping = Mapping::new(self.subject.shape, &self.current, layout);
+    pub fn transfers_at_phase(&self, layout: &StructLayout, phase: u32) -> u64 {
+        let mapping = OffsetMapping::new(self.subject.shape, &self.current, layout);
         let line_bytes = self.subject.line_bytes;
         let replays = self.replays.par_iter();
         replays
@@ -267,21 +287,28 @@ impl<'a> Scorer<'a> {
     }
 
     /// How objects of `instance` follow each other, today and in `layout`; `None` for one alone.
-    fn row(&self, instance: &Instance, layout: &Layout) -> Option<(u32, u32)> {
-        let then = || self.slot_of(instance, 0, layout.size, layout.align).stride;
+    fn row_strides(
+        &self,
+        instance: &RecordedInstance,
+        layout: &StructLayout,
+    ) -> Option<(u32, u32)> {
+        let then = || {
+            self.instance_slot(instance, 0, layout.size, layout.align)
+                .stride
+        };
         (instance.elements > 1).then(|| (instance.stride, then()))
     }
 
-    fn signature(&self, layout: &Layout, phase: u32) -> Signature {
+    fn signature(&self, layout: &StructLayout, phase: u32) -> LineSignature {
         let line = u64::from(self.subject.line_bytes.max(1));
         let mut names: FxHashMap<u64, u32> = FxHashMap::default();
-        let mut signature = Vec::with_capacity(self.hot.len() * 2);
+        let mut signature = Vec::with_capacity(self.hot_atoms.len() * 2);
         if self.has_rows {
             // Neighbours meet on lines in ways that one object's lines do not tell.
             signature.extend([layout.size as u32, layout.align as u32]);
             signature.extend(layout.places.iter().map(|place| place.offset as u32));
         }
-        for &(atom, extra) in &self.hot {
+        for &(atom, extra) in &self.hot_atoms {
             let place = &layout.places[atom];
             let start = place.offset + u64::from(phase);
             let end = (place.end + u64::from(phase) + extra).max(start + 1);
@@ -294,15 +321,20 @@ impl<'a> Scorer<'a> {
                 signature.push(*names.entry(number).or_insert(next));
             }
             // Bitfields can come apart within their run.
-            if let Some(first) = place.bits.first() {
-                signature.extend(place.bits.iter().map(|bit| (bit - first / 8 * 8) as u32));
+            if let Some(first) = place.bitfield_starts.first() {
+                signature.extend(
+                    place
+                        .bitfield_starts
+                        .iter()
+                        .map(|bit| (bit - first / 8 * 8) as u32),
+                );
             }
         }
         signature
     }
 
     /// Transfers by recording, ascending, from the tallies of its instances.
-    pub fn by_run(&self, tallies: &[Tally]) -> Vec<(u16, u64)> {
+    pub fn transfers_by_run(&self, tallies: &[CoherenceTally]) -> Vec<(u16, u64)> {
         let mut runs: BTreeMap<u16, u64> = BTreeMap::new();
         for (instance, tally) in self.subject.instances.iter().zip(tallies) {
             *runs.entry(instance.run).or_default() += tally.transfers();
@@ -311,8 +343,8 @@ impl<'a> Scorer<'a> {
     }
 
     /// Events per operation; `None` where no operations were marked.
-    pub fn per_operation(&self, tallies: &[Tally]) -> Option<PerOperation> {
-        let mut objects: BTreeMap<(u16, u64), (Tally, u64)> = BTreeMap::new();
+    pub fn per_operation(&self, tallies: &[CoherenceTally]) -> Option<EventsPerOperation> {
+        let mut objects: BTreeMap<(u16, u64), (CoherenceTally, u64)> = BTreeMap::new();
         for (instance, tally) in self.subject.instances.iter().zip(tallies) {
             let trace = &instance.trace;
             if trace.operations > 0 {
@@ -321,10 +353,15 @@ impl<'a> Scorer<'a> {
                 sum.1 += trace.operations;
             }
         }
-        let mut runs: Vec<u16> = self.subject.instances.iter().map(|one| one.run).collect();
+        let mut runs: Vec<u16> = self
+            .subject
+            .instances
+            .iter()
+            .map(|instance| instance.run)
+            .collect();
         runs.sort_unstable();
         runs.dedup();
-        let mut total = PerOperation::default();
+        let mut total = EventsPerOperation::default();
         for (tally, operations) in objects.values() {
             let weight = 1.0 / (*operations as f64 * runs.len() as f64);
             total.read_transfers += tally.read_transfers as f64 * weight;
@@ -337,26 +374,26 @@ impl<'a> Scorer<'a> {
     }
 
     /// Cost by stretch of the recording, about `stretches` of them, for each layout.
-    pub fn by_stretch(&self, layouts: &[&Layout], stretches: usize) -> Vec<Vec<u64>> {
-        let all = self::stretches(self.subject.instances, stretches);
-        let pieces: Vec<(usize, &[TraceAccess], Replay)> = { all.into_iter() }
+    pub fn costs_by_stretch(&self, layouts: &[&StructLayout], stretches: usize) -> Vec<Vec<u64>> {
+        let traces = self::stretches(self.subject.instances, stretches);
+        let pieces: Vec<(usize, &[TraceAccess], PreparedTrace)> = { traces.into_iter() }
             .map(|(index, accesses)| {
                 let piece = ObjectTrace {
                     accesses: accesses.to_vec(),
                     ..ObjectTrace::default()
                 };
-                (index, accesses, Replay::new(&piece))
+                (index, accesses, PreparedTrace::new(&piece))
             })
             .collect();
         layouts
             .par_iter()
             .map(|layout| {
-                let mapping = Mapping::new(self.subject.shape, &self.current, layout);
+                let mapping = OffsetMapping::new(self.subject.shape, &self.current, layout);
                 let slots = self.slots(layout);
                 let line_bytes = self.subject.line_bytes;
-                let tally = |(index, accesses, piece): &(usize, &[TraceAccess], Replay)| {
-                    let row = self.row(&self.subject.instances[*index], layout);
-                    let mapping = mapping.clone().of_row(row);
+                let tally = |(index, accesses, piece): &(usize, &[TraceAccess], PreparedTrace)| {
+                    let row = self.row_strides(&self.subject.instances[*index], layout);
+                    let mapping = mapping.clone().with_row(row);
                     let tally = piece.tally(slots[*index].phase, &mapping, line_bytes);
                     let pairs = match self.pair_coefficient > 0.0 {
                         true => self.pairs_in(accesses, *index, layout),
@@ -371,13 +408,19 @@ impl<'a> Scorer<'a> {
 }
 
 /// All traces cut into about so many stretches, each with the instance that it is of.
-pub(crate) fn stretches(instances: &[Instance], count: usize) -> Vec<(usize, &[TraceAccess])> {
-    let total: usize = instances.iter().map(|one| one.trace.accesses.len()).sum();
+pub(crate) fn stretches(
+    instances: &[RecordedInstance],
+    count: usize,
+) -> Vec<(usize, &[TraceAccess])> {
+    let total: usize = instances
+        .iter()
+        .map(|instance| instance.trace.accesses.len())
+        .sum();
     let length = total.div_ceil(count.max(1)).max(1);
     let instances = instances.iter().enumerate();
     instances
-        .flat_map(|(index, one)| {
-            let chunks = one.trace.accesses.chunks(length);
+        .flat_map(|(index, instance)| {
+            let chunks = instance.trace.accesses.chunks(length);
             chunks.map(move |chunk| (index, chunk))
         })
         .collect()

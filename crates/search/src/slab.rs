@@ -1,6 +1,6 @@
 //! Which slab class an object of another size would come from, and where in the slab it would lie.
 
-use crate::subject::{Home, Instance};
+use crate::subject::{ObjectHome, RecordedInstance};
 
 /// Sizes in bytes of the kernel's general caches below a page (`kmalloc_info` in
 /// mm/slab_common.c, SLUB, x86-64); larger ones are powers of two.
@@ -31,7 +31,7 @@ fn size_name(bytes: u64) -> String {
 
 /// Where an object of another layout would lie.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Slot {
+pub struct ObjectSlot {
     /// Slab cache; `None` outside of slabs.
     pub cache: Option<String>,
     /// Bytes that one object takes, the slot's unused rest included.
@@ -49,15 +49,15 @@ pub struct Slot {
 /// The recorded class bounds the request from below (a smaller one would have come from a smaller
 /// class), a flexible array has at least one element, and what was accessed was allocated.
 /// `compiled` is the size of the struct as recorded.
-pub fn tail_bytes(instance: &Instance, compiled: u64, element: u64) -> u64 {
+pub fn tail_bytes(instance: &RecordedInstance, compiled: u64, element: u64) -> u64 {
     let accesses = instance.trace.accesses.iter();
     let reached = accesses
-        .map(|access| u64::from(instance.within(access.offset).1) + u64::from(access.size))
+        .map(|access| u64::from(instance.locate(access.offset).1) + u64::from(access.size))
         .max();
     let reached = reached.unwrap_or(0).saturating_sub(compiled);
     let element = element.max(1);
     let floor = match &instance.home {
-        Home::Slab { cache, stride, .. } if kmalloc_prefix(cache).is_some() => {
+        ObjectHome::Slab { cache, stride, .. } if kmalloc_prefix(cache).is_some() => {
             let stride = u64::from(*stride);
             let below = KMALLOC_BYTES
                 .into_iter()
@@ -66,8 +66,8 @@ pub fn tail_bytes(instance: &Instance, compiled: u64, element: u64) -> u64 {
                 .unwrap_or(0);
             (below + 1).saturating_sub(compiled)
         }
-        Home::Slab { object_bytes, .. } => u64::from(*object_bytes).saturating_sub(compiled),
-        Home::Fixed => 0,
+        ObjectHome::Slab { object_bytes, .. } => u64::from(*object_bytes).saturating_sub(compiled),
+        ObjectHome::Fixed => 0,
     };
     let at_least = if element > 1 { element } else { 0 };
     floor.max(reached).max(at_least).next_multiple_of(element)
@@ -76,18 +76,18 @@ pub fn tail_bytes(instance: &Instance, compiled: u64, element: u64) -> u64 {
 /// Where the object would lie if the struct had `size` bytes and alignment `align`.
 ///
 /// Slots keep their index in the slab; `tail` are the bytes behind the struct.
-pub fn slot(
-    instance: &Instance,
+pub fn object_slot(
+    instance: &RecordedInstance,
     compiled: u64,
     size: u64,
     align: u64,
     tail: u64,
     line_bytes: u32,
-) -> Slot {
+) -> ObjectSlot {
     let line = u64::from(line_bytes.max(1));
     let base = instance.trace.base;
     match &instance.home {
-        Home::Slab {
+        ObjectHome::Slab {
             cache,
             first,
             stride,
@@ -109,7 +109,7 @@ pub fn slot(
                 }
             };
             let start = first % (2 * line) + index * bytes;
-            Slot {
+            ObjectSlot {
                 cache: Some(name),
                 bytes,
                 phase: (start % line) as u32,
@@ -121,7 +121,7 @@ pub fn slot(
             let start = (base % (2 * line)).next_multiple_of(align.clamp(1, 2 * line));
             // What lies between two objects that are no array stays.
             let gap = u64::from(instance.stride).saturating_sub(compiled);
-            Slot {
+            ObjectSlot {
                 cache: None,
                 bytes: size + tail,
                 phase: (start % line) as u32,

@@ -3,18 +3,19 @@
 mod common;
 
 use relayout_contend::TraceAccess;
-use relayout_layout::abi::{Abi, Arrangement, Shape};
-use relayout_profile::Access::{Read, Write};
-use relayout_search::order::{self, Order};
+use relayout_layout::abi::{AbiEngine, AtomArrangement, StructShape};
+use relayout_profile::AccessKind::{Read, Write};
+use relayout_search::order::{self, MemberOrder};
 use relayout_search::{
-    Advice, Given, Home, Instance, Options, Scored, Subject, Verdict, advise, elsewhere,
+    AdviceSubject, AdviceVerdict, LayoutAdvice, ObjectHome, Options, RecordedInstance,
+    ScoredLayout, UserLayout, advise, score_in_build,
 };
 
 use common::{access, instance, structure, subject};
 
-fn shape(members: &[(&str, u64, u64)], size: u64) -> (relayout_layout::Aggregate, Shape) {
+fn shape(members: &[(&str, u64, u64)], size: u64) -> (relayout_layout::Aggregate, StructShape) {
     let (types, aggregate) = structure("queue", size, members);
-    let shape = Abi::new(&types).shape(&aggregate).expect("a struct");
+    let shape = AbiEngine::new(&types).shape(&aggregate).expect("a struct");
     (aggregate, shape)
 }
 
@@ -24,11 +25,11 @@ fn produced_and_consumed(written: u32, read: u32, times: usize) -> Vec<TraceAcce
     round.into_iter().cycle().take(2 * times).collect()
 }
 
-fn fixed(accesses: Vec<TraceAccess>, bytes: u32) -> Instance {
-    instance(0x1000, Home::Fixed, 0..bytes, accesses)
+fn fixed(accesses: Vec<TraceAccess>, bytes: u32) -> RecordedInstance {
+    instance(0x1000, ObjectHome::Fixed, 0..bytes, accesses)
 }
 
-fn offset(shape: &Shape, arrangement: &Arrangement, name: &str) -> u64 {
+fn offset(shape: &StructShape, arrangement: &AtomArrangement, name: &str) -> u64 {
     let atom = shape.atoms.iter().position(|atom| atom.name == name);
     shape.lay_out(arrangement).places[atom.expect("a member")].offset
 }
@@ -50,9 +51,9 @@ fn what_holds_in_every_build_comes_first() {
     let subject = subject(&aggregate, &own, &instances, 0);
     let options = Options::default();
     let advice = advise(subject, &[], &options).expect("candidates");
-    let transfers_there = |one: &Scored| {
-        let order = Order::of(one.arrangement.clone());
-        let results = elsewhere(subject, &other, &[&order], 0.0);
+    let transfers_there = |candidate: &ScoredLayout| {
+        let order = MemberOrder::from_arrangement(candidate.arrangement.clone());
+        let results = score_in_build(subject, &other, &[&order], 0.0);
         (results[0].tally.transfers(), results[1].tally.transfers())
     };
     // Behind what is there only in this build is as good as any, here.
@@ -61,17 +62,21 @@ fn what_holds_in_every_build_comes_first() {
     assert_eq!(today, then);
 
     let builds = std::slice::from_ref(&other);
-    let advice = advise(Subject { builds, ..subject }, &[], &options).expect("candidates");
+    let advice = advise(AdviceSubject { builds, ..subject }, &[], &options).expect("candidates");
     let best = &advice.candidates[0];
     let (today, then) = transfers_there(best);
     assert!(today > 400 && then < 10, "{today} {then}");
     assert!(best.tally.transfers() < 10);
-    assert_eq!(advice.verdict, Verdict::Better);
+    assert_eq!(advice.verdict, AdviceVerdict::Better);
     assert_eq!(advice.builds, 1);
-    let worst: Vec<u64> = advice.candidates.iter().map(Scored::ranked_cost).collect();
+    let worst: Vec<u64> = advice
+        .candidates
+        .iter()
+        .map(ScoredLayout::ranked_cost)
+        .collect();
     assert!(worst.iter().all(|cost| *cost >= worst[0]), "{worst:?}");
-    for one in &advice.candidates {
-        assert!(one.ranked_cost() >= one.cost);
+    for candidate in &advice.candidates {
+        assert!(candidate.ranked_cost() >= candidate.cost);
     }
 }
 
@@ -85,11 +90,11 @@ fn a_build_where_all_candidates_lose() {
     let subject = subject(&aggregate, &own, &instances, 0);
     let options = Options::default();
     let advice = advise(subject, &[], &options).expect("candidates");
-    assert_eq!(advice.verdict, Verdict::Better);
-    let results = elsewhere(subject, &other, &[], 0.0);
+    assert_eq!(advice.verdict, AdviceVerdict::Better);
+    let results = score_in_build(subject, &other, &[], 0.0);
     assert!(results[0].tally.transfers() < 10);
     let builds = &[other];
-    let advice = advise(Subject { builds, ..subject }, &[], &options).expect("candidates");
+    let advice = advise(AdviceSubject { builds, ..subject }, &[], &options).expect("candidates");
     let best = &advice.candidates[0];
     // Aligning keeps them apart in both: nothing is lost there.
     assert!(best.ranked_cost() < advice.current.cost);
@@ -116,21 +121,24 @@ fn pairs_of_lines_count_in_other_builds_too() {
     let instances = [fixed(accesses, 192)];
     let subject = subject(&aggregate, &own, &instances, 0);
     let beside = order::parse("written\nrest\nread\ntail\ncold\n", &own).expect("an order");
-    let of = |coefficient| elsewhere(subject, &own, &[&beside], coefficient);
+    let of = |coefficient| score_in_build(subject, &own, &[&beside], coefficient);
     let [today, there] = &of(0.0)[..] else {
         panic!("two layouts")
     };
     assert_eq!((there.tally, there.cost), (today.tally, today.cost));
-    assert!(!there.hurts(today) && there.pair_transfers.is_none());
+    assert!(!there.is_harmful(today) && there.pair_transfers.is_none());
     let [today, there] = &of(0.3)[..] else {
         panic!("two layouts")
     };
     assert_eq!(there.tally, today.tally);
     assert_eq!(today.pair_transfers, Some(0));
     assert!(there.pair_transfers > Some(400), "{there:?}");
-    assert!(there.cost > today.cost && there.hurts(today), "{there:?}");
+    assert!(
+        there.cost > today.cost && there.is_harmful(today),
+        "{there:?}"
+    );
     // Nor is it better by the build where it does worst, which costs as much as the one that was recorded.
-    let given = [Given {
+    let given = [UserLayout {
         name: "beside".into(),
         order: beside,
     }];
@@ -139,9 +147,12 @@ fn pairs_of_lines_count_in_other_builds_too() {
         ..Options::default()
     };
     let builds = std::slice::from_ref(&own);
-    let advice = advise(Subject { builds, ..subject }, &given, &options).expect("candidates");
-    assert_eq!(advice.given[0].worst, Some(advice.given[0].cost));
-    assert!(advice.given[0].cost > advice.current.cost);
+    let advice = advise(AdviceSubject { builds, ..subject }, &given, &options).expect("candidates");
+    assert_eq!(
+        advice.user_layouts[0].worst_build_cost,
+        Some(advice.user_layouts[0].cost)
+    );
+    assert!(advice.user_layouts[0].cost > advice.current.cost);
 }
 
 /// Where today's layout has no transfers, there is no ratio: a layout that has them hurts all the same.
@@ -153,12 +164,12 @@ fn what_had_no_transfers_is_hurt_by_some() {
     let check = |times, expect| {
         let instances = [fixed(produced_and_consumed(0, 64, times), 128)];
         let subject = subject(&aggregate, &own, &instances, 0);
-        let [today, there] = &elsewhere(subject, &own, &[&together], 0.0)[..] else {
+        let [today, there] = &score_in_build(subject, &own, &[&together], 0.0)[..] else {
             panic!("two layouts")
         };
         assert_eq!((today.cost, there.interval), (0, None));
         assert!(there.tally.transfers() > 0);
-        assert_eq!(there.hurts(today), expect, "{there:?}");
+        assert_eq!(there.is_harmful(today), expect, "{there:?}");
     };
     check(500, true);
     check(3, false);
@@ -190,16 +201,16 @@ fn carried_over() {
     assert_eq!(offset(&to, &aligned, "a"), 16);
 }
 
-fn runs(accesses: [Vec<TraceAccess>; 2]) -> Vec<Instance> {
-    let one = |(run, accesses)| Instance {
+fn runs(accesses: [Vec<TraceAccess>; 2]) -> Vec<RecordedInstance> {
+    let in_run = |(run, accesses)| RecordedInstance {
         run: run as u16,
         ..fixed(accesses, 128)
     };
-    accesses.into_iter().enumerate().map(one).collect()
+    accesses.into_iter().enumerate().map(in_run).collect()
 }
 
 /// Three members of a line each; who is used with whom differs from run to run.
-fn advice_on(accesses: [Vec<TraceAccess>; 2]) -> Advice {
+fn advice_on(accesses: [Vec<TraceAccess>; 2]) -> LayoutAdvice {
     let members = [("a", 32, 0), ("b", 32, 32), ("c", 32, 64), ("d", 32, 96)];
     let (aggregate, shape) = shape(&members, 128);
     let instances = runs(accesses);
@@ -220,12 +231,16 @@ fn a_gain_whose_sign_changes_is_no_advice() {
         .flat_map(|n| [access(n % 2, 0, 8, Write), access(n % 2, 32, 8, Write)])
         .collect();
     let advice = advice_on([apart.clone(), together]);
-    assert_eq!(advice.verdict, Verdict::Unstable);
+    assert_eq!(advice.verdict, AdviceVerdict::Unstable);
     let best = &advice.candidates[0];
-    assert!(best.is_unstable(&advice.current), "{:?}", best.runs);
+    assert!(
+        best.is_unstable(&advice.current),
+        "{:?}",
+        best.transfers_by_run
+    );
     // The same twice is.
     let advice = advice_on([apart.clone(), apart]);
-    assert_eq!(advice.verdict, Verdict::Better);
+    assert_eq!(advice.verdict, AdviceVerdict::Better);
     assert!(!advice.candidates[0].is_unstable(&advice.current));
 }
 
@@ -253,10 +268,16 @@ fn kept_members_stay() {
             ..Options::default()
         };
         let advice = advise(subject, &[], &options).expect("candidates");
-        let many = |advice: &Advice| advice.candidates.iter().filter(|one| one.moved > 2).count();
+        let many = |advice: &LayoutAdvice| {
+            advice
+                .candidates
+                .iter()
+                .filter(|candidate| candidate.moved > 2)
+                .count()
+        };
         assert!(many(&advice) > 0 && many(&free) > 0, "rewrites");
-        for one in &advice.candidates {
-            assert_eq!(one.layout.places[kept as usize].offset, kept * 8);
+        for candidate in &advice.candidates {
+            assert_eq!(candidate.layout.places[kept as usize].offset, kept * 8);
         }
         assert!(advice.left_out.kept > 0);
         assert!(advice.fewest_transfers() >= free.fewest_transfers());

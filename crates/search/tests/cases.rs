@@ -5,34 +5,35 @@ mod common;
 use std::collections::BTreeSet;
 
 use relayout_contend::TraceAccess;
-use relayout_layout::abi::{Abi, Shape};
-use relayout_layout::{Aggregate, Types};
-use relayout_profile::Access::{self, Read, ReadWrite, Write};
+use relayout_layout::abi::{AbiEngine, StructShape};
+use relayout_layout::{Aggregate, TypeArena};
+use relayout_profile::AccessKind::{self, Read, ReadWrite, Write};
 use relayout_search::{
-    Advice, Given, Home, Instance, Options, Scored, Verdict, advise, change, order,
+    AdviceVerdict, LayoutAdvice, ObjectHome, Options, RecordedInstance, ScoredLayout, UserLayout,
+    advise, change, order,
 };
 
 use common::{access, instance, recorded, structure, subject};
 
 struct Type {
     aggregate: Aggregate,
-    shape: Shape,
+    shape: StructShape,
 }
 
 impl Type {
-    fn new((types, aggregate): (Types, Aggregate)) -> Self {
-        let shape = Abi::new(&types).shape(&aggregate).unwrap();
+    fn new((types, aggregate): (TypeArena, Aggregate)) -> Self {
+        let shape = AbiEngine::new(&types).shape(&aggregate).unwrap();
         Self { aggregate, shape }
     }
 
     fn advise(
         &self,
-        instances: &[Instance],
+        instances: &[RecordedInstance],
         given: &[(&str, String)],
         options: &Options,
-    ) -> Advice {
-        let given: Vec<Given> = (given.iter())
-            .map(|(name, text)| Given {
+    ) -> LayoutAdvice {
+        let given: Vec<UserLayout> = (given.iter())
+            .map(|(name, text)| UserLayout {
                 name: (*name).to_owned(),
                 order: order::parse(text, &self.shape).unwrap(),
             })
@@ -66,11 +67,15 @@ impl Type {
     }
 }
 
-fn nothing_given_beats_the_front(advice: &Advice) {
-    let cost = |s: &Scored| (s.cost, s.memory.bytes_per_object, s.moved);
-    for one in advice.candidates.iter().filter(|one| one.pareto) {
-        for other in &advice.given {
-            let (a, b) = (cost(one), cost(other));
+fn nothing_given_beats_the_front(advice: &LayoutAdvice) {
+    let cost = |s: &ScoredLayout| (s.cost, s.memory.bytes_per_object, s.moved);
+    for candidate in advice
+        .candidates
+        .iter()
+        .filter(|candidate| candidate.pareto)
+    {
+        for other in &advice.user_layouts {
+            let (a, b) = (cost(candidate), cost(other));
             let beaten = b != a && b.0 <= a.0 && b.1 <= a.1 && b.2 <= a.2;
             assert!(!beaten, "{a:?} is beaten by {b:?}");
         }
@@ -92,7 +97,7 @@ fn pcpu_chunk_of_a_recorded_kernel() {
     ];
     let advice = chunk.advise(&instances, &given, &Options::default());
     let today = advice.current.tally;
-    let [accepted, unaligned] = &advice.given[..] else {
+    let [accepted, unaligned] = &advice.user_layouts[..] else {
         panic!()
     };
     assert_eq!((accepted.layout.size, unaligned.layout.size), (192, 136));
@@ -124,9 +129,9 @@ fn rw_semaphore() -> Type {
 }
 
 /// Transfers with the semaphore at these offsets of `mm_struct`.
-fn at(advice: &Advice, offset: u32) -> u64 {
+fn at(advice: &LayoutAdvice, offset: u32) -> u64 {
     let found = advice
-        .by_phase
+        .transfers_by_phase
         .iter()
         .find(|(phase, _)| *phase == offset % 64);
     found.unwrap().1
@@ -139,9 +144,17 @@ fn at(advice: &Advice, offset: u32) -> u64 {
 fn every_place_of_mmap_lock() {
     let mut instances = recorded::read(include_str!("data/mmap1_rw_semaphore.txt"));
     let whole = rw_semaphore().advise(&instances, &[], &Options::default());
-    assert_eq!(whole.by_phase.len(), 8);
-    assert!(at(&whole, 128) < at(&whole, 112), "{:?}", whole.by_phase);
-    assert!(at(&whole, 112) < at(&whole, 120), "{:?}", whole.by_phase);
+    assert_eq!(whole.transfers_by_phase.len(), 8);
+    assert!(
+        at(&whole, 128) < at(&whole, 112),
+        "{:?}",
+        whole.transfers_by_phase
+    );
+    assert!(
+        at(&whole, 112) < at(&whole, 120),
+        "{:?}",
+        whole.transfers_by_phase
+    );
     for instance in &mut instances {
         instance.trace.accesses.retain(|access| access.offset < 16);
     }
@@ -151,11 +164,11 @@ fn every_place_of_mmap_lock() {
     assert!(
         at(&words, 120) * 10 > at(&words, 112) * 11,
         "{:?}",
-        words.by_phase
+        words.transfers_by_phase
     );
 }
 
-fn semaphore_trace(turn: impl Fn(u16) -> Vec<(u32, Access)>) -> Vec<Instance> {
+fn semaphore_trace(turn: impl Fn(u16) -> Vec<(u32, AccessKind)>) -> Vec<RecordedInstance> {
     let mut accesses: Vec<TraceAccess> = Vec::new();
     for nth in 0..600u16 {
         let context = nth % 4;
@@ -163,7 +176,7 @@ fn semaphore_trace(turn: impl Fn(u16) -> Vec<(u32, Access)>) -> Vec<Instance> {
             accesses.push(access(context, offset, 8, kind));
         }
     }
-    vec![instance(0x1000, Home::Fixed, 0..40, accesses)]
+    vec![instance(0x1000, ObjectHome::Fixed, 0..40, accesses)]
 }
 
 /// As on hardware: one side exchanges count and the other reads owner, so two lines are better.
@@ -177,7 +190,7 @@ fn roles_make_two_lines_better() {
     assert!(
         at(&advice, 120) * 3 < at(&advice, 112) * 2,
         "{:?}",
-        advice.by_phase
+        advice.transfers_by_phase
     );
 }
 
@@ -189,7 +202,7 @@ fn both_words_each_time_make_one_line_better() {
     assert!(
         at(&advice, 120) * 2 > at(&advice, 112) * 3,
         "{:?}",
-        advice.by_phase
+        advice.transfers_by_phase
     );
 }
 
@@ -218,7 +231,7 @@ fn call_single_data(size: u64) -> Type {
 }
 
 /// One context fills each element, another reads it.
-fn row(base: u64, elements: u32, stride: u32) -> Instance {
+fn row(base: u64, elements: u32, stride: u32) -> RecordedInstance {
     let mut accesses = Vec::new();
     for _ in 0..100 {
         for element in 0..elements {
@@ -228,16 +241,16 @@ fn row(base: u64, elements: u32, stride: u32) -> Instance {
             accesses.extend((0..3).map(|nth| access(reader, word(nth), 8, Read)));
         }
     }
-    let mut one = instance(base, Home::Fixed, 0..elements * stride, accesses);
-    (one.elements, one.stride) = (elements, stride);
-    one
+    let mut row_instance = instance(base, ObjectHome::Fixed, 0..elements * stride, accesses);
+    (row_instance.elements, row_instance.stride) = (elements, stride);
+    row_instance
 }
 
-fn aligned(advice: &Advice, to: u64) -> &Scored {
+fn aligned(advice: &LayoutAdvice, to: u64) -> &ScoredLayout {
     let found = advice
         .candidates
         .iter()
-        .find(|one| one.changes.len() == 1 && one.arrangement.type_align == to);
+        .find(|candidate| candidate.changes.len() == 1 && candidate.arrangement.type_align == to);
     found.unwrap_or_else(|| panic!("alignment {to} was not replayed"))
 }
 
@@ -245,7 +258,7 @@ fn aligned(advice: &Advice, to: u64) -> &Scored {
 #[test]
 fn call_single_data_that_straddles() {
     // One in each page, at all places of a line.
-    let instances: Vec<Instance> = (0..8)
+    let instances: Vec<RecordedInstance> = (0..8)
         .map(|nth| row(0x1000 * (nth + 1) + nth * 8, 1, 24))
         .collect();
     let advice = call_single_data(24).advise(&instances, &[], &Options::default());
@@ -295,7 +308,7 @@ fn mem_cgroup() -> Type {
 }
 
 /// All read the pointers, one in eight times a batch is full.
-fn charges() -> Vec<Instance> {
+fn charges() -> Vec<RecordedInstance> {
     let mut accesses = Vec::new();
     for nth in 0..4000u32 {
         let context = (nth % 4) as u16;
@@ -305,7 +318,7 @@ fn charges() -> Vec<Instance> {
             accesses.push(access(context, 1344, 8, ReadWrite));
         }
     }
-    vec![instance(0x10000, Home::Fixed, 0..2624, accesses)]
+    vec![instance(0x10000, ObjectHome::Fixed, 0..2624, accesses)]
 }
 
 /// Case 4: where pairs cost nothing there is nothing to gain; where they do, the blocks are parted, as was
@@ -322,26 +335,26 @@ fn mem_cgroup_on_both_kinds_of_machines() {
     ];
     let given = [("accepted", cgroup.moved(&block, "cgwb_list"))];
     let without = cgroup.advise(&instances, &given, &Options::default());
-    assert_eq!(without.given[0].tally, without.current.tally);
+    assert_eq!(without.user_layouts[0].tally, without.current.tally);
     assert!(
-        matches!(without.verdict, Verdict::NothingBetter { .. }),
+        matches!(without.verdict, AdviceVerdict::NothingBetter { .. }),
         "{:?}",
         without.verdict
     );
     let with = cgroup.advise(&instances, &given, &pairs_cost(0.3));
-    let accepted = &with.given[0];
+    let accepted = &with.user_layouts[0];
     assert!(
         with.current.pair_transfers > Some(500),
         "{:?}",
         with.current.pair_transfers
     );
     assert_eq!(accepted.pair_transfers, Some(0));
-    assert_eq!(with.verdict, Verdict::Better);
+    assert_eq!(with.verdict, AdviceVerdict::Better);
     let best = &with.candidates[0];
     assert_eq!((best.cost, best.pair_transfers), (accepted.cost, Some(0)));
     assert!(best.moved <= accepted.moved && best.layout.size <= accepted.layout.size);
     let found = with.candidates.iter();
-    let mut same = found.filter(|one| one.arrangement == accepted.arrangement);
+    let mut same = found.filter(|candidate| candidate.arrangement == accepted.arrangement);
     assert!(same.next().is_some(), "the accepted order was not tried");
     nothing_given_beats_the_front(&with);
 }
@@ -355,7 +368,7 @@ fn pairs_cost(pair_coefficient: f64) -> Options {
 
 /// A line of pointers that all read and, its buddy, one of counters that all add to; then two lines of what is
 /// hardly used. All of eight bytes, so that moving one or two members parts no line from its buddy.
-fn two_blocks() -> (Type, Vec<Instance>) {
+fn two_blocks() -> (Type, Vec<RecordedInstance>) {
     let names: Vec<String> = (0..32)
         .map(|n| format!("{}{}", ["r", "w", "c", "d"][n / 8], n % 8))
         .collect();
@@ -370,7 +383,7 @@ fn two_blocks() -> (Type, Vec<Instance>) {
             accesses.extend((0..8).map(|word| access(context, 64 + 8 * word, 8, ReadWrite)));
         }
     }
-    let instances = vec![instance(0x10000, Home::Fixed, 0..256, accesses)];
+    let instances = vec![instance(0x10000, ObjectHome::Fixed, 0..256, accesses)];
     (Type::new(structure("blocks", 256, &members)), instances)
 }
 
@@ -382,24 +395,24 @@ fn blocks_of_a_pair_are_exchanged() {
     assert!(
         matches!(
             without.verdict,
-            Verdict::NothingBetter { first_touch: None }
+            AdviceVerdict::NothingBetter { first_touch: None }
         ),
         "{:?}",
         without.verdict
     );
     let with = blocks.advise(&instances, &[], &pairs_cost(0.3));
-    assert_eq!(with.verdict, Verdict::Better);
+    assert_eq!(with.verdict, AdviceVerdict::Better);
     let best = &with.candidates[0];
     assert!(with.current.pair_transfers > Some(500) && best.pair_transfers == Some(0));
     assert_eq!(best.tally, with.current.tally);
     assert_eq!((best.layout.size, best.moved), (256, 8));
-    let words = change::words(&best.changes, &blocks.shape);
+    let words = change::describe_edits(&best.changes, &blocks.shape);
     assert_eq!(words.len(), 1, "{words:?}");
     // All pointers in one pair of lines, all counters in the other.
     let pairs = |kind: &str| -> BTreeSet<u64> {
         let atoms = blocks.shape.atoms.iter().zip(&best.layout.places);
-        let of_it = atoms.filter(|(atom, _)| atom.name.starts_with(kind));
-        of_it.map(|(_, place)| place.offset / 128).collect()
+        let of_kind = atoms.filter(|(atom, _)| atom.name.starts_with(kind));
+        of_kind.map(|(_, place)| place.offset / 128).collect()
     };
     assert_eq!((pairs("r").len(), pairs("w").len()), (1, 1));
     assert!(pairs("r").is_disjoint(&pairs("w")));

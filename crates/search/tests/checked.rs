@@ -3,10 +3,11 @@
 mod common;
 
 use relayout_contend::TraceAccess;
-use relayout_layout::abi::Abi;
-use relayout_profile::Access::{self, Read, Write};
+use relayout_layout::abi::AbiEngine;
+use relayout_profile::AccessKind::{self, Read, Write};
 use relayout_search::{
-    Advice, Checked, Code, Given, Home, Instance, Options, Verdict, advise, with_checks,
+    AccessingCode, AdviceVerdict, GuardedAdvice, LayoutAdvice, ObjectHome, Options,
+    RecordedInstance, UserLayout, advise, advise_with_guards,
 };
 
 use common::{access, instance, structure, subject};
@@ -15,8 +16,8 @@ const LOCKED: u32 = 16;
 const CPU: u32 = 20;
 
 /// What the owner of a node does each time, and then the spinner behind it.
-fn rounds(is_silent: bool) -> Vec<Instance> {
-    let word = |context, offset, access: Access| access_of(context, offset, access, false);
+fn rounds(is_silent: bool) -> Vec<RecordedInstance> {
+    let word = |context, offset, access: AccessKind| access_of(context, offset, access, false);
     let round = |_| {
         [
             word(0, LOCKED, Write),
@@ -27,25 +28,25 @@ fn rounds(is_silent: bool) -> Vec<Instance> {
         ]
     };
     let accesses: Vec<TraceAccess> = (0..400).flat_map(round).collect();
-    vec![instance(0x1000, Home::Fixed, 0..24, accesses)]
+    vec![instance(0x1000, ObjectHome::Fixed, 0..24, accesses)]
 }
 
-fn access_of(context: u16, offset: u32, kind: Access, silent: bool) -> TraceAccess {
+fn access_of(context: u16, offset: u32, kind: AccessKind, silent: bool) -> TraceAccess {
     TraceAccess {
         silent: (kind == Write).then_some(silent),
         ..access(context, offset, 4, kind)
     }
 }
 
-fn checked(instances: &[Instance], member: u32) -> (u64, Option<Checked>) {
+fn checked(instances: &[RecordedInstance], member: u32) -> (u64, Option<GuardedAdvice>) {
     checked_set(instances, &[member], &Options::default())
 }
 
 fn checked_set(
-    instances: &[Instance],
+    instances: &[RecordedInstance],
     offsets: &[u32],
     options: &Options,
-) -> (u64, Option<Checked>) {
+) -> (u64, Option<GuardedAdvice>) {
     let members = [
         ("next", 8, 0),
         ("prev", 8, 8),
@@ -53,18 +54,18 @@ fn checked_set(
         ("cpu", 4, 20),
     ];
     let (types, aggregate) = structure("optimistic_spin_node", 24, &members);
-    let shape = Abi::new(&types).shape(&aggregate).unwrap();
+    let shape = AbiEngine::new(&types).shape(&aggregate).unwrap();
     let subject = subject(&aggregate, &shape, instances, 0);
     let plain = advise(subject, &[], options).unwrap();
-    let found = relayout_search::checked(instances, |access| offsets.contains(&access.offset));
+    let found = relayout_search::guard_stores(instances, |access| offsets.contains(&access.offset));
     let found = found.map(|then| {
-        let code = Code::with_checks(subject, &then);
-        with_checks(code, &[], (subject.into(), &plain), options)
+        let code = AccessingCode::with_guards(subject, &then);
+        advise_with_guards(code, &[], (subject.into(), &plain), options)
     });
     let least = plain
         .candidates
         .iter()
-        .map(|one| one.tally.transfers())
+        .map(|candidate| candidate.tally.transfers())
         .min();
     (least.unwrap(), found)
 }
@@ -75,15 +76,15 @@ fn both_belong_together() {
     let (layout, found) = checked(&rounds(true), CPU);
     let found = found.unwrap();
     let today = found.advice.current.tally.transfers();
-    let alone = found.alone().unwrap().tally.transfers();
+    let alone = found.guards_alone().unwrap().tally.transfers();
     let best = &found.advice.candidates[0];
     assert!(layout * 10 > today * 9 && alone * 10 > today * 9);
     assert!(best.tally.transfers() * 100 < today, "{best:?}");
-    assert!(best.checked && !best.changes.is_empty() && !found.advice.current.checked);
-    assert_eq!(found.advice.verdict, Verdict::Better);
+    assert!(best.guarded && !best.changes.is_empty() && !found.advice.current.guarded);
+    assert_eq!(found.advice.verdict, AdviceVerdict::Better);
     assert!(found.is_better());
     // Change and intervals are from today's layout without the check, and from the best without it.
-    for interval in [best.interval, found.beside, found.advice.held_out] {
+    for interval in [best.interval, found.gain_over_fewer, found.advice.held_out] {
         assert!(interval.unwrap().high < -0.9, "{interval:?}");
     }
 }
@@ -103,7 +104,7 @@ fn a_check_that_saves_nothing_is_not_better() {
         [word(context, LOCKED, Write), word(context, CPU, Write)]
     };
     let accesses: Vec<TraceAccess> = (0..800).flat_map(round).collect();
-    let instances = [instance(0x1000, Home::Fixed, 0..24, accesses)];
+    let instances = [instance(0x1000, ObjectHome::Fixed, 0..24, accesses)];
     let (_, found) = checked(&instances, CPU);
     assert!(!found.unwrap().is_better());
 }
@@ -121,18 +122,18 @@ fn two_stores_to_a_line_are_checked_both() {
         ]
     };
     let accesses: Vec<TraceAccess> = (0..400).flat_map(round).collect();
-    let instances = [instance(0x1000, Home::Fixed, 0..24, accesses)];
+    let instances = [instance(0x1000, ObjectHome::Fixed, 0..24, accesses)];
     let options = Options {
         keep: vec!["locked".into(), "cpu".into()],
         ..Options::default()
     };
-    let of = |offsets: &[u32]| checked_set(&instances, offsets, &options).1.unwrap();
-    for one in [&[LOCKED][..], &[CPU]] {
-        assert!(!of(one).is_better(), "{one:?}");
+    let guarded = |offsets: &[u32]| checked_set(&instances, offsets, &options).1.unwrap();
+    for offsets in [&[LOCKED][..], &[CPU]] {
+        assert!(!guarded(offsets).is_better(), "{offsets:?}");
     }
-    let both = of(&[LOCKED, CPU]);
+    let both = guarded(&[LOCKED, CPU]);
     assert!(both.is_better());
-    assert_eq!(both.alone().unwrap().tally.transfers(), 0);
+    assert_eq!(both.guards_alone().unwrap().tally.transfers(), 0);
 }
 
 /// What is given is scored with the checks, and today's layout without.
@@ -141,23 +142,23 @@ fn given_layouts_are_scored_with_the_checks() {
     let instances = rounds(true);
     let members = [("rest", 16, 0), ("locked", 4, 16), ("cpu", 4, 20)];
     let (types, aggregate) = structure("node", 24, &members);
-    let shape = Abi::new(&types).shape(&aggregate).unwrap();
+    let shape = AbiEngine::new(&types).shape(&aggregate).unwrap();
     let subject = subject(&aggregate, &shape, &instances, 0);
     let options = Options {
         budget_accesses: 0,
         ..Options::default()
     };
     let order = relayout_search::order::parse("locked\nrest\ncpu @64\n", &shape).unwrap();
-    let given = [Given {
+    let given = [UserLayout {
         name: "apart".into(),
         order,
     }];
     let plain = advise(subject, &given, &options).unwrap();
-    let then = relayout_search::checked(&instances, |access| access.offset == CPU).unwrap();
-    let code = Code::with_checks(subject, &then);
-    let found = with_checks(code, &given, (subject.into(), &plain), &options).advice;
+    let then = relayout_search::guard_stores(&instances, |access| access.offset == CPU).unwrap();
+    let code = AccessingCode::with_guards(subject, &then);
+    let found = advise_with_guards(code, &given, (subject.into(), &plain), &options).advice;
     assert_eq!(found.current, plain.current);
-    let transfers = |advice: &Advice| advice.given[0].tally.transfers();
+    let transfers = |advice: &LayoutAdvice| advice.user_layouts[0].tally.transfers();
     assert!(transfers(&found) * 10 < transfers(&plain));
-    assert!(found.given[0].interval.unwrap().high < -0.9);
+    assert!(found.user_layouts[0].interval.unwrap().high < -0.9);
 }

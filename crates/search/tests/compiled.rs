@@ -7,12 +7,12 @@ mod common;
 #[path = "../../layout/tests/common/compiled.rs"]
 mod compiled;
 
-use compiled::{Case, Compiler, Random, compare};
+use compiled::{ArrangementCase, SplitMix, TestCompiler, compare};
 use relayout_contend::TraceAccess;
-use relayout_layout::abi::emit::Language;
-use relayout_layout::abi::{Abi, Shape, Target};
-use relayout_profile::Access;
-use relayout_search::{Home, Options, Scored, advise};
+use relayout_layout::abi::emit::EmitLanguage;
+use relayout_layout::abi::{AbiEngine, StructShape, TargetAbi};
+use relayout_profile::AccessKind;
+use relayout_search::{ObjectHome, Options, ScoredLayout, advise};
 
 use common::{access, instance, structure, subject};
 
@@ -22,7 +22,7 @@ const STRUCTS: usize = 24;
 const CANDIDATES: usize = 40;
 
 /// The first member stays in every other struct, and the last has no length in some.
-fn sizes(random: &mut Random) -> Vec<u64> {
+fn sizes(random: &mut SplitMix) -> Vec<u64> {
     let count = 3 + random.below(8);
     (0..count)
         .map(|_| [1, 2, 4, 8, 16, 24, 72][random.below(7)])
@@ -30,7 +30,7 @@ fn sizes(random: &mut Random) -> Vec<u64> {
 }
 
 /// Members by name, size and offset, each at its natural alignment; and the size of the struct.
-fn laid_out(random: &mut Random) -> (Vec<(String, u64, u64)>, u64) {
+fn laid_out(random: &mut SplitMix) -> (Vec<(String, u64, u64)>, u64) {
     let mut end = 0u64;
     let mut members: Vec<(String, u64, u64)> = Vec::new();
     for (index, size) in sizes(random).into_iter().enumerate() {
@@ -45,10 +45,10 @@ fn laid_out(random: &mut Random) -> (Vec<(String, u64, u64)>, u64) {
 }
 
 /// Accesses to members, by four contexts.
-fn accesses(random: &mut Random, members: &[(String, u64, u64)]) -> Vec<TraceAccess> {
-    let one = |_| {
+fn accesses(random: &mut SplitMix, members: &[(String, u64, u64)]) -> Vec<TraceAccess> {
+    let random_access = |_| {
         let (_, size, offset) = &members[random.below(members.len())];
-        let kind = [Access::Read, Access::Read, Access::Write][random.below(3)];
+        let kind = [AccessKind::Read, AccessKind::Read, AccessKind::Write][random.below(3)];
         access(
             random.below(4) as u16,
             *offset as u32,
@@ -56,40 +56,40 @@ fn accesses(random: &mut Random, members: &[(String, u64, u64)]) -> Vec<TraceAcc
             kind,
         )
     };
-    (0..300).map(one).collect()
+    (0..300).map(random_access).collect()
 }
 
 /// All members once, each aligned; a member that is kept is the first.
 #[track_caller]
-fn check_legal(one: &Scored, shape: &Shape, first_is_kept: bool) {
-    let mut order = one.arrangement.order.clone();
+fn check_legal(candidate: &ScoredLayout, shape: &StructShape, first_is_kept: bool) {
+    let mut order = candidate.arrangement.order.clone();
     order.sort_unstable();
     assert!(
         order.iter().copied().eq(0..shape.atoms.len()),
         "every member once"
     );
-    for (place, atom) in one.layout.places.iter().zip(&shape.atoms) {
+    for (place, atom) in candidate.layout.places.iter().zip(&shape.atoms) {
         assert!(
             place.offset.is_multiple_of(atom.align),
             "{atom:?} at {place:?}"
         );
     }
     assert!(
-        !first_is_kept || one.layout.places[0].offset == 0,
+        !first_is_kept || candidate.layout.places[0].offset == 0,
         "a kept member moved"
     );
 }
 
 #[test]
 fn candidates_are_what_gcc_makes_of_them() {
-    let compiler = Compiler::new("gcc", Language::C, Target::X86_64);
+    let compiler = TestCompiler::new("gcc", EmitLanguage::C, TargetAbi::X86_64);
     if !compiler.is_installed() {
         let demanded = std::env::var("CI").is_ok_and(|value| value == "true");
         assert!(!demanded, "gcc is not installed (package gcc)");
         eprintln!("PASSED OVER: gcc is not installed (package gcc)");
         return;
     }
-    let mut random = Random(5);
+    let mut random = SplitMix(5);
     let folder = tempfile::tempdir().unwrap();
     let mut compared = 0;
     for number in 0..STRUCTS {
@@ -99,26 +99,31 @@ fn candidates_are_what_gcc_makes_of_them() {
             .map(|(name, size, at)| (name.as_str(), *size, *at))
             .collect();
         let (types, aggregate) = structure(&format!("s{number}"), size, &named);
-        let abi = Abi::new(&types);
+        let abi = AbiEngine::new(&types);
         let shape = abi.shape(&aggregate).unwrap();
         let accesses = accesses(&mut random, &members);
-        let instances = [instance(0x1000, Home::Fixed, 0..size as u32, accesses)];
+        let instances = [instance(
+            0x1000,
+            ObjectHome::Fixed,
+            0..size as u32,
+            accesses,
+        )];
         let first_is_kept = number % 2 == 0;
         let options = Options {
             keep: { first_is_kept.then(|| "m0".to_owned()).into_iter() }.collect(),
             ..Options::default()
         };
         let advice = advise(subject(&aggregate, &shape, &instances, 0), &[], &options).unwrap();
-        for one in &advice.candidates {
-            check_legal(one, &shape, first_is_kept);
+        for candidate in &advice.candidates {
+            check_legal(candidate, &shape, first_is_kept);
         }
         let step = (advice.candidates.len() / CANDIDATES).max(1);
-        let cases: Vec<Case<'_>> = { advice.candidates.iter().step_by(step) }
-            .map(|one| Case {
-                name: format!("s{number} {:?}", one.changes),
+        let cases: Vec<ArrangementCase<'_>> = { advice.candidates.iter().step_by(step) }
+            .map(|candidate| ArrangementCase {
+                name: format!("s{number} {:?}", candidate.changes),
                 aggregate: &aggregate,
                 shape: &shape,
-                arrangement: one.arrangement.clone(),
+                arrangement: candidate.arrangement.clone(),
             })
             .collect();
         let outcome = compare(&abi, &cases, &compiler, folder.path());

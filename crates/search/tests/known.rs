@@ -4,16 +4,17 @@ mod common;
 
 use relayout_contend::TraceAccess;
 use relayout_layout::SourceLine;
-use relayout_layout::abi::{Abi, Shape};
-use relayout_profile::Access;
+use relayout_layout::abi::{AbiEngine, StructShape};
+use relayout_profile::AccessKind;
 use relayout_search::{
-    Advice, Given, Home, Instance, Options, Refusal, Scored, Verdict, advise, order,
+    AdviceRefusal, AdviceVerdict, LayoutAdvice, ObjectHome, Options, RecordedInstance,
+    ScoredLayout, UserLayout, advise, order,
 };
 
 use common::{PCPU_CHUNK_ACCEPTED, access, instance, pcpu_chunk, structure, subject};
 
-fn slab(cache: &str, first: u64, stride: u32) -> Home {
-    Home::Slab {
+fn slab(cache: &str, first: u64, stride: u32) -> ObjectHome {
+    ObjectHome::Slab {
         cache: cache.to_owned(),
         first,
         stride,
@@ -21,22 +22,22 @@ fn slab(cache: &str, first: u64, stride: u32) -> Home {
     }
 }
 
-fn given(shape: &Shape) -> Vec<Given> {
+fn given(shape: &StructShape) -> Vec<UserLayout> {
     [
         ("accepted", PCPU_CHUNK_ACCEPTED.to_owned()),
         ("not aligned", PCPU_CHUNK_ACCEPTED.replace(" @64", "")),
     ]
     .into_iter()
-    .map(|(name, text)| Given {
+    .map(|(name, text)| UserLayout {
         name: name.to_owned(),
         order: order::parse(&text, shape).unwrap(),
     })
     .collect()
 }
 
-fn advise_pcpu(accesses: Vec<TraceAccess>) -> (Shape, Advice) {
+fn advise_pcpu(accesses: Vec<TraceAccess>) -> (StructShape, LayoutAdvice) {
     let (types, aggregate) = pcpu_chunk();
-    let shape = Abi::new(&types).shape(&aggregate).unwrap();
+    let shape = AbiEngine::new(&types).shape(&aggregate).unwrap();
     let home = slab("kmalloc-192", 0x1000, 192);
     let instances = [instance(0x1000 + 3 * 192, home, 0..192, accesses)];
     let subject = subject(&aggregate, &shape, &instances, 8);
@@ -44,16 +45,20 @@ fn advise_pcpu(accesses: Vec<TraceAccess>) -> (Shape, Advice) {
     (shape, advice)
 }
 
-fn nothing_given_beats_the_front(advice: &Advice) {
-    let cost = |s: &Scored| (s.tally.transfers(), s.memory.bytes_per_object, s.moved);
-    for one in advice.candidates.iter().filter(|one| one.pareto) {
+fn nothing_given_beats_the_front(advice: &LayoutAdvice) {
+    let cost = |s: &ScoredLayout| (s.tally.transfers(), s.memory.bytes_per_object, s.moved);
+    for candidate in advice
+        .candidates
+        .iter()
+        .filter(|candidate| candidate.pareto)
+    {
         for other in advice
-            .given
+            .user_layouts
             .iter()
             .chain(&advice.candidates)
             .chain([&advice.current])
         {
-            let (a, b) = (cost(one), cost(other));
+            let (a, b) = (cost(candidate), cost(other));
             let beaten = b != a && b.0 <= a.0 && b.1 <= a.1 && b.2 <= a.2;
             assert!(!beaten, "{a:?} is beaten by {b:?}");
         }
@@ -65,9 +70,9 @@ fn nothing_given_beats_the_front(advice: &Advice) {
 fn reader_and_writer_apart_lose_all_false_transfers() {
     let mut accesses = Vec::new();
     for _ in 0..400 {
-        accesses.push(access(0, 16, 4, Access::Write));
-        accesses.push(access(1, 56, 8, Access::Read));
-        accesses.push(access(2, 56, 8, Access::Read));
+        accesses.push(access(0, 16, 4, AccessKind::Write));
+        accesses.push(access(1, 56, 8, AccessKind::Read));
+        accesses.push(access(2, 56, 8, AccessKind::Read));
     }
     let (_, advice) = advise_pcpu(accesses);
     assert_eq!(
@@ -75,7 +80,7 @@ fn reader_and_writer_apart_lose_all_false_transfers() {
         advice.current.tally.transfers()
     );
     assert!(advice.current.tally.transfers() >= 798);
-    let [accepted, unaligned] = &advice.given[..] else {
+    let [accepted, unaligned] = &advice.user_layouts[..] else {
         panic!()
     };
     assert_eq!(accepted.tally.transfers(), 0);
@@ -85,7 +90,7 @@ fn reader_and_writer_apart_lose_all_false_transfers() {
     assert_eq!(accepted.moved, 1);
     assert_eq!(unaligned.layout.size, 136);
     assert_eq!(unaligned.memory.cache.as_deref(), Some("kmalloc-192"));
-    assert_eq!(advice.verdict, Verdict::Better);
+    assert_eq!(advice.verdict, AdviceVerdict::Better);
     let best = &advice.candidates[0];
     assert_eq!(
         (best.tally.transfers(), best.memory.bytes_per_object),
@@ -99,8 +104,8 @@ fn reader_and_writer_apart_lose_all_false_transfers() {
 fn miss_that_only_moves_is_said_to() {
     let mut accesses = Vec::new();
     for n in 0..400u16 {
-        accesses.push(access(n % 4, 56, 8, Access::Read));
-        accesses.push(access(n % 4, 16, 4, Access::ReadWrite));
+        accesses.push(access(n % 4, 56, 8, AccessKind::Read));
+        accesses.push(access(n % 4, 16, 4, AccessKind::ReadWrite));
     }
     let (_, advice) = advise_pcpu(accesses);
     let today = advice.current.tally;
@@ -108,10 +113,10 @@ fn miss_that_only_moves_is_said_to() {
         (today.false_first_touch, today.false_lifetime),
         (today.transfers(), 0)
     );
-    let accepted = advice.given[0].tally;
+    let accepted = advice.user_layouts[0].tally;
     assert_eq!(accepted.false_first_touch, 0);
     assert_eq!(accepted.transfers(), today.transfers());
-    let Verdict::NothingBetter {
+    let AdviceVerdict::NothingBetter {
         first_touch: Some(index),
     } = advice.verdict
     else {
@@ -126,17 +131,17 @@ fn miss_that_only_moves_is_said_to() {
 fn smaller_alignment_wins_where_it_ends_the_same_straddles() {
     let members = [("llist", 8, 0), ("func", 8, 8), ("info", 8, 16)];
     let (types, aggregate) = structure("call_single_data", 24, &members);
-    let shape = Abi::new(&types).shape(&aggregate).unwrap();
+    let shape = AbiEngine::new(&types).shape(&aggregate).unwrap();
     let accesses: Vec<TraceAccess> = (0..100)
         .flat_map(|_| {
-            let writes = (0..3).map(|n| access(0, n * 8, 8, Access::Write));
+            let writes = (0..3).map(|n| access(0, n * 8, 8, AccessKind::Write));
             writes
-                .chain((0..3).map(|n| access(1, n * 8, 8, Access::Read)))
+                .chain((0..3).map(|n| access(1, n * 8, 8, AccessKind::Read)))
                 .collect::<Vec<_>>()
         })
         .collect();
-    let instances: Vec<Instance> = (0..8)
-        .map(|n| instance(0x8000 + n * 24, Home::Fixed, 0..24, accesses.clone()))
+    let instances: Vec<RecordedInstance> = (0..8)
+        .map(|n| instance(0x8000 + n * 24, ObjectHome::Fixed, 0..24, accesses.clone()))
         .collect();
     let subject = subject(&aggregate, &shape, &instances, 0);
     let advice = advise(subject, &[], &Options::default()).unwrap();
@@ -144,24 +149,24 @@ fn smaller_alignment_wins_where_it_ends_the_same_straddles() {
         let found = advice
             .candidates
             .iter()
-            .find(|one| one.arrangement.type_align == to);
+            .find(|candidate| candidate.arrangement.type_align == to);
         found.unwrap_or_else(|| panic!("alignment {to} was not tried"))
     };
     assert!(aligned(32).tally.transfers() < advice.current.tally.transfers());
     assert_eq!(aligned(32).tally, aligned(64).tally);
     assert!(aligned(32).pareto && !aligned(64).pareto);
     assert_eq!((aligned(32).layout.size, aligned(64).layout.size), (32, 64));
-    assert_eq!(advice.verdict, Verdict::Better);
+    assert_eq!(advice.verdict, AdviceVerdict::Better);
 }
 
 #[test]
 fn what_was_not_recorded_is_not_judged() {
     let (types, aggregate) = pcpu_chunk();
-    let shape = Abi::new(&types).shape(&aggregate).unwrap();
+    let shape = AbiEngine::new(&types).shape(&aggregate).unwrap();
     let mut accesses = Vec::new();
     for _ in 0..50 {
-        accesses.push(access(0, 16, 4, Access::Write));
-        accesses.push(access(1, 56, 8, Access::Read));
+        accesses.push(access(0, 16, 4, AccessKind::Write));
+        accesses.push(access(1, 56, 8, AccessKind::Read));
     }
     let instances = [instance(
         0x1000,
@@ -174,12 +179,12 @@ fn what_was_not_recorded_is_not_judged() {
     assert!(advice.left_out.unrecorded > 0);
     assert!(advice.unrecorded_members.contains(&"alloc_map".to_owned()));
     // bound_map was not recorded and comes to free_bytes: that cost is not known.
-    assert!(advice.given[0].unjudged);
-    for one in &advice.candidates {
+    assert!(advice.user_layouts[0].unjudged);
+    for candidate in &advice.candidates {
         assert!(
-            one.layout.places[4].offset >= 64,
+            candidate.layout.places[4].offset >= 64,
             "alloc_map came to line 0: {:?}",
-            one.changes
+            candidate.changes
         );
     }
 }
@@ -187,12 +192,12 @@ fn what_was_not_recorded_is_not_judged() {
 #[test]
 fn kept_members_stay() {
     let (types, aggregate) = pcpu_chunk();
-    let shape = Abi::new(&types).shape(&aggregate).unwrap();
+    let shape = AbiEngine::new(&types).shape(&aggregate).unwrap();
     let accesses = vec![
-        access(0, 16, 4, Access::Write),
-        access(1, 56, 8, Access::Read),
+        access(0, 16, 4, AccessKind::Write),
+        access(1, 56, 8, AccessKind::Read),
     ];
-    let instances = [instance(0x1000, Home::Fixed, 0..144, accesses)];
+    let instances = [instance(0x1000, ObjectHome::Fixed, 0..144, accesses)];
     let subject = subject(&aggregate, &shape, &instances, 8);
     let options = Options {
         keep: vec!["data".to_owned()],
@@ -204,20 +209,20 @@ fn kept_members_stay() {
         advice
             .candidates
             .iter()
-            .all(|one| one.layout.places[7].offset == 88)
+            .all(|candidate| candidate.layout.places[7].offset == 88)
     );
     assert!(
         advice
             .candidates
             .iter()
-            .all(|one| *one.arrangement.order.last().unwrap() == 16)
+            .all(|candidate| *candidate.arrangement.order.last().unwrap() == 16)
     );
 }
 
 #[test]
 fn types_of_user_programs_and_without_evidence_are_refused() {
     let (types, mut aggregate) = pcpu_chunk();
-    let shape = Abi::new(&types).shape(&aggregate).unwrap();
+    let shape = AbiEngine::new(&types).shape(&aggregate).unwrap();
     let no_evidence = advise(
         subject(&aggregate, &shape, &[], 8),
         &[],
@@ -225,7 +230,7 @@ fn types_of_user_programs_and_without_evidence_are_refused() {
     );
     assert_eq!(
         no_evidence,
-        Err(Refusal::NoEvidence {
+        Err(AdviceRefusal::NoEvidence {
             name: "pcpu_chunk".to_owned()
         })
     );
@@ -241,7 +246,7 @@ fn types_of_user_programs_and_without_evidence_are_refused() {
     );
     assert_eq!(
         refused,
-        Err(Refusal::Uapi {
+        Err(AdviceRefusal::Uapi {
             name: "pcpu_chunk".to_owned(),
             file
         })
@@ -251,7 +256,7 @@ fn types_of_user_programs_and_without_evidence_are_refused() {
 #[test]
 fn orders_are_checked() {
     let (types, aggregate) = pcpu_chunk();
-    let shape = Abi::new(&types).shape(&aggregate).unwrap();
+    let shape = AbiEngine::new(&types).shape(&aggregate).unwrap();
     let check = |text: &str, expect: &str| {
         assert_eq!(order::parse(text, &shape).unwrap_err().to_string(), expect);
     };

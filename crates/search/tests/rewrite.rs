@@ -4,17 +4,17 @@ mod common;
 
 use proptest::prelude::*;
 use relayout_contend::replay;
-use relayout_layout::abi::{Arrangement, Layout};
+use relayout_layout::abi::{AtomArrangement, StructLayout};
 use relayout_search::Options;
 
 use common::made::{Case, Random, large_struct};
 
 impl Case {
     /// Replays by the places of members alone.
-    fn transfers(&self, layout: &Layout) -> u64 {
-        let current = self.shape.lay_out(&self.shape.current());
+    fn transfers(&self, layout: &StructLayout) -> u64 {
+        let current = self.shape.lay_out(&self.shape.current_arrangement());
         let place = |offset: u32| {
-            let holds = |place: &&relayout_layout::abi::Place| {
+            let holds = |place: &&relayout_layout::abi::AtomPlace| {
                 place.offset <= u64::from(offset) && u64::from(offset) < place.end
             };
             let atom = current
@@ -38,7 +38,7 @@ impl Case {
                     1 => u64::from(self.line_bytes),
                     _ => 1,
                 };
-                let layout = self.shape.lay_out(&Arrangement {
+                let layout = self.shape.lay_out(&AtomArrangement {
                     order: order.to_vec(),
                     align: (0..count).map(align).collect(),
                     type_align: 1,
@@ -92,10 +92,10 @@ proptest! {
     fn scores_are_replays(sizes in sizes(3..=9), uses in uses(4, 9)) {
         let case = Case::new(&sizes, &uses, 16);
         let advice = case.advise(&Options::default());
-        for one in &advice.candidates {
-            prop_assert_eq!(one.tally.transfers(), case.transfers(&one.layout));
+        for candidate in &advice.candidates {
+            prop_assert_eq!(candidate.tally.transfers(), case.transfers(&candidate.layout));
             if let Some(bound) = advice.bound {
-                prop_assert!(bound.transfers <= one.tally.transfers());
+                prop_assert!(bound.transfers <= candidate.tally.transfers());
             }
         }
     }

@@ -31,7 +31,10 @@ pub fn require_programs(names: &[&str]) {
 pub fn is_installed(name: &str) -> bool {
     let mut command = Command::new(name);
     command.arg("--version");
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
     command.status().is_ok()
 }
 
@@ -50,13 +53,21 @@ pub fn require_compiler(program: &str, flags: &[&str], language: &str, source: &
 fn compiles(program: &str, flags: &[&str], language: &str, source: &str) -> bool {
     use std::io::Write as _;
     let mut command = Command::new(program);
-    command.args(flags).args(["-fsyntax-only", "-x", language, "-"]);
-    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    command
+        .args(flags)
+        .args(["-fsyntax-only", "-x", language, "-"]);
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
     let Ok(mut compiler) = command.spawn() else {
         return false;
     };
     // A compiler that ends early closes the pipe; its exit code tells.
-    let _ = compiler.stdin.take().map(|mut input| input.write_all(source.as_bytes()));
+    let _ = compiler
+        .stdin
+        .take()
+        .map(|mut input| input.write_all(source.as_bytes()));
     compiler.wait().is_ok_and(|status| status.success())
 }
 
@@ -84,13 +95,20 @@ pub fn cache_folder() -> PathBuf {
 /// The cached kernel's file with debug information; `$RELAYOUT_VMLINUX` names another.
 #[track_caller]
 pub fn vmlinux() -> PathBuf {
-    named_or_cached("a kernel's vmlinux", "RELAYOUT_VMLINUX", "kernel/current/vmlinux")
+    named_or_cached(
+        "a kernel's vmlinux",
+        "RELAYOUT_VMLINUX",
+        "kernel/current/vmlinux",
+    )
 }
 
 /// The boot image of the cached kernel.
 #[track_caller]
 pub fn boot_image() -> PathBuf {
-    require_file("a kernel's boot image", &cache_folder().join("kernel/current/vmlinuz"))
+    require_file(
+        "a kernel's boot image",
+        &cache_folder().join("kernel/current/vmlinuz"),
+    )
 }
 
 /// The source tree of the cached kernel; `$RELAYOUT_SOURCE` names another.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::metric::{Metric, Source, THREAD};
+use crate::metric::{Metric, MetricSource, THREAD};
 
 /// Lines of output that an error shows.
 const LINES_SHOWN: usize = 8;
@@ -15,7 +15,7 @@ const LETTERS_SHOWN: usize = 120;
 
 /// What one start of a program gave.
 #[derive(Clone, Copy, Debug)]
-pub struct Output<'o> {
+pub struct StartOutput<'o> {
     /// Standard output.
     pub stdout: &'o str,
     /// Standard error.
@@ -33,7 +33,10 @@ pub type Values = BTreeMap<String, Vec<f64>>;
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum ExtractError {
     /// Nothing matched.
-    #[error("metric '{name}' does not appear: {why}{}", shown(first_lines))]
+    #[error(
+        "metric '{name}' does not appear: {why}{}",
+        describe_output(first_lines)
+    )]
     Missing {
         /// Name of the metric.
         name: String,
@@ -63,7 +66,7 @@ pub enum ExtractError {
 }
 
 impl ExtractError {
-    fn unless_too_many(name: &str, values: Values) -> Result<Values, Self> {
+    fn limit_threads(name: &str, values: Values) -> Result<Values, Self> {
         match values.len() {
             0..=THREADS_MAX => Ok(values),
             found => Err(Self::TooMany {
@@ -78,18 +81,18 @@ impl ExtractError {
 ///
 /// # Errors
 /// There are none, or what is found is not a number.
-pub fn extract(metric: &Metric, output: &Output<'_>) -> Result<Values, ExtractError> {
+pub fn extract_values(metric: &Metric, output: &StartOutput<'_>) -> Result<Values, ExtractError> {
     let alone = |value: f64| Ok(Values::from([(String::new(), vec![value])]));
     match &metric.source {
-        Source::Wall => alone(output.wall_s),
-        Source::Cpu => alone(output.cpu_s),
-        Source::Regex { .. } => by_regex(metric, output),
-        Source::Json(pointer) => by_json(metric, pointer, output),
+        MetricSource::Wall => alone(output.wall_s),
+        MetricSource::Cpu => alone(output.cpu_s),
+        MetricSource::Regex { .. } => values_by_regex(metric, output),
+        MetricSource::Json(pointer) => values_by_json(metric, pointer, output),
     }
 }
 
-fn by_regex(metric: &Metric, output: &Output<'_>) -> Result<Values, ExtractError> {
-    let Source::Regex {
+fn values_by_regex(metric: &Metric, output: &StartOutput<'_>) -> Result<Values, ExtractError> {
+    let MetricSource::Regex {
         pattern,
         value,
         by_thread,
@@ -105,29 +108,33 @@ fn by_regex(metric: &Metric, output: &Output<'_>) -> Result<Values, ExtractError
         let Some(found) = captures.get(*value) else {
             continue;
         };
-        let number = number(found.as_str()).ok_or_else(|| ExtractError::NotANumber {
-            name: metric.about.name.clone(),
-            found: cut(found.as_str()),
-            place: cut(line),
+        let number = finite_number(found.as_str()).ok_or_else(|| ExtractError::NotANumber {
+            name: metric.description.name.clone(),
+            found: shorten(found.as_str()),
+            place: shorten(line),
         })?;
         let thread = captures.name(THREAD).filter(|_| *by_thread);
         let thread = thread.map_or(String::new(), |thread| thread.as_str().to_owned());
         values.entry(thread).or_default().push(number);
     }
     if values.is_empty() {
-        return Err(missing(
+        return Err(missing_metric(
             metric,
             output,
             format!("no line matches {pattern}"),
         ));
     }
-    ExtractError::unless_too_many(&metric.about.name, values)
+    ExtractError::limit_threads(&metric.description.name, values)
 }
 
-fn by_json(metric: &Metric, steps: &[String], output: &Output<'_>) -> Result<Values, ExtractError> {
-    let documents = documents(output.stdout);
+fn values_by_json(
+    metric: &Metric,
+    steps: &[String],
+    output: &StartOutput<'_>,
+) -> Result<Values, ExtractError> {
+    let documents = json_documents(output.stdout);
     if documents.is_empty() {
-        return Err(missing(
+        return Err(missing_metric(
             metric,
             output,
             "the output is not JSON, nor is a line of it".into(),
@@ -136,24 +143,24 @@ fn by_json(metric: &Metric, steps: &[String], output: &Output<'_>) -> Result<Val
     let mut values = Values::new();
     for document in &documents {
         let mut found = Vec::new();
-        walk(document, steps, String::new(), &mut found);
+        follow_steps(document, steps, String::new(), &mut found);
         for (label, value) in found {
-            gather(metric, &label, value, &mut values)?;
+            add_values(metric, &label, value, &mut values)?;
         }
     }
     if values.is_empty() {
         let pointer: String = steps.iter().map(|step| format!("/{step}")).collect();
-        return Err(missing(
+        return Err(missing_metric(
             metric,
             output,
             format!("there is no '{pointer}' in the JSON output"),
         ));
     }
-    ExtractError::unless_too_many(&metric.about.name, values)
+    ExtractError::limit_threads(&metric.description.name, values)
 }
 
 /// The whole text as one document, or each line that is an object or a list.
-fn documents(text: &str) -> Vec<Value> {
+fn json_documents(text: &str) -> Vec<Value> {
     if let Ok(whole) = serde_json::from_str(text) {
         return vec![whole];
     }
@@ -166,7 +173,7 @@ fn documents(text: &str) -> Vec<Value> {
 
 /// The places that the steps lead to, each labelled by what stood for `*`. The depth is that of the
 /// steps, which the user gave.
-fn walk<'v>(
+fn follow_steps<'v>(
     value: &'v Value,
     steps: &[String],
     label: String,
@@ -183,22 +190,22 @@ fn walk<'v>(
     match value {
         Value::Object(object) if step == "*" => {
             for (key, value) in object {
-                walk(value, rest, join(key), found);
+                follow_steps(value, rest, join(key), found);
             }
         }
         Value::Array(list) if step == "*" => {
             for (index, value) in list.iter().enumerate() {
-                walk(value, rest, join(&index.to_string()), found);
+                follow_steps(value, rest, join(&index.to_string()), found);
             }
         }
         Value::Object(object) => {
             if let Some(value) = object.get(step) {
-                walk(value, rest, label, found);
+                follow_steps(value, rest, label, found);
             }
         }
         Value::Array(list) => {
             if let Some(value) = step.parse().ok().and_then(|index: usize| list.get(index)) {
-                walk(value, rest, label, found);
+                follow_steps(value, rest, label, found);
             }
         }
         _ => {}
@@ -206,7 +213,7 @@ fn walk<'v>(
 }
 
 /// A number; or a list of numbers, which are readings; or an object of numbers, one for each thread.
-fn gather(
+fn add_values(
     metric: &Metric,
     label: &str,
     value: &Value,
@@ -215,8 +222,8 @@ fn gather(
     let mut add = |label: &str, value: &Value| {
         let number = value.as_f64().filter(|number| number.is_finite());
         let number = number.ok_or_else(|| ExtractError::NotANumber {
-            name: metric.about.name.clone(),
-            found: cut(&value.to_string()),
+            name: metric.description.name.clone(),
+            found: shorten(&value.to_string()),
             place: "the JSON output".to_owned(),
         })?;
         values.entry(label.to_owned()).or_default().push(number);
@@ -232,30 +239,30 @@ fn gather(
     }
 }
 
-fn number(text: &str) -> Option<f64> {
+fn finite_number(text: &str) -> Option<f64> {
     text.trim()
         .parse()
         .ok()
         .filter(|number: &f64| number.is_finite())
 }
 
-fn missing(metric: &Metric, output: &Output<'_>, why: String) -> ExtractError {
+fn missing_metric(metric: &Metric, output: &StartOutput<'_>, why: String) -> ExtractError {
     let lines = output.stdout.lines().chain(output.stderr.lines());
     ExtractError::Missing {
-        name: metric.about.name.clone(),
+        name: metric.description.name.clone(),
         why,
-        first_lines: lines.take(LINES_SHOWN).map(cut).collect(),
+        first_lines: lines.take(LINES_SHOWN).map(shorten).collect(),
     }
 }
 
-fn cut(text: &str) -> String {
+fn shorten(text: &str) -> String {
     match text.char_indices().nth(LETTERS_SHOWN) {
         Some((at, _)) => format!("{}...", &text[..at]),
         None => text.to_owned(),
     }
 }
 
-fn shown(lines: &[String]) -> String {
+fn describe_output(lines: &[String]) -> String {
     if lines.is_empty() {
         return "; the program wrote nothing".to_owned();
     }
@@ -268,13 +275,13 @@ mod tests {
     use super::*;
 
     fn found(metric: &str, stdout: &str, stderr: &str) -> Result<Values, ExtractError> {
-        let output = Output {
+        let output = StartOutput {
             stdout,
             stderr,
             wall_s: 1.5,
             cpu_s: 2.5,
         };
-        extract(&Metric::parse(metric).unwrap(), &output)
+        extract_values(&Metric::parse(metric).unwrap(), &output)
     }
 
     #[track_caller]

@@ -3,15 +3,15 @@
 mod compare;
 mod summary;
 
-pub use summary::Summary;
+pub use summary::SideSummary;
 
 use serde::{Deserialize, Serialize};
 
-use self::compare::{Comparison, compare};
-use crate::metric::{About, Better};
-use crate::plan::{ALPHA, Plan};
-use crate::runs::{Runs, Series};
-use crate::stats::rejected;
+use self::compare::{MetricComparison, compare_series};
+use crate::metric::{BetterDirection, MetricDescription};
+use crate::plan::{ALPHA, ExperimentPlan};
+use crate::runs::{ExperimentRuns, MetricSeries};
+use crate::stats::reject_hypotheses;
 
 /// The margin unless the noise asks for more, as a fraction.
 pub const MARGIN: f64 = 0.01;
@@ -20,14 +20,14 @@ pub const MARGIN_BY_NOISE_MAX: f64 = 0.25;
 
 /// How to judge.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Rules {
+pub struct JudgingRules {
     /// Changes up to this fraction do not matter.
     pub margin: f64,
     /// Whether the margin is widened at the end to what the experiment can tell.
     pub widen: bool,
 }
 
-impl Default for Rules {
+impl Default for JudgingRules {
     fn default() -> Self {
         Self {
             margin: MARGIN,
@@ -39,7 +39,7 @@ impl Default for Rules {
 /// The answer for one metric, or for all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Verdict {
+pub enum ChangeVerdict {
     /// The change is there, for the better.
     Better,
     /// The change is there, for the worse.
@@ -50,7 +50,7 @@ pub enum Verdict {
     Unclear,
 }
 
-impl Verdict {
+impl ChangeVerdict {
     /// Its name.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -64,7 +64,7 @@ impl Verdict {
 
 /// In which numbers a change is expressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scale {
+pub enum ChangeScale {
     /// Ratio of after to before, less 1.
     Ratio,
     /// Difference of percentages, in points of which 0.01 is one percentage point.
@@ -75,15 +75,15 @@ pub enum Scale {
 
 /// One metric, judged.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Judged {
+pub struct JudgedMetric {
     /// Name, direction, unit.
-    pub about: About,
+    pub description: MetricDescription,
     /// The starts before.
-    pub before: Summary,
+    pub before: SideSummary,
     /// The starts after.
-    pub after: Summary,
+    pub after: SideSummary,
     /// What the fractions below are of.
-    pub scale: Scale,
+    pub scale: ChangeScale,
     /// Change from before to after, as a fraction; `None` for lack of pairs, or of something to
     /// compare with (a median of 0 before).
     pub change: Option<f64>,
@@ -97,7 +97,7 @@ pub struct Judged {
     /// Whether the margin is the noise's, not the given one.
     pub margin_is_noise: bool,
     /// The answer.
-    pub verdict: Verdict,
+    pub verdict: ChangeVerdict,
     /// Why it is unclear.
     pub why: Option<&'static str>,
     /// Pairs without a value of this thread on one side.
@@ -106,82 +106,92 @@ pub struct Judged {
 
 /// All metrics, judged.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Outcome {
+pub struct ExperimentOutcome {
     /// In the order in which they were given, threads by name.
-    pub metrics: Vec<Judged>,
+    pub metrics: Vec<JudgedMetric>,
     /// Worse if one is; else better if one is; else unclear if one is.
-    pub verdict: Verdict,
+    pub verdict: ChangeVerdict,
     /// Pairs that were judged.
     pub pairs: usize,
     /// One less than this is the confidence of the intervals at this look alone.
     pub alpha: f64,
 }
 
-impl Outcome {
+impl ExperimentOutcome {
     /// Whether more starts can change nothing that matters.
     pub fn is_decided(&self) -> bool {
         self.metrics
             .iter()
-            .all(|metric| metric.verdict != Verdict::Unclear)
+            .all(|metric| metric.verdict != ChangeVerdict::Unclear)
     }
 }
 
 /// Judges all metrics together after the pairs there are. Only the last look widens the margin.
-pub fn judge(runs: &Runs, rules: &Rules) -> Outcome {
+pub fn judge_runs(runs: &ExperimentRuns, rules: &JudgingRules) -> ExperimentOutcome {
     let series = runs.series();
-    judge_series(&series, runs.plan(), runs.pairs(), rules, runs.is_last())
+    judge_series(
+        &series,
+        runs.plan(),
+        runs.complete_pairs(),
+        rules,
+        runs.is_last(),
+    )
 }
 
 /// The same for the values alone.
 pub fn judge_series(
-    series: &[Series],
-    plan: Plan,
+    series: &[MetricSeries],
+    plan: ExperimentPlan,
     pairs: usize,
-    rules: &Rules,
+    rules: &JudgingRules,
     is_last: bool,
-) -> Outcome {
+) -> ExperimentOutcome {
     let alpha = plan.alpha(pairs, is_last);
     let widen_for = (rules.widen && is_last).then_some(series.len());
-    let comparisons: Vec<Comparison> = series
+    let comparisons: Vec<MetricComparison> = series
         .iter()
-        .map(|series| compare(series, rules.margin, alpha, widen_for, plan.seed))
+        .map(|series| compare_series(series, rules.margin, alpha, widen_for, plan.seed))
         .collect();
     // What a look spends less than all, its probabilities count for more.
     let p_values: Vec<f64> = comparisons
         .iter()
         .map(|comparison| (comparison.p_value * ALPHA / alpha).min(1.0))
         .collect();
-    let rejected = rejected(&p_values, ALPHA);
+    let rejected = reject_hypotheses(&p_values, ALPHA);
     let judged = series
         .iter()
         .zip(comparisons)
         .zip(p_values.iter().zip(rejected));
-    let metrics: Vec<Judged> = judged
+    let metrics: Vec<JudgedMetric> = judged
         .map(|((series, comparison), (&p_value, rejected))| {
-            comparison.judged(series, p_value, rejected)
+            comparison.into_judged(series, p_value, rejected)
         })
         .collect();
-    Outcome {
-        verdict: overall(&metrics),
+    ExperimentOutcome {
+        verdict: overall_verdict(&metrics),
         metrics,
         pairs,
         alpha,
     }
 }
 
-fn overall(metrics: &[Judged]) -> Verdict {
+fn overall_verdict(metrics: &[JudgedMetric]) -> ChangeVerdict {
     let any = |verdict| metrics.iter().any(|metric| metric.verdict == verdict);
-    let order = [Verdict::Worse, Verdict::Better, Verdict::Unclear];
+    let order = [
+        ChangeVerdict::Worse,
+        ChangeVerdict::Better,
+        ChangeVerdict::Unclear,
+    ];
     let found = order.into_iter().find(|&verdict| any(verdict));
     match metrics.is_empty() {
-        true => Verdict::Unclear,
-        false => found.unwrap_or(Verdict::Same),
+        true => ChangeVerdict::Unclear,
+        false => found.unwrap_or(ChangeVerdict::Same),
     }
 }
 
-fn direction(better: Better, is_up: bool) -> Verdict {
+fn verdict_of_direction(better: BetterDirection, is_up: bool) -> ChangeVerdict {
     match (better, is_up) {
-        (Better::Higher, true) | (Better::Lower, false) => Verdict::Better,
-        _ => Verdict::Worse,
+        (BetterDirection::Higher, true) | (BetterDirection::Lower, false) => ChangeVerdict::Better,
+        _ => ChangeVerdict::Worse,
     }
 }

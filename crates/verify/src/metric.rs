@@ -22,18 +22,18 @@ makes one metric of each thread, as do the keys of an object and a * in a pointe
 #[derive(Clone, Debug)]
 pub struct Metric {
     /// Name, direction and unit.
-    pub about: About,
+    pub description: MetricDescription,
     /// Where its number comes from.
-    pub source: Source,
+    pub source: MetricSource,
 }
 
 /// Name, direction and unit of a metric.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct About {
+pub struct MetricDescription {
     /// As the user named it.
     pub name: String,
     /// Which way is better.
-    pub better: Better,
+    pub better: BetterDirection,
     /// Unit, for show; changes of metrics in `%` are given in points.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit: Option<String>,
@@ -45,7 +45,7 @@ pub struct About {
 /// Which way is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Better {
+pub enum BetterDirection {
     /// Throughput.
     Higher,
     /// Time.
@@ -54,7 +54,7 @@ pub enum Better {
 
 /// Where a number comes from.
 #[derive(Clone, Debug)]
-pub enum Source {
+pub enum MetricSource {
     /// Seconds from start to end.
     Wall,
     /// CPU seconds.
@@ -107,17 +107,20 @@ pub enum MetricError {
 impl Metric {
     /// Wall-clock time.
     pub fn wall() -> Self {
-        Self::time("wall", Source::Wall)
+        Self::time_metric("wall", MetricSource::Wall)
     }
 
-    fn time(name: &str, source: Source) -> Self {
-        let about = About {
+    fn time_metric(name: &str, source: MetricSource) -> Self {
+        let about = MetricDescription {
             name: name.to_owned(),
-            better: Better::Lower,
+            better: BetterDirection::Lower,
             unit: Some("s".to_owned()),
             is_detail: false,
         };
-        Self { about, source }
+        Self {
+            description: about,
+            source,
+        }
     }
 
     /// Reads one of the [`FORMS`].
@@ -131,7 +134,7 @@ impl Metric {
         };
         match text {
             "wall" => return Ok(Self::wall()),
-            "cpu" => return Ok(Self::time("cpu", Source::Cpu)),
+            "cpu" => return Ok(Self::time_metric("cpu", MetricSource::Cpu)),
             _ => {}
         }
         let regex = text
@@ -147,13 +150,16 @@ impl Metric {
                 "it is none of wall, cpu, NAME=regex:PATTERN, NAME=json:/POINTER",
             ));
         };
-        let about = About::parse(head).map_err(|why| wrong(&why))?;
+        let about = MetricDescription::parse(head).map_err(|why| wrong(&why))?;
         let source = if is_regex {
             regex_source(rest, &about.name)?
         } else {
-            Source::Json(pointer(rest).map_err(|why| wrong(&why))?)
+            MetricSource::Json(parse_pointer(rest).map_err(|why| wrong(&why))?)
         };
-        Ok(Self { about, source })
+        Ok(Self {
+            description: about,
+            source,
+        })
     }
 
     /// Reads all, which must have different names; without any, wall-clock time.
@@ -166,9 +172,9 @@ impl Metric {
             let metric = Self::parse(text)?;
             if metrics
                 .iter()
-                .any(|other| other.about.name == metric.about.name)
+                .any(|other| other.description.name == metric.description.name)
             {
-                let name = metric.about.name;
+                let name = metric.description.name;
                 return Err(MetricError::Twice { name });
             }
             metrics.push(metric);
@@ -180,7 +186,7 @@ impl Metric {
     }
 }
 
-impl About {
+impl MetricDescription {
     fn parse(head: &str) -> Result<Self, String> {
         let mut parts = head.split(',');
         let name = parts.next().unwrap_or_default().trim();
@@ -189,14 +195,14 @@ impl About {
         }
         let mut about = Self {
             name: name.to_owned(),
-            better: Better::Higher,
+            better: BetterDirection::Higher,
             unit: None,
             is_detail: false,
         };
         for part in parts {
             match part.trim() {
-                "higher" => about.better = Better::Higher,
-                "lower" => about.better = Better::Lower,
+                "higher" => about.better = BetterDirection::Higher,
+                "lower" => about.better = BetterDirection::Lower,
                 part => match part.strip_prefix("unit=") {
                     Some(unit) => about.unit = Some(unit.to_owned()),
                     None => {
@@ -209,7 +215,7 @@ impl About {
     }
 }
 
-fn regex_source(text: &str, name: &str) -> Result<Source, MetricError> {
+fn regex_source(text: &str, name: &str) -> Result<MetricSource, MetricError> {
     let wrong = |why: String| MetricError::Pattern {
         name: name.to_owned(),
         why,
@@ -227,7 +233,7 @@ fn regex_source(text: &str, name: &str) -> Result<Source, MetricError> {
         )));
     };
     let by_thread = names.contains(&Some(THREAD));
-    Ok(Source::Regex {
+    Ok(MetricSource::Regex {
         pattern,
         value,
         by_thread,
@@ -235,7 +241,7 @@ fn regex_source(text: &str, name: &str) -> Result<Source, MetricError> {
 }
 
 /// The steps of a JSON pointer, with `~1` and `~0` decoded.
-fn pointer(text: &str) -> Result<Vec<String>, String> {
+fn parse_pointer(text: &str) -> Result<Vec<String>, String> {
     if text.is_empty() {
         return Ok(Vec::new());
     }
@@ -253,9 +259,9 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(text: &str, name: &str, better: Better, unit: Option<&str>) {
-        let about = Metric::parse(text).unwrap().about;
-        let expect = About {
+    fn check(text: &str, name: &str, better: BetterDirection, unit: Option<&str>) {
+        let about = Metric::parse(text).unwrap().description;
+        let expect = MetricDescription {
             name: name.to_owned(),
             better,
             unit: unit.map(str::to_owned),
@@ -266,13 +272,28 @@ mod tests {
 
     #[test]
     fn forms() {
-        check("wall", "wall", Better::Lower, Some("s"));
-        check("cpu", "cpu", Better::Lower, Some("s"));
-        check("ops=regex:([0-9]+) ops", "ops", Better::Higher, None);
-        check("a.b=json:/x/0", "a.b", Better::Higher, None);
-        check("t,lower,unit=us=regex:(.*)", "t", Better::Lower, Some("us"));
-        check("x=regex:=json:([0-9])", "x", Better::Higher, None);
-        check("share,unit=%=json:", "share", Better::Higher, Some("%"));
+        check("wall", "wall", BetterDirection::Lower, Some("s"));
+        check("cpu", "cpu", BetterDirection::Lower, Some("s"));
+        check(
+            "ops=regex:([0-9]+) ops",
+            "ops",
+            BetterDirection::Higher,
+            None,
+        );
+        check("a.b=json:/x/0", "a.b", BetterDirection::Higher, None);
+        check(
+            "t,lower,unit=us=regex:(.*)",
+            "t",
+            BetterDirection::Lower,
+            Some("us"),
+        );
+        check("x=regex:=json:([0-9])", "x", BetterDirection::Higher, None);
+        check(
+            "share,unit=%=json:",
+            "share",
+            BetterDirection::Higher,
+            Some("%"),
+        );
     }
 
     #[track_caller]
@@ -305,6 +326,6 @@ mod tests {
                 name: "wall".into()
             }
         );
-        assert_eq!(Metric::parse_all(&[]).unwrap()[0].about.name, "wall");
+        assert_eq!(Metric::parse_all(&[]).unwrap()[0].description.name, "wall");
     }
 }

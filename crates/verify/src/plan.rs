@@ -1,6 +1,6 @@
 //! In which order the two sides are started, and when the results are looked at.
 
-use crate::rng::Random;
+use crate::rng::SplitMix64;
 
 /// Share of experiments without a difference that may end with one, over all looks of one metric.
 pub const ALPHA: f64 = 0.05;
@@ -15,14 +15,14 @@ const PAIRS_INTERIM_MIN: usize = 10;
     Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
 )]
 #[serde(rename_all = "lowercase")]
-pub enum Side {
+pub enum ExperimentSide {
     /// Without the change.
     Before,
     /// With it.
     After,
 }
 
-impl Side {
+impl ExperimentSide {
     /// Both.
     pub const ALL: [Self; 2] = [Self::Before, Self::After];
 
@@ -37,23 +37,23 @@ impl Side {
 
 /// How many pairs of starts there will be at most, and the seed of their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Plan {
+pub struct ExperimentPlan {
     /// Pairs, each a start of either side.
     pub pairs: usize,
     /// Decides the order within the pairs.
     pub seed: u64,
 }
 
-impl Plan {
+impl ExperimentPlan {
     /// The order within a pair, which is a fair coin's. The neighbours in time are compared, so that
     /// what drifts slowly falls on both; and since the order is random, also what a start leaves
     /// behind for the next one falls on both equally often.
-    pub fn order(&self, pair: usize) -> [Side; 2] {
+    pub fn order(&self, pair: usize) -> [ExperimentSide; 2] {
         let mut random =
-            Random::new(self.seed ^ (pair as u64 + 1).wrapping_mul(0xd6e8_feb8_6659_fd93));
+            SplitMix64::new(self.seed ^ (pair as u64 + 1).wrapping_mul(0xd6e8_feb8_6659_fd93));
         match random.bits() >> 63 {
-            0 => [Side::Before, Side::After],
-            _ => [Side::After, Side::Before],
+            0 => [ExperimentSide::Before, ExperimentSide::After],
+            _ => [ExperimentSide::After, ExperimentSide::Before],
         }
     }
 
@@ -93,7 +93,7 @@ mod tests {
 
     #[track_caller]
     fn check(pairs: usize, expect: &[usize]) {
-        let plan = Plan { pairs, seed: 1 };
+        let plan = ExperimentPlan { pairs, seed: 1 };
         assert_eq!(plan.looks(), expect);
         let mut spent = 0.0;
         for &look in expect {
@@ -113,7 +113,7 @@ mod tests {
 
     #[test]
     fn cut_short() {
-        let plan = Plan { pairs: 30, seed: 1 };
+        let plan = ExperimentPlan { pairs: 30, seed: 1 };
         assert_eq!(plan.alpha(7, true), ALPHA);
         assert_eq!(plan.alpha(17, true), ALPHA - 2.0 * ALPHA_INTERIM);
     }
@@ -122,7 +122,7 @@ mod tests {
     #[test]
     fn orders() {
         let firsts = |seed| {
-            let plan = Plan { pairs: 1000, seed };
+            let plan = ExperimentPlan { pairs: 1000, seed };
             let pairs = 0..plan.pairs;
             pairs
                 .map(move |pair| plan.order(pair)[0])
@@ -130,7 +130,7 @@ mod tests {
         };
         let before = firsts(7)
             .iter()
-            .filter(|&&side| side == Side::Before)
+            .filter(|&&side| side == ExperimentSide::Before)
             .count();
         assert!((430..570).contains(&before), "{before}");
         assert_eq!(firsts(7), firsts(7));

@@ -2,9 +2,9 @@
 
 /// SplitMix64 (Steele, Lea and Flood, *Fast splittable pseudorandom number generators*, 2014).
 #[derive(Clone, Debug)]
-pub struct Random(u64);
+pub struct SplitMix64(u64);
 
-impl Random {
+impl SplitMix64 {
     /// Starts a sequence of its own for each seed.
     pub fn new(seed: u64) -> Self {
         Self(seed)

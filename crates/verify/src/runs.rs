@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use crate::extract::Values;
-use crate::metric::About;
-use crate::plan::{Plan, Side};
+use crate::metric::MetricDescription;
+use crate::plan::{ExperimentPlan, ExperimentSide};
 use crate::stats::median;
 
 /// Schema of the document.
@@ -16,23 +16,23 @@ pub const PAIRS_MAX: usize = 500;
 
 /// An experiment: what was run, how, and what each start gave.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Runs {
+pub struct ExperimentRuns {
     /// [`SCHEMA`].
     pub schema: String,
     /// What was run, and how.
-    pub setup: Setup,
+    pub setup: ExperimentSetup,
     /// What was measured.
-    pub metrics: Vec<About>,
+    pub metrics: Vec<MetricDescription>,
     /// Why there are no more starts.
-    pub ending: Ending,
+    pub ending: ExperimentEnding,
     /// Every start, in the order in which they were made.
-    pub starts: Vec<Start>,
+    pub starts: Vec<ProgramStart>,
 }
 
 /// Why an experiment has no more starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Ending {
+pub enum ExperimentEnding {
     /// All pairs were made.
     Complete,
     /// It was decided.
@@ -45,7 +45,7 @@ pub enum Ending {
 
 /// What was run, and how.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Setup {
+pub struct ExperimentSetup {
     /// Version of relayout.
     pub tool_version: String,
     /// Command without the change.
@@ -80,13 +80,13 @@ pub struct Setup {
 
 /// One start of one side.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Start {
+pub struct ProgramStart {
     /// Which side.
-    pub side: Side,
+    pub side: ExperimentSide,
     /// Index of its pair; warm-ups count for themselves.
     pub pair: usize,
     /// What becomes of it.
-    pub fate: Fate,
+    pub fate: StartFate,
     /// Seconds from start to end.
     pub wall_s: f64,
     /// CPU seconds of the program and what it started.
@@ -102,7 +102,7 @@ pub struct Start {
 /// What becomes of a start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Fate {
+pub enum StartFate {
     /// Counts.
     Kept,
     /// Counts, although the machine did not run it all the time: there was no other.
@@ -145,35 +145,35 @@ pub enum RunsError {
 
 /// What both starts of each pair gave of one metric of one thread.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Series {
+pub struct MetricSeries {
     /// Name, direction and unit; `name[thread]` for a thread.
-    pub about: About,
+    pub description: MetricDescription,
     /// Before and after, by pair.
     pub pairs: Vec<(f64, f64)>,
     /// Pairs in which one of the two did not name this thread.
     pub unmatched: usize,
 }
 
-impl Runs {
+impl ExperimentRuns {
     /// Reads a saved document.
     ///
     /// # Errors
     /// It is none, or says what cannot be.
     pub fn parse(text: &str) -> Result<Self, RunsError> {
         #[derive(Deserialize)]
-        struct Head {
+        struct RunsHead {
             schema: String,
         }
-        let head: Head = serde_json::from_str(text)?;
+        let head: RunsHead = serde_json::from_str(text)?;
         if head.schema != SCHEMA {
             return Err(RunsError::Schema { found: head.schema });
         }
         let runs: Self = serde_json::from_str(text)?;
-        runs.check()?;
+        runs.validate()?;
         Ok(runs)
     }
 
-    fn check(&self) -> Result<(), RunsError> {
+    fn validate(&self) -> Result<(), RunsError> {
         if self.metrics.is_empty() {
             return Err(RunsError::Empty {
                 why: "it names no metric",
@@ -211,8 +211,8 @@ impl Runs {
     }
 
     /// The plan that they followed.
-    pub fn plan(&self) -> Plan {
-        Plan {
+    pub fn plan(&self) -> ExperimentPlan {
+        ExperimentPlan {
             pairs: self.setup.pairs,
             seed: self.setup.seed,
         }
@@ -220,7 +220,7 @@ impl Runs {
 
     /// Whether the look at these starts is the last of all.
     pub fn is_last(&self) -> bool {
-        self.ending != Ending::Decided
+        self.ending != ExperimentEnding::Decided
     }
 
     /// The same with the metrics alone that say where a change comes from.
@@ -233,8 +233,8 @@ impl Runs {
         self.with_metrics(|about| !about.is_detail)
     }
 
-    fn with_metrics(&self, kept: impl Fn(&About) -> bool) -> Self {
-        let start = |start: &Start| Start {
+    fn with_metrics(&self, kept: impl Fn(&MetricDescription) -> bool) -> Self {
+        let start = |start: &ProgramStart| ProgramStart {
             values: (self.metrics.iter().zip(&start.values))
                 .filter(|(about, _)| kept(about))
                 .map(|(_, values)| values.clone())
@@ -254,7 +254,7 @@ impl Runs {
     }
 
     /// Complete pairs.
-    pub fn pairs(&self) -> usize {
+    pub fn complete_pairs(&self) -> usize {
         let kept = self.starts.iter().filter(|start| start.fate.counts());
         let mut sides: BTreeMap<usize, usize> = BTreeMap::new();
         for start in kept {
@@ -264,7 +264,7 @@ impl Runs {
     }
 
     /// Starts with this fate.
-    pub fn count(&self, fate: Fate) -> usize {
+    pub fn count_fate(&self, fate: StartFate) -> usize {
         self.starts
             .iter()
             .filter(|start| start.fate == fate)
@@ -274,14 +274,14 @@ impl Runs {
     /// What there is to compare: each metric, and of those with threads each thread. Of the readings of
     /// a start the median counts: starts differ more among each other than readings within a start,
     /// and only they are independent.
-    pub fn series(&self) -> Vec<Series> {
+    pub fn series(&self) -> Vec<MetricSeries> {
         let indices = self.metrics.iter().enumerate();
         indices
-            .flat_map(|(index, about)| self.series_of(index, about))
+            .flat_map(|(index, about)| self.metric_series(index, about))
             .collect()
     }
 
-    fn series_of(&self, index: usize, about: &About) -> Vec<Series> {
+    fn metric_series(&self, index: usize, about: &MetricDescription) -> Vec<MetricSeries> {
         type Pair = [Option<f64>; 2];
         let mut threads: BTreeMap<&str, BTreeMap<usize, Pair>> = BTreeMap::new();
         for start in self.starts.iter().filter(|start| start.fate.counts()) {
@@ -294,7 +294,7 @@ impl Runs {
                 pair[start.side as usize] = median(readings);
             }
         }
-        let pairs_total = self.pairs();
+        let pairs_total = self.complete_pairs();
         let series = threads.into_iter().map(|(thread, by_pair)| {
             let pairs: Vec<_> = by_pair
                 .into_values()
@@ -304,8 +304,8 @@ impl Runs {
                 "" => about.name.clone(),
                 thread => format!("{}[{thread}]", about.name),
             };
-            Series {
-                about: About {
+            MetricSeries {
+                description: MetricDescription {
                     name,
                     ..about.clone()
                 },
@@ -317,7 +317,7 @@ impl Runs {
     }
 }
 
-impl Fate {
+impl StartFate {
     /// Whether it is judged.
     pub fn counts(self) -> bool {
         matches!(self, Self::Kept | Self::KeptDisturbed)

@@ -5,7 +5,7 @@ mod median;
 mod multiple;
 mod student;
 
-pub use bootstrap::{Estimate, estimate};
+pub use bootstrap::{LocationEstimate, estimate_location};
 pub use median::{hodges_lehmann, median};
-pub use multiple::rejected;
+pub use multiple::reject_hypotheses;
 pub use student::{t_cdf, t_quantile};

@@ -1,6 +1,6 @@
 //! Results as the kernel's LKP robot (0day) shows them, with interval and verdict beside.
 
-use crate::judge::{Judged, Scale, Summary, Verdict};
+use crate::judge::{ChangeScale, ChangeVerdict, JudgedMetric, SideSummary};
 
 /// Letters of a value, of a change and of a deviation.
 const VALUE: usize = 10;
@@ -15,7 +15,7 @@ const INTERVAL: &str = "95% interval";
 const DEVIATION_SHOWN_PERCENT: f64 = 2.0;
 
 /// The whole table. `names` head the two sides; what is longer than 16 and 27 letters is cut.
-pub fn render(metrics: &[Judged], names: [&str; 2]) -> String {
+pub fn render_table(metrics: &[JudgedMetric], names: [&str; 2]) -> String {
     let widths = [VALUE + DEVIATION, CHANGE + VALUE + DEVIATION + 1];
     let [before, after] = [0, 1].map(|i| names[i].chars().take(widths[i]).collect::<String>());
     let width = |heading: &str, cells: &mut dyn Iterator<Item = usize>| {
@@ -23,7 +23,7 @@ pub fn render(metrics: &[Judged], names: [&str; 2]) -> String {
     };
     let mut lengths = metrics
         .iter()
-        .map(|metric| metric.about.name.chars().count());
+        .map(|metric| metric.description.name.chars().count());
     let name_width = width(METRIC, &mut lengths);
     let mut lengths = metrics.iter().map(|metric| interval(metric).len());
     let interval_width = width(INTERVAL, &mut lengths);
@@ -37,10 +37,10 @@ pub fn render(metrics: &[Judged], names: [&str; 2]) -> String {
         let apart = metric.before.is_apart_from(&metric.after);
         text.push_str(&format!(
             "{} {} {}  {:name_width$}  {:interval_width$}  {}{}\n",
-            side(&metric.before),
-            change(metric),
-            side(&metric.after),
-            metric.about.name,
+            side_cell(&metric.before),
+            change_cell(metric),
+            side_cell(&metric.after),
+            metric.description.name,
             interval(metric),
             verdict(metric),
             if apart { "  ranges apart" } else { "" },
@@ -49,17 +49,17 @@ pub fn render(metrics: &[Judged], names: [&str; 2]) -> String {
     text
 }
 
-fn interval(metric: &Judged) -> String {
+fn interval(metric: &JudgedMetric) -> String {
     metric.interval.map_or("unknown".to_owned(), |[low, high]| {
         let [low, high] = [low, high].map(|end| change_text(end, metric.scale));
         format!("[{low}, {high}]")
     })
 }
 
-fn verdict(metric: &Judged) -> String {
+fn verdict(metric: &JudgedMetric) -> String {
     match metric.verdict {
-        Verdict::Same => {
-            let is_points = metric.scale == Scale::Points;
+        ChangeVerdict::Same => {
+            let is_points = metric.scale == ChangeScale::Points;
             format!("same (within {})", percent(metric.margin, is_points))
         }
         verdict => verdict.as_str().to_owned(),
@@ -67,20 +67,20 @@ fn verdict(metric: &Judged) -> String {
 }
 
 /// A median, and the deviation if it is worth showing.
-fn side(summary: &Summary) -> String {
+fn side_cell(summary: &SideSummary) -> String {
     let deviation = summary.stddev_percent;
     let deviation = deviation.filter(|&percent| percent > DEVIATION_SHOWN_PERCENT);
     let deviation = deviation.map_or(String::new(), |percent| format!(" ±{percent:>3.0}%"));
     format!("{:>VALUE$}{deviation:<DEVIATION$}", value(summary.median))
 }
 
-fn change(metric: &Judged) -> String {
+fn change_cell(metric: &JudgedMetric) -> String {
     let Some(change) = metric.change else {
         return format!("{:>CHANGE$}", "-");
     };
     match metric.scale {
         // LKP leaves the place of the percent sign empty where the change is absolute.
-        Scale::Points => format!("{:>+9.1} ", 100.0 * change),
+        ChangeScale::Points => format!("{:>+9.1} ", 100.0 * change),
         _ => format!("{:>+9.1}%", 100.0 * change),
     }
 }
@@ -121,8 +121,8 @@ fn exponent(value: f64) -> String {
 }
 
 /// A change with its sign, in percent or points.
-pub fn change_text(fraction: f64, scale: Scale) -> String {
-    signed(fraction, scale == Scale::Points)
+pub fn change_text(fraction: f64, scale: ChangeScale) -> String {
+    signed(fraction, scale == ChangeScale::Points)
 }
 
 fn signed(fraction: f64, is_points: bool) -> String {

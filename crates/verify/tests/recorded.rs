@@ -6,12 +6,12 @@
 
 mod common;
 
-use common::looked_at;
-use relayout_verify::judge::{Rules, Verdict, judge_series};
-use relayout_verify::metric::{About, Better};
-use relayout_verify::plan::Plan;
-use relayout_verify::rng::Random;
-use relayout_verify::runs::Series;
+use common::judge_by_looks;
+use relayout_verify::judge::{ChangeVerdict, JudgingRules, judge_series};
+use relayout_verify::metric::{BetterDirection, MetricDescription};
+use relayout_verify::plan::ExperimentPlan;
+use relayout_verify::rng::SplitMix64;
+use relayout_verify::runs::MetricSeries;
 
 /// Experiments for each recording.
 const EXPERIMENTS: u64 = 100;
@@ -47,18 +47,18 @@ fn starts(text: &str) -> Vec<f64> {
     lines.map(|line| line.parse().unwrap()).collect()
 }
 
-fn experiment(starts: &[f64], seed: u64, change: f64) -> Series {
-    let mut random = Random::new(seed);
+fn experiment(starts: &[f64], seed: u64, change: f64) -> MetricSeries {
+    let mut random = SplitMix64::new(seed);
     let from = random.below(starts.len() - 2 * PAIRS + 1);
     let pairs = starts[from..from + 2 * PAIRS].chunks_exact(2);
     let pairs = pairs.map(|pair| match random.bits() >> 63 {
         0 => (pair[0], change * pair[1]),
         _ => (pair[1], change * pair[0]),
     });
-    Series {
-        about: About {
+    MetricSeries {
+        description: MetricDescription {
             name: "recorded".into(),
-            better: Better::Higher,
+            better: BetterDirection::Higher,
             unit: None,
             is_detail: false,
         },
@@ -68,10 +68,10 @@ fn experiment(starts: &[f64], seed: u64, change: f64) -> Series {
 }
 
 /// How often the answer is this one.
-fn share(starts: &[f64], change: f64, verdict: Verdict) -> f64 {
+fn share(starts: &[f64], change: f64, verdict: ChangeVerdict) -> f64 {
     let found = (0..EXPERIMENTS).filter(|&seed| {
         let series = experiment(starts, seed, change);
-        looked_at(&series, seed, &Rules::default()).verdict == verdict
+        judge_by_looks(&series, seed, &JudgingRules::default()).verdict == verdict
     });
     found.count() as f64 / EXPERIMENTS as f64
 }
@@ -79,7 +79,7 @@ fn share(starts: &[f64], change: f64, verdict: Verdict) -> f64 {
 #[test]
 fn same_in_19_of_20() {
     for (name, text) in RECORDINGS {
-        let same = share(&starts(text), 1.0, Verdict::Same);
+        let same = share(&starts(text), 1.0, ChangeVerdict::Same);
         eprintln!("{name}: same in {same:.3}");
         assert!(same >= 0.95, "{name}: {same}");
     }
@@ -90,8 +90,8 @@ fn same_in_19_of_20() {
 fn too_noisy() {
     for (name, text) in TOO_NOISY {
         let starts = starts(text);
-        let [same, unclear] =
-            [Verdict::Same, Verdict::Unclear].map(|verdict| share(&starts, 1.0, verdict));
+        let [same, unclear] = [ChangeVerdict::Same, ChangeVerdict::Unclear]
+            .map(|verdict| share(&starts, 1.0, verdict));
         eprintln!("{name}: same in {same:.3}, unclear in {unclear:.3}");
         assert!(same + unclear >= 0.94, "{name}: {same} {unclear}");
         assert!(unclear >= 0.1, "{name}: {same} {unclear}");
@@ -103,7 +103,10 @@ fn too_noisy() {
 fn changes_are_found() {
     for (name, text) in RECORDINGS {
         let starts = starts(text);
-        for (change, expect) in [(1.5, Verdict::Better), (1.0 / 1.5, Verdict::Worse)] {
+        for (change, expect) in [
+            (1.5, ChangeVerdict::Better),
+            (1.0 / 1.5, ChangeVerdict::Worse),
+        ] {
             let found = share(&starts, change, expect);
             eprintln!("{name}: {expect:?} in {found:.3}");
             assert!(found >= 0.95, "{name}: {found}");
@@ -118,9 +121,10 @@ fn many_at_once() {
         let all = RECORDINGS
             .iter()
             .map(|(_, text)| experiment(&starts(text), seed, 1.0));
-        let all: Vec<Series> = all.collect();
-        let plan = Plan { pairs: PAIRS, seed };
-        judge_series(&all, plan, PAIRS, &Rules::default(), true).verdict == Verdict::Same
+        let all: Vec<MetricSeries> = all.collect();
+        let plan = ExperimentPlan { pairs: PAIRS, seed };
+        judge_series(&all, plan, PAIRS, &JudgingRules::default(), true).verdict
+            == ChangeVerdict::Same
     });
     let same = same.count();
     eprintln!("same in {same} of 100");

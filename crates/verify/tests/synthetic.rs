@@ -2,13 +2,13 @@
 
 mod common;
 
-use common::{Noise, check_rate, experiment};
+use common::{Noise, assert_rate, experiment};
 use proptest::prelude::*;
-use relayout_verify::judge::{Rules, Scale, Verdict, judge_series};
-use relayout_verify::metric::{About, Better};
-use relayout_verify::plan::Plan;
-use relayout_verify::rng::Random;
-use relayout_verify::runs::Series;
+use relayout_verify::judge::{ChangeScale, ChangeVerdict, JudgingRules, judge_series};
+use relayout_verify::metric::{BetterDirection, MetricDescription};
+use relayout_verify::plan::ExperimentPlan;
+use relayout_verify::rng::SplitMix64;
+use relayout_verify::runs::MetricSeries;
 
 const KINDS: [Noise; 5] = [
     Noise::Normal,
@@ -26,12 +26,13 @@ const EXPERIMENTS: u64 = 150;
 fn nothing_is_found_where_there_is_nothing() {
     for noise in KINDS {
         for deviation in [0.003, 0.03] {
-            let verdict =
-                |seed| experiment(noise, deviation, 1.0, 30, seed, &Rules::default()).verdict;
+            let verdict = |seed| {
+                experiment(noise, deviation, 1.0, 30, seed, &JudgingRules::default()).verdict
+            };
             let same = (0..EXPERIMENTS)
-                .filter(|&seed| verdict(seed) == Verdict::Same)
+                .filter(|&seed| verdict(seed) == ChangeVerdict::Same)
                 .count();
-            check_rate(
+            assert_rate(
                 &format!("{noise:?} {deviation}: same"),
                 same,
                 EXPERIMENTS,
@@ -45,30 +46,30 @@ fn nothing_is_found_where_there_is_nothing() {
 #[test]
 fn nothing_is_found_among_many() {
     let outcome = |seed| {
-        let mut random = Random::new(seed);
-        let series: Vec<Series> = (0..10)
+        let mut random = SplitMix64::new(seed);
+        let series: Vec<MetricSeries> = (0..10)
             .map(|_| common::series(Noise::Normal, 0.05, 1.0, 30, &mut random))
             .collect();
-        let plan = Plan { pairs: 30, seed };
-        judge_series(&series, plan, 30, &Rules::default(), true).verdict
+        let plan = ExperimentPlan { pairs: 30, seed };
+        judge_series(&series, plan, 30, &JudgingRules::default(), true).verdict
     };
     let same = (0..200)
-        .filter(|&seed| outcome(seed) == Verdict::Same)
+        .filter(|&seed| outcome(seed) == ChangeVerdict::Same)
         .count();
-    check_rate("same", same, 200, 0.95);
+    assert_rate("same", same, 200, 0.95);
 }
 
 /// A change well above the noise is found, in its direction.
 #[test]
 fn what_is_there_is_found() {
     for noise in KINDS {
-        for (change, expect) in [(1.1, Verdict::Better), (0.9, Verdict::Worse)] {
+        for (change, expect) in [(1.1, ChangeVerdict::Better), (0.9, ChangeVerdict::Worse)] {
             let verdict =
-                |seed| experiment(noise, 0.04, change, 30, seed, &Rules::default()).verdict;
+                |seed| experiment(noise, 0.04, change, 30, seed, &JudgingRules::default()).verdict;
             let found = (0..EXPERIMENTS)
                 .filter(|&seed| verdict(seed) == expect)
                 .count();
-            check_rate(&format!("{noise:?} {change}"), found, EXPERIMENTS, 0.97);
+            assert_rate(&format!("{noise:?} {change}"), found, EXPERIMENTS, 0.97);
         }
     }
 }
@@ -81,21 +82,22 @@ fn intervals_hold_the_truth() {
         for pairs in [6, 10, 30] {
             for change in [1.0, 2.0] {
                 let holds = |seed| {
-                    let outcome = experiment(noise, 0.03, change, pairs, seed, &Rules::default());
+                    let outcome =
+                        experiment(noise, 0.03, change, pairs, seed, &JudgingRules::default());
                     let [low, high] = outcome.metrics[0].interval.unwrap();
                     (low..=high).contains(&(change - 1.0))
                 };
                 let held = (0..EXPERIMENTS).filter(|&seed| holds(seed)).count();
-                let what = format!("{noise:?}, {pairs} pairs, {change}");
-                check_rate(&what, held, EXPERIMENTS, 0.95);
+                let name = format!("{noise:?}, {pairs} pairs, {change}");
+                assert_rate(&name, held, EXPERIMENTS, 0.95);
             }
         }
     }
 }
 
-fn series(pairs: Vec<(f64, f64)>, better: Better) -> Series {
-    Series {
-        about: About {
+fn series(pairs: Vec<(f64, f64)>, better: BetterDirection) -> MetricSeries {
+    MetricSeries {
+        description: MetricDescription {
             name: "x".into(),
             better,
             unit: None,
@@ -106,17 +108,17 @@ fn series(pairs: Vec<(f64, f64)>, better: Better) -> Series {
     }
 }
 
-fn judged(series: Series, seed: u64) -> relayout_verify::judge::Judged {
+fn judged(series: MetricSeries, seed: u64) -> relayout_verify::judge::JudgedMetric {
     let pairs = series.pairs.len();
-    let plan = Plan { pairs, seed };
-    let mut outcome = judge_series(&[series], plan, pairs, &Rules::default(), true);
+    let plan = ExperimentPlan { pairs, seed };
+    let mut outcome = judge_series(&[series], plan, pairs, &JudgingRules::default(), true);
     outcome.metrics.remove(0)
 }
 
-fn opposite(verdict: Verdict) -> Verdict {
+fn opposite(verdict: ChangeVerdict) -> ChangeVerdict {
     match verdict {
-        Verdict::Better => Verdict::Worse,
-        Verdict::Worse => Verdict::Better,
+        ChangeVerdict::Better => ChangeVerdict::Worse,
+        ChangeVerdict::Worse => ChangeVerdict::Better,
         verdict => verdict,
     }
 }
@@ -129,9 +131,9 @@ proptest! {
     /// Exchanging before and after turns ratios over, and better and worse.
     #[test]
     fn exchanged(pairs in prop::collection::vec((1.0..3.0, 1.0..3.0), 2..20), seed: u64) {
-        let there = judged(series(pairs.clone(), Better::Higher), seed);
+        let there = judged(series(pairs.clone(), BetterDirection::Higher), seed);
         let exchanged = pairs.into_iter().map(|(a, b)| (b, a)).collect();
-        let back = judged(series(exchanged, Better::Higher), seed);
+        let back = judged(series(exchanged, BetterDirection::Higher), seed);
         prop_assert!(close((1.0 + there.change.unwrap()) * (1.0 + back.change.unwrap()), 1.0));
         prop_assert_eq!(there.verdict, opposite(back.verdict));
         prop_assert!(close(there.margin, back.margin));
@@ -143,10 +145,10 @@ proptest! {
     fn exchanged_differences(pairs in prop::collection::vec((-1.0..3.0, -1.0..3.0), 6..20), seed: u64) {
         let mut pairs: Vec<(f64, f64)> = pairs;
         pairs.push((0.0, 0.5));
-        let there = judged(series(pairs.clone(), Better::Lower), seed);
+        let there = judged(series(pairs.clone(), BetterDirection::Lower), seed);
         let exchanged = pairs.into_iter().map(|(a, b)| (b, a)).collect();
-        let back = judged(series(exchanged, Better::Lower), seed);
-        prop_assert_eq!(there.scale, Scale::Difference);
+        let back = judged(series(exchanged, BetterDirection::Lower), seed);
+        prop_assert_eq!(there.scale, ChangeScale::Difference);
         prop_assert_eq!(there.verdict, opposite(back.verdict));
     }
 
@@ -154,7 +156,7 @@ proptest! {
     #[test]
     fn at_most_all_is_gone(before in prop::collection::vec(0.0..3.0, 6..20), seed: u64) {
         let pairs = before.into_iter().map(|before| (before, 0.0)).collect();
-        let found = judged(series(pairs, Better::Lower), seed);
+        let found = judged(series(pairs, BetterDirection::Lower), seed);
         prop_assert!(found.change.is_none_or(|change| change >= -1.0));
         prop_assert!(found.interval.is_none_or(|[low, high]| -1.0 <= low && low <= high));
     }
@@ -162,13 +164,13 @@ proptest! {
     /// Neither the unit nor the direction of a metric changes what is found, only what it is called.
     #[test]
     fn other_units(pairs in prop::collection::vec((1.0..3.0, 1.0..3.0), 2..20), seed: u64, scale in 1e-9..1e9) {
-        let one = judged(series(pairs.clone(), Better::Higher), seed);
+        let judged_metric = judged(series(pairs.clone(), BetterDirection::Higher), seed);
         let scaled = pairs.iter().map(|(a, b)| (scale * a, scale * b)).collect();
-        let other = judged(series(scaled, Better::Higher), seed);
-        prop_assert!(close(one.change.unwrap(), other.change.unwrap()));
-        prop_assert_eq!(one.verdict, other.verdict);
-        let lower = judged(series(pairs, Better::Lower), seed);
-        prop_assert_eq!(one.verdict, opposite(lower.verdict));
+        let other = judged(series(scaled, BetterDirection::Higher), seed);
+        prop_assert!(close(judged_metric.change.unwrap(), other.change.unwrap()));
+        prop_assert_eq!(judged_metric.verdict, other.verdict);
+        let lower = judged(series(pairs, BetterDirection::Lower), seed);
+        prop_assert_eq!(judged_metric.verdict, opposite(lower.verdict));
     }
 
     /// Whatever the values are, there is an answer, and a verdict only with an interval that agrees.
@@ -176,11 +178,11 @@ proptest! {
     fn any_values(pairs in prop::collection::vec((any::<f64>(), any::<f64>()), 0..12), seed: u64) {
         let finite = |&(a, b): &(f64, f64)| a.is_finite() && b.is_finite();
         let pairs: Vec<_> = pairs.into_iter().filter(finite).collect();
-        let found = judged(series(pairs, Better::Higher), seed);
+        let found = judged(series(pairs, BetterDirection::Higher), seed);
         match (found.verdict, found.interval) {
-            (Verdict::Better, Some([low, _])) => prop_assert!(low > 0.0),
-            (Verdict::Worse, Some([_, high])) => prop_assert!(high < 0.0),
-            (Verdict::Unclear, _) => prop_assert!(found.why.is_some()),
+            (ChangeVerdict::Better, Some([low, _])) => prop_assert!(low > 0.0),
+            (ChangeVerdict::Worse, Some([_, high])) => prop_assert!(high < 0.0),
+            (ChangeVerdict::Unclear, _) => prop_assert!(found.why.is_some()),
             _ => {}
         }
     }

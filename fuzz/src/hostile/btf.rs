@@ -1,6 +1,6 @@
 //! BTF put together record by record, whatever the records say.
 
-use super::Case;
+use super::HostileCase;
 use crate::targets::join;
 
 const INT: u32 = 1;
@@ -21,7 +21,7 @@ const NAME: u32 = 1;
 const DEEP: u32 = 100_000;
 
 /// A blob to be.
-struct Blob {
+struct HostileBtf {
     words: Vec<u32>,
     /// Records so far; 0 is `void`.
     last: u32,
@@ -30,7 +30,7 @@ struct Blob {
     parts: Option<[u32; 4]>,
 }
 
-impl Blob {
+impl HostileBtf {
     /// `int` is 1.
     fn new() -> Self {
         let mut blob = Self {
@@ -60,7 +60,7 @@ impl Blob {
         self.last
     }
 
-    fn of(&mut self, kind: u32, target: u32) -> u32 {
+    fn derived(&mut self, kind: u32, target: u32) -> u32 {
         let name = if kind == TYPEDEF { NAME } else { 0 };
         self.record(name, kind, 0, false, target, &[])
     }
@@ -93,7 +93,7 @@ impl Blob {
     }
 }
 
-pub(super) fn cases() -> Vec<Case> {
+pub(super) fn cases() -> Vec<HostileCase> {
     let mut cases = vec![
         ("btf-typedef-of-itself", ring(TYPEDEF, 1)),
         ("btf-typedefs-in-a-ring", ring(TYPEDEF, 3)),
@@ -117,9 +117,9 @@ pub(super) fn cases() -> Vec<Case> {
         ("btf-wide", wide()),
         (
             "btf-empty",
-            Blob {
+            HostileBtf {
                 words: Vec::new(),
-                ..Blob::new()
+                ..HostileBtf::new()
             }
             .bytes(),
         ),
@@ -131,7 +131,7 @@ pub(super) fn cases() -> Vec<Case> {
         "btf-names-length",
     ];
     for (index, name) in parts.into_iter().enumerate() {
-        let mut blob = Blob::new();
+        let mut blob = HostileBtf::new();
         let mut parts = [0, 16, 16, blob.strings.len() as u32];
         parts[index] = u32::MAX;
         blob.parts = Some(parts);
@@ -141,13 +141,13 @@ pub(super) fn cases() -> Vec<Case> {
 }
 
 /// Base and own blob.
-pub(super) fn split_cases() -> Vec<Case> {
-    let base = Blob::new();
+pub(super) fn split_cases() -> Vec<HostileCase> {
+    let base = HostileBtf::new();
     let own = |first: u32, strings: u32| {
-        let mut blob = Blob {
+        let mut blob = HostileBtf {
             words: Vec::new(),
             strings: b"\0own\0".to_vec(),
-            ..Blob::new()
+            ..HostileBtf::new()
         };
         blob.structure(STRUCT, strings, 8, &[(1, 0), (first, 32)]);
         blob.structure(
@@ -156,7 +156,7 @@ pub(super) fn split_cases() -> Vec<Case> {
             8,
             &[(first.saturating_add(1), 0)],
         );
-        blob.of(POINTER, first.saturating_add(2));
+        blob.derived(POINTER, first.saturating_add(2));
         blob.bytes()
     };
     let names = base.strings.len() as u32;
@@ -172,9 +172,9 @@ pub(super) fn split_cases() -> Vec<Case> {
         ("split-without-base", join(&[Vec::new(), own(1, 1)])),
     ];
     // A base that leads back into what stands on it.
-    let mut back = Blob::new();
+    let mut back = HostileBtf::new();
     back.structure(STRUCT, NAME, 8, &[(4, 0)]);
-    back.of(TYPEDEF, 5);
+    back.derived(TYPEDEF, 5);
     cases.push((
         "split-ring-over-both",
         join(&[back.bytes(), own(2, names + 1)]),
@@ -188,17 +188,17 @@ pub(super) fn split_cases() -> Vec<Case> {
 }
 
 fn ring(kind: u32, length: u32) -> Vec<u8> {
-    let mut blob = Blob::new();
+    let mut blob = HostileBtf::new();
     let first = blob.last + 1;
     for index in 0..length {
-        blob.of(kind, first + (index + 1) % length);
+        blob.derived(kind, first + (index + 1) % length);
     }
     blob.structure(STRUCT, NAME, 16, &[(first, 0), (first + length - 1, 64)]);
     blob.bytes()
 }
 
 fn arrays_in_a_ring() -> Vec<u8> {
-    let mut blob = Blob::new();
+    let mut blob = HostileBtf::new();
     let first = blob.last + 1;
     blob.array(first, 2);
     blob.array(first + 2, 3);
@@ -208,7 +208,7 @@ fn arrays_in_a_ring() -> Vec<u8> {
 }
 
 fn holds_itself() -> Vec<u8> {
-    let mut blob = Blob::new();
+    let mut blob = HostileBtf::new();
     let me = blob.last + 1;
     blob.structure(
         STRUCT,
@@ -217,32 +217,32 @@ fn holds_itself() -> Vec<u8> {
         &[(1, 0), (me, 32), (me + 1, 64), (me + 2, 96)],
     );
     blob.array(me, 4);
-    blob.of(TYPEDEF, me + 1);
+    blob.derived(TYPEDEF, me + 1);
     blob.structure(UNION, 0, 16, &[(me, 0), (me + 3, 0)]);
     blob.bytes()
 }
 
 fn functions() -> Vec<u8> {
-    let mut blob = Blob::new();
+    let mut blob = HostileBtf::new();
     let me = blob.last + 1;
     blob.record(0, PROTOTYPE, 3, false, me, &[NAME, me + 1, NAME, me, 0, 0]);
-    blob.of(POINTER, me);
+    blob.derived(POINTER, me);
     blob.record(NAME, FUNCTION, 0, false, me, &[]);
     blob.structure(STRUCT, NAME, 8, &[(me + 1, 0), (me, 0), (me + 2, 0)]);
     blob.bytes()
 }
 
 fn deep(kind: u32) -> Vec<u8> {
-    let mut blob = Blob::new();
+    let mut blob = HostileBtf::new();
     for _ in 0..DEEP {
-        blob.of(kind, blob.last);
+        blob.derived(kind, blob.last);
     }
     blob.structure(STRUCT, NAME, 8, &[(blob.last, 0)]);
     blob.bytes()
 }
 
 fn deep_arrays() -> Vec<u8> {
-    let mut blob = Blob::new();
+    let mut blob = HostileBtf::new();
     for _ in 0..DEEP {
         blob.array(blob.last, 2);
     }
@@ -251,7 +251,7 @@ fn deep_arrays() -> Vec<u8> {
 }
 
 fn deep_structs() -> Vec<u8> {
-    let mut blob = Blob::new();
+    let mut blob = HostileBtf::new();
     for _ in 0..DEEP {
         blob.structure(STRUCT, NAME, 8, &[(blob.last, 0)]);
     }
@@ -259,7 +259,7 @@ fn deep_structs() -> Vec<u8> {
 }
 
 fn doubling(kind: u32, name: u32) -> Vec<u8> {
-    let mut blob = Blob::new();
+    let mut blob = HostileBtf::new();
     for level in 0..36u32 {
         let size = 4u32.checked_shl(level + 1).unwrap_or(u32::MAX);
         let half = if kind == UNION {
@@ -274,7 +274,7 @@ fn doubling(kind: u32, name: u32) -> Vec<u8> {
 }
 
 fn absurd() -> Vec<u8> {
-    let mut blob = Blob::new();
+    let mut blob = HostileBtf::new();
     let numbers = [0, 1, 3, 255, 4097, 1 << 24, 1 << 31, u32::MAX];
     for number in numbers {
         let int = blob.record(NAME, INT, 0, false, number, &[number]);
@@ -295,13 +295,13 @@ fn absurd() -> Vec<u8> {
 }
 
 fn counts_outside() -> Vec<u8> {
-    let mut blob = Blob::new();
+    let mut blob = HostileBtf::new();
     blob.record(NAME, STRUCT, 0xffff, false, 8, &[NAME, 1, 0]);
     blob.bytes()
 }
 
 fn names_outside() -> Vec<u8> {
-    let mut blob = Blob::new();
+    let mut blob = HostileBtf::new();
     for name in [15, 16, 17, 1 << 31, u32::MAX] {
         blob.record(name, STRUCT, 1, false, 8, &[name, 1, 0]);
         blob.record(name, TYPEDEF, 0, false, 1, &[]);
@@ -311,7 +311,7 @@ fn names_outside() -> Vec<u8> {
 }
 
 fn wide() -> Vec<u8> {
-    let mut blob = Blob::new();
+    let mut blob = HostileBtf::new();
     let members: Vec<(u32, u32)> = (0..0xffff).map(|index| (1, index * 32)).collect();
     blob.structure(STRUCT, NAME, 0xffff * 4, &members);
     let heap: Vec<(u32, u32)> = (0..0xffff).map(|_| (1, 0)).collect();

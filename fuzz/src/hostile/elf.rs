@@ -10,7 +10,7 @@ use object::elf::{
 
 /// A file to be.
 #[derive(Clone, Default)]
-pub struct Elf {
+pub struct ElfBuilder {
     /// Class 32 instead of 64.
     pub narrow: bool,
     /// The most significant byte first.
@@ -18,12 +18,12 @@ pub struct Elf {
     /// `.o` instead of a program.
     pub relocatable: bool,
     /// What is in it.
-    pub sections: Vec<Section>,
+    pub sections: Vec<ElfSection>,
 }
 
 /// A section to be.
 #[derive(Clone, Default)]
-pub struct Section {
+pub struct ElfSection {
     /// Its name.
     pub name: String,
     /// `sh_flags`.
@@ -36,7 +36,7 @@ pub struct Section {
     pub claims: Option<(u64, u64)>,
 }
 
-impl Section {
+impl ElfSection {
     /// Plain contents.
     pub fn new(name: &str, bytes: Vec<u8>) -> Self {
         Self {
@@ -91,9 +91,9 @@ pub fn repeated(byte: u8, blocks: usize) -> Vec<u8> {
     stream
 }
 
-impl Elf {
+impl ElfBuilder {
     /// A program with these sections.
-    pub fn of(sections: impl Into<Vec<Section>>) -> Self {
+    pub fn from_sections(sections: impl Into<Vec<ElfSection>>) -> Self {
         Self {
             sections: sections.into(),
             ..Self::default()

@@ -13,13 +13,13 @@ mod text;
 use crate::targets::join;
 
 /// What harm is meant, and the input.
-pub type Case = (&'static str, Vec<u8>);
+pub type HostileCase = (&'static str, Vec<u8>);
 
 /// Larger inputs are made, not kept, and not changed at random.
 pub const KEPT_BYTES_MAX: usize = 16 << 10;
 
 /// The hostile inputs of a target.
-pub fn of(target: &str) -> Vec<Case> {
+pub fn hostile_cases(target: &str) -> Vec<HostileCase> {
     match target {
         "dwarf" => [dwarf::cases(), sections::cases()].concat(),
         "catalog" => [dwarf::cases(), sections::cases(), btf::cases()].concat(),
@@ -36,8 +36,8 @@ pub fn of(target: &str) -> Vec<Case> {
 }
 
 /// Each file with itself, and with the one made after it.
-fn pairs() -> Vec<Case> {
-    let cases: Vec<Case> = [dwarf::cases(), btf::cases()].concat();
+fn pairs() -> Vec<HostileCase> {
+    let cases: Vec<HostileCase> = [dwarf::cases(), btf::cases()].concat();
     let next = cases.iter().cycle().skip(1);
     let with_next = cases.iter().zip(next);
     with_next

@@ -2,14 +2,14 @@
 
 use gimli::constants as dw;
 
-use super::Case;
-use super::dwarf::{Dwarf, Value, text};
-use super::elf::{Elf, Section, deflated, repeated};
+use super::HostileCase;
+use super::dwarf::{DwarfBuilder, AttributeValue, text};
+use super::elf::{ElfBuilder, ElfSection, deflated, repeated};
 use crate::targets::join;
 
 const MIB: u64 = 1 << 20;
 
-pub(super) fn cases() -> Vec<Case> {
+pub(super) fn cases() -> Vec<HostileCase> {
     let mut cases = compressed();
     cases.extend([
         ("one-stream-in-many-sections", shared_stream(2000)),
@@ -26,73 +26,73 @@ pub(super) fn cases() -> Vec<Case> {
     cases
 }
 
-fn compressed() -> Vec<Case> {
+fn compressed() -> Vec<HostileCase> {
     let zeros = deflated(&vec![0; 16 * MIB as usize]);
     let names = deflated(&b"int\0".repeat(4 * MIB as usize));
     let old = |claimed: u64, stream: &[u8]| {
         let mut bytes = b"ZLIB".to_vec();
         bytes.extend(claimed.to_be_bytes());
         bytes.extend(stream);
-        Section::new(".zdebug_info", bytes)
+        ElfSection::new(".zdebug_info", bytes)
     };
     let info = ".debug_info";
-    let with = |section| Elf::of(vec![section, Section::new(".debug_abbrev", vec![0])]).bytes();
+    let with = |section| ElfBuilder::from_sections(vec![section, ElfSection::new(".debug_abbrev", vec![0])]).bytes();
     vec![
-        ("zlib-bomb", with(Section::zlib(info, 16 * MIB, &zeros))),
+        ("zlib-bomb", with(ElfSection::zlib(info, 16 * MIB, &zeros))),
         (
             "zlib-claims-more",
-            with(Section::zlib(info, 1 << 40, &zeros)),
+            with(ElfSection::zlib(info, 1 << 40, &zeros)),
         ),
         (
             "zlib-claims-most",
-            with(Section::zlib(info, u64::MAX, &zeros)),
+            with(ElfSection::zlib(info, u64::MAX, &zeros)),
         ),
-        ("zlib-claims-less", with(Section::zlib(info, 10, &zeros))),
-        ("zlib-of-nothing", with(Section::zlib(info, 100, &[]))),
+        ("zlib-claims-less", with(ElfSection::zlib(info, 10, &zeros))),
+        ("zlib-of-nothing", with(ElfSection::zlib(info, 100, &[]))),
         (
             "zlib-of-noise",
-            with(Section::zlib(info, 100, &[0xa5; 300])),
+            with(ElfSection::zlib(info, 100, &[0xa5; 300])),
         ),
         (
             "zstd-bomb",
-            with(Section::zstd(info, 1 << 30, &repeated(0, 8192))),
+            with(ElfSection::zstd(info, 1 << 30, &repeated(0, 8192))),
         ),
         (
             "zstd-claims-more",
-            with(Section::zstd(info, 1 << 40, &repeated(0, 100))),
+            with(ElfSection::zstd(info, 1 << 40, &repeated(0, 100))),
         ),
         (
             "zstd-claims-less",
-            with(Section::zstd(info, 10, &repeated(0, 8192))),
+            with(ElfSection::zstd(info, 10, &repeated(0, 8192))),
         ),
         (
             "unknown-compression",
-            with(Section::compressed(info, 77, 100, &zeros)),
+            with(ElfSection::compressed(info, 77, 100, &zeros)),
         ),
         ("zdebug-bomb", with(old(16 * MIB, &zeros))),
         ("zdebug-claims-more", with(old(u64::MAX, &zeros))),
         (
             "zdebug-cut-off",
-            with(Section::new(".zdebug_info", b"ZLIB\0".to_vec())),
+            with(ElfSection::new(".zdebug_info", b"ZLIB\0".to_vec())),
         ),
-        ("names-bomb", Elf::of(strings_bomb(&names)).bytes()),
+        ("names-bomb", ElfBuilder::from_sections(strings_bomb(&names)).bytes()),
         ("all-sections-are-bombs", all_bombs(&zeros)),
         (
             "btf-bomb",
-            Elf::of([Section::zlib(".BTF", 16 * MIB, &zeros)]).bytes(),
+            ElfBuilder::from_sections([ElfSection::zlib(".BTF", 16 * MIB, &zeros)]).bytes(),
         ),
     ]
 }
 
 /// Sound entries whose names would be in a bomb.
-fn strings_bomb(names: &[u8]) -> Vec<Section> {
-    let mut dwarf = Dwarf::new();
+fn strings_bomb(names: &[u8]) -> Vec<ElfSection> {
+    let mut dwarf = DwarfBuilder::new();
     for place in 0..200u32 {
-        let name = Value::Raw(dw::DW_FORM_strp, (place * 4).to_le_bytes().to_vec());
+        let name = AttributeValue::Raw(dw::DW_FORM_strp, (place * 4).to_le_bytes().to_vec());
         dwarf.entry(dw::DW_TAG_structure_type, &[(dw::DW_AT_name, name)]);
     }
     let mut sections = dwarf.sections();
-    sections.push(Section::zlib(".debug_str", 16 * MIB, names));
+    sections.push(ElfSection::zlib(".debug_str", 16 * MIB, names));
     sections
 }
 
@@ -110,18 +110,18 @@ const NAMES: [&str; 10] = [
 ];
 
 fn all_bombs(zeros: &[u8]) -> Vec<u8> {
-    let bomb = |name: &&str| Section::zlib(name, 16 * MIB, zeros);
-    Elf::of(NAMES.iter().map(bomb).collect::<Vec<_>>()).bytes()
+    let bomb = |name: &&str| ElfSection::zlib(name, 16 * MIB, zeros);
+    ElfBuilder::from_sections(NAMES.iter().map(bomb).collect::<Vec<_>>()).bytes()
 }
 
 /// Headers that all lead to the same bytes; objects may have many sections of a name.
-fn shared(section: Section, count: usize) -> Vec<u8> {
-    let mut first = Elf {
+fn shared(section: ElfSection, count: usize) -> Vec<u8> {
+    let mut first = ElfBuilder {
         relocatable: true,
-        ..Elf::of([section.clone()])
+        ..ElfBuilder::from_sections([section.clone()])
     };
     for _ in 0..count {
-        first.sections.push(Section {
+        first.sections.push(ElfSection {
             bytes: Vec::new(),
             // Directly behind the header of the file.
             claims: Some((64, section.bytes.len() as u64)),
@@ -133,23 +133,23 @@ fn shared(section: Section, count: usize) -> Vec<u8> {
 
 fn shared_stream(count: usize) -> Vec<u8> {
     let zeros = deflated(&vec![0; MIB as usize]);
-    shared(Section::zlib(".debug_info", MIB, &zeros), count)
+    shared(ElfSection::zlib(".debug_info", MIB, &zeros), count)
 }
 
 fn shared_place(count: usize) -> Vec<u8> {
-    shared(Section::new(".debug_info", vec![0; MIB as usize]), count)
+    shared(ElfSection::new(".debug_info", vec![0; MIB as usize]), count)
 }
 
 fn overlapping() -> Vec<u8> {
-    let mut dwarf = Dwarf::new();
+    let mut dwarf = DwarfBuilder::new();
     dwarf.int();
     dwarf.close();
     let sections = dwarf.sections();
-    let mut file = Elf::of(sections);
+    let mut file = ElfBuilder::from_sections(sections);
     for name in NAMES {
-        file.sections.push(Section {
+        file.sections.push(ElfSection {
             claims: Some((0, 200)),
-            ..Section::new(name, Vec::new())
+            ..ElfSection::new(name, Vec::new())
         });
     }
     file.bytes()
@@ -160,23 +160,23 @@ fn outside() -> Vec<u8> {
 }
 
 fn claims(offset: u64, size: u64) -> Vec<u8> {
-    let section = Section {
+    let section = ElfSection {
         claims: Some((offset, size)),
-        ..Section::new(".debug_info", vec![0; 40])
+        ..ElfSection::new(".debug_info", vec![0; 40])
     };
-    Elf::of([section]).bytes()
+    ElfBuilder::from_sections([section]).bytes()
 }
 
 /// A file of another kind, with one struct.
 fn sound(narrow: bool, big_endian: bool, relocatable: bool) -> Vec<u8> {
-    let mut dwarf = Dwarf::new();
+    let mut dwarf = DwarfBuilder::new();
     let int = dwarf.int();
     dwarf.structure("s", 8);
     dwarf.member("a", int, 0);
     dwarf.member("b", int, 4);
     dwarf.close();
     dwarf.close();
-    Elf {
+    ElfBuilder {
         narrow,
         big_endian,
         relocatable,
@@ -187,18 +187,18 @@ fn sound(narrow: bool, big_endian: bool, relocatable: bool) -> Vec<u8> {
 
 /// What tells of other files, and does not end.
 fn links() -> Vec<u8> {
-    let mut dwarf = Dwarf::new();
+    let mut dwarf = DwarfBuilder::new();
     dwarf.int();
     let mut sections = dwarf.sections();
-    sections.push(Section::new(".gnu_debugaltlink", vec![b'a'; 5000]));
-    sections.push(Section::new(".debug_sup", vec![5, 0, 0, b'a']));
-    sections.push(Section::new(".gnu_debuglink", vec![b'b'; 7]));
-    sections.push(Section::new(".note.gnu.build-id", vec![0xff; 11]));
-    Elf::of(sections).bytes()
+    sections.push(ElfSection::new(".gnu_debugaltlink", vec![b'a'; 5000]));
+    sections.push(ElfSection::new(".debug_sup", vec![5, 0, 0, b'a']));
+    sections.push(ElfSection::new(".gnu_debuglink", vec![b'b'; 7]));
+    sections.push(ElfSection::new(".note.gnu.build-id", vec![0xff; 11]));
+    ElfBuilder::from_sections(sections).bytes()
 }
 
 /// A program and up to three files that it refers to: what `dwz` made, a package, a `.dwo`.
-pub(super) fn companions() -> Vec<Case> {
+pub(super) fn companions() -> Vec<HostileCase> {
     let skeleton = skeleton(7);
     let file = |id| split_file(id);
     let dwz = sound(false, false, false);
@@ -222,20 +222,20 @@ pub(super) fn companions() -> Vec<Case> {
         ("package-sound-size", index(8, 1, 2)),
     ] {
         let mut sections = split_sections(7);
-        sections.push(Section::new(".debug_cu_index", cu_index));
-        let package = Elf::of(sections).bytes();
+        sections.push(ElfSection::new(".debug_cu_index", cu_index));
+        let package = ElfBuilder::from_sections(sections).bytes();
         cases.push((
             name,
             join(&[skeleton.clone(), Vec::new(), package, Vec::new()]),
         ));
     }
     let mut bomb = split_sections(7);
-    bomb[0] = Section::zlib(
+    bomb[0] = ElfSection::zlib(
         ".debug_info.dwo",
         16 * MIB,
         &deflated(&vec![0; 16 * MIB as usize]),
     );
-    let bomb = Elf::of(bomb).bytes();
+    let bomb = ElfBuilder::from_sections(bomb).bytes();
     cases.push((
         "bomb-split-off",
         join(&[skeleton, bomb.clone(), bomb.clone(), bomb]),
@@ -245,8 +245,8 @@ pub(super) fn companions() -> Vec<Case> {
 
 /// A unit of DWARF 5 whose contents are elsewhere.
 fn skeleton(id: u64) -> Vec<u8> {
-    let mut dwarf = Dwarf::default();
-    dwarf.begin(super::dwarf::Header::default());
+    let mut dwarf = DwarfBuilder::default();
+    dwarf.begin(super::dwarf::UnitHeader::default());
     let kind = dwarf.info.len() - 6;
     dwarf.info[kind] = dw::DW_UT_skeleton.0;
     dwarf.info.extend(id.to_le_bytes());
@@ -258,13 +258,13 @@ fn skeleton(id: u64) -> Vec<u8> {
         ],
     );
     let mut sections = dwarf.sections();
-    sections.push(Section::new(".gnu_debugaltlink", b"dwz\0\x01".to_vec()));
-    Elf::of(sections).bytes()
+    sections.push(ElfSection::new(".gnu_debugaltlink", b"dwz\0\x01".to_vec()));
+    ElfBuilder::from_sections(sections).bytes()
 }
 
-fn split_sections(id: u64) -> Vec<Section> {
-    let mut dwarf = Dwarf::default();
-    dwarf.begin(super::dwarf::Header::default());
+fn split_sections(id: u64) -> Vec<ElfSection> {
+    let mut dwarf = DwarfBuilder::default();
+    dwarf.begin(super::dwarf::UnitHeader::default());
     let kind = dwarf.info.len() - 6;
     dwarf.info[kind] = dw::DW_UT_split_compile.0;
     dwarf.info.extend(id.to_le_bytes());
@@ -282,13 +282,13 @@ fn split_sections(id: u64) -> Vec<Section> {
 }
 
 fn split_file(id: u64) -> Vec<u8> {
-    Elf::of(split_sections(id)).bytes()
+    ElfBuilder::from_sections(split_sections(id)).bytes()
 }
 
 /// A file that names itself as what `dwz` made of it.
 fn links_to_itself() -> Vec<u8> {
-    let mut dwarf = Dwarf::new();
-    let import = Value::Raw(dw::DW_FORM_GNU_ref_alt, vec![0; 4]);
+    let mut dwarf = DwarfBuilder::new();
+    let import = AttributeValue::Raw(dw::DW_FORM_GNU_ref_alt, vec![0; 4]);
     dwarf.entry(
         dw::DW_TAG_imported_unit,
         &[(dw::DW_AT_import, import.clone())],
@@ -299,8 +299,8 @@ fn links_to_itself() -> Vec<u8> {
     );
     dwarf.close();
     let mut sections = dwarf.sections();
-    sections.push(Section::new(".gnu_debugaltlink", b"a\0".to_vec()));
-    Elf::of(sections).bytes()
+    sections.push(ElfSection::new(".gnu_debugaltlink", b"a\0".to_vec()));
+    ElfBuilder::from_sections(sections).bytes()
 }
 
 /// The beginning of a package's index: slots, units and columns.

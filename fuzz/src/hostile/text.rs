@@ -1,13 +1,13 @@
 //! Texts: rules, lock files, compilation databases.
 
-use super::Case;
+use super::HostileCase;
 
-fn case(name: &'static str, text: impl Into<String>) -> Case {
+fn case(name: &'static str, text: impl Into<String>) -> HostileCase {
     (name, text.into().into_bytes())
 }
 
 /// `relayout.toml`
-pub(super) fn configurations() -> Vec<Case> {
+pub(super) fn configurations() -> Vec<HostileCase> {
     let ty = |rules: &str| format!("[[type]]\nname = \"everything\"\n{rules}\n");
     vec![
         case("nested-lists", format!("a = {}", "[".repeat(100_000))),
@@ -55,7 +55,7 @@ pub(super) fn configurations() -> Vec<Case> {
 }
 
 /// Lock files.
-pub(super) fn locks() -> Vec<Case> {
+pub(super) fn locks() -> Vec<HostileCase> {
     vec![
         case("empty", ""),
         case("nested-lists", format!("a = {}", "[".repeat(100_000))),
@@ -70,7 +70,7 @@ pub(super) fn locks() -> Vec<Case> {
 }
 
 /// `compile_commands.json`
-pub(super) fn databases() -> Vec<Case> {
+pub(super) fn databases() -> Vec<HostileCase> {
     let entry = |rest: &str| format!("[{{\"directory\": \"/\", \"file\": \"a.c\", {rest}}}]");
     vec![
         case("nested-lists", "[".repeat(100_000)),

@@ -9,7 +9,7 @@ use super::split;
 use super::types::use_type;
 
 /// Names looked for, and types compared, in one input.
-const LOOKED_AT_MAX: usize = 50;
+const TYPES_USED_MAX: usize = 50;
 /// Files up to this length are checked against rules.
 const JUDGED_BYTES_MAX: usize = 16 << 10;
 
@@ -31,20 +31,20 @@ fn use_catalog(catalog: &Catalog<'_>, data: &[u8]) {
         alignments_known: known,
         ..pahole::Options::default()
     };
-    let all = catalog.aggregates();
+    let aggregates = catalog.aggregates();
     // All but a few are only printed.
-    let _ = catalog.each(&all, |types, id, _| {
+    let _ = catalog.each(&aggregates, |types, id, _| {
         pahole::render(types, id, &options).map(|text| text.len())
     });
-    let few = &all[..all.len().min(LOOKED_AT_MAX)];
+    let few = &aggregates[..aggregates.len().min(TYPES_USED_MAX)];
     let _ = catalog.each(few, |types, id, _| use_type(types, id, data, known));
     // A rule for all members compares each with each.
     if data.len() <= JUDGED_BYTES_MAX {
         judge_all(catalog, data);
     }
-    for name in catalog.names().into_iter().take(LOOKED_AT_MAX) {
+    for name in catalog.names().into_iter().take(TYPES_USED_MAX) {
         let found = catalog.find(name);
-        let _ = catalog.load(&found[..found.len().min(LOOKED_AT_MAX)]);
+        let _ = catalog.load(&found[..found.len().min(TYPES_USED_MAX)]);
     }
 }
 
@@ -59,10 +59,10 @@ pub fn diff(data: &[u8]) {
     let (Ok(old), Ok(new)) = (parse(0), parse(1)) else {
         return;
     };
-    for all in [true, false] {
+    for loads_all in [true, false] {
         let (mut before, mut after) = (Side::new(&old), Side::new(&new));
         for side in [&mut before, &mut after] {
-            if all {
+            if loads_all {
                 let _ = side.load_all();
             } else if let Some(name) = side.catalog().names().first() {
                 let _ = side.load_name(name, |_| true);
@@ -71,10 +71,10 @@ pub fn diff(data: &[u8]) {
         let Ok((diff, _)) = diff::complete(before, after) else {
             continue;
         };
-        for (index, one) in diff.types.iter().enumerate().take(LOOKED_AT_MAX) {
+        for (index, type_change) in diff.types.iter().enumerate().take(TYPES_USED_MAX) {
             diff.affected(index);
             diff.origins(index);
-            let Some((old, new)) = diff.shapes(one) else {
+            let Some((old, new)) = diff.shapes(type_change) else {
                 continue;
             };
             let detail = Detail::of(old, new, 64);

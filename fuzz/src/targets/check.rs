@@ -15,7 +15,7 @@ pub fn check(data: &[u8]) {
     };
     KernelConfig::parse(text);
     match Config::parse(text) {
-        Ok(config) => judge(&config, None),
+        Ok(config) => judge_seed(&config, None),
         Err(error) => drop(error.to_string()),
     }
 }
@@ -31,7 +31,7 @@ pub fn check_lock(data: &[u8]) {
     let written = lock.to_text();
     let again = Lock::parse(&written).expect("what was written can be read");
     assert_eq!(again.to_text(), written, "a lock file changed");
-    judge(recorded(), Some(&lock));
+    judge_seed(recorded(), Some(&lock));
 }
 
 fn recorded() -> &'static Config {
@@ -49,7 +49,7 @@ pub(super) fn judge_all(catalog: &Catalog<'_>, data: &[u8]) {
     judge_file(config, None, catalog, &Facts::of("program", data));
 }
 
-fn judge(config: &Config, lock: Option<&Lock>) {
+fn judge_seed(config: &Config, lock: Option<&Lock>) {
     judge_file(config, lock, catalog(), &Facts::of("program", program()));
 }
 

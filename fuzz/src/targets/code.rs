@@ -76,7 +76,7 @@ pub fn evidence(data: &[u8]) {
     let store = SectionStore::default();
     let debug = DwarfFile::parse_in(&program, &store).expect("the compiler's own file");
     for name in MACHINES {
-        let profile = profile_of(name, text.address, &data[..len], &debug);
+        let profile = profile_of_code(name, text.address, &data[..len], &debug);
         let resolution =
             resolve(&profile, &Images::one(&debug), Options::default()).expect("a sound profile");
         for row in &profile.counts {
@@ -88,7 +88,7 @@ pub fn evidence(data: &[u8]) {
 }
 
 /// Accesses from every place in the program's code.
-pub(super) fn profile_of(name: &str, address: u64, code: &[u8], debug: &DwarfFile<'_>) -> Profile {
+pub(super) fn profile_of_code(name: &str, address: u64, code: &[u8], debug: &DwarfFile<'_>) -> Profile {
     let machine = machine(name).expect("a machine that is known");
     let sites: Vec<Site> = (0..code.len())
         .map(|at| {

@@ -4,7 +4,7 @@ use relayout_layout::dwarf::{DwarfFile, SectionStore};
 use relayout_profile::Profile;
 use relayout_resolve::{Images, Kept, Options, resolve_with};
 
-use super::code::{MACHINES, profile_of};
+use super::code::{MACHINES, profile_of_code};
 use crate::seeds;
 
 /// Where the checksum is, and what it is of begins.
@@ -15,13 +15,13 @@ const CONTENT: usize = 20;
 /// refused or taken, and what was taken is a wrong answer at worst.
 pub fn kept(data: &[u8]) {
     with_program(|images, profile| {
-        let _ = new(images).decode(data);
-        let Some(mut taken) = taken(images, data) else {
+        let _ = empty_kept(images).decode(data);
+        let Some(mut decoded) = decode_content(images, data) else {
             return;
         };
-        let again = new(images).decode(&taken.encode());
-        assert_eq!(again.as_ref(), Ok(&taken));
-        let resolution = resolve_with(profile, images, Options::default(), Some(&mut taken));
+        let again = empty_kept(images).decode(&decoded.encode());
+        assert_eq!(again.as_ref(), Ok(&decoded));
+        let resolution = resolve_with(profile, images, Options::default(), Some(&mut decoded));
         let resolution = resolution.expect("a sound profile");
         for row in &profile.counts {
             resolution.place(row.run, row.addr, row.size.into());
@@ -32,31 +32,31 @@ pub fn kept(data: &[u8]) {
 /// What is kept of the program, behind its identity.
 pub fn kept_content() -> Vec<u8> {
     with_program(|images, profile| {
-        let mut kept = new(images);
+        let mut kept = empty_kept(images);
         resolve_with(profile, images, Options::default(), Some(&mut kept))
             .expect("a sound profile");
         assert!(kept.sites() > 0);
-        let empty = head(images).len();
+        let empty = encoded_head(images).len();
         kept.encode().split_off(empty)
     })
 }
 
 /// How many instructions are known if `content` is taken.
 pub fn with_kept(content: &[u8]) -> Option<usize> {
-    with_program(|images, _| Some(taken(images, content)?.sites()))
+    with_program(|images, _| Some(decode_content(images, content)?.sites()))
 }
 
-fn taken(images: &Images<'_, '_>, content: &[u8]) -> Option<Kept> {
-    let mut bytes = head(images);
+fn decode_content(images: &Images<'_, '_>, content: &[u8]) -> Option<Kept> {
+    let mut bytes = encoded_head(images);
     bytes.extend(content);
     let checksum = crc32fast::hash(&bytes[CONTENT..]).to_le_bytes();
     bytes[CHECKSUM..CONTENT].copy_from_slice(&checksum);
-    new(images).decode(&bytes).ok()
+    empty_kept(images).decode(&bytes).ok()
 }
 
 /// All up to the end of the identity.
-fn head(images: &Images<'_, '_>) -> Vec<u8> {
-    let kept = new(images);
+fn encoded_head(images: &Images<'_, '_>) -> Vec<u8> {
+    let kept = empty_kept(images);
     let identity = kept.identity().as_bytes();
     let mut bytes = kept.encode();
     let start = bytes.windows(identity.len()).position(|at| at == identity);
@@ -64,7 +64,7 @@ fn head(images: &Images<'_, '_>) -> Vec<u8> {
     bytes
 }
 
-fn new(images: &Images<'_, '_>) -> Kept {
+fn empty_kept(images: &Images<'_, '_>) -> Kept {
     Kept::new(images, MACHINES[0]).expect("the linker gives build ids")
 }
 
@@ -75,6 +75,6 @@ fn with_program<T>(then: impl FnOnce(&Images<'_, '_>, &Profile) -> T) -> T {
     let debug = DwarfFile::parse_in(program, &store).expect("the compiler's own file");
     let text = seeds::section(program, ".text");
     let code = &program[text.bytes.start..text.bytes.end];
-    let profile = profile_of(MACHINES[0], text.address, code, &debug);
+    let profile = profile_of_code(MACHINES[0], text.address, code, &debug);
     then(&Images::one(&debug), &profile)
 }

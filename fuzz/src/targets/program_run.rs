@@ -11,12 +11,12 @@ const CONTEXTS: usize = 2;
 /// sites named in both ways. What comes out can be written.
 pub fn program_run(data: &[u8]) {
     let mut files: [Vec<u8>; CONTEXTS + 1] = split(data);
-    check(&files);
+    check_files(&files);
     files[1..].iter_mut().for_each(|file| correct_sums(file));
-    check(&files);
+    check_files(&files);
 }
 
-fn check(files: &[Vec<u8>]) {
+fn check_files(files: &[Vec<u8>]) {
     let map = Map::parse(&files[0]);
     let segments: Vec<(u16, &[u8])> = (0..).zip(files[1..].iter().map(Vec::as_slice)).collect();
     for naming in [Naming::ReturnAddresses, Naming::Defined] {

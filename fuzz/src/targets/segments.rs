@@ -14,12 +14,12 @@ const CONTEXTS: u16 = 2;
 /// sums made right. What comes out can be written.
 pub fn segments(data: &[u8]) {
     let mut files: [Vec<u8>; CONTEXTS as usize + 1] = split(data);
-    check(&files);
+    check_files(&files);
     files.iter_mut().for_each(|file| correct_sums(file));
-    check(&files);
+    check_files(&files);
 }
 
-fn check(files: &[Vec<u8>]) {
+fn check_files(files: &[Vec<u8>]) {
     let numbers = (0..CONTEXTS).chain([CONTEXTS_MAX as u16]);
     let files: Vec<(u16, &[u8])> = numbers.zip(files.iter().map(Vec::as_slice)).collect();
     if let Ok(assembled) = assemble(&files, 0, CONTEXTS) {

@@ -27,7 +27,7 @@ pub fn dwarf(data: &[u8]) {
 /// A file with DWARF, and what `dwz` moved out of it, a package and a `.dwo` file.
 pub fn companions(data: &[u8]) {
     let files: [Vec<u8>; 4] = split(data);
-    let others = Others {
+    let others = FuzzedCompanions {
         supplementary: &files[1],
         package: &files[2],
         split: &files[3],
@@ -41,13 +41,13 @@ pub fn companions(data: &[u8]) {
     }
 }
 
-struct Others<'d> {
+struct FuzzedCompanions<'d> {
     supplementary: &'d [u8],
     package: &'d [u8],
     split: &'d [u8],
 }
 
-impl Companions for Others<'_> {
+impl Companions for FuzzedCompanions<'_> {
     fn supplementary(&self, _: &SupplementaryLink) -> Option<&[u8]> {
         Some(self.supplementary)
     }

@@ -10,7 +10,7 @@ const FIRST_BITS: u32 = 8;
 
 /// One allocation.
 #[derive(Clone, Copy)]
-pub struct Entry {
+pub struct AllocationEntry {
     /// First byte; 0: no entry.
     pub start: u64,
     pub bytes: u64,
@@ -27,7 +27,7 @@ pub struct Entry {
     pub stride: u32,
 }
 
-impl Entry {
+impl AllocationEntry {
     /// Whether the other is the same thing allocated again.
     pub fn is_like(&self, other: &Self) -> bool {
         let key = |e: &Self| (e.start, e.bytes, e.stack, e.name, e.stride);
@@ -35,38 +35,38 @@ impl Entry {
     }
 }
 
-struct Shard {
-    entries: *mut Entry,
+struct AllocationShard {
+    entries: *mut AllocationEntry,
     /// Binary logarithm of the table's size; 0: there is none.
     bits: u32,
     used: usize,
 }
 
 #[repr(align(64))]
-struct Slot {
+struct ShardSlot {
     lock: AtomicU32,
-    shard: UnsafeCell<Shard>,
+    shard: UnsafeCell<AllocationShard>,
 }
 
 /// A table of entries by address.
-pub struct Shards {
-    slots: [Slot; SHARDS],
+pub struct AllocationShards {
+    slots: [ShardSlot; SHARDS],
 }
 
 // SAFETY: a shard is only touched under its lock.
-unsafe impl Sync for Shards {}
+unsafe impl Sync for AllocationShards {}
 
 fn hash(start: u64) -> u64 {
     (start >> 4).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
-impl Shards {
+impl AllocationShards {
     pub const fn new() -> Self {
         Self {
             slots: [const {
-                Slot {
+                ShardSlot {
                     lock: AtomicU32::new(0),
-                    shard: UnsafeCell::new(Shard {
+                    shard: UnsafeCell::new(AllocationShard {
                         entries: std::ptr::null_mut(),
                         bits: 0,
                         used: 0,
@@ -77,7 +77,7 @@ impl Shards {
     }
 
     /// The part for `start`.
-    pub fn lock(&self, start: u64) -> Guard<'_> {
+    pub fn lock(&self, start: u64) -> ShardGuard<'_> {
         let slot = &self.slots[hash(start) as usize >> 4 & (SHARDS - 1)];
         let mut spins = 0u32;
         while slot
@@ -92,51 +92,51 @@ impl Shards {
                 std::hint::spin_loop();
             }
         }
-        Guard { slot }
+        ShardGuard { slot }
     }
 
     /// Part number `n`, if nobody has it.
-    pub fn try_lock(&self, n: usize) -> Option<Guard<'_>> {
+    pub fn try_lock(&self, n: usize) -> Option<ShardGuard<'_>> {
         let slot = &self.slots[n];
         slot.lock
             .compare_exchange(0, 1, Acquire, Relaxed)
             .is_ok()
-            .then_some(Guard { slot })
+            .then_some(ShardGuard { slot })
     }
 }
 
 /// A part whose lock is held.
-pub struct Guard<'a> {
-    slot: &'a Slot,
+pub struct ShardGuard<'a> {
+    slot: &'a ShardSlot,
 }
 
-impl Drop for Guard<'_> {
+impl Drop for ShardGuard<'_> {
     fn drop(&mut self) {
         self.slot.lock.store(0, Release);
     }
 }
 
-impl Guard<'_> {
-    fn shard(&mut self) -> &mut Shard {
+impl ShardGuard<'_> {
+    fn shard(&mut self) -> &mut AllocationShard {
         // SAFETY: the lock is held.
         unsafe { &mut *self.slot.shard.get() }
     }
 
-    pub fn find(&mut self, start: u64) -> Option<&mut Entry> {
+    pub fn find(&mut self, start: u64) -> Option<&mut AllocationEntry> {
         let shard = self.shard();
-        let at = shard.place(start)?;
+        let at = shard.entry_index(start)?;
         // SAFETY: within the table.
         let entry = unsafe { &mut *shard.entries.add(at) };
         (entry.start == start).then_some(entry)
     }
 
     /// Adds an entry whose address is not there. Without memory it is left out.
-    pub fn insert(&mut self, entry: Entry) {
+    pub fn insert(&mut self, entry: AllocationEntry) {
         let shard = self.shard();
         if (shard.bits == 0 || shard.used * 4 >= 3 << shard.bits) && shard.grow().is_none() {
             return;
         }
-        if let Some(at) = shard.place(entry.start) {
+        if let Some(at) = shard.entry_index(entry.start) {
             // SAFETY: within the table.
             unsafe { *shard.entries.add(at) = entry };
             shard.used += 1;
@@ -147,8 +147,8 @@ impl Guard<'_> {
         self.shard().remove(start);
     }
 
-    pub fn for_each(&mut self, mut each: impl FnMut(&Entry)) {
-        for entry in self.shard().all() {
+    pub fn for_each(&mut self, mut each: impl FnMut(&AllocationEntry)) {
+        for entry in self.shard().entries_mut() {
             if entry.start != 0 {
                 each(entry);
             }
@@ -156,8 +156,8 @@ impl Guard<'_> {
     }
 }
 
-impl Shard {
-    fn all(&mut self) -> &mut [Entry] {
+impl AllocationShard {
+    fn entries_mut(&mut self) -> &mut [AllocationEntry] {
         if self.bits == 0 {
             return &mut [];
         }
@@ -166,7 +166,7 @@ impl Shard {
     }
 
     /// Where `start` is, or would go; `None` without a table.
-    fn place(&self, start: u64) -> Option<usize> {
+    fn entry_index(&self, start: u64) -> Option<usize> {
         if self.bits == 0 {
             return None;
         }
@@ -186,13 +186,13 @@ impl Shard {
             self.bits + 1
         };
         let mut next = Self {
-            entries: sys::zeroed(size_of::<Entry>() << bits)?.cast(),
+            entries: sys::zeroed(size_of::<AllocationEntry>() << bits)?.cast(),
             bits,
             used: self.used,
         };
-        for entry in self.all() {
+        for entry in self.entries_mut() {
             if entry.start != 0
-                && let Some(at) = next.place(entry.start)
+                && let Some(at) = next.entry_index(entry.start)
             {
                 // SAFETY: within the new table.
                 unsafe { *next.entries.add(at) = *entry };
@@ -201,18 +201,23 @@ impl Shard {
         std::mem::swap(self, &mut next);
         if next.bits > 0 {
             // SAFETY: the old table, which nothing refers to any more.
-            unsafe { sys::unmap(next.entries.cast(), size_of::<Entry>() << next.bits) };
+            unsafe {
+                sys::unmap(
+                    next.entries.cast(),
+                    size_of::<AllocationEntry>() << next.bits,
+                )
+            };
         }
         Some(())
     }
 
     /// Empties a place, and moves up those behind it that belong before it.
     fn remove(&mut self, start: u64) {
-        let Some(mut hole) = self.place(start) else {
+        let Some(mut hole) = self.entry_index(start) else {
             return;
         };
         let mask = (1usize << self.bits) - 1;
-        let entries = self.all();
+        let entries = self.entries_mut();
         if entries[hole].start == 0 {
             return;
         }

@@ -24,7 +24,7 @@ pub fn start() -> Option<()> {
 }
 
 /// The number of a stack, a new one if need be.
-pub fn number(frames: &Frames) -> u32 {
+pub fn number_stack(frames: &Frames) -> u32 {
     let mut hash = 0u64;
     for &frame in frames {
         hash = (hash.rotate_left(7) ^ frame).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -50,14 +50,14 @@ pub fn number(frames: &Frames) -> u32 {
                 Err(other) => found = other,
             }
         }
-        if get(found) == *frames {
+        if stack_frames(found) == *frames {
             return found;
         }
         at = (at + 1) % SLOTS;
     }
 }
 
-pub fn get(number: u32) -> Frames {
+pub fn stack_frames(number: u32) -> Frames {
     // SAFETY: numbers are below the size; written before they are given out.
     unsafe { *STACKS.load(Acquire).add(number as usize) }
 }

@@ -11,7 +11,7 @@ use std::ptr::null_mut;
 use std::sync::atomic::{AtomicUsize, Ordering::*};
 
 use crate::real::real;
-use crate::stack::Caller;
+use crate::stack::CallerFrame;
 use crate::{allocs, runtime, thread};
 
 type Bytes = *mut c_void;
@@ -60,13 +60,13 @@ called! {
 const EARLY_BYTES: usize = 64 * 1024;
 
 #[repr(align(16))]
-struct Early(std::cell::UnsafeCell<[u8; EARLY_BYTES]>);
+struct EarlyHeap(std::cell::UnsafeCell<[u8; EARLY_BYTES]>);
 // SAFETY: each piece is given to one caller.
-unsafe impl Sync for Early {}
-static EARLY: Early = Early(std::cell::UnsafeCell::new([0; EARLY_BYTES]));
+unsafe impl Sync for EarlyHeap {}
+static EARLY: EarlyHeap = EarlyHeap(std::cell::UnsafeCell::new([0; EARLY_BYTES]));
 static EARLY_USED: AtomicUsize = AtomicUsize::new(0);
 
-fn early(bytes: usize, align: usize) -> Bytes {
+fn allocate_early(bytes: usize, align: usize) -> Bytes {
     let align = align.clamp(16, 4096);
     // The size in front, for `realloc`.
     let Some(room) = bytes.checked_add(16 + align) else {
@@ -89,39 +89,39 @@ fn is_early(at: Bytes) -> bool {
 
 /// Tells of an allocation, and passes it on.
 #[inline]
-fn told(at: Bytes, bytes: usize, pc: u64, frame: u64) -> Bytes {
+fn record_allocation(at: Bytes, bytes: usize, pc: u64, frame: u64) -> Bytes {
     if !at.is_null()
         && runtime::is_recorded()
         && let Some(inside) = thread::enter()
     {
-        allocs::add(&inside, at as u64, bytes as u64, Caller { pc, frame });
+        allocs::add_heap(&inside, at as u64, bytes as u64, CallerFrame { pc, frame });
     }
     at
 }
 
 /// Tells that something is freed; its size if that is known.
 #[inline]
-fn told_free(at: Bytes) -> Option<u64> {
+fn record_free(at: Bytes) -> Option<u64> {
     if at.is_null() || !runtime::is_recorded() {
         return None;
     }
     let _inside = thread::enter()?;
-    allocs::remove(at as u64)
+    allocs::remove_heap(at as u64)
 }
 
 unsafe extern "C-unwind" fn malloc_for(bytes: usize, pc: u64, frame: u64) -> Bytes {
     match real!(malloc: fn(usize) -> Bytes) {
-        Some(real) => told(unsafe { real(bytes) }, bytes, pc, frame),
-        None => early(bytes, 16),
+        Some(real) => record_allocation(unsafe { real(bytes) }, bytes, pc, frame),
+        None => allocate_early(bytes, 16),
     }
 }
 
 unsafe extern "C-unwind" fn calloc_for(n: usize, each: usize, pc: u64, frame: u64) -> Bytes {
     match real!(calloc: fn(usize, usize) -> Bytes) {
-        Some(real) => told(unsafe { real(n, each) }, n.wrapping_mul(each), pc, frame),
+        Some(real) => record_allocation(unsafe { real(n, each) }, n.wrapping_mul(each), pc, frame),
         None => n
             .checked_mul(each)
-            .map_or(null_mut(), |bytes| early(bytes, 16)),
+            .map_or(null_mut(), |bytes| allocate_early(bytes, 16)),
     }
 }
 
@@ -138,21 +138,21 @@ unsafe extern "C-unwind" fn realloc_for(at: Bytes, bytes: usize, pc: u64, frame:
     }
     let Some(real) = real!(realloc: fn(Bytes, usize) -> Bytes) else {
         return if at.is_null() {
-            early(bytes, 16)
+            allocate_early(bytes, 16)
         } else {
             null_mut()
         };
     };
     // Before it is freed: after that another thread may get the same address.
-    let old = told_free(at);
+    let old = record_free(at);
     let new = unsafe { real(at, bytes) };
     match old {
         // It failed, and nothing was freed.
         Some(old) if new.is_null() && bytes != 0 => {
-            told(at, old as usize, pc, frame);
+            record_allocation(at, old as usize, pc, frame);
         }
         _ => {
-            told(new, bytes, pc, frame);
+            record_allocation(new, bytes, pc, frame);
         }
     }
     new
@@ -180,7 +180,7 @@ pub unsafe extern "C-unwind" fn free(at: Bytes) {
     if at.is_null() || is_early(at) {
         return;
     }
-    told_free(at);
+    record_free(at);
     if let Some(real) = real!(free: fn(Bytes)) {
         unsafe { real(at) };
     }
@@ -188,8 +188,8 @@ pub unsafe extern "C-unwind" fn free(at: Bytes) {
 
 unsafe extern "C-unwind" fn memalign_for(align: usize, bytes: usize, pc: u64, frame: u64) -> Bytes {
     match real!(memalign: fn(usize, usize) -> Bytes) {
-        Some(real) => told(unsafe { real(align, bytes) }, bytes, pc, frame),
-        None => early(bytes, align),
+        Some(real) => record_allocation(unsafe { real(align, bytes) }, bytes, pc, frame),
+        None => allocate_early(bytes, align),
     }
 }
 
@@ -206,7 +206,7 @@ unsafe extern "C-unwind" fn posix_memalign_for(
     };
     let result = unsafe { real(to, align, bytes) };
     if result == 0 {
-        told(unsafe { *to }, bytes, pc, frame);
+        record_allocation(unsafe { *to }, bytes, pc, frame);
     }
     result
 }
@@ -214,14 +214,14 @@ unsafe extern "C-unwind" fn posix_memalign_for(
 unsafe extern "C-unwind" fn valloc_for(bytes: usize, pc: u64, frame: u64) -> Bytes {
     let real = real!(valloc: fn(usize) -> Bytes);
     real.map_or(null_mut(), |real| {
-        told(unsafe { real(bytes) }, bytes, pc, frame)
+        record_allocation(unsafe { real(bytes) }, bytes, pc, frame)
     })
 }
 
 unsafe extern "C-unwind" fn pvalloc_for(bytes: usize, pc: u64, frame: u64) -> Bytes {
     let real = real!(pvalloc: fn(usize) -> Bytes);
     real.map_or(null_mut(), |real| {
-        told(
+        record_allocation(
             unsafe { real(bytes) },
             bytes.next_multiple_of(4096),
             pc,
@@ -233,21 +233,21 @@ unsafe extern "C-unwind" fn pvalloc_for(bytes: usize, pc: u64, frame: u64) -> By
 /// Runs what calls `malloc` in its turn, so that the allocation is put down to our caller.
 unsafe fn on_behalf(pc: u64, frame: u64, allocate: impl FnOnce() -> Bytes) -> Bytes {
     /// Ends it, also when `operator new` throws.
-    struct Reset;
-    impl Drop for Reset {
+    struct CallerReset;
+    impl Drop for CallerReset {
         fn drop(&mut self) {
-            set(None);
+            set_caller(None);
         }
     }
-    fn set(caller: Option<Caller>) {
+    fn set_caller(caller: Option<CallerFrame>) {
         if runtime::is_recorded()
             && let Some(inside) = thread::enter()
         {
             inside.0.allocates_for = caller;
         }
     }
-    set(Some(Caller { pc, frame }));
-    let _reset = Reset;
+    set_caller(Some(CallerFrame { pc, frame }));
+    let _reset = CallerReset;
     allocate()
 }
 
@@ -312,14 +312,14 @@ unsafe extern "C-unwind" fn mmap_for(
     };
     let at = unsafe { real(wish, bytes, rights, flags, file, offset) };
     if at != libc::MAP_FAILED {
-        told(at, bytes, pc, frame);
+        record_allocation(at, bytes, pc, frame);
     }
     at
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn munmap(at: Bytes, bytes: usize) -> c_int {
-    told_free(at);
+    record_free(at);
     let real = real!(munmap: fn(Bytes, usize) -> c_int);
     real.map_or(-1, |real| unsafe { real(at, bytes) })
 }

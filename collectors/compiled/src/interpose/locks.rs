@@ -34,7 +34,7 @@ fn acquire(lock: Lock, pc: u64, operation: impl FnOnce() -> c_int) -> c_int {
 
 /// Tells of an access to `bytes` bytes at `offset` of the lock.
 #[inline(always)]
-fn tell(lock: Lock, offset: u64, bytes: usize, kind: u8, pc: u64) {
+fn touch_word(lock: Lock, offset: u64, bytes: usize, kind: u8, pc: u64) {
     touch(lock as u64 + offset, bytes, kind, pc);
 }
 
@@ -97,15 +97,15 @@ fn release(lock: Lock, pc: u64, operation: impl FnOnce() -> c_int) -> c_int {
 /// A reader comes to a `pthread_rwlock_t`: `__readers`, at 0.
 #[inline(always)]
 fn share(lock: Lock, pc: u64, operation: impl FnOnce() -> c_int) -> c_int {
-    tell(lock, 0, 4, READ_WRITE, pc);
+    touch_word(lock, 0, 4, READ_WRITE, pc);
     operation()
 }
 
 /// A writer comes: `__writers`, at 4, then `__readers`.
 #[inline(always)]
 fn own(lock: Lock, pc: u64, operation: impl FnOnce() -> c_int) -> c_int {
-    tell(lock, 4, 4, READ_WRITE, pc);
-    tell(lock, 0, 4, READ_WRITE, pc);
+    touch_word(lock, 4, 4, READ_WRITE, pc);
+    touch_word(lock, 0, 4, READ_WRITE, pc);
     operation()
 }
 
@@ -114,22 +114,22 @@ fn own(lock: Lock, pc: u64, operation: impl FnOnce() -> c_int) -> c_int {
 /// condition variable's call.
 #[inline(always)]
 fn cond_waits(cond: Lock, pc: u64, operation: impl FnOnce() -> c_int) -> c_int {
-    tell(cond, 0, 8, READ_WRITE, pc);
-    tell(cond, 36, 4, READ_WRITE, pc);
+    touch_word(cond, 0, 8, READ_WRITE, pc);
+    touch_word(cond, 36, 4, READ_WRITE, pc);
     let result = operation();
-    tell(cond, 40, 8, READ_WRITE, pc);
+    touch_word(cond, 40, 8, READ_WRITE, pc);
     result
 }
 
 /// Who wakes others looks first whether there are any (`__wrefs`, at 36).
 #[inline(always)]
 fn cond_wakes(cond: Lock, pc: u64, operation: impl FnOnce() -> c_int) -> c_int {
-    tell(cond, 36, 4, READ, pc);
+    touch_word(cond, 36, 4, READ, pc);
     // SAFETY: the program says that a condition variable is there, which is 48 bytes.
     let waiters = unsafe { (*cond.byte_add(36).cast::<AtomicU32>()).load(Relaxed) } >> 3;
     if waiters > 0 {
-        tell(cond, 0, 8, READ_WRITE, pc);
-        tell(cond, 40, 8, READ_WRITE, pc);
+        touch_word(cond, 0, 8, READ_WRITE, pc);
+        touch_word(cond, 40, 8, READ_WRITE, pc);
     }
     operation()
 }
@@ -137,22 +137,22 @@ fn cond_wakes(cond: Lock, pc: u64, operation: impl FnOnce() -> c_int) -> c_int {
 /// A `pthread_barrier_t`: `in` at 0, and `out` at 16 when leaving.
 #[inline(always)]
 fn barrier(barrier: Lock, pc: u64, operation: impl FnOnce() -> c_int) -> c_int {
-    tell(barrier, 0, 4, READ_WRITE, pc);
+    touch_word(barrier, 0, 4, READ_WRITE, pc);
     let result = operation();
-    tell(barrier, 16, 4, READ_WRITE, pc);
+    touch_word(barrier, 16, 4, READ_WRITE, pc);
     result
 }
 
 /// A `sem_t`: value and number of waiters in 8 bytes at 0.
 #[inline(always)]
 fn semaphore(semaphore: Lock, pc: u64, operation: impl FnOnce() -> c_int) -> c_int {
-    tell(semaphore, 0, 8, READ_WRITE, pc);
+    touch_word(semaphore, 0, 8, READ_WRITE, pc);
     operation()
 }
 
 /// A `pthread_once_t`, in the common case: done.
 #[inline(always)]
 fn reads(once: Lock, pc: u64, operation: impl FnOnce() -> c_int) -> c_int {
-    tell(once, 0, 4, READ, pc);
+    touch_word(once, 0, 4, READ, pc);
     operation()
 }

@@ -31,7 +31,7 @@ sited! {
 }
 
 /// A copy that may overlap, in case the C library's is not known yet.
-unsafe fn copy(to: Bytes, from: Bytes, n: usize) {
+unsafe fn copy_bytes(to: Bytes, from: Bytes, n: usize) {
     // Written so that the compiler does not make a call to `memmove` of it.
     // SAFETY: as promised by the caller.
     unsafe {
@@ -46,18 +46,18 @@ unsafe fn copy(to: Bytes, from: Bytes, n: usize) {
     }
 }
 
-fn told_copy(to: Bytes, from: Bytes, n: usize, pc: u64) {
+fn touch_copy(to: Bytes, from: Bytes, n: usize, pc: u64) {
     touch(from as u64, n, READ, pc);
     touch(to as u64, n, WRITE, pc);
 }
 
 pub unsafe extern "C-unwind" fn memcpy_at(to: Bytes, from: Bytes, n: usize, pc: u64) -> Bytes {
-    told_copy(to, from, n, pc);
+    touch_copy(to, from, n, pc);
     unsafe { plain_move(to, from, n) }
 }
 
 pub unsafe extern "C-unwind" fn memmove_at(to: Bytes, from: Bytes, n: usize, pc: u64) -> Bytes {
-    told_copy(to, from, n, pc);
+    touch_copy(to, from, n, pc);
     unsafe { plain_move(to, from, n) }
 }
 
@@ -67,7 +67,7 @@ unsafe fn plain_move(to: Bytes, from: Bytes, n: usize) -> Bytes {
         match real!(memmove: fn(Bytes, Bytes, usize) -> Bytes) {
             Some(real) => real(to, from, n),
             None => {
-                copy(to, from, n);
+                copy_bytes(to, from, n);
                 to
             }
         }
@@ -75,12 +75,12 @@ unsafe fn plain_move(to: Bytes, from: Bytes, n: usize) -> Bytes {
 }
 
 unsafe extern "C-unwind" fn mempcpy_at(to: Bytes, from: Bytes, n: usize, pc: u64) -> Bytes {
-    told_copy(to, from, n, pc);
+    touch_copy(to, from, n, pc);
     unsafe { plain_move(to, from, n).byte_add(n) }
 }
 
 unsafe extern "C-unwind" fn bcopy_at(from: Bytes, to: Bytes, n: usize, pc: u64) {
-    told_copy(to, from, n, pc);
+    touch_copy(to, from, n, pc);
     unsafe { plain_move(to, from, n) };
 }
 
@@ -91,7 +91,7 @@ unsafe extern "C-unwind" fn memcpy_chk_at(
     room: usize,
     pc: u64,
 ) -> Bytes {
-    told_copy(to, from, n.min(room), pc);
+    touch_copy(to, from, n.min(room), pc);
     let real = real!(__memcpy_chk: fn(Bytes, Bytes, usize, usize) -> Bytes);
     unsafe { real.map_or(to, |real| real(to, from, n, room)) }
 }
@@ -103,7 +103,7 @@ unsafe extern "C-unwind" fn memmove_chk_at(
     room: usize,
     pc: u64,
 ) -> Bytes {
-    told_copy(to, from, n.min(room), pc);
+    touch_copy(to, from, n.min(room), pc);
     let real = real!(__memmove_chk: fn(Bytes, Bytes, usize, usize) -> Bytes);
     unsafe { real.map_or(to, |real| real(to, from, n, room)) }
 }
@@ -115,7 +115,7 @@ unsafe extern "C-unwind" fn mempcpy_chk_at(
     room: usize,
     pc: u64,
 ) -> Bytes {
-    told_copy(to, from, n.min(room), pc);
+    touch_copy(to, from, n.min(room), pc);
     let real = real!(__mempcpy_chk: fn(Bytes, Bytes, usize, usize) -> Bytes);
     unsafe { real.map_or(to, |real| real(to, from, n, room)) }
 }
@@ -163,7 +163,7 @@ unsafe extern "C-unwind" fn bzero_at(to: Bytes, n: usize, pc: u64) {
 }
 
 /// How many of `n` bytes a comparison of both has to read.
-unsafe fn compared(a: Bytes, b: Bytes, n: usize) -> usize {
+unsafe fn compared_bytes(a: Bytes, b: Bytes, n: usize) -> usize {
     let (a, b) = (a.cast::<u8>(), b.cast::<u8>());
     let mut at = 0;
     // SAFETY: as promised by the caller. By eights while they are equal.
@@ -186,7 +186,7 @@ unsafe fn compared(a: Bytes, b: Bytes, n: usize) -> usize {
 unsafe extern "C-unwind" fn memcmp_at(a: Bytes, b: Bytes, n: usize, pc: u64) -> c_int {
     unsafe {
         if crate::gate::is_open() {
-            let read = compared(a, b, n);
+            let read = compared_bytes(a, b, n);
             touch(a as u64, read, READ, pc);
             touch(b as u64, read, READ, pc);
         }

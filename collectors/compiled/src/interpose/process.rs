@@ -19,7 +19,7 @@ pub unsafe extern "C-unwind" fn fork() -> libc::pid_t {
     let was_recorded = runtime::is_recorded();
     let child = unsafe { real() };
     if child == 0 && was_recorded {
-        runtime::forget();
+        runtime::forget_recording();
     }
     child
 }
@@ -55,7 +55,7 @@ unsafe fn before_exec(path: Str) {
     if !runtime::is_recorded() || !runtime::is_recorded_process() {
         return;
     }
-    let errno = sys::Errno::keep();
+    let errno = sys::SavedErrno::save();
     // SAFETY: the caller's string.
     let can_run = unsafe { !path.is_null() && libc::access(path, libc::X_OK) == 0 };
     drop(errno);
@@ -76,7 +76,7 @@ unsafe fn before_exec_name(name: Str) {
     }
     let paths = sys::env(c"PATH").map_or(&b"/bin:/usr/bin"[..], CStr::to_bytes);
     for folder in paths.split(|&b| b == b':') {
-        let mut path = crate::text::Text::<4096>::new();
+        let mut path = crate::text::FixedText::<4096>::new();
         path.push(if folder.is_empty() { b"." } else { folder });
         path.push(b"/");
         path.push(text);

@@ -56,53 +56,53 @@ unsafe fn length_within(s: Str, max: usize) -> usize {
     real.map_or(0, |real| unsafe { real(s, max) })
 }
 
-fn read(s: Str, bytes: usize, pc: u64) {
+fn touch_read(s: Str, bytes: usize, pc: u64) {
     touch(s as u64, bytes, READ, pc);
 }
 
-fn write(s: Str, bytes: usize, pc: u64) {
+fn touch_write(s: Str, bytes: usize, pc: u64) {
     touch(s as u64, bytes, WRITE, pc);
 }
 
 unsafe extern "C-unwind" fn strlen_at(s: Str, pc: u64) -> usize {
     let len = unsafe { length(s) };
-    read(s, len + 1, pc);
+    touch_read(s, len + 1, pc);
     len
 }
 
 unsafe extern "C-unwind" fn strnlen_at(s: Str, max: usize, pc: u64) -> usize {
     let len = unsafe { length_within(s, max) };
-    read(s, len + usize::from(len < max), pc);
+    touch_read(s, len + usize::from(len < max), pc);
     len
 }
 
 /// Tells of a copy with its end from `from` to `to`.
-unsafe fn told_copy(to: Str, from: Str, pc: u64) {
+unsafe fn touch_copy(to: Str, from: Str, pc: u64) {
     if gate::is_open() {
         // SAFETY: as promised by the caller.
         let bytes = unsafe { length(from) } + 1;
-        read(from, bytes, pc);
-        write(to, bytes, pc);
+        touch_read(from, bytes, pc);
+        touch_write(to, bytes, pc);
     }
 }
 
 unsafe extern "C-unwind" fn strcpy_at(to: Str, from: Str, pc: u64) -> Str {
     unsafe {
-        told_copy(to, from, pc);
+        touch_copy(to, from, pc);
         real!(strcpy: fn(Str, Str) -> Str).map_or(null_mut(), |real| real(to, from))
     }
 }
 
 unsafe extern "C-unwind" fn stpcpy_at(to: Str, from: Str, pc: u64) -> Str {
     unsafe {
-        told_copy(to, from, pc);
+        touch_copy(to, from, pc);
         real!(stpcpy: fn(Str, Str) -> Str).map_or(null_mut(), |real| real(to, from))
     }
 }
 
 unsafe extern "C-unwind" fn strcpy_chk_at(to: Str, from: Str, room: usize, pc: u64) -> Str {
     unsafe {
-        told_copy(to, from, pc);
+        touch_copy(to, from, pc);
         let real = real!(__strcpy_chk: fn(Str, Str, usize) -> Str);
         real.map_or(null_mut(), |real| real(to, from, room))
     }
@@ -110,25 +110,25 @@ unsafe extern "C-unwind" fn strcpy_chk_at(to: Str, from: Str, room: usize, pc: u
 
 unsafe extern "C-unwind" fn stpcpy_chk_at(to: Str, from: Str, room: usize, pc: u64) -> Str {
     unsafe {
-        told_copy(to, from, pc);
+        touch_copy(to, from, pc);
         let real = real!(__stpcpy_chk: fn(Str, Str, usize) -> Str);
         real.map_or(null_mut(), |real| real(to, from, room))
     }
 }
 
-unsafe fn told_copy_within(to: Str, from: Str, n: usize, pc: u64) {
+unsafe fn touch_copy_within(to: Str, from: Str, n: usize, pc: u64) {
     if gate::is_open() {
         // SAFETY: as promised by the caller.
         let len = unsafe { length_within(from, n) };
-        read(from, len + usize::from(len < n), pc);
+        touch_read(from, len + usize::from(len < n), pc);
         // The rest is filled with zeros.
-        write(to, n, pc);
+        touch_write(to, n, pc);
     }
 }
 
 unsafe extern "C-unwind" fn strncpy_at(to: Str, from: Str, n: usize, pc: u64) -> Str {
     unsafe {
-        told_copy_within(to, from, n, pc);
+        touch_copy_within(to, from, n, pc);
         real!(strncpy: fn(Str, Str, usize) -> Str).map_or(null_mut(), |real| real(to, from, n))
     }
 }
@@ -141,47 +141,47 @@ unsafe extern "C-unwind" fn strncpy_chk_at(
     pc: u64,
 ) -> Str {
     unsafe {
-        told_copy_within(to, from, n, pc);
+        touch_copy_within(to, from, n, pc);
         let real = real!(__strncpy_chk: fn(Str, Str, usize, usize) -> Str);
         real.map_or(null_mut(), |real| real(to, from, n, room))
     }
 }
 
 /// Tells of `from` joined to `to`, at most `n` bytes of it.
-unsafe fn told_join(to: Str, from: Str, n: usize, pc: u64) {
+unsafe fn touch_join(to: Str, from: Str, n: usize, pc: u64) {
     if gate::is_open() {
         // SAFETY: as promised by the caller.
         let (old, new) = unsafe { (length(to), length_within(from, n)) };
-        read(to, old + 1, pc);
-        read(from, new + usize::from(new < n), pc);
-        write(to.wrapping_add(old), new + 1, pc);
+        touch_read(to, old + 1, pc);
+        touch_read(from, new + usize::from(new < n), pc);
+        touch_write(to.wrapping_add(old), new + 1, pc);
     }
 }
 
 unsafe extern "C-unwind" fn strcat_at(to: Str, from: Str, pc: u64) -> Str {
     unsafe {
-        told_join(to, from, usize::MAX, pc);
+        touch_join(to, from, usize::MAX, pc);
         real!(strcat: fn(Str, Str) -> Str).map_or(null_mut(), |real| real(to, from))
     }
 }
 
 unsafe extern "C-unwind" fn strncat_at(to: Str, from: Str, n: usize, pc: u64) -> Str {
     unsafe {
-        told_join(to, from, n, pc);
+        touch_join(to, from, n, pc);
         real!(strncat: fn(Str, Str, usize) -> Str).map_or(null_mut(), |real| real(to, from, n))
     }
 }
 
 unsafe extern "C-unwind" fn strcat_chk_at(to: Str, from: Str, room: usize, pc: u64) -> Str {
     unsafe {
-        told_join(to, from, usize::MAX, pc);
+        touch_join(to, from, usize::MAX, pc);
         let real = real!(__strcat_chk: fn(Str, Str, usize) -> Str);
         real.map_or(null_mut(), |real| real(to, from, room))
     }
 }
 
 /// Tells of a comparison of at most `n` bytes, up to the first that differ.
-unsafe fn told_comparison(a: Str, b: Str, n: usize, any_case: bool, pc: u64) {
+unsafe fn touch_comparison(a: Str, b: Str, n: usize, any_case: bool, pc: u64) {
     if !gate::is_open() {
         return;
     }
@@ -201,34 +201,34 @@ unsafe fn told_comparison(a: Str, b: Str, n: usize, any_case: bool, pc: u64) {
             break;
         }
     }
-    read(a, at, pc);
-    read(b, at, pc);
+    touch_read(a, at, pc);
+    touch_read(b, at, pc);
 }
 
 unsafe extern "C-unwind" fn strcmp_at(a: Str, b: Str, pc: u64) -> c_int {
     unsafe {
-        told_comparison(a, b, usize::MAX, false, pc);
+        touch_comparison(a, b, usize::MAX, false, pc);
         real!(strcmp: fn(Str, Str) -> c_int).map_or(0, |real| real(a, b))
     }
 }
 
 unsafe extern "C-unwind" fn strncmp_at(a: Str, b: Str, n: usize, pc: u64) -> c_int {
     unsafe {
-        told_comparison(a, b, n, false, pc);
+        touch_comparison(a, b, n, false, pc);
         real!(strncmp: fn(Str, Str, usize) -> c_int).map_or(0, |real| real(a, b, n))
     }
 }
 
 unsafe extern "C-unwind" fn strcasecmp_at(a: Str, b: Str, pc: u64) -> c_int {
     unsafe {
-        told_comparison(a, b, usize::MAX, true, pc);
+        touch_comparison(a, b, usize::MAX, true, pc);
         real!(strcasecmp: fn(Str, Str) -> c_int).map_or(0, |real| real(a, b))
     }
 }
 
 unsafe extern "C-unwind" fn strncasecmp_at(a: Str, b: Str, n: usize, pc: u64) -> c_int {
     unsafe {
-        told_comparison(a, b, n, true, pc);
+        touch_comparison(a, b, n, true, pc);
         real!(strncasecmp: fn(Str, Str, usize) -> c_int).map_or(0, |real| real(a, b, n))
     }
 }
@@ -243,7 +243,7 @@ unsafe extern "C-unwind" fn strchr_at(s: Str, c: c_int, pc: u64) -> Str {
             } else {
                 found as usize - s as usize
             };
-            read(s, bytes + 1, pc);
+            touch_read(s, bytes + 1, pc);
         }
         found
     }
@@ -252,7 +252,7 @@ unsafe extern "C-unwind" fn strchr_at(s: Str, c: c_int, pc: u64) -> Str {
 unsafe extern "C-unwind" fn strrchr_at(s: Str, c: c_int, pc: u64) -> Str {
     unsafe {
         if gate::is_open() {
-            read(s, length(s) + 1, pc);
+            touch_read(s, length(s) + 1, pc);
         }
         real!(strrchr: fn(Str, c_int) -> Str).map_or(null_mut(), |real| real(s, c))
     }
@@ -269,8 +269,8 @@ unsafe extern "C-unwind" fn strstr_at(s: Str, part: Str, pc: u64) -> Str {
             } else {
                 found as usize - s as usize + part_bytes
             };
-            read(s, bytes, pc);
-            read(part, part_bytes + 1, pc);
+            touch_read(s, bytes, pc);
+            touch_read(part, part_bytes + 1, pc);
         }
         found
     }

@@ -2,10 +2,10 @@
 
 use std::sync::atomic::Ordering::*;
 
-use super::{Thread, enter_known};
+use super::{RecordedThread, enter_known};
 use crate::gate::control;
 use crate::runtime::{options, shadow};
-use crate::sys::{self, Errno};
+use crate::sys::{self, SavedErrno};
 use crate::{gap, gate, modules, runtime};
 
 /// Accesses between pauses, at most; also between looks at the clock.
@@ -14,7 +14,7 @@ const _: () = assert!(EACH_MAX <= i32::MAX as u32);
 /// What is gathered is appended at least this often while the thread works.
 const FLUSH_EVERY_NS: u64 = 500_000_000;
 
-impl Thread {
+impl RecordedThread {
     /// Counts the accesses since the last stop.
     pub(super) fn settle_portion(&mut self) {
         let done = i64::from(self.portion) - i64::from(self.countdown);
@@ -28,7 +28,7 @@ impl Thread {
         if self.pause_in == 0 {
             self.pause_in = self.draw_pause();
         }
-        self.portion = self.pause_in.min(self.cx().sample_in()) as i32;
+        self.portion = self.pause_in.min(self.cx().accesses_to_sample()) as i32;
         self.countdown = self.portion;
     }
 
@@ -47,13 +47,13 @@ impl Thread {
     }
 
     /// Now and then: tells the control page, appends what was gathered.
-    fn check(&mut self) {
+    fn flush_if_due(&mut self) {
         let accesses = self.cx().accesses;
-        if accesses < self.check_at {
+        if accesses < self.flush_check_at {
             return;
         }
-        self.check_at = accesses + u64::from(EACH_MAX);
-        self.report();
+        self.flush_check_at = accesses + u64::from(EACH_MAX);
+        self.report_progress();
         let now = sys::now_ns();
         if now - self.flushed_ns >= FLUSH_EVERY_NS {
             self.flushed_ns = now;
@@ -66,10 +66,10 @@ impl Thread {
     pub(super) fn append_gaps(&mut self) {
         // SAFETY: contexts are never freed; only this thread uses it.
         let cx = unsafe { &mut *self.context };
-        cx.append(self.gaps.take(), &shadow().host);
+        cx.append(self.gaps.take_records(), &shadow().host);
     }
 
-    pub(super) fn report(&mut self) {
+    pub(super) fn report_progress(&mut self) {
         let reported = self.reported;
         let cx = self.cx();
         let now = (cx.accesses, cx.transfers);
@@ -92,12 +92,12 @@ impl Thread {
 /// `thread` is the calling thread's word.
 #[cold]
 #[inline(never)]
-pub unsafe fn stop(thread: *mut Thread, addr: u64, kind: u8, site: u32) {
+pub unsafe fn stop(thread: *mut RecordedThread, addr: u64, kind: u8, site: u32) {
     // SAFETY: as promised by the caller.
     unsafe {
         // What comes after a pause is not what mostly is.
         if !stop_or_pause(thread, addr) {
-            gap::begin(thread, addr, kind, site);
+            gap::begin_gap(thread, addr, kind, site);
         }
     }
 }
@@ -107,8 +107,8 @@ pub unsafe fn stop(thread: *mut Thread, addr: u64, kind: u8, site: u32) {
 /// # Safety
 /// As for [`stop`].
 #[inline(never)]
-unsafe fn stop_or_pause(thread: *mut Thread, addr: u64) -> bool {
-    let _errno = Errno::keep();
+unsafe fn stop_or_pause(thread: *mut RecordedThread, addr: u64) -> bool {
+    let _errno = SavedErrno::save();
     // SAFETY: as promised by the caller.
     let inside = unsafe { enter_known(thread) };
     if inside.0.countdown > 0 {
@@ -118,7 +118,7 @@ unsafe fn stop_or_pause(thread: *mut Thread, addr: u64) -> bool {
     let made = inside.0.portion as u32;
     // Whoever ends the recording shuts the gate, and then waits for those inside.
     if gate::is_open() {
-        shadow().passed(inside.0.cx(), made, addr);
+        shadow().pass_accesses(inside.0.cx(), made, addr);
     }
     inside.0.settle_portion();
     inside.0.pause_in -= made;
@@ -128,7 +128,7 @@ unsafe fn stop_or_pause(thread: *mut Thread, addr: u64) -> bool {
         inside.0.append_gaps();
     }
     if pauses && runtime::is_recorded() {
-        inside.0.check();
+        inside.0.flush_if_due();
     }
     drop(inside);
     if pauses && options().yield_every > 0 {

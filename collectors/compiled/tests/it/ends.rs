@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use relayout_shadow::control::Stage;
+use relayout_shadow::control::RecordingStage;
 
 use crate::stand::{Bench, Compiler, Recorded, record, start};
 
@@ -13,7 +13,7 @@ fn check(how: &[&str], expect: impl Fn(&Recorded)) {
     let program = bench.build("ends.c", &["-Wno-infinite-recursion"]);
     let run = record(&program, how);
     run.check_finished();
-    let (reads, writes) = run.accesses(run.said("counters"));
+    let (reads, writes) = run.accesses(run.printed_number("counters"));
     assert!(
         reads > 10_000 && writes > 10_000,
         "{how:?}: {reads} {writes}"
@@ -60,7 +60,7 @@ fn other_programs() {
         });
     }
     check(&["no such program"], |run| {
-        let (_, writes) = run.accesses(run.said("counters"));
+        let (_, writes) = run.accesses(run.printed_number("counters"));
         assert!(
             writes > 110_000,
             "what comes after is recorded too: {writes}"
@@ -91,12 +91,12 @@ fn killed_from_outside() {
         let run = running.wait();
         assert_eq!(run.ended_by(), Some(signal));
         if signal == libc::SIGKILL {
-            assert_eq!(run.stage(), Stage::Recording);
+            assert_eq!(run.stage(), RecordingStage::Recording);
             assert!(run.program.assembled.summary.is_none());
         } else {
             run.check_finished();
         }
-        let counters = run.said("counters");
+        let counters = run.printed_number("counters");
         assert!(
             run.events(counters, counters + 8) > 0,
             "what there was is kept"
@@ -111,7 +111,7 @@ fn a_second_program_of_the_same_recording_is_not_recorded() {
     };
     let program = bench.build("sharing.c", &[]);
     let mut control = [0; 4096];
-    let process = std::mem::offset_of!(relayout_shadow::control::Control, process);
+    let process = std::mem::offset_of!(relayout_shadow::control::RecordingControl, process);
     control[process..process + 4].copy_from_slice(&1u32.to_le_bytes());
     let run = start(&program, &[], "", &control).wait();
     assert!(run.status.success());

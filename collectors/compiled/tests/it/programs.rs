@@ -47,8 +47,8 @@ fn signals_in_the_midst() {
         };
         let run = record(&bench.build("signals.c", &[]), &[]);
         run.check_whole();
-        assert_eq!(run.said("ok"), 1);
-        let line = run.said("line");
+        assert_eq!(run.printed_number("ok"), 1);
+        let line = run.printed_number("line");
         assert!(run.events(line, line + 8) > 0);
     }
 }
@@ -61,7 +61,7 @@ fn threads_that_come_and_go() {
     let program = bench.build("threads.c", &[]);
     let run = record(&program, &["125", "4"]);
     run.check_whole();
-    assert_eq!(run.said("sum"), 1000);
+    assert_eq!(run.printed_number("sum"), 1000);
     assert_eq!(run.threads_lost(), 0);
     // 500 threads and the first one, each with a line; two increments each.
     assert_eq!(run.map.threads.len(), 501);
@@ -72,7 +72,7 @@ fn threads_that_come_and_go() {
     }
     let run = record(&program, &["1", "100"]);
     run.check_whole();
-    assert_eq!(run.said("sum"), 200);
+    assert_eq!(run.printed_number("sum"), 200);
 }
 
 #[test]
@@ -90,7 +90,7 @@ fn libraries_loaded_late() {
     let path = library.to_string_lossy().into_owned();
     let run = record(&program, &[&path]);
     run.check_whole();
-    let line = run.said("line");
+    let line = run.printed_number("line");
     assert!(run.accesses(line).1 >= 40_000);
     assert!(run.events(line, line + 8) > 0);
     let module = run.map.modules.iter().find(|m| m.path == path);
@@ -123,7 +123,7 @@ fn kinds_of_executables() {
         );
         let run = record(&program, &[]);
         run.check_whole();
-        let shared = run.said("shared");
+        let shared = run.printed_number("shared");
         assert!(run.events(shared, shared + 8) > 0, "{flags:?}");
         let program = run.map.program.as_ref().expect("a module");
         assert_eq!(program.bias == 0, flags[1] == "-no-pie");
@@ -169,9 +169,9 @@ fn a_rust_program() {
     );
     let run = record(&program, &[]);
     run.check_whole();
-    assert_eq!(run.said("sum"), 100_000);
-    assert_eq!(run.said("list"), 1564);
-    let shared = run.said("shared");
+    assert_eq!(run.printed_number("sum"), 100_000);
+    assert_eq!(run.printed_number("list"), 1564);
+    let shared = run.printed_number("shared");
     assert!(run.events(shared, shared + 8) > 0);
     assert!(run.accesses(shared).1 >= 100_000);
     // Its allocator is libc's, which the runtime stands before.

@@ -12,9 +12,9 @@ fn two_counters_on_a_line_and_a_mutex() {
         };
         let run = record(&bench.build("sharing.c", &[]), &[]);
         run.check_whole();
-        let shared = run.said("shared");
-        assert_eq!(run.said("sum"), 200_000);
-        assert_eq!(run.said("guarded"), 12_500);
+        let shared = run.printed_number("shared");
+        assert_eq!(run.printed_number("sum"), 200_000);
+        assert_eq!(run.printed_number("guarded"), 12_500);
         // Each increment is a load and a store, by clang's flags in one.
         let (reads, writes) = run.accesses(shared);
         assert!((200_000..201_000).contains(&reads), "{reads}");
@@ -73,11 +73,11 @@ fn virtual_tables_packed_members_and_new() {
         };
         let run = record(&bench.build("objects_cxx.cc", &[]), &[]);
         run.check_whole();
-        assert_eq!(run.said("caught"), 2);
-        assert_eq!(run.said("value"), 3000);
-        assert_eq!(run.said("words"), 1000);
-        assert_eq!(run.said("hits"), 40_000);
-        let shared = run.said("shared");
+        assert_eq!(run.printed_number("caught"), 2);
+        assert_eq!(run.printed_number("value"), 3000);
+        assert_eq!(run.printed_number("words"), 1000);
+        assert_eq!(run.printed_number("hits"), 40_000);
+        let shared = run.printed_number("shared");
         // The virtual table's pointer is read for each call, beside the counters that are written.
         let profile = &run.program.assembled.profile;
         let table: u64 = profile
@@ -87,7 +87,7 @@ fn virtual_tables_packed_members_and_new() {
             .map(|row| row.count)
             .sum();
         assert!(table > 20_000, "{compiler:?}: {table}");
-        let (reads, writes) = run.accesses(run.said("packed"));
+        let (reads, writes) = run.accesses(run.printed_number("packed"));
         assert!(reads >= 2000 && writes >= 2000, "{reads} {writes}");
         let ranges = &profile.ranges;
         let object = ranges
@@ -113,9 +113,9 @@ fn named_objects_operations_and_window() {
     let program = bench.build("objects.c", &[]);
     let run = record(&program, &["window"]);
     run.check_whole();
-    let (pair, array) = (run.said("pair"), run.said("array"));
+    let (pair, array) = (run.printed_number("pair"), run.printed_number("array"));
     assert_eq!(
-        run.accesses(run.said("outside")),
+        run.accesses(run.printed_number("outside")),
         (0, 0),
         "outside the window"
     );
@@ -125,8 +125,8 @@ fn named_objects_operations_and_window() {
     assert_eq!(summary.window_closed, 1);
     let named = |start| {
         let ranges = run.program.assembled.profile.ranges.iter();
-        let mut of = ranges.filter(move |r| r.kind == RangeKind::Named && r.start == start);
-        of.next()
+        let mut matching = ranges.filter(move |r| r.kind == RangeKind::Named && r.start == start);
+        matching.next()
     };
     let object = named(pair).expect("the object");
     assert_eq!((&*object.owner, object.bytes), ("struct pair", 16));
@@ -160,7 +160,7 @@ fn paused_by_the_host() {
         return;
     };
     let mut control = [0; 4096];
-    control[std::mem::offset_of!(relayout_shadow::control::Control, paused)] = 1;
+    control[std::mem::offset_of!(relayout_shadow::control::RecordingControl, paused)] = 1;
     let run = start(&bench.build("sharing.c", &[]), &[], "", &control).wait();
     run.check_whole();
     assert_eq!(

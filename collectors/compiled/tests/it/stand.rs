@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
 use std::time::Duration;
 
-use relayout_profile::program::{AssembledProgram, Map, Naming, assemble};
-use relayout_shadow::control::{CONTROL_BYTES, Stage};
+use relayout_profile::program::{AssembledProgram, ProgramMap, SiteNaming, assemble};
+use relayout_shadow::control::{CONTROL_BYTES, RecordingStage};
 
 /// A compiler as the tests call it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -190,7 +190,7 @@ pub struct Recorded {
     pub stdout: String,
     pub stderr: String,
     control: Vec<u8>,
-    pub map: Map,
+    pub map: ProgramMap,
     pub program: AssembledProgram,
 }
 
@@ -252,8 +252,9 @@ impl Recorded {
             .filter(|(_, bytes)| !bytes.is_empty())
             .collect();
         let files: Vec<(u16, &[u8])> = segments.iter().map(|(n, b)| (*n, &b[..])).collect();
-        let map = Map::parse(&read("map"));
-        let program = assemble(&files, &map, 0, Naming::ReturnAddresses).expect("sound segments");
+        let map = ProgramMap::parse(&read("map"));
+        let program =
+            assemble(&files, &map, 0, SiteNaming::ReturnAddresses).expect("sound segments");
         Self {
             status,
             stdout: String::from_utf8_lossy(&read("stdout")).into_owned(),
@@ -272,26 +273,26 @@ impl Recorded {
         u32::from_le_bytes(bytes.try_into().expect("four bytes"))
     }
 
-    pub fn stage(&self) -> Stage {
-        Stage::from_u32(self.word(8))
+    pub fn stage(&self) -> RecordingStage {
+        RecordingStage::from_u32(self.word(8))
     }
 
     pub fn others(&self) -> u32 {
         self.word(std::mem::offset_of!(
-            relayout_shadow::control::Control,
+            relayout_shadow::control::RecordingControl,
             others
         ))
     }
 
     pub fn threads_lost(&self) -> u32 {
         self.word(std::mem::offset_of!(
-            relayout_shadow::control::Control,
+            relayout_shadow::control::RecordingControl,
             threads_lost
         ))
     }
 
     /// The number after `name` and a blank on a line of standard output; hexadecimal with `0x`.
-    pub fn said(&self, name: &str) -> u64 {
+    pub fn printed_number(&self, name: &str) -> u64 {
         let rest = self
             .stdout
             .lines()
@@ -318,7 +319,12 @@ impl Recorded {
 
     /// The recording is whole, however the program ended.
     pub fn check_finished(&self) {
-        assert_eq!(self.stage(), Stage::Finished, "{:?}", self.status.signal());
+        assert_eq!(
+            self.stage(),
+            RecordingStage::Finished,
+            "{:?}",
+            self.status.signal()
+        );
         assert!(self.program.assembled.summary.is_some());
         assert!(self.program.assembled.torn.is_empty());
         let mut losses = self.program.assembled.losses;

@@ -22,9 +22,9 @@ pub struct QemuInfo {
 }
 
 #[repr(C)]
-pub struct Tb([u8; 0]);
+pub struct TranslationBlock([u8; 0]);
 #[repr(C)]
-pub struct Insn([u8; 0]);
+pub struct QemuInsn([u8; 0]);
 
 pub type PluginId = u64;
 pub type MemCallback = extern "C" fn(vcpu: c_uint, info: u32, vaddr: u64, data: *mut c_void);
@@ -46,7 +46,7 @@ pub const MEM_RW: c_int = 3;
 unsafe extern "C" {
     pub fn qemu_plugin_register_vcpu_tb_trans_cb(
         id: PluginId,
-        cb: extern "C" fn(PluginId, *mut Tb),
+        cb: extern "C" fn(PluginId, *mut TranslationBlock),
     );
     pub fn qemu_plugin_register_atexit_cb(
         id: PluginId,
@@ -57,19 +57,19 @@ unsafe extern "C" {
     pub fn qemu_plugin_register_vcpu_syscall_cb(id: PluginId, cb: SyscallCallback);
     pub fn qemu_plugin_register_vcpu_syscall_ret_cb(id: PluginId, cb: SyscallReturnCallback);
     pub fn qemu_plugin_reset(id: PluginId, cb: extern "C" fn(PluginId));
-    pub fn qemu_plugin_tb_n_insns(tb: *const Tb) -> usize;
-    pub fn qemu_plugin_tb_get_insn(tb: *const Tb, n: usize) -> *mut Insn;
-    pub fn qemu_plugin_insn_vaddr(insn: *const Insn) -> u64;
-    pub fn qemu_plugin_insn_size(insn: *const Insn) -> usize;
+    pub fn qemu_plugin_tb_n_insns(tb: *const TranslationBlock) -> usize;
+    pub fn qemu_plugin_tb_get_insn(tb: *const TranslationBlock, n: usize) -> *mut QemuInsn;
+    pub fn qemu_plugin_insn_vaddr(insn: *const QemuInsn) -> u64;
+    pub fn qemu_plugin_insn_size(insn: *const QemuInsn) -> usize;
     pub fn qemu_plugin_register_vcpu_mem_cb(
-        insn: *mut Insn,
+        insn: *mut QemuInsn,
         cb: MemCallback,
         flags: c_int,
         rw: c_int,
         data: *mut c_void,
     );
     pub fn qemu_plugin_register_vcpu_insn_exec_cb(
-        insn: *mut Insn,
+        insn: *mut QemuInsn,
         cb: ExecCallback,
         flags: c_int,
         data: *mut c_void,
@@ -103,7 +103,7 @@ pub struct InfoBits {
 
 impl InfoBits {
     /// `None` if it packs them in a way that this does not understand.
-    pub fn learn() -> Option<Self> {
+    pub fn detect() -> Option<Self> {
         let size = |info: u32| -> u32 {
             // SAFETY: plain decoding of a number.
             unsafe { qemu_plugin_mem_size_shift(info) }
@@ -147,9 +147,9 @@ impl InsnData {
     ///
     /// # Safety
     /// `insn` must be an instruction of the block being translated.
-    pub unsafe fn get(self, insn: *const Insn, into: &mut [u8; 16]) -> usize {
-        type ByPointer = unsafe extern "C" fn(*const Insn) -> *const u8;
-        type ByCopy = unsafe extern "C" fn(*const Insn, *mut c_void, usize) -> usize;
+    pub unsafe fn read_bytes(self, insn: *const QemuInsn, into: &mut [u8; 16]) -> usize {
+        type ByPointer = unsafe extern "C" fn(*const QemuInsn) -> *const u8;
+        type ByCopy = unsafe extern "C" fn(*const QemuInsn, *mut c_void, usize) -> usize;
         let f = qemu_plugin_insn_data as *const ();
         // SAFETY: the interface version says which of the two it is.
         unsafe {

@@ -17,27 +17,27 @@ const BELOW_LIMIT: u64 = 128;
 const LIMIT_MAX: u64 = 1 << 16;
 
 /// A file of the recording folder.
-pub struct Appended {
+pub struct AppendFile {
     path: PathBuf,
     /// Others in this process may close it.
     guarded: bool,
-    opened: Mutex<Option<Opened>>,
+    opened: Mutex<Option<OpenedFile>>,
 }
 
-struct Opened {
+struct OpenedFile {
     file: File,
     /// Device and number, to know it again.
     identity: (u64, u64),
 }
 
-impl Appended {
+impl AppendFile {
     /// A new file for QEMU alone.
     pub fn create(path: PathBuf) -> io::Result<Self> {
-        let file = open(&path, true)?;
+        let file = open_append(&path, true)?;
         Ok(Self {
             path,
             guarded: false,
-            opened: Mutex::new(Some(Opened::new(file)?)),
+            opened: Mutex::new(Some(OpenedFile::new(file)?)),
         })
     }
 
@@ -51,7 +51,7 @@ impl Appended {
     }
 
     /// Makes the file, if that is still to be done.
-    pub fn make(&self) -> io::Result<()> {
+    pub fn create_now(&self) -> io::Result<()> {
         self.append(&[], &[])
     }
 
@@ -62,12 +62,12 @@ impl Appended {
             self.reopen(&mut opened)?;
         }
         match &mut *opened {
-            Some(opened) => write(&mut opened.file, head, rest),
+            Some(opened) => write_parts(&mut opened.file, head, rest),
             None => Ok(()),
         }
     }
 
-    fn reopen(&self, opened: &mut Option<Opened>) -> io::Result<()> {
+    fn reopen(&self, opened: &mut Option<OpenedFile>) -> io::Result<()> {
         let first = opened.is_none();
         if let Some(old) = opened.take() {
             if old.is_ours() {
@@ -77,22 +77,24 @@ impl Appended {
             // The number is the program's now, or nobody's: not to be closed.
             let _ = old.file.into_raw_fd();
         }
-        *opened = Some(Opened::new(high(open(&self.path, first)?))?);
+        *opened = Some(OpenedFile::new(move_to_high_number(open_append(
+            &self.path, first,
+        )?))?);
         Ok(())
     }
 
     /// One that appends to `file`, whatever that is.
     #[cfg(test)]
-    pub fn to(file: File) -> Self {
+    pub fn from_file(file: File) -> Self {
         Self {
             path: PathBuf::new(),
             guarded: false,
-            opened: Mutex::new(Opened::new(file).ok()),
+            opened: Mutex::new(OpenedFile::new(file).ok()),
         }
     }
 }
 
-impl Opened {
+impl OpenedFile {
     fn new(file: File) -> io::Result<Self> {
         let data = file.metadata()?;
         Ok(Self {
@@ -107,7 +109,7 @@ impl Opened {
     }
 }
 
-fn open(path: &PathBuf, new: bool) -> io::Result<File> {
+fn open_append(path: &PathBuf, new: bool) -> io::Result<File> {
     OpenOptions::new()
         .append(true)
         .create_new(new)
@@ -116,7 +118,7 @@ fn open(path: &PathBuf, new: bool) -> io::Result<File> {
 }
 
 /// The same file under a high number, if there is one.
-fn high(file: File) -> File {
+fn move_to_high_number(file: File) -> File {
     let mut limit = libc::rlimit {
         rlim_cur: 0,
         rlim_max: 0,
@@ -134,7 +136,7 @@ fn high(file: File) -> File {
     }
 }
 
-fn write(file: &mut File, head: &[u8], rest: &[u8]) -> io::Result<()> {
+fn write_parts(file: &mut File, head: &[u8], rest: &[u8]) -> io::Result<()> {
     let written = loop {
         match file.write_vectored(&[IoSlice::new(head), IoSlice::new(rest)]) {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -156,7 +158,7 @@ mod tests {
 
     use super::*;
 
-    fn number(file: &Appended) -> libc::c_int {
+    fn number(file: &AppendFile) -> libc::c_int {
         let opened = file.opened.lock().unwrap();
         opened.as_ref().unwrap().file.as_raw_fd()
     }
@@ -165,12 +167,12 @@ mod tests {
     fn a_guarded_file_is_made_when_needed_and_numbered_high() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a");
-        let file = Appended::guarded(path.clone());
+        let file = AppendFile::guarded(path.clone());
         assert!(!path.exists());
         file.append(b"head ", b"rest").unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"head rest");
         assert!(number(&file) >= 100);
-        let taken = Appended::guarded(path);
+        let taken = AppendFile::guarded(path);
         let error = taken.append(b"x", b"").unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
     }
@@ -180,7 +182,7 @@ mod tests {
     fn a_file_that_was_closed_and_replaced_is_left_alone() {
         let dir = tempfile::tempdir().unwrap();
         let (path, other) = (dir.path().join("a"), dir.path().join("b"));
-        let file = Appended::guarded(path.clone());
+        let file = AppendFile::guarded(path.clone());
         file.append(b"1", b"").unwrap();
         let theirs = File::create(&other).unwrap();
         // SAFETY: the descriptor is replaced by another that is open; nobody else uses it.

@@ -3,10 +3,10 @@
 use std::ffi::{c_uint, c_void};
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering::*, compiler_fence};
 
-use crate::api::{self, PluginId, Tb};
-use crate::cpu::{self, Found};
-use crate::markers::Marker;
-use crate::plugin::Plugin;
+use crate::api::{self, PluginId, TranslationBlock};
+use crate::cpu::{self, VcpuLookup};
+use crate::markers::GuestMarker;
+use crate::plugin::RecordingPlugin;
 
 /// Kernel addresses have the top bit set.
 pub const KERNEL: u64 = 1 << 63;
@@ -14,18 +14,18 @@ pub const KERNEL: u64 = 1 << 63;
 /// share.
 const FIXMAP: u64 = 0xffff_ffff_ff00_0000;
 
-static PLUGIN: AtomicPtr<Plugin> = AtomicPtr::new(std::ptr::null_mut());
+static PLUGIN: AtomicPtr<RecordingPlugin> = AtomicPtr::new(std::ptr::null_mut());
 
 /// The window is open: accesses are followed. Apart from [`Plugin`], to be found without it.
 pub static RECORDING: AtomicBool = AtomicBool::new(false);
 
-pub fn plugin() -> Option<&'static Plugin> {
+pub fn plugin() -> Option<&'static RecordingPlugin> {
     // SAFETY: set once, from a leaked box.
     unsafe { PLUGIN.load(Acquire).as_ref() }
 }
 
 /// From now on callbacks reach `plugin`.
-pub fn set_plugin(plugin: Plugin) {
+pub fn set_plugin(plugin: RecordingPlugin) {
     PLUGIN.store(Box::leak(Box::new(plugin)), Release);
 }
 
@@ -49,7 +49,7 @@ pub fn register(id: PluginId, program: bool) {
     }
 }
 
-extern "C" fn on_translate(_id: PluginId, tb: *mut Tb) {
+extern "C" fn on_translate(_id: PluginId, tb: *mut TranslationBlock) {
     if let Some(plugin) = plugin() {
         plugin.translate(tb);
     }
@@ -58,7 +58,7 @@ extern "C" fn on_translate(_id: PluginId, tb: *mut Tb) {
 pub extern "C" fn on_reset(id: PluginId) {
     if let Some(plugin) = plugin() {
         register(id, plugin.program.is_some());
-        plugin.open();
+        plugin.open_window();
     }
 }
 
@@ -100,15 +100,15 @@ extern "C" fn on_syscall_return(_id: PluginId, vcpu: c_uint, number: i64, result
 }
 
 pub extern "C" fn on_marker(_vcpu: c_uint, data: *mut c_void) {
-    const MARKERS: [Marker; 5] = [
-        Marker::Start,
-        Marker::Stop,
-        Marker::Operation,
-        Marker::StartDefault,
-        Marker::StopDefault,
+    const MARKERS: [GuestMarker; 5] = [
+        GuestMarker::Start,
+        GuestMarker::Stop,
+        GuestMarker::Operation,
+        GuestMarker::StartDefault,
+        GuestMarker::StopDefault,
     ];
     if let (Some(plugin), Some(marker)) = (plugin(), MARKERS.get(data as usize)) {
-        plugin.marker(*marker);
+        plugin.handle_marker(*marker);
     }
 }
 
@@ -128,10 +128,10 @@ pub extern "C" fn on_mem(vcpu: c_uint, info: u32, vaddr: u64, data: *mut c_void)
     }
     let Some(plugin) = plugin() else { return };
     // SAFETY: QEMU calls back on the thread of that vCPU.
-    let cpu = match unsafe { cpu::of_vcpu(vcpu as usize) } {
-        Found::Cpu(cpu) => Some(cpu),
-        Found::Fresh => plugin.make_cpu(vcpu as usize),
-        Found::Without => None,
+    let cpu = match unsafe { cpu::cpu_of_vcpu(vcpu as usize) } {
+        VcpuLookup::Cpu(cpu) => Some(cpu),
+        VcpuLookup::Fresh => plugin.make_cpu(vcpu as usize),
+        VcpuLookup::Without => None,
     };
     if let Some(cpu) = cpu {
         plugin.access(cpu, info, vaddr, data as u64);
@@ -141,13 +141,13 @@ pub extern "C" fn on_mem(vcpu: c_uint, info: u32, vaddr: u64, data: *mut c_void)
 /// An access of a program.
 pub extern "C" fn on_program_mem(vcpu: c_uint, info: u32, vaddr: u64, data: *mut c_void) {
     // SAFETY: QEMU calls back on the thread of that vCPU.
-    let cpu = match unsafe { cpu::of_vcpu(vcpu as usize) } {
-        Found::Cpu(cpu) => cpu,
-        Found::Fresh => match begin_thread(vcpu as usize, vaddr) {
+    let cpu = match unsafe { cpu::cpu_of_vcpu(vcpu as usize) } {
+        VcpuLookup::Cpu(cpu) => cpu,
+        VcpuLookup::Fresh => match begin_thread(vcpu as usize, vaddr) {
             Some(cpu) => cpu,
             None => return,
         },
-        Found::Without => return,
+        VcpuLookup::Without => return,
     };
     // The other half of `plugin::wait_for_others`: whoever closes the window makes this thread
     // pass a barrier, and then waits until the flag is down.
@@ -163,7 +163,7 @@ pub extern "C" fn on_program_mem(vcpu: c_uint, info: u32, vaddr: u64, data: *mut
 }
 
 #[cold]
-fn begin_thread(vcpu: usize, vaddr: u64) -> Option<&'static mut cpu::Cpu> {
+fn begin_thread(vcpu: usize, vaddr: u64) -> Option<&'static mut cpu::VcpuState> {
     if !RECORDING.load(Relaxed) {
         return None;
     }

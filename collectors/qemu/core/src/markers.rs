@@ -3,7 +3,7 @@
 
 /// What a marker asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Marker {
+pub enum GuestMarker {
     /// Open the window.
     Start,
     /// Close it.
@@ -16,7 +16,7 @@ pub enum Marker {
     StopDefault,
 }
 
-impl Marker {
+impl GuestMarker {
     /// The marker that these instruction bytes are, if any.
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let [0x0f, 0x1f, 0x84, 0x00, a, b, c, d] = *bytes else {
@@ -40,17 +40,20 @@ mod tests {
     #[test]
     fn decodes_only_markers() {
         assert_eq!(
-            Marker::decode(&[0x0f, 0x1f, 0x84, 0, 3, 0, 0x4c, 0x52]),
-            Some(Marker::Operation)
+            GuestMarker::decode(&[0x0f, 0x1f, 0x84, 0, 3, 0, 0x4c, 0x52]),
+            Some(GuestMarker::Operation)
         );
-        assert_eq!(Marker::decode(&[0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0]), None);
-        assert_eq!(Marker::decode(&[0x90]), None);
-        assert_eq!(Marker::decode(&[]), None);
-        let start = [0x0f, 0x1f, 0x84, 0, 1, 0, 0x4c, 0x52];
-        assert_eq!(Marker::decode(&start), Some(Marker::Start));
-        assert_eq!(Marker::decode(&start[..7]), None, "cut");
         assert_eq!(
-            Marker::decode(&[0x66, 0x0f, 0x1f, 0x84, 0, 1, 0, 0x4c, 0x52]),
+            GuestMarker::decode(&[0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0]),
+            None
+        );
+        assert_eq!(GuestMarker::decode(&[0x90]), None);
+        assert_eq!(GuestMarker::decode(&[]), None);
+        let start = [0x0f, 0x1f, 0x84, 0, 1, 0, 0x4c, 0x52];
+        assert_eq!(GuestMarker::decode(&start), Some(GuestMarker::Start));
+        assert_eq!(GuestMarker::decode(&start[..7]), None, "cut");
+        assert_eq!(
+            GuestMarker::decode(&[0x66, 0x0f, 0x1f, 0x84, 0, 1, 0, 0x4c, 0x52]),
             None
         );
     }

@@ -50,9 +50,9 @@ impl Options {
                 "seed" => options.seed = value.parse().map_err(|_| bad())?,
                 "bursts" => options.bursts = Some(value.parse().map_err(|_| bad())?),
                 "skip" => options.skip = parse_ranges(value).ok_or_else(bad)?,
-                "mode" => options.idle = one_of(value, ["record", "idle"]).ok_or_else(bad)?,
-                "probe" => options.probe = one_of(value, ["0", "1"]).ok_or_else(bad)?,
-                "own" => options.own_markers = one_of(value, ["0", "1"]).ok_or_else(bad)?,
+                "mode" => options.idle = parse_choice(value, ["record", "idle"]).ok_or_else(bad)?,
+                "probe" => options.probe = parse_choice(value, ["0", "1"]).ok_or_else(bad)?,
+                "own" => options.own_markers = parse_choice(value, ["0", "1"]).ok_or_else(bad)?,
                 _ => return Err(format!("unknown argument '{key}'")),
             }
         }
@@ -64,7 +64,7 @@ impl Options {
 }
 
 /// Whether `value` is the second of two that it may be.
-fn one_of(value: &str, [no, yes]: [&str; 2]) -> Option<bool> {
+fn parse_choice(value: &str, [no, yes]: [&str; 2]) -> Option<bool> {
     (value == no || value == yes).then_some(value == yes)
 }
 

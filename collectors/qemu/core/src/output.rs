@@ -6,54 +6,58 @@ use std::os::fd::AsRawFd;
 use std::path::Path;
 use std::sync::atomic::Ordering::*;
 
-use relayout_shadow::control::{CONTROL_BYTES, CONTROL_MAGIC, Control, Stage};
+use relayout_shadow::control::{CONTROL_BYTES, CONTROL_MAGIC, RecordingControl, RecordingStage};
 use relayout_shadow::wire::{SegmentHeader, as_header_bytes};
-use relayout_shadow::{CONTEXTS_MAX, Host};
+use relayout_shadow::{CONTEXTS_MAX, CollectorHost};
 
-use crate::append::Appended;
+use crate::append::AppendFile;
 
 /// Number under which sites are appended: not a CPU, so that no CPU's file is written by others.
 pub const SITES_CONTEXT: u8 = CONTEXTS_MAX as u8;
 
 /// The recording folder as the plugin uses it.
-pub struct Output {
-    files: Vec<Appended>,
-    sites: Appended,
-    control: &'static Control,
+pub struct SegmentOutput {
+    files: Vec<AppendFile>,
+    sites: AppendFile,
+    control: &'static RecordingControl,
 }
 
-impl Output {
+impl SegmentOutput {
     /// Opens the control file that the host made in `dir`, and a new segment file per CPU.
     pub fn open(dir: &Path, contexts: usize) -> io::Result<Self> {
-        let create = |name: String| Appended::create(dir.join(name));
+        let create = |name: String| AppendFile::create(dir.join(name));
         Ok(Self {
             files: (0..contexts)
                 .map(|n| create(format!("ctx-{n}.seg")))
                 .collect::<Result<_, _>>()?,
             sites: create("sites.seg".into())?,
-            control: attach(dir)?,
+            control: attach_control(dir)?,
         })
     }
 
     /// As `open`, in a process that QEMU shares with a program: files are made when needed.
     pub fn open_guarded(dir: &Path) -> io::Result<Self> {
-        let file = |name: String| Appended::guarded(dir.join(name));
+        let file = |name: String| AppendFile::guarded(dir.join(name));
         Ok(Self {
             files: (0..CONTEXTS_MAX)
                 .map(|n| file(format!("ctx-{n}.seg")))
                 .collect(),
             sites: file("sites.seg".into()),
-            control: attach(dir)?,
+            control: attach_control(dir)?,
         })
     }
 
-    pub fn control(&self) -> &'static Control {
+    pub fn control(&self) -> &'static RecordingControl {
         self.control
     }
 
     /// Makes the file of a context that has begun, so that one is there even if nothing is appended.
-    pub fn begin(&self, context: u8) {
-        if let Some(Err(error)) = self.files.get(usize::from(context)).map(Appended::make) {
+    pub fn begin_context(&self, context: u8) {
+        if let Some(Err(error)) = self
+            .files
+            .get(usize::from(context))
+            .map(AppendFile::create_now)
+        {
             self.fail(&error);
         }
     }
@@ -65,11 +69,13 @@ impl Output {
             .control
             .error
             .compare_exchange(0, errno, AcqRel, Relaxed);
-        self.control.state.store(Stage::Failed as u32, Release);
+        self.control
+            .state
+            .store(RecordingStage::Failed as u32, Release);
     }
 }
 
-impl Host for Output {
+impl CollectorHost for SegmentOutput {
     fn zeroed(&self, bytes: usize) -> Option<*mut u8> {
         // SAFETY: a fresh private mapping.
         let at = unsafe {
@@ -100,13 +106,13 @@ impl Host for Output {
     }
 }
 
-fn attach(dir: &Path) -> io::Result<&'static Control> {
+fn attach_control(dir: &Path) -> io::Result<&'static RecordingControl> {
     let control = map_control(&dir.join("control"))?;
     control.magic.store(CONTROL_MAGIC, Release);
     Ok(control)
 }
 
-fn map_control(path: &Path) -> io::Result<&'static Control> {
+fn map_control(path: &Path) -> io::Result<&'static RecordingControl> {
     let file = OpenOptions::new().read(true).write(true).open(path)?;
     if file.metadata()?.len() < CONTROL_BYTES as u64 {
         return Err(io::Error::new(
@@ -127,7 +133,7 @@ fn map_control(path: &Path) -> io::Result<&'static Control> {
         if at == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
         }
-        Ok(&*at.cast::<Control>())
+        Ok(&*at.cast::<RecordingControl>())
     }
 }
 
@@ -135,7 +141,7 @@ fn map_control(path: &Path) -> io::Result<&'static Control> {
 pub mod tests {
     use std::fs::File;
 
-    use relayout_shadow::Context;
+    use relayout_shadow::ShadowContext;
     use relayout_shadow::wire::{self, RegionRecord};
 
     use super::*;
@@ -148,7 +154,7 @@ pub mod tests {
     }
 
     /// The header of the segment in `bytes`, having checked that it is whole.
-    pub fn check_segment(bytes: &[u8], kind: wire::Kind) -> &[u8] {
+    pub fn check_segment(bytes: &[u8], kind: wire::RecordKind) -> &[u8] {
         let (head, payload) = bytes.split_at(size_of::<SegmentHeader>());
         let word = |at: usize| u32::from_le_bytes(head[at..at + 4].try_into().unwrap());
         assert_eq!(head[..4], wire::MAGIC);
@@ -173,11 +179,11 @@ pub mod tests {
     #[test]
     fn segments_go_to_their_contexts_files() {
         let dir = folder();
-        let output = Output::open(dir.path(), 2).unwrap();
-        let mut context = Context::new(1, &output).unwrap();
+        let output = SegmentOutput::open(dir.path(), 2).unwrap();
+        let mut context = ShadowContext::new(1, &output).unwrap();
         context.append(&[region(0x1000), region(0x2000)], &output);
         let bytes = std::fs::read(dir.path().join("ctx-1.seg")).unwrap();
-        let payload = check_segment(&bytes, wire::Kind::Region);
+        let payload = check_segment(&bytes, wire::RecordKind::Region);
         assert_eq!(
             wire::read_record::<RegionRecord>(payload),
             Some(region(0x1000))
@@ -195,7 +201,7 @@ pub mod tests {
     #[test]
     fn a_folder_that_is_not_as_it_should_be() {
         let check = |dir: &Path, kind| {
-            let error = Output::open(dir, 1).err().map(|error| error.kind());
+            let error = SegmentOutput::open(dir, 1).err().map(|error| error.kind());
             assert_eq!(error, Some(kind));
         };
         let dir = tempfile::tempdir().unwrap();
@@ -211,14 +217,17 @@ pub mod tests {
     #[test]
     fn a_full_disk_stops_the_recording() {
         let dir = folder();
-        let mut output = Output::open(dir.path(), 2).unwrap();
+        let mut output = SegmentOutput::open(dir.path(), 2).unwrap();
         let full = File::options().write(true).open("/dev/full").unwrap();
-        output.files[0] = Appended::to(full);
-        let mut contexts = [0, 1].map(|n| Context::new(n, &output).unwrap());
+        output.files[0] = AppendFile::from_file(full);
+        let mut contexts = [0, 1].map(|n| ShadowContext::new(n, &output).unwrap());
         contexts[0].append(&[region(0x1000)], &output);
         let control = output.control();
         assert_eq!(control.error.load(Relaxed), libc::ENOSPC as u32);
-        assert_eq!(Stage::from_u32(control.state.load(Relaxed)), Stage::Failed);
+        assert_eq!(
+            RecordingStage::from_u32(control.state.load(Relaxed)),
+            RecordingStage::Failed
+        );
         contexts[1].append(&[region(0x1000)], &output);
         let bytes = std::fs::read(dir.path().join("ctx-1.seg")).unwrap();
         assert!(bytes.is_empty(), "nothing is appended after an error");
@@ -227,7 +236,7 @@ pub mod tests {
     #[test]
     fn memory_is_zeroed_and_aligned() {
         let dir = folder();
-        let output = Output::open(dir.path(), 1).unwrap();
+        let output = SegmentOutput::open(dir.path(), 1).unwrap();
         let at = output.zeroed(10_000).unwrap();
         assert_eq!(at as usize % 4096, 0);
         // SAFETY: that many bytes were given.

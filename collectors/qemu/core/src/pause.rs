@@ -5,12 +5,12 @@
 pub const EACH_MAX: u32 = 1 << 16;
 
 /// A random series of distances between pauses.
-pub struct Pauses {
+pub struct PauseSchedule {
     every: u32,
     random: u64,
 }
 
-impl Pauses {
+impl PauseSchedule {
     /// For CPU `cpu`: `every` accesses on average, between half and one and a half of it, but at
     /// most [`EACH_MAX`]; 0 is always that many.
     pub fn new(every: u32, seed: u64, cpu: u8) -> Self {
@@ -19,7 +19,7 @@ impl Pauses {
     }
 
     /// Accesses until the next pause, not 0.
-    pub fn next(&mut self) -> u32 {
+    pub fn next_pause(&mut self) -> u32 {
         if self.every == 0 {
             return EACH_MAX;
         }
@@ -36,10 +36,13 @@ mod tests {
     use super::*;
 
     fn check(every: u32, seed: u64, within: std::ops::RangeInclusive<u32>, mean: u32) {
-        let mut pauses = Pauses::new(every, seed, 1);
-        let all: Vec<u32> = (0..10_000).map(|_| pauses.next()).collect();
-        assert!(all.iter().all(|n| within.contains(n)), "{every}, {seed}");
-        let sum: u64 = all.iter().map(|&n| u64::from(n)).sum();
+        let mut pauses = PauseSchedule::new(every, seed, 1);
+        let pause_lengths: Vec<u32> = (0..10_000).map(|_| pauses.next_pause()).collect();
+        assert!(
+            pause_lengths.iter().all(|n| within.contains(n)),
+            "{every}, {seed}"
+        );
+        let sum: u64 = pause_lengths.iter().map(|&n| u64::from(n)).sum();
         let found = sum as f64 / 10_000.0;
         assert!(
             (found / f64::from(mean) - 1.0).abs() < 0.05,
@@ -60,8 +63,8 @@ mod tests {
     #[test]
     fn differ_by_cpu_and_seed_only() {
         let series = |seed, cpu| {
-            let mut pauses = Pauses::new(1000, seed, cpu);
-            [(); 8].map(|()| pauses.next())
+            let mut pauses = PauseSchedule::new(1000, seed, cpu);
+            [(); 8].map(|()| pauses.next_pause())
         };
         assert_eq!(series(7, 0), series(7, 0));
         assert_ne!(series(7, 0), series(7, 1));

@@ -5,29 +5,29 @@ use std::sync::atomic::{AtomicBool, Ordering::*};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use relayout_shadow::control::Stage;
+use relayout_shadow::control::RecordingStage;
 use relayout_shadow::wire::SummaryRecord;
-use relayout_shadow::{Access, CONTEXTS_MAX, Config, Shadow, Value};
+use relayout_shadow::{AccessKind, AccessValue, CONTEXTS_MAX, ShadowConfig, ShadowMemory};
 
 use crate::api::{self, GetValue, InfoBits, InsnData, PluginId, QemuInfo};
 use crate::callbacks::{RECORDING, on_reset, register, set_plugin};
-use crate::cpu::{self, CHECK_EVERY, Cpu};
-use crate::markers::Marker;
+use crate::cpu::{self, FLUSH_CHECK_EVERY, VcpuState};
+use crate::markers::GuestMarker;
 use crate::options::Options;
-use crate::output::Output;
-use crate::program::Program;
-use crate::sites::Sites;
+use crate::output::SegmentOutput;
+use crate::program::RecordedProgram;
+use crate::sites::SiteNumbers;
 use crate::translate::{READ_WRITE, UNCERTAIN};
 
 /// What is gathered is appended at least this often.
 pub const FLUSH_EVERY: Duration = Duration::from_secs(1);
 
-pub struct Plugin {
+pub struct RecordingPlugin {
     id: PluginId,
     pub options: Options,
-    pub shadow: Shadow<Output>,
+    pub shadow: ShadowMemory<SegmentOutput>,
     contexts: usize,
-    pub sites: Mutex<Sites>,
+    pub sites: Mutex<SiteNumbers>,
     pub insn_data: InsnData,
     info_bits: InfoBits,
     get_value: Option<GetValue>,
@@ -37,7 +37,7 @@ pub struct Plugin {
     closed_by_marker: AtomicBool,
     finished: AtomicBool,
     /// What runs in QEMU, if that is not a machine.
-    pub program: Option<Program>,
+    pub program: Option<RecordedProgram>,
 }
 
 /// Called by the loadable objects' `qemu_plugin_install`. Returns 0, or 1 with the reason printed.
@@ -53,7 +53,7 @@ pub unsafe fn install(
 ) -> c_int {
     // SAFETY: as promised by the caller.
     let made = unsafe {
-        Options::from_argv(argc, argv).and_then(|o| Plugin::new(interface, id, &*info, o))
+        Options::from_argv(argc, argv).and_then(|o| RecordingPlugin::new(interface, id, &*info, o))
     };
     match made {
         Ok(plugin) => {
@@ -63,7 +63,7 @@ pub unsafe fn install(
             set_plugin(plugin);
             register(id, program);
             if let Some(plugin) = crate::callbacks::plugin().filter(|_| opens) {
-                plugin.open();
+                plugin.open_window();
             }
             0
         }
@@ -75,7 +75,7 @@ pub unsafe fn install(
     }
 }
 
-impl Plugin {
+impl RecordingPlugin {
     fn new(
         interface: c_int,
         id: PluginId,
@@ -88,11 +88,11 @@ impl Plugin {
         let folder = |e: std::io::Error| format!("{}: {e}", options.dir.display());
         let (contexts, output, program) = if info.system_emulation {
             let cpus = usize::try_from(info.max_vcpus).unwrap_or(0);
-            let output = Output::open(&options.dir, cpus).map_err(folder)?;
+            let output = SegmentOutput::open(&options.dir, cpus).map_err(folder)?;
             (cpus, output, None)
         } else {
-            let output = Output::open_guarded(&options.dir).map_err(folder)?;
-            let program = Program::claim(&options.dir, output.control())?;
+            let output = SegmentOutput::open_guarded(&options.dir).map_err(folder)?;
+            let program = RecordedProgram::claim(&options.dir, output.control())?;
             (CONTEXTS_MAX, output, Some(program))
         };
         let get_value = (interface >= 4)
@@ -100,9 +100,9 @@ impl Plugin {
             .flatten()
             // SAFETY: the documented signature of that function.
             .map(|f| unsafe { std::mem::transmute::<*mut c_void, GetValue>(f) });
-        let mut config = Config::new(contexts);
+        let mut config = ShadowConfig::new(contexts);
         config.burst_total_max = options.bursts.unwrap_or(config.burst_total_max);
-        let shadow = Shadow::new(config, output).ok_or("too many CPUs, or no memory")?;
+        let shadow = ShadowMemory::new(config, output).ok_or("too many CPUs, or no memory")?;
         let plugin = Self {
             id,
             contexts,
@@ -110,7 +110,7 @@ impl Plugin {
             shadow,
             sites: Mutex::default(),
             insn_data: InsnData::new(interface),
-            info_bits: InfoBits::learn()
+            info_bits: InfoBits::detect()
                 .ok_or("this QEMU describes accesses in a way not known here")?,
             get_value,
             started: Mutex::new(None),
@@ -125,11 +125,11 @@ impl Plugin {
         Ok(plugin)
     }
 
-    fn stage(&self) -> Stage {
-        Stage::from_u32(self.shadow.host.control().state.load(Acquire))
+    fn stage(&self) -> RecordingStage {
+        RecordingStage::from_u32(self.shadow.host.control().state.load(Acquire))
     }
 
-    fn set_stage(&self, stage: Stage) {
+    fn set_stage(&self, stage: RecordingStage) {
         self.shadow
             .host
             .control()
@@ -137,23 +137,23 @@ impl Plugin {
             .store(stage as u32, Release);
     }
 
-    pub fn marker(&self, marker: Marker) {
+    pub fn handle_marker(&self, marker: GuestMarker) {
         match marker {
-            Marker::Start => self.start(),
-            Marker::StartDefault if !self.options.own_markers => self.start(),
-            Marker::StartDefault => {}
-            Marker::Stop | Marker::StopDefault => self.close(true),
-            Marker::Operation => {
-                if self.stage() == Stage::Recording {
-                    self.shadow.operation();
+            GuestMarker::Start => self.start(),
+            GuestMarker::StartDefault if !self.options.own_markers => self.start(),
+            GuestMarker::StartDefault => {}
+            GuestMarker::Stop | GuestMarker::StopDefault => self.close_window(true),
+            GuestMarker::Operation => {
+                if self.stage() == RecordingStage::Recording {
+                    self.shadow.note_operation();
                 }
             }
         }
     }
 
     fn start(&self) {
-        if self.stage() == Stage::Waiting {
-            self.set_stage(Stage::Starting);
+        if self.stage() == RecordingStage::Waiting {
+            self.set_stage(RecordingStage::Starting);
             // SAFETY: called from a callback, as the interface allows.
             unsafe { api::qemu_plugin_reset(self.id, on_reset) };
         }
@@ -169,15 +169,15 @@ impl Plugin {
         Ok(())
     }
 
-    pub fn open(&self) {
+    pub fn open_window(&self) {
         self.instrument.store(!self.options.idle, Release);
         *self.started.lock().unwrap_or_else(PoisonError::into_inner) =
             Some((Instant::now(), process_cpu_ns()));
         RECORDING.store(true, Release);
-        self.set_stage(Stage::Recording);
+        self.set_stage(RecordingStage::Recording);
     }
 
-    fn close(&self, by_marker: bool) {
+    fn close_window(&self, by_marker: bool) {
         if !RECORDING.swap(false, AcqRel) {
             return;
         }
@@ -193,18 +193,18 @@ impl Plugin {
         }
         control.operations.store(self.shadow.operations(), Release);
         self.closed_by_marker.store(by_marker, Release);
-        if self.stage() != Stage::Failed {
-            self.set_stage(Stage::Closed);
+        if self.stage() != RecordingStage::Failed {
+            self.set_stage(RecordingStage::Closed);
         }
     }
 
     /// Appends everything. All vCPU threads of a machine have stopped; those of a program may still
     /// run, but will not be followed.
     pub fn finish(&self) {
-        if self.stage() == Stage::Waiting || self.finished.swap(true, AcqRel) {
+        if self.stage() == RecordingStage::Waiting || self.finished.swap(true, AcqRel) {
             return;
         }
-        self.close(false);
+        self.close_window(false);
         if let Some(program) = &self.program {
             program.wait_for_others();
             program.finish(&self.shadow.host);
@@ -227,7 +227,8 @@ impl Plugin {
         };
         for n in (0..self.contexts).rev() {
             // SAFETY: no vCPU is followed any more.
-            let Some(cpu) = (unsafe { cpu::of_context(n) }).or_else(|| self.make_context(n)) else {
+            let Some(cpu) = (unsafe { cpu::cpu_of_context(n) }).or_else(|| self.make_context(n))
+            else {
                 continue;
             };
             if n > 0 && self.program.is_some() && cpu.context.accesses == 0 {
@@ -242,29 +243,29 @@ impl Plugin {
             }
         }
         control.accesses.store(summary.accesses, Release);
-        if self.stage() != Stage::Failed {
-            self.set_stage(Stage::Finished);
+        if self.stage() != RecordingStage::Failed {
+            self.set_stage(RecordingStage::Finished);
         }
     }
 
     /// What a machine's CPU `n` uses.
     #[cold]
-    pub fn make_cpu(&self, n: usize) -> Option<&'static mut Cpu> {
+    pub fn make_cpu(&self, n: usize) -> Option<&'static mut VcpuState> {
         self.make_context(n)?;
         // SAFETY: called by the thread of that CPU.
-        cpu::attach(n, unsafe { cpu::of_context(n) });
+        cpu::attach_vcpu(n, unsafe { cpu::cpu_of_context(n) });
         // SAFETY: as above.
-        unsafe { cpu::of_context(n) }
+        unsafe { cpu::cpu_of_context(n) }
     }
 
     /// What context `n`, which there is none of yet, will use. Takes a lot of stack.
     #[inline(never)]
-    pub fn make_context(&self, n: usize) -> Option<&'static mut Cpu> {
+    pub fn make_context(&self, n: usize) -> Option<&'static mut VcpuState> {
         if n >= self.contexts {
             return None;
         }
-        let made = Cpu::new(n as u8, &self.options, self.info_bits, &self.shadow.host)?;
-        cpu::keep(n, made)
+        let made = VcpuState::new(n as u8, &self.options, self.info_bits, &self.shadow.host)?;
+        cpu::keep_cpu(n, made)
     }
 
     /// Whether accesses are to be followed just now.
@@ -274,11 +275,11 @@ impl Plugin {
     }
 
     #[inline]
-    pub fn access(&self, cpu: &mut Cpu, info: u32, vaddr: u64, data: u64) {
+    pub fn access(&self, cpu: &mut VcpuState, info: u32, vaddr: u64, data: u64) {
         let access = match (data & READ_WRITE != 0, cpu.info_bits.is_store(info)) {
-            (true, _) => Access::ReadWrite,
-            (false, true) => Access::Write,
-            (false, false) => Access::Read,
+            (true, _) => AccessKind::ReadWrite,
+            (false, true) => AccessKind::Write,
+            (false, false) => AccessKind::Read,
         };
         let value = || {
             // SAFETY: called within the memory callback that `info` belongs to.
@@ -286,7 +287,7 @@ impl Plugin {
             let mut bytes = [0; 16];
             bytes[..8].copy_from_slice(&value.low.to_le_bytes());
             bytes[8..].copy_from_slice(&value.high.to_le_bytes());
-            Some(Value {
+            Some(AccessValue {
                 bytes,
                 certain: data & UNCERTAIN == 0,
             })
@@ -307,41 +308,42 @@ impl Plugin {
 
     /// After an access to `vaddr`: lets the shadow look at its pair of lines, or pauses.
     #[cold]
-    fn stop(&self, cpu: &mut Cpu, vaddr: u64) {
-        self.shadow.passed(&mut cpu.context, cpu.portion, vaddr);
+    fn stop(&self, cpu: &mut VcpuState, vaddr: u64) {
+        self.shadow
+            .pass_accesses(&mut cpu.context, cpu.portion, vaddr);
         cpu.pause_in -= cpu.portion;
         if cpu.pause_in == 0 {
-            cpu.pause_in = cpu.pauses.next();
+            cpu.pause_in = cpu.pauses.next_pause();
             self.pause(cpu);
         }
         cpu.begin_portion();
     }
 
     /// Yields if it is time to, and now and then looks up from work.
-    fn pause(&self, cpu: &mut Cpu) {
+    fn pause(&self, cpu: &mut VcpuState) {
         if self.options.yield_every > 0 {
             std::thread::yield_now();
         }
-        if cpu.context.accesses >= cpu.check_at {
-            cpu.check_at = cpu.context.accesses + CHECK_EVERY;
-            self.check(cpu);
+        if cpu.context.accesses >= cpu.flush_check_at {
+            cpu.flush_check_at = cpu.context.accesses + FLUSH_CHECK_EVERY;
+            self.flush_if_due(cpu);
         }
     }
 
     #[cold]
-    fn check(&self, cpu: &mut Cpu) {
-        self.report(cpu);
+    fn flush_if_due(&self, cpu: &mut VcpuState) {
+        self.report_progress(cpu);
         if cpu.flushed.elapsed() >= FLUSH_EVERY {
             cpu.context.flush(&self.shadow.host);
             cpu.flushed = Instant::now();
         }
         if self.shadow.host.control().error.load(Relaxed) != 0 {
-            self.close(false);
+            self.close_window(false);
         }
     }
 
     /// Brings the numbers of the control page up to date.
-    pub fn report(&self, cpu: &mut Cpu) {
+    pub fn report_progress(&self, cpu: &mut VcpuState) {
         let control = self.shadow.host.control();
         let (accesses, transfers) = (cpu.context.accesses, cpu.context.transfers);
         control

@@ -18,65 +18,65 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use relayout_shadow::CONTEXTS_MAX;
-use relayout_shadow::control::Control;
+use relayout_shadow::control::RecordingControl;
 
-use self::modules::{Mappings, Module};
-use self::syscalls::Call;
-use self::threads::Threads;
-use crate::append::Appended;
+use self::modules::{ElfModule, ProcessMappings};
+use self::syscalls::PendingCall;
+use self::threads::ThreadTable;
+use crate::append::AppendFile;
 use crate::callbacks::forget_plugin;
-use crate::output::Output;
+use crate::output::SegmentOutput;
 use crate::{api, cpu};
 
 /// How long a thread may take to leave a callback before it is given up.
 const LEAVE_LIMIT: Duration = Duration::from_secs(5);
 
 /// The program and what is known of it.
-pub struct Program {
-    map: Appended,
-    control: &'static Control,
+pub struct RecordedProgram {
+    map: AppendFile,
+    control: &'static RecordingControl,
     /// QEMU's own mappings, from before it loaded the program.
-    before: Mappings,
+    before: ProcessMappings,
     begun: AtomicBool,
-    state: Mutex<State>,
+    state: Mutex<ProgramState>,
 }
 
 #[derive(Default)]
-struct State {
-    threads: Threads,
+struct ProgramState {
+    threads: ThreadTable,
     /// System calls under way that matter, by vCPU.
-    calls: HashMap<usize, Call>,
-    modules: Vec<Module>,
+    calls: HashMap<usize, PendingCall>,
+    modules: Vec<ElfModule>,
 }
 
-impl Program {
+impl RecordedProgram {
     /// Takes this process for the one that is recorded.
-    pub fn claim(dir: &Path, control: &'static Control) -> Result<Self, String> {
+    pub fn claim(dir: &Path, control: &'static RecordingControl) -> Result<Self, String> {
         let own = std::process::id();
         if let Err(other) = control.process.compare_exchange(0, own, AcqRel, Acquire) {
             control.others.fetch_add(1, Relaxed);
             return Err(format!("process {other} is recorded already"));
         }
         register_barrier();
-        fatal::lead_kill_here();
+        fatal::intercept_kill();
         // SAFETY: a function of the right type that is safe in a forked child.
         unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
         Ok(Self {
-            map: Appended::guarded(dir.join("map")),
+            map: AppendFile::guarded(dir.join("map")),
             control,
-            before: Mappings::read(),
+            before: ProcessMappings::read(),
             begun: AtomicBool::new(false),
             state: Mutex::default(),
         })
     }
 
     /// The program is about to run: `pc` is in the first block that is translated.
-    pub fn begins(&self, pc: u64, host: &Output) {
+    pub fn list_first_modules(&self, pc: u64, host: &SegmentOutput) {
         if self.begun.load(Relaxed) || self.begun.swap(true, AcqRel) {
             return;
         }
         name_thread();
-        let now = Mappings::read();
+        let now = ProcessMappings::read();
         // QEMU puts the program elsewhere than it believes to be only where it has to. Nothing in
         // the interface says by how much.
         if !now.has_file_at(pc) {
@@ -85,37 +85,39 @@ impl Program {
         }
         let mut state = self.state();
         for mapping in now.files_not_in(&self.before) {
-            if let Some(module) = Module::of(&mapping.path, mapping.start, mapping.offset, false) {
+            if let Some(module) =
+                ElfModule::read_mapped(&mapping.path, mapping.start, mapping.offset, false)
+            {
                 self.add_module(&mut state, module, host);
             }
         }
     }
 
     /// Another module, unless it is known.
-    fn add_module(&self, state: &mut State, module: Module, host: &Output) {
+    fn add_module(&self, state: &mut ProgramState, module: ElfModule, host: &SegmentOutput) {
         if !state.modules.contains(&module) {
-            self.say(module.line(), host);
+            self.append_map_line(module.map_line(), host);
             state.modules.push(module);
         }
     }
 
     /// Appends a line to the map.
-    fn say(&self, mut line: Vec<u8>, host: &Output) {
+    fn append_map_line(&self, mut line: Vec<u8>, host: &SegmentOutput) {
         line.push(b'\n');
         if let Err(error) = self.map.append(&line, &[]) {
             host.fail(&error);
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, ProgramState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Writes down the threads that still run.
-    pub fn finish(&self, host: &Output) {
+    pub fn finish(&self, host: &SegmentOutput) {
         let lines = self.state().threads.end_all();
         for line in lines {
-            self.say(line, host);
+            self.append_map_line(line, host);
         }
     }
 

@@ -2,20 +2,20 @@
 
 use std::collections::HashMap;
 
-use relayout_shadow::Host;
+use relayout_shadow::CollectorHost;
 use relayout_shadow::wire::{self, SegmentHeader, SiteRecord};
 
-use crate::output::{Output, SITES_CONTEXT};
+use crate::output::{SITES_CONTEXT, SegmentOutput};
 
 /// Sites seen so far, by address and bytes (the kernel patches its code while it runs).
 #[derive(Default)]
-pub struct Sites {
+pub struct SiteNumbers {
     numbers: HashMap<(u64, [u8; 16]), u32>,
     fresh: Vec<SiteRecord>,
     sequence: u32,
 }
 
-impl Sites {
+impl SiteNumbers {
     /// The number of the instruction with these bytes at `pc`.
     pub fn number(&mut self, pc: u64, bytes: [u8; 16], len: usize) -> u32 {
         let next = self.numbers.len() as u32;
@@ -34,11 +34,12 @@ impl Sites {
     }
 
     /// Appends what is not yet: before anything can refer to it.
-    pub fn flush(&mut self, output: &Output) {
+    pub fn flush(&mut self, output: &SegmentOutput) {
         if self.fresh.is_empty() {
             return;
         }
-        let header = SegmentHeader::of(u16::from(SITES_CONTEXT), self.sequence, &self.fresh);
+        let header =
+            SegmentHeader::for_records(u16::from(SITES_CONTEXT), self.sequence, &self.fresh);
         self.sequence += 1;
         output.append(SITES_CONTEXT, &header, wire::as_bytes(&self.fresh));
         self.fresh.clear();
@@ -52,7 +53,7 @@ mod tests {
 
     #[test]
     fn patched_code_gets_another_number() {
-        let mut sites = Sites::default();
+        let mut sites = SiteNumbers::default();
         let (mov, nop) = ([0x8b; 16], [0x90; 16]);
         assert_eq!(sites.number(0x10, mov, 3), 0);
         assert_eq!(sites.number(0x20, mov, 3), 1);
@@ -67,14 +68,14 @@ mod tests {
     #[test]
     fn each_is_appended_once() {
         let dir = folder();
-        let output = Output::open(dir.path(), 1).unwrap();
-        let mut sites = Sites::default();
+        let output = SegmentOutput::open(dir.path(), 1).unwrap();
+        let mut sites = SiteNumbers::default();
         sites.number(0x10, [0x8b; 16], 3);
         sites.flush(&output);
         sites.number(0x10, [0x8b; 16], 3);
         sites.flush(&output);
         let bytes = std::fs::read(dir.path().join("sites.seg")).unwrap();
-        let payload = check_segment(&bytes, wire::Kind::Site);
+        let payload = check_segment(&bytes, wire::RecordKind::Site);
         let site: SiteRecord = wire::read_record(payload).unwrap();
         assert_eq!((site.pc, site.site, site.len), (0x10, 0, 3));
         assert_eq!(site.bytes[..16], [0x8b; 16]);

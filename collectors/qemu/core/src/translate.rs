@@ -4,11 +4,11 @@ use std::ffi::c_void;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering::*;
 
-use crate::api::{self, Insn, MemCallback, Tb};
+use crate::api::{self, MemCallback, QemuInsn, TranslationBlock};
 use crate::callbacks::{KERNEL, on_marker, on_mem, on_pause, on_program_mem};
 use crate::insn::memory_use;
-use crate::markers::Marker;
-use crate::plugin::Plugin;
+use crate::markers::GuestMarker;
+use crate::plugin::RecordingPlugin;
 
 /// The instruction of a CPU that waits in a loop. What it waits for is often a CPU that the host is
 /// not running: then the host's time is better spent on that one.
@@ -18,9 +18,9 @@ const PAUSE: [u8; 2] = [0xf3, 0x90];
 pub const READ_WRITE: u64 = 1 << 32;
 pub const UNCERTAIN: u64 = 1 << 33;
 
-impl Plugin {
+impl RecordingPlugin {
     /// Looks at a block that QEMU is translating.
-    pub fn translate(&self, tb: *mut Tb) {
+    pub fn translate(&self, tb: *mut TranslationBlock) {
         let instrument = self.instrument.load(Acquire);
         // SAFETY: `tb` is the block being translated.
         let count = unsafe { api::qemu_plugin_tb_n_insns(tb) };
@@ -49,14 +49,14 @@ impl Plugin {
         skip.any(|&(lo, hi)| lo <= pc && pc < hi)
     }
 
-    fn translate_user(&self, insn: *mut Insn, pc: u64, instrument: bool) {
+    fn translate_user(&self, insn: *mut QemuInsn, pc: u64, instrument: bool) {
         let mut bytes = [0; 16];
         // SAFETY: `insn` belongs to the block being translated.
-        let len = unsafe { self.insn_data.get(insn, &mut bytes) };
+        let len = unsafe { self.insn_data.read_bytes(insn, &mut bytes) };
         if let Some(program) = &self.program {
-            program.begins(pc, &self.shadow.host);
+            program.list_first_modules(pc, &self.shadow.host);
         }
-        if let Some(marker) = Marker::decode(&bytes[..len]) {
+        if let Some(marker) = GuestMarker::decode(&bytes[..len]) {
             // SAFETY: as above; the data is a small number, not a pointer.
             unsafe {
                 let data = marker as usize as *mut c_void;
@@ -67,15 +67,22 @@ impl Plugin {
         }
     }
 
-    fn translate_kernel(&self, insn: *mut Insn, pc: u64) {
+    fn translate_kernel(&self, insn: *mut QemuInsn, pc: u64) {
         let mut bytes = [0; 16];
         // SAFETY: `insn` belongs to the block being translated.
-        let len = unsafe { self.insn_data.get(insn, &mut bytes) };
+        let len = unsafe { self.insn_data.read_bytes(insn, &mut bytes) };
         self.watch(insn, pc, bytes, len, on_mem);
     }
 
     /// Has `on_mem` called for each access of the instruction.
-    fn watch(&self, insn: *mut Insn, pc: u64, bytes: [u8; 16], len: usize, on_mem: MemCallback) {
+    fn watch(
+        &self,
+        insn: *mut QemuInsn,
+        pc: u64,
+        bytes: [u8; 16],
+        len: usize,
+        on_mem: MemCallback,
+    ) {
         if bytes[..len] == PAUSE && self.options.yield_every > 0 {
             // SAFETY: `insn` belongs to the block being translated; no data.
             unsafe {

@@ -8,7 +8,7 @@ use core::cell::UnsafeCell;
 use core::sync::atomic::AtomicU64;
 
 use crate::LINE_BYTES;
-use crate::page::Past;
+use crate::page::PastAccess;
 use crate::wire::ConflictRecord;
 
 /// Contexts that each detail has room for.
@@ -22,7 +22,7 @@ const USED: u8 = 8;
 /// One context's part of the state that only its own thread touches. All-zero is none.
 #[derive(Clone, Copy)]
 #[repr(C)]
-pub struct Tenure {
+pub struct LineTenure {
     /// The event that brought the line here; in the place of the context, which is known, its kind, and
     /// whether its lifetime class is still to be settled.
     site: u32,
@@ -30,12 +30,12 @@ pub struct Tenure {
     size: u8,
     access: u8,
     state: u8,
-    other: Past,
+    other: PastAccess,
 }
 
-impl Tenure {
+impl LineTenure {
     /// The tenure that begins with this event.
-    pub fn begun_by(event: Past, other: Past, transfer: u8, used: bool) -> Self {
+    pub fn begun_by(event: PastAccess, other: PastAccess, transfer: u8, used: bool) -> Self {
         Self {
             site: event.site,
             offset: event.offset,
@@ -60,30 +60,30 @@ impl Tenure {
     pub fn settle(&mut self, line: u64) -> Option<ConflictRecord> {
         let false_sharing = self.state & (PENDING | USED) == PENDING;
         self.state &= !PENDING;
-        let event = Past {
+        let event = PastAccess {
             site: self.site,
             offset: self.offset,
             size: self.size,
             access: self.access,
-            ..Past::default()
+            ..PastAccess::default()
         };
         false_sharing.then(|| ConflictRecord {
             false_lifetime: 1,
-            ..conflict(line, event, self.other, self.state & TRANSFER)
+            ..conflict_record(line, event, self.other, self.state & TRANSFER)
         })
     }
 }
 
 /// A context that comes after the first [`NEAR`].
 #[repr(C)]
-pub struct Far {
+pub struct FarContext {
     pub stale: AtomicU64,
-    pub tenure: UnsafeCell<Tenure>,
+    pub tenure: UnsafeCell<LineTenure>,
 }
 
 /// What a line's bytes are, as far as it is known. Only touched under the lock.
 #[repr(C)]
-pub struct Values {
+pub struct LineValues {
     /// Bytes that are known.
     pub valid: u64,
     pub bytes: [u8; LINE_BYTES],
@@ -91,14 +91,14 @@ pub struct Values {
 
 /// See the module's documentation. All-zero is a fresh one. Behind the struct follow the far contexts.
 #[repr(C)]
-pub struct Rest {
-    pub values: UnsafeCell<Values>,
+pub struct LineExtension {
+    pub values: UnsafeCell<LineValues>,
 }
 
-impl Rest {
+impl LineExtension {
     /// Bytes of one for `contexts` contexts.
     pub const fn bytes_for(contexts: usize) -> usize {
-        size_of::<Self>() + contexts.saturating_sub(NEAR) * size_of::<Far>()
+        size_of::<Self>() + contexts.saturating_sub(NEAR) * size_of::<FarContext>()
     }
 
     /// The part of context number `context`, which is not near.
@@ -106,18 +106,23 @@ impl Rest {
     /// # Safety
     /// The context is below the number that this was made for.
     #[inline]
-    pub unsafe fn far(&self, context: usize) -> &Far {
+    pub unsafe fn far_context(&self, context: usize) -> &FarContext {
         debug_assert!(context >= NEAR);
         // SAFETY: as promised by the caller, it lies within what was allocated.
         unsafe {
-            let first = core::ptr::from_ref(self).add(1).cast::<Far>();
+            let first = core::ptr::from_ref(self).add(1).cast::<FarContext>();
             &*first.add(context - NEAR)
         }
     }
 }
 
 /// A record of an event of `line` that counts nothing yet.
-pub fn conflict(line: u64, now: Past, other: Past, transfer: u8) -> ConflictRecord {
+pub fn conflict_record(
+    line: u64,
+    now: PastAccess,
+    other: PastAccess,
+    transfer: u8,
+) -> ConflictRecord {
     ConflictRecord {
         addr: line + u64::from(now.offset),
         other_addr: line + u64::from(other.offset),

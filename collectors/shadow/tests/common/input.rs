@@ -1,7 +1,7 @@
 //! Random accesses.
 
 use proptest::prelude::*;
-use relayout_shadow::{Access, LINE_BYTES, PAGE_BYTES, Value};
+use relayout_shadow::{AccessKind, AccessValue, LINE_BYTES, PAGE_BYTES};
 
 use super::Machine;
 
@@ -14,7 +14,7 @@ pub struct Input {
     pub context: u8,
     pub addr: u64,
     pub size: u8,
-    pub access: Access,
+    pub access: AccessKind,
     pub value: Option<([u8; 16], bool)>,
 }
 
@@ -57,9 +57,12 @@ impl Input {
     pub fn feed(&self, machine: &mut Machine, site: u32) {
         let Machine { shadow, contexts } = machine;
         let context = &mut contexts[usize::from(self.context)];
-        let value = || self.value.map(|(bytes, certain)| Value { bytes, certain });
+        let value = || {
+            self.value
+                .map(|(bytes, certain)| AccessValue { bytes, certain })
+        };
         shadow.access(context, self.addr, self.size, self.access, site, value);
-        shadow.passed(context, 1, self.addr);
+        shadow.pass_accesses(context, 1, self.addr);
     }
 }
 
@@ -83,11 +86,11 @@ fn any_value() -> impl Strategy<Value = Option<([u8; 16], bool)>> {
     ]
 }
 
-pub fn any_access() -> impl Strategy<Value = Access> {
+pub fn any_access() -> impl Strategy<Value = AccessKind> {
     prop_oneof![
-        4 => Just(Access::Read),
-        3 => Just(Access::Write),
-        1 => Just(Access::ReadWrite)
+        4 => Just(AccessKind::Read),
+        3 => Just(AccessKind::Write),
+        1 => Just(AccessKind::ReadWrite)
     ]
 }
 

@@ -11,10 +11,10 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 
 use relayout_shadow::wire::{
-    self, BurstRecord, ConflictRecord, CountRecord, Kind, LineRecord, PairRecord, Record,
-    RegionRecord, SegmentHeader,
+    self, BurstRecord, ConflictRecord, CountRecord, LineRecord, PairRecord, RecordKind,
+    RegionRecord, SegmentHeader, WireRecord,
 };
-use relayout_shadow::{Config, Context, Host, Shadow};
+use relayout_shadow::{CollectorHost, ShadowConfig, ShadowContext, ShadowMemory};
 
 /// See the module's documentation. Frees its memory when dropped: nothing may use it by then.
 pub struct Memory {
@@ -70,7 +70,7 @@ impl Memory {
             assert_eq!(header.crc, wire::crc32(payload));
             assert_eq!(header.sequence, next[usize::from(*context)]);
             next[usize::from(*context)] += 1;
-            let kind = Kind::from_u16(header.kind).expect("a known kind");
+            let kind = RecordKind::from_u16(header.kind).expect("a known kind");
             assert_eq!(payload.len(), header.count as usize * kind.record_bytes());
             records.add(*context, kind, payload);
         }
@@ -78,7 +78,7 @@ impl Memory {
     }
 }
 
-impl Host for Memory {
+impl CollectorHost for Memory {
     fn zeroed(&self, bytes: usize) -> Option<*mut u8> {
         let mut given = self.given.lock().unwrap();
         given.left = given.left.checked_sub(bytes)?;
@@ -123,25 +123,25 @@ pub struct Records {
 }
 
 impl Records {
-    fn add(&mut self, context: u8, kind: Kind, payload: &[u8]) {
+    fn add(&mut self, context: u8, kind: RecordKind, payload: &[u8]) {
         match kind {
-            Kind::Line => self.lines.extend(read(payload).map(|r| (context, r))),
-            Kind::Count => self.counts.extend(read(payload).map(|r| (context, r))),
-            Kind::Conflict => self.conflicts.extend(read(payload).map(|r| (context, r))),
-            Kind::Pair => self.pairs.extend(read(payload).map(|r| (context, r))),
-            Kind::Burst => {
+            RecordKind::Line => self.lines.extend(read(payload).map(|r| (context, r))),
+            RecordKind::Count => self.counts.extend(read(payload).map(|r| (context, r))),
+            RecordKind::Conflict => self.conflicts.extend(read(payload).map(|r| (context, r))),
+            RecordKind::Pair => self.pairs.extend(read(payload).map(|r| (context, r))),
+            RecordKind::Burst => {
                 self.bursts.extend(read(payload).map(|r| (context, r)));
                 self.bursts.sort_by_key(|(_, burst)| burst.ticket);
             }
-            Kind::Region => self.regions.extend(read::<RegionRecord>(payload)),
-            Kind::Site | Kind::Summary | Kind::Alloc | Kind::Gap => {
+            RecordKind::Region => self.regions.extend(read::<RegionRecord>(payload)),
+            RecordKind::Site | RecordKind::Summary | RecordKind::Alloc | RecordKind::Gap => {
                 panic!("the shadow appends none of {kind:?}")
             }
         }
     }
 }
 
-fn read<R: Record>(payload: &[u8]) -> impl Iterator<Item = R> {
+fn read<R: WireRecord>(payload: &[u8]) -> impl Iterator<Item = R> {
     payload
         .chunks_exact(size_of::<R>())
         .map(|bytes| wire::read_record(bytes).expect("a chunk is a record"))
@@ -149,15 +149,15 @@ fn read<R: Record>(payload: &[u8]) -> impl Iterator<Item = R> {
 
 /// A shadow with its contexts.
 pub struct Machine {
-    pub shadow: Shadow<Memory>,
-    pub contexts: Vec<Context>,
+    pub shadow: ShadowMemory<Memory>,
+    pub contexts: Vec<ShadowContext>,
 }
 
 impl Machine {
-    pub fn new(config: Config) -> Self {
-        let shadow = Shadow::new(config, Memory::new()).expect("memory");
+    pub fn new(config: ShadowConfig) -> Self {
+        let shadow = ShadowMemory::new(config, Memory::new()).expect("memory");
         let contexts = (0..config.contexts)
-            .map(|n| Context::new(n as u8, &shadow.host).expect("memory"))
+            .map(|n| ShadowContext::new(n as u8, &shadow.host).expect("memory"))
             .collect();
         Self { shadow, contexts }
     }

@@ -11,7 +11,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use relayout_shadow::{Access, Config, LINE_BYTES};
+use relayout_shadow::{AccessKind, LINE_BYTES, ShadowConfig};
 
 use super::input::Input;
 
@@ -22,7 +22,7 @@ pub struct Touch {
     pub site: u32,
     pub addr: u64,
     pub size: u8,
-    pub access: Access,
+    pub access: AccessKind,
     /// Bytes of the line that it uses.
     bytes: Vec<u64>,
     /// Bytes that it changed, as far as is known.
@@ -40,7 +40,7 @@ pub struct Touch {
 
 impl Touch {
     pub fn stores(&self) -> bool {
-        self.access != Access::Read
+        self.access != AccessKind::Read
     }
 }
 
@@ -73,11 +73,11 @@ pub struct Line {
 /// The histories of all lines, by address.
 pub struct Reference {
     pub lines: BTreeMap<u64, Line>,
-    config: Config,
+    config: ShadowConfig,
 }
 
 impl Reference {
-    pub fn new(config: Config) -> Self {
+    pub fn new(config: ShadowConfig) -> Self {
         Self {
             lines: BTreeMap::new(),
             config,
@@ -95,9 +95,9 @@ impl Reference {
 }
 
 impl Line {
-    fn access(&mut self, part: &Input, site: u32, config: &Config) -> &Touch {
+    fn access(&mut self, part: &Input, site: u32, config: &ShadowConfig) -> &Touch {
         let bytes: Vec<u64> = (part.addr..part.addr + u64::from(part.size)).collect();
-        let stores = part.access != Access::Read;
+        let stores = part.access != AccessKind::Read;
         let alone = self.touches.iter().all(|t| t.context == part.context);
         let contended = !alone && (stores || self.touches.iter().any(Touch::stores));
         let before = self.touches.last().map_or(0, |t| t.events);

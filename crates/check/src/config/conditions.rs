@@ -1,82 +1,91 @@
 //! Reads what a file must be for a section or configuration.
 
-use relayout_layout::close;
+use relayout_layout::suggestions;
 
-use super::reader::{Table, Value};
-use crate::{Condition, Glob, Has, Kconfig, Machine, MemberPattern, TypePattern};
+use super::reader::{TomlTable, TomlValue};
+use crate::{
+    GlobPattern, KconfigOption, MachineArchitecture, MemberPattern, SectionCondition, TypePattern,
+    TypePresence,
+};
 
 /// Fewer digits of a build id could be those of another build.
 const BUILD_ID_DIGITS_MIN: usize = 8;
 
-pub(super) fn conditions(table: &mut Table<'_, '_>) -> Vec<Condition> {
+pub(super) fn read_conditions(table: &mut TomlTable<'_, '_>) -> Vec<SectionCondition> {
     let mut found = Vec::new();
-    if let Some(value) = table.take("files") {
-        let globs = value.strings().into_iter().map(|(glob, _)| Glob::new(glob));
-        found.push(Condition::Files(globs.collect()));
+    if let Some(value) = table.take_key("files") {
+        let globs = value
+            .strings()
+            .into_iter()
+            .map(|(glob, _)| GlobPattern::new(glob));
+        found.push(SectionCondition::Files(globs.collect()));
     }
-    if let Some(value) = table.take("machine") {
+    if let Some(value) = table.take_key("machine") {
         let machines = value.strings().into_iter();
-        let machines = machines.filter_map(|(name, value)| machine(name, &value));
-        found.push(Condition::Machine(machines.collect()));
+        let machines = machines.filter_map(|(name, value)| parse_machine(name, &value));
+        found.push(SectionCondition::Machine(machines.collect()));
     }
-    if let Some(value) = table.take("pointer_size") {
+    if let Some(value) = table.take_key("pointer_size") {
         match value.integer() {
-            Some(bytes @ (4 | 8)) => found.push(Condition::PointerBytes(bytes)),
-            Some(bytes) => value.wrong(format!("pointers have 4 or 8 bytes, not {bytes}")),
+            Some(bytes @ (4 | 8)) => found.push(SectionCondition::PointerBytes(bytes)),
+            Some(bytes) => value.add_problem(format!("pointers have 4 or 8 bytes, not {bytes}")),
             None => {}
         }
     }
-    if let Some(value) = table.take("endian") {
+    if let Some(value) = table.take_key("endian") {
         match value.string() {
-            Some("little") => found.push(Condition::LittleEndian(true)),
-            Some("big") => found.push(Condition::LittleEndian(false)),
-            Some(_) => value.wrong("this must be `little` or `big`"),
+            Some("little") => found.push(SectionCondition::LittleEndian(true)),
+            Some("big") => found.push(SectionCondition::LittleEndian(false)),
+            Some(_) => value.add_problem("this must be `little` or `big`"),
             None => {}
         }
     }
-    if let Some(value) = table.take("build_id") {
+    if let Some(value) = table.take_key("build_id") {
         let ids = value.strings().into_iter();
-        found.push(Condition::BuildId(
-            ids.filter_map(|(id, value)| build_id(id, &value)).collect(),
-        ));
-    }
-    if let Some(value) = table.take("kconfig") {
-        let options = value.strings().into_iter();
-        found.push(Condition::Kconfig(
-            options
-                .filter_map(|(text, value)| kconfig(text, &value))
+        found.push(SectionCondition::BuildId(
+            ids.filter_map(|(id, value)| parse_build_id(id, &value))
                 .collect(),
         ));
     }
-    if let Some(value) = table.take("has") {
-        let all = value.strings().into_iter();
-        found.push(Condition::Has(
-            all.filter_map(|(text, value)| has(text, &value)).collect(),
+    if let Some(value) = table.take_key("kconfig") {
+        let options = value.strings().into_iter();
+        found.push(SectionCondition::Kconfig(
+            options
+                .filter_map(|(text, value)| parse_kconfig(text, &value))
+                .collect(),
+        ));
+    }
+    if let Some(value) = table.take_key("has") {
+        let presences = value.strings().into_iter();
+        found.push(SectionCondition::Has(
+            presences
+                .filter_map(|(text, value)| parse_presence(text, &value))
+                .collect(),
         ));
     }
     found
 }
 
-fn machine(name: &str, value: &Value<'_, '_>) -> Option<Machine> {
-    let machine = Machine::from_name(name);
+fn parse_machine(name: &str, value: &TomlValue<'_, '_>) -> Option<MachineArchitecture> {
+    let machine = MachineArchitecture::from_name(name);
     if machine.is_none() {
-        let close = close::names(Machine::names(), name);
-        let hint = match close.first() {
+        let suggestions = suggestions::similar_names(MachineArchitecture::names(), name);
+        let hint = match suggestions.first() {
             Some(close) => format!("; did you mean `{close}`?"),
             None => {
-                let names: Vec<&str> = Machine::names().collect();
-                format!("; there are {}", super::reader::listed(&names))
+                let names: Vec<&str> = MachineArchitecture::names().collect();
+                format!("; there are {}", super::reader::quoted_list(&names))
             }
         };
-        value.wrong(format!("unknown machine `{name}`{hint}"));
+        value.add_problem(format!("unknown machine `{name}`{hint}"));
     }
     machine
 }
 
-fn build_id(id: &str, value: &Value<'_, '_>) -> Option<String> {
+fn parse_build_id(id: &str, value: &TomlValue<'_, '_>) -> Option<String> {
     let hexadecimal = id.bytes().all(|digit| digit.is_ascii_hexdigit());
     if !hexadecimal || id.len() < BUILD_ID_DIGITS_MIN {
-        value.wrong(format!(
+        value.add_problem(format!(
             "`{id}` is not the beginning of a build id: at least {BUILD_ID_DIGITS_MIN} hexadecimal digits"
         ));
         return None;
@@ -84,7 +93,7 @@ fn build_id(id: &str, value: &Value<'_, '_>) -> Option<String> {
     Some(id.to_ascii_lowercase())
 }
 
-fn kconfig(text: &str, value: &Value<'_, '_>) -> Option<Kconfig> {
+fn parse_kconfig(text: &str, value: &TomlValue<'_, '_>) -> Option<KconfigOption> {
     let parts = text
         .split_once('=')
         .map(|(option, is)| (option.trim(), is.trim()));
@@ -97,17 +106,17 @@ fn kconfig(text: &str, value: &Value<'_, '_>) -> Option<Kconfig> {
             && !is.is_empty()
     });
     if good.is_none() {
-        value.wrong(format!(
+        value.add_problem(format!(
             "`{text}` is no option of a kernel's .config with its value: write `CONFIG_SMP=y`, or `=n` where it is not set"
         ));
     }
-    good.map(|(option, is)| Kconfig {
+    good.map(|(option, is)| KconfigOption {
         option: option.to_owned(),
         value: is.to_owned(),
     })
 }
 
-fn has(text: &str, value: &Value<'_, '_>) -> Option<Has> {
+fn parse_presence(text: &str, value: &TomlValue<'_, '_>) -> Option<TypePresence> {
     let (not, rest) = match text.strip_prefix('!') {
         Some(rest) => (true, rest),
         None => (false, text),
@@ -116,7 +125,7 @@ fn has(text: &str, value: &Value<'_, '_>) -> Option<Has> {
         Some(dot) => (&rest[..dot], Some(&rest[dot + 1..])),
         None => (rest, None),
     };
-    let read = || {
+    let parse = || {
         let type_name = TypePattern::parse(type_name)?;
         let member = member.map(MemberPattern::parse).transpose()?;
         if type_name.is_open() || member.as_ref().is_some_and(MemberPattern::is_open) {
@@ -124,13 +133,13 @@ fn has(text: &str, value: &Value<'_, '_>) -> Option<Has> {
                 "`{text}` must name one type or member, without `*` and `?`"
             ));
         }
-        Ok(Has {
+        Ok(TypePresence {
             not,
             type_name,
             member,
         })
     };
-    read().map_err(|message| value.wrong(message)).ok()
+    parse().map_err(|message| value.add_problem(message)).ok()
 }
 
 /// The first dot that is not within the arguments of a template.

@@ -2,20 +2,20 @@
 
 use std::fmt;
 
-use crate::Position;
+use crate::ConfigPosition;
 
 /// A configuration that cannot be used, with everything that is wrong with it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigError {
     /// In the order of the text; never empty.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<ConfigProblem>,
 }
 
 /// One thing that is wrong, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
+pub struct ConfigProblem {
     /// Where it is in the text.
-    pub at: Position,
+    pub at: ConfigPosition,
     /// What it is and what to write instead, without a full stop.
     pub message: String,
 }

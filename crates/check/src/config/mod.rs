@@ -8,51 +8,51 @@ mod waivers;
 
 use std::collections::BTreeSet;
 
-use relayout_layout::close;
+use relayout_layout::suggestions;
 
-pub use error::{ConfigError, Problem};
-use reader::{Reader, Table, Value};
+pub use error::{ConfigError, ConfigProblem};
+use reader::{TomlReader, TomlTable, TomlValue};
 
-use crate::{Config, Configuration, Section};
+use crate::{BuildConfiguration, CheckConfig, RuleSection};
 
-impl Config {
+impl CheckConfig {
     /// Reads the text of a configuration. Never panics, whatever the text is.
     ///
     /// # Errors
     /// Everything that is wrong with the text, with its place: what is not TOML, unknown keys,
     /// values of another type, assertions that contradict themselves.
     pub fn parse(text: &str) -> Result<Self, ConfigError> {
-        Reader::read(text, config)
+        TomlReader::read(text, read_config)
     }
 }
 
-fn config(table: &mut Table<'_, '_>) -> Config {
+fn read_config(table: &mut TomlTable<'_, '_>) -> CheckConfig {
     let mut line_bytes = None;
-    if let Some(mut defaults) = table.take("defaults").and_then(|value| value.table()) {
-        line_bytes = line_size(&mut defaults);
+    if let Some(mut defaults) = table.take_key("defaults").and_then(|value| value.table()) {
+        line_bytes = take_line_size(&mut defaults);
         defaults.finish();
     }
     let configurations = table
-        .take("configuration")
-        .map(|value| configurations(&value));
+        .take_key("configuration")
+        .map(|value| read_configurations(&value));
     let configurations = configurations.unwrap_or_default();
-    let mut sections = vec![Section {
-        types: rules::types(table),
-        ..Section::default()
+    let mut sections = vec![RuleSection {
+        types: rules::read_types(table),
+        ..RuleSection::default()
     }];
     for value in table
-        .take("section")
+        .take_key("section")
         .map(|value| value.list())
         .unwrap_or_default()
     {
-        sections.extend(section(&value, &configurations));
+        sections.extend(read_section(&value, &configurations));
     }
     let waivers = table
-        .take("waiver")
+        .take_key("waiver")
         .map(|value| value.list())
         .unwrap_or_default();
-    let waivers = waivers.iter().filter_map(waivers::waiver).collect();
-    Config {
+    let waivers = waivers.iter().filter_map(waivers::read_waiver).collect();
+    CheckConfig {
         line_bytes,
         configurations,
         sections,
@@ -60,57 +60,63 @@ fn config(table: &mut Table<'_, '_>) -> Config {
     }
 }
 
-fn line_size(table: &mut Table<'_, '_>) -> Option<u64> {
-    table.take("cacheline_size")?.power_of_two()
+fn take_line_size(table: &mut TomlTable<'_, '_>) -> Option<u64> {
+    table.take_key("cacheline_size")?.power_of_two()
 }
 
-fn configurations(value: &Value<'_, '_>) -> Vec<Configuration> {
+fn read_configurations(value: &TomlValue<'_, '_>) -> Vec<BuildConfiguration> {
     let Some(mut table) = value.table() else {
         return Vec::new();
     };
-    let all = table.take_all();
+    let entries = table.take_entries();
     table.finish();
-    let one = |(name, at, value): (&str, _, Value<'_, '_>)| {
+    let read_configuration = |(name, at, value): (&str, _, TomlValue<'_, '_>)| {
         let mut table = value.table()?;
-        let configuration = Configuration {
+        let configuration = BuildConfiguration {
             name: name.to_owned(),
-            conditions: conditions::conditions(&mut table),
-            line_bytes: line_size(&mut table),
+            conditions: conditions::read_conditions(&mut table),
+            line_bytes: take_line_size(&mut table),
             at,
         };
         table.finish();
         Some(configuration)
     };
-    all.into_iter().filter_map(one).collect()
+    entries.into_iter().filter_map(read_configuration).collect()
 }
 
-fn section(value: &Value<'_, '_>, configurations: &[Configuration]) -> Option<Section> {
+fn read_section(
+    value: &TomlValue<'_, '_>,
+    configurations: &[BuildConfiguration],
+) -> Option<RuleSection> {
     let mut table = value.table()?;
     let mut named = |key| {
-        let names = table.take(key).map(|value| value.strings());
+        let names = table.take_key(key).map(|value| value.strings());
         let names = names.unwrap_or_default().into_iter();
-        let known: BTreeSet<&str> = configurations.iter().map(|one| one.name.as_str()).collect();
-        let name = |(name, value): (&str, Value<'_, '_>)| {
+        let known: BTreeSet<&str> = configurations
+            .iter()
+            .map(|configuration| configuration.name.as_str())
+            .collect();
+        let name = |(name, value): (&str, TomlValue<'_, '_>)| {
             if !known.contains(name) {
-                let close = close::names(known.iter().copied(), name);
-                let hint = close
+                let suggestions = suggestions::similar_names(known.iter().copied(), name);
+                let hint = suggestions
                     .first()
                     .map(|close| format!("; did you mean `{close}`?"));
                 let hint = hint.unwrap_or_else(|| {
                     format!("; give it a table [configuration.{name}], which may be empty")
                 });
-                value.wrong(format!("there is no configuration `{name}`{hint}"));
+                value.add_problem(format!("there is no configuration `{name}`{hint}"));
             }
             name.to_owned()
         };
         names.map(name).collect::<Vec<String>>()
     };
-    let section = Section {
+    let section = RuleSection {
         configurations: named("configuration"),
         not_configurations: named("not_configuration"),
-        conditions: conditions::conditions(&mut table),
-        line_bytes: line_size(&mut table),
-        types: rules::types(&mut table),
+        conditions: conditions::read_conditions(&mut table),
+        line_bytes: take_line_size(&mut table),
+        types: rules::read_types(&mut table),
         at: table.at(),
     };
     table.finish();

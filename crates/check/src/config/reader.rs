@@ -3,50 +3,50 @@
 use std::cell::RefCell;
 use std::ops::Range;
 
-use relayout_layout::close;
+use relayout_layout::suggestions;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::{ConfigError, Problem};
-use crate::{Date, Position};
+use super::{ConfigError, ConfigProblem};
+use crate::{ConfigPosition, Date};
 
 /// A document that is being read.
-pub(crate) struct Reader<'t> {
+pub(crate) struct TomlReader<'t> {
     text: &'t str,
     /// Byte at which each line begins.
     line_starts: Vec<usize>,
-    problems: RefCell<Vec<Problem>>,
+    problems: RefCell<Vec<ConfigProblem>>,
 }
 
 /// A value and where it is in the text, in bytes.
 #[derive(Clone)]
-pub(crate) struct Value<'r, 't> {
-    reader: &'r Reader<'t>,
+pub(crate) struct TomlValue<'r, 't> {
+    reader: &'r TomlReader<'t>,
     value: &'r DeValue<'t>,
     span: Range<usize>,
 }
 
 /// A table, of which keys are taken one by one; those that nobody takes are wrong.
-pub(crate) struct Table<'r, 't> {
-    reader: &'r Reader<'t>,
-    entries: Vec<Entry<'r, 't>>,
+pub(crate) struct TomlTable<'r, 't> {
+    reader: &'r TomlReader<'t>,
+    entries: Vec<TomlEntry<'r, 't>>,
     span: Range<usize>,
     /// The keys that have been asked for.
-    known: Vec<&'static str>,
+    asked_keys: Vec<&'static str>,
 }
 
-struct Entry<'r, 't> {
+struct TomlEntry<'r, 't> {
     key: &'r str,
     key_span: Range<usize>,
-    value: Value<'r, 't>,
+    value: TomlValue<'r, 't>,
     taken: bool,
 }
 
-impl<'t> Reader<'t> {
+impl<'t> TomlReader<'t> {
     /// Parses `text`, and gives its top level to `read`.
     pub(crate) fn read<T>(
         text: &'t str,
-        read: impl FnOnce(&mut Table<'_, 't>) -> T,
+        read: impl FnOnce(&mut TomlTable<'_, 't>) -> T,
     ) -> Result<T, ConfigError> {
         let ends = text.match_indices('\n').map(|(at, _)| at + 1);
         let reader = Self {
@@ -55,12 +55,12 @@ impl<'t> Reader<'t> {
             problems: RefCell::default(),
         };
         let document = DeTable::parse(text).map_err(|error| ConfigError {
-            problems: vec![Problem {
+            problems: vec![ConfigProblem {
                 at: reader.position(error.span().map_or(0, |span| span.start)),
                 message: format!("not TOML: {}", error.message().replace('\n', ", ")),
             }],
         })?;
-        let mut table = Table::new(&reader, document.get_ref(), document.span());
+        let mut table = TomlTable::new(&reader, document.get_ref(), document.span());
         let value = read(&mut table);
         table.finish();
         let mut problems = reader.problems.into_inner();
@@ -71,31 +71,33 @@ impl<'t> Reader<'t> {
         Err(ConfigError { problems })
     }
 
-    fn position(&self, byte: usize) -> Position {
+    fn position(&self, byte: usize) -> ConfigPosition {
         let line = self.line_starts.partition_point(|start| *start <= byte);
         let start = self.line_starts[line.saturating_sub(1)];
         let before = self.text.get(start..byte).unwrap_or_default();
         let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
-        Position {
+        ConfigPosition {
             line: count(line),
             column: count(before.chars().count() + 1),
         }
     }
 
-    fn wrong(&self, byte: usize, message: String) {
+    fn add_problem(&self, byte: usize, message: String) {
         let at = self.position(byte);
-        self.problems.borrow_mut().push(Problem { at, message });
+        self.problems
+            .borrow_mut()
+            .push(ConfigProblem { at, message });
     }
 }
 
-impl<'r, 't> Table<'r, 't> {
-    fn new(reader: &'r Reader<'t>, table: &'r DeTable<'t>, span: Range<usize>) -> Self {
+impl<'r, 't> TomlTable<'r, 't> {
+    fn new(reader: &'r TomlReader<'t>, table: &'r DeTable<'t>, span: Range<usize>) -> Self {
         let entry = |(key, value): (&'r Spanned<_>, &'r Spanned<DeValue<'t>>)| {
             let key: &'r Spanned<std::borrow::Cow<'t, str>> = key;
-            Entry {
+            TomlEntry {
                 key: key.get_ref().as_ref(),
                 key_span: key.span(),
-                value: Value {
+                value: TomlValue {
                     reader,
                     value: value.get_ref(),
                     span: value.span(),
@@ -109,36 +111,40 @@ impl<'r, 't> Table<'r, 't> {
             reader,
             entries,
             span,
-            known: Vec::new(),
+            asked_keys: Vec::new(),
         }
     }
 
     /// Where the table begins.
-    pub(crate) fn at(&self) -> Position {
+    pub(crate) fn at(&self) -> ConfigPosition {
         self.reader.position(self.span.start)
     }
 
     /// The value of a key, which is not asked for again.
-    pub(crate) fn take(&mut self, key: &'static str) -> Option<Value<'r, 't>> {
-        self.known.push(key);
+    pub(crate) fn take_key(&mut self, key: &'static str) -> Option<TomlValue<'r, 't>> {
+        self.asked_keys.push(key);
         let entry = self.entries.iter_mut().find(|entry| entry.key == key)?;
         entry.taken = true;
         Some(entry.value.clone())
     }
 
     /// The value of a key that must be there.
-    pub(crate) fn need(&mut self, key: &'static str, what: &str) -> Option<Value<'r, 't>> {
-        let value = self.take(key);
+    pub(crate) fn require_key(
+        &mut self,
+        key: &'static str,
+        owner: &str,
+    ) -> Option<TomlValue<'r, 't>> {
+        let value = self.take_key(key);
         if value.is_none() {
-            self.wrong(format!("{what} needs the key `{key}`"));
+            self.add_problem(format!("{owner} needs the key `{key}`"));
         }
         value
     }
 
     /// All entries, whatever their keys: key, place of the key, value.
-    pub(crate) fn take_all(&mut self) -> Vec<(&'r str, Position, Value<'r, 't>)> {
+    pub(crate) fn take_entries(&mut self) -> Vec<(&'r str, ConfigPosition, TomlValue<'r, 't>)> {
         let reader = self.reader;
-        let take = |entry: &mut Entry<'r, 't>| {
+        let take = |entry: &mut TomlEntry<'r, 't>| {
             entry.taken = true;
             let at = reader.position(entry.key_span.start);
             (entry.key, at, entry.value.clone())
@@ -152,33 +158,34 @@ impl<'r, 't> Table<'r, 't> {
     }
 
     /// Says that something is wrong with the table.
-    pub(crate) fn wrong(&self, message: impl Into<String>) {
-        self.reader.wrong(self.span.start, message.into());
+    pub(crate) fn add_problem(&self, message: impl Into<String>) {
+        self.reader.add_problem(self.span.start, message.into());
     }
 
     /// Says which keys nobody took.
     pub(crate) fn finish(self) {
         for entry in self.entries.iter().filter(|entry| !entry.taken) {
-            let close = close::names(self.known.iter().copied(), entry.key);
-            let hint = match close.first() {
+            let suggestions =
+                suggestions::similar_names(self.asked_keys.iter().copied(), entry.key);
+            let hint = match suggestions.first() {
                 Some(name) => format!("; did you mean `{name}`?"),
-                None => format!("; keys here are {}", listed(&self.known)),
+                None => format!("; keys here are {}", quoted_list(&self.asked_keys)),
             };
             let message = format!("unknown key `{}`{hint}", entry.key);
-            self.reader.wrong(entry.key_span.start, message);
+            self.reader.add_problem(entry.key_span.start, message);
         }
     }
 }
 
-impl<'r, 't> Value<'r, 't> {
+impl<'r, 't> TomlValue<'r, 't> {
     /// Where it begins.
-    pub(crate) fn at(&self) -> Position {
+    pub(crate) fn at(&self) -> ConfigPosition {
         self.reader.position(self.span.start)
     }
 
     /// Says that something is wrong with it.
-    pub(crate) fn wrong(&self, message: impl Into<String>) {
-        self.reader.wrong(self.span.start, message.into());
+    pub(crate) fn add_problem(&self, message: impl Into<String>) {
+        self.reader.add_problem(self.span.start, message.into());
     }
 
     /// Whether it is a string.
@@ -194,7 +201,7 @@ impl<'r, 't> Value<'r, 't> {
     /// A string.
     pub(crate) fn string(&self) -> Option<&'r str> {
         let found = self.value.as_str();
-        self.or_wrong(found, "a string")
+        self.require(found, "a string")
     }
 
     /// `true` or `false`, if it is one of these.
@@ -204,7 +211,7 @@ impl<'r, 't> Value<'r, 't> {
 
     /// `true` or `false`.
     pub(crate) fn boolean(&self) -> Option<bool> {
-        self.or_wrong(self.value.as_bool(), "true or false")
+        self.require(self.value.as_bool(), "true or false")
     }
 
     /// An integer from 0 on.
@@ -212,7 +219,7 @@ impl<'r, 't> Value<'r, 't> {
         let number = self.value.as_integer();
         let number =
             number.and_then(|number| u64::from_str_radix(number.as_str(), number.radix()).ok());
-        self.or_wrong(number, "an integer from 0 on")
+        self.require(number, "an integer from 0 on")
     }
 
     /// A power of two.
@@ -220,7 +227,7 @@ impl<'r, 't> Value<'r, 't> {
         let number = self.integer()?;
         let found = Some(number).filter(|number| number.is_power_of_two());
         if found.is_none() {
-            self.wrong(format!("{number} is no power of two"));
+            self.add_problem(format!("{number} is no power of two"));
         }
         found
     }
@@ -235,12 +242,12 @@ impl<'r, 't> Value<'r, 't> {
             DeValue::String(text) => Date::parse(text),
             _ => None,
         };
-        self.or_wrong(date, "a date (2027-01-31)")
+        self.require(date, "a date (2027-01-31)")
     }
 
     /// A list.
     pub(crate) fn list(&self) -> Vec<Self> {
-        let Some(list) = self.or_wrong(self.value.as_array(), "a list") else {
+        let Some(list) = self.require(self.value.as_array(), "a list") else {
             return Vec::new();
         };
         let element = |element: &'r Spanned<DeValue<'t>>| Self {
@@ -259,33 +266,33 @@ impl<'r, 't> Value<'r, 't> {
             self.list()
         };
         if list.is_empty() && self.value.is_array() {
-            self.wrong("the list is empty");
+            self.add_problem("the list is empty");
         }
         let string = |value: Self| Some((value.string()?, value));
         list.into_iter().filter_map(string).collect()
     }
 
     /// A table.
-    pub(crate) fn table(&self) -> Option<Table<'r, 't>> {
-        let table = self.or_wrong(self.value.as_table(), "a table")?;
-        Some(Table::new(self.reader, table, self.span.clone()))
+    pub(crate) fn table(&self) -> Option<TomlTable<'r, 't>> {
+        let table = self.require(self.value.as_table(), "a table")?;
+        Some(TomlTable::new(self.reader, table, self.span.clone()))
     }
 
-    fn or_wrong<T>(&self, found: Option<T>, wanted: &str) -> Option<T> {
+    fn require<T>(&self, found: Option<T>, wanted: &str) -> Option<T> {
         if found.is_none() {
             let is = match self.value {
                 DeValue::Integer(number) => format!("the integer {number}"),
                 DeValue::Boolean(value) => value.to_string(),
                 other => format!("a {}", other.type_str()),
             };
-            self.wrong(format!("this is {is}, not {wanted}"));
+            self.add_problem(format!("this is {is}, not {wanted}"));
         }
         found
     }
 }
 
 /// `a, b or c`, in quotes.
-pub(crate) fn listed(names: &[&str]) -> String {
+pub(crate) fn quoted_list(names: &[&str]) -> String {
     let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
     match quoted.split_last() {
         Some((last, [])) => last.clone(),

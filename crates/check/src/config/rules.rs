@@ -1,40 +1,45 @@
 //! Reads what is asserted of types.
 
-use super::reader::{Table, Value};
-use crate::{AsRecorded, Assertion, Glob, MemberPattern, Position, Rule, TypePattern, TypeRules};
+use super::reader::{TomlTable, TomlValue};
+use crate::{
+    AsRecorded, ConfigPosition, GlobPattern, LayoutAssertion, LayoutRule, MemberPattern,
+    TypePattern, TypeRules,
+};
 
 /// The `[[type]]` tables of `table`.
-pub(super) fn types(table: &mut Table<'_, '_>) -> Vec<TypeRules> {
-    let list = table.take("type").map(|value| value.list());
+pub(super) fn read_types(table: &mut TomlTable<'_, '_>) -> Vec<TypeRules> {
+    let list = table.take_key("type").map(|value| value.list());
     let list = list.unwrap_or_default();
-    list.iter().filter_map(one_type).collect()
+    list.iter().filter_map(read_type).collect()
 }
 
-fn one_type(value: &Value<'_, '_>) -> Option<TypeRules> {
+fn read_type(value: &TomlValue<'_, '_>) -> Option<TypeRules> {
     let mut table = value.table()?;
     let at = table.at();
-    let name = table.need("name", "a [[type]]").and_then(|value| {
+    let name = table.require_key("name", "a [[type]]").and_then(|value| {
         let name = value.string()?;
         TypePattern::parse(name)
-            .map_err(|message| value.wrong(message))
+            .map_err(|message| value.add_problem(message))
             .ok()
     });
-    let declared_in = table.take("declared_in").and_then(|value| value.string());
-    let optional = table.take("optional").and_then(|value| value.boolean());
-    let reason = table.take("reason").and_then(|value| value.string());
+    let declared_in = table
+        .take_key("declared_in")
+        .and_then(|value| value.string());
+    let optional = table.take_key("optional").and_then(|value| value.boolean());
+    let reason = table.take_key("reason").and_then(|value| value.string());
     let problems_before = table.problem_count();
     let mut assertions = Vec::new();
-    of_type(&mut table, &mut assertions);
-    of_members(&mut table, &mut assertions);
-    of_groups(&mut table, &mut assertions);
+    read_type_rules(&mut table, &mut assertions);
+    read_member_rules(&mut table, &mut assertions);
+    read_group_rules(&mut table, &mut assertions);
     assertions.sort_by_key(|assertion| assertion.at);
     if assertions.is_empty() && table.problem_count() == problems_before {
-        table.wrong("this [[type]] asserts nothing");
+        table.add_problem("this [[type]] asserts nothing");
     }
     table.finish();
     Some(TypeRules {
         name: name?,
-        declared_in: declared_in.map(Glob::new),
+        declared_in: declared_in.map(GlobPattern::new),
         optional: optional.unwrap_or(false),
         reason: reason.map(str::to_owned),
         assertions,
@@ -43,25 +48,25 @@ fn one_type(value: &Value<'_, '_>) -> Option<TypeRules> {
 }
 
 /// `size_max = 1408`, `align = 64`, `as_recorded = true`.
-fn of_type(table: &mut Table<'_, '_>, found: &mut Vec<Assertion>) {
-    let mut add = |rule: Option<Rule>, at| {
-        found.extend(rule.map(|rule| Assertion { rule, at }));
+fn read_type_rules(table: &mut TomlTable<'_, '_>, found: &mut Vec<LayoutAssertion>) {
+    let mut add = |rule: Option<LayoutRule>, at| {
+        found.extend(rule.map(|rule| LayoutAssertion { rule, at }));
     };
-    if let Some(value) = table.take("size_max") {
-        add(value.integer().map(Rule::SizeMax), value.at());
+    if let Some(value) = table.take_key("size_max") {
+        add(value.integer().map(LayoutRule::SizeMax), value.at());
     }
-    if let Some(value) = table.take("size") {
-        add(value.integer().map(Rule::Size), value.at());
+    if let Some(value) = table.take_key("size") {
+        add(value.integer().map(LayoutRule::Size), value.at());
     }
-    if let Some(value) = table.take("align") {
-        add(value.power_of_two().map(Rule::Align), value.at());
+    if let Some(value) = table.take_key("align") {
+        add(value.power_of_two().map(LayoutRule::Align), value.at());
     }
-    if let Some(value) = table.take("as_recorded") {
-        add(as_recorded(&value), value.at());
+    if let Some(value) = table.take_key("as_recorded") {
+        add(read_as_recorded(&value), value.at());
     }
 }
 
-fn as_recorded(value: &Value<'_, '_>) -> Option<Rule> {
+fn read_as_recorded(value: &TomlValue<'_, '_>) -> Option<LayoutRule> {
     let how = match value.as_boolean() {
         Some(true) => Some(AsRecorded::Lines),
         Some(false) => return None,
@@ -69,58 +74,60 @@ fn as_recorded(value: &Value<'_, '_>) -> Option<Rule> {
             "lines" => Some(AsRecorded::Lines),
             "offsets" => Some(AsRecorded::Offsets),
             other => {
-                value.wrong(format!("`{other}` must be true, `lines` or `offsets`"));
+                value.add_problem(format!("`{other}` must be true, `lines` or `offsets`"));
                 None
             }
         },
     };
-    how.map(Rule::AsRecorded)
+    how.map(LayoutRule::AsRecorded)
 }
 
 /// `at = { pgd = 80 }`, `aligned = { lock = 64 }`, `no_straddle = ["lock"]`.
-fn of_members(table: &mut Table<'_, '_>, found: &mut Vec<Assertion>) {
-    for (path, at, value) in by_member(table.take("at")) {
+fn read_member_rules(table: &mut TomlTable<'_, '_>, found: &mut Vec<LayoutAssertion>) {
+    for (path, at, value) in entries_by_member(table.take_key("at")) {
         let rule = || {
-            let member = member(&path, &value)?;
+            let member = parse_member(&path, &value)?;
             if member.is_open() {
-                value.wrong(format!(
+                value.add_problem(format!(
                     "`{path}` can match several members, which cannot all begin at one offset"
                 ));
             }
             let offset = value.integer()?;
-            Some(Rule::At { member, offset })
+            Some(LayoutRule::At { member, offset })
         };
-        found.extend(rule().map(|rule| Assertion { rule, at }));
+        found.extend(rule().map(|rule| LayoutAssertion { rule, at }));
     }
-    for (path, at, value) in by_member(table.take("aligned")) {
+    for (path, at, value) in entries_by_member(table.take_key("aligned")) {
         let rule = || {
-            let member = member(&path, &value)?;
+            let member = parse_member(&path, &value)?;
             let bytes = value.power_of_two()?;
-            Some(Rule::Aligned { member, bytes })
+            Some(LayoutRule::Aligned { member, bytes })
         };
-        found.extend(rule().map(|rule| Assertion { rule, at }));
+        found.extend(rule().map(|rule| LayoutAssertion { rule, at }));
     }
-    let list = table.take("no_straddle").map(|value| value.strings());
+    let list = table.take_key("no_straddle").map(|value| value.strings());
     for (path, value) in list.unwrap_or_default() {
         let at = value.at();
-        let rule = member(path, &value).map(Rule::NoStraddle);
-        found.extend(rule.map(|rule| Assertion { rule, at }));
+        let rule = parse_member(path, &value).map(LayoutRule::NoStraddle);
+        found.extend(rule.map(|rule| LayoutAssertion { rule, at }));
     }
 }
 
 /// The entries of a table by members' paths. A path that was written without quotes is a table in a
 /// table to TOML.
-fn by_member<'r, 't>(value: Option<Value<'r, 't>>) -> Vec<(String, Position, Value<'r, 't>)> {
+fn entries_by_member<'r, 't>(
+    value: Option<TomlValue<'r, 't>>,
+) -> Vec<(String, ConfigPosition, TomlValue<'r, 't>)> {
     let mut found = Vec::new();
-    let mut pending: Vec<(String, Value<'r, 't>)> = Vec::new();
+    let mut pending: Vec<(String, TomlValue<'r, 't>)> = Vec::new();
     pending.extend(value.map(|value| (String::new(), value)));
     while let Some((prefix, value)) = pending.pop() {
         let Some(mut table) = value.table() else {
             continue;
         };
-        let entries = table.take_all();
+        let entries = table.take_entries();
         if entries.is_empty() {
-            table.wrong("the table is empty");
+            table.add_problem("the table is empty");
         }
         for (key, at, value) in entries {
             let path = match prefix.as_str() {
@@ -137,60 +144,60 @@ fn by_member<'r, 't>(value: Option<Value<'r, 't>>) -> Vec<(String, Position, Val
     found
 }
 
-fn member(path: &str, value: &Value<'_, '_>) -> Option<MemberPattern> {
+fn parse_member(path: &str, value: &TomlValue<'_, '_>) -> Option<MemberPattern> {
     MemberPattern::parse(path)
-        .map_err(|message| value.wrong(message))
+        .map_err(|message| value.add_problem(message))
         .ok()
 }
 
 /// `same_line = [["a", "b"], ["c", "d"]]`, or one group without the outer brackets.
-fn of_groups(table: &mut Table<'_, '_>, found: &mut Vec<Assertion>) {
-    type Make = fn(Vec<MemberPattern>) -> Rule;
+fn read_group_rules(table: &mut TomlTable<'_, '_>, found: &mut Vec<LayoutAssertion>) {
+    type Make = fn(Vec<MemberPattern>) -> LayoutRule;
     let kinds: [(&'static str, Make, usize); 4] = [
-        ("same_line", Rule::SameLine, 2),
-        ("within_line", Rule::WithinLine, 1),
-        ("different_lines", Rule::DifferentLines, 2),
-        ("different_pairs", Rule::DifferentPairs, 2),
+        ("same_line", LayoutRule::SameLine, 2),
+        ("within_line", LayoutRule::WithinLine, 1),
+        ("different_lines", LayoutRule::DifferentLines, 2),
+        ("different_pairs", LayoutRule::DifferentPairs, 2),
     ];
     for (key, make, least) in kinds {
-        let Some(value) = table.take(key) else {
+        let Some(value) = table.take_key(key) else {
             continue;
         };
         let list = value.list();
-        let groups = if list.iter().any(Value::is_string) {
+        let groups = if list.iter().any(TomlValue::is_string) {
             vec![value]
         } else {
             if list.is_empty() {
-                value.wrong("the list is empty");
+                value.add_problem("the list is empty");
             }
             list
         };
         for group in groups {
-            found.extend(one_group(&group, make, least));
+            found.extend(read_group(&group, make, least));
         }
     }
 }
 
-fn one_group(
-    group: &Value<'_, '_>,
-    make: fn(Vec<MemberPattern>) -> Rule,
+fn read_group(
+    group: &TomlValue<'_, '_>,
+    make: fn(Vec<MemberPattern>) -> LayoutRule,
     least: usize,
-) -> Option<Assertion> {
+) -> Option<LayoutAssertion> {
     let names = group.strings();
     let paths: Option<Vec<MemberPattern>> = names
         .iter()
-        .map(|(path, value)| member(path, value))
+        .map(|(path, value)| parse_member(path, value))
         .collect();
     let paths = paths.filter(|paths| !paths.is_empty())?;
     let rule = make(paths);
     // A glob stands for several members where they shall be together, for one where apart.
-    let together = matches!(rule, Rule::SameLine(_) | Rule::WithinLine(_));
+    let together = matches!(rule, LayoutRule::SameLine(_) | LayoutRule::WithinLine(_));
     let several = together && rule.members().iter().any(MemberPattern::is_open);
     if names.len() < least && !several {
-        group.wrong("this takes at least two members");
+        group.add_problem("this takes at least two members");
         return None;
     }
-    Some(Assertion {
+    Some(LayoutAssertion {
         rule,
         at: group.at(),
     })

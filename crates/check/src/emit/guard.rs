@@ -1,42 +1,44 @@
 //! Conditions of sections as conditions of the preprocessor.
 
-use super::Form;
-use crate::{Condition, Config, Kconfig, Machine, Record, Section};
+use super::EmitForm;
+use crate::{
+    CheckConfig, KconfigOption, LockRecord, MachineArchitecture, RuleSection, SectionCondition,
+};
 
 const AND: &str = " && ";
 const OR: &str = " || ";
 
 /// When something is compiled.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Guard {
+pub enum PreprocessorGuard {
     /// Where all of these hold, each an expression of `#if`; none: always.
     All(Vec<String>),
     /// The preprocessor cannot ask it; the reason.
     Unknown(String),
 }
 
-impl Guard {
+impl PreprocessorGuard {
     /// When a section applies.
-    pub fn of_section(config: &Config, section: &Section, form: Form) -> Self {
+    pub fn from_section(config: &CheckConfig, section: &RuleSection, form: EmitForm) -> Self {
         let mut all = Vec::new();
         if !section.configurations.is_empty() {
             let mut any = Vec::new();
             for name in &section.configurations {
-                match of_configuration(config, name, form) {
+                match configuration_expression(config, name, form) {
                     Ok(expression) => any.push(expression),
                     Err(why) => return Self::Unknown(why),
                 }
             }
-            all.push(joined(any, OR));
+            all.push(join_expressions(any, OR));
         }
         for name in &section.not_configurations {
-            match of_configuration(config, name, form) {
-                Ok(expression) => all.push(not(&expression)),
+            match configuration_expression(config, name, form) {
+                Ok(expression) => all.push(negate(&expression)),
                 Err(why) => return Self::Unknown(why),
             }
         }
         for condition in &section.conditions {
-            match of_condition(condition, form) {
+            match condition_expressions(condition, form) {
                 Ok(expressions) => all.extend(expressions),
                 Err(why) => return Self::Unknown(why),
             }
@@ -45,55 +47,62 @@ impl Guard {
     }
 
     /// Where files are of the record's configurations and machine.
-    pub fn of_record(config: &Config, record: &Record, form: Form) -> Self {
+    pub fn from_record(config: &CheckConfig, record: &LockRecord, form: EmitForm) -> Self {
         let mut all = Vec::new();
         if let Some(machine) = record.machine {
             all.push(format!("defined({})", machine_macro(machine, form)));
         }
         if let Some(bytes) = record.pointer_bytes {
-            all.push(Self::pointer(bytes, form));
+            all.push(Self::pointer_condition(bytes, form));
         }
-        for one in &config.configurations {
-            let expression = match of_configuration(config, &one.name, form) {
+        for configuration in &config.configurations {
+            let expression = match configuration_expression(config, &configuration.name, form) {
                 Ok(expression) => expression,
                 Err(why) => return Self::Unknown(why),
             };
-            all.push(match record.configurations.contains(&one.name) {
+            all.push(match record.configurations.contains(&configuration.name) {
                 true => expression,
-                false => not(&expression),
+                false => negate(&expression),
             });
         }
         Self::All(all)
     }
 
     /// Where pointers have so many bytes.
-    pub fn pointer(bytes: u64, form: Form) -> String {
+    pub fn pointer_condition(bytes: u64, form: EmitForm) -> String {
         match form {
-            Form::StaticAssert => format!("__SIZEOF_POINTER__ == {bytes}"),
-            Form::Kernel => format!("BITS_PER_LONG == {}", bytes.saturating_mul(8)),
+            EmitForm::StaticAssert => format!("__SIZEOF_POINTER__ == {bytes}"),
+            EmitForm::Kernel => format!("BITS_PER_LONG == {}", bytes.saturating_mul(8)),
         }
     }
 }
 
 /// A configuration without conditions is in force where somebody says so: for a compiler, by a macro.
-fn of_configuration(config: &Config, name: &str, form: Form) -> Result<String, String> {
-    let found = config.configurations.iter().find(|one| one.name == name);
+fn configuration_expression(
+    config: &CheckConfig,
+    name: &str,
+    form: EmitForm,
+) -> Result<String, String> {
+    let found = config
+        .configurations
+        .iter()
+        .find(|configuration| configuration.name == name);
     let conditions = found
-        .map(|one| one.conditions.as_slice())
+        .map(|configuration| configuration.conditions.as_slice())
         .unwrap_or_default();
     if conditions.is_empty() {
-        return Ok(format!("defined({})", macro_of(name)));
+        return Ok(format!("defined({})", configuration_macro(name)));
     }
     let mut all = Vec::new();
     for condition in conditions {
-        let expressions = of_condition(condition, form);
+        let expressions = condition_expressions(condition, form);
         all.extend(expressions.map_err(|why| format!("configuration `{name}`: {why}"))?);
     }
-    Ok(joined(all, AND))
+    Ok(join_expressions(all, AND))
 }
 
 /// What a build defines to say that a configuration without conditions is in force.
-pub fn macro_of(configuration: &str) -> String {
+pub fn configuration_macro(configuration: &str) -> String {
     let letters = configuration.chars().map(|c| match c {
         c if c.is_ascii_alphanumeric() => c.to_ascii_uppercase(),
         _ => '_',
@@ -101,27 +110,34 @@ pub fn macro_of(configuration: &str) -> String {
     format!("RELAYOUT_CONFIGURATION_{}", letters.collect::<String>())
 }
 
-fn of_condition(condition: &Condition, form: Form) -> Result<Vec<String>, String> {
-    let one = |expression: String| Ok(vec![expression]);
+fn condition_expressions(
+    condition: &SectionCondition,
+    form: EmitForm,
+) -> Result<Vec<String>, String> {
+    let single = |expression: String| Ok(vec![expression]);
     match condition {
-        Condition::Files(_) => Err("C cannot ask for the file's name (`files`)".to_owned()),
-        Condition::BuildId(_) => Err("C cannot ask for the build id (`build_id`)".to_owned()),
-        Condition::Has(_) => Err("C cannot ask what a type has (`has`)".to_owned()),
-        Condition::PointerBytes(bytes) => one(Guard::pointer(*bytes, form)),
-        Condition::LittleEndian(little) => {
-            let order = if *little { "LITTLE" } else { "BIG" };
-            one(format!("__BYTE_ORDER__ == __ORDER_{order}_ENDIAN__"))
+        SectionCondition::Files(_) => Err("C cannot ask for the file's name (`files`)".to_owned()),
+        SectionCondition::BuildId(_) => {
+            Err("C cannot ask for the build id (`build_id`)".to_owned())
         }
-        Condition::Machine(machines) => {
+        SectionCondition::Has(_) => Err("C cannot ask what a type has (`has`)".to_owned()),
+        SectionCondition::PointerBytes(bytes) => {
+            single(PreprocessorGuard::pointer_condition(*bytes, form))
+        }
+        SectionCondition::LittleEndian(little) => {
+            let order = if *little { "LITTLE" } else { "BIG" };
+            single(format!("__BYTE_ORDER__ == __ORDER_{order}_ENDIAN__"))
+        }
+        SectionCondition::Machine(machines) => {
             let names = machines.iter().map(|machine| machine_macro(*machine, form));
             let any = names.map(|name| format!("defined({name})")).collect();
-            one(joined(any, OR))
+            single(join_expressions(any, OR))
         }
-        Condition::Kconfig(options) => options.iter().map(kconfig).collect(),
+        SectionCondition::Kconfig(options) => options.iter().map(kconfig_expression).collect(),
     }
 }
 
-fn kconfig(option: &Kconfig) -> Result<String, String> {
+fn kconfig_expression(option: &KconfigOption) -> Result<String, String> {
     let name = &option.option;
     match option.value.as_str() {
         "y" => Ok(format!("defined({name})")),
@@ -143,28 +159,28 @@ fn is_integer(value: &str) -> bool {
 }
 
 /// Defined for the machine, by the compiler or the kernel's configuration.
-fn machine_macro(machine: Machine, form: Form) -> &'static str {
+fn machine_macro(machine: MachineArchitecture, form: EmitForm) -> &'static str {
     let (compiler, kernel) = match machine {
-        Machine::X86_64 => ("__x86_64__", "CONFIG_X86_64"),
-        Machine::I386 => ("__i386__", "CONFIG_X86_32"),
-        Machine::Arm => ("__arm__", "CONFIG_ARM"),
-        Machine::Arm64 => ("__aarch64__", "CONFIG_ARM64"),
-        Machine::Riscv => ("__riscv", "CONFIG_RISCV"),
-        Machine::Powerpc => ("__powerpc__", "CONFIG_PPC"),
-        Machine::S390 => ("__s390__", "CONFIG_S390"),
-        Machine::Mips => ("__mips__", "CONFIG_MIPS"),
-        Machine::Loongarch => ("__loongarch__", "CONFIG_LOONGARCH"),
-        Machine::Sparc => ("__sparc__", "CONFIG_SPARC"),
+        MachineArchitecture::X86_64 => ("__x86_64__", "CONFIG_X86_64"),
+        MachineArchitecture::I386 => ("__i386__", "CONFIG_X86_32"),
+        MachineArchitecture::Arm => ("__arm__", "CONFIG_ARM"),
+        MachineArchitecture::Arm64 => ("__aarch64__", "CONFIG_ARM64"),
+        MachineArchitecture::Riscv => ("__riscv", "CONFIG_RISCV"),
+        MachineArchitecture::Powerpc => ("__powerpc__", "CONFIG_PPC"),
+        MachineArchitecture::S390 => ("__s390__", "CONFIG_S390"),
+        MachineArchitecture::Mips => ("__mips__", "CONFIG_MIPS"),
+        MachineArchitecture::Loongarch => ("__loongarch__", "CONFIG_LOONGARCH"),
+        MachineArchitecture::Sparc => ("__sparc__", "CONFIG_SPARC"),
     };
     match form {
-        Form::StaticAssert => compiler,
-        Form::Kernel => kernel,
+        EmitForm::StaticAssert => compiler,
+        EmitForm::Kernel => kernel,
     }
 }
 
 /// The expressions with an operator between; in brackets where there are several. Of none, any is
 /// false and all is true.
-fn joined(mut expressions: Vec<String>, operator: &str) -> String {
+fn join_expressions(mut expressions: Vec<String>, operator: &str) -> String {
     match expressions.len() {
         0 => u8::from(operator == AND).to_string(),
         1 => expressions.remove(0),
@@ -172,7 +188,7 @@ fn joined(mut expressions: Vec<String>, operator: &str) -> String {
     }
 }
 
-fn not(expression: &str) -> String {
+fn negate(expression: &str) -> String {
     // What begins so is one term here: see [`kconfig`] and [`joined`].
     if let Some(negated) = expression.strip_prefix('!') {
         return negated.to_owned();
@@ -191,7 +207,7 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(section: &str, form: Form, expect: Result<&str, &str>) {
+    fn check(section: &str, form: EmitForm, expect: Result<&str, &str>) {
         let text = format!(
             "[configuration.rt]\nkconfig = [\"CONFIG_PREEMPT_RT=y\"]\n\
              [configuration.debug]\n\
@@ -199,18 +215,18 @@ mod tests {
              [configuration.vm]\nfiles = [\"vmlinux\"]\n\
              [[section]]\n{section}\n[[section.type]]\nname = \"a\"\nsize = 1\n"
         );
-        let config = Config::parse(&text).unwrap();
-        let guard = Guard::of_section(&config, &config.sections[1], form);
+        let config = CheckConfig::parse(&text).unwrap();
+        let guard = PreprocessorGuard::from_section(&config, &config.sections[1], form);
         let found = match &guard {
-            Guard::All(all) => Ok(all.join(" && ")),
-            Guard::Unknown(why) => Err(why.as_str()),
+            PreprocessorGuard::All(all) => Ok(all.join(" && ")),
+            PreprocessorGuard::Unknown(why) => Err(why.as_str()),
         };
         assert_eq!(found, expect.map(str::to_owned), "{section}");
     }
 
     #[test]
     fn conditions_become_expressions() {
-        use Form::{Kernel, StaticAssert};
+        use EmitForm::{Kernel, StaticAssert};
         check("", Kernel, Ok(""));
         check(
             "pointer_size = 8",
@@ -262,7 +278,7 @@ mod tests {
 
     #[test]
     fn what_c_cannot_ask_is_said() {
-        let check = |section: &str, why: &str| check(section, Form::Kernel, Err(why));
+        let check = |section: &str, why: &str| check(section, EmitForm::Kernel, Err(why));
         check(
             "files = [\"*.ko\"]",
             "C cannot ask for the file's name (`files`)",

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use super::Form;
-use super::block::Blocks;
-use super::text::comment;
+use super::EmitForm;
+use super::blocks::AssertionBlocks;
+use super::text::comment_text;
 
 /// `offsetof` in a class with bases or access rights is fine with GCC and Clang, but warned of.
 const QUIET: &str = "#if defined(__cplusplus) && defined(__GNUC__)\n\
@@ -17,15 +17,15 @@ const QUIET_END: &str = "\n#if defined(__cplusplus) && defined(__GNUC__)\n\
                          #endif\n";
 
 /// What stands before the assertions.
-pub fn head(form: Form, headers: &[String], blocks: &Blocks<'_>) -> String {
+pub fn render_head(form: EmitForm, headers: &[String], blocks: &AssertionBlocks<'_>) -> String {
     let (option, rest) = match form {
-        Form::StaticAssert => ("static-assert", "For C11, C++11 and later."),
-        Form::Kernel => ("kernel", "For a source file of the kernel."),
+        EmitForm::StaticAssert => ("static-assert", "For C11, C++11 and later."),
+        EmitForm::Kernel => ("kernel", "For a source file of the kernel."),
     };
     let mut about = vec![format!(
         "Layout assertions, from relayout.toml by `relayout check --emit {option}`. {rest}"
     )];
-    let (included, apart) = includes(form, headers, &blocks.declared_in);
+    let (included, apart) = split_includes(form, headers, &blocks.declared_in);
     if !apart.is_empty() {
         about.push(format!(
             "Include it, or put it, after the definitions in {}.",
@@ -39,12 +39,12 @@ pub fn head(form: Form, headers: &[String], blocks: &Blocks<'_>) -> String {
             macros.join(", ")
         ));
     }
-    let mut text = comment(&about);
+    let mut text = comment_text(&about);
     match form {
-        Form::StaticAssert => {
+        EmitForm::StaticAssert => {
             text.push_str("#include <assert.h>\n#include <stdalign.h>\n#include <stddef.h>\n");
         }
-        Form::Kernel => {
+        EmitForm::Kernel => {
             for name in ["build_bug.h", "cache.h", "init.h", "math.h", "stddef.h"] {
                 let _ = writeln!(text, "#include <linux/{name}>");
             }
@@ -53,7 +53,7 @@ pub fn head(form: Form, headers: &[String], blocks: &Blocks<'_>) -> String {
     for name in included {
         let _ = writeln!(text, "#include {name}");
     }
-    if form == Form::StaticAssert {
+    if form == EmitForm::StaticAssert {
         text.push('\n');
         text.push_str(QUIET);
     }
@@ -61,20 +61,20 @@ pub fn head(form: Form, headers: &[String], blocks: &Blocks<'_>) -> String {
 }
 
 /// What stands after them.
-pub fn tail(form: Form) -> &'static str {
+pub fn render_tail(form: EmitForm) -> &'static str {
     match form {
-        Form::StaticAssert => QUIET_END,
-        Form::Kernel => "",
+        EmitForm::StaticAssert => QUIET_END,
+        EmitForm::Kernel => "",
     }
 }
 
 /// What can be included, as it is written after `#include`; and the files that cannot.
-fn includes(
-    form: Form,
+fn split_includes(
+    form: EmitForm,
     headers: &[String],
     declared_in: &BTreeSet<String>,
 ) -> (Vec<String>, Vec<String>) {
-    if form == Form::StaticAssert {
+    if form == EmitForm::StaticAssert {
         let quoted = headers.iter().map(|name| format!("\"{name}\""));
         let apart = match headers {
             [] => declared_in.iter().cloned().collect(),

@@ -1,17 +1,17 @@
 //! Types and members as C names them.
 
-use relayout_layout::{Aggregate, SourceLine, Type, TypeId, Types};
+use relayout_layout::{Aggregate, SourceLine, Type, TypeArena, TypeId};
 
-use super::c::{Extent, Operand};
-use crate::members::Place;
-use crate::select::{Fit, Found};
+use super::expression::{CMember, MemberExtent};
+use crate::members::MatchedMember;
+use crate::select::{DefinitionFit, FoundDefinition};
 
 /// The largest scalar that every target aligns to its size: i386 aligns larger ones to 4.
 const ALIGNED_SCALAR_MAX: u64 = 4;
 
 /// A type as C names it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct TypeName {
+pub struct CTypeName {
     /// What stands for the type in expressions.
     pub text: String,
     /// What must be declared before, so that it does: a macro's argument cannot hold commas.
@@ -19,7 +19,11 @@ pub struct TypeName {
 }
 
 /// The type's name; an error says why C has none.
-pub fn type_name(types: &Types, id: TypeId, found: &Found) -> Result<TypeName, String> {
+pub fn c_type_name(
+    types: &TypeArena,
+    id: TypeId,
+    found: &FoundDefinition,
+) -> Result<CTypeName, String> {
     if let Some(decl) = &found.decl
         && let Some(language) = other_language(decl)
     {
@@ -29,7 +33,7 @@ pub fn type_name(types: &Types, id: TypeId, found: &Found) -> Result<TypeName, S
         ));
     }
     let text = match (found.fit, types.get(id)) {
-        (Fit::Aggregate, Type::Aggregate(Aggregate { kind, .. })) => {
+        (DefinitionFit::Aggregate, Type::Aggregate(Aggregate { kind, .. })) => {
             format!("{kind} {}", found.name)
         }
         (_, Type::Enum { name: Some(_), .. }) => format!("enum {}", found.name),
@@ -43,7 +47,7 @@ pub fn type_name(types: &Types, id: TypeId, found: &Found) -> Result<TypeName, S
         ));
     }
     if !text.contains(',') {
-        return Ok(TypeName {
+        return Ok(CTypeName {
             text,
             declaration: None,
         });
@@ -53,7 +57,7 @@ pub fn type_name(types: &Types, id: TypeId, found: &Found) -> Result<TypeName, S
         _ => '_',
     });
     let alias = format!("relayout_{}", letters.collect::<String>());
-    Ok(TypeName {
+    Ok(CTypeName {
         declaration: Some(format!("typedef {text} {alias};")),
         text: alias,
     })
@@ -69,7 +73,7 @@ fn other_language(decl: &SourceLine) -> Option<&'static str> {
 }
 
 /// The member as C names it; an error says why C cannot ask about it.
-pub fn operand(types: &Types, place: &Place) -> Result<Operand, String> {
+pub fn c_member(types: &TypeArena, place: &MatchedMember) -> Result<CMember, String> {
     let path = &place.path;
     if place.is_bitfield {
         return Err(format!("{path} is a bit-field, which has no offset in C"));
@@ -78,11 +82,11 @@ pub fn operand(types: &Types, place: &Place) -> Result<Operand, String> {
     if !path.chars().all(known) {
         return Err(format!("`{path}` is not a name that can be written in C"));
     }
-    let stripped = types.get(types.strip(place.ty));
+    let stripped = types.get(types.strip_typedefs(place.ty));
     let extent = match stripped {
-        Type::Pointer { sigil, .. } if sigil.starts_with('&') => Extent::Reference,
-        _ if place.size_bits == 0 => Extent::Empty,
-        _ => Extent::Sized,
+        Type::Pointer { sigil, .. } if sigil.starts_with('&') => MemberExtent::Reference,
+        _ if place.size_bits == 0 => MemberExtent::Empty,
+        _ => MemberExtent::Sized,
     };
     let aligned = |size: u64| size > 0 && place.offset().is_multiple_of(size);
     let is_aligned_scalar = match stripped {
@@ -95,7 +99,7 @@ pub fn operand(types: &Types, place: &Place) -> Result<Operand, String> {
         }
         _ => false,
     };
-    Ok(Operand {
+    Ok(CMember {
         path: path.clone(),
         extent,
         is_aligned_scalar,

@@ -3,16 +3,16 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use super::Form;
-use super::guard::Guard;
-use super::rules::Claim;
+use super::EmitForm;
+use super::guard::PreprocessorGuard;
+use super::rules::LayoutClaim;
 
 /// Columns of a line, tabs counted as eight, as in the kernel.
 const COLUMNS: usize = 100;
 
 /// What is asserted of one type by one table of the configuration.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Block {
+pub struct AssertionBlock {
     /// The type as C names it, for messages and names of functions.
     pub type_name: String,
     /// Where the type is declared, and why it is asserted.
@@ -22,14 +22,14 @@ pub struct Block {
     /// When it applies; expressions of `#if`.
     pub guard: Vec<String>,
     /// In order.
-    pub items: Vec<Item>,
+    pub items: Vec<EmittedItem>,
 }
 
 /// One thing that is emitted.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Item {
+pub struct EmittedItem {
     /// What it is.
-    pub what: What,
+    pub content: ItemContent,
     /// Bytes of the pointers of the files in which it was seen; empty: it holds for any.
     pub pointer_bytes: BTreeSet<u64>,
     /// Bytes of a line, if it matters.
@@ -40,16 +40,16 @@ pub struct Item {
 
 /// Kinds of things.
 #[derive(Clone, Debug, PartialEq)]
-pub enum What {
+pub enum ItemContent {
     /// A condition.
-    Claim(Claim),
+    Claim(LayoutClaim),
     /// A macro that can only be called in a function.
     Call(String),
     /// Said, not asserted.
     Note(String),
 }
 
-impl What {
+impl ItemContent {
     /// Whether nothing is gained by emitting both.
     pub fn says_the_same(&self, other: &Self) -> bool {
         match (self, other) {
@@ -59,38 +59,38 @@ impl What {
     }
 }
 
-impl Item {
-    fn guard(&self, form: Form) -> Vec<String> {
+impl EmittedItem {
+    fn guard_expressions(&self, form: EmitForm) -> Vec<String> {
         let mut guard = self.guard.clone();
         if let (1, Some(bytes)) = (self.pointer_bytes.len(), self.pointer_bytes.first()) {
-            guard.push(Guard::pointer(*bytes, form));
+            guard.push(PreprocessorGuard::pointer_condition(*bytes, form));
         }
         // The text of the other form holds the number itself.
-        if let (Some(bytes), Form::Kernel) = (self.line_bytes, form) {
+        if let (Some(bytes), EmitForm::Kernel) = (self.line_bytes, form) {
             guard.push(format!("SMP_CACHE_BYTES == {bytes}"));
         }
         guard
     }
 }
 
-impl Block {
+impl AssertionBlock {
     /// Its lines. `function_number` tells functions about the same type apart.
-    pub fn render(&self, form: Form, function_number: usize) -> String {
-        let mut text = comment(&self.head);
+    pub fn render(&self, form: EmitForm, function_number: usize) -> String {
+        let mut text = comment_text(&self.head);
         let guard = self.guard.join(" && ");
         if !guard.is_empty() {
             let _ = writeln!(text, "#if {guard}");
         }
         text.extend(self.declaration.iter().map(|line| format!("{line}\n")));
-        let (calls, others): (Vec<&Item>, Vec<&Item>) = self
+        let (calls, others): (Vec<&EmittedItem>, Vec<&EmittedItem>) = self
             .items
             .iter()
-            .partition(|item| matches!(item.what, What::Call(_)));
-        self.guarded(&others, form, &mut text);
+            .partition(|item| matches!(item.content, ItemContent::Call(_)));
+        self.write_guarded(&others, form, &mut text);
         if !calls.is_empty() {
             let name = function_name(&self.type_name, function_number);
             let _ = write!(text, "static void __init __used {name}(void)\n{{\n");
-            self.guarded(&calls, form, &mut text);
+            self.write_guarded(&calls, form, &mut text);
             text.push_str("}\n");
         }
         if !guard.is_empty() {
@@ -100,42 +100,42 @@ impl Block {
     }
 
     /// The items, those that follow each other with the same guard within one `#if`. Notes need none.
-    fn guarded(&self, items: &[&Item], form: Form, text: &mut String) {
+    fn write_guarded(&self, items: &[&EmittedItem], form: EmitForm, text: &mut String) {
         let mut open: Vec<String> = Vec::new();
         for item in items {
-            let wanted: Vec<String> = match item.what {
-                What::Note(_) => Vec::new(),
-                _ => (item.guard(form).into_iter())
-                    .filter(|one| !self.guard.contains(one))
+            let wanted: Vec<String> = match item.content {
+                ItemContent::Note(_) => Vec::new(),
+                _ => (item.guard_expressions(form).into_iter())
+                    .filter(|expression| !self.guard.contains(expression))
                     .collect(),
             };
             if wanted != open {
-                close(&open, text);
+                close_guard(&open, text);
                 if !wanted.is_empty() {
                     let _ = writeln!(text, "#if {}", wanted.join(" && "));
                 }
                 open = wanted;
             }
-            match &item.what {
-                What::Claim(claim) => text.push_str(&assertion(&self.type_name, claim)),
-                What::Call(call) => {
+            match &item.content {
+                ItemContent::Claim(claim) => text.push_str(&assertion_text(&self.type_name, claim)),
+                ItemContent::Call(call) => {
                     let _ = writeln!(text, "\t{call};");
                 }
-                What::Note(note) => text.push_str(&comment(std::slice::from_ref(note))),
+                ItemContent::Note(note) => text.push_str(&comment_text(std::slice::from_ref(note))),
             }
         }
-        close(&open, text);
+        close_guard(&open, text);
     }
 }
 
-fn close(open: &[String], text: &mut String) {
+fn close_guard(open: &[String], text: &mut String) {
     if !open.is_empty() {
         text.push_str("#endif\n");
     }
 }
 
 /// `static_assert(CONDITION,\n\t      "MESSAGE");`
-fn assertion(type_name: &str, claim: &Claim) -> String {
+fn assertion_text(type_name: &str, claim: &LayoutClaim) -> String {
     let indent = "\n\t      ";
     let whole = claim.condition.join(" ");
     let opening = "static_assert(";
@@ -145,10 +145,13 @@ fn assertion(type_name: &str, claim: &Claim) -> String {
         claim.condition.join(indent)
     };
     let message = format!("{type_name}: {}", claim.says);
-    format!("{opening}{condition},{indent}\"{}\");\n", literal(&message))
+    format!(
+        "{opening}{condition},{indent}\"{}\");\n",
+        string_literal(&message)
+    )
 }
 
-fn literal(text: &str) -> String {
+fn string_literal(text: &str) -> String {
     let shown = text.chars().map(|c| if c.is_control() { ' ' } else { c });
     let mut quoted = String::new();
     for c in shown {
@@ -161,7 +164,7 @@ fn literal(text: &str) -> String {
 }
 
 /// A comment of the paragraphs, in lines that fit.
-pub fn comment(paragraphs: &[String]) -> String {
+pub fn comment_text(paragraphs: &[String]) -> String {
     let mut lines: Vec<String> = Vec::new();
     for paragraph in paragraphs {
         // Names and reasons come from outside: they must not end the comment.

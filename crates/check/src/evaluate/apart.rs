@@ -2,50 +2,57 @@
 
 use std::collections::BTreeMap;
 
-use super::words::names;
-use super::{Broken, Subject};
-use crate::members::Place;
+use super::words::join_names;
+use super::{RuleBreach, RuleSubject};
+use crate::members::MatchedMember;
 
 /// A place with the stretches (lines, or pairs of lines) that it touches, and whose it is.
 #[derive(Clone, Copy)]
-struct Span<'p> {
+struct TouchedStretch<'p> {
     first: u64,
     last: u64,
     group: usize,
-    place: &'p Place,
+    place: &'p MatchedMember,
 }
 
 /// No stretch of `lines` aligned lines holds bytes of two of `groups`; what is wrong for each
 /// stretch that does.
-pub(super) fn apart(subject: &Subject<'_>, groups: &[Vec<Place>], lines: u64) -> Vec<Broken> {
+pub(super) fn judge_apart(
+    subject: &RuleSubject<'_>,
+    groups: &[Vec<MatchedMember>],
+    lines: u64,
+) -> Vec<RuleBreach> {
     let stretch_bytes = subject.line_bytes.saturating_mul(lines);
-    let shared = shared(groups, stretch_bytes).into_iter();
+    let shared = shared_stretches(groups, stretch_bytes).into_iter();
     shared
         .filter_map(|(stretch, spans)| {
-            let off = spans.iter().max_by_key(|span| span.group)?.place;
-            let all: Vec<&Place> = spans.iter().map(|span| span.place).collect();
-            let paths = names(all.iter().map(|place| &*place.path));
+            let culprit = spans.iter().max_by_key(|span| span.group)?.place;
+            let places: Vec<&MatchedMember> = spans.iter().map(|span| span.place).collect();
+            let paths = join_names(places.iter().map(|place| &*place.path));
             let expected = match lines {
                 1 => format!("{paths} on different lines"),
                 _ => format!("{paths} on different {stretch_bytes}-byte pairs of lines"),
             };
-            let mut broken = subject.broken_group(&all, off, expected);
+            let mut breach = subject.breach_of_group(&places, culprit, expected);
             if lines > 1 {
-                broken.found = format!("{}: all on pair {stretch}", broken.found);
+                breach.found = format!("{}: all on pair {stretch}", breach.found);
             }
-            Some(broken)
+            Some(breach)
         })
         .collect()
 }
 
 /// The stretches on which places of different groups meet. Two that meet on several are told of on
 /// the first.
-fn shared(groups: &[Vec<Place>], stretch_bytes: u64) -> BTreeMap<u64, Vec<Span<'_>>> {
-    let mut spans: Vec<Span<'_>> = Vec::new();
+fn shared_stretches(
+    groups: &[Vec<MatchedMember>],
+    stretch_bytes: u64,
+) -> BTreeMap<u64, Vec<TouchedStretch<'_>>> {
+    let mut spans: Vec<TouchedStretch<'_>> = Vec::new();
     for (group, places) in groups.iter().enumerate() {
         for place in places {
             let (first, last) = place.lines(stretch_bytes);
-            spans.push(Span {
+            spans.push(TouchedStretch {
                 first,
                 last,
                 group,
@@ -54,19 +61,22 @@ fn shared(groups: &[Vec<Place>], stretch_bytes: u64) -> BTreeMap<u64, Vec<Span<'
         }
     }
     spans.sort_by_key(|span| (span.first, span.last));
-    let mut shared: BTreeMap<u64, Vec<Span<'_>>> = BTreeMap::new();
-    let mut reaching: Vec<Span<'_>> = Vec::new();
+    let mut shared: BTreeMap<u64, Vec<TouchedStretch<'_>>> = BTreeMap::new();
+    let mut reaching: Vec<TouchedStretch<'_>> = Vec::new();
     for span in spans {
         reaching.retain(|earlier| earlier.last >= span.first);
         let met = reaching
             .iter()
             .filter(|earlier| earlier.group != span.group);
-        let met: Vec<Span<'_>> = met.copied().collect();
+        let met: Vec<TouchedStretch<'_>> = met.copied().collect();
         if !met.is_empty() {
             let here = shared.entry(span.first).or_default();
-            for one in met.into_iter().chain([span]) {
-                if !here.iter().any(|known| known.place.path == one.place.path) {
-                    here.push(one);
+            for touching in met.into_iter().chain([span]) {
+                if !here
+                    .iter()
+                    .any(|listed| listed.place.path == touching.place.path)
+                {
+                    here.push(touching);
                 }
             }
         }

@@ -6,21 +6,21 @@ mod single;
 mod together;
 mod words;
 
-use relayout_layout::abi::Abi;
-use relayout_layout::{SourceLine, TypeId, Types};
+use relayout_layout::abi::AbiEngine;
+use relayout_layout::{SourceLine, TypeArena, TypeId};
 
 use crate::explain;
 use crate::known::KnownType;
-use crate::members::{self, Place, TooMany};
-use crate::{Assertion, Error, MemberPattern, Push, Rule, RuleId, Seen};
+use crate::members::{self, MatchedMember, TooManyMatches};
+use crate::{Error, LayoutAssertion, LayoutRule, MemberPattern, PushingChange, RuleId, SeenMember};
 
-pub(crate) use recorded::recorded;
+pub(crate) use recorded::judge_recorded;
 
 /// The type that is looked at.
 #[derive(Clone, Copy)]
-pub(crate) struct Subject<'a> {
-    pub types: &'a Types,
-    pub abi: &'a Abi<'a>,
+pub(crate) struct RuleSubject<'a> {
+    pub types: &'a TypeArena,
+    pub abi: &'a AbiEngine<'a>,
     pub id: TypeId,
     pub name: &'a str,
     pub decl: Option<&'a SourceLine>,
@@ -33,58 +33,73 @@ pub(crate) struct Subject<'a> {
 
 /// What is wrong, without what holds for all assertions of the same rules.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Broken {
+pub(crate) struct RuleBreach {
     /// `None`: of the rule that was asserted.
     pub rule: Option<RuleId>,
     pub member: String,
     pub expected: String,
     pub found: String,
-    pub members: Vec<Seen>,
-    pub pushed_by: Vec<Push>,
+    pub members: Vec<SeenMember>,
+    pub pushed_by: Vec<PushingChange>,
     pub between: Vec<String>,
     pub decl: Option<SourceLine>,
 }
 
 /// Looks whether an assertion holds; what is wrong, if it does not. A rule on as-recorded layouts is
 /// not judged here.
-pub(crate) fn assertion(
-    subject: &Subject<'_>,
-    assertion: &Assertion,
+pub(crate) fn judge_assertion(
+    subject: &RuleSubject<'_>,
+    assertion: &LayoutAssertion,
     optional: bool,
-) -> Result<Vec<Broken>, Error> {
+) -> Result<Vec<RuleBreach>, Error> {
     let rule = &assertion.rule;
-    let mut groups: Vec<Vec<Place>> = Vec::new();
-    let mut broken = Vec::new();
+    let mut groups: Vec<Vec<MatchedMember>> = Vec::new();
+    let mut breaches = Vec::new();
     for pattern in rule.members() {
-        let found = places(subject, pattern)?;
+        let found = matching_places(subject, pattern)?;
         if found.is_empty() && !optional {
-            broken.push(missing(subject, pattern.as_str()));
+            breaches.push(missing_member(subject, pattern.as_str()));
         }
         groups.push(found);
     }
-    if !broken.is_empty() {
-        return Ok(broken);
+    if !breaches.is_empty() {
+        return Ok(breaches);
     }
-    let all = || groups.concat();
-    let each = |judge: &dyn Fn(&Place) -> Option<Broken>| all().iter().filter_map(judge).collect();
+    let all_places = || groups.concat();
+    let each = |judge: &dyn Fn(&MatchedMember) -> Option<RuleBreach>| {
+        all_places().iter().filter_map(judge).collect()
+    };
     Ok(match rule {
-        Rule::SizeMax(bytes) => single::size_max(subject, *bytes).into_iter().collect(),
-        Rule::Size(bytes) => single::size(subject, *bytes).into_iter().collect(),
-        Rule::Align(bytes) => single::align(subject, *bytes).into_iter().collect(),
-        Rule::At { offset, .. } => each(&|place| single::at(subject, place, *offset)),
-        Rule::Aligned { bytes, .. } => each(&|place| single::aligned(subject, place, *bytes)),
-        Rule::NoStraddle(_) => each(&|place| single::no_straddle(subject, place)),
-        Rule::SameLine(_) => together::same_line(subject, &all()).into_iter().collect(),
-        Rule::WithinLine(_) => together::within_line(subject, &all()).into_iter().collect(),
-        Rule::DifferentLines(_) => apart::apart(subject, &groups, 1),
-        Rule::DifferentPairs(_) => apart::apart(subject, &groups, 2),
-        Rule::AsRecorded(_) => Vec::new(),
+        LayoutRule::SizeMax(bytes) => single::judge_size_max(subject, *bytes)
+            .into_iter()
+            .collect(),
+        LayoutRule::Size(bytes) => single::judge_size(subject, *bytes).into_iter().collect(),
+        LayoutRule::Align(bytes) => single::judge_align(subject, *bytes).into_iter().collect(),
+        LayoutRule::At { offset, .. } => {
+            each(&|place| single::judge_offset(subject, place, *offset))
+        }
+        LayoutRule::Aligned { bytes, .. } => {
+            each(&|place| single::judge_aligned(subject, place, *bytes))
+        }
+        LayoutRule::NoStraddle(_) => each(&|place| single::judge_straddle(subject, place)),
+        LayoutRule::SameLine(_) => together::judge_same_line(subject, &all_places())
+            .into_iter()
+            .collect(),
+        LayoutRule::WithinLine(_) => together::judge_within_line(subject, &all_places())
+            .into_iter()
+            .collect(),
+        LayoutRule::DifferentLines(_) => apart::judge_apart(subject, &groups, 1),
+        LayoutRule::DifferentPairs(_) => apart::judge_apart(subject, &groups, 2),
+        LayoutRule::AsRecorded(_) => Vec::new(),
     })
 }
 
-fn places(subject: &Subject<'_>, pattern: &MemberPattern) -> Result<Vec<Place>, Error> {
-    let found = members::find(subject.types, subject.id, pattern);
-    found.map_err(|TooMany| Error::TooManyMembers {
+fn matching_places(
+    subject: &RuleSubject<'_>,
+    pattern: &MemberPattern,
+) -> Result<Vec<MatchedMember>, Error> {
+    let found = members::find_members(subject.types, subject.id, pattern);
+    found.map_err(|TooManyMatches| Error::TooManyMembers {
         type_name: subject.name.to_owned(),
         pattern: pattern.as_str().to_owned(),
         most: members::MEMBERS_MAX,
@@ -92,13 +107,13 @@ fn places(subject: &Subject<'_>, pattern: &MemberPattern) -> Result<Vec<Place>, 
 }
 
 /// A member that is not there.
-fn missing(subject: &Subject<'_>, path: &str) -> Broken {
+fn missing_member(subject: &RuleSubject<'_>, path: &str) -> RuleBreach {
     // What it should be in may be there.
-    let mut outer = members::start(subject.id);
+    let mut outer = members::whole_type(subject.id);
     let mut names = Vec::new();
     loop {
-        let children = members::children(subject.types, &outer);
-        let on_the_way = |child: &&Place| {
+        let children = members::direct_members(subject.types, &outer);
+        let on_the_way = |child: &&MatchedMember| {
             let rest = path.strip_prefix(child.path.as_str());
             rest.is_some_and(|rest| rest.starts_with('.'))
         };
@@ -108,8 +123,8 @@ fn missing(subject: &Subject<'_>, path: &str) -> Broken {
             None => break,
         }
     }
-    let close = relayout_layout::close::names(names.iter().map(String::as_str), path);
-    Broken {
+    let close = relayout_layout::suggestions::similar_names(names.iter().map(String::as_str), path);
+    RuleBreach {
         rule: Some(RuleId::Exists),
         member: path.to_owned(),
         expected: format!("a member {path}"),
@@ -118,13 +133,13 @@ fn missing(subject: &Subject<'_>, path: &str) -> Broken {
             close => format!("none; close: {}", close.join(", ")),
         },
         decl: subject.decl.cloned(),
-        ..Broken::default()
+        ..RuleBreach::default()
     }
 }
 
-impl Subject<'_> {
-    fn seen(&self, place: &Place) -> Seen {
-        Seen {
+impl RuleSubject<'_> {
+    fn seen_member(&self, place: &MatchedMember) -> SeenMember {
+        SeenMember {
             path: place.path.clone(),
             offset: place.offset(),
             bytes: place.bytes(),
@@ -133,39 +148,48 @@ impl Subject<'_> {
     }
 
     /// What is wrong with a place, with who pushed it there.
-    fn broken(&self, place: &Place, expected: String, found: String) -> Broken {
-        Broken {
+    fn breach_at(&self, place: &MatchedMember, expected: String, found: String) -> RuleBreach {
+        RuleBreach {
             member: place.path.clone(),
             expected,
             found,
-            members: vec![self.seen(place)],
-            pushed_by: self.pushed(&place.path),
+            members: vec![self.seen_member(place)],
+            pushed_by: self.pushes_of(&place.path),
             decl: place.decl.as_ref().or(self.decl).cloned(),
-            ..Broken::default()
+            ..RuleBreach::default()
         }
     }
 
     /// What is wrong with where several members are; `at` is the one that is off.
-    fn broken_group(&self, places: &[&Place], at: &Place, expected: String) -> Broken {
-        let mut pushed_by: Vec<Push> = Vec::new();
+    fn breach_of_group(
+        &self,
+        places: &[&MatchedMember],
+        culprit: &MatchedMember,
+        expected: String,
+    ) -> RuleBreach {
+        let mut pushed_by: Vec<PushingChange> = Vec::new();
         for place in places {
-            for push in self.pushed(&place.path) {
-                if !pushed_by.iter().any(|one| one.member == push.member) {
+            for push in self.pushes_of(&place.path) {
+                if !pushed_by.iter().any(|known| known.member == push.member) {
                     pushed_by.push(push);
                 }
             }
         }
-        Broken {
-            members: places.iter().map(|place| self.seen(place)).collect(),
+        RuleBreach {
+            members: places.iter().map(|place| self.seen_member(place)).collect(),
             pushed_by,
-            ..self.broken(at, expected, words::places(places, self.line_bytes))
+            ..self.breach_at(
+                culprit,
+                expected,
+                words::describe_places(places, self.line_bytes),
+            )
         }
     }
 
-    fn pushed(&self, path: &str) -> Vec<Push> {
+    fn pushes_of(&self, path: &str) -> Vec<PushingChange> {
         let known = self.known.into_iter();
         known
-            .flat_map(|known| explain::member(self.types, self.id, known, path))
+            .flat_map(|known| explain::explain_member(self.types, self.id, known, path))
             .collect()
     }
 }

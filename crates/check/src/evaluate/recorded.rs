@@ -2,16 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use super::words::names;
-use super::{Broken, Subject, missing, places};
-use crate::lock::{HotMember, RecordedType};
-use crate::members::Place;
+use super::words::join_names;
+use super::{RuleBreach, RuleSubject, matching_places, missing_member};
+use crate::lock::{RecordedHotMember, RecordedType};
+use crate::members::MatchedMember;
 use crate::{AsRecorded, Error, MemberPattern};
 
 /// A hot member then and now.
-struct Pair<'r> {
-    was: &'r HotMember,
-    is: Place,
+struct HotMemberChange<'r> {
+    was: &'r RecordedHotMember,
+    now: MatchedMember,
     old_line: u64,
     new_line: u64,
 }
@@ -19,103 +19,117 @@ struct Pair<'r> {
 /// What is no longer as it was recorded: members that are gone, lines that came apart, lines that
 /// came together, members that straddle a line now; and with [`AsRecorded::Offsets`] those that
 /// moved at all.
-pub(crate) fn recorded(
-    subject: &Subject<'_>,
+pub(crate) fn judge_recorded(
+    subject: &RuleSubject<'_>,
     record: &RecordedType,
     how: AsRecorded,
-) -> Result<Vec<Broken>, Error> {
-    let mut broken = Vec::new();
-    let mut pairs = Vec::new();
+) -> Result<Vec<RuleBreach>, Error> {
+    let mut breaches = Vec::new();
+    let mut changes = Vec::new();
     for was in &record.hot {
         let found = match MemberPattern::parse(&was.path) {
-            Ok(pattern) => places(subject, &pattern)?,
+            Ok(pattern) => matching_places(subject, &pattern)?,
             Err(_) => Vec::new(),
         };
         match found.into_iter().next() {
-            Some(is) => pairs.push(Pair {
+            Some(is) => changes.push(HotMemberChange {
                 old_line: record.line_of(was.offset),
                 new_line: record.line_of(is.offset()),
                 was,
-                is,
+                now: is,
             }),
-            None => broken.push(missing(subject, &was.path)),
+            None => breaches.push(missing_member(subject, &was.path)),
         }
     }
-    broken.extend(came_apart(subject, &pairs));
-    broken.extend(came_together(subject, &pairs));
-    broken.extend(
-        pairs
+    breaches.extend(came_apart(subject, &changes));
+    breaches.extend(came_together(subject, &changes));
+    breaches.extend(
+        changes
             .iter()
-            .filter_map(|pair| straddles(subject, record, pair)),
+            .filter_map(|change| straddle_breach(subject, record, change)),
     );
     if how == AsRecorded::Offsets {
-        broken.extend(pairs.iter().filter_map(|pair| moved(subject, pair)));
+        breaches.extend(
+            changes
+                .iter()
+                .filter_map(|change| move_breach(subject, change)),
+        );
     }
-    Ok(broken)
+    Ok(breaches)
 }
 
 /// Lines whose members lie on several now.
-fn came_apart(subject: &Subject<'_>, pairs: &[Pair<'_>]) -> Vec<Broken> {
-    let mut lines: BTreeMap<u64, Vec<&Pair<'_>>> = BTreeMap::new();
-    for pair in pairs {
-        lines.entry(pair.old_line).or_default().push(pair);
+fn came_apart(subject: &RuleSubject<'_>, changes: &[HotMemberChange<'_>]) -> Vec<RuleBreach> {
+    let mut lines: BTreeMap<u64, Vec<&HotMemberChange<'_>>> = BTreeMap::new();
+    for change in changes {
+        lines.entry(change.old_line).or_default().push(change);
     }
-    let told = |members: Vec<&Pair<'_>>| {
+    let breach = |members: Vec<&HotMemberChange<'_>>| {
         let first = members.first()?;
-        let off = members
+        let culprit = members
             .iter()
-            .find(|pair| pair.new_line != first.new_line)?;
-        let expected = format!("{} on one line", paths(&members));
-        Some(group(subject, &members, off, expected))
+            .find(|change| change.new_line != first.new_line)?;
+        let expected = format!("{} on one line", joined_paths(&members));
+        Some(group_breach(subject, &members, culprit, expected))
     };
-    lines.into_values().filter_map(told).collect()
+    lines.into_values().filter_map(breach).collect()
 }
 
 /// Lines that hold members now which were on several.
-fn came_together(subject: &Subject<'_>, pairs: &[Pair<'_>]) -> Vec<Broken> {
-    let mut lines: BTreeMap<u64, BTreeMap<u64, Vec<&Pair<'_>>>> = BTreeMap::new();
-    for pair in pairs {
-        let here = lines.entry(pair.new_line).or_default();
-        here.entry(pair.old_line).or_default().push(pair);
+fn came_together(subject: &RuleSubject<'_>, changes: &[HotMemberChange<'_>]) -> Vec<RuleBreach> {
+    let mut lines: BTreeMap<u64, BTreeMap<u64, Vec<&HotMemberChange<'_>>>> = BTreeMap::new();
+    for change in changes {
+        let here = lines.entry(change.new_line).or_default();
+        here.entry(change.old_line).or_default().push(change);
     }
-    let told = |from: BTreeMap<u64, Vec<&Pair<'_>>>| {
+    let breach = |from: BTreeMap<u64, Vec<&HotMemberChange<'_>>>| {
         if from.len() < 2 {
             return None;
         }
-        let sides: Vec<String> = from.values().map(|members| paths(members)).collect();
+        let sides: Vec<String> = from.values().map(|members| joined_paths(members)).collect();
         // The fewest came to the others.
-        let off = *from.values().min_by_key(|members| members.len())?.first()?;
+        let culprit = *from.values().min_by_key(|members| members.len())?.first()?;
         let expected = format!("on different lines: {}", sides.join("; "));
-        let members: Vec<&Pair<'_>> = from.values().flatten().copied().collect();
-        Some(group(subject, &members, off, expected))
+        let members: Vec<&HotMemberChange<'_>> = from.values().flatten().copied().collect();
+        Some(group_breach(subject, &members, culprit, expected))
     };
-    lines.into_values().filter_map(told).collect()
+    lines.into_values().filter_map(breach).collect()
 }
 
-fn straddles(subject: &Subject<'_>, record: &RecordedType, pair: &Pair<'_>) -> Option<Broken> {
+fn straddle_breach(
+    subject: &RuleSubject<'_>,
+    record: &RecordedType,
+    change: &HotMemberChange<'_>,
+) -> Option<RuleBreach> {
     let crosses = |offset: u64, size: u64| {
         let last = offset.saturating_add(size.max(1) - 1);
         record.line_of(offset) != record.line_of(last)
     };
-    let does = crosses(pair.is.offset(), pair.is.bytes());
-    let did = crosses(pair.was.offset, pair.was.size);
-    (does && !did && pair.is.bytes() <= record.line_bytes).then(|| {
+    let does = crosses(change.now.offset(), change.now.bytes());
+    let did = crosses(change.was.offset, change.was.size);
+    (does && !did && change.now.bytes() <= record.line_bytes).then(|| {
         let expected = "on one line".to_owned();
-        let found = super::words::places(&[&pair.is], subject.line_bytes);
-        subject.broken(&pair.is, expected, found)
+        let found = super::words::describe_places(&[&change.now], subject.line_bytes);
+        subject.breach_at(&change.now, expected, found)
     })
 }
 
-fn moved(subject: &Subject<'_>, pair: &Pair<'_>) -> Option<Broken> {
-    let (was, is) = (pair.was.offset, pair.is.offset());
-    (was != is).then(|| subject.broken(&pair.is, format!("offset {was}"), format!("offset {is}")))
+fn move_breach(subject: &RuleSubject<'_>, change: &HotMemberChange<'_>) -> Option<RuleBreach> {
+    let (was, is) = (change.was.offset, change.now.offset());
+    (was != is)
+        .then(|| subject.breach_at(&change.now, format!("offset {was}"), format!("offset {is}")))
 }
 
-fn group(subject: &Subject<'_>, members: &[&Pair<'_>], off: &Pair<'_>, expected: String) -> Broken {
-    let places: Vec<&Place> = members.iter().map(|pair| &pair.is).collect();
-    subject.broken_group(&places, &off.is, expected)
+fn group_breach(
+    subject: &RuleSubject<'_>,
+    members: &[&HotMemberChange<'_>],
+    culprit: &HotMemberChange<'_>,
+    expected: String,
+) -> RuleBreach {
+    let places: Vec<&MatchedMember> = members.iter().map(|pair| &pair.now).collect();
+    subject.breach_of_group(&places, &culprit.now, expected)
 }
 
-fn paths(members: &[&Pair<'_>]) -> String {
-    names(members.iter().map(|pair| &*pair.is.path))
+fn joined_paths(members: &[&HotMemberChange<'_>]) -> String {
+    join_names(members.iter().map(|pair| &*pair.now.path))
 }

@@ -1,53 +1,57 @@
 //! Rules on a type as a whole, and on one member.
 
-use super::words::bytes;
-use super::{Broken, Subject};
+use super::words::byte_count;
+use super::{RuleBreach, RuleSubject};
 use crate::explain;
-use crate::members::Place;
+use crate::members::MatchedMember;
 
 /// The alignment of a type, and whether it could be more than the debug information says.
-struct Alignment {
+struct TypeAlignment {
     bytes: u64,
     may_be_more: bool,
 }
 
-pub(super) fn size_max(subject: &Subject<'_>, most: u64) -> Option<Broken> {
+pub(super) fn judge_size_max(subject: &RuleSubject<'_>, most: u64) -> Option<RuleBreach> {
     let size = subject.types.size_of(subject.id).unwrap_or(0);
-    (size > most).then(|| of_size(subject, size, format!("at most {}", bytes(most))))
+    (size > most).then(|| size_breach(subject, size, format!("at most {}", byte_count(most))))
 }
 
-pub(super) fn size(subject: &Subject<'_>, wanted: u64) -> Option<Broken> {
+pub(super) fn judge_size(subject: &RuleSubject<'_>, wanted: u64) -> Option<RuleBreach> {
     let size = subject.types.size_of(subject.id).unwrap_or(0);
-    (size != wanted).then(|| of_size(subject, size, bytes(wanted)))
+    (size != wanted).then(|| size_breach(subject, size, byte_count(wanted)))
 }
 
-fn of_size(subject: &Subject<'_>, size: u64, expected: String) -> Broken {
+fn size_breach(subject: &RuleSubject<'_>, size: u64, expected: String) -> RuleBreach {
     let known = subject.known.into_iter();
-    Broken {
+    RuleBreach {
         expected,
-        found: bytes(size),
+        found: byte_count(size),
         pushed_by: known
-            .flat_map(|known| explain::size(subject.types, subject.id, known))
+            .flat_map(|known| explain::explain_size(subject.types, subject.id, known))
             .collect(),
         decl: subject.decl.cloned(),
-        ..Broken::default()
+        ..RuleBreach::default()
     }
 }
 
-pub(super) fn align(subject: &Subject<'_>, wanted: u64) -> Option<Broken> {
-    let found = alignment(subject);
-    (found.bytes < wanted).then(|| Broken {
-        expected: format!("aligned to {}", bytes(wanted)),
-        found: found.words(),
+pub(super) fn judge_align(subject: &RuleSubject<'_>, wanted: u64) -> Option<RuleBreach> {
+    let found = type_alignment(subject);
+    (found.bytes < wanted).then(|| RuleBreach {
+        expected: format!("aligned to {}", byte_count(wanted)),
+        found: found.description(),
         decl: subject.decl.cloned(),
-        ..Broken::default()
+        ..RuleBreach::default()
     })
 }
 
-pub(super) fn at(subject: &Subject<'_>, place: &Place, wanted: u64) -> Option<Broken> {
+pub(super) fn judge_offset(
+    subject: &RuleSubject<'_>,
+    place: &MatchedMember,
+    wanted: u64,
+) -> Option<RuleBreach> {
     let offset = place.offset();
     (offset != wanted).then(|| {
-        subject.broken(
+        subject.breach_at(
             place,
             format!("offset {wanted}"),
             format!("offset {offset}"),
@@ -55,23 +59,30 @@ pub(super) fn at(subject: &Subject<'_>, place: &Place, wanted: u64) -> Option<Br
     })
 }
 
-pub(super) fn aligned(subject: &Subject<'_>, place: &Place, wanted: u64) -> Option<Broken> {
+pub(super) fn judge_aligned(
+    subject: &RuleSubject<'_>,
+    place: &MatchedMember,
+    wanted: u64,
+) -> Option<RuleBreach> {
     let offset = place.offset();
-    let expected = || format!("aligned to {}", bytes(wanted));
+    let expected = || format!("aligned to {}", byte_count(wanted));
     if !offset.is_multiple_of(wanted) {
-        return Some(subject.broken(place, expected(), format!("offset {offset}")));
+        return Some(subject.breach_at(place, expected(), format!("offset {offset}")));
     }
-    let of_type = alignment(subject);
+    let of_type = type_alignment(subject);
     (of_type.bytes < wanted).then(|| {
         let found = format!(
             "offset {offset}, but the type itself is {}",
-            of_type.words()
+            of_type.description()
         );
-        subject.broken(place, expected(), found)
+        subject.breach_at(place, expected(), found)
     })
 }
 
-pub(super) fn no_straddle(subject: &Subject<'_>, place: &Place) -> Option<Broken> {
+pub(super) fn judge_straddle(
+    subject: &RuleSubject<'_>,
+    place: &MatchedMember,
+) -> Option<RuleBreach> {
     let line_bytes = subject.line_bytes;
     let (first, last) = place.lines(line_bytes);
     let (touched, needed) = (last - first + 1, place.bytes().div_ceil(line_bytes).max(1));
@@ -82,29 +93,29 @@ pub(super) fn no_straddle(subject: &Subject<'_>, place: &Place) -> Option<Broken
         };
         let found = format!(
             "{} at {} on lines {first} to {last}",
-            bytes(place.bytes()),
+            byte_count(place.bytes()),
             place.offset()
         );
-        subject.broken(place, expected, found)
+        subject.breach_at(place, expected, found)
     })
 }
 
-fn alignment(subject: &Subject<'_>) -> Alignment {
+fn type_alignment(subject: &RuleSubject<'_>) -> TypeAlignment {
     let inferred = subject.abi.align_of(subject.id);
     let size = subject.types.size_of(subject.id).unwrap_or(0);
     let bytes = inferred.unwrap_or_else(|| subject.types.align_of(subject.id));
-    Alignment {
+    TypeAlignment {
         bytes,
         may_be_more: !subject.alignments_known && size.is_multiple_of(bytes.saturating_mul(2)),
     }
 }
 
-impl Alignment {
-    fn words(&self) -> String {
+impl TypeAlignment {
+    fn description(&self) -> String {
         let more = match self.may_be_more {
             true => " by its members; BTF does not say more (check a file with DWARF)",
             false => "",
         };
-        format!("aligned to {}{more}", bytes(self.bytes))
+        format!("aligned to {}{more}", byte_count(self.bytes))
     }
 }

@@ -1,53 +1,65 @@
 //! Rules on members that should share a line.
 
-use super::words::names;
-use super::{Broken, Subject};
-use crate::members::{self, Place};
+use super::words::join_names;
+use super::{RuleBreach, RuleSubject};
+use crate::members::{self, MatchedMember};
 
 /// Members between two others that are told.
 const BETWEEN_MAX: usize = 6;
 
-pub(super) fn same_line(subject: &Subject<'_>, places: &[Place]) -> Option<Broken> {
-    let line = |place: &Place| place.offset() / subject.line_bytes;
+pub(super) fn judge_same_line(
+    subject: &RuleSubject<'_>,
+    places: &[MatchedMember],
+) -> Option<RuleBreach> {
+    let line = |place: &MatchedMember| place.offset() / subject.line_bytes;
     let first = places.first()?;
-    let off = places.iter().find(|place| line(place) != line(first))?;
-    let others = places.iter().filter(|place| place.path != off.path);
+    let culprit = places.iter().find(|place| line(place) != line(first))?;
+    let others = places.iter().filter(|place| place.path != culprit.path);
     let expected = format!(
         "on one line with {}",
-        names(others.map(|place| &*place.path))
+        join_names(others.map(|place| &*place.path))
     );
-    Some(group(subject, places, off, expected))
+    Some(group_breach(subject, places, culprit, expected))
 }
 
-pub(super) fn within_line(subject: &Subject<'_>, places: &[Place]) -> Option<Broken> {
+pub(super) fn judge_within_line(
+    subject: &RuleSubject<'_>,
+    places: &[MatchedMember],
+) -> Option<RuleBreach> {
     let first = places.first()?;
     let line = first.offset() / subject.line_bytes;
-    let outside = |place: &&Place| place.lines(subject.line_bytes) != (line, line);
-    let off = places.iter().find(outside)?;
+    let outside = |place: &&MatchedMember| place.lines(subject.line_bytes) != (line, line);
+    let culprit = places.iter().find(outside)?;
     let expected = match places.len() {
         1 => "within one line".to_owned(),
         _ => format!(
             "all of {} within one line",
-            names(places.iter().map(|place| &*place.path))
+            join_names(places.iter().map(|place| &*place.path))
         ),
     };
-    Some(group(subject, places, off, expected))
+    Some(group_breach(subject, places, culprit, expected))
 }
 
-fn group(subject: &Subject<'_>, places: &[Place], off: &Place, expected: String) -> Broken {
-    let all: Vec<&Place> = places.iter().collect();
-    Broken {
-        between: between(subject, places),
-        ..subject.broken_group(&all, off, expected)
+fn group_breach(
+    subject: &RuleSubject<'_>,
+    places: &[MatchedMember],
+    culprit: &MatchedMember,
+    expected: String,
+) -> RuleBreach {
+    let members: Vec<&MatchedMember> = places.iter().collect();
+    RuleBreach {
+        between: members_between(subject, places),
+        ..subject.breach_of_group(&members, culprit, expected)
     }
 }
 
 /// The members of the type itself that lie between the first and the last of `places`, largest
 /// first, without those that hold one of them.
-fn between(subject: &Subject<'_>, places: &[Place]) -> Vec<String> {
-    let first = places.iter().map(Place::end).min().unwrap_or(0);
-    let last = places.iter().map(Place::offset).max().unwrap_or(0);
-    let mut found: Vec<Place> = members::children(subject.types, &members::start(subject.id));
+fn members_between(subject: &RuleSubject<'_>, places: &[MatchedMember]) -> Vec<String> {
+    let first = places.iter().map(MatchedMember::end).min().unwrap_or(0);
+    let last = places.iter().map(MatchedMember::offset).max().unwrap_or(0);
+    let mut found: Vec<MatchedMember> =
+        members::direct_members(subject.types, &members::whole_type(subject.id));
     found.retain(|child| {
         child.offset() >= first
             && child.end() <= last

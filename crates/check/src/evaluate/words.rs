@@ -1,13 +1,13 @@
 //! Places in words.
 
-use crate::members::Place;
+use crate::members::MatchedMember;
 
 /// Places that are told one by one.
 const SHOWN_MAX: usize = 8;
 
 /// `a at 112 on line 1, b at 128 on line 2`.
-pub(super) fn places(places: &[&Place], line_bytes: u64) -> String {
-    let one = |place: &&Place| {
+pub(super) fn describe_places(places: &[&MatchedMember], line_bytes: u64) -> String {
+    let describe = |place: &&MatchedMember| {
         let (first, last) = place.lines(line_bytes);
         let lines = match last - first {
             0 => format!("line {first}"),
@@ -15,7 +15,7 @@ pub(super) fn places(places: &[&Place], line_bytes: u64) -> String {
         };
         format!("{} at {} on {lines}", place.path, place.offset())
     };
-    let mut shown: Vec<String> = places.iter().take(SHOWN_MAX).map(one).collect();
+    let mut shown: Vec<String> = places.iter().take(SHOWN_MAX).map(describe).collect();
     let more = places.len().saturating_sub(SHOWN_MAX);
     if more > 0 {
         shown.push(format!("and {more} more"));
@@ -24,7 +24,7 @@ pub(super) fn places(places: &[&Place], line_bytes: u64) -> String {
 }
 
 /// `a`, `a and b`, `a, b and c`, `a, b and 7 more`.
-pub(super) fn names<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
+pub(super) fn join_names<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
     let names: Vec<&str> = names.into_iter().collect();
     match &names[..] {
         [] => "nothing".to_owned(),
@@ -41,6 +41,6 @@ pub(super) fn names<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
 }
 
 /// `1 byte`, `8 bytes`.
-pub(super) fn bytes(count: u64) -> String {
-    crate::explain::amount(count.saturating_mul(8))
+pub(super) fn byte_count(count: u64) -> String {
+    crate::explain::size_text(count.saturating_mul(8))
 }

@@ -9,24 +9,28 @@ use std::collections::HashMap;
 
 use relayout_layout::diff::longest_increasing;
 
-use super::{How, Push};
+use super::{MemberChangeKind, PushingChange};
 use crate::known::KnownMember;
 
 /// What changed the place of `target` among its siblings.
-pub(super) fn level(now: &[KnownMember], before: &[KnownMember], target: &str) -> Vec<Push> {
+pub(super) fn pushes_among_siblings(
+    now: &[KnownMember],
+    before: &[KnownMember],
+    target: &str,
+) -> Vec<PushingChange> {
     let (is, was) = (by_path(now), by_path(before));
     if !was.contains_key(target) {
         return Vec::new();
     }
     let stayed = in_one_order(now, &was);
-    let mut pushes: Vec<Push> = Vec::new();
-    let mut pending: Vec<(Push, u64)> = Vec::new();
+    let mut pushes: Vec<PushingChange> = Vec::new();
+    let mut pending: Vec<(PushingChange, u64)> = Vec::new();
     let mut last_shift = 0i64;
     let mut next_before = 0;
     for (index, member) in now.iter().enumerate() {
         let old = was.get(member.path.as_str()).copied();
         let Some(old) = old.filter(|_| stayed[index]) else {
-            pending.push(arrived(member, old.map(|old| &before[old])));
+            pending.push(arrival(member, old.map(|old| &before[old])));
             if member.path == target {
                 break;
             }
@@ -35,13 +39,13 @@ pub(super) fn level(now: &[KnownMember], before: &[KnownMember], target: &str) -
         for gone in before.get(next_before..old).unwrap_or_default() {
             let at = is.get(gone.path.as_str()).copied();
             if at.is_none_or(|at| !stayed[at]) {
-                pending.push(left(gone, at.map(|at| &now[at])));
+                pending.push(departure(gone, at.map(|at| &now[at])));
             }
         }
         next_before = old + 1;
         let shift = signed(member.first_bit).saturating_sub(signed(before[old].first_bit));
         if shift != last_shift {
-            settle(
+            settle_shift(
                 &mut pushes,
                 &mut pending,
                 member,
@@ -58,7 +62,7 @@ pub(super) fn level(now: &[KnownMember], before: &[KnownMember], target: &str) -
         // What ends before this member and moved nothing is settled: a hole took it.
         pending.retain(|(_, end)| *end > member.first_bit);
         if member.size_bits != before[old].size_bits {
-            pending.push(resized(member, &before[old]));
+            pending.push(resizing(member, &before[old]));
         }
     }
     // The target itself stands elsewhere among the members.
@@ -75,14 +79,14 @@ fn by_path(members: &[KnownMember]) -> HashMap<&str, usize> {
 
 /// One push for each member, where it is met first: one that moved is met where it was and where it
 /// is, one that grew and is aligned otherwise before and after itself.
-pub(super) fn once_each(pushes: Vec<Push>) -> Vec<Push> {
-    let mut kept: Vec<Push> = Vec::new();
+pub(super) fn once_each(pushes: Vec<PushingChange>) -> Vec<PushingChange> {
+    let mut kept: Vec<PushingChange> = Vec::new();
     for push in pushes {
-        match kept.iter_mut().find(|one| one.member == push.member) {
-            Some(one) => {
-                one.bits = one.bits.saturating_add(push.bits);
-                if one.how == How::Realigned {
-                    one.how = push.how;
+        match kept.iter_mut().find(|known| known.member == push.member) {
+            Some(known) => {
+                known.bits = known.bits.saturating_add(push.bits);
+                if known.kind == MemberChangeKind::Realigned {
+                    known.kind = push.kind;
                 }
             }
             None => kept.push(push),
@@ -92,11 +96,16 @@ pub(super) fn once_each(pushes: Vec<Push>) -> Vec<Push> {
 }
 
 /// Takes what happened since the last member that stayed as the cause of a change of shift.
-fn settle(pushes: &mut Vec<Push>, pending: &mut Vec<(Push, u64)>, at: &KnownMember, by: i64) {
+fn settle_shift(
+    pushes: &mut Vec<PushingChange>,
+    pending: &mut Vec<(PushingChange, u64)>,
+    at: &KnownMember,
+    by: i64,
+) {
     if pending.is_empty() {
-        let push = Push {
+        let push = PushingChange {
             member: at.path.clone(),
-            how: How::Realigned,
+            kind: MemberChangeKind::Realigned,
             bits: 0,
         };
         pending.push((push, 0));
@@ -108,50 +117,50 @@ fn settle(pushes: &mut Vec<Push>, pending: &mut Vec<(Push, u64)>, at: &KnownMemb
 }
 
 /// A member that is new at its place, and where it ends.
-fn arrived(member: &KnownMember, old: Option<&KnownMember>) -> (Push, u64) {
+fn arrival(member: &KnownMember, old: Option<&KnownMember>) -> (PushingChange, u64) {
     let how = match old {
-        Some(old) => How::Moved {
+        Some(old) => MemberChangeKind::Moved {
             from_bit: old.first_bit,
             to_bit: member.first_bit,
         },
-        None => How::Added {
+        None => MemberChangeKind::Added {
             size_bits: member.size_bits,
         },
     };
-    (push(&member.path, how), end(member))
+    (change_without_bits(&member.path, how), end_bit(member))
 }
 
 /// A member that is no longer at its place.
-fn left(gone: &KnownMember, now: Option<&KnownMember>) -> (Push, u64) {
+fn departure(gone: &KnownMember, now: Option<&KnownMember>) -> (PushingChange, u64) {
     let how = match now {
-        Some(member) => How::Moved {
+        Some(member) => MemberChangeKind::Moved {
             from_bit: gone.first_bit,
             to_bit: member.first_bit,
         },
-        None => How::Removed {
+        None => MemberChangeKind::Removed {
             size_bits: gone.size_bits,
         },
     };
-    (push(&gone.path, how), 0)
+    (change_without_bits(&gone.path, how), 0)
 }
 
-fn resized(member: &KnownMember, old: &KnownMember) -> (Push, u64) {
-    let how = How::Resized {
+fn resizing(member: &KnownMember, old: &KnownMember) -> (PushingChange, u64) {
+    let how = MemberChangeKind::Resized {
         from_bits: old.size_bits,
         to_bits: member.size_bits,
     };
-    (push(&member.path, how), end(member))
+    (change_without_bits(&member.path, how), end_bit(member))
 }
 
-fn push(path: &str, how: How) -> Push {
-    Push {
+fn change_without_bits(path: &str, how: MemberChangeKind) -> PushingChange {
+    PushingChange {
         member: path.to_owned(),
-        how,
+        kind: how,
         bits: 0,
     }
 }
 
-fn end(member: &KnownMember) -> u64 {
+fn end_bit(member: &KnownMember) -> u64 {
     member.first_bit.saturating_add(member.size_bits)
 }
 
@@ -177,7 +186,7 @@ fn in_one_order(now: &[KnownMember], was: &HashMap<&str, usize>) -> Vec<bool> {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{KnownMember, Push, level};
+    use super::{KnownMember, PushingChange, pushes_among_siblings};
 
     /// Members `name:size` in bytes, each at its natural alignment.
     fn laid_out(members: &[(String, u64)]) -> Vec<KnownMember> {
@@ -204,7 +213,7 @@ mod tests {
 
     #[track_caller]
     fn check(before: &str, now: &str, target: &str, expect: &str) {
-        let pushes = level(&members(now), &members(before), target);
+        let pushes = pushes_among_siblings(&members(now), &members(before), target);
         let words: Vec<String> = pushes
             .iter()
             .map(|push| format!("{push}: {:+}", push.bits / 8))
@@ -300,12 +309,12 @@ mod tests {
         fn pushes_add_up(before in some_members(), now in some_members()) {
             let (before, now) = (laid_out(&before), laid_out(&now));
             for member in &now {
-                let pushes = level(&now, &before, &member.path);
+                let pushes = pushes_among_siblings(&now, &before, &member.path);
                 let Some(old) = before.iter().find(|old| old.path == member.path) else {
                     prop_assert!(pushes.is_empty());
                     continue;
                 };
-                if pushes.iter().any(|push: &Push| push.member == member.path) {
+                if pushes.iter().any(|push: &PushingChange| push.member == member.path) {
                     continue;
                 }
                 let shift = member.first_bit as i64 - old.first_bit as i64;
@@ -319,7 +328,7 @@ mod tests {
         fn nothing_pushes_where_nothing_changed(members in some_members()) {
             let members = laid_out(&members);
             for member in &members {
-                prop_assert!(level(&members, &members, &member.path).is_empty());
+                prop_assert!(pushes_among_siblings(&members, &members, &member.path).is_empty());
             }
         }
     }

@@ -7,22 +7,22 @@ mod parse;
 mod write;
 
 use crate::known::KnownType;
-use crate::{Facts, Machine};
+use crate::{FileFacts, MachineArchitecture};
 
 /// A lock file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Lock {
+pub struct LayoutLock {
     /// In the order of their configurations, then machines.
-    pub records: Vec<Record>,
+    pub records: Vec<LockRecord>,
 }
 
 /// What was recorded of one file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Record {
+pub struct LockRecord {
     /// The names of the configurations in force for the file, in the order of the configuration.
     pub configurations: Vec<String>,
     /// The file's processor, if it says.
-    pub machine: Option<Machine>,
+    pub machine: Option<MachineArchitecture>,
     /// Bytes of a pointer in it, if it says.
     pub pointer_bytes: Option<u64>,
     /// The file's build id, if it has one.
@@ -54,14 +54,14 @@ pub struct RecordedType {
     /// How far into a line its objects began.
     pub phase: u64,
     /// Its hot members, in the order of their offsets.
-    pub hot: Vec<HotMember>,
+    pub hot: Vec<RecordedHotMember>,
     /// The type, its size and its members.
     pub layout: KnownType,
 }
 
 /// A member that a profile showed to be hot.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct HotMember {
+pub struct RecordedHotMember {
     /// From the type, with indices where it is in an array: `lists[2].next`.
     pub path: String,
     /// Offset of its first byte.
@@ -78,9 +78,9 @@ pub struct HotMember {
     pub transfers: u64,
 }
 
-impl Lock {
+impl LayoutLock {
     /// The record of files of these configurations on this machine.
-    pub fn record(&self, facts: &Facts, configurations: &[String]) -> Option<&Record> {
+    pub fn record(&self, facts: &FileFacts, configurations: &[String]) -> Option<&LockRecord> {
         self.records
             .iter()
             .find(|record| record.is_of(facts, configurations))
@@ -88,27 +88,28 @@ impl Lock {
 
     /// Puts a record in the place of the one of the same configurations and machine, if there is
     /// one.
-    pub fn replace(&mut self, record: Record) {
+    pub fn replace(&mut self, record: LockRecord) {
         self.records.retain(|other| other.key() != record.key());
         self.records.push(record);
         self.records.sort_by(|a, b| a.key().cmp(&b.key()));
     }
 }
 
-impl Lock {
+impl LayoutLock {
     /// Adds the types of a record to the one of the same configurations and machine, if there is
     /// one, which keeps what it has.
-    pub fn add(&mut self, record: Record) {
+    pub fn add_types(&mut self, record: LockRecord) {
         match self
             .records
             .iter_mut()
             .find(|other| other.key() == record.key())
         {
             Some(other) => {
-                let new = record.types.into_iter();
-                let new = new.filter(|one| other.type_named(&one.layout.name).is_none());
-                let new: Vec<RecordedType> = new.collect();
-                other.types.extend(new);
+                let added = record.types.into_iter();
+                let added =
+                    added.filter(|recorded| other.type_named(&recorded.layout.name).is_none());
+                let added: Vec<RecordedType> = added.collect();
+                other.types.extend(added);
                 other
                     .types
                     .sort_by(|a, b| a.layout.name.cmp(&b.layout.name));
@@ -118,19 +119,21 @@ impl Lock {
     }
 }
 
-impl Record {
-    fn is_of(&self, facts: &Facts, configurations: &[String]) -> bool {
+impl LockRecord {
+    fn is_of(&self, facts: &FileFacts, configurations: &[String]) -> bool {
         (&self.configurations[..], self.machine, self.pointer_bytes)
             == (configurations, facts.machine, facts.pointer_bytes)
     }
 
-    fn key(&self) -> (&[String], Option<Machine>, Option<u64>) {
+    fn key(&self) -> (&[String], Option<MachineArchitecture>, Option<u64>) {
         (&self.configurations, self.machine, self.pointer_bytes)
     }
 
     /// The type of this name, with its scope.
     pub fn type_named(&self, name: &str) -> Option<&RecordedType> {
-        self.types.iter().find(|one| one.layout.name == name)
+        self.types
+            .iter()
+            .find(|recorded| recorded.layout.name == name)
     }
 }
 

@@ -1,99 +1,110 @@
 //! Reads a lock file.
 
-use crate::config::reader::{Reader, Table, Value};
+use crate::config::reader::{TomlReader, TomlTable, TomlValue};
 use crate::known::{KnownMember, KnownType};
-use crate::{ConfigError, HotMember, Lock, Machine, ProfileFacts, Record, RecordedType};
+use crate::{
+    ConfigError, LayoutLock, LockRecord, MachineArchitecture, ProfileFacts, RecordedHotMember,
+    RecordedType,
+};
 
 /// The version that is written and read.
 pub(super) const VERSION: u64 = 1;
 
-impl Lock {
+impl LayoutLock {
     /// Reads the text of a lock file. Never panics, whatever the text is.
     ///
     /// # Errors
     /// Everything that is wrong with the text.
     pub fn parse(text: &str) -> Result<Self, ConfigError> {
-        Reader::read(text, lock)
+        TomlReader::read(text, read_lock)
     }
 }
 
-fn lock(table: &mut Table<'_, '_>) -> Lock {
-    if let Some(value) = table.need("version", "a lock file")
+fn read_lock(table: &mut TomlTable<'_, '_>) -> LayoutLock {
+    if let Some(value) = table.require_key("version", "a lock file")
         && let Some(version) = value.integer()
         && version != VERSION
     {
-        value.wrong(format!(
+        value.add_problem(format!(
             "this relayout reads lock files of version {VERSION}, not {version}; write it again with `relayout check --update`"
         ));
     }
-    let records = table.take("record").map(|value| value.list());
+    let records = table.take_key("record").map(|value| value.list());
     let records = records.unwrap_or_default();
-    Lock {
-        records: records.iter().filter_map(record).collect(),
+    LayoutLock {
+        records: records.iter().filter_map(read_record).collect(),
     }
 }
 
-fn record(value: &Value<'_, '_>) -> Option<Record> {
+fn read_record(value: &TomlValue<'_, '_>) -> Option<LockRecord> {
     let mut table = value.table()?;
-    let text = |value: Option<Value<'_, '_>>| {
+    let text = |value: Option<TomlValue<'_, '_>>| {
         let text = value.and_then(|value| value.string().map(str::to_owned));
         text.unwrap_or_default()
     };
-    let names = table.take("configuration").map(|value| value.strings());
-    let machine = table.take("machine").and_then(|value| {
-        let machine = Machine::from_name(value.string()?);
+    let names = table.take_key("configuration").map(|value| value.strings());
+    let machine = table.take_key("machine").and_then(|value| {
+        let machine = MachineArchitecture::from_name(value.string()?);
         if machine.is_none() {
-            value.wrong("unknown machine");
+            value.add_problem("unknown machine");
         }
         machine
     });
-    let record = Record {
+    let record = LockRecord {
         configurations: names
             .unwrap_or_default()
             .into_iter()
             .map(|(name, _)| name.to_owned())
             .collect(),
         machine,
-        pointer_bytes: table.take("pointer_size").and_then(|value| value.integer()),
+        pointer_bytes: table
+            .take_key("pointer_size")
+            .and_then(|value| value.integer()),
         build_id: table
-            .take("build_id")
+            .take_key("build_id")
             .and_then(|value| value.string().map(str::to_owned)),
-        file: text(table.take("file")),
-        profile: table.take("profile").and_then(|value| {
+        file: text(table.take_key("file")),
+        profile: table.take_key("profile").and_then(|value| {
             let mut table = value.table()?;
             let facts = ProfileFacts {
-                workload: text(table.take("workload")),
-                build_id: text(table.take("build_id")),
-                transfers: table.take("transfers").and_then(|value| value.integer())?,
+                workload: text(table.take_key("workload")),
+                build_id: text(table.take_key("build_id")),
+                transfers: table
+                    .take_key("transfers")
+                    .and_then(|value| value.integer())?,
             };
             table.finish();
             Some(facts)
         }),
         types: {
-            let types = table.take("type").map(|value| value.list());
+            let types = table.take_key("type").map(|value| value.list());
             let types = types.unwrap_or_default();
-            types.iter().filter_map(one_type).collect()
+            types.iter().filter_map(read_type).collect()
         },
     };
     table.finish();
     Some(record)
 }
 
-fn one_type(value: &Value<'_, '_>) -> Option<RecordedType> {
+fn read_type(value: &TomlValue<'_, '_>) -> Option<RecordedType> {
     let mut table = value.table()?;
-    let mut number = |key, what: &str| table.need(key, what).and_then(|value| value.integer());
+    let mut number = |key, owner: &str| {
+        table
+            .require_key(key, owner)
+            .and_then(|value| value.integer())
+    };
     let size = number("size", "a recorded type");
     let line_bytes = number("cacheline_size", "a recorded type");
-    let phase = table.take("phase").and_then(|value| value.integer());
-    let name = table.need("name", "a recorded type");
+    let phase = table.take_key("phase").and_then(|value| value.integer());
+    let name = table.require_key("name", "a recorded type");
     let name = name.and_then(|value| value.string().map(str::to_owned));
-    let hot = table.take("hot").map(|value| value.list());
-    let members = table.take("members").map(|value| value.strings());
+    let hot = table.take_key("hot").map(|value| value.list());
+    let members = table.take_key("members").map(|value| value.strings());
     let members = members.unwrap_or_default().into_iter();
     let members = members.filter_map(|(text, value)| {
-        let member = known_member(text);
+        let member = parse_known_member(text);
         if member.is_none() {
-            value.wrong("this is not `OFFSET SIZE NAME`");
+            value.add_problem("this is not `OFFSET SIZE NAME`");
         }
         member
     });
@@ -103,7 +114,7 @@ fn one_type(value: &Value<'_, '_>) -> Option<RecordedType> {
         hot: hot
             .unwrap_or_default()
             .iter()
-            .filter_map(hot_member)
+            .filter_map(read_hot_member)
             .collect(),
         layout: KnownType {
             name: name?,
@@ -116,7 +127,7 @@ fn one_type(value: &Value<'_, '_>) -> Option<RecordedType> {
 }
 
 /// `80 8 pgd`, `80:3 0:1 flag`: bytes, and bits after the colon.
-fn known_member(text: &str) -> Option<KnownMember> {
+fn parse_known_member(text: &str) -> Option<KnownMember> {
     let mut words = text.splitn(3, ' ');
     let mut bits = || {
         let word = words.next()?;
@@ -133,16 +144,16 @@ fn known_member(text: &str) -> Option<KnownMember> {
     })
 }
 
-fn hot_member(value: &Value<'_, '_>) -> Option<HotMember> {
+fn read_hot_member(value: &TomlValue<'_, '_>) -> Option<RecordedHotMember> {
     let mut table = value.table()?;
-    let path = table.need("member", "a hot member");
+    let path = table.require_key("member", "a hot member");
     let path = path.and_then(|value| value.string().map(str::to_owned));
     let mut number = |key| {
         table
-            .need(key, "a hot member")
+            .require_key(key, "a hot member")
             .and_then(|value| value.integer())
     };
-    let member = HotMember {
+    let member = RecordedHotMember {
         path: path?,
         offset: number("offset")?,
         size: number("size")?,

@@ -5,14 +5,14 @@ use std::fmt::{self, Write};
 
 use super::parse::VERSION;
 use crate::known::KnownMember;
-use crate::{HotMember, Lock, Record, RecordedType};
+use crate::{LayoutLock, LockRecord, RecordedHotMember, RecordedType};
 
 const HEAD: &str = "\
 # Which members are hot, and where they were: written by `relayout check --update`. Keep it beside
 # relayout.toml. What is in it: docs/check.md.
 ";
 
-impl Lock {
+impl LayoutLock {
     /// The text of the lock file.
     pub fn to_text(&self) -> String {
         let mut out = String::new();
@@ -21,7 +21,7 @@ impl Lock {
     }
 }
 
-fn write_lock(out: &mut String, lock: &Lock) -> fmt::Result {
+fn write_lock(out: &mut String, lock: &LayoutLock) -> fmt::Result {
     writeln!(out, "{HEAD}version = {VERSION}")?;
     for record in &lock.records {
         write_record(out, record)?;
@@ -29,7 +29,7 @@ fn write_lock(out: &mut String, lock: &Lock) -> fmt::Result {
     Ok(())
 }
 
-fn write_record(out: &mut String, record: &Record) -> fmt::Result {
+fn write_record(out: &mut String, record: &LockRecord) -> fmt::Result {
     writeln!(out, "\n[[record]]")?;
     if !record.configurations.is_empty() {
         let names: Vec<String> = record
@@ -60,40 +60,42 @@ fn write_record(out: &mut String, record: &Record) -> fmt::Result {
     }
     let mut types: Vec<&RecordedType> = record.types.iter().collect();
     types.sort_by(|a, b| a.layout.name.cmp(&b.layout.name));
-    types.into_iter().try_for_each(|one| write_type(out, one))
+    types
+        .into_iter()
+        .try_for_each(|recorded| write_type(out, recorded))
 }
 
-fn write_type(out: &mut String, one: &RecordedType) -> fmt::Result {
+fn write_type(out: &mut String, recorded: &RecordedType) -> fmt::Result {
     writeln!(out, "\n[[record.type]]")?;
-    writeln!(out, "name = {}", quoted(&one.layout.name))?;
-    writeln!(out, "size = {}", one.layout.size)?;
-    writeln!(out, "cacheline_size = {}", one.line_bytes)?;
-    if one.phase > 0 {
-        writeln!(out, "phase = {}", one.phase)?;
+    writeln!(out, "name = {}", quoted(&recorded.layout.name))?;
+    writeln!(out, "size = {}", recorded.layout.size)?;
+    writeln!(out, "cacheline_size = {}", recorded.line_bytes)?;
+    if recorded.phase > 0 {
+        writeln!(out, "phase = {}", recorded.phase)?;
     }
-    if !one.hot.is_empty() {
+    if !recorded.hot.is_empty() {
         writeln!(out, "hot = [")?;
         let mut line = None;
-        for member in &one.hot {
-            let here = one.line_of(member.offset);
+        for member in &recorded.hot {
+            let here = recorded.line_of(member.offset);
             if line.replace(here) != Some(here) {
                 writeln!(out, "  # line {here}")?;
             }
-            writeln!(out, "  {},", hot(member))?;
+            writeln!(out, "  {},", hot_member_text(member))?;
         }
         writeln!(out, "]")?;
     }
-    if !one.layout.members.is_empty() {
+    if !recorded.layout.members.is_empty() {
         writeln!(out, "members = [")?;
-        for member in &one.layout.members {
-            writeln!(out, "  {},", quoted(&known(member)))?;
+        for member in &recorded.layout.members {
+            writeln!(out, "  {},", quoted(&known_member_text(member)))?;
         }
         writeln!(out, "]")?;
     }
     Ok(())
 }
 
-fn hot(member: &HotMember) -> String {
+fn hot_member_text(member: &RecordedHotMember) -> String {
     format!(
         "{{ member = {}, offset = {}, size = {}, reads = {}, writes = {}, contexts = {}, transfers = {} }}",
         quoted(&member.path),
@@ -106,7 +108,7 @@ fn hot(member: &HotMember) -> String {
     )
 }
 
-fn known(member: &KnownMember) -> String {
+fn known_member_text(member: &KnownMember) -> String {
     let bits = |bits: u64| match bits % 8 {
         0 => (bits / 8).to_string(),
         rest => format!("{}:{rest}", bits / 8),

@@ -4,9 +4,9 @@
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
-use relayout_check::emit::{Emitter, Form};
-use relayout_check::{Config, Date, Facts, Lock};
-use relayout_layout::catalog::{Catalog, Format};
+use relayout_check::emit::{AssertionEmitter, EmitForm};
+use relayout_check::{CheckConfig, Date, FileFacts, LayoutLock};
+use relayout_layout::catalog::{DebugInfoFormat, TypeCatalog};
 use relayout_layout::dwarf::SectionStore;
 
 /// As `-x` wants it.
@@ -96,9 +96,9 @@ impl Target {
         let works = command.output().is_ok_and(|output| output.status.success());
         if !works {
             let demanded = std::env::var("CI").is_ok_and(|value| value == "true");
-            let what = format!("{} {}", self.program, self.flags.join(" "));
-            assert!(!demanded, "no {what}: run scripts/setup.sh --tests");
-            eprintln!("PASSED OVER: no {what}");
+            let command_line = format!("{} {}", self.program, self.flags.join(" "));
+            assert!(!demanded, "no {command_line}: run scripts/setup.sh --tests");
+            eprintln!("PASSED OVER: no {command_line}");
         }
         works
     }
@@ -132,12 +132,12 @@ impl Project {
     }
 
     /// What is emitted for the header as it is compiled for the target.
-    pub fn emit(&self, target: &Target, config: &str, form: Form) -> String {
+    pub fn emit(&self, target: &Target, config: &str, form: EmitForm) -> String {
         self.emit_for(std::slice::from_ref(target), config, form)
     }
 
     /// What is emitted for the header as it is compiled for each target.
-    pub fn emit_for(&self, targets: &[Target], config: &str, form: Form) -> String {
+    pub fn emit_for(&self, targets: &[Target], config: &str, form: EmitForm) -> String {
         self.emit_recorded(targets, config, None, form)
     }
 
@@ -146,19 +146,20 @@ impl Project {
         &self,
         targets: &[Target],
         config: &str,
-        lock: Option<&Lock>,
-        form: Form,
+        lock: Option<&LayoutLock>,
+        form: EmitForm,
     ) -> String {
-        let config = Config::parse(config).unwrap_or_else(|error| panic!("{error}"));
-        let mut emitter = Emitter::new(&config, lock, form, Date::parse("2026-01-01").unwrap());
+        let config = CheckConfig::parse(config).unwrap_or_else(|error| panic!("{error}"));
+        let mut emitter =
+            AssertionEmitter::new(&config, lock, form, Date::parse("2026-01-01").unwrap());
         for target in targets {
             let object = self.object(target);
             let store = SectionStore::default();
-            let catalog = Catalog::parse_in(&object, &store, Format::Any).unwrap();
-            let mut facts = Facts::of("types.o", &object);
+            let catalog = TypeCatalog::parse(&object, &store, DebugInfoFormat::Any).unwrap();
+            let mut facts = FileFacts::from_headers("types.o", &object);
             facts.kernel_config = Some(relayout_check::KernelConfig::parse("CONFIG_BIG=y\n"));
             emitter
-                .add(&facts, &[], &catalog, |_| true)
+                .add_file(&facts, &[], &catalog, |_| true)
                 .unwrap_or_else(|error| panic!("{error}"));
         }
         emitter.finish(&[]).text

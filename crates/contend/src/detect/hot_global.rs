@@ -2,27 +2,31 @@
 //!
 //! Example: a counter that every CPU bumps, next to a read-mostly switch.
 
-use super::Context;
+use super::DetectContext;
 use crate::find::neighbours;
-use crate::finding::{Kind, Subject};
-use crate::group::{Group, object};
+use crate::finding::{FindingKind, FindingSubject};
+use crate::group::{LineGroup, object_at};
 use crate::remedy::Remedy;
-use crate::replay::Tally;
+use crate::replay::CoherenceTally;
 
-pub(super) fn detect(group: &Group, tally: &Tally, _: &Context) -> Option<Kind> {
-    if matches!(group.subject, Subject::Type { .. }) {
+pub(super) fn detect(
+    group: &LineGroup,
+    tally: &CoherenceTally,
+    _: &DetectContext,
+) -> Option<FindingKind> {
+    if matches!(group.subject, FindingSubject::Type { .. }) {
         return None;
     }
-    let between: u64 = group
+    let between_objects: u64 = group
         .conflicts
         .iter()
-        .filter(|conflict| object(conflict.here) != object(conflict.there))
+        .filter(|conflict| object_at(conflict.here) != object_at(conflict.there))
         .map(|conflict| conflict.row.false_lifetime)
         .sum();
-    super::most(between, tally.transfers()).then_some(Kind::HotGlobal)
+    super::is_majority(between_objects, tally.transfers()).then_some(FindingKind::HotGlobal)
 }
 
-pub(super) fn remedy(group: &Group) -> Option<Remedy> {
+pub(super) fn remedy(group: &LineGroup) -> Option<Remedy> {
     let mut neighbours: Vec<(String, u64)> = neighbours(group).into_iter().collect();
     neighbours.sort_by_key(|(_, transfers)| std::cmp::Reverse(*transfers));
     let variable = group.subject.variable()?.to_owned();

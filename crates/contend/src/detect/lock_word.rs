@@ -7,16 +7,16 @@
 
 use std::collections::BTreeSet;
 
-use relayout_layout::MemberPath;
-use relayout_profile::{Access, Profile, Site};
+use relayout_layout::MemberAt;
+use relayout_profile::{AccessKind, Profile, Site};
 
-use super::Context;
-use super::replays::{self, Part};
-use crate::finding::Kind;
-use crate::group::{Conflict, Group};
-use crate::identify::Place;
-use crate::remedy::{Remedy, Replayed};
-use crate::replay::{Recorded, Tally, replay};
+use super::DetectContext;
+use super::group_replays::{self, ReplayedPart};
+use crate::finding::FindingKind;
+use crate::group::{LineGroup, ResolvedConflict};
+use crate::identify::AccessTarget;
+use crate::remedy::{Remedy, ReplayComparison};
+use crate::replay::{CoherenceTally, RecordedPlacement, replay};
 
 /// Tags of lock types: Linux, then glibc.
 const LOCK_TYPES: [&str; 15] = [
@@ -40,34 +40,41 @@ const LOCK_TYPES: [&str; 15] = [
 /// Where less than this part of the transfers was logged in order, nothing is advised.
 const LOGGED_PART: u64 = 20;
 
-pub(super) fn detect(group: &Group, tally: &Tally, context: &Context) -> Option<Kind> {
-    let taken = taken(group, context.profile);
-    let beside: u64 = group
+pub(super) fn detect(
+    group: &LineGroup,
+    tally: &CoherenceTally,
+    context: &DetectContext,
+) -> Option<FindingKind> {
+    let taken_types = taken_locks(group, context.profile);
+    let between_lock_and_data: u64 = group
         .conflicts
         .iter()
-        .filter(
-            |conflict| match (lock_at(conflict.here), lock_at(conflict.there)) {
-                (Some(lock), None) => taken.contains(lock) && is_member(conflict.there),
-                (None, Some(lock)) => taken.contains(lock) && is_member(conflict.here),
+        .filter(|conflict| {
+            match (
+                lock_at_target(conflict.here),
+                lock_at_target(conflict.there),
+            ) {
+                (Some(lock), None) => taken_types.contains(lock) && is_member(conflict.there),
+                (None, Some(lock)) => taken_types.contains(lock) && is_member(conflict.here),
                 _ => false,
-            },
-        )
-        .map(|conflict| crate::group::tally(conflict.row).transfers())
+            }
+        })
+        .map(|conflict| crate::group::row_tally(conflict.row).transfers())
         .sum();
-    super::most(beside, tally.transfers()).then_some(Kind::LockWord)
+    super::is_majority(between_lock_and_data, tally.transfers()).then_some(FindingKind::LockWord)
 }
 
 /// The types of locks that were taken: accessed by a locked instruction.
-fn taken<'a>(group: &Group<'a>, profile: &Profile) -> BTreeSet<&'a str> {
+fn taken_locks<'a>(group: &LineGroup<'a>, profile: &Profile) -> BTreeSet<&'a str> {
     let locked = |site: u32, access| {
         // A call that reads and writes stands for a locked instruction.
-        access == Access::ReadWrite
+        access == AccessKind::ReadWrite
             && (profile.is_call(site) || profile.sites.get(site as usize).is_some_and(is_locked))
     };
     let sides = group
         .conflicts
         .iter()
-        .flat_map(|Conflict { row, here, there }| {
+        .flat_map(|ResolvedConflict { row, here, there }| {
             [
                 (*here, row.site, row.access),
                 (*there, row.other_site, row.other_access),
@@ -75,31 +82,35 @@ fn taken<'a>(group: &Group<'a>, profile: &Profile) -> BTreeSet<&'a str> {
         });
     sides
         .filter(|(_, site, access)| locked(*site, *access))
-        .filter_map(|(place, ..)| lock_at(place))
+        .filter_map(|(place, ..)| lock_at_target(place))
         .collect()
 }
 
-fn lock_at(place: &Place) -> Option<&str> {
+fn lock_at_target(place: &AccessTarget) -> Option<&str> {
     match place {
-        Place::Member { member, .. } => lock_of(member),
+        AccessTarget::Member { member, .. } => lock_type_of(member),
         _ => None,
     }
 }
 
-fn is_member(place: &Place) -> bool {
-    matches!(place, Place::Member { .. })
+fn is_member(place: &AccessTarget) -> bool {
+    matches!(place, AccessTarget::Member { .. })
 }
 
 /// The lock apart from its data, or together with it: what replay of the recorded mix says. Whoever spins on the
 /// lock takes the line from its holder; but whoever gets the lock has its data too if they lie together.
-pub(super) fn remedy(group: &Group, tally: &Tally, context: &Context) -> Option<Remedy> {
+pub(super) fn remedy(
+    group: &LineGroup,
+    tally: &CoherenceTally,
+    context: &DetectContext,
+) -> Option<Remedy> {
     let places = group
         .conflicts
         .iter()
         .flat_map(|conflict| [conflict.here, conflict.there]);
     let words: BTreeSet<(u32, u32)> = places
         .filter_map(|place| match place {
-            Place::Member { member, .. } => lock_of(member).map(|_| member),
+            AccessTarget::Member { member, .. } => lock_type_of(member).map(|_| member),
             _ => None,
         })
         .filter_map(|member| {
@@ -113,18 +124,18 @@ pub(super) fn remedy(group: &Group, tally: &Tally, context: &Context) -> Option<
             .iter()
             .any(|(start, end)| (*start..*end).contains(&offset))
     };
-    let replayed = context.replays.of(
+    let replayed = context.replays.transfers_by_way(
         group,
-        Part::Lines,
+        ReplayedPart::Lines,
         [
-            &|trace| replay(trace, trace.phase(line), &Recorded, line),
+            &|trace| replay(trace, trace.phase(line), &RecordedPlacement, line),
             &|trace| {
-                let apart = replays::apart(trace, line, is_lock);
+                let apart = group_replays::place_apart(trace, line, is_lock);
                 replay(trace, trace.phase(line), &apart, line)
             },
         ],
     );
-    let replayed = Replayed::from(replayed?);
+    let replayed = ReplayComparison::from(replayed?);
     if replayed.today.saturating_mul(LOGGED_PART) < tally.transfers() {
         return None;
     }
@@ -135,7 +146,7 @@ pub(super) fn remedy(group: &Group, tally: &Tally, context: &Context) -> Option<
 }
 
 /// The lock type that a member lies in.
-pub(super) fn lock_of(member: &MemberPath) -> Option<&str> {
+pub(super) fn lock_type_of(member: &MemberAt) -> Option<&str> {
     member
         .types_path
         .iter()
@@ -145,25 +156,25 @@ pub(super) fn lock_of(member: &MemberPath) -> Option<&str> {
 
 /// An addition by a locked x86 instruction, by a constant, a register or one; for calls it is not known, and taken
 /// to be so.
-pub(super) fn is_sum(profile: &Profile, site: u32, access: Access) -> bool {
+pub(super) fn is_locked_addition(profile: &Profile, site: u32, access: AccessKind) -> bool {
     /// Which of the instructions with this opcode.
-    fn group(modrm: u8) -> u8 {
+    fn opcode_extension(modrm: u8) -> u8 {
         modrm >> 3 & 7
     }
     if profile.is_call(site) {
-        return access == Access::ReadWrite;
+        return access == AccessKind::ReadWrite;
     }
     let Some(site) = profile
         .sites
         .get(site as usize)
-        .filter(|_| access == Access::ReadWrite)
+        .filter(|_| access == AccessKind::ReadWrite)
     else {
         return false;
     };
     match opcode(site) {
         (true, [0x00 | 0x01 | 0x28 | 0x29, ..] | [0x0f, 0xc0 | 0xc1, ..]) => true,
-        (true, [0xfe | 0xff, modrm, ..]) => matches!(group(*modrm), 0 | 1),
-        (true, [0x80 | 0x81 | 0x83, modrm, ..]) => matches!(group(*modrm), 0 | 5),
+        (true, [0xfe | 0xff, modrm, ..]) => matches!(opcode_extension(*modrm), 0 | 1),
+        (true, [0x80 | 0x81 | 0x83, modrm, ..]) => matches!(opcode_extension(*modrm), 0 | 5),
         _ => false,
     }
 }
@@ -218,7 +229,11 @@ mod tests {
                 sites: vec![site],
                 ..Profile::default()
             };
-            assert_eq!(is_sum(&profile, 0, Access::ReadWrite), expect, "{bytes:x?}");
+            assert_eq!(
+                is_locked_addition(&profile, 0, AccessKind::ReadWrite),
+                expect,
+                "{bytes:x?}"
+            );
         };
         check(&[0xf0, 0x48, 0xff, 0x07], true); // lock incq (%rdi)
         check(&[0xf0, 0xff, 0x0f], true); // lock decl (%rdi)

@@ -1,10 +1,10 @@
 //! What a group of conflicts is called by: one detector per file, asked in order.
 
+mod group_replays;
 mod hot_global;
 mod lock_word;
 mod read_mostly;
 mod remote_read;
-mod replays;
 mod sharing;
 mod silent_store;
 mod straddle;
@@ -13,24 +13,24 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use relayout_profile::Profile;
 
-use crate::find::Sources;
-use crate::finding::Kind;
-use crate::group::Group;
-use crate::identify::Identify;
+use crate::find::SourceCache;
+use crate::finding::FindingKind;
+use crate::group::LineGroup;
+use crate::identify::AddressNamer;
 use crate::remedy::Remedy;
-use crate::replay::Tally;
+use crate::replay::CoherenceTally;
 
-pub(crate) use remote_read::noted as remote_reads;
-pub(crate) use replays::Replays;
+pub(crate) use group_replays::GroupReplays;
+pub(crate) use remote_read::notable_remote_reads as remote_reads;
 
 /// What detectors may look at besides the group.
-pub(crate) struct Context<'a> {
+pub(crate) struct DetectContext<'a> {
     pub profile: &'a Profile,
     pub line_bytes: u64,
-    pub replays: &'a Replays<'a>,
+    pub replays: &'a GroupReplays<'a>,
 }
 
-type Detector = fn(&Group, &Tally, &Context) -> Option<Kind>;
+type Detector = fn(&LineGroup, &CoherenceTally, &DetectContext) -> Option<FindingKind>;
 
 /// The most specific first; the last one always answers.
 const DETECTORS: [Detector; 6] = [
@@ -43,15 +43,22 @@ const DETECTORS: [Detector; 6] = [
 ];
 
 /// Names the group whose events are `tally`.
-pub(crate) fn kind(group: &Group, tally: &Tally, context: &Context) -> Kind {
+pub(crate) fn classify(
+    group: &LineGroup,
+    tally: &CoherenceTally,
+    context: &DetectContext,
+) -> FindingKind {
     DETECTORS
         .iter()
         .find_map(|detect| detect(group, tally, context))
-        .unwrap_or_else(|| sharing::kind(tally))
+        .unwrap_or_else(|| sharing::classify(tally))
 }
 
 /// What a group is called by in each run alone: in how many. Empty with one run.
-pub(crate) fn kinds_by_run(group: &Group, context: &Context) -> BTreeMap<Kind, u32> {
+pub(crate) fn kinds_by_run(
+    group: &LineGroup,
+    context: &DetectContext,
+) -> BTreeMap<FindingKind, u32> {
     let mut kinds = BTreeMap::new();
     if context.profile.meta.runs.len() < 2 {
         return kinds;
@@ -62,7 +69,7 @@ pub(crate) fn kinds_by_run(group: &Group, context: &Context) -> BTreeMap<Kind, u
         .map(|conflict| conflict.row.run)
         .collect();
     for run in runs {
-        let alone = Group {
+        let alone = LineGroup {
             subject: group.subject.clone(),
             conflicts: group
                 .conflicts
@@ -78,38 +85,39 @@ pub(crate) fn kinds_by_run(group: &Group, context: &Context) -> BTreeMap<Kind, u
                 .collect(),
             ..*group
         };
-        let tally: Tally = alone
+        let tally: CoherenceTally = alone
             .conflicts
             .iter()
-            .map(|c| crate::group::tally(c.row))
+            .map(|c| crate::group::row_tally(c.row))
             .sum();
-        *kinds.entry(kind(&alone, &tally, context)).or_default() += 1;
+        *kinds.entry(classify(&alone, &tally, context)).or_default() += 1;
     }
     kinds
 }
 
 /// What could be done about a group of this kind, first what is most to the point.
-pub(crate) fn remedies<I: Identify>(
-    group: &Group,
-    kind: Kind,
-    tally: &Tally,
-    context: &Context,
-    sources: &mut Sources<'_, I>,
+pub(crate) fn remedies<I: AddressNamer>(
+    group: &LineGroup,
+    kind: FindingKind,
+    tally: &CoherenceTally,
+    context: &DetectContext,
+    sources: &mut SourceCache<'_, I>,
 ) -> Vec<Remedy> {
     let own = match kind {
-        Kind::Straddle => straddle::remedy(group, context),
-        Kind::HotGlobal => hot_global::remedy(group),
-        Kind::LockWord => lock_word::remedy(group, tally, context),
-        Kind::ReadMostly => read_mostly::remedy(group),
-        Kind::FalseSharing => sharing::part(group),
-        Kind::TrueSharing => sharing::shared(group, context.profile),
-        Kind::SilentStore | Kind::RemoteRead | Kind::AdjacentLine => None,
+        FindingKind::Straddle => straddle::remedy(group, context),
+        FindingKind::HotGlobal => hot_global::remedy(group),
+        FindingKind::LockWord => lock_word::remedy(group, tally, context),
+        FindingKind::ReadMostly => read_mostly::remedy(group),
+        FindingKind::FalseSharing => sharing::separate_remedy(group),
+        FindingKind::TrueSharing => sharing::shared_remedy(group, context.profile),
+        FindingKind::SilentStore | FindingKind::RemoteRead | FindingKind::AdjacentLine => None,
     };
     // A lock that stays, where most of what moves is needed.
-    let needed = kind == Kind::LockWord && sharing::kind(tally) == Kind::TrueSharing;
+    let needed =
+        kind == FindingKind::LockWord && sharing::classify(tally) == FindingKind::TrueSharing;
     let shared = match own {
         Some(Remedy::Lock { apart: true, .. }) => None,
-        _ => needed.then(|| sharing::shared(group, context.profile)),
+        _ => needed.then(|| sharing::shared_remedy(group, context.profile)),
     };
     // May be beside any other.
     own.into_iter()
@@ -120,6 +128,6 @@ pub(crate) fn remedies<I: Identify>(
 }
 
 /// More than half.
-fn most(part: u64, whole: u64) -> bool {
+fn is_majority(part: u64, whole: u64) -> bool {
     part > whole / 2
 }

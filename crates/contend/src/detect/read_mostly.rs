@@ -13,15 +13,15 @@
 
 use std::collections::BTreeSet;
 
-use relayout_profile::Access;
+use relayout_profile::AccessKind;
 use rustc_hash::FxHashMap;
 
-use super::Context;
-use crate::finding::Kind;
-use crate::group::Group;
-use crate::identify::Place;
+use super::DetectContext;
+use crate::finding::FindingKind;
+use crate::group::LineGroup;
+use crate::identify::AccessTarget;
 use crate::remedy::Remedy;
-use crate::replay::Tally;
+use crate::replay::CoherenceTally;
 
 /// Loads for each store, at least: of what is stored to more often, readers lose a part of the line's
 /// news anyway.
@@ -33,59 +33,66 @@ const OTHERS_PART: u64 = 10;
 
 /// How a member was used, over all objects.
 #[derive(Default)]
-struct Use {
+struct MemberUse {
     loads: u64,
     stores: u64,
     readers: BTreeSet<u16>,
 }
 
-pub(super) fn detect(group: &Group, tally: &Tally, _: &Context) -> Option<Kind> {
-    let uses = uses(group);
-    let read_mostly = |place: &Place| {
-        name(place)
+pub(super) fn detect(
+    group: &LineGroup,
+    tally: &CoherenceTally,
+    _: &DetectContext,
+) -> Option<FindingKind> {
+    let uses = member_uses(group);
+    let read_mostly = |place: &AccessTarget| {
+        name_of_target(place)
             .and_then(|name| uses.get(name))
-            .is_some_and(Use::is_read_mostly)
+            .is_some_and(MemberUse::is_read_mostly)
     };
     let mut saved: FxHashMap<u16, u64> = FxHashMap::default();
     for conflict in &group.conflicts {
-        if conflict.row.access == Access::Read && read_mostly(conflict.here) {
+        if conflict.row.access == AccessKind::Read && read_mostly(conflict.here) {
             *saved.entry(conflict.row.context).or_default() += conflict.row.false_lifetime;
         }
     }
-    let all: u64 = saved.values().sum();
-    let by_one = saved.values().copied().max().unwrap_or(0);
-    let several = all - by_one >= all / OTHERS_PART;
-    (several && super::most(all, tally.transfers())).then_some(Kind::ReadMostly)
+    let saved_transfers: u64 = saved.values().sum();
+    let largest = saved.values().copied().max().unwrap_or(0);
+    let several = saved_transfers - largest >= saved_transfers / OTHERS_PART;
+    (several && super::is_majority(saved_transfers, tally.transfers()))
+        .then_some(FindingKind::ReadMostly)
 }
 
 /// What is known by this name on the line; holes and unknown objects are not.
-fn name(place: &Place) -> Option<&str> {
+fn name_of_target(place: &AccessTarget) -> Option<&str> {
     match place {
-        Place::Member { member, .. } => Some(member.path.as_str()).filter(|path| !path.is_empty()),
-        Place::Scalar(object) => object.variable.as_deref(),
-        Place::Unresolved(_) => None,
+        AccessTarget::Member { member, .. } => {
+            Some(member.path.as_str()).filter(|path| !path.is_empty())
+        }
+        AccessTarget::Scalar(object) => object.variable.as_deref(),
+        AccessTarget::Unresolved(_) => None,
     }
 }
 
-impl Use {
+impl MemberUse {
     fn is_read_mostly(&self) -> bool {
         let few = self.stores.saturating_mul(LOADS_PER_STORE) <= self.loads;
         self.readers.len() > 1 && self.loads > 0 && few
     }
 }
 
-fn uses<'a>(group: &Group<'a>) -> FxHashMap<&'a str, Use> {
-    let mut uses: FxHashMap<&str, Use> = FxHashMap::default();
+fn member_uses<'a>(group: &LineGroup<'a>) -> FxHashMap<&'a str, MemberUse> {
+    let mut uses: FxHashMap<&str, MemberUse> = FxHashMap::default();
     for count in &group.counts {
-        let Some(name) = name(count.place) else {
+        let Some(name) = name_of_target(count.target) else {
             continue;
         };
         let member = uses.entry(name).or_default();
-        if count.row.access != Access::Write {
+        if count.row.access != AccessKind::Write {
             member.loads += count.row.count;
             member.readers.insert(count.row.context);
         }
-        if count.row.access != Access::Read {
+        if count.row.access != AccessKind::Read {
             member.stores += count.row.count;
         }
     }
@@ -93,13 +100,15 @@ fn uses<'a>(group: &Group<'a>) -> FxHashMap<&'a str, Use> {
 }
 
 /// Whether the member or variable of that name is hardly ever stored to.
-pub(super) fn is_read_mostly(group: &Group, name: &str) -> bool {
-    uses(group).get(name).is_some_and(Use::is_read_mostly)
+pub(super) fn is_read_mostly(group: &LineGroup, name: &str) -> bool {
+    member_uses(group)
+        .get(name)
+        .is_some_and(MemberUse::is_read_mostly)
 }
 
 /// The read-mostly member with most loads.
-pub(super) fn remedy(group: &Group) -> Option<Remedy> {
-    let uses = uses(group)
+pub(super) fn remedy(group: &LineGroup) -> Option<Remedy> {
+    let uses = member_uses(group)
         .into_iter()
         .filter(|(_, member)| member.is_read_mostly());
     let (name, most) =

@@ -14,37 +14,44 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use relayout_profile::{Access, Transfer};
+use relayout_profile::{AccessKind, CoherenceEvent};
 use rustc_hash::FxHashMap;
 
-use super::Context;
-use crate::finding::{Kind, RemoteRead};
-use crate::group::{Group, object};
-use crate::identify::Place;
+use super::DetectContext;
+use crate::finding::{FindingKind, RemoteRead};
+use crate::group::{LineGroup, object_at};
+use crate::identify::AccessTarget;
 use crate::remedy::Remedy;
-use crate::replay::Tally;
+use crate::replay::CoherenceTally;
 
 /// One in so many of a line's transfers is worth a note.
 const NOTED_PART: u64 = 20;
 
 /// A member of an object: run, base, offset.
-type Key = (u16, u64, u64);
+type ObjectMember = (u16, u64, u64);
 
 /// Loads and stores by context.
 #[derive(Default)]
-struct Use {
+struct ContextUse {
     loads: BTreeMap<u16, u64>,
     stores: BTreeMap<u16, u64>,
 }
 
-pub(super) fn detect(group: &Group, tally: &Tally, _: &Context) -> Option<Kind> {
-    let remote: u64 = remote_reads(group).values().map(|read| read.needed).sum();
-    super::most(remote, tally.transfers()).then_some(Kind::RemoteRead)
+pub(super) fn detect(
+    group: &LineGroup,
+    tally: &CoherenceTally,
+    _: &DetectContext,
+) -> Option<FindingKind> {
+    let remote: u64 = count_remote_reads(group)
+        .values()
+        .map(|read| read.needed)
+        .sum();
+    super::is_majority(remote, tally.transfers()).then_some(FindingKind::RemoteRead)
 }
 
 /// The members of a group that are read remotely, most transfers first.
-pub(crate) fn noted(group: &Group, tally: &Tally) -> Vec<RemoteRead> {
-    let mut noted: Vec<RemoteRead> = remote_reads(group)
+pub(crate) fn notable_remote_reads(group: &LineGroup, tally: &CoherenceTally) -> Vec<RemoteRead> {
+    let mut noted: Vec<RemoteRead> = count_remote_reads(group)
         .into_iter()
         .filter(|(_, read)| read.transfers.saturating_mul(NOTED_PART) >= tally.transfers())
         .map(|(member, read)| RemoteRead {
@@ -58,8 +65,8 @@ pub(crate) fn noted(group: &Group, tally: &Tally) -> Vec<RemoteRead> {
 }
 
 /// Not to read them.
-pub(super) fn remedies(group: &Group, tally: &Tally) -> impl Iterator<Item = Remedy> {
-    noted(group, tally)
+pub(super) fn remedies(group: &LineGroup, tally: &CoherenceTally) -> impl Iterator<Item = Remedy> {
+    notable_remote_reads(group, tally)
         .into_iter()
         .map(|read| Remedy::DropRead {
             member: read.member,
@@ -70,7 +77,7 @@ pub(super) fn remedies(group: &Group, tally: &Tally) -> impl Iterator<Item = Rem
 
 /// Read transfers by loads of a member that is read remotely.
 #[derive(Default)]
-struct Reads {
+struct RemoteReadCounts {
     transfers: u64,
     /// Those that bring what was stored to the member.
     needed: u64,
@@ -78,22 +85,22 @@ struct Reads {
 }
 
 /// By the member's name.
-fn remote_reads<'a>(group: &Group<'a>) -> BTreeMap<&'a str, Reads> {
-    let uses = uses(group);
-    let mut found: BTreeMap<&str, Reads> = BTreeMap::new();
+fn count_remote_reads<'a>(group: &LineGroup<'a>) -> BTreeMap<&'a str, RemoteReadCounts> {
+    let uses = uses_by_member(group);
+    let mut found: BTreeMap<&str, RemoteReadCounts> = BTreeMap::new();
     for conflict in &group.conflicts {
         let row = conflict.row;
-        let Some((name, key)) = key(row.run, conflict.here) else {
+        let Some((name, key)) = member_key(row.run, conflict.here) else {
             continue;
         };
-        let owner = uses.get(&key).and_then(Use::owner);
+        let owner = uses.get(&key).and_then(ContextUse::owner);
         if let Some(owner) = owner.filter(|&owner| owner != row.context)
-            && row.transfer == Transfer::Read
+            && row.transfer == CoherenceEvent::Read
         {
-            let stored = conflict.here == conflict.there;
+            let same_member = conflict.here == conflict.there;
             let reads = found.entry(name).or_default();
             reads.transfers += row.count;
-            reads.needed += match stored {
+            reads.needed += match same_member {
                 true => row.count,
                 false => row.count.saturating_sub(row.false_lifetime),
             };
@@ -104,25 +111,25 @@ fn remote_reads<'a>(group: &Group<'a>) -> BTreeMap<&'a str, Reads> {
     found
 }
 
-fn uses(group: &Group) -> FxHashMap<Key, Use> {
-    let mut uses: FxHashMap<Key, Use> = FxHashMap::default();
+fn uses_by_member(group: &LineGroup) -> FxHashMap<ObjectMember, ContextUse> {
+    let mut uses: FxHashMap<ObjectMember, ContextUse> = FxHashMap::default();
     for count in &group.counts {
         let row = count.row;
-        let Some((_, key)) = key(row.run, count.place) else {
+        let Some((_, key)) = member_key(row.run, count.target) else {
             continue;
         };
         let member = uses.entry(key).or_default();
-        if row.access != Access::Write {
+        if row.access != AccessKind::Write {
             *member.loads.entry(row.context).or_default() += row.count;
         }
-        if row.access != Access::Read {
+        if row.access != AccessKind::Read {
             *member.stores.entry(row.context).or_default() += row.count;
         }
     }
     uses
 }
 
-impl Use {
+impl ContextUse {
     /// Who makes nearly all stores, if others make nearly all loads.
     fn owner(&self) -> Option<u16> {
         let (&owner, &own_stores) = self.stores.iter().max_by_key(|(_, count)| **count)?;
@@ -134,16 +141,16 @@ impl Use {
     }
 }
 
-fn key(run: u16, place: &Place) -> Option<(&str, Key)> {
+fn member_key(run: u16, place: &AccessTarget) -> Option<(&str, ObjectMember)> {
     match place {
-        Place::Member { member, .. } if member.path.is_empty() => None,
-        Place::Member { member, .. } => {
-            Some((&member.path, (run, object(place)?.base, member.offset)))
+        AccessTarget::Member { member, .. } if member.path.is_empty() => None,
+        AccessTarget::Member { member, .. } => {
+            Some((&member.path, (run, object_at(place)?.base, member.offset)))
         }
-        Place::Scalar(object) => Some((
+        AccessTarget::Scalar(object) => Some((
             object.variable.as_deref().unwrap_or_default(),
             (run, object.base, 0),
         )),
-        Place::Unresolved(_) => None,
+        AccessTarget::Unresolved(_) => None,
     }
 }

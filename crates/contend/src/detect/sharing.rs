@@ -4,43 +4,45 @@
 //! `base_addr` and then, under the lock, writes `free_bytes` needs the line anyway, though its
 //! first touch was false.
 
-mod mix;
+mod member_mix;
 
 use std::collections::BTreeMap;
 
-use relayout_profile::{Profile, Transfer};
+use relayout_profile::{CoherenceEvent, Profile};
 
-use crate::find::own_name;
-use crate::finding::Kind;
-use crate::group::{Conflict, Group, object};
-use crate::identify::Place;
+use crate::find::target_name;
+use crate::finding::FindingKind;
+use crate::group::{LineGroup, ResolvedConflict, object_at};
+use crate::identify::AccessTarget;
 use crate::remedy::Remedy;
-use crate::replay::Tally;
+use crate::replay::CoherenceTally;
 
-pub(super) fn kind(tally: &Tally) -> Kind {
-    if super::most(tally.false_lifetime, tally.transfers()) {
-        Kind::FalseSharing
+pub(super) fn classify(tally: &CoherenceTally) -> FindingKind {
+    if super::is_majority(tally.false_lifetime, tally.transfers()) {
+        FindingKind::FalseSharing
     } else {
-        Kind::TrueSharing
+        FindingKind::TrueSharing
     }
 }
 
 /// What to part from what: objects that share the line, if that is most of it; else the two members whose
 /// conflicts are false most often. Of one name those are elements of an array.
-pub(super) fn part(group: &Group) -> Option<Remedy> {
-    let (mut pairs, mut between) = (BTreeMap::<(String, String), u64>::new(), 0_u64);
+pub(super) fn separate_remedy(group: &LineGroup) -> Option<Remedy> {
+    let (mut pairs, mut between_objects) = (BTreeMap::<(String, String), u64>::new(), 0_u64);
     for conflict in &group.conflicts {
         let transfers = conflict.row.false_lifetime;
-        if object(conflict.here) != object(conflict.there) {
-            between = between.saturating_add(transfers);
+        if object_at(conflict.here) != object_at(conflict.there) {
+            between_objects = between_objects.saturating_add(transfers);
             continue;
         }
-        let names = (own_name(conflict.here), own_name(conflict.there));
+        let names = (target_name(conflict.here), target_name(conflict.there));
         *pairs.entry(names).or_default() += transfers;
     }
-    let within: u64 = pairs.values().sum();
-    if between > within {
-        return Some(Remedy::PartObjects { transfers: between });
+    let within_objects: u64 = pairs.values().sum();
+    if between_objects > within_objects {
+        return Some(Remedy::SeparateObjects {
+            transfers: between_objects,
+        });
     }
     let most = pairs
         .into_iter()
@@ -48,8 +50,8 @@ pub(super) fn part(group: &Group) -> Option<Remedy> {
         .max_by_key(|(_, transfers)| *transfers);
     let ((member, from), transfers) = most.filter(|(_, transfers)| *transfers > 0)?;
     Some(match member == from {
-        true => Remedy::PartElements { member, transfers },
-        false => Remedy::Part {
+        true => Remedy::SeparateElements { member, transfers },
+        false => Remedy::SeparateMembers {
             member,
             from,
             transfers,
@@ -58,33 +60,33 @@ pub(super) fn part(group: &Group) -> Option<Remedy> {
 }
 
 /// What to look at where no layout helps, by how that member is used whose stores most transfers bring.
-pub(super) fn shared(group: &Group, profile: &Profile) -> Option<Remedy> {
-    let mut needed: BTreeMap<String, (u64, &Place)> = BTreeMap::new();
+pub(super) fn shared_remedy(group: &LineGroup, profile: &Profile) -> Option<Remedy> {
+    let mut needed: BTreeMap<String, (u64, &AccessTarget)> = BTreeMap::new();
     for conflict in &group.conflicts {
-        let news = news(conflict);
-        let sum = needed.entry(own_name(news)).or_insert((0, news));
-        sum.0 += needed_of(conflict);
+        let target = stored_target(conflict);
+        let sum = needed.entry(target_name(target)).or_insert((0, target));
+        sum.0 += needed_transfers(conflict);
     }
     let most = needed.into_iter().rev().max_by_key(|(_, (sum, _))| *sum);
     let (member, (_, place)) = most?;
     Some(Remedy::Shared {
-        how: mix::how(group, profile, &member, place),
+        pattern: member_mix::sharing_pattern(group, profile, &member, place),
         member,
     })
 }
 
 /// What was stored by another and then needed: the other side, if that is in the same object.
-fn news<'a>(conflict: &Conflict<'a>) -> &'a Place {
-    match object(conflict.here) == object(conflict.there) {
+fn stored_target<'a>(conflict: &ResolvedConflict<'a>) -> &'a AccessTarget {
+    match object_at(conflict.here) == object_at(conflict.there) {
         true => conflict.there,
         false => conflict.here,
     }
 }
 
 /// Transfers that bring what is used.
-fn needed_of(conflict: &Conflict) -> u64 {
+fn needed_transfers(conflict: &ResolvedConflict) -> u64 {
     match conflict.row.transfer {
-        Transfer::Upgrade => 0,
+        CoherenceEvent::Upgrade => 0,
         _ => conflict
             .row
             .count

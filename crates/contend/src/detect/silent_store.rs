@@ -8,20 +8,24 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::hash::Hash;
 
-use relayout_profile::{Access, CountRow};
+use relayout_profile::{AccessKind, CountRow};
 use rustc_hash::FxHashMap;
 
-use super::Context;
-use super::replays::{self, Part};
-use crate::find::{Sources, own_name};
-use crate::finding::Kind;
-use crate::group::Group;
-use crate::identify::{Identify, Place};
-use crate::remedy::{OwnLine, Remedy, Replayed};
-use crate::replay::{ObjectTrace, Recorded, Tally, replay};
+use super::DetectContext;
+use super::group_replays::{self, ReplayedPart};
+use crate::find::{SourceCache, target_name};
+use crate::finding::FindingKind;
+use crate::group::LineGroup;
+use crate::identify::{AccessTarget, AddressNamer};
+use crate::remedy::{OwnLineTransfers, Remedy, ReplayComparison};
+use crate::replay::{CoherenceTally, ObjectTrace, RecordedPlacement, replay};
 
-pub(super) fn detect(group: &Group, tally: &Tally, _: &Context) -> Option<Kind> {
-    let stores = stores(group, |row| (row.run, row.addr, row.site));
+pub(super) fn detect(
+    group: &LineGroup,
+    tally: &CoherenceTally,
+    _: &DetectContext,
+) -> Option<FindingKind> {
+    let stores = silence_by_key(group, |row| (row.run, row.addr, row.site));
     let caused: f64 = group
         .conflicts
         .iter()
@@ -31,17 +35,17 @@ pub(super) fn detect(group: &Group, tally: &Tally, _: &Context) -> Option<Kind> 
             (all > 0).then(|| row.false_lifetime as f64 * silent as f64 / all as f64)
         })
         .sum();
-    super::most(caused as u64, tally.transfers()).then_some(Kind::SilentStore)
+    super::is_majority(caused as u64, tally.transfers()).then_some(FindingKind::SilentStore)
 }
 
 /// Stores whose silence is known, and the silent ones among them.
-fn stores<'a, K: Eq + Hash>(
-    group: &Group<'a>,
+fn silence_by_key<'a, K: Eq + Hash>(
+    group: &LineGroup<'a>,
     key: impl Fn(&'a CountRow) -> K,
 ) -> FxHashMap<K, (u64, u64)> {
     let mut stores: FxHashMap<K, (u64, u64)> = FxHashMap::default();
     for count in &group.counts {
-        if let (Access::Write | Access::ReadWrite, Some(silent)) =
+        if let (AccessKind::Write | AccessKind::ReadWrite, Some(silent)) =
             (count.row.access, count.row.silent)
         {
             let all = stores.entry(key(count.row)).or_default();
@@ -57,14 +61,14 @@ const ASKED_PART: u64 = 20;
 
 /// The member with most silent stores, if a check before them takes fewer transfers in replay, with the member
 /// where it is or on a line of its own; of a finding that is called by them, also if nothing was logged in order.
-pub(super) fn remedy<I: Identify>(
-    group: &Group,
-    kind: Kind,
-    tally: &Tally,
-    context: &Context,
-    sources: &mut Sources<'_, I>,
+pub(super) fn remedy<I: AddressNamer>(
+    group: &LineGroup,
+    kind: FindingKind,
+    tally: &CoherenceTally,
+    context: &DetectContext,
+    sources: &mut SourceCache<'_, I>,
 ) -> Option<Remedy> {
-    let by_site = stores(group, |row| row.site);
+    let by_site = silence_by_key(group, |row| row.site);
     let mostly =
         |&(_, &(all, silent)): &(&u32, &(u64, u64))| silent > 0 && silent.saturating_mul(2) >= all;
     let most = by_site
@@ -75,41 +79,45 @@ pub(super) fn remedy<I: Identify>(
     if silent.saturating_mul(ASKED_PART) < tally.transfers() {
         return None;
     }
-    let (place, members) = stored_by(group, site)?;
-    let ways = replayed(group, context, site, place);
+    let (place, member_count) = stored_target(group, site)?;
+    let replayed_ways = replay_guarded(group, context, site, place);
     // Where the member lies, or on a line of its own.
     let helps = |[today, checked, apart, both]: [u64; 4]| {
-        Replayed::from([today, checked]).helps() || Replayed::from([apart, both]).helps()
+        ReplayComparison::from([today, checked]).helps()
+            || ReplayComparison::from([apart, both]).helps()
     };
-    let told = match ways {
+    let advised = match replayed_ways {
         Some(ways) => helps(ways),
-        None => kind == Kind::SilentStore,
+        None => kind == FindingKind::SilentStore,
     };
-    told.then(|| Remedy::CheckStore {
-        member: own_name(place),
-        members,
+    advised.then(|| Remedy::GuardStore {
+        member: target_name(place),
+        members: member_count,
         source: sources.get(site),
         stores: all,
         silent,
-        replayed: ways.map(|[today, changed, ..]| Replayed { today, changed }),
-        own_line: ways
-            .filter(|_| matches!(place, Place::Member { .. }))
-            .map(|[_, _, stored, checked]| OwnLine { stored, checked }),
+        replayed: replayed_ways.map(|[today, changed, ..]| ReplayComparison { today, changed }),
+        own_line: replayed_ways
+            .filter(|_| matches!(place, AccessTarget::Member { .. }))
+            .map(|[_, _, stored, checked]| OwnLineTransfers {
+                stored,
+                guarded: checked,
+            }),
     })
 }
 
 /// What an instruction stores to: the member with most transfers, and how many there are.
-fn stored_by<'a>(group: &Group<'a>, site: u32) -> Option<(&'a Place, u64)> {
+fn stored_target<'a>(group: &LineGroup<'a>, site: u32) -> Option<(&'a AccessTarget, u64)> {
     let missed = |name: &str| -> u64 {
         let conflicts = group.conflicts.iter();
-        let of_it = conflicts.filter(|conflict| own_name(conflict.here) == name);
-        of_it
-            .map(|conflict| crate::group::tally(conflict.row).transfers())
+        let of_member = conflicts.filter(|conflict| target_name(conflict.here) == name);
+        of_member
+            .map(|conflict| crate::group::row_tally(conflict.row).transfers())
             .sum()
     };
     let counts = group.counts.iter().filter(|count| count.row.site == site);
-    let places: BTreeMap<String, &Place> = counts
-        .map(|count| (own_name(count.place), count.place))
+    let places: BTreeMap<String, &AccessTarget> = counts
+        .map(|count| (target_name(count.target), count.target))
         .collect();
     let members = places.len() as u64;
     let most = places
@@ -120,27 +128,34 @@ fn stored_by<'a>(group: &Group<'a>, site: u32) -> Option<(&'a Place, u64)> {
 }
 
 /// Transfers as it is, with a check before the store, with what is stored to on a line of its own, and with both.
-fn replayed(group: &Group, context: &Context, site: u32, place: &Place) -> Option<[u64; 4]> {
+fn replay_guarded(
+    group: &LineGroup,
+    context: &DetectContext,
+    site: u32,
+    place: &AccessTarget,
+) -> Option<[u64; 4]> {
     let line = context.line_bytes as u32;
     let member = match place {
-        Place::Member { member, .. } => member.offset..member.offset.saturating_add(member.size),
+        AccessTarget::Member { member, .. } => {
+            member.offset..member.offset.saturating_add(member.size)
+        }
         _ => 0..0,
     };
-    let as_it_lies = |trace: &ObjectTrace| replay(trace, trace.phase(line), &Recorded, line);
-    let on_its_own = |trace: &ObjectTrace| {
-        let leaves = |offset: u32| member.contains(&u64::from(offset));
-        let apart = replays::apart(trace, line, leaves);
+    let in_place = |trace: &ObjectTrace| replay(trace, trace.phase(line), &RecordedPlacement, line);
+    let on_own_line = |trace: &ObjectTrace| {
+        let moves_apart = |offset: u32| member.contains(&u64::from(offset));
+        let apart = group_replays::place_apart(trace, line, moves_apart);
         replay(trace, trace.phase(line), &apart, line)
     };
-    let checked = |trace: &ObjectTrace| trace.with_checks(|access| access.site == site);
-    context.replays.of(
+    let guarded = |trace: &ObjectTrace| trace.with_store_guards(|access| access.site == site);
+    context.replays.transfers_by_way(
         group,
-        Part::Lines,
+        ReplayedPart::Lines,
         [
-            &as_it_lies,
-            &|trace| as_it_lies(&checked(trace)),
-            &on_its_own,
-            &|trace| on_its_own(&checked(trace)),
+            &in_place,
+            &|trace| in_place(&guarded(trace)),
+            &on_own_line,
+            &|trace| on_own_line(&guarded(trace)),
         ],
     )
 }

@@ -7,40 +7,45 @@
 //! saves at least a quarter of their transfers. An access to a scalar that is itself split needs no
 //! such proof.
 
-use super::Context;
-use super::replays::Part;
-use crate::finding::Kind;
-use crate::group::{Conflict, Group, object, tally};
-use crate::identify::{Object, Place};
-use crate::remedy::{Remedy, Replayed};
-use crate::replay::{Recorded, Tally, replay};
+use super::DetectContext;
+use super::group_replays::ReplayedPart;
+use crate::finding::FindingKind;
+use crate::group::{LineGroup, ResolvedConflict, object_at, row_tally};
+use crate::identify::{AccessTarget, TargetObject};
+use crate::remedy::{Remedy, ReplayComparison};
+use crate::replay::{CoherenceTally, RecordedPlacement, replay};
 
 /// Larger members are arrays or blocks: their accesses need not be split though they are.
 const SCALAR_BYTES_MAX: u64 = 16;
 
-pub(super) fn detect(group: &Group, all: &Tally, context: &Context) -> Option<Kind> {
+pub(super) fn detect(
+    group: &LineGroup,
+    all: &CoherenceTally,
+    context: &DetectContext,
+) -> Option<FindingKind> {
     let line = context.line_bytes;
-    let transfers = |conflicts: &dyn Fn(&&Conflict) -> bool| -> u64 {
+    let transfers = |conflicts: &dyn Fn(&&ResolvedConflict) -> bool| -> u64 {
         group
             .conflicts
             .iter()
             .filter(conflicts)
-            .map(|c| tally(c.row).transfers())
+            .map(|c| row_tally(c.row).transfers())
             .sum()
     };
     let split = transfers(&|conflict| is_split(conflict, line));
-    if super::most(split, all.transfers()) {
-        return Some(Kind::Straddle);
+    if super::is_majority(split, all.transfers()) {
+        return Some(FindingKind::Straddle);
     }
-    let crossing = transfers(&|conflict| object(conflict.here).is_some_and(|o| crosses(o, line)));
+    let crossing =
+        transfers(&|conflict| object_at(conflict.here).is_some_and(|o| crosses(o, line)));
     // Saves a quarter at least.
-    let proven = || aligned(group, context).is_some_and(|r| r.changed * 4 <= r.today * 3);
-    (super::most(crossing, all.transfers()) && proven()).then_some(Kind::Straddle)
+    let proven = || replay_aligned(group, context).is_some_and(|r| r.changed * 4 <= r.today * 3);
+    (super::is_majority(crossing, all.transfers()) && proven()).then_some(FindingKind::Straddle)
 }
 
 /// The access is one half of an access to a scalar that lies on two lines.
-fn is_split(conflict: &Conflict, line: u64) -> bool {
-    let Some((first, bytes)) = scalar(conflict.here) else {
+fn is_split(conflict: &ResolvedConflict, line: u64) -> bool {
+    let Some((first, bytes)) = scalar_extent(conflict.here) else {
         return false;
     };
     let row = conflict.row;
@@ -50,56 +55,57 @@ fn is_split(conflict: &Conflict, line: u64) -> bool {
 }
 
 /// Address and bytes of the innermost member, or the variable.
-fn scalar(place: &Place) -> Option<(u64, u64)> {
+fn scalar_extent(place: &AccessTarget) -> Option<(u64, u64)> {
     match place {
-        Place::Member { object, member } => Some((object.base + member.offset, member.size)),
-        Place::Scalar(object) => Some((object.base, object.bytes)),
-        Place::Unresolved(_) => None,
+        AccessTarget::Member { object, member } => Some((object.base + member.offset, member.size)),
+        AccessTarget::Scalar(object) => Some((object.base, object.bytes)),
+        AccessTarget::Unresolved(_) => None,
     }
 }
 
 /// The object would fit a line, but lies on two.
-fn crosses(object: &Object, line: u64) -> bool {
+fn crosses(object: &TargetObject, line: u64) -> bool {
     (2..=line).contains(&object.bytes)
         && object.base / line != (object.base + object.bytes - 1) / line
 }
 
 /// Objects that cross, as they are and as they would be with the alignment that ends it.
-fn aligned(group: &Group, context: &Context) -> Option<Replayed> {
+fn replay_aligned(group: &LineGroup, context: &DetectContext) -> Option<ReplayComparison> {
     let line = context.line_bytes as u32;
-    let align = alignment(group, context.line_bytes) as u32;
-    let replayed = context.replays.of(
+    let align = ending_alignment(group, context.line_bytes) as u32;
+    let replayed = context.replays.transfers_by_way(
         group,
-        Part::Objects(&|object| crosses(object, context.line_bytes)),
+        ReplayedPart::Objects(&|object| crosses(object, context.line_bytes)),
         [
-            &|trace| replay(trace, trace.phase(line), &Recorded, line),
+            &|trace| replay(trace, trace.phase(line), &RecordedPlacement, line),
             &|trace| {
                 let phase = trace.phase(line).next_multiple_of(align);
-                replay(trace, phase, &Recorded, line)
+                replay(trace, phase, &RecordedPlacement, line)
             },
         ],
     );
-    replayed.map(Replayed::from)
+    replayed.map(ReplayComparison::from)
 }
 
 /// The smallest power of two that the objects which cross fit in: aligned to it, none does.
-fn alignment(group: &Group, line: u64) -> u64 {
+fn ending_alignment(group: &LineGroup, line: u64) -> u64 {
     let objects = group
         .conflicts
         .iter()
-        .filter_map(|conflict| object(conflict.here));
+        .filter_map(|conflict| object_at(conflict.here));
     let crossing = objects.filter(|object| crosses(object, line));
     let bytes = crossing.map(|object| object.bytes).max();
     bytes.unwrap_or(line).next_power_of_two().min(line)
 }
 
-pub(super) fn remedy(group: &Group, context: &Context) -> Option<Remedy> {
-    let crossing =
-        |conflict: &Conflict| object(conflict.here).is_some_and(|o| crosses(o, context.line_bytes));
+pub(super) fn remedy(group: &LineGroup, context: &DetectContext) -> Option<Remedy> {
+    let crossing = |conflict: &ResolvedConflict| {
+        object_at(conflict.here).is_some_and(|o| crosses(o, context.line_bytes))
+    };
     if group.conflicts.iter().any(crossing) {
         return Some(Remedy::Align {
-            bytes: alignment(group, context.line_bytes),
-            replayed: Some(aligned(group, context).filter(Replayed::helps)?),
+            bytes: ending_alignment(group, context.line_bytes),
+            replayed: Some(replay_aligned(group, context).filter(ReplayComparison::helps)?),
         });
     }
     let split = group
@@ -107,7 +113,7 @@ pub(super) fn remedy(group: &Group, context: &Context) -> Option<Remedy> {
         .iter()
         .find(|conflict| is_split(conflict, context.line_bytes))?;
     Some(Remedy::Align {
-        bytes: scalar(split.here)?.1.next_power_of_two(),
+        bytes: scalar_extent(split.here)?.1.next_power_of_two(),
         replayed: None,
     })
 }

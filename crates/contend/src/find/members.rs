@@ -2,15 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use relayout_profile::Access;
+use relayout_profile::AccessKind;
 
-use crate::finding::Member;
-use crate::group::{self, Group};
-use crate::identify::Place;
+use crate::finding::FindingMember;
+use crate::group::{self, LineGroup};
+use crate::identify::AccessTarget;
 
 /// What is gathered about one member.
 #[derive(Default)]
-struct Gathered {
+struct MemberCounts {
     reads: u64,
     writes: u64,
     silent: Option<u64>,
@@ -19,18 +19,18 @@ struct Gathered {
     transfers: u64,
 }
 
-pub(super) fn members(group: &Group) -> Vec<Member> {
-    let mut members: BTreeMap<(i64, u64, String), Gathered> = BTreeMap::new();
+pub(super) fn accessed_members(group: &LineGroup) -> Vec<FindingMember> {
+    let mut members: BTreeMap<(i64, u64, String), MemberCounts> = BTreeMap::new();
     for count in &group.counts {
-        let Some(key) = member_key(group, count.place, count.row.addr) else {
+        let Some(key) = member_key(group, count.target, count.row.addr) else {
             continue;
         };
         let member = members.entry(key).or_default();
         member.contexts.insert(count.row.context);
-        if count.row.access != Access::Write {
+        if count.row.access != AccessKind::Write {
             member.reads += count.row.count;
         }
-        if count.row.access != Access::Read {
+        if count.row.access != AccessKind::Read {
             member.writes += count.row.count;
             member.writers.insert(count.row.context);
             if let Some(silent) = count.row.silent {
@@ -47,12 +47,12 @@ pub(super) fn members(group: &Group) -> Vec<Member> {
             continue;
         };
         let member = members.entry(key).or_default();
-        member.transfers += group::tally(conflict.row).transfers();
+        member.transfers += group::row_tally(conflict.row).transfers();
         member.contexts.insert(conflict.row.context);
     }
     members
         .into_iter()
-        .map(|((offset, size, name), gathered)| Member {
+        .map(|((offset, size, name), gathered)| FindingMember {
             name,
             offset,
             size,
@@ -68,17 +68,17 @@ pub(super) fn members(group: &Group) -> Vec<Member> {
 
 /// Offset, size and name of what an access touched. A hole has no bounds of its own, so it is
 /// named by the byte.
-fn member_key(group: &Group, place: &Place, addr: u64) -> Option<(i64, u64, String)> {
+fn member_key(group: &LineGroup, place: &AccessTarget, addr: u64) -> Option<(i64, u64, String)> {
     match place {
-        Place::Member { object, member } if member.path.is_empty() => {
+        AccessTarget::Member { object, member } if member.path.is_empty() => {
             Some((addr.wrapping_sub(object.base) as i64, 1, String::new()))
         }
-        Place::Member { member, .. } => {
+        AccessTarget::Member { member, .. } => {
             Some((member.offset as i64, member.size, member.path.clone()))
         }
         // Each variable of a line of scalars is a member, at its distance from the one that gave
         // the line its name.
-        Place::Scalar(object) => {
+        AccessTarget::Scalar(object) => {
             let line = addr - addr % group.line_bytes;
             let offset = object.base.wrapping_sub(line) as i64 + group.line_offset;
             Some((
@@ -87,6 +87,6 @@ fn member_key(group: &Group, place: &Place, addr: u64) -> Option<(i64, u64, Stri
                 object.variable.clone().unwrap_or_default(),
             ))
         }
-        Place::Unresolved(_) => None,
+        AccessTarget::Unresolved(_) => None,
     }
 }

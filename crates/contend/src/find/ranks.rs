@@ -1,16 +1,16 @@
 //! What findings are ranked by in each run alone, and whether that stays.
 
 use crate::finding::{Finding, share};
-use crate::group::{self, Group};
+use crate::group::{self, LineGroup};
 
 /// What findings are ranked by, in each run alone.
-pub(crate) type ByRun = Vec<u64>;
+pub(crate) type RunWeights = Vec<u64>;
 
-pub(super) fn by_run(group: &Group, runs: usize) -> ByRun {
+pub(super) fn transfers_by_run(group: &LineGroup, runs: usize) -> RunWeights {
     let mut transfers = vec![0; runs];
     for conflict in &group.conflicts {
         if let Some(sum) = transfers.get_mut(usize::from(conflict.row.run)) {
-            *sum += group::tally(conflict.row).transfers();
+            *sum += group::row_tally(conflict.row).transfers();
         }
     }
     transfers
@@ -28,7 +28,7 @@ impl RunRanks {
     /// Or both be among this many.
     const TOP: usize = 10;
 
-    pub fn new(runs: usize, findings: &[(Finding, ByRun)]) -> Self {
+    pub fn new(runs: usize, findings: &[(Finding, RunWeights)]) -> Self {
         let rank_run = |run: usize| {
             let transfers: Vec<u64> = findings.iter().map(|(_, by_run)| by_run[run]).collect();
             let mut order: Vec<usize> = (0..transfers.len()).collect();

@@ -36,42 +36,42 @@
 //! The form is that of Raman, Hundt and Mannarswamy (CGO 2007), who count co-access, with the rate of
 //! alternation of two random streams in place of their minimum.
 
-mod line;
-mod observed;
-mod order;
-mod rows;
+mod expected_line;
+mod observed_hitm;
+mod rate_rows;
+mod sample_order;
 
 use std::collections::BTreeMap;
 
-use relayout_profile::{ConflictRow, Coverage, Profile};
+use relayout_profile::{AccessCoverage, ConflictRow, Profile};
 
-use line::Line;
-pub(crate) use observed::Observed;
-use order::Order;
+use expected_line::ExpectedLine;
+pub(crate) use observed_hitm::ObservedHitm;
+use sample_order::SampleOrder;
 
 /// Whether a profile has counts, but no order of all accesses and no other sides.
-pub fn is_order_less(profile: &Profile) -> bool {
-    profile.meta.coverage == Coverage::Samples && profile.conflicts.is_empty()
+pub fn lacks_order(profile: &Profile) -> bool {
+    profile.meta.coverage == AccessCoverage::Samples && profile.conflicts.is_empty()
 }
 
 /// Coherence events to expect from the counts of `profile`, and from the order of its samples where that is known,
 /// in the order of its table `conflicts`.
 pub fn estimate(profile: &Profile) -> Vec<ConflictRow> {
     let line_bytes = u64::from(profile.meta.line_bytes).max(1);
-    let mut lines: BTreeMap<(u16, u64), Vec<rows::Row>> = BTreeMap::new();
+    let mut lines: BTreeMap<(u16, u64), Vec<rate_rows::RateRow>> = BTreeMap::new();
     for count in &profile.counts {
-        for row in rows::Row::split(count, line_bytes) {
+        for row in rate_rows::RateRow::split_at_lines(count, line_bytes) {
             lines
-                .entry((count.run, row.line(line_bytes)))
+                .entry((count.run, row.line_addr(line_bytes)))
                 .or_default()
                 .push(row);
         }
     }
-    let order = Order::new(profile, line_bytes);
+    let order = SampleOrder::new(profile, line_bytes);
     let mut events = Vec::new();
     for ((run, line), rows) in lines {
         let before = events.len();
-        Line::new(run, rows, order.of(run, line)).estimate(&mut events);
+        ExpectedLine::new(run, rows, order.turns_at(run, line)).estimate(&mut events);
         events[before..].sort_by_key(|event: &ConflictRow| (event.addr, event.context));
     }
     events.sort_by_key(|event| (event.run, event.addr));

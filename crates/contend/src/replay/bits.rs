@@ -4,13 +4,13 @@ use std::ops::{BitAnd, BitOr, Not};
 
 /// `64 * W` bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Bits<const W: usize>([u64; W]);
+pub(super) struct BitSet<const W: usize>([u64; W]);
 
-impl<const W: usize> Bits<W> {
+impl<const W: usize> BitSet<W> {
     pub(super) const EMPTY: Self = Self([0; W]);
 
     /// The set of `bit` alone. `bit` must be below `64 * W`.
-    pub(super) fn one(bit: usize) -> Self {
+    pub(super) fn single(bit: usize) -> Self {
         let mut set = Self::EMPTY;
         set.insert(bit);
         set
@@ -57,7 +57,7 @@ impl<const W: usize> Bits<W> {
     }
 }
 
-impl<const W: usize> BitAnd for Bits<W> {
+impl<const W: usize> BitAnd for BitSet<W> {
     type Output = Self;
 
     fn bitand(self, other: Self) -> Self {
@@ -65,7 +65,7 @@ impl<const W: usize> BitAnd for Bits<W> {
     }
 }
 
-impl<const W: usize> BitOr for Bits<W> {
+impl<const W: usize> BitOr for BitSet<W> {
     type Output = Self;
 
     fn bitor(self, other: Self) -> Self {
@@ -73,7 +73,7 @@ impl<const W: usize> BitOr for Bits<W> {
     }
 }
 
-impl<const W: usize> Not for Bits<W> {
+impl<const W: usize> Not for BitSet<W> {
     type Output = Self;
 
     fn not(self) -> Self {

@@ -1,56 +1,57 @@
 //! What lies on each line under a placement.
 
-use super::bits::Bits;
-use super::{Granule, Placement};
+use super::bits::BitSet;
+use super::{BytePlacement, Granule};
 
 /// Longest line in bytes.
 const LINE_BYTES_MAX: usize = 256;
 
 /// The bytes of one granule that fall on one line.
 #[derive(Clone, Copy)]
-pub(super) struct Piece<const B: usize> {
+pub(super) struct GranulePart<const B: usize> {
     /// Index into the trace's granules.
     pub granule: u32,
-    pub bytes: Bits<B>,
+    pub bytes: BitSet<B>,
 }
 
 /// One line and the pieces on it, by granule.
-pub(super) struct Contents<const B: usize> {
+pub(super) struct LineContents<const B: usize> {
     /// Lines from the one that holds the object's first byte.
     pub line: u32,
-    pub pieces: Vec<Piece<B>>,
+    pub pieces: Vec<GranulePart<B>>,
 }
 
-impl<const B: usize> Contents<B> {
+impl<const B: usize> LineContents<B> {
     /// The lines that `granules` touch, ascending. `line_bytes` is a power of two, at most `64 * B`.
-    pub(super) fn of(
+    pub(super) fn from_granules(
         granules: &[Granule],
         phase: u32,
-        placement: &impl Placement,
+        placement: &impl BytePlacement,
         line_bytes: u32,
     ) -> Vec<Self> {
         let phase = u64::from(phase % line_bytes);
-        let mut all: Vec<(u32, Piece<B>)> = Vec::with_capacity(granules.len());
+        let mut placed: Vec<(u32, GranulePart<B>)> = Vec::with_capacity(granules.len());
         for (number, granule) in granules.iter().enumerate() {
-            let first = all.len();
+            let first = placed.len();
             for byte in 0..u32::from(granule.size) {
                 let at = u64::from(placement.place(granule.offset.saturating_add(byte))) + phase;
                 let line = (at / u64::from(line_bytes)) as u32;
                 let bit = (at % u64::from(line_bytes)) as usize;
-                match all[first..].iter_mut().find(|(other, _)| *other == line) {
+                match placed[first..].iter_mut().find(|(other, _)| *other == line) {
                     Some((_, piece)) => piece.bytes.insert(bit),
-                    None => all.push((
+                    None => placed.push((
                         line,
-                        Piece {
+                        GranulePart {
                             granule: number as u32,
-                            bytes: Bits::one(bit),
+                            bytes: BitSet::single(bit),
                         },
                     )),
                 }
             }
         }
-        all.sort_by_key(|(line, _)| *line);
-        all.chunk_by(|a, b| a.0 == b.0)
+        placed.sort_by_key(|(line, _)| *line);
+        placed
+            .chunk_by(|a, b| a.0 == b.0)
             .map(|pieces| {
                 let mut contents = Self {
                     line: pieces[0].0,
@@ -68,7 +69,7 @@ impl<const B: usize> Contents<B> {
         let mut names = [u8::MAX; LINE_BYTES_MAX];
         let mut next = 0;
         for piece in &mut self.pieces {
-            let mut renamed = Bits::EMPTY;
+            let mut renamed = BitSet::EMPTY;
             for bit in piece.bytes.iter() {
                 if names[bit] == u8::MAX {
                     names[bit] = next;

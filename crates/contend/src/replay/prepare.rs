@@ -2,11 +2,11 @@
 
 use std::collections::hash_map::Entry;
 
-use relayout_profile::Access;
+use relayout_profile::AccessKind;
 use rustc_hash::FxHashMap;
 
-use super::line::Kind;
-use super::{ByKind, ObjectTrace, TraceAccess};
+use super::line::AccessEffect;
+use super::{AccessCounts, ObjectTrace, TraceAccess};
 
 /// An [`ObjectTrace`] ready to be replayed with many placements.
 ///
@@ -15,15 +15,15 @@ use super::{ByKind, ObjectTrace, TraceAccess};
 /// else's copies change, so its second load of a granule, or its second store, does nothing that
 /// the first did not. Accesses are also sorted by granule, so that single lines can be replayed.
 #[derive(Clone, Debug)]
-pub struct Replay {
+pub struct PreparedTrace {
     pub(super) granules: Vec<Granule>,
     /// By granule.
-    pub(super) users: Vec<Users>,
-    pub(super) steps: Vec<Step>,
+    pub(super) users: Vec<GranuleUsers>,
+    pub(super) steps: Vec<PackedAccess>,
     /// By dense number: the context's own.
     pub(super) contexts: Vec<u16>,
     /// By granule: its first place in `order`; one more entry at the end.
-    first: Vec<u32>,
+    first_places: Vec<u32>,
     /// Indices of `steps`, by granule, ascending.
     order: Vec<u32>,
 }
@@ -37,7 +37,7 @@ pub(super) struct Granule {
 
 /// Who accesses a granule.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Users {
+pub(super) struct GranuleUsers {
     /// The first context to be joined.
     first: Option<u16>,
     several: bool,
@@ -46,7 +46,7 @@ pub(super) struct Users {
 
 /// One access, packed: 8 bytes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Step {
+pub(super) struct PackedAccess {
     pub granule: u32,
     pub context: u16,
     /// [`STORE`], [`SILENT`], [`EXCHANGE`]; 0 is a load.
@@ -57,10 +57,10 @@ const STORE: u8 = 1;
 const SILENT: u8 = 2;
 const EXCHANGE: u8 = 4;
 
-impl Replay {
+impl PreparedTrace {
     /// Prepares `trace`.
     pub fn new(trace: &ObjectTrace) -> Self {
-        let mut builder = Builder::default();
+        let mut builder = PreparedTraceBuilder::default();
         for access in &trace.accesses {
             builder.push(access);
         }
@@ -73,13 +73,13 @@ impl Replay {
     }
 
     /// Indices of the steps of a granule, ascending.
-    pub(super) fn places(&self, granule: u32) -> &[u32] {
+    pub(super) fn steps_of(&self, granule: u32) -> &[u32] {
         let granule = granule as usize;
-        &self.order[self.first[granule] as usize..self.first[granule + 1] as usize]
+        &self.order[self.first_places[granule] as usize..self.first_places[granule + 1] as usize]
     }
 }
 
-impl Users {
+impl GranuleUsers {
     pub(super) fn join(&mut self, others: &Self) {
         let differ = others.first.is_some() && self.first.is_some() && others.first != self.first;
         self.several |= others.several || differ;
@@ -93,19 +93,19 @@ impl Users {
     }
 }
 
-impl Step {
+impl PackedAccess {
     #[inline]
-    pub(super) fn kind(self) -> Kind {
+    pub(super) fn kind(self) -> AccessEffect {
         match self.kind {
-            0 => Kind::Load,
-            bits => Kind::Store {
+            0 => AccessEffect::Load,
+            bits => AccessEffect::Store {
                 silent: bits & SILENT != 0,
             },
         }
     }
 
     /// Counts it in `sum`.
-    pub(super) fn count(self, sum: &mut ByKind) {
+    pub(super) fn count(self, sum: &mut AccessCounts) {
         match self.kind {
             0 => sum.loads += 1,
             bits if bits & EXCHANGE != 0 => sum.exchanges += 1,
@@ -116,20 +116,20 @@ impl Step {
 
 /// Numbers contexts and granules, and leaves out what cannot matter.
 #[derive(Default)]
-struct Builder {
+struct PreparedTraceBuilder {
     granules: Vec<Granule>,
     /// By granule: the turn in which it was last accessed, and whether it was since loaded, silently stored
     /// to, stored to (bits).
-    done: Vec<(u32, u8)>,
+    strongest: Vec<(u32, u8)>,
     granule_ids: FxHashMap<(u32, u8), u32>,
     contexts: FxHashMap<u16, u16>,
-    steps: Vec<Step>,
+    steps: Vec<PackedAccess>,
     /// Counts the changes from one context to another.
     turn: u32,
     last_context: Option<u16>,
 }
 
-impl Builder {
+impl PreparedTraceBuilder {
     fn push(&mut self, access: &TraceAccess) {
         if self.last_context != Some(access.context) {
             self.last_context = Some(access.context);
@@ -137,12 +137,12 @@ impl Builder {
         }
         let granule = self.granule(access.offset, access.size);
         let kind = match (access.access, access.silent) {
-            (Access::Read, _) => 0,
+            (AccessKind::Read, _) => 0,
             (access, silent) => {
                 let bit = |is: bool, bit| if is { bit } else { 0 };
                 STORE
                     | bit(silent == Some(true), SILENT)
-                    | bit(access == Access::ReadWrite, EXCHANGE)
+                    | bit(access == AccessKind::ReadWrite, EXCHANGE)
             }
         };
         // A store makes up for later loads and silent stores, a silent store for later loads.
@@ -151,13 +151,13 @@ impl Builder {
             _ if kind & SILENT != 0 => 2,
             _ => 3,
         };
-        let (turn, done) = &mut self.done[granule as usize];
+        let (turn, done) = &mut self.strongest[granule as usize];
         if *turn == self.turn && *done >= strength {
             return;
         }
         (*turn, *done) = (self.turn, strength);
         let context = self.context(access.context);
-        self.steps.push(Step {
+        self.steps.push(PackedAccess {
             granule,
             context,
             kind,
@@ -170,18 +170,18 @@ impl Builder {
             Entry::Vacant(place) => {
                 let id = self.granules.len() as u32;
                 self.granules.push(Granule { offset, size });
-                self.done.push((0, 0));
+                self.strongest.push((0, 0));
                 *place.insert(id)
             }
         }
     }
 
     /// Sorts the steps by granule: one pass to count, one to place.
-    fn finish(self) -> Replay {
-        let mut users = vec![Users::default(); self.granules.len()];
+    fn finish(self) -> PreparedTrace {
+        let mut users = vec![GranuleUsers::default(); self.granules.len()];
         let mut first = vec![0; self.granules.len() + 1];
         for step in &self.steps {
-            users[step.granule as usize].join(&Users {
+            users[step.granule as usize].join(&GranuleUsers {
                 first: Some(step.context),
                 several: false,
                 stored: step.kind != 0,
@@ -202,12 +202,12 @@ impl Builder {
         for (context, number) in self.contexts {
             contexts[usize::from(number)] = context;
         }
-        Replay {
+        PreparedTrace {
             granules: self.granules,
             users,
             steps: self.steps,
             contexts,
-            first,
+            first_places: first,
             order,
         }
     }

@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rustc_hash::FxHashMap;
 
-use super::{LineTally, Placement, Replay, Tally};
+use super::{BytePlacement, CoherenceTally, LineTally, PreparedTrace};
 
 /// A prepared trace and what its lines cost so far, by what lay on them.
 ///
@@ -14,53 +14,53 @@ use super::{LineTally, Placement, Replay, Tally};
 /// are those of [`Replay::lines`], in whatever order layouts are asked for, and from whatever thread.
 #[derive(Debug)]
 pub struct LineScores<'r> {
-    replay: &'r Replay,
+    replay: &'r PreparedTrace,
     line_bytes: u32,
-    known: Mutex<FxHashMap<Box<[u64]>, Tally>>,
+    tallies: Mutex<FxHashMap<Box<[u64]>, CoherenceTally>>,
     replayed: AtomicU64,
 }
 
 impl<'r> LineScores<'r> {
     /// Nothing known yet; for `line_bytes` see [`replay`](super::replay()).
-    pub fn new(replay: &'r Replay, line_bytes: u32) -> Self {
+    pub fn new(replay: &'r PreparedTrace, line_bytes: u32) -> Self {
         Self {
             replay,
             line_bytes,
-            known: Mutex::default(),
+            tallies: Mutex::default(),
             replayed: AtomicU64::new(0),
         }
     }
 
     /// As [`Replay::tally`].
-    pub fn tally(&self, phase: u32, placement: &impl Placement) -> Tally {
+    pub fn tally(&self, phase: u32, placement: &impl BytePlacement) -> CoherenceTally {
         let lines = self.lines(phase, placement);
         lines.into_iter().map(|line| line.tally).sum()
     }
 
     /// As [`Replay::lines`].
-    pub fn lines(&self, phase: u32, placement: &impl Placement) -> Vec<LineTally> {
+    pub fn lines(&self, phase: u32, placement: &impl BytePlacement) -> Vec<LineTally> {
         self.replay
-            .lines_known(phase, placement, self.line_bytes, Some(self))
+            .lines_with_scores(phase, placement, self.line_bytes, Some(self))
     }
 
     /// Accesses replayed so far: those to lines that were not known.
-    pub fn replayed(&self) -> u64 {
+    pub fn replayed_accesses(&self) -> u64 {
         self.replayed.load(Relaxed)
     }
 
     /// What a line costs whose contents have this key, if that is known.
-    pub(super) fn known(&self, key: &[u64]) -> Option<Tally> {
+    pub(super) fn lookup(&self, key: &[u64]) -> Option<CoherenceTally> {
         self.lock().get(key).copied()
     }
 
     /// Keeps what a line costs; it took `accesses` to find out.
-    pub(super) fn learn(&self, key: Box<[u64]>, tally: Tally, accesses: u64) {
+    pub(super) fn learn(&self, key: Box<[u64]>, tally: CoherenceTally, accesses: u64) {
         self.replayed.fetch_add(accesses, Relaxed);
         self.lock().insert(key, tally);
     }
 
-    fn lock(&self) -> MutexGuard<'_, FxHashMap<Box<[u64]>, Tally>> {
+    fn lock(&self) -> MutexGuard<'_, FxHashMap<Box<[u64]>, CoherenceTally>> {
         // What is in the map is whole, whatever happened to who held it.
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+        self.tallies.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,48 +1,63 @@
 //! Going through a prepared trace under one placement.
 
-use super::bits::Bits;
-use super::contents::Contents;
-use super::line::{Counted, Line};
-use super::prepare::{Replay, Step, Users};
+use super::bits::BitSet;
+use super::contents::LineContents;
+use super::line::{CoherenceLine, LineCounts};
+use super::prepare::{GranuleUsers, PackedAccess, PreparedTrace};
 use super::scores::LineScores;
-use super::{ByKind, ContextWaits, LineTally, LineWaits, Placement, Tally};
+use super::{AccessCounts, BytePlacement, CoherenceTally, ContextWaits, LineTally, LineWaits};
 
 /// Accesses of which at least one in so many is on a line that has to be replayed are all gone through, rather
 /// than those on the line found.
 const DENSE_PART: u64 = 4;
 
-impl Replay {
+impl PreparedTrace {
     /// As [`replay`](super::replay()).
-    pub fn tally(&self, phase: u32, placement: &impl Placement, line_bytes: u32) -> Tally {
+    pub fn tally(
+        &self,
+        phase: u32,
+        placement: &impl BytePlacement,
+        line_bytes: u32,
+    ) -> CoherenceTally {
         let lines = self.lines(phase, placement, line_bytes);
         lines.into_iter().map(|line| line.tally).sum()
     }
 
     /// As [`replay_lines`](super::replay_lines).
-    pub fn lines(&self, phase: u32, placement: &impl Placement, line_bytes: u32) -> Vec<LineTally> {
-        self.lines_known(phase, placement, line_bytes, None)
+    pub fn lines(
+        &self,
+        phase: u32,
+        placement: &impl BytePlacement,
+        line_bytes: u32,
+    ) -> Vec<LineTally> {
+        self.lines_with_scores(phase, placement, line_bytes, None)
     }
 
     /// Who used which line, and had to wait for it.
-    pub fn waits(&self, phase: u32, placement: &impl Placement, line_bytes: u32) -> Vec<LineWaits> {
-        self.on_lines(phase, placement, line_bytes, Count::Waits)
+    pub fn waits(
+        &self,
+        phase: u32,
+        placement: &impl BytePlacement,
+        line_bytes: u32,
+    ) -> Vec<LineWaits> {
+        self.replay_by_line(phase, placement, line_bytes, LineQuery::Waits)
             .into_iter()
             .map(|line| LineWaits {
                 line: line.line,
-                contexts: self.by_context(&line),
+                contexts: self.waits_by_context(&line),
             })
             .collect()
     }
 
     /// As [`Self::lines`]; what `scores` knows of lines is looked up.
-    pub(super) fn lines_known(
+    pub(super) fn lines_with_scores(
         &self,
         phase: u32,
-        placement: &impl Placement,
+        placement: &impl BytePlacement,
         line_bytes: u32,
         scores: Option<&LineScores<'_>>,
     ) -> Vec<LineTally> {
-        self.on_lines(phase, placement, line_bytes, Count::Tallies(scores))
+        self.replay_by_line(phase, placement, line_bytes, LineQuery::Tallies(scores))
             .into_iter()
             .map(|line| LineTally {
                 line: line.line,
@@ -51,53 +66,59 @@ impl Replay {
             .collect()
     }
 
-    fn on_lines(
+    fn replay_by_line(
         &self,
         phase: u32,
-        placement: &impl Placement,
+        placement: &impl BytePlacement,
         line_bytes: u32,
-        count: Count<'_>,
-    ) -> Vec<OnLine> {
+        count: LineQuery<'_>,
+    ) -> Vec<LineResult> {
         let line_bytes = line_bytes.clamp(16, 256).next_power_of_two();
         match (self.contexts.len(), line_bytes) {
-            (..=64, ..=64) => self.run::<1, 1>(phase, placement, line_bytes, count),
-            (..=64, ..=128) => self.run::<1, 2>(phase, placement, line_bytes, count),
-            (..=1024, _) => self.run::<16, 4>(phase, placement, line_bytes, count),
+            (..=64, ..=64) => self.replay_sized::<1, 1>(phase, placement, line_bytes, count),
+            (..=64, ..=128) => self.replay_sized::<1, 2>(phase, placement, line_bytes, count),
+            (..=1024, _) => self.replay_sized::<16, 4>(phase, placement, line_bytes, count),
             // Every number that a context can have.
-            _ => self.run::<1024, 4>(phase, placement, line_bytes, count),
+            _ => self.replay_sized::<1024, 4>(phase, placement, line_bytes, count),
         }
     }
 
-    fn run<const C: usize, const B: usize>(
+    fn replay_sized<const C: usize, const B: usize>(
         &self,
         phase: u32,
-        placement: &impl Placement,
+        placement: &impl BytePlacement,
         line_bytes: u32,
-        count: Count<'_>,
-    ) -> Vec<OnLine> {
-        let all = Contents::<B>::of(&self.granules, phase, placement, line_bytes);
-        let mut found: Vec<OnLine> = all.iter().map(OnLine::new).collect();
+        count: LineQuery<'_>,
+    ) -> Vec<LineResult> {
+        let all_contents =
+            LineContents::<B>::from_granules(&self.granules, phase, placement, line_bytes);
+        let mut found: Vec<LineResult> = all_contents.iter().map(LineResult::new).collect();
         // Numbers of the lines that have to be replayed.
         let mut wanted = Vec::new();
         let scores = match count {
-            Count::Tallies(scores) => scores,
-            Count::Waits => None,
+            LineQuery::Tallies(scores) => scores,
+            LineQuery::Waits => None,
         };
-        for (number, contents) in all.iter().enumerate().filter(|(_, c)| self.can_conflict(c)) {
-            match scores.and_then(|scores| scores.known(&contents.key())) {
+        for (number, contents) in all_contents
+            .iter()
+            .enumerate()
+            .filter(|(_, c)| self.can_conflict(c))
+        {
+            match scores.and_then(|scores| scores.lookup(&contents.key())) {
                 Some(tally) => found[number].counted.tally = tally,
                 None => wanted.push(number),
             }
         }
-        let contents: Vec<&Contents<B>> = wanted.iter().map(|number| &all[*number]).collect();
-        let waits = matches!(count, Count::Waits);
+        let contents: Vec<&LineContents<B>> =
+            wanted.iter().map(|number| &all_contents[*number]).collect();
+        let waits = matches!(count, LineQuery::Waits);
         let counted = self.replay_lines::<C, B>(&contents, waits);
         for (number, counted) in wanted.iter().zip(counted) {
             if let Some(scores) = scores {
                 scores.learn(
-                    all[*number].key(),
+                    all_contents[*number].key(),
                     counted.tally,
-                    self.accesses(&all[*number]),
+                    self.access_count_on(&all_contents[*number]),
                 );
             }
             found[*number].counted = counted;
@@ -105,8 +126,8 @@ impl Replay {
         found
     }
 
-    fn can_conflict<const B: usize>(&self, contents: &Contents<B>) -> bool {
-        let mut users = Users::default();
+    fn can_conflict<const B: usize>(&self, contents: &LineContents<B>) -> bool {
+        let mut users = GranuleUsers::default();
         for piece in &contents.pieces {
             users.join(&self.users[piece.granule as usize]);
         }
@@ -114,26 +135,33 @@ impl Replay {
     }
 
     /// Accesses to a line with these contents.
-    fn accesses<const B: usize>(&self, contents: &Contents<B>) -> u64 {
-        let of = |granule: u32| self.places(granule).len() as u64;
-        contents.pieces.iter().map(|piece| of(piece.granule)).sum()
+    fn access_count_on<const B: usize>(&self, contents: &LineContents<B>) -> u64 {
+        let access_count = |granule: u32| self.steps_of(granule).len() as u64;
+        contents
+            .pieces
+            .iter()
+            .map(|piece| access_count(piece.granule))
+            .sum()
     }
 
     fn replay_lines<const C: usize, const B: usize>(
         &self,
-        all: &[&Contents<B>],
+        wanted_contents: &[&LineContents<B>],
         waits: bool,
-    ) -> Vec<Counted> {
-        let line = |_| Line::<C, B>::new(self.contexts.len(), waits);
-        let mut lines: Vec<Line<C, B>> = all.iter().map(line).collect();
-        let pieces = Pieces::new(all, self.granules.len());
-        let accesses: u64 = all.iter().map(|contents| self.accesses(contents)).sum();
+    ) -> Vec<LineCounts> {
+        let line = |_| CoherenceLine::<C, B>::new(self.contexts.len(), waits);
+        let mut lines: Vec<CoherenceLine<C, B>> = wanted_contents.iter().map(line).collect();
+        let pieces = GranuleLines::new(wanted_contents, self.granules.len());
+        let accesses: u64 = wanted_contents
+            .iter()
+            .map(|contents| self.access_count_on(contents))
+            .sum();
         if accesses.saturating_mul(DENSE_PART) >= self.steps.len() as u64 {
             for step in &self.steps {
                 visit(&mut lines, &pieces, *step);
             }
         } else {
-            for (word, mut left) in self.marked(all).into_iter().enumerate() {
+            for (word, mut left) in self.mark_steps(wanted_contents).into_iter().enumerate() {
                 while left != 0 {
                     let place = word * 64 + left.trailing_zeros() as usize;
                     visit(&mut lines, &pieces, self.steps[place]);
@@ -141,26 +169,26 @@ impl Replay {
                 }
             }
         }
-        lines.into_iter().map(Line::finish).collect()
+        lines.into_iter().map(CoherenceLine::finish).collect()
     }
 
     /// By step, a bit: it is on one of the lines.
-    fn marked<const B: usize>(&self, all: &[&Contents<B>]) -> Vec<u64> {
+    fn mark_steps<const B: usize>(&self, wanted_contents: &[&LineContents<B>]) -> Vec<u64> {
         let mut marked = vec![0; self.steps.len().div_ceil(64)];
-        for piece in all.iter().flat_map(|contents| &contents.pieces) {
-            for &place in self.places(piece.granule) {
+        for piece in wanted_contents.iter().flat_map(|contents| &contents.pieces) {
+            for &place in self.steps_of(piece.granule) {
                 marked[place as usize / 64] |= 1 << (place % 64);
             }
         }
         marked
     }
 
-    fn by_context(&self, line: &OnLine) -> Vec<ContextWaits> {
-        let mut accesses = vec![ByKind::default(); self.contexts.len()];
+    fn waits_by_context(&self, line: &LineResult) -> Vec<ContextWaits> {
+        let mut accesses = vec![AccessCounts::default(); self.contexts.len()];
         let places = line
             .granules
             .iter()
-            .flat_map(|granule| self.places(*granule));
+            .flat_map(|granule| self.steps_of(*granule));
         for &place in places {
             let step = self.steps[place as usize];
             step.count(&mut accesses[usize::from(step.context)]);
@@ -173,24 +201,28 @@ impl Replay {
                 waits: waits(number),
                 accesses,
             })
-            .filter(|one| one.accesses.all() > 0)
+            .filter(|context_waits| context_waits.accesses.total() > 0)
             .collect();
-        contexts.sort_unstable_by_key(|one| one.context);
+        contexts.sort_unstable_by_key(|context_waits| context_waits.context);
         contexts
     }
 }
 
 /// One access on each line that it touches. Inlined into both loops: called, it makes replay an eighth slower.
 #[inline(always)]
-fn visit<const C: usize, const B: usize>(lines: &mut [Line<C, B>], pieces: &Pieces<B>, step: Step) {
-    for &(line, bytes) in pieces.of(step.granule) {
+fn visit<const C: usize, const B: usize>(
+    lines: &mut [CoherenceLine<C, B>],
+    pieces: &GranuleLines<B>,
+    step: PackedAccess,
+) {
+    for &(line, bytes) in pieces.parts_of(step.granule) {
         lines[line as usize].access(step.context.into(), bytes, step.kind());
     }
 }
 
 /// What is asked of each line.
 #[derive(Clone, Copy)]
-enum Count<'a> {
+enum LineQuery<'a> {
     /// How often it moves; that may be known.
     Tallies(Option<&'a LineScores<'a>>),
     /// Who waits for it.
@@ -198,33 +230,33 @@ enum Count<'a> {
 }
 
 /// A line and what it counted.
-struct OnLine {
+struct LineResult {
     line: u32,
     granules: Vec<u32>,
-    counted: Counted,
+    counted: LineCounts,
 }
 
-impl OnLine {
-    fn new<const B: usize>(contents: &Contents<B>) -> Self {
+impl LineResult {
+    fn new<const B: usize>(contents: &LineContents<B>) -> Self {
         Self {
             line: contents.line,
             granules: contents.pieces.iter().map(|piece| piece.granule).collect(),
-            counted: Counted::default(),
+            counted: LineCounts::default(),
         }
     }
 }
 
 /// By granule: which bytes of which lines it has.
-struct Pieces<const B: usize> {
-    all: Vec<(u32, Bits<B>)>,
+struct GranuleLines<const B: usize> {
+    parts: Vec<(u32, BitSet<B>)>,
     /// By granule: its first piece; one more entry at the end.
     first: Vec<u32>,
 }
 
-impl<const B: usize> Pieces<B> {
-    fn new(lines: &[&Contents<B>], granules: usize) -> Self {
+impl<const B: usize> GranuleLines<B> {
+    fn new(lines: &[&LineContents<B>], granules: usize) -> Self {
         let numbered = lines.iter().zip(0_u32..);
-        let mut pieces: Vec<(u32, u32, Bits<B>)> = numbered
+        let mut pieces: Vec<(u32, u32, BitSet<B>)> = numbered
             .flat_map(|(contents, line)| {
                 let pieces = contents.pieces.iter();
                 pieces.map(move |piece| (piece.granule, line, piece.bytes))
@@ -239,7 +271,7 @@ impl<const B: usize> Pieces<B> {
             first[granule + 1] += first[granule];
         }
         Self {
-            all: pieces
+            parts: pieces
                 .into_iter()
                 .map(|(_, line, bytes)| (line, bytes))
                 .collect(),
@@ -248,8 +280,8 @@ impl<const B: usize> Pieces<B> {
     }
 
     #[inline]
-    fn of(&self, granule: u32) -> &[(u32, Bits<B>)] {
+    fn parts_of(&self, granule: u32) -> &[(u32, BitSet<B>)] {
         let granule = granule as usize;
-        &self.all[self.first[granule] as usize..self.first[granule + 1] as usize]
+        &self.parts[self.first[granule] as usize..self.first[granule + 1] as usize]
     }
 }

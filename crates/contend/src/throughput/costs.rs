@@ -1,6 +1,6 @@
 //! What a machine's lines cost those that fight for them.
 
-use crate::replay::ByKind;
+use crate::replay::AccessCounts;
 
 /// How a context uses a line.
 ///
@@ -8,7 +8,7 @@ use crate::replay::ByKind;
 /// together. With loads of the line or stores to others between them they leave it one by one, and the
 /// context stands still for longer: that is an update.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Habit {
+pub enum LineHabit {
     /// It only loads from it.
     Load,
     /// It does nothing but store to it.
@@ -27,7 +27,7 @@ const EXCHANGE_PART: u64 = 4;
 
 /// What accesses cost on a machine, in loops that do nothing else.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Costs {
+pub struct MachineCosts {
     /// Moving a line from one CPU to another, in nanoseconds.
     pub transfer_ns: f64,
     /// By [`Habit`]: one access to a line that no other context uses, in nanoseconds.
@@ -37,12 +37,12 @@ pub struct Costs {
     pub contended_ns: [[f64; 4]; 4],
 }
 
-impl Habit {
+impl LineHabit {
     /// All, in order.
     pub const ALL: [Self; 4] = [Self::Load, Self::Store, Self::Update, Self::Exchange];
 
     /// Of a context with these accesses to the line, and so many stores to others meanwhile.
-    pub(super) fn of(on_line: &ByKind, stores_elsewhere: u64) -> Self {
+    pub(super) fn from_accesses(on_line: &AccessCounts, stores_elsewhere: u64) -> Self {
         let stores = on_line.stores.saturating_add(on_line.exchanges);
         let goes_with = |others: u64| others.saturating_mul(UPDATE_PART) >= stores;
         if stores == 0 {
@@ -57,12 +57,12 @@ impl Habit {
     }
 }
 
-impl Costs {
+impl MachineCosts {
     /// Time for these accesses where nothing is waited for, in nanoseconds.
-    pub(super) fn alone(&self, accesses: &ByKind) -> f64 {
-        accesses.loads as f64 * self.alone_ns[Habit::Load as usize]
-            + accesses.stores as f64 * self.alone_ns[Habit::Store as usize]
-            + accesses.exchanges as f64 * self.alone_ns[Habit::Exchange as usize]
+    pub(super) fn alone(&self, accesses: &AccessCounts) -> f64 {
+        accesses.loads as f64 * self.alone_ns[LineHabit::Load as usize]
+            + accesses.stores as f64 * self.alone_ns[LineHabit::Store as usize]
+            + accesses.exchanges as f64 * self.alone_ns[LineHabit::Exchange as usize]
     }
 
     /// How long a context works on, once it has a line, until it has to wait for it again, where both it and
@@ -71,11 +71,11 @@ impl Costs {
     /// In the probe's loop a context works for the fraction `d = alone / contended` of its time, and waits for
     /// the rest. Each time it waits for a transfer `S`, and for the other where that is waiting for the line,
     /// which it is for the fraction `1 - d'` of *its* time: so for `S * (2 - d')`.
-    pub(super) fn keeps_ns(&self, own: Habit, other: Habit) -> f64 {
-        if (own, other) == (Habit::Load, Habit::Load) {
+    pub(super) fn keeps_ns(&self, own: LineHabit, other: LineHabit) -> f64 {
+        if (own, other) == (LineHabit::Load, LineHabit::Load) {
             return f64::INFINITY;
         }
-        let works = |own: Habit, other: Habit| {
+        let works = |own: LineHabit, other: LineHabit| {
             let (own, other) = (own as usize, other as usize);
             self.alone_ns[own] / self.contended_ns[own][other]
         };
@@ -93,30 +93,34 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(loads: u64, stores: u64, exchanges: u64, elsewhere: u64, expect: Habit) {
-        let accesses = ByKind {
+    fn check(loads: u64, stores: u64, exchanges: u64, elsewhere: u64, expect: LineHabit) {
+        let accesses = AccessCounts {
             loads,
             stores,
             exchanges,
         };
-        assert_eq!(Habit::of(&accesses, elsewhere), expect, "{accesses:?}");
+        assert_eq!(
+            LineHabit::from_accesses(&accesses, elsewhere),
+            expect,
+            "{accesses:?}"
+        );
     }
 
     #[test]
     fn habits() {
-        check(1000, 0, 0, 1000, Habit::Load);
-        check(0, 1000, 0, 10, Habit::Store);
-        check(10, 1000, 0, 0, Habit::Store);
-        check(200, 1000, 0, 0, Habit::Update);
-        check(0, 1000, 0, 200, Habit::Update);
-        check(0, 300, 100, 0, Habit::Exchange);
-        check(0, 0, 1, u64::MAX, Habit::Exchange);
-        check(0, u64::MAX / 2, 0, u64::MAX, Habit::Update);
+        check(1000, 0, 0, 1000, LineHabit::Load);
+        check(0, 1000, 0, 10, LineHabit::Store);
+        check(10, 1000, 0, 0, LineHabit::Store);
+        check(200, 1000, 0, 0, LineHabit::Update);
+        check(0, 1000, 0, 200, LineHabit::Update);
+        check(0, 300, 100, 0, LineHabit::Exchange);
+        check(0, 0, 1, u64::MAX, LineHabit::Exchange);
+        check(0, u64::MAX / 2, 0, u64::MAX, LineHabit::Update);
     }
 
     #[test]
     fn a_line_is_kept_for_as_long_as_the_loops_say() {
-        let costs = Costs {
+        let costs = MachineCosts {
             transfer_ns: 100.0,
             alone_ns: [1.0, 1.0, 1.0, 2.0],
             contended_ns: [
@@ -127,14 +131,20 @@ mod tests {
             ],
         };
         // Works a quarter of its time; the other, half of its.
-        let kept = costs.keeps_ns(Habit::Store, Habit::Load);
+        let kept = costs.keeps_ns(LineHabit::Store, LineHabit::Load);
         assert!((kept - 100.0 * 1.5 / 3.0).abs() < 1e-9, "{kept}");
-        assert_eq!(costs.keeps_ns(Habit::Update, Habit::Load), f64::INFINITY);
-        assert_eq!(costs.keeps_ns(Habit::Load, Habit::Load), f64::INFINITY);
+        assert_eq!(
+            costs.keeps_ns(LineHabit::Update, LineHabit::Load),
+            f64::INFINITY
+        );
+        assert_eq!(
+            costs.keeps_ns(LineHabit::Load, LineHabit::Load),
+            f64::INFINITY
+        );
         // Not probed.
         assert!(
-            Costs::default()
-                .keeps_ns(Habit::Store, Habit::Load)
+            MachineCosts::default()
+                .keeps_ns(LineHabit::Store, LineHabit::Load)
                 .is_infinite()
         );
     }

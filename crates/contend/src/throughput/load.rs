@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use relayout_profile::{Access, Profile};
+use relayout_profile::{AccessKind, Profile};
 
-use crate::replay::{ByKind, ContextWaits};
-use crate::traces::Extent;
+use crate::replay::{AccessCounts, ContextWaits};
+use crate::traces::ObjectExtent;
 
 /// Lines that are told apart.
 const LINES_MAX: usize = 32;
@@ -15,13 +15,13 @@ const PS_PER_NS: f64 = 1e3;
 
 /// How contexts spent the recorded window: accesses, and waits on the lines that are not the subject's.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Load {
+pub struct RecordedLoad {
     /// All accesses, by context that worked.
-    contexts: BTreeMap<u16, ByKind>,
+    contexts: BTreeMap<u16, AccessCounts>,
     /// What it does between them, where that was measured.
-    code: BTreeMap<u16, Code>,
+    code: BTreeMap<u16, CodeTime>,
     /// Of them: those to lines that the subject has a part of.
-    subject: BTreeMap<u16, ByKind>,
+    subject: BTreeMap<u16, AccessCounts>,
     /// By line that is not the subject's: who waited. Most waits first, [`LINES_MAX`] at most.
     lines: Vec<Vec<ContextWaits>>,
     /// Waits for all other lines together, by context.
@@ -31,14 +31,14 @@ pub struct Load {
 
 /// Code between a context's accesses, for each of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Code {
+pub struct CodeTime {
     /// Nanoseconds.
     pub ns: f64,
     /// How far that may be off, up or down.
     pub error_ns: f64,
 }
 
-impl Code {
+impl CodeTime {
     /// What can be told from nothing: the estimate of James and Stein (1961), whose mean error is smaller than
     /// that of the mean itself where that is near zero. `None` if it is no more than its error.
     pub(super) fn told_ns(&self) -> Option<f64> {
@@ -46,17 +46,17 @@ impl Code {
     }
 }
 
-impl Load {
+impl RecordedLoad {
     /// Of `profile`, where the subject of a change is all that lies at `subject`.
     ///
     /// What conflicts do not know the other side of is missing; so are the accesses of exchanges to lines
     /// that never moved, which count as a load and a store.
-    pub fn new(profile: &Profile, subject: &[Extent]) -> Self {
+    pub fn new(profile: &Profile, subject: &[ObjectExtent]) -> Self {
         let line_bytes = u64::from(profile.meta.line_bytes).max(1);
-        let subject = Subject::new(subject);
-        let used = accesses(profile, line_bytes);
+        let subject = SubjectExtents::new(subject);
+        let used = accesses_by_line(profile, line_bytes);
         let mut load = Self {
-            code: code(profile),
+            code: code_times(profile),
             ..Self::default()
         };
         for ((run, line, context), accesses) in &used {
@@ -65,10 +65,15 @@ impl Load {
                 *load.subject.entry(*context).or_default() += *accesses;
             }
         }
-        let busiest = load.contexts.values().map(ByKind::all).max().unwrap_or(0);
+        let busiest = load
+            .contexts
+            .values()
+            .map(AccessCounts::total)
+            .max()
+            .unwrap_or(0);
         load.contexts
-            .retain(|_, sum| sum.all().saturating_mul(WORKING_PART) >= busiest);
-        let mut waits: BTreeMap<Used, u64> = BTreeMap::new();
+            .retain(|_, sum| sum.total().saturating_mul(WORKING_PART) >= busiest);
+        let mut waits: BTreeMap<LineContext, u64> = BTreeMap::new();
         for row in &profile.conflicts {
             if subject.meets(row.run, row.addr, 1) {
                 load.subject_waits = load.subject_waits.saturating_add(row.count);
@@ -88,14 +93,15 @@ impl Load {
             });
         }
         load.lines = lines.into_values().collect();
-        let all = |line: &Vec<ContextWaits>| {
-            let waits = line.iter().map(|one| one.waits);
+        let total_waits = |line: &Vec<ContextWaits>| {
+            let waits = line.iter().map(|context_waits| context_waits.waits);
             waits.fold(0, u64::saturating_add)
         };
-        load.lines.sort_by_key(|line| std::cmp::Reverse(all(line)));
-        for one in load.lines.iter().skip(LINES_MAX).flatten() {
-            let rest = load.rest.entry(one.context).or_default();
-            *rest = rest.saturating_add(one.waits);
+        load.lines
+            .sort_by_key(|line| std::cmp::Reverse(total_waits(line)));
+        for context_waits in load.lines.iter().skip(LINES_MAX).flatten() {
+            let rest = load.rest.entry(context_waits.context).or_default();
+            *rest = rest.saturating_add(context_waits.waits);
         }
         load.lines.truncate(LINES_MAX);
         load
@@ -107,17 +113,17 @@ impl Load {
     }
 
     /// All that a context accessed.
-    pub fn accesses(&self, context: u16) -> ByKind {
+    pub fn accesses(&self, context: u16) -> AccessCounts {
         self.contexts.get(&context).copied().unwrap_or_default()
     }
 
     /// What a context does between accesses; `None` where that was not measured.
-    pub fn code(&self, context: u16) -> Option<Code> {
+    pub fn code(&self, context: u16) -> Option<CodeTime> {
         self.code.get(&context).copied()
     }
 
     /// What a context accessed on lines that the subject has a part of.
-    pub fn on_subject(&self, context: u16) -> ByKind {
+    pub fn on_subject(&self, context: u16) -> AccessCounts {
         self.subject.get(&context).copied().unwrap_or_default()
     }
 
@@ -138,8 +144,8 @@ impl Load {
 }
 
 /// By context, over all runs.
-fn code(profile: &Profile) -> BTreeMap<u16, Code> {
-    let mut sums: BTreeMap<u16, (f64, Code)> = BTreeMap::new();
+fn code_times(profile: &Profile) -> BTreeMap<u16, CodeTime> {
+    let mut sums: BTreeMap<u16, (f64, CodeTime)> = BTreeMap::new();
     for gaps in profile.meta.runs.iter().flat_map(|run| &run.gaps) {
         let (all, code) = sums.entry(gaps.context).or_default();
         let samples = gaps.samples as f64;
@@ -147,8 +153,8 @@ fn code(profile: &Profile) -> BTreeMap<u16, Code> {
         code.ns += samples * gaps.mean_ps as f64 / PS_PER_NS;
         code.error_ns += samples * gaps.error_ps as f64 / PS_PER_NS;
     }
-    let mean = |(context, (all, code)): (u16, (f64, Code))| {
-        let code = Code {
+    let mean = |(context, (all, code)): (u16, (f64, CodeTime))| {
+        let code = CodeTime {
             ns: code.ns / all,
             error_ns: code.error_ns / all,
         };
@@ -158,18 +164,18 @@ fn code(profile: &Profile) -> BTreeMap<u16, Code> {
 }
 
 /// Run, address of a line, context.
-type Used = (u16, u64, u16);
+type LineContext = (u16, u64, u16);
 
 /// Loads, stores and exchanges, by line and context.
-fn accesses(profile: &Profile, line_bytes: u64) -> BTreeMap<Used, ByKind> {
-    let mut used: BTreeMap<Used, ByKind> = BTreeMap::new();
+fn accesses_by_line(profile: &Profile, line_bytes: u64) -> BTreeMap<LineContext, AccessCounts> {
+    let mut used: BTreeMap<LineContext, AccessCounts> = BTreeMap::new();
     for row in &profile.lines {
         let sum = used.entry((row.run, row.line, row.context)).or_default();
         sum.loads = sum.loads.saturating_add(row.reads);
         sum.stores = sum.stores.saturating_add(row.writes);
     }
     let exchanges = profile.counts.iter();
-    for row in exchanges.filter(|row| row.access == Access::ReadWrite) {
+    for row in exchanges.filter(|row| row.access == AccessKind::ReadWrite) {
         let line = row.addr - row.addr % line_bytes;
         if let Some(sum) = used.get_mut(&(row.run, line, row.context)) {
             // `lines` has it under both.
@@ -183,10 +189,10 @@ fn accesses(profile: &Profile, line_bytes: u64) -> BTreeMap<Used, ByKind> {
 }
 
 /// Where the subject's objects are.
-struct Subject(Vec<Extent>);
+struct SubjectExtents(Vec<ObjectExtent>);
 
-impl Subject {
-    fn new(extents: &[Extent]) -> Self {
+impl SubjectExtents {
+    fn new(extents: &[ObjectExtent]) -> Self {
         let mut extents = extents.to_vec();
         extents.sort_unstable();
         Self(extents)

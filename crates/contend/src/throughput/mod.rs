@@ -34,22 +34,22 @@
 //! look far ahead or not at all, and lines that are kept for two thirds of the time that loops say to one and a
 //! half times that.
 
-mod checks;
 mod costs;
 mod load;
 mod network;
-mod waiting;
+mod spin_waits;
+mod store_guards;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use checks::Checked;
-pub use checks::Checks;
-pub use costs::{Costs, Habit};
-pub use load::{Code, Load};
-pub use waiting::{Waiting, waiting};
+pub use costs::{LineHabit, MachineCosts};
+pub use load::{CodeTime, RecordedLoad};
+pub use spin_waits::{SpinWait, find_spin_waits};
+pub use store_guards::GuardCounts;
+use store_guards::GuardedLoad;
 
-use crate::replay::{ByKind, ContextWaits};
-use network::{Class, Visit, cycle_times};
+use crate::replay::{AccessCounts, ContextWaits};
+use network::{ContextClass, StationVisit, cycle_times};
 
 /// Lines that are stations of their own, on either side; what is waited for on others is a delay.
 const STATIONS_MAX: usize = 64;
@@ -58,20 +58,20 @@ const RESAMPLES: usize = 100;
 /// What is expected, and the ends of what is reckoned with: those with the largest gains, and the smallest.
 /// Loops that differ in how many words of a line they use, and how, differ by as much in how long they keep it.
 /// What a processor looks ahead: 200 to 500 instructions, of which it does two to four in a nanosecond.
-const EXPECTED: Assumed = Assumed {
+const EXPECTED: GainAssumptions = GainAssumptions {
     unknown_code: 1.0,
     errors: 0.0,
     ahead_ns: 50.0,
     keeps: 1.0,
 };
-const ENDS: [Assumed; 2] = [
-    Assumed {
+const ENDS: [GainAssumptions; 2] = [
+    GainAssumptions {
         unknown_code: 0.0,
         errors: -1.0,
         ahead_ns: 0.0,
         keeps: 2.0 / 3.0,
     },
-    Assumed {
+    GainAssumptions {
         unknown_code: 3.0,
         errors: 1.0,
         ahead_ns: 100.0,
@@ -92,7 +92,7 @@ pub struct StretchLine {
 
 /// A stretch of the recording, replayed under two layouts, and with checks before stores under the second.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Stretch {
+pub struct ReplayedStretch {
     /// Recording that it is a part of.
     pub run: u16,
     /// Under today's.
@@ -100,34 +100,34 @@ pub struct Stretch {
     /// Under the other.
     pub changed: Vec<StretchLine>,
     /// By context: what the checks make of its accesses; empty where there are none.
-    pub checks: BTreeMap<u16, Checks>,
+    pub guards: BTreeMap<u16, GuardCounts>,
 }
 
 /// Whose throughput is asked about.
 #[derive(Clone, Copy, Debug)]
-pub struct Question<'a> {
+pub struct ThroughputInputs<'a> {
     /// What the recording says besides the subject's replay.
-    pub load: &'a Load,
+    pub load: &'a RecordedLoad,
     /// The machine.
-    pub costs: &'a Costs,
+    pub costs: &'a MachineCosts,
     /// Contexts that run; `None`: as many as were recorded.
     pub contexts: Option<u32>,
 }
 
 /// Throughput with the changed layout over that with today's.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Gain {
+pub struct ThroughputGain {
     /// Of all contexts together: the time that they need for what they did in the recording.
-    pub ratio: Ratio,
+    pub ratio: GainRatio,
     /// For how many contexts.
     pub contexts: u32,
     /// Of each recorded context by itself, in order of their numbers.
-    pub by_context: Vec<(u16, Ratio)>,
+    pub by_context: Vec<(u16, GainRatio)>,
     /// Of all contexts together, by each recording alone where there are several.
     pub by_run: Vec<(u16, f64)>,
 }
 
-impl Gain {
+impl ThroughputGain {
     /// Whether it is none, but a loss of more than 5 %, wherever in its interval.
     pub fn is_loss(&self) -> bool {
         self.ratio.high < 0.95
@@ -142,7 +142,7 @@ impl Gain {
 
 /// A ratio, and between what 95 % of the resamples lie, with the shortest and the longest think times.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Ratio {
+pub struct GainRatio {
     /// Over the whole recording, with the expected think time.
     pub value: f64,
     /// Lower end.
@@ -153,7 +153,7 @@ pub struct Ratio {
 
 /// What nobody measured.
 #[derive(Clone, Copy, Debug)]
-struct Assumed {
+struct GainAssumptions {
     /// Code between accesses over what they cost alone, where it was not timed.
     unknown_code: f64,
     /// How many times its error the timed code takes longer than was measured.
@@ -166,54 +166,60 @@ struct Assumed {
 
 /// How a context uses a line.
 #[derive(Clone, Copy, Debug)]
-struct Use {
+struct LineUse {
     context: u16,
     /// How often it waits for it in the recorded window.
     waits: f64,
-    habit: Habit,
+    habit: LineHabit,
 }
 
 /// What contexts do with one layout and its code.
-struct Side<'a> {
+struct LayoutLoad<'a> {
     /// The subject's lines.
-    lines: Vec<Vec<Use>>,
-    code: Checked<'a>,
+    lines: Vec<Vec<LineUse>>,
+    code: GuardedLoad<'a>,
 }
 
-impl Question<'_> {
+impl ThroughputInputs<'_> {
     /// The gain by a change that was replayed in `stretches`; `None` where fewer than two contexts were
     /// recorded, or nobody waits for the subject today.
-    pub fn gain(&self, stretches: &[Stretch]) -> Option<Gain> {
+    pub fn gain(&self, stretches: &[ReplayedStretch]) -> Option<ThroughputGain> {
         let contexts = self.load.contexts().count();
-        let replayed: u64 = stretches.iter().map(|stretch| waits(&stretch.today)).sum();
+        let replayed: u64 = stretches
+            .iter()
+            .map(|stretch| total_waits(&stretch.today))
+            .sum();
         if contexts < 2 || replayed == 0 {
             return None;
         }
-        let whole: Vec<&Stretch> = stretches.iter().collect();
+        let whole: Vec<&ReplayedStretch> = stretches.iter().collect();
         let found = self.ratios(&whole, replayed, EXPECTED)?;
-        let mut random = Random(0x9e37_79b9_7f4a_7c15);
+        let mut random = ResampleRandom(0x9e37_79b9_7f4a_7c15);
         let drawn: Vec<Vec<f64>> = (0..RESAMPLES)
             .flat_map(|_| {
                 let draw = |_| &stretches[random.below(stretches.len())];
-                let sample: Vec<&Stretch> = (0..stretches.len()).map(draw).collect();
-                let replayed = sample.iter().map(|stretch| waits(&stretch.today)).sum();
+                let sample: Vec<&ReplayedStretch> = (0..stretches.len()).map(draw).collect();
+                let replayed = sample
+                    .iter()
+                    .map(|stretch| total_waits(&stretch.today))
+                    .sum();
                 ENDS.map(|assumed| self.ratios(&sample, replayed, assumed))
             })
             .flatten()
             .collect();
         let ratio = |place: usize| {
-            let mut values: Vec<f64> = drawn.iter().map(|one| one[place]).collect();
+            let mut values: Vec<f64> = drawn.iter().map(|ratios| ratios[place]).collect();
             values.sort_unstable_by(f64::total_cmp);
             let value = found[place];
             let at = |share: f64| values.get((share * values.len() as f64) as usize).copied();
-            Ratio {
+            GainRatio {
                 value,
                 low: at(0.025).map_or(value, |low| low.min(value)),
                 high: at(0.975).map_or(value, |high| high.max(value)),
             }
         };
         let each = self.load.contexts().enumerate();
-        Some(Gain {
+        Some(ThroughputGain {
             ratio: ratio(contexts),
             contexts: self.contexts.unwrap_or(contexts as u32),
             by_context: each
@@ -224,15 +230,15 @@ impl Question<'_> {
     }
 
     /// Of all contexts, by recording in which they wait for the subject; nothing with one recording.
-    fn by_run(&self, stretches: &[Stretch]) -> Vec<(u16, f64)> {
+    fn by_run(&self, stretches: &[ReplayedStretch]) -> Vec<(u16, f64)> {
         let runs: BTreeSet<u16> = stretches.iter().map(|stretch| stretch.run).collect();
         if runs.len() < 2 {
             return Vec::new();
         }
         let of_run = |run: u16| {
             let own = stretches.iter().filter(|stretch| stretch.run == run);
-            let own: Vec<&Stretch> = own.collect();
-            let replayed = own.iter().map(|stretch| waits(&stretch.today)).sum();
+            let own: Vec<&ReplayedStretch> = own.collect();
+            let replayed = own.iter().map(|stretch| total_waits(&stretch.today)).sum();
             let ratios = self.ratios(&own, replayed, EXPECTED)?;
             Some((run, *ratios.last()?))
         };
@@ -241,16 +247,24 @@ impl Question<'_> {
 
     /// By context, and then of all, the ratio of throughputs; `replayed` waits of the stretches stand for
     /// all that the recording has on the subject.
-    fn ratios(&self, stretches: &[&Stretch], replayed: u64, assumed: Assumed) -> Option<Vec<f64>> {
+    fn ratios(
+        &self,
+        stretches: &[&ReplayedStretch],
+        replayed: u64,
+        assumed: GainAssumptions,
+    ) -> Option<Vec<f64>> {
         if replayed == 0 {
             return None;
         }
         let scale = self.load.subject_waits() as f64 / replayed as f64;
         let today = stretches.iter().flat_map(|stretch| &stretch.today);
         let changed = stretches.iter().flat_map(|stretch| &stretch.changed);
-        let before = self.cycles(&self.side(today, scale, Checked::none(self.load)), assumed);
-        let code = Checked::new(self.load, stretches);
-        let after = self.cycles(&self.side(changed, scale, code), assumed);
+        let before = self.cycles(
+            &self.layout_load(today, scale, GuardedLoad::unguarded(self.load)),
+            assumed,
+        );
+        let code = GuardedLoad::new(self.load, stretches);
+        let after = self.cycles(&self.layout_load(changed, scale, code), assumed);
         let mut ratios: Vec<f64> = before.iter().zip(&after).map(|(b, a)| b / a).collect();
         ratios.push(before.iter().sum::<f64>() / after.iter().sum::<f64>());
         ratios
@@ -260,24 +274,25 @@ impl Question<'_> {
     }
 
     /// Contexts that run, over those that were recorded.
-    fn times(&self) -> f64 {
+    fn context_scale(&self) -> f64 {
         let recorded = self.load.contexts().count() as f64;
         self.contexts
             .map_or(1.0, |wanted| f64::from(wanted) / recorded)
     }
 
     /// Time that each context takes for what it did in the recorded window, in nanoseconds.
-    fn cycles(&self, side: &Side<'_>, assumed: Assumed) -> Vec<f64> {
-        let subject = side.lines.iter().cloned();
-        let mut lines: Vec<Vec<Use>> = self.others(&side.code).chain(subject).collect();
-        let weight = |line: &Vec<Use>| line.iter().map(|one| one.waits).sum::<f64>();
+    fn cycles(&self, layout_load: &LayoutLoad<'_>, assumed: GainAssumptions) -> Vec<f64> {
+        let subject = layout_load.lines.iter().cloned();
+        let mut lines: Vec<Vec<LineUse>> =
+            self.other_lines(&layout_load.code).chain(subject).collect();
+        let weight = |line: &Vec<LineUse>| line.iter().map(|line_use| line_use.waits).sum::<f64>();
         lines.sort_by(|a, b| weight(b).total_cmp(&weight(a)));
         let service_ns = self.costs.transfer_ns;
         let class = |context| {
-            let (work_ns, timed_ns) = self.work(context, &side.code, assumed);
+            let (work_ns, timed_ns) = self.work(context, &layout_load.code, assumed);
             let rest = self.load.rest(context) as f64;
-            let mut class = Class {
-                count: self.times(),
+            let mut class = ContextClass {
+                count: self.context_scale(),
                 think_ns: work_ns + service_ns * rest,
                 visits: Vec::new(),
             };
@@ -286,7 +301,7 @@ impl Question<'_> {
                 let count = self.visits(context, line, work_ns, assumed);
                 waits += count;
                 if count > 0.0 && station < STATIONS_MAX {
-                    class.visits.push(Visit {
+                    class.visits.push(StationVisit {
                         station,
                         count,
                         service_ns,
@@ -298,20 +313,20 @@ impl Question<'_> {
             class.think_ns -= timed_ns.min(waits * service_ns.min(assumed.ahead_ns));
             class
         };
-        let classes: Vec<Class> = self.load.contexts().map(class).collect();
+        let classes: Vec<ContextClass> = self.load.contexts().map(class).collect();
         cycle_times(&classes, STATIONS_MAX)
     }
 
     /// What a context does without waiting in the recorded window, and how much of it is code that was timed; in
     /// nanoseconds.
-    fn work(&self, context: u16, code: &Checked<'_>, assumed: Assumed) -> (f64, f64) {
+    fn work(&self, context: u16, code: &GuardedLoad<'_>, assumed: GainAssumptions) -> (f64, f64) {
         let recorded = self.load.accesses(context);
         let alone_ns = self.costs.alone(&code.accesses(context));
         let code = self.load.code(context).unwrap_or_default();
         match code.told_ns() {
             Some(told_ns) => {
                 let each_ns = (told_ns + assumed.errors * code.error_ns).max(0.0);
-                let timed_ns = each_ns * recorded.all() as f64;
+                let timed_ns = each_ns * recorded.total() as f64;
                 (alone_ns + timed_ns, timed_ns)
             }
             None => {
@@ -322,13 +337,22 @@ impl Question<'_> {
     }
 
     /// How often a context waits for a line, where its work takes `work_ns`.
-    fn visits(&self, context: u16, line: &[Use], work_ns: f64, assumed: Assumed) -> f64 {
-        let Some(own) = line.iter().find(|one| one.context == context) else {
+    fn visits(
+        &self,
+        context: u16,
+        line: &[LineUse],
+        work_ns: f64,
+        assumed: GainAssumptions,
+    ) -> f64 {
+        let Some(own) = line.iter().find(|line_use| line_use.context == context) else {
             return 0.0;
         };
-        let others = line.iter().filter(|one| one.context != context);
+        let others = line.iter().filter(|line_use| line_use.context != context);
         // Who is not known stores.
-        let other = others.map(|one| one.habit).max().unwrap_or(Habit::Store);
+        let other = others
+            .map(|line_use| line_use.habit)
+            .max()
+            .unwrap_or(LineHabit::Store);
         let keeps_ns = assumed.keeps * self.costs.keeps_ns(own.habit, other);
         match own.waits > 0.0 && work_ns > 0.0 {
             true => own.waits.min(work_ns / keeps_ns),
@@ -337,14 +361,17 @@ impl Question<'_> {
     }
 
     /// Lines that are not the subject's.
-    fn others(&self, code: &Checked<'_>) -> impl Iterator<Item = Vec<Use>> {
+    fn other_lines(&self, code: &GuardedLoad<'_>) -> impl Iterator<Item = Vec<LineUse>> {
         let of_line = |line: &[ContextWaits]| {
-            let own = line.iter().map(|one| {
-                let stores = code.accesses(one.context).stores;
-                Use {
-                    context: one.context,
-                    waits: self.more(one),
-                    habit: Habit::of(&one.accesses, stores.saturating_sub(one.accesses.stores)),
+            let own = line.iter().map(|context_waits| {
+                let stores = code.accesses(context_waits.context).stores;
+                LineUse {
+                    context: context_waits.context,
+                    waits: self.scaled_waits(context_waits),
+                    habit: LineHabit::from_accesses(
+                        &context_waits.accesses,
+                        stores.saturating_sub(context_waits.accesses.stores),
+                    ),
                 }
             });
             own.collect()
@@ -353,66 +380,71 @@ impl Question<'_> {
     }
 
     /// The subject's lines as replayed with this code, where each wait stands for `scale`.
-    fn side<'s>(
+    fn layout_load<'s>(
         &self,
         replayed: impl Iterator<Item = &'s StretchLine>,
         scale: f64,
-        code: Checked<'s>,
-    ) -> Side<'s> {
+        code: GuardedLoad<'s>,
+    ) -> LayoutLoad<'s> {
         let mut lines: BTreeMap<(usize, u32), BTreeMap<u16, ContextWaits>> = BTreeMap::new();
-        let mut all: BTreeMap<u16, ByKind> = BTreeMap::new();
+        let mut subject_accesses: BTreeMap<u16, AccessCounts> = BTreeMap::new();
         for line in replayed {
             let of_line = lines.entry((line.object, line.line)).or_default();
-            for one in &line.contexts {
-                let sum = of_line.entry(one.context).or_default();
-                sum.context = one.context;
-                sum.waits += one.waits;
-                sum.accesses += one.accesses;
-                *all.entry(one.context).or_default() += one.accesses;
+            for context_waits in &line.contexts {
+                let sum = of_line.entry(context_waits.context).or_default();
+                sum.context = context_waits.context;
+                sum.waits += context_waits.waits;
+                sum.accesses += context_waits.accesses;
+                *subject_accesses.entry(context_waits.context).or_default() +=
+                    context_waits.accesses;
             }
         }
-        let of_line = |one: &ContextWaits| {
-            let on_subject = code.on_subject(one.context);
-            let on_line = share(&on_subject, &one.accesses, &all[&one.context]);
-            let stores = code.accesses(one.context).stores;
-            Use {
-                context: one.context,
-                waits: scale * self.more(one),
-                habit: Habit::of(&on_line, stores.saturating_sub(on_line.stores)),
+        let of_line = |context_waits: &ContextWaits| {
+            let on_subject = code.on_subject(context_waits.context);
+            let on_line = scale_counts(
+                &on_subject,
+                &context_waits.accesses,
+                &subject_accesses[&context_waits.context],
+            );
+            let stores = code.accesses(context_waits.context).stores;
+            LineUse {
+                context: context_waits.context,
+                waits: scale * self.scaled_waits(context_waits),
+                habit: LineHabit::from_accesses(&on_line, stores.saturating_sub(on_line.stores)),
             }
         };
         let lines = lines
             .values()
             .map(|line| line.values().map(of_line).collect())
             .collect();
-        Side { lines, code }
+        LayoutLoad { lines, code }
     }
 
     /// Waits where the others' stores are as many times as many as there are other contexts now.
-    fn more(&self, one: &ContextWaits) -> f64 {
+    fn scaled_waits(&self, context_waits: &ContextWaits) -> f64 {
         let recorded = self.load.contexts().count() as f64;
-        let others = ((self.times() * recorded - 1.0) / (recorded - 1.0)).max(0.0);
-        more(one, others)
+        let others = ((self.context_scale() * recorded - 1.0) / (recorded - 1.0)).max(0.0);
+        waits_with_more_stores(context_waits, others)
     }
 }
 
 /// Of `recorded` accesses, those to a line that has `part` of `all` that were replayed: a log leaves
 /// repeats out, so that it has fewer.
-fn share(recorded: &ByKind, part: &ByKind, all: &ByKind) -> ByKind {
-    let of = |recorded: u64, part: u64, all: u64| {
+fn scale_counts(recorded: &AccessCounts, part: &AccessCounts, all: &AccessCounts) -> AccessCounts {
+    let scale_count = |recorded: u64, part: u64, all: u64| {
         (recorded as f64 * part as f64 / all.max(1) as f64) as u64
     };
-    ByKind {
-        loads: of(recorded.loads, part.loads, all.loads),
-        stores: of(recorded.stores, part.stores, all.stores),
-        exchanges: of(recorded.exchanges, part.exchanges, all.exchanges),
+    AccessCounts {
+        loads: scale_count(recorded.loads, part.loads, all.loads),
+        stores: scale_count(recorded.stores, part.stores, all.stores),
+        exchanges: scale_count(recorded.exchanges, part.exchanges, all.exchanges),
     }
 }
 
 /// Waits where the others' stores are `k` times as many.
-fn more(one: &ContextWaits, k: f64) -> f64 {
-    let waits = one.waits as f64;
-    let accesses = (one.accesses.all() as f64).max(waits);
+fn waits_with_more_stores(context_waits: &ContextWaits, k: f64) -> f64 {
+    let waits = context_waits.waits as f64;
+    let accesses = (context_waits.accesses.total() as f64).max(waits);
     let left = accesses - waits + k * waits;
     if left > 0.0 {
         accesses * k * waits / left
@@ -421,15 +453,15 @@ fn more(one: &ContextWaits, k: f64) -> f64 {
     }
 }
 
-fn waits(lines: &[StretchLine]) -> u64 {
+fn total_waits(lines: &[StretchLine]) -> u64 {
     let contexts = lines.iter().flat_map(|line| &line.contexts);
-    contexts.map(|one| one.waits).sum()
+    contexts.map(|context_waits| context_waits.waits).sum()
 }
 
 /// Marsaglia's xorshift64: the same numbers on every machine.
-struct Random(u64);
+struct ResampleRandom(u64);
 
-impl Random {
+impl ResampleRandom {
     fn below(&mut self, limit: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;

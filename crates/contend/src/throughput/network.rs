@@ -17,18 +17,18 @@
 
 /// Contexts that do the same.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Class {
+pub(super) struct ContextClass {
     /// How many; at least 1, not necessarily whole.
     pub count: f64,
     /// Time for its work where nothing has to be waited for, in nanoseconds.
     pub think_ns: f64,
     /// By station: where it waits.
-    pub visits: Vec<Visit>,
+    pub visits: Vec<StationVisit>,
 }
 
 /// What a class asks of one station while it does its work once.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Visit {
+pub(super) struct StationVisit {
     /// Number of the station.
     pub station: usize,
     /// Requests.
@@ -42,8 +42,8 @@ const ITERATIONS_MAX: usize = 1000;
 const ENOUGH: f64 = 1e-6;
 
 /// Nanoseconds that each class takes for its work once, with all others there.
-pub(super) fn cycle_times(classes: &[Class], stations: usize) -> Vec<f64> {
-    let alone = |class: &Class| {
+pub(super) fn cycle_times(classes: &[ContextClass], stations: usize) -> Vec<f64> {
+    let alone = |class: &ContextClass| {
         let served = class
             .visits
             .iter()
@@ -66,7 +66,8 @@ pub(super) fn cycle_times(classes: &[Class], stations: usize) -> Vec<f64> {
         let mut waiting = vec![0.0; stations];
         for ((class, stays), cycle) in classes.iter().zip(&stays).zip(&cycles) {
             for (visit, stay) in class.visits.iter().zip(stays) {
-                waiting[visit.station] += class.count * queue(*stay, *cycle) * visit.service_ns;
+                waiting[visit.station] +=
+                    class.count * queue_length(*stay, *cycle) * visit.service_ns;
             }
         }
         let mut change: f64 = 0.0;
@@ -74,7 +75,7 @@ pub(super) fn cycle_times(classes: &[Class], stations: usize) -> Vec<f64> {
             let mut next = class.think_ns;
             for (visit, stay) in class.visits.iter().zip(stays.iter_mut()) {
                 // All that wait there, but for one of this class: itself.
-                let own = queue(*stay, *cycle) * visit.service_ns;
+                let own = queue_length(*stay, *cycle) * visit.service_ns;
                 let others = (waiting[visit.station] - own).max(0.0);
                 // Half of the way: two classes that wait for each other would else swing.
                 *stay = f64::midpoint(*stay, visit.count * (visit.service_ns + others));
@@ -93,7 +94,7 @@ pub(super) fn cycle_times(classes: &[Class], stations: usize) -> Vec<f64> {
 }
 
 /// How many of one context are at a station on average.
-fn queue(stay: f64, cycle: f64) -> f64 {
+fn queue_length(stay: f64, cycle: f64) -> f64 {
     if cycle > 0.0 { stay / cycle } else { 0.0 }
 }
 
@@ -101,13 +102,13 @@ fn queue(stay: f64, cycle: f64) -> f64 {
 mod tests {
     use super::*;
 
-    fn class(think_ns: f64, visits: &[(usize, f64, f64)]) -> Class {
-        let visit = |&(station, count, service_ns): &(usize, f64, f64)| Visit {
+    fn class(think_ns: f64, visits: &[(usize, f64, f64)]) -> ContextClass {
+        let visit = |&(station, count, service_ns): &(usize, f64, f64)| StationVisit {
             station,
             count,
             service_ns,
         };
-        Class {
+        ContextClass {
             count: 1.0,
             think_ns,
             visits: visits.iter().map(visit).collect(),
@@ -116,7 +117,7 @@ mod tests {
 
     /// Exact mean value analysis over all subsets of contexts with one service time for each station
     /// (Reiser and Lavenberg 1980): the cycle times with all of them there.
-    fn exact(classes: &[Class], stations: usize) -> Vec<f64> {
+    fn exact(classes: &[ContextClass], stations: usize) -> Vec<f64> {
         let all = 1_usize << classes.len();
         let mut queues = vec![vec![0.0; stations]; all];
         let mut cycles = vec![0.0; classes.len()];
@@ -128,7 +129,7 @@ mod tests {
                 .filter(|(n, _)| subset >> n & 1 == 1)
             {
                 let without = &queues[subset & !(1 << number)];
-                let stay = |v: &Visit| v.count * v.service_ns * (1.0 + without[v.station]);
+                let stay = |v: &StationVisit| v.count * v.service_ns * (1.0 + without[v.station]);
                 let cycle = class.think_ns + class.visits.iter().map(stay).sum::<f64>();
                 for visit in &class.visits {
                     here[visit.station] += stay(visit) / cycle;
@@ -175,13 +176,13 @@ mod tests {
 
     #[test]
     fn one_class_of_many_is_many_classes() {
-        let one = Class {
+        let combined = ContextClass {
             count: 16.0,
             ..class(500.0, &[(0, 1.0, 40.0), (1, 0.5, 40.0)])
         };
         let single = class(500.0, &[(0, 1.0, 40.0), (1, 0.5, 40.0)]);
         near(
-            cycle_times(&[one], 2)[0],
+            cycle_times(&[combined], 2)[0],
             cycle_times(&vec![single; 16], 2)[0],
             1e-4,
         );

@@ -4,9 +4,13 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use relayout_contend::rates;
-use relayout_contend::{Extent, ObjectTrace, Placement, Recorded, Replay, TraceAccess, TraceIndex};
+use relayout_contend::{
+    BytePlacement, ObjectExtent, ObjectTrace, PreparedTrace, RecordedPlacement, TraceAccess,
+    TraceIndex,
+};
 use relayout_profile::{
-    Access, BurstRow, CountRow, Coverage, Meta, Profile, RegionRow, Run, Site, Transfer,
+    AccessCoverage, AccessKind, BurstRow, CoherenceEvent, CountRow, Profile, ProfileMeta,
+    RecordedRun, RegionRow, Site,
 };
 
 #[path = "spearman.rs"]
@@ -24,7 +28,7 @@ const SCALE: u64 = 1000;
 // The test needs some of them, the example all.
 #[allow(dead_code)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum By {
+pub enum RankedBy {
     /// Rates of the counts.
     Rates,
     /// The same, as if there were counts for each of so many stretches of the trace.
@@ -45,12 +49,12 @@ pub enum By {
 #[derive(Clone, Copy, Debug)]
 pub struct Agreement {
     pub spearman: f64,
-    pub of: usize,
+    pub compared: usize,
 }
 
 impl fmt::Display for Agreement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(&format!("{:.2} of {}", self.spearman, self.of))
+        f.pad(&format!("{:.2} of {}", self.spearman, self.compared))
     }
 }
 
@@ -60,16 +64,16 @@ pub fn by_block<const N: usize>(
     profile: &Profile,
     bytes: u32,
     least: f64,
-    ways: [By; N],
+    ways: [RankedBy; N],
 ) -> [Agreement; N] {
     let ranked: Vec<[[f64; 2]; N]> = objects(profile, bytes, least)
-        .map(|(transfers, object)| ways.map(|by| object.both(transfers, &Recorded, by)))
+        .map(|(transfers, object)| ways.map(|by| object.both(transfers, &RecordedPlacement, by)))
         .collect();
     std::array::from_fn(|way| {
         let pairs: Vec<[f64; 2]> = ranked.iter().map(|pairs| pairs[way]).collect();
         Agreement {
             spearman: spearman(&pairs),
-            of: pairs.len(),
+            compared: pairs.len(),
         }
     })
 }
@@ -81,11 +85,11 @@ pub fn by_layout<const N: usize>(
     count: usize,
     layouts: u64,
     least: f64,
-    ways: [By; N],
+    ways: [RankedBy; N],
 ) -> [Agreement; N] {
-    let mut ranked: Vec<(f64, Object)> = objects(profile, 256, least).collect();
+    let mut ranked: Vec<(f64, LoggedBlock)> = objects(profile, 256, least).collect();
     ranked.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let of_object = |(_, object): &(f64, Object)| -> [f64; N] {
+    let of_object = |(_, object): &(f64, LoggedBlock)| -> [f64; N] {
         let layouts: Vec<[[f64; 2]; N]> = (0..layouts)
             .map(|seed| {
                 let order = shuffled(32, seed + 1);
@@ -107,51 +111,51 @@ pub fn by_layout<const N: usize>(
         of_way.sort_by(f64::total_cmp);
         Agreement {
             spearman: of_way.get(of_way.len() / 2).copied().unwrap_or(f64::NAN),
-            of: of_way.len(),
+            compared: of_way.len(),
         }
     })
 }
 
 /// What was logged of a block, ready to be replayed.
-struct Object {
+struct LoggedBlock {
     traces: Vec<ObjectTrace>,
-    replays: Vec<Replay>,
+    replays: Vec<PreparedTrace>,
     /// Of the first half of each trace, and of the second.
-    halves: [Vec<Replay>; 2],
+    halves: [Vec<PreparedTrace>; 2],
 }
 
-impl Object {
+impl LoggedBlock {
     fn new(traces: Vec<ObjectTrace>) -> Self {
         let halves = |trace: &ObjectTrace| {
             let (first, second) = trace.accesses.split_at(trace.accesses.len() / 2);
-            [first, second].map(|half| Replay::new(&of_accesses(half)))
+            [first, second].map(|half| PreparedTrace::new(&trace_of(half)))
         };
         let (first, second) = traces.iter().map(halves).map(|[a, b]| (a, b)).unzip();
         Self {
-            replays: traces.iter().map(Replay::new).collect(),
+            replays: traces.iter().map(PreparedTrace::new).collect(),
             halves: [first, second],
             traces,
         }
     }
 
-    fn replayed(&self, placement: &impl Placement) -> f64 {
+    fn replayed(&self, placement: &impl BytePlacement) -> f64 {
         replayed(&self.replays, placement)
     }
 
     /// `transfers` as replayed with this placement, and as expected; or of both halves.
-    fn both(&self, transfers: f64, placement: &impl Placement, by: By) -> [f64; 2] {
+    fn both(&self, transfers: f64, placement: &impl BytePlacement, by: RankedBy) -> [f64; 2] {
         let sum = |of: &dyn Fn(&ObjectTrace) -> f64| [transfers, self.traces.iter().map(of).sum()];
         match by {
-            By::Halves => [0, 1].map(|half| replayed(&self.halves[half], placement)),
-            By::KnownEpisodes => sum(&|trace| expected(&episodes(trace, placement))),
-            By::Rates => sum(&|trace| expected(&counted(&trace.accesses, placement))),
-            By::Samples(period) => {
+            RankedBy::Halves => [0, 1].map(|half| replayed(&self.halves[half], placement)),
+            RankedBy::KnownEpisodes => sum(&|trace| expected(&episodes(trace, placement))),
+            RankedBy::Rates => sum(&|trace| expected(&counted(&trace.accesses, placement))),
+            RankedBy::Samples(period) => {
                 sum(&|trace| expected(&counted(&samples(trace, period), placement)))
             }
-            By::OrderedSamples(period) => {
+            RankedBy::OrderedSamples(period) => {
                 sum(&|trace| expected(&ordered(&samples(trace, period), placement)))
             }
-            By::Stretches(count) => sum(&|trace| {
+            RankedBy::Stretches(count) => sum(&|trace| {
                 let length = trace.accesses.len().div_ceil(count).max(1);
                 let stretches = trace.accesses.chunks(length);
                 stretches
@@ -162,12 +166,13 @@ impl Object {
     }
 }
 
-fn replayed(replays: &[Replay], placement: &impl Placement) -> f64 {
-    let transfers = |replay: &Replay| replay.tally(0, placement, LINE_BYTES).transfers() as f64;
+fn replayed(replays: &[PreparedTrace], placement: &impl BytePlacement) -> f64 {
+    let transfers =
+        |replay: &PreparedTrace| replay.tally(0, placement, LINE_BYTES).transfers() as f64;
     replays.iter().map(transfers).sum()
 }
 
-fn of_accesses(accesses: &[TraceAccess]) -> ObjectTrace {
+fn trace_of(accesses: &[TraceAccess]) -> ObjectTrace {
     ObjectTrace {
         accesses: accesses.to_vec(),
         ..ObjectTrace::default()
@@ -175,20 +180,20 @@ fn of_accesses(accesses: &[TraceAccess]) -> ObjectTrace {
 }
 
 /// Blocks that were logged and have `least` transfers, with these.
-fn objects(profile: &Profile, bytes: u32, least: f64) -> impl Iterator<Item = (f64, Object)> {
+fn objects(profile: &Profile, bytes: u32, least: f64) -> impl Iterator<Item = (f64, LoggedBlock)> {
     let index = TraceIndex::new(profile);
-    let traces = move |extent| Object::new(index.traces(extent));
+    let traces = move |extent| LoggedBlock::new(index.traces(extent));
     let objects = blocks(profile, bytes).into_iter().map(traces);
-    let replayed = objects.map(|object| (object.replayed(&Recorded), object));
+    let replayed = objects.map(|object| (object.replayed(&RecordedPlacement), object));
     replayed.filter(move |(transfers, _)| *transfers >= least)
 }
 
-fn blocks(profile: &Profile, bytes: u32) -> Vec<Extent> {
-    let of = |row: &BurstRow| (row.run, row.addr - row.addr % u64::from(bytes));
-    let mut all: Vec<(u16, u64)> = profile.bursts.iter().map(of).collect();
+fn blocks(profile: &Profile, bytes: u32) -> Vec<ObjectExtent> {
+    let block_of = |row: &BurstRow| (row.run, row.addr - row.addr % u64::from(bytes));
+    let mut all: Vec<(u16, u64)> = profile.bursts.iter().map(block_of).collect();
     all.sort_unstable();
     all.dedup();
-    let logged = |extent: &Extent| {
+    let logged = |extent: &ObjectExtent| {
         let end = extent.base + u64::from(extent.bytes);
         let meets =
             |row: &RegionRow| row.start < end && row.start + u64::from(row.bytes) > extent.base;
@@ -197,7 +202,7 @@ fn blocks(profile: &Profile, bytes: u32) -> Vec<Extent> {
             .iter()
             .any(|row| row.run == extent.run && meets(row))
     };
-    let extent = |(run, base)| Extent { run, base, bytes };
+    let extent = |(run, base)| ObjectExtent { run, base, bytes };
     all.into_iter().map(extent).filter(logged).collect()
 }
 
@@ -206,7 +211,7 @@ fn expected(counts: &Profile) -> f64 {
     let events = rates::estimate(counts);
     let transfers = events
         .iter()
-        .filter(|row| row.transfer != Transfer::Upgrade);
+        .filter(|row| row.transfer != CoherenceEvent::Upgrade);
     transfers.map(|row| row.count as f64).sum::<f64>() / SCALE as f64
 }
 
@@ -225,15 +230,15 @@ fn samples(trace: &ObjectTrace, period: u64) -> Vec<TraceAccess> {
 }
 
 /// Accesses with their order, as samples have it.
-fn ordered(accesses: &[TraceAccess], placement: &impl Placement) -> Profile {
-    let burst = |(ticket, one): (u64, &TraceAccess)| BurstRow {
+fn ordered(accesses: &[TraceAccess], placement: &impl BytePlacement) -> Profile {
+    let burst = |(ticket, access): (u64, &TraceAccess)| BurstRow {
         run: 0,
         ticket,
-        context: one.context,
-        site: one.site,
-        addr: BASE + u64::from(placement.place(one.offset)),
-        size: one.size,
-        access: one.access,
+        context: access.context,
+        site: access.site,
+        addr: BASE + u64::from(placement.place(access.offset)),
+        size: access.size,
+        access: access.access,
         silent: None,
     };
     Profile {
@@ -243,34 +248,42 @@ fn ordered(accesses: &[TraceAccess], placement: &impl Placement) -> Profile {
 }
 
 /// Accesses without their order.
-fn counted(accesses: &[TraceAccess], placement: &impl Placement) -> Profile {
+fn counted(accesses: &[TraceAccess], placement: &impl BytePlacement) -> Profile {
     let mut counts = Counts::default();
-    for one in accesses {
-        let addr = BASE + u64::from(placement.place(one.offset));
-        counts.add(addr, one.size, one.context, one.site, one.access);
+    for access in accesses {
+        let addr = BASE + u64::from(placement.place(access.offset));
+        counts.add(
+            addr,
+            access.size,
+            access.context,
+            access.site,
+            access.access,
+        );
     }
     counts.profile()
 }
 
 /// One access for each time that a context came to a line and left it to another: a store if there was one.
-fn episodes(trace: &ObjectTrace, placement: &impl Placement) -> Profile {
+fn episodes(trace: &ObjectTrace, placement: &impl BytePlacement) -> Profile {
     let mut counts = Counts::default();
-    let mut open: BTreeMap<u64, (u16, Access)> = BTreeMap::new();
-    for one in &trace.accesses {
-        let bytes = one.offset..one.offset + u32::from(one.size);
+    let mut open: BTreeMap<u64, (u16, AccessKind)> = BTreeMap::new();
+    for accessed in &trace.accesses {
+        let bytes = accessed.offset..accessed.offset + u32::from(accessed.size);
         let mut lines: Vec<u64> = bytes
             .map(|byte| u64::from(placement.place(byte) / LINE_BYTES))
             .collect();
         lines.dedup();
         for line in lines {
-            let (context, access) = open.entry(line).or_insert((one.context, Access::Read));
-            if *context != one.context {
+            let (context, access) = open
+                .entry(line)
+                .or_insert((accessed.context, AccessKind::Read));
+            if *context != accessed.context {
                 let addr = BASE + line * u64::from(LINE_BYTES);
                 counts.add(addr, 1, *context, 0, *access);
-                (*context, *access) = (one.context, Access::Read);
+                (*context, *access) = (accessed.context, AccessKind::Read);
             }
-            if one.is_store() {
-                *access = Access::ReadWrite;
+            if accessed.is_store() {
+                *access = AccessKind::ReadWrite;
             }
         }
     }
@@ -285,7 +298,7 @@ fn episodes(trace: &ObjectTrace, placement: &impl Placement) -> Profile {
 struct Counts(BTreeMap<(u64, u8, u16, u32, u8), CountRow>);
 
 impl Counts {
-    fn add(&mut self, addr: u64, size: u8, context: u16, site: u32, access: Access) {
+    fn add(&mut self, addr: u64, size: u8, context: u16, site: u32, access: AccessKind) {
         let key = (addr, size, context, site, access as u8);
         let row = self.0.entry(key).or_insert(CountRow {
             run: 0,
@@ -307,12 +320,12 @@ impl Counts {
             bytes: Vec::new(),
         };
         Profile {
-            meta: Meta {
+            meta: ProfileMeta {
                 line_bytes: LINE_BYTES,
                 contexts: 64,
-                coverage: Coverage::Samples,
-                runs: vec![Run::default()],
-                ..Meta::default()
+                coverage: AccessCoverage::Samples,
+                runs: vec![RecordedRun::default()],
+                ..ProfileMeta::default()
             },
             sites: vec![site; sites as usize],
             counts: self.0.into_values().collect(),

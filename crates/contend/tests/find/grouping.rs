@@ -1,6 +1,6 @@
 //! What is one finding, in which order they come, and how stable each is.
 
-use relayout_profile::{Meta, Run};
+use relayout_profile::{ProfileMeta, RecordedRun};
 
 use super::*;
 
@@ -24,8 +24,8 @@ fn grouped_by_line_of_the_type_over_all_objects() {
     assert_eq!(
         kinds(&found),
         [
-            ("pcpu_chunk", 0, Kind::FalseSharing),
-            ("pcpu_chunk", 64, Kind::TrueSharing)
+            ("pcpu_chunk", 0, FindingKind::FalseSharing),
+            ("pcpu_chunk", 64, FindingKind::TrueSharing)
         ]
     );
     let first = &found.findings[0];
@@ -73,9 +73,9 @@ fn lines_around_one_member_of_objects_at_several_places_are_one_finding() {
     assert_eq!(
         kinds(&found),
         [
-            ("node", -40, Kind::TrueSharing),
-            ("node", -56, Kind::TrueSharing),
-            ("node", -32, Kind::FalseSharing),
+            ("node", -40, FindingKind::TrueSharing),
+            ("node", -56, FindingKind::TrueSharing),
+            ("node", -32, FindingKind::FalseSharing),
         ]
     );
     assert_eq!(places(0), [(-40, 35, 1), (-16, 20, 1), (0, 10, 1)]);
@@ -97,7 +97,7 @@ fn scalars_of_one_line_are_one_finding() {
         ]),
         &Table,
     );
-    assert_eq!(kinds(&found), [("counter2", -16, Kind::HotGlobal)]);
+    assert_eq!(kinds(&found), [("counter2", -16, FindingKind::HotGlobal)]);
     let members: Vec<_> = found.findings[0]
         .members
         .iter()
@@ -122,9 +122,9 @@ fn stability_counts_the_runs_that_agree() {
         })
     });
     let mut profile = profile(lines.collect());
-    profile.meta = Meta {
-        runs: vec![Run::default(); 4],
-        ..Meta::default()
+    profile.meta = ProfileMeta {
+        runs: vec![RecordedRun::default(); 4],
+        ..ProfileMeta::default()
     };
     let stability: Vec<_> = find(&profile, &Table)
         .findings

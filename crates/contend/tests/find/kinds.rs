@@ -1,6 +1,6 @@
 //! What a line is called by.
 
-use relayout_contend::Subject;
+use relayout_contend::FindingSubject;
 use relayout_profile::RegionRow;
 
 use super::*;
@@ -9,10 +9,13 @@ use super::*;
 fn silent_stores() {
     let mut profile = profile(vec![conflict(0x1_0000 + 56, READ, 0x1_0000 + 16, 60, 60)]);
     profile.counts = vec![stores(0x1_0000 + 16, 100, 90)];
-    assert_eq!(find(&profile, &Table).findings[0].kind, Kind::SilentStore);
+    assert_eq!(
+        find(&profile, &Table).findings[0].kind,
+        FindingKind::SilentStore
+    );
     profile.counts = vec![stores(0x1_0000 + 16, 100, 30)];
     let found = find(&profile, &Table);
-    assert_eq!(found.findings[0].kind, Kind::FalseSharing);
+    assert_eq!(found.findings[0].kind, FindingKind::FalseSharing);
     assert_eq!(found.findings[0].members[0].silent_writes, Some(30));
     profile.counts[0].silent = None;
     assert_eq!(
@@ -24,14 +27,17 @@ fn silent_stores() {
 #[test]
 fn lock_word_beside_data() {
     let mut profile = profile(vec![ConflictRow {
-        access: Access::ReadWrite,
+        access: AccessKind::ReadWrite,
         ..conflict(0x4_0000, WRITE, 0x4_0008, 10, 9)
     }]);
-    assert_eq!(find(&profile, &Table).findings[0].kind, Kind::FalseSharing);
+    assert_eq!(
+        find(&profile, &Table).findings[0].kind,
+        FindingKind::FalseSharing
+    );
     profile.sites[1].bytes = vec![0xf0, 0x0f, 0xb1, 0x17];
     let found = find(&profile, &Table);
-    assert_eq!(found.findings[0].kind, Kind::LockWord);
-    let subject = Subject::Variable {
+    assert_eq!(found.findings[0].kind, FindingKind::LockWord);
+    let subject = FindingSubject::Variable {
         type_name: "zone".into(),
         name: "zones".into(),
     };
@@ -47,12 +53,12 @@ fn lock_word_beside_data() {
 #[test]
 fn the_release_of_a_lock_is_of_the_lock() {
     let taken = ConflictRow {
-        access: Access::ReadWrite,
+        access: AccessKind::ReadWrite,
         ..conflict(0x4_0000, WRITE, 0x4_0008, 10, 0)
     };
     let lost = |count| ConflictRow {
         other_site: 2,
-        other_access: Access::Write,
+        other_access: AccessKind::Write,
         ..conflict(0x4_0008, WRITE, 0x4_0000, count, count)
     };
     let kind = |rows: Vec<ConflictRow>, bytes: &[u8]| {
@@ -61,13 +67,16 @@ fn the_release_of_a_lock_is_of_the_lock() {
         find(&profile, &Table).findings[0].kind
     };
     let cmpxchg = [0xf0, 0x0f, 0xb1, 0x17];
-    assert_eq!(kind(vec![taken, lost(90)], &cmpxchg), Kind::LockWord);
+    assert_eq!(kind(vec![taken, lost(90)], &cmpxchg), FindingKind::LockWord);
     // Stored to, but taken by nobody.
-    assert_eq!(kind(vec![lost(90)], &cmpxchg), Kind::FalseSharing);
-    assert_eq!(kind(vec![taken, lost(90)], &[0x87, 0x17]), Kind::LockWord);
+    assert_eq!(kind(vec![lost(90)], &cmpxchg), FindingKind::FalseSharing);
+    assert_eq!(
+        kind(vec![taken, lost(90)], &[0x87, 0x17]),
+        FindingKind::LockWord
+    );
     assert_eq!(
         kind(vec![taken, lost(90)], &[0x89, 0x17]),
-        Kind::FalseSharing
+        FindingKind::FalseSharing
     );
 }
 
@@ -80,7 +89,7 @@ fn an_object_over_two_lines_is_a_straddle_if_replay_says_so() {
         site: 1,
         addr,
         size: 8,
-        access: Access::Write,
+        access: AccessKind::Write,
         silent: None,
     };
     let flags = 0x2_0000 + 48;
@@ -99,19 +108,22 @@ fn an_object_over_two_lines_is_a_straddle_if_replay_says_so() {
     }];
     // Each context writes both halves in turn: two transfers for one.
     profile.bursts = (0..200).map(|t| burst(t, flags + t % 2 * 16)).collect();
-    let straddle = [("csd", -48, Kind::Straddle), ("csd", 16, Kind::Straddle)];
+    let straddle = [
+        ("csd", -48, FindingKind::Straddle),
+        ("csd", 16, FindingKind::Straddle),
+    ];
     assert_eq!(kinds(&find(&profile, &Table)), straddle);
     // One half for each context: two lines are right.
     profile.bursts = (0..200).map(|t| burst(t, flags + t / 2 % 2 * 16)).collect();
     let fine = [
-        ("csd", -48, Kind::TrueSharing),
-        ("csd", 16, Kind::TrueSharing),
+        ("csd", -48, FindingKind::TrueSharing),
+        ("csd", 16, FindingKind::TrueSharing),
     ];
     assert_eq!(kinds(&find(&profile, &Table)), fine);
 }
 
 /// Loads and stores of one place by one context.
-fn uses(addr: u64, context: u16, access: Access, count: u64) -> CountRow {
+fn uses(addr: u64, context: u16, access: AccessKind, count: u64) -> CountRow {
     CountRow {
         run: 0,
         addr,
@@ -126,7 +138,7 @@ fn uses(addr: u64, context: u16, access: Access, count: u64) -> CountRow {
 
 #[test]
 fn a_member_that_is_read_mostly() {
-    use Access::{Read, Write};
+    use AccessKind::{Read, Write};
     let base_addr = 0x1_0000 + 56;
     let mut profile = profile(vec![
         conflict(base_addr, READ, 0x1_0000 + 16, 40, 40),
@@ -146,28 +158,28 @@ fn a_member_that_is_read_mostly() {
     };
     let kind = |profile: &Profile| find(profile, &Table).findings[0].kind;
     profile.counts = reads(10);
-    assert_eq!(kind(&profile), Kind::ReadMostly);
+    assert_eq!(kind(&profile), FindingKind::ReadMostly);
     // Stored to too often.
     profile.counts = reads(20);
-    assert_eq!(kind(&profile), Kind::FalseSharing);
+    assert_eq!(kind(&profile), FindingKind::FalseSharing);
     // By one context alone.
     profile.counts = reads(10);
     profile.counts.pop();
-    assert_eq!(kind(&profile), Kind::FalseSharing);
+    assert_eq!(kind(&profile), FindingKind::FalseSharing);
     // Lost by one context alone.
     profile.counts = reads(10);
     profile.conflicts.iter_mut().for_each(|row| row.context = 1);
-    assert_eq!(kind(&profile), Kind::FalseSharing);
+    assert_eq!(kind(&profile), FindingKind::FalseSharing);
     // Its readers go on to use what was written.
     for row in &mut profile.conflicts {
         row.false_lifetime /= 8;
     }
-    assert_eq!(kind(&profile), Kind::TrueSharing);
+    assert_eq!(kind(&profile), FindingKind::TrueSharing);
 }
 
 #[test]
 fn a_member_that_others_alone_read() {
-    use Access::{Read, Write};
+    use AccessKind::{Read, Write};
     let nodes = [0x1_0000u64, 0x1_0000 + 192];
     let lost = |n: usize, count| ConflictRow {
         context: 1 - n as u16,
@@ -188,7 +200,7 @@ fn a_member_that_others_alone_read() {
     };
     profile.counts = counts(10);
     let found = find(&profile, &Table);
-    assert_eq!(found.findings[0].kind, Kind::RemoteRead);
+    assert_eq!(found.findings[0].kind, FindingKind::RemoteRead);
     let reads = |found: &Findings| found.findings[0].remote_reads.clone();
     let expected = relayout_contend::finding::RemoteRead {
         member: "base_addr".to_owned(),
@@ -200,7 +212,7 @@ fn a_member_that_others_alone_read() {
     let stores = conflict(nodes[0] + 16, WRITE, nodes[0] + 16, 200, 0);
     profile.conflicts.push(stores);
     let found = find(&profile, &Table);
-    assert_eq!(found.findings[0].kind, Kind::TrueSharing);
+    assert_eq!(found.findings[0].kind, FindingKind::TrueSharing);
     assert_eq!(reads(&found), [expected]);
     // They miss for what the owner stores beside it: another layout removes that.
     let beside = |n: usize, count| ConflictRow {
@@ -210,7 +222,7 @@ fn a_member_that_others_alone_read() {
     };
     let conflicts = std::mem::replace(&mut profile.conflicts, vec![beside(0, 40), beside(1, 50)]);
     let found = find(&profile, &Table);
-    assert_eq!(found.findings[0].kind, Kind::FalseSharing);
+    assert_eq!(found.findings[0].kind, FindingKind::FalseSharing);
     let needed = reads(&found)
         .iter()
         .map(|read| (read.transfers, read.needed))

@@ -3,24 +3,31 @@
 mod grouping;
 mod kinds;
 
-use relayout_contend::{Findings, Identify, Kind, Object, Place, Source, find};
-use relayout_layout::MemberPath;
-use relayout_profile::{Access, ConflictRow, CountRow, Profile, Site, Transfer};
+use relayout_contend::{
+    AccessTarget, AddressNamer, FindingKind, Findings, SiteSource, TargetObject, find,
+};
+use relayout_layout::MemberAt;
+use relayout_profile::{AccessKind, CoherenceEvent, ConflictRow, CountRow, Profile, Site};
 
 /// Chunks of 192 bytes from 0x1_0000, csds of 32 bytes at 48 of each 128 from 0x2_0000, scalars
 /// of 8 bytes from 0x3_0000, locks with data from 0x4_0000, an array of nodes of 40 bytes from 0x5_0000;
 /// nothing else is known.
 struct Table;
 
-fn member(object: (u64, u64, Option<&str>), path: &str, types: &[&str], at: (u64, u64)) -> Place {
-    Place::Member {
-        object: Object {
+fn member(
+    object: (u64, u64, Option<&str>),
+    path: &str,
+    types: &[&str],
+    at: (u64, u64),
+) -> AccessTarget {
+    AccessTarget::Member {
+        object: TargetObject {
             base: object.0,
             bytes: object.1,
             variable: object.2.map(str::to_owned),
             origin: None,
         },
-        member: MemberPath {
+        member: MemberAt {
             path: path.to_owned(),
             types_path: types.iter().map(|&name| name.to_owned()).collect(),
             offset: at.0,
@@ -29,8 +36,8 @@ fn member(object: (u64, u64, Option<&str>), path: &str, types: &[&str], at: (u64
     }
 }
 
-impl Identify for Table {
-    fn place(&self, _: u16, addr: u64, _: u8) -> Place {
+impl AddressNamer for Table {
+    fn target_at(&self, _: u16, addr: u64, _: u8) -> AccessTarget {
         let low = addr & 0xffff;
         match addr >> 16 {
             1 => {
@@ -46,7 +53,7 @@ impl Identify for Table {
                 let word = (low - 48) % 128 / 8;
                 member(object, &format!("word{word}"), &["csd"], (8 * word, 8))
             }
-            3 => Place::Scalar(Object {
+            3 => AccessTarget::Scalar(TargetObject {
                 base: addr & !7,
                 bytes: 8,
                 variable: Some(format!("counter{}", low / 8)),
@@ -65,12 +72,12 @@ impl Identify for Table {
                 let object = (addr - low % 40, 40, None);
                 member(object, names[at as usize / 8], &["node"], (at, 8))
             }
-            _ => Place::Unresolved("stack".to_owned()),
+            _ => AccessTarget::Unresolved("stack".to_owned()),
         }
     }
 
-    fn source(&self, site: u32) -> Source {
-        Source {
+    fn source_of_site(&self, site: u32) -> SiteSource {
+        SiteSource {
             function: Some(format!("f{site}")),
             inlined: None,
             file: Some("mm/x.c".into()),
@@ -79,12 +86,12 @@ impl Identify for Table {
     }
 }
 
-const READ: (Access, Transfer) = (Access::Read, Transfer::Read);
-const WRITE: (Access, Transfer) = (Access::Write, Transfer::Write);
+const READ: (AccessKind, CoherenceEvent) = (AccessKind::Read, CoherenceEvent::Read);
+const WRITE: (AccessKind, CoherenceEvent) = (AccessKind::Write, CoherenceEvent::Write);
 
 fn conflict(
     addr: u64,
-    (access, transfer): (Access, Transfer),
+    (access, transfer): (AccessKind, CoherenceEvent),
     other_addr: u64,
     count: u64,
     false_lifetime: u64,
@@ -101,7 +108,7 @@ fn conflict(
         other_addr,
         other_size: 4,
         other_site: 2,
-        other_access: Access::Write,
+        other_access: AccessKind::Write,
         count,
         false_first_touch: false_lifetime,
         false_lifetime,
@@ -115,7 +122,7 @@ fn stores(addr: u64, count: u64, silent: u64) -> CountRow {
         size: 4,
         context: 0,
         site: 2,
-        access: Access::Write,
+        access: AccessKind::Write,
         count,
         silent: Some(silent),
     }
@@ -133,7 +140,7 @@ fn profile(conflicts: Vec<ConflictRow>) -> Profile {
     }
 }
 
-fn kinds(findings: &Findings) -> Vec<(&str, i64, Kind)> {
+fn kinds(findings: &Findings) -> Vec<(&str, i64, FindingKind)> {
     let row = |f: &'_ relayout_contend::Finding| (f.line_offset, f.kind);
     findings
         .findings

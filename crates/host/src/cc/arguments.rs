@@ -4,23 +4,23 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use super::CompilerError;
-use crate::compile::flags::{Fate, fate};
+use crate::compile::flags::{FlagHandling, flag_handling};
 use crate::compile::response;
 
 /// What a command line asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Request {
+pub enum CompilerRequest {
     /// Words about the compiler, or nothing to compile or link.
-    Ask,
+    Question,
     /// Output.
-    Work(Work),
+    Build(BuildRequest),
 }
 
 /// A command line that makes output.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Work {
+pub struct BuildRequest {
     /// How far it goes.
-    pub stage: Stage,
+    pub stage: BuildStage,
     /// Link-time optimisation is asked for.
     pub lto: bool,
     /// What the user should know.
@@ -29,7 +29,7 @@ pub struct Work {
 
 /// The last step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
+pub enum BuildStage {
     /// `-E`, `-M`.
     Preprocess,
     /// `-S`, `-c`.
@@ -75,48 +75,48 @@ const OTHER_SANITIZERS: &[&str] = &[
 ///
 /// # Errors
 /// They ask for what cannot be recorded.
-pub fn request(
+pub fn parse_request(
     arguments: &[OsString],
     read: &dyn Fn(&Path) -> Option<Vec<u8>>,
-) -> Result<Request, CompilerError> {
+) -> Result<CompilerRequest, CompilerError> {
     let words: Vec<String> = arguments
         .iter()
         .map(|word| word.to_string_lossy().into_owned())
         .collect();
     let text = |path: &Path| Some(String::from_utf8_lossy(&read(path)?).into_owned());
     // What cannot be expanded is the compiler's to refuse.
-    let words = response::expand(&words, Path::new(""), &text).unwrap_or(words);
+    let words = response::expand_response_files(&words, Path::new(""), &text).unwrap_or(words);
     if words.iter().any(|word| is_question(word)) || !has_input(&words) {
-        return Ok(Request::Ask);
+        return Ok(CompilerRequest::Question);
     }
-    let stage = stage(&words);
-    refuse(&words, stage)?;
+    let stage = last_stage(&words);
+    refuse_unrecordable(&words, stage)?;
     let lto = asks_for_lto(&words);
     let mut notes = Vec::new();
-    if stage == Stage::Link {
+    if stage == BuildStage::Link {
         notes.extend(lto.then_some(LTO));
-        notes.extend(has(&words, &["-s", "-Wl,-s", "-Wl,--strip-all"]).map(|_| STRIPPED));
+        notes.extend(find_word(&words, &["-s", "-Wl,-s", "-Wl,--strip-all"]).map(|_| STRIPPED));
     }
-    Ok(Request::Work(Work { stage, lto, notes }))
+    Ok(CompilerRequest::Build(BuildRequest { stage, lto, notes }))
 }
 
 fn is_question(word: &str) -> bool {
     QUESTIONS.contains(&word) || QUESTION_PREFIXES.iter().any(|p| word.starts_with(p))
 }
 
-fn has<'w>(words: &'w [String], wanted: &[&str]) -> Option<&'w String> {
+fn find_word<'w>(words: &'w [String], wanted: &[&str]) -> Option<&'w String> {
     words.iter().find(|word| wanted.contains(&word.as_str()))
 }
 
 fn has_input(words: &[String]) -> bool {
     let mut words = words.iter();
     while let Some(word) = words.next() {
-        match fate(word) {
-            Fate::Input => return true,
-            Fate::End => return words.next().is_some(),
-            Fate::KeepPair if word == "-l" => return true,
-            Fate::KeepPair | Fate::DropPair => drop(words.next()),
-            Fate::Language if word == "-x" || word == "--language" => drop(words.next()),
+        match flag_handling(word) {
+            FlagHandling::Input => return true,
+            FlagHandling::EndOfOptions => return words.next().is_some(),
+            FlagHandling::KeepPair if word == "-l" => return true,
+            FlagHandling::KeepPair | FlagHandling::DropPair => drop(words.next()),
+            FlagHandling::Language if word == "-x" || word == "--language" => drop(words.next()),
             _ if WITH_VALUE.contains(&word.as_str()) => drop(words.next()),
             _ if word.starts_with("-l") => return true,
             _ => {}
@@ -125,16 +125,16 @@ fn has_input(words: &[String]) -> bool {
     false
 }
 
-fn stage(words: &[String]) -> Stage {
+fn last_stage(words: &[String]) -> BuildStage {
     const JOIN: &[&str] = &["-r", "-Wl,-r", "-Wl,-i", "-Wl,--relocatable"];
-    if has(words, &["-E", "-M", "-MM", "-fsyntax-only", "--preprocess"]).is_some() {
-        Stage::Preprocess
-    } else if has(words, &["-c", "-S", "-emit-ast", "--compile", "--assemble"]).is_some() {
-        Stage::Compile
-    } else if has(words, JOIN).is_some() {
-        Stage::Join
+    if find_word(words, &["-E", "-M", "-MM", "-fsyntax-only", "--preprocess"]).is_some() {
+        BuildStage::Preprocess
+    } else if find_word(words, &["-c", "-S", "-emit-ast", "--compile", "--assemble"]).is_some() {
+        BuildStage::Compile
+    } else if find_word(words, JOIN).is_some() {
+        BuildStage::Join
     } else {
-        Stage::Link
+        BuildStage::Link
     }
 }
 
@@ -146,23 +146,23 @@ fn asks_for_lto(words: &[String]) -> bool {
     last.is_some_and(|word| word != "-fno-lto")
 }
 
-fn refuse(words: &[String], stage: Stage) -> Result<(), CompilerError> {
+fn refuse_unrecordable(words: &[String], stage: BuildStage) -> Result<(), CompilerError> {
     let refused = |argument: &str, why| {
-        Err(CompilerError::Refused {
+        Err(CompilerError::RefusedArgument {
             argument: argument.to_owned(),
             why,
         })
     };
-    if stage == Stage::Link {
+    if stage == BuildStage::Link {
         const STATIC: &[&str] = &["-static", "-static-pie", "--static", "-Wl,-static"];
-        if let Some(word) = has(words, STATIC) {
+        if let Some(word) = find_word(words, STATIC) {
             return refused(
                 word,
                 "what watches a program is a shared library; link without it",
             );
         }
     }
-    if let Some(word) = has(words, &["-m32", "-mx32", "-m16"]) {
+    if let Some(word) = find_word(words, &["-m32", "-mx32", "-m16"]) {
         return refused(word, "only 64-bit x86 programs can be recorded");
     }
     match words.iter().find_map(|word| other_sanitizer(word)) {
@@ -198,10 +198,10 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(text: &str, expect: Option<Stage>) {
-        let found = match request(&words(text), &read) {
-            Ok(Request::Work(work)) => Some(work.stage),
-            Ok(Request::Ask) => None,
+    fn check(text: &str, expect: Option<BuildStage>) {
+        let found = match parse_request(&words(text), &read) {
+            Ok(CompilerRequest::Build(work)) => Some(work.stage),
+            Ok(CompilerRequest::Question) => None,
             Err(error) => panic!("{text}: {error}"),
         };
         assert_eq!(found, expect, "{text}");
@@ -209,18 +209,18 @@ mod tests {
 
     #[test]
     fn tells_how_far_it_goes() {
-        check("-c a.c -o a.o", Some(Stage::Compile));
-        check("-O2 -S -x c -", Some(Stage::Compile));
-        check("-E - -dM", Some(Stage::Preprocess));
-        check("-MM a.c", Some(Stage::Preprocess));
-        check("-MD -MF a.d -c a.c", Some(Stage::Compile));
-        check("a.c", Some(Stage::Link));
-        check("-shared a.o -lm -o a.so", Some(Stage::Link));
-        check("@objects -o a", Some(Stage::Link));
-        check("@flags a.c", Some(Stage::Compile));
-        check("-r a.o b.o -o c.o", Some(Stage::Join));
-        check("-nostdlib -Wl,-r a.o -o c.o", Some(Stage::Join));
-        check("-lfoo", Some(Stage::Link));
+        check("-c a.c -o a.o", Some(BuildStage::Compile));
+        check("-O2 -S -x c -", Some(BuildStage::Compile));
+        check("-E - -dM", Some(BuildStage::Preprocess));
+        check("-MM a.c", Some(BuildStage::Preprocess));
+        check("-MD -MF a.d -c a.c", Some(BuildStage::Compile));
+        check("a.c", Some(BuildStage::Link));
+        check("-shared a.o -lm -o a.so", Some(BuildStage::Link));
+        check("@objects -o a", Some(BuildStage::Link));
+        check("@flags a.c", Some(BuildStage::Compile));
+        check("-r a.o b.o -o c.o", Some(BuildStage::Join));
+        check("-nostdlib -Wl,-r a.o -o c.o", Some(BuildStage::Join));
+        check("-lfoo", Some(BuildStage::Link));
     }
 
     #[test]
@@ -241,13 +241,15 @@ mod tests {
         ] {
             check(text, None);
         }
-        check("-v a.c", Some(Stage::Link));
+        check("-v a.c", Some(BuildStage::Link));
     }
 
     #[test]
     fn what_does_not_go_with_recording_is_refused() {
         let check = |text: &str, expect: &str| {
-            let error = request(&words(text), &read).expect_err(text).to_string();
+            let error = parse_request(&words(text), &read)
+                .expect_err(text)
+                .to_string();
             assert!(error.starts_with(expect), "{text}: {error}");
         };
         check("-static a.c", "-static does not");
@@ -257,15 +259,18 @@ mod tests {
             "-fsanitize=undefined,address -c a.c",
             "-fsanitize=undefined,address does not",
         );
-        self::check("-static -c a.c", Some(Stage::Compile));
-        self::check("-static-libgcc a.c", Some(Stage::Link));
-        self::check("-fsanitize=undefined a.c", Some(Stage::Link));
+        self::check("-static -c a.c", Some(BuildStage::Compile));
+        self::check("-static-libgcc a.c", Some(BuildStage::Link));
+        self::check("-fsanitize=undefined a.c", Some(BuildStage::Link));
     }
 
     #[test]
     fn notes_are_made_once_per_program() {
-        let check = |text: &str, lto: bool, notes: &[&str]| match request(&words(text), &read) {
-            Ok(Request::Work(work)) => assert_eq!((work.lto, &*work.notes), (lto, notes), "{text}"),
+        let check = |text: &str, lto: bool, notes: &[&str]| match parse_request(&words(text), &read)
+        {
+            Ok(CompilerRequest::Build(work)) => {
+                assert_eq!((work.lto, &*work.notes), (lto, notes), "{text}")
+            }
             other => panic!("{text}: {other:?}"),
         };
         check("-flto=auto -c a.c", true, &[]);

@@ -11,7 +11,7 @@ use super::CompilerError;
 
 /// A compiler that we know how to ask for instrumentation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Compiler {
+pub enum CompilerFamily {
     /// GCC, and its major version where its name says so.
     Gcc {
         /// The version.
@@ -21,32 +21,33 @@ pub enum Compiler {
     Clang,
 }
 
-impl Compiler {
+impl CompilerFamily {
     /// What the program is that `name` and its first arguments `own` start. The name of the file
     /// behind all links says so on most systems; what it does not tell, `--version` does.
     ///
     /// # Errors
     /// It cannot be run, or is neither.
-    pub fn find(
+    pub fn identify(
         name: &OsStr,
-        own: &[OsString],
+        leading_arguments: &[OsString],
         variable: &'static str,
     ) -> Result<Self, CompilerError> {
-        let behind = locate(Path::new(name)).and_then(|path| fs::canonicalize(path).ok());
-        if behind.is_some() && behind == env::current_exe().ok() {
-            return Err(CompilerError::Itself { variable });
+        let resolved_path =
+            locate_program(Path::new(name)).and_then(|path| fs::canonicalize(path).ok());
+        if resolved_path.is_some() && resolved_path == env::current_exe().ok() {
+            return Err(CompilerError::WrapsItself { variable });
         }
-        let file = behind
+        let file = resolved_path
             .as_deref()
-            .filter(|path| own.is_empty() && is_binary(path));
+            .filter(|path| leading_arguments.is_empty() && is_binary(path));
         let file = file
             .and_then(Path::file_name)
             .map(|name| name.to_string_lossy());
-        if let Some(found) = file.and_then(|name| by_name(&name)) {
-            return Ok(found);
+        if let Some(family) = file.and_then(|name| family_by_name(&name)) {
+            return Ok(family);
         }
         let output = Command::new(name)
-            .args(own)
+            .args(leading_arguments)
             .arg("--version")
             .env(super::RUNNING, "1")
             .stdin(Stdio::null())
@@ -56,14 +57,16 @@ impl Compiler {
                 variable,
                 source,
             })?;
-        by_version(&String::from_utf8_lossy(&output.stdout)).ok_or_else(|| CompilerError::Unknown {
-            compiler: name.to_owned(),
+        family_by_version(&String::from_utf8_lossy(&output.stdout)).ok_or_else(|| {
+            CompilerError::UnknownCompiler {
+                compiler: name.to_owned(),
+            }
         })
     }
 }
 
 /// As `execvp` finds it.
-fn locate(name: &Path) -> Option<PathBuf> {
+fn locate_program(name: &Path) -> Option<PathBuf> {
     if name.components().count() > 1 {
         return Some(name.to_owned());
     }
@@ -80,7 +83,7 @@ fn is_binary(path: &Path) -> bool {
 }
 
 /// `x86_64-linux-gnu-g++-12`, `clang-14`, `clang++`.
-fn by_name(file: &str) -> Option<Compiler> {
+fn family_by_name(file: &str) -> Option<CompilerFamily> {
     let (stem, version) = match file.rsplit_once('-') {
         Some((stem, version)) if version.starts_with(|c: char| c.is_ascii_digit()) => {
             (stem, Some(version))
@@ -90,21 +93,21 @@ fn by_name(file: &str) -> Option<Compiler> {
     let base = stem.rsplit('-').next()?;
     let major = version.and_then(|v| v.split('.').next()?.parse().ok());
     match base {
-        "gcc" | "g++" => Some(Compiler::Gcc { major }),
-        "clang" | "clang++" => Some(Compiler::Clang),
+        "gcc" | "g++" => Some(CompilerFamily::Gcc { major }),
+        "clang" | "clang++" => Some(CompilerFamily::Clang),
         _ => None,
     }
 }
 
-fn by_version(text: &str) -> Option<Compiler> {
+fn family_by_version(text: &str) -> Option<CompilerFamily> {
     if text.contains("clang version") {
-        Some(Compiler::Clang)
+        Some(CompilerFamily::Clang)
     } else if text.contains("Free Software Foundation") {
         // `gcc (Debian 12.2.0-14+deb12u1) 12.2.0`
         let first = text.lines().next().unwrap_or_default();
         let last = first.rsplit(' ').next().unwrap_or_default();
         let major = last.split('.').next().and_then(|n| n.parse().ok());
-        Some(Compiler::Gcc { major })
+        Some(CompilerFamily::Gcc { major })
     } else {
         None
     }
@@ -116,13 +119,13 @@ mod tests {
 
     #[test]
     fn names_tell() {
-        let gcc = |major| Some(Compiler::Gcc { major });
-        let check = |name: &str, expect| assert_eq!(by_name(name), expect, "{name}");
+        let gcc = |major| Some(CompilerFamily::Gcc { major });
+        let check = |name: &str, expect| assert_eq!(family_by_name(name), expect, "{name}");
         check("gcc", gcc(None));
         check("x86_64-linux-gnu-gcc-12", gcc(Some(12)));
         check("x86_64-linux-gnu-g++-4.9", gcc(Some(4)));
-        check("clang", Some(Compiler::Clang));
-        check("clang++-14", Some(Compiler::Clang));
+        check("clang", Some(CompilerFamily::Clang));
+        check("clang++-14", Some(CompilerFamily::Clang));
         check("ccache", None);
         check("icx", None);
         check("gcc-ar-12", None);
@@ -130,14 +133,14 @@ mod tests {
 
     #[test]
     fn versions_tell() {
-        let check = |text: &str, expect| assert_eq!(by_version(text), expect, "{text}");
+        let check = |text: &str, expect| assert_eq!(family_by_version(text), expect, "{text}");
         check(
             "cc (Debian 12.2.0-14+deb12u1) 12.2.0\nCopyright (C) 2022 Free Software Foundation, Inc.\n",
-            Some(Compiler::Gcc { major: Some(12) }),
+            Some(CompilerFamily::Gcc { major: Some(12) }),
         );
         check(
             "Debian clang version 14.0.6\nTarget: x86_64-pc-linux-gnu\n",
-            Some(Compiler::Clang),
+            Some(CompilerFamily::Clang),
         );
         check("Intel(R) oneAPI DPC++/C++ Compiler 2023.2.0\n", None);
         check("", None);

@@ -3,8 +3,8 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use super::arguments::{Stage, Work};
-use super::compiler::Compiler;
+use super::arguments::{BuildRequest, BuildStage};
+use super::compiler::CompilerFamily;
 
 /// First GCC that can leave out the calls at each function's begin and end, which we do not need.
 const GCC_WITHOUT_ENTRY_CALLS: u32 = 12;
@@ -13,22 +13,22 @@ const GCC_WITHOUT_ENTRY_CALLS: u32 = 12;
 /// library instead of libtsan.
 ///
 /// What the user says of debug information and of instrumentation wins, as it comes later.
-pub fn around(
-    compiler: Compiler,
-    work: &Work,
+pub fn recording_flags(
+    compiler: CompilerFamily,
+    request: &BuildRequest,
     runtime: &Path,
     stand_in: Option<&Path>,
 ) -> (Vec<OsString>, Vec<OsString>) {
     let mut before: Vec<OsString> = Vec::new();
     let mut after: Vec<OsString> = Vec::new();
-    if work.stage == Stage::Preprocess {
+    if request.stage == BuildStage::Preprocess {
         // Nothing of what is added shows in preprocessed text.
         return (before, after);
     }
     // Code that asks whether it is instrumented is to be as it is in production.
     before.extend(["-g", "-fsanitize=thread", "-U__SANITIZE_THREAD__"].map(OsString::from));
     match compiler {
-        Compiler::Gcc { major } => {
+        CompilerFamily::Gcc { major } => {
             if major >= Some(GCC_WITHOUT_ENTRY_CALLS) {
                 before.push("--param=tsan-instrument-func-entry-exit=0".into());
             }
@@ -37,9 +37,9 @@ pub fn around(
                 before.push(folder.into());
             }
         }
-        Compiler::Clang => {
+        CompilerFamily::Clang => {
             before.push("-fno-sanitize-link-runtime".into());
-            quietly(
+            push_without_warnings(
                 &mut before,
                 [
                     "-mllvm",
@@ -53,31 +53,31 @@ pub fn around(
         }
     }
     after.push("-fno-omit-frame-pointer".into());
-    if work.lto {
+    if request.lto {
         after.push("-fno-lto".into());
-        if compiler == Compiler::Clang {
-            quietly(&mut after, ["-fno-whole-program-vtables".into()]);
+        if compiler == CompilerFamily::Clang {
+            push_without_warnings(&mut after, ["-fno-whole-program-vtables".into()]);
         }
     }
-    if work.stage == Stage::Link {
+    if request.stage == BuildStage::Link {
         match compiler {
-            Compiler::Gcc { .. } => after.extend(link(runtime)),
-            Compiler::Clang => quietly(&mut after, link(runtime)),
+            CompilerFamily::Gcc { .. } => after.extend(runtime_link_flags(runtime)),
+            CompilerFamily::Clang => push_without_warnings(&mut after, runtime_link_flags(runtime)),
         }
     }
     (before, after)
 }
 
 /// Clang tells of arguments that a step has no use for; of ours it need not.
-fn quietly(to: &mut Vec<OsString>, arguments: impl IntoIterator<Item = OsString>) {
-    to.push("--start-no-unused-arguments".into());
-    to.extend(arguments);
-    to.push("--end-no-unused-arguments".into());
+fn push_without_warnings(flags: &mut Vec<OsString>, arguments: impl IntoIterator<Item = OsString>) {
+    flags.push("--start-no-unused-arguments".into());
+    flags.extend(arguments);
+    flags.push("--end-no-unused-arguments".into());
 }
 
 /// The runtime, whatever the user told the linker of libraries that are not needed; found again where
 /// it is now.
-fn link(runtime: &Path) -> impl Iterator<Item = OsString> {
+fn runtime_link_flags(runtime: &Path) -> impl Iterator<Item = OsString> {
     let folder = runtime.parent().unwrap_or(Path::new("/"));
     [
         "--push-state".into(),

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::Error;
 use crate::file_error::cannot;
-use crate::installed::installed;
+use crate::installed::find_installed_library;
 use crate::program::RUNTIME;
 
 /// What rustc (nightly, since it has sanitizers) needs so that a program can be recorded, as one value
@@ -14,14 +14,14 @@ use crate::program::RUNTIME;
 /// The runtime is not installed, or lies in a folder that cannot be named in `RUSTFLAGS`, which are split
 /// at spaces.
 pub fn rust_flags() -> Result<String, Error> {
-    let runtime = installed("runtime of recorded programs", RUNTIME)?;
+    let runtime = find_installed_library("runtime of recorded programs", RUNTIME)?;
     let folder = runtime.parent().unwrap_or(Path::new("."));
     let folder = std::fs::canonicalize(folder).map_err(cannot("open", folder))?;
     match folder
         .to_str()
         .filter(|text| !text.contains(char::is_whitespace))
     {
-        Some(folder) => Ok(flags(folder)),
+        Some(folder) => Ok(format_rust_flags(folder)),
         None => {
             let why = std::io::Error::from(std::io::ErrorKind::InvalidFilename);
             Err(cannot("name in RUSTFLAGS", &folder)(why).into())
@@ -29,7 +29,7 @@ pub fn rust_flags() -> Result<String, Error> {
     }
 }
 
-fn flags(folder: &str) -> String {
+fn format_rust_flags(folder: &str) -> String {
     [
         "-Zsanitizer=thread",
         "-Zexternal-clangrt",

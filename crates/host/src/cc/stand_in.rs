@@ -9,10 +9,10 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use crate::file_error::cannot;
-use crate::{Cache, Error};
+use crate::{CacheFolder, Error};
 
-const FILES: [&str; 2] = ["libtsan.so", "libtsan_preinit.o"];
-const EMPTY: &str =
+const STAND_IN_NAMES: [&str; 2] = ["libtsan.so", "libtsan_preinit.o"];
+const EMPTY_SCRIPT: &str =
     "/* Empty: programs built with relayout cc load relayout's runtime instead. */\n";
 
 /// The folder, made if need be: in the user's cache, or, without one that can be written to, in the
@@ -20,21 +20,21 @@ const EMPTY: &str =
 ///
 /// # Errors
 /// Neither can be written to.
-pub fn folder(cache: Option<&Cache>) -> Result<PathBuf, Error> {
+pub fn stand_in_folder(cache: Option<&CacheFolder>) -> Result<PathBuf, Error> {
     if let Some(cache) = cache {
         let folder = cache.dir().join("no-libtsan");
-        if make(&folder).is_ok() {
+        if create_stand_in(&folder).is_ok() {
             return Ok(folder);
         }
     }
     // SAFETY: a plain system call.
     let user = unsafe { libc::getuid() };
     let folder = std::env::temp_dir().join(format!("relayout-no-libtsan-{user}"));
-    make(&folder).map_err(cannot("make a folder for the compiler:", &folder))?;
+    create_stand_in(&folder).map_err(cannot("make a folder for the compiler:", &folder))?;
     Ok(folder)
 }
 
-fn make(folder: &Path) -> io::Result<()> {
+fn create_stand_in(folder: &Path) -> io::Result<()> {
     DirBuilder::new()
         .recursive(true)
         .mode(0o700)
@@ -45,14 +45,14 @@ fn make(folder: &Path) -> io::Result<()> {
     if !meta.is_dir() || meta.uid() != unsafe { libc::getuid() } || meta.mode() & 0o022 != 0 {
         return Err(io::ErrorKind::PermissionDenied.into());
     }
-    for name in FILES {
+    for name in STAND_IN_NAMES {
         let file = folder.join(name);
-        if fs::metadata(&file).is_ok_and(|meta| meta.len() == EMPTY.len() as u64) {
+        if fs::metadata(&file).is_ok_and(|meta| meta.len() == EMPTY_SCRIPT.len() as u64) {
             continue;
         }
         // Others may be about to do the same.
         let new = folder.join(format!(".{name}-{}", std::process::id()));
-        fs::write(&new, EMPTY)?;
+        fs::write(&new, EMPTY_SCRIPT)?;
         fs::rename(&new, &file)?;
     }
     Ok(())

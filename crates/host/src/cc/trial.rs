@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::process::Stdio;
 
-use super::{CompilerError, Driver, command};
+use super::{CompilerDriver, CompilerError, build_command};
 use crate::Error;
 use crate::workspace::private_dir;
 
@@ -14,11 +14,11 @@ const PROGRAM: &str = "long x; int main(void) { x++; return 0; }\n";
 ///
 /// # Errors
 /// Which step failed, in words.
-pub fn try_out(compiler: &str) -> Result<(), String> {
-    let wrong = |error: &dyn std::error::Error| error.to_string();
-    let folder = private_dir(&std::env::temp_dir()).map_err(|error| wrong(&error))?;
+pub fn try_compiler(compiler: &str) -> Result<(), String> {
+    let error_text = |error: &dyn std::error::Error| error.to_string();
+    let folder = private_dir(&std::env::temp_dir()).map_err(|error| error_text(&error))?;
     let (source, program) = (folder.path().join("a.c"), folder.path().join("a"));
-    fs::write(&source, PROGRAM).map_err(|error| wrong(&error))?;
+    fs::write(&source, PROGRAM).map_err(|error| error_text(&error))?;
     let words: [OsString; 5] = [
         "--".into(),
         compiler.into(),
@@ -26,18 +26,19 @@ pub fn try_out(compiler: &str) -> Result<(), String> {
         "-o".into(),
         program.clone().into(),
     ];
-    let (_, mut build) = command(Driver::C, &words, |_| {}).map_err(|error| match error {
-        CompilerError::NotRun { source, .. } => source.to_string(),
-        CompilerError::Host(Error::Missing { what, .. }) => format!("{what} is missing"),
-        other => other.to_string(),
-    })?;
+    let (_, mut build) =
+        build_command(CompilerDriver::C, &words, |_| {}).map_err(|error| match error {
+            CompilerError::NotRun { source, .. } => source.to_string(),
+            CompilerError::Host(Error::Missing { what, .. }) => format!("{what} is missing"),
+            other => other.to_string(),
+        })?;
     let built = build
         .stdin(Stdio::null())
         .output()
-        .map_err(|error| wrong(&error))?;
+        .map_err(|error| error_text(&error))?;
     if !built.status.success() {
-        let said = String::from_utf8_lossy(&built.stderr);
-        let last = said.lines().rfind(|line| !line.is_empty());
+        let diagnostics = String::from_utf8_lossy(&built.stderr);
+        let last = diagnostics.lines().rfind(|line| !line.is_empty());
         return Err(format!(
             "cannot build: {}",
             last.unwrap_or("it does not say why")
@@ -47,7 +48,7 @@ pub fn try_out(compiler: &str) -> Result<(), String> {
         .env_remove("RELAYOUT_DIR")
         .stdin(Stdio::null())
         .output()
-        .map_err(|error| wrong(&error))?;
+        .map_err(|error| error_text(&error))?;
     match ran.status.success() {
         true => Ok(()),
         false => Err(format!("what it builds does not run: {}", ran.status)),

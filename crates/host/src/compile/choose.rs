@@ -6,14 +6,14 @@ use std::path::Path;
 
 use rustc_hash::{FxHashMap, FxHasher};
 
-use super::{CompileCommand, Database, Error, Language, Recipe};
+use super::{CompileCommand, CompileDatabase, CompileRecipe, Error, SourceLanguage};
 
 /// Source files that are looked into for an `#include`, nearest first.
-const SOURCES_MAX: usize = 2000;
+const SEARCHED_SOURCES_MAX: usize = 2000;
 
 /// How near a source file is to the header; the least is nearest.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Distance<'d> {
+struct SourceDistance<'d> {
     /// Another file than the one that is asked about.
     other_file: bool,
     /// Not what the header's extension says, or a language that only an option tells.
@@ -25,7 +25,7 @@ struct Distance<'d> {
     /// Files with the same flavour of flags. Kernels compile a few files for other targets (boot code
     /// with -m16, compatibility code with -m32): of files that are equally near, one compiled like
     /// most is meant.
-    alike: Reverse<usize>,
+    alike_files: Reverse<usize>,
     /// Files further down are more special.
     folders: usize,
     /// So that the choice does not depend on the order in the file.
@@ -39,22 +39,25 @@ struct Distance<'d> {
 /// # Errors
 /// No entry compiles C or C++ (C++, if the header's extension says that it is), or the one that is
 /// chosen cannot be read.
-pub fn choose(
-    database: &Database,
+pub fn choose_recipe(
+    database: &CompileDatabase,
     header: &Path,
     read: &dyn Fn(&Path) -> Option<String>,
-) -> Result<Recipe, Error> {
-    let is_cpp = Language::of(header) == Some(Language::Cpp);
-    let near = by_distance(database, header);
-    let includes = |command: &CompileCommand| {
+) -> Result<CompileRecipe, Error> {
+    let is_cpp = SourceLanguage::from_extension(header) == Some(SourceLanguage::Cpp);
+    let near = commands_by_distance(database, header);
+    let is_including = |command: &CompileCommand| {
         let text = read(&command.file);
-        command.file == header || text.is_some_and(|text| includes(&text, &command.file, header))
+        command.file == header
+            || text.is_some_and(|text| includes_header(&text, &command.file, header))
     };
-    let looked_into = &near[..near.len().min(SOURCES_MAX)];
-    let direct = looked_into.iter().find(|command| includes(command));
+    let searched = &near[..near.len().min(SEARCHED_SOURCES_MAX)];
+    let direct = searched.iter().find(|command| is_including(command));
     for command in direct.into_iter().chain(&near) {
-        let recipe = Recipe::new(command, read)?;
-        if let Some(recipe) = recipe.filter(|recipe| !is_cpp || recipe.language == Language::Cpp) {
+        let recipe = CompileRecipe::from_command(command, read)?;
+        if let Some(recipe) =
+            recipe.filter(|recipe| !is_cpp || recipe.language == SourceLanguage::Cpp)
+        {
             return Ok(recipe);
         }
     }
@@ -65,25 +68,28 @@ pub fn choose(
 }
 
 /// Entries that seem to compile C or C++, nearest first.
-fn by_distance<'d>(database: &'d Database, header: &Path) -> Vec<&'d CompileCommand> {
+fn commands_by_distance<'d>(
+    database: &'d CompileDatabase,
+    header: &Path,
+) -> Vec<&'d CompileCommand> {
     let commands = database.commands.iter();
     let commands = commands.filter_map(|command| Some((command, command.rough_language()?)));
     let commands: Vec<_> = commands
-        .map(|(command, language)| (command, language, flavour(command)))
+        .map(|(command, language)| (command, language, flag_flavour(command)))
         .collect();
     let mut flavours: FxHashMap<u64, usize> = FxHashMap::default();
     for (.., flavour) in &commands {
         *flavours.entry(*flavour).or_default() += 1;
     }
-    let wanted = Language::of(header);
-    let mut near: Vec<(Distance<'d>, &CompileCommand)> = commands
+    let wanted = SourceLanguage::from_extension(header);
+    let mut near: Vec<(SourceDistance<'d>, &CompileCommand)> = commands
         .into_iter()
         .map(|(command, language, flavour)| {
             let alike = flavours.get(&flavour).copied().unwrap_or(0);
-            let is_other = Language::of(&command.file).is_none()
-                || wanted == Some(Language::Cpp) && language != Language::Cpp;
+            let is_other = SourceLanguage::from_extension(&command.file).is_none()
+                || wanted == Some(SourceLanguage::Cpp) && language != SourceLanguage::Cpp;
             (
-                Distance::new(&command.file, header, is_other, alike),
+                SourceDistance::new(&command.file, header, is_other, alike),
                 command,
             )
         })
@@ -94,33 +100,33 @@ fn by_distance<'d>(database: &'d Database, header: &Path) -> Vec<&'d CompileComm
 
 /// What of the flags makes layouts differ between the files of a project, in practice: compiler,
 /// target, ABI, standard; but no paths and definitions, which most files have of their own.
-fn flavour(command: &CompileCommand) -> u64 {
+fn flag_flavour(command: &CompileCommand) -> u64 {
     let mut hasher = FxHasher::default();
     let mut words = command.rough_arguments();
     words.next().hash(&mut hasher);
     for word in words {
         let letter = word.as_bytes().get(1);
-        let own = b"DUIiOWMoc";
-        if word.starts_with('-') && letter.is_some_and(|letter| !own.contains(letter)) {
+        let file_specific = b"DUIiOWMoc";
+        if word.starts_with('-') && letter.is_some_and(|letter| !file_specific.contains(letter)) {
             word.hash(&mut hasher);
         }
     }
     hasher.finish()
 }
 
-impl Database {
+impl CompileDatabase {
     /// The entry of a source file; the first, if there are several.
     ///
     /// # Errors
     /// There is none, or none that compiles C or C++.
-    pub fn like(
+    pub fn recipe_of_file(
         &self,
         file: &Path,
         read: &dyn Fn(&Path) -> Option<String>,
-    ) -> Result<Recipe, Error> {
-        let of_file = |command: &&CompileCommand| command.file == file;
-        for command in self.commands.iter().filter(of_file) {
-            if let Some(recipe) = Recipe::new(command, read)? {
+    ) -> Result<CompileRecipe, Error> {
+        let compiles_file = |command: &&CompileCommand| command.file == file;
+        for command in self.commands.iter().filter(compiles_file) {
+            if let Some(recipe) = CompileRecipe::from_command(command, read)? {
                 return Ok(recipe);
             }
         }
@@ -131,8 +137,8 @@ impl Database {
     }
 }
 
-impl<'d> Distance<'d> {
-    fn new(source: &'d Path, header: &Path, other_language: bool, alike: usize) -> Self {
+impl<'d> SourceDistance<'d> {
+    fn new(source: &'d Path, header: &Path, other_language: bool, alike_files: usize) -> Self {
         let folders = source.components().count().saturating_sub(1);
         let common = source.components().zip(header.components());
         let common = common.take_while(|(a, b)| a == b).count();
@@ -141,7 +147,7 @@ impl<'d> Distance<'d> {
             other_language,
             common_folders: Reverse(common.min(folders)),
             other_name: source.file_stem() != header.file_stem(),
-            alike: Reverse(alike),
+            alike_files: Reverse(alike_files),
             folders,
             path: source,
         }
@@ -150,27 +156,29 @@ impl<'d> Distance<'d> {
 
 /// Whether the text of `source` includes `header`, as far as the text alone tells: by a path that
 /// the header's path ends with.
-fn includes(text: &str, source: &Path, header: &Path) -> bool {
+fn includes_header(text: &str, source: &Path, header: &Path) -> bool {
     let Some(name) = header.file_name().and_then(|n| n.to_str()) else {
         return false;
     };
     if !text.contains(name) {
         return false;
     }
-    text.lines().filter_map(included).any(|(path, quoted)| {
-        if quoted && let Some(folder) = source.parent() {
-            let beside = super::database::normalized(&folder.join(path));
-            if beside == header {
-                return true;
+    text.lines()
+        .filter_map(included_path)
+        .any(|(path, quoted)| {
+            if quoted && let Some(folder) = source.parent() {
+                let beside = super::database::normalized_path(&folder.join(path));
+                if beside == header {
+                    return true;
+                }
             }
-        }
-        let path = Path::new(path);
-        path.is_relative() && header.ends_with(path)
-    })
+            let path = Path::new(path);
+            path.is_relative() && header.ends_with(path)
+        })
 }
 
 /// The path in `#include <path>` or `#include "path"`, and whether it is in quotes.
-fn included(line: &str) -> Option<(&str, bool)> {
+fn included_path(line: &str) -> Option<(&str, bool)> {
     let directive = line.trim_start().strip_prefix('#')?.trim_start();
     let rest = directive.strip_prefix("include")?.trim_start();
     match rest.split_at_checked(1)? {

@@ -13,7 +13,7 @@ use crate::file_error::cannot;
 
 /// How the files of a project are compiled.
 #[derive(Clone, Debug)]
-pub struct Database {
+pub struct CompileDatabase {
     /// Where it was read from.
     pub path: PathBuf,
     /// Its entries, in the file's order.
@@ -28,12 +28,12 @@ pub struct CompileCommand {
     /// What is compiled. Absolute, without `.` and `..`.
     pub file: PathBuf,
     /// The command, program first.
-    pub words: Words,
+    pub words: CommandForm,
 }
 
 /// A command, in the form in which the database has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Words {
+pub enum CommandForm {
     /// One by one.
     Arguments(Vec<String>),
     /// Quoted as for a shell. Split when it is wanted: of thousands of entries, one is.
@@ -41,7 +41,7 @@ pub enum Words {
 }
 
 #[derive(Deserialize)]
-struct Entry<'e> {
+struct DatabaseEntry<'e> {
     #[serde(borrow)]
     directory: Cow<'e, str>,
     #[serde(borrow)]
@@ -50,7 +50,7 @@ struct Entry<'e> {
     command: Option<String>,
 }
 
-impl Database {
+impl CompileDatabase {
     /// Reads the file.
     ///
     /// # Errors
@@ -66,28 +66,28 @@ impl Database {
     /// # Errors
     /// It is not JSON, or an entry lacks something.
     pub fn parse(bytes: &[u8], path: &Path) -> Result<Self, Error> {
-        let wrong = |why: String| Error::Database {
+        let invalid = |why: String| Error::Database {
             path: path.to_owned(),
             why,
         };
-        let entries: Vec<Entry<'_>> =
-            serde_json::from_slice(bytes).map_err(|error| wrong(error.to_string()))?;
+        let entries: Vec<DatabaseEntry<'_>> =
+            serde_json::from_slice(bytes).map_err(|error| invalid(error.to_string()))?;
         let folder = path.parent().unwrap_or(Path::new("/"));
         let mut commands = Vec::with_capacity(entries.len());
         for entry in entries {
             let words = match (entry.arguments, entry.command) {
-                (Some(arguments), _) => Words::Arguments(arguments),
-                (None, Some(command)) => Words::Command(command),
+                (Some(arguments), _) => CommandForm::Arguments(arguments),
+                (None, Some(command)) => CommandForm::Command(command),
                 (None, None) => {
                     let file = entry.file;
-                    return Err(wrong(format!(
+                    return Err(invalid(format!(
                         "the entry of {file} has neither 'arguments' nor 'command'"
                     )));
                 }
             };
             let directory = folder.join(&*entry.directory);
             commands.push(CompileCommand {
-                file: normalized(&directory.join(&*entry.file)),
+                file: normalized_path(&directory.join(&*entry.file)),
                 directory,
                 words,
             });
@@ -106,10 +106,11 @@ impl CompileCommand {
     /// There is no program, or quotes that do not close.
     pub fn arguments(&self) -> Result<Vec<String>, Error> {
         let arguments = match &self.words {
-            Words::Arguments(arguments) => Some(arguments.clone()),
-            Words::Command(command) => shlex::split(command),
+            CommandForm::Arguments(arguments) => Some(arguments.clone()),
+            CommandForm::Command(command) => shlex::split(command),
         };
-        let has_program = |all: &Vec<String>| all.first().is_some_and(|first| !first.is_empty());
+        let has_program =
+            |words: &Vec<String>| words.first().is_some_and(|first| !first.is_empty());
         let arguments = arguments.filter(has_program);
         arguments.ok_or_else(|| Error::Command {
             file: self.file.clone(),
@@ -119,14 +120,14 @@ impl CompileCommand {
     /// Roughly the arguments: those of a command as blanks separate them, quoted or not.
     pub fn rough_arguments(&self) -> Box<dyn Iterator<Item = &str> + '_> {
         match &self.words {
-            Words::Arguments(arguments) => Box::new(arguments.iter().map(String::as_str)),
-            Words::Command(command) => Box::new(command.split_ascii_whitespace()),
+            CommandForm::Arguments(arguments) => Box::new(arguments.iter().map(String::as_str)),
+            CommandForm::Command(command) => Box::new(command.split_ascii_whitespace()),
         }
     }
 }
 
 /// The path without `.` and `..`, by its text alone: files of a database need not exist.
-pub fn normalized(path: &Path) -> PathBuf {
+pub fn normalized_path(path: &Path) -> PathBuf {
     let mut clean = PathBuf::new();
     for component in path.components() {
         match component {

@@ -3,7 +3,7 @@
 
 /// What to do with an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub enum FlagHandling {
     /// Stays.
     Keep,
     /// Stays, with the argument after it.
@@ -17,7 +17,7 @@ pub enum Fate {
     /// Names a file to compile, or to link.
     Input,
     /// Everything after it names files.
-    End,
+    EndOfOptions,
 }
 
 /// Options that stay, whose value may be the next argument.
@@ -160,26 +160,26 @@ const DROP_PREFIX: &[&str] = &[
 const KEEP_PREFIX: &[&str] = &["-Wp,", "-Wa,", "-Wl,", "-gcc-toolchain"];
 
 /// What to do with one argument.
-pub fn fate(argument: &str) -> Fate {
-    let begins = |prefixes: &[&str]| prefixes.iter().any(|p| argument.starts_with(p));
+pub fn flag_handling(argument: &str) -> FlagHandling {
+    let begins_with_any = |prefixes: &[&str]| prefixes.iter().any(|p| argument.starts_with(p));
     if argument == "--" {
-        Fate::End
+        FlagHandling::EndOfOptions
     } else if argument == "-" || !argument.starts_with('-') {
-        Fate::Input
+        FlagHandling::Input
     } else if argument == "-x" || argument.starts_with("-x") || argument == "--language" {
-        Fate::Language
+        FlagHandling::Language
     } else if WITH_VALUE.contains(&argument) {
-        Fate::KeepPair
+        FlagHandling::KeepPair
     } else if DROP_WITH_VALUE.contains(&argument) {
-        Fate::DropPair
+        FlagHandling::DropPair
     } else if argument.starts_with("-Wa,-a") {
-        Fate::Drop
-    } else if begins(KEEP_PREFIX) {
-        Fate::Keep
-    } else if DROP.contains(&argument) || begins(DROP_PREFIX) || is_dependency(argument) {
-        Fate::Drop
+        FlagHandling::Drop
+    } else if begins_with_any(KEEP_PREFIX) {
+        FlagHandling::Keep
+    } else if DROP.contains(&argument) || begins_with_any(DROP_PREFIX) || is_dependency(argument) {
+        FlagHandling::Drop
     } else {
-        Fate::Keep
+        FlagHandling::Keep
     }
 }
 
@@ -215,9 +215,9 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(words: &str, expect: Fate) {
+    fn check(words: &str, expect: FlagHandling) {
         for word in words.split(' ') {
-            assert_eq!(fate(word), expect, "{word}");
+            assert_eq!(flag_handling(word), expect, "{word}");
         }
     }
 
@@ -225,19 +225,19 @@ mod tests {
     fn keeps_what_can_change_a_layout() {
         check(
             "-m32 -mabi=ilp32 -fpack-struct -fshort-enums -std=gnu11 -O2 -nostdinc",
-            Fate::Keep,
+            FlagHandling::Keep,
         );
         check(
             "-DX=1 -Iinclude -UX -I/a -fplugin=./randomize_layout_plugin.so",
-            Fate::Keep,
+            FlagHandling::Keep,
         );
         check(
             "-Wp,-DX -Wa,-mbig-obj --target=arm-linux -gcc-toolchain=/x -mno-ms-bitfields",
-            Fate::Keep,
+            FlagHandling::Keep,
         );
         check(
             "-D -I -include -imacros -isystem --param -target -Xclang",
-            Fate::KeepPair,
+            FlagHandling::KeepPair,
         );
     }
 
@@ -245,33 +245,37 @@ mod tests {
     fn drops_outputs_and_warnings() {
         check(
             "-c -S -E -M -MMD -MD -MP -MFx.d -MTx.o -ox.o -Werror -Wall -Werror=vla -w",
-            Fate::Drop,
+            FlagHandling::Drop,
         );
         check(
             "-g -g0 -ggdb3 -gsplit-dwarf -gz -flto=auto -save-temps=obj -fstack-usage",
-            Fate::Drop,
+            FlagHandling::Drop,
         );
         check(
             "-fprofile-arcs -ftest-coverage --coverage -fdump-tree-all -Wa,-ahls=x.s",
-            Fate::Drop,
+            FlagHandling::Drop,
         );
         check(
             "-o -MF -MT -MQ -MJ -aux-info -serialize-diagnostics",
-            Fate::DropPair,
+            FlagHandling::DropPair,
         );
     }
 
     #[test]
     fn tells_inputs_and_languages() {
-        check("mm/mmap.c ../x.cc - obj.o", Fate::Input);
-        check("-x -xc++ --language", Fate::Language);
-        check("--", Fate::End);
+        check("mm/mmap.c ../x.cc - obj.o", FlagHandling::Input);
+        check("-x -xc++ --language", FlagHandling::Language);
+        check("--", FlagHandling::EndOfOptions);
     }
 
     #[test]
     fn dependency_files_of_the_preprocessor_go() {
-        let check = |given: &str, expect: Option<&str>| {
-            assert_eq!(without_dependencies(given).as_deref(), expect, "{given}");
+        let check = |preprocessor: &str, expect: Option<&str>| {
+            assert_eq!(
+                without_dependencies(preprocessor).as_deref(),
+                expect,
+                "{preprocessor}"
+            );
         };
         check("-Wp,-MMD,mm/.mmap.o.d", None);
         check("-Wp,-MD,x.d,-DA,-MP", Some("-Wp,-DA"));

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use super::flags::{self, Fate};
+use super::flags::{self, FlagHandling};
 use super::{CompileCommand, Error, response};
 
 /// Programs that start a compiler: what follows their name is the compiler. A unit of ours need be
@@ -19,7 +19,7 @@ const LAUNCHERS: &[&str] = &[
 
 /// What a unit is written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Language {
+pub enum SourceLanguage {
     /// C.
     C,
     /// C++.
@@ -28,7 +28,7 @@ pub enum Language {
 
 /// A compiler and its flags, without inputs and outputs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Recipe {
+pub struct CompileRecipe {
     /// The compiler as the command names it, found in `$PATH` or relative to `directory`; `zig cc` is
     /// two words.
     pub compiler: Vec<String>,
@@ -37,15 +37,15 @@ pub struct Recipe {
     /// Where to start it.
     pub directory: PathBuf,
     /// What to compile.
-    pub language: Language,
+    pub language: SourceLanguage,
     /// The source file that is compiled so.
-    pub like: PathBuf,
+    pub source_file: PathBuf,
 }
 
-impl Language {
+impl SourceLanguage {
     /// By a file's extension; `None` for assembly and what else is no C. `.h` is C, though it may be
     /// C++ as well.
-    pub fn of(file: &Path) -> Option<Self> {
+    pub fn from_extension(file: &Path) -> Option<Self> {
         match file.extension()?.to_str()? {
             "c" | "h" | "i" => Some(Self::C),
             "cc" | "cp" | "cpp" | "cxx" | "c++" | "C" | "CPP" | "ii" | "hh" | "hpp" | "hxx"
@@ -55,7 +55,7 @@ impl Language {
     }
 
     /// As `-x` wants it.
-    pub fn option(self) -> &'static str {
+    pub fn option_value(self) -> &'static str {
         match self {
             Self::C => "c",
             Self::Cpp => "c++",
@@ -71,7 +71,7 @@ impl Language {
     }
 }
 
-impl fmt::Display for Language {
+impl fmt::Display for SourceLanguage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::C => "C",
@@ -83,39 +83,40 @@ impl fmt::Display for Language {
 impl CompileCommand {
     /// What it seems to compile, C or C++, else `None`: by the file's extension, or any if there is
     /// an option that names the language. [`Recipe::new`] knows more.
-    pub fn rough_language(&self) -> Option<Language> {
-        let by_extension = Language::of(&self.file);
+    pub fn rough_language(&self) -> Option<SourceLanguage> {
+        let by_extension = SourceLanguage::from_extension(&self.file);
         let mut words = self.rough_arguments();
         let is_cpp = words.next().is_some_and(|program| program.contains("++"));
         match by_extension {
-            Some(_) if is_cpp => Some(Language::Cpp),
-            None if words.any(|word| word.starts_with("-x")) => Some(Language::C),
+            Some(_) if is_cpp => Some(SourceLanguage::Cpp),
+            None if words.any(|word| word.starts_with("-x")) => Some(SourceLanguage::C),
             other => other,
         }
     }
 }
 
-impl Recipe {
+impl CompileRecipe {
     /// From an entry of a database; `read` gives the content of response files, `None` for what is
     /// not there.
     ///
     /// # Errors
     /// It does not compile C or C++, or its response files include each other.
-    pub fn new(
+    pub fn from_command(
         command: &CompileCommand,
         read: &dyn Fn(&Path) -> Option<String>,
     ) -> Result<Option<Self>, Error> {
-        let arguments = response::expand(&command.arguments()?, &command.directory, read)?;
+        let arguments =
+            response::expand_response_files(&command.arguments()?, &command.directory, read)?;
         let (program, arguments) = split_program(&arguments);
-        let Some(language) = language(program, arguments, &command.file) else {
+        let Some(language) = command_language(program, arguments, &command.file) else {
             return Ok(None);
         };
         Ok(Some(Self {
             compiler: program.to_vec(),
-            flags: kept(arguments),
+            flags: layout_flags(arguments),
             directory: command.directory.clone(),
             language,
-            like: command.file.clone(),
+            source_file: command.file.clone(),
         }))
     }
 
@@ -152,42 +153,50 @@ fn base_name(program: &str) -> &str {
     program.rsplit('/').next().unwrap_or(program)
 }
 
-fn language(program: &[String], arguments: &[String], file: &Path) -> Option<Language> {
+fn command_language(
+    program: &[String],
+    arguments: &[String],
+    file: &Path,
+) -> Option<SourceLanguage> {
     let mut named = None;
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
-        match flags::fate(argument) {
-            Fate::KeepPair | Fate::DropPair => {
+        match flags::flag_handling(argument) {
+            FlagHandling::KeepPair | FlagHandling::DropPair => {
                 rest.next();
             }
-            Fate::Language => {
+            FlagHandling::Language => {
                 let value = argument.strip_prefix("-x").filter(|v| !v.is_empty());
                 named = value.or_else(|| rest.next().map(String::as_str));
             }
-            Fate::End => break,
-            Fate::Keep | Fate::Drop | Fate::Input => {}
+            FlagHandling::EndOfOptions => break,
+            FlagHandling::Keep | FlagHandling::Drop | FlagHandling::Input => {}
         }
     }
     match named {
         Some("none") | None => {
-            let by_extension = Language::of(file)?;
+            let by_extension = SourceLanguage::from_extension(file)?;
             let is_cpp = program.iter().any(|word| base_name(word).contains("++"));
-            Some(if is_cpp { Language::Cpp } else { by_extension })
+            Some(if is_cpp {
+                SourceLanguage::Cpp
+            } else {
+                by_extension
+            })
         }
-        Some(name) => Language::from_option(name),
+        Some(name) => SourceLanguage::from_option(name),
     }
 }
 
-fn kept(arguments: &[String]) -> Vec<String> {
+fn layout_flags(arguments: &[String]) -> Vec<String> {
     let mut kept = Vec::new();
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
-        match flags::fate(argument) {
-            Fate::Keep if argument.starts_with("-Wp,") => {
+        match flags::flag_handling(argument) {
+            FlagHandling::Keep if argument.starts_with("-Wp,") => {
                 kept.extend(flags::without_dependencies(argument));
             }
-            Fate::Keep => kept.push(argument.clone()),
-            Fate::KeepPair => {
+            FlagHandling::Keep => kept.push(argument.clone()),
+            FlagHandling::KeepPair => {
                 let Some(value) = rest.next() else { break };
                 // `-Xpreprocessor -MD -Xpreprocessor FILE`, in as many words, writes a file too.
                 if argument == "-Xpreprocessor" && value.starts_with("-M") {
@@ -199,14 +208,14 @@ fn kept(arguments: &[String]) -> Vec<String> {
                 }
                 kept.extend([argument.clone(), value.clone()]);
             }
-            Fate::DropPair => {
+            FlagHandling::DropPair => {
                 rest.next();
             }
-            Fate::Language if argument == "-x" || argument == "--language" => {
+            FlagHandling::Language if argument == "-x" || argument == "--language" => {
                 rest.next();
             }
-            Fate::Language | Fate::Drop | Fate::Input => {}
-            Fate::End => break,
+            FlagHandling::Language | FlagHandling::Drop | FlagHandling::Input => {}
+            FlagHandling::EndOfOptions => break,
         }
     }
     kept

@@ -14,56 +14,56 @@ const BYTES_MAX: usize = 16 << 20;
 ///
 /// # Errors
 /// Files that include themselves, or too much.
-pub fn expand(
+pub fn expand_response_files(
     arguments: &[String],
     directory: &Path,
     read: &dyn Fn(&Path) -> Option<String>,
 ) -> Result<Vec<String>, Error> {
     let mut expanded = Vec::new();
     let mut bytes_left = BYTES_MAX;
-    let mut expansion = Expansion {
+    let mut expansion = ResponseExpansion {
         directory,
         read,
         bytes_left: &mut bytes_left,
     };
-    expansion.take(arguments, 0, &mut expanded)?;
+    expansion.expand_into(arguments, 0, &mut expanded)?;
     Ok(expanded)
 }
 
-struct Expansion<'e> {
+struct ResponseExpansion<'e> {
     directory: &'e Path,
     read: &'e dyn Fn(&Path) -> Option<String>,
     bytes_left: &'e mut usize,
 }
 
-impl Expansion<'_> {
-    fn take(
+impl ResponseExpansion<'_> {
+    fn expand_into(
         &mut self,
         arguments: &[String],
         depth: u32,
-        to: &mut Vec<String>,
+        expanded: &mut Vec<String>,
     ) -> Result<(), Error> {
         for argument in arguments {
             let path = argument.strip_prefix('@').map(|n| self.directory.join(n));
             let Some((path, text)) = path.and_then(|p| (self.read)(&p).map(|text| (p, text)))
             else {
-                to.push(argument.clone());
+                expanded.push(argument.clone());
                 continue;
             };
-            let wrong = |why| {
+            let refuse = |why| {
                 Err(Error::Response {
                     path: path.clone(),
                     why,
                 })
             };
             if depth == DEPTH_MAX {
-                return wrong("response files include each other too deeply");
+                return refuse("response files include each other too deeply");
             }
             match self.bytes_left.checked_sub(text.len()) {
                 Some(left) => *self.bytes_left = left,
-                None => return wrong("more arguments than any command has"),
+                None => return refuse("more arguments than any command has"),
             }
-            self.take(&split(&text), depth + 1, to)?;
+            self.expand_into(&split_words(&text), depth + 1, expanded)?;
         }
         Ok(())
     }
@@ -71,7 +71,7 @@ impl Expansion<'_> {
 
 /// GCC's rule, which is not the shell's: a backslash takes the next character as it is, within
 /// quotes too, and there are no comments.
-fn split(text: &str) -> Vec<String> {
+fn split_words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
     let mut quote = None;
@@ -98,7 +98,7 @@ mod tests {
 
     #[track_caller]
     fn check_split(text: &str, expect: &[&str]) {
-        assert_eq!(split(text), expect, "{text}");
+        assert_eq!(split_words(text), expect, "{text}");
     }
 
     #[test]
@@ -120,7 +120,8 @@ mod tests {
             "/d/loop" => Some("@loop".to_owned()),
             _ => None,
         };
-        let expand = |argument: &str| expand(&[argument.to_owned()], Path::new("/d"), &read);
+        let expand =
+            |argument: &str| expand_response_files(&[argument.to_owned()], Path::new("/d"), &read);
         assert_eq!(expand("@one").unwrap(), ["-DA", "-DB"]);
         assert_eq!(expand("@none").unwrap(), ["@none"]);
         assert!(matches!(expand("@loop"), Err(Error::Response { .. })));

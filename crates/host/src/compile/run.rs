@@ -10,22 +10,22 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
-use super::{Error, Recipe, Unit};
-use crate::Interrupt;
+use super::{CompileRecipe, Error, HeaderUnit};
+use crate::InterruptFlag;
 use crate::file_error::cannot;
 use crate::processes::die_with_parent;
 use crate::workspace::private_dir;
 
 /// How often the end of the compiler and Ctrl-C are looked for.
-const LOOK: Duration = Duration::from_millis(5);
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 /// Of what the compiler says, in bytes.
-const SAID_MAX: u64 = 64 << 10;
+const OUTPUT_BYTES_MAX: u64 = 64 << 10;
 /// Lines of it that are shown; the first are the cause.
-const LINES_MAX: usize = 30;
+const SHOWN_LINES_MAX: usize = 30;
 
 /// Debug information of everything that the unit includes, used or not. Sizes and offsets are all
 /// that is wanted, so warnings are off.
-const FLAGS: &[&str] = &[
+const UNIT_FLAGS: &[&str] = &[
     "-w",
     "-g",
     "-fno-eliminate-unused-debug-types",
@@ -36,17 +36,17 @@ const FLAGS: &[&str] = &[
 const CLANG_FLAGS: &[&str] = &["-fstandalone-debug"];
 
 /// Compiles units. Its folder is removed, with all that the compiler leaves in it, when it is dropped.
-pub struct Compiler {
+pub struct UnitCompiler {
     dir: TempDir,
-    interrupt: Interrupt,
+    interrupt: InterruptFlag,
 }
 
-impl Compiler {
+impl UnitCompiler {
     /// Makes the folder.
     ///
     /// # Errors
     /// It cannot be made.
-    pub fn new(interrupt: Interrupt) -> Result<Self, crate::Error> {
+    pub fn new(interrupt: InterruptFlag) -> Result<Self, crate::Error> {
         Ok(Self {
             dir: private_dir(&std::env::temp_dir())?,
             interrupt,
@@ -57,28 +57,28 @@ impl Compiler {
     ///
     /// # Errors
     /// There is no such compiler, it refuses the unit, or the user stopped it.
-    pub fn compile(&self, recipe: &Recipe, unit: &Unit) -> Result<Vec<u8>, Error> {
+    pub fn compile(&self, recipe: &CompileRecipe, unit: &HeaderUnit) -> Result<Vec<u8>, Error> {
         let source = self.dir.path().join("unit");
         let object = self.dir.path().join("unit.o");
-        std::fs::write(&source, unit.text()?).map_err(cannot("write", &source))?;
-        let mut arguments: Vec<&OsStr> = FLAGS.iter().map(OsStr::new).collect();
+        std::fs::write(&source, unit.source_text()?).map_err(cannot("write", &source))?;
+        let mut arguments: Vec<&OsStr> = UNIT_FLAGS.iter().map(OsStr::new).collect();
         if self.is_clang(recipe)? {
             arguments.extend(CLANG_FLAGS.iter().map(OsStr::new));
         }
         // Places are named as the project's own build names them, which starts in this folder.
         let directory: PathBuf = recipe.directory.components().collect();
-        let names = format!("-fdebug-prefix-map={}/=", directory.display());
-        arguments.push(OsStr::new(&names));
-        let language = recipe.language.option();
+        let prefix_map = format!("-fdebug-prefix-map={}/=", directory.display());
+        arguments.push(OsStr::new(&prefix_map));
+        let language = recipe.language.option_value();
         arguments.extend(["-x", language].map(OsStr::new));
         arguments.extend([source.as_os_str(), OsStr::new("-o"), object.as_os_str()]);
-        let ended = self.run(recipe, &recipe.flags, &arguments)?;
-        if !ended.status.success() {
+        let output = self.run(recipe, &recipe.flags, &arguments)?;
+        if !output.status.success() {
             return Err(Error::Refused {
                 compiler: recipe.compiler.join(" "),
                 header: unit.header.display().to_string(),
-                like: recipe.like.clone(),
-                said: ended.first_lines(&source),
+                like: recipe.source_file.clone(),
+                said: output.first_lines(&source),
             });
         }
         let bytes = std::fs::read(&object).map_err(cannot("read", &object))?;
@@ -92,20 +92,25 @@ impl Compiler {
         self.dir.path()
     }
 
-    fn is_clang(&self, recipe: &Recipe) -> Result<bool, Error> {
-        let ended = self.run(recipe, &[], &[OsStr::new("--version")])?;
-        Ok(ended.wrote.contains("clang"))
+    fn is_clang(&self, recipe: &CompileRecipe) -> Result<bool, Error> {
+        let output = self.run(recipe, &[], &[OsStr::new("--version")])?;
+        Ok(output.stdout.contains("clang"))
     }
 
-    fn run(&self, recipe: &Recipe, flags: &[String], more: &[&OsStr]) -> Result<Ended, Error> {
+    fn run(
+        &self,
+        recipe: &CompileRecipe,
+        flags: &[String],
+        more_arguments: &[&OsStr],
+    ) -> Result<CompilerOutput, Error> {
         let Some((program, words)) = recipe.compiler.split_first() else {
-            return Err(no_compiler(recipe));
+            return Err(no_compiler_error(recipe));
         };
         let mut command = Command::new(in_directory(program, &recipe.directory));
         command
             .args(words)
             .args(flags)
-            .args(more)
+            .args(more_arguments)
             .current_dir(&recipe.directory)
             .env("TMPDIR", self.dir.path())
             .env("LC_ALL", "C")
@@ -122,7 +127,7 @@ impl Compiler {
         let child = command.spawn().map_err(|source| {
             let directory_is_there = recipe.directory.is_dir();
             match source.kind() {
-                std::io::ErrorKind::NotFound if directory_is_there => no_compiler(recipe),
+                std::io::ErrorKind::NotFound if directory_is_there => no_compiler_error(recipe),
                 _ if !directory_is_there => cannot("enter", &recipe.directory)(source).into(),
                 _ => cannot("run", Path::new(program))(source).into(),
             }
@@ -130,51 +135,51 @@ impl Compiler {
         self.wait(child)
     }
 
-    fn wait(&self, mut child: Child) -> Result<Ended, Error> {
-        let wrote = child.stdout.take().map(gather);
-        let said = child.stderr.take().map(gather);
+    fn wait(&self, mut child: Child) -> Result<CompilerOutput, Error> {
+        let stdout = child.stdout.take().map(read_in_background);
+        let stderr = child.stderr.take().map(read_in_background);
         let status = loop {
             match child.try_wait() {
                 Ok(Some(status)) => break status,
                 Ok(None) if self.interrupt.is_set() => {
-                    end_group(&child);
+                    kill_group(&child);
                     let _ = child.wait();
                     return Err(Error::Interrupted);
                 }
-                Ok(None) => thread::sleep(LOOK),
+                Ok(None) => thread::sleep(POLL_INTERVAL),
                 Err(source) => {
                     return Err(cannot("wait for", Path::new("the compiler"))(source).into());
                 }
             }
         };
-        let text = |from: Option<JoinHandle<Vec<u8>>>| {
+        let collect_text = |from: Option<JoinHandle<Vec<u8>>>| {
             let bytes = from.and_then(|thread| thread.join().ok());
             String::from_utf8_lossy(&bytes.unwrap_or_default()).into_owned()
         };
-        Ok(Ended {
+        Ok(CompilerOutput {
             status,
-            wrote: text(wrote),
-            said: text(said),
+            stdout: collect_text(stdout),
+            stderr: collect_text(stderr),
         })
     }
 }
 
 /// How a compiler ended.
-struct Ended {
+struct CompilerOutput {
     status: ExitStatus,
-    wrote: String,
-    said: String,
+    stdout: String,
+    stderr: String,
 }
 
-impl Ended {
+impl CompilerOutput {
     /// The first lines of what it said; the unit itself, which is gone by then, is not named.
     fn first_lines(&self, unit: &Path) -> String {
         let text = self
-            .said
+            .stderr
             .replace(&unit.display().to_string(), "relayout's unit");
-        let mut lines: Vec<&str> = text.lines().take(LINES_MAX + 1).collect();
-        if lines.len() > LINES_MAX {
-            lines[LINES_MAX] = "...";
+        let mut lines: Vec<&str> = text.lines().take(SHOWN_LINES_MAX + 1).collect();
+        if lines.len() > SHOWN_LINES_MAX {
+            lines[SHOWN_LINES_MAX] = "...";
         }
         if lines.is_empty() {
             return self.status.to_string();
@@ -184,10 +189,10 @@ impl Ended {
 }
 
 /// Reads all, so that the writer does not wait, and keeps the beginning.
-fn gather(from: impl Read + Send + 'static) -> JoinHandle<Vec<u8>> {
+fn read_in_background(from: impl Read + Send + 'static) -> JoinHandle<Vec<u8>> {
     thread::spawn(move || {
         let mut kept = Vec::new();
-        let mut first = from.take(SAID_MAX);
+        let mut first = from.take(OUTPUT_BYTES_MAX);
         let _ = first.read_to_end(&mut kept);
         let _ = std::io::copy(&mut first.into_inner(), &mut std::io::sink());
         kept
@@ -203,14 +208,14 @@ fn in_directory(program: &str, directory: &Path) -> PathBuf {
     }
 }
 
-fn no_compiler(recipe: &Recipe) -> Error {
+fn no_compiler_error(recipe: &CompileRecipe) -> Error {
     Error::NoCompiler {
         compiler: recipe.compiler.join(" "),
-        from: recipe.like.clone(),
+        from: recipe.source_file.clone(),
     }
 }
 
-fn end_group(child: &Child) {
+fn kill_group(child: &Child) {
     if let Ok(group) = libc::pid_t::try_from(child.id()) {
         // SAFETY: a plain system call; the group is the compiler's own, which has not been waited for.
         unsafe {

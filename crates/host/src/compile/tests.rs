@@ -3,17 +3,17 @@
 
 use std::path::{Path, PathBuf};
 
-use relayout_layout::catalog::{Catalog, Format};
+use relayout_layout::catalog::{DebugInfoFormat, TypeCatalog};
 use relayout_layout::dwarf::SectionStore;
 
 use super::*;
-use crate::Interrupt;
+use crate::InterruptFlag;
 
-fn none(_: &Path) -> Option<String> {
+fn no_file(_: &Path) -> Option<String> {
     None
 }
 
-fn disk(path: &Path) -> Option<String> {
+fn read_from_disk(path: &Path) -> Option<String> {
     std::fs::read_to_string(path).ok()
 }
 
@@ -21,25 +21,28 @@ fn disk(path: &Path) -> Option<String> {
 #[track_caller]
 fn entry(command: &str, file: &str) -> CompileCommand {
     let text = serde_json::json!([{"directory": "/d", "file": file, "command": command}]);
-    let database = Database::parse(text.to_string().as_bytes(), Path::new("/p/c.json")).unwrap();
+    let database =
+        CompileDatabase::parse(text.to_string().as_bytes(), Path::new("/p/c.json")).unwrap();
     database.commands[0].clone()
 }
 
 #[track_caller]
 fn check_flags(command: &str, expect: &[&str]) {
-    let recipe = Recipe::new(&entry(command, "x.c"), &none).unwrap().unwrap();
-    let all: Vec<&str> = recipe
+    let recipe = CompileRecipe::from_command(&entry(command, "x.c"), &no_file)
+        .unwrap()
+        .unwrap();
+    let words: Vec<&str> = recipe
         .compiler
         .iter()
         .chain(&recipe.flags)
         .map(String::as_str)
         .collect();
-    assert_eq!(all, expect, "{command}");
+    assert_eq!(words, expect, "{command}");
 }
 
 #[track_caller]
 fn check_refused(text: &str, why: &str) {
-    let error = Database::parse(text.as_bytes(), Path::new("/p/c.json")).unwrap_err();
+    let error = CompileDatabase::parse(text.as_bytes(), Path::new("/p/c.json")).unwrap_err();
     assert_eq!(
         error.to_string(),
         format!("/p/c.json is not a compilation database: {why}")
@@ -52,16 +55,19 @@ fn reads_both_forms() {
         {"directory": "/d", "file": "./a/../x.c", "arguments": ["gcc", "-DA=b c", "-c", "x.c"]},
         {"directory": "sub", "file": "/x.c", "command": "gcc '-DA=\"b c\"' -DB=\\\"d\\\" x.c"}
     ]"#;
-    let database = Database::parse(text.as_bytes(), Path::new("/p/c.json")).unwrap();
-    let [one, two] = &database.commands[..] else {
+    let database = CompileDatabase::parse(text.as_bytes(), Path::new("/p/c.json")).unwrap();
+    let [with_arguments, with_command] = &database.commands[..] else {
         panic!("{database:?}")
     };
-    assert_eq!(one.file, Path::new("/d/x.c"));
-    assert_eq!(one.arguments().unwrap(), ["gcc", "-DA=b c", "-c", "x.c"]);
-    assert_eq!(two.directory, Path::new("/p/sub"));
-    assert_eq!(two.file, Path::new("/x.c"));
+    assert_eq!(with_arguments.file, Path::new("/d/x.c"));
     assert_eq!(
-        two.arguments().unwrap(),
+        with_arguments.arguments().unwrap(),
+        ["gcc", "-DA=b c", "-c", "x.c"]
+    );
+    assert_eq!(with_command.directory, Path::new("/p/sub"));
+    assert_eq!(with_command.file, Path::new("/x.c"));
+    assert_eq!(
+        with_command.arguments().unwrap(),
         ["gcc", "-DA=\"b c\"", "-DB=\"d\"", "x.c"]
     );
 }
@@ -85,7 +91,7 @@ fn names_the_file_of_a_command_that_cannot_be_split() {
     let why = "the command for /d/x.c in the compilation database is empty, or has quotes that do \
                not close";
     for command in ["gcc 'x.c", "", " "] {
-        let error = Recipe::new(&entry(command, "x.c"), &none).unwrap_err();
+        let error = CompileRecipe::from_command(&entry(command, "x.c"), &no_file).unwrap_err();
         assert_eq!(error.to_string(), why, "{command}");
     }
 }
@@ -122,7 +128,7 @@ fn keeps_what_shapes_types() {
 
 #[test]
 fn takes_another_compiler() {
-    let mut recipe = Recipe::new(&entry("gcc -DX x.c", "x.c"), &none)
+    let mut recipe = CompileRecipe::from_command(&entry("gcc -DX x.c", "x.c"), &no_file)
         .unwrap()
         .unwrap();
     recipe.set_compiler("'/a b/zig' cc").unwrap();
@@ -139,19 +145,19 @@ fn takes_another_compiler() {
 #[test]
 fn tells_the_language() {
     let check = |command: &str, file: &str, expect| {
-        let recipe = Recipe::new(&entry(command, file), &none).unwrap();
+        let recipe = CompileRecipe::from_command(&entry(command, file), &no_file).unwrap();
         let found = recipe.map(|recipe| recipe.language);
         assert_eq!(found, expect, "{command} {file}");
     };
-    check("gcc -c x.c", "x.c", Some(Language::C));
-    check("gcc -c x.cc", "x.cc", Some(Language::Cpp));
-    check("g++-12 -c x.c", "x.c", Some(Language::Cpp));
-    check("gcc -x c++ -c x.c", "x.c", Some(Language::Cpp));
-    check("gcc -xc -c x.cc", "x.cc", Some(Language::C));
+    check("gcc -c x.c", "x.c", Some(SourceLanguage::C));
+    check("gcc -c x.cc", "x.cc", Some(SourceLanguage::Cpp));
+    check("g++-12 -c x.c", "x.c", Some(SourceLanguage::Cpp));
+    check("gcc -x c++ -c x.c", "x.c", Some(SourceLanguage::Cpp));
+    check("gcc -xc -c x.cc", "x.cc", Some(SourceLanguage::C));
     check("gcc -c x.S", "x.S", None);
     check("gcc -x assembler-with-cpp -c x.c", "x.c", None);
     check("rustc x.rs", "x.rs", None);
-    check("gcc -include -x x.c", "x.c", Some(Language::C));
+    check("gcc -include -x x.c", "x.c", Some(SourceLanguage::C));
 }
 
 /// Files of a database, each with its text, and the one that is chosen for a header.
@@ -170,10 +176,10 @@ fn check_choice(files: &[(&str, &str, &str)], header: &str, expect: &str) {
         found.map(|(_, _, text)| (*text).to_owned())
     };
     // Whatever the order of the entries.
-    let mut database = Database::parse(text.as_bytes(), Path::new("/d/c.json")).unwrap();
+    let mut database = CompileDatabase::parse(text.as_bytes(), Path::new("/d/c.json")).unwrap();
     for _ in 0..2 {
-        let recipe = choose(&database, Path::new(header), &read).unwrap();
-        assert_eq!(recipe.like, Path::new("/d").join(expect), "{header}");
+        let recipe = choose_recipe(&database, Path::new(header), &read).unwrap();
+        assert_eq!(recipe.source_file, Path::new("/d").join(expect), "{header}");
         database.commands.reverse();
     }
 }
@@ -210,38 +216,40 @@ fn chooses_the_entry_of_a_near_file() {
 #[test]
 fn names_what_has_no_entry() {
     let path = Path::new("/d/c.json");
-    let database = Database::parse(b"[]", path).unwrap();
-    let error = choose(&database, Path::new("/d/a.hpp"), &none).unwrap_err();
+    let database = CompileDatabase::parse(b"[]", path).unwrap();
+    let error = choose_recipe(&database, Path::new("/d/a.hpp"), &no_file).unwrap_err();
     assert!(
         error
             .to_string()
             .starts_with("/d/c.json has no entry that compiles C++;")
     );
-    let error = database.like(Path::new("/d/a.c"), &none).unwrap_err();
+    let error = database
+        .recipe_of_file(Path::new("/d/a.c"), &no_file)
+        .unwrap_err();
     assert_eq!(error.to_string(), "/d/c.json has no entry for /d/a.c");
 }
 
 /// A folder with a header and a source file, and a database with this command for it.
-fn project(header: &str, command: &str) -> (tempfile::TempDir, PathBuf, Database) {
+fn project(header: &str, command: &str) -> (tempfile::TempDir, PathBuf, CompileDatabase) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("x.h");
     std::fs::write(&path, header).unwrap();
     std::fs::write(dir.path().join("x.c"), "#include \"x.h\"\n").unwrap();
     let text = serde_json::json!([{"directory": dir.path(), "file": "x.c", "command": command}]);
     let database =
-        Database::parse(text.to_string().as_bytes(), &dir.path().join("c.json")).unwrap();
+        CompileDatabase::parse(text.to_string().as_bytes(), &dir.path().join("c.json")).unwrap();
     (dir, path, database)
 }
 
 fn compile(header: &str, command: &str, types: &[&str]) -> Result<Vec<u8>, Error> {
     let (_dir, path, database) = project(header, command);
-    let recipe = choose(&database, &path, &disk).unwrap();
-    let unit = Unit {
+    let recipe = choose_recipe(&database, &path, &read_from_disk).unwrap();
+    let unit = HeaderUnit {
         header: path,
         types: types.iter().map(|&t| t.to_owned()).collect(),
-        ..Unit::default()
+        ..HeaderUnit::default()
     };
-    Compiler::new(Interrupt::catch())
+    UnitCompiler::new(InterruptFlag::catch())
         .unwrap()
         .compile(&recipe, &unit)
 }
@@ -249,8 +257,8 @@ fn compile(header: &str, command: &str, types: &[&str]) -> Result<Vec<u8>, Error
 #[track_caller]
 fn sizes(object: &[u8], name: &str) -> Vec<Option<u64>> {
     let store = SectionStore::default();
-    let catalog = Catalog::parse_in(object, &store, Format::Any).unwrap();
-    let loaded = catalog.load(&catalog.find(name)).unwrap();
+    let catalog = TypeCatalog::parse(object, &store, DebugInfoFormat::Any).unwrap();
+    let loaded = catalog.load(&catalog.find_definitions(name)).unwrap();
     loaded
         .ids
         .iter()
@@ -279,7 +287,7 @@ fn compiles_types_that_nobody_uses() {
 
 /// Whether a compiler that a test wants is there; says so if not, and fails where tests must not be
 /// passed over.
-fn have(compiler: &str) -> bool {
+fn has_compiler(compiler: &str) -> bool {
     let found = std::process::Command::new(compiler)
         .arg("--version")
         .output()
@@ -302,7 +310,7 @@ fn compiles_for_other_targets() {
         ("clang", 16),
     ] {
         let program = compiler.split(' ').next().unwrap();
-        if have(program) {
+        if has_compiler(program) {
             let object = compile(header, &format!("{compiler} -c x.c"), &[]).unwrap();
             assert_eq!(sizes(&object, "node"), [Some(bytes)], "{compiler}");
         }
@@ -311,7 +319,7 @@ fn compiles_for_other_targets() {
 
 #[test]
 fn compiles_instances_of_templates() {
-    if !have("g++") {
+    if !has_compiler("g++") {
         return;
     }
     let header = "template <typename T, int N> struct Ring { T slots[N]; long head; };\n";
@@ -343,19 +351,19 @@ fn names_a_compiler_that_is_not_there() {
     );
     assert_eq!(
         crate::Error::Compile(error).category(),
-        crate::Category::Environment
+        crate::ErrorCategory::Environment
     );
 }
 
 #[test]
 fn nothing_is_left_behind() {
-    let compiler = Compiler::new(Interrupt::catch()).unwrap();
+    let compiler = UnitCompiler::new(InterruptFlag::catch()).unwrap();
     let dir = compiler.folder().to_owned();
     let (_project, header, database) = project(HEADER, "gcc -save-temps -c x.c");
-    let recipe = choose(&database, &header, &disk).unwrap();
-    let unit = Unit {
+    let recipe = choose_recipe(&database, &header, &read_from_disk).unwrap();
+    let unit = HeaderUnit {
         header,
-        ..Unit::default()
+        ..HeaderUnit::default()
     };
     compiler.compile(&recipe, &unit).unwrap();
     assert!(dir.is_dir());

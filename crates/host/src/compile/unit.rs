@@ -7,9 +7,9 @@ use super::Error;
 
 /// A translation unit that includes a header.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Unit {
+pub struct HeaderUnit {
     /// Included first, as `#include "..."` finds them: what the header relies on.
-    pub before: Vec<String>,
+    pub included_before: Vec<String>,
     /// The header; absolute, or as the flags' folders find it.
     pub header: PathBuf,
     /// Types that must be complete after it, with their keyword where C wants one. Instances of
@@ -17,14 +17,14 @@ pub struct Unit {
     pub types: Vec<String>,
 }
 
-impl Unit {
+impl HeaderUnit {
     /// Its text.
     ///
     /// # Errors
     /// A name that cannot be written into an `#include`.
-    pub fn text(&self) -> Result<String, Error> {
+    pub fn source_text(&self) -> Result<String, Error> {
         let mut text = String::new();
-        let before = self.before.iter().map(Path::new);
+        let before = self.included_before.iter().map(Path::new);
         for path in before.chain([self.header.as_path()]) {
             let name = path
                 .to_str()
@@ -36,7 +36,7 @@ impl Unit {
         }
         for (index, name) in self.types.iter().enumerate() {
             // What the compiler refuses for a type should name the type, not a line of ours.
-            let _ = writeln!(text, "#line 1 \"{}\"", shown(name));
+            let _ = writeln!(text, "#line 1 \"{}\"", printable_name(name));
             let _ = writeln!(text, "typedef {name} relayout_type_{index};");
             let _ = writeln!(text, "relayout_type_{index} *relayout_pointer_{index};");
             let _ = writeln!(
@@ -48,7 +48,7 @@ impl Unit {
     }
 }
 
-fn shown(name: &str) -> String {
+fn printable_name(name: &str) -> String {
     name.chars()
         .filter(|c| !c.is_control() && !matches!(c, '"' | '\\'))
         .collect()

@@ -7,7 +7,7 @@ use super::Error;
 use crate::file_error::cannot;
 
 /// What is set; all else is off (`make allnoconfig`), or follows from it.
-const OPTIONS: &str = include_str!("kernel.config");
+const DEFAULT_OPTIONS: &str = include_str!("kernel.config");
 /// Without these nothing boots here, or nothing of what was recorded can be named.
 const INDISPENSABLE: &[&str] = &[
     "CONFIG_64BIT=y",
@@ -32,9 +32,9 @@ const INDISPENSABLE: &[&str] = &[
 ///
 /// # Errors
 /// The user's file cannot be read.
-pub fn options(own: Option<&Path>) -> Result<String, Error> {
-    let mut text = OPTIONS.to_owned();
-    if let Some(path) = own {
+pub fn merged_options(user_file: Option<&Path>) -> Result<String, Error> {
+    let mut text = DEFAULT_OPTIONS.to_owned();
+    if let Some(path) = user_file {
         text.push_str(&fs::read_to_string(path).map_err(cannot("read", path))?);
     }
     Ok(text)
@@ -44,25 +44,25 @@ pub fn options(own: Option<&Path>) -> Result<String, Error> {
 ///
 /// # Errors
 /// One of them is indispensable.
-pub fn not_taken(options: &str, config: &str) -> Result<Vec<String>, Error> {
-    let name = |line: &str| line.split('=').next().unwrap_or_default().to_owned();
+pub fn options_not_taken(options: &str, config: &str) -> Result<Vec<String>, Error> {
+    let option_name = |line: &str| line.split('=').next().unwrap_or_default().to_owned();
     let wanted: Vec<&str> = options
         .lines()
         .map(str::trim)
         .filter(|line| line.starts_with("CONFIG_"))
         .collect();
     // The last one of a name counts, as for kconfig.
-    let counts = |nth: usize, line: &str| {
+    let is_last_of_name = |nth: usize, line: &str| {
         !wanted[nth + 1..]
             .iter()
-            .any(|later| name(later) == name(line))
+            .any(|later| option_name(later) == option_name(line))
     };
     let missing: Vec<String> = { wanted.iter().enumerate() }
-        .filter(|(nth, line)| counts(*nth, line) && !has(config, line))
+        .filter(|(nth, line)| is_last_of_name(*nth, line) && !has_option(config, line))
         .map(|(_, line)| (*line).to_owned())
         .collect();
     let options: Vec<String> = { INDISPENSABLE.iter() }
-        .filter(|line| !has(config, line))
+        .filter(|line| !has_option(config, line))
         .map(|line| (*line).to_owned())
         .collect();
     match options.is_empty() {
@@ -71,7 +71,7 @@ pub fn not_taken(options: &str, config: &str) -> Result<Vec<String>, Error> {
     }
 }
 
-fn has(config: &str, line: &str) -> bool {
+fn has_option(config: &str, line: &str) -> bool {
     match line.strip_suffix("=n") {
         Some(name) => !config
             .lines()
@@ -87,14 +87,14 @@ mod tests {
     #[test]
     fn every_indispensable_option_is_asked_for() {
         for line in INDISPENSABLE {
-            assert!(has(OPTIONS, line), "{line}");
+            assert!(has_option(DEFAULT_OPTIONS, line), "{line}");
         }
     }
 
     #[track_caller]
     fn check(options: &str, config: &str, expect: &[&str]) {
         let config = format!("{}\n{config}", INDISPENSABLE.join("\n"));
-        assert_eq!(not_taken(options, &config).unwrap(), expect);
+        assert_eq!(options_not_taken(options, &config).unwrap(), expect);
     }
 
     #[test]
@@ -115,7 +115,7 @@ mod tests {
     #[test]
     fn without_a_console_it_is_an_error() {
         let config = INDISPENSABLE.join("\n").replace("CONFIG_PRINTK=y\n", "");
-        let error = not_taken("", &config).unwrap_err().to_string();
+        let error = options_not_taken("", &config).unwrap_err().to_string();
         assert!(error.contains("CONFIG_PRINTK=y"), "{error}");
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::{Category, FileError};
+use crate::{ErrorCategory, FileError};
 
 /// Why a kernel could not be built. Each names the file or program and the remedy.
 #[derive(Debug, thiserror::Error)]
@@ -43,7 +43,7 @@ pub enum Error {
     )]
     Needs {
         /// What is missing.
-        missing: Vec<Need>,
+        missing: Vec<BuildNeed>,
     },
     /// No compiler for an architecture.
     #[error(
@@ -118,7 +118,7 @@ pub enum Error {
 
 /// Something that building a kernel needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Need {
+pub struct BuildNeed {
     /// A program or header.
     pub what: &'static str,
     /// The Debian package that has it.
@@ -127,16 +127,16 @@ pub struct Need {
 
 impl Error {
     /// Who has to do something.
-    pub fn category(&self) -> Category {
+    pub fn category(&self) -> ErrorCategory {
         match self {
             Self::Needs { .. }
             | Self::NoCompiler { .. }
             | Self::Space { .. }
-            | Self::Busy { .. } => Category::Environment,
-            Self::Make { .. } => Category::Guest,
+            | Self::Busy { .. } => ErrorCategory::Environment,
+            Self::Make { .. } => ErrorCategory::Guest,
             Self::Measure(error) => error.category(),
-            Self::Interrupted => Category::Interrupted,
-            _ => Category::Input,
+            Self::Interrupted => ErrorCategory::Interrupted,
+            _ => ErrorCategory::Input,
         }
     }
 }

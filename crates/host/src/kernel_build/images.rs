@@ -7,22 +7,22 @@ use std::time::SystemTime;
 
 use rustc_hash::FxHasher;
 
-use super::{Built, Error};
+use super::{BuiltKernel, Error};
 use crate::file_error::cannot;
 use crate::workspace::private_dir;
 
 /// Kernels that are kept; with more, the ones that were not used for longest go.
 const KEPT_MAX: usize = 8;
-const KEY: &str = "key";
-const IMAGE: &str = "bzImage";
-const DEBUG: &str = "vmlinux";
-const CONFIG: &str = "config";
+const KEY_FILE: &str = "key";
+const IMAGE_FILE: &str = "bzImage";
+const DEBUG_FILE: &str = "vmlinux";
+const CONFIG_FILE: &str = "config";
 
 /// Everything that makes a kernel the one it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Key(String);
+pub struct ImageKey(String);
 
-impl Key {
+impl ImageKey {
     /// `source`: of its manifest; `config`: what the configuration was made of; `patch`: text of it, and
     /// whether it is taken out.
     pub fn new(source: u64, config: &str, compiler: &str, patch: Option<(&[u8], bool)>) -> Self {
@@ -45,7 +45,7 @@ impl Key {
         ))
     }
 
-    fn name(&self) -> String {
+    fn folder_name(&self) -> String {
         let mut hasher = FxHasher::default();
         self.0.hash(&mut hasher);
         format!("{:016x}", hasher.finish())
@@ -53,51 +53,51 @@ impl Key {
 }
 
 /// The folder of kept kernels.
-pub struct Images(pub PathBuf);
+pub struct KernelImages(pub PathBuf);
 
-impl Images {
+impl KernelImages {
     /// The kernel of this key, if it is there. It is the last used one then.
-    pub fn find(&self, key: &Key) -> Option<Built> {
-        let dir = self.0.join(key.name());
-        let is_it = fs::read_to_string(dir.join(KEY)).is_ok_and(|text| text == key.0);
-        let built = built(&dir);
-        let whole = [&built.image, &built.debug, &built.config];
-        let found = is_it && whole.iter().all(|path| path.is_file());
+    pub fn find(&self, key: &ImageKey) -> Option<BuiltKernel> {
+        let dir = self.0.join(key.folder_name());
+        let is_same_key = fs::read_to_string(dir.join(KEY_FILE)).is_ok_and(|text| text == key.0);
+        let built = kernel_in(&dir);
+        let paths = [&built.image, &built.debug, &built.config];
+        let found = is_same_key && paths.iter().all(|path| path.is_file());
         found.then(|| {
             // Only the order in which they go hangs on this.
-            let _ = fs::write(dir.join(KEY), &key.0);
+            let _ = fs::write(dir.join(KEY_FILE), &key.0);
             built
         })
     }
 
     /// Keeps what was built in `out`; it is there as a whole or not at all.
-    pub fn keep(&self, key: &Key, out: &Path) -> Result<Built, Error> {
+    pub fn keep(&self, key: &ImageKey, out: &Path) -> Result<BuiltKernel, Error> {
         fs::create_dir_all(&self.0).map_err(cannot("create", &self.0))?;
         let partial = private_dir(&self.0)?;
         let files = [
-            ("arch/x86/boot/bzImage", IMAGE),
-            ("vmlinux", DEBUG),
-            (".config", CONFIG),
+            ("arch/x86/boot/bzImage", IMAGE_FILE),
+            ("vmlinux", DEBUG_FILE),
+            (".config", CONFIG_FILE),
         ];
         for (from, to) in files {
             let from = out.join(from);
             fs::copy(&from, partial.path().join(to)).map_err(cannot("copy", &from))?;
         }
-        let path = partial.path().join(KEY);
+        let path = partial.path().join(KEY_FILE);
         fs::write(&path, &key.0).map_err(cannot("write", &path))?;
-        let dir = self.0.join(key.name());
+        let dir = self.0.join(key.folder_name());
         if dir.exists() {
             fs::remove_dir_all(&dir).map_err(cannot("remove", &dir))?;
         }
         fs::rename(partial.keep(), &dir).map_err(cannot("rename", &dir))?;
-        self.prune();
-        Ok(built(&dir))
+        self.remove_unused();
+        Ok(kernel_in(&dir))
     }
 
     /// Removes what is too much, and what someone left behind who was killed. What fails here is only left
     /// behind.
-    fn prune(&self) {
-        let used = |dir: &Path| fs::metadata(dir.join(KEY)).and_then(|key| key.modified());
+    fn remove_unused(&self) {
+        let used = |dir: &Path| fs::metadata(dir.join(KEY_FILE)).and_then(|key| key.modified());
         let entries = fs::read_dir(&self.0).into_iter().flatten().flatten();
         let mut kept: Vec<(SystemTime, PathBuf)> = entries
             .map(|entry| entry.path())
@@ -110,11 +110,11 @@ impl Images {
     }
 }
 
-fn built(dir: &Path) -> Built {
-    Built {
-        image: dir.join(IMAGE),
-        debug: dir.join(DEBUG),
-        config: dir.join(CONFIG),
+fn kernel_in(dir: &Path) -> BuiltKernel {
+    BuiltKernel {
+        image: dir.join(IMAGE_FILE),
+        debug: dir.join(DEBUG_FILE),
+        config: dir.join(CONFIG_FILE),
         seconds: None,
     }
 }
@@ -123,8 +123,8 @@ fn built(dir: &Path) -> Built {
 mod tests {
     use super::*;
 
-    fn key(source: u64, config: &str, patch: Option<(&[u8], bool)>) -> Key {
-        Key::new(source, config, "gcc 12", patch)
+    fn key(source: u64, config: &str, patch: Option<(&[u8], bool)>) -> ImageKey {
+        ImageKey::new(source, config, "gcc 12", patch)
     }
 
     #[test]
@@ -136,9 +136,9 @@ mod tests {
             key(1, "a", Some((b"x", false))),
             key(1, "a", Some((b"x", true))),
             key(1, "a", Some((b"y", false))),
-            Key::new(1, "a", "gcc 13", None),
+            ImageKey::new(1, "a", "gcc 13", None),
         ];
-        let mut names: Vec<String> = keys.iter().map(Key::name).collect();
+        let mut names: Vec<String> = keys.iter().map(ImageKey::folder_name).collect();
         names.sort();
         names.dedup();
         assert_eq!(names.len(), keys.len());
@@ -157,22 +157,22 @@ mod tests {
     #[test]
     fn kept_whole_and_found_again() {
         let dir = tempfile::tempdir().unwrap();
-        let images = Images(dir.path().join("images"));
-        let one = key(1, "a", None);
-        assert!(images.find(&one).is_none());
-        images.keep(&one, &out(dir.path(), "one")).unwrap();
-        let found = images.find(&one).unwrap();
+        let images = KernelImages(dir.path().join("images"));
+        let kept_key = key(1, "a", None);
+        assert!(images.find(&kept_key).is_none());
+        images.keep(&kept_key, &out(dir.path(), "one")).unwrap();
+        let found = images.find(&kept_key).unwrap();
         assert_eq!(fs::read_to_string(&found.debug).unwrap(), "one");
         assert!(images.find(&key(2, "a", None)).is_none());
         // Without one of its files it is none.
         fs::remove_file(&found.image).unwrap();
-        assert!(images.find(&one).is_none());
+        assert!(images.find(&kept_key).is_none());
     }
 
     #[test]
     fn half_a_build_is_not_kept() {
         let dir = tempfile::tempdir().unwrap();
-        let images = Images(dir.path().join("images"));
+        let images = KernelImages(dir.path().join("images"));
         let out = out(dir.path(), "one");
         fs::remove_file(out.join("vmlinux")).unwrap();
         assert!(images.keep(&key(1, "a", None), &out).is_err());
@@ -182,7 +182,7 @@ mod tests {
     #[test]
     fn the_longest_unused_go() {
         let dir = tempfile::tempdir().unwrap();
-        let images = Images(dir.path().join("images"));
+        let images = KernelImages(dir.path().join("images"));
         let out = out(dir.path(), "x");
         for source in 0..=KEPT_MAX as u64 {
             images.keep(&key(source, "a", None), &out).unwrap();

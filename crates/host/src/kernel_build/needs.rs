@@ -3,10 +3,10 @@
 use std::process::{Command, Stdio};
 
 use super::Error;
-use super::error::Need;
-use crate::survey::in_path;
+use super::error::BuildNeed;
+use crate::survey::is_in_path;
 
-const PROGRAMS: &[Need] = &[
+const PROGRAMS: &[BuildNeed] = &[
     need("make", "make"),
     need("gcc", "gcc"),
     need("ld", "binutils"),
@@ -17,20 +17,20 @@ const PROGRAMS: &[Need] = &[
     need("gzip", "gzip"),
 ];
 /// For objtool, which an x86 kernel is built with.
-const LIBELF: Need = need("gelf.h", "libelf-dev");
+const LIBELF_HEADER: BuildNeed = need("gelf.h", "libelf-dev");
 
-const fn need(what: &'static str, package: &'static str) -> Need {
-    Need { what, package }
+const fn need(what: &'static str, package: &'static str) -> BuildNeed {
+    BuildNeed { what, package }
 }
 
 /// # Errors
 /// [`Error::Needs`] with all that is missing.
-pub fn check() -> Result<(), Error> {
-    let lacks = |need: &&Need| !in_path(need.what);
-    let mut missing: Vec<Need> = PROGRAMS.iter().filter(lacks).copied().collect();
+pub fn require_needs() -> Result<(), Error> {
+    let lacks = |need: &&BuildNeed| !is_in_path(need.what);
+    let mut missing: Vec<BuildNeed> = PROGRAMS.iter().filter(lacks).copied().collect();
     // Without a compiler nothing can be said of headers.
-    if in_path("gcc") && !has_header(LIBELF.what) {
-        missing.push(LIBELF);
+    if is_in_path("gcc") && !has_header(LIBELF_HEADER.what) {
+        missing.push(LIBELF_HEADER);
     }
     match missing.is_empty() {
         true => Ok(()),
@@ -49,7 +49,7 @@ fn has_header(name: &str) -> bool {
 }
 
 /// What the compiler says it is, in one line: another one builds another kernel.
-pub fn compiler() -> String {
+pub fn compiler_version() -> String {
     let said = Command::new("gcc").arg("--version").output();
     let said = said.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
     let first = said

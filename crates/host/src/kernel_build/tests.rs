@@ -3,7 +3,7 @@
 use super::*;
 
 /// Enough of a tree for `make allnoconfig` and `make vmlinux bzImage`.
-pub(super) fn source(dir: &Path) {
+pub(super) fn write_source(dir: &Path) {
     let files = [
         ("Kconfig", ""),
         ("arch/x86/Makefile", ""),
@@ -46,16 +46,16 @@ pub(super) fn patch_text() -> &'static str {
 pub(super) struct Silent;
 
 impl Silent {
-    pub(super) fn watch() -> Watch<'static> {
-        Watch {
+    pub(super) fn watch() -> BuildWatch<'static> {
+        BuildWatch {
             progress: &Self,
             update: &|_| (),
-            interrupt: Interrupt::catch(),
+            interrupt: InterruptFlag::catch(),
         }
     }
 }
 
-impl Progress for Silent {
+impl RecordingProgress for Silent {
     fn step(&self, _: &str) {}
     fn window(&self, _: u64, _: u64, _: u64) {}
     fn program(&self, _: u64, _: u64, _: u64) {}
@@ -63,14 +63,14 @@ impl Progress for Silent {
 }
 
 /// A source and what is made of it.
-pub(super) struct Place {
+pub(super) struct SourceFixture {
     pub dir: tempfile::TempDir,
 }
 
-impl Place {
+impl SourceFixture {
     pub fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
-        source(&dir.path().join("source"));
+        write_source(&dir.path().join("source"));
         Self { dir }
     }
 
@@ -78,20 +78,20 @@ impl Place {
         self.dir.path().join("source")
     }
 
-    fn builder(&self) -> Result<Builder, Error> {
-        let cache = Cache::at(self.dir.path().join("cache"));
-        Builder::open(&cache, &self.source(), None, 1)
+    fn builder(&self) -> Result<KernelBuilder, Error> {
+        let cache = CacheFolder::new(self.dir.path().join("cache"));
+        KernelBuilder::open(&cache, &self.source(), None, 1)
     }
 
-    pub fn patch(&self, text: &str, reverse: bool) -> Patch {
+    pub fn patch(&self, text: &str, reverse: bool) -> KernelPatch {
         let path = self.dir.path().join("p.patch");
         fs::write(&path, text).unwrap();
-        Patch::read(&path, reverse).unwrap()
+        KernelPatch::read(&path, reverse).unwrap()
     }
 }
 
-fn made(builder: &Builder) -> String {
-    fs::read_to_string(builder.out().join("made"))
+fn made_objects(builder: &KernelBuilder) -> String {
+    fs::read_to_string(builder.output_folder().join("made"))
         .unwrap()
         .replace('\n', "")
 }
@@ -99,29 +99,32 @@ fn made(builder: &Builder) -> String {
 /// The second builds what the patch changes, and neither is built again.
 #[test]
 fn two_kernels_of_one_source() {
-    let place = Place::new();
+    let place = SourceFixture::new();
     let builder = place.builder().unwrap();
     let patch = place.patch(patch_text(), false);
     let before = builder.build(None, "one", &Silent::watch()).unwrap();
-    assert_eq!(made(&builder), "bc");
+    assert_eq!(made_objects(&builder), "bc");
     assert!(before.seconds.is_some());
-    assert_eq!(builder.not_taken(&before).unwrap(), ["CONFIG_IPV6=y"]);
+    assert_eq!(
+        builder.options_not_taken(&before).unwrap(),
+        ["CONFIG_IPV6=y"]
+    );
     // Times of files are told apart by more than their resolution.
     std::thread::sleep(Duration::from_millis(20));
     let after = builder
         .build(Some(&patch), "other", &Silent::watch())
         .unwrap();
-    assert_eq!(made(&builder), "bcb");
+    assert_eq!(made_objects(&builder), "bcb");
     let read = |path: &Path| fs::read(path).unwrap();
     assert_ne!(read(&before.debug), read(&after.debug));
     // Also while another one builds.
-    let _lock = super::lock(builder.dir()).unwrap();
+    let _lock = super::lock_folder(builder.dir()).unwrap();
     let again = place.builder().unwrap();
     for patch in [None, Some(&patch)] {
         let kept = again.build(patch, "kept", &Silent::watch()).unwrap();
         assert_eq!(kept.seconds, None);
     }
-    assert_eq!(made(&again), "bcb");
+    assert_eq!(made_objects(&again), "bcb");
     assert_eq!(
         read(&before.debug),
         read(&again.build(None, "", &Silent::watch()).unwrap().debug)
@@ -130,7 +133,7 @@ fn two_kernels_of_one_source() {
 
 #[test]
 fn a_build_that_fails_says_where() {
-    let place = Place::new();
+    let place = SourceFixture::new();
     fs::write(place.source().join("mm/c.c"), "int c = nonsense;\n").unwrap();
     let builder = place.builder().unwrap();
     let error = builder
@@ -146,9 +149,9 @@ fn a_build_that_fails_says_where() {
 
 #[test]
 fn one_at_a_time() {
-    let place = Place::new();
+    let place = SourceFixture::new();
     let builder = place.builder().unwrap();
-    let _other = super::lock(builder.dir()).unwrap();
+    let _other = super::lock_folder(builder.dir()).unwrap();
     let built = builder.build(None, "one", &Silent::watch());
     assert!(matches!(built, Err(Error::Busy { .. })));
 }
@@ -157,7 +160,7 @@ fn one_at_a_time() {
 fn names_what_to_install() {
     let missing = [("flex", "flex"), ("gelf.h", "libelf-dev")];
     let missing = missing
-        .map(|(what, package)| Need { what, package })
+        .map(|(what, package)| BuildNeed { what, package })
         .to_vec();
     let text = Error::Needs { missing }.to_string();
     let expect = "building a kernel needs flex, gelf.h; install: apt-get install flex libelf-dev";

@@ -9,24 +9,24 @@ use std::path::{Path, PathBuf};
 use rustc_hash::FxHasher;
 use serde::{Deserialize, Serialize};
 
-use super::{Error, Patch, Watch};
+use super::{BuildWatch, Error, KernelPatch};
 use crate::file_error::cannot;
-use crate::git::git;
+use crate::git::run_git;
 use crate::measure;
-use crate::write_whole;
+use crate::write_atomically;
 
 /// What of the source the copy was last made of.
-const MANIFEST: &str = "manifest.json";
+const MANIFEST_FILE: &str = "manifest.json";
 /// Files of the copy that may differ from the source, for a patch touched them.
-const TOUCHED: &str = "touched.json";
+const TOUCHED_FILE: &str = "touched.json";
 /// What kbuild looks for, to tell that a tree was built in place.
 const BUILT_IN_PLACE: &[&str] = &[".config", "include/config", "arch/x86/include/generated"];
 /// How many files are copied between two words to the user.
-const FILES_PER_WORD: usize = 500;
+const FILES_PER_UPDATE: usize = 500;
 
 /// What a file of the source is, as far as can be told without reading it: as `make` does.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-struct Entry {
+struct FileStamp {
     is_link: bool,
     bytes: u64,
     changed_s: i64,
@@ -35,9 +35,9 @@ struct Entry {
 
 /// All files of a source.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Manifest(BTreeMap<String, Entry>);
+pub struct SourceManifest(BTreeMap<String, FileStamp>);
 
-impl Manifest {
+impl SourceManifest {
     /// Reads what is in `source`, which has to be the clean source of a kernel.
     pub fn read(source: &Path) -> Result<Self, Error> {
         let not_source = |why: String| Error::NotSource {
@@ -49,13 +49,13 @@ impl Manifest {
                 return Err(not_source(format!("it has no {needed}")));
             }
         }
-        if let Some(what) = BUILT_IN_PLACE
+        if let Some(leftover) = BUILT_IN_PLACE
             .iter()
-            .find(|what| source.join(what).exists())
+            .find(|leftover| source.join(leftover).exists())
         {
             return Err(Error::BuiltInPlace {
                 path: source.to_owned(),
-                what: (*what).to_owned(),
+                what: (*leftover).to_owned(),
             });
         }
         let mut files = BTreeMap::new();
@@ -65,8 +65,8 @@ impl Manifest {
             for entry in fs::read_dir(&path).map_err(cannot("read", &path))? {
                 let entry = entry.map_err(cannot("read", &path))?;
                 let name = folder.join(entry.file_name());
-                let about = entry.metadata().map_err(cannot("read", &entry.path()))?;
-                if about.is_dir() {
+                let metadata = entry.metadata().map_err(cannot("read", &entry.path()))?;
+                if metadata.is_dir() {
                     if entry.file_name() != ".git" {
                         folders.push(name);
                     }
@@ -75,14 +75,14 @@ impl Manifest {
                 let name = name.to_str().ok_or_else(|| {
                     not_source(format!("the name of {} is not UTF-8", name.display()))
                 })?;
-                let entry = Entry {
-                    is_link: about.is_symlink(),
-                    bytes: about.len(),
-                    changed_s: about.mtime(),
-                    changed_ns: about.mtime_nsec(),
+                let entry = FileStamp {
+                    is_link: metadata.is_symlink(),
+                    bytes: metadata.len(),
+                    changed_s: metadata.mtime(),
+                    changed_ns: metadata.mtime_nsec(),
                 };
                 // A worktree of git has a file of that name.
-                if about.is_file() && name != ".git" || about.is_symlink() {
+                if metadata.is_file() && name != ".git" || metadata.is_symlink() {
                     files.insert(name.to_owned(), entry);
                 }
             }
@@ -103,57 +103,57 @@ impl Manifest {
 }
 
 /// The copy.
-pub struct Tree<'s> {
+pub struct SourceCopy<'s> {
     /// The user's.
     pub source: &'s Path,
     /// The folder around it, ours alone.
-    pub top: &'s Path,
+    pub folder: &'s Path,
 }
 
-impl Tree<'_> {
+impl SourceCopy<'_> {
     /// Where it is.
     pub fn dir(&self) -> PathBuf {
-        self.top.join("src")
+        self.folder.join("src")
     }
 
     /// Makes the copy what the source is, with the patch, if one is given. Files that are so already keep
     /// their times, so that `make` builds no more than it has to.
-    pub fn follow(
+    pub fn synchronize(
         &self,
-        manifest: &Manifest,
-        patch: Option<&Patch>,
-        watch: &Watch<'_>,
+        manifest: &SourceManifest,
+        patch: Option<&KernelPatch>,
+        watch: &BuildWatch<'_>,
     ) -> Result<(), Error> {
-        let known: Manifest = self.load(MANIFEST);
-        let mut touched: BTreeSet<String> = self.load(TOUCHED);
-        let differs = |(name, entry): &(&String, &Entry)| {
-            touched.contains(*name) || known.0.get(*name) != Some(entry)
+        let previous: SourceManifest = self.load_json(MANIFEST_FILE);
+        let mut touched: BTreeSet<String> = self.load_json(TOUCHED_FILE);
+        let differs = |(name, entry): &(&String, &FileStamp)| {
+            touched.contains(*name) || previous.0.get(*name) != Some(entry)
         };
         let stale: Vec<&String> = { manifest.0.iter() }
             .filter(differs)
             .map(|(name, _)| name)
             .collect();
         for (nth, name) in stale.iter().enumerate() {
-            if nth.is_multiple_of(FILES_PER_WORD) {
-                watch.check()?;
+            if nth.is_multiple_of(FILES_PER_UPDATE) {
+                watch.stop_if_interrupted()?;
                 (watch.update)(&format!(
                     "copying the source: {nth} of {} files",
                     stale.len()
                 ));
             }
-            self.copy(name, &manifest.0[*name])?;
+            self.copy_file(name, &manifest.0[*name])?;
         }
-        let gone = { known.0.keys() }.chain(&touched);
+        let gone = { previous.0.keys() }.chain(&touched);
         for name in gone.filter(|name| !manifest.0.contains_key(*name)) {
-            remove(&self.dir().join(name))?;
+            remove_if_present(&self.dir().join(name))?;
         }
-        self.save(MANIFEST, manifest)?;
+        self.save_json(MANIFEST_FILE, manifest)?;
         touched.clear();
         if let Some(patch) = patch {
-            touched.extend(patch.files(self.source)?);
+            touched.extend(patch.changed_files(self.source)?);
         }
         // Before it is applied: what is written here is restored, also if all ends meanwhile.
-        self.save(TOUCHED, &touched)?;
+        self.save_json(TOUCHED_FILE, &touched)?;
         match patch {
             Some(patch) => patch.apply(&self.dir(), self.source),
             None => Ok(()),
@@ -161,7 +161,7 @@ impl Tree<'_> {
     }
 
     /// Copies one file, if the copy has other contents.
-    fn copy(&self, name: &str, entry: &Entry) -> Result<(), Error> {
+    fn copy_file(&self, name: &str, entry: &FileStamp) -> Result<(), Error> {
         let (from, to) = (self.source.join(name), self.dir().join(name));
         if let Some(folder) = to.parent() {
             fs::create_dir_all(folder).map_err(cannot("create", folder))?;
@@ -171,7 +171,7 @@ impl Tree<'_> {
             if fs::read_link(&to).is_ok_and(|old| old == target) {
                 return Ok(());
             }
-            remove(&to)?;
+            remove_if_present(&to)?;
             return Ok(std::os::unix::fs::symlink(target, &to).map_err(cannot("write", &to))?);
         }
         let same_size = fs::symlink_metadata(&to).is_ok_and(|old| old.len() == entry.bytes);
@@ -181,26 +181,26 @@ impl Tree<'_> {
                 return Ok(());
             }
         }
-        remove(&to)?;
+        remove_if_present(&to)?;
         fs::copy(&from, &to).map_err(cannot("copy", &from))?;
         Ok(())
     }
 
     /// What an earlier time left; nothing if it is not there, or not what it should be: then all is
     /// compared again.
-    fn load<T: Default + for<'de> Deserialize<'de>>(&self, name: &str) -> T {
-        let bytes = fs::read(self.top.join(name)).unwrap_or_default();
+    fn load_json<T: Default + for<'de> Deserialize<'de>>(&self, name: &str) -> T {
+        let bytes = fs::read(self.folder.join(name)).unwrap_or_default();
         serde_json::from_slice(&bytes).unwrap_or_default()
     }
 
-    fn save<T: Serialize>(&self, name: &str, value: &T) -> Result<(), Error> {
-        let path = self.top.join(name);
+    fn save_json<T: Serialize>(&self, name: &str, value: &T) -> Result<(), Error> {
+        let path = self.folder.join(name);
         let bytes = serde_json::to_vec(value).map_err(|why| cannot("write", &path)(why.into()))?;
-        Ok(write_whole(&path, &bytes)?)
+        Ok(write_atomically(&path, &bytes)?)
     }
 }
 
-fn remove(path: &Path) -> Result<(), Error> {
+fn remove_if_present(path: &Path) -> Result<(), Error> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
             Err(cannot("remove", path)(error).into())
@@ -209,15 +209,15 @@ fn remove(path: &Path) -> Result<(), Error> {
     }
 }
 
-impl Patch {
+impl KernelPatch {
     /// The files that it changes.
     ///
     /// # Errors
     /// It does not apply to `source`, which is only read.
-    pub fn files(&self, source: &Path) -> Result<Vec<String>, Error> {
-        self.git(source, source, &["--check"])?;
+    pub fn changed_files(&self, source: &Path) -> Result<Vec<String>, Error> {
+        self.run_git_apply(source, source, &["--check"])?;
         // Old and new names, by a NUL each; numbers of lines stand before the names, by tabs.
-        let said = self.git(source, source, &["--numstat", "-z"])?;
+        let said = self.run_git_apply(source, source, &["--numstat", "-z"])?;
         let files: Vec<String> = (said.split('\0'))
             .map(|part| part.rsplit('\t').next().unwrap_or_default())
             .filter(|name| !name.is_empty())
@@ -232,11 +232,11 @@ impl Patch {
     }
 
     fn apply(&self, dir: &Path, source: &Path) -> Result<(), Error> {
-        self.git(dir, source, &[]).map(drop)
+        self.run_git_apply(dir, source, &[]).map(drop)
     }
 
     /// `git apply` in `dir`, a copy of `source`; what it wrote.
-    fn git(&self, dir: &Path, source: &Path, words: &[&str]) -> Result<String, Error> {
+    fn run_git_apply(&self, dir: &Path, source: &Path, words: &[&str]) -> Result<String, Error> {
         let mut arguments = vec!["apply", "--whitespace=nowarn", "-p1"];
         arguments.extend(words);
         if self.reverse {
@@ -244,7 +244,7 @@ impl Patch {
         }
         let path = self.path.to_string_lossy();
         arguments.push(&path);
-        let output = git(dir, dir.parent(), arguments).map_err(Error::Measure)?;
+        let output = run_git(dir, dir.parent(), arguments).map_err(Error::Measure)?;
         if output.status.success() {
             return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
         }

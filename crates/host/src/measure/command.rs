@@ -9,7 +9,7 @@ const SHELL_WORDS: &[&str] = &[
 
 /// A command: its words, and variables to set for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Words {
+pub struct ProgramCommand {
     /// As the user wrote it, for messages.
     pub text: String,
     /// Program and arguments; never empty.
@@ -18,24 +18,24 @@ pub struct Words {
     pub environment: Vec<(String, String)>,
 }
 
-impl Words {
+impl ProgramCommand {
     /// Splits the text as a POSIX shell does: blanks separate, quotes and backslashes keep together.
     /// Nothing else that a shell does is done, so that no shell is measured.
     ///
     /// # Errors
     /// There is no program, quotes do not close, or it is meant for a shell.
-    pub fn split(text: &str) -> Result<Self, Error> {
-        let wrong = |why: &str| Error::Words {
+    pub fn parse(text: &str) -> Result<Self, Error> {
+        let invalid = |why: &str| Error::Words {
             text: text.to_owned(),
             why: why.to_owned(),
         };
-        let mut words = shlex::split(text).ok_or_else(|| wrong("a quote does not close"))?;
-        let is_for_shell = |word: &&String| {
+        let mut words = shlex::split(text).ok_or_else(|| invalid("a quote does not close"))?;
+        let is_shell_syntax = |word: &&String| {
             SHELL_WORDS.contains(&word.as_str()) || word.len() > 1 && word.ends_with(';')
         };
-        if let Some(word) = words.iter().find(is_for_shell) {
+        if let Some(word) = words.iter().find(is_shell_syntax) {
             let why = format!("'{word}' is for a shell; --shell runs commands by one");
-            return Err(wrong(&why));
+            return Err(invalid(&why));
         }
         let count = words.iter().take_while(|word| is_assignment(word)).count();
         let environment = words
@@ -43,7 +43,7 @@ impl Words {
             .filter_map(|word| word.split_once('=').map(|(k, v)| (k.into(), v.into())))
             .collect();
         if words.first().is_none_or(String::is_empty) {
-            return Err(wrong("it names no program"));
+            return Err(invalid("it names no program"));
         }
         Ok(Self {
             text: text.to_owned(),
@@ -53,7 +53,7 @@ impl Words {
     }
 
     /// The text as a command for `sh -c`.
-    pub fn shell(text: &str) -> Self {
+    pub fn for_shell(text: &str) -> Self {
         Self {
             text: text.to_owned(),
             words: ["sh", "-c", text].map(str::to_owned).to_vec(),
@@ -79,7 +79,7 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, words: &[&str], environment: &[(&str, &str)]) {
-        let found = Words::split(text).unwrap();
+        let found = ProgramCommand::parse(text).unwrap();
         assert_eq!(found.words, words);
         let owned = environment
             .iter()
@@ -101,18 +101,18 @@ mod tests {
     }
 
     #[track_caller]
-    fn refuses(text: &str, why: &str) {
-        let error = Words::split(text).unwrap_err().to_string();
+    fn check_refused(text: &str, why: &str) {
+        let error = ProgramCommand::parse(text).unwrap_err().to_string();
         assert!(error.contains(why), "{error}");
     }
 
     #[test]
     fn refused() {
-        refuses("", "names no program");
-        refuses("N=4", "names no program");
-        refuses("''", "names no program");
-        refuses("a 'b", "quote");
-        refuses("a | b", "--shell");
-        refuses("a; b", "--shell");
+        check_refused("", "names no program");
+        check_refused("N=4", "names no program");
+        check_refused("''", "names no program");
+        check_refused("a 'b", "quote");
+        check_refused("a | b", "--shell");
+        check_refused("a; b", "--shell");
     }
 }

@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 use std::process::ExitStatus;
 
-use crate::{Category, FileError};
+use crate::{ErrorCategory, FileError};
 
 /// Why a program could not be measured. Each names the command or file and the remedy.
 #[derive(Debug, thiserror::Error)]
@@ -121,22 +121,22 @@ pub enum Error {
 
 impl Error {
     /// Who has to do something.
-    pub fn category(&self) -> Category {
+    pub fn category(&self) -> ErrorCategory {
         match self {
             Self::Failed { .. } | Self::TimeLimit { .. } | Self::TooMuchOutput { .. } => {
-                Category::Guest
+                ErrorCategory::Guest
             }
             Self::Missing { .. } | Self::Fifo { .. } | Self::Disturbed { .. } => {
-                Category::Environment
+                ErrorCategory::Environment
             }
-            Self::Interrupted => Category::Interrupted,
-            _ => Category::Input,
+            Self::Interrupted => ErrorCategory::Interrupted,
+            _ => ErrorCategory::Input,
         }
     }
 }
 
 /// How a program ended, in words.
-pub(super) fn how(status: ExitStatus) -> String {
+pub(super) fn describe_exit(status: ExitStatus) -> String {
     use std::os::unix::process::ExitStatusExt;
     match (status.code(), status.signal()) {
         (Some(127), _) => "ended with exit code 127 (a shell's 'command not found')".to_owned(),

@@ -12,31 +12,31 @@ const FIFO_PRIORITY: i32 = 1;
 
 /// On which CPUs, and how, what is measured is scheduled.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Schedule {
+pub struct CpuSchedule {
     /// CPUs that it may use.
     pub cpus: Vec<usize>,
     /// Whether it runs under SCHED_FIFO, so that ordinary programs do not interrupt it.
     pub fifo: bool,
 }
 
-impl Schedule {
+impl CpuSchedule {
     /// On the CPUs of the list, or on all that this process may use.
     ///
     /// # Errors
     /// The list names CPUs that this process may not use, or SCHED_FIFO is not permitted.
     pub fn new(list: Option<&str>, fifo: bool) -> Result<Self, Error> {
-        let allowed = allowed();
+        let allowed = allowed_cpus();
         let cpus = match list {
             None => allowed,
             Some(text) => {
-                let wrong = |why: String| Error::Cpus {
+                let invalid = |why: String| Error::Cpus {
                     text: text.to_owned(),
                     why,
                 };
-                let cpus = cpu_list(text).map_err(wrong)?;
+                let cpus = parse_cpu_list(text).map_err(invalid)?;
                 if let Some(cpu) = cpus.iter().find(|cpu| !allowed.contains(cpu)) {
-                    let allowed = show(&allowed);
-                    return Err(wrong(format!("relayout may use {allowed}, not {cpu}")));
+                    let allowed = format_cpus(&allowed);
+                    return Err(invalid(format!("relayout may use {allowed}, not {cpu}")));
                 }
                 cpus
             }
@@ -85,7 +85,7 @@ fn fifo_is_permitted() -> io::Result<()> {
 ///
 /// # Errors
 /// What is wrong with the text.
-pub fn cpu_list(text: &str) -> Result<Vec<usize>, String> {
+pub fn parse_cpu_list(text: &str) -> Result<Vec<usize>, String> {
     let mut cpus = Vec::new();
     for part in text.split(',') {
         let (from, to) = part.split_once('-').unwrap_or((part, part));
@@ -109,7 +109,7 @@ pub fn cpu_list(text: &str) -> Result<Vec<usize>, String> {
 }
 
 /// CPUs that this process may use.
-fn allowed() -> Vec<usize> {
+fn allowed_cpus() -> Vec<usize> {
     // SAFETY: a set of the size that is said.
     unsafe {
         let mut set: libc::cpu_set_t = std::mem::zeroed();
@@ -122,7 +122,7 @@ fn allowed() -> Vec<usize> {
     }
 }
 
-fn show(cpus: &[usize]) -> String {
+fn format_cpus(cpus: &[usize]) -> String {
     let cpus: Vec<String> = cpus.iter().map(ToString::to_string).collect();
     cpus.join(",")
 }
@@ -133,18 +133,20 @@ mod tests {
 
     #[test]
     fn lists() {
-        assert_eq!(cpu_list("0-3,8"), Ok(vec![0, 1, 2, 3, 8]));
-        assert_eq!(cpu_list("5,1-1,5"), Ok(vec![1, 5]));
+        assert_eq!(parse_cpu_list("0-3,8"), Ok(vec![0, 1, 2, 3, 8]));
+        assert_eq!(parse_cpu_list("5,1-1,5"), Ok(vec![1, 5]));
         for text in ["", "x", "1-", "3-1", "1,,2", "-1", "99999", "0-99999999999"] {
-            assert!(cpu_list(text).is_err(), "{text}");
+            assert!(parse_cpu_list(text).is_err(), "{text}");
         }
     }
 
     #[test]
     fn here() {
-        let all = Schedule::new(None, false).unwrap();
-        assert!(!all.cpus.is_empty());
-        let error = Schedule::new(Some("1023"), false).unwrap_err().to_string();
+        let schedule = CpuSchedule::new(None, false).unwrap();
+        assert!(!schedule.cpus.is_empty());
+        let error = CpuSchedule::new(Some("1023"), false)
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("not 1023"), "{error}");
     }
 }

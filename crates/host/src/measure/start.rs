@@ -9,18 +9,18 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use super::error::how;
-use super::lost::Counters;
-use super::{Error, Schedule, Words};
-use crate::Interrupt;
+use super::error::describe_exit;
+use super::lost_cpu::CpuCounters;
+use super::{CpuSchedule, Error, ProgramCommand};
+use crate::InterruptFlag;
 use crate::file_error::{FileError, cannot};
 use crate::processes::die_with_parent;
 use crate::workspace::private_dir;
 
 /// How often Ctrl-C is looked for, though a signal ends the wait at once; and, where the kernel
 /// tells no end of a process (before 5.3), that too.
-const LOOK: Duration = Duration::from_millis(100);
-const LOOK_WITHOUT_PIDFD: Duration = Duration::from_millis(1);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
+const POLL_INTERVAL_WITHOUT_PIDFD: Duration = Duration::from_millis(1);
 /// How long a program that the user stops may take to end in good order: `make` removes what is half made.
 const GRACE: Duration = Duration::from_secs(2);
 /// Of what is written, in bytes.
@@ -31,13 +31,13 @@ const TAIL_LINES: usize = 15;
 
 /// What to start.
 #[derive(Clone, Copy, Debug)]
-pub struct Launch<'l> {
+pub struct ProgramLaunch<'l> {
     /// The command.
-    pub command: &'l Words,
+    pub command: &'l ProgramCommand,
     /// Where, if not here.
     pub dir: Option<&'l Path>,
     /// How it is scheduled, if not as this process.
-    pub schedule: Option<&'l Schedule>,
+    pub schedule: Option<&'l CpuSchedule>,
     /// When to kill it.
     pub time_limit: Option<Duration>,
     /// Exit code by which it says that it was disturbed, and that its numbers are none; no failure.
@@ -46,7 +46,7 @@ pub struct Launch<'l> {
 
 /// A program that ended well, or said that it was disturbed.
 #[derive(Clone, Debug)]
-pub struct Ended {
+pub struct ProgramOutcome {
     /// Seconds from before it was started to its end.
     pub wall_s: f64,
     /// CPU seconds of it and of all that it started and waited for.
@@ -64,17 +64,17 @@ pub struct Ended {
 
 /// Starts programs one at a time. What they write goes to files in its folder, which is removed with
 /// it, so that nobody has to run beside them to read pipes.
-pub struct Starter {
+pub struct ProgramStarter {
     dir: TempDir,
-    interrupt: Interrupt,
+    interrupt: InterruptFlag,
 }
 
-impl Starter {
+impl ProgramStarter {
     /// Makes the folder.
     ///
     /// # Errors
     /// It cannot be made.
-    pub fn new(interrupt: Interrupt) -> Result<Self, FileError> {
+    pub fn new(interrupt: InterruptFlag) -> Result<Self, FileError> {
         Ok(Self {
             dir: private_dir(&std::env::temp_dir())?,
             interrupt,
@@ -91,7 +91,7 @@ impl Starter {
     ///
     /// # Errors
     /// It cannot be started, fails, takes or writes too much, or the user stops it.
-    pub fn run(&self, launch: &Launch<'_>) -> Result<Ended, Error> {
+    pub fn run(&self, launch: &ProgramLaunch<'_>) -> Result<ProgramOutcome, Error> {
         self.run_watched(launch, &|| ())
     }
 
@@ -100,44 +100,51 @@ impl Starter {
     ///
     /// # Errors
     /// As [`run`](Self::run).
-    pub fn run_watched(&self, launch: &Launch<'_>, look: &dyn Fn()) -> Result<Ended, Error> {
+    pub fn run_watched(
+        &self,
+        launch: &ProgramLaunch<'_>,
+        observe: &dyn Fn(),
+    ) -> Result<ProgramOutcome, Error> {
         let outputs = ["stdout", "stderr"].map(|name| self.dir.path().join(name));
         let cpus = launch.schedule.map(|schedule| &*schedule.cpus);
-        let counters = cpus.and_then(Counters::read);
+        let counters = cpus.and_then(CpuCounters::read);
         let begun = Instant::now();
-        let child = start(launch, &outputs)?;
-        let end = wait(child, launch.time_limit, self.interrupt, look)?;
+        let child = spawn_program(launch, &outputs)?;
+        let process_end = wait_for_end(child, launch.time_limit, self.interrupt, observe)?;
         let wall_s = begun.elapsed().as_secs_f64();
         let lost = counters.and_then(|counters| {
-            let now = Counters::read(cpus?)?;
-            Some(counters.lost(&now, end.cpu_s))
+            let now = CpuCounters::read(cpus?)?;
+            Some(counters.lost_share(&now, process_end.cpu_s))
         });
         let command = launch.command.text.clone();
         let said_disturbed = launch
             .disturbed_code
-            .is_some_and(|code| end.status.code() == Some(code.into()));
-        match (end.why, end.status.success() || said_disturbed) {
-            (Why::Interrupted, _) => return Err(Error::Interrupted),
-            (Why::TimeLimit, _) => {
+            .is_some_and(|code| process_end.status.code() == Some(code.into()));
+        match (
+            process_end.reason,
+            process_end.status.success() || said_disturbed,
+        ) {
+            (WaitEnd::Interrupted, _) => return Err(Error::Interrupted),
+            (WaitEnd::TimeLimit, _) => {
                 return Err(Error::TimeLimit {
                     command,
                     limit_s: launch.time_limit.unwrap_or_default().as_secs_f64(),
-                    said: said(&outputs),
+                    said: last_output(&outputs),
                 });
             }
-            (Why::Ended, false) => {
+            (WaitEnd::Ended, false) => {
                 return Err(Error::Failed {
                     command,
-                    how: how(end.status),
-                    said: said(&outputs),
+                    how: describe_exit(process_end.status),
+                    said: last_output(&outputs),
                 });
             }
-            (Why::Ended, true) => {}
+            (WaitEnd::Ended, true) => {}
         }
-        let [stdout, stderr] = [0, 1].map(|index| whole(&outputs[index], &command));
-        Ok(Ended {
+        let [stdout, stderr] = [0, 1].map(|index| read_output(&outputs[index], &command));
+        Ok(ProgramOutcome {
             wall_s,
-            cpu_s: end.cpu_s,
+            cpu_s: process_end.cpu_s,
             lost,
             said_disturbed,
             stdout: stdout?,
@@ -146,7 +153,7 @@ impl Starter {
     }
 }
 
-fn start(launch: &Launch<'_>, outputs: &[PathBuf; 2]) -> Result<Child, Error> {
+fn spawn_program(launch: &ProgramLaunch<'_>, outputs: &[PathBuf; 2]) -> Result<Child, Error> {
     let create = |path: &PathBuf| File::create(path).map_err(cannot("create", path));
     let failed = |source| Error::Start {
         program: launch.command.words.first().cloned().unwrap_or_default(),
@@ -175,7 +182,7 @@ fn start(launch: &Launch<'_>, outputs: &[PathBuf; 2]) -> Result<Child, Error> {
     unsafe {
         command.pre_exec(move || {
             die_with_parent(parent)?;
-            schedule.as_ref().map_or(Ok(()), Schedule::apply)
+            schedule.as_ref().map_or(Ok(()), CpuSchedule::apply)
         });
     }
     command.spawn().map_err(failed)
@@ -190,51 +197,56 @@ fn in_directory(program: &str, dir: Option<&Path>) -> PathBuf {
 }
 
 /// Why a wait was over.
-enum Why {
+enum WaitEnd {
     Ended,
     TimeLimit,
     Interrupted,
 }
 
-struct End {
-    why: Why,
+struct ProcessEnd {
+    reason: WaitEnd,
     status: ExitStatus,
     cpu_s: f64,
 }
 
 /// Waits for the end of a program, and then ends what is left of its group.
-fn wait(
+fn wait_for_end(
     child: Child,
     limit: Option<Duration>,
-    interrupt: Interrupt,
-    look: &dyn Fn(),
-) -> Result<End, Error> {
+    interrupt: InterruptFlag,
+    observe: &dyn Fn(),
+) -> Result<ProcessEnd, Error> {
     let pid = child.id() as libc::pid_t;
-    let failed = |what| cannot(what, Path::new("the program"));
+    let failed = |action| cannot(action, Path::new("the program"));
     // SAFETY: a plain system call; the descriptor is ours.
     let pidfd = unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) } as i32;
     let begun = Instant::now();
-    let why = loop {
+    let reason = loop {
         if interrupt.is_set() {
-            break Why::Interrupted;
+            break WaitEnd::Interrupted;
         }
         let left = limit.map(|limit| limit.saturating_sub(begun.elapsed()));
         if left == Some(Duration::ZERO) {
-            break Why::TimeLimit;
+            break WaitEnd::TimeLimit;
         }
-        let patience = if pidfd < 0 { LOOK_WITHOUT_PIDFD } else { LOOK };
+        let patience = if pidfd < 0 {
+            POLL_INTERVAL_WITHOUT_PIDFD
+        } else {
+            POLL_INTERVAL
+        };
         let patience = patience.min(left.unwrap_or(patience));
         if has_ended(pid, pidfd, patience).map_err(failed("wait for"))? {
-            break Why::Ended;
+            break WaitEnd::Ended;
         }
-        look();
+        observe();
     };
-    if matches!(why, Why::Interrupted) {
+    if matches!(reason, WaitEnd::Interrupted) {
         // SAFETY: a plain system call.
         unsafe { libc::kill(-pid, libc::SIGTERM) };
         let asked = Instant::now();
-        while asked.elapsed() < GRACE && !has_ended(pid, pidfd, LOOK).map_err(failed("wait for"))? {
-        }
+        while asked.elapsed() < GRACE
+            && !has_ended(pid, pidfd, POLL_INTERVAL).map_err(failed("wait for"))?
+        {}
     }
     // Not yet waited for, it still owns the number of its group.
     // SAFETY: plain system calls.
@@ -245,7 +257,11 @@ fn wait(
         }
     }
     let (status, cpu_s) = reap(pid).map_err(failed("wait for"))?;
-    Ok(End { why, status, cpu_s })
+    Ok(ProcessEnd {
+        reason: reason,
+        status,
+        cpu_s,
+    })
 }
 
 /// Whether the process has ended, which is waited for so long.
@@ -253,7 +269,7 @@ fn has_ended(pid: libc::pid_t, pidfd: i32, patience: Duration) -> std::io::Resul
     if pidfd < 0 {
         std::thread::sleep(patience);
     } else {
-        let mut wanted = libc::pollfd {
+        let mut poll_request = libc::pollfd {
             fd: pidfd,
             events: libc::POLLIN,
             revents: 0,
@@ -262,7 +278,7 @@ fn has_ended(pid: libc::pid_t, pidfd: i32, patience: Duration) -> std::io::Resul
             .unwrap_or(i32::MAX)
             .max(1);
         // SAFETY: one descriptor; a signal ends the wait, which is no error.
-        unsafe { libc::poll(&mut wanted, 1, patience_ms) };
+        unsafe { libc::poll(&mut poll_request, 1, patience_ms) };
     }
     // SAFETY: a plain system call with a place for the answer, which leaves the process to be reaped.
     unsafe {
@@ -296,7 +312,7 @@ fn reap(pid: libc::pid_t) -> std::io::Result<(ExitStatus, f64)> {
 }
 
 /// All that a program wrote.
-fn whole(path: &Path, command: &str) -> Result<String, Error> {
+fn read_output(path: &Path, command: &str) -> Result<String, Error> {
     let read = || -> std::io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
         let file = File::open(path)?;
@@ -314,15 +330,15 @@ fn whole(path: &Path, command: &str) -> Result<String, Error> {
 }
 
 /// The last lines of what a program wrote to standard error; if nothing, to standard output.
-fn said(outputs: &[PathBuf; 2]) -> String {
-    let [stdout, stderr] = [0, 1].map(|index| tail(&outputs[index]).unwrap_or_default());
+fn last_output(outputs: &[PathBuf; 2]) -> String {
+    let [stdout, stderr] = [0, 1].map(|index| file_tail(&outputs[index]).unwrap_or_default());
     match stderr.trim() {
         "" => stdout,
         _ => stderr,
     }
 }
 
-fn tail(path: &Path) -> std::io::Result<String> {
+fn file_tail(path: &Path) -> std::io::Result<String> {
     let mut file = File::open(path)?;
     let bytes = file.metadata()?.len();
     file.seek(SeekFrom::Start(bytes.saturating_sub(TAIL_BYTES)))?;

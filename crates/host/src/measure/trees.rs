@@ -7,15 +7,15 @@ use std::process::{Command, Output};
 
 use super::Error;
 use crate::file_error::cannot;
-use crate::git::run;
+use crate::git::run_program;
 
 /// Names of the two copies. Of the same length: the length of a path can change where a program's stack
 /// begins, and with it how fast it is (Mytkowicz et al., *Producing wrong data without doing
 /// anything obviously wrong*, ASPLOS 2009).
-const NAMES: [&str; 2] = ["tree-a", "tree-b"];
+const COPY_NAMES: [&str; 2] = ["tree-a", "tree-b"];
 
 /// The two copies, removed when dropped.
-pub struct Trees {
+pub struct SourceTrees {
     /// Top of the repository, if the copies are its worktrees.
     repository: Option<PathBuf>,
     tops: [PathBuf; 2],
@@ -25,42 +25,42 @@ pub struct Trees {
     pub notes: Vec<String>,
 }
 
-impl Trees {
+impl SourceTrees {
     /// Makes two copies of the source in `folder`, and applies the patch in the second. Of a git
     /// repository the copies are worktrees of what is committed; of another folder they are copies of
     /// what is there.
     ///
     /// # Errors
     /// The source cannot be copied, or the patch does not apply to it.
-    pub fn make(source: &Path, patch: &Path, folder: &Path) -> Result<Self, Error> {
+    pub fn create(source: &Path, patch: &Path, folder: &Path) -> Result<Self, Error> {
         let source = fs::canonicalize(source).map_err(cannot("find", source))?;
         let patch_path = fs::canonicalize(patch).map_err(cannot("read", patch))?;
         if !source.is_dir() {
             let error = std::io::ErrorKind::NotADirectory.into();
             return Err(cannot("copy", &source)(error).into());
         }
-        let tops = NAMES.map(|name| folder.join(name));
+        let tops = COPY_NAMES.map(|name| folder.join(name));
         let mut trees = Self {
-            repository: repository(&source)?,
+            repository: find_repository(&source)?,
             tops,
             prefix: PathBuf::new(),
             notes: Vec::new(),
         };
         match trees.repository.clone() {
             Some(top) => trees.add_worktrees(&top, &source)?,
-            None => trees.copy(&source)?,
+            None => trees.copy_source(&source)?,
         }
-        trees.apply(&patch_path, &source)?;
+        trees.apply_patch(&patch_path, &source)?;
         Ok(trees)
     }
 
     /// Where the source lies without the patch.
-    pub fn before(&self) -> PathBuf {
+    pub fn unpatched(&self) -> PathBuf {
         self.tops[0].join(&self.prefix)
     }
 
     /// Where it lies with the patch.
-    pub fn after(&self) -> PathBuf {
+    pub fn patched(&self) -> PathBuf {
         self.tops[1].join(&self.prefix)
     }
 
@@ -76,9 +76,9 @@ impl Trees {
             let arguments = arguments
                 .into_iter()
                 .chain([tree.as_os_str(), "HEAD".as_ref()]);
-            git_done(top, arguments)?;
+            run_git_successfully(top, arguments)?;
         }
-        let changed = git(
+        let changed = run_git_within(
             source,
             ["status", "--porcelain", "--untracked-files=no", "."],
         )?;
@@ -95,7 +95,7 @@ impl Trees {
         Ok(())
     }
 
-    fn copy(&self, source: &Path) -> Result<(), Error> {
+    fn copy_source(&self, source: &Path) -> Result<(), Error> {
         for tree in &self.tops {
             fs::create_dir(tree).map_err(cannot("create", tree))?;
             let mut command = Command::new("cp");
@@ -103,14 +103,14 @@ impl Trees {
                 .args(["-a", "--reflink=auto"])
                 .arg(source.join("."))
                 .arg(tree);
-            let output = run(command, "cp", "copy the source", "coreutils")?;
-            done(&output, format!("cp -a {}", source.display()))?;
+            let output = run_program(command, "cp", "copy the source", "coreutils")?;
+            require_success(&output, format!("cp -a {}", source.display()))?;
         }
         Ok(())
     }
 
     /// Paths in a patch are relative to the top of the repository, or to the source.
-    fn apply(&self, patch: &Path, source: &Path) -> Result<(), Error> {
+    fn apply_patch(&self, patch: &Path, source: &Path) -> Result<(), Error> {
         let tree = &self.tops[1];
         let mut said = None;
         for folder in [Path::new(""), &self.prefix] {
@@ -119,7 +119,7 @@ impl Trees {
                 directory.push(folder);
                 let words = ["apply", "--whitespace=nowarn", strip].map(OsStr::new);
                 let arguments = words.into_iter().chain([&*directory, patch.as_os_str()]);
-                let output = git(tree, arguments)?;
+                let output = run_git_within(tree, arguments)?;
                 if output.status.success() && self.is_changed()? {
                     return Ok(());
                 }
@@ -137,14 +137,14 @@ impl Trees {
     fn is_changed(&self) -> Result<bool, Error> {
         match self.repository {
             None => Ok(true),
-            Some(_) => Ok(!git(&self.tops[1], ["status", "--porcelain"])?
+            Some(_) => Ok(!run_git_within(&self.tops[1], ["status", "--porcelain"])?
                 .stdout
                 .is_empty()),
         }
     }
 }
 
-impl Drop for Trees {
+impl Drop for SourceTrees {
     fn drop(&mut self) {
         // What fails here is only left behind; the folder itself goes with its owner.
         let Some(top) = &self.repository else {
@@ -155,16 +155,16 @@ impl Drop for Trees {
         };
         for tree in self.tops.iter().filter(|tree| tree.exists()) {
             let words = ["worktree", "remove", "--force"].map(OsStr::new);
-            let _ = git(top, words.into_iter().chain([tree.as_os_str()]));
+            let _ = run_git_within(top, words.into_iter().chain([tree.as_os_str()]));
         }
-        let _ = git(top, ["worktree", "prune"]);
+        let _ = run_git_within(top, ["worktree", "prune"]);
     }
 }
 
 /// Top of the repository that has the source in its last commit.
-fn repository(source: &Path) -> Result<Option<PathBuf>, Error> {
-    let top = git(source, ["rev-parse", "--show-toplevel"])?;
-    let is_committed = git(source, ["ls-tree", "--name-only", "HEAD", "."])?;
+fn find_repository(source: &Path) -> Result<Option<PathBuf>, Error> {
+    let top = run_git_within(source, ["rev-parse", "--show-toplevel"])?;
+    let is_committed = run_git_within(source, ["ls-tree", "--name-only", "HEAD", "."])?;
     if !top.status.success() || !is_committed.status.success() || is_committed.stdout.is_empty() {
         return Ok(None);
     }
@@ -174,38 +174,38 @@ fn repository(source: &Path) -> Result<Option<PathBuf>, Error> {
     Ok(Some(PathBuf::from(path)).filter(|top| top.is_dir()))
 }
 
-fn git<A: AsRef<OsStr>>(
+fn run_git_within<A: AsRef<OsStr>>(
     dir: &Path,
     arguments: impl IntoIterator<Item = A>,
 ) -> Result<Output, Error> {
     // A copy that lies within some repository is none of it.
-    let ceiling = dir.parent().map(|parent| ceiling(dir, parent));
-    crate::git::git(dir, ceiling, arguments)
+    let ceiling = dir.parent().map(|parent| search_ceiling(dir, parent));
+    crate::git::run_git(dir, ceiling, arguments)
 }
 
 /// For our copies the folder around them; else nothing.
-fn ceiling<'p>(dir: &'p Path, parent: &'p Path) -> &'p Path {
-    let is_copy = NAMES
+fn search_ceiling<'p>(dir: &'p Path, parent: &'p Path) -> &'p Path {
+    let is_copy = COPY_NAMES
         .iter()
         .any(|name| dir.file_name() == Some(OsStr::new(name)));
     if is_copy { parent } else { Path::new("") }
 }
 
-fn git_done<A: AsRef<OsStr>>(
+fn run_git_successfully<A: AsRef<OsStr>>(
     dir: &Path,
     arguments: impl IntoIterator<Item = A>,
 ) -> Result<(), Error> {
-    let output = git(dir, arguments)?;
-    done(&output, format!("git worktree add of {}", dir.display()))
+    let output = run_git_within(dir, arguments)?;
+    require_success(&output, format!("git worktree add of {}", dir.display()))
 }
 
-fn done(output: &Output, command: String) -> Result<(), Error> {
+fn require_success(output: &Output, command: String) -> Result<(), Error> {
     if output.status.success() {
         return Ok(());
     }
     Err(Error::Failed {
         command,
-        how: super::error::how(output.status),
+        how: super::error::describe_exit(output.status),
         said: String::from_utf8_lossy(&output.stderr).into_owned(),
     })
 }

@@ -9,28 +9,28 @@ use super::paging::GuestMemory;
 const FOLDERS_MAX: usize = 32;
 
 /// Names of files by their `address_space`, each read once.
-pub struct Files<'g, 'm> {
+pub struct FileNames<'g, 'm> {
     memory: &'g GuestMemory<'m>,
     offsets: Option<&'g FileOffsets>,
-    known: HashMap<u64, String>,
+    descriptions: HashMap<u64, String>,
 }
 
-impl<'g, 'm> Files<'g, 'm> {
+impl<'g, 'm> FileNames<'g, 'm> {
     /// Nothing is read yet. Without `offsets` no file has a name.
     pub fn new(memory: &'g GuestMemory<'m>, offsets: Option<&'g FileOffsets>) -> Self {
         Self {
             memory,
             offsets,
-            known: HashMap::new(),
+            descriptions: HashMap::new(),
         }
     }
 
     /// What the pages of a mapping are, in words: `page cache of /data/a (tmpfs)`; `page cache` where no
     /// more can be read.
-    pub fn describe(&mut self, mapping: u64) -> &str {
+    pub fn describe_mapping(&mut self, mapping: u64) -> &str {
         let (memory, offsets) = (self.memory, self.offsets);
-        self.known.entry(mapping).or_insert_with(|| {
-            let file = offsets.and_then(|offsets| file(memory, offsets, mapping));
+        self.descriptions.entry(mapping).or_insert_with(|| {
+            let file = offsets.and_then(|offsets| describe_file(memory, offsets, mapping));
             file.map_or("page cache".to_owned(), |file| {
                 format!("page cache of {file}")
             })
@@ -38,39 +38,43 @@ impl<'g, 'm> Files<'g, 'm> {
     }
 }
 
-fn file(memory: &GuestMemory<'_>, offsets: &FileOffsets, mapping: u64) -> Option<String> {
-    let follow = |at: u64, offset: u64| {
-        let to = memory.u64(at.wrapping_add(offset))?;
+fn describe_file(memory: &GuestMemory<'_>, offsets: &FileOffsets, mapping: u64) -> Option<String> {
+    let follow_pointer = |at: u64, offset: u64| {
+        let to = memory.read_u64(at.wrapping_add(offset))?;
         (to != 0).then_some(to)
     };
-    let inode = follow(mapping, offsets.mapping_host)?;
-    let system = follow(inode, offsets.inode_super)?;
-    let system = follow(system, offsets.super_type)?;
-    let system = memory.text(follow(system, offsets.type_name)?)?;
+    let inode = follow_pointer(mapping, offsets.mapping_host)?;
+    let superblock = follow_pointer(inode, offsets.inode_super)?;
+    let system = follow_pointer(superblock, offsets.super_type)?;
+    let system = memory.read_text(follow_pointer(system, offsets.type_name)?)?;
     // The first name of the inode; a file that was removed has none.
-    let name = follow(inode, offsets.inode_names)
-        .and_then(|node| path(memory, offsets, node.wrapping_sub(offsets.entry_node)));
+    let name = follow_pointer(inode, offsets.inode_names)
+        .and_then(|node| dentry_path(memory, offsets, node.wrapping_sub(offsets.entry_node)));
     match name {
         Some(path) => Some(format!("{path} ({system})")),
         None => {
-            let number = memory.u64(inode.wrapping_add(offsets.inode_number))?;
+            let number = memory.read_u64(inode.wrapping_add(offsets.inode_number))?;
             Some(format!("inode {number} ({system})"))
         }
     }
 }
 
 /// The path of a `dentry` from the root of its file system.
-fn path(memory: &GuestMemory<'_>, offsets: &FileOffsets, entry: u64) -> Option<String> {
+fn dentry_path(
+    memory: &GuestMemory<'_>,
+    offsets: &FileOffsets,
+    first_dentry: u64,
+) -> Option<String> {
     let mut parts = Vec::new();
-    let mut at = entry;
+    let mut dentry = first_dentry;
     for _ in 0..FOLDERS_MAX {
-        let parent = memory.u64(at.wrapping_add(offsets.entry_parent))?;
-        if parent == at {
+        let parent = memory.read_u64(dentry.wrapping_add(offsets.entry_parent))?;
+        if parent == dentry {
             break;
         }
-        let name = memory.text(memory.u64(at.wrapping_add(offsets.entry_name))?)?;
+        let name = memory.read_text(memory.read_u64(dentry.wrapping_add(offsets.entry_name))?)?;
         parts.push(name);
-        at = parent;
+        dentry = parent;
     }
     let path: Vec<&str> = parts.iter().rev().map(String::as_str).collect();
     (!path.is_empty()).then(|| format!("/{}", path.join("/")))

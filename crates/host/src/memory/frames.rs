@@ -2,46 +2,48 @@
 
 use super::PAGE_BYTES;
 use super::paging::GuestMemory;
-use crate::{Error, Kernel};
+use crate::{Error, GuestKernel};
 
 /// Where the direct map and the array of page descriptors are.
-pub struct Frames {
-    direct: u64,
-    array: u64,
+pub struct PageFrames {
+    direct_map_base: u64,
+    page_array_base: u64,
     descriptor_bytes: u64,
-    bytes: u64,
+    physical_bytes: u64,
 }
 
-impl Frames {
+impl PageFrames {
     /// `None` where the guest's memory does not say.
     ///
     /// # Errors
     /// The debug file lacks the variables that hold the bases.
     pub fn read(
-        kernel: &Kernel<'_>,
+        kernel: &GuestKernel<'_>,
         memory: &GuestMemory<'_>,
         descriptor_bytes: u64,
     ) -> Result<Option<Self>, Error> {
-        let direct = memory.u64(kernel.symbol("page_offset_base")?);
-        let array = memory.u64(kernel.symbol("vmemmap_base")?);
+        let direct = memory.read_u64(kernel.symbol_address("page_offset_base")?);
+        let array = memory.read_u64(kernel.symbol_address("vmemmap_base")?);
         Ok(direct.zip(array).map(|(direct, array)| Self {
-            direct,
-            array,
+            direct_map_base: direct,
+            page_array_base: array,
             descriptor_bytes,
-            bytes: memory.physical_end(),
+            physical_bytes: memory.physical_end(),
         }))
     }
 
     /// Descriptor of the page that has `address`, which is in the direct map.
     pub fn descriptor(&self, address: u64) -> Option<u64> {
-        let offset = address.checked_sub(self.direct)?;
-        let number = (offset < self.bytes).then_some(offset / PAGE_BYTES)?;
-        self.array.checked_add(number * self.descriptor_bytes)
+        let offset = address.checked_sub(self.direct_map_base)?;
+        let number = (offset < self.physical_bytes).then_some(offset / PAGE_BYTES)?;
+        self.page_array_base
+            .checked_add(number * self.descriptor_bytes)
     }
 
     /// The page of a descriptor, in the direct map.
     pub fn page(&self, descriptor: u64) -> Option<u64> {
-        let number = descriptor.checked_sub(self.array)? / self.descriptor_bytes;
-        self.direct.checked_add(number.checked_mul(PAGE_BYTES)?)
+        let number = descriptor.checked_sub(self.page_array_base)? / self.descriptor_bytes;
+        self.direct_map_base
+            .checked_add(number.checked_mul(PAGE_BYTES)?)
     }
 }

@@ -1,13 +1,13 @@
 //! Where in the kernel's own structs the things are that [`super::snapshot`] follows, from the
 //! debug information.
 
-use relayout_layout::dwarf::DwarfTypes;
-use relayout_layout::{Aggregate, Type, TypeId, Types};
+use relayout_layout::dwarf::DwarfTypeLoader;
+use relayout_layout::{Aggregate, Type, TypeArena, TypeId};
 
-use crate::{Error, Kernel};
+use crate::{Error, GuestKernel};
 
 /// Byte offsets of members, and a few constants.
-pub struct Offsets {
+pub struct KernelOffsets {
     pub cache_name: u64,
     pub cache_size: u64,
     pub cache_object_size: u64,
@@ -70,131 +70,131 @@ pub struct FileOffsets {
     pub entry_name: u64,
 }
 
-impl Offsets {
+impl KernelOffsets {
     /// # Errors
     /// A type or member is missing.
-    pub fn new(kernel: &Kernel<'_>) -> Result<Self, Error> {
-        let mut look = Look {
+    pub fn new(kernel: &GuestKernel<'_>) -> Result<Self, Error> {
+        let mut lookup = OffsetLookup {
             kernel,
-            types: DwarfTypes::new(&kernel.dwarf),
+            types: DwarfTypeLoader::new(&kernel.dwarf),
         };
         Ok(Self {
-            cache_name: look.offset("kmem_cache", "name")?,
-            cache_size: look.offset("kmem_cache", "size")?,
-            cache_object_size: look.offset("kmem_cache", "object_size")?,
-            cache_red_left_pad: look.offset("kmem_cache", "red_left_pad").ok(),
-            slab_cache: look.offset("slab", "slab_cache")?,
-            page_flags: look.offset("page", "flags")?,
-            page_compound_head: look.offset("page", "compound_head")?,
-            page_size: look.size("page")?,
-            page_mapping: look.offset("page", "mapping").ok(),
-            page_type: look.offset("page", "page_type").ok(),
-            slab_flag_bit: look.enumerator("pageflags", "PG_slab")?,
-            reserved_flag_bit: look.enumerator("pageflags", "PG_reserved").ok(),
-            compound_order: look.offset("page", "compound_order").ok(),
-            task_tasks: look.offset("task_struct", "tasks")?,
-            task_stack: look.offset("task_struct", "stack")?,
-            task_comm: look.offset("task_struct", "comm")?,
-            task_pid: look.offset("task_struct", "pid")?,
-            task_thread_node: look.offset("task_struct", "thread_node")?,
-            task_signal: look.offset("task_struct", "signal")?,
-            signal_thread_head: look.offset("signal_struct", "thread_head")?,
-            stack_bytes: look.size("thread_union").unwrap_or(16 << 10),
-            chunk: look.chunk().ok(),
-            area: look.area().ok(),
-            file: look.file().ok(),
+            cache_name: lookup.offset_of("kmem_cache", "name")?,
+            cache_size: lookup.offset_of("kmem_cache", "size")?,
+            cache_object_size: lookup.offset_of("kmem_cache", "object_size")?,
+            cache_red_left_pad: lookup.offset_of("kmem_cache", "red_left_pad").ok(),
+            slab_cache: lookup.offset_of("slab", "slab_cache")?,
+            page_flags: lookup.offset_of("page", "flags")?,
+            page_compound_head: lookup.offset_of("page", "compound_head")?,
+            page_size: lookup.type_bytes("page")?,
+            page_mapping: lookup.offset_of("page", "mapping").ok(),
+            page_type: lookup.offset_of("page", "page_type").ok(),
+            slab_flag_bit: lookup.enumerator("pageflags", "PG_slab")?,
+            reserved_flag_bit: lookup.enumerator("pageflags", "PG_reserved").ok(),
+            compound_order: lookup.offset_of("page", "compound_order").ok(),
+            task_tasks: lookup.offset_of("task_struct", "tasks")?,
+            task_stack: lookup.offset_of("task_struct", "stack")?,
+            task_comm: lookup.offset_of("task_struct", "comm")?,
+            task_pid: lookup.offset_of("task_struct", "pid")?,
+            task_thread_node: lookup.offset_of("task_struct", "thread_node")?,
+            task_signal: lookup.offset_of("task_struct", "signal")?,
+            signal_thread_head: lookup.offset_of("signal_struct", "thread_head")?,
+            stack_bytes: lookup.type_bytes("thread_union").unwrap_or(16 << 10),
+            chunk: lookup.chunk_offsets().ok(),
+            area: lookup.area_offsets().ok(),
+            file: lookup.file_offsets().ok(),
         })
     }
 }
 
-struct Look<'k, 'a> {
-    kernel: &'k Kernel<'a>,
-    types: DwarfTypes<'k, 'a>,
+struct OffsetLookup<'k, 'a> {
+    kernel: &'k GuestKernel<'a>,
+    types: DwarfTypeLoader<'k, 'a>,
 }
 
-impl Look<'_, '_> {
-    fn chunk(&mut self) -> Result<ChunkOffsets, Error> {
+impl OffsetLookup<'_, '_> {
+    fn chunk_offsets(&mut self) -> Result<ChunkOffsets, Error> {
         Ok(ChunkOffsets {
-            list: self.offset("pcpu_chunk", "list")?,
-            base_addr: self.offset("pcpu_chunk", "base_addr")?,
-            start_offset: self.offset("pcpu_chunk", "start_offset")?,
-            pages: self.offset("pcpu_chunk", "nr_pages")?,
+            list: self.offset_of("pcpu_chunk", "list")?,
+            base_addr: self.offset_of("pcpu_chunk", "base_addr")?,
+            start_offset: self.offset_of("pcpu_chunk", "start_offset")?,
+            pages: self.offset_of("pcpu_chunk", "nr_pages")?,
         })
     }
 
-    fn area(&mut self) -> Result<AreaOffsets, Error> {
+    fn area_offsets(&mut self) -> Result<AreaOffsets, Error> {
         Ok(AreaOffsets {
-            start: self.offset("vmap_area", "va_start")?,
-            end: self.offset("vmap_area", "va_end")?,
-            list: self.offset("vmap_area", "list")?,
-            vm: self.offset("vmap_area", "vm")?,
-            caller: self.offset("vm_struct", "caller")?,
+            start: self.offset_of("vmap_area", "va_start")?,
+            end: self.offset_of("vmap_area", "va_end")?,
+            list: self.offset_of("vmap_area", "list")?,
+            vm: self.offset_of("vmap_area", "vm")?,
+            caller: self.offset_of("vm_struct", "caller")?,
         })
     }
 
-    fn file(&mut self) -> Result<FileOffsets, Error> {
-        let alias = self.offset("dentry", "d_u")?;
-        let name = self.offset("dentry", "d_name")?;
+    fn file_offsets(&mut self) -> Result<FileOffsets, Error> {
+        let alias = self.offset_of("dentry", "d_u")?;
+        let name = self.offset_of("dentry", "d_name")?;
         Ok(FileOffsets {
-            mapping_host: self.offset("address_space", "host")?,
-            inode_super: self.offset("inode", "i_sb")?,
-            inode_number: self.offset("inode", "i_ino")?,
-            inode_names: self.offset("inode", "i_dentry")?,
-            super_type: self.offset("super_block", "s_type")?,
-            type_name: self.offset("file_system_type", "name")?,
+            mapping_host: self.offset_of("address_space", "host")?,
+            inode_super: self.offset_of("inode", "i_sb")?,
+            inode_number: self.offset_of("inode", "i_ino")?,
+            inode_names: self.offset_of("inode", "i_dentry")?,
+            super_type: self.offset_of("super_block", "s_type")?,
+            type_name: self.offset_of("file_system_type", "name")?,
             // `d_alias` is in a union, and at its start.
             entry_node: alias,
-            entry_parent: self.offset("dentry", "d_parent")?,
-            entry_name: name + self.offset("qstr", "name")?,
+            entry_parent: self.offset_of("dentry", "d_parent")?,
+            entry_name: name + self.offset_of("qstr", "name")?,
         })
     }
 
-    fn missing(&self, what: String) -> Error {
+    fn missing_error(&self, what: String) -> Error {
         Error::NotAKernel {
-            path: self.kernel.debug.clone(),
+            path: self.kernel.debug_path.clone(),
             what,
         }
     }
 
-    fn load(&mut self, name: &str) -> Result<TypeId, Error> {
+    fn load_type(&mut self, name: &str) -> Result<TypeId, Error> {
         let die = self.kernel.dwarf.find_types(name).first().copied();
         die.and_then(|die| self.types.load(die).ok())
-            .ok_or_else(|| self.missing(format!("type '{name}'")))
+            .ok_or_else(|| self.missing_error(format!("type '{name}'")))
     }
 
-    fn size(&mut self, name: &str) -> Result<u64, Error> {
-        let id = self.load(name)?;
+    fn type_bytes(&mut self, name: &str) -> Result<u64, Error> {
+        let id = self.load_type(name)?;
         self.types
             .types()
             .size_of(id)
-            .ok_or_else(|| self.missing(format!("size of '{name}'")))
+            .ok_or_else(|| self.missing_error(format!("size of '{name}'")))
     }
 
-    fn offset(&mut self, name: &str, member: &str) -> Result<u64, Error> {
-        let id = self.load(name)?;
+    fn offset_of(&mut self, name: &str, member: &str) -> Result<u64, Error> {
+        let id = self.load_type(name)?;
         let types = self.types.types();
         types
             .aggregate(id)
             .and_then(|aggregate| member_offset(types, aggregate, member))
-            .ok_or_else(|| self.missing(format!("member '{name}.{member}'")))
+            .ok_or_else(|| self.missing_error(format!("member '{name}.{member}'")))
     }
 
     fn enumerator(&mut self, name: &str, enumerator: &str) -> Result<u32, Error> {
-        let id = self.load(name)?;
+        let id = self.load_type(name)?;
         let types = self.types.types();
-        let found = match types.get(types.strip(id)) {
+        let found = match types.get(types.strip_typedefs(id)) {
             Type::Enum { enumerators, .. } => enumerators.iter().find(|(n, _)| n == enumerator),
             _ => None,
         };
         found
             .and_then(|&(_, value)| u32::try_from(value).ok())
             .filter(|&bit| bit < 64)
-            .ok_or_else(|| self.missing(format!("enumerator '{enumerator}'")))
+            .ok_or_else(|| self.missing_error(format!("enumerator '{enumerator}'")))
     }
 }
 
 /// Offset of a direct member, also within anonymous structs and unions.
-fn member_offset(types: &Types, aggregate: &Aggregate, name: &str) -> Option<u64> {
+fn member_offset(types: &TypeArena, aggregate: &Aggregate, name: &str) -> Option<u64> {
     aggregate
         .members
         .iter()

@@ -7,15 +7,15 @@ const ENTRIES_MAX: usize = 100_000;
 
 /// The structs behind `first` on a circular list whose node is at `node` in each, up to `end` (the
 /// address of the node or head at which it closes).
-pub fn follow(memory: &GuestMemory<'_>, first: u64, node: u64, end: u64) -> Vec<u64> {
-    let mut found = Vec::new();
-    let mut at = first.wrapping_add(node);
-    while let Some(next) = memory.u64(at) {
-        if next == end || next == first.wrapping_add(node) || found.len() >= ENTRIES_MAX {
+pub fn follow_list(memory: &GuestMemory<'_>, first: u64, node_offset: u64, end: u64) -> Vec<u64> {
+    let mut entries = Vec::new();
+    let mut node = first.wrapping_add(node_offset);
+    while let Some(next) = memory.read_u64(node) {
+        if next == end || next == first.wrapping_add(node_offset) || entries.len() >= ENTRIES_MAX {
             break;
         }
-        found.push(next.wrapping_sub(node));
-        at = next;
+        entries.push(next.wrapping_sub(node_offset));
+        node = next;
     }
-    found
+    entries
 }

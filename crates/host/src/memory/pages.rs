@@ -2,44 +2,44 @@
 
 use relayout_profile::{RangeKind, RangeRow};
 
-use super::files::Files;
-use super::frames::Frames;
-use super::layout::Offsets;
+use super::files::FileNames;
+use super::frames::PageFrames;
+use super::layout::KernelOffsets;
 use super::paging::GuestMemory;
-use super::{PAGE_BYTES, row};
+use super::{PAGE_BYTES, range_row};
 
 /// `page_type` of a page that has one: these bits, less those of its type.
-const TYPED: u32 = 0xf000_0000;
-const BUDDY: u32 = 0x80;
-const TABLE: u32 = 0x200;
+const PAGE_TYPE_BITS: u32 = 0xf000_0000;
+const PAGE_TYPE_BUDDY: u32 = 0x80;
+const PAGE_TYPE_TABLE: u32 = 0x200;
 
 /// One range for each stretch of `pages` of one kind; `owner` is its name. Pages of which nothing is
 /// known are left out.
 pub fn ranges(
     memory: &GuestMemory<'_>,
-    offsets: &Offsets,
-    frames: &Frames,
+    offsets: &KernelOffsets,
+    frames: &PageFrames,
     run: u16,
     pages: &[u64],
 ) -> Vec<RangeRow> {
-    let mut files = Files::new(memory, offsets.file.as_ref());
+    let mut files = FileNames::new(memory, offsets.file.as_ref());
     let mut ranges: Vec<RangeRow> = Vec::new();
     for &page in pages {
         let descriptor = frames.descriptor(page);
-        let Some(kind) = descriptor.and_then(|at| kind(memory, offsets, at)) else {
+        let Some(kind) = descriptor.and_then(|at| page_kind(memory, offsets, at)) else {
             continue;
         };
-        let what = match kind {
-            Kind::Known(what) => what,
-            Kind::File(mapping) => files.describe(mapping),
+        let owner = match kind {
+            PageKind::Described(description) => description,
+            PageKind::File(mapping) => files.describe_mapping(mapping),
         };
         match ranges.last_mut() {
-            Some(last) if last.owner == what && last.start + last.bytes == page => {
+            Some(last) if last.owner == owner && last.start + last.bytes == page => {
                 last.bytes += PAGE_BYTES;
             }
             _ => {
-                let mut range = row(run, RangeKind::DirectMap, page, PAGE_BYTES);
-                range.owner = what.to_owned();
+                let mut range = range_row(run, RangeKind::DirectMap, page, PAGE_BYTES);
+                range.owner = owner.to_owned();
                 ranges.push(range);
             }
         }
@@ -48,42 +48,46 @@ pub fn ranges(
 }
 
 /// What a page is.
-enum Kind {
+enum PageKind {
     /// What is to be said of it.
-    Known(&'static str),
+    Described(&'static str),
     /// Content of the file with this mapping.
     File(u64),
 }
 
-fn kind(memory: &GuestMemory<'_>, offsets: &Offsets, descriptor: u64) -> Option<Kind> {
+fn page_kind(
+    memory: &GuestMemory<'_>,
+    offsets: &KernelOffsets,
+    descriptor: u64,
+) -> Option<PageKind> {
     // Of several pages that belong together, the first is described.
-    let compound = memory.u64(descriptor + offsets.page_compound_head)?;
+    let compound = memory.read_u64(descriptor + offsets.page_compound_head)?;
     let descriptor = if compound & 1 == 1 {
         compound - 1
     } else {
         descriptor
     };
-    let flags = memory.u64(descriptor.wrapping_add(offsets.page_flags))?;
-    let has = |bit: u32| flags >> bit & 1 == 1;
-    if has(offsets.slab_flag_bit) {
+    let flags = memory.read_u64(descriptor.wrapping_add(offsets.page_flags))?;
+    let has_flag = |bit: u32| flags >> bit & 1 == 1;
+    if has_flag(offsets.slab_flag_bit) {
         return None;
     }
-    if offsets.reserved_flag_bit.is_some_and(has) {
-        return Some(Kind::Known("boot memory"));
+    if offsets.reserved_flag_bit.is_some_and(has_flag) {
+        return Some(PageKind::Described("boot memory"));
     }
-    let page_type = memory.u32(descriptor.wrapping_add(offsets.page_type?))?;
+    let page_type = memory.read_u32(descriptor.wrapping_add(offsets.page_type?))?;
     // A count of mappings is in the same place; it is nowhere near the bits of a type.
-    if page_type & TYPED == TYPED && page_type != u32::MAX {
+    if page_type & PAGE_TYPE_BITS == PAGE_TYPE_BITS && page_type != u32::MAX {
         return match !page_type {
-            bits if bits & TABLE != 0 => Some(Kind::Known("page table")),
-            bits if bits & BUDDY != 0 => Some(Kind::Known("free page")),
+            bits if bits & PAGE_TYPE_TABLE != 0 => Some(PageKind::Described("page table")),
+            bits if bits & PAGE_TYPE_BUDDY != 0 => Some(PageKind::Described("free page")),
             _ => None,
         };
     }
     // include/linux/page-flags.h: bit 0 of `mapping` marks anonymous memory.
-    match memory.u64(descriptor.wrapping_add(offsets.page_mapping?))? {
+    match memory.read_u64(descriptor.wrapping_add(offsets.page_mapping?))? {
         0 => None,
-        mapping if mapping & 1 == 1 => Some(Kind::Known("anonymous page")),
-        mapping => Some(Kind::File(mapping)),
+        mapping if mapping & 1 == 1 => Some(PageKind::Described("anonymous page")),
+        mapping => Some(PageKind::File(mapping)),
     }
 }

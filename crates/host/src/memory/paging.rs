@@ -13,24 +13,24 @@ const TEXT_MAX: u64 = 64;
 /// Where physical memory lies in the file: q35 puts what does not fit below the PCI hole above 4 GiB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LowMemory {
-    below: u64,
+    low_bytes: u64,
 }
 
 impl LowMemory {
     /// For a q35 machine with `bytes` of memory.
-    pub fn of(bytes: u64) -> Self {
+    pub fn for_q35(bytes: u64) -> Self {
         const HOLE: u64 = 0xb000_0000;
         Self {
-            below: if bytes >= HOLE { 0x8000_0000 } else { bytes },
+            low_bytes: if bytes >= HOLE { 0x8000_0000 } else { bytes },
         }
     }
 
     fn file_offset(self, physical: u64) -> Option<u64> {
         const HIGH: u64 = 1 << 32;
-        if physical < self.below {
+        if physical < self.low_bytes {
             Some(physical)
         } else {
-            Some(physical.checked_sub(HIGH)? + self.below)
+            Some(physical.checked_sub(HIGH)? + self.low_bytes)
         }
     }
 }
@@ -39,7 +39,7 @@ impl LowMemory {
 pub struct GuestMemory<'a> {
     bytes: &'a [u8],
     low: LowMemory,
-    top: u64,
+    top_table: u64,
 }
 
 impl<'a> GuestMemory<'a> {
@@ -48,35 +48,35 @@ impl<'a> GuestMemory<'a> {
         Self {
             bytes,
             low,
-            top: top_table.wrapping_sub(IMAGE_BASE),
+            top_table: top_table.wrapping_sub(IMAGE_BASE),
         }
     }
 
     /// One past the last physical address.
     pub fn physical_end(&self) -> u64 {
         let bytes = self.bytes.len() as u64;
-        if bytes > self.low.below {
-            (1 << 32) + bytes - self.low.below
+        if bytes > self.low.low_bytes {
+            (1 << 32) + bytes - self.low.low_bytes
         } else {
             bytes
         }
     }
 
     /// The pointer or counter at `address`.
-    pub fn u64(&self, address: u64) -> Option<u64> {
-        Some(u64::from_le_bytes(self.array(address)?))
+    pub fn read_u64(&self, address: u64) -> Option<u64> {
+        Some(u64::from_le_bytes(self.read_array(address)?))
     }
 
     /// The int at `address`.
-    pub fn u32(&self, address: u64) -> Option<u32> {
-        Some(u32::from_le_bytes(self.array(address)?))
+    pub fn read_u32(&self, address: u64) -> Option<u32> {
+        Some(u32::from_le_bytes(self.read_array(address)?))
     }
 
     /// The NUL-terminated text at `address`, at most 64 bytes of it.
-    pub fn text(&self, address: u64) -> Option<String> {
+    pub fn read_text(&self, address: u64) -> Option<String> {
         let mut text = Vec::new();
         for at in address..address.checked_add(TEXT_MAX)? {
-            match self.array::<1>(at)? {
+            match self.read_array::<1>(at)? {
                 [0] => break,
                 [byte] => text.push(byte),
             }
@@ -84,27 +84,27 @@ impl<'a> GuestMemory<'a> {
         Some(String::from_utf8_lossy(&text).into_owned())
     }
 
-    fn array<const N: usize>(&self, address: u64) -> Option<[u8; N]> {
+    fn read_array<const N: usize>(&self, address: u64) -> Option<[u8; N]> {
         if address % PAGE_BYTES + N as u64 > PAGE_BYTES {
             return None;
         }
-        self.physical_array(self.physical(address)?)
+        self.read_physical(self.translate(address)?)
     }
 
-    fn physical_array<const N: usize>(&self, physical: u64) -> Option<[u8; N]> {
+    fn read_physical<const N: usize>(&self, physical: u64) -> Option<[u8; N]> {
         let at = usize::try_from(self.low.file_offset(physical)?).ok()?;
         self.bytes.get(at..at.checked_add(N)?)?.try_into().ok()
     }
 
-    fn physical(&self, address: u64) -> Option<u64> {
+    fn translate(&self, address: u64) -> Option<u64> {
         if (IMAGE_BASE..IMAGE_BASE + (1 << 30)).contains(&address) {
             return Some(address - IMAGE_BASE);
         }
-        let mut table = self.top;
+        let mut table = self.top_table;
         for level in (0..4).rev() {
             let shift = 12 + 9 * level;
             let index = address >> shift & 511;
-            let entry = u64::from_le_bytes(self.physical_array(table.checked_add(index * 8)?)?);
+            let entry = u64::from_le_bytes(self.read_physical(table.checked_add(index * 8)?)?);
             if entry & PRESENT == 0 {
                 return None;
             }
@@ -141,29 +141,32 @@ mod tests {
     #[test]
     fn walks_small_and_large_pages() {
         let bytes = memory();
-        let memory = GuestMemory::new(&bytes, IMAGE_BASE + 0x1000, LowMemory::of(0x6000));
+        let memory = GuestMemory::new(&bytes, IMAGE_BASE + 0x1000, LowMemory::for_q35(0x6000));
         let base = 0xffff_8880_0000_0000;
-        assert_eq!(memory.u64(base + 0x3010), Some(0x1122_3344_5566_7788));
+        assert_eq!(memory.read_u64(base + 0x3010), Some(0x1122_3344_5566_7788));
         assert_eq!(
-            memory.u32(base + 0x20_5010),
+            memory.read_u32(base + 0x20_5010),
             Some(0x5566_7788),
             "through the 2 MiB page"
         );
-        assert_eq!(memory.u64(IMAGE_BASE + 0x5010), Some(0x1122_3344_5566_7788));
-        assert_eq!(memory.u64(base + 0x2000), None, "not mapped");
-        assert_eq!(memory.u64(base + 0x3ffc), None, "runs out of the page");
-        assert_eq!(memory.text(base + 0x3ffe).as_deref(), Some("x"));
-        assert_eq!(memory.u64(u64::MAX - 3), None);
+        assert_eq!(
+            memory.read_u64(IMAGE_BASE + 0x5010),
+            Some(0x1122_3344_5566_7788)
+        );
+        assert_eq!(memory.read_u64(base + 0x2000), None, "not mapped");
+        assert_eq!(memory.read_u64(base + 0x3ffc), None, "runs out of the page");
+        assert_eq!(memory.read_text(base + 0x3ffe).as_deref(), Some("x"));
+        assert_eq!(memory.read_u64(u64::MAX - 3), None);
     }
 
     #[test]
     fn memory_above_the_hole() {
-        let low = LowMemory::of(4 << 30);
+        let low = LowMemory::for_q35(4 << 30);
         assert_eq!(low.file_offset(0x7fff_ffff), Some(0x7fff_ffff));
         assert_eq!(low.file_offset(0x8000_0000), None);
         assert_eq!(low.file_offset(1 << 32), Some(0x8000_0000));
         assert_eq!(
-            LowMemory::of(2 << 30).file_offset(0x7000_0000),
+            LowMemory::for_q35(2 << 30).file_offset(0x7000_0000),
             Some(0x7000_0000)
         );
     }

@@ -14,45 +14,42 @@ const CHUNKS: u64 = 0xffff_ffff_9000_0000;
 const VMALLOC: u64 = 0xffff_c900_0000_0000;
 
 /// The kernel, linked to its place.
-fn compiled() -> Vec<u8> {
+fn compile_guest() -> Vec<u8> {
     let folder = tempfile::tempdir().expect("a folder");
     let source = folder.path().join("guest.c");
     std::fs::write(&source, include_str!("tests/guest.c")).expect("written");
     let out = folder.path().join("vmlinux");
-    let done = Command::new("cc")
+    let status = Command::new("cc")
         .args(["-g", "-O0", "-fno-pie", "-no-pie", "-static", "-nostdlib"])
         .args(["-ffreestanding", "-mcmodel=kernel", "-fcf-protection=none"])
         .args(["-Wl,-Ttext-segment=0xffffffff80000000", "-Wl,-e,0"])
         .args(["-Wl,--defsym=_text=0xffffffff80000000", "-o"])
         .args([&out, &source])
         .status();
-    assert!(done.is_ok_and(|done| done.success()), "cc failed");
+    assert!(status.is_ok_and(|done| done.success()), "cc failed");
     std::fs::read(out).expect("linked")
 }
 
-fn kernel<'a>(elf: &'a [u8], store: &'a SectionStore) -> Kernel<'a> {
-    Kernel {
-        image: PathBuf::from("bzImage"),
-        debug: PathBuf::from("vmlinux"),
-        dwarf: DwarfFile::parse_in(elf, store).expect("the compiler's own file"),
+fn kernel<'a>(elf: &'a [u8], store: &'a SectionStore) -> GuestKernel<'a> {
+    GuestKernel {
+        image_path: PathBuf::from("bzImage"),
+        debug_path: PathBuf::from("vmlinux"),
+        dwarf: DwarfFile::parse_with_store(elf, store).expect("the compiler's own file"),
         release: String::new(),
         build_id: String::new(),
     }
 }
 
 /// Hands on what is made of the whole memory where `pages` matter.
-fn with_snapshot(pages: &[u64], then: impl FnOnce(Snapshot)) {
-    let elf = compiled();
+fn with_snapshot(pages: &[u64], inspect: impl FnOnce(MemorySnapshot)) {
+    let elf = compile_guest();
     let store = SectionStore::default();
     let kernel = kernel(&elf, &store);
     let mut memory = vec![0; MEMORY_BYTES as usize];
     for (address, byte) in (IMAGE..).zip(&mut memory) {
-        *byte = kernel
-            .dwarf
-            .bytes_at(address, 1)
-            .map_or(0, |there| there[0]);
+        *byte = kernel.dwarf.bytes_at(address, 1).map_or(0, |byte| byte[0]);
     }
-    then(snapshot(&kernel, &memory, 0, 2, pages).expect("nothing is missing"));
+    inspect(read_snapshot(&kernel, &memory, 0, 2, pages).expect("nothing is missing"));
 }
 
 fn page(number: u64) -> u64 {
@@ -63,8 +60,8 @@ fn page(number: u64) -> u64 {
 fn check(pages: &[u64], kind: RangeKind, expect: &[(u64, u64, &str)]) {
     with_snapshot(pages, |snapshot| {
         assert_eq!(snapshot.gaps, Vec::<String>::new());
-        let whole = |row: &&RangeRow| row.kind == kind && row.bytes < 32 << 20;
-        let found: Vec<_> = { snapshot.ranges.iter().filter(whole) }
+        let is_part = |row: &&RangeRow| row.kind == kind && row.bytes < 32 << 20;
+        let found: Vec<_> = { snapshot.ranges.iter().filter(is_part) }
             .filter(|row| kind != RangeKind::DirectMap || !row.owner.is_empty())
             .map(|row| (row.start, row.bytes, row.owner.as_str()))
             .collect();
@@ -74,7 +71,7 @@ fn check(pages: &[u64], kind: RangeKind, expect: &[(u64, u64, &str)]) {
 
 #[test]
 fn pages_are_what_their_descriptors_say() {
-    let all: Vec<u64> = (40..54).map(page).collect();
+    let pages: Vec<u64> = (40..54).map(page).collect();
     let copied = "page cache of /data/copy.0 (tmpfs)";
     let expect = [
         (page(42), PAGE_BYTES, "page table"),
@@ -86,7 +83,7 @@ fn pages_are_what_their_descriptors_say() {
         (page(49), PAGE_BYTES, "boot memory"),
         (page(52), 2 * PAGE_BYTES, copied),
     ];
-    check(&all, RangeKind::DirectMap, &expect);
+    check(&pages, RangeKind::DirectMap, &expect);
 }
 
 #[test]
@@ -136,10 +133,10 @@ fn vmalloc_space_is_named_by_who_asked_for_it() {
 
 #[test]
 fn memory_that_says_nothing_is_a_gap() {
-    let elf = compiled();
+    let elf = compile_guest();
     let store = SectionStore::default();
     let kernel = kernel(&elf, &store);
     let empty = vec![0; PAGE_BYTES as usize];
-    let found = snapshot(&kernel, &empty, 0, 2, &[page(44)]).expect("nothing is missing");
+    let found = read_snapshot(&kernel, &empty, 0, 2, &[page(44)]).expect("nothing is missing");
     assert!(found.gaps.len() >= 4, "{:?}", found.gaps);
 }

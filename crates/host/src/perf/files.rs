@@ -8,48 +8,48 @@ use memmap2::Mmap;
 use object::read::elf::{FileHeader, ProgramHeader};
 use object::{Endianness, Object as _, elf};
 use relayout_layout::dwarf::DwarfFile;
-use relayout_profile::Module;
-use relayout_profile::perf::{self, Mapped, Recording};
+use relayout_profile::LoadedModule;
+use relayout_profile::perf::{self, MappedFile, PerfRecording};
 
 use super::{INSTRUCTION_BYTES_MAX, kernel_build_id};
 use crate::{DebugFile, Error, map_file};
 
 /// Paths that a note names, at most.
-const NAMED: usize = 4;
+const NAMED_PATHS_MAX: usize = 4;
 /// Where kernels end on x86-64, if the debug file has no `_end`: a gigabyte is mapped for the image.
 const IMAGE_BYTES_MAX: u64 = 1 << 30;
 
 /// What is known of a mapped file here.
-enum Found {
+enum LocalFile {
     /// It is the one that was mapped, or nothing says otherwise.
-    Here(Mmap),
+    Matching(Mmap),
     /// There is none, or it cannot be read.
     Missing,
     /// There is another build.
-    Other,
+    OtherBuild,
 }
 
 /// The files of a process.
 pub struct ModuleFiles {
-    modules: Vec<(Mapped, Module, Found)>,
+    modules: Vec<(MappedFile, LoadedModule, LocalFile)>,
     /// Files that were taken though neither build id nor inode says that they are the same.
     unproven: Vec<String>,
 }
 
 impl ModuleFiles {
-    pub fn open(recording: &Recording, pid: u32) -> Self {
+    pub fn open(recording: &PerfRecording, pid: u32) -> Self {
         let mut unproven = Vec::new();
-        let open = |mapped: Mapped| {
-            let (found, build_id) = look(&mapped, &mut unproven);
+        let open = |mapped: MappedFile| {
+            let (found, build_id) = find_local_file(&mapped, &mut unproven);
             let bias = match &found {
-                Found::Here(map) => bias(map, &mapped),
+                LocalFile::Matching(map) => load_bias(map, &mapped),
                 // As linkers lay files out that have nothing before their text.
                 _ => mapped
                     .pieces
                     .first()
                     .map(|(start, _, offset)| start.wrapping_sub(*offset)),
             };
-            let module = Module {
+            let module = LoadedModule {
                 path: mapped.path.clone(),
                 build_id,
                 start: mapped.start(),
@@ -58,14 +58,14 @@ impl ModuleFiles {
             };
             (mapped, module, found)
         };
-        let modules = perf::modules(recording, pid)
+        let modules = perf::process_modules(recording, pid)
             .into_iter()
             .map(open)
             .collect();
         Self { modules, unproven }
     }
 
-    pub fn modules(&self) -> Vec<Module> {
+    pub fn modules(&self) -> Vec<LoadedModule> {
         self.modules
             .iter()
             .map(|(_, module, _)| module.clone())
@@ -77,7 +77,7 @@ impl ModuleFiles {
         self.modules
             .iter()
             .find_map(|(mapped, _, found)| match found {
-                Found::Here(map) => {
+                LocalFile::Matching(map) => {
                     let offset = usize::try_from(mapped.file_offset(pc)?).ok()?;
                     let rest = map.get(offset..)?;
                     Some(&rest[..rest.len().min(INSTRUCTION_BYTES_MAX)])
@@ -87,20 +87,20 @@ impl ModuleFiles {
     }
 
     pub fn notes(&self) -> Vec<String> {
-        let paths = |which: fn(&Found) -> bool| -> Vec<&str> {
-            let found = self.modules.iter().filter(|(_, _, found)| which(found));
+        let paths = |is_wanted: fn(&LocalFile) -> bool| -> Vec<&str> {
+            let found = self.modules.iter().filter(|(_, _, found)| is_wanted(found));
             found.map(|(mapped, _, _)| mapped.path.as_str()).collect()
         };
-        let missing = paths(|found| matches!(found, Found::Missing));
-        let others = paths(|found| matches!(found, Found::Other));
+        let missing = paths(|found| matches!(found, LocalFile::Missing));
+        let others = paths(|found| matches!(found, LocalFile::OtherBuild));
         let unproven: Vec<&str> = self.unproven.iter().map(String::as_str).collect();
-        let note = |paths: &[&str], text: &str| {
-            (!paths.is_empty()).then(|| format!("{text}: {}", list(paths)))
+        let note_paths = |paths: &[&str], text: &str| {
+            (!paths.is_empty()).then(|| format!("{text}: {}", join_paths(paths)))
         };
         [
-            note(&missing, "mapped files that are not here"),
-            note(&others, "files that are of another build than was mapped, and are not used"),
-            note(&unproven, "files that may be of another build than was mapped (the recording has no build id)"),
+            note_paths(&missing, "mapped files that are not here"),
+            note_paths(&others, "files that are of another build than was mapped, and are not used"),
+            note_paths(&unproven, "files that may be of another build than was mapped (the recording has no build id)"),
         ]
         .into_iter()
         .flatten()
@@ -108,48 +108,52 @@ impl ModuleFiles {
     }
 }
 
-fn list(paths: &[&str]) -> String {
-    let mut text = paths[..paths.len().min(NAMED)].join(", ");
-    if paths.len() > NAMED {
-        text.push_str(&format!(" and {} more", paths.len() - NAMED));
+fn join_paths(paths: &[&str]) -> String {
+    let mut text = paths[..paths.len().min(NAMED_PATHS_MAX)].join(", ");
+    if paths.len() > NAMED_PATHS_MAX {
+        text.push_str(&format!(" and {} more", paths.len() - NAMED_PATHS_MAX));
     }
     text
 }
 
 /// The file, and its build id: the recording's, else its own.
-fn look(mapped: &Mapped, unproven: &mut Vec<String>) -> (Found, String) {
+fn find_local_file(mapped: &MappedFile, unproven: &mut Vec<String>) -> (LocalFile, String) {
     let path = Path::new(&mapped.path);
     let recorded = mapped.build_id.clone();
     let Some(map) = path.is_file().then(|| map_file(path).ok()).flatten() else {
-        return (Found::Missing, recorded);
+        return (LocalFile::Missing, recorded);
     };
-    let own = build_id(&map).unwrap_or_default();
+    let own = read_build_id(&map).unwrap_or_default();
     if !recorded.is_empty() {
         // perf pads short ids with zeros.
         let same = !own.is_empty() && recorded.trim_end_matches('0') == own.trim_end_matches('0');
         return (
-            if same { Found::Here(map) } else { Found::Other },
+            if same {
+                LocalFile::Matching(map)
+            } else {
+                LocalFile::OtherBuild
+            },
             if same { own } else { recorded },
         );
     }
     let inode = fs::metadata(path).map(|meta| meta.ino()).ok();
     if mapped.inode.is_some() && mapped.inode != inode {
-        return (Found::Other, recorded);
+        return (LocalFile::OtherBuild, recorded);
     }
     if mapped.inode.is_none() {
         unproven.push(mapped.path.clone());
     }
-    (Found::Here(map), own)
+    (LocalFile::Matching(map), own)
 }
 
-fn build_id(file: &[u8]) -> Option<String> {
+fn read_build_id(file: &[u8]) -> Option<String> {
     let id = object::File::parse(file).ok()?;
     let id = id.build_id().ok()??;
     Some(id.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 /// What was added to link-time addresses: the first piece that a loadable segment has.
-fn bias(file: &[u8], mapped: &Mapped) -> Option<u64> {
+fn load_bias(file: &[u8], mapped: &MappedFile) -> Option<u64> {
     let header = elf::FileHeader64::<Endianness>::parse(file).ok()?;
     let endian = header.endian().ok()?;
     let segments = header.program_headers(endian, file).ok()?;
@@ -184,7 +188,7 @@ pub struct KernelFile<'f> {
 }
 
 impl<'f> KernelFile<'f> {
-    pub fn open(debug: &'f DebugFile, recording: &Recording) -> Result<Self, Error> {
+    pub fn open(debug: &'f DebugFile, recording: &PerfRecording) -> Result<Self, Error> {
         let dwarf = DwarfFile::symbols_only(debug.bytes()).map_err(|source| Error::Debug {
             path: debug.path().to_owned(),
             source,
@@ -196,9 +200,9 @@ impl<'f> KernelFile<'f> {
                 .find(|s| s.name == name)
                 .map(|s| s.address)
         };
-        let missing = |what: &str| Error::NotAKernel {
+        let missing = |name: &str| Error::NotAKernel {
             path: debug.path().to_owned(),
-            what: format!("symbol '{what}'"),
+            what: format!("symbol '{name}'"),
         };
         let build_id = dwarf.build_id_text().unwrap_or_default();
         if let Some(recorded) = kernel_build_id(&recording.origin).filter(|id| *id != build_id) {

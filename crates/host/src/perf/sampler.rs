@@ -14,7 +14,7 @@ const DEVICES: &str = "/sys/bus/event_source/devices";
 
 /// Hardware that samples accesses with their addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sampler {
+pub enum SamplingHardware {
     /// Intel's loads by latency, and stores.
     Pebs,
     /// AMD's instruction-based sampling.
@@ -23,7 +23,7 @@ pub enum Sampler {
     Spe,
 }
 
-impl Sampler {
+impl SamplingHardware {
     /// Its name.
     pub fn name(self) -> &'static str {
         match self {
@@ -36,22 +36,22 @@ impl Sampler {
 
 /// The hardware of this machine that can sample accesses; `None` where there is none, as in most
 /// virtual machines.
-pub fn sampler() -> Option<Sampler> {
-    sampler_in(Path::new(DEVICES))
+pub fn find_sampling_hardware() -> Option<SamplingHardware> {
+    sampling_hardware_in(Path::new(DEVICES))
 }
 
-fn sampler_in(devices: &Path) -> Option<Sampler> {
-    let has = |path: &str| devices.join(path).exists();
+fn sampling_hardware_in(devices: &Path) -> Option<SamplingHardware> {
+    let has_device = |path: &str| devices.join(path).exists();
     let names = fs::read_dir(devices).ok()?;
     let mut names = names.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-    if has("cpu/events/mem-loads") || has("cpu_core/events/mem-loads") {
-        Some(Sampler::Pebs)
-    } else if has("ibs_op") {
-        Some(Sampler::Ibs)
+    if has_device("cpu/events/mem-loads") || has_device("cpu_core/events/mem-loads") {
+        Some(SamplingHardware::Pebs)
+    } else if has_device("ibs_op") {
+        Some(SamplingHardware::Ibs)
     } else {
         names
             .any(|name| name.starts_with("arm_spe"))
-            .then_some(Sampler::Spe)
+            .then_some(SamplingHardware::Spe)
     }
 }
 
@@ -65,18 +65,18 @@ pub fn find_perf() -> Option<PathBuf> {
 
 /// Perf, and hardware that it can have sample accesses.
 #[derive(Clone, Debug)]
-pub(crate) struct Sampling {
+pub(crate) struct PerfSampler {
     perf: PathBuf,
-    sampler: Sampler,
+    hardware: SamplingHardware,
 }
 
-impl Sampling {
+impl PerfSampler {
     /// What is here.
     ///
     /// # Errors
     /// There is no such hardware, or no perf.
     pub(crate) fn find() -> Result<Self, Error> {
-        let sampler = sampler().ok_or_else(|| Error::Missing {
+        let hardware = find_sampling_hardware().ok_or_else(|| Error::Missing {
             what: format!(
                 "hardware that samples accesses to memory (Intel PEBS, AMD IBS or Arm SPE: mem-loads, ibs_op \
                  or arm_spe in {DEVICES})"
@@ -91,17 +91,23 @@ impl Sampling {
             what: "perf".into(),
             package: Some("Debian: linux-perf".into()),
         })?;
-        Ok(Self { perf, sampler })
+        Ok(Self {
+            perf,
+            hardware: hardware,
+        })
     }
 
     #[cfg(test)]
-    pub(crate) fn new(perf: PathBuf, sampler: Sampler) -> Self {
-        Self { perf, sampler }
+    pub(crate) fn new(perf: PathBuf, hardware: SamplingHardware) -> Self {
+        Self {
+            perf,
+            hardware: hardware,
+        }
     }
 
     /// The hardware.
-    pub(crate) fn sampler(&self) -> Sampler {
-        self.sampler
+    pub(crate) fn hardware(&self) -> SamplingHardware {
+        self.hardware
     }
 
     /// A program under `perf mem record`, which writes for [`Self::samples`] to `file`.
@@ -121,8 +127,8 @@ impl Sampling {
     ///
     /// # Errors
     /// Perf cannot make them.
-    pub(crate) fn samples(&self, file: &Path) -> Result<PathBuf, Error> {
-        if self.sampler != Sampler::Spe {
+    pub(crate) fn sample_file(&self, file: &Path) -> Result<PathBuf, Error> {
+        if self.hardware != SamplingHardware::Spe {
             return Ok(file.to_owned());
         }
         let samples = file.with_extension("samples");
@@ -148,12 +154,12 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(devices: &[&str], expect: Option<Sampler>) {
+    fn check(devices: &[&str], expect: Option<SamplingHardware>) {
         let folder = tempfile::tempdir().unwrap();
         for device in devices {
             fs::create_dir_all(folder.path().join(device)).unwrap();
         }
-        assert_eq!(sampler_in(folder.path()), expect, "{devices:?}");
+        assert_eq!(sampling_hardware_in(folder.path()), expect, "{devices:?}");
     }
 
     #[test]
@@ -162,18 +168,21 @@ mod tests {
             &["breakpoint", "msr", "software", "tracepoint", "uprobe"],
             None,
         );
-        check(&["cpu/events/mem-loads", "software"], Some(Sampler::Pebs));
+        check(
+            &["cpu/events/mem-loads", "software"],
+            Some(SamplingHardware::Pebs),
+        );
         check(
             &["cpu_core/events/mem-loads", "cpu_atom/events/mem-loads"],
-            Some(Sampler::Pebs),
+            Some(SamplingHardware::Pebs),
         );
         // A PMU that counts and does not sample accesses.
         check(&["cpu/events/cycles"], None);
         check(
             &["cpu/events/cycles", "ibs_fetch", "ibs_op"],
-            Some(Sampler::Ibs),
+            Some(SamplingHardware::Ibs),
         );
-        check(&["armv8_pmuv3_0", "arm_spe_0"], Some(Sampler::Spe));
-        assert_eq!(sampler_in(Path::new("/no/such/folder")), None);
+        check(&["armv8_pmuv3_0", "arm_spe_0"], Some(SamplingHardware::Spe));
+        assert_eq!(sampling_hardware_in(Path::new("/no/such/folder")), None);
     }
 }

@@ -18,7 +18,7 @@ const MAD_TO_DEVIATION: f64 = 1.4826;
 
 /// A value with its 95 % interval. All null where it could not be told.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Estimate {
+pub struct ProbeEstimate {
     /// The value.
     pub value: Option<f64>,
     /// Lower end of the interval.
@@ -35,7 +35,7 @@ pub enum TooNoisy {
         "too noisy: the machine ran both threads without a break in only {kept} of {taken} rounds \
          ({ROUNDS_MIN} are needed)"
     )]
-    Few {
+    TooFewRounds {
         /// Rounds that can be used.
         kept: usize,
         /// All.
@@ -43,7 +43,7 @@ pub enum TooNoisy {
     },
     /// The interval says nothing.
     #[error("too noisy: between {low:.2} and {high:.2}")]
-    Wide {
+    WideInterval {
         /// Its lower end.
         low: f64,
         /// Its upper end.
@@ -64,9 +64,9 @@ pub enum TooNoisy {
 /// What is compared in one round: the costs of the same work in several arrangements.
 ///
 /// `None` where the machine did not run us in a window of the round.
-pub type Round<const N: usize> = Option<[f64; N]>;
+pub type RoundCosts<const N: usize> = Option<[f64; N]>;
 
-impl Estimate {
+impl ProbeEstimate {
     /// `value`, between `low` and `high`.
     pub fn new(value: f64, low: f64, high: f64) -> Self {
         Self {
@@ -81,16 +81,16 @@ impl Estimate {
 ///
 /// # Errors
 /// Too few rounds, or an interval whose ends are more than a factor of two apart.
-pub fn cost(rounds: &[Round<1>]) -> Result<Estimate, TooNoisy> {
-    factor(estimate(rounds, |[cost]| cost)?)
+pub fn cost(rounds: &[RoundCosts<1>]) -> Result<ProbeEstimate, TooNoisy> {
+    require_narrow(estimate(rounds, |[cost]| cost)?)
 }
 
 /// Median of the ratio of two arrangements' costs, the first over the second.
 ///
 /// # Errors
 /// As [`cost`].
-pub fn ratio(rounds: &[Round<2>]) -> Result<Estimate, TooNoisy> {
-    factor(estimate(rounds, |[a, b]| a / b)?)
+pub fn ratio(rounds: &[RoundCosts<2>]) -> Result<ProbeEstimate, TooNoisy> {
+    require_narrow(estimate(rounds, |[a, b]| a / b)?)
 }
 
 /// Median of how far `beside` lies on the way from `apart` to `same`, from rounds of
@@ -102,25 +102,26 @@ pub fn ratio(rounds: &[Round<2>]) -> Result<Estimate, TooNoisy> {
 /// # Errors
 /// Too few rounds; an interval longer than a half; or `same` that does not cost at least a tenth
 /// more than `apart`, so that there is nothing to compare with.
-pub fn coefficient(rounds: &[Round<3>]) -> Result<Estimate, TooNoisy> {
-    let kept = kept(rounds)?;
-    let middle = |of: fn(&[f64; 3]) -> f64| median(&mut kept.iter().map(of).collect::<Vec<_>>());
+pub fn coefficient(rounds: &[RoundCosts<3>]) -> Result<ProbeEstimate, TooNoisy> {
+    let kept = usable_rounds(rounds)?;
+    let middle =
+        |cost_of: fn(&[f64; 3]) -> f64| median(&mut kept.iter().map(cost_of).collect::<Vec<_>>());
     let (same, apart) = (middle(|costs| costs[0]), middle(|costs| costs[2]));
-    let way = same - apart;
-    if way <= SCALE_MIN * apart {
+    let scale = same - apart;
+    if scale <= SCALE_MIN * apart {
         return Err(TooNoisy::NoScale { same, apart });
     }
-    let found = estimate(rounds, |[_, beside, apart]| (beside - apart) / way)?;
-    match found {
-        Estimate {
+    let fraction = estimate(rounds, |[_, beside, apart]| (beside - apart) / scale)?;
+    match fraction {
+        ProbeEstimate {
             value: Some(value),
             low: Some(low),
             high: Some(high),
         } if high - low <= 0.5 => {
             let value = if low > COEFFICIENT_MIN { value } else { 0.0 };
-            Ok(Estimate::new(value, low, high))
+            Ok(ProbeEstimate::new(value, low, high))
         }
-        other => Err(wide(other)),
+        other => Err(wide_error(other)),
     }
 }
 
@@ -131,8 +132,8 @@ pub fn spread(costs: &[f64]) -> Option<f64> {
         return None;
     }
     let middle = median(&mut costs.to_vec());
-    let mut distances: Vec<f64> = costs.iter().map(|cost| (cost - middle).abs()).collect();
-    Some(MAD_TO_DEVIATION * median(&mut distances) / middle).filter(|spread| spread.is_finite())
+    let mut deviations: Vec<f64> = costs.iter().map(|cost| (cost - middle).abs()).collect();
+    Some(MAD_TO_DEVIATION * median(&mut deviations) / middle).filter(|spread| spread.is_finite())
 }
 
 /// Median of `values`, which are put in order; NaN for none.
@@ -148,11 +149,11 @@ pub fn median(values: &mut [f64]) -> f64 {
     }
 }
 
-fn kept<const N: usize>(rounds: &[Round<N>]) -> Result<Vec<[f64; N]>, TooNoisy> {
-    let good = |costs: &[f64; N]| costs.iter().all(|cost| cost.is_finite() && *cost > 0.0);
-    let kept: Vec<[f64; N]> = rounds.iter().flatten().copied().filter(good).collect();
+fn usable_rounds<const N: usize>(rounds: &[RoundCosts<N>]) -> Result<Vec<[f64; N]>, TooNoisy> {
+    let is_usable = |costs: &[f64; N]| costs.iter().all(|cost| cost.is_finite() && *cost > 0.0);
+    let kept: Vec<[f64; N]> = rounds.iter().flatten().copied().filter(is_usable).collect();
     if kept.len() < ROUNDS_MIN {
-        return Err(TooNoisy::Few {
+        return Err(TooNoisy::TooFewRounds {
             kept: kept.len(),
             taken: rounds.len(),
         });
@@ -164,12 +165,12 @@ fn kept<const N: usize>(rounds: &[Round<N>]) -> Result<Vec<[f64; N]>, TooNoisy> 
 /// median. Rounds are drawn whole: their windows stand next to each other in time, so what disturbs
 /// one disturbs the other.
 fn estimate<const N: usize>(
-    rounds: &[Round<N>],
-    of: impl Fn([f64; N]) -> f64,
-) -> Result<Estimate, TooNoisy> {
-    let mut values: Vec<f64> = kept(rounds)?.into_iter().map(of).collect();
+    rounds: &[RoundCosts<N>],
+    value_of: impl Fn([f64; N]) -> f64,
+) -> Result<ProbeEstimate, TooNoisy> {
+    let mut values: Vec<f64> = usable_rounds(rounds)?.into_iter().map(value_of).collect();
     let middle = median(&mut values);
-    let mut random = Random::new(values.len() as u64);
+    let mut random = ProbeRandom::new(values.len() as u64);
     let mut drawn = vec![0.0; values.len()];
     let mut medians: Vec<f64> = (0..RESAMPLES)
         .map(|_| {
@@ -180,29 +181,29 @@ fn estimate<const N: usize>(
         })
         .collect();
     medians.sort_unstable_by(f64::total_cmp);
-    let at = |share: f64| medians[((RESAMPLES - 1) as f64 * share).round() as usize];
-    Ok(Estimate::new(middle, at(0.025), at(0.975)))
+    let quantile = |share: f64| medians[((RESAMPLES - 1) as f64 * share).round() as usize];
+    Ok(ProbeEstimate::new(middle, quantile(0.025), quantile(0.975)))
 }
 
-fn factor(found: Estimate) -> Result<Estimate, TooNoisy> {
-    match (found.low, found.high) {
-        (Some(low), Some(high)) if low > 0.0 && high <= 2.0 * low => Ok(found),
-        _ => Err(wide(found)),
+fn require_narrow(estimate: ProbeEstimate) -> Result<ProbeEstimate, TooNoisy> {
+    match (estimate.low, estimate.high) {
+        (Some(low), Some(high)) if low > 0.0 && high <= 2.0 * low => Ok(estimate),
+        _ => Err(wide_error(estimate)),
     }
 }
 
-fn wide(found: Estimate) -> TooNoisy {
-    TooNoisy::Wide {
-        low: found.low.unwrap_or(f64::NAN),
-        high: found.high.unwrap_or(f64::NAN),
+fn wide_error(estimate: ProbeEstimate) -> TooNoisy {
+    TooNoisy::WideInterval {
+        low: estimate.low.unwrap_or(f64::NAN),
+        high: estimate.high.unwrap_or(f64::NAN),
     }
 }
 
 /// Numbers without a pattern that matters here (xorshift64*, Vigna 2016), the same ones each time.
 #[derive(Clone, Debug)]
-pub struct Random(u64);
+pub struct ProbeRandom(u64);
 
-impl Random {
+impl ProbeRandom {
     /// Begins with `seed`.
     pub fn new(seed: u64) -> Self {
         Self(seed ^ 0x9e37_79b9_7f4a_7c15)
@@ -222,13 +223,16 @@ impl Random {
 mod tests {
     use super::*;
 
-    fn rounds<const N: usize>(count: usize, of: impl Fn(usize) -> [f64; N]) -> Vec<Round<N>> {
-        (0..count).map(|i| Some(of(i))).collect()
+    fn rounds<const N: usize>(
+        count: usize,
+        costs_of: impl Fn(usize) -> [f64; N],
+    ) -> Vec<RoundCosts<N>> {
+        (0..count).map(|i| Some(costs_of(i))).collect()
     }
 
     /// Up to `size` more or less, in a fixed order without a pattern.
     fn noise(i: usize, size: f64) -> f64 {
-        let mut random = Random::new(i as u64 + 1);
+        let mut random = ProbeRandom::new(i as u64 + 1);
         random.below(3);
         1.0 + size * (random.below(2001) as f64 / 1000.0 - 1.0)
     }
@@ -243,7 +247,7 @@ mod tests {
     #[test]
     fn ratio_of_steady_costs_is_exact() {
         let found = ratio(&rounds(10, |i| [3.0 * (i + 1) as f64, (i + 1) as f64]));
-        assert_eq!(found, Ok(Estimate::new(3.0, 3.0, 3.0)));
+        assert_eq!(found, Ok(ProbeEstimate::new(3.0, 3.0, 3.0)));
     }
 
     #[test]
@@ -256,13 +260,13 @@ mod tests {
 
     #[test]
     fn disturbed_rounds_do_not_count() {
-        let mut all = rounds(ROUNDS_MIN, |_| [5.0]);
-        all.extend([None, Some([f64::NAN]), Some([0.0])]);
-        assert_eq!(cost(&all), Ok(Estimate::new(5.0, 5.0, 5.0)));
-        all.remove(0);
+        let mut disturbed = rounds(ROUNDS_MIN, |_| [5.0]);
+        disturbed.extend([None, Some([f64::NAN]), Some([0.0])]);
+        assert_eq!(cost(&disturbed), Ok(ProbeEstimate::new(5.0, 5.0, 5.0)));
+        disturbed.remove(0);
         assert_eq!(
-            cost(&all),
-            Err(TooNoisy::Few {
+            cost(&disturbed),
+            Err(TooNoisy::TooFewRounds {
                 kept: ROUNDS_MIN - 1,
                 taken: ROUNDS_MIN + 2
             })
@@ -272,7 +276,10 @@ mod tests {
     #[test]
     fn costs_all_over_the_place_say_nothing() {
         let found = cost(&rounds(12, |i| [[1.0, 100.0][i % 2]]));
-        assert!(matches!(found, Err(TooNoisy::Wide { .. })), "{found:?}");
+        assert!(
+            matches!(found, Err(TooNoisy::WideInterval { .. })),
+            "{found:?}"
+        );
     }
 
     #[test]
@@ -313,7 +320,7 @@ mod tests {
     #[test]
     fn pair_with_next_to_no_effect_is_zero() {
         let found = coefficient(&rounds(10, |_| [105.0, 6.0, 5.0])).unwrap();
-        assert_eq!(found, Estimate::new(0.0, 0.01, 0.01));
+        assert_eq!(found, ProbeEstimate::new(0.0, 0.01, 0.01));
     }
 
     #[test]

@@ -6,15 +6,15 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::estimate::Estimate;
-use super::topology::Relation;
+use super::estimate::ProbeEstimate;
+use super::topology::CpuRelation;
 use crate::file_error::cannot;
-use crate::{Cache, Error, write_whole};
+use crate::{CacheFolder, Error, write_atomically};
 
 /// Kind and version of the document.
 pub const SCHEMA: &str = "relayout/probe/1";
 /// The same without the version.
-const KIND: &str = "relayout/probe/";
+const SCHEMA_PREFIX: &str = "relayout/probe/";
 /// No machine file is nearly this long.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
@@ -24,17 +24,17 @@ pub struct MachineFile {
     /// [`SCHEMA`].
     pub schema: String,
     /// Which machine.
-    pub machine: Machine,
+    pub machine: MachineIdentity,
     /// Bytes of a cache line, as the machine says.
     pub line_bytes: u32,
     /// What an access to the other line of a pair costs, as a fraction of what an access to the same
     /// line does: 0 where lines of a pair do not disturb each other, or not measurably so. The
     /// largest of `pairs`.
-    pub pair_coefficient: Estimate,
+    pub pair_coefficient: ProbeEstimate,
     /// The same for each way of using the two lines.
     pub pairs: Vec<PairTest>,
     /// What it costs to move a line from one CPU to another.
-    pub transfers: Vec<Transfer>,
+    pub transfers: Vec<TransferCost>,
     /// What accesses cost in loops that do nothing else, alone and where another CPU takes the line away
     /// all the time: each kind against each that can. Files of earlier versions have none.
     #[serde(default)]
@@ -49,19 +49,19 @@ pub struct MachineFile {
     /// An atomic addition to a word across two lines that no other CPU uses, over one within a line.
     pub split_atomic_ratio: Option<f64>,
     /// 95 % intervals of the four ratios, where they were told.
-    pub intervals: Intervals,
+    pub intervals: RatioIntervals,
     /// Relative spread of windows that measure the same thing (1.4826 times the median absolute
     /// deviation, over the median; the median over what is measured). Null without windows.
     pub noise: Option<f64>,
     /// The windows in which it was measured.
-    pub windows: Windows,
+    pub windows: WindowSummary,
     /// What could not be told.
-    pub unknown: Vec<Unknown>,
+    pub unknown: Vec<UnknownValue>,
 }
 
 /// What tells a machine from others.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Machine {
+pub struct MachineIdentity {
     /// Model of the CPU, as the kernel names it.
     pub cpu: String,
     /// Number of CPUs that are online.
@@ -77,18 +77,18 @@ pub struct PairTest {
     pub pattern: String,
     /// The coefficient; 0 where it is not measurably above 0.
     #[serde(flatten)]
-    pub coefficient: Estimate,
+    pub coefficient: ProbeEstimate,
 }
 
 /// Moving a line between two CPUs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Transfer {
+pub struct TransferCost {
     /// Number of the one CPU.
     pub cpu_a: u32,
     /// Number of the other.
     pub cpu_b: u32,
     /// How far they are apart.
-    pub relation: Relation,
+    pub relation: CpuRelation,
     /// Half of a round trip, in nanoseconds.
     pub ns: Option<f64>,
     /// Its 95 % interval.
@@ -108,27 +108,27 @@ pub struct AccessCost {
     #[serde(default)]
     pub against: String,
     /// On a line that no other CPU uses, in nanoseconds.
-    pub alone_ns: Estimate,
+    pub alone_ns: ProbeEstimate,
     /// On one that another CPU takes away all the time.
-    pub contended_ns: Estimate,
+    pub contended_ns: ProbeEstimate,
 }
 
 /// 95 % intervals of what else is only a number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Intervals {
+pub struct RatioIntervals {
     /// Of `silent_store_ratio`.
-    pub silent_store_ratio: Option<Interval>,
+    pub silent_store_ratio: Option<RatioInterval>,
     /// Of `split_ratio`.
-    pub split_ratio: Option<Interval>,
+    pub split_ratio: Option<RatioInterval>,
     /// Of `split_local_ratio`.
-    pub split_local_ratio: Option<Interval>,
+    pub split_local_ratio: Option<RatioInterval>,
     /// Of `split_atomic_ratio`.
-    pub split_atomic_ratio: Option<Interval>,
+    pub split_atomic_ratio: Option<RatioInterval>,
 }
 
 /// From `low` to `high`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Interval {
+pub struct RatioInterval {
     /// Lower end.
     pub low: f64,
     /// Upper end.
@@ -137,7 +137,7 @@ pub struct Interval {
 
 /// How it was measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Windows {
+pub struct WindowSummary {
     /// Windows of measurement.
     pub taken: u64,
     /// Those in which the machine ran both threads all the time.
@@ -152,7 +152,7 @@ pub struct Windows {
 
 /// Something that could not be told.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Unknown {
+pub struct UnknownValue {
     /// Key of the value that is null.
     pub what: String,
     /// Why it is.
@@ -161,22 +161,22 @@ pub struct Unknown {
 
 /// Why a machine file cannot be used.
 #[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
-pub enum Problem {
+pub enum MachineFileProblem {
     /// It is too long.
     #[error("it has more than {FILE_BYTES_MAX} bytes")]
-    Long,
+    TooLong,
     /// It is not JSON, or keys are missing.
     #[error("{0}")]
     Json(String),
     /// It is another document.
     #[error("its schema is '{0}', not '{SCHEMA}'")]
-    Kind(String),
+    OtherSchema(String),
     /// A later version.
     #[error("it was written by a newer relayout (schema {0}, this one reads {SCHEMA})")]
-    Newer(String),
+    NewerVersion(String),
     /// A number that cannot be.
     #[error("{key} is {found}; {allowed}")]
-    Number {
+    InvalidNumber {
         /// Which.
         key: &'static str,
         /// The number.
@@ -189,7 +189,7 @@ pub enum Problem {
 impl MachineFile {
     /// Where the file is unless told otherwise: `machine.json` in the [`Cache`].
     pub fn default_path() -> Option<PathBuf> {
-        Some(Cache::locate()?.dir().join("machine.json"))
+        Some(CacheFolder::locate()?.dir().join("machine.json"))
     }
 
     /// The file at `path`.
@@ -212,30 +212,30 @@ impl MachineFile {
     ///
     /// # Errors
     /// See [`Problem`].
-    pub fn parse(text: &[u8]) -> Result<Self, Problem> {
+    pub fn parse(text: &[u8]) -> Result<Self, MachineFileProblem> {
         #[derive(Deserialize)]
-        struct Head {
+        struct SchemaHead {
             schema: String,
         }
         if text.len() as u64 > FILE_BYTES_MAX {
-            return Err(Problem::Long);
+            return Err(MachineFileProblem::TooLong);
         }
-        let wrong = |e: serde_json::Error| Problem::Json(e.to_string());
-        let head: Head = serde_json::from_slice(text).map_err(wrong)?;
-        match head.schema.strip_prefix(KIND) {
+        let invalid_json = |e: serde_json::Error| MachineFileProblem::Json(e.to_string());
+        let head: SchemaHead = serde_json::from_slice(text).map_err(invalid_json)?;
+        match head.schema.strip_prefix(SCHEMA_PREFIX) {
             _ if head.schema == SCHEMA => {}
             Some(version) if version.parse::<u32>().is_ok_and(|n| n > 1) => {
-                return Err(Problem::Newer(head.schema));
+                return Err(MachineFileProblem::NewerVersion(head.schema));
             }
-            _ => return Err(Problem::Kind(head.schema)),
+            _ => return Err(MachineFileProblem::OtherSchema(head.schema)),
         }
-        let file: Self = serde_json::from_slice(text).map_err(wrong)?;
-        file.check()?;
+        let file: Self = serde_json::from_slice(text).map_err(invalid_json)?;
+        file.validate()?;
         Ok(file)
     }
 
     /// Its text, ending in a newline.
-    pub fn text(&self) -> String {
+    pub fn to_json(&self) -> String {
         let text = serde_json::to_string_pretty(self);
         text.expect("all keys are strings") + "\n"
     }
@@ -245,26 +245,28 @@ impl MachineFile {
     /// # Errors
     /// The folder cannot be made or written to.
     pub fn write(&self, path: &Path) -> Result<(), Error> {
-        Ok(write_whole(path, self.text().as_bytes())?)
+        Ok(write_atomically(path, self.to_json().as_bytes())?)
     }
 
-    fn check(&self) -> Result<(), Problem> {
+    fn validate(&self) -> Result<(), MachineFileProblem> {
         if !self.line_bytes.is_power_of_two() || !(16..=4096).contains(&self.line_bytes) {
-            return Err(Problem::Number {
+            return Err(MachineFileProblem::InvalidNumber {
                 key: "line_bytes",
                 found: self.line_bytes.to_string(),
                 allowed: "a power of two from 16 to 4096 is expected",
             });
         }
-        let number = |key, value: Option<f64>, min: f64| match value {
-            Some(found) if !(found.is_finite() && found >= min) => Err(Problem::Number {
-                key,
-                found: found.to_string(),
-                allowed: "a cost is finite and not negative",
-            }),
+        let require_cost = |key, value: Option<f64>, min: f64| match value {
+            Some(found) if !(found.is_finite() && found >= min) => {
+                Err(MachineFileProblem::InvalidNumber {
+                    key,
+                    found: found.to_string(),
+                    allowed: "a cost is finite and not negative",
+                })
+            }
             _ => Ok(()),
         };
-        number("pair_coefficient.value", self.pair_coefficient.value, 0.0)?;
+        require_cost("pair_coefficient.value", self.pair_coefficient.value, 0.0)?;
         for (key, value) in [
             ("silent_store_ratio", self.silent_store_ratio),
             ("split_ratio", self.split_ratio),
@@ -272,14 +274,14 @@ impl MachineFile {
             ("split_atomic_ratio", self.split_atomic_ratio),
             ("noise", self.noise),
         ] {
-            number(key, value, 0.0)?;
+            require_cost(key, value, 0.0)?;
         }
         for transfer in &self.transfers {
-            number("transfers[].ns", transfer.ns, 0.0)?;
+            require_cost("transfers[].ns", transfer.ns, 0.0)?;
         }
         for access in &self.accesses {
-            number("accesses[].alone_ns.value", access.alone_ns.value, 0.0)?;
-            number(
+            require_cost("accesses[].alone_ns.value", access.alone_ns.value, 0.0)?;
+            require_cost(
                 "accesses[].contended_ns.value",
                 access.contended_ns.value,
                 0.0,
@@ -294,12 +296,12 @@ impl MachineFile {
 ///
 /// # Errors
 /// There is one that cannot be read.
-pub fn load() -> Result<Option<MachineFile>, Error> {
+pub fn load_machine_file() -> Result<Option<MachineFile>, Error> {
     let Some(path) = MachineFile::default_path().filter(|path| path.exists()) else {
         return Ok(None);
     };
     let file = MachineFile::read(&path)?;
-    Ok(Some(file).filter(|file| file.machine == super::topology::machine()))
+    Ok(Some(file).filter(|file| file.machine == super::topology::identify_machine()))
 }
 
 #[cfg(test)]

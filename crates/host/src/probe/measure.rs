@@ -3,25 +3,26 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use super::crew::{self, Measured, Plan, REST, WINDOW, Window};
-use super::estimate::{self, Estimate, Round, TooNoisy};
+use super::crew::{self, MeasuredWindows, MeasurementPlan, ProbeWindow, REST, WINDOW};
+use super::estimate::{self, ProbeEstimate, RoundCosts, TooNoisy};
 use super::file::{
-    AccessCost, Interval, Intervals, MachineFile, PairTest, SCHEMA, Transfer, Unknown, Windows,
+    AccessCost, MachineFile, PairTest, RatioInterval, RatioIntervals, SCHEMA, TransferCost,
+    UnknownValue, WindowSummary,
 };
-use super::kernels::{Distance, HAS_SPLITS, Kernel, Use};
+use super::loops::{HAS_SPLITS, ProbeLoop, WordDistance, WordUse};
 use super::topology::{self, CpuPair};
-use crate::{Error, Interrupt, Progress};
+use crate::{Error, InterruptFlag, RecordingProgress};
 
 /// Rounds of the transfer between further pairs of CPUs.
 const TRANSFER_ROUNDS: usize = 12;
 /// Rounds of the accesses that take a line from each other.
 const ACCESS_ROUNDS: usize = 12;
 /// What those are, by their names in the file.
-const USES: [(Use, &str); 4] = [
-    (Use::Load, "load"),
-    (Use::Store, "store"),
-    (Use::Update, "update"),
-    (Use::Exchange, "exchange"),
+const WORD_USES: [(WordUse, &str); 4] = [
+    (WordUse::Load, "load"),
+    (WordUse::Store, "store"),
+    (WordUse::Update, "update"),
+    (WordUse::Exchange, "exchange"),
 ];
 /// Rounds of everything else.
 const ROUNDS: usize = 20;
@@ -34,15 +35,18 @@ const REPEATS_MAX: u32 = 3;
 ///
 /// # Errors
 /// [`Error::Interrupted`]. What cannot be told is null in the file, with the reason.
-pub fn measure(progress: &dyn Progress, interrupt: Interrupt) -> Result<MachineFile, Error> {
-    let steal = Steal::now();
-    let mut tally = Tally::default();
-    let pairs = topology::pairs(&topology::allowed_cpus());
+pub fn measure_machine(
+    progress: &dyn RecordingProgress,
+    interrupt: InterruptFlag,
+) -> Result<MachineFile, Error> {
+    let steal = StealTicks::read();
+    let mut tally = WindowTally::default();
+    let pairs = topology::choose_pairs(&topology::allowed_cpus());
     let mut file = MachineFile {
         schema: SCHEMA.to_owned(),
-        machine: topology::machine(),
+        machine: topology::identify_machine(),
         line_bytes: topology::line_bytes(),
-        pair_coefficient: Estimate::default(),
+        pair_coefficient: ProbeEstimate::default(),
         pairs: Vec::new(),
         transfers: Vec::new(),
         accesses: Vec::new(),
@@ -50,22 +54,22 @@ pub fn measure(progress: &dyn Progress, interrupt: Interrupt) -> Result<MachineF
         split_ratio: None,
         split_local_ratio: None,
         split_atomic_ratio: None,
-        intervals: Intervals::default(),
+        intervals: RatioIntervals::default(),
         noise: None,
-        windows: Windows::default(),
+        windows: WindowSummary::default(),
         unknown: Vec::new(),
     };
     match pairs.split_first() {
         Some((nearest, others)) => {
-            together(*nearest, &mut file, &mut tally, progress, interrupt)?;
-            accesses(*nearest, &mut file, &mut tally, progress, interrupt)?;
-            transfers(others, &mut file, &mut tally, progress, interrupt)?;
+            measure_pair(*nearest, &mut file, &mut tally, progress, interrupt)?;
+            measure_accesses(*nearest, &mut file, &mut tally, progress, interrupt)?;
+            measure_transfers(others, &mut file, &mut tally, progress, interrupt)?;
         }
-        None => unmeasured(&mut file),
+        None => note_single_cpu(&mut file),
     }
-    alone(&mut file, &mut tally, progress, interrupt)?;
+    measure_alone(&mut file, &mut tally, progress, interrupt)?;
     file.noise = tally.noise();
-    file.windows = Windows {
+    file.windows = WindowSummary {
         taken: tally.taken,
         kept: tally.kept,
         window_ms: WINDOW.as_millis() as u32,
@@ -76,138 +80,149 @@ pub fn measure(progress: &dyn Progress, interrupt: Interrupt) -> Result<MachineF
 }
 
 /// Moving a line between each further pair of CPUs.
-fn transfers(
+fn measure_transfers(
     pairs: &[CpuPair],
     file: &mut MachineFile,
-    tally: &mut Tally,
-    progress: &dyn Progress,
-    interrupt: Interrupt,
+    tally: &mut WindowTally,
+    progress: &dyn RecordingProgress,
+    interrupt: InterruptFlag,
 ) -> Result<(), Error> {
     for pair in pairs {
         progress.step(&format!(
             "moving a line between CPU {} and CPU {}",
             pair.cpu_a, pair.cpu_b
         ));
-        let plan = plan(vec![Kernel::HandOver], TRANSFER_ROUNDS);
-        let windows = tally.run([pair.cpu_a, pair.cpu_b], &plan, interrupt)?;
-        file.transfers.push(transfer(*pair, &windows, tally));
+        let transfer_plan = plan_rounds(vec![ProbeLoop::HandOver], TRANSFER_ROUNDS);
+        let windows = tally.run_plan([pair.cpu_a, pair.cpu_b], &transfer_plan, interrupt)?;
+        file.transfers.push(transfer_cost(*pair, &windows, tally));
     }
     file.unknown.append(&mut tally.unknown);
     Ok(())
 }
 
-fn transfer(pair: CpuPair, windows: &Result<Vec<Window>, String>, tally: &mut Tally) -> Transfer {
-    let what = format!("transfers[{},{}].ns", pair.cpu_a, pair.cpu_b);
-    let found = tally.told(&what, judge(windows, [Kernel::HandOver], estimate::cost));
-    Transfer {
+fn transfer_cost(
+    pair: CpuPair,
+    windows: &Result<Vec<ProbeWindow>, String>,
+    tally: &mut WindowTally,
+) -> TransferCost {
+    let key = format!("transfers[{},{}].ns", pair.cpu_a, pair.cpu_b);
+    let estimate = tally.value_or_unknown(
+        &key,
+        estimate_windows(windows, [ProbeLoop::HandOver], estimate::cost),
+    );
+    TransferCost {
         cpu_a: pair.cpu_a,
         cpu_b: pair.cpu_b,
         relation: pair.relation,
-        ns: found.value,
-        ns_low: found.low,
-        ns_high: found.high,
+        ns: estimate.value,
+        ns_low: estimate.low,
+        ns_high: estimate.high,
     }
 }
 
 /// What takes two CPUs.
-fn together(
+fn measure_pair(
     pair: CpuPair,
     file: &mut MachineFile,
-    tally: &mut Tally,
-    progress: &dyn Progress,
-    interrupt: Interrupt,
+    tally: &mut WindowTally,
+    progress: &dyn RecordingProgress,
+    interrupt: InterruptFlag,
 ) -> Result<(), Error> {
-    use Distance::{Apart, Buddy, Same};
+    use WordDistance::{Apart, Buddy, Same};
     let (a, b) = (pair.cpu_a, pair.cpu_b);
     progress.step(&format!(
         "moving lines, pairs of lines, silent stores, words across lines, on CPU {a} and CPU {b}"
     ));
-    let two_writers = [Same, Buddy, Apart].map(Kernel::TwoWriters);
-    let beside_shared = [Same, Buddy, Apart].map(Kernel::BesideShared);
-    let silent = [Kernel::SilentStore, Kernel::CheckedStore];
-    let split = [Kernel::HandOverSplit, Kernel::HandOverWhole];
-    let mut kernels = [
-        &[Kernel::HandOver],
+    let two_writers = [Same, Buddy, Apart].map(ProbeLoop::TwoWriters);
+    let beside_shared = [Same, Buddy, Apart].map(ProbeLoop::BesideShared);
+    let silent = [ProbeLoop::SilentStore, ProbeLoop::CheckedStore];
+    let split = [ProbeLoop::HandOverSplit, ProbeLoop::HandOverWhole];
+    let mut loops = [
+        &[ProbeLoop::HandOver],
         &two_writers[..],
         &beside_shared,
         &silent,
     ]
     .concat();
     if HAS_SPLITS {
-        kernels.extend(split);
+        loops.extend(split);
     }
-    let windows = tally.run([a, b], &plan(kernels, ROUNDS), interrupt)?;
-    file.transfers.push(transfer(pair, &windows, tally));
+    let windows = tally.run_plan([a, b], &plan_rounds(loops, ROUNDS), interrupt)?;
+    file.transfers.push(transfer_cost(pair, &windows, tally));
     let pairs = [
         ("two-writers", two_writers),
         ("beside-shared", beside_shared),
     ];
-    for (pattern, kernels) in pairs {
-        let found = judge(&windows, kernels, estimate::coefficient);
-        let coefficient = tally.told(&format!("pairs[{pattern}]"), found);
+    for (pattern, loops) in pairs {
+        let estimate = estimate_windows(&windows, loops, estimate::coefficient);
+        let coefficient = tally.value_or_unknown(&format!("pairs[{pattern}]"), estimate);
         let pattern = pattern.to_owned();
         file.pairs.push(PairTest {
             pattern,
             coefficient,
         });
     }
-    file.pair_coefficient = largest(&file.pairs);
+    file.pair_coefficient = largest_coefficient(&file.pairs);
     if file.pair_coefficient.value.is_none() {
         let why = "no pattern of use could be measured".to_owned();
-        tally.unknown.push(Unknown {
+        tally.unknown.push(UnknownValue {
             what: "pair_coefficient".into(),
             why,
         });
     }
-    let found = tally.told(
+    let estimate = tally.value_or_unknown(
         "silent_store_ratio",
-        judge(&windows, silent, estimate::ratio),
+        estimate_windows(&windows, silent, estimate::ratio),
     );
-    (file.silent_store_ratio, file.intervals.silent_store_ratio) = parts(found);
-    let found = match HAS_SPLITS {
-        true => judge(&windows, split, estimate::ratio),
-        false => Err(Reason::Architecture),
+    (file.silent_store_ratio, file.intervals.silent_store_ratio) = value_and_interval(estimate);
+    let estimate = match HAS_SPLITS {
+        true => estimate_windows(&windows, split, estimate::ratio),
+        false => Err(UnknownReason::Architecture),
     };
-    (file.split_ratio, file.intervals.split_ratio) = parts(tally.told("split_ratio", found));
+    (file.split_ratio, file.intervals.split_ratio) =
+        value_and_interval(tally.value_or_unknown("split_ratio", estimate));
     file.unknown.append(&mut tally.unknown);
     Ok(())
 }
 
 /// What accesses cost, alone and where the other CPU takes the line away.
-fn accesses(
+fn measure_accesses(
     pair: CpuPair,
     file: &mut MachineFile,
-    tally: &mut Tally,
-    progress: &dyn Progress,
-    interrupt: Interrupt,
+    tally: &mut WindowTally,
+    progress: &dyn RecordingProgress,
+    interrupt: InterruptFlag,
 ) -> Result<(), Error> {
     let (a, b) = (pair.cpu_a, pair.cpu_b);
     progress.step(&format!(
         "loads, stores, updates and exchanges of one line, on CPU {a} and CPU {b}"
     ));
-    let alone = |kind| Kernel::Fight(kind, Use::Store, Distance::Apart);
-    let against = |kind, other| Kernel::Fight(kind, other, Distance::Same);
-    let fights = || {
-        let all = USES
+    let alone_loop = |kind| ProbeLoop::Compete(kind, WordUse::Store, WordDistance::Apart);
+    let contended_loop = |kind, other| ProbeLoop::Compete(kind, other, WordDistance::Same);
+    let use_pairs = || {
+        let combinations = WORD_USES
             .iter()
-            .flat_map(|one| USES.iter().map(move |other| (*one, *other)));
+            .flat_map(|use_a| WORD_USES.iter().map(move |use_b| (*use_a, *use_b)));
         // Two that load keep the line both.
-        all.filter(|fight| *fight != (USES[0], USES[0]))
+        combinations.filter(|pair| *pair != (WORD_USES[0], WORD_USES[0]))
     };
-    let kernels = USES.map(|(kind, _)| alone(kind)).into_iter();
-    let kernels = kernels.chain(fights().map(|((kind, _), (other, _))| against(kind, other)));
-    let plan = plan(kernels.collect(), ACCESS_ROUNDS);
-    let windows = tally.run([a, b], &plan, interrupt)?;
-    for ((kind, name), (other, against_name)) in fights() {
-        let mut cost = |what: &str, kernel| {
-            let found = judge(&windows, [kernel], estimate::cost);
-            tally.told(&format!("accesses[{name},{against_name}].{what}"), found)
+    let loops = WORD_USES.map(|(kind, _)| alone_loop(kind)).into_iter();
+    let loops = loops.chain(use_pairs().map(|((kind, _), (other, _))| contended_loop(kind, other)));
+    let access_plan = plan_rounds(loops.collect(), ACCESS_ROUNDS);
+    let windows = tally.run_plan([a, b], &access_plan, interrupt)?;
+    for ((kind, name), (other, against_name)) in use_pairs() {
+        let mut cost = |field: &str, kernel| {
+            let estimate = estimate_windows(&windows, [kernel], estimate::cost);
+            tally.value_or_unknown(
+                &format!("accesses[{name},{against_name}].{field}"),
+                estimate,
+            )
         };
         file.accesses.push(AccessCost {
             kind: name.to_owned(),
             against: against_name.to_owned(),
-            alone_ns: cost("alone_ns", alone(kind)),
-            contended_ns: cost("contended_ns", against(kind, other)),
+            alone_ns: cost("alone_ns", alone_loop(kind)),
+            contended_ns: cost("contended_ns", contended_loop(kind, other)),
         });
     }
     file.unknown.append(&mut tally.unknown);
@@ -215,60 +230,60 @@ fn accesses(
 }
 
 /// What one CPU can do.
-fn alone(
+fn measure_alone(
     file: &mut MachineFile,
-    tally: &mut Tally,
-    progress: &dyn Progress,
-    interrupt: Interrupt,
+    tally: &mut WindowTally,
+    progress: &dyn RecordingProgress,
+    interrupt: InterruptFlag,
 ) -> Result<(), Error> {
     let Some(cpu) = topology::allowed_cpus().first().map(|cpu| cpu.number) else {
         return Ok(());
     };
     progress.step(&format!("words across lines, on CPU {cpu}"));
-    let local = [Kernel::LocalSplit, Kernel::LocalWhole];
-    let atomic = [Kernel::AtomicSplit, Kernel::AtomicWhole];
+    let local = [ProbeLoop::LocalSplit, ProbeLoop::LocalWhole];
+    let atomic = [ProbeLoop::AtomicSplit, ProbeLoop::AtomicWhole];
     let trapped = topology::split_locks_are_trapped();
-    let mut kernels = Vec::new();
+    let mut loops = Vec::new();
     if HAS_SPLITS {
-        kernels.extend(local);
+        loops.extend(local);
         if !trapped {
-            kernels.extend(atomic);
+            loops.extend(atomic);
         }
     }
-    let windows = tally.run([cpu, cpu], &plan(kernels, ROUNDS), interrupt)?;
-    let of = |kernels, trapped| match (HAS_SPLITS, trapped) {
-        (false, _) => Err(Reason::Architecture),
-        (true, true) => Err(Reason::Trapped),
-        (true, false) => judge(&windows, kernels, estimate::ratio),
+    let windows = tally.run_plan([cpu, cpu], &plan_rounds(loops, ROUNDS), interrupt)?;
+    let ratio = |loops, trapped| match (HAS_SPLITS, trapped) {
+        (false, _) => Err(UnknownReason::Architecture),
+        (true, true) => Err(UnknownReason::Trapped),
+        (true, false) => estimate_windows(&windows, loops, estimate::ratio),
     };
-    let found = tally.told("split_local_ratio", of(local, false));
-    (file.split_local_ratio, file.intervals.split_local_ratio) = parts(found);
-    let found = tally.told("split_atomic_ratio", of(atomic, trapped));
-    (file.split_atomic_ratio, file.intervals.split_atomic_ratio) = parts(found);
+    let estimate = tally.value_or_unknown("split_local_ratio", ratio(local, false));
+    (file.split_local_ratio, file.intervals.split_local_ratio) = value_and_interval(estimate);
+    let estimate = tally.value_or_unknown("split_atomic_ratio", ratio(atomic, trapped));
+    (file.split_atomic_ratio, file.intervals.split_atomic_ratio) = value_and_interval(estimate);
     file.unknown.append(&mut tally.unknown);
     Ok(())
 }
 
 /// With one CPU there is nobody to share a line with.
-fn unmeasured(file: &mut MachineFile) {
-    for what in [
+fn note_single_cpu(file: &mut MachineFile) {
+    for key in [
         "transfers",
         "accesses",
         "pair_coefficient",
         "silent_store_ratio",
         "split_ratio",
     ] {
-        file.unknown.push(Unknown {
-            what: what.to_owned(),
+        file.unknown.push(UnknownValue {
+            what: key.to_owned(),
             why: "takes two CPUs, and this process may run on one".to_owned(),
         });
     }
 }
 
-fn plan(kernels: Vec<Kernel>, rounds: usize) -> Plan {
-    let windows = (kernels.len() * rounds) as u32;
-    Plan {
-        kernels,
+fn plan_rounds(loops: Vec<ProbeLoop>, rounds: usize) -> MeasurementPlan {
+    let windows = (loops.len() * rounds) as u32;
+    MeasurementPlan {
+        loops: loops,
         rounds,
         rounds_max: REPEATS_MAX as usize * rounds,
         time_max: REPEATS_MAX * windows * (WINDOW + REST),
@@ -277,55 +292,61 @@ fn plan(kernels: Vec<Kernel>, rounds: usize) -> Plan {
 }
 
 /// Costs of `kernels` round by round; `None` for a round with a window that does not count.
-fn rounds<const N: usize>(windows: &[Window], kernels: [Kernel; N]) -> Vec<Round<N>> {
+fn costs_by_round<const N: usize>(
+    windows: &[ProbeWindow],
+    loops: [ProbeLoop; N],
+) -> Vec<RoundCosts<N>> {
     let mut rounds: BTreeMap<usize, [Option<f64>; N]> = BTreeMap::new();
     for window in windows {
         let costs = rounds.entry(window.round).or_insert([None; N]);
-        if let Some(place) = kernels.iter().position(|kernel| *kernel == window.kernel) {
-            costs[place] = window.cost_ns;
+        if let Some(index) = loops
+            .iter()
+            .position(|probe_loop| *probe_loop == window.probe_loop)
+        {
+            costs[index] = window.cost_ns;
         }
     }
-    let all = |costs: [Option<f64>; N]| {
-        let all = costs.iter().all(Option::is_some);
-        all.then(|| costs.map(|cost| cost.unwrap_or(f64::NAN)))
+    let complete_costs = |costs: [Option<f64>; N]| {
+        let is_complete = costs.iter().all(Option::is_some);
+        is_complete.then(|| costs.map(|cost| cost.unwrap_or(f64::NAN)))
     };
-    rounds.into_values().map(all).collect()
+    rounds.into_values().map(complete_costs).collect()
 }
 
-fn judge<const N: usize>(
-    windows: &Result<Vec<Window>, String>,
-    kernels: [Kernel; N],
-    by: impl Fn(&[Round<N>]) -> Result<Estimate, TooNoisy>,
-) -> Result<Estimate, Reason> {
+fn estimate_windows<const N: usize>(
+    windows: &Result<Vec<ProbeWindow>, String>,
+    loops: [ProbeLoop; N],
+    estimator: impl Fn(&[RoundCosts<N>]) -> Result<ProbeEstimate, TooNoisy>,
+) -> Result<ProbeEstimate, UnknownReason> {
     let windows = windows
         .as_ref()
-        .map_err(|why| Reason::System(why.clone()))?;
-    Ok(by(&rounds(windows, kernels))?)
+        .map_err(|why| UnknownReason::System(why.clone()))?;
+    Ok(estimator(&costs_by_round(windows, loops))?)
 }
 
 /// The one that disturbs most: which of them a program has is not known beforehand.
-fn largest(pairs: &[PairTest]) -> Estimate {
-    let told = pairs.iter().map(|pair| pair.coefficient);
-    let told = told.filter(|coefficient| coefficient.value.is_some());
-    let by = |a: &Estimate, b: &Estimate| {
-        let key = |e: &Estimate| (e.value.unwrap_or(0.0), e.high.unwrap_or(0.0));
+fn largest_coefficient(pairs: &[PairTest]) -> ProbeEstimate {
+    let known = pairs.iter().map(|pair| pair.coefficient);
+    let known = known.filter(|coefficient| coefficient.value.is_some());
+    let by_value = |a: &ProbeEstimate, b: &ProbeEstimate| {
+        let key = |e: &ProbeEstimate| (e.value.unwrap_or(0.0), e.high.unwrap_or(0.0));
         let (a, b) = (key(a), key(b));
         a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1))
     };
-    told.max_by(by).unwrap_or_default()
+    known.max_by(by_value).unwrap_or_default()
 }
 
-fn parts(found: Estimate) -> (Option<f64>, Option<Interval>) {
-    let interval = found.low.zip(found.high);
+fn value_and_interval(estimate: ProbeEstimate) -> (Option<f64>, Option<RatioInterval>) {
+    let interval = estimate.low.zip(estimate.high);
     (
-        found.value,
-        interval.map(|(low, high)| Interval { low, high }),
+        estimate.value,
+        interval.map(|(low, high)| RatioInterval { low, high }),
     )
 }
 
 /// Why something is not known.
 #[derive(Debug, thiserror::Error)]
-enum Reason {
+enum UnknownReason {
     #[error(transparent)]
     Noise(#[from] TooNoisy),
     #[error("{0}")]
@@ -338,26 +359,26 @@ enum Reason {
 
 /// What all windows together were like.
 #[derive(Default)]
-struct Tally {
+struct WindowTally {
     taken: u64,
     kept: u64,
     fifo: bool,
     spreads: Vec<f64>,
-    unknown: Vec<Unknown>,
+    unknown: Vec<UnknownValue>,
 }
 
-impl Tally {
+impl WindowTally {
     /// Runs a plan; the inner error says why it could not be.
-    fn run(
+    fn run_plan(
         &mut self,
         cpus: [u32; 2],
-        plan: &Plan,
-        interrupt: Interrupt,
-    ) -> Result<Result<Vec<Window>, String>, Error> {
-        if plan.kernels.is_empty() {
+        plan: &MeasurementPlan,
+        interrupt: InterruptFlag,
+    ) -> Result<Result<Vec<ProbeWindow>, String>, Error> {
+        if plan.loops.is_empty() {
             return Ok(Ok(Vec::new()));
         }
-        let Measured { windows, fifo } = match crew::run(cpus, plan, interrupt) {
+        let MeasuredWindows { windows, fifo } = match crew::run_plan(cpus, plan, interrupt) {
             Ok(measured) => measured,
             Err(error) => {
                 return Ok(Err(format!(
@@ -370,25 +391,31 @@ impl Tally {
         }
         self.fifo |= fifo;
         self.taken += windows.len() as u64;
-        for kernel in &plan.kernels {
-            let of_it = windows.iter().filter(|window| window.kernel == *kernel);
-            let costs: Vec<f64> = of_it.filter_map(|window| window.cost_ns).collect();
+        for probe_loop in &plan.loops {
+            let loop_windows = windows
+                .iter()
+                .filter(|window| window.probe_loop == *probe_loop);
+            let costs: Vec<f64> = loop_windows.filter_map(|window| window.cost_ns).collect();
             self.kept += costs.len() as u64;
             self.spreads.extend(estimate::spread(&costs));
         }
         Ok(Ok(windows))
     }
 
-    fn told(&mut self, what: &str, found: Result<Estimate, Reason>) -> Estimate {
-        found.unwrap_or_else(|why| {
-            self.note(what, &why);
-            Estimate::default()
+    fn value_or_unknown(
+        &mut self,
+        key: &str,
+        estimate: Result<ProbeEstimate, UnknownReason>,
+    ) -> ProbeEstimate {
+        estimate.unwrap_or_else(|why| {
+            self.note_unknown(key, &why);
+            ProbeEstimate::default()
         })
     }
 
-    fn note(&mut self, what: &str, why: &Reason) {
-        self.unknown.push(Unknown {
-            what: what.to_owned(),
+    fn note_unknown(&mut self, key: &str, why: &UnknownReason) {
+        self.unknown.push(UnknownValue {
+            what: key.to_owned(),
             why: why.to_string(),
         });
     }
@@ -399,10 +426,10 @@ impl Tally {
 }
 
 /// The CPUs' time so far, in ticks: all of it, and what the hypervisor took.
-struct Steal(Option<[u64; 2]>);
+struct StealTicks(Option<[u64; 2]>);
 
-impl Steal {
-    fn now() -> Self {
+impl StealTicks {
+    fn read() -> Self {
         let text = fs::read_to_string("/proc/stat").unwrap_or_default();
         let first = text.lines().next().unwrap_or_default();
         let ticks: Vec<u64> = first
@@ -414,9 +441,9 @@ impl Steal {
     }
 
     fn percent_since(&self) -> Option<f64> {
-        let [all, stolen] = self.0?;
-        let [all_now, stolen_now] = Self::now().0?;
-        let all = all_now.checked_sub(all).filter(|ticks| *ticks > 0)?;
-        Some(100.0 * stolen_now.checked_sub(stolen)? as f64 / all as f64)
+        let [total, stolen] = self.0?;
+        let [total_now, stolen_now] = Self::read().0?;
+        let elapsed_ticks = total_now.checked_sub(total).filter(|ticks| *ticks > 0)?;
+        Some(100.0 * stolen_now.checked_sub(stolen)? as f64 / elapsed_ticks as f64)
     }
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::file::Machine;
+use super::file::MachineIdentity;
 
 /// CPUs up to which every pair is measured; with more, [`PAIRS_PER_RELATION`] of each relation.
 const EVERY_PAIR_CPUS_MAX: usize = 6;
@@ -18,7 +18,7 @@ const LINE_BYTES_USUAL: u32 = 64;
 /// How far two CPUs are apart; the nearest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Relation {
+pub enum CpuRelation {
     /// Two hardware threads of one core.
     SmtSibling,
     /// Two cores that share a last-level cache.
@@ -31,7 +31,7 @@ pub enum Relation {
 
 /// A CPU and what it is part of.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Cpu {
+pub struct CpuTopology {
     /// Its number.
     pub number: u32,
     /// CPUs of its core, as the kernel lists them.
@@ -52,34 +52,34 @@ pub struct CpuPair {
     /// The other.
     pub cpu_b: u32,
     /// How far they are apart.
-    pub relation: Relation,
+    pub relation: CpuRelation,
 }
 
-impl Cpu {
+impl CpuTopology {
     /// How far `other` is away. What the machine does not say counts as shared.
-    pub fn relation(&self, other: &Self) -> Relation {
+    pub fn relation_to(&self, other: &Self) -> CpuRelation {
         if !self.core.is_empty() && self.core == other.core {
-            Relation::SmtSibling
+            CpuRelation::SmtSibling
         } else if self.node != other.node || self.package != other.package {
-            Relation::OtherNode
+            CpuRelation::OtherNode
         } else if self.cache == other.cache {
-            Relation::SameCache
+            CpuRelation::SameCache
         } else {
-            Relation::SamePackage
+            CpuRelation::SamePackage
         }
     }
 }
 
 /// The pairs to measure: every one on small machines, else some of each relation. The first is the
 /// one for everything else that takes two CPUs: two cores, as near as there are.
-pub fn pairs(cpus: &[Cpu]) -> Vec<CpuPair> {
-    let mut by_relation: BTreeMap<Relation, Vec<CpuPair>> = BTreeMap::new();
+pub fn choose_pairs(cpus: &[CpuTopology]) -> Vec<CpuPair> {
+    let mut by_relation: BTreeMap<CpuRelation, Vec<CpuPair>> = BTreeMap::new();
     for (index, a) in cpus.iter().enumerate() {
         for b in &cpus[index + 1..] {
-            let relation = a.relation(b);
-            let of_it = by_relation.entry(relation).or_default();
-            if cpus.len() <= EVERY_PAIR_CPUS_MAX || of_it.len() < PAIRS_PER_RELATION {
-                of_it.push(CpuPair {
+            let relation = a.relation_to(b);
+            let same_relation = by_relation.entry(relation).or_default();
+            if cpus.len() <= EVERY_PAIR_CPUS_MAX || same_relation.len() < PAIRS_PER_RELATION {
+                same_relation.push(CpuPair {
                     cpu_a: a.number,
                     cpu_b: b.number,
                     relation,
@@ -87,18 +87,21 @@ pub fn pairs(cpus: &[Cpu]) -> Vec<CpuPair> {
             }
         }
     }
-    let siblings = by_relation.remove(&Relation::SmtSibling);
+    let siblings = by_relation.remove(&CpuRelation::SmtSibling);
     let cores = by_relation.into_values().flatten();
     cores.chain(siblings.into_iter().flatten()).collect()
 }
 
 /// The CPUs that this process may run on.
-pub fn allowed_cpus() -> Vec<Cpu> {
-    allowed_numbers().into_iter().map(describe).collect()
+pub fn allowed_cpus() -> Vec<CpuTopology> {
+    allowed_cpu_numbers()
+        .into_iter()
+        .map(read_topology)
+        .collect()
 }
 
 /// What tells this machine from others.
-pub fn machine() -> Machine {
+pub fn identify_machine() -> MachineIdentity {
     let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let field = |name: &str| {
         let mut lines = info.lines().filter_map(|line| line.split_once(':'));
@@ -112,11 +115,11 @@ pub fn machine() -> Machine {
             field("CPU part")?
         ))
     };
-    Machine {
+    MachineIdentity {
         cpu: field("model name")
             .or_else(arm)
             .unwrap_or_else(|| "unknown".into()),
-        cpus: list_count(&first_line(Path::new("/sys/devices/system/cpu/online"))),
+        cpus: count_listed(&first_line(Path::new("/sys/devices/system/cpu/online"))),
         virtual_machine: has_flag(&info, "hypervisor"),
     }
 }
@@ -133,45 +136,48 @@ pub fn line_bytes() -> u32 {
         "/sys/devices/system/cpu/cpu0/cache/index0/coherency_line_size",
     ));
     // SAFETY: asks for a number.
-    let asked = || u32::try_from(unsafe { libc::sysconf(libc::_SC_LEVEL1_DCACHE_LINESIZE) }).ok();
-    let usable = |bytes: &u32| bytes.is_power_of_two() && (16..=4096).contains(bytes);
-    let said = text.parse().ok().filter(usable);
-    said.or_else(|| asked().filter(usable))
+    let system_value =
+        || u32::try_from(unsafe { libc::sysconf(libc::_SC_LEVEL1_DCACHE_LINESIZE) }).ok();
+    let is_usable = |bytes: &u32| bytes.is_power_of_two() && (16..=4096).contains(bytes);
+    let stated_value = text.parse().ok().filter(is_usable);
+    stated_value
+        .or_else(|| system_value().filter(is_usable))
         .unwrap_or(LINE_BYTES_USUAL)
 }
 
-fn allowed_numbers() -> Vec<u32> {
+fn allowed_cpu_numbers() -> Vec<u32> {
     // SAFETY: the set is as long as said, and the calls read and write no more.
     unsafe {
         let mut set: libc::cpu_set_t = std::mem::zeroed();
         if libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &mut set) != 0 {
             return Vec::new();
         }
-        let all = 0..libc::CPU_SETSIZE as usize;
-        all.filter(|&cpu| libc::CPU_ISSET(cpu, &set))
+        let numbers = 0..libc::CPU_SETSIZE as usize;
+        numbers
+            .filter(|&cpu| libc::CPU_ISSET(cpu, &set))
             .map(|cpu| cpu as u32)
             .collect()
     }
 }
 
-fn describe(number: u32) -> Cpu {
+fn read_topology(number: u32) -> CpuTopology {
     let dir = Path::new("/sys/devices/system/cpu").join(format!("cpu{number}"));
     let topology = |name: &str| first_line(&dir.join("topology").join(name));
     let core = match topology("core_cpus_list") {
         list if list.is_empty() => topology("thread_siblings_list"),
         list => list,
     };
-    Cpu {
+    CpuTopology {
         number,
         core,
-        cache: last_cache(&dir.join("cache")),
+        cache: last_level_cache(&dir.join("cache")),
         package: topology("physical_package_id"),
-        node: node(&dir),
+        node: numa_node(&dir),
     }
 }
 
 /// CPUs that share the cache of the highest level.
-fn last_cache(dir: &Path) -> String {
+fn last_level_cache(dir: &Path) -> String {
     let caches = (0..8).map(|index| dir.join(format!("index{index}")));
     let level = |cache: &Path| first_line(&cache.join("level")).parse::<u32>().ok();
     let last = caches
@@ -182,7 +188,7 @@ fn last_cache(dir: &Path) -> String {
 }
 
 /// The folder of a CPU has a link `nodeN` to its node.
-fn node(dir: &Path) -> String {
+fn numa_node(dir: &Path) -> String {
     let names = fs::read_dir(dir).into_iter().flatten().flatten();
     let mut names = names.map(|entry| entry.file_name().to_string_lossy().into_owned());
     names
@@ -206,13 +212,15 @@ fn has_flag(info: &str, flag: &str) -> bool {
 }
 
 /// How many numbers a list such as `0-3,8` names.
-fn list_count(list: &str) -> u32 {
-    let one = |part: &str| {
+fn count_listed(list: &str) -> u32 {
+    let range_length = |part: &str| {
         let (from, to) = part.split_once('-').unwrap_or((part, part));
         let (from, to) = (from.parse::<u32>().ok()?, to.parse::<u32>().ok()?);
         to.checked_sub(from)?.checked_add(1)
     };
-    list.split(',').filter_map(one).fold(0, u32::saturating_add)
+    list.split(',')
+        .filter_map(range_length)
+        .fold(0, u32::saturating_add)
 }
 
 #[cfg(test)]
@@ -220,8 +228,8 @@ mod tests {
     use super::*;
 
     /// Two packages of two caches of two cores of two threads.
-    fn big() -> Vec<Cpu> {
-        let cpu = |n: u32| Cpu {
+    fn big() -> Vec<CpuTopology> {
+        let cpu = |n: u32| CpuTopology {
             number: n,
             core: format!("core {}", n / 2),
             cache: format!("cache {}", n / 4),
@@ -234,18 +242,18 @@ mod tests {
     #[test]
     fn relations_of_a_big_machine() {
         let cpus = big();
-        let relation = |b: usize| cpus[0].relation(&cpus[b]);
-        assert_eq!(relation(1), Relation::SmtSibling);
-        assert_eq!(relation(2), Relation::SameCache);
-        assert_eq!(relation(4), Relation::SamePackage);
-        assert_eq!(relation(8), Relation::OtherNode);
+        let relation = |b: usize| cpus[0].relation_to(&cpus[b]);
+        assert_eq!(relation(1), CpuRelation::SmtSibling);
+        assert_eq!(relation(2), CpuRelation::SameCache);
+        assert_eq!(relation(4), CpuRelation::SamePackage);
+        assert_eq!(relation(8), CpuRelation::OtherNode);
     }
 
     #[test]
     fn a_big_machine_has_some_of_each_and_cores_first() {
-        let pairs = pairs(&big());
-        let relations: Vec<Relation> = pairs.iter().map(|pair| pair.relation).collect();
-        use Relation::*;
+        let pairs = choose_pairs(&big());
+        let relations: Vec<CpuRelation> = pairs.iter().map(|pair| pair.relation).collect();
+        use CpuRelation::*;
         assert_eq!(
             relations,
             [
@@ -264,13 +272,13 @@ mod tests {
 
     #[test]
     fn a_small_machine_has_every_pair() {
-        assert_eq!(pairs(&big()[..6]).len(), 15);
-        assert_eq!(pairs(&big()[..1]), []);
-        let unknown = [0, 1].map(|number| Cpu {
+        assert_eq!(choose_pairs(&big()[..6]).len(), 15);
+        assert_eq!(choose_pairs(&big()[..1]), []);
+        let unknown = [0, 1].map(|number| CpuTopology {
             number,
-            ..Cpu::default()
+            ..CpuTopology::default()
         });
-        assert_eq!(pairs(&unknown)[0].relation, Relation::SameCache);
+        assert_eq!(choose_pairs(&unknown)[0].relation, CpuRelation::SameCache);
     }
 
     #[test]
@@ -282,16 +290,16 @@ mod tests {
             ("", 0),
             ("3-1,x", 0),
         ] {
-            assert_eq!(list_count(list), count, "{list}");
+            assert_eq!(count_listed(list), count, "{list}");
         }
-        assert_eq!(list_count("0-4294967295,0-4294967294"), u32::MAX);
+        assert_eq!(count_listed("0-4294967295,0-4294967294"), u32::MAX);
     }
 
     #[test]
     fn this_machine_is_described() {
         let cpus = allowed_cpus();
         assert!(!cpus.is_empty());
-        let machine = machine();
+        let machine = identify_machine();
         assert!(
             machine.cpus as usize >= 1 && !machine.cpu.is_empty(),
             "{machine:?}"

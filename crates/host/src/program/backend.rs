@@ -2,15 +2,15 @@
 
 use std::fmt;
 
-use super::inspect::{Inspected, Kind};
+use super::inspect::{InspectedProgram, ProgramKind};
 use super::{ProgramRecording, RUNTIME};
-use crate::perf::{Sampler, find_perf, sampler};
+use crate::perf::{SamplingHardware, find_perf, find_sampling_hardware};
 use crate::qemu::find_program_collector;
-use crate::{Cache, Error};
+use crate::{CacheFolder, Error};
 
 /// A way to record a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Backend {
+pub enum ProgramBackend {
     /// Its own code announces accesses: it was built with `relayout cc`.
     CompiledIn,
     /// Any binary, emulated by qemu-user with our plugin.
@@ -19,7 +19,7 @@ pub enum Backend {
     Perf,
 }
 
-impl Backend {
+impl ProgramBackend {
     /// Accesses of a thread between yields, as asked for or as is good for this backend.
     pub fn yield_every(self, recording: &ProgramRecording) -> u32 {
         let default = match self {
@@ -34,7 +34,7 @@ impl Backend {
 /// system's time, and meet on a line far less often than on CPUs of their own.
 const YIELD_EVERY: u32 = 1000;
 
-impl fmt::Display for Backend {
+impl fmt::Display for ProgramBackend {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::CompiledIn => "the runtime that relayout cc compiled in",
@@ -46,19 +46,19 @@ impl fmt::Display for Backend {
 
 /// What this machine has for programs that were not built with `relayout cc`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Here {
+pub struct AvailableBackends {
     /// A qemu-user that takes our plugin.
     pub qemu_user: bool,
     /// Hardware that samples accesses, and perf to have it do so.
-    pub sampler: Option<Sampler>,
+    pub sampling_hardware: Option<SamplingHardware>,
 }
 
-impl Here {
+impl AvailableBackends {
     /// Looks for both; qemu-user is tried out.
-    pub fn look() -> Self {
+    pub fn detect() -> Self {
         Self {
-            qemu_user: find_program_collector(Cache::locate().as_ref()).is_ok(),
-            sampler: sampler().filter(|_| find_perf().is_some()),
+            qemu_user: find_program_collector(CacheFolder::locate().as_ref()).is_ok(),
+            sampling_hardware: find_sampling_hardware().filter(|_| find_perf().is_some()),
         }
     }
 }
@@ -68,26 +68,26 @@ impl Here {
 ///
 /// # Errors
 /// There is none for this program here.
-pub fn choose(
-    given: Option<Backend>,
-    inspected: &Inspected,
-    here: impl FnOnce() -> Here,
-) -> Result<(Backend, Option<String>), Error> {
-    match (given, inspected.kind) {
-        (Some(Backend::CompiledIn), Kind::Static) => Err(Error::Unrecordable {
+pub fn choose_backend(
+    requested: Option<ProgramBackend>,
+    inspected: &InspectedProgram,
+    available: impl FnOnce() -> AvailableBackends,
+) -> Result<(ProgramBackend, Option<String>), Error> {
+    match (requested, inspected.kind) {
+        (Some(ProgramBackend::CompiledIn), ProgramKind::Static) => Err(Error::Unrecordable {
             path: inspected.path.clone(),
             why: "it is linked statically, and what watches programs is a shared library: link it without \
                   -static, with relayout cc"
                 .into(),
         }),
         (Some(backend), _) => Ok((backend, None)),
-        (None, Kind::Instrumented) => Ok((Backend::CompiledIn, None)),
-        (None, Kind::Script) => Ok((
-            Backend::CompiledIn,
+        (None, ProgramKind::Instrumented) => Ok((ProgramBackend::CompiledIn, None)),
+        (None, ProgramKind::Script) => Ok((
+            ProgramBackend::CompiledIn,
             Some("it is a script: what it starts is recorded, if it was built with relayout cc".into()),
         )),
-        (None, Kind::Plain | Kind::Static) => {
-            let (backend, therefore) = for_any_program(here());
+        (None, ProgramKind::Plain | ProgramKind::Static) => {
+            let (backend, therefore) = choose_for_plain(available());
             let why = format!(
                 "it was not built with relayout cc (it does not load {RUNTIME}), so {therefore}; 'relayout \
                  help cc' says how to build it, and if it starts another program that was, say --with compiled"
@@ -98,19 +98,19 @@ pub fn choose(
 }
 
 /// Emulation sees all accesses, and their order; samples see few, and no order, but real time.
-fn for_any_program(here: Here) -> (Backend, String) {
-    match here {
-        Here {
+fn choose_for_plain(available: AvailableBackends) -> (ProgramBackend, String) {
+    match available {
+        AvailableBackends {
             qemu_user: true, ..
         } => (
-            Backend::QemuUser,
+            ProgramBackend::QemuUser,
             "qemu-user emulates it, which sees every access and is slow".into(),
         ),
-        Here {
-            sampler: Some(sampler),
+        AvailableBackends {
+            sampling_hardware: Some(sampler),
             ..
         } => (
-            Backend::Perf,
+            ProgramBackend::Perf,
             format!(
                 "perf samples its accesses by {}, as there is no qemu-user that could emulate it ('relayout \
                  doctor' says what is missing): transfers are estimated, and layouts cannot be replayed",
@@ -118,8 +118,11 @@ fn for_any_program(here: Here) -> (Backend, String) {
             ),
         ),
         // Its error says what to install.
-        Here { sampler: None, .. } => (
-            Backend::QemuUser,
+        AvailableBackends {
+            sampling_hardware: None,
+            ..
+        } => (
+            ProgramBackend::QemuUser,
             "it must be emulated by qemu-user: no hardware here samples accesses".into(),
         ),
     }
@@ -132,62 +135,84 @@ mod tests {
     /// In a situation: what is chosen, and a part of what is said. An error is no backend.
     #[track_caller]
     fn check(
-        given: Option<Backend>,
-        kind: Kind,
-        (qemu_user, sampler): (bool, Option<Sampler>),
-        expect: Option<Backend>,
+        requested: Option<ProgramBackend>,
+        kind: ProgramKind,
+        (qemu_user, sampler): (bool, Option<SamplingHardware>),
+        expect: Option<ProgramBackend>,
         says: &str,
     ) {
-        let inspected = Inspected {
+        let inspected = InspectedProgram {
             path: "program".into(),
             kind,
-            debug: None,
+            has_debug_info: None,
         };
-        let here = || Here { qemu_user, sampler };
-        let (chosen, said) = match choose(given, &inspected, here) {
+        let available = || AvailableBackends {
+            qemu_user,
+            sampling_hardware: sampler,
+        };
+        let (chosen, said) = match choose_backend(requested, &inspected, available) {
             Ok((backend, why)) => (Some(backend), why.unwrap_or_default()),
             Err(error) => (None, error.to_string()),
         };
-        assert_eq!(chosen, expect, "{given:?} {kind:?}: {said}");
-        assert!(said.contains(says), "{given:?} {kind:?}: {said}");
+        assert_eq!(chosen, expect, "{requested:?} {kind:?}: {said}");
+        assert!(said.contains(says), "{requested:?} {kind:?}: {said}");
         assert_eq!(said.is_empty(), says.is_empty(), "{said}");
     }
 
     #[test]
     fn choices() {
-        use Backend::*;
-        let nothing = (false, None);
-        let all = (true, Some(Sampler::Ibs));
-        for here in [nothing, all] {
-            check(None, Kind::Instrumented, here, Some(CompiledIn), "");
-            check(None, Kind::Script, here, Some(CompiledIn), "a script");
+        use ProgramBackend::*;
+        let no_backends = (false, None);
+        let all_backends = (true, Some(SamplingHardware::Ibs));
+        for available in [no_backends, all_backends] {
+            check(
+                None,
+                ProgramKind::Instrumented,
+                available,
+                Some(CompiledIn),
+                "",
+            );
+            check(
+                None,
+                ProgramKind::Script,
+                available,
+                Some(CompiledIn),
+                "a script",
+            );
             // What is asked for is tried, and says itself what it lacks.
             for backend in [CompiledIn, QemuUser, Perf] {
-                check(Some(backend), Kind::Plain, here, Some(backend), "");
+                check(
+                    Some(backend),
+                    ProgramKind::Plain,
+                    available,
+                    Some(backend),
+                    "",
+                );
             }
             check(
                 Some(CompiledIn),
-                Kind::Static,
-                here,
+                ProgramKind::Static,
+                available,
                 None,
                 "linked statically",
             );
         }
-        for kind in [Kind::Plain, Kind::Static] {
-            let check = |here, backend, says| check(None, kind, here, Some(backend), says);
-            check(all, QemuUser, "so qemu-user emulates it");
+        for kind in [ProgramKind::Plain, ProgramKind::Static] {
+            let check =
+                |available, backend, says| check(None, kind, available, Some(backend), says);
+            check(all_backends, QemuUser, "so qemu-user emulates it");
             check((true, None), QemuUser, "so qemu-user emulates it");
             check(
-                (false, Some(Sampler::Pebs)),
+                (false, Some(SamplingHardware::Pebs)),
                 Perf,
                 "by Intel PEBS, as there is no qemu-user",
             );
             check(
-                (false, Some(Sampler::Ibs)),
+                (false, Some(SamplingHardware::Ibs)),
                 Perf,
                 "layouts cannot be replayed",
             );
-            check(nothing, QemuUser, "no hardware here samples accesses");
+            check(no_backends, QemuUser, "no hardware here samples accesses");
         }
     }
 }

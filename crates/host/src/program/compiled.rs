@@ -2,41 +2,41 @@
 
 use std::process::Command;
 
-use relayout_profile::program::Naming;
+use relayout_profile::program::SiteNaming;
 
-use super::inspect::Inspected;
-use super::{Attached, Backend, Counts, ProgramRecording};
+use super::inspect::InspectedProgram;
+use super::{AttachedProgram, CountedAccesses, ProgramBackend, ProgramRecording};
 use crate::Error;
-use crate::workspace::Workspace;
+use crate::workspace::RecordingWorkspace;
 
 /// The program, with what its runtime must know in the environment.
-pub fn attach(
+pub fn attach_runtime(
     recording: &ProgramRecording,
-    inspected: &Inspected,
-    workspace: &Workspace,
-) -> Result<Attached, Error> {
+    inspected: &InspectedProgram,
+    workspace: &RecordingWorkspace,
+) -> Result<AttachedProgram, Error> {
     use std::os::unix::process::CommandExt;
     let mut command = Command::new(&inspected.path);
     command
         .arg0(&recording.program)
         .args(&recording.arguments)
         .env("RELAYOUT_DIR", workspace.dir())
-        .env("RELAYOUT_OPTIONS", options(recording));
-    Ok(Attached {
+        .env("RELAYOUT_OPTIONS", runtime_options(recording));
+    Ok(AttachedProgram {
         command,
-        naming: Naming::ReturnAddresses,
+        naming: SiteNaming::ReturnAddresses,
         collector: format!("compiled-in runtime {}", env!("CARGO_PKG_VERSION")),
     })
 }
 
-fn options(recording: &ProgramRecording) -> String {
+fn runtime_options(recording: &ProgramRecording) -> String {
     let counts = match recording.counts {
-        Counts::Shared => "shared",
-        Counts::All => "all",
+        CountedAccesses::Shared => "shared",
+        CountedAccesses::All => "all",
     };
     let mut options = format!(
         "counts={counts},yield={},seed={}",
-        Backend::CompiledIn.yield_every(recording),
+        ProgramBackend::CompiledIn.yield_every(recording),
         recording.seed
     );
     if let Some(bursts) = recording.bursts {

@@ -5,15 +5,15 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
-use relayout_profile::program::Naming;
+use relayout_profile::program::SiteNaming;
 
-use super::inspect::{Inspected, Kind};
-use super::{Attached, Backend, Counts, ProgramRecording};
+use super::inspect::{InspectedProgram, ProgramKind};
+use super::{AttachedProgram, CountedAccesses, ProgramBackend, ProgramRecording};
 use crate::file_error::cannot;
 use crate::qemu::{comma_doubled, find_program_collector};
 use crate::record::has_start_marker;
-use crate::workspace::Workspace;
-use crate::{Cache, Error, map_file};
+use crate::workspace::RecordingWorkspace;
+use crate::{CacheFolder, Error, map_file};
 
 /// All that QEMU can do, so that programs built for newer CPUs run; but without the fast string
 /// instructions, which libc would use for every copy and which QEMU does byte by byte.
@@ -26,18 +26,22 @@ const SET_ID: u32 = 0o6000;
 ///
 /// # Errors
 /// There is no QEMU for it, or the program cannot be recorded so.
-pub fn attach(
+pub fn attach_qemu(
     recording: &ProgramRecording,
-    inspected: &Inspected,
-    workspace: &Workspace,
-) -> Result<Attached, Error> {
-    refuse(recording, inspected)?;
-    let collector = find_program_collector(Cache::locate().as_ref())?;
+    inspected: &InspectedProgram,
+    workspace: &RecordingWorkspace,
+) -> Result<AttachedProgram, Error> {
+    refuse_unrecordable(recording, inspected)?;
+    let collector = find_program_collector(CacheFolder::locate().as_ref())?;
     let path = &inspected.path;
     let program = map_file(path).map_err(cannot("read", path))?;
     let mut plugin = OsString::from(comma_doubled(&collector.plugin));
     plugin.push(",");
-    plugin.push(options(recording, workspace, has_start_marker(&program)));
+    plugin.push(plugin_options(
+        recording,
+        workspace,
+        has_start_marker(&program),
+    ));
     let mut command = Command::new(&collector.qemu);
     command
         .args(["-cpu", CPU, "-plugin"])
@@ -46,14 +50,17 @@ pub fn attach(
         .arg(&recording.program)
         .arg(path)
         .args(&recording.arguments);
-    Ok(Attached {
+    Ok(AttachedProgram {
         command,
-        naming: Naming::Defined,
+        naming: SiteNaming::Defined,
         collector: format!("qemu-user: {}", collector.describe()),
     })
 }
 
-fn refuse(recording: &ProgramRecording, inspected: &Inspected) -> Result<(), Error> {
+fn refuse_unrecordable(
+    recording: &ProgramRecording,
+    inspected: &InspectedProgram,
+) -> Result<(), Error> {
     let path = &inspected.path;
     let refuse = |why: &str| {
         Err(Error::Unrecordable {
@@ -61,7 +68,7 @@ fn refuse(recording: &ProgramRecording, inspected: &Inspected) -> Result<(), Err
             why: why.into(),
         })
     };
-    if inspected.kind == Kind::Script {
+    if inspected.kind == ProgramKind::Script {
         return refuse(
             "it is a script, and qemu-user records one program, not what that starts: name the program that \
              runs in the end",
@@ -77,7 +84,7 @@ fn refuse(recording: &ProgramRecording, inspected: &Inspected) -> Result<(), Err
              a copy without that bit, as the user that it needs",
         );
     }
-    if recording.counts == Counts::All {
+    if recording.counts == CountedAccesses::All {
         return refuse(
             "under qemu-user accesses are counted where lines are written and shared only: leave out \
              --counts, or build it with relayout cc",
@@ -86,11 +93,15 @@ fn refuse(recording: &ProgramRecording, inspected: &Inspected) -> Result<(), Err
     Ok(())
 }
 
-fn options(recording: &ProgramRecording, workspace: &Workspace, own_markers: bool) -> String {
+fn plugin_options(
+    recording: &ProgramRecording,
+    workspace: &RecordingWorkspace,
+    own_markers: bool,
+) -> String {
     let mut options = format!(
         "dir={},yield={},seed={}",
         comma_doubled(workspace.dir()),
-        Backend::QemuUser.yield_every(recording),
+        ProgramBackend::QemuUser.yield_every(recording),
         recording.seed,
     );
     if let Some(bursts) = recording.bursts {

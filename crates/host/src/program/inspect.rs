@@ -23,18 +23,18 @@ const GLIBC_LOADER: &str = "/ld-linux";
 
 /// A program file, looked at before it runs.
 #[derive(Clone, Debug)]
-pub struct Inspected {
+pub struct InspectedProgram {
     /// Where it is: found in `$PATH` if it was given by name alone.
     pub path: PathBuf,
     /// What it is.
-    pub kind: Kind,
+    pub kind: ProgramKind,
     /// Whether debug information is in it or was found for it; `None` for scripts.
-    pub debug: Option<bool>,
+    pub has_debug_info: Option<bool>,
 }
 
 /// Kinds of programs, as far as recording cares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ProgramKind {
     /// Starts with `#!`.
     Script,
     /// An ELF program without a loader, which can have no library of ours.
@@ -49,8 +49,8 @@ pub enum Kind {
 ///
 /// # Errors
 /// It is not there, cannot be run, or is nothing that runs here.
-pub fn inspect(given: &OsStr) -> Result<Inspected, Error> {
-    let path = find(given)?;
+pub fn inspect_program(program: &OsStr) -> Result<InspectedProgram, Error> {
+    let path = find_program(program)?;
     let refuse = |why: &str| {
         Err(Error::Unrecordable {
             path: path.clone(),
@@ -59,11 +59,11 @@ pub fn inspect(given: &OsStr) -> Result<Inspected, Error> {
     };
     let map = map_file(&path).map_err(cannot("read", &path))?;
     if map.starts_with(b"#!") {
-        let kind = Kind::Script;
-        return Ok(Inspected {
+        let kind = ProgramKind::Script;
+        return Ok(InspectedProgram {
             path,
             kind,
-            debug: None,
+            has_debug_info: None,
         });
     }
     let Ok(file) = object::File::parse(&*map) else {
@@ -76,35 +76,37 @@ pub fn inspect(given: &OsStr) -> Result<Inspected, Error> {
         return refuse("it is not an x86-64 program, which is all that can be recorded");
     }
     // A library without a name of its own is asked for by the path that it was linked by.
-    let is_runtime = |name: &String| Path::new(name).file_name() == Some(OsStr::new(RUNTIME));
-    let named = |names: Vec<String>| names.iter().any(is_runtime);
-    let kind = match loader(&map) {
-        None => Kind::Static,
-        Some(_) if needed(&map).is_ok_and(named) => Kind::Instrumented,
-        Some(loader) if loader.contains(GLIBC_LOADER) && loads_runtime(&path) => Kind::Instrumented,
-        Some(_) => Kind::Plain,
+    let is_runtime_name = |name: &String| Path::new(name).file_name() == Some(OsStr::new(RUNTIME));
+    let has_runtime = |names: Vec<String>| names.iter().any(is_runtime_name);
+    let kind = match requested_loader(&map) {
+        None => ProgramKind::Static,
+        Some(_) if needed_libraries(&map).is_ok_and(has_runtime) => ProgramKind::Instrumented,
+        Some(loader) if loader.contains(GLIBC_LOADER) && loads_runtime(&path) => {
+            ProgramKind::Instrumented
+        }
+        Some(_) => ProgramKind::Plain,
     };
-    let debug = file.section_by_name(".debug_info").is_some()
+    let has_debug_info = file.section_by_name(".debug_info").is_some()
         || matches!(
-            debug_search::separate(&path, &map, &DebugFolders::default()),
+            debug_search::find_separate_file(&path, &map, &DebugFolders::default()),
             Ok(Some(_))
         );
-    Ok(Inspected {
+    Ok(InspectedProgram {
         path,
         kind,
-        debug: Some(debug),
+        has_debug_info: Some(has_debug_info),
     })
 }
 
-fn find(given: &OsStr) -> Result<PathBuf, Error> {
-    let path = Path::new(given);
+fn find_program(program: &OsStr) -> Result<PathBuf, Error> {
+    let path = Path::new(program);
     let refuse = |why: &str| {
         Err(Error::Unrecordable {
             path: path.to_owned(),
             why: why.into(),
         })
     };
-    if path.components().count() > 1 || given.as_encoded_bytes().contains(&b'/') {
+    if path.components().count() > 1 || program.as_encoded_bytes().contains(&b'/') {
         return match fs::metadata(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 refuse("there is no such file")
@@ -134,7 +136,7 @@ fn find(given: &OsStr) -> Result<PathBuf, Error> {
 }
 
 /// Names of the libraries that a dynamically linked ELF file asks for.
-fn needed(bytes: &[u8]) -> object::Result<Vec<String>> {
+fn needed_libraries(bytes: &[u8]) -> object::Result<Vec<String>> {
     let header = FileHeader64::<Endianness>::parse(bytes)?;
     let endian = header.endian()?;
     let table = header
@@ -146,7 +148,7 @@ fn needed(bytes: &[u8]) -> object::Result<Vec<String>> {
 }
 
 /// The loader that an ELF file asks for; `None` if it is linked statically.
-fn loader(bytes: &[u8]) -> Option<String> {
+fn requested_loader(bytes: &[u8]) -> Option<String> {
     let header = FileHeader64::<Endianness>::parse(bytes).ok()?;
     let endian = header.endian().ok()?;
     let segments = header.program_headers(endian, bytes).ok()?;

@@ -15,7 +15,7 @@ const ADDR_NO_RANDOMIZE: libc::c_ulong = libc::ADDR_NO_RANDOMIZE as libc::c_ulon
 const QUERY: libc::c_ulong = 0xffff_ffff;
 
 /// A program that runs. Killed, if it still does, when dropped.
-pub struct Program {
+pub struct RunningProgram {
     child: Child,
     /// Whether its addresses are not randomised.
     pub fixed_addresses: bool,
@@ -23,27 +23,27 @@ pub struct Program {
 }
 
 /// Starts the program with the standard streams of this process; it dies with this process.
-pub fn start(mut command: Command, path: &Path) -> Result<Program, Error> {
+pub fn start_program(mut command: Command, path: &Path) -> Result<RunningProgram, Error> {
     let fixed_addresses = can_fix_addresses();
-    let us = std::process::id();
+    let parent = std::process::id();
     // SAFETY: plain system calls.
     unsafe {
         command.pre_exec(move || {
             if fixed_addresses {
                 libc::personality(libc::personality(QUERY) as libc::c_ulong | ADDR_NO_RANDOMIZE);
             }
-            die_with_parent(us)
+            die_with_parent(parent)
         });
     }
-    let child = command.spawn().map_err(|error| refused(path, error))?;
-    Ok(Program {
+    let child = command.spawn().map_err(|error| start_error(path, error))?;
+    Ok(RunningProgram {
         child,
         fixed_addresses,
         status: None,
     })
 }
 
-fn refused(path: &Path, error: io::Error) -> Error {
+fn start_error(path: &Path, error: io::Error) -> Error {
     let why = match error.raw_os_error() {
         Some(libc::ENOEXEC) => {
             "the system cannot run it: it is neither a program of this machine nor a \
@@ -80,14 +80,14 @@ pub fn can_fix_addresses() -> bool {
     }
 }
 
-impl Program {
+impl RunningProgram {
     /// Its process.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
 
     /// How it ended, if it has.
-    pub fn ended(&mut self) -> Option<ExitStatus> {
+    pub fn exit_status(&mut self) -> Option<ExitStatus> {
         if self.status.is_none() {
             self.status = self.child.try_wait().ok().flatten();
         }
@@ -95,16 +95,16 @@ impl Program {
     }
 
     /// Sends it a signal, unless it has ended.
-    pub fn signal(&mut self, signal: i32) {
-        if self.ended().is_none() {
+    pub fn send_signal(&mut self, signal: i32) {
+        if self.exit_status().is_none() {
             signal_process(self.child.id(), signal);
         }
     }
 }
 
-impl Drop for Program {
+impl Drop for RunningProgram {
     fn drop(&mut self) {
-        if self.ended().is_none() {
+        if self.exit_status().is_none() {
             let _ = self.child.kill();
             let _ = self.child.wait();
         }
@@ -122,7 +122,7 @@ pub fn signal_process(process: u32, signal: i32) {
 /// Whether a process, which need not be a child of this one, still runs. What has ended and was not
 /// waited for does not.
 pub fn is_running(process: u32) -> bool {
-    let Some(stat) = about(process, "stat") else {
+    let Some(stat) = read_proc_file(process, "stat") else {
         return false;
     };
     // The state follows the name, which is in parentheses and may hold anything.
@@ -133,8 +133,8 @@ pub fn is_running(process: u32) -> bool {
 }
 
 /// Threads of a process, if it runs.
-pub fn threads(process: u32) -> Option<u64> {
-    let status = about(process, "status")?;
+pub fn thread_count(process: u32) -> Option<u64> {
+    let status = read_proc_file(process, "status")?;
     let line = status
         .lines()
         .find_map(|line| line.strip_prefix("Threads:"))?;
@@ -142,13 +142,13 @@ pub fn threads(process: u32) -> Option<u64> {
 }
 
 /// What the kernel says of a process. Its name there is cut off after 15 bytes, wherever that is in a letter.
-fn about(process: u32, file: &str) -> Option<String> {
+fn read_proc_file(process: u32, file: &str) -> Option<String> {
     let bytes = fs::read(format!("/proc/{process}/{file}")).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// How a program ended, if not well, in words that follow its name.
-pub fn failure(status: ExitStatus) -> Option<String> {
+pub fn describe_failure(status: ExitStatus) -> Option<String> {
     match (status.code(), status.signal()) {
         (Some(0), _) => None,
         (Some(code), _) => Some(format!("ended with status {code}")),
@@ -160,14 +160,14 @@ pub fn failure(status: ExitStatus) -> Option<String> {
             };
             Some(format!(
                 "was ended by signal {signal} ({}{core})",
-                name(signal)
+                signal_name(signal)
             ))
         }
         (None, None) => Some("ended in an unknown way".into()),
     }
 }
 
-fn name(signal: i32) -> &'static str {
+fn signal_name(signal: i32) -> &'static str {
     match signal {
         libc::SIGHUP => "SIGHUP",
         libc::SIGINT => "SIGINT",
@@ -201,7 +201,7 @@ mod tests {
         let program = dir.path().join("fourteen-bytes\u{e4}");
         std::os::unix::fs::symlink("/bin/sleep", &program).unwrap();
         let mut child = Command::new(&program).arg("60").spawn().unwrap();
-        let seen = (is_running(child.id()), threads(child.id()));
+        let seen = (is_running(child.id()), thread_count(child.id()));
         child.kill().unwrap();
         // Ended, and not waited for.
         while is_running(child.id()) {

@@ -1,35 +1,35 @@
 //! Programs whose accesses hardware samples: run under perf, whose file is then imported as any other.
 
-use relayout_profile::Setting;
+use relayout_profile::RecordingSetting;
 
-use super::inspect::Inspected;
-use super::watch::{self, Ending};
-use super::{Backend, Counts, ProgramRecording, Signals, launch};
-use crate::perf::{Decoder, PerfImport, Sampling, import_perf};
-use crate::workspace::Workspace;
-use crate::{Error, Progress, Recorded};
+use super::inspect::InspectedProgram;
+use super::watch::{self, ProgramEnding};
+use super::{CountedAccesses, ProgramBackend, ProgramRecording, StopSignals, launch};
+use crate::perf::{InstructionDecoder, PerfImport, PerfSampler, import_perf};
+use crate::workspace::RecordingWorkspace;
+use crate::{Error, RecordingOutcome, RecordingProgress};
 
 /// A recording by perf.
-pub struct Sampled<'s> {
+pub struct SampledProgram<'s> {
     recording: &'s ProgramRecording,
-    inspected: &'s Inspected,
-    sampling: Sampling,
+    inspected: &'s InspectedProgram,
+    sampling: PerfSampler,
 }
 
-impl<'s> Sampled<'s> {
+impl<'s> SampledProgram<'s> {
     /// Refuses what samples cannot do.
     pub fn new(
         recording: &'s ProgramRecording,
-        inspected: &'s Inspected,
-        sampling: Sampling,
+        inspected: &'s InspectedProgram,
+        sampling: PerfSampler,
     ) -> Result<Self, Error> {
         let options = [
             ("--slices", recording.slices.is_some()),
-            ("--counts", recording.counts != Counts::default()),
+            ("--counts", recording.counts != CountedAccesses::default()),
             ("--bursts", recording.bursts.is_some()),
             ("--yield", recording.yield_every.is_some()),
         ];
-        if let Some((option, _)) = options.iter().find(|(_, given)| *given) {
+        if let Some((option, _)) = options.iter().find(|(_, is_given)| *is_given) {
             return Err(Error::Unrecordable {
                 path: inspected.path.clone(),
                 why: format!(
@@ -47,60 +47,65 @@ impl<'s> Sampled<'s> {
     /// Runs it, and imports the samples.
     pub fn record(
         &self,
-        workspace: &Workspace,
-        progress: &dyn Progress,
-        signals: Signals,
-        decode: Decoder<'_>,
-    ) -> Result<Recorded, Error> {
+        workspace: &RecordingWorkspace,
+        progress: &dyn RecordingProgress,
+        signals: StopSignals,
+        decode: InstructionDecoder<'_>,
+    ) -> Result<RecordingOutcome, Error> {
         let Self {
             recording,
             inspected,
             sampling,
         } = self;
-        let file = workspace.path("perf.data");
-        let name = sampling.sampler().name();
-        progress.step(&format!("recording with {}: {name}", Backend::Perf));
+        let file = workspace.file_path("perf.data");
+        let name = sampling.hardware().name();
+        progress.step(&format!("recording with {}: {name}", ProgramBackend::Perf));
         let command = sampling.command(&inspected.path, &recording.arguments, &file);
-        let mut program = launch::start(command, &inspected.path)?;
+        let mut program = launch::start_program(command, &inspected.path)?;
         // What is watched is perf, which passes on that it is to end.
         let process = &workspace.control().process;
         process.store(program.id(), std::sync::atomic::Ordering::Release);
-        let ending = watch::watch(
+        let ending = watch::watch_program(
             &mut program,
             workspace,
             recording,
-            Backend::Perf,
+            ProgramBackend::Perf,
             progress,
             signals,
         )?;
         progress.step("reading samples");
-        let import = |file| {
+        let import_samples = |file| {
             let import = PerfImport {
                 file,
                 ..PerfImport::default()
             };
             import_perf(&import, decode)
         };
-        match sampling.samples(&file).and_then(import) {
-            Ok(recorded) => Ok(self.complete(recorded, ending, program.fixed_addresses)),
-            Err(error) => Err(self.nothing(error, ending)),
+        match sampling.sample_file(&file).and_then(import_samples) {
+            Ok(recorded) => Ok(self.complete_outcome(recorded, ending, program.fixed_addresses)),
+            Err(error) => Err(self.no_profile_error(error, ending)),
         }
     }
 
-    fn complete(&self, recorded: Recorded, ending: Ending, fixed_addresses: bool) -> Recorded {
-        let Recorded {
+    fn complete_outcome(
+        &self,
+        recorded: RecordingOutcome,
+        ending: ProgramEnding,
+        fixed_addresses: bool,
+    ) -> RecordingOutcome {
+        let RecordingOutcome {
             mut profile, notes, ..
         } = recorded;
         let recording = self.recording;
         profile.meta.workload = recording.command_line();
         profile.meta.settings.extend([
-            Setting::new("with", Backend::Perf.to_string()),
-            Setting::new("fixed-addresses", fixed_addresses.to_string()),
+            RecordingSetting::new("with", ProgramBackend::Perf.to_string()),
+            RecordingSetting::new("fixed-addresses", fixed_addresses.to_string()),
         ]);
         for run in &mut profile.meta.runs {
-            run.ended.clone_from(&ending.ended);
+            run.ended.clone_from(&ending.description);
         }
-        Recorded {
+        RecordingOutcome {
             profile,
             problem: ending.problem,
             notes,
@@ -108,7 +113,7 @@ impl<'s> Sampled<'s> {
     }
 
     /// Why there is no profile.
-    fn nothing(&self, error: Error, ending: Ending) -> Error {
+    fn no_profile_error(&self, error: Error, ending: ProgramEnding) -> Error {
         let why = match (ending.problem, error) {
             (Some(Error::Interrupted), _) => return Error::Interrupted,
             (Some(problem), _) => {

@@ -2,27 +2,27 @@
 
 use std::sync::atomic::{AtomicI32, AtomicU32, Ordering::*};
 
-static COUNT: AtomicU32 = AtomicU32::new(0);
-static LAST: AtomicI32 = AtomicI32::new(0);
+static SIGNAL_COUNT: AtomicU32 = AtomicU32::new(0);
+static LAST_SIGNAL: AtomicI32 = AtomicI32::new(0);
 /// The last one came from the terminal, which sends it to the program too.
 static FROM_TERMINAL: AtomicU32 = AtomicU32::new(0);
 
 /// What was asked of this process. All see the same.
 #[derive(Clone, Copy, Debug)]
-pub struct Signals(());
+pub struct StopSignals(());
 
 /// A signal that came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Asked {
+pub struct ReceivedSignal {
     /// Its number.
     pub signal: i32,
     /// How many came before it.
-    pub before: u32,
+    pub earlier_signals: u32,
     /// Whether the program has it already.
-    pub program_has_it: bool,
+    pub reached_program: bool,
 }
 
-impl Signals {
+impl StopSignals {
     /// From now on SIGINT, SIGTERM and SIGHUP are noted, unless they are ignored, as under `nohup`. The
     /// third one ends the process as usual.
     pub fn catch() -> Self {
@@ -46,15 +46,15 @@ impl Signals {
 
     /// How many came.
     pub fn count(self) -> u32 {
-        COUNT.load(Acquire)
+        SIGNAL_COUNT.load(Acquire)
     }
 
     /// The last one, if more than `seen` came.
-    pub(super) fn after(self, seen: u32) -> Option<Asked> {
-        (self.count() > seen).then(|| Asked {
-            signal: LAST.load(Relaxed),
-            before: seen,
-            program_has_it: FROM_TERMINAL.load(Relaxed) != 0,
+    pub(super) fn latest_after(self, seen: u32) -> Option<ReceivedSignal> {
+        (self.count() > seen).then(|| ReceivedSignal {
+            signal: LAST_SIGNAL.load(Relaxed),
+            earlier_signals: seen,
+            reached_program: FROM_TERMINAL.load(Relaxed) != 0,
         })
     }
 }
@@ -62,9 +62,9 @@ impl Signals {
 extern "C" fn on_signal(signal: i32, info: *mut libc::siginfo_t, _context: *mut libc::c_void) {
     // SAFETY: the kernel gives a valid `info`.
     let from_kernel = !info.is_null() && unsafe { (*info).si_code } == libc::SI_KERNEL;
-    LAST.store(signal, Relaxed);
+    LAST_SIGNAL.store(signal, Relaxed);
     FROM_TERMINAL.store(u32::from(from_kernel), Relaxed);
-    if COUNT.fetch_add(1, Release) >= 1 {
+    if SIGNAL_COUNT.fetch_add(1, Release) >= 1 {
         // SAFETY: as above.
         unsafe { libc::signal(signal, libc::SIG_DFL) };
     }

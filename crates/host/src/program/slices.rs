@@ -4,40 +4,40 @@
 use std::sync::atomic::{AtomicBool, Ordering::*};
 use std::time::{Duration, Instant};
 
-use relayout_shadow::control::Control;
+use relayout_shadow::control::RecordingControl;
 
 /// How long a slice is: several turns of threads that share a CPU, so that what one writes is seen to be used by
 /// another.
-pub const SLICE: Duration = Duration::from_millis(20);
+pub const SLICE_DURATION: Duration = Duration::from_millis(20);
 
 /// Opens and closes slices, a fraction `share` of the time, until `ended`. The time between slices
 /// varies by half, so that no rhythm of the program keeps away from them.
-pub fn run(control: &Control, share: f64, seed: u64, ended: &AtomicBool) {
-    let pause = SLICE.mul_f64((1.0 - share) / share);
+pub fn run_slices(control: &RecordingControl, share: f64, seed: u64, ended: &AtomicBool) {
+    let pause = SLICE_DURATION.mul_f64((1.0 - share) / share);
     let mut random = seed ^ 0x9e37_79b9_7f4a_7c15;
     while !ended.load(Acquire) {
         control.paused.store(0, Release);
-        sleep(SLICE, ended);
+        sleep_until(SLICE_DURATION, ended);
         control.paused.store(1, Release);
         control.pauses.fetch_add(1, Release);
-        sleep(pause.mul_f64(0.5 + fraction(&mut random)), ended);
+        sleep_until(pause.mul_f64(0.5 + next_fraction(&mut random)), ended);
     }
     control.paused.store(0, Release);
 }
 
 /// Sleeps, but not long after `ended`.
-fn sleep(time: Duration, ended: &AtomicBool) {
+fn sleep_until(time: Duration, ended: &AtomicBool) {
     let start = Instant::now();
     while !ended.load(Acquire) {
         match time.checked_sub(start.elapsed()) {
-            Some(left) if !left.is_zero() => std::thread::sleep(left.min(SLICE)),
+            Some(left) if !left.is_zero() => std::thread::sleep(left.min(SLICE_DURATION)),
             _ => return,
         }
     }
 }
 
 /// The next of a sequence of numbers from 0 to below 1 (xorshift64*, Vigna 2014).
-fn fraction(state: &mut u64) -> f64 {
+fn next_fraction(state: &mut u64) -> f64 {
     *state |= u64::from(*state == 0);
     *state ^= *state >> 12;
     *state ^= *state << 25;
@@ -53,9 +53,9 @@ mod tests {
     fn pauses_vary_evenly() {
         for seed in [0, 1, u64::MAX] {
             let mut state = seed ^ 0x9e37_79b9_7f4a_7c15;
-            let all: Vec<f64> = (0..10_000).map(|_| fraction(&mut state)).collect();
-            assert!(all.iter().all(|x| (0.0..1.0).contains(x)));
-            let mean = all.iter().sum::<f64>() / all.len() as f64;
+            let fractions: Vec<f64> = (0..10_000).map(|_| next_fraction(&mut state)).collect();
+            assert!(fractions.iter().all(|x| (0.0..1.0).contains(x)));
+            let mean = fractions.iter().sum::<f64>() / fractions.len() as f64;
             assert!((mean - 0.5).abs() < 0.02, "seed {seed}: {mean}");
         }
     }

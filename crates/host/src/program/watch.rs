@@ -4,188 +4,196 @@ use std::process::ExitStatus;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
 use std::time::{Duration, Instant};
 
-use relayout_shadow::control::{Control, Stage};
+use relayout_shadow::control::{RecordingControl, RecordingStage};
 
-use super::launch::{Program, failure, is_running, signal_process, threads};
-use super::{Backend, ProgramRecording, Signals, slices};
+use super::launch::{RunningProgram, describe_failure, is_running, signal_process, thread_count};
+use super::{ProgramBackend, ProgramRecording, StopSignals, slices};
 use crate::file_error::cannot;
-use crate::workspace::Workspace;
-use crate::{Error, Progress};
+use crate::workspace::RecordingWorkspace;
+use crate::{Error, RecordingProgress};
 
-const POLL: Duration = Duration::from_millis(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 /// How long a program may take to end when told to.
 const GRACE: Duration = Duration::from_secs(10);
 
 /// How a program's recording ended.
-pub struct Ending {
+pub struct ProgramEnding {
     /// What went wrong, if something did.
     pub problem: Option<Error>,
     /// Why it ended, in words.
-    pub ended: String,
+    pub description: String,
 }
 
 /// Waits until the program, and the process that is recorded, have ended.
 ///
 /// # Errors
 /// Nothing was recorded.
-pub fn watch(
-    program: &mut Program,
-    workspace: &Workspace,
+pub fn watch_program(
+    program: &mut RunningProgram,
+    workspace: &RecordingWorkspace,
     recording: &ProgramRecording,
-    backend: Backend,
-    progress: &dyn Progress,
-    signals: Signals,
-) -> Result<Ending, Error> {
+    backend: ProgramBackend,
+    progress: &dyn RecordingProgress,
+    signals: StopSignals,
+) -> Result<ProgramEnding, Error> {
     let control = workspace.control();
     let ended = AtomicBool::new(false);
     std::thread::scope(|scope| {
         if let Some(share) = recording.slices {
             let ended = &ended;
-            scope.spawn(move || slices::run(control, share, recording.seed, ended));
+            scope.spawn(move || slices::run_slices(control, share, recording.seed, ended));
         }
-        let mut watch = Watch {
+        let mut watch = ProgramWatch {
             program,
             control,
             recording,
             backend,
             signals,
-            seen: signals.count(),
+            signals_seen: signals.count(),
             began: Instant::now(),
-            told: None,
+            told_to_end: None,
         };
-        let stopped = watch.until_the_end(progress);
+        let cause = watch.wait_for_end(progress);
         ended.store(true, Release);
-        watch.ending(stopped, workspace)
+        watch.describe_ending(cause, workspace)
     })
 }
 
 /// Who stopped the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stopped {
+enum StopCause {
     User,
     TimeLimit,
     /// As was asked for.
     StopAfter,
 }
 
-struct Watch<'w> {
-    program: &'w mut Program,
-    control: &'w Control,
+struct ProgramWatch<'w> {
+    program: &'w mut RunningProgram,
+    control: &'w RecordingControl,
     recording: &'w ProgramRecording,
-    backend: Backend,
-    signals: Signals,
+    backend: ProgramBackend,
+    signals: StopSignals,
     /// Signals that were answered.
-    seen: u32,
+    signals_seen: u32,
     began: Instant,
     /// When the program was told to end, and who by.
-    told: Option<(Instant, Stopped)>,
+    told_to_end: Option<(Instant, StopCause)>,
 }
 
-impl Watch<'_> {
-    fn until_the_end(&mut self, progress: &dyn Progress) -> Option<Stopped> {
-        while self.program.ended().is_none() || self.left_behind().is_some() {
+impl ProgramWatch<'_> {
+    fn wait_for_end(&mut self, progress: &dyn RecordingProgress) -> Option<StopCause> {
+        while self.program.exit_status().is_none() || self.surviving_process().is_some() {
             self.pass_signals_on();
             self.keep_time();
             // What perf samples it counts itself, at its end.
-            if self.backend != Backend::Perf {
-                self.show(progress);
+            if self.backend != ProgramBackend::Perf {
+                self.show_progress(progress);
             }
-            std::thread::sleep(POLL);
+            std::thread::sleep(POLL_INTERVAL);
         }
         // One that ended the program may have come in the meantime.
         self.pass_signals_on();
-        self.told.map(|(_, who)| who)
+        self.told_to_end.map(|(_, cause)| cause)
     }
 
-    fn show(&self, progress: &dyn Progress) {
+    fn show_progress(&self, progress: &dyn RecordingProgress) {
         let read = |n: &AtomicU64| n.load(Relaxed);
         let process = self.control.process.load(Relaxed);
         progress.program(
             read(&self.control.accesses),
             read(&self.control.transfers),
-            threads(process).unwrap_or(0),
+            thread_count(process).unwrap_or(0),
         );
     }
 
     /// The recorded process, if it is not the program itself and still runs.
-    fn left_behind(&self) -> Option<u32> {
+    fn surviving_process(&self) -> Option<u32> {
         let process = self.control.process.load(Acquire);
         let other = process != 0 && process != self.program.id();
         (other && is_running(process)).then_some(process)
     }
 
     fn pass_signals_on(&mut self) {
-        let Some(asked) = self.signals.after(self.seen) else {
+        let Some(received) = self.signals.latest_after(self.signals_seen) else {
             return;
         };
-        self.seen = self.signals.count();
-        if asked.before > 0 {
-            return self.signal(libc::SIGKILL);
+        self.signals_seen = self.signals.count();
+        if received.earlier_signals > 0 {
+            return self.send_signal(libc::SIGKILL);
         }
-        if !asked.program_has_it {
-            self.signal(asked.signal);
+        if !received.reached_program {
+            self.send_signal(received.signal);
         }
-        self.told.get_or_insert((Instant::now(), Stopped::User));
+        self.told_to_end
+            .get_or_insert((Instant::now(), StopCause::User));
     }
 
     fn keep_time(&mut self) {
-        let past =
+        let is_past =
             |limit: Option<Duration>| limit.is_some_and(|limit| self.began.elapsed() >= limit);
-        let stop_after = past(self.recording.stop_after);
-        match self.told {
-            None if stop_after || past(self.recording.time_limit) => {
-                let who = if stop_after {
-                    Stopped::StopAfter
+        let stop_after = is_past(self.recording.stop_after);
+        match self.told_to_end {
+            None if stop_after || is_past(self.recording.time_limit) => {
+                let cause = if stop_after {
+                    StopCause::StopAfter
                 } else {
-                    Stopped::TimeLimit
+                    StopCause::TimeLimit
                 };
-                self.told = Some((Instant::now(), who));
-                self.signal(libc::SIGTERM);
+                self.told_to_end = Some((Instant::now(), cause));
+                self.send_signal(libc::SIGTERM);
             }
-            Some((at, who)) if who != Stopped::User && at.elapsed() >= GRACE => {
-                self.signal(libc::SIGKILL);
+            Some((at, cause)) if cause != StopCause::User && at.elapsed() >= GRACE => {
+                self.send_signal(libc::SIGKILL);
             }
             _ => {}
         }
     }
 
-    fn signal(&mut self, signal: i32) {
-        let left_behind = self.left_behind();
-        self.program.signal(signal);
+    fn send_signal(&mut self, signal: i32) {
+        let left_behind = self.surviving_process();
+        self.program.send_signal(signal);
         if let Some(process) = left_behind {
             signal_process(process, signal);
         }
     }
 
-    fn ending(&mut self, stopped: Option<Stopped>, workspace: &Workspace) -> Result<Ending, Error> {
-        let status = self.program.ended();
-        let problem = self.problem(stopped, status, workspace);
+    fn describe_ending(
+        &mut self,
+        cause: Option<StopCause>,
+        workspace: &RecordingWorkspace,
+    ) -> Result<ProgramEnding, Error> {
+        let status = self.program.exit_status();
+        let problem = self.find_problem(cause, status, workspace);
         if self.control.process.load(Acquire) == 0 {
             return Err(self.nothing_recorded(problem));
         }
         let first_line = |e: &Error| e.to_string().lines().next().unwrap_or_default().to_owned();
-        let ended = match (&problem, stopped) {
+        let description = match (&problem, cause) {
             (Some(error), _) => first_line(error),
             (None, Some(_)) => "the program was stopped, as asked for".into(),
             (None, None) => "the program ended".into(),
         };
-        Ok(Ending { problem, ended })
+        Ok(ProgramEnding {
+            problem,
+            description: description,
+        })
     }
 
-    fn problem(
+    fn find_problem(
         &self,
-        stopped: Option<Stopped>,
+        cause: Option<StopCause>,
         status: Option<ExitStatus>,
-        workspace: &Workspace,
+        workspace: &RecordingWorkspace,
     ) -> Option<Error> {
-        let failed = |how: String| Error::ProgramFailed {
-            program: self.name(),
+        let program_failed = |how: String| Error::ProgramFailed {
+            program: self.program_name(),
             how,
         };
         let control = self.control;
-        if Stage::from_u32(control.state.load(Acquire)) == Stage::Failed {
+        if RecordingStage::from_u32(control.state.load(Acquire)) == RecordingStage::Failed {
             let errno = control.error.load(Acquire) as i32;
-            if errno == libc::EADDRNOTAVAIL && self.backend == Backend::QemuUser {
+            if errno == libc::EADDRNOTAVAIL && self.backend == ProgramBackend::QemuUser {
                 return Some(Error::Qemu {
                     why: "put the program at addresses other than its own, and those cannot be told: \
                           was it linked for addresses that are taken here? Link it as PIE"
@@ -196,20 +204,20 @@ impl Watch<'_> {
             let source = std::io::Error::from_raw_os_error(errno);
             return Some(cannot("write the recording to", workspace.dir())(source).into());
         }
-        match stopped {
-            Some(Stopped::User) => return Some(Error::Interrupted),
-            Some(Stopped::TimeLimit) => {
+        match cause {
+            Some(StopCause::User) => return Some(Error::Interrupted),
+            Some(StopCause::TimeLimit) => {
                 let limit = self.recording.time_limit.unwrap_or_default();
                 let how = format!(
                     "still ran after {} s (see --time-limit)",
                     limit.as_secs_f64()
                 );
-                return Some(failed(how));
+                return Some(program_failed(how));
             }
-            Some(Stopped::StopAfter) => return None,
+            Some(StopCause::StopAfter) => return None,
             None => {}
         }
-        status.and_then(failure).map(failed)
+        status.and_then(describe_failure).map(program_failed)
     }
 
     /// Why nothing attached itself.
@@ -217,7 +225,7 @@ impl Watch<'_> {
         if matches!(problem, Some(Error::Interrupted)) {
             return Error::Interrupted;
         }
-        if self.backend == Backend::QemuUser {
+        if self.backend == ProgramBackend::QemuUser {
             let how = match problem {
                 Some(Error::ProgramFailed { how, .. }) => how,
                 _ => "ended".into(),
@@ -242,7 +250,7 @@ impl Watch<'_> {
         }
     }
 
-    fn name(&self) -> String {
+    fn program_name(&self) -> String {
         self.recording.program.to_string_lossy().into_owned()
     }
 }

@@ -5,24 +5,24 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::file_error::cannot;
-use crate::installed::installed;
-use crate::{Cache, Error};
+use crate::installed::find_installed_library;
+use crate::{CacheFolder, Error};
 
 /// Plugin interfaces that there is a plugin for, best first.
 const INTERFACES: [u32; 2] = [4, 1];
 
 /// What a QEMU emulates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Emulated {
+enum QemuMode {
     /// A machine, for a kernel.
     Machine,
     /// A single program.
     Program,
 }
 
-impl Emulated {
+impl QemuMode {
     /// The program's name.
-    fn qemu(self) -> &'static str {
+    fn program_name(self) -> &'static str {
         match self {
             Self::Machine => "qemu-system-x86_64",
             Self::Program => "qemu-x86_64",
@@ -30,14 +30,14 @@ impl Emulated {
     }
 
     /// Names another one.
-    fn variable(self) -> &'static str {
+    fn env_variable(self) -> &'static str {
         match self {
             Self::Machine => "RELAYOUT_QEMU",
             Self::Program => "RELAYOUT_QEMU_USER",
         }
     }
 
-    fn package(self) -> &'static str {
+    fn package_hint(self) -> &'static str {
         match self {
             Self::Machine => "package qemu-system-x86, or scripts/setup.sh",
             Self::Program => {
@@ -48,7 +48,7 @@ impl Emulated {
     }
 
     /// Arguments with which it does nothing, up to the plugin.
-    fn idle(self) -> &'static [&'static str] {
+    fn idle_arguments(self) -> &'static [&'static str] {
         match self {
             Self::Machine => &[
                 "-M",
@@ -76,7 +76,7 @@ impl Emulated {
 
 /// A QEMU and the plugin for it.
 #[derive(Clone, Debug)]
-pub struct Collector {
+pub struct QemuCollector {
     /// The program (or a script that starts it).
     pub qemu: PathBuf,
     /// `QEMU emulator version 10.0.2 (...)`, shortened to the number.
@@ -87,7 +87,7 @@ pub struct Collector {
     pub plugin: PathBuf,
 }
 
-impl Collector {
+impl QemuCollector {
     /// Whether stored values are seen, so that silent stores are known.
     pub fn sees_values(&self) -> bool {
         self.interface >= 4
@@ -104,8 +104,11 @@ impl Collector {
 ///
 /// # Errors
 /// There is none, or the one given takes none of the plugins, or they are not built.
-pub fn find_collector(given: Option<&Path>, cache: Option<&Cache>) -> Result<Collector, Error> {
-    find(Emulated::Machine, given, cache)
+pub fn find_collector(
+    requested: Option<&Path>,
+    cache: Option<&CacheFolder>,
+) -> Result<QemuCollector, Error> {
+    find_qemu(QemuMode::Machine, requested, cache)
 }
 
 /// The QEMU for single programs at `$RELAYOUT_QEMU_USER`, else in the cache, else in `$PATH`, tried out
@@ -113,69 +116,73 @@ pub fn find_collector(given: Option<&Path>, cache: Option<&Cache>) -> Result<Col
 ///
 /// # Errors
 /// As [`find_collector`].
-pub fn find_program_collector(cache: Option<&Cache>) -> Result<Collector, Error> {
-    find(Emulated::Program, None, cache)
+pub fn find_program_collector(cache: Option<&CacheFolder>) -> Result<QemuCollector, Error> {
+    find_qemu(QemuMode::Program, None, cache)
 }
 
-fn find(what: Emulated, given: Option<&Path>, cache: Option<&Cache>) -> Result<Collector, Error> {
-    let given = given.map(Path::to_owned);
-    let qemu = match given.or_else(|| env::var_os(what.variable()).map(Into::into)) {
-        Some(path) => existing(path, what)?,
+fn find_qemu(
+    mode: QemuMode,
+    requested: Option<&Path>,
+    cache: Option<&CacheFolder>,
+) -> Result<QemuCollector, Error> {
+    let requested = requested.map(Path::to_owned);
+    let qemu = match requested.or_else(|| env::var_os(mode.env_variable()).map(Into::into)) {
+        Some(path) => existing_program(path, mode)?,
         None => cache
-            .and_then(|cache| match what {
-                Emulated::Machine => cache.qemu(),
-                Emulated::Program => cache.qemu_user(),
+            .and_then(|cache| match mode {
+                QemuMode::Machine => cache.qemu_system(),
+                QemuMode::Program => cache.qemu_user(),
             })
-            .or_else(|| search(Path::new(what.qemu())))
-            .ok_or_else(|| missing(what.qemu().into(), what))?,
+            .or_else(|| search_path(Path::new(mode.program_name())))
+            .ok_or_else(|| missing_qemu(mode.program_name().into(), mode))?,
     };
-    let version = version(&qemu, what)?;
-    let mut said = String::from("its output says nothing");
+    let version = read_version(&qemu, mode)?;
+    let mut plugin_error = String::from("its output says nothing");
     for interface in INTERFACES {
-        let plugin = plugin(interface)?;
-        match probe(&qemu, &plugin, what)? {
+        let plugin = plugin_path(interface)?;
+        match try_plugin(&qemu, &plugin, mode)? {
             Ok(()) => {
-                return Ok(Collector {
+                return Ok(QemuCollector {
                     qemu,
                     version,
                     interface,
                     plugin,
                 });
             }
-            Err(text) => said = text,
+            Err(text) => plugin_error = text,
         }
     }
     Err(Error::NoPlugins {
         path: qemu,
-        why: said,
+        why: plugin_error,
     })
 }
 
-fn existing(path: PathBuf, what: Emulated) -> Result<PathBuf, Error> {
+fn existing_program(path: PathBuf, mode: QemuMode) -> Result<PathBuf, Error> {
     if path.components().count() == 1 && !path.exists() {
-        return search(&path).ok_or_else(|| missing(path.display().to_string(), what));
+        return search_path(&path).ok_or_else(|| missing_qemu(path.display().to_string(), mode));
     }
     if path.is_file() {
         Ok(path)
     } else {
-        Err(missing(path.display().to_string(), what))
+        Err(missing_qemu(path.display().to_string(), mode))
     }
 }
 
-fn search(name: &Path) -> Option<PathBuf> {
+fn search_path(name: &Path) -> Option<PathBuf> {
     env::split_paths(&env::var_os("PATH")?)
         .map(|dir| dir.join(name))
         .find(|path| path.is_file())
 }
 
-fn missing(file: String, what: Emulated) -> Error {
+fn missing_qemu(file: String, mode: QemuMode) -> Error {
     Error::Missing {
         what: file,
-        package: Some(what.package().into()),
+        package: Some(mode.package_hint().into()),
     }
 }
 
-fn version(qemu: &Path, what: Emulated) -> Result<String, Error> {
+fn read_version(qemu: &Path, mode: QemuMode) -> Result<String, Error> {
     let output = Command::new(qemu)
         .arg("--version")
         .stdin(Stdio::null())
@@ -183,7 +190,7 @@ fn version(qemu: &Path, what: Emulated) -> Result<String, Error> {
         .map_err(cannot("run", qemu))?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let number = text
-        .strip_prefix(what.version_prefix())
+        .strip_prefix(mode.version_prefix())
         .and_then(|t| t.split_whitespace().next());
     number.map(str::to_owned).ok_or_else(|| Error::NoPlugins {
         path: qemu.to_owned(),
@@ -191,20 +198,20 @@ fn version(qemu: &Path, what: Emulated) -> Result<String, Error> {
     })
 }
 
-fn plugin(interface: u32) -> Result<PathBuf, Error> {
-    installed(
+fn plugin_path(interface: u32) -> Result<PathBuf, Error> {
+    find_installed_library(
         "QEMU plugin",
         &format!("librelayout_qemu_api{interface}.so"),
     )
 }
 
 /// Starts QEMU with the plugin, which says that it was loaded and ends QEMU.
-fn probe(qemu: &Path, plugin: &Path, what: Emulated) -> Result<Result<(), String>, Error> {
+fn try_plugin(qemu: &Path, plugin: &Path, mode: QemuMode) -> Result<Result<(), String>, Error> {
     let output = Command::new(qemu)
-        .args(what.idle())
+        .args(mode.idle_arguments())
         .arg(format!("{},probe=1", comma_doubled(plugin)))
         // A program wants one to run; it does not come to that.
-        .args((what == Emulated::Program).then_some("/proc/self/exe"))
+        .args((mode == QemuMode::Program).then_some("/proc/self/exe"))
         .stdin(Stdio::null())
         .output()
         .map_err(cannot("run", qemu))?;

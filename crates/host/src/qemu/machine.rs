@@ -7,12 +7,12 @@ use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use super::Collector;
-use super::qmp::Qmp;
+use super::QemuCollector;
+use super::qmp::QmpConnection;
 use crate::Error;
 use crate::file_error::cannot;
 use crate::processes::die_with_parent;
-use crate::workspace::Workspace;
+use crate::workspace::RecordingWorkspace;
 
 /// How long QEMU may take to end once asked; what the plugin gathered is written then.
 const QUIT_LIMIT: Duration = Duration::from_secs(60);
@@ -20,32 +20,32 @@ const QUIT_LIMIT: Duration = Duration::from_secs(60);
 const TAIL_LINES: usize = 12;
 
 /// What to boot, and how.
-pub struct MachineConfig<'c> {
-    pub collector: &'c Collector,
+pub struct QemuConfig<'c> {
+    pub collector: &'c QemuCollector,
     pub image: PathBuf,
     pub cpus: u16,
     pub memory_bytes: u64,
     pub append: String,
     pub plugin_options: String,
-    pub extra: &'c [String],
+    pub extra_arguments: &'c [String],
 }
 
 /// A QEMU that was started; killed when dropped.
-pub struct Machine {
+pub struct QemuMachine {
     child: Child,
-    qmp: Option<Qmp>,
+    qmp: Option<QmpConnection>,
     socket: PathBuf,
     console: PathBuf,
     errors: PathBuf,
 }
 
-impl Machine {
+impl QemuMachine {
     /// Starts QEMU on files in `workspace`, which must hold `initrd`.
-    pub fn start(config: &MachineConfig<'_>, workspace: &Workspace) -> Result<Self, Error> {
-        let errors = workspace.path("stderr");
+    pub fn start(config: &QemuConfig<'_>, workspace: &RecordingWorkspace) -> Result<Self, Error> {
+        let errors = workspace.file_path("stderr");
         let log = File::create(&errors).map_err(cannot("create", &errors))?;
         let mut command = Command::new(&config.collector.qemu);
-        arguments(&mut command, config, workspace);
+        add_arguments(&mut command, config, workspace);
         command
             .stdin(Stdio::null())
             .stdout(Stdio::null())
@@ -63,36 +63,36 @@ impl Machine {
         Ok(Self {
             child,
             qmp: None,
-            socket: workspace.path("qmp"),
-            console: workspace.path("console"),
+            socket: workspace.file_path("qmp"),
+            console: workspace.file_path("console"),
             errors,
         })
     }
 
     /// How it ended, if it has.
-    pub fn ended(&mut self) -> Option<ExitStatus> {
+    pub fn exit_status(&mut self) -> Option<ExitStatus> {
         self.child.try_wait().ok().flatten()
     }
 
     /// Stops all CPUs.
     pub fn stop(&mut self) -> Result<(), Error> {
-        self.command("stop")
+        self.send_command("stop")
     }
 
     /// Ends QEMU and waits, so that what the plugin writes at its end is there. Kills it if that
     /// takes too long.
     pub fn quit(&mut self) -> Result<(), Error> {
-        if self.ended().is_some() {
+        if self.exit_status().is_some() {
             return Ok(());
         }
         // It may close the connection before it answers.
-        let _ = self.command("quit");
+        let _ = self.send_command("quit");
         let deadline = Instant::now() + QUIT_LIMIT;
-        while self.ended().is_none() {
+        while self.exit_status().is_none() {
             if Instant::now() > deadline {
                 let _ = self.child.kill();
                 let _ = self.child.wait();
-                return Err(self.failed("did not end when asked to and was killed"));
+                return Err(self.qemu_error("did not end when asked to and was killed"));
             }
             std::thread::sleep(Duration::from_millis(5));
         }
@@ -111,20 +111,20 @@ impl Machine {
     }
 
     /// The last `most` lines of the console that are not blank.
-    pub fn console_lines(&self, most: usize) -> Vec<String> {
+    pub fn console_lines(&self, lines_max: usize) -> Vec<String> {
         let text = self.console();
         let lines: Vec<&str> = text
             .lines()
             .filter(|line| !line.trim().is_empty())
             .collect();
-        lines[lines.len().saturating_sub(most)..]
+        lines[lines.len().saturating_sub(lines_max)..]
             .iter()
             .map(|l| printable(l))
             .collect()
     }
 
     /// An error that says what happened, with what QEMU itself wrote.
-    pub fn failed(&self, why: &str) -> Error {
+    pub fn qemu_error(&self, why: &str) -> Error {
         let said = fs::read(&self.errors).unwrap_or_default();
         Error::Qemu {
             why: why.to_owned(),
@@ -132,21 +132,23 @@ impl Machine {
         }
     }
 
-    fn command(&mut self, name: &str) -> Result<(), Error> {
-        let mut give = || -> io::Result<()> {
+    fn send_command(&mut self, name: &str) -> Result<(), Error> {
+        let mut send = || -> io::Result<()> {
             let qmp = match &mut self.qmp {
                 Some(qmp) => qmp,
-                None => self.qmp.insert(Qmp::connect(&self.socket)?),
+                None => self.qmp.insert(QmpConnection::connect(&self.socket)?),
             };
-            qmp.command(name)
+            qmp.send_command(name)
         };
-        give().map_err(|error| self.failed(&format!("did not take the command '{name}' ({error})")))
+        send().map_err(|error| {
+            self.qemu_error(&format!("did not take the command '{name}' ({error})"))
+        })
     }
 }
 
-impl Drop for Machine {
+impl Drop for QemuMachine {
     fn drop(&mut self) {
-        if self.ended().is_none() {
+        if self.exit_status().is_none() {
             let _ = self.child.kill();
             let _ = self.child.wait();
         }
@@ -160,12 +162,12 @@ fn printable(line: &str) -> String {
         .collect()
 }
 
-fn arguments(command: &mut Command, config: &MachineConfig<'_>, workspace: &Workspace) {
-    let path = |name: &str| workspace.path(name).display().to_string();
+fn add_arguments(command: &mut Command, config: &QemuConfig<'_>, workspace: &RecordingWorkspace) {
+    let path = |name: &str| workspace.file_path(name).display().to_string();
     let memory = format!(
         "memory-backend-file,id=mem,size={},mem-path={},share=on",
         config.memory_bytes,
-        workspace.memory().display()
+        workspace.memory_file().display()
     );
     command
         .args([
@@ -201,5 +203,5 @@ fn arguments(command: &mut Command, config: &MachineConfig<'_>, workspace: &Work
             config.collector.plugin.display(),
             config.plugin_options
         ))
-        .args(config.extra);
+        .args(config.extra_arguments);
 }

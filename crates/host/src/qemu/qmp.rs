@@ -11,12 +11,12 @@ use serde_json::{Value, json};
 const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// A connection on which commands can be given.
-pub struct Qmp {
+pub struct QmpConnection {
     reader: BufReader<UnixStream>,
     writer: UnixStream,
 }
 
-impl Qmp {
+impl QmpConnection {
     /// Connects to the socket, which QEMU may not have made yet.
     pub fn connect(path: &Path) -> io::Result<Self> {
         let deadline = Instant::now() + TIMEOUT;
@@ -32,16 +32,16 @@ impl Qmp {
             reader: BufReader::new(stream.try_clone()?),
             writer: stream,
         };
-        qmp.line()?;
-        qmp.command("qmp_capabilities")?;
+        qmp.read_message()?;
+        qmp.send_command("qmp_capabilities")?;
         Ok(qmp)
     }
 
     /// Gives a command without arguments and waits for its answer; events in between are dropped.
-    pub fn command(&mut self, name: &str) -> io::Result<()> {
+    pub fn send_command(&mut self, name: &str) -> io::Result<()> {
         writeln!(self.writer, "{}", json!({ "execute": name }))?;
         loop {
-            let answer = self.line()?;
+            let answer = self.read_message()?;
             if answer.get("return").is_some() {
                 return Ok(());
             }
@@ -51,7 +51,7 @@ impl Qmp {
         }
     }
 
-    fn line(&mut self) -> io::Result<Value> {
+    fn read_message(&mut self) -> io::Result<Value> {
         let mut line = String::new();
         if self.reader.read_line(&mut line)? == 0 {
             return Err(io::ErrorKind::UnexpectedEof.into());

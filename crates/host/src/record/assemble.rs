@@ -5,17 +5,17 @@ use std::path::Path;
 use std::sync::atomic::Ordering::*;
 
 use memmap2::Mmap;
-use relayout_profile::segments::{self, Assembled, TornReason};
-use relayout_profile::{Meta, Profile, Run, Setting};
+use relayout_profile::segments::{self, AssembledProfile, TornReason};
+use relayout_profile::{Profile, ProfileMeta, RecordedRun, RecordingSetting};
 use relayout_shadow::CONTEXTS_MAX;
 
-use super::watch::Ending;
-use super::{Recorded, Recording, Work};
+use super::watch::WindowEnding;
+use super::{GuestWork, KernelRecording, RecordingOutcome};
 use crate::file_error::{FileError, cannot};
-use crate::files::full_name;
-use crate::qemu::Machine;
-use crate::workspace::Workspace;
-use crate::{Collector, Error, Kernel, map_file, memory};
+use crate::files::canonical_name;
+use crate::qemu::QemuMachine;
+use crate::workspace::RecordingWorkspace;
+use crate::{Error, GuestKernel, QemuCollector, map_file, memory};
 
 /// Pages as the kernel's slabs are made of.
 const PAGE_BYTES: u64 = 4096;
@@ -23,26 +23,26 @@ const PAGE_BYTES: u64 = 4096;
 const CONSOLE_LINES: usize = 2000;
 
 /// QEMU has ended; `ending` is how its window did.
-pub fn assemble(
-    recording: &Recording,
-    kernel: &Kernel<'_>,
-    collector: &Collector,
-    machine: &Machine,
-    workspace: &Workspace,
-    ending: Ending,
-) -> Result<Recorded, Error> {
+pub fn assemble_profile(
+    recording: &KernelRecording,
+    kernel: &GuestKernel<'_>,
+    collector: &QemuCollector,
+    machine: &QemuMachine,
+    workspace: &RecordingWorkspace,
+    ending: WindowEnding,
+) -> Result<RecordingOutcome, Error> {
     let assembled = read_segments(workspace, recording.cpus)?;
-    let mut notes = losses(&assembled, "CPU");
+    let mut notes = describe_losses(&assembled, "CPU");
     let problem = match ending {
-        Ending::Closed => None,
-        Ending::Cut(error) => Some(error),
+        WindowEnding::Closed => None,
+        WindowEnding::CutShort(error) => Some(error),
     };
-    let run = run(recording, &assembled, workspace, machine, problem.as_ref());
+    let run = profile_run(recording, &assembled, workspace, machine, problem.as_ref());
     let mut profile = assembled.profile;
-    match map(&workspace.memory()) {
+    match map_segments(&workspace.memory_file()) {
         Ok(bytes) => {
             let pages = pages_that_matter(&profile);
-            let snapshot = memory::snapshot(kernel, &bytes, 0, recording.cpus, &pages)?;
+            let snapshot = memory::read_snapshot(kernel, &bytes, 0, recording.cpus, &pages)?;
             profile.ranges = snapshot.ranges;
             notes.extend(
                 snapshot
@@ -53,27 +53,35 @@ pub fn assemble(
         }
         Err(error) => notes.push(format!("the guest's memory cannot be read: {error}")),
     }
-    profile.meta = meta(recording, kernel, collector, profile.meta);
+    profile.meta = profile_meta(recording, kernel, collector, profile.meta);
     profile.meta.runs = vec![run];
-    Ok(Recorded {
+    Ok(RecordingOutcome {
         profile,
         problem,
         notes,
     })
 }
 
-fn read_segments(workspace: &Workspace, cpus: u16) -> Result<Assembled, Error> {
+fn read_segments(workspace: &RecordingWorkspace, cpus: u16) -> Result<AssembledProfile, Error> {
     let mut files: Vec<_> = (0..cpus)
-        .map(|n| Ok((n, map(&workspace.path(&format!("ctx-{n}.seg")))?)))
+        .map(|n| {
+            Ok((
+                n,
+                map_segments(&workspace.file_path(&format!("ctx-{n}.seg")))?,
+            ))
+        })
         .collect::<Result<_, FileError>>()?;
-    files.push((CONTEXTS_MAX as u16, map(&workspace.path("sites.seg"))?));
+    files.push((
+        CONTEXTS_MAX as u16,
+        map_segments(&workspace.file_path("sites.seg"))?,
+    ));
     let files: Vec<(u16, &[u8])> = files.iter().map(|(n, bytes)| (*n, &**bytes)).collect();
     segments::assemble(&files, 0, cpus).map_err(Error::Segments)
 }
 
 /// A file that nobody writes to any more: QEMU has ended. Mapped, because a long recording's
 /// segments are larger than memory.
-fn map(path: &Path) -> Result<Mmap, FileError> {
+fn map_segments(path: &Path) -> Result<Mmap, FileError> {
     map_file(path).map_err(cannot("open", path))
 }
 
@@ -94,17 +102,17 @@ fn pages_that_matter(profile: &Profile) -> Vec<u64> {
     pages.into_iter().collect()
 }
 
-fn run(
-    recording: &Recording,
-    assembled: &Assembled,
-    workspace: &Workspace,
-    machine: &Machine,
+fn profile_run(
+    recording: &KernelRecording,
+    assembled: &AssembledProfile,
+    workspace: &RecordingWorkspace,
+    machine: &QemuMachine,
     problem: Option<&Error>,
-) -> Run {
+) -> RecordedRun {
     let control = workspace.control();
     let summary = assembled.summary;
     let first_line = |e: &Error| e.to_string().lines().next().unwrap_or_default().to_owned();
-    Run {
+    RecordedRun {
         seed: recording.seed,
         complete: problem.is_none() && summary.is_some() && assembled.torn.is_empty(),
         ended: problem.map_or_else(|| "the workload was done".into(), first_line),
@@ -115,38 +123,38 @@ fn run(
         bursts_dropped: summary.map_or(0, |s| s.bursts_dropped),
         pair_period: Some(relayout_shadow::PAIR_PERIOD),
         console_tail: machine.console_lines(CONSOLE_LINES),
-        ..Run::default()
+        ..RecordedRun::default()
     }
 }
 
-fn meta(
-    recording: &Recording,
-    kernel: &Kernel<'_>,
-    collector: &Collector,
-    assembled: Meta,
-) -> Meta {
+fn profile_meta(
+    recording: &KernelRecording,
+    kernel: &GuestKernel<'_>,
+    collector: &QemuCollector,
+    assembled: ProfileMeta,
+) -> ProfileMeta {
     let workload = match &recording.work {
-        Work::Workload(name) => name.clone(),
-        Work::Program { path, arguments } => {
+        GuestWork::Workload(name) => name.clone(),
+        GuestWork::Program { path, arguments } => {
             let words =
                 std::iter::once(path.display().to_string()).chain(arguments.iter().cloned());
             words.collect::<Vec<_>>().join(" ")
         }
     };
-    Meta {
+    ProfileMeta {
         target: "kernel".into(),
         workload,
-        settings: settings(recording),
+        settings: recorded_settings(recording),
         machine: "x86_64".into(),
         collector: collector.describe(),
-        debug_file: full_name(&kernel.debug),
+        debug_file: canonical_name(&kernel.debug_path),
         build_id: kernel.build_id.clone(),
         release: kernel.release.clone(),
         ..assembled
     }
 }
 
-fn settings(recording: &Recording) -> Vec<Setting> {
+fn recorded_settings(recording: &KernelRecording) -> Vec<RecordingSetting> {
     let iterations = recording
         .iterations
         .map_or_else(|| "default".into(), |n| n.to_string());
@@ -154,16 +162,16 @@ fn settings(recording: &Recording) -> Vec<Setting> {
         .bursts
         .map_or_else(|| "default".into(), |n| n.to_string());
     vec![
-        Setting::new("cpus", recording.cpus.to_string()),
-        Setting::new("threads", recording.threads.to_string()),
-        Setting::new("iterations", iterations),
-        Setting::new("yield", recording.yield_every.to_string()),
-        Setting::new("memory", format!("{}M", recording.memory_bytes >> 20)),
-        Setting::new("append", recording.append.clone()),
-        Setting::new("qemu-arguments", recording.qemu_arguments.join(" ")),
-        Setting::new("bursts", bursts),
-        Setting::new("kernel-command-line", super::command_line(recording)),
-        Setting::new(
+        RecordingSetting::new("cpus", recording.cpus.to_string()),
+        RecordingSetting::new("threads", recording.threads.to_string()),
+        RecordingSetting::new("iterations", iterations),
+        RecordingSetting::new("yield", recording.yield_every.to_string()),
+        RecordingSetting::new("memory", format!("{}M", recording.memory_bytes >> 20)),
+        RecordingSetting::new("append", recording.append.clone()),
+        RecordingSetting::new("qemu-arguments", recording.qemu_arguments.join(" ")),
+        RecordingSetting::new("bursts", bursts),
+        RecordingSetting::new("kernel-command-line", super::kernel_command_line(recording)),
+        RecordingSetting::new(
             "time-limit",
             format!("{} s", recording.time_limit.as_secs()),
         ),
@@ -171,7 +179,7 @@ fn settings(recording: &Recording) -> Vec<Setting> {
 }
 
 /// What was lost on the way, in words. `context` is what a context is called.
-pub fn losses(assembled: &Assembled, context: &str) -> Vec<String> {
+pub fn describe_losses(assembled: &AssembledProfile, context: &str) -> Vec<String> {
     let mut notes: Vec<String> = assembled
         .torn
         .iter()
@@ -186,21 +194,21 @@ pub fn losses(assembled: &Assembled, context: &str) -> Vec<String> {
             ),
         })
         .collect();
-    let lost = &assembled.losses;
-    let counted = [
-        (lost.unknown_site, "records of unknown instructions"),
-        (lost.invalid, "records with impossible values"),
+    let losses = &assembled.losses;
+    let counts = [
+        (losses.unknown_site, "records of unknown instructions"),
+        (losses.invalid, "records with impossible values"),
         (
-            lost.duplicate_ticket,
+            losses.duplicate_ticket,
             "burst records with a ticket used twice",
         ),
-        (lost.regions_shortened, "regions whose bursts end early"),
+        (losses.regions_shortened, "regions whose bursts end early"),
     ];
     notes.extend(
-        counted
+        counts
             .iter()
             .filter(|(n, _)| *n > 0)
-            .map(|(n, what)| format!("{n} {what}")),
+            .map(|(n, description)| format!("{n} {description}")),
     );
     if let Some(entries) = assembled.summary.map(|s| s.entries_lost).filter(|&n| n > 0) {
         notes.push(format!(

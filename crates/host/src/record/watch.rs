@@ -3,58 +3,62 @@
 use std::sync::atomic::Ordering::*;
 use std::time::{Duration, Instant};
 
-use relayout_shadow::control::Stage;
+use relayout_shadow::control::RecordingStage;
 
-use super::{Progress, Recording};
+use super::{KernelRecording, RecordingProgress};
 use crate::file_error::cannot;
-use crate::qemu::Machine;
-use crate::workspace::Workspace;
-use crate::{Error, Interrupt};
+use crate::qemu::QemuMachine;
+use crate::workspace::RecordingWorkspace;
+use crate::{Error, InterruptFlag};
 
-const POLL: Duration = Duration::from_millis(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// How a window ended.
-pub enum Ending {
+pub enum WindowEnding {
     /// By its marker.
     Closed,
     /// Before, and there is something to keep: why.
-    Cut(Error),
+    CutShort(Error),
 }
 
 /// Waits until the window closes or something ends it.
 ///
 /// # Errors
 /// It ended before the window opened.
-pub fn watch(
-    machine: &mut Machine,
-    workspace: &Workspace,
-    recording: &Recording,
-    progress: &dyn Progress,
-    interrupt: Interrupt,
-) -> Result<Ending, Error> {
+pub fn watch_window(
+    machine: &mut QemuMachine,
+    workspace: &RecordingWorkspace,
+    recording: &KernelRecording,
+    progress: &dyn RecordingProgress,
+    interrupt: InterruptFlag,
+) -> Result<WindowEnding, Error> {
     let control = workspace.control();
-    let mut opened = false;
+    let mut has_opened = false;
     let mut deadline = Instant::now() + recording.time_limit;
     loop {
-        let stage = Stage::from_u32(control.state.load(Acquire));
-        if !opened && stage != Stage::Waiting && stage != Stage::Starting {
-            opened = true;
+        let stage = RecordingStage::from_u32(control.state.load(Acquire));
+        if !has_opened && stage != RecordingStage::Waiting && stage != RecordingStage::Starting {
+            has_opened = true;
             deadline = Instant::now() + recording.time_limit;
             progress.step("recording");
         }
         match stage {
-            Stage::Closed | Stage::Finished if !ended_badly(machine) => return Ok(Ending::Closed),
-            Stage::Failed => return Ok(Ending::Cut(collector_failed(machine, workspace))),
+            RecordingStage::Closed | RecordingStage::Finished if !has_guest_failed(machine) => {
+                return Ok(WindowEnding::Closed);
+            }
+            RecordingStage::Failed => {
+                return Ok(WindowEnding::CutShort(collector_failed(machine, workspace)));
+            }
             _ => {}
         }
-        if let Some(error) = cut(machine, interrupt, deadline, recording, opened) {
-            return if opened {
-                Ok(Ending::Cut(error))
+        if let Some(error) = outside_end(machine, interrupt, deadline, recording, has_opened) {
+            return if has_opened {
+                Ok(WindowEnding::CutShort(error))
             } else {
                 Err(error)
             };
         }
-        if opened {
+        if has_opened {
             let read = |n: &std::sync::atomic::AtomicU64| n.load(Relaxed);
             progress.window(
                 read(&control.accesses),
@@ -62,21 +66,21 @@ pub fn watch(
                 read(&control.operations),
             );
         }
-        std::thread::sleep(POLL);
+        std::thread::sleep(POLL_INTERVAL);
     }
 }
 
-fn ended_badly(machine: &Machine) -> bool {
+fn has_guest_failed(machine: &QemuMachine) -> bool {
     failure_on_console(&machine.console()).is_some()
 }
 
 /// What ends the window from outside.
-fn cut(
-    machine: &mut Machine,
-    interrupt: Interrupt,
+fn outside_end(
+    machine: &mut QemuMachine,
+    interrupt: InterruptFlag,
     deadline: Instant,
-    recording: &Recording,
-    opened: bool,
+    recording: &KernelRecording,
+    has_opened: bool,
 ) -> Option<Error> {
     if interrupt.is_set() {
         return Some(Error::Interrupted);
@@ -88,24 +92,24 @@ fn cut(
             console: machine.console_tail(),
         });
     }
-    if let Some(status) = machine.ended() {
-        return Some(if opened || console.contains("relayout-guest: ready") {
+    if let Some(status) = machine.exit_status() {
+        return Some(if has_opened || console.contains("relayout-guest: ready") {
             Error::Guest {
                 why: format!("ended before its workload was done (QEMU: {status})"),
                 console: machine.console_tail(),
             }
         } else {
-            machine.failed(&format!("ended before the guest was up ({status})"))
+            machine.qemu_error(&format!("ended before the guest was up ({status})"))
         });
     }
     if Instant::now() > deadline {
-        let doing = if opened {
+        let progress_text = if has_opened {
             "is still running its workload"
         } else {
             "has not begun its workload"
         };
         let why = format!(
-            "{doing} after {} s (see --time-limit)",
+            "{progress_text} after {} s (see --time-limit)",
             recording.time_limit.as_secs()
         );
         return Some(Error::Guest {
@@ -134,11 +138,11 @@ fn failure_on_console(console: &str) -> Option<String> {
     })
 }
 
-fn collector_failed(machine: &Machine, workspace: &Workspace) -> Error {
+fn collector_failed(machine: &QemuMachine, workspace: &RecordingWorkspace) -> Error {
     let errno = workspace.control().error.load(Acquire) as i32;
     let source = std::io::Error::from_raw_os_error(errno);
     match errno {
-        0 => machine.failed("lost its recording plugin"),
+        0 => machine.qemu_error("lost its recording plugin"),
         _ => cannot("write the recording to", workspace.dir())(source).into(),
     }
 }

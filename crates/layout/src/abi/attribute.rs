@@ -2,11 +2,11 @@
 
 use std::fmt;
 
-use super::{Atom, Bitfield, Shape};
+use super::{Bitfield, LayoutAtom, StructShape};
 
 /// One thing that has to be written into a struct so that its members get the offsets they have.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Attribute {
+pub enum LayoutAttribute {
     /// `packed` on the type.
     Packed,
     /// `aligned(N)` on the type: bytes.
@@ -34,9 +34,9 @@ pub enum Attribute {
     },
 }
 
-impl fmt::Display for Attribute {
+impl fmt::Display for LayoutAttribute {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let place = |before: &Option<String>| match before {
+        let position = |before: &Option<String>| match before {
             Some(member) => format!("before {member}"),
             None => "at the end".to_owned(),
         };
@@ -46,31 +46,31 @@ impl fmt::Display for Attribute {
             Self::PackedMember(member) => write!(f, "packed on {member}"),
             Self::AlignedMember { member, align } => write!(f, "aligned({align}) on {member}"),
             Self::UnnamedBits { before, bits } => {
-                write!(f, "{bits} unnamed bits {}", place(before))
+                write!(f, "{bits} unnamed bits {}", position(before))
             }
-            Self::ZeroWidth { before } => write!(f, ":0 {}", place(before)),
+            Self::ZeroWidth { before } => write!(f, ":0 {}", position(before)),
         }
     }
 }
 
-impl Shape {
+impl StructShape {
     /// The fewest attributes that explain the offsets and the size that were compiled, those of
     /// the type first, then by member. Empty for most structs.
-    pub fn attributes(&self) -> Vec<Attribute> {
-        let mut found = Vec::new();
+    pub fn attributes(&self) -> Vec<LayoutAttribute> {
+        let mut attributes = Vec::new();
         if self.type_packed {
-            found.push(Attribute::Packed);
+            attributes.push(LayoutAttribute::Packed);
         }
         if self.type_align > 1 {
-            found.push(Attribute::Aligned(self.type_align));
+            attributes.push(LayoutAttribute::Aligned(self.type_align));
         }
         for atom in &self.atoms {
-            of_atom(atom, &mut found);
+            push_atom_attributes(atom, &mut attributes);
         }
         if !self.is_empty_class() {
-            unnamed(&self.tail, None, &mut found);
+            push_unnamed_bits(&self.tail, None, &mut attributes);
         }
-        found
+        attributes
     }
 
     /// A class of C++ without members: it takes one byte all the same.
@@ -80,41 +80,54 @@ impl Shape {
     }
 }
 
-fn of_atom(atom: &Atom, found: &mut Vec<Attribute>) {
-    unnamed(&atom.before, Some(&atom.name), found);
-    let aligned = Some(atom.aligned).filter(|align| *align > 1);
-    on_member(&atom.name, atom.packed, aligned, found);
+fn push_atom_attributes(atom: &LayoutAtom, attributes: &mut Vec<LayoutAttribute>) {
+    push_unnamed_bits(&atom.unnamed_before, Some(&atom.name), attributes);
+    let aligned = Some(atom.explicit_align).filter(|align| *align > 1);
+    push_member_attributes(&atom.name, atom.packed, aligned, attributes);
     let mut pending = 0;
-    let named = atom.bits.iter().enumerate().filter(|(_, bits)| bits.named);
+    let named = atom
+        .bitfields
+        .iter()
+        .enumerate()
+        .filter(|(_, bits)| bits.is_named);
     for ((index, field), name) in named.zip(&atom.names) {
-        unnamed(&atom.bits[pending..index], Some(name), found);
-        let aligned = Some(field.aligned).filter(|align| *align > 0);
-        on_member(name, field.packed, aligned, found);
+        push_unnamed_bits(&atom.bitfields[pending..index], Some(name), attributes);
+        let aligned = Some(field.explicit_align).filter(|align| *align > 0);
+        push_member_attributes(name, field.packed, aligned, attributes);
         pending = index + 1;
     }
 }
 
-fn on_member(name: &str, packed: bool, aligned: Option<u64>, found: &mut Vec<Attribute>) {
+fn push_member_attributes(
+    name: &str,
+    packed: bool,
+    aligned: Option<u64>,
+    attributes: &mut Vec<LayoutAttribute>,
+) {
     if packed {
-        found.push(Attribute::PackedMember(name.to_owned()));
+        attributes.push(LayoutAttribute::PackedMember(name.to_owned()));
     }
     if let Some(align) = aligned {
-        found.push(Attribute::AlignedMember {
+        attributes.push(LayoutAttribute::AlignedMember {
             member: name.to_owned(),
             align,
         });
     }
 }
 
-fn unnamed(fields: &[Bitfield], before: Option<&str>, found: &mut Vec<Attribute>) {
+fn push_unnamed_bits(
+    fields: &[Bitfield],
+    before: Option<&str>,
+    attributes: &mut Vec<LayoutAttribute>,
+) {
     let before = || before.map(str::to_owned);
     let bits: u64 = fields.iter().map(|field| field.width_bits).sum();
     if bits > 0 {
-        found.push(Attribute::UnnamedBits {
+        attributes.push(LayoutAttribute::UnnamedBits {
             before: before(),
             bits,
         });
     } else if !fields.is_empty() {
-        found.push(Attribute::ZeroWidth { before: before() });
+        attributes.push(LayoutAttribute::ZeroWidth { before: before() });
     }
 }

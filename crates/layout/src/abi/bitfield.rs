@@ -10,15 +10,15 @@ pub(crate) struct Bitfield {
     /// Alignment of the declared type inside a struct.
     pub align_bits: u64,
     /// Has a name.
-    pub named: bool,
+    pub is_named: bool,
     /// Is one of [`Aggregate::members`](crate::Aggregate::members); the others are inferred.
-    pub member: bool,
+    pub is_member: bool,
     /// `packed` on the struct.
     pub type_packed: bool,
     /// `packed` on this field.
     pub packed: bool,
     /// `aligned(N)` on this field, in bytes; 0: none. (1 takes it to the next byte.)
-    pub aligned: u64,
+    pub explicit_align: u64,
 }
 
 impl Bitfield {
@@ -28,11 +28,11 @@ impl Bitfield {
             width_bits,
             unit_bits,
             align_bits,
-            named: false,
-            member: false,
+            is_named: false,
+            is_member: false,
             type_packed: packed,
             packed: false,
-            aligned: 0,
+            explicit_align: 0,
         }
     }
 
@@ -44,9 +44,9 @@ impl Bitfield {
     ///
     /// A field may not span more units of its type's alignment than the type does, unless it is
     /// packed; `:0` goes to the next unit even then.
-    pub(super) fn place(&self, cursor: u64, forced: u64) -> u64 {
+    pub(super) fn first_bit_from(&self, cursor: u64, forced: u64) -> u64 {
         let forced = if forced > 1 { forced } else { 0 };
-        let first = match self.aligned.max(forced) {
+        let first = match self.explicit_align.max(forced) {
             0 => cursor,
             align => cursor.next_multiple_of(align * 8),
         };
@@ -61,14 +61,14 @@ impl Bitfield {
     }
 
     /// What it adds to the alignment of its struct, in bytes.
-    pub(super) fn align(&self, forced: u64, unnamed_bits_align: bool) -> u64 {
-        if !self.named && !unnamed_bits_align {
+    pub(super) fn required_align(&self, forced: u64, unnamed_bits_align: bool) -> u64 {
+        if !self.is_named && !unnamed_bits_align {
             return 1;
         }
         let natural = match self.is_packed() && self.width_bits > 0 {
             true => 1,
             false => self.align_bits / 8,
         };
-        natural.max(self.aligned).max(forced)
+        natural.max(self.explicit_align).max(forced)
     }
 }

@@ -19,7 +19,9 @@ use std::fmt::Write as _;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{Abi, AbiError, Arrangement, Atom, Bitfield, Layout, Shape};
+use super::{
+    AbiEngine, AbiError, AtomArrangement, Bitfield, LayoutAtom, StructLayout, StructShape,
+};
 use crate::types::DEPTH_MAX;
 use crate::{Aggregate, AggregateKind, TypeId};
 
@@ -29,7 +31,7 @@ const TEXT_BYTES_MAX: usize = 1 << 20;
 
 /// What the text is compiled as.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Language {
+pub enum EmitLanguage {
     /// GNU C.
     #[default]
     C,
@@ -39,7 +41,7 @@ pub enum Language {
 
 /// A name inside an emitted struct, and where the engine says it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Spot {
+pub struct EmittedMember {
     /// As written: the member's name, or another where C does not allow that.
     pub name: String,
     /// First bit from the start of the struct.
@@ -47,58 +49,58 @@ pub struct Spot {
     /// Width in bits of a bitfield; `None` for others, which begin at a whole byte.
     pub width_bits: Option<u64>,
     /// Inside an anonymous struct or union.
-    pub anonymous: bool,
+    pub in_anonymous: bool,
 }
 
 /// A struct as it was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Emitted {
+pub struct EmittedStruct {
     /// Every name that can be addressed, in the order written.
-    pub spots: Vec<Spot>,
+    pub members: Vec<EmittedMember>,
     /// What the engine says of the whole.
-    pub layout: Layout,
+    pub layout: StructLayout,
 }
 
 /// Writes structs of one arena as C.
-pub struct Emitter<'a, 't> {
-    abi: &'a Abi<'t>,
-    language: Language,
+pub struct StructEmitter<'a, 't> {
+    abi: &'a AbiEngine<'t>,
+    language: EmitLanguage,
     /// In front of all names that are made up.
     prefix: String,
     /// Tags of types held by value.
-    nested: FxHashMap<TypeId, String>,
+    nested_tags: FxHashMap<TypeId, String>,
     /// Typedefs with an alignment of their own.
-    aligned: FxHashMap<TypeId, String>,
+    aligned_typedefs: FxHashMap<TypeId, String>,
     enum_sizes: FxHashSet<u64>,
     text: String,
 }
 
 /// A struct or union while it is written.
-struct Body {
+struct StructBody {
     text: String,
-    spots: Vec<Spot>,
+    members: Vec<EmittedMember>,
     /// To say which type an error is about.
     name: String,
 }
 
 /// Where a body stands: in a struct of its own, or inside another without a name.
 #[derive(Clone, Copy)]
-struct At {
+struct BodyPosition {
     /// First bit of it from the start of the outermost struct.
     first_bit: u64,
     depth: u32,
-    anonymous: bool,
+    in_anonymous: bool,
 }
 
-impl<'a, 't> Emitter<'a, 't> {
+impl<'a, 't> StructEmitter<'a, 't> {
     /// Nothing is written yet. Names that are made up begin with `prefix`.
-    pub fn new(abi: &'a Abi<'t>, language: Language, prefix: &str) -> Self {
+    pub fn new(abi: &'a AbiEngine<'t>, language: EmitLanguage, prefix: &str) -> Self {
         Self {
             abi,
             language,
             prefix: prefix.to_owned(),
-            nested: FxHashMap::default(),
-            aligned: FxHashMap::default(),
+            nested_tags: FxHashMap::default(),
+            aligned_typedefs: FxHashMap::default(),
             enum_sizes: FxHashSet::default(),
             text: String::new(),
         }
@@ -117,49 +119,54 @@ impl<'a, 't> Emitter<'a, 't> {
     ///
     /// # Panics
     /// As [`Shape::lay_out`].
-    pub fn define(
+    pub fn define_struct(
         &mut self,
         tag: &str,
         aggregate: &Aggregate,
-        shape: &Shape,
-        arrangement: &Arrangement,
-    ) -> Result<Emitted, AbiError> {
+        shape: &StructShape,
+        arrangement: &AtomArrangement,
+    ) -> Result<EmittedStruct, AbiError> {
         let layout = shape.lay_out(arrangement);
-        let body = self.tagged(tag, aggregate, shape, arrangement, &layout, 0)?;
-        Ok(Emitted {
-            spots: body.spots,
+        let body = self.write_tagged(tag, aggregate, shape, arrangement, &layout, 0)?;
+        Ok(EmittedStruct {
+            members: body.members,
             layout,
         })
     }
 
     /// Tag of a struct or union held by value: `struct x12`. Defines it at its first use, in the
     /// order that it has.
-    fn nested(
+    fn nested_tag(
         &mut self,
         id: TypeId,
         aggregate: &Aggregate,
         depth: u32,
     ) -> Result<String, AbiError> {
-        if let Some(tag) = self.nested.get(&id) {
+        if let Some(tag) = self.nested_tags.get(&id) {
             return Ok(tag.clone());
         }
         let name = format!("{}{}", self.prefix, id.0);
         let tag = format!("{} {name}", keyword(aggregate));
         match self.abi.shape_at(aggregate, depth) {
             Ok(shape) => {
-                let current = shape.current();
+                let current = shape.current_arrangement();
                 let layout = shape.lay_out(&current);
-                self.tagged(&name, aggregate, &shape, &current, &layout, depth)?;
+                self.write_tagged(&name, aggregate, &shape, &current, &layout, depth)?;
             }
-            Err(_) if aggregate.complete => self.opaque(&tag, id, aggregate)?,
+            Err(_) if aggregate.complete => self.write_opaque(&tag, id, aggregate)?,
             Err(e) => return Err(e),
         }
-        self.nested.insert(id, tag.clone());
+        self.nested_tags.insert(id, tag.clone());
         Ok(tag)
     }
 
     /// What is no struct of C (a class with bases, a Rust enum) takes its room all the same.
-    fn opaque(&mut self, tag: &str, id: TypeId, aggregate: &Aggregate) -> Result<(), AbiError> {
+    fn write_opaque(
+        &mut self,
+        tag: &str,
+        id: TypeId,
+        aggregate: &Aggregate,
+    ) -> Result<(), AbiError> {
         let align = self.abi.align_of(id).unwrap_or(1);
         let size = aggregate.size;
         writeln!(
@@ -170,47 +177,47 @@ impl<'a, 't> Emitter<'a, 't> {
         Ok(())
     }
 
-    fn tagged(
+    fn write_tagged(
         &mut self,
         name: &str,
         aggregate: &Aggregate,
-        shape: &Shape,
-        arrangement: &Arrangement,
-        layout: &Layout,
+        shape: &StructShape,
+        arrangement: &AtomArrangement,
+        layout: &StructLayout,
         depth: u32,
-    ) -> Result<Body, AbiError> {
-        let mut body = Body {
+    ) -> Result<StructBody, AbiError> {
+        let mut body = StructBody {
             text: format!("{} {name} {{\n", keyword(aggregate)),
-            spots: Vec::new(),
+            members: Vec::new(),
             name: shape.name.clone(),
         };
-        let at = At {
+        let position = BodyPosition {
             first_bit: 0,
             depth,
-            anonymous: false,
+            in_anonymous: false,
         };
-        self.members(&mut body, aggregate, shape, arrangement, layout, at)?;
+        self.write_members(&mut body, aggregate, shape, arrangement, layout, position)?;
         let align = (shape.type_align.max(arrangement.type_align)).max(match shape.head.end {
             0 => shape.head.align,
             _ => 1,
         });
-        let attributes = attributes(shape.type_packed, over_1(align));
+        let attributes = attribute_text(shape.type_packed, nontrivial_align(align));
         self.text.push_str(&body.text);
         self.text.push_str(&format!("}}{attributes};\n"));
         Ok(body)
     }
 
     /// The members between the braces.
-    fn members(
+    fn write_members(
         &mut self,
-        body: &mut Body,
+        body: &mut StructBody,
         aggregate: &Aggregate,
-        shape: &Shape,
-        arrangement: &Arrangement,
-        layout: &Layout,
-        at: At,
+        shape: &StructShape,
+        arrangement: &AtomArrangement,
+        layout: &StructLayout,
+        position: BodyPosition,
     ) -> Result<(), AbiError> {
-        if at.depth > DEPTH_MAX || body.text.len() > TEXT_BYTES_MAX {
+        if position.depth > DEPTH_MAX || body.text.len() > TEXT_BYTES_MAX {
             return Err(AbiError::NotC {
                 name: body.name.clone(),
                 member: String::new(),
@@ -218,147 +225,156 @@ impl<'a, 't> Emitter<'a, 't> {
             });
         }
         if shape.head.end > 0 {
-            let name = format!("{}head{}", self.prefix, body.spots.len());
+            let name = format!("{}head{}", self.prefix, body.members.len());
             let bytes = format!("unsigned char {name}[{}]", shape.head.end);
-            push(body, &bytes, &attributes(false, over_1(shape.head.align)));
+            push_declaration(
+                body,
+                &bytes,
+                &attribute_text(false, nontrivial_align(shape.head.align)),
+            );
         }
         for &index in &arrangement.order {
             let atom = &shape.atoms[index];
             let forced = arrangement.align[index];
-            unnamed(body, &atom.before);
+            push_unnamed_bitfields(body, &atom.unnamed_before);
             if atom.is_bitfields() {
-                let firsts = &layout.places[index].bits;
-                self.bitfields(body, aggregate, atom, forced, firsts, at)?;
+                let firsts = &layout.places[index].bitfield_starts;
+                self.write_bitfields(body, aggregate, atom, forced, firsts, position)?;
             } else {
-                let at = At {
-                    first_bit: at.first_bit + layout.places[index].offset * 8,
-                    ..at
+                let position = BodyPosition {
+                    first_bit: position.first_bit + layout.places[index].offset * 8,
+                    ..position
                 };
-                self.member(body, aggregate, atom, forced, at)?;
+                self.write_member(body, aggregate, atom, forced, position)?;
             }
         }
         if shape.is_union && !shape.tail.is_empty() {
             body.text.push_str("struct {\n");
-            unnamed(body, &shape.tail);
-            push(body, "}", "");
+            push_unnamed_bitfields(body, &shape.tail);
+            push_declaration(body, "}", "");
         } else {
-            unnamed(body, &shape.tail);
+            push_unnamed_bitfields(body, &shape.tail);
         }
         Ok(())
     }
 
-    fn bitfields(
+    fn write_bitfields(
         &mut self,
-        body: &mut Body,
+        body: &mut StructBody,
         aggregate: &Aggregate,
-        atom: &Atom,
+        atom: &LayoutAtom,
         mut forced: u64,
         firsts: &[u64],
-        at: At,
+        position: BodyPosition,
     ) -> Result<(), AbiError> {
         let mut members = atom.members.clone().zip(firsts);
-        for field in &atom.bits {
+        for field in &atom.bitfields {
             let Some((index, first)) = members.next_if_member(field) else {
-                unnamed(body, std::slice::from_ref(field));
+                push_unnamed_bitfields(body, std::slice::from_ref(field));
                 continue;
             };
             let member = &aggregate.members[index];
-            let ty = self.spell_bits(member.ty, field, at.depth, &body.name)?;
-            if !field.named {
-                push(body, &format!("{ty} : {}", field.width_bits), "");
+            let ty = self.spell_bitfield_type(member.ty, field, position.depth, &body.name)?;
+            if !field.is_named {
+                push_declaration(body, &format!("{ty} : {}", field.width_bits), "");
                 continue;
             }
             let forced = std::mem::replace(&mut forced, 1);
-            let align = field.aligned.max(if forced > 1 { forced } else { 0 });
+            let align = field
+                .explicit_align
+                .max(if forced > 1 { forced } else { 0 });
             let name = self.member_name(member.name.as_deref(), index, body);
-            push(
+            push_declaration(
                 body,
                 &format!("{ty} {name} : {}", field.width_bits),
-                &attributes(field.packed, (align > 0).then_some(align)),
+                &attribute_text(field.packed, (align > 0).then_some(align)),
             );
-            body.spots.push(Spot {
+            body.members.push(EmittedMember {
                 name,
-                first_bit: at.first_bit + first,
+                first_bit: position.first_bit + first,
                 width_bits: Some(field.width_bits),
-                anonymous: at.anonymous,
+                in_anonymous: position.in_anonymous,
             });
         }
         Ok(())
     }
 
     /// One member that is no bitfield; `at` says where it begins.
-    fn member(
+    fn write_member(
         &mut self,
-        body: &mut Body,
+        body: &mut StructBody,
         aggregate: &Aggregate,
-        atom: &Atom,
+        atom: &LayoutAtom,
         forced: u64,
-        at: At,
+        position: BodyPosition,
     ) -> Result<(), AbiError> {
         let index = atom.members.start;
         let member = &aggregate.members[index];
-        let align = atom.aligned.max(forced);
+        let align = atom.explicit_align.max(forced);
         if member.name.is_none()
             && !atom.packed
             && let Some(inner) = self.abi.aggregate(member.ty)
-            && let Ok(shape) = self.abi.shape_at(inner, at.depth + 1)
+            && let Ok(shape) = self.abi.shape_at(inner, position.depth + 1)
         {
-            return self.inlined(body, inner, &shape, align, at);
+            return self.write_inlined(body, inner, &shape, align, position);
         }
-        let (ty, dimensions) = self.spell(member.ty, at.depth + 1, &body.name)?;
+        let (ty, dimensions) = self.spell_type(member.ty, position.depth + 1, &body.name)?;
         let name = self.member_name(member.name.as_deref(), index, body);
-        push(
+        push_declaration(
             body,
             &format!("{ty} {name}{dimensions}"),
-            &attributes(atom.packed, over_1(align)),
+            &attribute_text(atom.packed, nontrivial_align(align)),
         );
-        body.spots.push(Spot {
+        body.members.push(EmittedMember {
             name,
-            first_bit: at.first_bit,
+            first_bit: position.first_bit,
             width_bits: None,
-            anonymous: at.anonymous,
+            in_anonymous: position.in_anonymous,
         });
         Ok(())
     }
 
     /// An anonymous struct or union, `align` forced on its type.
-    fn inlined(
+    fn write_inlined(
         &mut self,
-        body: &mut Body,
+        body: &mut StructBody,
         inner: &Aggregate,
-        shape: &Shape,
+        shape: &StructShape,
         align: u64,
-        at: At,
+        position: BodyPosition,
     ) -> Result<(), AbiError> {
-        let current = shape.current();
+        let current = shape.current_arrangement();
         let layout = shape.lay_out(&current);
         body.text.push_str(&format!("{} {{\n", keyword(inner)));
-        let at = At {
-            depth: at.depth + 1,
-            anonymous: true,
-            ..at
+        let position = BodyPosition {
+            depth: position.depth + 1,
+            in_anonymous: true,
+            ..position
         };
-        self.members(body, inner, shape, &current, &layout, at)?;
-        let attributes = attributes(shape.type_packed, over_1(align.max(shape.type_align)));
-        push(body, "}", &attributes);
+        self.write_members(body, inner, shape, &current, &layout, position)?;
+        let attributes = attribute_text(
+            shape.type_packed,
+            nontrivial_align(align.max(shape.type_align)),
+        );
+        push_declaration(body, "}", &attributes);
         Ok(())
     }
 
     /// The member's own name if C and C++ allow it there, or one that is made up.
-    fn member_name(&self, name: Option<&str>, index: usize, body: &Body) -> String {
+    fn member_name(&self, name: Option<&str>, index: usize, body: &StructBody) -> String {
         match name {
             Some(name)
                 if spell::is_identifier(name)
                     && !body
-                        .spots
+                        .members
                         .iter()
                         .rev()
                         .take(64)
-                        .any(|spot| spot.name == name) =>
+                        .any(|written| written.name == name) =>
             {
                 name.to_owned()
             }
-            _ => format!("{}m{index}_{}", self.prefix, body.spots.len()),
+            _ => format!("{}m{index}_{}", self.prefix, body.members.len()),
         }
     }
 }
@@ -370,7 +386,7 @@ trait NextIfMember: Iterator {
 
 impl<I: Iterator> NextIfMember for I {
     fn next_if_member(&mut self, field: &Bitfield) -> Option<I::Item> {
-        if field.member { self.next() } else { None }
+        if field.is_member { self.next() } else { None }
     }
 }
 
@@ -382,26 +398,26 @@ fn keyword(aggregate: &Aggregate) -> &'static str {
 }
 
 /// Inferred bitfields, of unsigned integers.
-fn unnamed(body: &mut Body, fields: &[Bitfield]) {
+fn push_unnamed_bitfields(body: &mut StructBody, fields: &[Bitfield]) {
     for field in fields {
-        let ty = spell::unsigned(field.unit_bits / 8).unwrap_or("unsigned char");
-        push(body, &format!("{ty} : {}", field.width_bits), "");
+        let ty = spell::unsigned_of_size(field.unit_bits / 8).unwrap_or("unsigned char");
+        push_declaration(body, &format!("{ty} : {}", field.width_bits), "");
     }
 }
 
-fn push(body: &mut Body, declaration: &str, attributes: &str) {
+fn push_declaration(body: &mut StructBody, declaration: &str, attributes: &str) {
     for part in ["\t", declaration, attributes, ";\n"] {
         body.text.push_str(part);
     }
 }
 
 /// An alignment that says something of what is no bitfield.
-fn over_1(align: u64) -> Option<u64> {
+fn nontrivial_align(align: u64) -> Option<u64> {
     Some(align).filter(|align| *align > 1)
 }
 
 /// ` __attribute__((packed, aligned(8)))`, or nothing.
-fn attributes(packed: bool, align: Option<u64>) -> String {
+fn attribute_text(packed: bool, align: Option<u64>) -> String {
     match (packed, align) {
         (false, None) => String::new(),
         (true, None) => " __attribute__((packed))".to_owned(),

@@ -1,22 +1,22 @@
 //! Anonymous structs taken apart, where that changes nothing.
 
-use super::Abi;
+use super::AbiEngine;
 use crate::{Aggregate, AggregateKind, Type};
 
 /// Anonymous structs in anonymous structs: more is damaged debug information.
 const DEPTH_MAX: u32 = 8;
 
-impl Abi<'_> {
+impl AbiEngine<'_> {
     /// `aggregate` with the members of its anonymous structs as its own, if they then lie where they do.
     ///
     /// The kernel wraps what `randstruct` may shuffle into one (`mm_struct`, `task_struct`), so that
     /// nothing but the whole could be moved. `None` where there is none, or where offsets or the size
     /// would be others.
-    pub fn flattened(&self, aggregate: &Aggregate) -> Option<Aggregate> {
+    pub fn flatten_anonymous(&self, aggregate: &Aggregate) -> Option<Aggregate> {
         let mut flat = aggregate.clone();
         for _ in 0..DEPTH_MAX {
-            match self.one_level(&flat) {
-                Some(next) => flat = next,
+            match self.flatten_level(&flat) {
+                Some(flatter) => flat = flatter,
                 None => break,
             }
         }
@@ -24,24 +24,25 @@ impl Abi<'_> {
             return None;
         }
         let shape = self.shape(&flat).ok()?;
-        let layout = shape.lay_out(&shape.current());
+        let layout = shape.lay_out(&shape.current_arrangement());
         let atoms = shape.atoms.iter().zip(&layout.places);
         let same = layout.size == aggregate.size
             && layout.align
                 == self
                     .shape(aggregate)
-                    .map(|own| own.lay_out(&own.current()).align)
+                    .map(|own| own.lay_out(&own.current_arrangement()).align)
                     .ok()?;
-        let in_place = |(atom, place): (&super::Atom, &super::Place)| atom.offset == place.offset;
+        let in_place =
+            |(atom, place): (&super::LayoutAtom, &super::AtomPlace)| atom.offset == place.offset;
         (same && atoms.into_iter().all(in_place)).then_some(flat)
     }
 
-    fn one_level(&self, aggregate: &Aggregate) -> Option<Aggregate> {
+    fn flatten_level(&self, aggregate: &Aggregate) -> Option<Aggregate> {
         let mut flat = aggregate.clone();
         flat.members.clear();
-        let mut found = false;
+        let mut has_anonymous = false;
         for member in &aggregate.members {
-            let inner = match self.types.get(self.types.strip(member.ty)) {
+            let inner = match self.types.get(self.types.strip_typedefs(member.ty)) {
                 Type::Aggregate(inner) if member.name.is_none() && member.bits.is_none() => inner,
                 _ => {
                     flat.members.push(member.clone());
@@ -55,16 +56,16 @@ impl Abi<'_> {
                 flat.members.push(member.clone());
                 continue;
             }
-            found = true;
-            for own in &inner.members {
-                let mut own = own.clone();
-                own.offset = own.offset.checked_add(member.offset)?;
-                if let Some(bits) = &mut own.bits {
+            has_anonymous = true;
+            for inner_member in &inner.members {
+                let mut moved = inner_member.clone();
+                moved.offset = moved.offset.checked_add(member.offset)?;
+                if let Some(bits) = &mut moved.bits {
                     bits.offset_bits = bits.offset_bits.checked_add(member.offset * 8)?;
                 }
-                flat.members.push(own);
+                flat.members.push(moved);
             }
         }
-        found.then_some(flat)
+        has_anonymous.then_some(flat)
     }
 }

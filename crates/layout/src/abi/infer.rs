@@ -5,15 +5,15 @@
 //! other, and where the next one is not where it should be, takes the cheapest attribute that
 //! brings it there.
 
-mod field;
-mod member;
+mod bitfields;
+mod members;
 
 use std::ops::Range;
 
-use super::head::Head;
+use super::class_head::ClassHead;
 use super::place::place_atom;
-use super::shape::is_align;
-use super::{Abi, AbiError, Atom, Bitfield, Shape};
+use super::shape::is_valid_align;
+use super::{AbiEngine, AbiError, Bitfield, LayoutAtom, StructShape};
 use crate::{Aggregate, AggregateKind, BitRange};
 
 /// Most bytes of unnamed bitfields that are taken to explain one gap.
@@ -27,19 +27,19 @@ const LINE_SHIFT: u32 = 6;
 const CONTRADICTION: u32 = 3;
 
 /// What is known of a member beside where it is.
-pub(super) struct Known {
+pub(super) struct MemberFacts {
     /// Its name, or those inside an anonymous one.
     pub names: Vec<String>,
     /// Bytes; of a bitfield, its type's.
     pub size: u64,
     /// Alignment of its type in bytes.
-    pub natural: u64,
+    pub natural_align: u64,
     /// As compiled.
     pub offset: u64,
     /// As compiled.
     pub bits: Option<BitRange>,
     /// Alignment that the debug information gives it.
-    pub declared: Option<u64>,
+    pub declared_align: Option<u64>,
     /// See [`Atom::flexible`].
     pub flexible: bool,
     /// Has no name.
@@ -48,54 +48,54 @@ pub(super) struct Known {
 
 /// How a whole type is read.
 #[derive(Clone, Copy)]
-struct Reading {
+struct PackingHypothesis {
     type_packed: bool,
     /// No member may be aligned to more bytes.
     align_max: u64,
     /// Whether the debug information gives all alignments made by hand, so that one which is not
     /// there was not made.
-    recorded: bool,
+    alignments_recorded: bool,
 }
 
 /// A reading that explains all, and how many attributes it takes.
-struct Explained {
-    shape: Shape,
+struct ExplainedShape {
+    shape: StructShape,
     cost: u32,
 }
 
 /// The explanation with the fewest attributes.
-pub(super) fn explain(
-    abi: &Abi<'_>,
+pub(super) fn explain_layout(
+    abi: &AbiEngine<'_>,
     aggregate: &Aggregate,
-    head: Head,
-    members: &[Known],
+    head: ClassHead,
+    members: &[MemberFacts],
     runs: &[Range<usize>],
-) -> Result<Shape, AbiError> {
-    let natural = Reading {
+) -> Result<StructShape, AbiError> {
+    let natural = PackingHypothesis {
         type_packed: false,
         align_max: u64::MAX,
-        recorded: abi.recorded,
+        alignments_recorded: abi.recorded,
     };
-    let first = read(abi, aggregate, head, members, runs, natural);
-    if let Ok(Explained { shape, cost: 0 }) = first {
+    let first = try_hypothesis(abi, aggregate, head, members, runs, natural);
+    if let Ok(ExplainedShape { shape, cost: 0 }) = first {
         return Ok(shape);
     }
-    let packed = Reading {
+    let packed = PackingHypothesis {
         type_packed: true,
         ..natural
     };
-    let declared = aggregate.declared_align.filter(is_align);
-    let capped = Reading {
+    let declared = aggregate.declared_align.filter(is_valid_align);
+    let capped = PackingHypothesis {
         align_max: (1 << aggregate.size.trailing_zeros().min(28)).min(declared.unwrap_or(u64::MAX)),
         ..natural
     };
     // Equal costs: `packed` on the type is more usual than attributes on members.
     let readings = [
-        read(abi, aggregate, head, members, runs, packed),
+        try_hypothesis(abi, aggregate, head, members, runs, packed),
         first,
-        read(abi, aggregate, head, members, runs, capped),
+        try_hypothesis(abi, aggregate, head, members, runs, capped),
     ];
-    let mut best: Option<Explained> = None;
+    let mut best: Option<ExplainedShape> = None;
     let mut error = None;
     for reading in readings {
         match reading {
@@ -112,24 +112,26 @@ pub(super) fn explain(
     }
 }
 
-fn read(
-    abi: &Abi<'_>,
+fn try_hypothesis(
+    abi: &AbiEngine<'_>,
     aggregate: &Aggregate,
-    head: Head,
-    members: &[Known],
+    head: ClassHead,
+    members: &[MemberFacts],
     runs: &[Range<usize>],
-    reading: Reading,
-) -> Result<Explained, AbiError> {
+    hypothesis: PackingHypothesis,
+) -> Result<ExplainedShape, AbiError> {
     let name = aggregate.name.clone().unwrap_or_default();
     let is_union = aggregate.kind == AggregateKind::Union;
     let mut atoms = Vec::with_capacity(runs.len());
     let (mut cursor, mut cost) = (head.end * 8, 0);
     for run in runs {
-        let known = &members[run.clone()];
-        let run = run.start + head.members..run.end + head.members;
-        let (atom, more) = match known[0].bits {
-            Some(_) => field::explain(abi, &name, run, known, cursor, reading)?,
-            None => member::explain(abi, &name, run, &known[0], cursor, reading)?,
+        let run_facts = &members[run.clone()];
+        let run = run.start + head.member_count..run.end + head.member_count;
+        let (atom, more) = match run_facts[0].bits {
+            Some(_) => {
+                bitfields::explain_bitfields(abi, &name, run, run_facts, cursor, hypothesis)?
+            }
+            None => members::explain_member(abi, &name, run, &run_facts[0], cursor, hypothesis)?,
         };
         cost += more;
         if !is_union {
@@ -139,37 +141,41 @@ fn read(
     }
     let on_members = atoms
         .iter()
-        .any(|atom| atom.packed || atom.bits.iter().any(|bits| bits.packed));
-    let mut shape = Shape {
+        .any(|atom| atom.packed || atom.bitfields.iter().any(|bits| bits.packed));
+    let mut shape = StructShape {
         name,
         head,
         atoms,
         type_align: 1,
-        packed: reading.type_packed || on_members,
-        type_packed: reading.type_packed,
+        packed: hypothesis.type_packed || on_members,
+        type_packed: hypothesis.type_packed,
         is_union,
         tail: Vec::new(),
         unnamed_bits_align: abi.target.unnamed_bits_align,
     };
-    cost += u32::from(reading.type_packed) + close(abi, &mut shape, aggregate, reading)?;
-    let filled = shape.atoms.iter().any(|atom| !atom.before.is_empty());
-    if head.members > 0 && (filled || !shape.tail.is_empty() && !shape.is_empty_class()) {
+    cost +=
+        u32::from(hypothesis.type_packed) + explain_size(abi, &mut shape, aggregate, hypothesis)?;
+    let filled = shape
+        .atoms
+        .iter()
+        .any(|atom| !atom.unnamed_before.is_empty());
+    if head.member_count > 0 && (filled || !shape.tail.is_empty() && !shape.is_empty_class()) {
         // Bytes of virtual base classes, whose places are not constant.
         return Err(AbiError::Virtual { name: shape.name });
     }
-    Ok(Explained { shape, cost })
+    Ok(ExplainedShape { shape, cost })
 }
 
 /// Explains the size, and the alignment that the debug information gives the type.
-fn close(
-    abi: &Abi<'_>,
-    shape: &mut Shape,
+fn explain_size(
+    abi: &AbiEngine<'_>,
+    shape: &mut StructShape,
     aggregate: &Aggregate,
-    reading: Reading,
+    hypothesis: PackingHypothesis,
 ) -> Result<u32, AbiError> {
-    let layout = shape.lay_out(&shape.current());
+    let layout = shape.lay_out(&shape.current_arrangement());
     let end = layout.size - layout.padding;
-    let declared = aggregate.declared_align.filter(is_align);
+    let declared = aggregate.declared_align.filter(is_valid_align);
     let mut cost = 0;
     if let Some(declared) = declared
         && declared != layout.align
@@ -196,7 +202,8 @@ fn close(
     }
     // GCC for ARM does not record alignments, so this comes before unnamed bits in any case.
     if declared.is_none()
-        && let Some(found) = aligned_higher(align).find(|one| end.next_multiple_of(*one) == size)
+        && let Some(found) =
+            higher_aligns(align).find(|candidate| end.next_multiple_of(*candidate) == size)
     {
         shape.type_align = found;
         return Ok(cost + 1);
@@ -205,20 +212,20 @@ fn close(
         return Err(unexplained());
     }
     let fill = if shape.is_union { size } else { size - end };
-    shape.tail = fill_bytes(abi, fill, reading.type_packed);
+    shape.tail = unnamed_fill(abi, fill, hypothesis.type_packed);
     Ok(cost + 1)
 }
 
 /// Alignments that somebody may have asked for, beside one that is there anyway: a cache line
 /// before all others, since that is what it mostly is; then the smallest.
-fn aligned_higher(natural: u64) -> impl Iterator<Item = u64> {
+fn higher_aligns(natural: u64) -> impl Iterator<Item = u64> {
     let shifts = [LINE_SHIFT].into_iter().chain(1..17);
     let aligns = shifts.map(|shift| 1u64 << shift);
     aligns.filter(move |align| *align > natural)
 }
 
 /// Unnamed bitfields that take so many bytes from the next byte on, wherever they go.
-fn fill_bytes(abi: &Abi<'_>, bytes: u64, type_packed: bool) -> Vec<Bitfield> {
+fn unnamed_fill(abi: &AbiEngine<'_>, bytes: u64, type_packed: bool) -> Vec<Bitfield> {
     let align_bits = abi.target.integer_align(1) * 8;
     let field = |width_bits| Bitfield::unnamed(width_bits, 8, align_bits, type_packed);
     // In a packed struct the first would begin inside a byte.
@@ -228,24 +235,24 @@ fn fill_bytes(abi: &Abi<'_>, bytes: u64, type_packed: bool) -> Vec<Bitfield> {
 }
 
 /// An atom of which nothing is explained yet.
-fn blank(run: Range<usize>, known: &[Known]) -> Atom {
-    let names: Vec<String> = known
+fn unexplained_atom(run: Range<usize>, run_facts: &[MemberFacts]) -> LayoutAtom {
+    let names: Vec<String> = run_facts
         .iter()
-        .flat_map(|known| known.names.iter().cloned())
+        .flat_map(|facts| facts.names.iter().cloned())
         .collect();
-    Atom {
+    LayoutAtom {
         members: run,
         name: names.first().cloned().unwrap_or_default(),
         names,
-        offset: known[0].offset,
+        offset: run_facts[0].offset,
         size: 0,
         align: 1,
         flexible: false,
         align_on_type: false,
         type_packed: false,
         packed: false,
-        aligned: 1,
-        before: Vec::new(),
-        bits: Vec::new(),
+        explicit_align: 1,
+        unnamed_before: Vec::new(),
+        bitfields: Vec::new(),
     }
 }

@@ -1,13 +1,15 @@
 //! Placing atoms one after the other.
 
-use super::{Arrangement, Atom, Hole, Layout, Pad, Place, Shape};
+use super::{
+    AtomArrangement, AtomPlace, Hole, LayoutAtom, PaddingMember, StructLayout, StructShape,
+};
 use crate::{Aggregate, BitRange};
 
-impl Shape {
+impl StructShape {
     /// The order of declaration, nothing forced: [`lay_out`](Self::lay_out) of it gives the
     /// offsets that were compiled.
-    pub fn current(&self) -> Arrangement {
-        Arrangement {
+    pub fn current_arrangement(&self) -> AtomArrangement {
+        AtomArrangement {
             order: (0..self.atoms.len()).collect(),
             align: vec![1; self.atoms.len()],
             type_align: 1,
@@ -19,7 +21,7 @@ impl Shape {
     /// # Panics
     /// If `arrangement.order` is not a permutation of the atoms, or an alignment is no power of
     /// two.
-    pub fn lay_out(&self, arrangement: &Arrangement) -> Layout {
+    pub fn lay_out(&self, arrangement: &AtomArrangement) -> StructLayout {
         self.lay_out_padded(arrangement, &[])
     }
 
@@ -27,12 +29,16 @@ impl Shape {
     ///
     /// # Panics
     /// As [`lay_out`](Self::lay_out).
-    pub fn lay_out_padded(&self, arrangement: &Arrangement, pads: &[Pad]) -> Layout {
+    pub fn lay_out_padded(
+        &self,
+        arrangement: &AtomArrangement,
+        pads: &[PaddingMember],
+    ) -> StructLayout {
         let mut places = vec![
-            Place {
+            AtomPlace {
                 offset: 0,
                 end: 0,
-                bits: Vec::new()
+                bitfield_starts: Vec::new()
             };
             self.atoms.len()
         ];
@@ -40,9 +46,9 @@ impl Shape {
         let mut end_bits = cursor_bits;
         let mut align = (self.head.align.max(self.type_align)).max(arrangement.type_align);
         let end_of_pads = |at: usize, mut cursor_bits: u64| {
-            for pad in pads.iter().filter(|pad| pad.at == at) {
+            for pad in pads.iter().filter(|pad| pad.position == at) {
                 let first = cursor_bits.div_ceil(8).next_multiple_of(pad.align.max(1));
-                cursor_bits = (first + pad.bytes) * 8;
+                cursor_bits = (first + pad.size) * 8;
             }
             cursor_bits
         };
@@ -61,13 +67,13 @@ impl Shape {
         let members_end = end_bits.div_ceil(8);
         let mut tail_bits = cursor_bits;
         for field in &self.tail {
-            tail_bits = field.place(tail_bits, 1) + field.width_bits;
-            align = align.max(field.align(1, self.unnamed_bits_align));
+            tail_bits = field.first_bit_from(tail_bits, 1) + field.width_bits;
+            align = align.max(field.required_align(1, self.unnamed_bits_align));
         }
         end_bits = end_bits.max(tail_bits);
         let size = end_bits.div_ceil(8).next_multiple_of(align);
-        let holes = holes(&places, &arrangement.order, self.head.end);
-        Layout {
+        let holes = find_holes(&places, &arrangement.order, self.head.end);
+        StructLayout {
             places,
             size,
             align,
@@ -80,24 +86,24 @@ impl Shape {
     ///
     /// `aggregate` is the one that this shape was taken from, `layout` what
     /// [`lay_out`](Self::lay_out) made of `arrangement`.
-    pub fn apply(
+    pub fn apply_arrangement(
         &self,
         aggregate: &Aggregate,
-        arrangement: &Arrangement,
-        layout: &Layout,
+        arrangement: &AtomArrangement,
+        layout: &StructLayout,
     ) -> Aggregate {
         let mut members = Vec::with_capacity(aggregate.members.len());
-        members.extend_from_slice(&aggregate.members[..self.head.members]);
+        members.extend_from_slice(&aggregate.members[..self.head.member_count]);
         for &index in &arrangement.order {
             let atom = &self.atoms[index];
             let place = &layout.places[index];
-            let mut fields = atom.bits.iter().filter(|field| field.member);
+            let mut fields = atom.bitfields.iter().filter(|field| field.is_member);
             for (nth, old) in aggregate.members[atom.members.clone()].iter().enumerate() {
                 let mut member = old.clone();
                 if nth == 0 && arrangement.align[index] > atom.align {
                     member.declared_align = Some(arrangement.align[index]);
                 }
-                match (fields.next(), place.bits.get(nth)) {
+                match (fields.next(), place.bitfield_starts.get(nth)) {
                     (Some(field), Some(&first)) => {
                         member.offset = first / field.unit_bits * (field.unit_bits / 8);
                         member.bits = Some(BitRange {
@@ -111,7 +117,7 @@ impl Shape {
             }
         }
         // GCC marks a struct as aligned by attribute also when only a member is.
-        let forced = |atom: &Atom, align: &u64| *align > atom.align;
+        let forced = |atom: &LayoutAtom, align: &u64| *align > atom.align;
         let attribute = aggregate.declared_align.is_some()
             || arrangement.type_align > 1
             || (self.atoms.iter().zip(&arrangement.align)).any(|(atom, align)| forced(atom, align));
@@ -125,16 +131,16 @@ impl Shape {
     }
 }
 
-impl Atom {
+impl LayoutAtom {
     /// What it adds to the alignment of the struct in bytes, if `forced` to some alignment.
     pub(super) fn align_with(&self, forced: u64, unnamed_bits_align: bool) -> u64 {
-        let fields = self.before.iter().chain(&self.bits);
-        let unnamed = fields.map(|field| field.align(1, unnamed_bits_align));
-        self.align_of_place(forced).max(unnamed.max().unwrap_or(1))
+        let fields = self.unnamed_before.iter().chain(&self.bitfields);
+        let unnamed = fields.map(|field| field.required_align(1, unnamed_bits_align));
+        self.place_align(forced).max(unnamed.max().unwrap_or(1))
     }
 
     /// What its first byte is aligned to.
-    fn align_of_place(&self, forced: u64) -> u64 {
+    fn place_align(&self, forced: u64) -> u64 {
         match self.align_on_type && self.type_packed {
             true => self.align,
             false => self.align.max(forced),
@@ -145,47 +151,47 @@ impl Atom {
 /// Places one atom at or after bit `cursor`, aligned to at least `forced` bytes; also gives the
 /// first free bit after it. Bitfields end inside a byte, and only another bitfield may go on there
 /// (which is in the same atom, or follows it in another order).
-pub(super) fn place_atom(atom: &Atom, mut cursor: u64, forced: u64) -> (Place, u64) {
-    for field in &atom.before {
-        cursor = field.place(cursor, 1) + field.width_bits;
+pub(super) fn place_atom(atom: &LayoutAtom, mut cursor: u64, forced: u64) -> (AtomPlace, u64) {
+    for field in &atom.unnamed_before {
+        cursor = field.first_bit_from(cursor, 1) + field.width_bits;
     }
-    if atom.bits.is_empty() {
-        let align = atom.align_of_place(forced);
+    if atom.bitfields.is_empty() {
+        let align = atom.place_align(forced);
         let offset = cursor.div_ceil(8).next_multiple_of(align);
         let size = match atom.align_on_type {
             true => atom.size.next_multiple_of(forced),
             false => atom.size,
         };
         let end = offset + size;
-        let place = Place {
+        let place = AtomPlace {
             offset,
             end,
-            bits: Vec::new(),
+            bitfield_starts: Vec::new(),
         };
         return (place, end * 8);
     }
     let mut forced = forced;
-    let mut bits = Vec::with_capacity(atom.bits.len());
-    for field in &atom.bits {
-        let first = match field.named {
-            true => field.place(cursor, std::mem::replace(&mut forced, 1)),
-            false => field.place(cursor, 1),
+    let mut bits = Vec::with_capacity(atom.bitfields.len());
+    for field in &atom.bitfields {
+        let first = match field.is_named {
+            true => field.first_bit_from(cursor, std::mem::replace(&mut forced, 1)),
+            false => field.first_bit_from(cursor, 1),
         };
-        if field.member {
+        if field.is_member {
             bits.push(first);
         }
         cursor = first + field.width_bits;
     }
     let offset = bits.first().map_or(cursor, |first| *first) / 8;
-    let place = Place {
+    let place = AtomPlace {
         offset,
         end: cursor.div_ceil(8),
-        bits,
+        bitfield_starts: bits,
     };
     (place, cursor)
 }
 
-fn holes(places: &[Place], order: &[usize], mut end: u64) -> Vec<Hole> {
+fn find_holes(places: &[AtomPlace], order: &[usize], mut end: u64) -> Vec<Hole> {
     let mut holes = Vec::new();
     for &index in order {
         let place = &places[index];

@@ -3,9 +3,9 @@
 use std::cmp::Ordering;
 use std::ops::Range;
 
-use super::head::Head;
-use super::infer::{Known, explain};
-use super::{Abi, AbiError, Shape};
+use super::class_head::ClassHead;
+use super::infer::{MemberFacts, explain_layout};
+use super::{AbiEngine, AbiError, StructShape};
 use crate::{Aggregate, AggregateKind, Member};
 
 /// Larger objects exist on no machine; offsets in bits stay far below 2^64.
@@ -18,7 +18,7 @@ pub(super) const ALIGN_MAX: u64 = 1 << 28;
 /// them so that there are billions.
 const NAMES_MAX: usize = 1 << 14;
 
-impl Abi<'_> {
+impl AbiEngine<'_> {
     /// Takes a struct apart so that laying its atoms out in their own order gives the offsets and
     /// the size that it has.
     ///
@@ -30,7 +30,7 @@ impl Abi<'_> {
     /// For declarations, unions, Rust enums, C++ classes with virtual bases or with bases of which
     /// the rules do not tell enough, members without a size, members out of order, and gaps that
     /// no rule of C explains.
-    pub fn shape(&self, aggregate: &Aggregate) -> Result<Shape, AbiError> {
+    pub fn shape(&self, aggregate: &Aggregate) -> Result<StructShape, AbiError> {
         if aggregate.kind == AggregateKind::Union && aggregate.complete {
             return Err(AbiError::NotAStruct {
                 name: aggregate.name.clone().unwrap_or_default(),
@@ -41,20 +41,27 @@ impl Abi<'_> {
     }
 
     /// The same also for unions, whose atoms all begin at 0.
-    pub(super) fn shape_at(&self, aggregate: &Aggregate, depth: u32) -> Result<Shape, AbiError> {
-        self.refuse(aggregate)?;
-        let (head, padded_end) = self.head(aggregate, depth)?;
-        let own = &aggregate.members[head.members..];
-        let members: Result<Vec<Known>, AbiError> = own
+    pub(super) fn shape_at(
+        &self,
+        aggregate: &Aggregate,
+        depth: u32,
+    ) -> Result<StructShape, AbiError> {
+        self.refuse_unsupported(aggregate)?;
+        let (head, padded_end) = self.class_head(aggregate, depth)?;
+        let own = &aggregate.members[head.member_count..];
+        let members: Result<Vec<MemberFacts>, AbiError> = own
             .iter()
-            .map(|member| self.known(aggregate, member, depth))
+            .map(|member| self.member_facts(aggregate, member, depth))
             .collect();
-        let runs = runs(own, aggregate.kind == AggregateKind::Union);
+        let runs = atom_runs(own, aggregate.kind == AggregateKind::Union);
         let members = members?;
-        let at = |end| explain(self, aggregate, Head { end, ..head }, &members, &runs);
+        let explain_from =
+            |end| explain_layout(self, aggregate, ClassHead { end, ..head }, &members, &runs);
         let mut shape = match head.end == padded_end {
-            true => at(head.end)?,
-            false => one_of(aggregate, at(head.end), at(padded_end))?,
+            true => explain_from(head.end)?,
+            false => {
+                choose_by_attributes(aggregate, explain_from(head.end), explain_from(padded_end))?
+            }
         };
         if let Some((last, others)) = shape.atoms.split_last_mut() {
             last.flexible &= aggregate.kind == AggregateKind::Struct;
@@ -63,7 +70,7 @@ impl Abi<'_> {
         Ok(shape)
     }
 
-    fn refuse(&self, aggregate: &Aggregate) -> Result<(), AbiError> {
+    fn refuse_unsupported(&self, aggregate: &Aggregate) -> Result<(), AbiError> {
         let name = aggregate.name.clone().unwrap_or_default();
         if !aggregate.complete {
             return Err(AbiError::Incomplete { name });
@@ -82,7 +89,12 @@ impl Abi<'_> {
     }
 
     /// What is known of one member before its place is looked at.
-    fn known(&self, aggregate: &Aggregate, member: &Member, depth: u32) -> Result<Known, AbiError> {
+    fn member_facts(
+        &self,
+        aggregate: &Aggregate,
+        member: &Member,
+        depth: u32,
+    ) -> Result<MemberFacts, AbiError> {
         let name = || aggregate.name.clone().unwrap_or_default();
         let member_name = || member.name.clone().unwrap_or_default();
         let unknown = || AbiError::UnknownSize {
@@ -118,21 +130,27 @@ impl Abi<'_> {
             });
         }
         let (mut names, mut left) = (Vec::new(), NAMES_MAX);
-        self.names(member, 0, &mut names, &mut left);
-        Ok(Known {
+        self.collect_names(member, 0, &mut names, &mut left);
+        Ok(MemberFacts {
             names,
             size,
-            natural,
+            natural_align: natural,
             offset: member.offset,
             bits: member.bits,
-            declared: member.declared_align.filter(is_align),
+            declared_align: member.declared_align.filter(is_valid_align),
             flexible: self.is_flexible(member.ty),
             anonymous: member.name.is_none(),
         })
     }
 
     /// Names by which a member can be addressed: its own, or those inside an anonymous one.
-    fn names(&self, member: &Member, depth: u32, found: &mut Vec<String>, left: &mut usize) {
+    fn collect_names(
+        &self,
+        member: &Member,
+        depth: u32,
+        found: &mut Vec<String>,
+        left: &mut usize,
+    ) {
         *left = left.saturating_sub(1);
         if let Some(name) = &member.name {
             found.push(name.clone());
@@ -141,7 +159,7 @@ impl Abi<'_> {
         {
             for member in &inner.members {
                 if *left > 0 {
-                    self.names(member, depth + 1, found, left);
+                    self.collect_names(member, depth + 1, found, left);
                 }
             }
         }
@@ -149,16 +167,16 @@ impl Abi<'_> {
 }
 
 /// With members in the padding of the last base class, or behind it.
-fn one_of(
+fn choose_by_attributes(
     aggregate: &Aggregate,
-    inside: Result<Shape, AbiError>,
-    behind: Result<Shape, AbiError>,
-) -> Result<Shape, AbiError> {
+    inside: Result<StructShape, AbiError>,
+    behind: Result<StructShape, AbiError>,
+) -> Result<StructShape, AbiError> {
     match (inside, behind) {
         // Nothing can come before what there is one of.
         (Ok(shape), Ok(_)) if shape.atoms.len() < 2 => Ok(shape),
         (Ok(inside), Ok(behind)) => {
-            let count = |shape: &Shape| shape.attributes().len();
+            let count = |shape: &StructShape| shape.attributes().len();
             match count(&inside).cmp(&count(&behind)) {
                 Ordering::Less => Ok(inside),
                 Ordering::Greater => Ok(behind),
@@ -175,12 +193,12 @@ fn one_of(
 }
 
 /// Whether a compiler could have been told so.
-pub(super) fn is_align(align: &u64) -> bool {
+pub(super) fn is_valid_align(align: &u64) -> bool {
     align.is_power_of_two() && *align <= ALIGN_MAX
 }
 
 /// The members in the pieces that move as one: runs of bitfields, and all others by themselves.
-fn runs(members: &[Member], is_union: bool) -> Vec<Range<usize>> {
+fn atom_runs(members: &[Member], is_union: bool) -> Vec<Range<usize>> {
     let mut runs: Vec<Range<usize>> = Vec::new();
     for (index, member) in members.iter().enumerate() {
         match runs.last_mut() {

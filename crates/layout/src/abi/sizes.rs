@@ -3,41 +3,41 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-use super::Target;
-use super::shape::is_align;
-use crate::{Aggregate, AggregateKind, Type, TypeId, Types};
+use super::TargetAbi;
+use super::shape::is_valid_align;
+use crate::{Aggregate, AggregateKind, Type, TypeArena, TypeId};
 
 /// Typedefs and qualifiers nest; more than this is a cycle in damaged debug information.
 const DEPTH_MAX: u32 = 64;
 
 /// Sizes, alignments and shapes of the types of one arena.
-pub struct Abi<'t> {
-    pub(super) types: &'t Types,
-    pub(super) target: Target,
+pub struct AbiEngine<'t> {
+    pub(super) types: &'t TypeArena,
+    pub(super) target: TargetAbi,
     /// See [`alignments_recorded`](Self::alignments_recorded).
     pub(super) recorded: bool,
     // What was asked before, by aggregate. Entries are made before their members are looked at, so
     // that damaged debug information, where types contain each other, comes to an end.
-    aligns: RefCell<HashMap<TypeId, Option<u64>>>,
-    flexible: RefCell<HashMap<TypeId, bool>>,
-    pub(super) data_ends: RefCell<HashMap<TypeId, u64>>,
+    known_aligns: RefCell<HashMap<TypeId, Option<u64>>>,
+    known_flexible: RefCell<HashMap<TypeId, bool>>,
+    pub(super) known_data_ends: RefCell<HashMap<TypeId, u64>>,
 }
 
-impl<'t> Abi<'t> {
+impl<'t> AbiEngine<'t> {
     /// Looks at the types of `types`, compiled for Linux on x86-64.
-    pub fn new(types: &'t Types) -> Self {
-        Self::for_target(types, Target::X86_64)
+    pub fn new(types: &'t TypeArena) -> Self {
+        Self::for_target(types, TargetAbi::X86_64)
     }
 
     /// Looks at the types of `types`, compiled for `target`.
-    pub fn for_target(types: &'t Types, target: Target) -> Self {
+    pub fn for_target(types: &'t TypeArena, target: TargetAbi) -> Self {
         Self {
             types,
             target,
             recorded: false,
-            aligns: RefCell::default(),
-            flexible: RefCell::default(),
-            data_ends: RefCell::default(),
+            known_aligns: RefCell::default(),
+            known_flexible: RefCell::default(),
+            known_data_ends: RefCell::default(),
         }
     }
 
@@ -51,7 +51,7 @@ impl<'t> Abi<'t> {
     }
 
     /// The ABI that sizes and alignments follow.
-    pub fn target(&self) -> Target {
+    pub fn target(&self) -> TargetAbi {
         self.target
     }
 
@@ -107,18 +107,18 @@ impl<'t> Abi<'t> {
                 matches!(counts.first(), None | Some(None | Some(0)))
             }
             Some(Type::Aggregate(aggregate)) if aggregate.size > 0 => {
-                if let Some(known) = self.flexible.borrow().get(&id) {
+                if let Some(known) = self.known_flexible.borrow().get(&id) {
                     return *known;
                 }
-                self.flexible.borrow_mut().insert(id, false);
+                self.known_flexible.borrow_mut().insert(id, false);
                 let members = &aggregate.members[..];
-                let candidates = match aggregate.kind {
+                let last_members = match aggregate.kind {
                     AggregateKind::Union => members,
                     _ => &members[members.len().saturating_sub(1)..],
                 };
-                let mut candidates = candidates.iter();
+                let mut candidates = last_members.iter();
                 let flexible = candidates.any(|member| self.flexible_at(member.ty, depth + 1));
-                self.flexible.borrow_mut().insert(id, flexible);
+                self.known_flexible.borrow_mut().insert(id, flexible);
                 flexible
             }
             _ => false,
@@ -163,24 +163,24 @@ impl<'t> Abi<'t> {
                 declared_align,
                 ..
             } => match declared_align {
-                Some(align) if is_align(align) => Some(*align),
+                Some(align) if is_valid_align(align) => Some(*align),
                 _ => self.align_at((*target)?, depth + 1),
             },
             Type::Qualified { qualifier, target } => {
                 let align = self.align_at((*target)?, depth + 1)?;
                 Some(match *qualifier {
                     // An atomic object is aligned so that one instruction can reach it.
-                    "_Atomic" => align.max(lock_free(self.size_at((*target)?, depth + 1)?)),
+                    "_Atomic" => align.max(lock_free_align(self.size_at((*target)?, depth + 1)?)),
                     _ => align,
                 })
             }
             Type::Aggregate(aggregate) => {
-                if let Some(known) = self.aligns.borrow().get(&id) {
+                if let Some(known) = self.known_aligns.borrow().get(&id) {
                     return *known;
                 }
-                self.aligns.borrow_mut().insert(id, None);
+                self.known_aligns.borrow_mut().insert(id, None);
                 let align = self.aggregate_align(aggregate, depth + 1);
-                self.aligns.borrow_mut().insert(id, align);
+                self.known_aligns.borrow_mut().insert(id, align);
                 align
             }
             Type::Function { .. } | Type::Unknown(_) => None,
@@ -192,12 +192,12 @@ impl<'t> Abi<'t> {
             return None;
         }
         if let Ok(shape) = self.shape_at(aggregate, depth) {
-            return Some(shape.lay_out(&shape.current()).align);
+            return Some(shape.lay_out(&shape.current_arrangement()).align);
         }
         // C++ with base classes and the like: what its parts ask for.
-        let mut align = aggregate.declared_align.filter(is_align).unwrap_or(1);
+        let mut align = aggregate.declared_align.filter(is_valid_align).unwrap_or(1);
         for member in &aggregate.members {
-            let declared = member.declared_align.filter(is_align);
+            let declared = member.declared_align.filter(is_valid_align);
             align = align.max(match declared {
                 Some(declared) => declared,
                 None => self.align_at(member.ty, depth)?,
@@ -209,7 +209,7 @@ impl<'t> Abi<'t> {
 }
 
 /// Alignment of an atomic object of so many bytes; 1 where it takes a lock anyway.
-fn lock_free(size: u64) -> u64 {
+fn lock_free_align(size: u64) -> u64 {
     match size {
         1 | 2 | 4 | 8 | 16 => size,
         _ => 1,

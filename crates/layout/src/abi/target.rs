@@ -6,7 +6,7 @@
 /// `long long` and `double` to 4 bytes inside a struct (to 8 elsewhere); the one for s390x aligns
 /// nothing to more than 8; the one for ARM lets unnamed bitfields raise the alignment of a struct.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Target {
+pub struct TargetAbi {
     /// Size of a pointer in bytes.
     pub pointer_size: u64,
     /// Bitfields are counted from the most significant bit.
@@ -33,31 +33,31 @@ mod machine {
 /// Byte in an ELF header where `e_machine` begins.
 const MACHINE_OFFSET: usize = 18;
 
-impl Target {
+impl TargetAbi {
     /// Linux on x86-64.
-    pub const X86_64: Self = Self::natural(8, false, 16);
+    pub const X86_64: Self = Self::naturally_aligned(8, false, 16);
     /// Linux on i386.
     pub const I386: Self = Self {
         integer_align_max: 4,
         double_align_max: 4,
         wide_float_align_max: 16,
-        ..Self::natural(4, false, 4)
+        ..Self::naturally_aligned(4, false, 4)
     };
     /// Linux on 32-bit ARM (AAPCS).
     pub const ARM: Self = Self {
         unnamed_bits_align: true,
-        ..Self::natural(4, false, 8)
+        ..Self::naturally_aligned(4, false, 8)
     };
     /// Linux on 64-bit ARM (AAPCS64).
     pub const AARCH64: Self = Self {
         unnamed_bits_align: true,
-        ..Self::natural(8, false, 16)
+        ..Self::naturally_aligned(8, false, 16)
     };
     /// Linux on s390x.
-    pub const S390X: Self = Self::natural(8, true, 8);
+    pub const S390X: Self = Self::naturally_aligned(8, true, 8);
 
     /// An ABI that aligns every scalar to its size, up to `align_max` bytes.
-    pub const fn natural(pointer_size: u64, big_endian: bool, align_max: u64) -> Self {
+    pub const fn naturally_aligned(pointer_size: u64, big_endian: bool, align_max: u64) -> Self {
         Self {
             pointer_size,
             big_endian,
@@ -73,7 +73,7 @@ impl Target {
     ///
     /// A machine that is not known by number gets the rule that most follow: scalars are aligned
     /// to their size, up to twice the size of a pointer.
-    pub fn of_elf(bytes: &[u8]) -> Option<Self> {
+    pub fn from_elf(bytes: &[u8]) -> Option<Self> {
         let class = bytes.strip_prefix(b"\x7fELF")?.first()?;
         let big_endian = *bytes.get(5)? == 2;
         let number: [u8; 2] = bytes
@@ -90,7 +90,7 @@ impl Target {
             machine::M68K => 2,
             _ => pointer_size * 2,
         };
-        let natural = Self::natural(pointer_size, big_endian, align_max);
+        let natural = Self::naturally_aligned(pointer_size, big_endian, align_max);
         Some(match number {
             machine::I386 => Self::I386,
             machine::ARM | machine::AARCH64 => Self {
@@ -114,17 +114,17 @@ impl Target {
             true => self.double_align_max,
             false => self.integer_align_max,
         };
-        power_in(size).min(limit)
+        power_of_two_in(size).min(limit)
     }
 
     /// Alignment inside a struct, in bytes, of an integer, enum or pointer.
     pub(super) fn integer_align(&self, size: u64) -> u64 {
-        power_in(size).min(self.integer_align_max)
+        power_of_two_in(size).min(self.integer_align_max)
     }
 }
 
 /// The largest power of two that divides a size; 1 for 0.
-fn power_in(size: u64) -> u64 {
+fn power_of_two_in(size: u64) -> u64 {
     match size {
         0 => 1,
         _ => 1 << size.trailing_zeros(),
@@ -133,7 +133,7 @@ fn power_in(size: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::Target;
+    use super::TargetAbi;
 
     fn header(class: u8, data: u8, machine: [u8; 2]) -> Vec<u8> {
         let mut bytes = vec![0; 64];
@@ -144,13 +144,13 @@ mod tests {
 
     #[test]
     fn by_elf_header() {
-        let of = |class, data, machine| Target::of_elf(&header(class, data, machine));
-        assert_eq!(of(2, 1, [62, 0]), Some(Target::X86_64));
-        assert_eq!(of(1, 1, [3, 0]), Some(Target::I386));
-        assert_eq!(of(1, 1, [40, 0]), Some(Target::ARM));
-        assert_eq!(of(2, 1, [183, 0]), Some(Target::AARCH64));
-        assert_eq!(of(2, 2, [0, 22]), Some(Target::S390X));
-        assert_eq!(Target::of_elf(b"\x7fELF\x02\x01"), None);
-        assert_eq!(Target::of_elf(b"\x9f\xeb\x01\x00"), None);
+        let target_of = |class, data, machine| TargetAbi::from_elf(&header(class, data, machine));
+        assert_eq!(target_of(2, 1, [62, 0]), Some(TargetAbi::X86_64));
+        assert_eq!(target_of(1, 1, [3, 0]), Some(TargetAbi::I386));
+        assert_eq!(target_of(1, 1, [40, 0]), Some(TargetAbi::ARM));
+        assert_eq!(target_of(2, 1, [183, 0]), Some(TargetAbi::AARCH64));
+        assert_eq!(target_of(2, 2, [0, 22]), Some(TargetAbi::S390X));
+        assert_eq!(TargetAbi::from_elf(b"\x7fELF\x02\x01"), None);
+        assert_eq!(TargetAbi::from_elf(b"\x9f\xeb\x01\x00"), None);
     }
 }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::{Blunder, BtfId};
+use super::{BtfId, MalformedBtf};
 
 const MAGIC: u16 = 0xeb9f;
 const HEADER_BYTES: usize = 24;
@@ -37,9 +37,9 @@ pub(super) fn has_magic(bytes: &[u8]) -> bool {
 
 /// A blob whose records have been found.
 #[derive(Debug)]
-pub(super) struct Blob<'a> {
+pub(super) struct BtfBlob<'a> {
     bytes: Cow<'a, [u8]>,
-    little: bool,
+    little_endian: bool,
     /// Where the names are in the blob.
     strings: Range<usize>,
     /// Offset that the first string has in references to it.
@@ -52,7 +52,7 @@ pub(super) struct Blob<'a> {
 
 /// The part of a record that all kinds have.
 #[derive(Clone, Copy)]
-pub(super) struct Record {
+pub(super) struct BtfRecord {
     /// From the start of the blob, in bytes.
     pub(super) start: usize,
     /// Offset of the name in the strings.
@@ -64,62 +64,65 @@ pub(super) struct Record {
     pub(super) size_or_type: u32,
 }
 
-impl<'a> Blob<'a> {
+impl<'a> BtfBlob<'a> {
     /// Finds the records. Ids and strings go on where those of `base` end.
-    pub(super) fn parse(bytes: Cow<'a, [u8]>, base: Option<&Blob<'_>>) -> Result<Self, Blunder> {
+    pub(super) fn parse(
+        bytes: Cow<'a, [u8]>,
+        base: Option<&BtfBlob<'_>>,
+    ) -> Result<Self, MalformedBtf> {
         let little = bytes
             .first_chunk()
             .is_some_and(|magic| u16::from_le_bytes(*magic) == MAGIC);
         if bytes.len() < HEADER_BYTES || !has_magic(&bytes) {
-            return Err(blunder(0, "the header is cut off"));
+            return Err(malformed_at(0, "the header is cut off"));
         }
         if bytes[2] != 1 {
-            return Err(blunder(2, "only version 1 is known"));
+            return Err(malformed_at(2, "only version 1 is known"));
         }
         let mut blob = Self {
             bytes,
-            little,
+            little_endian: little,
             strings: 0..0,
             first_string: base.map_or(0, |base| base.first_string + base.strings.len()),
             first_id: base
-                .map_or(Some(1), Blob::end_id)
-                .ok_or(blunder(8, "too many types"))?,
+                .map_or(Some(1), BtfBlob::end_id)
+                .ok_or(malformed_at(8, "too many types"))?,
             starts: Vec::new(),
         };
-        let types = blob.part(8)?;
-        blob.strings = blob.part(16)?;
-        if base.is_none() && blob.names().first() != Some(&0) {
-            let what = "the names do not begin with an empty one: this is split BTF, as of a kernel \
+        let types = blob.header_range(8)?;
+        blob.strings = blob.header_range(16)?;
+        if base.is_none() && blob.string_bytes().first() != Some(&0) {
+            let problem = "the names do not begin with an empty one: this is split BTF, as of a kernel \
                         module, which needs the BTF of its kernel as base: the vmlinux of the same build \
                         (--btf-base)";
-            return Err(blunder(16, what));
+            return Err(malformed_at(16, problem));
         }
         let mut at = types.start;
         while at < types.end {
             let start = u32::try_from(at);
             blob.starts
-                .push(start.map_err(|_| blunder(at, "the blob is too long"))?);
-            at = at.saturating_add(blob.record_at(at)?.len(at)?);
+                .push(start.map_err(|_| malformed_at(at, "the blob is too long"))?);
+            at = at.saturating_add(blob.record_at(at)?.byte_len(at)?);
         }
         if at != types.end {
-            return Err(blunder(types.end, "the last record goes over the end"));
+            return Err(malformed_at(types.end, "the last record goes over the end"));
         }
         Ok(blob)
     }
 
-    fn names(&self) -> &[u8] {
+    fn string_bytes(&self) -> &[u8] {
         &self.bytes[self.strings.clone()]
     }
 
     /// A part of the blob that the header tells of at `at`.
-    fn part(&self, at: usize) -> Result<Range<usize>, Blunder> {
+    fn header_range(&self, at: usize) -> Result<Range<usize>, MalformedBtf> {
         let header = self.u32(4)? as usize;
         let start = header.saturating_add(self.u32(at)? as usize);
         let end = start.saturating_add(self.u32(at + 4)? as usize);
         if end <= self.bytes.len() {
             Ok(start..end)
         } else {
-            Err(blunder(at, "a part ends outside"))
+            Err(malformed_at(at, "a part ends outside"))
         }
     }
 
@@ -143,7 +146,7 @@ impl<'a> Blob<'a> {
     }
 
     /// The record with that id, if it is in this blob.
-    pub(super) fn record(&self, BtfId(id): BtfId) -> Result<Option<Record>, Blunder> {
+    pub(super) fn record(&self, BtfId(id): BtfId) -> Result<Option<BtfRecord>, MalformedBtf> {
         let index = id.checked_sub(self.first_id);
         let start = index.and_then(|index| self.starts.get(index as usize));
         start
@@ -152,27 +155,30 @@ impl<'a> Blob<'a> {
     }
 
     /// A string by its offset, without the NUL.
-    pub(super) fn string(&self, offset: u32) -> Result<&[u8], Blunder> {
+    pub(super) fn string(&self, offset: u32) -> Result<&[u8], MalformedBtf> {
         let own = (offset as usize).checked_sub(self.first_string);
-        let rest = own.and_then(|own| self.names().get(own..));
-        let rest = rest.ok_or(blunder(offset as usize, "a name is outside the strings"))?;
+        let rest = own.and_then(|own| self.string_bytes().get(own..));
+        let rest = rest.ok_or(malformed_at(
+            offset as usize,
+            "a name is outside the strings",
+        ))?;
         let end = rest.iter().position(|byte| *byte == 0);
         Ok(&rest[..end.unwrap_or(rest.len())])
     }
 
-    pub(super) fn u32(&self, at: usize) -> Result<u32, Blunder> {
+    pub(super) fn u32(&self, at: usize) -> Result<u32, MalformedBtf> {
         let bytes = self.bytes.get(at..).and_then(<[u8]>::first_chunk);
-        let bytes = *bytes.ok_or(blunder(at, "the blob ends within a record"))?;
-        Ok(if self.little {
+        let bytes = *bytes.ok_or(malformed_at(at, "the blob ends within a record"))?;
+        Ok(if self.little_endian {
             u32::from_le_bytes(bytes)
         } else {
             u32::from_be_bytes(bytes)
         })
     }
 
-    fn record_at(&self, start: usize) -> Result<Record, Blunder> {
+    fn record_at(&self, start: usize) -> Result<BtfRecord, MalformedBtf> {
         let info = self.u32(start + 4)?;
-        Ok(Record {
+        Ok(BtfRecord {
             start,
             name: self.u32(start)?,
             kind: info >> 24 & 0x1f,
@@ -183,9 +189,9 @@ impl<'a> Blob<'a> {
     }
 }
 
-impl Record {
+impl BtfRecord {
     /// Bytes of the whole record.
-    fn len(&self, at: usize) -> Result<usize, Blunder> {
+    fn byte_len(&self, at: usize) -> Result<usize, MalformedBtf> {
         let rest = match self.kind {
             KIND_INT | KIND_VARIABLE | KIND_DECL_TAG => 4,
             KIND_ARRAY => 12,
@@ -194,14 +200,14 @@ impl Record {
             KIND_POINTER | KIND_FORWARD | KIND_TYPEDEF | KIND_VOLATILE | KIND_CONST
             | KIND_RESTRICT | KIND_FUNCTION | KIND_FLOAT | KIND_TYPE_TAG => 0,
             _ => {
-                let what = "an unknown kind, whose length is unknown too";
-                return Err(blunder(at + 4, what));
+                let problem = "an unknown kind, whose length is unknown too";
+                return Err(malformed_at(at + 4, problem));
             }
         };
         Ok(RECORD_BYTES + rest)
     }
 }
 
-pub(super) const fn blunder(offset: usize, what: &'static str) -> Blunder {
-    Blunder { offset, what }
+pub(super) const fn malformed_at(offset: usize, what: &'static str) -> MalformedBtf {
+    MalformedBtf { offset, what }
 }

@@ -4,34 +4,34 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::blob::{self, RECORD_BYTES, Record, blunder};
-use super::{Blunder, Btf, BtfId};
-use crate::types::{LOAD_DEPTH_MAX, Need};
-use crate::{Aggregate, AggregateKind, BitRange, Error, Member, Type, TypeId, Types};
+use super::blob::{self, BtfRecord, RECORD_BYTES, malformed_at};
+use super::{BtfFile, BtfId, MalformedBtf};
+use crate::types::{LOAD_DEPTH_MAX, LoadNeed};
+use crate::{Aggregate, AggregateKind, BitRange, Error, Member, Type, TypeArena, TypeId};
 
 /// Type tags in a row that are looked through.
 const TAGS_MAX: usize = 64;
 
 /// A lazy loader of the types of one [`Btf`].
-pub struct BtfTypes<'b, 'a> {
-    btf: &'b Btf<'a>,
-    types: Types,
+pub struct BtfTypeLoader<'b, 'a> {
+    btf: &'b BtfFile<'a>,
+    types: TypeArena,
     ids: FxHashMap<BtfId, TypeId>,
     /// Records of aggregates whose members have not been asked for.
     incomplete: FxHashMap<TypeId, BtfId>,
     /// Aggregates whose members are being read.
-    open: FxHashSet<TypeId>,
+    being_read: FxHashSet<TypeId>,
 }
 
-impl<'b, 'a> BtfTypes<'b, 'a> {
+impl<'b, 'a> BtfTypeLoader<'b, 'a> {
     /// Nothing is loaded yet.
-    pub fn new(btf: &'b Btf<'a>) -> Self {
+    pub fn new(btf: &'b BtfFile<'a>) -> Self {
         Self {
             btf,
-            types: Types::default(),
+            types: TypeArena::default(),
             ids: FxHashMap::default(),
             incomplete: FxHashMap::default(),
-            open: FxHashSet::default(),
+            being_read: FxHashSet::default(),
         }
     }
 
@@ -40,9 +40,9 @@ impl<'b, 'a> BtfTypes<'b, 'a> {
     /// # Errors
     /// Malformed BTF, no such id.
     pub fn load(&mut self, id: BtfId) -> Result<TypeId, Error> {
-        match self.load_at(id, Need::Members, 0)? {
+        match self.load_at(id, LoadNeed::Members, 0)? {
             Some(id) => Ok(id),
-            None => Ok(self.void()),
+            None => Ok(self.add_void()),
         }
     }
 
@@ -53,7 +53,7 @@ impl<'b, 'a> BtfTypes<'b, 'a> {
     /// # Errors
     /// As for [`load`](Self::load).
     pub fn complete(&mut self, id: TypeId) -> Result<TypeId, Error> {
-        self.fill(id, 0)?;
+        self.fill_members(id, 0)?;
         let Some((kind, name)) = self.types.declared_only(id) else {
             return Ok(id);
         };
@@ -68,41 +68,47 @@ impl<'b, 'a> BtfTypes<'b, 'a> {
     }
 
     /// What has been loaded so far.
-    pub fn types(&self) -> &Types {
+    pub fn types(&self) -> &TypeArena {
         &self.types
     }
 
     /// The arena, when nothing more is to be loaded.
-    pub fn into_types(self) -> Types {
+    pub fn into_types(self) -> TypeArena {
         self.types
     }
 
     /// The type behind type tags; `None` for `void`.
-    fn load_at(&mut self, id: BtfId, need: Need, depth: u32) -> Result<Option<TypeId>, Blunder> {
+    fn load_at(
+        &mut self,
+        id: BtfId,
+        need: LoadNeed,
+        depth: u32,
+    ) -> Result<Option<TypeId>, MalformedBtf> {
         if depth > LOAD_DEPTH_MAX {
-            return Err(blunder(0, "types nest too deeply"));
+            return Err(malformed_at(0, "types nest too deeply"));
         }
         let Some((id, record)) = self.behind_tags(id)? else {
             return Ok(None);
         };
         let loaded = match self.ids.get(&id) {
             Some(loaded) => *loaded,
-            None => self.read(id, &record, need, depth)?,
+            None => self.read_record(id, &record, need, depth)?,
         };
-        if need == Need::Members {
-            self.fill(loaded, depth)?;
+        if need == LoadNeed::Members {
+            self.fill_members(loaded, depth)?;
         }
         Ok(Some(loaded))
     }
 
-    fn behind_tags(&self, id: BtfId) -> Result<Option<(BtfId, Record)>, Blunder> {
+    fn behind_tags(&self, id: BtfId) -> Result<Option<(BtfId, BtfRecord)>, MalformedBtf> {
         let mut id = id;
         for _ in 0..TAGS_MAX {
             match self.btf.record(id)? {
                 None if id.0 == 0 => return Ok(None),
                 None => {
-                    let what = "a type id is out of range (BTF of a module without its kernel's?)";
-                    return Err(blunder(0, what));
+                    let problem =
+                        "a type id is out of range (BTF of a module without its kernel's?)";
+                    return Err(malformed_at(0, problem));
                 }
                 Some(record) if record.kind == blob::KIND_TYPE_TAG => {
                     id = BtfId(record.size_or_type);
@@ -110,20 +116,20 @@ impl<'b, 'a> BtfTypes<'b, 'a> {
                 Some(record) => return Ok(Some((id, record))),
             }
         }
-        Err(blunder(0, "type tags refer to each other"))
+        Err(malformed_at(0, "type tags refer to each other"))
     }
 
-    fn read(
+    fn read_record(
         &mut self,
         id: BtfId,
-        record: &Record,
-        need: Need,
+        record: &BtfRecord,
+        need: LoadNeed,
         depth: u32,
-    ) -> Result<TypeId, Blunder> {
+    ) -> Result<TypeId, MalformedBtf> {
         let unread = Type::Unknown("a type that refers to itself".to_owned());
         let loaded = self.types.add(unread);
         self.ids.insert(id, loaded);
-        let ty = self.convert(id, record, need, depth)?;
+        let ty = self.read_type(id, record, need, depth)?;
         if matches!(record.kind, blob::KIND_STRUCT | blob::KIND_UNION) {
             self.incomplete.insert(loaded, id);
         }
@@ -131,16 +137,16 @@ impl<'b, 'a> BtfTypes<'b, 'a> {
         Ok(loaded)
     }
 
-    fn convert(
+    fn read_type(
         &mut self,
         id: BtfId,
-        record: &Record,
-        need: Need,
+        record: &BtfRecord,
+        need: LoadNeed,
         depth: u32,
-    ) -> Result<Type, Blunder> {
+    ) -> Result<Type, MalformedBtf> {
         let size = u64::from(record.size_or_type);
         let target = BtfId(record.size_or_type);
-        let mut qualified = |qualifier| -> Result<Type, Blunder> {
+        let mut qualified = |qualifier| -> Result<Type, MalformedBtf> {
             let target = self.load_at(target, need, depth + 1)?;
             Ok(Type::Qualified { qualifier, target })
         };
@@ -149,19 +155,23 @@ impl<'b, 'a> BtfTypes<'b, 'a> {
                 name: self.btf.text(record.name)?.into_owned(),
                 size,
             },
-            blob::KIND_POINTER => self.pointer(target, depth)?,
-            blob::KIND_ARRAY => self.array(id, record, need, depth)?,
-            blob::KIND_STRUCT => Type::Aggregate(self.opaque(record, AggregateKind::Struct)?),
-            blob::KIND_UNION => Type::Aggregate(self.opaque(record, AggregateKind::Union)?),
+            blob::KIND_POINTER => self.read_pointer(target, depth)?,
+            blob::KIND_ARRAY => self.read_array(id, record, need, depth)?,
+            blob::KIND_STRUCT => {
+                Type::Aggregate(self.aggregate_without_members(record, AggregateKind::Struct)?)
+            }
+            blob::KIND_UNION => {
+                Type::Aggregate(self.aggregate_without_members(record, AggregateKind::Union)?)
+            }
             blob::KIND_FORWARD => {
                 let kind = match record.flag {
                     true => AggregateKind::Union,
                     false => AggregateKind::Struct,
                 };
-                let opaque = self.opaque(record, kind)?;
+                let opaque = self.aggregate_without_members(record, kind)?;
                 Type::Aggregate(Aggregate { size: 0, ..opaque })
             }
-            blob::KIND_ENUM | blob::KIND_ENUM64 => self.enumeration(id, record)?,
+            blob::KIND_ENUM | blob::KIND_ENUM64 => self.read_enum(id, record)?,
             blob::KIND_TYPEDEF => Type::Typedef {
                 name: self.btf.text(record.name)?.into_owned(),
                 target: self.load_at(target, need, depth + 1)?,
@@ -170,7 +180,7 @@ impl<'b, 'a> BtfTypes<'b, 'a> {
             blob::KIND_VOLATILE => qualified("volatile")?,
             blob::KIND_CONST => qualified("const")?,
             blob::KIND_RESTRICT => qualified("restrict")?,
-            blob::KIND_PROTOTYPE => self.prototype(id, record, depth)?,
+            blob::KIND_PROTOTYPE => self.read_prototype(id, record, depth)?,
             blob::KIND_FUNCTION => Type::Unknown("function".to_owned()),
             blob::KIND_VARIABLE => Type::Unknown("variable".to_owned()),
             blob::KIND_SECTION => Type::Unknown("section".to_owned()),
@@ -178,13 +188,13 @@ impl<'b, 'a> BtfTypes<'b, 'a> {
         })
     }
 
-    fn pointer(&mut self, target: BtfId, depth: u32) -> Result<Type, Blunder> {
-        let target = self.load_at(target, Need::Name, depth + 1)?;
+    fn read_pointer(&mut self, target: BtfId, depth: u32) -> Result<Type, MalformedBtf> {
+        let target = self.load_at(target, LoadNeed::Name, depth + 1)?;
         // Nobody can ask for an anonymous target by name, so it comes along.
         if let Some(id) = target
             && matches!(self.types.get(id), Type::Aggregate(target) if target.name.is_none())
         {
-            self.fill(id, depth + 1)?;
+            self.fill_members(id, depth + 1)?;
         }
         Ok(Type::Pointer {
             target,
@@ -193,35 +203,39 @@ impl<'b, 'a> BtfTypes<'b, 'a> {
         })
     }
 
-    fn array(
+    fn read_array(
         &mut self,
         id: BtfId,
-        record: &Record,
-        need: Need,
+        record: &BtfRecord,
+        need: LoadNeed,
         depth: u32,
-    ) -> Result<Type, Blunder> {
+    ) -> Result<Type, MalformedBtf> {
         let at = record.start + RECORD_BYTES;
         let element = BtfId(self.u32(id, at)?);
         let count = self.u32(id, at + 8)?;
         let element = self.load_at(element, need, depth + 1)?;
         Ok(Type::Array {
-            element: element.unwrap_or_else(|| self.void()),
+            element: element.unwrap_or_else(|| self.add_void()),
             counts: vec![Some(u64::from(count))],
         })
     }
 
     /// The aggregate without its members.
-    fn opaque(&self, record: &Record, kind: AggregateKind) -> Result<Aggregate, Blunder> {
+    fn aggregate_without_members(
+        &self,
+        record: &BtfRecord,
+        kind: AggregateKind,
+    ) -> Result<Aggregate, MalformedBtf> {
         Ok(Aggregate {
             kind,
-            name: self.name(record.name)?,
+            name: self.optional_name(record.name)?,
             size: u64::from(record.size_or_type),
             ..Aggregate::default()
         })
     }
 
     /// Reads the members of the aggregate behind typedefs, qualifiers and arrays, if they are still to be read.
-    fn fill(&mut self, id: TypeId, depth: u32) -> Result<(), Blunder> {
+    fn fill_members(&mut self, id: TypeId, depth: u32) -> Result<(), MalformedBtf> {
         let id = self.types.innermost(id);
         let Some(from) = self.incomplete.remove(&id) else {
             return Ok(());
@@ -229,13 +243,13 @@ impl<'b, 'a> BtfTypes<'b, 'a> {
         let Some(record) = self.btf.record(from)? else {
             return Ok(());
         };
-        self.open.insert(id);
+        self.being_read.insert(id);
         let mut members = Vec::with_capacity(record.count);
         for index in 0..record.count {
             let at = record.start + RECORD_BYTES * (index + 1);
-            members.push(self.member(from, &record, at, depth)?);
+            members.push(self.read_member(from, &record, at, depth)?);
         }
-        self.open.remove(&id);
+        self.being_read.remove(&id);
         if let Type::Aggregate(aggregate) = &mut self.types.types[id.0 as usize] {
             aggregate.members = members;
             aggregate.complete = true;
@@ -243,30 +257,30 @@ impl<'b, 'a> BtfTypes<'b, 'a> {
         Ok(())
     }
 
-    fn member(
+    fn read_member(
         &mut self,
         from: BtfId,
-        record: &Record,
+        record: &BtfRecord,
         at: usize,
         depth: u32,
-    ) -> Result<Member, Blunder> {
-        let name = self.name(self.u32(from, at)?)?;
+    ) -> Result<Member, MalformedBtf> {
+        let name = self.optional_name(self.u32(from, at)?)?;
         let id = BtfId(self.u32(from, at + 4)?);
         let place = self.u32(from, at + 8)?;
         let (offset_bits, size_bits) = match record.flag {
             true => (place & 0x00ff_ffff, place >> 24),
             false => (place, 0),
         };
-        let loaded = self.load_at(id, Need::Members, depth + 1)?;
+        let loaded = self.load_at(id, LoadNeed::Members, depth + 1)?;
         let ty = match loaded {
-            Some(ty) if self.open.contains(&self.types.innermost(ty)) => {
+            Some(ty) if self.being_read.contains(&self.types.innermost(ty)) => {
                 let itself = Type::Unknown("a type that holds itself".to_owned());
                 self.types.add(itself)
             }
             Some(ty) => ty,
-            None => self.void(),
+            None => self.add_void(),
         };
-        let bits = self.bits(id, u64::from(offset_bits), u64::from(size_bits))?;
+        let bits = self.bit_range(id, u64::from(offset_bits), u64::from(size_bits))?;
         let offset = match bits {
             // A bitfield's offset is that of the aligned unit of its type, as with DWARF.
             Some(bits) => {
@@ -287,12 +301,12 @@ impl<'b, 'a> BtfTypes<'b, 'a> {
 
     /// Where a member is a bitfield: by its own width, or in older BTF by an integer type that is
     /// narrower than its bytes.
-    fn bits(
+    fn bit_range(
         &self,
         id: BtfId,
         offset_bits: u64,
         size_bits: u64,
-    ) -> Result<Option<BitRange>, Blunder> {
+    ) -> Result<Option<BitRange>, MalformedBtf> {
         if size_bits > 0 {
             return Ok(Some(BitRange {
                 offset_bits,
@@ -315,7 +329,7 @@ impl<'b, 'a> BtfTypes<'b, 'a> {
         }))
     }
 
-    fn enumeration(&self, id: BtfId, record: &Record) -> Result<Type, Blunder> {
+    fn read_enum(&self, id: BtfId, record: &BtfRecord) -> Result<Type, MalformedBtf> {
         let wide = record.kind == blob::KIND_ENUM64;
         let stride = if wide { 12 } else { 8 };
         let mut enumerators = Vec::with_capacity(record.count);
@@ -336,24 +350,29 @@ impl<'b, 'a> BtfTypes<'b, 'a> {
             enumerators.push((name.into_owned(), value));
         }
         Ok(Type::Enum {
-            name: self.name(record.name)?,
+            name: self.optional_name(record.name)?,
             size: u64::from(record.size_or_type),
             enumerators,
         })
     }
 
-    fn prototype(&mut self, id: BtfId, record: &Record, depth: u32) -> Result<Type, Blunder> {
+    fn read_prototype(
+        &mut self,
+        id: BtfId,
+        record: &BtfRecord,
+        depth: u32,
+    ) -> Result<Type, MalformedBtf> {
         let mut params = Vec::with_capacity(record.count);
         let mut variadic = false;
         for index in 0..record.count {
             let at = record.start + RECORD_BYTES + 8 * index;
             let param = BtfId(self.u32(id, at + 4)?);
-            match self.load_at(param, Need::Name, depth + 1)? {
+            match self.load_at(param, LoadNeed::Name, depth + 1)? {
                 Some(param) => params.push(param),
                 None => variadic = true,
             }
         }
-        let result = self.load_at(BtfId(record.size_or_type), Need::Name, depth + 1)?;
+        let result = self.load_at(BtfId(record.size_or_type), LoadNeed::Name, depth + 1)?;
         Ok(Type::Function {
             result,
             params,
@@ -361,15 +380,15 @@ impl<'b, 'a> BtfTypes<'b, 'a> {
         })
     }
 
-    fn void(&mut self) -> TypeId {
+    fn add_void(&mut self) -> TypeId {
         self.types.add(Type::Unknown("void".to_owned()))
     }
 
-    fn u32(&self, id: BtfId, at: usize) -> Result<u32, Blunder> {
+    fn u32(&self, id: BtfId, at: usize) -> Result<u32, MalformedBtf> {
         self.btf.blob_of(id).u32(at)
     }
 
-    fn name(&self, offset: u32) -> Result<Option<String>, Blunder> {
+    fn optional_name(&self, offset: u32) -> Result<Option<String>, MalformedBtf> {
         let name = self.btf.text(offset)?;
         Ok((!name.is_empty()).then(|| name.into_owned()))
     }

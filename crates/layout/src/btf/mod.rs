@@ -13,11 +13,11 @@ mod load;
 
 use std::borrow::Cow;
 
-use crate::elf::Elf;
+use crate::elf::ElfBinary;
 use crate::{DefinitionKind, Error};
-use blob::{Blob, Record};
+use blob::{BtfBlob, BtfRecord};
 
-pub use load::BtfTypes;
+pub use load::BtfTypeLoader;
 
 /// Number of a type in its BTF; 0 is `void`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -25,13 +25,13 @@ pub struct BtfId(pub u32);
 
 /// The types of one BTF blob, with those of its base where it is split.
 #[derive(Debug)]
-pub struct Btf<'a> {
-    base: Option<Blob<'a>>,
-    own: Blob<'a>,
+pub struct BtfFile<'a> {
+    base: Option<BtfBlob<'a>>,
+    own: BtfBlob<'a>,
     pointer_size: u64,
 }
 
-impl<'a> Btf<'a> {
+impl<'a> BtfFile<'a> {
     /// Whether the bytes begin as BTF does that is not in an ELF file.
     pub fn is_raw(bytes: &[u8]) -> bool {
         blob::has_magic(bytes)
@@ -43,8 +43,8 @@ impl<'a> Btf<'a> {
     /// Neither BTF nor ELF, an ELF file without BTF (with or without DWARF), malformed BTF, split
     /// BTF, which needs its base.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, Error> {
-        let (section, pointer_size) = section_of(bytes)?;
-        let own = Blob::parse(section, None)?;
+        let (section, pointer_size) = btf_section(bytes)?;
+        let own = BtfBlob::parse(section, None)?;
         Self::new(None, own, pointer_size)
     }
 
@@ -54,16 +54,16 @@ impl<'a> Btf<'a> {
     /// As [`parse`](Self::parse); a `base` that is split itself or that ends before the names
     /// that are used begin.
     pub fn parse_split(bytes: &'a [u8], base: &'a [u8]) -> Result<Self, Error> {
-        let (base, base_pointer_size) = section_of(base)?;
-        let base = Blob::parse(base, None)?;
-        let (section, pointer_size) = section_of(bytes)?;
-        let own = Blob::parse(section, Some(&base))?;
+        let (base, base_pointer_size) = btf_section(base)?;
+        let base = BtfBlob::parse(base, None)?;
+        let (section, pointer_size) = btf_section(bytes)?;
+        let own = BtfBlob::parse(section, Some(&base))?;
         Self::new(Some(base), own, pointer_size.or(base_pointer_size))
     }
 
     fn new(
-        base: Option<Blob<'a>>,
-        own: Blob<'a>,
+        base: Option<BtfBlob<'a>>,
+        own: BtfBlob<'a>,
         pointer_size: Option<u64>,
     ) -> Result<Self, Error> {
         let mut btf = Self {
@@ -89,7 +89,7 @@ impl<'a> Btf<'a> {
     pub fn definitions(&self) -> impl Iterator<Item = (&str, BtfId, DefinitionKind)> {
         self.own.ids().filter_map(|id| {
             let record = self.record(id).ok()??;
-            let kind = kind_of(&record)?;
+            let kind = definition_kind(&record)?;
             let name = self.string(record.name).ok()?;
             let name = std::str::from_utf8(name).ok()?;
             (!name.is_empty()).then_some((name, id, kind))
@@ -98,30 +98,30 @@ impl<'a> Btf<'a> {
 
     /// The definitions of that name, in order of their ids, those of the base last.
     pub fn find_types(&self, name: &str) -> Vec<BtfId> {
-        let own = self.named(&self.own, name);
-        let base = self.base.iter().flat_map(|base| self.named(base, name));
+        let own = self.ids_named(&self.own, name);
+        let base = self.base.iter().flat_map(|base| self.ids_named(base, name));
         own.chain(base).collect()
     }
 
-    fn named<'s>(
+    fn ids_named<'s>(
         &'s self,
-        blob: &'s Blob<'a>,
+        blob: &'s BtfBlob<'a>,
         name: &'s str,
     ) -> impl Iterator<Item = BtfId> + use<'s, 'a> {
         blob.ids().filter(move |id| {
             let Ok(Some(record)) = self.record(*id) else {
                 return false;
             };
-            kind_of(&record).is_some() && self.string(record.name) == Ok(name.as_bytes())
+            definition_kind(&record).is_some() && self.string(record.name) == Ok(name.as_bytes())
         })
     }
 
     /// The record of a type; `None` for id 0 and for ids that there are not.
-    fn record(&self, id: BtfId) -> Result<Option<Record>, Blunder> {
+    fn record(&self, id: BtfId) -> Result<Option<BtfRecord>, MalformedBtf> {
         self.blob_of(id).record(id)
     }
 
-    fn blob_of(&self, id: BtfId) -> &Blob<'a> {
+    fn blob_of(&self, id: BtfId) -> &BtfBlob<'a> {
         match &self.base {
             Some(base) if id < self.own.first_id() => base,
             _ => &self.own,
@@ -129,14 +129,14 @@ impl<'a> Btf<'a> {
     }
 
     /// A name, without the NUL at its end.
-    fn string(&self, offset: u32) -> Result<&[u8], Blunder> {
+    fn string(&self, offset: u32) -> Result<&[u8], MalformedBtf> {
         match &self.base {
             Some(base) if (offset as usize) < self.own.first_string() => base.string(offset),
             _ => self.own.string(offset),
         }
     }
 
-    fn text(&self, offset: u32) -> Result<Cow<'_, str>, Blunder> {
+    fn text(&self, offset: u32) -> Result<Cow<'_, str>, MalformedBtf> {
         self.string(offset).map(String::from_utf8_lossy)
     }
 
@@ -159,7 +159,7 @@ impl<'a> Btf<'a> {
     }
 }
 
-fn kind_of(record: &Record) -> Option<DefinitionKind> {
+fn definition_kind(record: &BtfRecord) -> Option<DefinitionKind> {
     Some(match record.kind {
         blob::KIND_STRUCT => DefinitionKind::Struct,
         blob::KIND_UNION => DefinitionKind::Union,
@@ -171,11 +171,11 @@ fn kind_of(record: &Record) -> Option<DefinitionKind> {
 }
 
 /// The BTF in a file, and the size of a pointer in bytes where the file says.
-fn section_of(bytes: &[u8]) -> Result<(Cow<'_, [u8]>, Option<u64>), Error> {
+fn btf_section(bytes: &[u8]) -> Result<(Cow<'_, [u8]>, Option<u64>), Error> {
     if blob::has_magic(bytes) {
         return Ok((Cow::Borrowed(bytes), None));
     }
-    let elf = Elf::parse(bytes)?;
+    let elf = ElfBinary::parse(bytes)?;
     match elf.section(".BTF")? {
         Some(section) if !section.is_empty() => Ok((section, Some(elf.pointer_size()))),
         _ if elf.has_section(".debug_info") => Err(Error::NoBtf),
@@ -185,13 +185,13 @@ fn section_of(bytes: &[u8]) -> Result<(Cow<'_, [u8]>, Option<u64>), Error> {
 
 /// What is wrong, and where.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Blunder {
+struct MalformedBtf {
     offset: usize,
     what: &'static str,
 }
 
-impl From<Blunder> for Error {
-    fn from(Blunder { offset, what }: Blunder) -> Self {
+impl From<MalformedBtf> for Error {
+    fn from(MalformedBtf { offset, what }: MalformedBtf) -> Self {
         Self::Btf { offset, what }
     }
 }

@@ -2,34 +2,34 @@
 
 use rustc_hash::FxHashSet;
 
-use super::shape::{Field, Key, Shape, Tag};
-use super::{Diff, Status};
-use crate::catalog::{Catalog, Entry};
-use crate::glob::Glob;
+use super::shape::{PlacedMember, TypeKey, TypeLayout, TypeTag};
+use super::{DiffStatus, LayoutDiff};
+use crate::catalog::{CatalogEntry, TypeCatalog};
+use crate::glob::GlobPattern;
 use crate::{Error, SourceLine};
 
 /// Types are held by types that hold types; more rounds than that are damaged debug information.
 const ROUNDS_MAX: usize = 64;
 
 /// One of the two files, and what of it was loaded.
-pub struct Side<'c, 'a> {
-    catalog: &'c Catalog<'a>,
-    shapes: Vec<Shape>,
-    seen: FxHashSet<(Key, u64, Option<SourceLine>)>,
+pub struct DiffSide<'c, 'a> {
+    catalog: &'c TypeCatalog<'a>,
+    layouts: Vec<TypeLayout>,
+    seen: FxHashSet<(TypeKey, u64, Option<SourceLine>)>,
 }
 
-impl<'c, 'a> Side<'c, 'a> {
+impl<'c, 'a> DiffSide<'c, 'a> {
     /// Nothing is loaded.
-    pub fn new(catalog: &'c Catalog<'a>) -> Self {
+    pub fn new(catalog: &'c TypeCatalog<'a>) -> Self {
         Self {
             catalog,
-            shapes: Vec::new(),
+            layouts: Vec::new(),
             seen: FxHashSet::default(),
         }
     }
 
     /// The file's types.
-    pub fn catalog(&self) -> &'c Catalog<'a> {
+    pub fn catalog(&self) -> &'c TypeCatalog<'a> {
         self.catalog
     }
 
@@ -38,7 +38,7 @@ impl<'c, 'a> Side<'c, 'a> {
     /// # Errors
     /// As [`Catalog::each`].
     pub fn load_all(&mut self) -> Result<(), Error> {
-        self.load(&self.catalog.aggregates(), |_| true)?;
+        self.load_entries(&self.catalog.aggregates(), |_| true)?;
         Ok(())
     }
 
@@ -47,29 +47,33 @@ impl<'c, 'a> Side<'c, 'a> {
     ///
     /// # Errors
     /// As [`Catalog::each`].
-    pub fn load_name(&mut self, name: &str, wanted: impl Fn(&Key) -> bool) -> Result<bool, Error> {
-        let entries: Vec<Entry<'_>> = self.catalog.find(name);
-        self.load(&entries, wanted)
+    pub fn load_name(
+        &mut self,
+        name: &str,
+        wanted: impl Fn(&TypeKey) -> bool,
+    ) -> Result<bool, Error> {
+        let entries: Vec<CatalogEntry<'_>> = self.catalog.find_definitions(name);
+        self.load_entries(&entries, wanted)
     }
 
-    fn load(
+    fn load_entries(
         &mut self,
-        entries: &[Entry<'_>],
-        wanted: impl Fn(&Key) -> bool,
+        entries: &[CatalogEntry<'_>],
+        wanted: impl Fn(&TypeKey) -> bool,
     ) -> Result<bool, Error> {
         let loaded = self
             .catalog
-            .each(entries, |types, id, _| Shape::of(types, id))?;
+            .map_loaded(entries, |types, id, _| TypeLayout::from_type(types, id))?;
         let mut found = false;
-        for shape in loaded
+        for layout in loaded
             .into_iter()
             .flatten()
-            .filter(|shape| wanted(&shape.key))
+            .filter(|layout| wanted(&layout.key))
         {
             found = true;
-            let print = (shape.key.clone(), shape.fingerprint, shape.decl.clone());
-            if self.seen.insert(print) {
-                self.shapes.push(shape);
+            let identity = (layout.key.clone(), layout.fingerprint, layout.decl.clone());
+            if self.seen.insert(identity) {
+                self.layouts.push(layout);
             }
         }
         Ok(found)
@@ -82,58 +86,65 @@ impl<'c, 'a> Side<'c, 'a> {
 ///
 /// # Errors
 /// As [`Catalog::each`].
-pub fn complete(mut old: Side<'_, '_>, mut new: Side<'_, '_>) -> Result<(Diff, Vec<bool>), Error> {
-    let asked: FxHashSet<Key> = (old.shapes.iter())
-        .chain(&new.shapes)
-        .map(|shape| shape.key.clone())
+pub fn compare_sides(
+    mut old: DiffSide<'_, '_>,
+    mut new: DiffSide<'_, '_>,
+) -> Result<(LayoutDiff, Vec<bool>), Error> {
+    let asked: FxHashSet<TypeKey> = (old.layouts.iter())
+        .chain(&new.layouts)
+        .map(|layout| layout.key.clone())
         .collect();
     let mut tried = FxHashSet::default();
     for _ in 0..ROUNDS_MAX {
-        let diff = Diff::of(
-            std::mem::take(&mut old.shapes),
-            std::mem::take(&mut new.shapes),
+        let diff = LayoutDiff::compare(
+            std::mem::take(&mut old.layouts),
+            std::mem::take(&mut new.layouts),
         );
-        let missing: Vec<Key> = missing(&diff)
+        let missing: Vec<TypeKey> = uncompared_types(&diff)
             .into_iter()
             .filter(|key| tried.insert(key.clone()))
             .collect();
         if missing.is_empty() {
-            let is_asked = |each| asked.contains(&diff.shape(each).key);
+            let is_asked = |type_diff| asked.contains(&diff.layout(type_diff).key);
             let asked = diff.types.iter().map(is_asked).collect();
             return Ok((diff, asked));
         }
-        (old.shapes, new.shapes) = (diff.old, diff.new);
+        (old.layouts, new.layouts) = (diff.old, diff.new);
         for key in &missing {
             old.load_name(&key.name, |other| other == key)?;
             new.load_name(&key.name, |other| other == key)?;
         }
     }
-    let diff = Diff::of(old.shapes, new.shapes);
+    let diff = LayoutDiff::compare(old.layouts, new.layouts);
     let asked = vec![true; diff.types.len()];
     Ok((diff, asked))
 }
 
 /// Types that a changed type holds, laid out differently, without being compared themselves.
-fn missing(diff: &Diff) -> FxHashSet<Key> {
-    let compared: FxHashSet<&Key> = diff
+fn uncompared_types(diff: &LayoutDiff) -> FxHashSet<TypeKey> {
+    let compared: FxHashSet<&TypeKey> = diff
         .types
         .iter()
-        .filter(|each| each.status == Status::Changed)
-        .map(|each| &diff.shape(each).key)
+        .filter(|type_diff| type_diff.status == DiffStatus::Changed)
+        .map(|type_diff| &diff.layout(type_diff).key)
         .collect();
     let mut found = FxHashSet::default();
-    for each in &diff.types {
-        let (Status::Changed, Some((old, new))) = (each.status, diff.shapes(each)) else {
+    for type_diff in &diff.types {
+        let (DiffStatus::Changed, Some((old, new))) =
+            (type_diff.status, diff.both_layouts(type_diff))
+        else {
             continue;
         };
-        let by_path: rustc_hash::FxHashMap<&str, &Field> = old
-            .fields
+        let by_path: rustc_hash::FxHashMap<&str, &PlacedMember> = old
+            .members
             .iter()
-            .map(|field| (&*field.path, field))
+            .map(|member| (&*member.path, member))
             .collect();
-        for field in &new.fields {
-            let before = by_path.get(&*field.path).and_then(|old| old.holds.as_ref());
-            if let (Some(before), Some(after)) = (before, &field.holds)
+        for member in &new.members {
+            let before = by_path
+                .get(&*member.path)
+                .and_then(|old| old.held_type.as_ref());
+            if let (Some(before), Some(after)) = (before, &member.held_type)
                 && before.key == after.key
                 && before.fingerprint != after.fingerprint
                 && !compared.contains(&after.key)
@@ -145,24 +156,24 @@ fn missing(diff: &Diff) -> FxHashSet<Key> {
     found
 }
 
-impl Key {
+impl TypeKey {
     /// Whether this is what a user means by `asked`: `page`, `struct page`, `std::pair<int,int>`,
     /// or a pattern of one of these with `*` and `?`.
     pub fn is_meant_by(&self, asked: &str) -> bool {
         let (tag, name) = match asked.split_once(' ') {
-            Some(("struct" | "class", name)) => (Some(Tag::Struct), name.trim()),
-            Some(("union", name)) => (Some(Tag::Union), name.trim()),
+            Some(("struct" | "class", name)) => (Some(TypeTag::Struct), name.trim()),
+            Some(("union", name)) => (Some(TypeTag::Union), name.trim()),
             _ => (None, asked),
         };
-        let asked = Glob::new(super::spelling::canonical(name));
+        let asked = GlobPattern::new(super::spelling::canonical_type(name));
         let matches = |own: &str| asked.matches(own);
         tag.is_none_or(|tag| tag == self.tag)
             && (matches(&self.name) || self.scope.is_some() && matches(&self.qualified()))
     }
     /// The last part of a name with scopes, outside of template arguments: `pair<a::b>` of
     /// `std::pair<a::b>`.
-    pub fn last_name(name: &str) -> String {
-        let name = super::spelling::canonical(name);
+    pub fn unscoped_name(name: &str) -> String {
+        let name = super::spelling::canonical_type(name);
         let plain = name.find('<').unwrap_or(name.len());
         let start = name[..plain].rfind("::").map_or(0, |at| at + 2);
         name[start..].to_owned()
@@ -170,10 +181,10 @@ impl Key {
 
     /// Whether a type's name without scope fits a pattern, which [`last_name`](Self::last_name)
     /// gave.
-    pub fn name_fits(pattern: &str, name: &str) -> bool {
-        let pattern = Glob::new(pattern);
+    pub fn name_matches(pattern: &str, name: &str) -> bool {
+        let pattern = GlobPattern::new(pattern);
         if name.contains('<') {
-            pattern.matches(&super::spelling::canonical(name))
+            pattern.matches(&super::spelling::canonical_type(name))
         } else {
             pattern.matches(name)
         }

@@ -1,19 +1,19 @@
 //! What is different between two shapes of one type: the data that texts are made of.
 
-use super::gaps::Gap;
+use super::gaps::BitGap;
 use super::lines::{self, PairChange};
 use super::matching;
-use super::pushes::{self, Push};
-use super::room::{self, Room};
-use super::shape::Shape;
+use super::pushes::{self, MemberPush};
+use super::room::{self, MemberRoom};
+use super::shape::TypeLayout;
 
 /// All differences between two shapes of one type.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Detail {
+pub struct TypeDiffDetail {
     /// Members of both in the order of the new one; a removed member stands where it was.
     pub members: Vec<MemberMove>,
     /// What moved members, each with what it came on top of.
-    pub pushes: Vec<Push>,
+    pub pushes: Vec<MemberPush>,
     /// Gaps that differ, those of the old shape first.
     pub gaps: Vec<GapChange>,
     /// Pairs of members that came together on a line or went apart.
@@ -30,9 +30,9 @@ pub struct MemberMove {
     /// Index in the new shape's fields; `None` if it was removed.
     pub new: Option<usize>,
     /// Why it is where it is now.
-    pub cause: Cause,
+    pub cause: MoveCause,
     /// What an added member's place was before, or what a removed one's has become.
-    pub room: Option<Room>,
+    pub room: Option<MemberRoom>,
     /// The member (index in [`Detail::members`]) that has or had its very place, size and type
     /// under another name: the two are probably one that was renamed.
     pub twin: Option<usize>,
@@ -40,7 +40,7 @@ pub struct MemberMove {
 
 /// Why a member is where it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cause {
+pub enum MoveCause {
     /// It did not move.
     Stayed,
     /// It is new.
@@ -58,21 +58,21 @@ pub enum Cause {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GapChange {
     /// In the old shape.
-    pub old: Option<Gap>,
+    pub old: Option<BitGap>,
     /// In the new shape.
-    pub new: Option<Gap>,
+    pub new: Option<BitGap>,
     /// The member after which it begins, as an index in [`Detail::members`].
     pub after: Option<usize>,
 }
 
-impl Detail {
+impl TypeDiffDetail {
     /// Compares two shapes; `line_bytes` is the size of a cache line.
-    pub fn of(old: &Shape, new: &Shape, line_bytes: u64) -> Self {
-        let mut members = matching::members(old, new);
-        room::explain(old, new, &mut members);
-        let pushes = pushes::explain(old, new, &mut members);
+    pub fn compare(old: &TypeLayout, new: &TypeLayout, line_bytes: u64) -> Self {
+        let mut members = matching::match_members(old, new);
+        room::explain_room(old, new, &mut members);
+        let pushes = pushes::explain_pushes(old, new, &mut members);
         let gaps = gap_changes(old, new, &members);
-        let (pairs, pairs_cut) = lines::pairs(old, new, &members, line_bytes);
+        let (pairs, pairs_cut) = lines::changed_pairs(old, new, &members, line_bytes);
         Self {
             members,
             pushes,
@@ -83,10 +83,10 @@ impl Detail {
     }
 
     /// What moved a member, the nearest first.
-    pub fn pushes_of(&self, member: &MemberMove) -> Vec<&Push> {
+    pub fn pushes_of(&self, member: &MemberMove) -> Vec<&MemberPush> {
         let mut found = Vec::new();
         let mut at = match member.cause {
-            Cause::Pushed(push) => Some(push),
+            MoveCause::Pushed(push) => Some(push),
             _ => None,
         };
         while let Some(push) = at.and_then(|at| self.pushes.get(at)) {
@@ -98,27 +98,27 @@ impl Detail {
 }
 
 /// Gaps are the same gap when they follow the same member.
-fn gap_changes(old: &Shape, new: &Shape, members: &[MemberMove]) -> Vec<GapChange> {
+fn gap_changes(old: &TypeLayout, new: &TypeLayout, members: &[MemberMove]) -> Vec<GapChange> {
     let mut changes = Vec::new();
-    let mut of_old = vec![None; old.fields.len()];
-    let mut of_new = vec![None; new.fields.len()];
+    let mut index_by_old = vec![None; old.members.len()];
+    let mut index_by_new = vec![None; new.members.len()];
     for (index, member) in members.iter().enumerate() {
-        if let Some(at) = member.old.and_then(|at| of_old.get_mut(at)) {
+        if let Some(at) = member.old.and_then(|at| index_by_old.get_mut(at)) {
             *at = Some(index);
         }
-        if let Some(at) = member.new.and_then(|at| of_new.get_mut(at)) {
+        if let Some(at) = member.new.and_then(|at| index_by_new.get_mut(at)) {
             *at = Some(index);
         }
     }
-    let member_of = |map: &[Option<usize>], gap: &Gap| gap.after.and_then(|at| map[at]);
-    let by_member = |gaps: &[Gap], map: &[Option<usize>]| {
+    let member_of = |map: &[Option<usize>], gap: &BitGap| gap.after.and_then(|at| map[at]);
+    let by_member = |gaps: &[BitGap], map: &[Option<usize>]| {
         let pairs = gaps.iter().map(|gap| (member_of(map, gap), *gap));
         pairs.collect::<rustc_hash::FxHashMap<_, _>>()
     };
-    let in_new = by_member(&new.gaps, &of_new);
-    let in_old = by_member(&old.gaps, &of_old);
+    let in_new = by_member(&new.gaps, &index_by_new);
+    let in_old = by_member(&old.gaps, &index_by_old);
     for gap in &old.gaps {
-        let after = member_of(&of_old, gap);
+        let after = member_of(&index_by_old, gap);
         let now = in_new.get(&after).copied();
         if now.is_none_or(|now| (now.size_bits, now.padding) != (gap.size_bits, gap.padding)) {
             changes.push(GapChange {
@@ -129,7 +129,7 @@ fn gap_changes(old: &Shape, new: &Shape, members: &[MemberMove]) -> Vec<GapChang
         }
     }
     for gap in &new.gaps {
-        let after = member_of(&of_new, gap);
+        let after = member_of(&index_by_new, gap);
         if !in_old.contains_key(&after) {
             changes.push(GapChange {
                 old: None,

@@ -6,16 +6,16 @@ use rustc_hash::{FxHashMap, FxHasher};
 
 use super::spelling;
 use crate::types::{DEPTH_MAX, element_count};
-use crate::{Aggregate, Member, Type, TypeId, Types};
+use crate::{Aggregate, Member, Type, TypeArena, TypeId};
 
 /// Fingerprints of one arena's types, each computed once.
-pub(super) struct Fingerprints<'t> {
-    types: &'t Types,
+pub(super) struct FingerprintCache<'t> {
+    types: &'t TypeArena,
     known: FxHashMap<TypeId, u64>,
 }
 
-impl<'t> Fingerprints<'t> {
-    pub(super) fn new(types: &'t Types) -> Self {
+impl<'t> FingerprintCache<'t> {
+    pub(super) fn new(types: &'t TypeArena) -> Self {
         Self {
             types,
             known: FxHashMap::default(),
@@ -24,12 +24,12 @@ impl<'t> Fingerprints<'t> {
 
     /// Of names, offsets and sizes, down to the scalars. How types are called does not count:
     /// compilers spell them differently, and `int` in the place of `unsigned int` moves nothing.
-    pub(super) fn of(&mut self, id: TypeId) -> u64 {
-        self.at(id, 0)
+    pub(super) fn fingerprint(&mut self, id: TypeId) -> u64 {
+        self.fingerprint_at(id, 0)
     }
 
-    fn at(&mut self, id: TypeId, depth: u32) -> u64 {
-        let id = self.types.strip(id);
+    fn fingerprint_at(&mut self, id: TypeId, depth: u32) -> u64 {
+        let id = self.types.strip_typedefs(id);
         if depth > DEPTH_MAX {
             return 0;
         }
@@ -40,20 +40,20 @@ impl<'t> Fingerprints<'t> {
         match self.types.get(id) {
             Type::Array { element, counts } => {
                 element_count(counts).hash(&mut hash);
-                self.at(*element, depth + 1).hash(&mut hash);
+                self.fingerprint_at(*element, depth + 1).hash(&mut hash);
             }
-            Type::Aggregate(aggregate) => self.aggregate(aggregate, depth, &mut hash),
+            Type::Aggregate(aggregate) => self.hash_aggregate(aggregate, depth, &mut hash),
             _ => self.types.size_of(id).unwrap_or(0).hash(&mut hash),
         }
-        let print = hash.finish();
-        self.known.insert(id, print);
-        print
+        let fingerprint = hash.finish();
+        self.known.insert(id, fingerprint);
+        fingerprint
     }
 
-    fn aggregate(&mut self, aggregate: &Aggregate, depth: u32, hash: &mut FxHasher) {
+    fn hash_aggregate(&mut self, aggregate: &Aggregate, depth: u32, hash: &mut FxHasher) {
         (aggregate.size, aggregate.complete).hash(hash);
         for member in &aggregate.members {
-            self.member(member, depth, hash);
+            self.hash_member(member, depth, hash);
         }
         for variant in aggregate
             .variants
@@ -61,18 +61,22 @@ impl<'t> Fingerprints<'t> {
             .flat_map(|variants| &variants.variants)
         {
             variant.discriminant.hash(hash);
-            self.member(&variant.member, depth, hash);
+            self.hash_member(&variant.member, depth, hash);
         }
     }
 
-    fn member(&mut self, member: &Member, depth: u32, hash: &mut FxHasher) {
-        member.name.as_deref().map(spelling::member).hash(hash);
+    fn hash_member(&mut self, member: &Member, depth: u32, hash: &mut FxHasher) {
+        member
+            .name
+            .as_deref()
+            .map(spelling::canonical_member)
+            .hash(hash);
         match member.bits {
             // Compilers differ in which storage unit they say that a bitfield is in.
             Some(bits) => bits.hash(hash),
             None => {
                 member.offset.hash(hash);
-                self.at(member.ty, depth + 1).hash(hash);
+                self.fingerprint_at(member.ty, depth + 1).hash(hash);
             }
         }
     }

@@ -3,7 +3,7 @@
 //! Lines are counted from the start of the type, as if objects began on one.
 
 use super::detail::MemberMove;
-use super::shape::Shape;
+use super::shape::TypeLayout;
 
 /// Pairs of one type that are listed; a type of a page full of bytes would have millions.
 pub const PAIRS_MAX: usize = 4096;
@@ -23,7 +23,7 @@ pub struct PairChange {
 
 /// First and last line of one member, in both shapes.
 #[derive(Clone, Copy)]
-struct Lines {
+struct MemberLines {
     member: usize,
     old: (u64, u64),
     new: (u64, u64),
@@ -31,27 +31,27 @@ struct Lines {
 
 /// The pairs that changed, and whether there are more than are listed. Members that are in one
 /// shape only are in none.
-pub(super) fn pairs(
-    old: &Shape,
-    new: &Shape,
+pub(super) fn changed_pairs(
+    old: &TypeLayout,
+    new: &TypeLayout,
     members: &[MemberMove],
     line_bytes: u64,
 ) -> (Vec<PairChange>, bool) {
-    let all: Vec<Lines> = members
+    let member_lines: Vec<MemberLines> = members
         .iter()
         .enumerate()
-        .filter_map(|(member, each)| {
-            Some(Lines {
+        .filter_map(|(member, member_move)| {
+            Some(MemberLines {
                 member,
-                old: old.fields[each.old?].lines(line_bytes)?,
-                new: new.fields[each.new?].lines(line_bytes)?,
+                old: old.members[member_move.old?].line_range(line_bytes)?,
+                new: new.members[member_move.new?].line_range(line_bytes)?,
             })
         })
         .collect();
     let mut found = Vec::new();
     for together in [true, false] {
-        let by = |lines: &Lines| if together { lines.new } else { lines.old };
-        if !sweep(&all, by, together, &mut found) {
+        let range = |lines: &MemberLines| if together { lines.new } else { lines.old };
+        if !sweep_pairs(&member_lines, range, together, &mut found) {
             return (found, true);
         }
     }
@@ -60,28 +60,28 @@ pub(super) fn pairs(
 }
 
 /// Adds pairs that share a line by `by` and not by the other; false once there are too many.
-fn sweep(
-    all: &[Lines],
-    by: impl Fn(&Lines) -> (u64, u64),
+fn sweep_pairs(
+    member_lines: &[MemberLines],
+    range: impl Fn(&MemberLines) -> (u64, u64),
     together: bool,
     found: &mut Vec<PairChange>,
 ) -> bool {
-    let mut sorted: Vec<Lines> = all.to_vec();
-    sorted.sort_by_key(|lines| by(lines).0);
+    let mut sorted: Vec<MemberLines> = member_lines.to_vec();
+    sorted.sort_by_key(|lines| range(lines).0);
     // Pairs that did not change cost a look each; a union of thousands has millions.
-    let mut looks = PAIRS_MAX * 256;
+    let mut comparisons_left = PAIRS_MAX * 256;
     for (index, first) in sorted.iter().enumerate() {
         for second in &sorted[index + 1..] {
-            let line = by(second).0;
-            if line > by(first).1 {
+            let line = range(second).0;
+            if line > range(first).1 {
                 break;
             }
-            looks -= 1;
-            if looks == 0 {
+            comparisons_left -= 1;
+            if comparisons_left == 0 {
                 return false;
             }
-            let other = |lines: &Lines| if together { lines.old } else { lines.new };
-            if share(other(first), other(second)) {
+            let other_range = |lines: &MemberLines| if together { lines.old } else { lines.new };
+            if lines_overlap(other_range(first), other_range(second)) {
                 continue;
             }
             if found.len() >= PAIRS_MAX {
@@ -99,6 +99,6 @@ fn sweep(
 }
 
 /// Whether two ranges of lines have one in common.
-pub fn share(a: (u64, u64), b: (u64, u64)) -> bool {
+pub fn lines_overlap(a: (u64, u64), b: (u64, u64)) -> bool {
     a.0 <= b.1 && b.0 <= a.1
 }

@@ -2,45 +2,45 @@
 
 use rustc_hash::FxHashMap;
 
-use super::detail::{Cause, MemberMove};
-use super::shape::{Field, Shape};
+use super::detail::{MemberMove, MoveCause};
+use super::shape::{PlacedMember, TypeLayout};
 
 /// Members of both shapes in the new order. [`Cause::Stayed`] marks those that kept their place
 /// among the others, wherever that is now.
-pub(super) fn members(old: &Shape, new: &Shape) -> Vec<MemberMove> {
+pub(super) fn match_members(old: &TypeLayout, new: &TypeLayout) -> Vec<MemberMove> {
     let partner = partners(old, new);
     let common: Vec<usize> = partner.iter().flatten().copied().collect();
     let kept = longest_increasing(&common);
-    let mut taken = vec![false; old.fields.len()];
+    let mut matched = vec![false; old.members.len()];
     for old in &common {
-        taken[*old] = true;
+        matched[*old] = true;
     }
-    let mut out = Vec::with_capacity(new.fields.len());
+    let mut moves = Vec::with_capacity(new.members.len());
     let mut removed = 0;
     let mut nth = 0;
     for (index, partner) in partner.iter().enumerate() {
         let cause = match partner {
-            None => Cause::Added,
-            Some(_) if kept[nth] => Cause::Stayed,
-            Some(_) => Cause::Reordered,
+            None => MoveCause::Added,
+            Some(_) if kept[nth] => MoveCause::Stayed,
+            Some(_) => MoveCause::Reordered,
         };
         nth += usize::from(partner.is_some());
-        if let (Some(before), Cause::Stayed) = (partner, cause) {
-            push_removed(&mut out, &taken, removed..*before);
+        if let (Some(before), MoveCause::Stayed) = (partner, cause) {
+            push_removed(&mut moves, &matched, removed..*before);
             removed = *before;
         }
-        out.push(one(*partner, Some(index), cause));
+        moves.push(member_move(*partner, Some(index), cause));
     }
-    push_removed(&mut out, &taken, removed..old.fields.len());
-    out
+    push_removed(&mut moves, &matched, removed..old.members.len());
+    moves
 }
 
-fn push_removed(out: &mut Vec<MemberMove>, taken: &[bool], range: std::ops::Range<usize>) {
-    let gone = range.filter(|index| !taken[*index]);
-    out.extend(gone.map(|index| one(Some(index), None, Cause::Removed)));
+fn push_removed(moves: &mut Vec<MemberMove>, matched: &[bool], range: std::ops::Range<usize>) {
+    let gone = range.filter(|index| !matched[*index]);
+    moves.extend(gone.map(|index| member_move(Some(index), None, MoveCause::Removed)));
 }
 
-fn one(old: Option<usize>, new: Option<usize>, cause: Cause) -> MemberMove {
+fn member_move(old: Option<usize>, new: Option<usize>, cause: MoveCause) -> MemberMove {
     MemberMove {
         old,
         new,
@@ -51,17 +51,17 @@ fn one(old: Option<usize>, new: Option<usize>, cause: Cause) -> MemberMove {
 }
 
 /// For each new field the old one of its name; of several with one name, in order.
-fn partners(old: &Shape, new: &Shape) -> Vec<Option<usize>> {
+fn partners(old: &TypeLayout, new: &TypeLayout) -> Vec<Option<usize>> {
     let mut by_name: FxHashMap<(&str, u32), usize> = FxHashMap::default();
-    for (key, index) in numbered(&old.fields) {
+    for (key, index) in number_by_name(&old.members) {
         by_name.insert(key, index);
     }
-    let found = numbered(&new.fields).map(|(key, _)| by_name.get(&key).copied());
+    let found = number_by_name(&new.members).map(|(key, _)| by_name.get(&key).copied());
     found.collect()
 }
 
 /// Names with how often each came before.
-fn numbered(fields: &[Field]) -> impl Iterator<Item = ((&str, u32), usize)> {
+fn number_by_name(fields: &[PlacedMember]) -> impl Iterator<Item = ((&str, u32), usize)> {
     let mut seen: FxHashMap<&str, u32> = FxHashMap::default();
     fields.iter().enumerate().map(move |(index, field)| {
         let count = seen.entry(&field.path).or_insert(0);

@@ -24,19 +24,19 @@ mod unknown;
 
 use rustc_hash::FxHashMap;
 
-pub use collect::{Side, complete};
-pub use detail::{Cause, Detail, GapChange, MemberMove};
-pub use gaps::Gap;
-pub use lines::{PAIRS_MAX, PairChange, share};
+pub use collect::{DiffSide, compare_sides};
+pub use detail::{GapChange, MemberMove, MoveCause, TypeDiffDetail};
+pub use gaps::BitGap;
+pub use lines::{PAIRS_MAX, PairChange, lines_overlap};
 pub use matching::longest_increasing;
-pub use path::{Elements, Located};
-pub use pushes::{Deed, Push, Pusher};
-pub use room::Room;
-pub use shape::{Field, Holds, Key, Shape, Tag};
+pub use path::{ArrayElements, LocatedMember};
+pub use pushes::{MemberPush, Pusher, PusherAction};
+pub use room::MemberRoom;
+pub use shape::{HeldType, PlacedMember, TypeKey, TypeLayout, TypeTag};
 
 /// How one type compares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Status {
+pub enum DiffStatus {
     /// It is in the new file only.
     Added,
     /// It is in the old file only.
@@ -47,7 +47,7 @@ pub enum Status {
     Same,
 }
 
-impl Status {
+impl DiffStatus {
     /// The word that scripts rely on.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -67,58 +67,60 @@ pub struct TypeDiff {
     /// Index in [`Diff::new`].
     pub new: Option<usize>,
     /// How the two compare.
-    pub status: Status,
+    pub status: DiffStatus,
     /// Changed by itself, not only because of a type that it holds.
-    pub own: bool,
+    pub by_itself: bool,
     /// Matched by order alone, since its name has several definitions and nothing says where they
     /// are declared.
     pub by_order: bool,
     /// Changed types that it holds by value: indices in [`Diff::types`].
-    pub holds: Vec<usize>,
+    pub held: Vec<usize>,
 }
 
 /// The types of two files, compared.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Diff {
+pub struct LayoutDiff {
     /// Of the old file.
-    pub old: Vec<Shape>,
+    pub old: Vec<TypeLayout>,
     /// Of the new file.
-    pub new: Vec<Shape>,
+    pub new: Vec<TypeLayout>,
     /// Every type of both, in the order of the new file; those that are gone come last.
     pub types: Vec<TypeDiff>,
     /// For each type, those that hold it by value and changed: indices in `types`.
     holders: Vec<Vec<usize>>,
 }
 
-impl Diff {
+impl LayoutDiff {
     /// Compares all types of two files. Types that one of them holds by value and that are not
     /// among its shapes count as its own; see [`complete`].
-    pub fn of(old: Vec<Shape>, new: Vec<Shape>) -> Self {
-        let matches = pairing::all(&old, &new);
+    pub fn compare(old: Vec<TypeLayout>, new: Vec<TypeLayout>) -> Self {
+        let matches = pairing::match_definitions(&old, &new);
         let mut types: Vec<TypeDiff> = matches
             .iter()
-            .map(|found| TypeDiff {
-                old: found.old,
-                new: found.new,
-                status: status(&old, &new, found),
-                own: false,
-                by_order: found.by_order,
-                holds: Vec::new(),
+            .map(|matched| TypeDiff {
+                old: matched.old,
+                new: matched.new,
+                status: status_of(&old, &new, matched),
+                by_itself: false,
+                by_order: matched.by_order,
+                held: Vec::new(),
             })
             .collect();
-        unknown::set_same(&old, &new, &mut types);
-        let known = by_fingerprints(&old, &new, &types);
-        for each in &mut types {
-            if let (Some(before), Some(after), Status::Changed) = (each.old, each.new, each.status)
+        unknown::ignore_unknown_types(&old, &new, &mut types);
+        let known = index_changes(&old, &new, &types);
+        for type_diff in &mut types {
+            if let (Some(before), Some(after), DiffStatus::Changed) =
+                (type_diff.old, type_diff.new, type_diff.status)
             {
                 let (before, after) = (&old[before], &new[after]);
-                each.holds = held(before, after, &known);
-                each.own = each.holds.is_empty() || own(before, after, &known);
+                type_diff.held = held_changes(before, after, &known);
+                type_diff.by_itself =
+                    type_diff.held.is_empty() || changed_by_itself(before, after, &known);
             }
         }
         let mut holders = vec![Vec::new(); types.len()];
-        for (index, each) in types.iter().enumerate() {
-            for held in &each.holds {
+        for (index, type_diff) in types.iter().enumerate() {
+            for held in &type_diff.held {
                 holders[*held].push(index);
             }
         }
@@ -131,8 +133,8 @@ impl Diff {
     }
 
     /// The shape that stands for a type: the new one, or the old one of a type that is gone.
-    pub fn shape(&self, of: &TypeDiff) -> &Shape {
-        match (of.new, of.old) {
+    pub fn layout(&self, type_diff: &TypeDiff) -> &TypeLayout {
+        match (type_diff.new, type_diff.old) {
             (Some(new), _) => &self.new[new],
             (None, Some(old)) => &self.old[old],
             (None, None) => unreachable!("a type is in one of the files"),
@@ -140,14 +142,14 @@ impl Diff {
     }
 
     /// Both shapes of a type that is in both files.
-    pub fn shapes(&self, of: &TypeDiff) -> Option<(&Shape, &Shape)> {
-        Some((&self.old[of.old?], &self.new[of.new?]))
+    pub fn both_layouts(&self, type_diff: &TypeDiff) -> Option<(&TypeLayout, &TypeLayout)> {
+        Some((&self.old[type_diff.old?], &self.new[type_diff.new?]))
     }
 
     /// Types that hold the type at `index`, themselves or inside others, and changed: indices in
     /// [`types`](Self::types), in their order.
-    pub fn affected(&self, index: usize) -> Vec<usize> {
-        let mut found = reach(index, |at| &self.holders[at]);
+    pub fn affected_holders(&self, index: usize) -> Vec<usize> {
+        let mut found = reachable_from(index, |at| &self.holders[at]);
         found.sort_unstable();
         found
     }
@@ -155,40 +157,44 @@ impl Diff {
     /// The types that the type at `index` changed because of: those that it holds, themselves or
     /// inside others, which changed by themselves.
     pub fn origins(&self, index: usize) -> Vec<usize> {
-        let mut found = reach(index, |at| &self.types[at].holds);
-        found.retain(|at| self.types[*at].own);
+        let mut found = reachable_from(index, |at| &self.types[at].held);
+        found.retain(|at| self.types[*at].by_itself);
         found.sort_unstable();
         found
     }
 }
 
 /// All that can be reached, without the start.
-fn reach<'g>(start: usize, next: impl Fn(usize) -> &'g Vec<usize>) -> Vec<usize> {
+fn reachable_from<'g>(start: usize, next: impl Fn(usize) -> &'g Vec<usize>) -> Vec<usize> {
     let mut seen = rustc_hash::FxHashSet::default();
-    let mut todo = vec![start];
+    let mut pending = vec![start];
     let mut found = Vec::new();
     seen.insert(start);
-    while let Some(at) = todo.pop() {
+    while let Some(at) = pending.pop() {
         for &other in next(at) {
             if seen.insert(other) {
                 found.push(other);
-                todo.push(other);
+                pending.push(other);
             }
         }
     }
     found
 }
 
-fn status(old: &[Shape], new: &[Shape], found: &pairing::Match) -> Status {
-    match (found.old, found.new) {
-        (None, _) => Status::Added,
-        (_, None) => Status::Removed,
+fn status_of(
+    old: &[TypeLayout],
+    new: &[TypeLayout],
+    matched: &pairing::DefinitionMatch,
+) -> DiffStatus {
+    match (matched.old, matched.new) {
+        (None, _) => DiffStatus::Added,
+        (_, None) => DiffStatus::Removed,
         (Some(before), Some(after)) => {
             let (before, after) = (&old[before], &new[after]);
-            if before.fingerprint == after.fingerprint && !realigned(before, after) {
-                Status::Same
+            if before.fingerprint == after.fingerprint && !is_realigned(before, after) {
+                DiffStatus::Same
             } else {
-                Status::Changed
+                DiffStatus::Changed
             }
         }
     }
@@ -196,7 +202,7 @@ fn status(old: &[Shape], new: &[Shape], found: &pairing::Match) -> Status {
 
 /// Its declared alignment is another one. Not if only one side has one: debug information of some
 /// compilers and versions leaves it out.
-fn realigned(old: &Shape, new: &Shape) -> bool {
+fn is_realigned(old: &TypeLayout, new: &TypeLayout) -> bool {
     match (old.declared_align, new.declared_align) {
         (Some(old), Some(new)) => old != new,
         _ => false,
@@ -205,12 +211,18 @@ fn realigned(old: &Shape, new: &Shape) -> bool {
 
 /// Changed types by the fingerprints of both sides. A held type is known by them, since its name
 /// may have several definitions.
-type Known<'s> = FxHashMap<(&'s Key, u64, u64), usize>;
+type HeldChanges<'s> = FxHashMap<(&'s TypeKey, u64, u64), usize>;
 
-fn by_fingerprints<'s>(old: &'s [Shape], new: &'s [Shape], types: &[TypeDiff]) -> Known<'s> {
-    let mut known = Known::default();
-    for (index, each) in types.iter().enumerate() {
-        if let (Some(before), Some(after), Status::Changed) = (each.old, each.new, each.status) {
+fn index_changes<'s>(
+    old: &'s [TypeLayout],
+    new: &'s [TypeLayout],
+    types: &[TypeDiff],
+) -> HeldChanges<'s> {
+    let mut known = HeldChanges::default();
+    for (index, type_diff) in types.iter().enumerate() {
+        if let (Some(before), Some(after), DiffStatus::Changed) =
+            (type_diff.old, type_diff.new, type_diff.status)
+        {
             let (before, after) = (&old[before], &new[after]);
             let key = (&after.key, before.fingerprint, after.fingerprint);
             known.entry(key).or_insert(index);
@@ -220,8 +232,12 @@ fn by_fingerprints<'s>(old: &'s [Shape], new: &'s [Shape], types: &[TypeDiff]) -
 }
 
 /// The changed type that a member holds in both shapes.
-fn held_by<'s>(old: &'s Field, new: &'s Field, known: &Known<'s>) -> Option<usize> {
-    let (before, after) = (old.holds.as_ref()?, new.holds.as_ref()?);
+fn held_change<'s>(
+    old: &'s PlacedMember,
+    new: &'s PlacedMember,
+    known: &HeldChanges<'s>,
+) -> Option<usize> {
+    let (before, after) = (old.held_type.as_ref()?, new.held_type.as_ref()?);
     if before.key != after.key || before.fingerprint == after.fingerprint {
         return None;
     }
@@ -229,11 +245,13 @@ fn held_by<'s>(old: &'s Field, new: &'s Field, known: &Known<'s>) -> Option<usiz
     known.get(&key).copied()
 }
 
-fn held(old: &Shape, new: &Shape, known: &Known<'_>) -> Vec<usize> {
-    let members = matching::members(old, new);
+fn held_changes(old: &TypeLayout, new: &TypeLayout, known: &HeldChanges<'_>) -> Vec<usize> {
+    let members = matching::match_members(old, new);
     let mut found: Vec<usize> = members
         .iter()
-        .filter_map(|member| held_by(&old.fields[member.old?], &new.fields[member.new?], known))
+        .filter_map(|member| {
+            held_change(&old.members[member.old?], &new.members[member.new?], known)
+        })
         .collect();
     found.sort_unstable();
     found.dedup();
@@ -241,23 +259,24 @@ fn held(old: &Shape, new: &Shape, known: &Known<'_>) -> Vec<usize> {
 }
 
 /// Whether something changed that a held type's change does not explain.
-fn own(old: &Shape, new: &Shape, known: &Known<'_>) -> bool {
+fn changed_by_itself(old: &TypeLayout, new: &TypeLayout, known: &HeldChanges<'_>) -> bool {
     let edited = |member: &MemberMove| {
         let (Some(before), Some(after)) = (member.old, member.new) else {
             return true;
         };
-        let (before, after) = (&old.fields[before], &new.fields[after]);
+        let (before, after) = (&old.members[before], &new.members[after]);
         let resized = before.is_resized(after);
-        let explained = held_by(before, after, known).is_some_and(|_| same_count(before, after));
-        member.cause == Cause::Reordered || resized && !explained
+        let explained =
+            held_change(before, after, known).is_some_and(|_| same_element_count(before, after));
+        member.cause == MoveCause::Reordered || resized && !explained
     };
-    realigned(old, new) || matching::members(old, new).iter().any(edited)
+    is_realigned(old, new) || matching::match_members(old, new).iter().any(edited)
 }
 
 /// Whether as many elements of what they hold fit both.
-fn same_count(old: &Field, new: &Field) -> bool {
-    let count = |field: &Field| {
-        let size = field.holds.as_ref().map_or(0, |holds| holds.size);
+fn same_element_count(old: &PlacedMember, new: &PlacedMember) -> bool {
+    let count = |field: &PlacedMember| {
+        let size = field.held_type.as_ref().map_or(0, |holds| holds.size);
         field.size.checked_div(size)
     };
     match (count(old), count(new)) {

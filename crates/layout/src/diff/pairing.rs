@@ -3,12 +3,12 @@
 
 use rustc_hash::FxHashMap;
 
-use super::shape::{Key, Shape};
+use super::shape::{TypeKey, TypeLayout};
 use crate::SourceLine;
 
 /// A definition in both files, or in one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Match {
+pub(super) struct DefinitionMatch {
     /// Index of the old one.
     pub old: Option<usize>,
     /// Index of the new one.
@@ -19,43 +19,48 @@ pub(super) struct Match {
 }
 
 /// Matches all, in the order of the new file; what is only in the old one comes last.
-pub(super) fn all(old: &[Shape], new: &[Shape]) -> Vec<Match> {
-    let mut olds: FxHashMap<&Key, Vec<usize>> = FxHashMap::default();
+pub(super) fn match_definitions(old: &[TypeLayout], new: &[TypeLayout]) -> Vec<DefinitionMatch> {
+    let mut olds: FxHashMap<&TypeKey, Vec<usize>> = FxHashMap::default();
     for (index, shape) in old.iter().enumerate() {
         olds.entry(&shape.key).or_default().push(index);
     }
-    let mut news: FxHashMap<&Key, Vec<usize>> = FxHashMap::default();
+    let mut news: FxHashMap<&TypeKey, Vec<usize>> = FxHashMap::default();
     for (index, shape) in new.iter().enumerate() {
         news.entry(&shape.key).or_default().push(index);
     }
-    let mut found: Vec<Match> = Vec::new();
+    let mut matches: Vec<DefinitionMatch> = Vec::new();
     for (key, news) in news {
         let olds = olds.remove(key).unwrap_or_default();
-        found.extend(of_one_name(old, new, &olds, &news));
+        matches.extend(match_same_name(old, new, &olds, &news));
     }
     let gone = olds.into_values().flatten();
-    found.extend(gone.map(|index| Match {
+    matches.extend(gone.map(|index| DefinitionMatch {
         old: Some(index),
         new: None,
         by_order: false,
     }));
-    found.sort_by_key(|found| (found.new.is_none(), found.new, found.old));
-    found
+    matches.sort_by_key(|matched| (matched.new.is_none(), matched.new, matched.old));
+    matches
 }
 
-fn of_one_name(old: &[Shape], new: &[Shape], olds: &[usize], news: &[usize]) -> Vec<Match> {
+fn match_same_name(
+    old: &[TypeLayout],
+    new: &[TypeLayout],
+    olds: &[usize],
+    news: &[usize],
+) -> Vec<DefinitionMatch> {
     if let ([old], [new]) = (olds, news) {
-        return vec![both(*old, *new, false)];
+        return vec![matched_pair(*old, *new, false)];
     }
-    let mut found = Vec::new();
+    let mut matches = Vec::new();
     let mut olds = olds.to_vec();
     let mut news = news.to_vec();
     // From the surest sign to the weakest; each takes what it matches out of both lists.
-    let signs: [fn(&Shape, &Shape) -> bool; 4] = [
-        |old, new| same_place(old, new, true) && old.fingerprint == new.fingerprint,
-        |old, new| same_place(old, new, true),
-        |old, new| same_place(old, new, false),
-        |old, new| unplaced(old, new) && old.fingerprint == new.fingerprint,
+    let signs: [fn(&TypeLayout, &TypeLayout) -> bool; 4] = [
+        |old, new| same_declaration(old, new, true) && old.fingerprint == new.fingerprint,
+        |old, new| same_declaration(old, new, true),
+        |old, new| same_declaration(old, new, false),
+        |old, new| lacks_declaration(old, new) && old.fingerprint == new.fingerprint,
     ];
     for sign in signs {
         news.retain(|&index| {
@@ -63,7 +68,7 @@ fn of_one_name(old: &[Shape], new: &[Shape], olds: &[usize], news: &[usize]) -> 
                 .iter()
                 .position(|other| sign(&old[*other], &new[index]));
             let Some(at) = at else { return true };
-            found.push(both(olds.remove(at), index, false));
+            matches.push(matched_pair(olds.remove(at), index, false));
             false
         });
     }
@@ -71,26 +76,26 @@ fn of_one_name(old: &[Shape], new: &[Shape], olds: &[usize], news: &[usize]) -> 
     news.retain(|&index| {
         let at = olds
             .iter()
-            .position(|other| unplaced(&old[*other], &new[index]));
+            .position(|other| lacks_declaration(&old[*other], &new[index]));
         let Some(at) = at else { return true };
-        found.push(both(olds.remove(at), index, true));
+        matches.push(matched_pair(olds.remove(at), index, true));
         false
     });
-    found.extend(news.into_iter().map(|index| Match {
+    matches.extend(news.into_iter().map(|index| DefinitionMatch {
         old: None,
         new: Some(index),
         by_order: false,
     }));
-    found.extend(olds.into_iter().map(|index| Match {
+    matches.extend(olds.into_iter().map(|index| DefinitionMatch {
         old: Some(index),
         new: None,
         by_order: false,
     }));
-    found
+    matches
 }
 
-fn both(old: usize, new: usize, by_order: bool) -> Match {
-    Match {
+fn matched_pair(old: usize, new: usize, by_order: bool) -> DefinitionMatch {
+    DefinitionMatch {
         old: Some(old),
         new: Some(new),
         by_order,
@@ -98,7 +103,7 @@ fn both(old: usize, new: usize, by_order: bool) -> Match {
 }
 
 /// Declared in one file, and if asked at one line.
-fn same_place(old: &Shape, new: &Shape, line: bool) -> bool {
+fn same_declaration(old: &TypeLayout, new: &TypeLayout, line: bool) -> bool {
     match (&old.decl, &new.decl) {
         (Some(old), Some(new)) => same_file(old, new) && (!line || old.line == new.line),
         _ => false,
@@ -106,7 +111,7 @@ fn same_place(old: &Shape, new: &Shape, line: bool) -> bool {
 }
 
 /// Whether one of the two does not say where it is declared.
-fn unplaced(old: &Shape, new: &Shape) -> bool {
+fn lacks_declaration(old: &TypeLayout, new: &TypeLayout) -> bool {
     old.decl.is_none() || new.decl.is_none()
 }
 

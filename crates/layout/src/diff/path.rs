@@ -1,14 +1,14 @@
 //! Where a member is that is named by its path through types.
 
 use crate::types::{DEPTH_MAX, element_count};
-use crate::{Aggregate, Member, Type, TypeId, Types};
+use crate::{Aggregate, Member, Type, TypeArena, TypeId};
 
 /// Members looked at for one path; anonymous types in damaged debug information repeat each other.
 const VISITS_MAX: u32 = 1 << 16;
 
 /// A member that was found by its path.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Located {
+pub struct LocatedMember {
     /// Bytes from the start of the outermost type.
     pub offset: u64,
     /// Bytes; for a bitfield those that its bits touch.
@@ -19,32 +19,37 @@ pub struct Located {
 
 /// Which elements of arrays on the way are meant; paths leave that open.
 #[derive(Clone, Copy, Debug)]
-pub enum Elements<'e> {
+pub enum ArrayElements<'e> {
     /// Those that hold the byte at this offset from the start of the outermost type.
-    At(u64),
+    AtOffset(u64),
     /// These, outermost first; the first of an array that is not in the list.
-    These(&'e [u64]),
+    Indices(&'e [u64]),
 }
 
-impl Types {
+impl TypeArena {
     /// The member at `path`, as [`member_at`](Self::member_at) names them: `mmap_lock.owner`,
     /// `lruvecs[].lists[]`. `None` if there is no such member.
-    pub fn locate(&self, id: TypeId, path: &str, elements: Elements<'_>) -> Option<Located> {
+    pub fn locate_path(
+        &self,
+        id: TypeId,
+        path: &str,
+        elements: ArrayElements<'_>,
+    ) -> Option<LocatedMember> {
         let mut steps = Vec::new();
         for part in path.split('.') {
             let name = part.trim_end_matches("[]");
             if !name.is_empty() {
-                steps.push(Step::Member(name));
+                steps.push(PathStep::Member(name));
             }
             let arrays = (part.len() - name.len()) / 2;
-            steps.extend(std::iter::repeat_n(Step::Element, arrays));
+            steps.extend(std::iter::repeat_n(PathStep::Element, arrays));
         }
-        let mut walk = Walk {
+        let mut walk = PathWalk {
             types: self,
             elements,
             visits: 0,
         };
-        let start = Located {
+        let start = LocatedMember {
             offset: 0,
             size: 0,
             elements: Vec::new(),
@@ -54,65 +59,65 @@ impl Types {
 }
 
 #[derive(Clone, Copy)]
-enum Step<'p> {
+enum PathStep<'p> {
     Member(&'p str),
     Element,
 }
 
-struct Walk<'t, 'e> {
-    types: &'t Types,
-    elements: Elements<'e>,
+struct PathWalk<'t, 'e> {
+    types: &'t TypeArena,
+    elements: ArrayElements<'e>,
     visits: u32,
 }
 
-impl Walk<'_, '_> {
+impl PathWalk<'_, '_> {
     /// `at` is the place of what `id` is the type of.
     fn follow(
         &mut self,
         id: TypeId,
-        steps: &[Step<'_>],
-        at: Located,
+        steps: &[PathStep<'_>],
+        at: LocatedMember,
         depth: u32,
-    ) -> Option<Located> {
+    ) -> Option<LocatedMember> {
         if depth > DEPTH_MAX {
             return None;
         }
         let Some((step, rest)) = steps.split_first() else {
             let size = self.types.size_of(id)?;
-            return Some(Located { size, ..at });
+            return Some(LocatedMember { size, ..at });
         };
-        match (step, self.types.get(self.types.strip(id))) {
-            (Step::Member(name), Type::Aggregate(aggregate)) => {
-                self.member(aggregate, name, (steps, rest), &at, depth)
+        match (step, self.types.get(self.types.strip_typedefs(id))) {
+            (PathStep::Member(name), Type::Aggregate(aggregate)) => {
+                self.follow_member(aggregate, name, (steps, rest), &at, depth)
             }
-            (Step::Element, Type::Array { element, counts }) => {
-                let at = self.element(*element, counts, at)?;
+            (PathStep::Element, Type::Array { element, counts }) => {
+                let at = self.follow_element(*element, counts, at)?;
                 self.follow(*element, rest, at, depth + 1)
             }
             _ => None,
         }
     }
 
-    fn member(
+    fn follow_member(
         &mut self,
         aggregate: &Aggregate,
         name: &str,
-        (steps, rest): (&[Step<'_>], &[Step<'_>]),
-        at: &Located,
+        (steps, rest): (&[PathStep<'_>], &[PathStep<'_>]),
+        at: &LocatedMember,
         depth: u32,
-    ) -> Option<Located> {
+    ) -> Option<LocatedMember> {
         for member in &aggregate.members {
             self.visits += 1;
             if self.visits > VISITS_MAX {
                 return None;
             }
-            let here = Located {
+            let here = LocatedMember {
                 offset: at.offset.checked_add(member.offset)?,
                 ..at.clone()
             };
             let found = match &member.name {
                 Some(own) if own == name => match member.bits {
-                    Some(_) => bitfield(member, at),
+                    Some(_) => locate_bitfield(member, at),
                     None => self.follow(member.ty, rest, here, depth + 1),
                 },
                 Some(_) => None,
@@ -125,12 +130,17 @@ impl Walk<'_, '_> {
         None
     }
 
-    fn element(&self, element: TypeId, counts: &[Option<u64>], mut at: Located) -> Option<Located> {
+    fn follow_element(
+        &self,
+        element: TypeId,
+        counts: &[Option<u64>],
+        mut at: LocatedMember,
+    ) -> Option<LocatedMember> {
         let stride = self.types.size_of(element)?;
         let count = element_count(counts).unwrap_or(0);
         let wanted = match self.elements {
-            Elements::At(offset) => offset.saturating_sub(at.offset).checked_div(stride),
-            Elements::These(all) => all.get(at.elements.len()).copied(),
+            ArrayElements::AtOffset(offset) => offset.saturating_sub(at.offset).checked_div(stride),
+            ArrayElements::Indices(indices) => indices.get(at.elements.len()).copied(),
         };
         // A flexible array has as many elements as there is memory.
         let index = wanted.filter(|index| count == 0 || *index < count);
@@ -141,11 +151,11 @@ impl Walk<'_, '_> {
     }
 }
 
-fn bitfield(member: &Member, at: &Located) -> Option<Located> {
+fn locate_bitfield(member: &Member, at: &LocatedMember) -> Option<LocatedMember> {
     let bits = member.bits?;
     let first = bits.offset_bits / 8;
     let end = bits.offset_bits.checked_add(bits.size_bits)?.div_ceil(8);
-    Some(Located {
+    Some(LocatedMember {
         offset: at.offset.checked_add(first)?,
         size: end - first,
         elements: at.elements.clone(),
@@ -157,8 +167,8 @@ mod tests {
     use super::*;
 
     /// `struct s { long a; struct { struct { int x, y; } in[4]; }; }`
-    fn types() -> (Types, TypeId) {
-        let mut types = Types::default();
+    fn types() -> (TypeArena, TypeId) {
+        let mut types = TypeArena::default();
         let int = types.add(Type::Base {
             name: "int".to_owned(),
             size: 4,
@@ -204,9 +214,9 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(path: &str, elements: Elements<'_>, expect: Option<(u64, u64)>) {
+    fn check(path: &str, elements: ArrayElements<'_>, expect: Option<(u64, u64)>) {
         let (types, s) = types();
-        let found = types.locate(s, path, elements);
+        let found = types.locate_path(s, path, elements);
         assert_eq!(
             found.map(|found| (found.offset, found.size)),
             expect,
@@ -216,15 +226,15 @@ mod tests {
 
     #[test]
     fn paths() {
-        check("a", Elements::At(0), Some((0, 4)));
-        check("in", Elements::At(0), Some((8, 32)));
-        check("in[].y", Elements::At(28), Some((28, 4)));
-        check("in[].y", Elements::These(&[1]), Some((20, 4)));
-        check("in[].y", Elements::These(&[]), Some((12, 4)));
-        check("in[].y", Elements::These(&[9]), Some((12, 4)));
-        check("in.y", Elements::At(0), None);
-        check("b", Elements::At(0), None);
-        check("", Elements::At(0), Some((0, 40)));
+        check("a", ArrayElements::AtOffset(0), Some((0, 4)));
+        check("in", ArrayElements::AtOffset(0), Some((8, 32)));
+        check("in[].y", ArrayElements::AtOffset(28), Some((28, 4)));
+        check("in[].y", ArrayElements::Indices(&[1]), Some((20, 4)));
+        check("in[].y", ArrayElements::Indices(&[]), Some((12, 4)));
+        check("in[].y", ArrayElements::Indices(&[9]), Some((12, 4)));
+        check("in.y", ArrayElements::AtOffset(0), None);
+        check("b", ArrayElements::AtOffset(0), None);
+        check("", ArrayElements::AtOffset(0), Some((0, 40)));
     }
 
     /// What `member_at` calls a byte is found where it is.
@@ -234,7 +244,7 @@ mod tests {
         for offset in 0..40 {
             let named = types.member_at(s, offset, 1).unwrap();
             if !named.path.is_empty() {
-                let found = types.locate(s, &named.path, Elements::At(offset));
+                let found = types.locate_path(s, &named.path, ArrayElements::AtOffset(offset));
                 let found = found.map(|found| (found.offset, found.size));
                 assert_eq!(found, Some((named.offset, named.size)), "{offset}");
             }

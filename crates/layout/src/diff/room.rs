@@ -1,25 +1,25 @@
 //! Where an added member found room, and what became of a removed one's: the answer to "why did
 //! this new member not move anything".
 
-use super::detail::{Cause, MemberMove};
-use super::gaps::Gap;
-use super::shape::{Field, Shape};
+use super::detail::{MemberMove, MoveCause};
+use super::gaps::BitGap;
+use super::shape::{PlacedMember, TypeLayout};
 
 /// Members before one that are looked at for those that it stands behind.
 const LOOK_BACK_MAX: usize = 256;
 
 /// Bytes or bits that were, or have become, unused; or others'.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Room {
+pub enum MemberRoom {
     /// A gap holds all of it: `gap` is one of the other shape's.
     Gap {
         /// The gap.
-        gap: Gap,
+        gap: BitGap,
     },
     /// A gap holds its first bits only.
-    Part {
+    GapPart {
         /// The gap.
-        gap: Gap,
+        gap: BitGap,
         /// Bits of the member that are in it.
         bits: u64,
     },
@@ -27,74 +27,78 @@ pub enum Room {
     /// `Detail::members`.
     Union {
         /// The other.
-        with: usize,
+        member: usize,
     },
     /// The place of a member that was removed, or for a removed one of one that was added: index
     /// in `Detail::members`.
-    Place {
+    MemberPlace {
         /// The other.
-        of: usize,
+        member: usize,
     },
 }
 
 /// Fills in `room` of added and removed members, and `twin` of those that look renamed.
-pub(super) fn explain(old: &Shape, new: &Shape, members: &mut [MemberMove]) {
-    let forwards = View {
+pub(super) fn explain_room(old: &TypeLayout, new: &TypeLayout, members: &mut [MemberMove]) {
+    let forwards = ComparisonView {
         here: new,
         there: old,
         mirrored: false,
     };
-    let backwards = View {
+    let backwards = ComparisonView {
         here: old,
         there: new,
         mirrored: true,
     };
     for index in 0..members.len() {
         let view = match members[index].cause {
-            Cause::Added => &forwards,
-            Cause::Removed => &backwards,
+            MoveCause::Added => &forwards,
+            MoveCause::Removed => &backwards,
             _ => continue,
         };
-        let (room, twin) = view.look(members, index);
+        let (room, twin) = view.find_room(members, index);
         members[index].room = room;
         members[index].twin = twin;
     }
 }
 
 /// The shape that a member is in and the other one.
-struct View<'s> {
-    here: &'s Shape,
-    there: &'s Shape,
+struct ComparisonView<'s> {
+    here: &'s TypeLayout,
+    there: &'s TypeLayout,
     mirrored: bool,
 }
 
-impl<'s> View<'s> {
-    fn field(&self, member: &MemberMove) -> Option<&'s Field> {
+impl<'s> ComparisonView<'s> {
+    fn member_here(&self, member: &MemberMove) -> Option<&'s PlacedMember> {
         let at = if self.mirrored {
             member.old
         } else {
             member.new
         };
-        at.map(|at| &self.here.fields[at])
+        at.map(|at| &self.here.members[at])
     }
 
-    fn other(&self, member: &MemberMove) -> Option<&'s Field> {
+    fn member_there(&self, member: &MemberMove) -> Option<&'s PlacedMember> {
         let at = if self.mirrored {
             member.new
         } else {
             member.old
         };
-        at.map(|at| &self.there.fields[at])
+        at.map(|at| &self.there.members[at])
     }
 
-    fn look(&self, members: &[MemberMove], index: usize) -> (Option<Room>, Option<usize>) {
-        let Some(field) = self.field(&members[index]) else {
+    fn find_room(
+        &self,
+        members: &[MemberMove],
+        index: usize,
+    ) -> (Option<MemberRoom>, Option<usize>) {
+        let Some(field) = self.member_here(&members[index]) else {
             return (None, None);
         };
         if field.size_bits() == 0 {
             return (None, None);
         }
-        let (here, there) = self.follows(members, index, field);
+        let (here, there) = self.followed_ends(members, index, field);
         let Some(start) = (field.start_bits() - here).checked_add(there) else {
             return (None, None);
         };
@@ -107,7 +111,7 @@ impl<'s> View<'s> {
         let (mut place, mut twin, mut union) = (None, None, None);
         for other in near() {
             let member = &members[other];
-            let Some(there) = self.other(member) else {
+            let Some(there) = self.member_there(member) else {
                 continue;
             };
             let overlaps = there.start_bits() < end && there.end_bits() > start;
@@ -115,32 +119,32 @@ impl<'s> View<'s> {
                 continue;
             }
             let opposite = if self.mirrored {
-                Cause::Added
+                MoveCause::Added
             } else {
-                Cause::Removed
+                MoveCause::Removed
             };
             if member.cause == opposite {
                 place = place.or(Some(other));
                 let exact = there.start_bits() == start && there.end_bits() == end;
-                if exact && there.ty == field.ty {
+                if exact && there.type_name == field.type_name {
                     twin = twin.or(Some(other));
                 }
-            } else if self.alternates(field, member) {
+            } else if self.shares_union(field, member) {
                 union = union.or(Some(other));
             }
         }
         let room = match (twin.or(place), union) {
-            (Some(of), _) => Some(Room::Place { of }),
-            (None, Some(with)) => Some(Room::Union { with }),
-            (None, None) => self.gap(there, start, end),
+            (Some(of), _) => Some(MemberRoom::MemberPlace { member: of }),
+            (None, Some(with)) => Some(MemberRoom::Union { member: with }),
+            (None, None) => self.room_in_gap(there, start, end),
         };
         (room, twin)
     }
 
     /// Whether the two share bytes here, as alternatives of a union do. The array that an element's
     /// member is in does not count.
-    fn alternates(&self, field: &Field, other: &MemberMove) -> bool {
-        self.field(other).is_some_and(|other| {
+    fn shares_union(&self, field: &PlacedMember, other: &MemberMove) -> bool {
+        self.member_here(other).is_some_and(|other| {
             let inside = field.path.strip_prefix(&*other.path);
             let inside = inside.is_some_and(|rest| rest.starts_with("[]"));
             let overlaps =
@@ -151,12 +155,18 @@ impl<'s> View<'s> {
 
     /// Where the kept member that this one follows ends, here and in the other shape. The member
     /// would begin there as far behind it as it does here.
-    fn follows(&self, members: &[MemberMove], index: usize, field: &Field) -> (u64, u64) {
+    fn followed_ends(
+        &self,
+        members: &[MemberMove],
+        index: usize,
+        field: &PlacedMember,
+    ) -> (u64, u64) {
         let earlier = members[..index].iter().rev().take(LOOK_BACK_MAX);
         let mut best: Option<(u64, u64)> = None;
         for member in earlier {
-            let kept = matches!(member.cause, Cause::Stayed | Cause::Pushed(_));
-            let (true, Some(here), Some(there)) = (kept, self.field(member), self.other(member))
+            let kept = matches!(member.cause, MoveCause::Stayed | MoveCause::Pushed(_));
+            let (true, Some(here), Some(there)) =
+                (kept, self.member_here(member), self.member_there(member))
             else {
                 continue;
             };
@@ -169,7 +179,7 @@ impl<'s> View<'s> {
     }
 
     /// The gap that begins no later than `follows` and holds the bits from `start` on.
-    fn gap(&self, follows: u64, start: u64, end: u64) -> Option<Room> {
+    fn room_in_gap(&self, follows: u64, start: u64, end: u64) -> Option<MemberRoom> {
         let gaps = &self.there.gaps;
         let after = gaps.partition_point(|gap| gap.start_bits <= start);
         let gap = *gaps.get(after.checked_sub(1)?)?;
@@ -177,10 +187,10 @@ impl<'s> View<'s> {
             return None;
         }
         if gap.end_bits() >= end {
-            Some(Room::Gap { gap })
+            Some(MemberRoom::Gap { gap })
         } else {
             let bits = gap.end_bits().checked_sub(start).filter(|bits| *bits > 0)?;
-            Some(Room::Part { gap, bits })
+            Some(MemberRoom::GapPart { gap, bits })
         }
     }
 }

@@ -3,11 +3,11 @@
 
 use std::fmt;
 
-use super::fingerprint::Fingerprints;
-use super::gaps::{self, Gap};
-use super::spelling::{self, canonical};
+use super::fingerprint::FingerprintCache;
+use super::gaps::{self, BitGap};
+use super::spelling::{self, canonical_type};
 use crate::types::DEPTH_MAX;
-use crate::{Aggregate, AggregateKind, BitRange, Member, SourceLine, Type, TypeId, Types};
+use crate::{Aggregate, AggregateKind, BitRange, Member, SourceLine, Type, TypeArena, TypeId};
 
 /// Members of one type that are compared; anonymous types in damaged debug information can repeat
 /// each other without end.
@@ -18,9 +18,9 @@ const VISITS_MAX: usize = 2 * FIELDS_MAX;
 /// What a type is found by in another file. C++ lets a class be declared with `struct`, so the two
 /// are one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Key {
+pub struct TypeKey {
     /// `struct`, `union`, or a typedef of something without a tag.
-    pub tag: Tag,
+    pub tag: TypeTag,
     /// Namespaces and classes around it.
     pub scope: Option<Box<str>>,
     /// Name without scope, as one compiler would spell it for all.
@@ -29,7 +29,7 @@ pub struct Key {
 
 /// What stands before a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Tag {
+pub enum TypeTag {
     /// `struct` or `class`.
     Struct,
     /// `union`.
@@ -40,9 +40,9 @@ pub enum Tag {
 
 /// A struct, union or class in its places.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Shape {
+pub struct TypeLayout {
     /// What it is found by.
-    pub key: Key,
+    pub key: TypeKey,
     /// As in the source.
     pub kind: AggregateKind,
     /// `sizeof` in bytes.
@@ -52,16 +52,16 @@ pub struct Shape {
     /// Where it is declared.
     pub decl: Option<SourceLine>,
     /// Members in order of declaration, with those of anonymous structs and unions.
-    pub fields: Vec<Field>,
+    pub members: Vec<PlacedMember>,
     /// Unused bits, by place. Unions have none.
-    pub gaps: Vec<Gap>,
+    pub gaps: Vec<BitGap>,
     /// Equal where the type and all that it holds by value lies in the same places.
     pub fingerprint: u64,
 }
 
 /// One member in its place.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Field {
+pub struct PlacedMember {
     /// From the type: `flags`; `u.inuse` in an anonymous type with a name for the member;
     /// `slots[].x` in an array of such, for the first element. A base class goes by its type.
     pub path: Box<str>,
@@ -70,38 +70,38 @@ pub struct Field {
     /// Bytes, of a whole array; 0 where unknown. For a bitfield, those that its bits touch.
     pub size: u64,
     /// The file only declares its type, as clang does with classes that others define.
-    pub unknown: bool,
+    pub type_unknown: bool,
     /// Bitfields: bits from the start of the type.
     pub bits: Option<BitRange>,
     /// Spelled the same whichever compiler wrote it.
-    pub ty: Box<str>,
+    pub type_name: Box<str>,
     /// The named type that it holds by value, alone or as an array.
-    pub holds: Option<Holds>,
+    pub held_type: Option<HeldType>,
 }
 
 /// A named type held by value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Holds {
+pub struct HeldType {
     /// Which.
-    pub key: Key,
+    pub key: TypeKey,
     /// Of the type held, as [`Shape::fingerprint`].
     pub fingerprint: u64,
     /// Of one, in bytes.
     pub size: u64,
 }
 
-impl fmt::Display for Key {
+impl fmt::Display for TypeKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.tag {
-            Tag::Struct => "struct ",
-            Tag::Union => "union ",
-            Tag::Typedef => "",
+            TypeTag::Struct => "struct ",
+            TypeTag::Union => "union ",
+            TypeTag::Typedef => "",
         })?;
         f.write_str(&self.qualified())
     }
 }
 
-impl Key {
+impl TypeKey {
     /// The name with its scope: `std::pair<int,int>`.
     pub fn qualified(&self) -> String {
         match &self.scope {
@@ -111,7 +111,7 @@ impl Key {
     }
 }
 
-impl Field {
+impl PlacedMember {
     /// First bit, from the start of the type.
     pub fn start_bits(&self) -> u64 {
         self.bits
@@ -131,12 +131,12 @@ impl Field {
 
     /// Whether it is known to have another size than `other`.
     pub fn is_resized(&self, other: &Self) -> bool {
-        self.size_bits() != other.size_bits() && !self.unknown && !other.unknown
+        self.size_bits() != other.size_bits() && !self.type_unknown && !other.type_unknown
     }
 
     /// First and last line of `line_bytes` that it lies on, counted from 0 at the start of the
     /// type; `None` for what has no size.
-    pub fn lines(&self, line_bytes: u64) -> Option<(u64, u64)> {
+    pub fn line_range(&self, line_bytes: u64) -> Option<(u64, u64)> {
         let line_bits = line_bytes.max(1).saturating_mul(8);
         let last = self.end_bits().checked_sub(1)?;
         let first = self.start_bits();
@@ -144,56 +144,56 @@ impl Field {
     }
 }
 
-impl Shape {
+impl TypeLayout {
     /// The struct, union or class at `id`, or the one without a tag that the typedef at `id`
     /// names. `None` for other types, and for what has no name or is only declared.
-    pub fn of(types: &Types, id: TypeId) -> Option<Self> {
-        let (key, aggregate) = named(types, id)?;
-        let mut walk = Walk {
+    pub fn from_type(types: &TypeArena, id: TypeId) -> Option<Self> {
+        let (key, aggregate) = named_aggregate(types, id)?;
+        let mut walk = MemberCollector {
             types,
             visits: 0,
-            prints: Fingerprints::new(types),
-            fields: Vec::new(),
+            fingerprints: FingerprintCache::new(types),
+            members: Vec::new(),
         };
-        walk.members(aggregate, 0, "", 0);
-        let fingerprint = walk.prints.of(id);
-        let fields = walk.fields;
+        walk.collect_members(aggregate, 0, "", 0);
+        let fingerprint = walk.fingerprints.fingerprint(id);
+        let fields = walk.members;
         Some(Self {
             kind: aggregate.kind,
             size: aggregate.size,
             declared_align: aggregate.declared_align,
             decl: aggregate.decl.clone(),
-            gaps: gaps::of(&fields, aggregate),
+            gaps: gaps::find_gaps(&fields, aggregate),
             key,
-            fields,
+            members: fields,
             fingerprint,
         })
     }
 }
 
 /// A complete aggregate and what it is called by.
-fn named(types: &Types, id: TypeId) -> Option<(Key, &Aggregate)> {
+fn named_aggregate(types: &TypeArena, id: TypeId) -> Option<(TypeKey, &Aggregate)> {
     let aggregate = types.aggregate(id).filter(|found| found.complete)?;
     let (tag, name) = match &aggregate.name {
-        Some(name) if aggregate.kind == AggregateKind::Union => (Tag::Union, name.as_str()),
-        Some(name) => (Tag::Struct, name.as_str()),
-        None => (Tag::Typedef, alias(types, id)?),
+        Some(name) if aggregate.kind == AggregateKind::Union => (TypeTag::Union, name.as_str()),
+        Some(name) => (TypeTag::Struct, name.as_str()),
+        None => (TypeTag::Typedef, typedef_name(types, id)?),
     };
     let scope = aggregate
         .scope
         .as_deref()
-        .filter(|_| tag != Tag::Typedef)
-        .map(|scope| canonical(scope).into());
+        .filter(|_| tag != TypeTag::Typedef)
+        .map(|scope| canonical_type(scope).into());
     let name = if name.contains('<') {
-        canonical(name).into()
+        canonical_type(name).into()
     } else {
         name.into()
     };
-    Some((Key { tag, scope, name }, aggregate))
+    Some((TypeKey { tag, scope, name }, aggregate))
 }
 
 /// The innermost typedef on the way to what it names.
-fn alias(types: &Types, id: TypeId) -> Option<&str> {
+fn typedef_name(types: &TypeArena, id: TypeId) -> Option<&str> {
     let mut found = None;
     let mut at = id;
     for _ in 0..DEPTH_MAX {
@@ -209,15 +209,15 @@ fn alias(types: &Types, id: TypeId) -> Option<&str> {
     found
 }
 
-struct Walk<'t> {
-    types: &'t Types,
+struct MemberCollector<'t> {
+    types: &'t TypeArena,
     visits: usize,
-    prints: Fingerprints<'t>,
-    fields: Vec<Field>,
+    fingerprints: FingerprintCache<'t>,
+    members: Vec<PlacedMember>,
 }
 
-impl Walk<'_> {
-    fn members(&mut self, aggregate: &Aggregate, base: u64, prefix: &str, depth: u32) {
+impl MemberCollector<'_> {
+    fn collect_members(&mut self, aggregate: &Aggregate, base: u64, prefix: &str, depth: u32) {
         if depth > DEPTH_MAX {
             return;
         }
@@ -228,55 +228,57 @@ impl Walk<'_> {
         });
         for member in aggregate.members.iter().chain(variants) {
             self.visits += 1;
-            if self.fields.len() < FIELDS_MAX && self.visits < VISITS_MAX {
-                self.member(member, base, prefix, depth);
+            if self.members.len() < FIELDS_MAX && self.visits < VISITS_MAX {
+                self.collect_member(member, base, prefix, depth);
             }
         }
     }
 
-    fn member(&mut self, member: &Member, base: u64, prefix: &str, depth: u32) {
+    fn collect_member(&mut self, member: &Member, base: u64, prefix: &str, depth: u32) {
         let offset = base.saturating_add(member.offset);
-        let (element, is_array) = self.element(member.ty);
+        let (element, is_array) = self.array_element(member.ty);
         let inline = match self.types.aggregate(element) {
-            Some(found) if found.complete && named(self.types, element).is_none() => Some(found),
+            Some(found) if found.complete && named_aggregate(self.types, element).is_none() => {
+                Some(found)
+            }
             _ => None,
         };
-        let path = self.path(member, element, prefix);
+        let path = self.member_path(member, element, prefix);
         match inline {
             Some(inner) if member.bits.is_none() => {
-                let before = self.fields.len();
+                let before = self.members.len();
                 let prefix = match (&member.name, is_array) {
                     (None, _) => prefix.to_owned(),
                     (Some(_), false) => format!("{path}."),
                     (Some(_), true) => format!("{path}[]."),
                 };
                 if is_array {
-                    self.push(member, base, path.clone());
+                    self.push_member(member, base, path.clone());
                 }
-                self.members(inner, offset, &prefix, depth + 1);
-                if self.fields.len() == before && member.name.is_some() {
-                    self.push(member, base, path);
+                self.collect_members(inner, offset, &prefix, depth + 1);
+                if self.members.len() == before && member.name.is_some() {
+                    self.push_member(member, base, path);
                 }
             }
-            _ => self.push(member, base, path),
+            _ => self.push_member(member, base, path),
         }
     }
 
-    fn path(&self, member: &Member, element: TypeId, prefix: &str) -> String {
+    fn member_path(&self, member: &Member, element: TypeId, prefix: &str) -> String {
         let name = match &member.name {
-            Some(name) => spelling::member(name).into_owned(),
-            None => named(self.types, element)
+            Some(name) => spelling::canonical_member(name).into_owned(),
+            None => named_aggregate(self.types, element)
                 .map_or_else(|| "(unnamed)".to_owned(), |(key, _)| key.qualified()),
         };
         format!("{prefix}{name}")
     }
 
     /// What an array is of, however many dimensions it has; else the type itself.
-    fn element(&self, id: TypeId) -> (TypeId, bool) {
+    fn array_element(&self, id: TypeId) -> (TypeId, bool) {
         let mut at = id;
         let mut is_array = false;
         for _ in 0..DEPTH_MAX {
-            match self.types.get(self.types.strip(at)) {
+            match self.types.get(self.types.strip_typedefs(at)) {
                 Type::Array { element, .. } => {
                     at = *element;
                     is_array = true;
@@ -287,7 +289,7 @@ impl Walk<'_> {
         (at, is_array)
     }
 
-    fn push(&mut self, member: &Member, base: u64, path: String) {
+    fn push_member(&mut self, member: &Member, base: u64, path: String) {
         let known = self.types.size_of(member.ty);
         let (offset, size, bits) = match member.bits {
             Some(bits) => {
@@ -304,21 +306,23 @@ impl Walk<'_> {
                 (offset, known.unwrap_or(0), None)
             }
         };
-        let (element, _) = self.element(member.ty);
-        let holds = named(self.types, element).map(|(key, inner)| (key, inner.size));
-        let holds = holds.filter(|_| bits.is_none()).map(|(key, size)| Holds {
-            key,
-            fingerprint: self.prints.of(element),
-            size,
-        });
-        self.fields.push(Field {
+        let (element, _) = self.array_element(member.ty);
+        let holds = named_aggregate(self.types, element).map(|(key, inner)| (key, inner.size));
+        let holds = holds
+            .filter(|_| bits.is_none())
+            .map(|(key, size)| HeldType {
+                key,
+                fingerprint: self.fingerprints.fingerprint(element),
+                size,
+            });
+        self.members.push(PlacedMember {
             path: path.into(),
             offset,
             size,
-            unknown: known.is_none(),
+            type_unknown: known.is_none(),
             bits,
-            ty: canonical(&self.types.name_of(member.ty)).into(),
-            holds,
+            type_name: canonical_type(&self.types.name_of(member.ty)).into(),
+            held_type: holds,
         });
     }
 }

@@ -4,18 +4,18 @@ use std::borrow::Cow;
 
 /// `long unsigned int` and `unsigned long` become `unsigned long`, `_Bool` becomes `bool`, `> >`
 /// becomes `>>`; also inside template arguments.
-pub(super) fn canonical(name: &str) -> String {
+pub(super) fn canonical_type(name: &str) -> String {
     let mut out = String::with_capacity(name.len());
-    let mut integer = Integer::default();
-    let mut consts = Consts::default();
+    let mut integer = IntegerWords::default();
+    let mut consts = PendingConsts::default();
     let mut rest = name;
     while let Some(first) = rest.chars().next() {
         let end = rest.find(|c| !is_word(c)).unwrap_or(rest.len());
         if end > 0 {
             let (word, after) = rest.split_at(end);
-            if word == "const" && !integer.is_some() && consts.take(&out) {
+            if word == "const" && !integer.has_words() && consts.defer_const(&out) {
                 // It goes behind the type.
-            } else if !integer.take(word) {
+            } else if !integer.absorb_word(word) {
                 integer.flush(&mut out);
                 push_word(&mut out, if word == "_Bool" { "bool" } else { word });
             }
@@ -23,7 +23,7 @@ pub(super) fn canonical(name: &str) -> String {
         } else {
             if !first.is_whitespace() {
                 integer.flush(&mut out);
-                consts.before(first, &mut out);
+                consts.flush_before(first, &mut out);
                 out.push(first);
             }
             rest = &rest[first.len_utf8()..];
@@ -35,7 +35,7 @@ pub(super) fn canonical(name: &str) -> String {
 }
 
 /// Members that compilers name in their own way: clang's `_vptr$Base` is gcc's `_vptr.Base`.
-pub(super) fn member(name: &str) -> Cow<'_, str> {
+pub(super) fn canonical_member(name: &str) -> Cow<'_, str> {
     match name.strip_prefix("_vptr$") {
         Some(class) => Cow::Owned(format!("_vptr.{class}")),
         None => Cow::Borrowed(name),
@@ -44,28 +44,28 @@ pub(super) fn member(name: &str) -> Cow<'_, str> {
 
 /// `const` at the start of a type, which is written behind it: `const char *` is `char const *`.
 #[derive(Default)]
-struct Consts {
+struct PendingConsts {
     /// Open template argument lists.
     depth: usize,
     /// The depths at which one waits.
-    waiting: Vec<usize>,
+    waiting_depths: Vec<usize>,
 }
 
-impl Consts {
+impl PendingConsts {
     /// Whether a `const` after `out` begins a type, and is kept for later.
-    fn take(&mut self, out: &str) -> bool {
+    fn defer_const(&mut self, out: &str) -> bool {
         let begins = out.is_empty() || out.ends_with(['<', ',', '(']);
         if begins {
-            self.waiting.push(self.depth);
+            self.waiting_depths.push(self.depth);
         }
         begins
     }
 
     /// Writes what waits for the end of a type, if `next` is that.
-    fn before(&mut self, next: char, out: &mut String) {
+    fn flush_before(&mut self, next: char, out: &mut String) {
         let ends = matches!(next, ',' | '>' | '*' | '&' | '(' | ')' | '[');
-        if ends && self.waiting.last() == Some(&self.depth) {
-            self.waiting.pop();
+        if ends && self.waiting_depths.last() == Some(&self.depth) {
+            self.waiting_depths.pop();
             push_word(out, "const");
         }
         match next {
@@ -76,7 +76,7 @@ impl Consts {
     }
 
     fn flush(&mut self, out: &mut String) {
-        for _ in self.waiting.drain(..) {
+        for _ in self.waiting_depths.drain(..) {
             push_word(out, "const");
         }
     }
@@ -96,7 +96,7 @@ fn push_word(out: &mut String, word: &str) {
 
 /// The words of one integer type, in whatever order.
 #[derive(Default)]
-struct Integer {
+struct IntegerWords {
     unsigned: bool,
     signed: bool,
     short: bool,
@@ -106,9 +106,9 @@ struct Integer {
     double: bool,
 }
 
-impl Integer {
+impl IntegerWords {
     /// Whether words of one have come.
-    fn is_some(&self) -> bool {
+    fn has_words(&self) -> bool {
         self.unsigned
             || self.signed
             || self.short
@@ -118,7 +118,7 @@ impl Integer {
             || self.double
     }
 
-    fn take(&mut self, word: &str) -> bool {
+    fn absorb_word(&mut self, word: &str) -> bool {
         match word {
             "unsigned" => self.unsigned = true,
             "signed" => self.signed = true,
@@ -134,7 +134,7 @@ impl Integer {
 
     fn flush(&mut self, out: &mut String) {
         let this = std::mem::take(self);
-        if !this.is_some() {
+        if !this.has_words() {
             return;
         }
         if this.unsigned {
@@ -162,12 +162,12 @@ impl Integer {
 
 #[cfg(test)]
 mod tests {
-    use super::canonical;
+    use super::canonical_type;
 
     #[track_caller]
     fn check(names: &[&str], expect: &str) {
         for name in names {
-            assert_eq!(canonical(name), expect, "{name}");
+            assert_eq!(canonical_type(name), expect, "{name}");
         }
     }
 

@@ -3,29 +3,31 @@
 
 use rustc_hash::FxHashSet;
 
-use super::shape::{Field, Key, Shape};
-use super::{Status, TypeDiff, matching, realigned};
+use super::shape::{PlacedMember, TypeKey, TypeLayout};
+use super::{DiffStatus, TypeDiff, is_realigned, matching};
 
 /// Types hold types; more levels than that are damaged debug information.
 const ROUNDS_MAX: usize = 64;
 
 /// Types that are laid out alike as far as both files know, by name and fingerprints.
-type Alike<'s> = FxHashSet<(&'s Key, u64, u64)>;
+type AlikeTypes<'s> = FxHashSet<(&'s TypeKey, u64, u64)>;
 
 /// Marks changed types as the same where all that differs is unknown in one file.
-pub(super) fn set_same(old: &[Shape], new: &[Shape], types: &mut [TypeDiff]) {
-    let unknown = |shape: &Shape| shape.fields.iter().any(|field| field.unknown);
+pub(super) fn ignore_unknown_types(old: &[TypeLayout], new: &[TypeLayout], types: &mut [TypeDiff]) {
+    let unknown = |shape: &TypeLayout| shape.members.iter().any(|field| field.type_unknown);
     if !old.iter().chain(new).any(unknown) {
         return;
     }
-    let mut alike = Alike::default();
+    let mut alike = AlikeTypes::default();
     for _ in 0..ROUNDS_MAX {
         let before = alike.len();
-        for each in &mut *types {
-            if let (Some(was), Some(is), Status::Changed) = (each.old, each.new, each.status) {
+        for type_diff in &mut *types {
+            if let (Some(was), Some(is), DiffStatus::Changed) =
+                (type_diff.old, type_diff.new, type_diff.status)
+            {
                 let (was, is) = (&old[was], &new[is]);
-                if same(was, is, &alike) {
-                    each.status = Status::Same;
+                if same_where_known(was, is, &alike) {
+                    type_diff.status = DiffStatus::Same;
                     alike.insert((&is.key, was.fingerprint, is.fingerprint));
                 }
             }
@@ -36,22 +38,22 @@ pub(super) fn set_same(old: &[Shape], new: &[Shape], types: &mut [TypeDiff]) {
     }
 }
 
-fn same(old: &Shape, new: &Shape, alike: &Alike<'_>) -> bool {
+fn same_where_known(old: &TypeLayout, new: &TypeLayout, alike: &AlikeTypes<'_>) -> bool {
     old.size == new.size
-        && old.fields.len() == new.fields.len()
-        && !realigned(old, new)
-        && matching::members(old, new).iter().all(|member| {
+        && old.members.len() == new.members.len()
+        && !is_realigned(old, new)
+        && matching::match_members(old, new).iter().all(|member| {
             let (Some(before), Some(after)) = (member.old, member.new) else {
                 return false;
             };
-            let (before, after) = (&old.fields[before], &new.fields[after]);
+            let (before, after) = (&old.members[before], &new.members[after]);
             let place = before.start_bits() == after.start_bits();
-            place && !before.is_resized(after) && same_inside(before, after, alike)
+            place && !before.is_resized(after) && same_held_type(before, after, alike)
         })
 }
 
-fn same_inside(old: &Field, new: &Field, alike: &Alike<'_>) -> bool {
-    match (&old.holds, &new.holds) {
+fn same_held_type(old: &PlacedMember, new: &PlacedMember, alike: &AlikeTypes<'_>) -> bool {
+    match (&old.held_type, &new.held_type) {
         (Some(before), Some(after)) => {
             before.fingerprint == after.fingerprint
                 || alike.contains(&(&after.key, before.fingerprint, after.fingerprint))

@@ -10,9 +10,9 @@ use crate::DefinitionKind;
 
 /// The abbreviations of one unit.
 #[derive(Default)]
-pub(super) struct Abbreviations {
-    all: Vec<Abbreviation>,
-    steps: Vec<Step>,
+pub(super) struct AbbreviationTable {
+    abbreviations: Vec<Abbreviation>,
+    steps: Vec<AttributeStep>,
     /// Codes to indices of `all`, where codes do not count from 1.
     codes: Option<FxHashMap<u64, usize>>,
 }
@@ -34,17 +34,17 @@ pub(super) struct Abbreviation {
 
 /// Bytes to skip, and then an attribute that is wanted or has to be looked at to be skipped.
 #[derive(Clone, Copy)]
-pub(super) struct Step {
+pub(super) struct AttributeStep {
     pub(super) skip: u32,
     pub(super) form: DwForm,
-    pub(super) wanted: Option<Wanted>,
+    pub(super) wanted: Option<ScannedAttribute>,
     /// The value, if the form is `DW_FORM_implicit_const`.
     pub(super) implicit: i64,
 }
 
 /// An attribute that the scan reads.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wanted {
+pub(super) enum ScannedAttribute {
     Name,
     Size,
     Line,
@@ -56,8 +56,13 @@ pub(super) enum Wanted {
     DwoName,
 }
 
-impl Wanted {
-    fn of(tag: DwTag, kind: Option<DefinitionKind>, children: bool, name: DwAt) -> Option<Self> {
+impl ScannedAttribute {
+    fn from_attribute(
+        tag: DwTag,
+        kind: Option<DefinitionKind>,
+        children: bool,
+        name: DwAt,
+    ) -> Option<Self> {
         let unit = is_unit(tag);
         match name {
             dw::DW_AT_name if kind.is_some() || is_scope(tag) => Some(Self::Name),
@@ -76,10 +81,10 @@ impl Wanted {
     }
 }
 
-impl Abbreviations {
+impl AbbreviationTable {
     /// Reads a table into this one, which is emptied first: its memory serves unit after unit.
     pub(super) fn read(&mut self, mut input: Reader<'_>, encoding: Encoding) -> gimli::Result<()> {
-        self.all.clear();
+        self.abbreviations.clear();
         self.steps.clear();
         self.codes = None;
         loop {
@@ -87,8 +92,8 @@ impl Abbreviations {
             if code == 0 {
                 return Ok(());
             }
-            let abbreviation = self.read_one(&mut input, encoding)?;
-            let index = self.all.len();
+            let abbreviation = self.read_abbreviation(&mut input, encoding)?;
+            let index = self.abbreviations.len();
             if self.codes.is_none() && code != index as u64 + 1 {
                 self.codes = Some((0..index).map(|index| (index as u64 + 1, index)).collect());
             }
@@ -97,18 +102,18 @@ impl Abbreviations {
             {
                 return Err(gimli::Error::DuplicateAbbreviationCode(code));
             }
-            self.all.push(abbreviation);
+            self.abbreviations.push(abbreviation);
         }
     }
 
-    fn read_one(
+    fn read_abbreviation(
         &mut self,
         input: &mut Reader<'_>,
         encoding: Encoding,
     ) -> gimli::Result<Abbreviation> {
         let tag = DwTag(input.read_uleb128_u16()?);
         let has_children = input.read_u8()? != 0;
-        let kind = names::kind(tag);
+        let kind = names::definition_kind(tag);
         let first = self.steps.len();
         let (mut fixed_size, mut rest) = (Some(0u32), 0u32);
         loop {
@@ -123,9 +128,12 @@ impl Abbreviations {
             };
             let size = forms::fixed_size(form, encoding).map(u32::from);
             fixed_size = fixed_size.zip(size).map(|(sum, size)| sum + size);
-            match (Wanted::of(tag, kind, has_children, name), size) {
+            match (
+                ScannedAttribute::from_attribute(tag, kind, has_children, name),
+                size,
+            ) {
                 (None, Some(size)) => rest += size,
-                (wanted, _) => self.steps.push(Step {
+                (wanted, _) => self.steps.push(AttributeStep {
                     skip: std::mem::take(&mut rest),
                     form,
                     wanted,
@@ -152,12 +160,12 @@ impl Abbreviations {
                 .and_then(|code| code.checked_sub(1)),
             Some(codes) => codes.get(&code).copied(),
         };
-        let found = index.and_then(|index| self.all.get(index));
+        let found = index.and_then(|index| self.abbreviations.get(index));
         found.ok_or(gimli::Error::InvalidAbbreviationCode(code))
     }
 
     /// How to go through the attributes of such an entry; [`Abbreviation::rest`] follows.
-    pub(super) fn steps(&self, abbreviation: &Abbreviation) -> &[Step] {
+    pub(super) fn steps(&self, abbreviation: &Abbreviation) -> &[AttributeStep] {
         let first = abbreviation.first as usize;
         &self.steps[first..first + abbreviation.count as usize]
     }

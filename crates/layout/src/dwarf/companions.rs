@@ -6,7 +6,7 @@ use std::fmt;
 use crate::Error;
 
 /// Opens the files that a debug file refers to. What it hands out has to live as long as the types.
-pub trait Companions: Sync {
+pub trait CompanionFiles: Sync {
     /// The file that `dwz` moved to what several programs have in common.
     fn supplementary(&self, link: &SupplementaryLink) -> Option<&[u8]>;
 
@@ -14,14 +14,14 @@ pub trait Companions: Sync {
     fn package(&self) -> Option<&[u8]>;
 
     /// Split units, as many and in the order as asked for. Called once.
-    fn split(&self, wanted: &[SplitUnit]) -> Vec<Option<&[u8]>>;
+    fn split_units(&self, wanted: &[SplitUnit]) -> Vec<Option<&[u8]>>;
 }
 
 /// No such files at all.
 #[derive(Clone, Copy, Debug)]
-pub struct Alone;
+pub struct NoCompanions;
 
-impl Companions for Alone {
+impl CompanionFiles for NoCompanions {
     fn supplementary(&self, _: &SupplementaryLink) -> Option<&[u8]> {
         None
     }
@@ -30,7 +30,7 @@ impl Companions for Alone {
         None
     }
 
-    fn split(&self, wanted: &[SplitUnit]) -> Vec<Option<&[u8]>> {
+    fn split_units(&self, wanted: &[SplitUnit]) -> Vec<Option<&[u8]>> {
         vec![None; wanted.len()]
     }
 }
@@ -67,7 +67,7 @@ impl SplitUnit {
 
 /// A file that is referred to and could not be used: what it holds is left out.
 #[derive(Debug, thiserror::Error)]
-pub enum Missing {
+pub enum MissingCompanion {
     /// A split unit's file was not found.
     #[error(
         "{path} is not there, which has the types of a unit; build again, or put it or a package ({package}) beside the program"
@@ -102,7 +102,7 @@ pub enum Missing {
         /// Path as written in the link.
         name: String,
         /// The build id that is wanted.
-        build_id: Hex,
+        build_id: HexBytes,
     },
     /// The supplementary file has another build id.
     #[error(
@@ -112,17 +112,17 @@ pub enum Missing {
         /// Path as written in the link.
         name: String,
         /// The build id that it has.
-        found: Hex,
+        found: HexBytes,
         /// The build id that is wanted.
-        wanted: Hex,
+        wanted: HexBytes,
     },
 }
 
 /// Bytes shown as lower-case hexadecimal.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Hex(pub Vec<u8>);
+pub struct HexBytes(pub Vec<u8>);
 
-impl fmt::Display for Hex {
+impl fmt::Display for HexBytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
     }

@@ -10,7 +10,7 @@ pub(super) type Value<'s> = AttributeValue<Reader<'s>>;
 
 /// Where a reference attribute points.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Reference {
+pub(super) enum DieReference {
     /// Within the same unit.
     Unit(UnitOffset),
     /// From the start of the same file's `.debug_info`.
@@ -21,22 +21,26 @@ pub(super) enum Reference {
     Supplementary(usize),
 }
 
-pub(super) fn reference(value: &Value<'_>) -> Option<Reference> {
+pub(super) fn die_reference(value: &Value<'_>) -> Option<DieReference> {
     match value {
-        AttributeValue::UnitRef(offset) => Some(Reference::Unit(*offset)),
-        AttributeValue::DebugInfoRef(offset) => Some(Reference::Section(offset.0)),
-        AttributeValue::DebugInfoRefSup(offset) => Some(Reference::Supplementary(offset.0)),
-        AttributeValue::DebugTypesRef(signature) => Some(Reference::Signature(signature.0)),
+        AttributeValue::UnitRef(offset) => Some(DieReference::Unit(*offset)),
+        AttributeValue::DebugInfoRef(offset) => Some(DieReference::Section(offset.0)),
+        AttributeValue::DebugInfoRefSup(offset) => Some(DieReference::Supplementary(offset.0)),
+        AttributeValue::DebugTypesRef(signature) => Some(DieReference::Signature(signature.0)),
         _ => None,
     }
 }
 
-pub(super) fn flag(value: &Value<'_>) -> bool {
+pub(super) fn is_flag_set(value: &Value<'_>) -> bool {
     matches!(value, AttributeValue::Flag(true))
 }
 
 /// The string; `None` where it is missing from its section or is not UTF-8.
-pub(super) fn text<'s>(dwarf: &Dwarf<'s>, unit: &Unit<'s>, value: Value<'s>) -> Option<&'s str> {
+pub(super) fn attribute_text<'s>(
+    dwarf: &Dwarf<'s>,
+    unit: &Unit<'s>,
+    value: Value<'s>,
+) -> Option<&'s str> {
     let reader = dwarf.attr_string(unit, value).ok()?;
     std::str::from_utf8(reader.slice()).ok()
 }
@@ -59,7 +63,11 @@ pub(super) fn fixed_address(dwarf: &Dwarf<'_>, unit: &Unit<'_>, value: &Value<'_
 }
 
 /// Where a thread-local variable is in its file's thread-local segment; `None` for all others.
-pub(super) fn thread_offset(dwarf: &Dwarf<'_>, unit: &Unit<'_>, value: &Value<'_>) -> Option<u64> {
+pub(super) fn thread_local_offset(
+    dwarf: &Dwarf<'_>,
+    unit: &Unit<'_>,
+    value: &Value<'_>,
+) -> Option<u64> {
     let mut operations = value.exprloc_value()?.operations(unit.encoding());
     let offset = match operations.next().ok()?? {
         Operation::UnsignedConstant { value } => value,

@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashSet;
 
-use super::{Definition, DieOffset, DwarfFile};
+use super::{DieOffset, DwarfFile, TypeDefinition};
 
 impl DwarfFile<'_> {
     /// Of the definitions of a name, the first of each kind, scope, size and line of declaration, in
@@ -20,9 +20,9 @@ impl DwarfFile<'_> {
         })
     }
 
-    fn distinct(&self, definitions: impl Iterator<Item = Definition>) -> Vec<DieOffset> {
+    fn distinct(&self, definitions: impl Iterator<Item = TypeDefinition>) -> Vec<DieOffset> {
         let scoped = self.has_scopes();
-        let traits = |found: &Definition| {
+        let traits = |found: &TypeDefinition| {
             let scope = scoped.then(|| self.scope_of(found.die));
             (found.kind, found.size, found.line, scope)
         };

@@ -6,17 +6,17 @@ use super::DieOffset;
 use super::die::{self, Unit};
 use super::file::Reader;
 
-pub(super) type Entry<'a> = gimli::DebuggingInformationEntry<Reader<'a>>;
+pub(super) type DieEntry<'a> = gimli::DebuggingInformationEntry<Reader<'a>>;
 
 /// An entry with the unit that it is in.
-pub(super) struct Context<'f, 'a> {
+pub(super) struct DieContext<'f, 'a> {
     pub(super) unit: &'f Unit<'a>,
     /// Start of the unit in `.debug_info`.
     pub(super) start: usize,
-    pub(super) entry: Entry<'a>,
+    pub(super) entry: DieEntry<'a>,
 }
 
-impl Context<'_, '_> {
+impl DieContext<'_, '_> {
     pub(super) fn die(&self) -> DieOffset {
         let UnitOffset(offset) = self.entry.offset();
         DieOffset(self.start + offset)
@@ -28,7 +28,7 @@ impl Context<'_, '_> {
 
     /// A constant that may be negative. Fixed-size forms have no sign of their own; producers use
     /// them for what is not negative.
-    pub(super) fn signed(&self, name: gimli::DwAt) -> Option<i128> {
+    pub(super) fn signed_number(&self, name: gimli::DwAt) -> Option<i128> {
         use gimli::AttributeValue as Value;
         match self.entry.attr_value(name)? {
             Value::Data1(value) => Some(i128::from(value)),
@@ -42,10 +42,10 @@ impl Context<'_, '_> {
     pub(super) fn flag(&self, name: gimli::DwAt) -> bool {
         self.entry
             .attr_value(name)
-            .is_some_and(|value| die::flag(&value))
+            .is_some_and(|value| die::is_flag_set(&value))
     }
 }
 
-pub(super) fn place(die: DieOffset) -> String {
+pub(super) fn describe_die(die: DieOffset) -> String {
     format!("the entry at {:#x} of .debug_info", die.0)
 }

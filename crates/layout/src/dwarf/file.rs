@@ -4,18 +4,18 @@ use std::sync::OnceLock;
 
 use gimli::{EndianSlice, RunTimeEndian, UnitOffset};
 
-use super::companions::{Alone, Companions, Missing};
+use super::companions::{CompanionFiles, MissingCompanion, NoCompanions};
 use super::die::{self, Value};
-use super::image::{self, Import, TlsSegment};
-use super::index::{Code, FunctionRange, Global, TypeNames};
-use super::memory::{self, Stretch};
-use super::names::{self, Definition, UnitNames};
-use super::parts::{UnitSlot, Units};
-use super::sections::{Naming, SectionStore, Sections};
-use super::symbols::{self, Symbol};
+use super::image::{self, ImportSlot, TlsSegment};
+use super::index::{CodeIndex, FunctionRange, GlobalVariable, TypeNameIndex};
+use super::memory::{self, LoadedSection};
+use super::names::{self, TypeDefinition, UnitNames};
+use super::parts::{DwarfUnits, UnitSlot};
+use super::sections::{DwarfSections, SectionNaming, SectionStore};
+use super::symbols::{self, ElfSymbol};
 use super::{DieOffset, ScopeId, scan, split, supplementary};
 use crate::Error;
-use crate::elf::Elf;
+use crate::elf::ElfBinary;
 
 /// How this crate reads DWARF: plain slices, endianness known at run time.
 pub type Reader<'a> = EndianSlice<'a, RunTimeEndian>;
@@ -27,16 +27,16 @@ pub type Reader<'a> = EndianSlice<'a, RunTimeEndian>;
 pub struct DwarfFile<'a> {
     build_id: Option<Vec<u8>>,
     endian: RunTimeEndian,
-    elf: Elf<'a>,
-    symbols: OnceLock<Vec<Symbol<'a>>>,
-    loaded: Vec<Stretch<'a>>,
-    units: Units<'a>,
-    types: TypeNames<'a>,
-    missing: Vec<Missing>,
-    code: OnceLock<Code<'a>>,
-    static_locals: OnceLock<Vec<Global<'a>>>,
-    thread_locals: OnceLock<Vec<Global<'a>>>,
-    imports: Vec<Import<'a>>,
+    elf: ElfBinary<'a>,
+    symbols: OnceLock<Vec<ElfSymbol<'a>>>,
+    loaded_sections: Vec<LoadedSection<'a>>,
+    units: DwarfUnits<'a>,
+    types: TypeNameIndex<'a>,
+    missing: Vec<MissingCompanion>,
+    code: OnceLock<CodeIndex<'a>>,
+    static_locals: OnceLock<Vec<GlobalVariable<'a>>>,
+    thread_locals: OnceLock<Vec<GlobalVariable<'a>>>,
+    imports: Vec<ImportSlot<'a>>,
     tls: Option<TlsSegment>,
 }
 
@@ -47,7 +47,7 @@ impl<'a> DwarfFile<'a> {
     /// Not an ELF file, truncated, no DWARF (with or without BTF), malformed DWARF; sections that
     /// must be decompressed or relocated first, for which there is [`parse_in`](Self::parse_in).
     pub fn parse(elf: &'a [u8]) -> Result<Self, Error> {
-        Self::parse_with(elf, None, &Alone)
+        Self::parse_units(elf, None, &NoCompanions)
     }
 
     /// The same for any file: what must be decompressed or relocated is kept in `store`, which
@@ -55,8 +55,8 @@ impl<'a> DwarfFile<'a> {
     ///
     /// # Errors
     /// Not an ELF file, truncated, no DWARF (with or without BTF), malformed DWARF, `store` in use.
-    pub fn parse_in(elf: &'a [u8], store: &'a SectionStore) -> Result<Self, Error> {
-        Self::parse_with(elf, Some(store), &Alone)
+    pub fn parse_with_store(elf: &'a [u8], store: &'a SectionStore) -> Result<Self, Error> {
+        Self::parse_units(elf, Some(store), &NoCompanions)
     }
 
     /// The same for a file that refers to others, which `companions` opens. What it does not have
@@ -64,29 +64,30 @@ impl<'a> DwarfFile<'a> {
     ///
     /// # Errors
     /// As [`parse_in`](Self::parse_in); nothing but split units that are all missing.
-    pub fn parse_among(
+    pub fn parse_with_companions(
         elf: &'a [u8],
         store: &'a SectionStore,
-        companions: &'a dyn Companions,
+        companions: &'a dyn CompanionFiles,
     ) -> Result<Self, Error> {
-        Self::parse_with(elf, Some(store), companions)
+        Self::parse_units(elf, Some(store), companions)
     }
 
-    fn parse_with(
+    fn parse_units(
         bytes: &'a [u8],
         store: Option<&'a SectionStore>,
-        companions: &'a dyn Companions,
+        companions: &'a dyn CompanionFiles,
     ) -> Result<Self, Error> {
-        let elf = Elf::parse(bytes)?;
+        let elf = ElfBinary::parse(bytes)?;
         let mut missing = Vec::new();
-        let mut units = Units::default();
+        let mut units = DwarfUnits::default();
         if elf.has_section(".debug_info") || elf.has_section(".debug_types") {
-            linked(&elf, &mut units, companions, store, &mut missing)?;
+            read_linked_units(&elf, &mut units, companions, store, &mut missing)?;
         } else if elf.has_section(".debug_info.dwo") {
-            let sections = Sections::read(&elf, Naming::Split, store.map(|store| &store.own))?;
-            for dwarf in split::alone(&sections)? {
-                let new = units.read(dwarf)?;
-                units.add(new);
+            let sections =
+                DwarfSections::read(&elf, SectionNaming::Split, store.map(|store| &store.own))?;
+            for dwarf in split::read_without_program(&sections)? {
+                let new = units.read_part(dwarf)?;
+                units.add_part(new);
             }
         } else if elf.has_section(".BTF") {
             return Err(Error::NoDwarf);
@@ -94,8 +95,8 @@ impl<'a> DwarfFile<'a> {
         if units.parts.is_empty() {
             return Err(Error::no_debug_info(&elf));
         }
-        let mut found = names::of_units(&units, 0)?;
-        add_split(
+        let mut found = names::scan_type_names(&units, 0)?;
+        add_split_units(
             &elf,
             &mut units,
             &mut found,
@@ -104,13 +105,15 @@ impl<'a> DwarfFile<'a> {
             &mut missing,
         )?;
         let own = &units.parts[0].dwarf;
-        let types = TypeNames::join(&found, |section, offset| names::text(own, section, offset));
+        let types = TypeNameIndex::join(&found, |section, offset| {
+            names::section_text(own, section, offset)
+        });
         if types.is_empty()
             && let Some(first) = missing.first()
         {
             return Err(Error::NothingButMissing(first.to_string()));
         }
-        Ok(Self::of(elf, units, types, missing))
+        Ok(Self::from_units(elf, units, types, missing))
     }
 
     /// A file of which only the symbols count, whether it has debug information or not: there are
@@ -119,26 +122,31 @@ impl<'a> DwarfFile<'a> {
     /// # Errors
     /// Not an ELF file, truncated.
     pub fn symbols_only(elf: &'a [u8]) -> Result<Self, Error> {
-        let elf = Elf::parse(elf)?;
-        let mut units = Units::default();
-        let none = units.read(gimli::Dwarf::default())?;
-        units.add(none);
-        Ok(Self::of(
+        let elf = ElfBinary::parse(elf)?;
+        let mut units = DwarfUnits::default();
+        let none = units.read_part(gimli::Dwarf::default())?;
+        units.add_part(none);
+        Ok(Self::from_units(
             elf,
             units,
-            TypeNames::join(&[], |_, _| None),
+            TypeNameIndex::join(&[], |_, _| None),
             Vec::new(),
         ))
     }
 
-    fn of(elf: Elf<'a>, units: Units<'a>, types: TypeNames<'a>, missing: Vec<Missing>) -> Self {
+    fn from_units(
+        elf: ElfBinary<'a>,
+        units: DwarfUnits<'a>,
+        types: TypeNameIndex<'a>,
+        missing: Vec<MissingCompanion>,
+    ) -> Self {
         Self {
             build_id: elf.build_id(),
             endian: elf.endian(),
             symbols: OnceLock::new(),
-            loaded: memory::loaded(&elf),
-            imports: image::imports(&elf),
-            tls: image::tls(&elf),
+            loaded_sections: memory::loaded_sections(&elf),
+            imports: image::read_imports(&elf),
+            tls: image::read_tls(&elf),
             elf,
             units,
             types,
@@ -155,9 +163,9 @@ impl<'a> DwarfFile<'a> {
     /// # Errors
     /// Not an ELF file, truncated.
     pub fn with_code_of(mut self, elf: &'a [u8]) -> Result<Self, Error> {
-        let elf = Elf::parse(elf)?;
-        self.loaded = memory::loaded(&elf);
-        self.imports = image::imports(&elf);
+        let elf = ElfBinary::parse(elf)?;
+        self.loaded_sections = memory::loaded_sections(&elf);
+        self.imports = image::read_imports(&elf);
         Ok(self)
     }
 
@@ -167,17 +175,17 @@ impl<'a> DwarfFile<'a> {
     }
 
     /// Places that the dynamic linker fills with addresses of named things, sorted by address.
-    pub fn imports(&self) -> &[Import<'a>] {
+    pub fn imports(&self) -> &[ImportSlot<'a>] {
         &self.imports
     }
 
     /// The thread-local segment, where there is one.
-    pub fn tls(&self) -> Option<TlsSegment> {
+    pub fn tls_segment(&self) -> Option<TlsSegment> {
         self.tls
     }
 
     /// Files that this one refers to and that could not be used; their types are left out.
-    pub fn missing(&self) -> &[Missing] {
+    pub fn missing_companions(&self) -> &[MissingCompanion] {
         &self.missing
     }
 
@@ -210,16 +218,17 @@ impl<'a> DwarfFile<'a> {
 
     /// The unit that holds `die`, and the offset of `die` in it; `None` if no unit does or its header is
     /// malformed.
-    pub fn locate(&self, die: DieOffset) -> Option<(&gimli::Unit<Reader<'a>>, UnitOffset)> {
+    pub fn locate_die(&self, die: DieOffset) -> Option<(&gimli::Unit<Reader<'a>>, UnitOffset)> {
         let slot = self.units.slot_of(die)?;
         Some((self.units.unit(slot)?, UnitOffset(die.0 - slot.start)))
     }
 
     /// Where an attribute of an entry in the unit of `die` refers to; `None` if it is no reference
     /// or leads to what is missing.
-    pub fn follow(&self, die: DieOffset, value: &Value<'_>) -> Option<DieOffset> {
+    pub fn follow_reference(&self, die: DieOffset, value: &Value<'_>) -> Option<DieOffset> {
         let slot = self.units.slot_of(die)?;
-        self.units.resolve(slot, die::reference(value)?)
+        self.units
+            .resolve_reference(slot, die::die_reference(value)?)
     }
 
     /// Number of units (compilation and type units).
@@ -228,37 +237,38 @@ impl<'a> DwarfFile<'a> {
     }
 
     /// Defined symbols of the ELF file, sorted by address.
-    pub fn symbols(&self) -> &[Symbol<'a>] {
-        self.symbols.get_or_init(|| symbols::sorted(&self.elf))
+    pub fn symbols(&self) -> &[ElfSymbol<'a>] {
+        self.symbols
+            .get_or_init(|| symbols::sorted_symbols(&self.elf))
     }
 
     /// `len` bytes of code or initialised data as linked at `address`; `None` where the file has
     /// none, or not that many in one section.
     pub fn bytes_at(&self, address: u64, len: usize) -> Option<&'a [u8]> {
-        memory::at(&self.loaded, address, len)
+        memory::bytes_at(&self.loaded_sections, address, len)
     }
 
     /// Complete struct, union, class, typedef, enum and base type definitions of that name
     /// (without `struct` and the like, without namespace), in file order.
     pub fn find_types(&self, name: &str) -> &[DieOffset] {
-        self.types.find(name)
+        self.types.find_dies(name)
     }
 
     /// The same, with what the index knows of each.
-    pub fn definitions(&self, name: &str) -> impl Iterator<Item = Definition> + use<'_, 'a> {
+    pub fn definitions(&self, name: &str) -> impl Iterator<Item = TypeDefinition> + use<'_, 'a> {
         self.types.definitions(name)
     }
 
     /// Every type name, in order of first appearance, with its definitions in file order.
     pub fn type_names(
         &self,
-    ) -> impl Iterator<Item = (&'a str, impl Iterator<Item = Definition> + use<'_, 'a>)> {
+    ) -> impl Iterator<Item = (&'a str, impl Iterator<Item = TypeDefinition> + use<'_, 'a>)> {
         self.types.iter()
     }
 
     /// The scope that a definition is in; `None` outside of namespaces, modules and classes.
     pub fn scope_of(&self, die: DieOffset) -> Option<ScopeId> {
-        self.types.scopes().of(die)
+        self.types.scopes().scope_of(die)
     }
 
     /// Whether any definition is in a scope; none of C is.
@@ -273,31 +283,31 @@ impl<'a> DwarfFile<'a> {
 
     /// Variables outside functions that have an address, sorted by it. The first call of this or
     /// [`functions`](Self::functions) walks all units again.
-    pub fn globals(&self) -> &[Global<'a>] {
-        &self.code().globals
+    pub fn globals(&self) -> &[GlobalVariable<'a>] {
+        &self.code_index().globals
     }
 
     /// Static variables inside functions, sorted by address. The first call walks all function
     /// bodies, which takes about as long as the index itself.
-    pub fn static_locals(&self) -> &[Global<'a>] {
+    pub fn static_locals(&self) -> &[GlobalVariable<'a>] {
         self.static_locals
             .get_or_init(|| scan::static_locals(&self.units))
     }
 
     /// Thread-local variables, inside functions or not; their addresses are offsets in the file's
     /// thread-local segment, by which they are sorted. The first call walks all units.
-    pub fn thread_locals(&self) -> &[Global<'a>] {
+    pub fn thread_locals(&self) -> &[GlobalVariable<'a>] {
         self.thread_locals
             .get_or_init(|| scan::thread_locals(&self.units))
     }
 
     /// Address ranges of functions, cold parts included, sorted by start.
     pub fn functions(&self) -> &[FunctionRange] {
-        &self.code().functions
+        &self.code_index().functions
     }
 
-    fn code(&self) -> &Code<'a> {
-        self.code.get_or_init(|| scan::code(&self.units))
+    fn code_index(&self) -> &CodeIndex<'a> {
+        self.code.get_or_init(|| scan::scan_code(&self.units))
     }
 
     pub(super) fn is_little_endian(&self) -> bool {
@@ -306,7 +316,10 @@ impl<'a> DwarfFile<'a> {
 
     /// The unit whose line table names the files of `slot`, with its sections: a split unit's
     /// skeleton where it has none itself.
-    pub(super) fn lines_of(&self, die: DieOffset) -> Option<(&die::Dwarf<'a>, &die::Unit<'a>)> {
+    pub(super) fn line_table_unit(
+        &self,
+        die: DieOffset,
+    ) -> Option<(&die::Dwarf<'a>, &die::Unit<'a>)> {
         let mut slot: &UnitSlot<'a> = self.units.slot_of(die)?;
         let mut unit = self.units.unit(slot)?;
         if unit.line_program.is_none()
@@ -320,37 +333,37 @@ impl<'a> DwarfFile<'a> {
 }
 
 /// Reads the units of a linked file or an object, and of what `dwz` moved out of it.
-fn linked<'a>(
-    elf: &Elf<'a>,
-    units: &mut Units<'a>,
-    companions: &'a dyn Companions,
+fn read_linked_units<'a>(
+    elf: &ElfBinary<'a>,
+    units: &mut DwarfUnits<'a>,
+    companions: &'a dyn CompanionFiles,
     store: Option<&'a SectionStore>,
-    missing: &mut Vec<Missing>,
+    missing: &mut Vec<MissingCompanion>,
 ) -> Result<(), Error> {
-    let sections = Sections::read(elf, Naming::Linked, store.map(|store| &store.own))?;
+    let sections = DwarfSections::read(elf, SectionNaming::Linked, store.map(|store| &store.own))?;
     let mut dwarf = sections.dwarf()?;
-    let supplementary = supplementary::attach(elf, &mut dwarf, companions, store);
-    let own = units.read(dwarf)?;
-    units.add(own);
+    let supplementary = supplementary::attach_supplementary(elf, &mut dwarf, companions, store);
+    let own = units.read_part(dwarf)?;
+    units.add_part(own);
     match supplementary {
         Ok(Some(dwarf)) => {
-            let new = units.read(dwarf)?;
-            units.add_supplementary(supplementary::hide_others(units, new));
+            let new = units.read_part(dwarf)?;
+            units.add_supplementary(supplementary::hide_unimported(units, new));
         }
         Ok(None) => {}
-        Err(what) => missing.push(what),
+        Err(problem) => missing.push(problem),
     }
     Ok(())
 }
 
 /// Adds the split units that `found` names, and what they hold.
-fn add_split<'a>(
-    elf: &Elf<'a>,
-    units: &mut Units<'a>,
+fn add_split_units<'a>(
+    elf: &ElfBinary<'a>,
+    units: &mut DwarfUnits<'a>,
     found: &mut Vec<UnitNames<'a>>,
-    companions: &'a dyn Companions,
+    companions: &'a dyn CompanionFiles,
     store: Option<&'a SectionStore>,
-    missing: &mut Vec<Missing>,
+    missing: &mut Vec<MissingCompanion>,
 ) -> Result<(), Error> {
     let skeletons = found.iter_mut().enumerate();
     let wanted: Vec<_> = skeletons
@@ -360,7 +373,9 @@ fn add_split<'a>(
         return Ok(());
     }
     let before = units.slots.len();
-    missing.extend(split::attach(units, elf, wanted, companions, store));
-    found.extend(names::of_units(units, before)?);
+    missing.extend(split::attach_split_units(
+        units, elf, wanted, companions, store,
+    ));
+    found.extend(names::scan_type_names(units, before)?);
     Ok(())
 }

@@ -40,8 +40,12 @@ pub(super) fn fixed_size(form: DwForm, encoding: Encoding) -> Option<u8> {
 }
 
 /// Moves past a value.
-pub(super) fn skip(input: &mut Reader<'_>, form: DwForm, encoding: Encoding) -> gimli::Result<()> {
-    let form = direct(input, form)?;
+pub(super) fn skip_value(
+    input: &mut Reader<'_>,
+    form: DwForm,
+    encoding: Encoding,
+) -> gimli::Result<()> {
+    let form = resolve_form(input, form)?;
     if let Some(size) = fixed_size(form, encoding) {
         return input.skip(usize::from(size));
     }
@@ -68,7 +72,7 @@ pub(super) fn skip(input: &mut Reader<'_>, form: DwForm, encoding: Encoding) -> 
 /// An unsigned number of a constant, an index, an offset or a reference, and moves past it.
 /// `None` for forms that hold none.
 #[inline]
-pub(super) fn number(
+pub(super) fn read_number(
     input: &mut Reader<'_>,
     form: DwForm,
     implicit: i64,
@@ -81,16 +85,16 @@ pub(super) fn number(
         dw::DW_FORM_strp | dw::DW_FORM_line_strp => input.read_word(encoding.format)? as u64,
         dw::DW_FORM_implicit_const => implicit.cast_unsigned(),
         dw::DW_FORM_flag_present => 1,
-        _ => return rare_number(input, form, encoding),
+        _ => return read_rare_number(input, form, encoding),
     }))
 }
 
-fn rare_number(
+fn read_rare_number(
     input: &mut Reader<'_>,
     form: DwForm,
     encoding: Encoding,
 ) -> gimli::Result<Option<u64>> {
-    let form = direct(input, form)?;
+    let form = resolve_form(input, form)?;
     Ok(Some(match form {
         dw::DW_FORM_sdata => input.read_sleb128()?.cast_unsigned(),
         dw::DW_FORM_udata
@@ -101,7 +105,7 @@ fn rare_number(
         _ => match fixed_size(form, encoding) {
             Some(size @ 1..=8) => input.read_uint(usize::from(size))?,
             _ => {
-                skip(input, form, encoding)?;
+                skip_value(input, form, encoding)?;
                 return Ok(None);
             }
         },
@@ -110,15 +114,15 @@ fn rare_number(
 
 /// The form itself, or the one that the value begins with.
 #[inline]
-pub(super) fn direct(input: &mut Reader<'_>, form: DwForm) -> gimli::Result<DwForm> {
+pub(super) fn resolve_form(input: &mut Reader<'_>, form: DwForm) -> gimli::Result<DwForm> {
     if form == dw::DW_FORM_indirect {
-        indirect(input)
+        read_indirect_form(input)
     } else {
         Ok(form)
     }
 }
 
-fn indirect(input: &mut Reader<'_>) -> gimli::Result<DwForm> {
+fn read_indirect_form(input: &mut Reader<'_>) -> gimli::Result<DwForm> {
     for _ in 0..INDIRECT_MAX {
         let form = DwForm(input.read_uleb128_u16()?);
         if form != dw::DW_FORM_indirect {

@@ -4,12 +4,12 @@
 use object::read::elf::{ElfFile, FileHeader, ProgramHeader};
 use object::{Object, ObjectSymbol, ObjectSymbolTable, RelocationTarget};
 
-use crate::elf::{Elf, with_elf};
+use crate::elf::{ElfBinary, with_elf};
 
 /// A place that the dynamic linker fills with the address of something by name: what calls and
 /// accesses to other files go through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Import<'a> {
+pub struct ImportSlot<'a> {
     /// Link-time address of the place.
     pub slot: u64,
     /// Name of what it is filled with; without a version.
@@ -26,15 +26,15 @@ pub struct TlsSegment {
 }
 
 /// Imports by slot; those of the procedure linkage table among them.
-pub(super) fn imports<'a>(elf: &Elf<'a>) -> Vec<Import<'a>> {
-    let mut imports: Vec<Import<'a>> = with_elf!(elf, file => {
+pub(super) fn read_imports<'a>(elf: &ElfBinary<'a>) -> Vec<ImportSlot<'a>> {
+    let mut imports: Vec<ImportSlot<'a>> = with_elf!(elf, file => {
         let symbols = file.dynamic_symbol_table();
         let relocations = file.dynamic_relocations().into_iter().flatten();
         relocations
             .filter_map(|(slot, relocation)| {
                 let RelocationTarget::Symbol(index) = relocation.target() else { return None };
                 let name = symbols.as_ref()?.symbol_by_index(index).ok()?.name().ok()?;
-                Some(Import { slot, name }).filter(|_| !name.is_empty())
+                Some(ImportSlot { slot, name }).filter(|_| !name.is_empty())
             })
             .collect()
     });
@@ -42,11 +42,11 @@ pub(super) fn imports<'a>(elf: &Elf<'a>) -> Vec<Import<'a>> {
     imports
 }
 
-pub(super) fn tls(elf: &Elf<'_>) -> Option<TlsSegment> {
-    with_elf!(elf, file => tls_of(file))
+pub(super) fn read_tls(elf: &ElfBinary<'_>) -> Option<TlsSegment> {
+    with_elf!(elf, file => read_tls_segment(file))
 }
 
-fn tls_of<H: FileHeader>(file: &ElfFile<'_, H>) -> Option<TlsSegment> {
+fn read_tls_segment<H: FileHeader>(file: &ElfFile<'_, H>) -> Option<TlsSegment> {
     let endian = file.endian();
     let mut headers = file.elf_program_headers().iter();
     let header = headers.find(|header| header.p_type(endian) == object::elf::PT_TLS)?;

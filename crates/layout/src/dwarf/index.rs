@@ -6,13 +6,13 @@ use gimli::SectionId;
 use rustc_hash::FxHashMap;
 
 use super::DieOffset;
-use super::names::{Definition, NameKey, UnitNames};
-use super::scopes::Scopes;
+use super::names::{NameKey, TypeDefinition, UnitNames};
+use super::scopes::ScopeIndex;
 use crate::DefinitionKind;
 
 /// A variable with a fixed address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Global<'a> {
+pub struct GlobalVariable<'a> {
     /// Link-time address; for the kernel's per-cpu variables, the offset in the per-cpu block.
     pub address: u64,
     /// Name as in the source; empty where there is none.
@@ -36,13 +36,13 @@ pub struct FunctionRange {
 
 /// Variables and functions of one file, or of one unit.
 #[derive(Default)]
-pub(super) struct Code<'s> {
-    pub(super) globals: Vec<Global<'s>>,
+pub(super) struct CodeIndex<'s> {
+    pub(super) globals: Vec<GlobalVariable<'s>>,
     pub(super) functions: Vec<FunctionRange>,
 }
 
 /// Type definitions by name: rows of flat lists, so that millions of entries stay small.
-pub(super) struct TypeNames<'s> {
+pub(super) struct TypeNameIndex<'s> {
     rows: FxHashMap<&'s str, u32>,
     names: Vec<&'s str>,
     /// Start of each name's row in the lists below; one more entry than there are names.
@@ -51,48 +51,49 @@ pub(super) struct TypeNames<'s> {
     sizes: Vec<u32>,
     lines: Vec<u16>,
     kinds: Vec<DefinitionKind>,
-    scopes: Scopes<'s>,
+    scopes: ScopeIndex<'s>,
 }
 
-impl<'s> Code<'s> {
+impl<'s> CodeIndex<'s> {
     /// Joins the units' parts.
     pub(super) fn join(units: Vec<Self>) -> Self {
-        let mut all = Self::default();
+        let mut joined = Self::default();
         for unit in units {
-            all.globals.extend(unit.globals);
-            all.functions.extend(unit.functions);
+            joined.globals.extend(unit.globals);
+            joined.functions.extend(unit.functions);
         }
-        all.globals
+        joined
+            .globals
             .sort_unstable_by_key(|global| (global.address, global.die));
-        all.functions
+        joined
+            .functions
             .sort_unstable_by_key(|function| (function.low, function.high, function.die));
-        all
+        joined
     }
 }
 
-impl<'s> TypeNames<'s> {
+impl<'s> TypeNameIndex<'s> {
     /// Joins the units' parts, given in file order. `text` looks up a name.
     pub(super) fn join(
         units: &[UnitNames<'s>],
         text: impl Fn(SectionId, usize) -> Option<&'s str>,
     ) -> Self {
-        let scopes = Scopes::join(units, &text);
+        let scopes = ScopeIndex::join(units, &text);
         let total = units.iter().map(|unit| unit.definitions.len()).sum();
         let mut known: FxHashMap<(SectionId, usize), u32> = FxHashMap::default();
-        let mut names = Names::default();
+        let mut names = NameRows::default();
         let mut row_of = Vec::with_capacity(total);
         for unit in units {
             for (key, _) in &unit.definitions {
-                let row =
-                    match *key {
-                        NameKey::Inline(index) => names.row(unit.inline[index]),
-                        NameKey::At(section, offset) => *known
-                            .entry((section, offset))
-                            .or_insert_with(|| match text(section, offset) {
-                                Some(text) => names.row(text),
-                                None => NO_ROW,
-                            }),
-                    };
+                let row = match *key {
+                    NameKey::Inline(index) => names.row_of_name(unit.inline[index]),
+                    NameKey::InSection(section, offset) => *known
+                        .entry((section, offset))
+                        .or_insert_with(|| match text(section, offset) {
+                            Some(text) => names.row_of_name(text),
+                            None => NO_ROW,
+                        }),
+                };
                 row_of.push(row);
             }
         }
@@ -133,7 +134,7 @@ impl<'s> TypeNames<'s> {
     }
 
     /// What is around definitions.
-    pub(super) fn scopes(&self) -> &Scopes<'s> {
+    pub(super) fn scopes(&self) -> &ScopeIndex<'s> {
         &self.scopes
     }
 
@@ -141,27 +142,30 @@ impl<'s> TypeNames<'s> {
         self.names.is_empty()
     }
 
-    pub(super) fn find(&self, name: &str) -> &[DieOffset] {
+    pub(super) fn find_dies(&self, name: &str) -> &[DieOffset] {
         self.rows
             .get(name)
-            .map_or(&[], |&row| &self.dies[self.range(row as usize)])
+            .map_or(&[], |&row| &self.dies[self.row_range(row as usize)])
     }
 
-    pub(super) fn definitions(&self, name: &str) -> impl Iterator<Item = Definition> + use<'_> {
+    pub(super) fn definitions(&self, name: &str) -> impl Iterator<Item = TypeDefinition> + use<'_> {
         let row = self.rows.get(name);
-        self.row(row.map_or(0..0, |row| self.range(*row as usize)))
+        self.row_definitions(row.map_or(0..0, |row| self.row_range(*row as usize)))
     }
 
     /// Each name, in order of first appearance, with its definitions in file order.
     pub(super) fn iter(
         &self,
-    ) -> impl Iterator<Item = (&'s str, impl Iterator<Item = Definition> + use<'_, 's>)> {
+    ) -> impl Iterator<Item = (&'s str, impl Iterator<Item = TypeDefinition> + use<'_, 's>)> {
         let rows = self.names.iter().enumerate();
-        rows.map(|(row, name)| (*name, self.row(self.range(row))))
+        rows.map(|(row, name)| (*name, self.row_definitions(self.row_range(row))))
     }
 
-    fn row(&self, range: Range<usize>) -> impl Iterator<Item = Definition> + use<'_, 's> {
-        range.map(|at| Definition {
+    fn row_definitions(
+        &self,
+        range: Range<usize>,
+    ) -> impl Iterator<Item = TypeDefinition> + use<'_, 's> {
+        range.map(|at| TypeDefinition {
             die: self.dies[at],
             size: self.sizes[at],
             line: self.lines[at],
@@ -169,7 +173,7 @@ impl<'s> TypeNames<'s> {
         })
     }
 
-    fn range(&self, row: usize) -> Range<usize> {
+    fn row_range(&self, row: usize) -> Range<usize> {
         self.starts[row]..self.starts[row + 1]
     }
 }
@@ -179,13 +183,13 @@ const NO_ROW: u32 = u32::MAX;
 
 /// Names met so far, each with its row.
 #[derive(Default)]
-struct Names<'s> {
+struct NameRows<'s> {
     rows: FxHashMap<&'s str, u32>,
     list: Vec<&'s str>,
 }
 
-impl<'s> Names<'s> {
-    fn row(&mut self, name: &'s str) -> u32 {
+impl<'s> NameRows<'s> {
+    fn row_of_name(&mut self, name: &'s str) -> u32 {
         *self.rows.entry(name).or_insert_with(|| {
             self.list.push(name);
             self.list.len() as u32 - 1

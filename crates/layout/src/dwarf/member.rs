@@ -2,25 +2,26 @@
 
 use gimli::{AttributeValue, Operation, constants as dw};
 
-use super::entry::Context;
-use super::types::DwarfTypes;
-use crate::types::Need;
-use crate::{BitRange, Error, Member, Type, TypeId, Variants};
+use super::entry::DieContext;
+use super::types::DwarfTypeLoader;
+use crate::types::LoadNeed;
+use crate::{BitRange, EnumVariants, Error, Member, Type, TypeId};
 
-impl<'f, 'a> DwarfTypes<'f, 'a> {
+impl<'f, 'a> DwarfTypeLoader<'f, 'a> {
     /// Members and base classes in order of declaration; static members take no room. Where the
     /// compiler chose another order, as Rust's does, in the order of offsets.
     pub(super) fn read_members(
         &mut self,
-        context: &Context<'f, 'a>,
+        context: &DieContext<'f, 'a>,
         depth: u32,
-    ) -> Result<Contents, Error> {
-        let mut found = Contents::default();
+    ) -> Result<AggregateContents, Error> {
+        let mut found = AggregateContents::default();
         for child in self.children(context)? {
             let named = match child.entry.tag() {
                 dw::DW_TAG_member => true,
                 dw::DW_TAG_inheritance if is_virtual(&child) => {
-                    let base = self.load_reference(&child, dw::DW_AT_type, Need::Members, depth)?;
+                    let base =
+                        self.load_reference(&child, dw::DW_AT_type, LoadNeed::Members, depth)?;
                     found.virtual_bases.extend(base);
                     continue;
                 }
@@ -45,19 +46,19 @@ impl<'f, 'a> DwarfTypes<'f, 'a> {
 
     pub(super) fn read_member(
         &mut self,
-        child: &Context<'f, 'a>,
+        child: &DieContext<'f, 'a>,
         named: bool,
         depth: u32,
     ) -> Result<Member, Error> {
-        let loaded = self.load_reference(child, dw::DW_AT_type, Need::Members, depth)?;
+        let loaded = self.load_reference(child, dw::DW_AT_type, LoadNeed::Members, depth)?;
         let ty = match loaded {
-            Some(id) if self.is_open(id) => self
+            Some(id) if self.is_being_read(id) => self
                 .types
                 .add(Type::Unknown("a type that contains itself".to_owned())),
             Some(id) => id,
             None => self.types.add(Type::Unknown("void".to_owned())),
         };
-        let start = location(child).unwrap_or(0);
+        let start = member_offset(child).unwrap_or(0);
         let size = self.types.size_of(ty).unwrap_or(0);
         let bits = bit_range(child, start, size, self.file.is_little_endian());
         // The storage unit is the aligned one that holds the first bit.
@@ -79,20 +80,20 @@ impl<'f, 'a> DwarfTypes<'f, 'a> {
 
 /// What an aggregate holds.
 #[derive(Default)]
-pub(super) struct Contents {
+pub(super) struct AggregateContents {
     pub(super) members: Vec<Member>,
-    pub(super) variants: Option<Box<Variants>>,
+    pub(super) variants: Option<Box<EnumVariants>>,
     pub(super) virtual_bases: Vec<TypeId>,
 }
 
 /// A virtual base: where it is, an object says itself.
-fn is_virtual(child: &Context<'_, '_>) -> bool {
+fn is_virtual(child: &DieContext<'_, '_>) -> bool {
     let virtuality = child.entry.attr_value(dw::DW_AT_virtuality);
     matches!(virtuality, Some(AttributeValue::Virtuality(kind)) if kind != dw::DW_VIRTUALITY_none)
 }
 
 /// Byte offset from the start of the aggregate.
-fn location(child: &Context<'_, '_>) -> Option<u64> {
+fn member_offset(child: &DieContext<'_, '_>) -> Option<u64> {
     let value = child.entry.attr_value(dw::DW_AT_data_member_location)?;
     if let AttributeValue::Exprloc(expression) = value {
         // DWARF 2 wrote an expression that adds to the aggregate's address.
@@ -110,7 +111,7 @@ fn location(child: &Context<'_, '_>) -> Option<u64> {
 /// First bit from the start of the aggregate, and width. `start` is the byte offset, `size` that
 /// of the member's type in bytes.
 fn bit_range(
-    child: &Context<'_, '_>,
+    child: &DieContext<'_, '_>,
     start: u64,
     size: u64,
     little_endian: bool,
@@ -119,7 +120,7 @@ fn bit_range(
     let start_bits = start.checked_mul(8)?;
     let offset_bits = if let Some(offset) = child.number(dw::DW_AT_data_bit_offset) {
         start_bits.checked_add(offset)?
-    } else if let Some(offset) = child.signed(dw::DW_AT_bit_offset) {
+    } else if let Some(offset) = child.signed_number(dw::DW_AT_bit_offset) {
         // DWARF 2 and 3 count from the most significant bit of the storage unit, back from it for
         // what crosses units. Clang 14 writes that -1 in 8 bytes that have no sign.
         let offset = i128::from(offset as i64);

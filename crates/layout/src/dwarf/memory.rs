@@ -2,19 +2,19 @@
 
 use object::{Object, ObjectSection, SectionFlags};
 
-use crate::elf::{Elf, with_elf};
+use crate::elf::{ElfBinary, with_elf};
 
 /// One section that is loaded.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Stretch<'a> {
+pub(super) struct LoadedSection<'a> {
     address: u64,
     bytes: &'a [u8],
 }
 
 /// Loaded sections with contents, by address. Sections at 0 (per-cpu data, relocatable objects)
 /// are left out: their addresses are offsets of something else.
-pub(super) fn loaded<'a>(elf: &Elf<'a>) -> Vec<Stretch<'a>> {
-    let mut stretches: Vec<Stretch<'a>> = with_elf!(elf, file => {
+pub(super) fn loaded_sections<'a>(elf: &ElfBinary<'a>) -> Vec<LoadedSection<'a>> {
+    let mut sections: Vec<LoadedSection<'a>> = with_elf!(elf, file => {
         file.sections()
             .filter(|section| {
                 let SectionFlags::Elf { sh_flags, .. } = section.flags() else { return false };
@@ -22,18 +22,22 @@ pub(super) fn loaded<'a>(elf: &Elf<'a>) -> Vec<Stretch<'a>> {
             })
             .filter_map(|section| {
                 let bytes = section.data().ok().filter(|bytes| !bytes.is_empty())?;
-                Some(Stretch { address: section.address(), bytes })
+                Some(LoadedSection { address: section.address(), bytes })
             })
             .collect()
     });
-    stretches.sort_by_key(|stretch| stretch.address);
-    stretches
+    sections.sort_by_key(|section| section.address);
+    sections
 }
 
 /// `len` bytes at `address`, if one stretch holds them all.
-pub(super) fn at<'a>(stretches: &[Stretch<'a>], address: u64, len: usize) -> Option<&'a [u8]> {
-    let after = stretches.partition_point(|stretch| stretch.address <= address);
-    let stretch = stretches.get(after.checked_sub(1)?)?;
-    let start = usize::try_from(address - stretch.address).ok()?;
-    stretch.bytes.get(start..start.checked_add(len)?)
+pub(super) fn bytes_at<'a>(
+    sections: &[LoadedSection<'a>],
+    address: u64,
+    len: usize,
+) -> Option<&'a [u8]> {
+    let after = sections.partition_point(|section| section.address <= address);
+    let section = sections.get(after.checked_sub(1)?)?;
+    let start = usize::try_from(address - section.address).ok()?;
+    section.bytes.get(start..start.checked_add(len)?)
 }

@@ -30,7 +30,7 @@ mod index;
 mod member;
 mod memory;
 mod names;
-mod other;
+mod non_aggregates;
 mod parts;
 mod scan;
 mod scopes;
@@ -41,15 +41,17 @@ mod symbols;
 mod types;
 mod variants;
 
-pub use companions::{Alone, Companions, Hex, Missing, SplitUnit, SupplementaryLink};
+pub use companions::{
+    CompanionFiles, HexBytes, MissingCompanion, NoCompanions, SplitUnit, SupplementaryLink,
+};
 pub use file::{DwarfFile, Reader};
-pub use image::{Import, TlsSegment};
-pub use index::{FunctionRange, Global};
-pub use names::Definition;
+pub use image::{ImportSlot, TlsSegment};
+pub use index::{FunctionRange, GlobalVariable};
+pub use names::TypeDefinition;
 pub use scopes::ScopeId;
 pub use sections::SectionStore;
-pub use symbols::{Symbol, SymbolKind};
-pub use types::DwarfTypes;
+pub use symbols::{ElfSymbol, SymbolKind};
+pub use types::DwarfTypeLoader;
 
 /// Offset of a debugging information entry from the start of `.debug_info`, in bytes. Entries
 /// elsewhere (in `.debug_types`, in `.dwo` files) count on behind its end.

@@ -11,16 +11,16 @@ use gimli::{DwTag, Encoding, Reader as _, Section as _, SectionId, constants as 
 use rayon::prelude::*;
 
 use super::DieOffset;
-use super::abbrev::Abbreviations;
+use super::abbrev::AbbreviationTable;
 use super::companions::SplitUnit;
 use super::die::Dwarf;
-use super::parts::{UnitSlot, Units};
+use super::parts::{DwarfUnits, UnitSlot};
 use crate::{DefinitionKind, Error};
-use walk::Scan;
+use walk::NameScan;
 
 /// A type definition as the index knows it, without loading it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Definition {
+pub struct TypeDefinition {
     /// Its entry.
     pub die: DieOffset,
     /// `sizeof` in bytes; `u32::MAX` where the entry does not say, or more than fits.
@@ -36,7 +36,7 @@ pub struct Definition {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum NameKey {
     /// Offset in this section.
-    At(SectionId, usize),
+    InSection(SectionId, usize),
     /// Index in [`UnitNames::inline`].
     Inline(usize),
 }
@@ -44,11 +44,11 @@ pub(super) enum NameKey {
 /// The definitions of one unit, in file order.
 #[derive(Default)]
 pub(super) struct UnitNames<'s> {
-    pub(super) definitions: Vec<(NameKey, Definition)>,
+    pub(super) definitions: Vec<(NameKey, TypeDefinition)>,
     /// Names that stand in the entries themselves, or had to be looked up.
     pub(super) inline: Vec<&'s str>,
     /// Namespaces, modules and types around definitions, each after the one that it is in.
-    pub(super) scopes: Vec<Scope>,
+    pub(super) scopes: Vec<DefinitionScope>,
     /// Indices of definitions that are in a scope, in order, and of their scope.
     pub(super) scoped: Vec<(u32, u32)>,
     /// The unit is a skeleton: where its contents are.
@@ -57,7 +57,7 @@ pub(super) struct UnitNames<'s> {
 
 /// What types may be nested in.
 #[derive(Clone, Copy)]
-pub(super) struct Scope {
+pub(super) struct DefinitionScope {
     /// Index of the scope around it.
     pub(super) parent: Option<u32>,
     /// `None` for what has no name, such as the namespace that a file has for itself.
@@ -66,17 +66,20 @@ pub(super) struct Scope {
 
 /// Scans all units from the given one on, in parallel; the result does not depend on the number of
 /// threads.
-pub(super) fn of_units<'s>(units: &Units<'s>, from: usize) -> Result<Vec<UnitNames<'s>>, Error> {
+pub(super) fn scan_type_names<'s>(
+    units: &DwarfUnits<'s>,
+    from: usize,
+) -> Result<Vec<UnitNames<'s>>, Error> {
     let slots = units.slots.get(from..).unwrap_or_default();
     slots
         .par_iter()
-        .map_init(Scratch::default, |scratch, slot| {
+        .map_init(AbbreviationCache::default, |cache, slot| {
             let mut read = || {
                 if slot.hidden {
                     return Ok(UnitNames::default());
                 }
-                scratch.prepare(units, slot)?;
-                let mut scan = Scan::new(units, slot, &scratch.abbreviations);
+                cache.prepare(units, slot)?;
+                let mut scan = NameScan::new(units, slot, &cache.abbreviations);
                 scan.walk()?;
                 Ok(scan.found)
             };
@@ -88,13 +91,13 @@ pub(super) fn of_units<'s>(units: &Units<'s>, from: usize) -> Result<Vec<UnitNam
 
 /// The abbreviations read last: units of one table follow each other.
 #[derive(Default)]
-struct Scratch {
-    abbreviations: Abbreviations,
+struct AbbreviationCache {
+    abbreviations: AbbreviationTable,
     read: Option<(usize, usize, Encoding)>,
 }
 
-impl Scratch {
-    fn prepare<'s>(&mut self, units: &Units<'s>, slot: &UnitSlot<'s>) -> gimli::Result<()> {
+impl AbbreviationCache {
+    fn prepare<'s>(&mut self, units: &DwarfUnits<'s>, slot: &UnitSlot<'s>) -> gimli::Result<()> {
         let (at, encoding) = (slot.header.debug_abbrev_offset().0, slot.header.encoding());
         let key = Some((slot.part, at, encoding));
         if self.read == key {
@@ -110,7 +113,11 @@ impl Scratch {
 }
 
 /// The text at an offset of a string section.
-pub(super) fn text<'s>(dwarf: &Dwarf<'s>, section: SectionId, offset: usize) -> Option<&'s str> {
+pub(super) fn section_text<'s>(
+    dwarf: &Dwarf<'s>,
+    section: SectionId,
+    offset: usize,
+) -> Option<&'s str> {
     let text = match section {
         SectionId::DebugStr => dwarf.debug_str.get_str(gimli::DebugStrOffset(offset)),
         SectionId::DebugLineStr => {
@@ -122,7 +129,7 @@ pub(super) fn text<'s>(dwarf: &Dwarf<'s>, section: SectionId, offset: usize) -> 
     std::str::from_utf8(text.ok()?.slice()).ok()
 }
 
-pub(super) fn kind(tag: DwTag) -> Option<DefinitionKind> {
+pub(super) fn definition_kind(tag: DwTag) -> Option<DefinitionKind> {
     Some(match tag {
         dw::DW_TAG_structure_type => DefinitionKind::Struct,
         dw::DW_TAG_union_type => DefinitionKind::Union,
@@ -134,6 +141,6 @@ pub(super) fn kind(tag: DwTag) -> Option<DefinitionKind> {
     })
 }
 
-pub(super) fn is_aggregate(tag: DwTag) -> bool {
-    kind(tag).is_some_and(DefinitionKind::is_aggregate)
+pub(super) fn is_aggregate_tag(tag: DwTag) -> bool {
+    definition_kind(tag).is_some_and(DefinitionKind::is_aggregate)
 }

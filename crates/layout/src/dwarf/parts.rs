@@ -9,7 +9,7 @@ use gimli::{Section as _, UnitHeader, UnitOffset};
 use rustc_hash::FxHashMap;
 
 use super::DieOffset;
-use super::die::{Dwarf, Reference, Unit};
+use super::die::{DieReference, Dwarf, Unit};
 use super::file::Reader;
 use crate::Error;
 
@@ -17,7 +17,7 @@ use crate::Error;
 pub(super) type Signatures = FxHashMap<u64, DieOffset>;
 
 /// The sections of one file, or of one unit of a package.
-pub(super) struct Part<'a> {
+pub(super) struct DwarfPart<'a> {
     pub(super) dwarf: Dwarf<'a>,
     /// Where its `.debug_info` begins.
     info_start: usize,
@@ -48,8 +48,8 @@ impl UnitSlot<'_> {
 
 /// All parts and units.
 #[derive(Default)]
-pub(super) struct Units<'a> {
-    pub(super) parts: Vec<Part<'a>>,
+pub(super) struct DwarfUnits<'a> {
+    pub(super) parts: Vec<DwarfPart<'a>>,
     /// Sorted by start.
     pub(super) slots: Vec<UnitSlot<'a>>,
     /// Index of the supplementary file's part.
@@ -59,22 +59,22 @@ pub(super) struct Units<'a> {
 
 /// A part whose units are known, but not yet among the others.
 pub(super) struct NewPart<'a> {
-    pub(super) part: Part<'a>,
+    pub(super) part: DwarfPart<'a>,
     pub(super) slots: Vec<UnitSlot<'a>>,
     signatures: Vec<(u64, DieOffset)>,
 }
 
-impl<'a> Units<'a> {
+impl<'a> DwarfUnits<'a> {
     /// Reads the headers of a file's units. They come to lie behind what there is, once
     /// [`add`](Self::add)ed.
-    pub(super) fn read(&self, dwarf: Dwarf<'a>) -> Result<NewPart<'a>, Error> {
+    pub(super) fn read_part(&self, dwarf: Dwarf<'a>) -> Result<NewPart<'a>, Error> {
         let info_start = self.end();
         let info_bytes = dwarf.debug_info.reader().len();
         let types_start = info_start.saturating_add(info_bytes);
         let mut dwarf = dwarf;
         // A table that many units share is else read again for each of them.
         dwarf.populate_abbreviations_cache(gimli::AbbreviationsCacheStrategy::Duplicates);
-        let part = Part {
+        let part = DwarfPart {
             dwarf,
             info_start,
             types_start,
@@ -87,18 +87,18 @@ impl<'a> Units<'a> {
         let mut headers = new.part.dwarf.units();
         let malformed = || Error::dwarf("the unit headers of .debug_info");
         while let Some(header) = headers.next().map_err(malformed())? {
-            new.add(header, self);
+            new.add_unit(header, self);
         }
         let mut headers = new.part.dwarf.type_units();
         let malformed = || Error::dwarf("the unit headers of .debug_types");
         while let Some(header) = headers.next().map_err(malformed())? {
-            new.add(header, self);
+            new.add_unit(header, self);
         }
         Ok(new)
     }
 
     /// Adds a part directly after it was read; returns its index.
-    pub(super) fn add(&mut self, new: NewPart<'a>) -> usize {
+    pub(super) fn add_part(&mut self, new: NewPart<'a>) -> usize {
         self.parts.push(new.part);
         self.slots.extend(new.slots);
         self.signatures.extend(new.signatures);
@@ -107,10 +107,10 @@ impl<'a> Units<'a> {
 
     /// The same for the file that [`Reference::Supplementary`] goes to.
     pub(super) fn add_supplementary(&mut self, new: NewPart<'a>) {
-        self.supplementary = Some(self.add(new));
+        self.supplementary = Some(self.add_part(new));
     }
 
-    pub(super) fn part(&self, slot: &UnitSlot<'a>) -> &Part<'a> {
+    pub(super) fn part(&self, slot: &UnitSlot<'a>) -> &DwarfPart<'a> {
         &self.parts[slot.part]
     }
 
@@ -126,12 +126,12 @@ impl<'a> Units<'a> {
 
     /// The unit, kept from the first look on; `None` if it is malformed.
     pub(super) fn unit<'s>(&self, slot: &'s UnitSlot<'a>) -> Option<&'s Unit<'a>> {
-        let parse = || self.parse(slot).ok().map(Box::new);
+        let parse = || self.parse_unit(slot).ok().map(Box::new);
         slot.unit.get_or_init(parse).as_deref()
     }
 
     /// Parses the unit anew.
-    pub(super) fn parse(&self, slot: &UnitSlot<'a>) -> gimli::Result<Unit<'a>> {
+    pub(super) fn parse_unit(&self, slot: &UnitSlot<'a>) -> gimli::Result<Unit<'a>> {
         let mut unit = gimli::Unit::new(&self.part(slot).dwarf, slot.header)?;
         if let Some(skeleton) = slot.skeleton.and_then(|index| self.slots.get(index)) {
             let skeleton = gimli::Unit::new(&self.part(skeleton).dwarf, skeleton.header)?;
@@ -141,12 +141,16 @@ impl<'a> Units<'a> {
     }
 
     /// Where a reference of an entry in `slot` leads.
-    pub(super) fn resolve(&self, slot: &UnitSlot<'a>, reference: Reference) -> Option<DieOffset> {
+    pub(super) fn resolve_reference(
+        &self,
+        slot: &UnitSlot<'a>,
+        reference: DieReference,
+    ) -> Option<DieOffset> {
         let start = match reference {
-            Reference::Unit(UnitOffset(offset)) => slot.start.checked_add(offset)?,
-            Reference::Section(offset) => self.part(slot).info_start.checked_add(offset)?,
-            Reference::Signature(signature) => return self.signatures.get(&signature).copied(),
-            Reference::Supplementary(offset) => {
+            DieReference::Unit(UnitOffset(offset)) => slot.start.checked_add(offset)?,
+            DieReference::Section(offset) => self.part(slot).info_start.checked_add(offset)?,
+            DieReference::Signature(signature) => return self.signatures.get(&signature).copied(),
+            DieReference::Supplementary(offset) => {
                 let part = self.parts.get(self.supplementary?)?;
                 part.info_start.checked_add(offset)?
             }
@@ -164,7 +168,7 @@ impl<'a> Units<'a> {
 
 impl<'a> NewPart<'a> {
     /// Type units that are there already, from another `.dwo`, are left out.
-    fn add(&mut self, header: UnitHeader<Reader<'a>>, units: &Units<'a>) {
+    fn add_unit(&mut self, header: UnitHeader<Reader<'a>>, units: &DwarfUnits<'a>) {
         let start = match (header.debug_info_offset(), header.debug_types_offset()) {
             (Some(offset), _) => self.part.info_start.saturating_add(offset.0),
             (None, Some(offset)) => self.part.types_start.saturating_add(offset.0),

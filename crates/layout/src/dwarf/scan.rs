@@ -7,37 +7,37 @@ use gimli::{Abbreviation, AttributeValue, DwTag, EntriesRaw, UnitOffset, constan
 use rayon::prelude::*;
 
 use super::DieOffset;
-use super::die::{self, Dwarf, Reference, Unit, Value};
+use super::die::{self, DieReference, Dwarf, Unit, Value};
 use super::file::Reader;
-use super::index::{Code, FunctionRange, Global};
-use super::names::is_aggregate;
-use super::parts::{UnitSlot, Units};
+use super::index::{CodeIndex, FunctionRange, GlobalVariable};
+use super::names::is_aggregate_tag;
+use super::parts::{DwarfUnits, UnitSlot};
 
 /// Specifications and abstract origins that are followed to find a variable's name and type.
 const ORIGINS_MAX: usize = 4;
 
 /// Variables and functions outside functions, scanned in parallel; the result does not depend on
 /// the number of threads. Units that turn out malformed are left out.
-pub(super) fn code<'s>(units: &Units<'s>) -> Code<'s> {
+pub(super) fn scan_code<'s>(units: &DwarfUnits<'s>) -> CodeIndex<'s> {
     let parts = units
         .slots
         .par_iter()
-        .map(|slot| scan_unit(units, slot, Scope::TopLevel).unwrap_or_default());
-    Code::join(parts.collect())
+        .map(|slot| scan_unit(units, slot, ScanScope::TopLevel).unwrap_or_default());
+    CodeIndex::join(parts.collect())
 }
 
 /// Static variables inside functions. Units that turn out malformed inside functions are left out.
-pub(super) fn static_locals<'s>(units: &Units<'s>) -> Vec<Global<'s>> {
-    variables(units, Scope::Bodies)
+pub(super) fn static_locals<'s>(units: &DwarfUnits<'s>) -> Vec<GlobalVariable<'s>> {
+    scan_variables(units, ScanScope::Bodies)
 }
 
 /// Thread-local variables, inside functions or not, by their offsets in the thread-local segment.
-pub(super) fn thread_locals<'s>(units: &Units<'s>) -> Vec<Global<'s>> {
-    variables(units, Scope::Threads)
+pub(super) fn thread_locals<'s>(units: &DwarfUnits<'s>) -> Vec<GlobalVariable<'s>> {
+    scan_variables(units, ScanScope::ThreadLocals)
 }
 
-fn variables<'s>(units: &Units<'s>, scope: Scope) -> Vec<Global<'s>> {
-    let mut found: Vec<Global<'s>> = units
+fn scan_variables<'s>(units: &DwarfUnits<'s>, scope: ScanScope) -> Vec<GlobalVariable<'s>> {
+    let mut found: Vec<GlobalVariable<'s>> = units
         .slots
         .par_iter()
         .flat_map_iter(|slot| {
@@ -49,15 +49,19 @@ fn variables<'s>(units: &Units<'s>, scope: Scope) -> Vec<Global<'s>> {
     found
 }
 
-fn scan_unit<'s>(units: &Units<'s>, slot: &UnitSlot<'s>, scope: Scope) -> gimli::Result<Code<'s>> {
-    let unit = units.parse(slot)?;
-    let mut scan = Scan {
+fn scan_unit<'s>(
+    units: &DwarfUnits<'s>,
+    slot: &UnitSlot<'s>,
+    scope: ScanScope,
+) -> gimli::Result<CodeIndex<'s>> {
+    let unit = units.parse_unit(slot)?;
+    let mut scan = CodeScan {
         units,
         slot,
         dwarf: &units.part(slot).dwarf,
         unit: &unit,
         scope,
-        found: Code::default(),
+        found: CodeIndex::default(),
     };
     scan.walk()?;
     Ok(scan.found)
@@ -65,30 +69,30 @@ fn scan_unit<'s>(units: &Units<'s>, slot: &UnitSlot<'s>, scope: Scope) -> gimli:
 
 /// Which entries a scan collects.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Scope {
+enum ScanScope {
     /// Types, variables and functions outside functions.
     TopLevel,
     /// Variables inside functions.
     Bodies,
     /// Thread-local variables, wherever they are.
-    Threads,
+    ThreadLocals,
 }
 
-struct Scan<'u, 's> {
+struct CodeScan<'u, 's> {
     dwarf: &'u Dwarf<'s>,
-    units: &'u Units<'s>,
+    units: &'u DwarfUnits<'s>,
     slot: &'u UnitSlot<'s>,
     unit: &'u Unit<'s>,
-    scope: Scope,
-    found: Code<'s>,
+    scope: ScanScope,
+    found: CodeIndex<'s>,
 }
 
 /// The attributes that the scan looks at.
 #[derive(Default)]
-struct Attributes<'s> {
+struct CodeAttributes<'s> {
     name: Option<Value<'s>>,
-    ty: Option<Reference>,
-    origin: Option<Reference>,
+    ty: Option<DieReference>,
+    origin: Option<DieReference>,
     location: Option<Value<'s>>,
     low: Option<Value<'s>>,
     high: Option<Value<'s>>,
@@ -96,13 +100,13 @@ struct Attributes<'s> {
     sibling: Option<UnitOffset>,
 }
 
-impl<'s> Scan<'_, 's> {
+impl<'s> CodeScan<'_, 's> {
     fn walk(&mut self) -> gimli::Result<()> {
         let mut entries = self.unit.entries_raw(None)?;
         let Some(root) = entries.read_abbreviation()? else {
             return Ok(());
         };
-        Attributes::read(&mut entries, root)?;
+        CodeAttributes::read(&mut entries, root)?;
         if !root.has_children() {
             return Ok(());
         }
@@ -124,7 +128,7 @@ impl<'s> Scan<'_, 's> {
                 entries.skip_attributes(abbreviation.attributes())?;
                 continue;
             }
-            let attributes = Attributes::read(&mut entries, abbreviation)?;
+            let attributes = CodeAttributes::read(&mut entries, abbreviation)?;
             if wanted {
                 self.collect(tag, offset, &attributes);
             }
@@ -148,47 +152,47 @@ impl<'s> Scan<'_, 's> {
 
     fn wants(&self, tag: DwTag, depth: usize) -> bool {
         match self.scope {
-            Scope::TopLevel => matches!(tag, dw::DW_TAG_variable | dw::DW_TAG_subprogram),
-            Scope::Bodies => depth > 1 && tag == dw::DW_TAG_variable,
-            Scope::Threads => tag == dw::DW_TAG_variable,
+            ScanScope::TopLevel => matches!(tag, dw::DW_TAG_variable | dw::DW_TAG_subprogram),
+            ScanScope::Bodies => depth > 1 && tag == dw::DW_TAG_variable,
+            ScanScope::ThreadLocals => tag == dw::DW_TAG_variable,
         }
     }
 
     fn descends(&self, tag: DwTag) -> bool {
         match self.scope {
-            Scope::TopLevel => {
-                matches!(tag, dw::DW_TAG_namespace | dw::DW_TAG_module) || is_aggregate(tag)
+            ScanScope::TopLevel => {
+                matches!(tag, dw::DW_TAG_namespace | dw::DW_TAG_module) || is_aggregate_tag(tag)
             }
-            Scope::Bodies => matches!(
+            ScanScope::Bodies => matches!(
                 tag,
                 dw::DW_TAG_namespace
                     | dw::DW_TAG_module
                     | dw::DW_TAG_subprogram
                     | dw::DW_TAG_lexical_block
             ),
-            Scope::Threads => {
+            ScanScope::ThreadLocals => {
                 matches!(
                     tag,
                     dw::DW_TAG_namespace
                         | dw::DW_TAG_module
                         | dw::DW_TAG_subprogram
                         | dw::DW_TAG_lexical_block
-                ) || is_aggregate(tag)
+                ) || is_aggregate_tag(tag)
             }
         }
     }
 
-    fn collect(&mut self, tag: DwTag, offset: UnitOffset, attributes: &Attributes<'s>) {
+    fn collect(&mut self, tag: DwTag, offset: UnitOffset, attributes: &CodeAttributes<'s>) {
         match tag {
             dw::DW_TAG_variable => self.collect_variable(offset, attributes),
             _ => self.collect_function(offset, attributes),
         }
     }
 
-    fn collect_variable(&mut self, offset: UnitOffset, attributes: &Attributes<'s>) {
+    fn collect_variable(&mut self, offset: UnitOffset, attributes: &CodeAttributes<'s>) {
         let place = match self.scope {
-            Scope::Threads => die::thread_offset,
-            Scope::TopLevel | Scope::Bodies => die::fixed_address,
+            ScanScope::ThreadLocals => die::thread_local_offset,
+            ScanScope::TopLevel | ScanScope::Bodies => die::fixed_address,
         };
         let address = attributes.location.as_ref();
         let Some(address) = address.and_then(|at| place(self.dwarf, self.unit, at)) else {
@@ -206,10 +210,10 @@ impl<'s> Scan<'_, 's> {
             return;
         };
         let name = name
-            .and_then(|name| die::text(self.dwarf, self.unit, name))
+            .and_then(|name| die::attribute_text(self.dwarf, self.unit, name))
             .unwrap_or_default();
-        let die = self.absolute(offset);
-        self.found.globals.push(Global {
+        let die = self.die_at(offset);
+        self.found.globals.push(GlobalVariable {
             address,
             name,
             type_die,
@@ -217,9 +221,9 @@ impl<'s> Scan<'_, 's> {
         });
     }
 
-    fn collect_function(&mut self, offset: UnitOffset, attributes: &Attributes<'s>) {
-        let die = self.absolute(offset);
-        if let Some((low, high)) = self.contiguous(attributes) {
+    fn collect_function(&mut self, offset: UnitOffset, attributes: &CodeAttributes<'s>) {
+        let die = self.die_at(offset);
+        if let Some((low, high)) = self.contiguous_range(attributes) {
             if low < high {
                 self.found.functions.push(FunctionRange { low, high, die });
             }
@@ -240,7 +244,7 @@ impl<'s> Scan<'_, 's> {
         }
     }
 
-    fn contiguous(&self, attributes: &Attributes<'s>) -> Option<(u64, u64)> {
+    fn contiguous_range(&self, attributes: &CodeAttributes<'s>) -> Option<(u64, u64)> {
         let low = self.dwarf.attr_address(self.unit, attributes.low?).ok()??;
         let high = attributes.high?;
         match self.dwarf.attr_address(self.unit, high).ok()? {
@@ -250,24 +254,24 @@ impl<'s> Scan<'_, 's> {
     }
 
     /// Attributes of the entry that this one completes, if it is in the same unit.
-    fn origin_of(&self, attributes: &Attributes<'s>) -> Option<Attributes<'s>> {
+    fn origin_of(&self, attributes: &CodeAttributes<'s>) -> Option<CodeAttributes<'s>> {
         let die = self.resolve(attributes.origin?)?;
         let offset = self.slot.offset_of(die)?;
         let mut entries = self.unit.entries_raw(Some(offset)).ok()?;
         let abbreviation = entries.read_abbreviation().ok()??;
-        Attributes::read(&mut entries, abbreviation).ok()
+        CodeAttributes::read(&mut entries, abbreviation).ok()
     }
 
-    fn resolve(&self, reference: Reference) -> Option<DieOffset> {
-        self.units.resolve(self.slot, reference)
+    fn resolve(&self, reference: DieReference) -> Option<DieOffset> {
+        self.units.resolve_reference(self.slot, reference)
     }
 
-    fn absolute(&self, offset: UnitOffset) -> DieOffset {
+    fn die_at(&self, offset: UnitOffset) -> DieOffset {
         DieOffset(self.slot.start.saturating_add(offset.0))
     }
 }
 
-impl<'s> Attributes<'s> {
+impl<'s> CodeAttributes<'s> {
     fn read(
         entries: &mut EntriesRaw<'_, Reader<'s>>,
         abbreviation: &Abbreviation,
@@ -278,9 +282,9 @@ impl<'s> Attributes<'s> {
             let raw = attribute.raw_value();
             match attribute.name() {
                 dw::DW_AT_name => found.name = Some(raw),
-                dw::DW_AT_type => found.ty = die::reference(&raw),
+                dw::DW_AT_type => found.ty = die::die_reference(&raw),
                 dw::DW_AT_specification | dw::DW_AT_abstract_origin => {
-                    found.origin = die::reference(&raw);
+                    found.origin = die::die_reference(&raw);
                 }
                 dw::DW_AT_location => found.location = Some(attribute.value()),
                 dw::DW_AT_low_pc => found.low = Some(attribute.value()),

@@ -12,11 +12,11 @@ pub struct ScopeId(u32);
 
 /// Scopes, and which definitions are in one.
 #[derive(Default)]
-pub(super) struct Scopes<'s> {
+pub(super) struct ScopeIndex<'s> {
     /// Each scope's parent and name; parents come first.
-    all: Vec<(Option<ScopeId>, &'s str)>,
+    scopes: Vec<(Option<ScopeId>, &'s str)>,
     /// Sorted.
-    of: Vec<(DieOffset, ScopeId)>,
+    scope_by_die: Vec<(DieOffset, ScopeId)>,
 }
 
 /// Scopes around one another; more than this is damage.
@@ -24,7 +24,7 @@ const DEPTH_MAX: usize = 64;
 /// What the namespace that each file has for itself is called in messages.
 const UNNAMED: &str = "(anonymous)";
 
-impl<'s> Scopes<'s> {
+impl<'s> ScopeIndex<'s> {
     /// Joins the units' scopes, given in file order. `text` looks up a name.
     pub(super) fn join(
         units: &[UnitNames<'s>],
@@ -38,17 +38,17 @@ impl<'s> Scopes<'s> {
                 let parent = scope.parent.and_then(|parent| ids.get(parent as usize));
                 let name = match scope.name {
                     Some(NameKey::Inline(index)) => unit.inline.get(index).copied(),
-                    Some(NameKey::At(section, offset)) => text(section, offset),
+                    Some(NameKey::InSection(section, offset)) => text(section, offset),
                     None => None,
                 };
                 let key = (parent.copied(), name.unwrap_or(UNNAMED));
                 ids.push(*known.entry(key).or_insert_with(|| {
-                    joined.all.push(key);
-                    ScopeId(joined.all.len() as u32 - 1)
+                    joined.scopes.push(key);
+                    ScopeId(joined.scopes.len() as u32 - 1)
                 }));
             }
             joined
-                .of
+                .scope_by_die
                 .extend(unit.scoped.iter().filter_map(|&(index, scope)| {
                     let (_, definition) = unit.definitions.get(index as usize)?;
                     Some((definition.die, *ids.get(scope as usize)?))
@@ -59,20 +59,23 @@ impl<'s> Scopes<'s> {
 
     /// Whether no definition is in any.
     pub(super) fn is_empty(&self) -> bool {
-        self.of.is_empty()
+        self.scope_by_die.is_empty()
     }
 
     /// The scope of a definition, if it is in one.
-    pub(super) fn of(&self, die: DieOffset) -> Option<ScopeId> {
-        let at = self.of.binary_search_by_key(&die, |(die, _)| *die).ok()?;
-        Some(self.of[at].1)
+    pub(super) fn scope_of(&self, die: DieOffset) -> Option<ScopeId> {
+        let at = self
+            .scope_by_die
+            .binary_search_by_key(&die, |(die, _)| *die)
+            .ok()?;
+        Some(self.scope_by_die[at].1)
     }
 
     /// As it is written: `std::__detail`.
     pub(super) fn path(&self, scope: ScopeId) -> String {
         let mut names = Vec::new();
         let mut at = Some(scope);
-        while let Some((parent, name)) = at.and_then(|ScopeId(id)| self.all.get(id as usize)) {
+        while let Some((parent, name)) = at.and_then(|ScopeId(id)| self.scopes.get(id as usize)) {
             names.push(*name);
             at = parent.filter(|_| names.len() < DEPTH_MAX);
         }

@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 
 use super::file::Reader;
 use crate::Error;
-use crate::elf::Elf;
+use crate::elf::ElfBinary;
 
 /// Keeps sections that had to be decompressed or relocated, for
 /// [`DwarfFile::parse_in`](super::DwarfFile::parse_in): of the file itself and of those that it
@@ -19,20 +19,20 @@ use crate::elf::Elf;
 /// them.
 #[derive(Debug, Default)]
 pub struct SectionStore {
-    pub(super) own: Kept,
+    pub(super) own: SectionBuffers,
     /// Split units in the file itself.
-    pub(super) beside: Kept,
-    pub(super) supplementary: Kept,
-    pub(super) package: Kept,
-    pub(super) split: Kept,
+    pub(super) in_object: SectionBuffers,
+    pub(super) supplementary: SectionBuffers,
+    pub(super) package: SectionBuffers,
+    pub(super) split: SectionBuffers,
 }
 
 /// Sections in memory of their own.
-pub(super) type Kept = OnceLock<Vec<Vec<u8>>>;
+pub(super) type SectionBuffers = OnceLock<Vec<Vec<u8>>>;
 
 /// What a file's sections are called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Naming {
+pub(super) enum SectionNaming {
     /// `.debug_info`
     Linked,
     /// `.debug_info.dwo`
@@ -40,13 +40,13 @@ pub(super) enum Naming {
 }
 
 /// One file's sections.
-pub(super) struct Sections<'a> {
+pub(super) struct DwarfSections<'a> {
     ready: FxHashMap<SectionId, &'a [u8]>,
     endian: RunTimeEndian,
 }
 
 /// Sections that describe types and addresses; the rest of DWARF is not needed here.
-const WANTED: [SectionId; 14] = [
+const WANTED_SECTIONS: [SectionId; 14] = [
     SectionId::DebugAbbrev,
     SectionId::DebugAddr,
     SectionId::DebugCuIndex,
@@ -63,12 +63,12 @@ const WANTED: [SectionId; 14] = [
     SectionId::DebugTypes,
 ];
 
-impl<'a> Sections<'a> {
+impl<'a> DwarfSections<'a> {
     /// Of one file.
     pub(super) fn read(
-        elf: &Elf<'a>,
-        naming: Naming,
-        store: Option<&'a Kept>,
+        elf: &ElfBinary<'a>,
+        naming: SectionNaming,
+        store: Option<&'a SectionBuffers>,
     ) -> Result<Self, Error> {
         let mut read = Self::read_all(&[elf], naming, store)?;
         read.pop().unwrap_or(Err(Error::NoDebugInfo))
@@ -76,12 +76,14 @@ impl<'a> Sections<'a> {
 
     /// Of several files, which share `store`. What is wrong with one of them is its own result.
     pub(super) fn read_all(
-        elfs: &[&Elf<'a>],
-        naming: Naming,
-        store: Option<&'a Kept>,
+        elfs: &[&ElfBinary<'a>],
+        naming: SectionNaming,
+        store: Option<&'a SectionBuffers>,
     ) -> Result<Vec<Result<Self, Error>>, Error> {
-        let fresh: Vec<Result<Vec<Fresh<'a>>, Error>> =
-            elfs.par_iter().map(|elf| fresh(elf, naming)).collect();
+        let fresh: Vec<Result<Vec<SectionContents<'a>>, Error>> = elfs
+            .par_iter()
+            .map(|elf| read_sections(elf, naming))
+            .collect();
         let mut buffers = Vec::new();
         let mut changed = None;
         let files: Vec<_> = fresh
@@ -106,7 +108,7 @@ impl<'a> Sections<'a> {
                 })
             })
             .collect();
-        let kept = keep(buffers, changed, store)?;
+        let kept = keep_buffers(buffers, changed, store)?;
         let find = |place: Result<&'a [u8], usize>| {
             place.unwrap_or_else(|index| kept.get(index).map_or(&[][..], Vec::as_slice))
         };
@@ -135,24 +137,27 @@ impl<'a> Sections<'a> {
 }
 
 /// A section as the file has it, or changed.
-type Fresh<'a> = (SectionId, Cow<'a, [u8]>);
+type SectionContents<'a> = (SectionId, Cow<'a, [u8]>);
 
-fn fresh<'a>(elf: &Elf<'a>, naming: Naming) -> Result<Vec<Fresh<'a>>, Error> {
+fn read_sections<'a>(
+    elf: &ElfBinary<'a>,
+    naming: SectionNaming,
+) -> Result<Vec<SectionContents<'a>>, Error> {
     let read = |id: &SectionId| {
         let name = match naming {
-            Naming::Linked => Some(id.name()),
-            Naming::Split => id.dwo_name(),
+            SectionNaming::Linked => Some(id.name()),
+            SectionNaming::Split => id.dwo_name(),
         };
         let section = elf.section(name?).transpose()?;
         Some(section.map(|bytes| (*id, bytes)))
     };
-    WANTED.par_iter().filter_map(read).collect()
+    WANTED_SECTIONS.par_iter().filter_map(read).collect()
 }
 
-fn keep(
+fn keep_buffers(
     buffers: Vec<Vec<u8>>,
     changed: Option<SectionId>,
-    store: Option<&Kept>,
+    store: Option<&SectionBuffers>,
 ) -> Result<&[Vec<u8>], Error> {
     let Some(first) = changed else {
         return Ok(&[]);

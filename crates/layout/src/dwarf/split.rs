@@ -7,13 +7,13 @@
 use gimli::{DwarfPackage, EndianSlice, Reader as _, SectionId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::companions::{Companions, Missing, SplitUnit};
+use super::companions::{CompanionFiles, MissingCompanion, SplitUnit};
 use super::die::Dwarf;
 use super::file::Reader;
-use super::parts::Units;
-use super::sections::{Kept, Naming, SectionStore, Sections};
+use super::parts::DwarfUnits;
+use super::sections::{DwarfSections, SectionBuffers, SectionNaming, SectionStore};
 use crate::Error;
-use crate::elf::Elf;
+use crate::elf::ElfBinary;
 
 type Package<'a> = DwarfPackage<Reader<'a>>;
 
@@ -22,26 +22,26 @@ pub(super) type Skeletons = FxHashMap<u64, usize>;
 
 /// Adds the split units behind `wanted`, each with the slot of its skeleton. What cannot be had is
 /// returned.
-pub(super) fn attach<'a>(
-    units: &mut Units<'a>,
-    elf: &Elf<'a>,
+pub(super) fn attach_split_units<'a>(
+    units: &mut DwarfUnits<'a>,
+    elf: &ElfBinary<'a>,
     wanted: Vec<(usize, SplitUnit)>,
-    companions: &'a dyn Companions,
+    companions: &'a dyn CompanionFiles,
     store: Option<&'a SectionStore>,
-) -> Vec<Missing> {
+) -> Vec<MissingCompanion> {
     let mut missing = Vec::new();
     let skeletons: Skeletons = wanted.iter().map(|(slot, unit)| (unit.id, *slot)).collect();
     let mut open: Vec<SplitUnit> = wanted.into_iter().map(|(_, unit)| unit).collect();
-    let found = beside_itself(units, elf, &skeletons, store);
+    let found = add_units_in_object(units, elf, &skeletons, store);
     open.retain(|unit| !found.contains(&unit.id));
     if open.is_empty() {
         return missing;
     }
     if let Some(bytes) = companions.package() {
         let store = store.map(|store| &store.package);
-        match from_package(units, bytes, &open, &skeletons, store) {
+        match add_from_package(units, bytes, &open, &skeletons, store) {
             Ok(found) => open.retain(|unit| !found.contains(&unit.id)),
-            Err(source) => missing.push(Missing::Unreadable {
+            Err(source) => missing.push(MissingCompanion::Unreadable {
                 path: "the package of split units (.dwp)".to_owned(),
                 source: Box::new(source),
             }),
@@ -49,35 +49,35 @@ pub(super) fn attach<'a>(
     }
     if !open.is_empty() {
         let store = store.map(|store| &store.split);
-        from_files(units, open, &skeletons, companions, store, &mut missing);
+        add_from_files(units, open, &skeletons, companions, store, &mut missing);
     }
     missing
 }
 
 /// An object of single-file split DWARF has the split units in sections beside the others.
-fn beside_itself<'a>(
-    units: &mut Units<'a>,
-    elf: &Elf<'a>,
+fn add_units_in_object<'a>(
+    units: &mut DwarfUnits<'a>,
+    elf: &ElfBinary<'a>,
     skeletons: &Skeletons,
     store: Option<&'a SectionStore>,
 ) -> FxHashSet<u64> {
     if !elf.has_section(".debug_info.dwo") {
         return FxHashSet::default();
     }
-    let store = store.map(|store| &store.beside);
-    let sections = Sections::read(elf, Naming::Split, store);
+    let store = store.map(|store| &store.in_object);
+    let sections = DwarfSections::read(elf, SectionNaming::Split, store);
     sections
         .and_then(|sections| add_file(units, &sections, skeletons))
         .unwrap_or_default()
 }
 
-fn from_files<'a>(
-    units: &mut Units<'a>,
+fn add_from_files<'a>(
+    units: &mut DwarfUnits<'a>,
     open: Vec<SplitUnit>,
     skeletons: &Skeletons,
-    companions: &'a dyn Companions,
-    store: Option<&'a Kept>,
-    missing: &mut Vec<Missing>,
+    companions: &'a dyn CompanionFiles,
+    store: Option<&'a SectionBuffers>,
+    missing: &mut Vec<MissingCompanion>,
 ) {
     // Units of one file, such as those that link-time optimisation made, name it each.
     let mut seen = FxHashSet::default();
@@ -86,39 +86,42 @@ fn from_files<'a>(
         .filter(|unit| seen.insert(unit.path()))
         .cloned()
         .collect();
-    let bytes = companions.split(&files);
+    let bytes = companions.split_units(&files);
     let mut elfs = Vec::new();
     let mut names = Vec::new();
     for (unit, bytes) in files.iter().zip(bytes) {
         let path = unit.path();
-        match bytes.map(Elf::parse) {
-            None => missing.push(Missing::Split {
+        match bytes.map(ElfBinary::parse) {
+            None => missing.push(MissingCompanion::Split {
                 path,
                 package: "PROGRAM.dwp",
             }),
-            Some(Err(source)) => missing.push(Missing::unreadable(path, source)),
+            Some(Err(source)) => missing.push(MissingCompanion::unreadable(path, source)),
             Some(Ok(elf)) => {
                 elfs.push(elf);
                 names.push(path);
             }
         }
     }
-    let by_reference: Vec<&Elf<'a>> = elfs.iter().collect();
-    let all = match Sections::read_all(&by_reference, Naming::Split, store) {
+    let by_reference: Vec<&ElfBinary<'a>> = elfs.iter().collect();
+    let files_sections = match DwarfSections::read_all(&by_reference, SectionNaming::Split, store) {
         Ok(all) => all,
         Err(source) => {
-            missing.push(Missing::unreadable("a .dwo file".to_owned(), source));
+            missing.push(MissingCompanion::unreadable(
+                "a .dwo file".to_owned(),
+                source,
+            ));
             return;
         }
     };
-    for (sections, path) in all.into_iter().zip(names) {
+    for (sections, path) in files_sections.into_iter().zip(names) {
         let added = sections.and_then(|sections| add_file(units, &sections, skeletons));
         match added {
-            Err(source) => missing.push(Missing::unreadable(path, source)),
+            Err(source) => missing.push(MissingCompanion::unreadable(path, source)),
             Ok(found) => {
                 let here = open.iter().filter(|unit| unit.path() == path);
                 if let Some(unit) = here.into_iter().find(|unit| !found.contains(&unit.id)) {
-                    missing.push(Missing::OtherBuild { path, id: unit.id });
+                    missing.push(MissingCompanion::OtherBuild { path, id: unit.id });
                 }
             }
         }
@@ -127,23 +130,23 @@ fn from_files<'a>(
 
 /// Adds the units of one `.dwo` file, if any of them is wanted; returns the ids of those that are.
 fn add_file<'a>(
-    units: &mut Units<'a>,
-    sections: &Sections<'a>,
+    units: &mut DwarfUnits<'a>,
+    sections: &DwarfSections<'a>,
     skeletons: &Skeletons,
 ) -> Result<FxHashSet<u64>, Error> {
     let mut dwarf = sections.dwarf()?;
     if let Some(parent) = units.parts.first() {
         dwarf.make_dwo(&parent.dwarf);
     }
-    add(units, dwarf, skeletons)
+    add_wanted_units(units, dwarf, skeletons)
 }
 
-fn add<'a>(
-    units: &mut Units<'a>,
+fn add_wanted_units<'a>(
+    units: &mut DwarfUnits<'a>,
     dwarf: Dwarf<'a>,
     skeletons: &Skeletons,
 ) -> Result<FxHashSet<u64>, Error> {
-    let mut new = units.read(dwarf)?;
+    let mut new = units.read_part(dwarf)?;
     let mut found = FxHashSet::default();
     let dwarf = &new.part.dwarf;
     new.slots.retain_mut(|slot| {
@@ -159,21 +162,21 @@ fn add<'a>(
         slot.skeleton.is_some() && found.insert(id.0)
     });
     if !found.is_empty() {
-        units.add(new);
+        units.add_part(new);
     }
     Ok(found)
 }
 
-fn from_package<'a>(
-    units: &mut Units<'a>,
+fn add_from_package<'a>(
+    units: &mut DwarfUnits<'a>,
     bytes: &'a [u8],
     wanted: &[SplitUnit],
     skeletons: &Skeletons,
-    store: Option<&'a Kept>,
+    store: Option<&'a SectionBuffers>,
 ) -> Result<FxHashSet<u64>, Error> {
-    let elf = Elf::parse(bytes)?;
-    let sections = Sections::read(&elf, Naming::Split, store)?;
-    let package = package(&sections)?;
+    let elf = ElfBinary::parse(bytes)?;
+    let sections = DwarfSections::read(&elf, SectionNaming::Split, store)?;
+    let package = open_package(&sections)?;
     let malformed = || Error::dwarf("the index of the package (.debug_cu_index)");
     let none = Dwarf::default();
     let parent = units.parts.first().map_or(&none, |part| &part.dwarf);
@@ -191,16 +194,16 @@ fn from_package<'a>(
     let typed = type_units(&package, parent)?;
     let mut found = FxHashSet::default();
     for dwarf in split {
-        found.extend(add(units, dwarf, skeletons)?);
+        found.extend(add_wanted_units(units, dwarf, skeletons)?);
     }
     for dwarf in typed {
-        let new = units.read(dwarf)?;
-        units.add(new);
+        let new = units.read_part(dwarf)?;
+        units.add_part(new);
     }
     Ok(found)
 }
 
-fn package<'a>(sections: &Sections<'a>) -> Result<Package<'a>, Error> {
+fn open_package<'a>(sections: &DwarfSections<'a>) -> Result<Package<'a>, Error> {
     let empty = EndianSlice::new(&[], sections.get(SectionId::DebugInfo).endian());
     let load = |id| Ok::<_, gimli::Error>(sections.get(id));
     DwarfPackage::load(load, empty).map_err(Error::dwarf("the package's index"))
@@ -214,10 +217,12 @@ fn type_units<'a>(package: &Package<'a>, parent: &Dwarf<'a>) -> Result<Vec<Dwarf
 }
 
 /// The units of a `.dwo` or `.dwp` that is read by itself, without the file that has its addresses.
-pub(super) fn alone<'a>(sections: &Sections<'a>) -> Result<Vec<Dwarf<'a>>, Error> {
+pub(super) fn read_without_program<'a>(
+    sections: &DwarfSections<'a>,
+) -> Result<Vec<Dwarf<'a>>, Error> {
     let parent = Dwarf::default();
     if sections.has(SectionId::DebugCuIndex) {
-        let package = package(sections)?;
+        let package = open_package(sections)?;
         let malformed = || Error::dwarf("the index of the package (.debug_cu_index)");
         let rows = 1..=package.cu_index.unit_count();
         let units = rows.map(|row| package.cu_sections(row, &parent).map_err(malformed()));
@@ -230,7 +235,7 @@ pub(super) fn alone<'a>(sections: &Sections<'a>) -> Result<Vec<Dwarf<'a>>, Error
     Ok(vec![dwarf])
 }
 
-impl Missing {
+impl MissingCompanion {
     fn unreadable(path: String, source: Error) -> Self {
         Self::Unreadable {
             path,

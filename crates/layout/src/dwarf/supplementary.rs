@@ -6,26 +6,26 @@ use gimli::{UnitHeader, constants as dw};
 use rayon::prelude::*;
 use rustc_hash::FxHashSet;
 
-use super::companions::{Companions, Hex, Missing, SupplementaryLink};
-use super::die::{self, Dwarf, Reference};
+use super::companions::{CompanionFiles, HexBytes, MissingCompanion, SupplementaryLink};
+use super::die::{self, DieReference, Dwarf};
 use super::file::Reader;
-use super::parts::{NewPart, Units};
-use super::sections::{Naming, SectionStore, Sections};
+use super::parts::{DwarfUnits, NewPart};
+use super::sections::{DwarfSections, SectionNaming, SectionStore};
 use crate::Error;
-use crate::elf::Elf;
+use crate::elf::ElfBinary;
 
 impl SupplementaryLink {
     /// What the file refers to; `None` for most files.
-    pub(crate) fn read(elf: &Elf<'_>) -> Result<Option<Self>, Error> {
+    pub(crate) fn read(elf: &ElfBinary<'_>) -> Result<Option<Self>, Error> {
         if let Some(section) = elf.section(".gnu_debugaltlink")? {
-            return Ok(split_name(&section));
+            return Ok(parse_link(&section));
         }
         // Version, whether this is the supplementary file itself, name, length of the id, id.
         let section = elf.section(".debug_sup")?.unwrap_or_default();
         let Some((&[_, _, 0], rest)) = section.split_first_chunk::<3>() else {
             return Ok(None);
         };
-        Ok(split_name(rest).map(|mut link| {
+        Ok(parse_link(rest).map(|mut link| {
             if !link.build_id.is_empty() {
                 link.build_id.remove(0);
             }
@@ -34,7 +34,7 @@ impl SupplementaryLink {
     }
 }
 
-fn split_name(bytes: &[u8]) -> Option<SupplementaryLink> {
+fn parse_link(bytes: &[u8]) -> Option<SupplementaryLink> {
     let end = bytes.iter().position(|byte| *byte == 0)?;
     Some(SupplementaryLink {
         name: String::from_utf8_lossy(&bytes[..end]).into_owned(),
@@ -44,15 +44,15 @@ fn split_name(bytes: &[u8]) -> Option<SupplementaryLink> {
 
 /// Adds the units of the file that `elf` refers to, if it refers to one, and makes its strings
 /// known to `dwarf`.
-pub(super) fn attach<'a>(
-    elf: &Elf<'a>,
+pub(super) fn attach_supplementary<'a>(
+    elf: &ElfBinary<'a>,
     dwarf: &mut Dwarf<'a>,
-    companions: &'a dyn Companions,
+    companions: &'a dyn CompanionFiles,
     store: Option<&'a SectionStore>,
-) -> Result<Option<Dwarf<'a>>, Missing> {
+) -> Result<Option<Dwarf<'a>>, MissingCompanion> {
     let unreadable = |name: &str| {
         let path = name.to_owned();
-        |source| Missing::Unreadable {
+        |source| MissingCompanion::Unreadable {
             path,
             source: Box::new(source),
         }
@@ -62,22 +62,22 @@ pub(super) fn attach<'a>(
         return Ok(None);
     };
     let Some(bytes) = companions.supplementary(&link) else {
-        return Err(Missing::Supplementary {
+        return Err(MissingCompanion::Supplementary {
             name: link.name,
-            build_id: Hex(link.build_id),
+            build_id: HexBytes(link.build_id),
         });
     };
-    let other = Elf::parse(bytes).map_err(unreadable(&link.name))?;
+    let other = ElfBinary::parse(bytes).map_err(unreadable(&link.name))?;
     let found = other.build_id().unwrap_or_default();
     if found != link.build_id {
-        return Err(Missing::OtherSupplementary {
+        return Err(MissingCompanion::OtherSupplementary {
             name: link.name,
-            found: Hex(found),
-            wanted: Hex(link.build_id),
+            found: HexBytes(found),
+            wanted: HexBytes(link.build_id),
         });
     }
     let store = store.map(|store| &store.supplementary);
-    let sections = Sections::read(&other, Naming::Linked, store);
+    let sections = DwarfSections::read(&other, SectionNaming::Linked, store);
     let sections = sections.map_err(unreadable(&link.name))?;
     let load = || sections.dwarf().map_err(unreadable(&link.name));
     dwarf.set_sup(load()?);
@@ -85,14 +85,14 @@ pub(super) fn attach<'a>(
 }
 
 /// Hides the units that no unit of the file itself imports: they are of other programs.
-pub(super) fn hide_others<'a>(units: &Units<'a>, mut new: NewPart<'a>) -> NewPart<'a> {
+pub(super) fn hide_unimported<'a>(units: &DwarfUnits<'a>, mut new: NewPart<'a>) -> NewPart<'a> {
     let starts: Vec<usize> = new.slots.iter().map(|slot| slot.start).collect();
     let first = starts.first().copied().unwrap_or(0);
     let own = units.slots.par_iter();
     let mut open: Vec<usize> = own
-        .flat_map_iter(|slot| imports(&units.part(slot).dwarf, slot.header))
+        .flat_map_iter(|slot| imported_units(&units.part(slot).dwarf, slot.header))
         .filter_map(|import| match import {
-            Reference::Supplementary(offset) => first.checked_add(offset),
+            DieReference::Supplementary(offset) => first.checked_add(offset),
             _ => None,
         })
         .collect();
@@ -104,9 +104,9 @@ pub(super) fn hide_others<'a>(units: &Units<'a>, mut new: NewPart<'a>) -> NewPar
         if !kept.insert(start) {
             continue;
         }
-        let further = imports(&new.part.dwarf, new.slots[index].header);
+        let further = imported_units(&new.part.dwarf, new.slots[index].header);
         open.extend(further.into_iter().filter_map(|import| match import {
-            Reference::Section(offset) => first.checked_add(offset),
+            DieReference::Section(offset) => first.checked_add(offset),
             _ => None,
         }));
     }
@@ -117,7 +117,7 @@ pub(super) fn hide_others<'a>(units: &Units<'a>, mut new: NewPart<'a>) -> NewPar
 }
 
 /// The units that a unit takes in; those that cannot be read take in none.
-fn imports<'a>(dwarf: &Dwarf<'a>, header: UnitHeader<Reader<'a>>) -> Vec<Reference> {
+fn imported_units<'a>(dwarf: &Dwarf<'a>, header: UnitHeader<Reader<'a>>) -> Vec<DieReference> {
     let mut found = Vec::new();
     let _ = collect_imports(dwarf, header, &mut found);
     found
@@ -126,7 +126,7 @@ fn imports<'a>(dwarf: &Dwarf<'a>, header: UnitHeader<Reader<'a>>) -> Vec<Referen
 fn collect_imports<'a>(
     dwarf: &Dwarf<'a>,
     header: UnitHeader<Reader<'a>>,
-    found: &mut Vec<Reference>,
+    found: &mut Vec<DieReference>,
 ) -> gimli::Result<()> {
     let unit = gimli::Unit::new(dwarf, header)?;
     let mut tree = unit.entries_tree(None)?;
@@ -135,7 +135,7 @@ fn collect_imports<'a>(
         let entry = child.entry();
         if entry.tag() == dw::DW_TAG_imported_unit {
             let import = entry.attr_value(dw::DW_AT_import);
-            found.extend(import.and_then(|unit| die::reference(&unit)));
+            found.extend(import.and_then(|unit| die::die_reference(&unit)));
         }
     }
     Ok(())

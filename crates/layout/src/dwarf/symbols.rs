@@ -2,7 +2,7 @@
 
 use object::{Object, ObjectSymbol, SymbolSection};
 
-use crate::elf::{Elf, with_elf};
+use crate::elf::{ElfBinary, with_elf};
 
 /// What a symbol names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -19,7 +19,7 @@ pub enum SymbolKind {
 
 /// One defined symbol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Symbol<'a> {
+pub struct ElfSymbol<'a> {
     /// Link-time address (`st_value`).
     pub address: u64,
     /// Size in bytes; 0 where the table gives none.
@@ -30,7 +30,7 @@ pub struct Symbol<'a> {
     pub kind: SymbolKind,
 }
 
-impl Symbol<'_> {
+impl ElfSymbol<'_> {
     /// It names code.
     pub fn is_function(&self) -> bool {
         self.kind == SymbolKind::Function
@@ -48,20 +48,20 @@ impl Symbol<'_> {
 }
 
 /// Defined, named symbols by address; at one address, larger before smaller.
-pub(super) fn sorted<'a>(elf: &Elf<'a>) -> Vec<Symbol<'a>> {
-    let mut symbols: Vec<Symbol<'a>> = with_elf!(elf, file => {
+pub(super) fn sorted_symbols<'a>(elf: &ElfBinary<'a>) -> Vec<ElfSymbol<'a>> {
+    let mut symbols: Vec<ElfSymbol<'a>> = with_elf!(elf, file => {
         // A stripped file still has its dynamic symbols.
         if file.symbol_table().is_some() {
-            file.symbols().filter_map(|symbol| convert(&symbol)).collect()
+            file.symbols().filter_map(|symbol| defined_symbol(&symbol)).collect()
         } else {
-            file.dynamic_symbols().filter_map(|symbol| convert(&symbol)).collect()
+            file.dynamic_symbols().filter_map(|symbol| defined_symbol(&symbol)).collect()
         }
     });
     symbols.sort_by(|a, b| (a.address, b.size, a.name).cmp(&(b.address, a.size, b.name)));
     symbols
 }
 
-fn convert<'a>(symbol: &impl ObjectSymbol<'a>) -> Option<Symbol<'a>> {
+fn defined_symbol<'a>(symbol: &impl ObjectSymbol<'a>) -> Option<ElfSymbol<'a>> {
     use object::SymbolKind as Elf;
     let kind = match symbol.kind() {
         Elf::Text => SymbolKind::Function,
@@ -75,7 +75,7 @@ fn convert<'a>(symbol: &impl ObjectSymbol<'a>) -> Option<Symbol<'a>> {
         SymbolSection::Section(_) | SymbolSection::Absolute => {}
         _ => return None,
     }
-    Some(Symbol {
+    Some(ElfSymbol {
         address: symbol.address(),
         size: symbol.size(),
         name,

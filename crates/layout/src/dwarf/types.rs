@@ -8,32 +8,32 @@ use gimli::{AttributeValue, DwTag, constants as dw};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::die::{self, Unit, Value};
-use super::entry::{Context, place};
+use super::entry::{DieContext, describe_die};
 use super::{DieOffset, DwarfFile};
-use crate::types::{LOAD_DEPTH_MAX, Need};
-use crate::{Aggregate, AggregateKind, Error, SourceLine, Type, TypeId, Types};
+use crate::types::{LOAD_DEPTH_MAX, LoadNeed};
+use crate::{Aggregate, AggregateKind, Error, SourceLine, Type, TypeArena, TypeId};
 
 /// A lazy loader of one file's types.
-pub struct DwarfTypes<'f, 'a> {
+pub struct DwarfTypeLoader<'f, 'a> {
     pub(super) file: &'f DwarfFile<'a>,
-    pub(super) types: Types,
+    pub(super) types: TypeArena,
     ids: FxHashMap<DieOffset, TypeId>,
     /// Defining entries of aggregates; declarations have none.
     definitions: FxHashMap<TypeId, DieOffset>,
     /// Aggregates whose members are being read.
-    open: FxHashSet<TypeId>,
+    being_read: FxHashSet<TypeId>,
     pub(super) file_names: FxHashMap<(usize, u64), Option<String>>,
 }
 
-impl<'f, 'a> DwarfTypes<'f, 'a> {
+impl<'f, 'a> DwarfTypeLoader<'f, 'a> {
     /// Nothing is loaded yet.
     pub fn new(file: &'f DwarfFile<'a>) -> Self {
         Self {
             file,
-            types: Types::default(),
+            types: TypeArena::default(),
             ids: FxHashMap::default(),
             definitions: FxHashMap::default(),
-            open: FxHashSet::default(),
+            being_read: FxHashSet::default(),
             file_names: FxHashMap::default(),
         }
     }
@@ -44,7 +44,7 @@ impl<'f, 'a> DwarfTypes<'f, 'a> {
     /// # Errors
     /// No such entry, malformed DWARF, types nested absurdly deep.
     pub fn load(&mut self, die: DieOffset) -> Result<TypeId, Error> {
-        self.load_at(die, Need::Members, 0)
+        self.load_at(die, LoadNeed::Members, 0)
     }
 
     /// Fills in an aggregate that was loaded behind a pointer, and returns it: the same id, or
@@ -55,15 +55,15 @@ impl<'f, 'a> DwarfTypes<'f, 'a> {
     /// # Errors
     /// As for [`load`](Self::load).
     pub fn complete(&mut self, id: TypeId) -> Result<TypeId, Error> {
-        self.fill(id, 0)?;
+        self.fill_members(id, 0)?;
         let Some((kind, name)) = self.types.declared_only(id) else {
             return Ok(id);
         };
         let file = self.file;
         for &die in file.find_types(&name) {
             if self
-                .context(die)
-                .is_ok_and(|context| same_keyword(context.entry.tag(), kind))
+                .die_context(die)
+                .is_ok_and(|context| is_same_keyword(context.entry.tag(), kind))
             {
                 return self.load(die);
             }
@@ -72,7 +72,7 @@ impl<'f, 'a> DwarfTypes<'f, 'a> {
     }
 
     /// What has been loaded so far.
-    pub fn types(&self) -> &Types {
+    pub fn types(&self) -> &TypeArena {
         &self.types
     }
 
@@ -82,12 +82,12 @@ impl<'f, 'a> DwarfTypes<'f, 'a> {
     }
 
     /// The arena, when nothing more is to be loaded.
-    pub fn into_types(self) -> Types {
+    pub fn into_types(self) -> TypeArena {
         self.types
     }
 
     /// The arena, to add types of one's own.
-    pub fn types_mut(&mut self) -> &mut Types {
+    pub fn types_mut(&mut self) -> &mut TypeArena {
         &mut self.types
     }
 
@@ -99,7 +99,7 @@ impl<'f, 'a> DwarfTypes<'f, 'a> {
     pub(super) fn load_at(
         &mut self,
         die: DieOffset,
-        need: Need,
+        need: LoadNeed,
         depth: u32,
     ) -> Result<TypeId, Error> {
         if depth > LOAD_DEPTH_MAX {
@@ -107,10 +107,10 @@ impl<'f, 'a> DwarfTypes<'f, 'a> {
         }
         let id = match self.ids.get(&die) {
             Some(id) => *id,
-            None => self.read(die, need, depth)?,
+            None => self.read_entry(die, need, depth)?,
         };
-        if need == Need::Members {
-            self.fill(id, depth)?;
+        if need == LoadNeed::Members {
+            self.fill_members(id, depth)?;
         }
         Ok(id)
     }
@@ -118,15 +118,15 @@ impl<'f, 'a> DwarfTypes<'f, 'a> {
     /// Loads what a reference attribute of `context` points to; `None` for `void`.
     pub(super) fn load_reference(
         &mut self,
-        context: &Context<'f, 'a>,
+        context: &DieContext<'f, 'a>,
         name: gimli::DwAt,
-        need: Need,
+        need: LoadNeed,
         depth: u32,
     ) -> Result<Option<TypeId>, Error> {
         let Some(value) = context.entry.attr_value(name) else {
             return Ok(None);
         };
-        let Some(die) = self.follow(context, &value) else {
+        let Some(die) = self.follow_reference(context, &value) else {
             return Ok(Some(
                 self.types
                     .add(Type::Unknown("unresolved reference".to_owned())),
@@ -136,26 +136,30 @@ impl<'f, 'a> DwarfTypes<'f, 'a> {
     }
 
     /// Whether the members of this aggregate are being read, so that it cannot be held by value.
-    pub(super) fn is_open(&self, id: TypeId) -> bool {
-        self.open.contains(&self.types.innermost(id))
+    pub(super) fn is_being_read(&self, id: TypeId) -> bool {
+        self.being_read.contains(&self.types.innermost(id))
     }
 
-    fn follow(&self, context: &Context<'f, 'a>, value: &Value<'a>) -> Option<DieOffset> {
+    fn follow_reference(
+        &self,
+        context: &DieContext<'f, 'a>,
+        value: &Value<'a>,
+    ) -> Option<DieOffset> {
         match value {
             // By far the most, and needs no search for the unit.
             AttributeValue::UnitRef(offset) => {
                 Some(DieOffset(context.start.checked_add(offset.0)?))
             }
-            _ => self.file.follow(context.die(), value),
+            _ => self.file.follow_reference(context.die(), value),
         }
     }
 
-    pub(super) fn context(&self, die: DieOffset) -> Result<Context<'f, 'a>, Error> {
-        let (unit, offset) = self.file.locate(die).ok_or(Error::NoSuchDie(die))?;
+    pub(super) fn die_context(&self, die: DieOffset) -> Result<DieContext<'f, 'a>, Error> {
+        let (unit, offset) = self.file.locate_die(die).ok_or(Error::NoSuchDie(die))?;
         let entry = unit
             .entry(offset)
-            .map_err(|error| Error::dwarf(place(die))(error))?;
-        Ok(Context {
+            .map_err(|error| Error::dwarf(describe_die(die))(error))?;
+        Ok(DieContext {
             unit,
             start: die.0 - offset.0,
             entry,
@@ -165,13 +169,13 @@ impl<'f, 'a> DwarfTypes<'f, 'a> {
     /// Direct children in order.
     pub(super) fn children(
         &self,
-        context: &Context<'f, 'a>,
-    ) -> Result<Vec<Context<'f, 'a>>, Error> {
+        context: &DieContext<'f, 'a>,
+    ) -> Result<Vec<DieContext<'f, 'a>>, Error> {
         let mut found = Vec::new();
         if !context.entry.has_children() {
             return Ok(found);
         }
-        let malformed = |error| Error::dwarf(place(context.die()))(error);
+        let malformed = |error| Error::dwarf(describe_die(context.die()))(error);
         let mut tree = context
             .unit
             .entries_tree(Some(context.entry.offset()))
@@ -179,7 +183,7 @@ impl<'f, 'a> DwarfTypes<'f, 'a> {
         let mut children = tree.root().map_err(malformed)?.children();
         while let Some(child) = children.next().map_err(malformed)? {
             let entry = child.entry().clone();
-            found.push(Context {
+            found.push(DieContext {
                 unit: context.unit,
                 start: context.start,
                 entry,
@@ -188,10 +192,13 @@ impl<'f, 'a> DwarfTypes<'f, 'a> {
         Ok(found)
     }
 
-    fn read(&mut self, die: DieOffset, need: Need, depth: u32) -> Result<TypeId, Error> {
-        let context = self.context(die)?;
+    fn read_entry(&mut self, die: DieOffset, need: LoadNeed, depth: u32) -> Result<TypeId, Error> {
+        let context = self.die_context(die)?;
         if let Some(value) = context.entry.attr_value(dw::DW_AT_signature)
-            && let Some(unit_die) = self.file.follow(die, &value).filter(|other| *other != die)
+            && let Some(unit_die) = self
+                .file
+                .follow_reference(die, &value)
+                .filter(|other| *other != die)
         {
             return self.load_at(unit_die, need, depth + 1);
         }
@@ -201,20 +208,24 @@ impl<'f, 'a> DwarfTypes<'f, 'a> {
         self.ids.insert(die, id);
         let ty = match aggregate_kind(context.entry.tag()) {
             Some(kind) => {
-                let opaque = self.opaque(&context, kind);
+                let opaque = self.aggregate_without_members(&context, kind);
                 if !context.flag(dw::DW_AT_declaration) {
                     self.definitions.insert(id, die);
                 }
                 Type::Aggregate(opaque)
             }
-            None => self.read_other(&context, need, depth)?,
+            None => self.read_non_aggregate(&context, need, depth)?,
         };
         self.types.set(id, ty);
         Ok(id)
     }
 
     /// The aggregate without its members.
-    fn opaque(&mut self, context: &Context<'f, 'a>, kind: AggregateKind) -> Aggregate {
+    fn aggregate_without_members(
+        &mut self,
+        context: &DieContext<'f, 'a>,
+        kind: AggregateKind,
+    ) -> Aggregate {
         Aggregate {
             kind,
             name: self.name_of(context),
@@ -228,7 +239,7 @@ impl<'f, 'a> DwarfTypes<'f, 'a> {
 
     /// Reads the members of the aggregate behind typedefs, qualifiers and arrays, if it has a
     /// definition and they have not been read.
-    pub(super) fn fill(&mut self, id: TypeId, depth: u32) -> Result<(), Error> {
+    pub(super) fn fill_members(&mut self, id: TypeId, depth: u32) -> Result<(), Error> {
         let id = self.types.innermost(id);
         if !matches!(self.types.get(id), Type::Aggregate(aggregate) if !aggregate.complete) {
             return Ok(());
@@ -236,12 +247,12 @@ impl<'f, 'a> DwarfTypes<'f, 'a> {
         let Some(&die) = self.definitions.get(&id) else {
             return Ok(());
         };
-        if !self.open.insert(id) {
+        if !self.being_read.insert(id) {
             return Ok(());
         }
-        let context = self.context(die)?;
+        let context = self.die_context(die)?;
         let contents = self.read_members(&context, depth);
-        self.open.remove(&id);
+        self.being_read.remove(&id);
         let contents = contents?;
         if let Type::Aggregate(aggregate) = &mut self.types.types[id.0 as usize] {
             aggregate.members = contents.members;
@@ -252,16 +263,16 @@ impl<'f, 'a> DwarfTypes<'f, 'a> {
         Ok(())
     }
 
-    pub(super) fn name_of(&self, context: &Context<'f, 'a>) -> Option<String> {
+    pub(super) fn name_of(&self, context: &DieContext<'f, 'a>) -> Option<String> {
         let own = context.entry.attr_value(dw::DW_AT_name);
         let (die, unit, value) = match own {
             Some(value) => (context.die(), context.unit, value),
             None => self.specified_name(context)?,
         };
-        die::text(self.file.dwarf_of(die), unit, value).map(str::to_owned)
+        die::attribute_text(self.file.dwarf_of(die), unit, value).map(str::to_owned)
     }
 
-    fn scope_of(&self, context: &Context<'f, 'a>) -> Option<String> {
+    fn scope_of(&self, context: &DieContext<'f, 'a>) -> Option<String> {
         let scope = self.file.scope_of(context.die())?;
         Some(self.file.scope_path(scope))
     }
@@ -269,11 +280,11 @@ impl<'f, 'a> DwarfTypes<'f, 'a> {
     /// C++ may declare a nested class in one entry and define it in another.
     fn specified_name(
         &self,
-        context: &Context<'f, 'a>,
+        context: &DieContext<'f, 'a>,
     ) -> Option<(DieOffset, &'f Unit<'a>, Value<'a>)> {
         let value = context.entry.attr_value(dw::DW_AT_specification)?;
-        let die = self.file.follow(context.die(), &value)?;
-        let declared = self.context(die).ok()?;
+        let die = self.file.follow_reference(context.die(), &value)?;
+        let declared = self.die_context(die).ok()?;
         Some((
             die,
             declared.unit,
@@ -281,7 +292,7 @@ impl<'f, 'a> DwarfTypes<'f, 'a> {
         ))
     }
 
-    pub(super) fn source_line(&mut self, context: &Context<'f, 'a>) -> Option<SourceLine> {
+    pub(super) fn source_line(&mut self, context: &DieContext<'f, 'a>) -> Option<SourceLine> {
         let line = u32::try_from(context.number(dw::DW_AT_decl_line)?).ok()?;
         let index = match context.entry.attr_value(dw::DW_AT_decl_file)? {
             gimli::AttributeValue::FileIndex(index) => index,
@@ -299,7 +310,7 @@ impl<'f, 'a> DwarfTypes<'f, 'a> {
 /// The path of a file in the line table of the entry's unit: its directory as written there and its
 /// name.
 fn file_name(file: &DwarfFile<'_>, die: DieOffset, index: u64) -> Option<String> {
-    let (dwarf, unit) = file.lines_of(die)?;
+    let (dwarf, unit) = file.line_table_unit(die)?;
     let header = unit.line_program.as_ref()?.header();
     let entry = header.file(index)?;
     let text = |value| {
@@ -330,7 +341,7 @@ fn aggregate_kind(tag: DwTag) -> Option<AggregateKind> {
 }
 
 /// C++ lets a class be declared with `struct` and the other way round.
-fn same_keyword(tag: DwTag, kind: AggregateKind) -> bool {
+fn is_same_keyword(tag: DwTag, kind: AggregateKind) -> bool {
     aggregate_kind(tag)
         .is_some_and(|other| (other == AggregateKind::Union) == (kind == AggregateKind::Union))
 }

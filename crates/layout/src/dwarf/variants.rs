@@ -3,18 +3,18 @@
 
 use gimli::{AttributeValue, constants as dw};
 
-use super::entry::Context;
-use super::types::DwarfTypes;
-use crate::{Error, Member, Type, Types, Variant, Variants};
+use super::entry::DieContext;
+use super::types::DwarfTypeLoader;
+use crate::{EnumVariant, EnumVariants, Error, Member, Type, TypeArena};
 
-impl<'f, 'a> DwarfTypes<'f, 'a> {
+impl<'f, 'a> DwarfTypeLoader<'f, 'a> {
     /// Reads a `DW_TAG_variant_part`.
     pub(super) fn read_variants(
         &mut self,
-        part: &Context<'f, 'a>,
+        part: &DieContext<'f, 'a>,
         depth: u32,
-    ) -> Result<Variants, Error> {
-        let mut found = Variants {
+    ) -> Result<EnumVariants, Error> {
+        let mut found = EnumVariants {
             discriminant: None,
             variants: Vec::new(),
         };
@@ -29,11 +29,12 @@ impl<'f, 'a> DwarfTypes<'f, 'a> {
             if child.entry.tag() != dw::DW_TAG_variant {
                 continue;
             }
-            let value = discriminant(child);
-            let value = value.map(|value| signed(&self.types, found.discriminant.as_ref(), value));
+            let value = discriminant_value(child);
+            let value =
+                value.map(|value| sign_extend(&self.types, found.discriminant.as_ref(), value));
             for member in self.children(child)? {
                 if member.entry.tag() == dw::DW_TAG_member {
-                    found.variants.push(Variant {
+                    found.variants.push(EnumVariant {
                         discriminant: value,
                         member: self.read_member(&member, true, depth)?,
                     });
@@ -46,8 +47,8 @@ impl<'f, 'a> DwarfTypes<'f, 'a> {
 
 /// The value that stands for a variant. A list of one value is that value; several values, or a
 /// range, are no single one.
-fn discriminant(variant: &Context<'_, '_>) -> Option<i128> {
-    if let Some(value) = variant.signed(dw::DW_AT_discr_value) {
+fn discriminant_value(variant: &DieContext<'_, '_>) -> Option<i128> {
+    if let Some(value) = variant.signed_number(dw::DW_AT_discr_value) {
         return Some(value);
     }
     let AttributeValue::Block(list) = variant.entry.attr_value(dw::DW_AT_discr_list)? else {
@@ -60,8 +61,8 @@ fn discriminant(variant: &Context<'_, '_>) -> Option<i128> {
 }
 
 /// Fixed-size forms have no sign of their own; the discriminant's type says whether they have one.
-fn signed(types: &Types, discriminant: Option<&Member>, value: i128) -> i128 {
-    let ty = discriminant.map(|member| types.get(types.strip(member.ty)));
+fn sign_extend(types: &TypeArena, discriminant: Option<&Member>, value: i128) -> i128 {
+    let ty = discriminant.map(|member| types.get(types.strip_typedefs(member.ty)));
     match ty {
         Some(Type::Base {
             name,

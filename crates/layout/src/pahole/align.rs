@@ -1,12 +1,12 @@
 //! Alignments to print: declared ones, or for formats that carry none, what the gaps suggest.
 
-use super::facts::Facts;
+use super::facts::AlignmentFacts;
 use super::{Options, holes};
-use crate::{Aggregate, AggregateKind, Member, Types};
+use crate::{Aggregate, AggregateKind, Member, TypeArena};
 
 /// The alignment to show for each member, in bytes.
-pub(super) fn of_members(
-    facts: &Facts<'_>,
+pub(super) fn member_aligns(
+    facts: &AlignmentFacts<'_>,
     aggregate: &Aggregate,
     options: &Options,
 ) -> Vec<Option<u64>> {
@@ -23,15 +23,19 @@ pub(super) fn of_members(
                 return None;
             }
             let natural = facts.natural_align(member.ty);
-            let align = inferred(member.offset, natural, after, options.cacheline_size);
-            after = end(types, aggregate, member);
+            let align = infer_align(member.offset, natural, after, options.cacheline_size);
+            after = unaligned_end(types, aggregate, member);
             align
         })
         .collect()
 }
 
 /// The alignment to show for the aggregate itself, in bytes.
-pub(super) fn of_type(facts: &Facts<'_>, aggregate: &Aggregate, options: &Options) -> Option<u64> {
+pub(super) fn type_align(
+    facts: &AlignmentFacts<'_>,
+    aggregate: &Aggregate,
+    options: &Options,
+) -> Option<u64> {
     let types = facts.types;
     if options.alignments_known {
         return aggregate.declared_align;
@@ -41,12 +45,12 @@ pub(super) fn of_type(facts: &Facts<'_>, aggregate: &Aggregate, options: &Option
         .members
         .iter()
         .rfind(|member| holes::storage_size(types, member) > 0);
-    let after = last.map_or(0, |member| end(types, aggregate, member));
-    inferred(aggregate.size, natural, after, options.cacheline_size)
+    let after = last.map_or(0, |member| unaligned_end(types, aggregate, member));
+    infer_align(aggregate.size, natural, after, options.cacheline_size)
 }
 
 /// Where the next member could begin without alignment.
-fn end(types: &Types, aggregate: &Aggregate, member: &Member) -> u64 {
+fn unaligned_end(types: &TypeArena, aggregate: &Aggregate, member: &Member) -> u64 {
     match aggregate.kind {
         AggregateKind::Union => 0,
         _ => member
@@ -57,7 +61,7 @@ fn end(types: &Types, aggregate: &Aggregate, member: &Member) -> u64 {
 
 /// A gap that the natural alignment does not explain was asked for: by the next power of two, or
 /// by the cache line where the place fits one.
-fn inferred(offset: u64, natural: u64, after: u64, line: u64) -> Option<u64> {
+fn infer_align(offset: u64, natural: u64, after: u64, line: u64) -> Option<u64> {
     let gap = offset.checked_sub(after).filter(|gap| *gap > 0)?;
     if !offset.is_multiple_of(2) {
         return None;

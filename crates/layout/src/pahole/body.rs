@@ -3,15 +3,15 @@
 use std::fmt::Write;
 
 use super::align;
-use super::comment::{Comment, plural};
-use super::footer::Counts;
-use super::frame::Frame;
-use super::holes::{Gaps, MemberGap, storage_size};
-use super::print::Printer;
+use super::comment::{LayoutComment, plural};
+use super::footer::FooterCounts;
+use super::frame::PrintFrame;
+use super::holes::{AggregateGaps, MemberGap, storage_size};
+use super::print::LayoutPrinter;
 use crate::{Aggregate, AggregateKind, Member, Type};
 
 /// The member printed before the one at hand.
-struct Last<'m> {
+struct PreviousMember<'m> {
     member: &'m Member,
     /// What is unused after it.
     gap: MemberGap,
@@ -19,39 +19,43 @@ struct Last<'m> {
     size: u64,
 }
 
-impl Printer<'_> {
-    pub(super) fn struct_body(&mut self, aggregate: &Aggregate, frame: &Frame) -> (Gaps, Counts) {
-        let gaps = Gaps::of(self.types, aggregate);
+impl LayoutPrinter<'_> {
+    pub(super) fn write_struct_body(
+        &mut self,
+        aggregate: &Aggregate,
+        frame: &PrintFrame,
+    ) -> (AggregateGaps, FooterCounts) {
+        let gaps = AggregateGaps::from_aggregate(self.types, aggregate);
         self.facts.pack_displaced(aggregate, &gaps);
-        let mut counts = Counts::default();
-        let mut comments: Vec<Comment> = Comment::of_gap(gaps.before).collect();
-        let mut last: Option<Last<'_>> = None;
+        let mut counts = FooterCounts::default();
+        let mut comments: Vec<LayoutComment> = LayoutComment::for_gap(gaps.before).collect();
+        let mut last: Option<PreviousMember<'_>> = None;
         let several = aggregate.members.len() > 1;
-        let aligns = align::of_members(&self.facts, aggregate, self.options);
+        let aligns = align::member_aligns(&self.facts, aggregate, self.options);
         for (index, member) in aggregate.members.iter().enumerate() {
             let gap = last.as_ref().map_or(gaps.before, |last| last.gap);
             counts.add_align(aligns[index], gap.bytes);
             let size = storage_size(self.types, member);
-            self.between(&mut comments, last.as_ref(), member, gap, frame);
-            self.tabs(frame.indent);
+            self.write_between(&mut comments, last.as_ref(), member, gap, frame);
+            self.push_tabs(frame.indent);
             let at_end = several && index + 1 == aggregate.members.len();
-            let frame = Frame {
+            let frame = PrintFrame {
                 last: at_end,
                 ..*frame
             };
-            self.member(member, size, aligns[index], &frame);
+            self.write_member(member, size, aligns[index], &frame);
             self.out.push('\n');
-            self.count(member, size, &mut counts, &mut comments);
+            self.count_member(member, size, &mut counts, &mut comments);
             let gap = gaps.after[index];
-            comments.extend(Comment::of_gap(gap));
-            last = Some(Last {
+            comments.extend(LayoutComment::for_gap(gap));
+            last = Some(PreviousMember {
                 member,
                 gap,
-                size: last.map_or(size, |last| last.carry(member, size)),
+                size: last.map_or(size, |last| last.carried_size(member, size)),
             });
         }
         if !comments.is_empty() {
-            self.comments(&mut comments, frame, true);
+            self.write_comments(&mut comments, frame, true);
             // The footer, or the closing brace, brings its own distance.
             self.out.pop();
         }
@@ -59,47 +63,53 @@ impl Printer<'_> {
     }
 
     /// Members of a union all begin at its start, so each counts cache lines from there.
-    pub(super) fn union_body(&mut self, aggregate: &Aggregate, frame: &Frame) {
+    pub(super) fn write_union_body(&mut self, aggregate: &Aggregate, frame: &PrintFrame) {
         let line = self.line;
-        let aligns = align::of_members(&self.facts, aggregate, self.options);
+        let aligns = align::member_aligns(&self.facts, aggregate, self.options);
         for (member, align) in aggregate.members.iter().zip(aligns) {
             self.line = line;
-            self.tabs(frame.indent);
+            self.push_tabs(frame.indent);
             let size = storage_size(self.types, member);
-            self.member(member, size, align, frame);
+            self.write_member(member, size, align, frame);
             self.out.push('\n');
         }
         self.line = line;
     }
 
     /// What stands between two members: comments about both, forced alignments, a boundary.
-    fn between(
+    fn write_between(
         &mut self,
-        comments: &mut Vec<Comment>,
-        last: Option<&Last<'_>>,
+        comments: &mut Vec<LayoutComment>,
+        last: Option<&PreviousMember<'_>>,
         member: &Member,
         gap: MemberGap,
-        frame: &Frame,
+        frame: &PrintFrame,
     ) {
         // What comes after a base class may lie in its padding.
         let last_member = last.filter(|last| !self.is_base(last.member));
-        comments.extend(last_member.and_then(|last| last.overlap(member)));
+        comments.extend(last_member.and_then(|last| last.overlap_comment(member)));
         if member.bits.is_some() && gap.bits > 0 {
             if last.is_some_and(|last| last.shares_unit(member)) {
-                comments.push(Comment::UnnamedBitfield(member.ty, gap.bits));
+                comments.push(LayoutComment::UnnamedBitfield(member.ty, gap.bits));
             } else if gap.bytes == 0 {
-                comments.push(Comment::ForceAlignment);
-                comments.push(Comment::UnnamedBitfield(member.ty, 0));
+                comments.push(LayoutComment::ForceAlignment);
+                comments.push(LayoutComment::UnnamedBitfield(member.ty, 0));
             }
         }
-        self.comments(comments, frame, last.is_some());
+        self.write_comments(comments, frame, last.is_some());
         if last.is_some_and(|last| last.member.offset != member.offset) {
-            self.boundary(frame, member.offset);
+            self.write_line_boundary(frame, member.offset);
         }
     }
 
     /// Adds the member to the counts, and says so if its struct ends in padding.
-    fn count(&self, member: &Member, size: u64, counts: &mut Counts, comments: &mut Vec<Comment>) {
+    fn count_member(
+        &self,
+        member: &Member,
+        size: u64,
+        counts: &mut FooterCounts,
+        comments: &mut Vec<LayoutComment>,
+    ) {
         match member.bits {
             Some(bits) => counts.member_bits = counts.member_bits.saturating_add(bits.size_bits),
             None => counts.member_bytes = counts.member_bytes.saturating_add(size),
@@ -110,16 +120,21 @@ impl Printer<'_> {
         if !inner.complete || inner.kind == AggregateKind::Union {
             return;
         }
-        let padding = Gaps::padding_of(self.types, inner);
+        let padding = AggregateGaps::padding_of(self.types, inner);
         if padding > 0 {
             counts.paddings += 1;
             counts.padding_bytes = counts.padding_bytes.saturating_add(padding);
-            comments.push(Comment::Padding(padding));
+            comments.push(LayoutComment::Padding(padding));
         }
     }
 
     /// A group of comments with a blank line after it, and before it where something precedes.
-    fn comments(&mut self, comments: &mut Vec<Comment>, frame: &Frame, preceded: bool) {
+    fn write_comments(
+        &mut self,
+        comments: &mut Vec<LayoutComment>,
+        frame: &PrintFrame,
+        preceded: bool,
+    ) {
         if comments.is_empty() {
             return;
         }
@@ -130,14 +145,14 @@ impl Printer<'_> {
             if comment.is_set_off() {
                 self.out.push('\n');
             }
-            self.tabs(frame.indent);
-            self.comment(comment, frame);
+            self.push_tabs(frame.indent);
+            self.write_comment(comment, frame);
             self.out.push('\n');
         }
         self.out.push('\n');
     }
 
-    fn boundary(&mut self, frame: &Frame, offset: u64) {
+    fn write_line_boundary(&mut self, frame: &PrintFrame, offset: u64) {
         let size = self.options.cacheline_size.max(1);
         let offset = frame.base.saturating_add(offset);
         let line = offset / size;
@@ -145,7 +160,7 @@ impl Printer<'_> {
             return;
         }
         self.line = line;
-        self.tabs(frame.indent);
+        self.push_tabs(frame.indent);
         let (bytes, past) = (line * size, offset % size);
         let _ = write!(self.out, "/* --- cacheline {line} boundary ({bytes} bytes)");
         if past > 0 {
@@ -155,17 +170,17 @@ impl Printer<'_> {
     }
 }
 
-impl Last<'_> {
+impl PreviousMember<'_> {
     /// Bitfields of other types may share the bytes of their neighbours.
-    fn overlap(&self, member: &Member) -> Option<Comment> {
+    fn overlap_comment(&self, member: &Member) -> Option<LayoutComment> {
         let last = self.member;
         let joins = last.offset == member.offset && last.bits.is_none() && member.bits.is_some();
         if self.size == 0 {
             None
         } else if member.offset < last.offset || joins {
-            Some(Comment::CombinedWithPrevious)
+            Some(LayoutComment::CombinedWithPrevious)
         } else if member.offset > last.offset && member.offset - last.offset < self.size {
-            Some(Comment::CombinedWithNext)
+            Some(LayoutComment::CombinedWithNext)
         } else {
             None
         }
@@ -177,7 +192,7 @@ impl Last<'_> {
     }
 
     /// Bytes to reckon with after `member`: a smaller bitfield does not end a larger unit.
-    fn carry(&self, member: &Member, size: u64) -> u64 {
+    fn carried_size(&self, member: &Member, size: u64) -> u64 {
         if self.shares_unit(member) {
             size.max(self.size)
         } else {

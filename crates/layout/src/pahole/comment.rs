@@ -2,15 +2,15 @@
 
 use std::fmt::Write;
 
-use super::frame::Frame;
+use super::frame::PrintFrame;
 use super::holes::MemberGap;
 use super::names;
-use super::print::Printer;
+use super::print::LayoutPrinter;
 use crate::TypeId;
 
 /// A line that stands between two members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Comment {
+pub(super) enum LayoutComment {
     BitHole(u64),
     ByteHole(u64),
     /// The member before is a struct that ends in this many bytes of padding.
@@ -22,9 +22,9 @@ pub(super) enum Comment {
     UnnamedBitfield(TypeId, u64),
 }
 
-impl Comment {
+impl LayoutComment {
     /// What is said of the bytes and bits after a member.
-    pub(super) fn of_gap(gap: MemberGap) -> impl Iterator<Item = Self> {
+    pub(super) fn for_gap(gap: MemberGap) -> impl Iterator<Item = Self> {
         let bits = (gap.bits > 0).then_some(Self::BitHole(gap.bits));
         let bytes = (gap.bytes > 0).then_some(Self::ByteHole(gap.bytes));
         bits.into_iter().chain(bytes)
@@ -36,25 +36,29 @@ impl Comment {
     }
 }
 
-impl Printer<'_> {
+impl LayoutPrinter<'_> {
     /// The line without its indentation and newline.
-    pub(super) fn comment(&mut self, comment: Comment, frame: &Frame) {
+    pub(super) fn write_comment(&mut self, comment: LayoutComment, frame: &PrintFrame) {
         match comment {
-            Comment::BitHole(count) => self.hole(count, "bit"),
-            Comment::ByteHole(count) => self.hole(count, "byte"),
-            Comment::Padding(bytes) => {
+            LayoutComment::BitHole(count) => self.write_hole(count, "bit"),
+            LayoutComment::ByteHole(count) => self.write_hole(count, "byte"),
+            LayoutComment::Padding(bytes) => {
                 let s = plural(bytes);
                 let _ = write!(
                     self.out,
                     "/* XXX last struct has {bytes} byte{s} of padding */"
                 );
             }
-            Comment::CombinedWithPrevious => {
+            LayoutComment::CombinedWithPrevious => {
                 self.push("/* Bitfield combined with previous fields */");
             }
-            Comment::CombinedWithNext => self.push("/* Bitfield combined with next fields */"),
-            Comment::ForceAlignment => self.push("/* Force alignment to the next boundary: */"),
-            Comment::UnnamedBitfield(ty, bits) => {
+            LayoutComment::CombinedWithNext => {
+                self.push("/* Bitfield combined with next fields */")
+            }
+            LayoutComment::ForceAlignment => {
+                self.push("/* Force alignment to the next boundary: */")
+            }
+            LayoutComment::UnnamedBitfield(ty, bits) => {
                 let ty = match self.options.expand {
                     true => self.resolve_typedefs(ty),
                     false => ty,
@@ -65,7 +69,7 @@ impl Printer<'_> {
         }
     }
 
-    fn hole(&mut self, count: u64, unit: &str) {
+    fn write_hole(&mut self, count: u64, unit: &str) {
         let s = plural(count);
         let _ = write!(self.out, "/* XXX {count} {unit}{s} hole, try to pack */");
     }

@@ -4,19 +4,19 @@ use std::cell::RefCell;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::holes::Gaps;
+use super::holes::AggregateGaps;
 use crate::types::DEPTH_MAX;
-use crate::{Aggregate, AggregateKind, Type, TypeId, Types};
+use crate::{Aggregate, AggregateKind, Type, TypeArena, TypeId};
 
 /// Remembers natural alignments in one arena, and what was seen while one type is printed.
-pub(super) struct Facts<'t> {
-    pub(super) types: &'t Types,
+pub(super) struct AlignmentFacts<'t> {
+    pub(super) types: &'t TypeArena,
     natural: RefCell<FxHashMap<TypeId, u64>>,
     displaced: RefCell<FxHashSet<TypeId>>,
 }
 
-impl<'t> Facts<'t> {
-    pub(super) fn new(types: &'t Types) -> Self {
+impl<'t> AlignmentFacts<'t> {
+    pub(super) fn new(types: &'t TypeArena) -> Self {
         Self {
             types,
             natural: RefCell::default(),
@@ -26,12 +26,12 @@ impl<'t> Facts<'t> {
 
     /// From here on, structs that are members of this one off their natural alignment count as
     /// packed: it has gaps, so it is not packed itself. Those in arrays do not.
-    pub(super) fn pack_displaced(&self, aggregate: &Aggregate, gaps: &Gaps) {
-        if aggregate.kind == AggregateKind::Union || !gaps.are_any() {
+    pub(super) fn pack_displaced(&self, aggregate: &Aggregate, gaps: &AggregateGaps) {
+        if aggregate.kind == AggregateKind::Union || !gaps.has_unused_bytes() {
             return;
         }
         for member in aggregate.members.iter().filter(|member| member.offset > 0) {
-            let id = self.types.strip(member.ty);
+            let id = self.types.strip_typedefs(member.ty);
             if matches!(self.types.get(id), Type::Aggregate(_))
                 && !member.offset.is_multiple_of(self.natural_align(id))
             {
@@ -48,8 +48,8 @@ impl<'t> Facts<'t> {
     /// Whether `__attribute__((packed))`, which debug information does not carry, is to be
     /// inferred: a struct without holes or padding is packed when a member is off its natural
     /// alignment or its size is no multiple of the largest one.
-    pub(super) fn is_packed(&self, aggregate: &Aggregate, gaps: &Gaps) -> bool {
-        if aggregate.kind == AggregateKind::Union || gaps.are_any() {
+    pub(super) fn is_packed(&self, aggregate: &Aggregate, gaps: &AggregateGaps) -> bool {
+        if aggregate.kind == AggregateKind::Union || gaps.has_unused_bytes() {
             return false;
         }
         let mut largest = 1;
@@ -77,7 +77,7 @@ impl<'t> Facts<'t> {
     }
 
     fn natural_at(&self, id: TypeId, depth: u32) -> u64 {
-        let id = self.types.strip(id);
+        let id = self.types.strip_typedefs(id);
         if depth > DEPTH_MAX {
             return 1;
         }

@@ -3,12 +3,12 @@
 use std::fmt::Write;
 
 use super::Options;
-use super::holes::Gaps;
+use super::holes::AggregateGaps;
 use crate::Aggregate;
 
 /// What is counted while the members are printed.
 #[derive(Default)]
-pub(super) struct Counts {
+pub(super) struct FooterCounts {
     pub(super) member_bytes: u64,
     pub(super) member_bits: u64,
     pub(super) paddings: u64,
@@ -18,7 +18,7 @@ pub(super) struct Counts {
     forced_hole_bytes: u64,
 }
 
-impl Counts {
+impl FooterCounts {
     /// Counts a member's forced alignment, where it has one, and the hole before it.
     pub(super) fn add_align(&mut self, align: Option<u64>, bytes_before: u64) {
         if align.is_some() {
@@ -30,13 +30,13 @@ impl Counts {
 }
 
 /// Where the rows go.
-struct Rows<'o> {
+struct FooterRows<'o> {
     out: &'o mut String,
     indent: usize,
 }
 
-impl Rows<'_> {
-    fn add(&mut self, row: std::fmt::Arguments<'_>) {
+impl FooterRows<'_> {
+    fn push_row(&mut self, row: std::fmt::Arguments<'_>) {
         for _ in 0..self.indent {
             self.out.push('\t');
         }
@@ -44,48 +44,48 @@ impl Rows<'_> {
     }
 }
 
-pub(super) fn write(
+pub(super) fn write_footer(
     out: &mut String,
     indent: usize,
     aggregate: &Aggregate,
-    gaps: &Gaps,
-    counts: &Counts,
+    gaps: &AggregateGaps,
+    counts: &FooterCounts,
     options: &Options,
 ) {
     let line = options.cacheline_size.max(1);
     let size = aggregate.size;
     let (lines, members) = (size.div_ceil(line), aggregate.members.len());
     out.push('\n');
-    let mut rows = Rows { out, indent };
-    rows.add(format_args!(
+    let mut rows = FooterRows { out, indent };
+    rows.push_row(format_args!(
         "size: {size}, cachelines: {lines}, members: {members}"
     ));
-    sums(&mut rows, gaps, counts);
+    write_sums(&mut rows, gaps, counts);
     if gaps.padding > 0 {
-        rows.add(format_args!("padding: {}", gaps.padding));
+        rows.push_row(format_args!("padding: {}", gaps.padding));
     }
     if counts.paddings > 0 {
         let (count, sum) = (counts.paddings, counts.padding_bytes);
-        rows.add(format_args!("paddings: {count}, sum paddings: {sum}"));
+        rows.push_row(format_args!("paddings: {count}, sum paddings: {sum}"));
     }
     if gaps.bit_padding > 0 {
-        rows.add(format_args!("bit_padding: {} bits", gaps.bit_padding));
+        rows.push_row(format_args!("bit_padding: {} bits", gaps.bit_padding));
     }
     let forced = counts.forced;
     if counts.forced_holes > 0 {
         let (count, sum) = (counts.forced_holes, counts.forced_hole_bytes);
-        rows.add(format_args!(
+        rows.push_row(format_args!(
             "forced alignments: {forced}, forced holes: {count}, sum forced holes: {sum}"
         ));
     } else if forced > 0 {
-        rows.add(format_args!("forced alignments: {forced}"));
+        rows.push_row(format_args!("forced alignments: {forced}"));
     }
     if !size.is_multiple_of(line) {
-        rows.add(format_args!("last cacheline: {} bytes", size % line));
+        rows.push_row(format_args!("last cacheline: {} bytes", size % line));
     }
 }
 
-fn sums(rows: &mut Rows<'_>, gaps: &Gaps, counts: &Counts) {
+fn write_sums(rows: &mut FooterRows<'_>, gaps: &AggregateGaps, counts: &FooterCounts) {
     let (holes, bit_holes) = (gaps.holes().count(), gaps.bit_holes().count());
     if holes == 0 && bit_holes == 0 {
         return;
@@ -93,20 +93,20 @@ fn sums(rows: &mut Rows<'_>, gaps: &Gaps, counts: &Counts) {
     let bytes = counts.member_bytes;
     if bytes > 0 && holes > 0 {
         let sum: u64 = gaps.holes().sum();
-        rows.add(format_args!(
+        rows.push_row(format_args!(
             "sum members: {bytes}, holes: {holes}, sum holes: {sum}"
         ));
     } else if bytes > 0 {
-        rows.add(format_args!("sum members: {bytes}"));
+        rows.push_row(format_args!("sum members: {bytes}"));
     }
     let bits = counts.member_bits;
     if bits > 0 && bit_holes > 0 {
         let sum: u64 = gaps.bit_holes().sum();
-        rows.add(format_args!(
+        rows.push_row(format_args!(
             "sum bitfield members: {bits} bits, bit holes: {bit_holes}, sum bit holes: {sum} bits"
         ));
     } else if bits > 0 {
-        rows.add(format_args!(
+        rows.push_row(format_args!(
             "sum bitfield members: {bits} bits ({} bytes)",
             bits / 8
         ));

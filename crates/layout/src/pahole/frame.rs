@@ -10,7 +10,7 @@ pub(super) const NAME_WIDTH_EXPANDED: i64 = 55;
 const TAB: i64 = 8;
 
 #[derive(Clone, Copy)]
-pub(super) struct Frame {
+pub(super) struct PrintFrame {
     /// Tabs before its members.
     pub(super) indent: usize,
     /// Width of the type column; below zero when nested deeply.
@@ -26,8 +26,8 @@ pub(super) struct Frame {
     pub(super) last: bool,
 }
 
-impl Frame {
-    pub(super) fn top(in_union: bool) -> Self {
+impl PrintFrame {
+    pub(super) fn outermost(in_union: bool) -> Self {
         Self {
             indent: 1,
             type_width: TYPE_WIDTH,
@@ -41,7 +41,7 @@ impl Frame {
 
     /// The frame of an aggregate that is printed in place of the type of a member at `offset`.
     /// `qualifiers` is the width that they take from the type column.
-    pub(super) fn inner(&self, offset: u64, qualifiers: i64, in_union: bool) -> Self {
+    pub(super) fn inside(&self, offset: u64, qualifiers: i64, in_union: bool) -> Self {
         let base = match self.is_pointed {
             true => 0,
             false => self.base.saturating_add(offset),
@@ -57,11 +57,11 @@ impl Frame {
     }
 
     /// The same behind a pointer, where columns shrink twice.
-    pub(super) fn pointed(&self, qualifiers: i64, in_union: bool) -> Self {
+    pub(super) fn behind_pointer(&self, qualifiers: i64, in_union: bool) -> Self {
         Self {
             is_pointed: true,
             base: 0,
-            ..self.inner(0, qualifiers + TAB, in_union)
+            ..self.inside(0, qualifiers + TAB, in_union)
         }
     }
 }

@@ -3,7 +3,7 @@
 //! Bits between two bitfields of one storage unit are a bit hole; so are the bits that a unit has
 //! left when something else follows. Whole bytes outside of units are holes.
 
-use crate::{Aggregate, AggregateKind, Member, Types};
+use crate::{Aggregate, AggregateKind, Member, TypeArena};
 
 /// What is unused after one member.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub struct MemberGap {
 
 /// What is unused in one aggregate.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Gaps {
+pub struct AggregateGaps {
     /// Before the first member.
     pub before: MemberGap,
     /// After each member but the last, in declaration order; the last has none.
@@ -29,18 +29,18 @@ pub struct Gaps {
 
 /// The storage unit that bitfields are filling, in bits from the start of the struct.
 #[derive(Clone, Copy)]
-struct Unit {
+struct StorageUnit {
     end: u64,
     size: u64,
 }
 
-impl Gaps {
+impl AggregateGaps {
     /// Looks at one aggregate, not at those inside it.
-    pub fn of(types: &Types, aggregate: &Aggregate) -> Self {
+    pub fn from_aggregate(types: &TypeArena, aggregate: &Aggregate) -> Self {
         let mut before = MemberGap::default();
         let mut after = vec![MemberGap::default(); aggregate.members.len()];
         let (padding, bit_padding) =
-            walk(types, aggregate, |index, gap| match index.checked_sub(1) {
+            walk_gaps(types, aggregate, |index, gap| match index.checked_sub(1) {
                 Some(previous) => after[previous] = gap,
                 None => before = gap,
             });
@@ -53,45 +53,49 @@ impl Gaps {
     }
 
     /// Unused bytes at the end alone.
-    pub(super) fn padding_of(types: &Types, aggregate: &Aggregate) -> u64 {
-        walk(types, aggregate, |_, _| {}).0
+    pub(super) fn padding_of(types: &TypeArena, aggregate: &Aggregate) -> u64 {
+        walk_gaps(types, aggregate, |_, _| {}).0
     }
 
     /// Whole unused bytes anywhere.
-    pub(super) fn are_any(&self) -> bool {
+    pub(super) fn has_unused_bytes(&self) -> bool {
         self.padding != 0 || self.holes().next().is_some()
     }
 
     /// Byte holes, before the first member and between members.
     pub fn holes(&self) -> impl Iterator<Item = u64> {
-        self.all().map(|gap| gap.bytes).filter(|bytes| *bytes > 0)
+        self.member_gaps()
+            .map(|gap| gap.bytes)
+            .filter(|bytes| *bytes > 0)
     }
 
     /// Bit holes, before the first member and between members.
     pub fn bit_holes(&self) -> impl Iterator<Item = u64> {
-        self.all().map(|gap| gap.bits).filter(|bits| *bits > 0)
+        self.member_gaps()
+            .map(|gap| gap.bits)
+            .filter(|bits| *bits > 0)
     }
 
-    fn all(&self) -> impl Iterator<Item = MemberGap> {
+    fn member_gaps(&self) -> impl Iterator<Item = MemberGap> {
         std::iter::once(self.before).chain(self.after.iter().copied())
     }
 }
 
 /// Calls `found` with each member's index and what is unused before it; returns the bytes and bits
 /// that are unused at the end. Unions have neither.
-fn walk(
-    types: &Types,
+fn walk_gaps(
+    types: &TypeArena,
     aggregate: &Aggregate,
-    mut found: impl FnMut(usize, MemberGap),
+    mut visit: impl FnMut(usize, MemberGap),
 ) -> (u64, u64) {
     if aggregate.kind == AggregateKind::Union {
         return (0, 0);
     }
     let mut seen = 0;
-    let mut unit: Option<Unit> = None;
+    let mut unit: Option<StorageUnit> = None;
     for (index, member) in aggregate.members.iter().enumerate() {
         let size = storage_size(types, member);
-        found(index, gap_before(member, &mut seen, unit));
+        visit(index, gap_before(member, &mut seen, unit));
         seen = end_of(member, size);
         unit = match member.bits {
             Some(_) => next_unit(unit, member, size, seen),
@@ -111,7 +115,7 @@ fn walk(
 
 /// Where what is in an object beside its members ends, in bits: the alternatives of a Rust enum, and
 /// virtual bases, which may be anywhere behind the members.
-fn end_of_others(types: &Types, aggregate: &Aggregate) -> u64 {
+fn end_of_others(types: &TypeArena, aggregate: &Aggregate) -> u64 {
     if !aggregate.virtual_bases.is_empty() {
         return aggregate.size.saturating_mul(8);
     }
@@ -124,12 +128,12 @@ fn end_of_others(types: &Types, aggregate: &Aggregate) -> u64 {
 }
 
 /// Size of the member's type in bytes, for a bitfield of its storage unit; 0 where unknown.
-pub(super) fn storage_size(types: &Types, member: &Member) -> u64 {
+pub(super) fn storage_size(types: &TypeArena, member: &Member) -> u64 {
     types.size_of(member.ty).unwrap_or(0)
 }
 
 /// Between the bits seen so far and the member. Moves `seen` over what is counted.
-fn gap_before(member: &Member, seen: &mut u64, unit: Option<Unit>) -> MemberGap {
+fn gap_before(member: &Member, seen: &mut u64, unit: Option<StorageUnit>) -> MemberGap {
     let mut gap = MemberGap::default();
     let start = start_of(member);
     if let Some(unit) = unit {
@@ -164,12 +168,17 @@ fn end_of(member: &Member, size: u64) -> u64 {
 }
 
 /// The unit that is being filled after the bitfield `member`, which ends at bit `end`.
-fn next_unit(unit: Option<Unit>, member: &Member, size: u64, end: u64) -> Option<Unit> {
+fn next_unit(
+    unit: Option<StorageUnit>,
+    member: &Member,
+    size: u64,
+    end: u64,
+) -> Option<StorageUnit> {
     let size = size.saturating_mul(8);
     match unit {
         Some(unit) if end <= unit.end && size <= unit.size => Some(unit),
         _ => {
-            let mut unit = Unit {
+            let mut unit = StorageUnit {
                 end: member.offset.saturating_mul(8).saturating_add(size),
                 size,
             };

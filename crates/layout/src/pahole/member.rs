@@ -2,14 +2,14 @@
 
 use std::fmt::Write;
 
-use super::frame::Frame;
-use super::print::{PACKED, Printer};
-use super::{names, number, pad};
+use super::frame::PrintFrame;
+use super::print::{LayoutPrinter, PACKED};
+use super::{names, number, push_spaces};
 use crate::types::DEPTH_MAX;
 use crate::{Member, Type, TypeId};
 
 /// A member's type, taken apart the way C declares it.
-pub(super) struct Declared {
+pub(super) struct MemberDeclarator {
     /// Qualifiers in front of a type that is printed in place.
     pub(super) qualifiers: String,
     /// The type behind them.
@@ -22,7 +22,7 @@ pub(super) struct Declared {
     stars: &'static str,
 }
 
-impl Declared {
+impl MemberDeclarator {
     /// The type is behind a pointer.
     pub(super) fn is_pointed(&self) -> bool {
         !self.stars.is_empty()
@@ -34,23 +34,29 @@ impl Declared {
     }
 }
 
-impl Printer<'_> {
+impl LayoutPrinter<'_> {
     /// One member without its indentation and newline. `size` is that of its type in bytes.
-    pub(super) fn member(&mut self, member: &Member, size: u64, align: Option<u64>, frame: &Frame) {
+    pub(super) fn write_member(
+        &mut self,
+        member: &Member,
+        size: u64,
+        align: Option<u64>,
+        frame: &PrintFrame,
+    ) {
         if self.is_base(member) {
-            self.base(member, size, frame);
+            self.write_base(member, size, frame);
             return;
         }
         let start = self.out.len();
-        let mut declared = self.take_apart(member, frame);
+        let mut declared = self.split_declarator(member, frame);
         let width = frame.type_width - declared.qualifiers.len() as i64;
         self.push(&declared.qualifiers);
         if self.options.expand && declared.qualifiers.is_empty() && !declared.is_pointed() {
-            self.resolve(&mut declared, frame);
+            self.resolve_declarator(&mut declared, frame);
         }
-        let inside = self.in_place(member, &declared, frame);
+        let inside = self.write_inline(member, &declared, frame);
         if inside.is_none() {
-            self.columns(member, &declared, width);
+            self.write_columns(member, &declared, width);
         }
         let before = self.out.len();
         if let Some(align) = align {
@@ -68,7 +74,7 @@ impl Printer<'_> {
             }
             _ => room - (self.out.len() - start) as i64,
         };
-        self.place_comment(member, size, frame, spacing);
+        self.write_offset_comment(member, size, frame, spacing);
     }
 
     /// Whether the member is a base class: C has no unnamed members of named types.
@@ -78,37 +84,43 @@ impl Printer<'_> {
     }
 
     /// A base class, as a comment: the language has no such member.
-    fn base(&mut self, member: &Member, size: u64, frame: &Frame) {
+    fn write_base(&mut self, member: &Member, size: u64, frame: &PrintFrame) {
         let start = self.out.len();
         self.push("/* ");
         names::push_column(self.types, Some(member.ty), frame.type_width, &mut self.out);
         self.push(" <ancestor>; */");
         let room = frame.type_width + self.name_width;
         let spacing = room - (self.out.len() - start) as i64;
-        self.place_comment(member, size, frame, spacing);
+        self.write_offset_comment(member, size, frame, spacing);
     }
 
-    fn place_comment(&mut self, member: &Member, size: u64, frame: &Frame, spacing: i64) {
+    fn write_offset_comment(
+        &mut self,
+        member: &Member,
+        size: u64,
+        frame: &PrintFrame,
+        spacing: i64,
+    ) {
         let hex = self.options.hex;
         let out = &mut self.out;
-        pad(out, usize::try_from(spacing).unwrap_or(0).max(1));
+        push_spaces(out, usize::try_from(spacing).unwrap_or(0).max(1));
         out.push_str("/* ");
-        number::push(out, frame.base.saturating_add(member.offset), 5, hex);
+        number::push_number(out, frame.base.saturating_add(member.offset), 5, hex);
         let mut size_width = 5;
         if let Some(bits) = member.bits {
             let unit = member.offset.saturating_mul(8);
             out.push(':');
-            number::push(out, bits.offset_bits.saturating_sub(unit), 2, hex);
+            number::push_number(out, bits.offset_bits.saturating_sub(unit), 2, hex);
             size_width = 2;
         }
         out.push(' ');
-        number::push(out, size, size_width, hex);
+        number::push_number(out, size, size_width, hex);
         out.push_str(" */");
     }
 
     /// Peels qualifiers, arrays and pointers off a type as far as the columns need it.
-    fn take_apart(&self, member: &Member, frame: &Frame) -> Declared {
-        let mut found = Declared {
+    fn split_declarator(&self, member: &Member, frame: &PrintFrame) -> MemberDeclarator {
+        let mut found = MemberDeclarator {
             qualifiers: String::new(),
             id: member.ty,
             is_resolved: false,
@@ -128,7 +140,7 @@ impl Printer<'_> {
                     push_counts(counts, frame, &mut found.suffix);
                     found.id = *element;
                     // The const of an array is repeated on its elements.
-                    if empty_array(counts)
+                    if is_empty_array(counts)
                         && let Type::Qualified {
                             qualifier: "const",
                             target: Some(target),
@@ -152,7 +164,7 @@ impl Printer<'_> {
     }
 
     /// Follows typedefs, and arrays behind them, to what they stand for, and says which they were.
-    fn resolve(&mut self, declared: &mut Declared, frame: &Frame) {
+    fn resolve_declarator(&mut self, declared: &mut MemberDeclarator, frame: &PrintFrame) {
         for _ in 0..DEPTH_MAX {
             let before = declared.id;
             declared.id = self.resolve_typedefs(before);
@@ -199,7 +211,12 @@ impl Printer<'_> {
     }
 
     /// The name behind a type that was printed in place, without the brackets of an array.
-    pub(super) fn name_in_place(&mut self, member: &Member, declared: &Declared, is_named: bool) {
+    pub(super) fn write_inline_name(
+        &mut self,
+        member: &Member,
+        declared: &MemberDeclarator,
+        is_named: bool,
+    ) {
         if member.name.is_none() && member.bits.is_none() {
             return;
         }
@@ -208,18 +225,18 @@ impl Printer<'_> {
             self.push(" ");
         }
         self.push(declared.stars);
-        self.name(member);
+        self.write_name(member);
     }
 
     /// Name, and width of a bitfield.
-    fn name(&mut self, member: &Member) {
+    fn write_name(&mut self, member: &Member) {
         self.push(member.name.as_deref().unwrap_or_default());
         if let Some(bits) = member.bits {
             let _ = write!(self.out, ":{}", bits.size_bits);
         }
     }
 
-    fn columns(&mut self, member: &Member, declared: &Declared, width: i64) {
+    fn write_columns(&mut self, member: &Member, declared: &MemberDeclarator, width: i64) {
         let types = self.types;
         let function = match types.get(declared.id) {
             Type::Pointer {
@@ -238,13 +255,13 @@ impl Printer<'_> {
         if let Some((result, params, variadic)) = function {
             names::push_padded(types, result, width, &mut self.out);
             self.push(" (*");
-            self.name(member);
+            self.write_name(member);
             self.push(")");
             names::push_signature(types, params, variadic, &mut self.out);
         } else {
             names::push_column(types, Some(declared.id), width, &mut self.out);
             self.push(" ");
-            self.name(member);
+            self.write_name(member);
         }
         // Not C for an array of functions, but what pahole writes.
         self.push(&declared.suffix);
@@ -252,7 +269,7 @@ impl Printer<'_> {
 }
 
 /// A flexible array shows as `[]` where C allows one, and as `[0]` elsewhere.
-fn push_counts(counts: &[Option<u64>], frame: &Frame, out: &mut String) {
+fn push_counts(counts: &[Option<u64>], frame: &PrintFrame, out: &mut String) {
     for count in counts {
         let _ = match count {
             Some(count) if *count > 0 => write!(out, "[{count}]"),
@@ -262,6 +279,6 @@ fn push_counts(counts: &[Option<u64>], frame: &Frame, out: &mut String) {
     }
 }
 
-fn empty_array(counts: &[Option<u64>]) -> bool {
+fn is_empty_array(counts: &[Option<u64>]) -> bool {
     matches!(counts.first(), Some(None | Some(0)))
 }

@@ -33,11 +33,11 @@ mod print;
 mod same;
 mod variants;
 
-use crate::{Aggregate, AggregateKind, Type, TypeId, Types};
+use crate::{Aggregate, AggregateKind, Type, TypeArena, TypeId};
 
-pub use holes::{Gaps, MemberGap};
-pub(crate) use same::places;
-pub use same::same;
+pub use holes::{AggregateGaps, MemberGap};
+pub(crate) use same::layout_hash;
+pub use same::same_to_pahole;
 
 /// How to print.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,14 +66,14 @@ impl Default for Options {
 
 /// The layout of a struct, union or enum with a final newline; typedefs are looked through. `None`
 /// for other types and mere declarations.
-pub fn render(types: &Types, id: TypeId, options: &Options) -> Option<String> {
-    match types.get(types.strip(id)) {
+pub fn render(types: &TypeArena, id: TypeId, options: &Options) -> Option<String> {
+    match types.get(types.strip_typedefs(id)) {
         Type::Aggregate(aggregate) => render_aggregate(types, aggregate, options),
         Type::Enum {
             name, enumerators, ..
         } => {
-            let mut printer = print::Printer::new(types, options);
-            printer.top_enum(name.as_deref(), enumerators);
+            let mut printer = print::LayoutPrinter::new(types, options);
+            printer.write_top_enum(name.as_deref(), enumerators);
             Some(printer.finish())
         }
         _ => None,
@@ -83,20 +83,24 @@ pub fn render(types: &Types, id: TypeId, options: &Options) -> Option<String> {
 /// As [`render`], of a struct or union that is not in the arena itself, such as one
 /// [laid out in another order](crate::abi::Shape::apply); its members' types are. `None` for a mere
 /// declaration.
-pub fn render_aggregate(types: &Types, aggregate: &Aggregate, options: &Options) -> Option<String> {
+pub fn render_aggregate(
+    types: &TypeArena,
+    aggregate: &Aggregate,
+    options: &Options,
+) -> Option<String> {
     if !aggregate.complete {
         return None;
     }
-    let mut printer = print::Printer::new(types, options);
+    let mut printer = print::LayoutPrinter::new(types, options);
     match aggregate.kind {
-        AggregateKind::Union => printer.top_union(aggregate),
-        AggregateKind::Struct | AggregateKind::Class => printer.top_struct(aggregate),
+        AggregateKind::Union => printer.write_top_union(aggregate),
+        AggregateKind::Struct | AggregateKind::Class => printer.write_top_struct(aggregate),
     }
     Some(printer.finish())
 }
 
 /// Adds spaces.
-fn pad(out: &mut String, count: usize) {
+fn push_spaces(out: &mut String, count: usize) {
     const SPACES: &str = "                                                                ";
     let mut left = count;
     while left > 0 {
@@ -107,9 +111,9 @@ fn pad(out: &mut String, count: usize) {
 }
 
 /// Holes and padding of an aggregate; unions have none.
-pub fn gaps(types: &Types, id: TypeId) -> Option<Gaps> {
+pub fn gaps(types: &TypeArena, id: TypeId) -> Option<AggregateGaps> {
     types
         .aggregate(id)
         .filter(|aggregate| aggregate.complete)
-        .map(|aggregate| Gaps::of(types, aggregate))
+        .map(|aggregate| AggregateGaps::from_aggregate(types, aggregate))
 }

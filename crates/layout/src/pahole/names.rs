@@ -1,7 +1,7 @@
 //! pahole's spelling of types: a space before every `*`, a space after `const`.
 
 use crate::types::DEPTH_MAX;
-use crate::{Type, TypeId, Types};
+use crate::{Type, TypeArena, TypeId};
 
 /// Longer spellings are cut: only damaged debug information produces them.
 const NAME_BYTES_MAX: usize = 16 * 1024;
@@ -11,7 +11,7 @@ const UNNAMED: &str = "{...}";
 
 /// `const char  *`, `struct page * *`, `void (*)(int)`, padded to a column. A width below zero pads
 /// to its absolute value, as printf does with `%-*s`: that is what deeply nested members look like.
-pub(super) fn push_column(types: &Types, id: Option<TypeId>, width: i64, out: &mut String) {
+pub(super) fn push_column(types: &TypeArena, id: Option<TypeId>, width: i64, out: &mut String) {
     let tagged = match id.map(|id| types.get(id)) {
         Some(Type::Aggregate(aggregate)) => Some((aggregate.kind.keyword(), &aggregate.name)),
         Some(Type::Enum { name, .. }) => Some(("enum", name)),
@@ -32,31 +32,36 @@ pub(super) fn push_column(types: &Types, id: Option<TypeId>, width: i64, out: &m
     let start = out.len();
     match tagged {
         Some((_, name)) => out.push_str(name.as_deref().unwrap_or(UNNAMED)),
-        None => push(types, id, out, start, 0),
+        None => push_type(types, id, out, start, 0),
     }
-    pad_to(out, start, width);
+    pad_column(out, start, width);
 }
 
 /// The same, with the keyword of a struct taken for part of its name.
-pub(super) fn push_padded(types: &Types, id: Option<TypeId>, width: i64, out: &mut String) {
+pub(super) fn push_padded(types: &TypeArena, id: Option<TypeId>, width: i64, out: &mut String) {
     let start = out.len();
-    push(types, id, out, start, 0);
-    pad_to(out, start, width);
+    push_type(types, id, out, start, 0);
+    pad_column(out, start, width);
 }
 
-fn pad_to(out: &mut String, start: usize, width: i64) {
+fn pad_column(out: &mut String, start: usize, width: i64) {
     let width = usize::try_from(width.unsigned_abs()).unwrap_or(0);
-    super::pad(out, width.saturating_sub(out.len() - start));
+    super::push_spaces(out, width.saturating_sub(out.len() - start));
 }
 
 /// `(params)` with the types of the parameters.
-pub(super) fn push_signature(types: &Types, params: &[TypeId], variadic: bool, out: &mut String) {
+pub(super) fn push_signature(
+    types: &TypeArena,
+    params: &[TypeId],
+    variadic: bool,
+    out: &mut String,
+) {
     let start = out.len();
     push_params(types, params, variadic, out, start, 0);
 }
 
 /// `start` is where the spelling begins in `out`.
-fn push(types: &Types, id: Option<TypeId>, out: &mut String, start: usize, depth: u32) {
+fn push_type(types: &TypeArena, id: Option<TypeId>, out: &mut String, start: usize, depth: u32) {
     let Some(id) = id else {
         out.push_str("void");
         return;
@@ -80,34 +85,34 @@ fn push(types: &Types, id: Option<TypeId>, out: &mut String, start: usize, depth
             qualifier: "restrict",
             target,
         } => {
-            push(types, *target, out, start, depth + 1);
+            push_type(types, *target, out, start, depth + 1);
             out.push_str(" restrict ");
         }
         Type::Qualified { qualifier, target } => {
             out.push_str(qualifier);
             out.push(' ');
-            push(types, *target, out, start, depth + 1);
+            push_type(types, *target, out, start, depth + 1);
             out.push(' ');
         }
-        Type::Array { element, .. } => push(types, Some(*element), out, start, depth + 1),
+        Type::Array { element, .. } => push_type(types, Some(*element), out, start, depth + 1),
         Type::Function {
             result,
             params,
             variadic,
         } => {
-            push(types, *result, out, start, depth + 1);
+            push_type(types, *result, out, start, depth + 1);
             out.push_str(" ()");
             push_params(types, params, *variadic, out, start, depth);
         }
     }
 }
 
-fn is_pointer(types: &Types, id: Option<TypeId>) -> bool {
+fn is_pointer(types: &TypeArena, id: Option<TypeId>) -> bool {
     id.is_some_and(|id| matches!(types.get(id), Type::Pointer { .. }))
 }
 
 fn push_pointer(
-    types: &Types,
+    types: &TypeArena,
     target: Option<TypeId>,
     sigil: &str,
     out: &mut String,
@@ -121,7 +126,7 @@ fn push_pointer(
             variadic,
         } = types.get(target)
     {
-        push(types, *result, out, start, depth + 1);
+        push_type(types, *result, out, start, depth + 1);
         out.push_str(" (*)");
         push_params(types, params, *variadic, out, start, depth);
         return;
@@ -129,19 +134,19 @@ fn push_pointer(
     if let Some(Type::Qualified { qualifier, target }) = target.map(|target| types.get(target))
         && is_pointer(types, *target)
     {
-        push(types, *target, out, start, depth + 1);
+        push_type(types, *target, out, start, depth + 1);
         for part in [" ", qualifier, " ", sigil] {
             out.push_str(part);
         }
         return;
     }
-    push(types, target, out, start, depth + 1);
+    push_type(types, target, out, start, depth + 1);
     out.push(' ');
     out.push_str(sigil);
 }
 
 fn push_params(
-    types: &Types,
+    types: &TypeArena,
     params: &[TypeId],
     variadic: bool,
     out: &mut String,
@@ -156,7 +161,7 @@ fn push_params(
         if index > 0 {
             out.push_str(", ");
         }
-        push(types, Some(*param), out, start, depth + 1);
+        push_type(types, Some(*param), out, start, depth + 1);
     }
     match (variadic, params.is_empty()) {
         (true, true) => out.push_str("..."),

@@ -4,7 +4,7 @@
 const DIGITS_MAX: usize = 20;
 
 /// As `%*u` writes it, or with `hex` as `%#*x`.
-pub(super) fn push(out: &mut String, value: u64, width: usize, hex: bool) {
+pub(super) fn push_number(out: &mut String, value: u64, width: usize, hex: bool) {
     let mut digits = [0; DIGITS_MAX];
     let (radix, prefix) = match hex && value > 0 {
         // C's %#x leaves the prefix off zero.
@@ -22,7 +22,7 @@ pub(super) fn push(out: &mut String, value: u64, width: usize, hex: bool) {
         }
     }
     let digits = &digits[at..];
-    super::pad(out, width.saturating_sub(prefix.len() + digits.len()));
+    super::push_spaces(out, width.saturating_sub(prefix.len() + digits.len()));
     out.push_str(prefix);
     out.extend(digits.iter().map(|digit| char::from(*digit)));
 }
@@ -40,7 +40,7 @@ mod tests {
             (u64::MAX, 2, true, "0xffffffffffffffff"),
         ] {
             let mut out = String::new();
-            super::push(&mut out, value, width, hex);
+            super::push_number(&mut out, value, width, hex);
             assert_eq!(out, expect);
         }
     }

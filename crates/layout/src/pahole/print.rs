@@ -2,16 +2,16 @@
 
 use std::fmt::Write;
 
-use super::comment::Comment;
-use super::facts::Facts;
+use super::comment::LayoutComment;
+use super::facts::AlignmentFacts;
 use super::footer;
-use super::frame::{Frame, NAME_WIDTH, NAME_WIDTH_EXPANDED, NAME_WIDTH_UNION};
-use super::holes::{Gaps, storage_size};
-use super::member::Declared;
+use super::frame::{NAME_WIDTH, NAME_WIDTH_EXPANDED, NAME_WIDTH_UNION, PrintFrame};
+use super::holes::{AggregateGaps, storage_size};
+use super::member::MemberDeclarator;
 use super::variants;
 use super::{Options, align};
 use crate::types::DEPTH_MAX;
-use crate::{Aggregate, AggregateKind, Member, Type, Types};
+use crate::{Aggregate, AggregateKind, Member, Type, TypeArena};
 
 /// Text is cut here: shared types in damaged debug information multiply.
 const TEXT_BYTES_MAX: usize = 16 << 20;
@@ -22,14 +22,14 @@ pub(super) const PACKED: &str = " __attribute__((__packed__))";
 const FORCED_MEMBERS_MAX: u64 = 4096;
 
 /// A type that was printed in place of a member's.
-pub(super) struct Inside {
+pub(super) struct InlineType {
     pub(super) is_named: bool,
     pub(super) is_packed: bool,
 }
 
-pub(super) struct Printer<'t> {
-    pub(super) types: &'t Types,
-    pub(super) facts: Facts<'t>,
+pub(super) struct LayoutPrinter<'t> {
+    pub(super) types: &'t TypeArena,
+    pub(super) facts: AlignmentFacts<'t>,
     pub(super) options: &'t Options,
     pub(super) out: String,
     /// Last cache line whose boundary has been printed.
@@ -37,11 +37,11 @@ pub(super) struct Printer<'t> {
     pub(super) name_width: i64,
 }
 
-impl<'t> Printer<'t> {
-    pub(super) fn new(types: &'t Types, options: &'t Options) -> Self {
+impl<'t> LayoutPrinter<'t> {
+    pub(super) fn new(types: &'t TypeArena, options: &'t Options) -> Self {
         Self {
             types,
-            facts: Facts::new(types),
+            facts: AlignmentFacts::new(types),
             options,
             out: String::new(),
             line: 0,
@@ -57,36 +57,36 @@ impl<'t> Printer<'t> {
         self.out
     }
 
-    pub(super) fn top_struct(&mut self, aggregate: &Aggregate) {
-        self.head(aggregate);
-        let (gaps, counts) = self.struct_body(aggregate, &Frame::top(false));
-        self.force_padding(aggregate, &gaps);
+    pub(super) fn write_top_struct(&mut self, aggregate: &Aggregate) {
+        self.write_head(aggregate);
+        let (gaps, counts) = self.write_struct_body(aggregate, &PrintFrame::outermost(false));
+        self.write_forced_padding(aggregate, &gaps);
         if let Some(alternatives) = &aggregate.variants {
-            variants::write(&mut self.out, self.types, alternatives);
+            variants::write_variants(&mut self.out, self.types, alternatives);
         }
-        footer::write(&mut self.out, 1, aggregate, &gaps, &counts, self.options);
+        footer::write_footer(&mut self.out, 1, aggregate, &gaps, &counts, self.options);
         self.push("}");
         let is_packed = self.facts.is_packed(aggregate, &gaps);
-        self.packed(is_packed);
-        self.aligned(aggregate, is_packed);
+        self.write_packed(is_packed);
+        self.write_aligned(aggregate, is_packed);
         self.push(";\n");
     }
 
-    pub(super) fn top_union(&mut self, aggregate: &Aggregate) {
+    pub(super) fn write_top_union(&mut self, aggregate: &Aggregate) {
         if !self.options.expand {
             self.name_width = NAME_WIDTH_UNION;
         }
-        self.head(aggregate);
-        self.union_body(aggregate, &Frame::top(true));
+        self.write_head(aggregate);
+        self.write_union_body(aggregate, &PrintFrame::outermost(true));
         self.push("};\n");
     }
 
-    pub(super) fn top_enum(&mut self, name: Option<&str>, enumerators: &[(String, i128)]) {
-        self.enum_body(name, enumerators, 0);
+    pub(super) fn write_top_enum(&mut self, name: Option<&str>, enumerators: &[(String, i128)]) {
+        self.write_enum_body(name, enumerators, 0);
         self.push(";\n");
     }
 
-    fn head(&mut self, aggregate: &Aggregate) {
+    fn write_head(&mut self, aggregate: &Aggregate) {
         self.push(aggregate.kind.keyword());
         if let Some(name) = &aggregate.name {
             self.push(" ");
@@ -106,22 +106,27 @@ impl<'t> Printer<'t> {
         self.push(" {\n");
     }
 
-    fn packed(&mut self, is_packed: bool) {
+    fn write_packed(&mut self, is_packed: bool) {
         if is_packed {
             self.push(PACKED);
         }
     }
 
     /// What is known or inferred of the alignment of a struct that is not packed.
-    fn aligned(&mut self, aggregate: &Aggregate, is_packed: bool) {
-        if let Some(align) = align::of_type(&self.facts, aggregate, self.options)
+    fn write_aligned(&mut self, aggregate: &Aggregate, is_packed: bool) {
+        if let Some(align) = align::type_align(&self.facts, aggregate, self.options)
             && !is_packed
         {
             let _ = write!(self.out, " __attribute__((__aligned__({align})))");
         }
     }
 
-    fn enum_body(&mut self, name: Option<&str>, enumerators: &[(String, i128)], indent: usize) {
+    fn write_enum_body(
+        &mut self,
+        name: Option<&str>,
+        enumerators: &[(String, i128)],
+        indent: usize,
+    ) {
         self.push("enum ");
         if let Some(name) = name {
             self.push(name);
@@ -136,22 +141,22 @@ impl<'t> Printer<'t> {
                 Ok(value) if !self.options.alignments_known => i128::from(value.cast_unsigned()),
                 _ => *value,
             };
-            self.tabs(indent + 1);
+            self.push_tabs(indent + 1);
             let _ = writeln!(self.out, "{name:width$} = {value},");
         }
-        self.tabs(indent);
+        self.push_tabs(indent);
         self.push("}");
     }
 
     /// Prints a type in place, and the name behind it, if it is to be seen there: an anonymous
     /// one, or with [`Options::expand`] any. `None` when the type goes into a column instead, else
     /// whether it is packed.
-    pub(super) fn in_place(
+    pub(super) fn write_inline(
         &mut self,
         member: &Member,
-        declared: &Declared,
-        frame: &Frame,
-    ) -> Option<Inside> {
+        declared: &MemberDeclarator,
+        frame: &PrintFrame,
+    ) -> Option<InlineType> {
         let types = self.types;
         if frame.depth > DEPTH_MAX || self.out.len() > TEXT_BYTES_MAX {
             return None;
@@ -162,15 +167,15 @@ impl<'t> Printer<'t> {
                 if aggregate.name.is_some() && !is_expanded {
                     return None;
                 }
-                Some(self.aggregate_in_place(aggregate, member, declared, frame))
+                Some(self.write_inline_aggregate(aggregate, member, declared, frame))
             }
             Type::Enum {
                 name, enumerators, ..
             } if name.is_none() || declared.is_resolved => {
-                self.enum_body(name.as_deref(), enumerators, frame.indent);
-                self.name_in_place(member, declared, name.is_some());
+                self.write_enum_body(name.as_deref(), enumerators, frame.indent);
+                self.write_inline_name(member, declared, name.is_some());
                 self.push(&declared.suffix);
-                Some(Inside {
+                Some(InlineType {
                     is_named: name.is_some(),
                     is_packed: false,
                 })
@@ -179,59 +184,59 @@ impl<'t> Printer<'t> {
         }
     }
 
-    fn aggregate_in_place(
+    fn write_inline_aggregate(
         &mut self,
         aggregate: &Aggregate,
         member: &Member,
-        declared: &Declared,
-        frame: &Frame,
-    ) -> Inside {
+        declared: &MemberDeclarator,
+        frame: &PrintFrame,
+    ) -> InlineType {
         let is_named = aggregate.name.is_some();
         let is_union = aggregate.kind == AggregateKind::Union;
         let qualifiers = declared.qualifiers.len() as i64;
         let in_union = is_union || frame.in_union;
         let inner = match declared.is_pointed() {
-            true => frame.pointed(qualifiers, in_union),
-            false => frame.inner(member.offset, qualifiers, in_union),
+            true => frame.behind_pointer(qualifiers, in_union),
+            false => frame.inside(member.offset, qualifiers, in_union),
         };
-        self.head(aggregate);
+        self.write_head(aggregate);
         let mut is_packed = false;
         if is_union {
-            self.union_body(aggregate, &inner);
-            self.tabs(frame.indent);
+            self.write_union_body(aggregate, &inner);
+            self.push_tabs(frame.indent);
             self.push("}");
-            self.name_in_place(member, declared, is_named);
+            self.write_inline_name(member, declared, is_named);
             self.push(&declared.suffix);
         } else {
-            let (gaps, counts) = self.struct_body(aggregate, &inner);
+            let (gaps, counts) = self.write_struct_body(aggregate, &inner);
             // Only through a qualifier does an inner struct keep its statistics.
             if !declared.qualifiers.is_empty() {
                 let (out, options) = (&mut self.out, self.options);
-                footer::write(out, inner.indent, aggregate, &gaps, &counts, options);
+                footer::write_footer(out, inner.indent, aggregate, &gaps, &counts, options);
             }
-            self.tabs(frame.indent);
+            self.push_tabs(frame.indent);
             self.push("}");
             is_packed =
                 self.facts.is_packed_here(declared.id) || self.facts.is_packed(aggregate, &gaps);
-            self.packed(is_packed);
+            self.write_packed(is_packed);
             // In an array the name comes before the alignment.
             if !declared.suffix.is_empty() {
-                self.name_in_place(member, declared, is_named);
-                self.aligned(aggregate, is_packed);
+                self.write_inline_name(member, declared, is_named);
+                self.write_aligned(aggregate, is_packed);
             } else {
-                self.aligned(aggregate, is_packed);
-                self.name_in_place(member, declared, is_named);
+                self.write_aligned(aggregate, is_packed);
+                self.write_inline_name(member, declared, is_named);
             }
             self.push(&declared.suffix);
         }
-        Inside {
+        InlineType {
             is_named,
             is_packed,
         }
     }
 
     /// Padding beyond what the largest member explains, written out as bitfields.
-    fn force_padding(&mut self, aggregate: &Aggregate, gaps: &Gaps) {
+    fn write_forced_padding(&mut self, aggregate: &Aggregate, gaps: &AggregateGaps) {
         let Some(last) = aggregate.members.last() else {
             return;
         };
@@ -243,19 +248,19 @@ impl<'t> Printer<'t> {
         if size == 0 || gaps.padding / size > FORCED_MEMBERS_MAX {
             return;
         }
-        let frame = Frame::top(false);
+        let frame = PrintFrame::outermost(false);
         self.push("\n\t/* Force padding: */\n");
         for _ in 0..gaps.padding / size {
-            self.tabs(1);
-            self.comment(
-                Comment::UnnamedBitfield(last.ty, size.saturating_mul(8)),
+            self.push_tabs(1);
+            self.write_comment(
+                LayoutComment::UnnamedBitfield(last.ty, size.saturating_mul(8)),
                 &frame,
             );
             self.push("\n");
         }
     }
 
-    pub(super) fn tabs(&mut self, count: usize) {
+    pub(super) fn push_tabs(&mut self, count: usize) {
         for _ in 0..count {
             self.out.push('\t');
         }

@@ -9,7 +9,7 @@ use crate::{Aggregate, Member};
 /// Whether two definitions of one name are the same to pahole: of equal size, with members of the
 /// same names at the same places. The types of the members do not count, nor does the keyword; an
 /// unnamed member is like one of any name.
-pub fn same(a: &Aggregate, b: &Aggregate) -> bool {
+pub fn same_to_pahole(a: &Aggregate, b: &Aggregate) -> bool {
     let place = |member: &Member| (member.offset, member.bits);
     let alike = |(a, b): (&Member, &Member)| {
         let named_alike = match (&a.name, &b.name) {
@@ -25,7 +25,7 @@ pub fn same(a: &Aggregate, b: &Aggregate) -> bool {
 
 /// A number that is equal for definitions that are the [`same`]: of many with one name only a few
 /// have to be compared.
-pub(crate) fn places(aggregate: &Aggregate) -> u64 {
+pub(crate) fn layout_hash(aggregate: &Aggregate) -> u64 {
     let mut hash = FxHasher::default();
     aggregate.size.hash(&mut hash);
     for member in &aggregate.members {

@@ -3,10 +3,10 @@
 
 use std::fmt::Write;
 
-use crate::{Types, Variants};
+use crate::{EnumVariants, TypeArena};
 
 /// Each alternative in a line: offset, size, name, and the discriminant's value that stands for it.
-pub(super) fn write(out: &mut String, types: &Types, alternatives: &Variants) {
+pub(super) fn write_variants(out: &mut String, types: &TypeArena, alternatives: &EnumVariants) {
     let size = |member: &crate::Member| types.size_of(member.ty).unwrap_or(0);
     match &alternatives.discriminant {
         Some(tag) => {

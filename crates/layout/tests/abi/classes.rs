@@ -1,10 +1,10 @@
 //! C++ classes with bases: each is compiled with its members in two orders, and the engine has to
 //! say from the first what the second is like.
 
-use relayout_layout::abi::{Abi, AbiError, Target};
-use relayout_layout::catalog::{Catalog, Format};
+use relayout_layout::abi::{AbiEngine, AbiError, TargetAbi};
+use relayout_layout::catalog::{DebugInfoFormat, TypeCatalog};
 use relayout_layout::dwarf::SectionStore;
-use relayout_layout::{Aggregate, Types};
+use relayout_layout::{Aggregate, TypeArena};
 
 use super::compiler;
 
@@ -43,15 +43,16 @@ struct Reused { [[no_unique_address]] Made m; char c; } reused;
 
 /// The classes of [`SOURCE`], or `None` without a compiler.
 fn compiled() -> Option<Vec<u8>> {
-    let compiler = compiler("g++", "g++", Target::X86_64)?;
+    let compiler = compiler("g++", "g++", TargetAbi::X86_64)?;
     let folder = tempfile::tempdir().expect("a temporary folder");
     Some(compiler.compile(SOURCE, true, folder.path()))
 }
 
-fn with_classes(look: impl FnOnce(&Types, &dyn Fn(&str) -> Aggregate)) {
+fn with_classes(look: impl FnOnce(&TypeArena, &dyn Fn(&str) -> Aggregate)) {
     let Some(object) = compiled() else { return };
     let store = SectionStore::default();
-    let catalog = Catalog::parse_in(&object, &store, Format::Any).expect("the object has types");
+    let catalog =
+        TypeCatalog::parse(&object, &store, DebugInfoFormat::Any).expect("the object has types");
     let loaded = catalog.load(&catalog.aggregates()).expect("types load");
     let find = |name: &str| {
         let found = loaded.ids.iter().find_map(|id| {
@@ -66,19 +67,19 @@ fn with_classes(look: impl FnOnce(&Types, &dyn Fn(&str) -> Aggregate)) {
 #[test]
 fn members_behind_bases() {
     with_classes(|types, find| {
-        let abi = Abi::new(types).alignments_recorded(true);
+        let abi = AbiEngine::new(types).alignments_recorded(true);
         let names = ["OnEmpty", "OnPlain", "OnMade", "OnDynamic", "OnDerived"];
         for name in names.into_iter().chain(["OnThree", "OnSecond", "Virtual"]) {
             let first = find(&format!("{name}0"));
             let second = find(&format!("{name}1"));
             let shape = abi.shape(&first).unwrap_or_else(|e| panic!("{e}"));
             assert_eq!(shape.attributes(), vec![], "{name}");
-            let mut arrangement = shape.current();
+            let mut arrangement = shape.current_arrangement();
             let at = |name: &str| shape.atoms.iter().position(|atom| atom.name == name);
             arrangement.order = ["s", "l", "c", "i"]
                 .map(|name| at(name).expect("an atom for each member"))
                 .to_vec();
-            let again = shape.apply(&first, &arrangement, &shape.lay_out(&arrangement));
+            let again = shape.apply_arrangement(&first, &arrangement, &shape.lay_out(&arrangement));
             assert_eq!(places(&again), places(&second), "{name}");
             assert_eq!(again.size, second.size, "{name}");
         }
@@ -101,7 +102,7 @@ fn places(aggregate: &Aggregate) -> Vec<(Option<String>, u64)> {
 #[test]
 fn refused_with_a_reason() {
     with_classes(|types, find| {
-        let abi = Abi::new(types).alignments_recorded(true);
+        let abi = AbiEngine::new(types).alignments_recorded(true);
         let check = |name: &str, expect: fn(&AbiError) -> bool| {
             let outcome = abi.shape(&find(name));
             assert!(outcome.as_ref().is_err_and(expect), "{name}: {outcome:?}");

@@ -109,7 +109,9 @@ impl Field {
     /// Whether the debug information tells all about it: it does not say `packed`, leaves out what
     /// has no name, and of GCC for ARM does not give alignments (`aligned`: it does).
     pub fn is_plain_to_see(&self, aligned: bool) -> bool {
-        let seen = |one: &Attributes| !one.packed && (aligned || one.aligned.is_none());
+        let seen = |attributes: &Attributes| {
+            !attributes.packed && (aligned || attributes.aligned.is_none())
+        };
         match self {
             Self::Plain { attributes, .. } | Self::Bits { attributes, .. } => seen(attributes),
             Self::Unnamed { .. } => false,
@@ -211,7 +213,7 @@ fn field(bits_aligned: bool) -> impl Strategy<Value = Field> {
 
 /// Any struct. `bits_aligned`: with `aligned` on bitfields, where GCC and Clang differ if that is
 /// less than their type's alignment: GCC still keeps them within a unit.
-pub fn one_struct(bits_aligned: bool) -> impl Strategy<Value = Struct> {
+pub fn any_struct(bits_aligned: bool) -> impl Strategy<Value = Struct> {
     (
         proptest::collection::vec(field(bits_aligned), 1..10),
         attributes(0.15),

@@ -3,12 +3,12 @@
 
 use std::path::Path;
 
-use relayout_layout::abi::{AbiError, Target};
+use relayout_layout::abi::{AbiError, TargetAbi};
 
-use super::{Compiler, Outcome, check_object, compiler};
+use super::{ObjectOutcome, TestCompiler, compare_object, compiler};
 
 /// Debug information of a file in `tests/data`, with the types that nothing uses.
-fn check(compiler: &Compiler, file: &str) -> Outcome {
+fn check(compiler: &TestCompiler, file: &str) -> ObjectOutcome {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/data")
@@ -24,13 +24,13 @@ fn check(compiler: &Compiler, file: &str) -> Outcome {
     let all = "-fno-eliminate-unused-debug-types".to_owned();
     reads.arguments.push(all);
     let object = reads.compile(&text, true, folder.path());
-    let outcome = check_object(&object, compiler, folder.path());
+    let outcome = compare_object(&object, compiler, folder.path());
     let compared = &outcome.compared;
     assert_eq!((&compared.refused, &compared.wrong), (&vec![], &vec![]));
     outcome
 }
 
-fn check_kernel_headers(command: &str, package: &str, target: Target) {
+fn check_kernel_headers(command: &str, package: &str, target: TargetAbi) {
     let Some(compiler) = compiler(command, package, target) else {
         return;
     };
@@ -44,12 +44,12 @@ on_every_gcc!(check_kernel_headers);
 
 #[test]
 fn clang_x86_64() {
-    check_kernel_headers("clang", "clang", Target::X86_64);
+    check_kernel_headers("clang", "clang", TargetAbi::X86_64);
 }
 
 #[test]
 fn standard_library_of_cxx() {
-    let Some(compiler) = compiler("g++", "g++", Target::X86_64) else {
+    let Some(compiler) = compiler("g++", "g++", TargetAbi::X86_64) else {
         return;
     };
     let outcome = check(&compiler, "standard.cc");

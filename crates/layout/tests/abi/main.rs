@@ -9,23 +9,27 @@ macro_rules! on_every_gcc {
     ($check:path) => {
         #[test]
         fn gcc_x86_64() {
-            $check("gcc", "gcc", Target::X86_64);
+            $check("gcc", "gcc", TargetAbi::X86_64);
         }
 
         #[test]
         fn gcc_i386() {
-            $check("gcc -m32", "gcc", Target::I386);
+            $check("gcc -m32", "gcc", TargetAbi::I386);
         }
 
         #[test]
         fn gcc_arm() {
             let package = "gcc-arm-linux-gnueabihf";
-            $check("arm-linux-gnueabihf-gcc", package, Target::ARM);
+            $check("arm-linux-gnueabihf-gcc", package, TargetAbi::ARM);
         }
 
         #[test]
         fn gcc_s390x() {
-            $check("s390x-linux-gnu-gcc", "gcc-s390x-linux-gnu", Target::S390X);
+            $check(
+                "s390x-linux-gnu-gcc",
+                "gcc-s390x-linux-gnu",
+                TargetAbi::S390X,
+            );
         }
     };
 }
@@ -41,19 +45,22 @@ mod vmlinux;
 
 use std::path::Path;
 
-use compiled::{Case, Compared, Compiler, Random, compare, same, structs};
-use relayout_layout::abi::emit::Language;
-use relayout_layout::abi::{Abi, AbiError, Shape, Target};
-use relayout_layout::catalog::{Catalog, Format};
+use compiled::{
+    ArrangementCase, ComparisonCounts, SplitMix, TestCompiler, compare, reproduces_own_layout,
+    structs,
+};
+use relayout_layout::abi::emit::EmitLanguage;
+use relayout_layout::abi::{AbiEngine, AbiError, StructShape, TargetAbi};
+use relayout_layout::catalog::{DebugInfoFormat, TypeCatalog};
 use relayout_layout::dwarf::SectionStore;
 
 /// The compiler if it is installed. Says so where it is not, and fails where it has to be.
-fn compiler(command: &str, package: &str, target: Target) -> Option<Compiler> {
+fn compiler(command: &str, package: &str, target: TargetAbi) -> Option<TestCompiler> {
     let language = match command.contains("++") {
-        true => Language::Cxx,
-        false => Language::C,
+        true => EmitLanguage::Cxx,
+        false => EmitLanguage::C,
     };
-    let compiler = Compiler::new(command, language, target);
+    let compiler = TestCompiler::new(command, language, target);
     if compiler.is_installed() {
         return Some(compiler);
     }
@@ -66,28 +73,29 @@ fn compiler(command: &str, package: &str, target: Target) -> Option<Compiler> {
 
 /// What came of one object file.
 #[derive(Debug, Default)]
-struct Outcome {
+struct ObjectOutcome {
     /// Own order, random order, random order with random alignments.
-    compared: Compared,
+    compared: ComparisonCounts,
     /// Why types were refused.
     refused: Vec<AbiError>,
 }
 
 /// Takes every struct of an object file apart and compares, in its own order and in two others.
-fn check_object(object: &[u8], compiler: &Compiler, folder: &Path) -> Outcome {
+fn compare_object(object: &[u8], compiler: &TestCompiler, folder: &Path) -> ObjectOutcome {
     let store = SectionStore::default();
-    let catalog = Catalog::parse_in(object, &store, Format::Any).expect("the object has types");
+    let catalog =
+        TypeCatalog::parse(object, &store, DebugInfoFormat::Any).expect("the object has types");
     let loaded = catalog.load(&catalog.aggregates()).expect("types load");
-    assert_eq!(Target::of_elf(object), Some(compiler.target));
-    let abi = Abi::for_target(&loaded.types, compiler.target).alignments_recorded(true);
-    let mut outcome = Outcome::default();
-    let mut random = Random(1);
+    assert_eq!(TargetAbi::from_elf(object), Some(compiler.target));
+    let abi = AbiEngine::for_target(&loaded.types, compiler.target).alignments_recorded(true);
+    let mut outcome = ObjectOutcome::default();
+    let mut random = SplitMix(1);
     let mut shapes = Vec::new();
     for (_, aggregate) in structs(&loaded.types) {
         match abi.shape(aggregate) {
             Ok(shape) => {
                 assert!(
-                    same(&shape, aggregate),
+                    reproduces_own_layout(&shape, aggregate),
                     "own order: {aggregate:?}\n{shape:?}"
                 );
                 shapes.push((aggregate, shape));
@@ -95,15 +103,15 @@ fn check_object(object: &[u8], compiler: &Compiler, folder: &Path) -> Outcome {
             Err(e) => outcome.refused.push(e),
         }
     }
-    let arrange: [&mut dyn FnMut(&Shape, &mut Random) -> _; 3] = [
-        &mut |shape, _| shape.current(),
+    let arrange: [&mut dyn FnMut(&StructShape, &mut SplitMix) -> _; 3] = [
+        &mut |shape, _| shape.current_arrangement(),
         &mut |shape, random| random.shuffle(shape),
         &mut |shape, random| random.shuffle_and_align(shape),
     ];
     for arrange in arrange {
-        let cases: Vec<Case<'_>> = shapes
+        let cases: Vec<ArrangementCase<'_>> = shapes
             .iter()
-            .map(|(aggregate, shape)| Case {
+            .map(|(aggregate, shape)| ArrangementCase {
                 name: format!("{:?} {:?}", aggregate.name, shape.attributes()),
                 aggregate,
                 shape,

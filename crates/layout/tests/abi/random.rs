@@ -1,11 +1,11 @@
-//! Random structs: compiled, read from their debug information, taken apart, put into another
+//! SplitMix structs: compiled, read from their debug information, taken apart, put into another
 //! order, and compiled again. The same structs every time, unless `RELAYOUT_SEED` is some number.
 
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
-use relayout_layout::abi::Target;
+use relayout_layout::abi::TargetAbi;
 
-use super::generate::{PREAMBLE, Struct, one_struct};
-use super::{Compiler, check_object, compiler};
+use super::generate::{PREAMBLE, Struct, any_struct};
+use super::{TestCompiler, compare_object, compiler};
 
 /// The same numbers every time, unless `RELAYOUT_SEED` says otherwise.
 pub fn rng() -> TestRng {
@@ -18,23 +18,25 @@ pub fn rng() -> TestRng {
 
 fn source(structs: &[Struct]) -> String {
     let mut text = PREAMBLE.to_owned();
-    for (index, one) in structs.iter().enumerate() {
-        text.push_str(&one.declare(&format!("x{index}")));
+    for (index, definition) in structs.iter().enumerate() {
+        text.push_str(&definition.declare(&format!("x{index}")));
         text.push_str(&format!("struct x{index} v{index};\n"));
     }
     text
 }
 
 /// The declaration of the struct that a message names.
-fn named(structs: &[Struct], message: &str) -> String {
+fn named_in_message(structs: &[Struct], message: &str) -> String {
     let mut words = message.split(|c: char| !c.is_ascii_alphanumeric());
     let index = words.find_map(|word| word.strip_prefix('x')?.parse::<usize>().ok());
     let found = index.and_then(|index| structs.get(index));
-    found.map(|one| one.declare("x")).unwrap_or_default()
+    found
+        .map(|definition| definition.declare("x"))
+        .unwrap_or_default()
 }
 
 /// `reads` makes the debug information, `compiler` what is compared with.
-fn check(reads: &Compiler, compiler: &Compiler) {
+fn check(reads: &TestCompiler, compiler: &TestCompiler) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let config = Config {
         cases: 6,
@@ -44,10 +46,10 @@ fn check(reads: &Compiler, compiler: &Compiler) {
     };
     let mut runner = TestRunner::new_with_rng(config, rng());
     let clang = compiler.program.starts_with("clang");
-    let many = proptest::collection::vec(one_struct(!clang), 1..200);
+    let many = proptest::collection::vec(any_struct(!clang), 1..200);
     let outcome = runner.run(&many, |structs| {
         let object = reads.compile(&source(&structs), true, folder.path());
-        let outcome = check_object(&object, compiler, folder.path());
+        let outcome = compare_object(&object, compiler, folder.path());
         // Only gaps that nothing explains may be refused, and these are none.
         let compared = outcome.compared;
         let unwritten = compared.refused.iter().cloned();
@@ -57,7 +59,7 @@ fn check(reads: &Compiler, compiler: &Compiler) {
             None => Ok(()),
             Some(first) => Err(TestCaseError::fail(format!(
                 "{first}\n{}",
-                named(&structs, first)
+                named_in_message(&structs, first)
             ))),
         }
     });
@@ -66,7 +68,7 @@ fn check(reads: &Compiler, compiler: &Compiler) {
     }
 }
 
-fn check_if_installed(command: &str, package: &str, target: Target) {
+fn check_if_installed(command: &str, package: &str, target: TargetAbi) {
     if let Some(compiler) = compiler(command, package, target) {
         check(&compiler, &compiler);
     }
@@ -76,14 +78,14 @@ on_every_gcc!(check_if_installed);
 
 #[test]
 fn gxx_x86_64() {
-    check_if_installed("g++", "g++", Target::X86_64);
+    check_if_installed("g++", "g++", TargetAbi::X86_64);
 }
 
 #[test]
 fn clang_x86_64() {
     // Clang 14 leaves the place of packed bitfields out of its debug information; the ABI is one.
-    let gcc = compiler("gcc", "gcc", Target::X86_64);
-    let clang = compiler("clang", "clang", Target::X86_64);
+    let gcc = compiler("gcc", "gcc", TargetAbi::X86_64);
+    let clang = compiler("clang", "clang", TargetAbi::X86_64);
     if let (Some(gcc), Some(clang)) = (gcc, clang) {
         check(&gcc, &clang);
     }

@@ -1,19 +1,19 @@
-//! Random structs of which the debug information tells all: the engine has to say from one order
+//! SplitMix structs of which the debug information tells all: the engine has to say from one order
 //! what the compiler makes of the same source in another. Attributes are the source's here, not
 //! those that were inferred.
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
-use relayout_layout::abi::{Abi, Arrangement, Attribute, Shape, Target};
-use relayout_layout::catalog::{Catalog, Format};
+use relayout_layout::abi::{AbiEngine, AtomArrangement, LayoutAttribute, StructShape, TargetAbi};
+use relayout_layout::catalog::{DebugInfoFormat, TypeCatalog};
 use relayout_layout::dwarf::SectionStore;
 use relayout_layout::{Aggregate, TypeId};
 
-use super::generate::{Field, PREAMBLE, Struct, one_struct};
-use super::{Compiler, Random, compiler};
+use super::generate::{Field, PREAMBLE, Struct, any_struct};
+use super::{SplitMix, TestCompiler, compiler};
 
 /// A reordered struct: what the engine says of it.
-struct Predicted {
+struct PredictedStruct {
     index: usize,
     text: String,
     aggregate: Aggregate,
@@ -24,12 +24,13 @@ fn declare(index: usize, text: &str) -> String {
 }
 
 /// The structs `x0`, `x1` and so on of an object file.
-fn with_structs(object: &[u8], mut look: impl FnMut(&Abi<'_>, usize, &Aggregate)) {
+fn with_structs(object: &[u8], mut look: impl FnMut(&AbiEngine<'_>, usize, &Aggregate)) {
     let store = SectionStore::default();
-    let catalog = Catalog::parse_in(object, &store, Format::Any).expect("the object has types");
+    let catalog =
+        TypeCatalog::parse(object, &store, DebugInfoFormat::Any).expect("the object has types");
     let loaded = catalog.load(&catalog.aggregates()).expect("types load");
-    let target = Target::of_elf(object).expect("an ELF file");
-    let abi = Abi::for_target(&loaded.types, target).alignments_recorded(true);
+    let target = TargetAbi::from_elf(object).expect("an ELF file");
+    let abi = AbiEngine::for_target(&loaded.types, target).alignments_recorded(true);
     for aggregate in loaded
         .ids
         .iter()
@@ -43,10 +44,10 @@ fn with_structs(object: &[u8], mut look: impl FnMut(&Abi<'_>, usize, &Aggregate)
 }
 
 /// The fields in the order of the atoms, runs of bitfields whole.
-fn fields_in_order(one: &Struct, arrangement: &Arrangement) -> Vec<usize> {
+fn fields_in_order(definition: &Struct, arrangement: &AtomArrangement) -> Vec<usize> {
     let mut groups: Vec<Vec<usize>> = Vec::new();
-    for (index, field) in one.fields.iter().enumerate() {
-        let is_bits = |index: usize| matches!(one.fields[index], Field::Bits { .. });
+    for (index, field) in definition.fields.iter().enumerate() {
+        let is_bits = |index: usize| matches!(definition.fields[index], Field::Bits { .. });
         match groups.last_mut() {
             Some(group) if matches!(field, Field::Bits { .. }) && is_bits(group[0]) => {
                 group.push(index);
@@ -63,18 +64,23 @@ fn fields_in_order(one: &Struct, arrangement: &Arrangement) -> Vec<usize> {
         .collect()
 }
 
-fn predict(one: &Struct, index: usize, shape: &Shape, aggregate: &Aggregate) -> Option<Predicted> {
-    let packed = shape.attributes().contains(&Attribute::Packed);
-    if one.attributes.packed != packed {
+fn predict(
+    definition: &Struct,
+    index: usize,
+    shape: &StructShape,
+    aggregate: &Aggregate,
+) -> Option<PredictedStruct> {
+    let packed = shape.attributes().contains(&LayoutAttribute::Packed);
+    if definition.attributes.packed != packed {
         // Packed without a trace: all members sit where they would anyway.
         return None;
     }
-    let arrangement = Random(index as u64).shuffle(shape);
-    let order = fields_in_order(one, &arrangement);
-    Some(Predicted {
+    let arrangement = SplitMix(index as u64).shuffle(shape);
+    let order = fields_in_order(definition, &arrangement);
+    Some(PredictedStruct {
         index,
-        text: one.declare_in(&format!("x{index}"), order),
-        aggregate: shape.apply(aggregate, &arrangement, &shape.lay_out(&arrangement)),
+        text: definition.declare_in(&format!("x{index}"), order),
+        aggregate: shape.apply_arrangement(aggregate, &arrangement, &shape.lay_out(&arrangement)),
     })
 }
 
@@ -89,29 +95,35 @@ fn places(aggregate: &Aggregate) -> (u64, Vec<(Option<&str>, u64)>) {
     (aggregate.size, members.collect())
 }
 
-fn check(structs: &[Struct], compiler: &Compiler) -> Result<usize, TestCaseError> {
+fn check(structs: &[Struct], compiler: &TestCompiler) -> Result<usize, TestCaseError> {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let text = |index: usize, one: &Struct| declare(index, &one.declare(&format!("x{index}")));
-    let all = structs.iter().enumerate();
-    let source: String = all.map(|(index, one)| text(index, one)).collect();
+    let text = |index: usize, definition: &Struct| {
+        declare(index, &definition.declare(&format!("x{index}")))
+    };
+    let numbered = structs.iter().enumerate();
+    let source: String = numbered
+        .map(|(index, definition)| text(index, definition))
+        .collect();
     let object = compiler.compile(&(PREAMBLE.to_owned() + &source), true, folder.path());
     let mut predicted = Vec::new();
     with_structs(&object, |abi, index, aggregate| {
         let shape = abi.shape(aggregate).unwrap_or_else(|e| panic!("{e}"));
         predicted.extend(predict(&structs[index], index, &shape, aggregate));
     });
-    let again = predicted.iter().map(|one| declare(one.index, &one.text));
+    let again = predicted
+        .iter()
+        .map(|prediction| declare(prediction.index, &prediction.text));
     let source = PREAMBLE.to_owned() + &again.collect::<String>();
     let object = compiler.compile(&source, true, folder.path());
     let mut wrong = Vec::new();
     with_structs(&object, |_, index, compiled| {
-        let one = predicted.iter().find(|one| one.index == index);
-        let one = one.expect("what was predicted was compiled");
-        let (engine, compiler) = (places(&one.aggregate), places(compiled));
+        let prediction = predicted.iter().find(|candidate| candidate.index == index);
+        let prediction = prediction.expect("what was predicted was compiled");
+        let (engine, compiler) = (places(&prediction.aggregate), places(compiled));
         if engine != compiler {
             wrong.push(format!(
                 "{}engine {engine:?}\ncompiler {compiler:?}",
-                one.text
+                prediction.text
             ));
         }
     });
@@ -119,17 +131,17 @@ fn check(structs: &[Struct], compiler: &Compiler) -> Result<usize, TestCaseError
     Ok(predicted.len())
 }
 
-fn check_if_installed(command: &str, package: &str, target: Target) {
+fn check_if_installed(command: &str, package: &str, target: TargetAbi) {
     let Some(compiler) = compiler(command, package, target) else {
         return;
     };
-    let aligned = target != Target::ARM;
-    let to_see = one_struct(true).prop_filter("all is seen", |one| {
-        let fields = one
+    let aligned = target != TargetAbi::ARM;
+    let to_see = any_struct(true).prop_filter("all is seen", |definition| {
+        let fields = definition
             .fields
             .iter()
             .all(|field| field.is_plain_to_see(aligned));
-        fields && (aligned || one.attributes.aligned.is_none())
+        fields && (aligned || definition.attributes.aligned.is_none())
     });
     let config = Config {
         cases: 1,

@@ -5,13 +5,13 @@
 //! `RELAYOUT_VMLINUX` names the file, as `./test` does; without it there is nothing to test, which
 //! with `CI=true` is a failure.
 
-use relayout_layout::abi::{Abi, Attribute, Shape, Target};
-use relayout_layout::catalog::{Catalog, Format};
+use relayout_layout::abi::{AbiEngine, LayoutAttribute, StructShape, TargetAbi};
+use relayout_layout::catalog::{DebugInfoFormat, TypeCatalog};
 use relayout_layout::dwarf::SectionStore;
 use relayout_layout::{Aggregate, AggregateKind};
 
-use super::compiled::{Case, Random, compare};
-use super::{compiler, same};
+use super::compiled::{ArrangementCase, SplitMix, compare};
+use super::{compiler, reproduces_own_layout};
 
 #[test]
 fn structs_of_a_kernel() {
@@ -25,11 +25,12 @@ fn structs_of_a_kernel() {
     // SAFETY: nobody writes to a kernel's debug file while the test runs.
     let bytes = unsafe { memmap2::Mmap::map(&file) }.expect("the file can be mapped");
     let store = SectionStore::default();
-    let catalog = Catalog::parse_in(&bytes, &store, Format::Any).expect("the file has types");
+    let catalog =
+        TypeCatalog::parse(&bytes, &store, DebugInfoFormat::Any).expect("the file has types");
     let loaded = catalog.load(&catalog.aggregates()).expect("types load");
-    let abi = Abi::for_target(&loaded.types, Target::X86_64)
+    let abi = AbiEngine::for_target(&loaded.types, TargetAbi::X86_64)
         .alignments_recorded(catalog.knows_alignments());
-    let mut shapes: Vec<(&Aggregate, Shape)> = Vec::new();
+    let mut shapes: Vec<(&Aggregate, StructShape)> = Vec::new();
     for id in &loaded.ids {
         let Some(aggregate) = loaded.types.aggregate(*id) else {
             continue;
@@ -37,7 +38,10 @@ fn structs_of_a_kernel() {
         if aggregate.kind == AggregateKind::Struct {
             let shape = abi.shape(aggregate);
             let shape = shape.unwrap_or_else(|e| panic!("{e}"));
-            assert!(same(&shape, aggregate), "{aggregate:?}\n{shape:?}");
+            assert!(
+                reproduces_own_layout(&shape, aggregate),
+                "{aggregate:?}\n{shape:?}"
+            );
             shapes.push((aggregate, shape));
         }
     }
@@ -45,19 +49,19 @@ fn structs_of_a_kernel() {
     // `unsigned :0` stands there in the kernel's source.
     let task = shapes.iter().find(|(_, shape)| shape.name == "task_struct");
     let before = Some("sched_remote_wakeup".to_owned());
-    let expected = Attribute::ZeroWidth { before };
+    let expected = LayoutAttribute::ZeroWidth { before };
     assert!(task.is_some_and(|(_, shape)| shape.attributes().contains(&expected)));
     check_other_orders(&abi, &shapes);
 }
 
-fn check_other_orders(abi: &Abi<'_>, shapes: &[(&Aggregate, Shape)]) {
-    let Some(compiler) = compiler("gcc", "gcc", Target::X86_64) else {
+fn check_other_orders(abi: &AbiEngine<'_>, shapes: &[(&Aggregate, StructShape)]) {
+    let Some(compiler) = compiler("gcc", "gcc", TargetAbi::X86_64) else {
         return;
     };
-    let mut random = Random(1);
-    let cases: Vec<Case<'_>> = shapes
+    let mut random = SplitMix(1);
+    let cases: Vec<ArrangementCase<'_>> = shapes
         .iter()
-        .map(|(aggregate, shape)| Case {
+        .map(|(aggregate, shape)| ArrangementCase {
             name: shape.name.clone(),
             aggregate,
             shape,

@@ -9,22 +9,22 @@ use std::path::Path;
 use std::process::Command;
 
 use object::{Object, ObjectSection, ObjectSymbol};
-use relayout_layout::abi::emit::{Emitted, Emitter, Language};
-use relayout_layout::abi::{Abi, Arrangement, Shape, Target};
-use relayout_layout::{Aggregate, AggregateKind, Type, TypeId, Types};
+use relayout_layout::abi::emit::{EmitLanguage, EmittedStruct, StructEmitter};
+use relayout_layout::abi::{AbiEngine, AtomArrangement, StructShape, TargetAbi};
+use relayout_layout::{Aggregate, AggregateKind, Type, TypeArena, TypeId};
 
 /// A compiler and what its code is for.
 #[derive(Clone, Debug)]
-pub struct Compiler {
+pub struct TestCompiler {
     pub program: String,
     pub arguments: Vec<String>,
-    pub language: Language,
-    pub target: Target,
+    pub language: EmitLanguage,
+    pub target: TargetAbi,
 }
 
-impl Compiler {
+impl TestCompiler {
     /// From a command line: `gcc -m32`.
-    pub fn new(command: &str, language: Language, target: Target) -> Self {
+    pub fn new(command: &str, language: EmitLanguage, target: TargetAbi) -> Self {
         let mut words = command.split_whitespace().map(str::to_owned);
         Self {
             program: words.next().expect("a command has a first word"),
@@ -42,8 +42,8 @@ impl Compiler {
     /// The object file of a translation unit.
     pub fn compile(&self, text: &str, debug: bool, folder: &Path) -> Vec<u8> {
         let (extension, standard) = match self.language {
-            Language::C => ("c", "-std=gnu11"),
-            Language::Cxx => ("cc", "-std=gnu++20"),
+            EmitLanguage::C => ("c", "-std=gnu11"),
+            EmitLanguage::Cxx => ("cc", "-std=gnu++20"),
         };
         let source = folder.join("unit").with_extension(extension);
         let output = folder.join("unit.o");
@@ -75,17 +75,17 @@ impl Compiler {
 }
 
 /// The arrangement and the struct that it is of.
-pub struct Case<'t> {
+pub struct ArrangementCase<'t> {
     /// To say which one is wrong.
     pub name: String,
     pub aggregate: &'t Aggregate,
-    pub shape: &'t Shape,
-    pub arrangement: Arrangement,
+    pub shape: &'t StructShape,
+    pub arrangement: AtomArrangement,
 }
 
 /// What came of comparing.
 #[derive(Debug, Default)]
-pub struct Compared {
+pub struct ComparisonCounts {
     pub structs: usize,
     /// Offsets of members.
     pub offsets: usize,
@@ -96,7 +96,7 @@ pub struct Compared {
     pub wrong: Vec<String>,
 }
 
-impl Compared {
+impl ComparisonCounts {
     pub fn add(&mut self, other: Self) {
         self.structs += other.structs;
         self.offsets += other.offsets;
@@ -107,13 +107,18 @@ impl Compared {
 }
 
 /// Emits all cases in one translation unit, compiles it and compares.
-pub fn compare(abi: &Abi<'_>, cases: &[Case<'_>], compiler: &Compiler, folder: &Path) -> Compared {
-    let mut compared = Compared::default();
-    let mut emitter = Emitter::new(abi, compiler.language, "relayout_");
+pub fn compare(
+    abi: &AbiEngine<'_>,
+    cases: &[ArrangementCase<'_>],
+    compiler: &TestCompiler,
+    folder: &Path,
+) -> ComparisonCounts {
+    let mut compared = ComparisonCounts::default();
+    let mut emitter = StructEmitter::new(abi, compiler.language, "relayout_");
     let mut emitted = Vec::new();
     for case in cases {
         let tag = format!("s{}", emitted.len());
-        match emitter.define(&tag, case.aggregate, case.shape, &case.arrangement) {
+        match emitter.define_struct(&tag, case.aggregate, case.shape, &case.arrangement) {
             Ok(done) => emitted.push((case, done)),
             Err(e) => compared.refused.push(format!("{}: {e}", case.name)),
         }
@@ -121,18 +126,18 @@ pub fn compare(abi: &Abi<'_>, cases: &[Case<'_>], compiler: &Compiler, folder: &
     if emitted.is_empty() {
         return compared;
     }
-    let cxx = compiler.language == Language::Cxx;
-    let text = emitter.text().to_owned() + &probes(&emitted, cxx);
+    let cxx = compiler.language == EmitLanguage::Cxx;
+    let text = emitter.text().to_owned() + &probe_constants(&emitted, cxx);
     let object = compiler.compile(&text, false, folder);
-    let measured = Measured::read(&object);
+    let measured = MeasuredObject::read(&object);
     let mut numbers = measured.numbers.iter().copied();
     for (index, (case, done)) in emitted.iter().enumerate() {
         let wrong = differences(index, done, &mut numbers, &measured, cxx);
         compared.structs += 1;
-        let bits = done.spots.iter().filter(|spot| spot.width_bits.is_some());
-        let bits = bits.filter(|spot| !(cxx && spot.anonymous)).count();
+        let bits = done.members.iter().filter(|spot| spot.width_bits.is_some());
+        let bits = bits.filter(|spot| !(cxx && spot.in_anonymous)).count();
         compared.bitfields += bits;
-        let plain = done.spots.iter().filter(|spot| spot.width_bits.is_none());
+        let plain = done.members.iter().filter(|spot| spot.width_bits.is_none());
         compared.offsets += plain.count();
         if let Some(wrong) = wrong {
             compared.wrong.push(format!("{}: {wrong}", case.name));
@@ -142,7 +147,7 @@ pub fn compare(abi: &Abi<'_>, cases: &[Case<'_>], compiler: &Compiler, folder: &
 }
 
 /// Constants from which the places can be read.
-fn probes(emitted: &[(&Case<'_>, Emitted)], cxx: bool) -> String {
+fn probe_constants(emitted: &[(&ArrangementCase<'_>, EmittedStruct)], cxx: bool) -> String {
     let (mut numbers, mut constants) = (String::new(), String::new());
     for (index, (_, done)) in emitted.iter().enumerate() {
         write!(
@@ -150,11 +155,11 @@ fn probes(emitted: &[(&Case<'_>, Emitted)], cxx: bool) -> String {
             "sizeof(struct s{index}), __alignof__(struct s{index}),"
         )
         .unwrap();
-        for (nth, spot) in done.spots.iter().enumerate() {
+        for (nth, spot) in done.members.iter().enumerate() {
             let name = &spot.name;
             match spot.width_bits {
                 None => write!(numbers, "__builtin_offsetof(struct s{index}, {name}),").unwrap(),
-                Some(_) if cxx && spot.anonymous => {}
+                Some(_) if cxx && spot.in_anonymous => {}
                 Some(_) => {
                     let ones = match cxx {
                         true => format!("(decltype(s{index}::{name}))-1"),
@@ -178,13 +183,13 @@ fn probes(emitted: &[(&Case<'_>, Emitted)], cxx: bool) -> String {
 }
 
 /// What an object file says.
-struct Measured<'o> {
+struct MeasuredObject<'o> {
     file: object::File<'o>,
     numbers: Vec<u64>,
     symbols: std::collections::HashMap<&'o str, (u64, u64, object::SectionIndex)>,
 }
 
-impl<'o> Measured<'o> {
+impl<'o> MeasuredObject<'o> {
     fn read(object: &'o [u8]) -> Self {
         let file = object::File::parse(object).expect("compilers write object files");
         let section = file
@@ -239,24 +244,24 @@ impl<'o> Measured<'o> {
 
 fn differences(
     index: usize,
-    done: &Emitted,
+    emitted: &EmittedStruct,
     numbers: &mut impl Iterator<Item = u64>,
-    measured: &Measured<'_>,
+    measured: &MeasuredObject<'_>,
     cxx: bool,
 ) -> Option<String> {
     let mut wrong = Vec::new();
-    let mut differ = |what: &str, engine: u64, compiler: u64| {
+    let mut differ = |property: &str, engine: u64, compiler: u64| {
         if engine != compiler {
-            wrong.push(format!("{what}: engine {engine}, compiler {compiler}"));
+            wrong.push(format!("{property}: engine {engine}, compiler {compiler}"));
         }
     };
     let mut next = || numbers.next().expect("one number for each question");
-    differ("size", done.layout.size, next());
-    differ("alignment", done.layout.align, next());
-    for (nth, spot) in done.spots.iter().enumerate() {
+    differ("size", emitted.layout.size, next());
+    differ("alignment", emitted.layout.align, next());
+    for (nth, spot) in emitted.members.iter().enumerate() {
         match spot.width_bits {
             None => differ(&spot.name, spot.first_bit, next() * 8),
-            Some(_) if cxx && spot.anonymous => {}
+            Some(_) if cxx && spot.in_anonymous => {}
             Some(width) => {
                 let (first, count) = measured.bits(&format!("b{index}_{nth}"));
                 differ(&spot.name, spot.first_bit, first);
@@ -268,9 +273,9 @@ fn differences(
 }
 
 /// SplitMix64: the same numbers everywhere from the same seed.
-pub struct Random(pub u64);
+pub struct SplitMix(pub u64);
 
-impl Random {
+impl SplitMix {
     pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -284,8 +289,8 @@ impl Random {
     }
 
     /// Another order; what has to stay last does.
-    pub fn shuffle(&mut self, shape: &Shape) -> Arrangement {
-        let mut arrangement = shape.current();
+    pub fn shuffle(&mut self, shape: &StructShape) -> AtomArrangement {
+        let mut arrangement = shape.current_arrangement();
         let fixed = shape.atoms.last().is_some_and(|atom| atom.flexible);
         let count = arrangement.order.len() - usize::from(fixed);
         for index in (1..count).rev() {
@@ -296,7 +301,7 @@ impl Random {
 
     /// The same with alignments as the search adds them: on some members and on some types, none
     /// smaller than the unit of a bitfield.
-    pub fn shuffle_and_align(&mut self, shape: &Shape) -> Arrangement {
+    pub fn shuffle_and_align(&mut self, shape: &StructShape) -> AtomArrangement {
         let mut arrangement = self.shuffle(shape);
         for align in &mut arrangement.align {
             if self.below(4) == 0 {
@@ -311,7 +316,7 @@ impl Random {
 }
 
 /// All structs and classes of an arena with members that are known, by id.
-pub fn structs(types: &Types) -> Vec<(TypeId, &Aggregate)> {
+pub fn structs(types: &TypeArena) -> Vec<(TypeId, &Aggregate)> {
     let ids = (0..types.len()).map(|index| TypeId(u32::try_from(index).expect("an arena's index")));
     ids.filter_map(|id| match types.get(id) {
         Type::Aggregate(aggregate)
@@ -325,9 +330,9 @@ pub fn structs(types: &Types) -> Vec<(TypeId, &Aggregate)> {
 }
 
 /// Whether laying out in the own order gives what was compiled.
-pub fn same(shape: &Shape, aggregate: &Aggregate) -> bool {
-    let current = shape.current();
-    let again = shape.apply(aggregate, &current, &shape.lay_out(&current));
+pub fn reproduces_own_layout(shape: &StructShape, aggregate: &Aggregate) -> bool {
+    let current = shape.current_arrangement();
+    let again = shape.apply_arrangement(aggregate, &current, &shape.lay_out(&current));
     let mut pairs = again.members.iter().zip(&aggregate.members);
     again.size == aggregate.size
         && pairs.all(|(new, old)| match (new.bits, old.bits) {

@@ -1,10 +1,10 @@
 //! Rust, C++ and Go: what only they have, and their own word on sizes and offsets.
 
-use relayout_layout::catalog::Catalog;
-use relayout_layout::pahole::Gaps;
-use relayout_layout::{Aggregate, Types};
+use relayout_layout::catalog::TypeCatalog;
+use relayout_layout::pahole::AggregateGaps;
+use relayout_layout::{Aggregate, TypeArena};
 
-use super::tools::{Folder, has, with};
+use super::tools::{TestFolder, is_installed, with_catalog};
 
 const RUST: &str = r#"
 pub mod outer {
@@ -33,34 +33,37 @@ fn main() {
 
 #[test]
 fn rust() {
-    let folder = Folder::new();
+    let folder = TestFolder::new();
     folder.write("it.rs", RUST);
     folder.run("rustc -g it.rs -o it");
     let said = numbers(&folder.run(&folder.path("it").display().to_string()));
-    with(&folder, "it", |catalog| {
+    with_catalog(&folder, "it", |catalog| {
         let mut found = Vec::new();
         for name in ["it::outer::Point", "outer::inner::Point"] {
-            aggregate(catalog, name, |types, it| {
-                let gaps = Gaps::of(types, it);
-                assert_eq!(gaps.holes().count(), 0, "{it:?}");
-                let mut declared = it.clone();
+            with_aggregate(catalog, name, |types, aggregate| {
+                let gaps = AggregateGaps::from_aggregate(types, aggregate);
+                assert_eq!(gaps.holes().count(), 0, "{aggregate:?}");
+                let mut declared = aggregate.clone();
                 declared.members.sort_by(|a, b| a.name.cmp(&b.name));
                 places(&declared, &mut found);
             });
         }
         for name in ["inner::Shape", "inner::Niche", "inner::Signed"] {
-            aggregate(catalog, name, |_, it| found.push(it.size));
+            with_aggregate(catalog, name, |_, aggregate| found.push(aggregate.size));
         }
         assert_eq!(found, said);
-        let variants = |name: &str| {
-            let mut found = Vec::new();
-            aggregate(catalog, name, |_, it| {
-                let all = it.variants.as_ref().expect("variants");
-                let named = all.variants.iter();
-                found.extend(named.map(|one| (one.member.name.clone().unwrap(), one.discriminant)));
-            });
-            found
-        };
+        let variants =
+            |name: &str| {
+                let mut found = Vec::new();
+                with_aggregate(catalog, name, |_, aggregate| {
+                    let variants = aggregate.variants.as_ref().expect("variants");
+                    let named = variants.variants.iter();
+                    found.extend(named.map(|variant| {
+                        (variant.member.name.clone().unwrap(), variant.discriminant)
+                    }));
+                });
+                found
+            };
         let own = |name: &str, value| (name.to_owned(), value);
         let shape = [
             own("Circle", Some(0)),
@@ -76,21 +79,23 @@ fn rust() {
             variants("inner::Signed"),
             [own("Low", Some(-1)), own("High", Some(5))]
         );
-        aggregate(catalog, "inner::Shape", |types, it| {
-            assert_eq!(it.scope.as_deref(), Some("it::outer::inner"));
-            let rect = &it.variants.as_ref().unwrap().variants[1].member;
+        with_aggregate(catalog, "inner::Shape", |types, aggregate| {
+            assert_eq!(aggregate.scope.as_deref(), Some("it::outer::inner"));
+            let rect = &aggregate.variants.as_ref().unwrap().variants[1].member;
             let inner = types.aggregate(rect.ty).unwrap();
             let height = inner
                 .members
                 .iter()
-                .find(|one| one.name.as_deref() == Some("h"));
+                .find(|member| member.name.as_deref() == Some("h"));
             let place = rect.offset + height.unwrap().offset;
-            let id = catalog.load(&catalog.find("inner::Shape")).unwrap();
+            let id = catalog
+                .load(&catalog.find_definitions("inner::Shape"))
+                .unwrap();
             let at = |offset, size| id.types.member_at(id.ids[0], offset, size).unwrap().path;
             assert_eq!(at(place, 8), "Rect.h");
             assert_eq!(at(0, 2), "discriminant");
         });
-        all_load(catalog);
+        load_every_aggregate(catalog);
     });
 }
 
@@ -128,29 +133,29 @@ int main() {
 fn c_plus_plus() {
     for compiler in ["g++", "clang++"] {
         let package = if compiler == "g++" { "g++" } else { "clang" };
-        if !has(compiler, package) {
+        if !is_installed(compiler, package) {
             continue;
         }
         for flags in ["-gdwarf-4", "-gdwarf-5", "-gdwarf-5 -fdebug-types-section"] {
-            let folder = Folder::new();
+            let folder = TestFolder::new();
             folder.write("it.cc", CPP);
             let case = format!("{compiler} -std=c++20 -Wno-invalid-offsetof {flags} it.cc -o it");
             folder.run(&case);
             let said = numbers(&folder.run(&folder.path("it").display().to_string()));
-            with(&folder, "it", |catalog| {
+            with_catalog(&folder, "it", |catalog| {
                 c_plus_plus_types(catalog, &said, &case)
             });
         }
     }
 }
 
-fn c_plus_plus_types(catalog: &Catalog<'_>, said: &[u64], case: &str) {
+fn c_plus_plus_types(catalog: &TypeCatalog<'_>, said: &[u64], case: &str) {
     let mut found = Vec::new();
-    aggregate(catalog, "a::b::Derived", |types, it| {
-        let bases: Vec<_> = it
+    with_aggregate(catalog, "a::b::Derived", |types, aggregate| {
+        let bases: Vec<_> = aggregate
             .members
             .iter()
-            .take_while(|one| one.name.is_none())
+            .take_while(|member| member.name.is_none())
             .collect();
         let names = bases.iter().map(|base| types.name_of(base.ty));
         assert_eq!(
@@ -158,28 +163,31 @@ fn c_plus_plus_types(catalog: &Catalog<'_>, said: &[u64], case: &str) {
             ["struct Base", "struct Empty"],
             "{case}"
         );
-        let short = it
+        let short = aggregate
             .members
             .iter()
-            .find(|one| one.name.as_deref() == Some("s"));
-        found.extend([it.size, short.expect("s").offset]);
-        let bits = it.members.iter().filter(|one| one.bits.is_some());
+            .find(|member| member.name.as_deref() == Some("s"));
+        found.extend([aggregate.size, short.expect("s").offset]);
+        let bits = aggregate
+            .members
+            .iter()
+            .filter(|member| member.bits.is_some());
         assert_eq!(bits.count(), 2, "{case}");
     });
     for name in ["a::b::Front", "a::Front", "b::Array<short, 7>"] {
         // gcc and clang spell the parameters each in their way.
-        let name = match catalog.find(name).is_empty() {
+        let name = match catalog.find_definitions(name).is_empty() {
             true => "b::Array<short int, 7>",
             false => name,
         };
-        aggregate(catalog, name, |_, it| places(it, &mut found));
+        with_aggregate(catalog, name, |_, aggregate| places(aggregate, &mut found));
     }
-    aggregate(catalog, "a::b::Diamond", |types, it| {
-        found.push(it.size);
-        let left = it
+    with_aggregate(catalog, "a::b::Diamond", |types, aggregate| {
+        found.push(aggregate.size);
+        let left = aggregate
             .members
             .first()
-            .and_then(|one| types.aggregate(one.ty))
+            .and_then(|member| types.aggregate(member.ty))
             .expect("Left");
         assert_eq!(
             left.virtual_bases.len(),
@@ -187,14 +195,14 @@ fn c_plus_plus_types(catalog: &Catalog<'_>, said: &[u64], case: &str) {
             "{case}: the place of Base is not constant"
         );
     });
-    aggregate(catalog, "a::b::Outer::Later", |_, it| {
-        places(it, &mut found)
+    with_aggregate(catalog, "a::b::Outer::Later", |_, aggregate| {
+        places(aggregate, &mut found)
     });
     assert_eq!(found, said, "{case}");
-    aggregate(catalog, "Base", |_, it| {
-        assert_eq!(it.members.len(), 2, "{case}: static members")
+    with_aggregate(catalog, "Base", |_, aggregate| {
+        assert_eq!(aggregate.members.len(), 2, "{case}: static members")
     });
-    all_load(catalog);
+    load_every_aggregate(catalog);
 }
 
 const GO: &str = r#"
@@ -212,18 +220,20 @@ func main() {
 
 #[test]
 fn go() {
-    if !has("go", "golang") {
+    if !is_installed("go", "golang") {
         return;
     }
-    let folder = Folder::new();
+    let folder = TestFolder::new();
     folder.write("it.go", GO);
     folder.run("go build -o it it.go");
     let said = numbers(&folder.run(&folder.path("it").display().to_string()));
-    with(&folder, "it", |catalog| {
+    with_catalog(&folder, "it", |catalog| {
         let mut found = Vec::new();
-        aggregate(catalog, "main.Outer", |_, it| places(it, &mut found));
+        with_aggregate(catalog, "main.Outer", |_, aggregate| {
+            places(aggregate, &mut found)
+        });
         assert_eq!(found, said);
-        all_load(catalog);
+        load_every_aggregate(catalog);
     });
 }
 
@@ -239,26 +249,30 @@ fn places(aggregate: &Aggregate, found: &mut Vec<u64>) {
 }
 
 #[track_caller]
-fn aggregate(catalog: &Catalog<'_>, name: &str, look: impl FnOnce(&Types, &Aggregate)) {
-    let entries = catalog.find(name);
+fn with_aggregate(
+    catalog: &TypeCatalog<'_>,
+    name: &str,
+    visit: impl FnOnce(&TypeArena, &Aggregate),
+) {
+    let entries = catalog.find_definitions(name);
     let loaded = catalog.load(&entries).expect("it can be loaded");
     let first = loaded.ids.iter().find_map(|id| loaded.types.aggregate(*id));
-    look(&loaded.types, first.unwrap_or_else(|| panic!("no {name}")));
+    visit(&loaded.types, first.unwrap_or_else(|| panic!("no {name}")));
 }
 
 /// Every type of the program, its standard library included: no error, and no member past the end.
-fn all_load(catalog: &Catalog<'_>) {
+fn load_every_aggregate(catalog: &TypeCatalog<'_>) {
     let entries = catalog.aggregates();
     assert!(entries.len() > 20, "only {} types", entries.len());
-    let wrong = catalog.each(&entries, |types, id, entry| {
-        let it = types.aggregate(id)?;
-        let past = it.members.iter().find(|member| {
+    let wrong = catalog.map_loaded(&entries, |types, id, entry| {
+        let aggregate = types.aggregate(id)?;
+        let past = aggregate.members.iter().find(|member| {
             let size = types.size_of(member.ty).unwrap_or(0);
-            member.bits.is_none() && member.offset.saturating_add(size) > it.size
+            member.bits.is_none() && member.offset.saturating_add(size) > aggregate.size
         })?;
         Some(format!(
             "{}: {:?} at {}, size {}",
-            entry.name, past.name, past.offset, it.size
+            entry.name, past.name, past.offset, aggregate.size
         ))
     });
     let wrong: Vec<String> = wrong

@@ -1,7 +1,7 @@
 //! Types that are not in `.debug_info` of the file itself: type units, split units, packages, what
 //! `dwz` moved; and sections that are compressed.
 
-use super::tools::{Folder, has, layouts};
+use super::tools::{TestFolder, is_installed, layouts};
 
 const A: &str = "struct alpha { char c; long l; struct beta *b; };
 union both { int i; float f; };
@@ -13,8 +13,8 @@ struct beta vb; int main(void) { struct beta x = vb; return x.i; }
 ";
 
 /// `a.c` and `b.c`, and `plain`, a program of them with all its types in itself.
-fn sources(compiler: &str) -> Folder {
-    let folder = Folder::new();
+fn sources(compiler: &str) -> TestFolder {
+    let folder = TestFolder::new();
     folder.write("a.c", A);
     folder.write("b.c", B);
     folder.run(&format!("{compiler} -g a.c b.c -o plain"));
@@ -24,7 +24,7 @@ fn sources(compiler: &str) -> Folder {
 
 /// The file must have the types of `plain`, and nothing may be missing.
 #[track_caller]
-fn check(folder: &Folder, name: &str, case: &str) {
+fn check(folder: &TestFolder, name: &str, case: &str) {
     let none: Vec<String> = Vec::new();
     assert_eq!(
         layouts(folder, name),
@@ -72,7 +72,7 @@ fn compressed_sections() {
 #[test]
 fn split_units() {
     for compiler in ["gcc", "clang"] {
-        if !has(compiler, compiler) {
+        if !is_installed(compiler, compiler) {
             continue;
         }
         let folder = sources(compiler);
@@ -95,7 +95,7 @@ fn split_units() {
 
 #[test]
 fn split_units_in_the_object_itself() {
-    if !has("clang", "clang") {
+    if !is_installed("clang", "clang") {
         return;
     }
     let folder = sources("clang");
@@ -115,7 +115,7 @@ fn packages() {
         ("llvm-dwp", "llvm", "clang", 4),
         ("llvm-dwp", "llvm", "clang", 5),
     ] {
-        if !has(tool, package) || !has(compiler, compiler) {
+        if !is_installed(tool, package) || !is_installed(compiler, compiler) {
             continue;
         }
         for units in ["", "-fdebug-types-section"] {
@@ -156,7 +156,7 @@ fn missing_split_units_are_named_and_the_rest_is_read() {
 
 #[test]
 fn common_types_that_dwz_moved() {
-    if !has("dwz", "dwz") {
+    if !is_installed("dwz", "dwz") {
         return;
     }
     // Types that are too small are not worth moving to dwz, and only those of both files are.
@@ -164,7 +164,7 @@ fn common_types_that_dwz_moved() {
         .map(|n| format!("long m{n}; char c{n}; "))
         .collect();
     let wide = format!("struct wide {{ {members} }};\n");
-    let folder = Folder::new();
+    let folder = TestFolder::new();
     for (name, other) in [("one", "mine"), ("two", "yours")] {
         let own = format!("struct {other} {{ struct wide *w; char c; long l; }} it;\n");
         let main = "int main(void) { return it.c + (int)sizeof(struct wide); }\n";

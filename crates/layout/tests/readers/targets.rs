@@ -2,11 +2,11 @@
 //! read of it.
 
 use object::{Object as _, ObjectSection as _};
-use relayout_layout::catalog::{Catalog, Format};
+use relayout_layout::catalog::{DebugInfoFormat, TypeCatalog};
 use relayout_layout::dwarf::SectionStore;
-use relayout_layout::{BitRange, Types};
+use relayout_layout::{BitRange, TypeArena};
 
-use super::tools::{Folder, has};
+use super::tools::{TestFolder, is_installed};
 
 /// Sizes and offsets in section `.oracle`; an object in `.bits` for each bitfield, with all its bits
 /// set and no others.
@@ -34,11 +34,11 @@ const COMPILERS: [(&str, &str); 4] = [
 #[test]
 fn layouts_are_those_of_the_compiler() {
     for (compiler, package) in COMPILERS {
-        if !has(compiler, package) {
+        if !is_installed(compiler, package) {
             continue;
         }
         for version in 2..=5 {
-            let folder = Folder::new();
+            let folder = TestFolder::new();
             folder.write("it.c", SOURCE);
             let line = format!("{compiler} -gdwarf-{version} -gstrict-dwarf -c it.c -o it.o");
             folder.run(&line);
@@ -64,17 +64,17 @@ fn check(bytes: &[u8], case: &str) {
     let expected: Vec<u64> = numbers.iter().map(|bytes| number(bytes).into()).collect();
 
     let store = SectionStore::default();
-    let catalog = Catalog::parse_in(bytes, &store, Format::Any).expect("its types");
+    let catalog = TypeCatalog::parse(bytes, &store, DebugInfoFormat::Any).expect("its types");
     let mut found = Vec::new();
     for name in ["plain", "packed"] {
-        look(&catalog, name, |aggregate| {
+        with_aggregate(&catalog, name, |aggregate| {
             found.push(aggregate.size);
             found.extend(aggregate.members.iter().map(|member| member.offset));
         });
     }
     assert_eq!(found, expected, "{case}");
 
-    look(&catalog, "bits", |aggregate| {
+    with_aggregate(&catalog, "bits", |aggregate| {
         let objects = section(".bits").chunks(aggregate.size as usize);
         let ranges = aggregate.members.iter().filter_map(|member| member.bits);
         let pairs: Vec<_> = objects.zip(ranges).collect();
@@ -100,8 +100,14 @@ fn bits_of(range: BitRange) -> Vec<u64> {
     (range.offset_bits..range.offset_bits + range.size_bits).collect()
 }
 
-fn look(catalog: &Catalog<'_>, name: &str, look: impl FnOnce(&relayout_layout::Aggregate)) {
-    let loaded = catalog.load(&catalog.find(name)).expect("it can be loaded");
-    let types: &Types = &loaded.types;
-    look(types.aggregate(loaded.ids[0]).expect("an aggregate"));
+fn with_aggregate(
+    catalog: &TypeCatalog<'_>,
+    name: &str,
+    visit: impl FnOnce(&relayout_layout::Aggregate),
+) {
+    let loaded = catalog
+        .load(&catalog.find_definitions(name))
+        .expect("it can be loaded");
+    let types: &TypeArena = &loaded.types;
+    visit(types.aggregate(loaded.ids[0]).expect("an aggregate"));
 }

@@ -5,15 +5,15 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
-use relayout_layout::catalog::{Catalog, Format, Sources};
-use relayout_layout::dwarf::{Companions, SectionStore, SplitUnit, SupplementaryLink};
+use relayout_layout::catalog::{CatalogInputs, DebugInfoFormat, TypeCatalog};
+use relayout_layout::dwarf::{CompanionFiles, SectionStore, SplitUnit, SupplementaryLink};
 use relayout_layout::pahole::{self, Options};
 use tempfile::TempDir;
 
 /// A folder that is gone after the test.
-pub struct Folder(TempDir);
+pub struct TestFolder(TempDir);
 
-impl Folder {
+impl TestFolder {
     pub fn new() -> Self {
         Self(tempfile::tempdir().expect("a temporary folder"))
     }
@@ -50,7 +50,7 @@ impl Folder {
 }
 
 /// Whether an optional tool is there. Where it is not, says so; in CI that is a failure.
-pub fn has(program: &str, package: &str) -> bool {
+pub fn is_installed(program: &str, package: &str) -> bool {
     let found = Command::new(program)
         .arg("--version")
         .stdout(Stdio::null())
@@ -66,16 +66,16 @@ pub fn has(program: &str, package: &str) -> bool {
 }
 
 /// Files beside a program, as the command finds them.
-pub struct Beside<'f> {
-    folder: &'f Folder,
+pub struct FolderCompanions<'f> {
+    folder: &'f TestFolder,
     program: &'f str,
     supplementary: OnceLock<Option<Vec<u8>>>,
     package: OnceLock<Option<Vec<u8>>>,
     split: OnceLock<Vec<Option<Vec<u8>>>>,
 }
 
-impl<'f> Beside<'f> {
-    pub fn new(folder: &'f Folder, program: &'f str) -> Self {
+impl<'f> FolderCompanions<'f> {
+    pub fn new(folder: &'f TestFolder, program: &'f str) -> Self {
         Self {
             folder,
             program,
@@ -86,7 +86,7 @@ impl<'f> Beside<'f> {
     }
 }
 
-impl Companions for Beside<'_> {
+impl CompanionFiles for FolderCompanions<'_> {
     fn supplementary(&self, link: &SupplementaryLink) -> Option<&[u8]> {
         let read = || fs::read(self.folder.path(&link.name)).ok();
         self.supplementary.get_or_init(read).as_deref()
@@ -97,7 +97,7 @@ impl Companions for Beside<'_> {
         self.package.get_or_init(read).as_deref()
     }
 
-    fn split(&self, wanted: &[SplitUnit]) -> Vec<Option<&[u8]>> {
+    fn split_units(&self, wanted: &[SplitUnit]) -> Vec<Option<&[u8]>> {
         let read = |unit: &SplitUnit| fs::read(Path::new(&unit.path())).ok();
         let files = self.split.get_or_init(|| wanted.iter().map(read).collect());
         files.iter().map(Option::as_deref).collect()
@@ -105,28 +105,32 @@ impl Companions for Beside<'_> {
 }
 
 /// Opens a file of the folder with what it refers to.
-pub fn with<T>(folder: &Folder, name: &str, look: impl FnOnce(&Catalog<'_>) -> T) -> T {
+pub fn with_catalog<T>(
+    folder: &TestFolder,
+    name: &str,
+    visit: impl FnOnce(&TypeCatalog<'_>) -> T,
+) -> T {
     let (bytes, store) = (folder.read(name), SectionStore::default());
-    let companions = Beside::new(folder, name);
-    let sources = Sources {
+    let companions = FolderCompanions::new(folder, name);
+    let sources = CatalogInputs {
         store: &store,
         companions: &companions,
         btf_base: None,
     };
-    let catalog = Catalog::parse_among(&bytes, sources, Format::Any);
-    look(&catalog.unwrap_or_else(|error| panic!("{name}: {error}")))
+    let catalog = TypeCatalog::parse_with_companions(&bytes, sources, DebugInfoFormat::Any);
+    visit(&catalog.unwrap_or_else(|error| panic!("{name}: {error}")))
 }
 
 /// All layouts of a file, sorted; and what was missing.
-pub fn layouts(folder: &Folder, name: &str) -> (Vec<String>, Vec<String>) {
-    with(folder, name, |catalog| {
+pub fn layouts(folder: &TestFolder, name: &str) -> (Vec<String>, Vec<String>) {
+    with_catalog(folder, name, |catalog| {
         let entries = catalog.aggregates();
-        let texts = catalog.each(&entries, |types, id, _| {
+        let texts = catalog.map_loaded(&entries, |types, id, _| {
             pahole::render(types, id, &Options::default()).unwrap_or_default()
         });
         let mut texts = texts.unwrap_or_else(|error| panic!("{name}: {error}"));
         texts.sort();
-        let missing = catalog.missing().iter().map(ToString::to_string);
+        let missing = catalog.missing_companions().iter().map(ToString::to_string);
         (texts, missing.collect())
     })
 }

@@ -38,7 +38,7 @@ fn main() {
             let bytes = std::fs::read(vmlinux).expect("the debug file can be read");
             let found = pick::of_debug_file(&bytes, &source);
             let compiler = Compiler::of_kernel(build, source, scratch);
-            tried(found, compiler, number(rest.first()));
+            try_candidates(found, compiler, number(rest.first()));
         }
         ["headers", root, rest @ ..] => {
             let root = PathBuf::from(root);
@@ -50,13 +50,13 @@ fn main() {
             }
             let found = pick::of_headers(&root);
             let compiler = Compiler::new(command, root.clone(), root, &["."], scratch);
-            tried(found, compiler, number(own.first()));
+            try_candidates(found, compiler, number(own.first()));
         }
         _ => panic!("what is to be tried? see the head of this file"),
     }
 }
 
-fn tried(found: Vec<Candidate>, mut compiler: Compiler, count: usize) {
+fn try_candidates(found: Vec<Candidate>, mut compiler: Compiler, count: usize) {
     let seed = std::env::var("RELAYOUT_SEED").map_or(0, |text| text.parse().expect("a number"));
     let candidates = pick::in_order(found, seed);
     let keep = std::env::var_os("RELAYOUT_KEEP").map(PathBuf::from);
@@ -68,7 +68,7 @@ fn tried(found: Vec<Candidate>, mut compiler: Compiler, count: usize) {
             break;
         }
         let trial = trial::run(candidate, &mut compiler);
-        let what = format!("{} {}: {}", candidate.path, candidate.tag, trial.asked);
+        let title = format!("{} {}: {}", candidate.path, candidate.tag, trial.asked);
         if let (Some(keep), Some(new)) = (&keep, &trial.new) {
             let old = std::fs::read_to_string(compiler.root.join(&candidate.path));
             let old = old.expect("it was read before");
@@ -82,14 +82,14 @@ fn tried(found: Vec<Candidate>, mut compiler: Compiler, count: usize) {
             Outcome::Right(back) => {
                 right += 1;
                 if let Back::Other(how) = back {
-                    other.push(format!("{what}\n{how}"));
+                    other.push(format!("{title}\n{how}"));
                 }
             }
             Outcome::Refused(refusal) => {
                 let kind = refused.entry(refusal.kind()).or_default();
-                kind.push(format!("{what}\n    {refusal}"));
+                kind.push(format!("{title}\n    {refusal}"));
             }
-            Outcome::Wrong(why) => wrong.push(format!("{what}\n    {why}")),
+            Outcome::Wrong(why) => wrong.push(format!("{title}\n    {why}")),
         }
     }
     println!("{} structs, {tried} tried", candidates.len());
@@ -98,16 +98,23 @@ fn tried(found: Vec<Candidate>, mut compiler: Compiler, count: usize) {
     }
     println!("right: {right} ({:.1}%)", percent(right, tried));
     println!("  moved back to the same bytes: {}", right - other.len());
-    let all: usize = refused.values().map(Vec::len).sum();
-    println!("refused: {all} ({:.1}%)", percent(all, tried));
-    for (kind, which) in &refused {
-        println!("  {kind}: {}", which.len());
-        which.iter().for_each(|one| println!("    {one}"));
+    let refused_count: usize = refused.values().map(Vec::len).sum();
+    println!(
+        "refused: {refused_count} ({:.1}%)",
+        percent(refused_count, tried)
+    );
+    for (kind, refusals) in &refused {
+        println!("  {kind}: {}", refusals.len());
+        refusals
+            .iter()
+            .for_each(|refusal| println!("    {refusal}"));
     }
     println!("wrong: {}", wrong.len());
-    wrong.iter().for_each(|one| println!("    {one}"));
+    wrong.iter().for_each(|failure| println!("    {failure}"));
     println!("moved back to other bytes: {}", other.len());
-    other.iter().for_each(|one| println!("    {one}"));
+    other
+        .iter()
+        .for_each(|difference| println!("    {difference}"));
     if !wrong.is_empty() {
         std::process::exit(1);
     }

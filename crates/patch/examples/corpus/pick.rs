@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use relayout_layout::catalog::{Catalog, Format};
+use relayout_layout::catalog::{DebugInfoFormat, TypeCatalog};
 use relayout_layout::dwarf::SectionStore;
 use relayout_layout::{AggregateKind, Type};
 
@@ -31,19 +31,20 @@ impl Candidate {
 /// In the order in which they are tried with this seed. Of headers with the same file name, which are
 /// mostly copies, only one counts.
 pub fn in_order(mut found: Vec<Candidate>, seed: u64) -> Vec<Candidate> {
-    found.iter_mut().for_each(|one| one.seed = seed);
-    found.sort_by_cached_key(|one| (one.hash(), one.clone()));
+    found.iter_mut().for_each(|candidate| candidate.seed = seed);
+    found.sort_by_cached_key(|candidate| (candidate.hash(), candidate.clone()));
     let mut seen = HashSet::new();
     let file = |path: &str| path.rsplit('/').next().map(str::to_owned);
-    found.retain(|one| seen.insert((file(&one.path), one.tag.clone())));
+    found.retain(|candidate| seen.insert((file(&candidate.path), candidate.tag.clone())));
     found
 }
 
 /// Structs with a tag that the debug information of `bytes` places in a header below `root`.
 pub fn of_debug_file(bytes: &[u8], root: &Path) -> Vec<Candidate> {
     let store = SectionStore::default();
-    let catalog = Catalog::parse_in(bytes, &store, Format::Any).expect("types can be read");
-    let found = catalog.each(&catalog.aggregates(), |types, id, _| {
+    let catalog =
+        TypeCatalog::parse(bytes, &store, DebugInfoFormat::Any).expect("types can be read");
+    let found = catalog.map_loaded(&catalog.aggregates(), |types, id, _| {
         let Type::Aggregate(aggregate) = types.get(id) else {
             return None;
         };

@@ -1,10 +1,10 @@
 //! One struct: a random member to a random place, by the editor and by the layout engine.
 
-use relayout_layout::abi::{Arrangement, Shape};
-use relayout_layout::catalog::{Catalog, Format};
+use relayout_layout::abi::{AtomArrangement, StructShape};
+use relayout_layout::catalog::{DebugInfoFormat, TypeCatalog};
 use relayout_layout::dwarf::SectionStore;
 use relayout_layout::{Aggregate, Type};
-use relayout_patch::{Change, Position, Refusal, edit_struct, inverse};
+use relayout_patch::{EditRefusal, MemberPosition, SourceChange, edit_struct, inverse_changes};
 
 use crate::pick::Candidate;
 use crate::unit::Compiler;
@@ -16,7 +16,7 @@ pub enum Outcome {
     Passed(&'static str),
     /// The compiler's offsets are the engine's.
     Right(Back),
-    Refused(Refusal),
+    Refused(EditRefusal),
     /// It does not compile, or its offsets are others.
     Wrong(String),
 }
@@ -79,20 +79,20 @@ pub fn run(candidate: &Candidate, compiler: &mut Compiler) -> Trial {
         return passed("no two members that can move");
     };
     let last = |atom: usize| shape.atoms[atom].names.last().cloned();
-    let change = Change::MoveMembers {
+    let change = SourceChange::MoveMembers {
         members: shape.atoms[atom].names.clone(),
-        to: Position::after(after.and_then(last)),
+        to: MemberPosition::after(after.and_then(last)),
         spacing: None,
         reason: None,
     };
     let line = before.decl.as_ref().map(|decl| decl.line);
     let (path, tag) = (&candidate.path, &candidate.tag);
-    let edit = |text: &str, changes: &[Change]| edit_struct(path, text, tag, line, changes);
+    let edit = |text: &str, changes: &[SourceChange]| edit_struct(path, text, tag, line, changes);
     let asked = format!("{change:?}");
     let new = match edit(&old, std::slice::from_ref(&change)) {
         Ok(new) => new,
         // Not to be seen in debug information where all members lie as they would anyway.
-        Err(Refusal::Packed { .. }) => return passed("packed"),
+        Err(EditRefusal::Packed { .. }) => return passed("packed"),
         Err(refusal) => {
             return Trial {
                 asked,
@@ -103,11 +103,11 @@ pub fn run(candidate: &Candidate, compiler: &mut Compiler) -> Trial {
     };
     let wrong = compiler.edited(path, &new, &plain).and_then(|object| {
         let (got, _) = load(&object, candidate).map_err(str::to_owned)?;
-        let expect = shape.apply(&before, &arrangement, &shape.lay_out(&arrangement));
+        let expect = shape.apply_arrangement(&before, &arrangement, &shape.lay_out(&arrangement));
         differences(&expect, &got)
     });
     let back = || {
-        let back = inverse(path, &old, tag, line, &change);
+        let back = inverse_changes(path, &old, tag, line, &change);
         match back.and_then(|back| edit(&new, &back)) {
             Ok(text) if text == old => Back::SameBytes,
             Ok(text) => Back::Other(relayout_patch::unified_diff(path, &old, &text)),
@@ -126,10 +126,11 @@ pub fn run(candidate: &Candidate, compiler: &mut Compiler) -> Trial {
 }
 
 /// The struct as the copied header declares it, and its shape.
-fn load(object: &[u8], candidate: &Candidate) -> Result<(Aggregate, Shape), &'static str> {
+fn load(object: &[u8], candidate: &Candidate) -> Result<(Aggregate, StructShape), &'static str> {
     let store = SectionStore::default();
-    let catalog = Catalog::parse_in(object, &store, Format::Any).map_err(|_| "no types")?;
-    let entries = catalog.find(&candidate.tag);
+    let catalog =
+        TypeCatalog::parse(object, &store, DebugInfoFormat::Any).map_err(|_| "no types")?;
+    let entries = catalog.find_definitions(&candidate.tag);
     let loaded = catalog.load(&entries).map_err(|_| "no types")?;
     let copy = format!("/copy/{}", candidate.path);
     let mut found = loaded
@@ -139,9 +140,9 @@ fn load(object: &[u8], candidate: &Candidate) -> Result<(Aggregate, Shape), &'st
             Type::Aggregate(aggregate) if aggregate.complete => Some(aggregate),
             _ => None,
         });
-    let here = |one: &&Aggregate| {
-        let decl = one.decl.as_ref();
-        one.name.as_ref() == Some(&candidate.tag)
+    let here = |aggregate: &&Aggregate| {
+        let decl = aggregate.decl.as_ref();
+        aggregate.name.as_ref() == Some(&candidate.tag)
             && decl.is_some_and(|decl| decl.file.ends_with(&copy))
     };
     let aggregate = found
@@ -155,8 +156,8 @@ fn load(object: &[u8], candidate: &Candidate) -> Result<(Aggregate, Shape), &'st
 }
 
 /// An atom, the atom it comes after, and the arrangement that this gives.
-fn pick(shape: &Shape, seed: u64) -> Option<(usize, Option<usize>, Arrangement)> {
-    let current = shape.current();
+fn pick(shape: &StructShape, seed: u64) -> Option<(usize, Option<usize>, AtomArrangement)> {
+    let current = shape.current_arrangement();
     let bound = usize::from(shape.atoms.last().is_some_and(|atom| atom.flexible));
     let movable: Vec<usize> = (0..current.order.len() - bound)
         .filter(|&atom| shape.atoms[atom].size > 0 && !shape.atoms[atom].names.is_empty())
@@ -175,7 +176,7 @@ fn pick(shape: &Shape, seed: u64) -> Option<(usize, Option<usize>, Arrangement)>
     let place = *places.get(random.below(places.len().max(1)))?;
     order.insert(place, atom);
     let after = place.checked_sub(1).map(|before| order[before]);
-    Some((atom, after, Arrangement { order, ..current }))
+    Some((atom, after, AtomArrangement { order, ..current }))
 }
 
 /// What is at another place than the engine says.
@@ -187,9 +188,9 @@ fn differences(expect: &Aggregate, got: &Aggregate) -> Result<(), String> {
         return Err("other members".to_owned());
     }
     for (want, is) in expect.members.iter().zip(&got.members) {
-        let first_bit = |one: &relayout_layout::Member| match one.bits {
+        let first_bit = |member: &relayout_layout::Member| match member.bits {
             Some(bits) => bits.offset_bits,
-            None => one.offset * 8,
+            None => member.offset * 8,
         };
         if want.name != is.name || first_bit(want) != first_bit(is) {
             return Err(format!(

@@ -72,8 +72,8 @@ impl Compiler {
     /// The object of the unedited header; `None` if neither it nor what the first source file
     /// beside it includes compiles alone.
     pub fn plain(&mut self, path: &str, text: &str) -> Option<Plain> {
-        if let Some(known) = self.plain.get(path) {
-            return known.clone();
+        if let Some(kept_object) = self.plain.get(path) {
+            return kept_object.clone();
         }
         let units = [Some(format!("#include {}\n", self.spelled(path)))]
             .into_iter()

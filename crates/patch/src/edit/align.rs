@@ -1,160 +1,168 @@
 //! Aligns a member or the whole type.
 
-use super::block::{Shared, lines_with_comments};
-use super::comment::{COLUMNS_MAX, render};
+use super::block::{StatementSharesLine, lines_with_comments};
+use super::comment::{COLUMNS_MAX, render_comment};
 use super::{include, is_kernel};
-use crate::body::{Directive, directive};
-use crate::change::Alignment;
-use crate::declarator::{What, is_alignment};
-use crate::find::{Definition, File, ItemPath};
-use crate::lex::{Kind, Token};
-use crate::lines::{columns, is_blank, line_start, newline};
-use crate::refusal::Refusal;
+use crate::body::{DirectiveKind, directive_kind};
+use crate::change::WrittenAlignment;
+use crate::declarator::{StatementKind, is_alignment};
+use crate::find::{StatementPath, StructDefinition, TokenizedFile};
+use crate::lex::{SourceToken, TokenKind};
+use crate::lines::{is_blank_line, line_ending, line_start, width_columns};
+use crate::refusal::EditRefusal;
 
 /// The text with `member` aligned.
-pub(crate) fn member(
-    file: &File<'_>,
-    definition: &Definition,
+pub(crate) fn align_member(
+    file: &TokenizedFile<'_>,
+    definition: &StructDefinition,
     member: &str,
-    alignment: &Alignment,
+    alignment: &WrittenAlignment,
     reason: Option<&str>,
-) -> Result<String, Refusal> {
-    let path = definition.member(file, member)?;
-    alignable(file, definition, &path, member)?;
-    let item = definition.item(&path);
+) -> Result<String, EditRefusal> {
+    let path = definition.find_member(file, member)?;
+    refuse_unalignable(file, definition, &path, member)?;
+    let item = definition.statement(&path);
     let (name, place) = (member.to_owned(), file.place(item.first));
-    let attribute = attribute(file, alignment)?;
+    let attribute = alignment_attribute(file, alignment)?;
     let body = definition.body_of(&path);
-    let block =
-        lines_with_comments(file, body, item, None).map_err(|Shared| Refusal::SharedLine {
+    let block = lines_with_comments(file, body, item, None).map_err(|StatementSharesLine| {
+        EditRefusal::SharedLine {
             member: name.clone(),
             place,
-        })?;
+        }
+    })?;
     let (first, semicolon) = (file.tokens[item.first].start, file.tokens[item.last].start);
     let indent = &file.source[line_start(file.source, first)..first];
-    let own = &file.source[block.own..block.end];
+    let own = &file.source[block.own_start..block.end];
     let mut line = format!(
         "{} {attribute}{}",
-        &file.source[block.own..semicolon],
+        &file.source[block.own_start..semicolon],
         &file.source[semicolon..block.end]
     );
     let mut paragraphs = Vec::new();
-    let trailing = trailing_comment(file, item.last, block.end);
+    let trailing = trailing_comment_words(file, item.last, block.end);
     if let Some(text) = &trailing
-        && line.lines().any(|line| columns(line) > COLUMNS_MAX)
+        && line.lines().any(|line| width_columns(line) > COLUMNS_MAX)
         && own.matches("/*").count() + own.matches("//").count() == 1
     {
         line = format!(
             "{} {attribute};{}",
-            &file.source[block.own..semicolon],
-            newline(file.source)
+            &file.source[block.own_start..semicolon],
+            line_ending(file.source)
         );
         paragraphs.push(text.as_str());
     }
     paragraphs.extend(reason);
-    let mut new = file.source[..block.own].to_owned();
+    let mut new = file.source[..block.own_start].to_owned();
     if !paragraphs.is_empty() {
-        let above = line_start(file.source, block.own.saturating_sub(1));
-        let opens = file.source[..block.own].trim_end().ends_with('{');
-        let under_directive = directive_above(file, block.own);
-        if block.start == block.own && !is_blank(file.source, above) && !opens && !under_directive {
-            new += newline(file.source);
+        let above = line_start(file.source, block.own_start.saturating_sub(1));
+        let opens = file.source[..block.own_start].trim_end().ends_with('{');
+        let under_directive = is_under_directive(file, block.own_start);
+        if block.start == block.own_start
+            && !is_blank_line(file.source, above)
+            && !opens
+            && !under_directive
+        {
+            new += line_ending(file.source);
         }
-        new += &render(file.source, indent, &paragraphs, member)?;
+        new += &render_comment(file.source, indent, &paragraphs, member)?;
     }
     new += &line;
     new += &file.source[block.end..];
-    finish(file, definition, alignment, new)
+    finish_alignment(file, definition, alignment, new)
 }
 
 /// Refuses members that cannot take an attribute, or have one of the kind.
-fn alignable(
-    file: &File<'_>,
-    definition: &Definition,
-    path: &ItemPath,
+fn refuse_unalignable(
+    file: &TokenizedFile<'_>,
+    definition: &StructDefinition,
+    path: &StatementPath,
     member: &str,
-) -> Result<(), Refusal> {
-    let item = definition.item(path);
+) -> Result<(), EditRefusal> {
+    let item = definition.statement(path);
     let place = file.place(item.first);
     let name = member.to_owned();
-    match item.what {
-        What::Bitfield => {
-            return Err(Refusal::Bitfield {
+    match item.kind {
+        StatementKind::Bitfield => {
+            return Err(EditRefusal::Bitfield {
                 member: name,
                 place,
             });
         }
-        What::KnownMacro | What::Macro | What::Border | What::Unsure => {
-            return Err(Refusal::MacroMember {
+        StatementKind::KnownMacro
+        | StatementKind::Macro
+        | StatementKind::Border
+        | StatementKind::NotUnderstood => {
+            return Err(EditRefusal::MacroMember {
                 member: name,
                 place,
             });
         }
-        What::Plain | What::Flexible => {}
+        StatementKind::Plain | StatementKind::Flexible => {}
     }
-    if definition.in_union(path) {
-        return Err(Refusal::Union { name, place });
+    if definition.is_in_union(path) {
+        return Err(EditRefusal::InUnion { name, place });
     }
     if item.names.len() > 1 {
-        return Err(Refusal::SharedDeclaration {
+        return Err(EditRefusal::SharedDeclaration {
             member: name,
             place,
         });
     }
     let own_from = item.body.as_deref().map_or(item.first, |inner| inner.close);
-    if aligned(file, own_from, item.last) {
-        return Err(Refusal::AlreadyAligned { name, place });
+    if has_alignment(file, own_from, item.last) {
+        return Err(EditRefusal::AlreadyAligned { name, place });
     }
     Ok(())
 }
 
 /// The text with the type aligned: the attribute stands right behind the closing brace.
-pub(crate) fn whole_type(
-    file: &File<'_>,
-    definition: &Definition,
-    alignment: &Alignment,
+pub(crate) fn align_type(
+    file: &TokenizedFile<'_>,
+    definition: &StructDefinition,
+    alignment: &WrittenAlignment,
     reason: Option<&str>,
-) -> Result<String, Refusal> {
+) -> Result<String, EditRefusal> {
     let close = definition.body.close;
     let name = definition.name.clone();
     let end = (close..file.tokens.len())
         .find(|&at| file.reader().text(at) == ";")
         .unwrap_or(close);
-    if aligned(file, close, end)
-        || aligned(
+    if has_alignment(file, close, end)
+        || has_alignment(
             file,
-            before_brace(file, definition.body.open),
+            struct_keyword_before(file, definition.body.open),
             definition.body.open,
         )
     {
-        return Err(Refusal::AlreadyAligned {
+        return Err(EditRefusal::AlreadyAligned {
             name,
             place: file.place(close),
         });
     }
-    let attribute = attribute(file, alignment)?;
+    let attribute = alignment_attribute(file, alignment)?;
     let brace = file.tokens[close];
     let line = line_start(file.source, brace.start);
     let indent = &file.source[line..brace.start];
     let mut new = file.source[..line].to_owned();
     if let Some(reason) = reason {
         if !indent.trim().is_empty() {
-            return Err(Refusal::SharedLine {
+            return Err(EditRefusal::SharedLine {
                 member: name,
                 place: file.place(close),
             });
         }
-        new += &render(file.source, &format!("{indent}\t"), &[reason], &name)?;
+        new += &render_comment(file.source, &format!("{indent}\t"), &[reason], &name)?;
     }
     new += &file.source[line..brace.end];
     new += " ";
     new += &attribute;
     new += &file.source[brace.end..];
-    finish(file, definition, alignment, new)
+    finish_alignment(file, definition, alignment, new)
 }
 
 /// Index of the token that starts the words before the opening brace.
-fn before_brace(file: &File<'_>, open: usize) -> usize {
+fn struct_keyword_before(file: &TokenizedFile<'_>, open: usize) -> usize {
     let reader = file.reader();
     (0..open)
         .rev()
@@ -162,27 +170,27 @@ fn before_brace(file: &File<'_>, open: usize) -> usize {
         .unwrap_or(open)
 }
 
-fn aligned(file: &File<'_>, from: usize, to: usize) -> bool {
+fn has_alignment(file: &TokenizedFile<'_>, from: usize, to: usize) -> bool {
     (from..to).any(|at| is_alignment(file.reader().text(at)))
 }
 
-fn directive_above(file: &File<'_>, line: usize) -> bool {
-    let above = |token: &&Token| token.end <= line;
+fn is_under_directive(file: &TokenizedFile<'_>, line: usize) -> bool {
+    let above = |token: &&SourceToken| token.end <= line;
     file.tokens.iter().rev().find(above).is_some_and(|token| {
-        token.kind == Kind::Directive
+        token.kind == TokenKind::Directive
             && matches!(
-                directive(token.text(file.source)),
-                Directive::If | Directive::Else
+                directive_kind(token.text(file.source)),
+                DirectiveKind::If | DirectiveKind::Else
             )
     })
 }
 
 /// The words of the one comment behind token `last` that ends before byte `end`.
-fn trailing_comment(file: &File<'_>, last: usize, end: usize) -> Option<String> {
+fn trailing_comment_words(file: &TokenizedFile<'_>, last: usize, end: usize) -> Option<String> {
     let comment = file
         .tokens
         .get(last + 1)
-        .filter(|token| token.kind == Kind::Comment && token.end <= end)?;
+        .filter(|token| token.kind == TokenKind::Comment && token.end <= end)?;
     let text = comment.text(file.source);
     let inner = match text.strip_prefix("//") {
         Some(inner) => inner,
@@ -201,37 +209,42 @@ fn trailing_comment(file: &File<'_>, last: usize, end: usize) -> Option<String> 
 }
 
 /// The alignment as this file would write it.
-fn attribute(file: &File<'_>, alignment: &Alignment) -> Result<String, Refusal> {
+fn alignment_attribute(
+    file: &TokenizedFile<'_>,
+    alignment: &WrittenAlignment,
+) -> Result<String, EditRefusal> {
     match alignment {
-        Alignment::Bytes(bytes) if !bytes.is_power_of_two() => {
-            Err(Refusal::BadAlignment { bytes: *bytes })
+        WrittenAlignment::Bytes(bytes) if !bytes.is_power_of_two() => {
+            Err(EditRefusal::BadAlignment { bytes: *bytes })
         }
-        Alignment::Bytes(bytes) if is_kernel(file.source) => Ok(format!("__aligned({bytes})")),
-        Alignment::Bytes(bytes) => Ok(format!("__attribute__((aligned({bytes})))")),
-        Alignment::Macro(name) => {
-            include::check_macro(file, name)?;
+        WrittenAlignment::Bytes(bytes) if is_kernel(file.source) => {
+            Ok(format!("__aligned({bytes})"))
+        }
+        WrittenAlignment::Bytes(bytes) => Ok(format!("__attribute__((aligned({bytes})))")),
+        WrittenAlignment::Macro(name) => {
+            include::require_known_macro(file, name)?;
             Ok(name.clone())
         }
     }
 }
 
 /// Adds the include that the macro needs and reads the result back.
-fn finish(
-    file: &File<'_>,
-    definition: &Definition,
-    alignment: &Alignment,
+fn finish_alignment(
+    file: &TokenizedFile<'_>,
+    definition: &StructDefinition,
+    alignment: &WrittenAlignment,
     new: String,
-) -> Result<String, Refusal> {
-    let wrong = || Refusal::NotAsIntended {
+) -> Result<String, EditRefusal> {
+    let wrong = || EditRefusal::NotAsIntended {
         name: definition.name.clone(),
         place: definition.place.clone(),
     };
-    let new_file = File::new(file.name, &new);
+    let new_file = TokenizedFile::new(file.name, &new);
     let read_back = new_file
-        .definition(&definition.name, None)
+        .find_definition(&definition.name, None)
         .map_err(|_| wrong())?;
-    let names = |body: &crate::body::Body| {
-        body.items
+    let names = |body: &crate::body::BracedBody| {
+        body.statements
             .iter()
             .map(|item| item.names.clone())
             .collect::<Vec<_>>()
@@ -240,7 +253,7 @@ fn finish(
         return Err(wrong());
     }
     match alignment {
-        Alignment::Macro(name) => include::ensure(&new_file, name),
-        Alignment::Bytes(_) => Ok(new),
+        WrittenAlignment::Macro(name) => include::ensure_include(&new_file, name),
+        WrittenAlignment::Bytes(_) => Ok(new),
     }
 }

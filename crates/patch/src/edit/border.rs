@@ -1,69 +1,80 @@
 //! What members must not be moved into or out of: groups of lines, and runs that are shuffled.
 
-use crate::body::{GROUP_MARKS, Item};
-use crate::declarator::What;
-use crate::find::File;
-use crate::refusal::Refusal;
+use crate::body::{BodyStatement, GROUP_MARKS};
+use crate::declarator::StatementKind;
+use crate::find::TokenizedFile;
+use crate::refusal::EditRefusal;
 
 /// Which side of a group a mark is at; the group by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Mark<'a> {
+enum BorderMark<'a> {
     Begin(&'a str),
     End(&'a str),
     /// It has no other side.
-    Alone,
+    Unpaired,
 }
 
-fn mark<'a>(file: &File<'a>, border: &Item) -> Mark<'a> {
+fn read_mark<'a>(file: &TokenizedFile<'a>, border: &BodyStatement) -> BorderMark<'a> {
     let text = |token: usize| {
         let token = file.tokens.get(token);
         token.map_or("", |token| token.text(file.source))
     };
     let word = text(border.first);
     match word.strip_prefix(GROUP_MARKS) {
-        Some(mark) if mark.starts_with("begin") => Mark::Begin(text(border.first + 2)),
-        Some(mark) if mark.starts_with("end") => Mark::End(text(border.first + 2)),
-        _ if word == "randomized_struct_fields_start" => Mark::Begin(""),
-        _ if word == "randomized_struct_fields_end" => Mark::End(""),
-        _ => Mark::Alone,
+        Some(mark) if mark.starts_with("begin") => BorderMark::Begin(text(border.first + 2)),
+        Some(mark) if mark.starts_with("end") => BorderMark::End(text(border.first + 2)),
+        _ if word == "randomized_struct_fields_start" => BorderMark::Begin(""),
+        _ if word == "randomized_struct_fields_end" => BorderMark::End(""),
+        _ => BorderMark::Unpaired,
     }
 }
 
 /// The first border among `items`, which a move passes, that it does not pass together with the other side
 /// of the same group.
-pub(crate) fn crossed<'i>(file: &File<'_>, items: &'i [Item]) -> Option<&'i Item> {
-    let mut open: Vec<(&str, &Item)> = Vec::new();
-    for border in items.iter().filter(|item| item.what == What::Border) {
-        match mark(file, border) {
-            Mark::Begin(group) => open.push((group, border)),
-            Mark::End(group) if open.last().is_some_and(|(begun, _)| *begun == group) => {
+pub(crate) fn crossed_border<'i>(
+    file: &TokenizedFile<'_>,
+    items: &'i [BodyStatement],
+) -> Option<&'i BodyStatement> {
+    let mut open: Vec<(&str, &BodyStatement)> = Vec::new();
+    for border in items
+        .iter()
+        .filter(|item| item.kind == StatementKind::Border)
+    {
+        match read_mark(file, border) {
+            BorderMark::Begin(group) => open.push((group, border)),
+            BorderMark::End(group) if open.last().is_some_and(|(begun, _)| *begun == group) => {
                 open.pop();
             }
-            Mark::End(_) | Mark::Alone => return Some(border),
+            BorderMark::End(_) | BorderMark::Unpaired => return Some(border),
         }
     }
     open.first().map(|(_, border)| *border)
 }
 
 /// Why `member` does not pass the border, on its way up or down.
-pub(crate) fn refusal(file: &File<'_>, border: &Item, member: &str, upwards: bool) -> Refusal {
+pub(crate) fn crossing_refusal(
+    file: &TokenizedFile<'_>,
+    border: &BodyStatement,
+    member: &str,
+    upwards: bool,
+) -> EditRefusal {
     let (first, last) = (file.tokens[border.first], file.tokens[border.last]);
     let text = &file.source[first.start..last.end];
     let (member, place) = (member.to_owned(), file.place(border.first));
-    let verb = match (mark(file, border), upwards) {
-        (Mark::Begin(_), true) | (Mark::End(_), false) => "leave",
+    let verb = match (read_mark(file, border), upwards) {
+        (BorderMark::Begin(_), true) | (BorderMark::End(_), false) => "leave",
         _ => "enter",
     };
-    match mark(file, border) {
-        Mark::Begin(group) | Mark::End(group) if text.starts_with(GROUP_MARKS) => {
-            Refusal::LineGroup {
+    match read_mark(file, border) {
+        BorderMark::Begin(group) | BorderMark::End(group) if text.starts_with(GROUP_MARKS) => {
+            EditRefusal::LineGroup {
                 member,
                 verb,
                 group: group.to_owned(),
                 place,
             }
         }
-        _ => Refusal::Border {
+        _ => EditRefusal::CrossesBorder {
             member,
             border: text.to_owned(),
             place,

@@ -1,15 +1,15 @@
 //! New comments in the form that the file uses.
 
-use crate::lex::{Kind, lex};
-use crate::lines::{columns, newline, starts_line};
-use crate::refusal::Refusal;
+use crate::lex::{TokenKind, lex};
+use crate::lines::{is_first_on_line, line_ending, width_columns};
+use crate::refusal::EditRefusal;
 
 /// Where a comment line has to end.
 pub(crate) const COLUMNS_MAX: usize = 80;
 
 /// How a file writes comments of several lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
+enum CommentForm {
     /// `/*` on a line of its own.
     Block,
     /// Text behind `/*`, as in the network code.
@@ -22,34 +22,34 @@ enum Form {
 ///
 /// # Errors
 /// [`Refusal::BadReason`] for `name` when the text would end the comment or hold another.
-pub(crate) fn render(
+pub(crate) fn render_comment(
     source: &str,
     indent: &str,
     paragraphs: &[&str],
     name: &str,
-) -> Result<String, Refusal> {
+) -> Result<String, EditRefusal> {
     if paragraphs
         .iter()
         .any(|text| text.contains("*/") || text.contains("/*") || text.contains('\\'))
     {
-        return Err(Refusal::BadReason {
+        return Err(EditRefusal::BadReason {
             name: name.to_owned(),
         });
     }
-    let form = form_of(source);
-    let eol = newline(source);
-    if let [one] = paragraphs {
-        let words = one.split_whitespace().collect::<Vec<_>>().join(" ");
-        let line = if form == Form::Line {
+    let form = comment_form(source);
+    let eol = line_ending(source);
+    if let [paragraph] = paragraphs {
+        let words = paragraph.split_whitespace().collect::<Vec<_>>().join(" ");
+        let line = if form == CommentForm::Line {
             format!("{indent}// {words}")
         } else {
             format!("{indent}/* {words} */")
         };
-        if columns(&line) <= COLUMNS_MAX {
+        if width_columns(&line) <= COLUMNS_MAX {
             return Ok(line + eol);
         }
     }
-    let prefix = if form == Form::Line {
+    let prefix = if form == CommentForm::Line {
         format!("{indent}// ")
     } else {
         format!("{indent} * ")
@@ -59,28 +59,28 @@ pub(crate) fn render(
         if index > 0 {
             lines.push(prefix.trim_end().to_owned());
         }
-        lines.extend(wrap(paragraph, &prefix));
+        lines.extend(wrap_paragraph(paragraph, &prefix));
     }
     match form {
-        Form::Line => {}
-        Form::Block => lines.insert(0, format!("{indent}/*")),
-        Form::Net => {
+        CommentForm::Line => {}
+        CommentForm::Block => lines.insert(0, format!("{indent}/*")),
+        CommentForm::Net => {
             if let Some(first) = lines.first_mut() {
                 *first = first.replacen(" * ", "/* ", 1);
             }
         }
     }
-    if form != Form::Line {
+    if form != CommentForm::Line {
         lines.push(format!("{indent} */"));
     }
     Ok(lines.join(eol) + eol)
 }
 
-fn wrap(paragraph: &str, prefix: &str) -> Vec<String> {
+fn wrap_paragraph(paragraph: &str, prefix: &str) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = String::new();
     for word in paragraph.split_whitespace() {
-        if !line.is_empty() && columns(&line) + 1 + word.chars().count() > COLUMNS_MAX {
+        if !line.is_empty() && width_columns(&line) + 1 + word.chars().count() > COLUMNS_MAX {
             lines.push(std::mem::take(&mut line));
         }
         line += if line.is_empty() { prefix } else { " " };
@@ -90,11 +90,11 @@ fn wrap(paragraph: &str, prefix: &str) -> Vec<String> {
     lines
 }
 
-fn form_of(source: &str) -> Form {
+fn comment_form(source: &str) -> CommentForm {
     let (mut block, mut net, mut slashes, mut stars) = (0_u32, 0_u32, 0_u32, 0_u32);
     for token in lex(source)
         .iter()
-        .filter(|token| token.kind == Kind::Comment)
+        .filter(|token| token.kind == TokenKind::Comment)
     {
         let text = token.text(source);
         if text.starts_with("//") {
@@ -102,7 +102,8 @@ fn form_of(source: &str) -> Form {
             continue;
         }
         stars += 1;
-        if text.contains('\n') && !text.starts_with("/**") && starts_line(source, token.start) {
+        if text.contains('\n') && !text.starts_with("/**") && is_first_on_line(source, token.start)
+        {
             let alone = text
                 .lines()
                 .next()
@@ -111,9 +112,9 @@ fn form_of(source: &str) -> Form {
         }
     }
     match (slashes > stars, net > block) {
-        (true, _) => Form::Line,
-        (_, true) => Form::Net,
-        _ => Form::Block,
+        (true, _) => CommentForm::Line,
+        (_, true) => CommentForm::Net,
+        _ => CommentForm::Block,
     }
 }
 
@@ -124,7 +125,10 @@ mod tests {
     const LONG: &str = "read by every allocation: keep it off the cache line of the members that are written under the lock";
 
     fn check(source: &str, reason: &str, expect: &str) {
-        assert_eq!(render(source, "\t", &[reason], "m").unwrap(), expect);
+        assert_eq!(
+            render_comment(source, "\t", &[reason], "m").unwrap(),
+            expect
+        );
     }
 
     #[test]
@@ -145,6 +149,6 @@ mod tests {
 
     #[test]
     fn delimiters_are_refused() {
-        assert!(render("", "", &["a */ int b; /*"], "m").is_err());
+        assert!(render_comment("", "", &["a */ int b; /*"], "m").is_err());
     }
 }

@@ -1,18 +1,18 @@
 //! Where something goes: which statement it comes to stand before, and at which byte.
 
 use super::block::lines_with_comments;
-use crate::body::{Body, Item};
-use crate::change::Position;
-use crate::declarator::What;
-use crate::find::{Definition, File, ItemPath};
-use crate::lines::{line_start, next_line, starts_line};
-use crate::refusal::Refusal;
+use crate::body::{BodyStatement, BracedBody};
+use crate::change::MemberPosition;
+use crate::declarator::StatementKind;
+use crate::find::{StatementPath, StructDefinition, TokenizedFile};
+use crate::lines::{is_first_on_line, line_start, next_line_start};
+use crate::refusal::EditRefusal;
 
 /// A place between lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Gap {
+pub(crate) struct InsertionGap {
     /// Index of the item that comes behind it, in the old numbering.
-    pub before: usize,
+    pub next_statement: usize,
     /// First byte of a line.
     pub target: usize,
 }
@@ -20,97 +20,102 @@ pub(crate) struct Gap {
 /// The anchor as a statement of the body that `bodies` leads to, in which something moves: the last member of an anonymous
 /// struct or union stands for the whole of it, which has no name to be called by; the first one,
 /// where something comes before it. `None`: the front.
-pub(crate) fn anchor(
-    file: &File<'_>,
-    definition: &Definition,
+pub(crate) fn anchor_statement(
+    file: &TokenizedFile<'_>,
+    definition: &StructDefinition,
     bodies: &[usize],
-    path: Option<&ItemPath>,
-    to: &Position,
+    path: Option<&StatementPath>,
+    to: &MemberPosition,
     member: &str,
-) -> Result<Option<usize>, Refusal> {
-    let refused = |token| Refusal::NestedStruct {
+) -> Result<Option<usize>, EditRefusal> {
+    let refused = |token| EditRefusal::NestedStruct {
         member: member.to_owned(),
         place: file.place(token),
     };
     let Some(path) = path else {
-        return match leads(definition, bodies, to) {
+        return match leads_to_body(definition, bodies, to) {
             true => Ok(None),
             false => Err(refused(definition.body.open)),
         };
     };
     let mut at = path.clone();
     while at.bodies.len() > bodies.len() {
-        let items = &definition.body_of(&at).items;
+        let items = &definition.body_of(&at).statements;
         let beyond = match to.is_before() {
-            true => &items[..at.item],
-            false => &items[at.item + 1..],
+            true => &items[..at.statement],
+            false => &items[at.statement + 1..],
         };
         // What is not there in every configuration may be missing in the one that was asked about.
         let edge = beyond.iter().all(|item| !item.branches.is_empty());
         let Some((&container, outer)) = at.bodies.split_last().filter(|_| edge) else {
             break;
         };
-        let up = ItemPath {
+        let up = StatementPath {
             bodies: outer.to_vec(),
-            item: container,
+            statement: container,
         };
-        if !definition.item(&up).names.is_empty() {
+        if !definition.statement(&up).names.is_empty() {
             break;
         }
         at = up;
     }
     match at.bodies == bodies {
-        true => Ok(Some(at.item)),
-        false => Err(refused(definition.item(&at).first)),
+        true => Ok(Some(at.statement)),
+        false => Err(refused(definition.statement(&at).first)),
     }
 }
 
 /// The front of an anonymous struct is the front of what it stands in only if nothing stands
 /// before it, and its end only if nothing stands behind; those of a named one are places of their own.
-fn leads(definition: &Definition, bodies: &[usize], to: &Position) -> bool {
-    let container = |depth: usize| ItemPath {
+fn leads_to_body(definition: &StructDefinition, bodies: &[usize], to: &MemberPosition) -> bool {
+    let container = |depth: usize| StatementPath {
         bodies: bodies[..depth].to_vec(),
-        item: bodies[depth],
+        statement: bodies[depth],
     };
     let outermost = |depth: usize| match to {
-        Position::Last => bodies[depth] + 1 == definition.body_of(&container(depth)).items.len(),
+        MemberPosition::Last => {
+            bodies[depth] + 1 == definition.body_of(&container(depth)).statements.len()
+        }
         _ => bodies[depth] == 0,
     };
     let inner = (0..bodies.len()).rev();
     inner
-        .take_while(|&depth| definition.item(&container(depth)).names.is_empty())
+        .take_while(|&depth| definition.statement(&container(depth)).names.is_empty())
         .all(outermost)
 }
 
 /// The gap beside `anchor`, outside of the `#if` groups that it stands in beyond `level`.
-pub(crate) fn gap(
-    file: &File<'_>,
-    body: &Body,
+pub(crate) fn find_gap(
+    file: &TokenizedFile<'_>,
+    body: &BracedBody,
     anchor: Option<usize>,
-    to: &Position,
+    to: &MemberPosition,
     level: usize,
     member: &str,
-) -> Result<Gap, Refusal> {
-    let refused = |token| Refusal::SharedLine {
+) -> Result<InsertionGap, EditRefusal> {
+    let refused = |token| EditRefusal::SharedLine {
         member: member.to_owned(),
         place: file.place(token),
     };
     let Some(anchor) = anchor else {
         return match to {
-            Position::Last => at_the_end(file, body, member),
+            MemberPosition::Last => gap_at_end(file, body, member),
             _ => {
                 let target = brace_line_end(file, body).ok_or_else(|| refused(body.open))?;
-                Ok(Gap { before: 0, target })
+                Ok(InsertionGap {
+                    next_statement: 0,
+                    target,
+                })
             }
         };
     };
-    let item = &body.items[anchor];
+    let item = &body.statements[anchor];
     let group = item.branches.get(level).map(|&(group, _)| group);
     let block = lines_with_comments(file, body, item, group).map_err(|_| refused(item.first))?;
-    Ok(Gap {
-        before: item_behind(body, Some(anchor), to, level),
+    Ok(InsertionGap {
+        next_statement: statement_behind(body, Some(anchor), to, level),
         target: match to {
-            Position::Below(_) => block.own,
+            MemberPosition::Below(_) => block.own_start,
             to if to.is_before() => block.start,
             _ => block.end,
         },
@@ -119,23 +124,23 @@ pub(crate) fn gap(
 
 /// The item that comes behind the place beside `anchor`, outside of the `#if` groups that it stands in beyond
 /// `level`.
-pub(crate) fn item_behind(
-    body: &Body,
+pub(crate) fn statement_behind(
+    body: &BracedBody,
     anchor: Option<usize>,
-    to: &Position,
+    to: &MemberPosition,
     level: usize,
 ) -> usize {
-    let items = &body.items;
+    let items = &body.statements;
     let Some(anchor) = anchor else {
-        return if *to == Position::Last {
+        return if *to == MemberPosition::Last {
             items.len()
         } else {
             0
         };
     };
-    let group = |item: &Item| item.branches.get(level).map(|&(group, _)| group);
+    let group = |item: &BodyStatement| item.branches.get(level).map(|&(group, _)| group);
     let own = group(&items[anchor]);
-    let inside = |item: &&Item| own.is_some() && group(item) == own;
+    let inside = |item: &&BodyStatement| own.is_some() && group(item) == own;
     match to.is_before() {
         true => anchor - items[..anchor].iter().rev().take_while(inside).count(),
         false => anchor + 1 + items[anchor + 1..].iter().take_while(inside).count(),
@@ -143,26 +148,32 @@ pub(crate) fn item_behind(
 }
 
 /// The gap above the closing brace, when that begins its line and no array without an end is there.
-fn at_the_end(file: &File<'_>, body: &Body, member: &str) -> Result<Gap, Refusal> {
+fn gap_at_end(
+    file: &TokenizedFile<'_>,
+    body: &BracedBody,
+    member: &str,
+) -> Result<InsertionGap, EditRefusal> {
     let close = file.tokens[body.close].start;
     let (member, place) = (member.to_owned(), file.place(body.close));
-    match body.items.last() {
-        Some(last) if last.what == What::Flexible => Err(Refusal::FlexibleArray {
+    match body.statements.last() {
+        Some(last) if last.kind == StatementKind::Flexible => Err(EditRefusal::FlexibleArray {
             member,
             place: file.place(last.first),
         }),
-        _ if !starts_line(file.source, close) => Err(Refusal::SharedLine { member, place }),
-        _ => Ok(Gap {
-            before: body.items.len(),
+        _ if !is_first_on_line(file.source, close) => {
+            Err(EditRefusal::SharedLine { member, place })
+        }
+        _ => Ok(InsertionGap {
+            next_statement: body.statements.len(),
             target: line_start(file.source, close),
         }),
     }
 }
 
 /// First byte after the line of the opening brace, when no code follows the brace there.
-fn brace_line_end(file: &File<'_>, body: &Body) -> Option<usize> {
+fn brace_line_end(file: &TokenizedFile<'_>, body: &BracedBody) -> Option<usize> {
     let after = file.tokens[body.open].end;
-    let end = next_line(file.source, after);
+    let end = next_line_start(file.source, after);
     let next = file.tokens.get(body.open + 1)?;
     (next.start >= end && end > after && file.source[after..end].trim().is_empty()).then_some(end)
 }

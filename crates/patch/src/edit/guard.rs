@@ -1,21 +1,21 @@
 //! Stores only where the value differs: `x = v;` becomes `if (x != v) x = v;`.
 
-use super::comment::render;
+use super::comment::render_comment;
 use super::is_kernel;
 use crate::declarator::is_keyword;
-use crate::find::File;
-use crate::lex::Kind;
-use crate::lines::{line_number, line_start, newline, starts_line};
-use crate::refusal::Refusal;
+use crate::find::TokenizedFile;
+use crate::lex::TokenKind;
+use crate::lines::{is_first_on_line, line_ending, line_number, line_start};
+use crate::refusal::EditRefusal;
 
 /// A store to a member: tokens of what is stored to and of the value, ends excluded.
-struct Store {
+struct StoreStatement {
     first: usize,
     last: usize,
-    to: (usize, usize),
+    target: (usize, usize),
     value: (usize, usize),
     /// Written as `WRITE_ONCE(to, value)`.
-    once: bool,
+    is_write_once: bool,
 }
 
 /// The text of `source` in which the assignment to `member` on `line` (counted from 1) is only made
@@ -36,43 +36,48 @@ pub fn guard_store(
     line: u32,
     member: &str,
     reason: Option<&str>,
-) -> Result<String, Refusal> {
-    let file = File::new(file_name, source);
+) -> Result<String, EditRefusal> {
+    let file = TokenizedFile::new(file_name, source);
     let name = super::unit::last_name(member);
-    let store = find(&file, line, name).ok_or_else(|| Refusal::NoStore {
+    let store = find_store(&file, line, name).ok_or_else(|| EditRefusal::NoStore {
         member: member.to_owned(),
-        place: crate::Place {
+        place: crate::FileLine {
             file: file_name.to_owned(),
             line,
         },
     })?;
-    let refused = |why: &'static str| Refusal::StoreNotGuarded {
+    let refused = |why: &'static str| EditRefusal::StoreNotGuarded {
         member: member.to_owned(),
         why,
         place: file.place(store.first),
     };
-    for part in [store.to, store.value] {
+    for part in [store.target, store.value] {
         if let Some(why) = side_effect(&file, part) {
             return Err(refused(why));
         }
     }
     let start = file.tokens[store.first].start;
-    if !starts_line(source, start) {
+    if !is_first_on_line(source, start) {
         return Err(refused("it does not begin its line"));
     }
-    let code = |at: &usize| !matches!(file.tokens[*at].kind, Kind::Comment | Kind::Directive);
+    let is_code = |at: &usize| {
+        !matches!(
+            file.tokens[*at].kind,
+            TokenKind::Comment | TokenKind::Directive
+        )
+    };
     let reader = file.reader();
     let before = (0..store.first)
         .rev()
-        .find(code)
+        .find(is_code)
         .map_or("{", |at| reader.text(at));
-    let behind = (store.last + 1..file.tokens.len()).find(code);
+    let behind = (store.last + 1..file.tokens.len()).find(is_code);
     // `)`, `else` and `do` have it as their only statement.
-    let lone = !matches!(before, ";" | "{" | "}" | ":");
-    if lone && behind.is_some_and(|at| reader.text(at) == "else") {
+    let is_only_statement = !matches!(before, ";" | "{" | "}" | ":");
+    if is_only_statement && behind.is_some_and(|at| reader.text(at) == "else") {
         return Err(refused("the else behind it would belong to the new if"));
     }
-    if lone && reason.is_some() {
+    if is_only_statement && reason.is_some() {
         return Err(refused(
             "a comment between it and its condition would hide that they belong together",
         ));
@@ -85,13 +90,13 @@ pub fn guard_store(
     } else {
         "    "
     };
-    let eol = newline(source);
-    let (to, value) = (text(store.to), text(store.value));
+    let eol = line_ending(source);
+    let (to, value) = (text(store.target), text(store.value));
     let compared = match is_operand(&file, store.value) {
         true => value.to_owned(),
         false => format!("({value})"),
     };
-    let (load, put) = match store.once || is_kernel(source) {
+    let (load, put) = match store.is_write_once || is_kernel(source) {
         true => (
             format!("READ_ONCE({to})"),
             format!("WRITE_ONCE({to}, {value})"),
@@ -99,7 +104,7 @@ pub fn guard_store(
         false => (to.to_owned(), format!("{to} = {value}")),
     };
     let comment = match reason {
-        Some(reason) => render(source, indent, &[reason], name)?,
+        Some(reason) => render_comment(source, indent, &[reason], name)?,
         None => String::new(),
     };
     let end = file.tokens[store.last].end;
@@ -109,51 +114,51 @@ pub fn guard_store(
 }
 
 /// The assignment to the member that begins on the line.
-fn find(file: &File<'_>, line: u32, name: &str) -> Option<Store> {
+fn find_store(file: &TokenizedFile<'_>, line: u32, name: &str) -> Option<StoreStatement> {
     let reader = file.reader();
     let on_line = |at: &usize| line_number(file.source, file.tokens[*at].start) == line;
-    let starts = (0..file.tokens.len()).filter(|&at| file.tokens[at].kind != Kind::Directive);
+    let starts = (0..file.tokens.len()).filter(|&at| file.tokens[at].kind != TokenKind::Directive);
     let first = starts
         .filter(on_line)
-        .find(|&at| file.tokens[at].kind != Kind::Comment)?;
+        .find(|&at| file.tokens[at].kind != TokenKind::Comment)?;
     let last = (first..file.tokens.len()).find(|&at| reader.text(at) == ";")?;
-    let once = reader.text(first) == "WRITE_ONCE" && reader.text(first + 1) == "(";
-    let store = if once {
+    let is_write_once = reader.text(first) == "WRITE_ONCE" && reader.text(first + 1) == "(";
+    let store = if is_write_once {
         let close = file.pairs[first + 1].filter(|&close| close + 1 == last)?;
-        let comma = at_top(file, first + 2, close, ",")?;
-        Store {
+        let comma = find_outside_brackets(file, first + 2, close, ",")?;
+        StoreStatement {
             first,
             last,
-            to: (first + 2, comma),
+            target: (first + 2, comma),
             value: (comma + 1, close),
-            once,
+            is_write_once: is_write_once,
         }
     } else {
-        let equals = at_top(file, first, last, "=")?;
-        Store {
+        let equals = find_outside_brackets(file, first, last, "=")?;
+        StoreStatement {
             first,
             last,
-            to: (first, equals),
+            target: (first, equals),
             value: (equals + 1, last),
-            once,
+            is_write_once: is_write_once,
         }
     };
-    let (from, to) = store.to;
+    let (from, to) = store.target;
     let empty = from >= to || store.value.0 >= store.value.1;
     // A declaration has two words side by side, a compound assignment an operator before the `=`.
-    let word = |at: usize| file.tokens[at].kind == Kind::Ident;
+    let word = |at: usize| file.tokens[at].kind == TokenKind::Ident;
     let declares =
         (from + 1..to).any(|at| word(at) && (word(at - 1) || is_keyword(reader.text(at))));
     let control = matches!(
         reader.text(from),
         "if" | "else" | "for" | "while" | "do" | "switch" | "return" | "case" | "default"
     );
-    let stored = (!empty && !control).then(|| target_name(file, store.to))??;
+    let stored = (!empty && !control).then(|| target_name(file, store.target))??;
     (stored == name && !declares && reader.text(store.value.0) != "=").then_some(store)
 }
 
 /// The member's name in `a->b.name`, `name[i]`, `*name`.
-fn target_name<'a>(file: &File<'a>, (from, to): (usize, usize)) -> Option<&'a str> {
+fn target_name<'a>(file: &TokenizedFile<'a>, (from, to): (usize, usize)) -> Option<&'a str> {
     let mut at = to.checked_sub(1)?;
     while file.reader().text(at) == "]" {
         at = file.pairs[at]?.checked_sub(1)?;
@@ -161,12 +166,17 @@ fn target_name<'a>(file: &File<'a>, (from, to): (usize, usize)) -> Option<&'a st
     let token = file
         .tokens
         .get(at)
-        .filter(|token| at >= from && token.kind == Kind::Ident)?;
+        .filter(|token| at >= from && token.kind == TokenKind::Ident)?;
     Some(token.text(file.source))
 }
 
 /// The first `wanted` outside of brackets.
-fn at_top(file: &File<'_>, from: usize, to: usize, wanted: &str) -> Option<usize> {
+fn find_outside_brackets(
+    file: &TokenizedFile<'_>,
+    from: usize,
+    to: usize,
+    wanted: &str,
+) -> Option<usize> {
     let mut at = from;
     while at < to {
         match file.pairs[at].filter(|&pair| pair > at) {
@@ -180,7 +190,7 @@ fn at_top(file: &File<'_>, from: usize, to: usize, wanted: &str) -> Option<usize
 }
 
 /// Why a part must not be evaluated twice.
-fn side_effect(file: &File<'_>, (from, to): (usize, usize)) -> Option<&'static str> {
+fn side_effect(file: &TokenizedFile<'_>, (from, to): (usize, usize)) -> Option<&'static str> {
     let reader = file.reader();
     for at in from..to {
         let (text, next) = (reader.text(at), reader.text(at + 1));
@@ -191,10 +201,14 @@ fn side_effect(file: &File<'_>, (from, to): (usize, usize)) -> Option<&'static s
                 return Some("it has another assignment in it");
             }
             "{" | "," | ";" => return Some("it has more than one value in it"),
-            _ if matches!(file.tokens[at].kind, Kind::Comment | Kind::Directive) => {
+            _ if matches!(
+                file.tokens[at].kind,
+                TokenKind::Comment | TokenKind::Directive
+            ) =>
+            {
                 return Some("it has a comment or a directive in it");
             }
-            _ if file.tokens[at].kind == Kind::Ident
+            _ if file.tokens[at].kind == TokenKind::Ident
                 && next == "("
                 && !matches!(text, "sizeof" | "READ_ONCE") =>
             {
@@ -209,7 +223,7 @@ fn side_effect(file: &File<'_>, (from, to): (usize, usize)) -> Option<&'static s
 }
 
 /// Whether the value binds closer than `!=`: words, members, elements, brackets and casts.
-fn is_operand(file: &File<'_>, (from, to): (usize, usize)) -> bool {
+fn is_operand(file: &TokenizedFile<'_>, (from, to): (usize, usize)) -> bool {
     let reader = file.reader();
     let mut at = from;
     while at < to {
@@ -221,7 +235,7 @@ fn is_operand(file: &File<'_>, (from, to): (usize, usize)) -> bool {
         let arrow = text == "-" && reader.text(at + 1) == ">";
         let closes = text == ">" && at > from && reader.text(at - 1) == "-";
         let sign = text == "-" && at == from;
-        let plain = file.tokens[at].kind != Kind::Punct || matches!(text, "." | "~" | "!");
+        let plain = file.tokens[at].kind != TokenKind::Punct || matches!(text, "." | "~" | "!");
         if !(plain || arrow || closes || sign || (at == from && matches!(text, "&" | "*"))) {
             return false;
         }

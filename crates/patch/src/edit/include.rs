@@ -3,16 +3,16 @@
 //! A macro that the file only gets through whoever includes it is a build break waiting for
 //! another configuration: an undefined attribute macro even parses, as a member's name.
 
-use crate::body::{Directive, directive};
-use crate::find::File;
-use crate::lex::Kind;
-use crate::lines::{line_start, newline, next_line};
-use crate::refusal::Refusal;
+use crate::body::{DirectiveKind, directive_kind};
+use crate::find::TokenizedFile;
+use crate::lex::TokenKind;
+use crate::lines::{line_ending, line_start, next_line_start};
+use crate::refusal::EditRefusal;
 
-const HEADER: &str = "linux/cache.h";
+const CACHE_HEADER: &str = "linux/cache.h";
 
 /// The macros of `<linux/cache.h>` that align.
-const MACROS: [&str; 5] = [
+const ALIGNMENT_MACROS: [&str; 5] = [
     "____cacheline_aligned",
     "____cacheline_aligned_in_smp",
     "____cacheline_internodealigned_in_smp",
@@ -21,43 +21,47 @@ const MACROS: [&str; 5] = [
 ];
 
 /// An `#include` line that every configuration reads.
-struct Include<'a> {
+struct IncludeLine<'a> {
     header: &'a str,
     start: usize,
     end: usize,
 }
 
 /// Refuses macros that nothing in the file or in `<linux/cache.h>` is known to define.
-pub(crate) fn check_macro(file: &File<'_>, name: &str) -> Result<(), Refusal> {
-    if MACROS.contains(&name) || defines(file, name) {
+pub(crate) fn require_known_macro(file: &TokenizedFile<'_>, name: &str) -> Result<(), EditRefusal> {
+    if ALIGNMENT_MACROS.contains(&name) || defines_macro(file, name) {
         return Ok(());
     }
-    Err(Refusal::UnknownMacro {
+    Err(EditRefusal::UnknownMacro {
         file: file.name.to_owned(),
         name: name.to_owned(),
     })
 }
 
 /// The text with `<linux/cache.h>` included if `name` needs it.
-pub(crate) fn ensure(file: &File<'_>, name: &str) -> Result<String, Refusal> {
+pub(crate) fn ensure_include(file: &TokenizedFile<'_>, name: &str) -> Result<String, EditRefusal> {
     let source = file.source;
-    let (includes, guard_end) = includes(file);
-    if defines(file, name) || includes.iter().any(|include| include.header == HEADER) {
+    let (includes, guard_end) = unconditional_includes(file);
+    if defines_macro(file, name)
+        || includes
+            .iter()
+            .any(|include| include.header == CACHE_HEADER)
+    {
         return Ok(source.to_owned());
     }
-    let eol = newline(source);
-    let line = format!("#include <{HEADER}>{eol}");
+    let eol = line_ending(source);
+    let line = format!("#include <{CACHE_HEADER}>{eol}");
     let block = linux_block(source, &includes);
-    if let Some(at) = sorted_place(&block) {
+    if let Some(at) = sorted_insertion(&block) {
         return Ok([&source[..at], &line, &source[at..]].concat());
     }
     let Some(at) = guard_end else {
-        return Err(Refusal::NoPlaceForInclude {
+        return Err(EditRefusal::NoPlaceForInclude {
             file: file.name.to_owned(),
-            header: HEADER.to_owned(),
+            header: CACHE_HEADER.to_owned(),
         });
     };
-    let below = if crate::lines::is_blank(source, at) {
+    let below = if crate::lines::is_blank_line(source, at) {
         ""
     } else {
         eol
@@ -66,13 +70,13 @@ pub(crate) fn ensure(file: &File<'_>, name: &str) -> Result<String, Refusal> {
 }
 
 /// Whether the file itself defines the macro.
-pub(crate) fn defines(file: &File<'_>, name: &str) -> bool {
+pub(crate) fn defines_macro(file: &TokenizedFile<'_>, name: &str) -> bool {
     file.tokens
         .iter()
-        .filter(|token| token.kind == Kind::Directive)
+        .filter(|token| token.kind == TokenKind::Directive)
         .any(|token| {
             let text = token.text(file.source);
-            directive(text) == Directive::Other("define")
+            directive_kind(text) == DirectiveKind::Other("define")
                 && text.split_once("define").is_some_and(|(_, rest)| {
                     rest.split_whitespace()
                         .next()
@@ -84,14 +88,14 @@ pub(crate) fn defines(file: &File<'_>, name: &str) -> bool {
 
 /// The includes outside of conditionals (but for the guard), and the byte after the guard's
 /// `#define` line.
-fn includes<'a>(file: &File<'a>) -> (Vec<Include<'a>>, Option<usize>) {
+fn unconditional_includes<'a>(file: &TokenizedFile<'a>) -> (Vec<IncludeLine<'a>>, Option<usize>) {
     let source = file.source;
     let directives: Vec<_> = file
         .tokens
         .iter()
-        .filter(|token| token.kind == Kind::Directive)
+        .filter(|token| token.kind == TokenKind::Directive)
         .collect();
-    let guard = guard(
+    let guard = has_include_guard(
         source,
         &directives
             .iter()
@@ -103,19 +107,19 @@ fn includes<'a>(file: &File<'a>) -> (Vec<Include<'a>>, Option<usize>) {
     let mut found = Vec::new();
     for token in &directives {
         let text = token.text(source);
-        match directive(text) {
-            Directive::If => depth += 1,
-            Directive::Endif => depth = depth.saturating_sub(1),
-            Directive::Other("include") if depth == base => {
+        match directive_kind(text) {
+            DirectiveKind::If => depth += 1,
+            DirectiveKind::Endif => depth = depth.saturating_sub(1),
+            DirectiveKind::Other("include") if depth == base => {
                 if let Some(header) = text
                     .split_once('<')
                     .and_then(|(_, rest)| rest.split_once('>'))
                 {
                     let (start, end) = (
                         line_start(source, token.start),
-                        next_line(source, token.end),
+                        next_line_start(source, token.end),
                     );
-                    found.push(Include {
+                    found.push(IncludeLine {
                         header: header.0,
                         start,
                         end,
@@ -125,12 +129,12 @@ fn includes<'a>(file: &File<'a>) -> (Vec<Include<'a>>, Option<usize>) {
             _ => {}
         }
     }
-    let guard_end = guard.then(|| next_line(source, directives[1].end));
+    let guard_end = guard.then(|| next_line_start(source, directives[1].end));
     (found, guard_end)
 }
 
 /// Whether the file is wrapped in `#ifndef X`, `#define X` ... `#endif`.
-fn guard(source: &str, directives: &[&str]) -> bool {
+fn has_include_guard(source: &str, directives: &[&str]) -> bool {
     let [open, define, .., close] = directives else {
         return false;
     };
@@ -146,9 +150,9 @@ fn guard(source: &str, directives: &[&str]) -> bool {
         let mut depth = 0_i32;
         let last = directives.len() - 1;
         directives.iter().enumerate().all(|(index, text)| {
-            match directive(text) {
-                Directive::If => depth += 1,
-                Directive::Endif => depth -= 1,
+            match directive_kind(text) {
+                DirectiveKind::If => depth += 1,
+                DirectiveKind::Endif => depth -= 1,
                 _ => {}
             }
             (depth > 0) == (index < last)
@@ -162,9 +166,9 @@ fn guard(source: &str, directives: &[&str]) -> bool {
 }
 
 /// The longest run of adjacent `<linux/...>` lines.
-fn linux_block<'i, 'a>(source: &str, includes: &'i [Include<'a>]) -> Vec<&'i Include<'a>> {
-    let mut best: Vec<&Include<'_>> = Vec::new();
-    let mut run: Vec<&Include<'_>> = Vec::new();
+fn linux_block<'i, 'a>(source: &str, includes: &'i [IncludeLine<'a>]) -> Vec<&'i IncludeLine<'a>> {
+    let mut best: Vec<&IncludeLine<'_>> = Vec::new();
+    let mut run: Vec<&IncludeLine<'_>> = Vec::new();
     for include in includes
         .iter()
         .filter(|include| include.header.starts_with("linux/"))
@@ -184,11 +188,11 @@ fn linux_block<'i, 'a>(source: &str, includes: &'i [Include<'a>]) -> Vec<&'i Inc
 }
 
 /// Where the header goes in a run: in order if the run is ordered, else behind it.
-fn sorted_place(block: &[&Include<'_>]) -> Option<usize> {
+fn sorted_insertion(block: &[&IncludeLine<'_>]) -> Option<usize> {
     let last = block.last()?;
     let ordered = block.len() > 1 && block.is_sorted_by(|a, b| a.header <= b.header);
     let next = if ordered || block.len() == 1 {
-        block.iter().find(|include| include.header > HEADER)
+        block.iter().find(|include| include.header > CACHE_HEADER)
     } else {
         None
     };

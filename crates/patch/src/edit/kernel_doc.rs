@@ -2,31 +2,38 @@
 //!
 //! Only if they followed it before: a document in an order of its own keeps that.
 
-use crate::body::Body;
-use crate::find::{Definition, File};
-use crate::lex::Kind;
-use crate::lines::{line_start, next_line};
-use crate::refusal::Refusal;
+use crate::body::BracedBody;
+use crate::find::{StructDefinition, TokenizedFile};
+use crate::lex::TokenKind;
+use crate::lines::{line_start, next_line_start};
+use crate::refusal::EditRefusal;
 
 /// One member's entry: bytes of its lines, without blank ones below.
-struct Entry {
+struct KernelDocEntry {
     name: String,
     start: usize,
     end: usize,
 }
 
 /// `new`, which an edit of `old` gave, with the entries of its comment in the order of its members.
-pub(crate) fn follow(file: &File<'_>, old: &Definition, new: &str) -> Result<String, Refusal> {
-    let new_file = File::new(file.name, new);
-    let definition = new_file.definition_at(old)?;
-    let entries = entries(&new_file, &definition);
-    let place = |body: &Body| {
+pub(crate) fn reorder_entries(
+    file: &TokenizedFile<'_>,
+    old: &StructDefinition,
+    new: &str,
+) -> Result<String, EditRefusal> {
+    let new_file = TokenizedFile::new(file.name, new);
+    let definition = new_file.find_same_definition(old)?;
+    let entries = kernel_doc_entries(&new_file, &definition);
+    let entry_positions = |body: &BracedBody| {
         let mut names = Vec::new();
-        list(body, "", &mut names);
-        let at = |entry: &Entry| names.iter().position(|name| *name == entry.name);
+        list_member_names(body, "", &mut names);
+        let at = |entry: &KernelDocEntry| names.iter().position(|name| *name == entry.name);
         entries.iter().map(at).collect::<Option<Vec<usize>>>()
     };
-    let (Some(before), Some(after)) = (place(&old.body), place(&definition.body)) else {
+    let (Some(before), Some(after)) = (
+        entry_positions(&old.body),
+        entry_positions(&definition.body),
+    ) else {
         return Ok(new.to_owned());
     };
     if !before.is_sorted() || after.is_sorted() {
@@ -47,8 +54,8 @@ pub(crate) fn follow(file: &File<'_>, old: &Definition, new: &str) -> Result<Str
 
 /// All names, nested ones also by path: `part`, `part.head`; those of anonymous structs by their
 /// own.
-pub(crate) fn list(body: &Body, prefix: &str, names: &mut Vec<String>) {
-    for item in &body.items {
+pub(crate) fn list_member_names(body: &BracedBody, prefix: &str, names: &mut Vec<String>) {
+    for item in &body.statements {
         let own = item.names.iter().chain(&item.group_name);
         names.extend(own.map(|name| format!("{prefix}{name}")));
         if let Some(inner) = item.body.as_deref() {
@@ -56,35 +63,38 @@ pub(crate) fn list(body: &Body, prefix: &str, names: &mut Vec<String>) {
                 Some(name) => format!("{prefix}{name}."),
                 None => prefix.to_owned(),
             };
-            list(inner, &prefix, names);
+            list_member_names(inner, &prefix, names);
         }
     }
 }
 
 /// The entries of the `/** */` right above the definition.
-fn entries(file: &File<'_>, definition: &Definition) -> Vec<Entry> {
-    let comment = file.head(definition.body.open).checked_sub(1);
+fn kernel_doc_entries(
+    file: &TokenizedFile<'_>,
+    definition: &StructDefinition,
+) -> Vec<KernelDocEntry> {
+    let comment = file.head_token(definition.body.open).checked_sub(1);
     let Some(comment) = comment.map(|at| file.tokens[at]) else {
         return Vec::new();
     };
     let text = comment.text(file.source);
-    if comment.kind != Kind::Comment || !text.starts_with("/**") || !text.contains('\n') {
+    if comment.kind != TokenKind::Comment || !text.starts_with("/**") || !text.contains('\n') {
         return Vec::new();
     }
-    let mut found: Vec<Entry> = Vec::new();
+    let mut found: Vec<KernelDocEntry> = Vec::new();
     let mut open = false;
-    let mut at = next_line(file.source, comment.start);
+    let mut at = next_line_start(file.source, comment.start);
     // The line of the closing delimiter is no entry's.
     let end = line_start(file.source, comment.end - 1);
     while at < end {
-        let next = next_line(file.source, at);
+        let next = next_line_start(file.source, at);
         let line = file.source[at..next].trim();
         let words = line.strip_prefix('*').unwrap_or(line).trim();
         if let Some((name, _)) = words
             .strip_prefix('@')
             .and_then(|rest| rest.split_once(':'))
         {
-            found.push(Entry {
+            found.push(KernelDocEntry {
                 name: name.to_owned(),
                 start: at,
                 end: next,

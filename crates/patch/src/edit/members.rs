@@ -1,9 +1,9 @@
 //! The members of a struct as they stand in the text.
 
 use super::is_rust;
-use crate::body::Body;
-use crate::find::File;
-use crate::refusal::Refusal;
+use crate::body::BracedBody;
+use crate::find::TokenizedFile;
+use crate::refusal::EditRefusal;
 
 /// The members of `struct struct_name` in the order of the text, nested ones by path
 /// (`stats.count`), those of anonymous structs by their own name. Macros whose members cannot be
@@ -15,11 +15,11 @@ pub fn member_order(
     file_name: &str,
     source: &str,
     struct_name: &str,
-) -> Result<Vec<String>, Refusal> {
+) -> Result<Vec<String>, EditRefusal> {
     if is_rust(file_name) {
-        return crate::rust::order(file_name, source, struct_name);
+        return crate::rust::field_order(file_name, source, struct_name);
     }
-    let members = members(file_name, source, struct_name, None)?.into_iter();
+    let members = source_members(file_name, source, struct_name, None)?.into_iter();
     Ok(members.map(|member| member.path).collect())
 }
 
@@ -34,36 +34,42 @@ pub fn conditional_members(
     source: &str,
     struct_name: &str,
     decl_line_hint: Option<u32>,
-) -> Result<Vec<String>, Refusal> {
+) -> Result<Vec<String>, EditRefusal> {
     if is_rust(file_name) {
         return Ok(Vec::new());
     }
-    let members = members(file_name, source, struct_name, decl_line_hint)?.into_iter();
+    let members = source_members(file_name, source, struct_name, decl_line_hint)?.into_iter();
     let conditional = members.filter(|member| member.is_conditional);
     Ok(conditional.map(|member| member.path).collect())
 }
 
-struct Member {
+struct SourceMember {
     path: String,
     is_conditional: bool,
 }
 
-fn members(
+fn source_members(
     file_name: &str,
     source: &str,
     struct_name: &str,
     decl_line_hint: Option<u32>,
-) -> Result<Vec<Member>, Refusal> {
-    let definition = File::new(file_name, source).definition(struct_name, decl_line_hint)?;
+) -> Result<Vec<SourceMember>, EditRefusal> {
+    let definition =
+        TokenizedFile::new(file_name, source).find_definition(struct_name, decl_line_hint)?;
     let mut found = Vec::new();
-    list(&definition.body, "", false, &mut found);
+    collect_members(&definition.body, "", false, &mut found);
     Ok(found)
 }
 
-fn list(body: &Body, prefix: &str, is_conditional: bool, found: &mut Vec<Member>) {
-    for item in &body.items {
+fn collect_members(
+    body: &BracedBody,
+    prefix: &str,
+    is_conditional: bool,
+    found: &mut Vec<SourceMember>,
+) {
+    for item in &body.statements {
         let is_conditional = is_conditional || !item.branches.is_empty();
-        let member = |path: String| Member {
+        let member = |path: String| SourceMember {
             path,
             is_conditional,
         };
@@ -77,7 +83,7 @@ fn list(body: &Body, prefix: &str, is_conditional: bool, found: &mut Vec<Member>
                 Some(name) => format!("{prefix}{name}."),
                 None => prefix.to_owned(),
             };
-            list(inner, &prefix, is_conditional, found);
+            collect_members(inner, &prefix, is_conditional, found);
         }
     }
 }

@@ -21,13 +21,13 @@ mod split;
 mod unalign;
 mod unit;
 
-use crate::change::Change;
-use crate::find::{Definition, File};
-use crate::refusal::Refusal;
+use crate::change::SourceChange;
+use crate::find::{StructDefinition, TokenizedFile};
+use crate::refusal::EditRefusal;
 pub use guard::guard_store;
 pub use members::{conditional_members, member_order};
-use move_members::Move;
-pub use spacing::Spacing;
+use move_members::MoveRequest;
+pub use spacing::MoveSpacing;
 
 /// Makes `changes` to `struct struct_name` in `source`, in order, and returns the new text.
 ///
@@ -45,90 +45,106 @@ pub fn edit_struct(
     source: &str,
     struct_name: &str,
     decl_line_hint: Option<u32>,
-    changes: &[Change],
-) -> Result<String, Refusal> {
+    changes: &[SourceChange],
+) -> Result<String, EditRefusal> {
     if is_uapi(file_name, source) {
-        return Err(Refusal::Uapi {
+        return Err(EditRefusal::Uapi {
             file: file_name.to_owned(),
         });
     }
     if is_rust(file_name) {
-        return crate::rust::edit(file_name, source, struct_name, decl_line_hint, changes);
+        return crate::rust::edit_rust_struct(
+            file_name,
+            source,
+            struct_name,
+            decl_line_hint,
+            changes,
+        );
     }
-    let uses = crate::uses::suspicious_uses(file_name, source, struct_name);
+    let uses = crate::uses::find_suspicious_uses(file_name, source, struct_name);
     let mut asserts = uses.into_iter();
-    if let Some(one) = asserts.find(|one| one.kind == crate::UseKind::StaticAssert) {
-        return Err(Refusal::Asserted {
+    if let Some(assertion) =
+        asserts.find(|found_use| found_use.kind == crate::UseKind::StaticAssert)
+    {
+        return Err(EditRefusal::Asserted {
             name: struct_name.to_owned(),
-            place: one.place,
+            place: assertion.place,
         });
     }
     let mut text = source.to_owned();
-    let mut which = None;
+    let mut definition_index = None;
     for change in changes {
-        let file = File::new(file_name, &text);
+        let file = TokenizedFile::new(file_name, &text);
         if crate::cxx::is_cxx(file_name, &file)
-            && let Some(done) = crate::cxx::edit(&file, struct_name, change)
+            && let Some(done) = crate::cxx::apply_alignment(&file, struct_name, change)
         {
             text = done?;
             continue;
         }
-        let definition = match which {
-            Some(nth) => file.definition_nth(struct_name, nth)?,
-            None => file.definition(struct_name, decl_line_hint)?,
+        let definition = match definition_index {
+            Some(nth) => file.nth_definition(struct_name, nth)?,
+            None => file.find_definition(struct_name, decl_line_hint)?,
         };
-        which = Some(definition.nth);
-        text = one(&file, &definition, change)?;
+        definition_index = Some(definition.nth);
+        text = apply_change(&file, &definition, change)?;
     }
     Ok(text)
 }
 
-fn one(file: &File<'_>, definition: &Definition, change: &Change) -> Result<String, Refusal> {
+fn apply_change(
+    file: &TokenizedFile<'_>,
+    definition: &StructDefinition,
+    change: &SourceChange,
+) -> Result<String, EditRefusal> {
     match change {
-        Change::MoveMembers { .. } => move_members::apply(file, definition, as_move(change)?),
-        Change::Join { text } => split::join(file, definition, text),
-        Change::JoinGroups { behind, line } => {
-            groups::join(file, definition, behind, line.as_deref())
+        SourceChange::MoveMembers { .. } => {
+            move_members::move_members(file, definition, as_move(change)?)
         }
-        Change::AlignMember {
+        SourceChange::JoinDeclarations { text } => split::join_declarations(file, definition, text),
+        SourceChange::JoinGroups { behind, line } => {
+            groups::join_groups(file, definition, behind, line.as_deref())
+        }
+        SourceChange::AlignMember {
             member,
             alignment,
             reason,
-        } => align::member(file, definition, member, alignment, reason.as_deref()),
-        Change::AlignType { alignment, reason } => {
-            align::whole_type(file, definition, alignment, reason.as_deref())
+        } => align::align_member(file, definition, member, alignment, reason.as_deref()),
+        SourceChange::AlignType { alignment, reason } => {
+            align::align_type(file, definition, alignment, reason.as_deref())
         }
-        Change::RemoveAlignment { member } => unalign::remove(file, definition, member.as_deref()),
-        Change::AddPadding {
+        SourceChange::RemoveAlignment { member } => {
+            unalign::remove_alignment(file, definition, member.as_deref())
+        }
+        SourceChange::AddPadding {
             name,
             bytes,
             to,
             reason,
         } => {
-            let padding = padding::Padding {
+            let padding = padding::BytePadding {
                 name,
                 bytes: *bytes,
             };
-            padding::add(file, definition, padding, to, reason.as_deref())
+            padding::add_padding(file, definition, padding, to, reason.as_deref())
         }
-        Change::RemovePadding { member } => padding::remove(file, definition, member),
+        SourceChange::RemovePadding { member } => padding::remove_padding(file, definition, member),
     }
 }
 
-fn as_move(change: &Change) -> Result<Move<'_>, Refusal> {
+fn as_move(change: &SourceChange) -> Result<MoveRequest<'_>, EditRefusal> {
     match change {
-        Change::MoveMembers {
+        SourceChange::MoveMembers {
             members,
             to,
             spacing,
             reason,
-        } => Ok(Move {
+        } => Ok(MoveRequest {
             members,
             to,
             spacing: *spacing,
             reason: reason.as_deref(),
         }),
-        _ => Err(Refusal::NoInverse),
+        _ => Err(EditRefusal::NoInverse),
     }
 }
 
@@ -139,39 +155,40 @@ fn as_move(change: &Change) -> Result<Move<'_>, Refusal> {
 /// # Errors
 /// That of the change itself; [`Refusal::NoInverse`] where no move gives the old bytes, as when a reason was
 /// written, and for what is no move.
-pub fn inverse(
+pub fn inverse_changes(
     file_name: &str,
     source: &str,
     struct_name: &str,
     decl_line_hint: Option<u32>,
-    change: &Change,
-) -> Result<Vec<Change>, Refusal> {
-    let asked = as_move(change)?;
+    change: &SourceChange,
+) -> Result<Vec<SourceChange>, EditRefusal> {
+    let request = as_move(change)?;
     if is_rust(file_name) {
-        let back = crate::rust::inverse(file_name, source, struct_name, decl_line_hint, change);
+        let back =
+            crate::rust::inverse_change(file_name, source, struct_name, decl_line_hint, change);
         return back.map(|back| vec![back]);
     }
-    let file = File::new(file_name, source);
-    let definition = file.definition(struct_name, decl_line_hint)?;
-    let new = one(&file, &definition, change)?;
-    let move_members::Prepared {
+    let file = TokenizedFile::new(file_name, source);
+    let definition = file.find_definition(struct_name, decl_line_hint)?;
+    let new = apply_change(&file, &definition, change)?;
+    let move_members::PreparedMove {
         text,
         joins,
         comments_stay,
         ..
-    } = move_members::prepare(&file, &definition, asked)?;
+    } = move_members::prepare_move(&file, &definition, request)?;
     let backs = neighbours::moves_back(
-        &File::new(file_name, &text),
+        &TokenizedFile::new(file_name, &text),
         &definition,
-        asked,
+        request,
         comments_stay,
     );
-    let gives_source = |changes: &Vec<Change>| {
+    let gives_source = |changes: &Vec<SourceChange>| {
         let mut text = new.clone();
         changes.iter().all(|change| {
-            let file = File::new(file_name, &text);
-            let definition = file.definition_at(&definition);
-            match definition.and_then(|definition| one(&file, &definition, change)) {
+            let file = TokenizedFile::new(file_name, &text);
+            let definition = file.find_same_definition(&definition);
+            match definition.and_then(|definition| apply_change(&file, &definition, change)) {
                 Ok(done) => {
                     text = done;
                     true
@@ -184,7 +201,7 @@ pub fn inverse(
         .into_iter()
         .map(|back| [vec![back], joins.clone()].concat())
         .find(gives_source)
-        .ok_or(Refusal::NoInverse)
+        .ok_or(EditRefusal::NoInverse)
 }
 
 fn is_rust(file_name: &str) -> bool {

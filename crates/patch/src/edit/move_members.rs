@@ -1,104 +1,107 @@
 //! Moves members: whole lines, with the comments that belong to them and the `#if` groups that
 //! hold nothing else.
 
-use super::block::{Block, Shared, is_heading, lines_between};
-use super::conditional::{Around, around};
-use super::gap::{Gap, gap};
-use super::situation::Situation;
-use super::spacing::{Spacing, blank_lines_above, blank_lines_below, closes_body, opens_body};
+use super::block::{LineBlock, StatementSharesLine, is_heading_comment, lines_of_statements};
+use super::conditional::{ConditionalsPlan, plan_conditionals};
+use super::gap::{InsertionGap, find_gap};
+use super::situation::MoveSituation;
+use super::spacing::{MoveSpacing, blank_lines_above, blank_lines_below, closes_body, opens_body};
 use super::split;
-use super::unit::Unit;
+use super::unit::MovedUnit;
 use super::{border, comment, groups, kernel_doc, one_line};
-use crate::body::{Body, Item};
-use crate::change::{Change, Position};
-use crate::condition::{self, Term};
-use crate::declarator::What;
-use crate::find::{Definition, File};
-use crate::lex::Kind;
-use crate::lines::{line_start, newline, next_line};
-use crate::refusal::Refusal;
+use crate::body::{BodyStatement, BracedBody};
+use crate::change::{MemberPosition, SourceChange};
+use crate::condition::{self, ConditionTerm};
+use crate::declarator::StatementKind;
+use crate::find::{StructDefinition, TokenizedFile};
+use crate::lex::TokenKind;
+use crate::lines::{line_ending, line_start, next_line_start};
+use crate::refusal::EditRefusal;
 
 /// What is to be moved where.
 #[derive(Clone, Copy)]
-pub(crate) struct Move<'a> {
+pub(crate) struct MoveRequest<'a> {
     pub members: &'a [String],
-    pub to: &'a Position,
-    pub spacing: Option<Spacing>,
+    pub to: &'a MemberPosition,
+    pub spacing: Option<MoveSpacing>,
     pub reason: Option<&'a str>,
 }
 
 /// The text with the members moved.
-pub(crate) fn apply(
-    file: &File<'_>,
-    definition: &Definition,
-    asked: Move<'_>,
-) -> Result<String, Refusal> {
-    if asked.members.is_empty() {
-        return Err(Refusal::NoMembers);
+pub(crate) fn move_members(
+    file: &TokenizedFile<'_>,
+    definition: &StructDefinition,
+    request: MoveRequest<'_>,
+) -> Result<String, EditRefusal> {
+    if request.members.is_empty() {
+        return Err(EditRefusal::NoMembers);
     }
-    if let Some(at) = definition.packed(file) {
-        return Err(Refusal::Packed {
+    if let Some(at) = definition.packed_token(file) {
+        return Err(EditRefusal::Packed {
             name: definition.name.clone(),
             place: file.place(at),
         });
     }
-    let prepared = prepare(file, definition, asked)?;
-    let file = File::new(file.name, &prepared.text);
-    let definition = file.definition_at(definition)?;
-    let new = on_lines(&file, &definition, asked, prepared.comments_stay)?;
-    let fold = |line| one_line::fold(&File::new(file.name, &new), &definition, line);
-    Ok(prepared.line.as_ref().and_then(fold).unwrap_or(new))
+    let prepared = prepare_move(file, definition, request)?;
+    let file = TokenizedFile::new(file.name, &prepared.text);
+    let definition = file.find_same_definition(definition)?;
+    let new = move_lines(&file, &definition, request, prepared.comments_stay)?;
+    let fold = |line| one_line::fold_body(&TokenizedFile::new(file.name, &new), &definition, line);
+    Ok(prepared.one_line.as_ref().and_then(fold).unwrap_or(new))
 }
 
 /// A text in which nothing that has to be taken apart is in the way of a move.
-pub(crate) struct Prepared {
+pub(crate) struct PreparedMove {
     pub text: String,
     /// What puts together again what was taken apart, in this order.
-    pub joins: Vec<Change>,
+    pub joins: Vec<SourceChange>,
     /// Comments above what moves are about what stays as well.
     pub comments_stay: bool,
     /// The line that all of the body was on.
-    line: Option<one_line::Line>,
+    one_line: Option<one_line::OneLineBody>,
 }
 
 /// Takes apart the line, the declarations and the `#if` groups that a move takes a part of, or comes into the middle of.
-pub(crate) fn prepare(
-    file: &File<'_>,
-    definition: &Definition,
-    asked: Move<'_>,
-) -> Result<Prepared, Refusal> {
-    let mut done = Prepared {
+pub(crate) fn prepare_move(
+    file: &TokenizedFile<'_>,
+    definition: &StructDefinition,
+    request: MoveRequest<'_>,
+) -> Result<PreparedMove, EditRefusal> {
+    let mut done = PreparedMove {
         text: file.source.to_owned(),
         joins: Vec::new(),
         comments_stay: false,
-        line: None,
+        one_line: None,
     };
     // What is not found is refused below.
-    let path = definition.members(file, &asked.members[0]);
+    let path = definition.find_members(file, &request.members[0]);
     let path = path.ok().and_then(|mut paths| paths.pop());
-    if let Some(unfolded) = path.and_then(|path| one_line::unfold(file, definition, path)) {
-        (done.text, done.line) = (unfolded.text, Some(unfolded.line));
+    if let Some(unfolded) = path.and_then(|path| one_line::unfold_body(file, definition, path)) {
+        (done.text, done.one_line) = (unfolded.text, Some(unfolded.one_line));
     }
     let source = done.text.clone();
-    let (file, old) = (File::new(file.name, &source), definition);
-    let definition = file.definition_at(old)?;
-    if let Some(apart) = split::apart(&file, &definition, asked.members, asked.to)? {
-        let whole = apart.whole.into_iter();
-        done = Prepared {
+    let (file, old) = (TokenizedFile::new(file.name, &source), definition);
+    let definition = file.find_same_definition(old)?;
+    if let Some(apart) = split::split_declarations(&file, &definition, request.members, request.to)?
+    {
+        let whole = apart.originals.into_iter();
+        done = PreparedMove {
             text: apart.text,
-            joins: whole.map(|text| Change::Join { text }).collect(),
+            joins: whole
+                .map(|text| SourceChange::JoinDeclarations { text })
+                .collect(),
             comments_stay: apart.first_moves,
             ..done
         };
     }
-    let file = File::new(file.name, &done.text);
-    let definition = file.definition_at(old)?;
-    let plan = Plan::new(&file, &definition, asked, done.comments_stay);
-    let Err(refusal @ Refusal::ConditionalGroup { .. }) = plan.map(|_| ()) else {
+    let file = TokenizedFile::new(file.name, &done.text);
+    let definition = file.find_same_definition(old)?;
+    let plan = MovePlan::new(&file, &definition, request, done.comments_stay);
+    let Err(refusal @ EditRefusal::ConditionalGroup { .. }) = plan.map(|_| ()) else {
         return Ok(done);
     };
-    let apart = groups::apart(&file, &definition, asked)?.ok_or(refusal)?;
-    Ok(Prepared {
+    let apart = groups::split_groups(&file, &definition, request)?.ok_or(refusal)?;
+    Ok(PreparedMove {
         text: apart.text,
         joins: [apart.joins, done.joins].concat(),
         ..done
@@ -107,113 +110,115 @@ pub(crate) fn prepare(
 
 /// The blank lines that a move back has to leave: as they are in `file`, before the move.
 pub(crate) fn spacing_before(
-    file: &File<'_>,
-    definition: &Definition,
-    asked: Move<'_>,
+    file: &TokenizedFile<'_>,
+    definition: &StructDefinition,
+    request: MoveRequest<'_>,
     comments_stay: bool,
-) -> Result<Spacing, Refusal> {
-    let plan = Plan::new(file, definition, asked, comments_stay)?;
+) -> Result<MoveSpacing, EditRefusal> {
+    let plan = MovePlan::new(file, definition, request, comments_stay)?;
     let (above, below) = plan.blank_lines(file);
     let at = plan.gap.target;
-    Ok(Spacing {
+    Ok(MoveSpacing {
         above,
         below,
-        left: blank_lines_above(file.source, at) + blank_lines_below(file.source, at),
+        left_behind: blank_lines_above(file.source, at) + blank_lines_below(file.source, at),
     })
 }
 
 /// Moves what is declared on lines of its own. `comments_stay`: those above are not only about it.
-fn on_lines(
-    file: &File<'_>,
-    definition: &Definition,
-    asked: Move<'_>,
+fn move_lines(
+    file: &TokenizedFile<'_>,
+    definition: &StructDefinition,
+    request: MoveRequest<'_>,
     comments_stay: bool,
-) -> Result<String, Refusal> {
-    let plan = Plan::new(file, definition, asked, comments_stay)?;
-    let new = plan.splice(file, asked)?;
-    plan.check(file, definition, &new)?;
-    kernel_doc::follow(file, definition, &new)
+) -> Result<String, EditRefusal> {
+    let plan = MovePlan::new(file, definition, request, comments_stay)?;
+    let new = plan.splice(file, request)?;
+    plan.validate_result(file, definition, &new)?;
+    kernel_doc::reorder_entries(file, definition, &new)
 }
 
 /// A move that has been found legal.
-struct Plan<'a> {
-    body: &'a Body,
-    unit: Unit,
-    around: Around,
-    block: Block,
-    gap: Gap,
+struct MovePlan<'a> {
+    body: &'a BracedBody,
+    unit: MovedUnit,
+    conditionals: ConditionalsPlan,
+    block: LineBlock,
+    gap: InsertionGap,
 }
 
-impl<'a> Plan<'a> {
+impl<'a> MovePlan<'a> {
     fn new(
-        file: &File<'_>,
-        definition: &'a Definition,
-        asked: Move<'_>,
+        file: &TokenizedFile<'_>,
+        definition: &'a StructDefinition,
+        request: MoveRequest<'_>,
         comments_stay: bool,
-    ) -> Result<Self, Refusal> {
-        let at = Situation::new(file, definition, asked)?;
-        let member = asked.members[0].as_str();
-        let Situation {
+    ) -> Result<Self, EditRefusal> {
+        let situation = MoveSituation::new(file, definition, request)?;
+        let member = request.members[0].as_str();
+        let MoveSituation {
             body,
             unit,
             anchor,
             to,
-        } = at;
-        let unit_first = body.items[unit.first].first;
-        let around = around(file, body, &unit, anchor, &to, member)?;
-        let shared = |Shared| Refusal::SharedLine {
+        } = situation;
+        let unit_first = body.statements[unit.first].first;
+        let conditionals = plan_conditionals(file, body, &unit, anchor, &to, member)?;
+        let shared_line = |StatementSharesLine| EditRefusal::SharedLine {
             member: member.to_owned(),
             place: file.place(unit_first),
         };
-        let items = &body.items[unit.first..=unit.last];
-        let mut block = lines_between(file, items, around.first, around.last).map_err(shared)?;
+        let items = &body.statements[unit.first..=unit.last];
+        let mut block = lines_of_statements(file, items, conditionals.first, conditionals.last)
+            .map_err(shared_line)?;
         if comments_stay {
-            block.start = block.own;
+            block.start = block.own_start;
         }
-        let gap = gap(file, body, anchor, &to, around.level, member)?;
-        let stays = (unit.first..=unit.last + 1).contains(&gap.before)
-            && around.join.is_none()
-            && unit.branches(body).len() == around.level
-            && anchor.is_none_or(|at| body.items[at].branches.len() == around.level);
-        let itself = anchor.is_some_and(|at| (unit.first..=unit.last).contains(&at));
-        if itself || (stays && asked.spacing.is_none()) {
-            return Err(Refusal::NothingToDo {
+        let gap = find_gap(file, body, anchor, &to, conditionals.target_level, member)?;
+        let stays = (unit.first..=unit.last + 1).contains(&gap.next_statement)
+            && conditionals.joined_inside.is_none()
+            && unit.branches(body).len() == conditionals.target_level
+            && anchor
+                .is_none_or(|at| body.statements[at].branches.len() == conditionals.target_level);
+        let beside_itself = anchor.is_some_and(|at| (unit.first..=unit.last).contains(&at));
+        if beside_itself || (stays && request.spacing.is_none()) {
+            return Err(EditRefusal::NothingToDo {
                 member: member.to_owned(),
                 place: file.place(unit_first),
             });
         }
-        let plan = Plan {
+        let plan = MovePlan {
             body,
             unit,
-            around,
+            conditionals: conditionals,
             block,
             gap,
         };
-        plan.crossings(file, member)?;
+        plan.refuse_crossings(file, member)?;
         Ok(plan)
     }
 
     /// Refuses moves over the border of randomised members and into a run of bitfields.
-    fn crossings(&self, file: &File<'_>, member: &str) -> Result<(), Refusal> {
-        let items = &self.body.items;
-        let at = self.gap.before;
+    fn refuse_crossings(&self, file: &TokenizedFile<'_>, member: &str) -> Result<(), EditRefusal> {
+        let items = &self.body.statements;
+        let at = self.gap.next_statement;
         let crossed = match at <= self.unit.first {
             true => &items[at..self.unit.first],
             false => &items[(self.unit.last + 1).min(at)..at],
         };
-        if let Some(border) = border::crossed(file, crossed) {
+        if let Some(border) = border::crossed_border(file, crossed) {
             let upwards = at <= self.unit.first;
-            return Err(border::refusal(file, border, member, upwards));
+            return Err(border::crossing_refusal(file, border, member, upwards));
         }
-        let bitfield = |index: usize| {
+        let is_bitfield = |index: usize| {
             let outside = !(self.unit.first..=self.unit.last).contains(&index);
             outside
                 && items
                     .get(index)
-                    .is_some_and(|item| item.what == What::Bitfield)
+                    .is_some_and(|item| item.kind == StatementKind::Bitfield)
         };
-        if bitfield(at) && at.checked_sub(1).is_some_and(bitfield) {
-            return Err(Refusal::BitfieldRun {
+        if is_bitfield(at) && at.checked_sub(1).is_some_and(is_bitfield) {
+            return Err(EditRefusal::BitfieldRun {
                 member: member.to_owned(),
                 place: file.place(items[at].first),
             });
@@ -222,7 +227,7 @@ impl<'a> Plan<'a> {
     }
 
     /// Blank lines above and below what moves.
-    fn blank_lines(&self, file: &File<'_>) -> (usize, usize) {
+    fn blank_lines(&self, file: &TokenizedFile<'_>) -> (usize, usize) {
         (
             blank_lines_above(file.source, self.block.start),
             blank_lines_below(file.source, self.block.end),
@@ -230,13 +235,17 @@ impl<'a> Plan<'a> {
     }
 
     /// Cuts the block out and puts it in where it goes.
-    fn splice(&self, file: &File<'_>, asked: Move<'_>) -> Result<String, Refusal> {
+    fn splice(
+        &self,
+        file: &TokenizedFile<'_>,
+        request: MoveRequest<'_>,
+    ) -> Result<String, EditRefusal> {
         let (source, block) = (file.source, &self.block);
-        let eol = newline(source);
-        let lines = self.lines(file, asked.reason)?;
+        let eol = line_ending(source);
+        let lines = self.inserted_lines(file, request.reason)?;
         let (above, below) = self.blank_lines(file);
         let cut_start = (0..above).fold(block.start, |at, _| line_start(source, at - 1));
-        let cut_end = (0..below).fold(block.end, |at, _| next_line(source, at));
+        let cut_end = (0..below).fold(block.end, |at, _| next_line_start(source, at));
         let inside = self.gap.target >= cut_start && self.gap.target <= cut_end;
         let (gap_start, gap_end) = match inside {
             true => (cut_start, cut_end),
@@ -246,19 +255,22 @@ impl<'a> Plan<'a> {
         let gap_below = blank_lines_below(source, self.gap.target);
         let source_at_edge = opens_body(source, cut_start) || closes_body(source, cut_end);
         let (opens, closes) = (opens_body(source, gap_start), closes_body(source, gap_end));
-        let spacing = asked.spacing.unwrap_or_else(|| {
-            let paragraph = block.start < block.own && above > 0;
-            Spacing::by_style(
+        let spacing = request.spacing.unwrap_or_else(|| {
+            let paragraph = block.start < block.own_start && above > 0;
+            MoveSpacing::by_style(
                 (above, below),
                 source_at_edge,
                 (gap_above, gap_below),
-                (paragraph, is_heading(&source[block.start..block.own])),
+                (
+                    paragraph,
+                    is_heading_comment(&source[block.start..block.own_start]),
+                ),
                 (opens, closes),
             )
         });
         let blank = |lines: usize| eol.repeat(lines);
         let put = [blank(spacing.above), lines, blank(spacing.below)].concat();
-        let left = blank(spacing.left);
+        let left = blank(spacing.left_behind);
         let (first, second, put, left) = match (inside, gap_start < cut_start) {
             (true, _) => (
                 (cut_start, cut_start),
@@ -283,55 +295,66 @@ impl<'a> Plan<'a> {
     fn gap_bounds(&self, source: &str) -> (usize, usize) {
         let at = self.gap.target;
         let start = (0..blank_lines_above(source, at)).fold(at, |at, _| line_start(source, at - 1));
-        let end = (0..blank_lines_below(source, at)).fold(at, |at, _| next_line(source, at));
+        let end = (0..blank_lines_below(source, at)).fold(at, |at, _| next_line_start(source, at));
         (start, end)
     }
 
     /// The lines that are put in: with the reason, and the conditional where it leaves its own.
-    fn lines(&self, file: &File<'_>, reason: Option<&str>) -> Result<String, Refusal> {
+    fn inserted_lines(
+        &self,
+        file: &TokenizedFile<'_>,
+        reason: Option<&str>,
+    ) -> Result<String, EditRefusal> {
         let (source, block) = (file.source, &self.block);
-        let item = &self.body.items[self.unit.first];
-        let (from, to) = match self.around.join {
+        let item = &self.body.statements[self.unit.first];
+        let (from, to) = match self.conditionals.joined_inside {
             Some((from, to)) => (from, to),
             None => (block.start, block.end),
         };
-        let own = block.own.max(from);
+        let own = block.own_start.max(from);
         let mut text = source[from..own].to_owned();
         if let Some(reason) = reason {
             let first = file.tokens[item.first].start;
             let indent = &source[line_start(source, first)..first];
             let name = item.names.first().map_or("", String::as_str);
-            text += &comment::render(source, indent, &[reason], name)?;
+            text += &comment::render_comment(source, indent, &[reason], name)?;
         }
         text += &source[own..to];
         if !text.ends_with('\n') {
-            text += newline(source);
+            text += line_ending(source);
         }
-        Ok(match &self.around.again {
+        Ok(match &self.conditionals.rewritten {
             Some((above, below)) => format!("{above}{text}{below}"),
             None => text,
         })
     }
 
     /// Reads the result back: the same statements in the new order, all else in place.
-    fn check(&self, file: &File<'_>, definition: &Definition, new: &str) -> Result<(), Refusal> {
-        let wrong = || Refusal::NotAsIntended {
+    fn validate_result(
+        &self,
+        file: &TokenizedFile<'_>,
+        definition: &StructDefinition,
+        new: &str,
+    ) -> Result<(), EditRefusal> {
+        let wrong = || EditRefusal::NotAsIntended {
             name: definition.name.clone(),
             place: definition.place.clone(),
         };
-        let mut expect = statements(file, self.body);
+        let mut expect = statement_texts(file, self.body);
         let moved: Vec<_> = expect.drain(self.unit.first..=self.unit.last).collect();
-        let at = match self.gap.before > self.unit.last {
-            true => self.gap.before - moved.len(),
-            false => self.gap.before.min(self.unit.first),
+        let at = match self.gap.next_statement > self.unit.last {
+            true => self.gap.next_statement - moved.len(),
+            false => self.gap.next_statement.min(self.unit.first),
         };
         expect.splice(at..at, moved);
 
-        let new_file = File::new(file.name, new);
-        let new_definition = new_file.definition_at(definition).map_err(|_| wrong())?;
+        let new_file = TokenizedFile::new(file.name, new);
+        let new_definition = new_file
+            .find_same_definition(definition)
+            .map_err(|_| wrong())?;
         // Items of outer bodies keep their indexes: only this body changed.
         let new_body = new_definition.body_of(&self.unit.path());
-        match statements(&new_file, new_body) == expect {
+        match statement_texts(&new_file, new_body) == expect {
             true => Ok(()),
             false => Err(wrong()),
         }
@@ -339,14 +362,17 @@ impl<'a> Plan<'a> {
 }
 
 /// Each statement's code with the conditions that it stands under.
-pub(crate) fn statements(file: &File<'_>, body: &Body) -> Vec<(Option<Vec<Term>>, String)> {
-    let words = |item: &Item| {
+pub(crate) fn statement_texts(
+    file: &TokenizedFile<'_>,
+    body: &BracedBody,
+) -> Vec<(Option<Vec<ConditionTerm>>, String)> {
+    let words = |item: &BodyStatement| {
         let code = file.tokens[item.first..=item.last]
             .iter()
-            .filter(|token| token.kind != Kind::Comment);
+            .filter(|token| token.kind != TokenKind::Comment);
         let words: Vec<&str> = code.map(|token| token.text(file.source)).collect();
-        let conditions = condition::of_branches(file, body, &item.branches);
+        let conditions = condition::terms_of_branches(file, body, &item.branches);
         (conditions, words.join(" "))
     };
-    body.items.iter().map(words).collect()
+    body.statements.iter().map(words).collect()
 }

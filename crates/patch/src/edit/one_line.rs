@@ -1,21 +1,21 @@
 //! Structs on one line: `struct a { int x; char y; };`. For a move their statements get lines of their own,
 //! and one line again afterwards.
 
-use crate::body::Body;
-use crate::find::{Definition, File, ItemPath};
-use crate::lex::Kind;
-use crate::lines::newline;
+use crate::body::BracedBody;
+use crate::find::{StatementPath, StructDefinition, TokenizedFile};
+use crate::lex::TokenKind;
+use crate::lines::line_ending;
 
 /// A body that was on one line.
-pub(crate) struct Unfolded {
+pub(crate) struct UnfoldedBody {
     pub text: String,
-    pub line: Line,
+    pub one_line: OneLineBody,
 }
 
 /// What stood between the brackets and the statements.
-pub(crate) struct Line {
+pub(crate) struct OneLineBody {
     /// The way to the body.
-    path: ItemPath,
+    path: StatementPath,
     first: String,
     between: Vec<String>,
     last: String,
@@ -23,11 +23,15 @@ pub(crate) struct Line {
 
 /// The text with a line for each statement of the body that `path` leads to; `None` if it has several lines
 /// already, or comments.
-pub(crate) fn unfold(file: &File<'_>, definition: &Definition, path: ItemPath) -> Option<Unfolded> {
+pub(crate) fn unfold_body(
+    file: &TokenizedFile<'_>,
+    definition: &StructDefinition,
+    path: StatementPath,
+) -> Option<UnfoldedBody> {
     let body = definition.body_of(&path);
     let (open, close) = (file.tokens[body.open], file.tokens[body.close]);
     let inside = &file.source[open.end..close.start];
-    let items = spans(file, body)?;
+    let items = statement_spans(file, body)?;
     if inside.contains('\n') || items.is_empty() {
         return None;
     }
@@ -43,7 +47,7 @@ pub(crate) fn unfold(file: &File<'_>, definition: &Definition, path: ItemPath) -
     }
     let last = gaps.pop()?;
     let first = gaps.remove(0);
-    let eol = newline(file.source);
+    let eol = line_ending(file.source);
     let lines = items
         .iter()
         .map(|&(start, end)| format!("\t{}{eol}", &file.source[start..end]));
@@ -53,9 +57,9 @@ pub(crate) fn unfold(file: &File<'_>, definition: &Definition, path: ItemPath) -
         &lines.collect::<String>(),
         &file.source[close.start..],
     ];
-    Some(Unfolded {
+    Some(UnfoldedBody {
         text: text.concat(),
-        line: Line {
+        one_line: OneLineBody {
             path,
             first,
             between: gaps,
@@ -65,29 +69,38 @@ pub(crate) fn unfold(file: &File<'_>, definition: &Definition, path: ItemPath) -
 }
 
 /// The text with the body on one line again; `None` if there are comments in it now.
-pub(crate) fn fold(file: &File<'_>, old: &Definition, line: &Line) -> Option<String> {
-    let definition = file.definition_at(old).ok()?;
-    let body = definition.body_of(&line.path);
-    let items = spans(file, body)?;
-    let mut text = file.source[..file.tokens[body.open].end].to_owned() + &line.first;
+pub(crate) fn fold_body(
+    file: &TokenizedFile<'_>,
+    old: &StructDefinition,
+    one_line: &OneLineBody,
+) -> Option<String> {
+    let definition = file.find_same_definition(old).ok()?;
+    let body = definition.body_of(&one_line.path);
+    let items = statement_spans(file, body)?;
+    let mut text = file.source[..file.tokens[body.open].end].to_owned() + &one_line.first;
     for (nth, &(start, end)) in items.iter().enumerate() {
         if nth > 0 {
-            let same_count = items.len() == line.between.len() + 1;
-            let gap = line.between.get(if same_count { nth - 1 } else { 0 });
+            let same_count = items.len() == one_line.between.len() + 1;
+            let gap = one_line.between.get(if same_count { nth - 1 } else { 0 });
             text += gap.map_or(" ", String::as_str);
         }
         text += &file.source[start..end];
     }
-    Some(text + &line.last + &file.source[file.tokens[body.close].start..])
+    Some(text + &one_line.last + &file.source[file.tokens[body.close].start..])
 }
 
 /// The bytes of each statement; `None` where there is a comment or a directive.
-fn spans(file: &File<'_>, body: &Body) -> Option<Vec<(usize, usize)>> {
-    let other = |at: usize| matches!(file.tokens[at].kind, Kind::Comment | Kind::Directive);
-    if (body.open..body.close).any(other) {
+fn statement_spans(file: &TokenizedFile<'_>, body: &BracedBody) -> Option<Vec<(usize, usize)>> {
+    let is_comment_or_directive = |at: usize| {
+        matches!(
+            file.tokens[at].kind,
+            TokenKind::Comment | TokenKind::Directive
+        )
+    };
+    if (body.open..body.close).any(is_comment_or_directive) {
         return None;
     }
-    let items = body.items.iter();
+    let items = body.statements.iter();
     let span = |first: usize, last: usize| (file.tokens[first].start, file.tokens[last].end);
     Some(items.map(|item| span(item.first, item.last)).collect())
 }

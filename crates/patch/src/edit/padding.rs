@@ -1,39 +1,39 @@
 //! Padding members: put in, and taken away.
 
-use super::block::{Shared, lines_with_comments};
-use super::comment::render;
-use super::conditional::inside_of;
-use super::gap::{anchor, gap};
+use super::block::{StatementSharesLine, lines_with_comments};
+use super::comment::render_comment;
+use super::conditional::entered_group;
+use super::gap::{anchor_statement, find_gap};
 use super::situation::anchor_path;
-use super::spacing::{Spacing, blank_lines_above, blank_lines_below, closes_body, opens_body};
-use crate::body::Item;
-use crate::change::Position;
-use crate::declarator::{What, is_keyword};
-use crate::find::{Definition, File, ItemPath};
-use crate::lines::{line_start, newline, next_line};
-use crate::refusal::Refusal;
+use super::spacing::{MoveSpacing, blank_lines_above, blank_lines_below, closes_body, opens_body};
+use crate::body::BodyStatement;
+use crate::change::MemberPosition;
+use crate::declarator::{StatementKind, is_keyword};
+use crate::find::{StatementPath, StructDefinition, TokenizedFile};
+use crate::lines::{line_ending, line_start, next_line_start};
+use crate::refusal::EditRefusal;
 
 /// An array of bytes.
 #[derive(Clone, Copy)]
-pub(crate) struct Padding<'a> {
+pub(crate) struct BytePadding<'a> {
     pub name: &'a str,
     pub bytes: u64,
 }
 
 /// The text with the padding as a new member, outside of unions and `#if` groups.
-pub(crate) fn add(
-    file: &File<'_>,
-    definition: &Definition,
-    padding: Padding<'_>,
-    to: &Position,
+pub(crate) fn add_padding(
+    file: &TokenizedFile<'_>,
+    definition: &StructDefinition,
+    padding: BytePadding<'_>,
+    to: &MemberPosition,
     reason: Option<&str>,
-) -> Result<String, Refusal> {
+) -> Result<String, EditRefusal> {
     let name = padding.name;
     let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let usable = !name.starts_with(|c: char| c.is_ascii_digit()) && name.chars().all(word);
-    let known = definition.members(file, name).is_ok();
-    if name.is_empty() || !usable || known || is_keyword(name) || padding.bytes == 0 {
-        return Err(Refusal::BadPadding {
+    let is_name_used = definition.find_members(file, name).is_ok();
+    if name.is_empty() || !usable || is_name_used || is_keyword(name) || padding.bytes == 0 {
+        return Err(EditRefusal::BadPadding {
             name: name.to_owned(),
             bytes: padding.bytes,
             place: definition.place.clone(),
@@ -45,41 +45,48 @@ pub(crate) fn add(
     };
     let bodies = path
         .as_ref()
-        .map_or(Vec::new(), |path| outside_unions(definition, path));
-    let at = anchor(file, definition, &bodies, path.as_ref(), to, name)?;
-    let body = definition.body_of(&ItemPath { bodies, item: 0 });
-    if let Some(group) = at.and_then(|at| inside_of(body, at, to, 0, |_| false)) {
-        return Err(Refusal::ConditionalGroup {
+        .map_or(Vec::new(), |path| steps_outside_unions(definition, path));
+    let at = anchor_statement(file, definition, &bodies, path.as_ref(), to, name)?;
+    let body = definition.body_of(&StatementPath {
+        bodies,
+        statement: 0,
+    });
+    if let Some(group) = at.and_then(|at| entered_group(body, at, to, 0, |_| false)) {
+        return Err(EditRefusal::ConditionalGroup {
             member: name.to_owned(),
             place: file.place(body.groups[group].start),
         });
     }
-    let gap = gap(file, body, at, to, 0, name)?;
-    let bits = |index: usize| {
-        body.items
+    let gap = find_gap(file, body, at, to, 0, name)?;
+    let is_bitfield = |index: usize| {
+        body.statements
             .get(index)
-            .is_some_and(|i| i.what == What::Bitfield)
+            .is_some_and(|i| i.kind == StatementKind::Bitfield)
     };
-    if bits(gap.before) && gap.before.checked_sub(1).is_some_and(bits) {
-        return Err(Refusal::BitfieldRun {
+    if is_bitfield(gap.next_statement) && gap.next_statement.checked_sub(1).is_some_and(is_bitfield)
+    {
+        return Err(EditRefusal::BitfieldRun {
             member: name.to_owned(),
-            place: file.place(body.items[gap.before].first),
+            place: file.place(body.statements[gap.next_statement].first),
         });
     }
     let source = file.source;
-    let indent = body.items.first().map_or("\t", |item: &Item| {
-        let first = file.tokens[item.first].start;
-        let line = line_start(source, first);
-        let white = |c: char| c == ' ' || c == '\t';
-        &source[line..line
-            + source[line..first]
-                .chars()
-                .take_while(|&c| white(c))
-                .count()]
-    });
-    let eol = newline(source);
+    let indent = body
+        .statements
+        .first()
+        .map_or("\t", |item: &BodyStatement| {
+            let first = file.tokens[item.first].start;
+            let line = line_start(source, first);
+            let white = |c: char| c == ' ' || c == '\t';
+            &source[line..line
+                + source[line..first]
+                    .chars()
+                    .take_while(|&c| white(c))
+                    .count()]
+        });
+    let eol = line_ending(source);
     let mut text = match reason {
-        Some(reason) => render(source, indent, &[reason], name)?,
+        Some(reason) => render_comment(source, indent, &[reason], name)?,
         None => String::new(),
     };
     text += &format!("{indent}unsigned char {name}[{}];{eol}", padding.bytes);
@@ -87,11 +94,11 @@ pub(crate) fn add(
 }
 
 /// The steps of a path as far as they lead into structs only.
-fn outside_unions(definition: &Definition, path: &ItemPath) -> Vec<usize> {
+fn steps_outside_unions(definition: &StructDefinition, path: &StatementPath) -> Vec<usize> {
     let into_union = |depth: &usize| {
-        let body = definition.body_of(&ItemPath {
+        let body = definition.body_of(&StatementPath {
             bodies: path.bodies[..=*depth].to_vec(),
-            item: 0,
+            statement: 0,
         });
         body.is_union
     };
@@ -100,62 +107,64 @@ fn outside_unions(definition: &Definition, path: &ItemPath) -> Vec<usize> {
 }
 
 /// The text without the padding `member` and its comments.
-pub(crate) fn remove(
-    file: &File<'_>,
-    definition: &Definition,
+pub(crate) fn remove_padding(
+    file: &TokenizedFile<'_>,
+    definition: &StructDefinition,
     member: &str,
-) -> Result<String, Refusal> {
-    let path = definition.member(file, member)?;
-    let (item, body) = (definition.item(&path), definition.body_of(&path));
+) -> Result<String, EditRefusal> {
+    let path = definition.find_member(file, member)?;
+    let (item, body) = (definition.statement(&path), definition.body_of(&path));
     let place = file.place(item.first);
     if !is_padding(file, item) {
-        return Err(Refusal::NotPadding {
+        return Err(EditRefusal::NotPadding {
             member: member.to_owned(),
             place,
         });
     }
-    let block =
-        lines_with_comments(file, body, item, None).map_err(|Shared| Refusal::SharedLine {
+    let block = lines_with_comments(file, body, item, None).map_err(|StatementSharesLine| {
+        EditRefusal::SharedLine {
             member: member.to_owned(),
             place,
-        })?;
+        }
+    })?;
     let source = file.source;
     let (above, below) = (
         blank_lines_above(source, block.start),
         blank_lines_below(source, block.end),
     );
     let start = (0..above).fold(block.start, |at, _| line_start(source, at - 1));
-    let end = (0..below).fold(block.end, |at, _| next_line(source, at));
+    let end = (0..below).fold(block.end, |at, _| next_line_start(source, at));
     let at_edge = opens_body(source, start) || closes_body(source, end);
-    let spacing = Spacing::by_style(
+    let spacing = MoveSpacing::by_style(
         (above, below),
         at_edge,
         (0, 0),
         (false, false),
         (false, false),
     );
-    let left = newline(source).repeat(spacing.left);
+    let left = line_ending(source).repeat(spacing.left_behind);
     Ok([&source[..start], &left, &source[end..]].concat())
 }
 
 /// Whether the declaration is `char name[N];`, or a macro made for padding.
-fn is_padding(file: &File<'_>, item: &Item) -> bool {
+fn is_padding(file: &TokenizedFile<'_>, item: &BodyStatement) -> bool {
     let reader = file.reader();
-    if item.what == What::KnownMacro {
+    if item.kind == StatementKind::KnownMacro {
         return reader.text(item.first).ends_with("_PADDING");
     }
     let bracket = (item.first..item.last).find(|&at| reader.text(at) == "[");
-    let Some(bracket) = bracket.filter(|_| item.what == What::Plain && item.names.len() == 1)
+    let Some(bracket) =
+        bracket.filter(|_| item.kind == StatementKind::Plain && item.names.len() == 1)
     else {
         return false;
     };
-    let byte = |word: &str| {
+    let is_byte_type = |word: &str| {
         matches!(
             word,
             "char" | "unsigned" | "signed" | "u8" | "__u8" | "uint8_t" | "s8" | "int8_t"
         )
     };
     let types = item.first..bracket.saturating_sub(1);
-    let bytes = types.clone().all(|at| byte(reader.text(at)));
+    let bytes = types.clone().all(|at| is_byte_type(reader.text(at)));
     !types.is_empty() && bytes && !matches!(reader.text(types.end - 1), "unsigned" | "signed")
 }

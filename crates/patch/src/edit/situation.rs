@@ -1,110 +1,112 @@
 //! What a move is about: what moves, in which body, and the statement beside which it goes.
 
-use super::conditional::middle_of;
-use super::gap::{anchor, item_behind};
-use super::move_members::Move;
+use super::conditional::entered_depths;
+use super::gap::{anchor_statement, statement_behind};
+use super::move_members::MoveRequest;
 use super::neighbours::last_name_in;
-use super::unit::{Unit, common, unit};
-use crate::body::{Body, Branch, Item};
-use crate::change::Position;
-use crate::declarator::What;
-use crate::find::{Definition, File, ItemPath};
-use crate::refusal::Refusal;
+use super::unit::{MovedUnit, find_unit, shared_branches};
+use crate::body::{BodyStatement, BracedBody, IfBranch};
+use crate::change::MemberPosition;
+use crate::declarator::StatementKind;
+use crate::find::{StatementPath, StructDefinition, TokenizedFile};
+use crate::refusal::EditRefusal;
 
 /// What moves, and what it goes beside.
-pub(crate) struct Situation<'a> {
+pub(crate) struct MoveSituation<'a> {
     /// The body in which it moves.
-    pub body: &'a Body,
-    pub unit: Unit,
+    pub body: &'a BracedBody,
+    pub unit: MovedUnit,
     /// The statement beside which it goes; `None`: to one of the ends.
     pub anchor: Option<usize>,
-    pub to: Position,
+    pub to: MemberPosition,
 }
 
-impl<'a> Situation<'a> {
+impl<'a> MoveSituation<'a> {
     pub fn new(
-        file: &File<'_>,
-        definition: &'a Definition,
-        asked: Move<'_>,
-    ) -> Result<Self, Refusal> {
-        let path = match asked.to.anchor() {
+        file: &TokenizedFile<'_>,
+        definition: &'a StructDefinition,
+        request: MoveRequest<'_>,
+    ) -> Result<Self, EditRefusal> {
+        let path = match request.to.anchor() {
             None => None,
-            Some(name) => Some(anchor_path(file, definition, name, asked.to)?),
+            Some(name) => Some(anchor_path(file, definition, name, request.to)?),
         };
-        let unit = unit(file, definition, asked.members, path.as_ref())?;
-        let (at, member) = (path.as_ref(), &asked.members[0]);
-        let anchor = anchor(file, definition, &unit.bodies, at, asked.to, member)?;
+        let unit = find_unit(file, definition, request.members, path.as_ref())?;
+        let (at, member) = (path.as_ref(), &request.members[0]);
+        let anchor = anchor_statement(file, definition, &unit.bodies, at, request.to, member)?;
         let body = definition.body_of(&unit.path());
-        let mut at = Situation {
+        let mut situation = MoveSituation {
             body,
             unit,
             anchor,
-            to: asked.to.clone(),
+            to: request.to.clone(),
         };
-        if let Some((anchor, to)) = at.in_own_group(member) {
-            (at.anchor, at.to) = (Some(anchor), to);
+        if let Some((anchor, to)) = situation.place_in_own_group(member) {
+            (situation.anchor, situation.to) = (Some(anchor), to);
         }
-        Ok(at)
+        Ok(situation)
     }
 
     /// A place right beside the `#if` group that it stands in with others, as one inside of that.
-    fn in_own_group(&self, member: &str) -> Option<(usize, Position)> {
-        let level = common(self.own_branches(), self.their_branches());
+    fn place_in_own_group(&self, member: &str) -> Option<(usize, MemberPosition)> {
+        let level = shared_branches(self.own_branches(), self.their_branches());
         let &[(group, _)] = &self.own_branches()[level..] else {
             return None;
         };
-        let of = |item: &Item| item.branches.get(level).map(|&(group, _)| group);
-        let inside = |item: &Item| of(item) == Some(group);
-        let items = &self.body.items;
+        let group_of = |item: &BodyStatement| item.branches.get(level).map(|&(group, _)| group);
+        let inside = |item: &BodyStatement| group_of(item) == Some(group);
+        let items = &self.body.statements;
         let first = items.iter().position(inside)?;
         let last = items.iter().rposition(inside)?;
         let moves = |index| (self.unit.first..=self.unit.last).contains(&index);
-        let middle = |anchor| middle_of(self.body, anchor, &self.to, level, moves).next();
+        let middle = |anchor| entered_depths(self.body, anchor, &self.to, level, moves).next();
         if (first, last) == (self.unit.first, self.unit.last)
-            || !self.body.groups[group].elses.is_empty()
+            || !self.body.groups[group].else_directives.is_empty()
             || self.anchor.and_then(middle).is_some()
         {
             return None;
         }
         let name = |index: usize| last_name_in(&items[index], member);
-        match item_behind(self.body, self.anchor, &self.to, level) {
-            at if at == first => Some((first, Position::Before(name(first)?))),
-            at if at == last + 1 => Some((last, Position::After(name(last)?))),
+        match statement_behind(self.body, self.anchor, &self.to, level) {
+            at if at == first => Some((first, MemberPosition::Before(name(first)?))),
+            at if at == last + 1 => Some((last, MemberPosition::After(name(last)?))),
             _ => None,
         }
     }
 
     /// The branches that all that moves stands in.
-    pub fn own_branches(&self) -> &'a [Branch] {
+    pub fn own_branches(&self) -> &'a [IfBranch] {
         self.unit.branches(self.body)
     }
 
     /// The branches of what it goes beside.
-    pub fn their_branches(&self) -> &'a [Branch] {
+    pub fn their_branches(&self) -> &'a [IfBranch] {
         self.anchor
-            .map_or(&[], |anchor| &self.body.items[anchor].branches)
+            .map_or(&[], |anchor| &self.body.statements[anchor].branches)
     }
 }
 
 /// The declaration that is stood behind (the last) or before (the first).
 pub(crate) fn anchor_path(
-    file: &File<'_>,
-    definition: &Definition,
+    file: &TokenizedFile<'_>,
+    definition: &StructDefinition,
     name: &str,
-    to: &Position,
-) -> Result<ItemPath, Refusal> {
-    let mut found = definition.members(file, name)?;
+    to: &MemberPosition,
+) -> Result<StatementPath, EditRefusal> {
+    let mut found = definition.find_members(file, name)?;
     let path = match to.is_before() {
         true => found.swap_remove(0),
         false => found.swap_remove(found.len() - 1),
     };
-    let item = definition.item(&path);
+    let item = definition.statement(&path);
     let (member, place) = (name.to_owned(), file.place(item.first));
     // Of borders, only the marks of groups have a name.
-    match item.what {
-        What::Macro | What::Unsure => Err(Refusal::MacroMember { member, place }),
-        What::Flexible if matches!(to, Position::After(_)) => {
-            Err(Refusal::FlexibleArray { member, place })
+    match item.kind {
+        StatementKind::Macro | StatementKind::NotUnderstood => {
+            Err(EditRefusal::MacroMember { member, place })
+        }
+        StatementKind::Flexible if matches!(to, MemberPosition::After(_)) => {
+            Err(EditRefusal::FlexibleArray { member, place })
         }
         _ => Ok(path),
     }

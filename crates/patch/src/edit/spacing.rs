@@ -5,20 +5,20 @@
 //! comes to stand below, so that a blank line ends what it is about. Where it was, a paragraph goes on or two
 //! stay apart. Two blank lines never come to stand together, nor one at a brace.
 
-use crate::lines::{is_blank, line_start, next_line};
+use crate::lines::{is_blank_line, line_start, next_line_start};
 
 /// Numbers of blank lines after a move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Spacing {
+pub struct MoveSpacing {
     /// Above what moved.
     pub above: usize,
     /// Below it.
     pub below: usize,
     /// Where it was.
-    pub left: usize,
+    pub left_behind: usize,
 }
 
-impl Spacing {
+impl MoveSpacing {
     /// What good style makes of blank lines `(above, below)` around what moves, which may be a paragraph, or have a
     /// comment above that reads as a heading, and around the place where it goes; that may be at an opening or a
     /// closing brace.
@@ -41,10 +41,10 @@ impl Spacing {
             true => gap.1.max(1),
             false => gap.1,
         };
-        Spacing {
+        MoveSpacing {
             above: if opens { 0 } else { above },
             below: if closes { 0 } else { below },
-            left,
+            left_behind: left,
         }
     }
 }
@@ -54,7 +54,7 @@ pub(crate) fn blank_lines_above(source: &str, mut at: usize) -> usize {
     let mut lines = 0;
     while at > 0 {
         let above = line_start(source, at - 1);
-        if !is_blank(source, above) {
+        if !is_blank_line(source, above) {
             break;
         }
         (at, lines) = (above, lines + 1);
@@ -65,8 +65,8 @@ pub(crate) fn blank_lines_above(source: &str, mut at: usize) -> usize {
 /// Blank lines from the one that starts at byte `at`.
 pub(crate) fn blank_lines_below(source: &str, mut at: usize) -> usize {
     let mut lines = 0;
-    while is_blank(source, at) {
-        (at, lines) = (next_line(source, at), lines + 1);
+    while is_blank_line(source, at) {
+        (at, lines) = (next_line_start(source, at), lines + 1);
     }
     lines
 }

@@ -1,44 +1,46 @@
 //! Takes `int a, *b;` apart into a line each, where one of them moves or something comes between.
 
-use crate::body::{Body, Item};
-use crate::change::Position;
-use crate::declarator::{What, is_attribute};
-use crate::find::{Definition, File, ItemPath};
-use crate::lex::Kind;
-use crate::lines::{line_start, newline, starts_line};
-use crate::refusal::Refusal;
+use crate::body::{BodyStatement, BracedBody};
+use crate::change::MemberPosition;
+use crate::declarator::{StatementKind, is_attribute};
+use crate::find::{StatementPath, StructDefinition, TokenizedFile};
+use crate::lex::TokenKind;
+use crate::lines::{is_first_on_line, line_ending, line_start};
+use crate::refusal::EditRefusal;
 
 use super::kernel_doc;
 use super::unit::last_name;
 
 /// A text in which declarations were taken apart.
-pub(crate) struct Split {
+pub(crate) struct SplitDeclarations {
     pub text: String,
     /// The declarations as they were.
-    pub whole: Vec<String>,
+    pub originals: Vec<String>,
     /// Whether a comment above the first of them is about all: it stays when that one moves.
     pub first_moves: bool,
 }
 
 /// The text with every declaration taken apart of which `members` are a part, or into whose middle
 /// they go; `None` if there is none.
-pub(crate) fn apart(
-    file: &File<'_>,
-    definition: &Definition,
+pub(crate) fn split_declarations(
+    file: &TokenizedFile<'_>,
+    definition: &StructDefinition,
     members: &[String],
-    to: &Position,
-) -> Result<Option<Split>, Refusal> {
+    to: &MemberPosition,
+) -> Result<Option<SplitDeclarations>, EditRefusal> {
     let (anchor, behind, before) = match to {
-        Position::First | Position::Last => (None, None, None),
-        Position::After(name) => (Some(name), Some(last_name(name)), None),
-        Position::Before(name) | Position::Below(name) => (Some(name), None, Some(last_name(name))),
+        MemberPosition::First | MemberPosition::Last => (None, None, None),
+        MemberPosition::After(name) => (Some(name), Some(last_name(name)), None),
+        MemberPosition::Before(name) | MemberPosition::Below(name) => {
+            (Some(name), None, Some(last_name(name)))
+        }
     };
-    let mut cuts: Vec<(ItemPath, Cuts, String)> = Vec::new();
+    let mut cuts: Vec<(StatementPath, DeclarationCuts, String)> = Vec::new();
     let mut first_moves = false;
     for member in members.iter().chain(anchor) {
         // What is not found is the move's to refuse.
-        for path in definition.members(file, member).unwrap_or_default() {
-            let item = definition.item(&path);
+        for path in definition.find_members(file, member).unwrap_or_default() {
+            let item = definition.statement(&path);
             if item.names.len() < 2 || cuts.iter().any(|(known, ..)| *known == path) {
                 continue;
             }
@@ -55,107 +57,120 @@ pub(crate) fn apart(
             let at: Vec<usize> = (1..item.names.len()).filter(cut).collect();
             if !at.is_empty() {
                 first_moves |= moves[0];
-                cuts.push((path, Cuts { at, moves }, member.clone()));
+                cuts.push((path, DeclarationCuts { before: at, moves }, member.clone()));
             }
         }
     }
     if cuts.is_empty() {
         return Ok(None);
     }
-    let refused = Refusal::SharedDeclaration {
+    let refused = EditRefusal::SharedDeclaration {
         member: cuts[0].2.clone(),
-        place: file.place(definition.item(&cuts[0].0).first),
+        place: file.place(definition.statement(&cuts[0].0).first),
     };
     // From the back, so that places before stay what they are.
-    cuts.sort_by_key(|(path, ..)| std::cmp::Reverse(definition.item(path).first));
+    cuts.sort_by_key(|(path, ..)| std::cmp::Reverse(definition.statement(path).first));
     let mut text = file.source.to_owned();
-    let mut whole = Vec::new();
+    let mut originals = Vec::new();
     for (path, cuts, member) in cuts {
-        let item = definition.item(&path);
-        let pieces = pieces(file, item, &cuts).ok_or_else(|| Refusal::SharedDeclaration {
-            member,
-            place: file.place(item.first),
+        let item = definition.statement(&path);
+        let pieces = declaration_pieces(file, item, &cuts).ok_or_else(|| {
+            EditRefusal::SharedDeclaration {
+                member,
+                place: file.place(item.first),
+            }
         })?;
         let (start, end) = (file.tokens[item.first].start, file.tokens[item.last].end);
-        whole.push(file.source[start..end].to_owned());
-        let end = end + trailing(file, item.last).len();
+        originals.push(file.source[start..end].to_owned());
+        let end = end + trailing_comment(file, item.last).len();
         let indent = &file.source[line_start(file.source, start)..start];
-        let line = format!("{}{indent}", newline(file.source));
+        let line_break = format!("{}{indent}", line_ending(file.source));
         let lines: Vec<String> = { pieces.iter() }
             .map(|piece| [piece.text.as_str(), piece.comment].concat())
             .collect();
-        text.replace_range(start..end, &lines.join(&line));
+        text.replace_range(start..end, &lines.join(&line_break));
     }
     // A word before a later name may be a macro that stands for nothing alone.
-    let names = |body: &Body| {
+    let names = |body: &BracedBody| {
         let mut names = Vec::new();
-        kernel_doc::list(body, "", &mut names);
+        kernel_doc::list_member_names(body, "", &mut names);
         names
     };
-    let read = File::new(file.name, &text).definition_at(definition);
+    let read = TokenizedFile::new(file.name, &text).find_same_definition(definition);
     if !read.is_ok_and(|read| names(&read.body) == names(&definition.body)) {
         return Err(refused);
     }
-    Ok(Some(Split {
+    Ok(Some(SplitDeclarations {
         text,
-        whole,
+        originals: originals,
         first_moves,
     }))
 }
 
 /// The text with the statements that declare what `text` does written as `text`.
-pub(crate) fn join(
-    file: &File<'_>,
-    definition: &Definition,
+pub(crate) fn join_declarations(
+    file: &TokenizedFile<'_>,
+    definition: &StructDefinition,
     text: &str,
-) -> Result<String, Refusal> {
-    let refused = |token| Refusal::NotJoined {
+) -> Result<String, EditRefusal> {
+    let refused = |token| EditRefusal::NotJoined {
         text: text.to_owned(),
         place: file.place(token),
     };
     let at = definition.body.open;
-    let wanted = alone(text).ok_or_else(|| refused(at))?;
-    let mut paths: Vec<ItemPath> = Vec::new();
-    for one in &wanted {
-        let path = definition.member(file, &one.name)?;
+    let wanted = read_single_declarations(text).ok_or_else(|| refused(at))?;
+    let mut paths: Vec<StatementPath> = Vec::new();
+    for declaration in &wanted {
+        let path = definition.find_member(file, &declaration.name)?;
         if !paths.contains(&path) {
             paths.push(path);
         }
     }
-    paths.sort_by_key(|path| path.item);
-    let items: Vec<&Item> = paths.iter().map(|path| definition.item(path)).collect();
+    paths.sort_by_key(|path| path.statement);
+    let items: Vec<&BodyStatement> = paths
+        .iter()
+        .map(|path| definition.statement(path))
+        .collect();
     let (first, last) = (items[0], items[items.len() - 1]);
     let together = paths
         .windows(2)
-        .all(|pair| pair[0].bodies == pair[1].bodies && pair[0].item + 1 == pair[1].item)
+        .all(|pair| pair[0].bodies == pair[1].bodies && pair[0].statement + 1 == pair[1].statement)
         && items.iter().all(|item| item.branches == first.branches);
     if items.len() < 2 || !together {
         return Err(refused(first.first));
     }
-    let mut declared: Vec<Alone> = Vec::new();
+    let mut declarations: Vec<SingleDeclaration> = Vec::new();
     for (nth, item) in items.iter().enumerate() {
         let (start, end) = (file.tokens[item.first].start, file.tokens[item.last].end);
-        declared.extend(alone(&file.source[start..end]).ok_or_else(|| refused(first.first))?);
-        let comment = trailing(file, item.last);
+        declarations.extend(
+            read_single_declarations(&file.source[start..end])
+                .ok_or_else(|| refused(first.first))?,
+        );
+        let comment = trailing_comment(file, item.last);
         let next = items.get(nth + 1).map(|next| file.tokens[next.first].start);
         let rest = next.map_or("", |next| file.source[end + comment.len()..next].trim());
-        match declared.last_mut().filter(|_| rest.is_empty()) {
-            Some(one) => one.comment = comment.to_owned(),
+        match declarations.last_mut().filter(|_| rest.is_empty()) {
+            Some(last_declaration) => last_declaration.comment = comment.to_owned(),
             None => return Err(refused(first.first)),
         }
     }
-    let Some(comment) = left_over(wanted, declared) else {
+    let Some(comment) = left_over_comment(wanted, declarations) else {
         return Err(refused(first.first));
     };
     let start = file.tokens[first.first].start;
-    let end = file.tokens[last.last].end + trailing(file, last.last).len();
+    let end = file.tokens[last.last].end + trailing_comment(file, last.last).len();
     Ok([&file.source[..start], text, &comment, &file.source[end..]].concat())
 }
 
 /// The one comment at most that is not in the text which declares `wanted`; `None` if that is not what is
 /// declared.
-fn left_over(mut wanted: Vec<Alone>, mut declared: Vec<Alone>) -> Option<String> {
-    let order = |a: &Alone, b: &Alone| (&a.name, &a.words).cmp(&(&b.name, &b.words));
+fn left_over_comment(
+    mut wanted: Vec<SingleDeclaration>,
+    mut declared: Vec<SingleDeclaration>,
+) -> Option<String> {
+    let order = |a: &SingleDeclaration, b: &SingleDeclaration| {
+        (&a.name, &a.words).cmp(&(&b.name, &b.words))
+    };
     wanted.sort_by(order);
     declared.sort_by(order);
     let same = wanted.len() == declared.len() && { wanted.iter().zip(&declared) }
@@ -175,7 +190,7 @@ fn left_over(mut wanted: Vec<Alone>, mut declared: Vec<Alone>) -> Option<String>
 }
 
 /// One member of a declaration of several.
-struct Alone {
+struct SingleDeclaration {
     name: String,
     /// The words that declare it alone.
     words: String,
@@ -184,11 +199,11 @@ struct Alone {
 }
 
 /// What a declaration declares. `None` for what is no plain declaration.
-fn alone(text: &str) -> Option<Vec<Alone>> {
+fn read_single_declarations(text: &str) -> Option<Vec<SingleDeclaration>> {
     let source = format!("struct s {{\n{text}\n}};\n");
-    let file = File::new("", &source);
-    let definition = file.definition("s", None).ok()?;
-    let [item] = &definition.body.items[..] else {
+    let file = TokenizedFile::new("", &source);
+    let definition = file.find_definition("s", None).ok()?;
+    let [item] = &definition.body.statements[..] else {
         return None;
     };
     let body = &definition.body;
@@ -199,16 +214,16 @@ fn alone(text: &str) -> Option<Vec<Alone>> {
     }
     let pieces = match item.names.len() {
         0 => return None,
-        1 => vec![Piece {
+        1 => vec![DeclarationPiece {
             text: text.to_owned(),
             comment: "",
         }],
         count => {
-            let cuts = Cuts {
-                at: (1..count).collect(),
+            let cuts = DeclarationCuts {
+                before: (1..count).collect(),
                 moves: vec![false; count],
             };
-            pieces(&file, item, &cuts)?
+            declaration_pieces(&file, item, &cuts)?
         }
     };
     let words = |piece: &str| {
@@ -216,33 +231,37 @@ fn alone(text: &str) -> Option<Vec<Alone>> {
         let words: Vec<&str> = tokens.iter().map(|token| token.text(piece)).collect();
         words.join(" ")
     };
-    let members = item.names.iter().zip(&pieces).map(|(name, piece)| Alone {
-        name: name.clone(),
-        words: words(&piece.text),
-        comment: piece.comment.to_owned(),
-    });
+    let members = item
+        .names
+        .iter()
+        .zip(&pieces)
+        .map(|(name, piece)| SingleDeclaration {
+            name: name.clone(),
+            words: words(&piece.text),
+            comment: piece.comment.to_owned(),
+        });
     Some(members.collect())
 }
 
 /// Where one declaration is cut.
-struct Cuts {
+struct DeclarationCuts {
     /// Numbers of the declarators before which there is a cut.
-    at: Vec<usize>,
+    before: Vec<usize>,
     /// Which of them move.
     moves: Vec<bool>,
 }
 
 /// A comment behind the declaration, with the white space before it.
-fn trailing<'a>(file: &File<'a>, last: usize) -> &'a str {
+fn trailing_comment<'a>(file: &TokenizedFile<'a>, last: usize) -> &'a str {
     let end = file.tokens[last].end;
     let comment = file.tokens.get(last + 1);
-    let comment = comment.filter(|token| token.kind == Kind::Comment);
+    let comment = comment.filter(|token| token.kind == TokenKind::Comment);
     let text = comment.map_or("", |token| &file.source[end..token.end]);
     if text.contains('\n') { "" } else { text }
 }
 
 /// A declaration of its own, and the comment behind it with the white space before.
-struct Piece<'a> {
+struct DeclarationPiece<'a> {
     text: String,
     comment: &'a str,
 }
@@ -250,48 +269,53 @@ struct Piece<'a> {
 /// The declaration written several times, each with the declarators from one cut to the next. A
 /// comment behind a comma is about what stands before that. One behind the declaration is so too where others
 /// are, and else about all, and stays with what stays.
-fn pieces<'a>(file: &File<'a>, item: &Item, cuts: &Cuts) -> Option<Vec<Piece<'a>>> {
+fn declaration_pieces<'a>(
+    file: &TokenizedFile<'a>,
+    item: &BodyStatement,
+    cuts: &DeclarationCuts,
+) -> Option<Vec<DeclarationPiece<'a>>> {
     let source = file.source;
-    let plain = matches!(item.what, What::Plain | What::Bitfield) && item.body.is_none();
+    let plain =
+        matches!(item.kind, StatementKind::Plain | StatementKind::Bitfield) && item.body.is_none();
     let start = file.tokens[item.first].start;
-    if !plain || !starts_line(source, start) {
+    if !plain || !is_first_on_line(source, start) {
         return None;
     }
-    let commas = commas(file, item);
+    let commas = comma_tokens(file, item);
     if commas.len() + 1 != item.names.len() {
         return None;
     }
-    let comment_behind = |comma: &usize| trailing(file, *comma);
-    let each = commas.iter().any(|comma| !comment_behind(comma).is_empty());
-    let other = |at: &usize| match file.tokens[*at].kind {
-        Kind::Comment => !commas.contains(&(at - 1)) || comment_behind(&(at - 1)).is_empty(),
-        kind => kind == Kind::Directive,
+    let comment_behind = |comma: &usize| trailing_comment(file, *comma);
+    let has_comments_at_commas = commas.iter().any(|comma| !comment_behind(comma).is_empty());
+    let is_other_comment = |at: &usize| match file.tokens[*at].kind {
+        TokenKind::Comment => !commas.contains(&(at - 1)) || comment_behind(&(at - 1)).is_empty(),
+        kind => kind == TokenKind::Directive,
     };
-    if (item.first..item.last).any(|at| other(&at)) {
+    if (item.first..item.last).any(|at| is_other_comment(&at)) {
         return None;
     }
     let first = first_declarator(file, item, commas[0])?;
     let specifiers = &source[start..file.tokens[first].start];
     let bounds: Vec<usize> = std::iter::once(0)
-        .chain(cuts.at.iter().copied())
+        .chain(cuts.before.iter().copied())
         .chain([item.names.len()])
         .collect();
     let begin = |index: usize| match index {
         0 => first,
         _ => commas[index - 1] + 1 + usize::from(!comment_behind(&commas[index - 1]).is_empty()),
     };
-    let stays = match each {
+    let stays = match has_comments_at_commas {
         true => Some(bounds.len() - 2),
         false => (0..bounds.len() - 1).rfind(|&piece| !cuts.moves[bounds[piece]]),
     };
     let lines = bounds.windows(2).enumerate().map(|(piece, range)| {
         let end = commas.get(range[1] - 1).copied().unwrap_or(item.last);
         let text = &source[file.tokens[begin(range[0])].start..file.tokens[end - 1].end];
-        Piece {
+        DeclarationPiece {
             text: format!("{specifiers}{text};"),
             comment: match (end == item.last, Some(piece) == stays) {
                 (false, false) => comment_behind(&end),
-                (_, true) => trailing(file, item.last),
+                (_, true) => trailing_comment(file, item.last),
                 (true, false) => "",
             },
         }
@@ -300,7 +324,7 @@ fn pieces<'a>(file: &File<'a>, item: &Item, cuts: &Cuts) -> Option<Vec<Piece<'a>
 }
 
 /// The commas between declarators.
-fn commas(file: &File<'_>, item: &Item) -> Vec<usize> {
+fn comma_tokens(file: &TokenizedFile<'_>, item: &BodyStatement) -> Vec<usize> {
     let mut commas = Vec::new();
     let mut at = item.first;
     while at < item.last {
@@ -315,7 +339,7 @@ fn commas(file: &File<'_>, item: &Item) -> Vec<usize> {
 }
 
 /// The token at which the first declarator begins: its name, or the first star before that.
-fn first_declarator(file: &File<'_>, item: &Item, comma: usize) -> Option<usize> {
+fn first_declarator(file: &TokenizedFile<'_>, item: &BodyStatement, comma: usize) -> Option<usize> {
     let reader = file.reader();
     let name = (item.first..comma).find(|&at| {
         reader.text(at) == item.names[0] && matches!(reader.text(at + 1), "," | "[" | ":" | ";")

@@ -1,31 +1,31 @@
 //! Takes an alignment away.
 
 use crate::declarator::is_alignment;
-use crate::find::{Definition, File};
-use crate::refusal::Refusal;
+use crate::find::{StructDefinition, TokenizedFile};
+use crate::refusal::EditRefusal;
 
 /// The text without the alignments written on `member`, or on the type.
-pub(crate) fn remove(
-    file: &File<'_>,
-    definition: &Definition,
+pub(crate) fn remove_alignment(
+    file: &TokenizedFile<'_>,
+    definition: &StructDefinition,
     member: Option<&str>,
-) -> Result<String, Refusal> {
+) -> Result<String, EditRefusal> {
     let reader = file.reader();
     let ranges = match member {
         Some(member) => {
-            let path = definition.member(file, member)?;
-            let item = definition.item(&path);
+            let path = definition.find_member(file, member)?;
+            let item = definition.statement(&path);
             let from = item.body.as_deref().map_or(item.first, |inner| inner.close);
             vec![(from, item.last)]
         }
         None => {
             let (open, close) = (definition.body.open, definition.body.close);
             let end = (close..file.tokens.len()).find(|&at| reader.text(at) == ";");
-            vec![(file.head(open), open), (close, end.unwrap_or(close))]
+            vec![(file.head_token(open), open), (close, end.unwrap_or(close))]
         }
     };
     let place = file.place(ranges[ranges.len() - 1].0);
-    let refused = || Refusal::NotAligned {
+    let refused = || EditRefusal::NotAligned {
         name: member.unwrap_or(&definition.name).to_owned(),
         place: place.clone(),
     };
@@ -39,7 +39,7 @@ pub(crate) fn remove(
                 _ => at,
             };
             if matches!(text, "__attribute__" | "__attribute") {
-                match only_aligned(file, at, end) {
+                match is_only_alignment(file, at, end) {
                     Some(true) => cuts.push((at, end)),
                     Some(false) => return Err(refused()),
                     None => {}
@@ -70,7 +70,7 @@ pub(crate) fn remove(
 }
 
 /// Whether `__attribute__((...))` is an alignment and nothing else; `None` if it is none at all.
-fn only_aligned(file: &File<'_>, at: usize, end: usize) -> Option<bool> {
+fn is_only_alignment(file: &TokenizedFile<'_>, at: usize, end: usize) -> Option<bool> {
     let reader = file.reader();
     let inner = at + 3..end.saturating_sub(1);
     if !inner.clone().any(|at| is_alignment(reader.text(at))) {

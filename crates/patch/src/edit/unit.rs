@@ -1,40 +1,40 @@
 //! What moves as one: from the names that were given to a run of statements in one body.
 
-use crate::body::{Body, Branch, Item};
-use crate::declarator::What;
-use crate::find::{Definition, File, ItemPath};
-use crate::refusal::Refusal;
+use crate::body::{BodyStatement, BracedBody, IfBranch};
+use crate::declarator::StatementKind;
+use crate::find::{StatementPath, StructDefinition, TokenizedFile};
+use crate::refusal::EditRefusal;
 
 /// Statements `first..=last` of the body that `bodies` leads to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Unit {
+pub(crate) struct MovedUnit {
     pub bodies: Vec<usize>,
     pub first: usize,
     pub last: usize,
 }
 
-impl Unit {
+impl MovedUnit {
     /// The first of its statements.
-    pub fn path(&self) -> ItemPath {
-        ItemPath {
+    pub fn path(&self) -> StatementPath {
+        StatementPath {
             bodies: self.bodies.clone(),
-            item: self.first,
+            statement: self.first,
         }
     }
 
     /// The `#if` branches that all of it stands in.
-    pub fn branches<'a>(&self, body: &'a Body) -> &'a [Branch] {
-        let items = &body.items[self.first..=self.last];
+    pub fn branches<'a>(&self, body: &'a BracedBody) -> &'a [IfBranch] {
+        let items = &body.statements[self.first..=self.last];
         let first = &items[0].branches;
-        let shared = |item: &Item| common(first, &item.branches);
+        let shared = |item: &BodyStatement| shared_branches(first, &item.branches);
         let level = items.iter().map(shared).min().unwrap_or(0);
         &first[..level]
     }
 
     /// Its first and last token, whole `#if` groups included that stand in `level` branches.
-    pub fn tokens(&self, body: &Body, level: usize) -> (usize, usize) {
-        let (first, last) = (&body.items[self.first], &body.items[self.last]);
-        let group = |item: &Item| item.branches.get(level).map(|&(group, _)| group);
+    pub fn token_range(&self, body: &BracedBody, level: usize) -> (usize, usize) {
+        let (first, last) = (&body.statements[self.first], &body.statements[self.last]);
+        let group = |item: &BodyStatement| item.branches.get(level).map(|&(group, _)| group);
         (
             group(first).map_or(first.first, |group| body.groups[group].start),
             group(last).map_or(last.last, |group| body.groups[group].end),
@@ -47,21 +47,21 @@ impl Unit {
 }
 
 /// How many branches two statements share.
-pub(crate) fn common(a: &[Branch], b: &[Branch]) -> usize {
+pub(crate) fn shared_branches(a: &[IfBranch], b: &[IfBranch]) -> usize {
     a.iter().zip(b).take_while(|(a, b)| a == b).count()
 }
 
 /// The statements that declare `members`, and nothing else; lifted out of anonymous structs and
 /// unions that they are all of, if `anchor` (`None`: the front) stands outside of those.
-pub(crate) fn unit(
-    file: &File<'_>,
-    definition: &Definition,
+pub(crate) fn find_unit(
+    file: &TokenizedFile<'_>,
+    definition: &StructDefinition,
     members: &[String],
-    anchor: Option<&ItemPath>,
-) -> Result<Unit, Refusal> {
+    anchor: Option<&StatementPath>,
+) -> Result<MovedUnit, EditRefusal> {
     let (mut paths, mut unknown) = (Vec::new(), Vec::new());
     for member in members {
-        let mut found = match definition.members(file, member) {
+        let mut found = match definition.find_members(file, member) {
             Ok(found) => found,
             Err(refusal) => {
                 unknown.push(refusal);
@@ -69,21 +69,21 @@ pub(crate) fn unit(
             }
         };
         if let [first, second, ..] = found.as_slice()
-            && !exclusive(definition, &found)
+            && !are_exclusive(definition, &found)
         {
-            return Err(Refusal::MemberTwice {
+            return Err(EditRefusal::MemberTwice {
                 member: member.clone(),
-                first: file.place(definition.item(first).first),
-                second: file.place(definition.item(second).first),
+                first: file.place(definition.statement(first).first),
+                second: file.place(definition.statement(second).first),
             });
         }
         paths.append(&mut found);
     }
-    let asked = Asked {
+    let named_members = NamedMembers {
         file,
         definition,
         members,
-        unknown: unknown.len(),
+        unknown_count: unknown.len(),
     };
     // A macro may give a member another name than the text has: `#define rcu_head callback_head`.
     // In an anonymous struct or union that is named otherwise, it must be the one left over.
@@ -97,30 +97,30 @@ pub(crate) fn unit(
         .fold(paths[0].bodies.len(), |depth, path| {
             depth.min(shared_steps(&path.bodies, &paths[0].bodies))
         });
-    let depth = asked.lifted_depth(depth, &paths[0], anchor);
+    let depth = named_members.lifted_depth(depth, &paths[0], anchor);
     let indexes: Vec<usize> = paths
         .iter()
-        .map(|path| path.bodies.get(depth).copied().unwrap_or(path.item))
+        .map(|path| path.bodies.get(depth).copied().unwrap_or(path.statement))
         .collect();
     for path in &paths {
-        asked.covers_containers(path, depth)?;
+        named_members.require_whole_containers(path, depth)?;
     }
-    let mut unit = Unit {
+    let mut unit = MovedUnit {
         bodies: paths[0].bodies[..depth].to_vec(),
         first: indexes.iter().copied().min().unwrap_or(0),
         last: indexes.iter().copied().max().unwrap_or(0),
     };
-    let body = asked.body(&unit);
-    asked.whole_run(body, &mut unit)?;
-    asked.nothing_between(body, &unit, &indexes)?;
-    asked.whole_groups(body, &unit)?;
-    for item in &body.items[unit.first..=unit.last] {
-        asked.movable(item)?;
+    let body = named_members.body(&unit);
+    named_members.extend_to_bitfield_run(body, &mut unit)?;
+    named_members.require_nothing_between(body, &unit, &indexes)?;
+    named_members.require_whole_groups(body, &unit)?;
+    for item in &body.statements[unit.first..=unit.last] {
+        named_members.require_movable(item)?;
     }
-    if asked.in_union(&unit) {
-        return Err(Refusal::Union {
+    if named_members.in_union(&unit) {
+        return Err(EditRefusal::InUnion {
             name: members[0].clone(),
-            place: file.place(body.items[unit.first].first),
+            place: file.place(body.statements[unit.first].first),
         });
     }
     Ok(unit)
@@ -131,67 +131,75 @@ fn shared_steps(a: &[usize], b: &[usize]) -> usize {
 }
 
 /// Whether declarations of one name stand in different branches of one `#if`.
-fn exclusive(definition: &Definition, paths: &[ItemPath]) -> bool {
-    let branches = |path: &ItemPath| definition.item(path).branches.clone();
+fn are_exclusive(definition: &StructDefinition, paths: &[StatementPath]) -> bool {
+    let branches = |path: &StatementPath| definition.statement(path).branches.clone();
     paths.iter().enumerate().all(|(index, path)| {
         paths[index + 1..].iter().all(|other| {
             let (own, theirs) = (branches(path), branches(other));
-            let level = common(&own, &theirs);
+            let level = shared_branches(&own, &theirs);
             path.bodies == other.bodies
                 && matches!((own.get(level), theirs.get(level)), (Some(a), Some(b)) if a.0 == b.0)
         })
     })
 }
 
-struct Asked<'a> {
-    file: &'a File<'a>,
-    definition: &'a Definition,
+struct NamedMembers<'a> {
+    file: &'a TokenizedFile<'a>,
+    definition: &'a StructDefinition,
     members: &'a [String],
     /// How many of them the text does not have.
-    unknown: usize,
+    unknown_count: usize,
 }
 
-impl Asked<'_> {
-    fn body(&self, unit: &Unit) -> &Body {
+impl NamedMembers<'_> {
+    fn body(&self, unit: &MovedUnit) -> &BracedBody {
         self.definition.body_of(&unit.path())
     }
 
-    fn in_union(&self, unit: &Unit) -> bool {
-        self.definition.in_union(&unit.path())
+    fn in_union(&self, unit: &MovedUnit) -> bool {
+        self.definition.is_in_union(&unit.path())
     }
 
-    fn names(&self, item: &Item) -> bool {
-        let own = |name: &String| self.members.iter().any(|asked| last_name(asked) == name);
+    fn names_statement(&self, item: &BodyStatement) -> bool {
+        let own = |name: &String| self.members.iter().any(|member| last_name(member) == name);
         item.names.iter().any(own) || item.group_name.iter().any(own)
     }
 
     /// Whether everything in the body that is there in every configuration was named, but for as
     /// many members as the text does not have.
-    fn covers(&self, body: &Body) -> bool {
-        self.not_named(body) <= self.unknown
+    fn covers_body(&self, body: &BracedBody) -> bool {
+        self.count_not_named(body) <= self.unknown_count
     }
 
-    fn not_named(&self, body: &Body) -> usize {
-        let count = |item: &Item| match item.body.as_deref() {
-            _ if !item.branches.is_empty() || self.names(item) => 0,
-            Some(inner) if item.names.is_empty() => self.not_named(inner),
+    fn count_not_named(&self, body: &BracedBody) -> usize {
+        let count = |item: &BodyStatement| match item.body.as_deref() {
+            _ if !item.branches.is_empty() || self.names_statement(item) => 0,
+            Some(inner) if item.names.is_empty() => self.count_not_named(inner),
             _ => 1,
         };
-        body.items.iter().map(count).sum()
+        body.statements.iter().map(count).sum()
     }
 
     /// The depth of the body in which the unit moves: out of anonymous structs and unions that
     /// it is all of, as far as the anchor (for the front: as far as there are any).
-    fn lifted_depth(&self, mut depth: usize, path: &ItemPath, anchor: Option<&ItemPath>) -> usize {
+    fn lifted_depth(
+        &self,
+        mut depth: usize,
+        path: &StatementPath,
+        anchor: Option<&StatementPath>,
+    ) -> usize {
         let floor = anchor.map_or(0, |anchor| shared_steps(&path.bodies, &anchor.bodies));
         while depth > floor {
-            let container = ItemPath {
+            let container = StatementPath {
                 bodies: path.bodies[..depth - 1].to_vec(),
-                item: path.bodies[depth - 1],
+                statement: path.bodies[depth - 1],
             };
-            let item = self.definition.item(&container);
-            let all = item.body.as_deref().is_some_and(|body| self.covers(body));
-            if !item.names.is_empty() || !all {
+            let item = self.definition.statement(&container);
+            let covers_all = item
+                .body
+                .as_deref()
+                .is_some_and(|body| self.covers_body(body));
+            if !item.names.is_empty() || !covers_all {
                 break;
             }
             depth -= 1;
@@ -200,18 +208,22 @@ impl Asked<'_> {
     }
 
     /// Refuses to take anonymous structs and unions along of which not all was named.
-    fn covers_containers(&self, path: &ItemPath, depth: usize) -> Result<(), Refusal> {
+    fn require_whole_containers(
+        &self,
+        path: &StatementPath,
+        depth: usize,
+    ) -> Result<(), EditRefusal> {
         for level in depth..path.bodies.len() {
-            let container = self.definition.item(&ItemPath {
+            let container = self.definition.statement(&StatementPath {
                 bodies: path.bodies[..level].to_vec(),
-                item: path.bodies[level],
+                statement: path.bodies[level],
             });
-            let all = container
+            let covers_all = container
                 .body
                 .as_deref()
-                .is_some_and(|body| self.covers(body));
-            if !container.names.is_empty() || !all {
-                return Err(Refusal::NestedStruct {
+                .is_some_and(|body| self.covers_body(body));
+            if !container.names.is_empty() || !covers_all {
+                return Err(EditRefusal::NestedStruct {
                     member: self.members[0].clone(),
                     place: self.file.place(container.first),
                 });
@@ -221,32 +233,36 @@ impl Asked<'_> {
     }
 
     /// Makes the unit all of a run of bitfields that it begins or ends in.
-    fn whole_run(&self, body: &Body, unit: &mut Unit) -> Result<(), Refusal> {
-        let bits = |index: usize| {
-            body.items
+    fn extend_to_bitfield_run(
+        &self,
+        body: &BracedBody,
+        unit: &mut MovedUnit,
+    ) -> Result<(), EditRefusal> {
+        let bitfield_at = |index: usize| {
+            body.statements
                 .get(index)
-                .filter(|item| item.what == What::Bitfield)
+                .filter(|item| item.kind == StatementKind::Bitfield)
         };
-        let joins = |item: &Item| {
-            if item.names.is_empty() || !item.branches.is_empty() || self.names(item) {
+        let require_named = |item: &BodyStatement| {
+            if item.names.is_empty() || !item.branches.is_empty() || self.names_statement(item) {
                 return Ok(());
             }
-            Err(Refusal::BitfieldRun {
+            Err(EditRefusal::BitfieldRun {
                 member: self.members[0].clone(),
-                place: self.file.place(body.items[unit.first].first),
+                place: self.file.place(body.statements[unit.first].first),
             })
         };
         let (mut first, mut last) = (unit.first, unit.last);
-        while bits(first).is_some()
-            && let Some(item) = first.checked_sub(1).and_then(bits)
+        while bitfield_at(first).is_some()
+            && let Some(item) = first.checked_sub(1).and_then(bitfield_at)
         {
-            joins(item)?;
+            require_named(item)?;
             first -= 1;
         }
-        while bits(last).is_some()
-            && let Some(item) = bits(last + 1)
+        while bitfield_at(last).is_some()
+            && let Some(item) = bitfield_at(last + 1)
         {
-            joins(item)?;
+            require_named(item)?;
             last += 1;
         }
         (unit.first, unit.last) = (first, last);
@@ -254,14 +270,19 @@ impl Asked<'_> {
     }
 
     /// Refuses members with others between them that are there in every configuration.
-    fn nothing_between(&self, body: &Body, unit: &Unit, named: &[usize]) -> Result<(), Refusal> {
+    fn require_nothing_between(
+        &self,
+        body: &BracedBody,
+        unit: &MovedUnit,
+        named: &[usize],
+    ) -> Result<(), EditRefusal> {
         let level = unit.branches(body).len();
         for index in unit.first..=unit.last {
-            let item = &body.items[index];
-            let unnamed = item.what == What::Bitfield && item.names.is_empty();
-            let asked = named.contains(&index) || self.names(item) || unnamed;
-            if !asked && item.branches.len() == level {
-                return Err(Refusal::NotTogether {
+            let item = &body.statements[index];
+            let unnamed = item.kind == StatementKind::Bitfield && item.names.is_empty();
+            let is_named = named.contains(&index) || self.names_statement(item) || unnamed;
+            if !is_named && item.branches.len() == level {
+                return Err(EditRefusal::NotTogether {
                     member: self.members[0].clone(),
                     place: self.file.place(item.first),
                 });
@@ -271,21 +292,21 @@ impl Asked<'_> {
     }
 
     /// Refuses to take a part of an `#if` group along.
-    fn whole_groups(&self, body: &Body, unit: &Unit) -> Result<(), Refusal> {
+    fn require_whole_groups(&self, body: &BracedBody, unit: &MovedUnit) -> Result<(), EditRefusal> {
         let level = unit.branches(body).len();
-        for item in &body.items[unit.first..=unit.last] {
+        for item in &body.statements[unit.first..=unit.last] {
             let Some(&(group, _)) = item.branches.get(level) else {
                 continue;
             };
-            let outside = |(index, other): (usize, &Item)| {
+            let outside = |(index, other): (usize, &BodyStatement)| {
                 let inside = other
                     .branches
                     .get(level)
-                    .is_some_and(|&(of, _)| of == group);
+                    .is_some_and(|&(other_group, _)| other_group == group);
                 inside && !unit.contains(index)
             };
-            if body.items.iter().enumerate().any(outside) {
-                return Err(Refusal::ConditionalGroup {
+            if body.statements.iter().enumerate().any(outside) {
+                return Err(EditRefusal::ConditionalGroup {
                     member: self.members[0].clone(),
                     place: self.file.place(body.groups[group].start),
                 });
@@ -294,13 +315,13 @@ impl Asked<'_> {
         Ok(())
     }
 
-    fn movable(&self, item: &Item) -> Result<(), Refusal> {
+    fn require_movable(&self, item: &BodyStatement) -> Result<(), EditRefusal> {
         let (member, place) = (self.members[0].clone(), self.file.place(item.first));
-        match item.what {
-            What::Macro | What::Unsure | What::Border => {
-                Err(Refusal::MacroMember { member, place })
+        match item.kind {
+            StatementKind::Macro | StatementKind::NotUnderstood | StatementKind::Border => {
+                Err(EditRefusal::MacroMember { member, place })
             }
-            What::Flexible => Err(Refusal::FlexibleArray { member, place }),
+            StatementKind::Flexible => Err(EditRefusal::FlexibleArray { member, place }),
             _ => Ok(()),
         }
     }

@@ -1,9 +1,9 @@
 //! Rust tokens with their bytes: enough to find items, brackets, attributes and comments.
 
-use crate::lex::{Kind, Token};
+use crate::lex::{SourceToken, TokenKind};
 
 /// Splits `source` into tokens, white space dropped. Lifetimes are words; nothing is a directive.
-pub(crate) fn lex(source: &str) -> Vec<Token> {
+pub(crate) fn lex(source: &str) -> Vec<SourceToken> {
     let bytes = source.as_bytes();
     let mut tokens = Vec::new();
     let mut at = 0;
@@ -12,8 +12,8 @@ pub(crate) fn lex(source: &str) -> Vec<Token> {
             at += 1;
             continue;
         }
-        let (kind, end) = token(bytes, at);
-        tokens.push(Token {
+        let (kind, end) = read_token(bytes, at);
+        tokens.push(SourceToken {
             kind,
             start: at,
             end,
@@ -23,34 +23,36 @@ pub(crate) fn lex(source: &str) -> Vec<Token> {
     tokens
 }
 
-fn token(bytes: &[u8], at: usize) -> (Kind, usize) {
+fn read_token(bytes: &[u8], at: usize) -> (TokenKind, usize) {
     let rest = &bytes[at..];
     match bytes[at] {
         b'/' if rest.starts_with(b"//") => {
             let line = rest.iter().take_while(|&&b| b != b'\n').count();
-            (Kind::Comment, at + line)
+            (TokenKind::Comment, at + line)
         }
-        b'/' if rest.starts_with(b"/*") => (Kind::Comment, block_comment(bytes, at)),
-        b'"' => (Kind::Literal, string(bytes, at + 1)),
-        b'\'' => quote(bytes, at),
-        b'r' | b'b' | b'c' if let Some(end) = raw_or_bytes(bytes, at) => (Kind::Literal, end),
-        b'0'..=b'9' => (Kind::Number, word(bytes, at)),
-        byte if is_word(byte) => (Kind::Ident, word(bytes, at)),
-        _ => (Kind::Punct, at + 1),
+        b'/' if rest.starts_with(b"/*") => (TokenKind::Comment, block_comment_end(bytes, at)),
+        b'"' => (TokenKind::Literal, string_end(bytes, at + 1)),
+        b'\'' => read_quote(bytes, at),
+        b'r' | b'b' | b'c' if let Some(end) = prefixed_literal_end(bytes, at) => {
+            (TokenKind::Literal, end)
+        }
+        b'0'..=b'9' => (TokenKind::Number, word_end(bytes, at)),
+        byte if is_word_byte(byte) => (TokenKind::Ident, word_end(bytes, at)),
+        _ => (TokenKind::Punct, at + 1),
     }
 }
 
 /// Bytes above ASCII count as letters, so that a token never ends inside a character.
-fn is_word(byte: u8) -> bool {
+fn is_word_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
 }
 
-fn word(bytes: &[u8], at: usize) -> usize {
-    at + bytes[at..].iter().take_while(|&&b| is_word(b)).count()
+fn word_end(bytes: &[u8], at: usize) -> usize {
+    at + bytes[at..].iter().take_while(|&&b| is_word_byte(b)).count()
 }
 
 /// Comments nest.
-fn block_comment(bytes: &[u8], at: usize) -> usize {
+fn block_comment_end(bytes: &[u8], at: usize) -> usize {
     let (mut end, mut depth) = (at, 0_usize);
     while end < bytes.len() {
         if bytes[end..].starts_with(b"/*") {
@@ -68,7 +70,7 @@ fn block_comment(bytes: &[u8], at: usize) -> usize {
 }
 
 /// The end of a string whose text begins at `at`.
-fn string(bytes: &[u8], at: usize) -> usize {
+fn string_end(bytes: &[u8], at: usize) -> usize {
     let mut end = at;
     while end < bytes.len() {
         match bytes[end] {
@@ -81,15 +83,15 @@ fn string(bytes: &[u8], at: usize) -> usize {
 }
 
 /// A character, or a lifetime.
-fn quote(bytes: &[u8], at: usize) -> (Kind, usize) {
+fn read_quote(bytes: &[u8], at: usize) -> (TokenKind, usize) {
     if bytes.get(at + 1) == Some(&b'\\') {
         let close = bytes[at + 2..]
             .iter()
             .skip(1)
             .position(|&b| b == b'\'' || b == b'\n');
         return match close {
-            Some(close) if bytes[at + 3 + close] == b'\'' => (Kind::Literal, at + 4 + close),
-            _ => (Kind::Punct, at + 1),
+            Some(close) if bytes[at + 3 + close] == b'\'' => (TokenKind::Literal, at + 4 + close),
+            _ => (TokenKind::Punct, at + 1),
         };
     }
     // One character may have four bytes.
@@ -98,18 +100,18 @@ fn quote(bytes: &[u8], at: usize) -> (Kind, usize) {
         .take(5)
         .skip(1)
         .position(|&b| b == b'\'');
-    let end = word(bytes, at + 1);
+    let end = word_end(bytes, at + 1);
     match close {
         Some(close) if bytes.get(end) == Some(&b'\'') || end == at + 1 => {
-            (Kind::Literal, at + 3 + close)
+            (TokenKind::Literal, at + 3 + close)
         }
-        _ if end > at + 1 => (Kind::Ident, end),
-        _ => (Kind::Punct, at + 1),
+        _ if end > at + 1 => (TokenKind::Ident, end),
+        _ => (TokenKind::Punct, at + 1),
     }
 }
 
 /// The end of `r"..."`, `r#"..."#`, `b"..."`, `br"..."`, `c"..."`.
-fn raw_or_bytes(bytes: &[u8], at: usize) -> Option<usize> {
+fn prefixed_literal_end(bytes: &[u8], at: usize) -> Option<usize> {
     let letters = bytes[at..]
         .iter()
         .take(2)
@@ -125,7 +127,7 @@ fn raw_or_bytes(bytes: &[u8], at: usize) -> Option<usize> {
         return None;
     }
     if !raw {
-        return Some(string(bytes, open + 1));
+        return Some(string_end(bytes, open + 1));
     }
     let mut end = open + 1;
     while end < bytes.len() {

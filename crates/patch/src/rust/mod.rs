@@ -10,33 +10,33 @@
 mod item;
 mod lex;
 
-use crate::change::{Alignment, Change, Position};
-use crate::edit::Spacing;
+use crate::change::{MemberPosition, SourceChange, WrittenAlignment};
+use crate::edit::MoveSpacing;
 use crate::edit::spacing::{blank_lines_above, blank_lines_below, closes_body, opens_body};
-use crate::lines::{line_start, newline, next_line};
-use crate::refusal::{Place, Refusal};
-use item::{Field, Item};
+use crate::lines::{line_ending, line_start, next_line_start};
+use crate::refusal::{EditRefusal, FileLine};
+use item::{RustField, RustStruct};
 
 /// Makes `changes` to the struct, as [`edit_struct`](crate::edit_struct) does for C.
-pub(crate) fn edit(
+pub(crate) fn edit_rust_struct(
     file_name: &str,
     source: &str,
     name: &str,
     line_hint: Option<u32>,
-    changes: &[Change],
-) -> Result<String, Refusal> {
+    changes: &[SourceChange],
+) -> Result<String, EditRefusal> {
     let mut text = source.to_owned();
     for change in changes {
-        let item = Item::find(file_name, &text, name, line_hint)?;
-        let new = one(&item, change)?;
-        let read_back = Item::find(file_name, &new, name, line_hint);
-        let sorted = |item: &Item<'_>| {
+        let item = RustStruct::find(file_name, &text, name, line_hint)?;
+        let new = apply_change(&item, change)?;
+        let read_back = RustStruct::find(file_name, &new, name, line_hint);
+        let sorted = |item: &RustStruct<'_>| {
             let mut names: Vec<String> = item.fields.iter().map(|f| f.name.clone()).collect();
             names.sort();
             names
         };
         if read_back.is_ok_and(|read| sorted(&read) != sorted(&item)) {
-            return Err(Refusal::NotAsIntended {
+            return Err(EditRefusal::NotAsIntended {
                 name: name.to_owned(),
                 place: item.place(),
             });
@@ -47,85 +47,91 @@ pub(crate) fn edit(
 }
 
 /// The names of its fields, in the order of the text.
-pub(crate) fn order(file_name: &str, source: &str, name: &str) -> Result<Vec<String>, Refusal> {
-    let item = Item::find(file_name, source, name, None)?;
+pub(crate) fn field_order(
+    file_name: &str,
+    source: &str,
+    name: &str,
+) -> Result<Vec<String>, EditRefusal> {
+    let item = RustStruct::find(file_name, source, name, None)?;
     Ok(item.fields.into_iter().map(|field| field.name).collect())
 }
 
 /// The move that gives `source` back, as [`inverse`](crate::inverse) does for C.
-pub(crate) fn inverse(
+pub(crate) fn inverse_change(
     file_name: &str,
     source: &str,
     name: &str,
     line_hint: Option<u32>,
-    change: &Change,
-) -> Result<Change, Refusal> {
-    let item = Item::find(file_name, source, name, line_hint)?;
-    let Change::MoveMembers { members, to, .. } = change else {
-        return Err(Refusal::NoInverse);
+    change: &SourceChange,
+) -> Result<SourceChange, EditRefusal> {
+    let item = RustStruct::find(file_name, source, name, line_hint)?;
+    let SourceChange::MoveMembers { members, to, .. } = change else {
+        return Err(EditRefusal::NoInverse);
     };
-    let new = one(&item, change)?;
-    let (first, last) = run(&item, members)?;
+    let new = apply_change(&item, change)?;
+    let (first, last) = field_run(&item, members)?;
     let (start, end) = (item.fields[first].start, item.fields[last].end);
     let target = match to {
-        Position::First => next_line(source, item.open),
-        Position::Last => item.fields.last().map_or(item.open, |last| last.end),
-        Position::After(anchor) => item.field(anchor)?.end,
-        Position::Before(anchor) | Position::Below(anchor) => item.field(anchor)?.start,
+        MemberPosition::First => next_line_start(source, item.open),
+        MemberPosition::Last => item.fields.last().map_or(item.open, |last| last.end),
+        MemberPosition::After(anchor) => item.field(anchor)?.end,
+        MemberPosition::Before(anchor) | MemberPosition::Below(anchor) => item.field(anchor)?.start,
     };
     let lines = |at| (blank_lines_above(source, at), blank_lines_below(source, at));
-    let spacing = Spacing {
+    let spacing = MoveSpacing {
         above: lines(start).0,
         below: lines(end).1,
-        left: lines(target).0 + lines(target).1,
+        left_behind: lines(target).0 + lines(target).1,
     };
     let before = first.checked_sub(1).map(|at| item.fields[at].name.clone());
     let behind = item.fields.get(last + 1).map(|field| field.name.clone());
     let places = [
-        before.map_or(Position::First, Position::After),
-        behind.map_or(Position::First, Position::Before),
+        before.map_or(MemberPosition::First, MemberPosition::After),
+        behind.map_or(MemberPosition::First, MemberPosition::Before),
     ];
-    let back = places.into_iter().map(|to| Change::MoveMembers {
+    let back = places.into_iter().map(|to| SourceChange::MoveMembers {
         members: members.clone(),
         to,
         spacing: Some(spacing),
         reason: None,
     });
-    let new_item = Item::find(file_name, &new, name, line_hint)?;
+    let new_item = RustStruct::find(file_name, &new, name, line_hint)?;
     back.into_iter()
-        .find(|back| one(&new_item, back).as_deref() == Ok(source))
-        .ok_or(Refusal::NoInverse)
+        .find(|back| apply_change(&new_item, back).as_deref() == Ok(source))
+        .ok_or(EditRefusal::NoInverse)
 }
 
-fn one(item: &Item<'_>, change: &Change) -> Result<String, Refusal> {
+fn apply_change(item: &RustStruct<'_>, change: &SourceChange) -> Result<String, EditRefusal> {
     match change {
-        Change::MoveMembers {
+        SourceChange::MoveMembers {
             members,
             to,
             spacing,
             reason,
         } => move_fields(item, members, to, *spacing, reason.as_deref()),
-        Change::AlignType { alignment, reason } => align(item, alignment, reason.as_deref()),
-        Change::RemoveAlignment { member: None } => unalign(item),
-        Change::AlignMember { member, .. }
-        | Change::RemoveAlignment {
+        SourceChange::AlignType { alignment, reason } => {
+            align_type(item, alignment, reason.as_deref())
+        }
+        SourceChange::RemoveAlignment { member: None } => remove_alignment(item),
+        SourceChange::AlignMember { member, .. }
+        | SourceChange::RemoveAlignment {
             member: Some(member),
         } => {
             let field = item.field(member)?;
             Err(item.refused(
-                field.own,
+                field.own_line,
                 "a field has no alignment of its own: align its type, or wrap it in one that is aligned, such as crossbeam_utils::CachePadded",
             ))
         }
-        Change::Join { text } => Err(Refusal::NotJoined {
+        SourceChange::JoinDeclarations { text } => Err(EditRefusal::NotJoined {
             text: text.clone(),
             place: item.place_of(item.open),
         }),
-        Change::JoinGroups { .. } => Err(item.refused(
+        SourceChange::JoinGroups { .. } => Err(item.refused(
             item.open,
             "conditions stand at each field: there are no groups of them to join",
         )),
-        Change::AddPadding { .. } | Change::RemovePadding { .. } => Err(item.refused(
+        SourceChange::AddPadding { .. } | SourceChange::RemovePadding { .. } => Err(item.refused(
             item.open,
             "every place that builds the struct would have to name a padding field: align instead",
         )),
@@ -133,12 +139,12 @@ fn one(item: &Item<'_>, change: &Change) -> Result<String, Refusal> {
 }
 
 fn move_fields(
-    item: &Item<'_>,
+    item: &RustStruct<'_>,
     members: &[String],
-    to: &Position,
-    spacing: Option<Spacing>,
+    to: &MemberPosition,
+    spacing: Option<MoveSpacing>,
     reason: Option<&str>,
-) -> Result<String, Refusal> {
+) -> Result<String, EditRefusal> {
     if !item.has_repr("C") {
         return Err(item.refused(
             item.open,
@@ -146,7 +152,7 @@ fn move_fields(
         ));
     }
     if item.has_repr("packed") {
-        return Err(Refusal::Packed {
+        return Err(EditRefusal::Packed {
             name: item.name.clone(),
             place: item.place(),
         });
@@ -160,32 +166,32 @@ fn move_fields(
             },
         ));
     }
-    let (first, last) = run(item, members)?;
+    let (first, last) = field_run(item, members)?;
     let anchor = match to.anchor() {
         None => None,
-        Some(name) => Some(item.index(name)?),
+        Some(name) => Some(item.field_index(name)?),
     };
-    if let (Position::Below(_), Some(at)) = (to, anchor) {
+    if let (MemberPosition::Below(_), Some(at)) = (to, anchor) {
         return Err(item.refused(
-            item.fields[at].own,
+            item.fields[at].own_line,
             "comments and attributes above a field belong to it: name a place above them",
         ));
     }
     let gap = match (to, anchor) {
-        (Position::Last, _) => item.fields.len(),
-        (Position::Before(_), Some(at)) => at,
+        (MemberPosition::Last, _) => item.fields.len(),
+        (MemberPosition::Before(_), Some(at)) => at,
         (_, Some(at)) => at + 1,
         _ => 0,
     };
     let stays = (first..=last + 1).contains(&gap);
     let inside = anchor.is_some_and(|at| (first..=last).contains(&at));
     if inside || (stays && spacing.is_none()) {
-        return Err(Refusal::NothingToDo {
+        return Err(EditRefusal::NothingToDo {
             member: members[0].clone(),
-            place: item.place_of(item.fields[first].own),
+            place: item.place_of(item.fields[first].own_line),
         });
     }
-    let ends = item.fields.iter().all(|field| field.comma);
+    let ends = item.fields.iter().all(|field| field.has_comma);
     let source = match ends {
         true => item.source.to_owned(),
         // What moves to the end needs one, and what came to be last may keep it.
@@ -197,14 +203,14 @@ fn move_fields(
         |index: usize| fields[index].end + if index + 1 == fields.len() { shift } else { 0 };
     let (start, end) = (fields[first].start, end_of(last));
     let target = match to {
-        Position::First => next_line(&source, item.open),
-        Position::Before(_) | Position::Below(_) => fields[gap].start,
-        Position::Last | Position::After(_) => end_of(gap - 1),
+        MemberPosition::First => next_line_start(&source, item.open),
+        MemberPosition::Before(_) | MemberPosition::Below(_) => fields[gap].start,
+        MemberPosition::Last | MemberPosition::After(_) => end_of(gap - 1),
     };
     splice(
         &source,
         item,
-        (start, fields[first].own, end),
+        (start, fields[first].own_line, end),
         target,
         spacing,
         reason,
@@ -212,18 +218,20 @@ fn move_fields(
 }
 
 /// First and last of fields that stand together.
-fn run(item: &Item<'_>, members: &[String]) -> Result<(usize, usize), Refusal> {
-    let indexes: Result<Vec<usize>, Refusal> =
-        members.iter().map(|member| item.index(member)).collect();
+fn field_run(item: &RustStruct<'_>, members: &[String]) -> Result<(usize, usize), EditRefusal> {
+    let indexes: Result<Vec<usize>, EditRefusal> = members
+        .iter()
+        .map(|member| item.field_index(member))
+        .collect();
     let indexes = indexes?;
     let (Some(&first), Some(&last)) = (indexes.iter().min(), indexes.iter().max()) else {
-        return Err(Refusal::NoMembers);
+        return Err(EditRefusal::NoMembers);
     };
     match (first..=last).find(|index| !indexes.contains(index)) {
         None => Ok((first, last)),
-        Some(between) => Err(Refusal::NotTogether {
+        Some(between) => Err(EditRefusal::NotTogether {
             member: members[0].clone(),
-            place: item.place_of(item.fields[between].own),
+            place: item.place_of(item.fields[between].own_line),
         }),
     }
 }
@@ -231,12 +239,12 @@ fn run(item: &Item<'_>, members: &[String]) -> Result<(usize, usize), Refusal> {
 /// Puts the lines `start..end`, whose first field begins at `own`, where `target` is.
 fn splice(
     source: &str,
-    item: &Item<'_>,
+    item: &RustStruct<'_>,
     (start, own, end): (usize, usize, usize),
     target: usize,
-    spacing: Option<Spacing>,
+    spacing: Option<MoveSpacing>,
     reason: Option<&str>,
-) -> Result<String, Refusal> {
+) -> Result<String, EditRefusal> {
     let own_blank = (
         blank_lines_above(source, start),
         blank_lines_below(source, end),
@@ -246,23 +254,23 @@ fn splice(
         blank_lines_below(source, target),
     );
     let up = |at: usize, lines| (0..lines).fold(at, |at, _| line_start(source, at - 1));
-    let down = |at: usize, lines| (0..lines).fold(at, |at, _| next_line(source, at));
+    let down = |at: usize, lines| (0..lines).fold(at, |at, _| next_line_start(source, at));
     let (cut_start, cut_end) = (up(start, own_blank.0), down(end, own_blank.1));
     let (gap_start, gap_end) = (up(target, gap_blank.0), down(target, gap_blank.1));
     let at_edge = opens_body(source, cut_start) || closes_body(source, cut_end);
     let edges = (opens_body(source, gap_start), closes_body(source, gap_end));
     let paragraph = start < own && own_blank.0 > 0;
     let spacing = spacing.unwrap_or_else(|| {
-        Spacing::by_style(own_blank, at_edge, gap_blank, (paragraph, false), edges)
+        MoveSpacing::by_style(own_blank, at_edge, gap_blank, (paragraph, false), edges)
     });
-    let eol = newline(source);
+    let eol = line_ending(source);
     let mut lines = String::new();
     if let Some(reason) = reason {
         let line = line_start(source, start);
         let white = source[line..].len() - source[line..].trim_start_matches([' ', '\t']).len();
         let indent = &source[line..line + white];
         if reason.contains(['\n', '\r']) {
-            return Err(Refusal::BadReason {
+            return Err(EditRefusal::BadReason {
                 name: item.name.clone(),
             });
         }
@@ -270,7 +278,7 @@ fn splice(
     }
     let (above, below) = (eol.repeat(spacing.above), eol.repeat(spacing.below));
     let text = [&above, &lines, &source[start..end], &below].concat();
-    let left = eol.repeat(spacing.left);
+    let left = eol.repeat(spacing.left_behind);
     Ok(if target >= cut_start && target <= cut_end {
         [&source[..cut_start], &text, &source[cut_end..]].concat()
     } else if gap_start < cut_start {
@@ -295,19 +303,23 @@ fn splice(
 }
 
 /// The text with `align(N)` in a `#[repr]` of the type.
-fn align(item: &Item<'_>, alignment: &Alignment, reason: Option<&str>) -> Result<String, Refusal> {
+fn align_type(
+    item: &RustStruct<'_>,
+    alignment: &WrittenAlignment,
+    reason: Option<&str>,
+) -> Result<String, EditRefusal> {
     let bytes = match alignment {
-        Alignment::Bytes(bytes) if bytes.is_power_of_two() => *bytes,
-        Alignment::Bytes(bytes) => return Err(Refusal::BadAlignment { bytes: *bytes }),
-        Alignment::Macro(name) => {
-            return Err(Refusal::UnknownMacro {
+        WrittenAlignment::Bytes(bytes) if bytes.is_power_of_two() => *bytes,
+        WrittenAlignment::Bytes(bytes) => return Err(EditRefusal::BadAlignment { bytes: *bytes }),
+        WrittenAlignment::Macro(name) => {
+            return Err(EditRefusal::UnknownMacro {
                 file: item.file.to_owned(),
                 name: name.clone(),
             });
         }
     };
     if item.has_repr("align") {
-        return Err(Refusal::AlreadyAligned {
+        return Err(EditRefusal::AlreadyAligned {
             name: item.name.clone(),
             place: item.place(),
         });
@@ -316,7 +328,7 @@ fn align(item: &Item<'_>, alignment: &Alignment, reason: Option<&str>) -> Result
         return Err(item.refused(item.open, "a packed or transparent type takes no alignment"));
     }
     let source = item.source;
-    let eol = newline(source);
+    let eol = line_ending(source);
     let (at, text) = match item.repr_end() {
         Some(close) => (close, format!(", align({bytes})")),
         None => (
@@ -327,7 +339,7 @@ fn align(item: &Item<'_>, alignment: &Alignment, reason: Option<&str>) -> Result
     let mut new = [&source[..at], &text, &source[at..]].concat();
     if let Some(reason) = reason {
         if reason.contains(['\n', '\r']) {
-            return Err(Refusal::BadReason {
+            return Err(EditRefusal::BadReason {
                 name: item.name.clone(),
             });
         }
@@ -338,9 +350,9 @@ fn align(item: &Item<'_>, alignment: &Alignment, reason: Option<&str>) -> Result
 }
 
 /// The text without `align(N)`.
-fn unalign(item: &Item<'_>) -> Result<String, Refusal> {
+fn remove_alignment(item: &RustStruct<'_>) -> Result<String, EditRefusal> {
     let Some((start, end)) = item.align_range() else {
-        return Err(Refusal::NotAligned {
+        return Err(EditRefusal::NotAligned {
             name: item.name.clone(),
             place: item.place(),
         });
@@ -348,36 +360,36 @@ fn unalign(item: &Item<'_>) -> Result<String, Refusal> {
     Ok([&item.source[..start], &item.source[end..]].concat())
 }
 
-impl Item<'_> {
-    fn index(&self, member: &str) -> Result<usize, Refusal> {
+impl RustStruct<'_> {
+    fn field_index(&self, member: &str) -> Result<usize, EditRefusal> {
         let found = self.fields.iter().position(|field| field.name == member);
-        found.ok_or_else(|| Refusal::MemberNotFound {
+        found.ok_or_else(|| EditRefusal::MemberNotFound {
             name: self.name.clone(),
             member: member.to_owned(),
             place: self.place(),
         })
     }
 
-    fn field(&self, member: &str) -> Result<&Field, Refusal> {
-        self.index(member).map(|index| &self.fields[index])
+    fn field(&self, member: &str) -> Result<&RustField, EditRefusal> {
+        self.field_index(member).map(|index| &self.fields[index])
     }
 
-    fn refused(&self, at: usize, why: &'static str) -> Refusal {
-        Refusal::Rust {
+    fn refused(&self, at: usize, why: &'static str) -> EditRefusal {
+        EditRefusal::RustNotEdited {
             name: self.name.clone(),
             why,
             place: self.place_of(at),
         }
     }
 
-    fn place_of(&self, at: usize) -> Place {
-        Place {
+    fn place_of(&self, at: usize) -> FileLine {
+        FileLine {
             file: self.file.to_owned(),
             line: crate::lines::line_number(self.source, at),
         }
     }
 
-    fn place(&self) -> Place {
+    fn place(&self) -> FileLine {
         self.place_of(self.head)
     }
 }

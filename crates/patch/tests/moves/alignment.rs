@@ -1,13 +1,13 @@
 //! Alignments and padding, put in and taken away.
 
 use super::{after, before, body, edited};
-use relayout_patch::Change;
+use relayout_patch::SourceChange;
 
 #[test]
 fn alignments_are_taken_away() {
     let check = |line: &str, expect: &str| {
         let member = Some("a".to_owned());
-        let new = edited(&body(line), Change::RemoveAlignment { member });
+        let new = edited(&body(line), SourceChange::RemoveAlignment { member });
         assert_eq!(new, body(expect));
     };
     check("\tint a ____cacheline_aligned_in_smp;\n", "\tint a;\n");
@@ -18,9 +18,9 @@ fn alignments_are_taken_away() {
     );
     check("\t_Alignas(8) int a;\n", "\tint a;\n");
     let old = "struct s {\n\tint a;\n} __aligned(64);\n";
-    let new = edited(old, Change::RemoveAlignment { member: None });
+    let new = edited(old, SourceChange::RemoveAlignment { member: None });
     assert_eq!(new, body("\tint a;\n"));
-    let refused = |old: &str| edited(old, Change::RemoveAlignment { member: None });
+    let refused = |old: &str| edited(old, SourceChange::RemoveAlignment { member: None });
     let two = "struct s {\n\tint a;\n} __attribute__((packed, aligned(4)));\n";
     assert_eq!(
         refused(two),
@@ -44,7 +44,7 @@ fn padding_comes_and_goes() {
         );
         edited(
             &old,
-            Change::AddPadding {
+            SourceChange::AddPadding {
                 name,
                 bytes: 60,
                 to,
@@ -55,7 +55,7 @@ fn padding_comes_and_goes() {
     let new = add(after("a"));
     let lines = "\t/* Keeps b off a's line. */\n\tunsigned char _pad1_[60];\n";
     assert!(new.contains(&format!("\tint a;\n{lines}\tunion")), "{new}");
-    let away = Change::RemovePadding {
+    let away = SourceChange::RemovePadding {
         member: "_pad1_".to_owned(),
     };
     // The comment is about the padding, and goes with it.
@@ -73,7 +73,7 @@ fn padding_comes_and_goes() {
     let not = |member: &str| {
         edited(
             &old,
-            Change::RemovePadding {
+            SourceChange::RemovePadding {
                 member: member.to_owned(),
             },
         )
@@ -85,7 +85,7 @@ fn padding_comes_and_goes() {
     assert_eq!(
         edited(
             &new,
-            Change::AddPadding {
+            SourceChange::AddPadding {
                 name: "_pad1_".into(),
                 bytes: 1,
                 to: after("a"),

@@ -1,7 +1,7 @@
 //! Comments and blank lines around what moves.
 
 use super::{after, body, change, check};
-use relayout_patch::{Position, edit_struct, inverse};
+use relayout_patch::{MemberPosition, edit_struct, inverse_changes};
 
 #[test]
 fn blank_lines_come_back() {
@@ -10,7 +10,7 @@ fn blank_lines_come_back() {
         ("\tint a;\n\n\tint b;\n\n\tint c;\n\tint d;\n", after("d")),
         (
             "\tint a;\n\tint b;\n\n\tint c;\n\n\tint d;\n",
-            Position::First,
+            MemberPosition::First,
         ),
         (
             "\tint a;\n\n\t/* of b */\n\tint b;\n\tint c;\n\tint d;\n",
@@ -28,7 +28,7 @@ fn blank_lines_come_back() {
             !new.contains("\n\n\n") && !new.contains("{\n\n") && !new.contains("\n\n}"),
             "{new}"
         );
-        let back = inverse("s.h", &old, "s", None, &change).unwrap();
+        let back = inverse_changes("s.h", &old, "s", None, &change).unwrap();
         assert_eq!(edit_struct("s.h", &new, "s", None, &back).unwrap(), old);
     }
 }
@@ -49,7 +49,7 @@ fn entries_of_the_comment_above_follow() {
         "\tint a;\n\tint c;\n\tint b;\n",
     );
     assert_eq!(new, expect);
-    let back = inverse("s.h", &old, "s", None, &asked).unwrap();
+    let back = inverse_changes("s.h", &old, "s", None, &asked).unwrap();
     assert_eq!(edit_struct("s.h", &new, "s", None, &back).unwrap(), old);
     // Entries in an order of their own keep it.
     let own = text(
@@ -76,7 +76,7 @@ fn back_above_a_comment_that_stayed() {
     check(
         "\tint a;\n\tint b;\n\t/* b is one of two */\n\tint c;\t/* last */\n\tint d;\t/* more */\n",
         "c",
-        Position::First,
+        MemberPosition::First,
         "\tint c;\t/* last */\n\tint a;\n\tint b;\n\t/* b is one of two */\n\tint d;\t/* more */\n",
     );
 }
@@ -84,17 +84,17 @@ fn back_above_a_comment_that_stayed() {
 #[test]
 fn below_the_comment_above_a_member() {
     let old = body("\tint a;\n\tint b;\n\t/* of c */\n\tint c;\n");
-    let place = |place: fn(String) -> Position, expect: &str| {
+    let place = |place: fn(String) -> MemberPosition, expect: &str| {
         let change = change("a", place("c".to_owned()));
         let new = edit_struct("s.h", &old, "s", None, &[change]).unwrap();
         assert_eq!(new, body(expect));
     };
     place(
-        Position::Below,
+        MemberPosition::Below,
         "\tint b;\n\t/* of c */\n\tint a;\n\tint c;\n",
     );
     place(
-        Position::Before,
+        MemberPosition::Before,
         "\tint b;\n\tint a;\n\t/* of c */\n\tint c;\n",
     );
 }

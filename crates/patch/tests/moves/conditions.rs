@@ -1,7 +1,7 @@
 //! `#if` groups around what moves, and around where it goes.
 
 use super::{after, before, body, change, check, check_refused, edited};
-use relayout_patch::{Change, Position, edit_struct};
+use relayout_patch::{MemberPosition, SourceChange, edit_struct};
 
 #[test]
 fn conditions_are_kept() {
@@ -14,7 +14,14 @@ fn conditions_are_kept() {
         "\tint a;\n#ifdef X\n\tint c;\n#else\n\tint d;\n\tint e;\n#endif\n\tint f;\n#ifdef X\n\tint b;\n#endif\n",
     );
     let new = body(old);
-    let moved = edit_struct("s.h", &new, "s", None, &[change("e", Position::First)]).unwrap();
+    let moved = edit_struct(
+        "s.h",
+        &new,
+        "s",
+        None,
+        &[change("e", MemberPosition::First)],
+    )
+    .unwrap();
     assert!(
         moved.starts_with("struct s {\n#ifndef X\n\tint e;\n#endif\n\tint a;\n"),
         "{moved}"
@@ -78,7 +85,7 @@ fn all_of_a_branch_leaves_the_other() {
     check(
         "\tint a;\n#ifdef X\n\tint b;\n#else /* !X */\n\tint c;\n#endif\n\tint d;\n",
         "c",
-        Position::First,
+        MemberPosition::First,
         "#ifndef X\n\tint c;\n#endif\n\tint a;\n#ifdef X\n\tint b;\n#endif\n\tint d;\n",
     );
     check(
@@ -90,7 +97,7 @@ fn all_of_a_branch_leaves_the_other() {
     check(
         "\tint a;\n#if X > 1\n\tint b;\n#elif defined Y\n\tint c;\n#endif\n",
         "c",
-        Position::First,
+        MemberPosition::First,
         "#if !(X > 1) && defined(Y)\n\tint c;\n#endif\n\tint a;\n#if X > 1\n\tint b;\n#endif\n",
     );
     // From a branch into the middle of another group.
@@ -117,25 +124,25 @@ fn all_of_a_branch_leaves_the_other() {
 
 #[test]
 fn groups_are_joined_where_no_condition_changes() {
-    let join = |behind: &str, line: Option<&str>| Change::JoinGroups {
+    let join = |behind: &str, line: Option<&str>| SourceChange::JoinGroups {
         behind: behind.to_owned(),
         line: line.map(str::to_owned),
     };
     let old =
         "#ifdef X\n\tint a;\n#endif\n\n#ifdef X\n\tint b;\n#endif\n#ifdef Y\n\tint c;\n#endif\n";
-    let one = "#ifdef X\n\tint a;\n\n\tint b;\n#endif\n#ifdef Y\n\tint c;\n#endif\n";
-    assert_eq!(edited(&body(old), join("a", None)), body(one));
-    let not = |member: &str, line: Option<&str>, place: u32| {
+    let joined = "#ifdef X\n\tint a;\n\n\tint b;\n#endif\n#ifdef Y\n\tint c;\n#endif\n";
+    assert_eq!(edited(&body(old), join("a", None)), body(joined));
+    let check_not_joined = |member: &str, line: Option<&str>, place: u32| {
         let refused =
             format!("s.h:{place}: behind {member} no two #if groups stand that could be one");
         assert_eq!(edited(&body(old), join(member, line)), refused);
     };
-    not("a", Some("#else"), 3);
-    not("b", None, 7);
-    not("b", Some("#else"), 7);
-    not("b", Some("#elif Y"), 7);
-    not("c", None, 10);
-    not("a", Some("int c;"), 3);
+    check_not_joined("a", Some("#else"), 3);
+    check_not_joined("b", None, 7);
+    check_not_joined("b", Some("#else"), 7);
+    check_not_joined("b", Some("#elif Y"), 7);
+    check_not_joined("c", None, 10);
+    check_not_joined("a", Some("int c;"), 3);
     let defines = "#ifdef X\n\tint a;\n#endif\n#ifndef X\n\tint b;\n#else\n#define B\n#endif\n";
     let refused = "s.h:3: behind a no two #if groups stand that could be one";
     assert_eq!(edited(&body(defines), join("a", Some("#else"))), refused);
@@ -154,7 +161,7 @@ fn conditions_in_conditions_go_along() {
     check(
         "\tint a;\n#if X\n#ifndef Y\n\tint b;\n#else\n\tint c;\n#endif\n#endif\n",
         "b",
-        Position::First,
+        MemberPosition::First,
         "#if X\n#ifndef Y\n\tint b;\n#endif\n#endif\n\tint a;\n#if X\n#ifdef Y\n\tint c;\n#endif\n#endif\n",
     );
     check(
@@ -176,7 +183,7 @@ fn conditions_in_conditions_go_along() {
 fn a_place_beside_its_own_group_is_inside() {
     let group = "#ifdef X\n\t/* of b */\n\tint b;\n\tint c;\n\tint d;\n#endif\n";
     let first = "#ifdef X\n\tint d;\n\t/* of b */\n\tint b;\n\tint c;\n#endif\n";
-    check(group, "d", Position::First, first);
+    check(group, "d", MemberPosition::First, first);
     let around = |group: &str| format!("\tint a;\n{group}\tint e;\n");
     check(&around(group), "d", after("a"), &around(first));
     check(
@@ -194,21 +201,21 @@ fn back_to_the_end() {
     check(
         "\tint a;\n\tint b;\n#define B 1\n\tint c;\n",
         "c",
-        Position::First,
+        MemberPosition::First,
         "\tint c;\n\tint a;\n\tint b;\n#define B 1\n",
     );
-    let last = |old: &str, expect: &str| check(old, "a", Position::Last, expect);
+    let last = |old: &str, expect: &str| check(old, "a", MemberPosition::Last, expect);
     last("\tint a;\n\tint b;\n", "\tint b;\n\tint a;\n");
     last(
         "\tint a;\n#if X\n\tint b;\n#endif\n",
         "#if X\n\tint b;\n#endif\n\tint a;\n",
     );
     let end = "s.h:3: a is a flexible or zero-length array, which must stay where it is";
-    check_refused("\tint a;\n\tint b[];\n", "a", Position::Last, end);
+    check_refused("\tint a;\n\tint b[];\n", "a", MemberPosition::Last, end);
     check_refused(
         "\tint a;\n",
         "a",
-        Position::Last,
+        MemberPosition::Last,
         "s.h:2: a is there already",
     );
 }

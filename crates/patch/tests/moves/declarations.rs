@@ -1,7 +1,7 @@
 //! Declarations of several members: taken apart, and joined.
 
 use super::{after, body, check, check_refused};
-use relayout_patch::{Change, Position, edit_struct};
+use relayout_patch::{MemberPosition, SourceChange, edit_struct};
 
 #[test]
 fn declarations_of_several_are_taken_apart() {
@@ -21,7 +21,7 @@ fn declarations_of_several_are_taken_apart() {
     check(
         old,
         "c",
-        Position::First,
+        MemberPosition::First,
         "\tint\tc[2];\n\tint\ta, *b;\t/* three */\n\tlong\td;\n",
     );
     check(
@@ -48,7 +48,13 @@ fn declarations_of_several_are_taken_apart() {
 fn declarations_are_joined() {
     let check = |old: &str, text: &str, expect: Result<&str, &str>| {
         let text = text.to_owned();
-        let joined = edit_struct("s.h", &body(old), "s", None, &[Change::Join { text }]);
+        let joined = edit_struct(
+            "s.h",
+            &body(old),
+            "s",
+            None,
+            &[SourceChange::JoinDeclarations { text }],
+        );
         let joined = joined.map_err(|refusal| refusal.to_string());
         let expect = expect.map(body).map_err(|why| format!("s.h:{why}"));
         assert_eq!(joined, expect, "{old}");
@@ -98,13 +104,13 @@ fn comments_behind_commas_go_with_what_they_are_about() {
     check(
         old,
         "c",
-        Position::First,
+        MemberPosition::First,
         "\tint\tc;\t/* of c */\n\tint\ta,\t/* of a */\n\t\tb;\t/* of b */\n\tlong\td;\n",
     );
     check(
         "\tu8\ta:1,\t/* of a */\n\t\tb:1;\n\tint\tc;\n",
         "c",
-        Position::First,
+        MemberPosition::First,
         "\tint\tc;\n\tu8\ta:1,\t/* of a */\n\t\tb:1;\n",
     );
     check_refused(

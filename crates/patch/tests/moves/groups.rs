@@ -2,7 +2,7 @@
 //! one line.
 
 use super::{after, before, change, check, check_refused};
-use relayout_patch::{Change, Position, edit_struct, inverse};
+use relayout_patch::{MemberPosition, SourceChange, edit_struct, inverse_changes};
 
 #[test]
 fn a_run_of_bitfields_moves_whole() {
@@ -76,7 +76,7 @@ fn several_members_must_stand_together() {
     check_refused(
         old,
         "a c",
-        Position::First,
+        MemberPosition::First,
         "s.h:3: this stands between a and others that are to move with it",
     );
 }
@@ -88,13 +88,13 @@ fn macros_that_declare_their_argument_move() {
     check(
         old,
         "_pad1_",
-        Position::First,
+        MemberPosition::First,
         "\tCACHELINE_PADDING(_pad1_);\n\tint a;\n\tSTACK_OF(X509) *b;\n\tDECLARE_BITMAP(c, 8);\n",
     );
     check(
         old,
         "b",
-        Position::First,
+        MemberPosition::First,
         "\tSTACK_OF(X509) *b;\n\tint a;\n\tCACHELINE_PADDING(_pad1_);\n\tDECLARE_BITMAP(c, 8);\n",
     );
     check(
@@ -109,26 +109,30 @@ fn macros_that_declare_their_argument_move() {
 fn a_member_that_a_macro_renames_moves_with_its_union() {
     let old = "\tint a;\n\tunion {\n\t\tint b;\n\t\tstruct rcu_head rcu_head;\n\t};\n";
     let new = "\tunion {\n\t\tint b;\n\t\tstruct rcu_head rcu_head;\n\t};\n\tint a;\n";
-    check(old, "b callback_head", Position::First, new);
+    check(old, "b callback_head", MemberPosition::First, new);
 }
 
 /// As `struct tree_descr`.
 #[test]
 fn structs_on_one_line_stay_on_it() {
-    let moved = |old: &str, members: &str, to: Position| {
+    let moved = |old: &str, members: &str, to: MemberPosition| {
         let change = change(members, to);
         let new = edit_struct("s.h", old, "s", None, std::slice::from_ref(&change)).unwrap();
-        let back = inverse("s.h", old, "s", None, &change).unwrap();
+        let back = inverse_changes("s.h", old, "s", None, &change).unwrap();
         assert_eq!(edit_struct("s.h", &new, "s", None, &back).unwrap(), old);
         new
     };
-    let one = "struct s { const char *a; int (*b)(int, int); int c; };\n";
+    let on_one_line = "struct s { const char *a; int (*b)(int, int); int c; };\n";
     assert_eq!(
-        moved(one, "c", after("a")),
+        moved(on_one_line, "c", after("a")),
         "struct s { const char *a; int c; int (*b)(int, int); };\n"
     );
     assert_eq!(
-        moved("struct s {int a;  int b; int c;};", "a", Position::Last),
+        moved(
+            "struct s {int a;  int b; int c;};",
+            "a",
+            MemberPosition::Last
+        ),
         "struct s {int b;  int c; int a;};"
     );
     assert_eq!(
@@ -139,15 +143,21 @@ fn structs_on_one_line_stay_on_it() {
         moved(
             "struct s {\n\tint a;\n\tstruct { u8 lo, x; u8 hi; } b;\n};\n",
             "b.hi",
-            Position::First
+            MemberPosition::First
         ),
         "struct s {\n\tint a;\n\tstruct { u8 hi; u8 lo, x; } b;\n};\n"
     );
     let commented = "struct s { int a; /* of a */ int b; };\n";
-    let refused = edit_struct("s.h", commented, "s", None, &[change("b", Position::First)]);
+    let refused = edit_struct(
+        "s.h",
+        commented,
+        "s",
+        None,
+        &[change("b", MemberPosition::First)],
+    );
     let expect = "s.h:1: b shares a line with other code";
     assert_eq!(refused.unwrap_err().to_string(), expect);
-    let reason = |to| Change::MoveMembers {
+    let reason = |to| SourceChange::MoveMembers {
         members: vec!["c".to_owned()],
         to,
         spacing: None,
@@ -155,7 +165,14 @@ fn structs_on_one_line_stay_on_it() {
     };
     // A comment needs lines.
     assert_eq!(
-        edit_struct("s.h", one, "s", None, &[reason(Position::First)]).unwrap(),
+        edit_struct(
+            "s.h",
+            on_one_line,
+            "s",
+            None,
+            &[reason(MemberPosition::First)]
+        )
+        .unwrap(),
         "struct s {\n\t/* Read first. */\n\tint c;\n\tconst char *a;\n\tint (*b)(int, int);\n};\n"
     );
 }

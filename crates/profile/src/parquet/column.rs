@@ -13,14 +13,14 @@ use ::parquet::schema::types::{ColumnDescriptor, ColumnPath, Type, TypePtr};
 
 use super::error::TableError;
 use super::pages::CheckedPages;
-use super::value::{Stored, Value};
+use super::value::{ColumnValue, StoredValue};
 
 /// Rows converted at a time, in both directions.
 pub(super) const BATCH_ROWS: usize = 8192;
 
 /// How a column's values are coded before compression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Coding {
+pub(super) enum ColumnCoding {
     /// Differences, bit-packed: sorted and slowly changing numbers.
     Delta,
     /// Indices into the distinct values: names, sites, anything that repeats.
@@ -53,24 +53,24 @@ pub(super) trait AnyColumn<R>: Sync {
         found: &ColumnDescriptor,
         group: &dyn RowGroupReader,
         index: usize,
-    ) -> Result<Box<dyn Source<R> + 'a>, TableError>;
+    ) -> Result<Box<dyn ColumnSource<R> + 'a>, TableError>;
 }
 
 /// An open column of a row group.
-pub(super) trait Source<R> {
+pub(super) trait ColumnSource<R> {
     /// Sets the field of each of `rows` from the next values.
     fn fill(&mut self, rows: &mut [R]) -> Result<(), TableError>;
 }
 
 /// A column whose field is a `V`.
-pub(super) struct Column<R, V> {
+pub(super) struct TableColumn<R, V> {
     pub(super) name: &'static str,
-    pub(super) coding: Coding,
+    pub(super) coding: ColumnCoding,
     pub(super) get: fn(&R) -> &V,
     pub(super) get_mut: fn(&mut R) -> &mut V,
 }
 
-impl<R, V: Value> AnyColumn<R> for Column<R, V> {
+impl<R, V: ColumnValue> AnyColumn<R> for TableColumn<R, V> {
     fn name(&self) -> &'static str {
         self.name
     }
@@ -90,11 +90,13 @@ impl<R, V: Value> AnyColumn<R> for Column<R, V> {
 
     fn configure(&self, properties: WriterPropertiesBuilder) -> WriterPropertiesBuilder {
         let path = ColumnPath::from(self.name);
-        let dictionary = self.coding == Coding::Dictionary;
+        let dictionary = self.coding == ColumnCoding::Dictionary;
         let properties = properties.set_column_dictionary_enabled(path.clone(), dictionary);
         match self.coding {
-            Coding::Delta => properties.set_column_encoding(path, Encoding::DELTA_BINARY_PACKED),
-            Coding::Dictionary | Coding::Plain => {
+            ColumnCoding::Delta => {
+                properties.set_column_encoding(path, Encoding::DELTA_BINARY_PACKED)
+            }
+            ColumnCoding::Dictionary | ColumnCoding::Plain => {
                 properties.set_column_encoding(path, Encoding::PLAIN)
             }
         }
@@ -113,7 +115,7 @@ impl<R, V: Value> AnyColumn<R> for Column<R, V> {
             values.extend(batch.iter().filter_map(|row| (self.get)(row).to_stored()));
             levels.clear();
             if V::NULLABLE {
-                levels.extend(batch.iter().map(|row| present((self.get)(row))));
+                levels.extend(batch.iter().map(|row| definition_level((self.get)(row))));
             }
             writer.write_batch(&values, V::NULLABLE.then_some(&levels[..]), None)?;
         }
@@ -125,9 +127,9 @@ impl<R, V: Value> AnyColumn<R> for Column<R, V> {
         found: &ColumnDescriptor,
         group: &dyn RowGroupReader,
         index: usize,
-    ) -> Result<Box<dyn Source<R> + 'a>, TableError> {
+    ) -> Result<Box<dyn ColumnSource<R> + 'a>, TableError> {
         let physical = V::Physical::get_physical_type();
-        self.check_schema(found, physical)?;
+        self.validate_schema(found, physical)?;
         let rows = u64::try_from(group.metadata().num_rows()).unwrap_or(0);
         let pages = CheckedPages::new(group.get_column_page_reader(index)?, physical, rows);
         let reader = ColumnReaderImpl::<V::Physical>::new(
@@ -143,8 +145,8 @@ impl<R, V: Value> AnyColumn<R> for Column<R, V> {
     }
 }
 
-impl<R, V: Value> Column<R, V> {
-    fn check_schema(
+impl<R, V: ColumnValue> TableColumn<R, V> {
+    fn validate_schema(
         &self,
         found: &ColumnDescriptor,
         physical: PhysicalType,
@@ -167,29 +169,29 @@ impl<R, V: Value> Column<R, V> {
 }
 
 /// The definition level of a field: 1 if there is a value.
-fn present<V: Value>(field: &V) -> i16 {
+fn definition_level<V: ColumnValue>(field: &V) -> i16 {
     i16::from(field.to_stored().is_some())
 }
 
-struct TypedSource<'a, R, V: Value> {
-    column: &'a Column<R, V>,
+struct TypedSource<'a, R, V: ColumnValue> {
+    column: &'a TableColumn<R, V>,
     reader: ColumnReaderImpl<V::Physical>,
-    values: Vec<Stored<V>>,
+    values: Vec<StoredValue<V>>,
     levels: Vec<i16>,
 }
 
-impl<R, V: Value> TypedSource<'_, R, V> {
-    fn set(&self, row: &mut R, stored: Option<&Stored<V>>) -> Result<(), TableError> {
+impl<R, V: ColumnValue> TypedSource<'_, R, V> {
+    fn store_value(&self, row: &mut R, stored: Option<&StoredValue<V>>) -> Result<(), TableError> {
         let value = V::from_stored(stored).ok_or_else(|| TableError::Value {
             column: self.column.name,
-            found: shown(stored),
+            found: display_stored(stored),
         })?;
         *(self.column.get_mut)(row) = value;
         Ok(())
     }
 }
 
-impl<R, V: Value> Source<R> for TypedSource<'_, R, V> {
+impl<R, V: ColumnValue> ColumnSource<R> for TypedSource<'_, R, V> {
     fn fill(&mut self, rows: &mut [R]) -> Result<(), TableError> {
         self.values.clear();
         self.levels.clear();
@@ -207,19 +209,19 @@ impl<R, V: Value> Source<R> for TypedSource<'_, R, V> {
             let pairs = rows.iter_mut().zip(&self.values);
             return pairs
                 .into_iter()
-                .try_for_each(|(row, value)| self.set(row, Some(value)));
+                .try_for_each(|(row, value)| self.store_value(row, Some(value)));
         }
         let mut values = self.values.iter();
         for (row, &level) in rows.iter_mut().zip(&self.levels) {
             let stored = if level > 0 { values.next() } else { None };
-            self.set(row, stored)?;
+            self.store_value(row, stored)?;
         }
         Ok(())
     }
 }
 
 /// A stored value for an error message.
-fn shown<T: std::fmt::Debug>(stored: Option<&T>) -> String {
+fn display_stored<T: std::fmt::Debug>(stored: Option<&T>) -> String {
     let mut text = stored.map_or_else(|| "null".to_owned(), |value| format!("{value:?}"));
     if let Some((end, _)) = text.char_indices().nth(80) {
         text.truncate(end);

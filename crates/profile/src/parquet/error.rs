@@ -4,7 +4,7 @@ use ::parquet::basic::Type as PhysicalType;
 use ::parquet::errors::ParquetError;
 
 use super::meta::FORMAT_VERSION;
-use crate::check::Invalid;
+use crate::validate::InvalidRow;
 
 /// Why files are not a profile that can be used, or a profile cannot be made into files.
 #[derive(Debug, thiserror::Error)]
@@ -74,7 +74,7 @@ pub enum FormatError {
     },
     /// Rows contradict each other or the metadata.
     #[error(transparent)]
-    Invalid(#[from] Invalid),
+    Invalid(#[from] InvalidRow),
 }
 
 /// What can be wrong with one Parquet file.

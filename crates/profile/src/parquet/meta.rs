@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::error::FormatError;
-use crate::model::Meta;
+use crate::model::ProfileMeta;
 
 /// Name of the file.
 pub const META_FILE: &str = "meta.json";
@@ -25,11 +25,11 @@ pub(super) fn schema_name() -> String {
 /// [`FormatError::NotAProfile`] if it declares none.
 pub fn declared_version(meta_json: &[u8]) -> Result<u32, FormatError> {
     #[derive(Deserialize)]
-    struct Schema {
+    struct DeclaredSchema {
         schema: String,
     }
     let not_a_profile = |reason| FormatError::NotAProfile { reason };
-    let Schema { schema } = serde_json::from_slice(meta_json)
+    let DeclaredSchema { schema } = serde_json::from_slice(meta_json)
         .map_err(|e| not_a_profile(format!("{META_FILE} names no schema ({e})")))?;
     schema
         .strip_prefix(SCHEMA_PREFIX)
@@ -54,7 +54,7 @@ pub(super) struct TableEntry {
 pub(super) struct MetaFile {
     pub(super) schema: String,
     #[serde(flatten)]
-    pub(super) meta: Meta,
+    pub(super) meta: ProfileMeta,
     pub(super) tables: BTreeMap<String, TableEntry>,
 }
 

@@ -28,14 +28,14 @@ impl CheckedPages {
         }
     }
 
-    fn check(&mut self, page: &Page) -> Result<()> {
+    fn validate_page(&mut self, page: &Page) -> Result<()> {
         match page {
             Page::DictionaryPage {
                 buf,
                 num_values,
                 encoding,
                 ..
-            } => self.check_dictionary(buf.len(), *num_values, *encoding),
+            } => self.validate_dictionary(buf.len(), *num_values, *encoding),
             Page::DataPage {
                 num_values,
                 encoding,
@@ -43,25 +43,27 @@ impl CheckedPages {
                 ..
             } => {
                 if *def_level_encoding != Encoding::RLE {
-                    return Err(refused(format!("levels coded as {def_level_encoding}")));
+                    return Err(unexpected_page(format!(
+                        "levels coded as {def_level_encoding}"
+                    )));
                 }
-                self.check_data(*num_values, *encoding)
+                self.validate_data(*num_values, *encoding)
             }
-            Page::DataPageV2 { .. } => Err(refused("data page version 2".to_owned())),
+            Page::DataPageV2 { .. } => Err(unexpected_page("data page version 2".to_owned())),
         }
     }
 
-    fn check_dictionary(&mut self, bytes: usize, values: u32, encoding: Encoding) -> Result<()> {
+    fn validate_dictionary(&mut self, bytes: usize, values: u32, encoding: Encoding) -> Result<()> {
         if !matches!(encoding, Encoding::PLAIN | Encoding::PLAIN_DICTIONARY) {
-            return Err(refused(format!("dictionary coded as {encoding}")));
+            return Err(unexpected_page(format!("dictionary coded as {encoding}")));
         }
         let room = match self.physical {
             PhysicalType::INT32 | PhysicalType::BYTE_ARRAY => bytes / 4,
             PhysicalType::INT64 => bytes / 8,
-            other => return Err(refused(format!("dictionary of {other}"))),
+            other => return Err(unexpected_page(format!("dictionary of {other}"))),
         };
         if values as usize > room {
-            return Err(refused(format!(
+            return Err(unexpected_page(format!(
                 "dictionary of {values} values in {bytes} bytes"
             )));
         }
@@ -69,7 +71,7 @@ impl CheckedPages {
         Ok(())
     }
 
-    fn check_data(&mut self, values: u32, encoding: Encoding) -> Result<()> {
+    fn validate_data(&mut self, values: u32, encoding: Encoding) -> Result<()> {
         let fits = match encoding {
             Encoding::PLAIN => true,
             Encoding::RLE => self.physical == PhysicalType::BOOLEAN,
@@ -80,7 +82,7 @@ impl CheckedPages {
             _ => false,
         };
         if !fits {
-            return Err(refused(format!(
+            return Err(unexpected_page(format!(
                 "{} values coded as {encoding}",
                 self.physical
             )));
@@ -88,20 +90,22 @@ impl CheckedPages {
         self.rows_left = self
             .rows_left
             .checked_sub(u64::from(values))
-            .ok_or_else(|| refused(format!("{values} values, more than the row group has left")))?;
+            .ok_or_else(|| {
+                unexpected_page(format!("{values} values, more than the row group has left"))
+            })?;
         Ok(())
     }
 }
 
-fn refused(what: String) -> ParquetError {
-    ParquetError::General(format!("unexpected page: {what}"))
+fn unexpected_page(reason: String) -> ParquetError {
+    ParquetError::General(format!("unexpected page: {reason}"))
 }
 
 impl PageReader for CheckedPages {
     fn get_next_page(&mut self) -> Result<Option<Page>> {
         let page = self.inner.get_next_page()?;
         if let Some(page) = &page {
-            self.check(page)?;
+            self.validate_page(page)?;
         }
         Ok(page)
     }

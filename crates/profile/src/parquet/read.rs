@@ -9,7 +9,7 @@ use bytes::Bytes;
 
 use super::column::{AnyColumn, BATCH_ROWS};
 use super::error::TableError;
-use super::schema::Table;
+use super::schema::TableRow;
 
 /// Most rows for each byte of a file. The writer ends a page after 20,000 rows, and each column has
 /// pages of its own with headers of some 20 bytes, so that a real file stays far below.
@@ -20,7 +20,10 @@ const ROWS_PER_BYTE_MAX: u64 = 1024;
 /// The library still asserts on some malformed input (numbers that do not end in delta-coded pages);
 /// that becomes [`TableError::Decoder`]. Only forged files get there: any other damage fails the
 /// checksum first.
-pub(super) fn read_table<R: Table>(bytes: Bytes, expected_rows: u64) -> Result<Vec<R>, TableError> {
+pub(super) fn read_table<R: TableRow>(
+    bytes: Bytes,
+    expected_rows: u64,
+) -> Result<Vec<R>, TableError> {
     catch_unwind(AssertUnwindSafe(|| read_rows(bytes, expected_rows))).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);
         let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
@@ -30,7 +33,7 @@ pub(super) fn read_table<R: Table>(bytes: Bytes, expected_rows: u64) -> Result<V
     })
 }
 
-fn read_rows<R: Table>(bytes: Bytes, expected_rows: u64) -> Result<Vec<R>, TableError> {
+fn read_rows<R: TableRow>(bytes: Bytes, expected_rows: u64) -> Result<Vec<R>, TableError> {
     let file_bytes = bytes.len() as u64;
     let reader = SerializedFileReader::new(bytes)?;
     let found = reader.metadata().file_metadata().num_rows();
@@ -47,10 +50,10 @@ fn read_rows<R: Table>(bytes: Bytes, expected_rows: u64) -> Result<Vec<R>, Table
         });
     }
     let columns = R::columns();
-    let places = places(&columns, reader.metadata().file_metadata().schema_descr())?;
+    let indexes = column_indexes(&columns, reader.metadata().file_metadata().schema_descr())?;
     let mut rows = Vec::new();
     for group in 0..reader.num_row_groups() {
-        read_group(&reader, group, &columns, &places, expected_rows, &mut rows)?;
+        read_group(&reader, group, &columns, &indexes, expected_rows, &mut rows)?;
     }
     if rows.len() as u64 != expected_rows {
         return Err(TableError::Rows {
@@ -62,11 +65,11 @@ fn read_rows<R: Table>(bytes: Bytes, expected_rows: u64) -> Result<Vec<R>, Table
 }
 
 /// The index of each column in the file. Columns that this version does not know are passed over.
-fn places<R: Table>(
+fn column_indexes<R: TableRow>(
     columns: &[Box<dyn AnyColumn<R>>],
     schema: &SchemaDescriptor,
 ) -> Result<Vec<usize>, TableError> {
-    let place = |column: &dyn AnyColumn<R>| {
+    let column_index = |column: &dyn AnyColumn<R>| {
         let named = |i: &usize| schema.column(*i).path().parts() == [column.name()];
         (0..schema.num_columns())
             .find(named)
@@ -76,15 +79,15 @@ fn places<R: Table>(
     };
     columns
         .iter()
-        .map(|column| place(column.as_ref()))
+        .map(|column| column_index(column.as_ref()))
         .collect()
 }
 
-fn read_group<R: Table>(
+fn read_group<R: TableRow>(
     reader: &SerializedFileReader<Bytes>,
     group: usize,
     columns: &[Box<dyn AnyColumn<R>>],
-    places: &[usize],
+    indexes: &[usize],
     expected_rows: u64,
     rows: &mut Vec<R>,
 ) -> Result<(), TableError> {
@@ -99,11 +102,11 @@ fn read_group<R: Table>(
                 found: claimed,
                 expected: left,
             })?;
-    check_chunks(group.metadata())?;
+    validate_chunks(group.metadata())?;
     let schema = group.metadata().schema_descr();
     let mut sources = columns
         .iter()
-        .zip(places)
+        .zip(indexes)
         .map(|(column, &i)| column.open(&schema.column(i), group.as_ref(), i))
         .collect::<Result<Vec<_>, _>>()?;
     let end = rows.len() + group_rows as usize;
@@ -118,7 +121,7 @@ fn read_group<R: Table>(
 }
 
 /// The library asserts that chunks do not start before the file or have negative lengths.
-fn check_chunks(group: &RowGroupMetaData) -> Result<(), TableError> {
+fn validate_chunks(group: &RowGroupMetaData) -> Result<(), TableError> {
     let negative = |chunk: &&ColumnChunkMetaData| {
         let start = chunk
             .dictionary_page_offset()

@@ -1,14 +1,14 @@
 //! The tables: name, columns, and how each column is coded. Everything else in this folder works
 //! from these descriptions.
 
-use super::column::{AnyColumn, Coding, Column};
+use super::column::{AnyColumn, ColumnCoding, TableColumn};
 use crate::model::{
-    Access, BurstRow, ConflictRow, CountRow, LineRow, PairRow, RangeKind, RangeRow, RegionRow,
-    Transfer,
+    AccessKind, BurstRow, CoherenceEvent, ConflictRow, CountRow, LineRow, PairRow, RangeKind,
+    RangeRow, RegionRow,
 };
 
 /// A row type that has a file of its own.
-pub(super) trait Table: Clone + Send + 'static {
+pub(super) trait TableRow: Clone + Send + 'static {
     /// Name of the table; its file is `NAME.parquet`.
     const NAME: &'static str;
 
@@ -29,7 +29,7 @@ pub(super) struct SiteRow {
 
 macro_rules! tables {
     ($($row:ident $name:literal { $($field:ident: $coding:ident = $blank:expr,)* })*) => {$(
-        impl Table for $row {
+        impl TableRow for $row {
             const NAME: &'static str = $name;
 
             fn blank() -> Self {
@@ -37,9 +37,9 @@ macro_rules! tables {
             }
 
             fn columns() -> Vec<Box<dyn AnyColumn<Self>>> {
-                vec![$(Box::new(Column {
+                vec![$(Box::new(TableColumn {
                     name: stringify!($field),
-                    coding: Coding::$coding,
+                    coding: ColumnCoding::$coding,
                     get: |row: &Self| &row.$field,
                     get_mut: |row: &mut Self| &mut row.$field,
                 }),)*]
@@ -71,23 +71,23 @@ tables! {
         size: Dictionary = 0,
         context: Dictionary = 0,
         site: Dictionary = 0,
-        access: Dictionary = Access::Read,
+        access: Dictionary = AccessKind::Read,
         count: Delta = 0,
         silent: Dictionary = None,
     }
     ConflictRow "conflicts" {
         run: Dictionary = 0,
-        transfer: Dictionary = Transfer::Read,
+        transfer: Dictionary = CoherenceEvent::Read,
         context: Dictionary = 0,
         addr: Delta = 0,
         size: Dictionary = 0,
         site: Dictionary = 0,
-        access: Dictionary = Access::Read,
+        access: Dictionary = AccessKind::Read,
         other_context: Dictionary = 0,
         other_addr: Delta = 0,
         other_size: Dictionary = 0,
         other_site: Dictionary = 0,
-        other_access: Dictionary = Access::Read,
+        other_access: Dictionary = AccessKind::Read,
         count: Dictionary = 0,
         false_first_touch: Dictionary = 0,
         false_lifetime: Dictionary = 0,
@@ -98,12 +98,12 @@ tables! {
         addr: Delta = 0,
         size: Dictionary = 0,
         site: Dictionary = 0,
-        access: Dictionary = Access::Read,
+        access: Dictionary = AccessKind::Read,
         other_context: Dictionary = 0,
         other_addr: Delta = 0,
         other_size: Dictionary = 0,
         other_site: Dictionary = 0,
-        other_access: Dictionary = Access::Read,
+        other_access: Dictionary = AccessKind::Read,
         samples: Dictionary = 0,
     }
     BurstRow "bursts" {
@@ -113,7 +113,7 @@ tables! {
         site: Dictionary = 0,
         addr: Dictionary = 0,
         size: Dictionary = 0,
-        access: Dictionary = Access::Read,
+        access: Dictionary = AccessKind::Read,
         silent: Plain = None,
     }
     RegionRow "regions" {

@@ -4,13 +4,13 @@ use ::parquet::basic::LogicalType;
 use ::parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
 use bytes::Bytes;
 
-use crate::model::{Access, RangeKind, Transfer};
+use crate::model::{AccessKind, CoherenceEvent, RangeKind};
 
 /// The value that Parquet stores for a `V`.
-pub(super) type Stored<V> = <<V as Value>::Physical as DataType>::T;
+pub(super) type StoredValue<V> = <<V as ColumnValue>::Physical as DataType>::T;
 
 /// A field type of the row structs.
-pub(super) trait Value: Sized + 'static {
+pub(super) trait ColumnValue: Sized + 'static {
     /// Parquet's physical type.
     type Physical: DataType;
     /// Whether the column is `OPTIONAL`.
@@ -20,15 +20,15 @@ pub(super) trait Value: Sized + 'static {
     fn annotation() -> Option<LogicalType>;
 
     /// The stored value; `None` is a null and comes from nullable columns only.
-    fn to_stored(&self) -> Option<Stored<Self>>;
+    fn to_stored(&self) -> Option<StoredValue<Self>>;
 
     /// The field for a stored value (`None` for a null); `None` if no field has it.
-    fn from_stored(stored: Option<&Stored<Self>>) -> Option<Self>;
+    fn from_stored(stored: Option<&StoredValue<Self>>) -> Option<Self>;
 }
 
 macro_rules! unsigned {
     ($($ty:ident: $physical:ident of $int:ident as $same_width:ident, $bits:literal;)*) => {$(
-        impl Value for $ty {
+        impl ColumnValue for $ty {
             type Physical = $physical;
 
             fn annotation() -> Option<LogicalType> {
@@ -53,7 +53,7 @@ unsigned! {
     u64: Int64Type of i64 as u64, 64;
 }
 
-impl Value for bool {
+impl ColumnValue for bool {
     type Physical = BoolType;
 
     fn annotation() -> Option<LogicalType> {
@@ -69,7 +69,7 @@ impl Value for bool {
     }
 }
 
-impl Value for String {
+impl ColumnValue for String {
     type Physical = ByteArrayType;
 
     fn annotation() -> Option<LogicalType> {
@@ -86,7 +86,7 @@ impl Value for String {
     }
 }
 
-impl Value for Vec<u8> {
+impl ColumnValue for Vec<u8> {
     type Physical = ByteArrayType;
 
     fn annotation() -> Option<LogicalType> {
@@ -102,7 +102,7 @@ impl Value for Vec<u8> {
     }
 }
 
-impl<V: Value> Value for Option<V> {
+impl<V: ColumnValue> ColumnValue for Option<V> {
     type Physical = V::Physical;
     const NULLABLE: bool = true;
 
@@ -110,11 +110,11 @@ impl<V: Value> Value for Option<V> {
         V::annotation()
     }
 
-    fn to_stored(&self) -> Option<Stored<V>> {
+    fn to_stored(&self) -> Option<StoredValue<V>> {
         self.as_ref().and_then(V::to_stored)
     }
 
-    fn from_stored(stored: Option<&Stored<V>>) -> Option<Self> {
+    fn from_stored(stored: Option<&StoredValue<V>>) -> Option<Self> {
         match stored {
             None => Some(None),
             some => V::from_stored(some).map(Some),
@@ -125,7 +125,7 @@ impl<V: Value> Value for Option<V> {
 /// Enumerations are stored by name, so that other tools show words.
 macro_rules! named {
     ($($ty:ident { $($variant:ident = $name:literal,)* })*) => {$(
-        impl Value for $ty {
+        impl ColumnValue for $ty {
             type Physical = ByteArrayType;
 
             fn annotation() -> Option<LogicalType> {
@@ -151,12 +151,12 @@ macro_rules! named {
 }
 
 named! {
-    Access {
+    AccessKind {
         Read = "read",
         Write = "write",
         ReadWrite = "read-write",
     }
-    Transfer {
+    CoherenceEvent {
         Read = "read",
         Write = "write",
         Upgrade = "upgrade",

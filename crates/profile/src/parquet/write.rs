@@ -11,14 +11,14 @@ use ::parquet::schema::types::Type;
 
 use super::column::AnyColumn;
 use super::meta::schema_name;
-use super::schema::Table;
+use super::schema::TableRow;
 
 /// Rows of a row group: few enough that a group's rows stay in the cache while its columns are
 /// written one after the other.
 pub(super) const GROUP_ROWS: usize = 1 << 17;
 
 /// The bytes of a Parquet file with `rows`.
-pub(super) fn write_table<R: Table>(rows: &[R]) -> Result<Vec<u8>, ParquetError> {
+pub(super) fn write_table<R: TableRow>(rows: &[R]) -> Result<Vec<u8>, ParquetError> {
     let columns = R::columns();
     let fields = columns
         .iter()
@@ -45,7 +45,7 @@ pub(super) fn write_table<R: Table>(rows: &[R]) -> Result<Vec<u8>, ParquetError>
     writer.into_inner()
 }
 
-fn properties<R: Table>(columns: &[Box<dyn AnyColumn<R>>]) -> WriterProperties {
+fn properties<R: TableRow>(columns: &[Box<dyn AnyColumn<R>>]) -> WriterProperties {
     let schema = KeyValue::new("schema".to_owned(), schema_name());
     let start = WriterProperties::builder()
         .set_compression(Compression::SNAPPY)

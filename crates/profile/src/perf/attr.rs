@@ -1,6 +1,6 @@
 //! `perf_event_attr`: what an event samples, which decides what its records look like.
 
-use super::bytes::{Order, Reader};
+use super::bytes::{ByteOrder, ByteReader};
 use super::error::Error;
 
 /// Bits of `sample_type`, in `include/uapi/linux/perf_event.h` as `PERF_SAMPLE_*`.
@@ -47,7 +47,7 @@ const BYTES_MAX: u64 = 4096;
 
 /// What is needed of `perf_event_attr`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Attr {
+pub(super) struct PerfEventAttr {
     pub kind: u32,
     pub config: u64,
     /// Events from sample to sample; 0 where it changes.
@@ -59,21 +59,25 @@ pub(super) struct Attr {
     pub regs_user: u32,
 }
 
-impl Attr {
+impl PerfEventAttr {
     /// Reads the attribute at the start of `bytes`; `offset` is where that is, for errors. Gives its
     /// own size, too. What an older perf did not write is 0.
-    pub fn parse(bytes: &[u8], order: Order, offset: u64) -> Result<(Self, u64), Error> {
+    pub fn parse(bytes: &[u8], order: ByteOrder, offset: u64) -> Result<(Self, u64), Error> {
         let truncated = Error::Truncated {
             part: "event's attributes",
             offset,
         };
-        let mut head = Reader::new(bytes, order);
-        let own = head
+        let mut head = ByteReader::new(bytes, order);
+        let declared_bytes = head
             .skip(4)
             .and_then(|()| head.u32())
             .ok_or(truncated.clone())?;
         // 0 is what version 0 wrote.
-        let size = if own == 0 { BYTES_MIN } else { own.into() };
+        let size = if declared_bytes == 0 {
+            BYTES_MIN
+        } else {
+            declared_bytes.into()
+        };
         if !(BYTES_MIN..=BYTES_MAX).contains(&size) {
             return Err(Error::Size {
                 part: "an event's attributes",
@@ -84,12 +88,12 @@ impl Attr {
         let own = bytes.get(..size as usize).ok_or(truncated.clone())?;
         let mut whole = own.to_vec();
         whole.resize(BYTES_MAX as usize, 0);
-        Self::fields(&mut Reader::new(&whole, order))
+        Self::parse_fields(&mut ByteReader::new(&whole, order))
             .map(|attr| (attr, size))
             .ok_or(truncated)
     }
 
-    fn fields(r: &mut Reader) -> Option<Self> {
+    fn parse_fields(r: &mut ByteReader) -> Option<Self> {
         let kind = r.u32()?;
         r.skip(4)?;
         let config = r.u64()?;
@@ -113,31 +117,33 @@ impl Attr {
         })
     }
 
-    pub fn has(&self, bit: u64) -> bool {
+    pub fn has_field(&self, bit: u64) -> bool {
         self.sample_type & bit != 0
     }
 
     /// Whether a sample says which address was accessed and how.
     pub fn samples_memory(&self) -> bool {
-        self.has(sample::IP) && self.has(sample::ADDR) && self.has(sample::DATA_SRC)
+        self.has_field(sample::IP)
+            && self.has_field(sample::ADDR)
+            && self.has_field(sample::DATA_SRC)
     }
 
     /// Where a sample has its id, in bytes from its start.
     pub fn sample_id_at(&self) -> Option<usize> {
-        if self.has(sample::IDENTIFIER) {
+        if self.has_field(sample::IDENTIFIER) {
             return Some(0);
         }
         let before = sample::IP | sample::TID | sample::TIME | sample::ADDR;
-        self.has(sample::ID).then(|| self.words(before))
+        self.has_field(sample::ID).then(|| self.field_bytes(before))
     }
 
     /// Where other records have the time, in bytes from their end.
     pub fn time_from_end(&self) -> Option<usize> {
         let from = sample::TIME | sample::ID | sample::STREAM_ID | sample::CPU | sample::IDENTIFIER;
-        (self.sample_id_all && self.has(sample::TIME)).then(|| self.words(from))
+        (self.sample_id_all && self.has_field(sample::TIME)).then(|| self.field_bytes(from))
     }
 
-    fn words(&self, bits: u64) -> usize {
+    fn field_bytes(&self, bits: u64) -> usize {
         (self.sample_type & bits).count_ones() as usize * 8
     }
 

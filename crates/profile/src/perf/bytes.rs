@@ -2,20 +2,20 @@
 
 /// Byte order of the machine that recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Order {
+pub(super) enum ByteOrder {
     Little,
     Big,
 }
 
 /// A place in a slice of bytes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Reader<'a> {
+pub(super) struct ByteReader<'a> {
     bytes: &'a [u8],
-    order: Order,
+    order: ByteOrder,
 }
 
-impl<'a> Reader<'a> {
-    pub fn new(bytes: &'a [u8], order: Order) -> Self {
+impl<'a> ByteReader<'a> {
+    pub fn new(bytes: &'a [u8], order: ByteOrder) -> Self {
         Self { bytes, order }
     }
 
@@ -23,18 +23,18 @@ impl<'a> Reader<'a> {
         self.bytes.is_empty()
     }
 
-    pub fn rest(&self) -> &'a [u8] {
+    pub fn remaining(&self) -> &'a [u8] {
         self.bytes
     }
 
-    pub fn take(&mut self, bytes: u64) -> Option<&'a [u8]> {
+    pub fn take_bytes(&mut self, bytes: u64) -> Option<&'a [u8]> {
         let (taken, rest) = self.bytes.split_at_checked(usize::try_from(bytes).ok()?)?;
         self.bytes = rest;
         Some(taken)
     }
 
     pub fn skip(&mut self, bytes: u64) -> Option<()> {
-        self.take(bytes).map(drop)
+        self.take_bytes(bytes).map(drop)
     }
 
     fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
@@ -50,24 +50,24 @@ impl<'a> Reader<'a> {
     pub fn u16(&mut self) -> Option<u16> {
         let bytes = self.array()?;
         Some(match self.order {
-            Order::Little => u16::from_le_bytes(bytes),
-            Order::Big => u16::from_be_bytes(bytes),
+            ByteOrder::Little => u16::from_le_bytes(bytes),
+            ByteOrder::Big => u16::from_be_bytes(bytes),
         })
     }
 
     pub fn u32(&mut self) -> Option<u32> {
         let bytes = self.array()?;
         Some(match self.order {
-            Order::Little => u32::from_le_bytes(bytes),
-            Order::Big => u32::from_be_bytes(bytes),
+            ByteOrder::Little => u32::from_le_bytes(bytes),
+            ByteOrder::Big => u32::from_be_bytes(bytes),
         })
     }
 
     pub fn u64(&mut self) -> Option<u64> {
         let bytes = self.array()?;
         Some(match self.order {
-            Order::Little => u64::from_le_bytes(bytes),
-            Order::Big => u64::from_be_bytes(bytes),
+            ByteOrder::Little => u64::from_le_bytes(bytes),
+            ByteOrder::Big => u64::from_be_bytes(bytes),
         })
     }
 
@@ -76,25 +76,25 @@ impl<'a> Reader<'a> {
     pub fn flags(&mut self) -> Option<u64> {
         let bytes: [u8; 8] = self.array()?;
         Some(match self.order {
-            Order::Little => u64::from_le_bytes(bytes),
-            Order::Big => u64::from_le_bytes(bytes.map(u8::reverse_bits)),
+            ByteOrder::Little => u64::from_le_bytes(bytes),
+            ByteOrder::Big => u64::from_le_bytes(bytes.map(u8::reverse_bits)),
         })
     }
 
     /// `perf_header_string`: a length, and as many bytes with a zero somewhere.
     pub fn string(&mut self) -> Option<String> {
         let bytes = self.u32()?;
-        self.take(bytes.into()).map(text)
+        self.take_bytes(bytes.into()).map(text_until_zero)
     }
 }
 
 /// Bytes up to the first zero.
-pub(super) fn text(bytes: &[u8]) -> String {
+pub(super) fn text_until_zero(bytes: &[u8]) -> String {
     let end = bytes.iter().position(|&b| b == 0).unwrap_or(bytes.len());
     String::from_utf8_lossy(&bytes[..end]).into_owned()
 }
 
 /// Bytes in lower-case hex.
-pub(super) fn hex(bytes: &[u8]) -> String {
+pub(super) fn lower_hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -5,8 +5,8 @@
 
 use rustc_hash::FxHashMap;
 
-use super::attr::Attr;
-use super::bytes::{Order, Reader, hex, text};
+use super::attr::PerfEventAttr;
+use super::bytes::{ByteOrder, ByteReader, lower_hex, text_until_zero};
 use super::error::Error;
 
 /// Bytes of `perf_pipe_file_header`, which `perf_header` begins with.
@@ -34,15 +34,15 @@ pub(super) mod feature {
 /// An event as the file describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct EventAttr {
-    pub attr: Attr,
+    pub attr: PerfEventAttr,
     pub ids: Vec<u64>,
     pub name: Option<String>,
 }
 
 /// What the head says.
 #[derive(Debug)]
-pub(super) struct Header {
-    pub order: Order,
+pub(super) struct PerfHeader {
+    pub order: ByteOrder,
     pub events: Vec<EventAttr>,
     /// Records: from here ...
     pub data_start: u64,
@@ -54,7 +54,7 @@ pub(super) struct Header {
 
 /// What is known of the recording and its machine, from feature sections.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Origin {
+pub struct RecordingOrigin {
     /// `uname -m`.
     pub arch: String,
     /// `uname -r`.
@@ -77,15 +77,15 @@ pub struct Origin {
     pub(super) pmus: FxHashMap<u32, String>,
 }
 
-impl Header {
+impl PerfHeader {
     /// Reads the head of `file`, and what its feature sections say into `origin`.
-    pub fn parse(file: &[u8], origin: &mut Origin) -> Result<Self, Error> {
-        let order = order(file)?;
+    pub fn parse(file: &[u8], origin: &mut RecordingOrigin) -> Result<Self, Error> {
+        let order = byte_order(file)?;
         let truncated = Error::Truncated {
             part: "header",
             offset: 0,
         };
-        let mut r = Reader::new(file.get(8..).unwrap_or_default(), order);
+        let mut r = ByteReader::new(file.get(8..).unwrap_or_default(), order);
         let size = r.u64().ok_or(truncated.clone())?;
         let file_bytes = file.len() as u64;
         if size == PIPE_HEADER_BYTES {
@@ -106,8 +106,8 @@ impl Header {
         for word in &mut features {
             *word = r.u64().ok_or(truncated.clone())?;
         }
-        let parts = Parts { file, order };
-        let events = parts.attrs(attrs, attr_bytes)?;
+        let parts = FileSections { file, order };
+        let events = parts.event_attrs(attrs, attr_bytes)?;
         // While it records, perf leaves the size 0: then what is there counts, without features.
         let (start, bytes) = data;
         let end = start.saturating_add(bytes);
@@ -122,7 +122,7 @@ impl Header {
                 cut,
             });
         }
-        parts.features(end, features, origin);
+        parts.read_features(end, features, origin);
         Ok(Self {
             order,
             events,
@@ -133,10 +133,10 @@ impl Header {
     }
 }
 
-fn order(file: &[u8]) -> Result<Order, Error> {
+fn byte_order(file: &[u8]) -> Result<ByteOrder, Error> {
     match file.get(..8) {
-        Some(b"PERFILE2") => Ok(Order::Little),
-        Some(b"2ELIFREP") => Ok(Order::Big),
+        Some(b"PERFILE2") => Ok(ByteOrder::Little),
+        Some(b"2ELIFREP") => Ok(ByteOrder::Big),
         Some(b"PERFFILE" | b"ELIFFREP") => Err(Error::Version1),
         _ => {
             let found = &file[..file.len().min(8)];
@@ -151,13 +151,17 @@ fn order(file: &[u8]) -> Result<Order, Error> {
 }
 
 /// Parts of a file, by offset and size.
-struct Parts<'a> {
+struct FileSections<'a> {
     file: &'a [u8],
-    order: Order,
+    order: ByteOrder,
 }
 
-impl<'a> Parts<'a> {
-    fn get(&self, part: &'static str, (offset, bytes): (u64, u64)) -> Result<&'a [u8], Error> {
+impl<'a> FileSections<'a> {
+    fn section_bytes(
+        &self,
+        part: &'static str,
+        (offset, bytes): (u64, u64),
+    ) -> Result<&'a [u8], Error> {
         let range = usize::try_from(offset).ok().zip(offset.checked_add(bytes));
         let found = range.and_then(|(start, end)| self.file.get(start..usize::try_from(end).ok()?));
         found.ok_or(Error::OutsideFile {
@@ -169,8 +173,8 @@ impl<'a> Parts<'a> {
     }
 
     /// An array of attributes, each followed by the section that holds its ids.
-    fn attrs(&self, section: (u64, u64), each: u64) -> Result<Vec<EventAttr>, Error> {
-        let bytes = self.get("section of events", section)?;
+    fn event_attrs(&self, section: (u64, u64), each: u64) -> Result<Vec<EventAttr>, Error> {
+        let bytes = self.section_bytes("section of events", section)?;
         let size = Error::Size {
             part: "an event's entry",
             offset: section.0,
@@ -184,10 +188,14 @@ impl<'a> Parts<'a> {
         let mut events = Vec::new();
         for (n, entry) in bytes.chunks_exact(each_bytes).enumerate() {
             let offset = section.0 + n as u64 * each;
-            let (attr, _) = Attr::parse(&entry[..attr_bytes as usize], self.order, offset)?;
-            let mut rest = Reader::new(&entry[attr_bytes as usize..], self.order);
+            let (attr, _) =
+                PerfEventAttr::parse(&entry[..attr_bytes as usize], self.order, offset)?;
+            let mut rest = ByteReader::new(&entry[attr_bytes as usize..], self.order);
             let place = rest.u64().zip(rest.u64()).unwrap_or_default();
-            let mut ids = Reader::new(self.get("list of an event's ids", place)?, self.order);
+            let mut ids = ByteReader::new(
+                self.section_bytes("list of an event's ids", place)?,
+                self.order,
+            );
             let ids = std::iter::from_fn(|| ids.u64()).collect();
             events.push(EventAttr {
                 attr,
@@ -200,28 +208,28 @@ impl<'a> Parts<'a> {
 
     /// One section for each bit that is set, listed from `at`. They only tell of the recording, so
     /// that what does not fit is passed over.
-    fn features(&self, at: u64, bits: [u64; 4], origin: &mut Origin) {
+    fn read_features(&self, at: u64, bits: [u64; 4], origin: &mut RecordingOrigin) {
         let set = (0..feature::MAX).filter(|n| bits[*n as usize / 64] >> (n % 64) & 1 != 0);
         let Some(list) = usize::try_from(at).ok().and_then(|at| self.file.get(at..)) else {
             return;
         };
-        let mut list = Reader::new(list, self.order);
+        let mut list = ByteReader::new(list, self.order);
         for number in set {
             let Some(place) = list.u64().zip(list.u64()) else {
                 return;
             };
-            if let Ok(bytes) = self.get("feature", place) {
-                origin.feature(number, bytes, self.order);
+            if let Ok(bytes) = self.section_bytes("feature", place) {
+                origin.read_feature(number, bytes, self.order);
             }
         }
     }
 }
 
-impl Origin {
+impl RecordingOrigin {
     /// Takes in one feature section; what is damaged or not known is passed over.
-    pub(super) fn feature(&mut self, number: u32, bytes: &[u8], order: Order) {
-        let mut r = Reader::new(bytes, order);
-        let string = |r: &mut Reader| r.string().unwrap_or_default();
+    pub(super) fn read_feature(&mut self, number: u32, bytes: &[u8], order: ByteOrder) {
+        let mut r = ByteReader::new(bytes, order);
+        let string = |r: &mut ByteReader| r.string().unwrap_or_default();
         match number {
             feature::OSRELEASE => self.release = string(&mut r),
             feature::VERSION => self.perf = string(&mut r),
@@ -231,9 +239,9 @@ impl Origin {
                 let count = r.u32().unwrap_or(0);
                 self.command = (0..count).map_while(|_| r.string()).collect();
             }
-            feature::BUILD_ID => self.build_id_events(r, order),
-            feature::EVENT_DESC => drop(self.event_desc(r)),
-            feature::CACHE => self.line_bytes = line_bytes(r),
+            feature::BUILD_ID => self.read_build_ids(r, order),
+            feature::EVENT_DESC => drop(self.read_event_desc(r)),
+            feature::CACHE => self.line_bytes = read_line_bytes(r),
             feature::PMU_MAPPINGS => {
                 let count = r.u32().unwrap_or(0);
                 let pairs = (0..count).map_while(|_| r.u32().zip(r.string()));
@@ -244,23 +252,23 @@ impl Origin {
     }
 
     /// A sequence of `build_id_event`, with headers like records'.
-    fn build_id_events(&mut self, mut r: Reader, order: Order) {
+    fn read_build_ids(&mut self, mut r: ByteReader, order: ByteOrder) {
         while !r.is_empty() {
             let mut head = r;
             let (Some(_), Some(_), Some(size)) = (head.u32(), head.u16(), head.u16()) else {
                 return;
             };
-            let Some(event) = r.take(size.into()).and_then(|event| event.get(8..)) else {
+            let Some(event) = r.take_bytes(size.into()).and_then(|event| event.get(8..)) else {
                 return;
             };
-            self.build_id(Reader::new(event, order));
+            self.read_build_id(ByteReader::new(event, order));
         }
     }
 
     /// The body of a `build_id_event`: 20 bytes, and their number where it is less.
-    pub(super) fn build_id(&mut self, mut r: Reader) -> Option<()> {
+    pub(super) fn read_build_id(&mut self, mut r: ByteReader) -> Option<()> {
         r.skip(4)?;
-        let id = r.take(20)?;
+        let id = r.take_bytes(20)?;
         let bytes = r.u8()?;
         r.skip(3)?;
         let bytes = if (1..20).contains(&bytes) {
@@ -268,11 +276,12 @@ impl Origin {
         } else {
             20
         };
-        self.build_ids.insert(text(r.rest()), hex(&id[..bytes]));
+        self.build_ids
+            .insert(text_until_zero(r.remaining()), lower_hex(&id[..bytes]));
         Some(())
     }
 
-    fn event_desc(&mut self, mut r: Reader) -> Option<()> {
+    fn read_event_desc(&mut self, mut r: ByteReader) -> Option<()> {
         let count = r.u32()?;
         let attr_bytes = r.u32()?;
         for _ in 0..count {
@@ -289,7 +298,7 @@ impl Origin {
 }
 
 /// The line size of the first cache in the list; all have the same.
-fn line_bytes(mut r: Reader) -> Option<u32> {
+fn read_line_bytes(mut r: ByteReader) -> Option<u32> {
     let _version_count_and_level = (r.u32()?, r.u32()?, r.u32()?);
     let fits = |bytes: &u32| bytes.is_power_of_two() && (16..=4096).contains(bytes);
     r.u32().filter(fits)

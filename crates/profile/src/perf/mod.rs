@@ -22,14 +22,16 @@ mod source;
 mod stream;
 
 pub use error::Error;
-pub use header::Origin;
-pub use import::{Imported, Instruction, Options, What, choose, import};
-pub use modules::{Mapped, kernel_text, modules};
-pub use sample::Sample;
+pub use header::RecordingOrigin;
+pub use import::{
+    ImportOptions, ImportTarget, ImportedProfile, SampledInstruction, choose_target, import_samples,
+};
+pub use modules::{MappedFile, kernel_text, process_modules};
+pub use sample::MemorySample;
 pub use source::DataSource;
 
-use header::Header;
-use records::Walk;
+use header::PerfHeader;
+use records::RecordWalk;
 
 /// The event that has every operation of SPE.
 const SPE_ALL: &str = "memory";
@@ -49,7 +51,7 @@ const EVENTS_NAMED: usize = 8;
 
 /// A kind of event that was sampled.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Event {
+pub struct PerfEvent {
     /// Its name: `cpu/mem-loads,ldlat=30/P`.
     pub name: String,
     /// Whether its samples say what they did to which address.
@@ -58,7 +60,7 @@ pub struct Event {
 
 /// A file, or other memory, that was mapped into a process.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Map {
+pub struct PerfMapping {
     /// Process; `None` for the kernel's own.
     pub pid: Option<u32>,
     /// Address of its first byte.
@@ -79,7 +81,7 @@ pub struct Map {
 
 /// A thread got a name, and maybe another program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Name {
+pub struct ThreadName {
     /// Process.
     pub pid: u32,
     /// Thread.
@@ -94,7 +96,7 @@ pub struct Name {
 
 /// A thread or process began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Fork {
+pub struct ThreadFork {
     /// Its process.
     pub pid: u32,
     /// The process that made it; the same if it is a thread.
@@ -109,19 +111,19 @@ pub struct Fork {
 
 /// What a `perf.data` file holds of accesses to memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Recording {
+pub struct PerfRecording {
     /// Where it comes from.
-    pub origin: Origin,
+    pub origin: RecordingOrigin,
     /// Events.
-    pub events: Vec<Event>,
+    pub events: Vec<PerfEvent>,
     /// Accesses, in order of the file.
-    pub samples: Vec<Sample>,
+    pub samples: Vec<MemorySample>,
     /// Mappings, by time.
-    pub maps: Vec<Map>,
+    pub maps: Vec<PerfMapping>,
     /// Names of threads, by time.
-    pub names: Vec<Name>,
+    pub names: Vec<ThreadName>,
     /// Threads and processes that began, by time.
-    pub forks: Vec<Fork>,
+    pub forks: Vec<ThreadFork>,
     /// Records of samples, also those that are not among `samples`.
     pub sample_records: u64,
     /// Samples and other records that the kernel had no room for.
@@ -151,67 +153,67 @@ pub struct Recording {
 /// # Errors
 /// What the file is instead, or where it is damaged; or that it has no samples of accesses, and what
 /// to do.
-pub fn decode(file: &[u8]) -> Result<Recording, Error> {
-    let mut found = Recording::default();
-    let header = Header::parse(file, &mut found.origin)?;
-    let mut walk = Walk::new(&header, &mut found);
+pub fn decode(file: &[u8]) -> Result<PerfRecording, Error> {
+    let mut recording = PerfRecording::default();
+    let header = PerfHeader::parse(file, &mut recording.origin)?;
+    let mut walk = RecordWalk::new(&header, &mut recording);
     let data = &file[header.data_start as usize..header.data_end as usize];
-    let read = walk.records(data, header.data_start, header.cut)?;
+    let read = walk.walk_records(data, header.data_start, header.cut)?;
     let mut truncated = header.cut || read < data.len() as u64;
     let compressed = std::mem::take(&mut walk.compressed);
     if !compressed.is_empty() {
-        truncated |= !stream::records(&mut walk, &compressed)?;
+        truncated |= !stream::walk_compressed(&mut walk, &compressed)?;
     }
     let events = std::mem::take(&mut walk.events);
-    found.truncated = truncated;
-    found.events = events
+    recording.truncated = truncated;
+    recording.events = events
         .iter()
-        .map(|event| found.origin.describe(event))
+        .map(|event| recording.origin.describe_event(event))
         .collect();
     // Synthesized records have time 0 and come first.
-    found.maps.sort_by_key(|map| map.time_ns);
-    found.names.sort_by_key(|name| name.time_ns);
-    found.forks.sort_by_key(|fork| fork.time_ns);
+    recording.maps.sort_by_key(|map| map.time_ns);
+    recording.names.sort_by_key(|name| name.time_ns);
+    recording.forks.sort_by_key(|fork| fork.time_ns);
     if events.is_empty() {
         return Err(Error::NoEvents);
     }
-    leave_repeats(&mut found);
-    check_useful(&found)?;
-    Ok(found)
+    drop_repeats(&mut recording);
+    validate_useful(&recording)?;
+    Ok(recording)
 }
 
 /// `perf inject` and `perf script` make one sample of an SPE operation for each thing that it did (a
 /// miss in a cache, in the TLB, ...), and one that says all for the event `memory`.
-fn leave_repeats(found: &mut Recording) {
-    if found.events.iter().any(|event| event.name == SPE_ALL) {
-        let before = found.samples.len();
-        let events = &found.events;
-        let parts = |n: u32| SPE_PARTS.contains(&events[n as usize].name.as_str());
-        found.samples.retain(|sample| !parts(sample.event));
-        found.repeated = (before - found.samples.len()) as u64;
+fn drop_repeats(recording: &mut PerfRecording) {
+    if recording.events.iter().any(|event| event.name == SPE_ALL) {
+        let before = recording.samples.len();
+        let events = &recording.events;
+        let is_part = |n: u32| SPE_PARTS.contains(&events[n as usize].name.as_str());
+        recording.samples.retain(|sample| !is_part(sample.event));
+        recording.repeated = (before - recording.samples.len()) as u64;
     }
 }
 
-fn check_useful(found: &Recording) -> Result<(), Error> {
-    if !found.samples.is_empty() {
+fn validate_useful(recording: &PerfRecording) -> Result<(), Error> {
+    if !recording.samples.is_empty() {
         return Ok(());
     }
-    if found.undecoded_bytes > 0 {
+    if recording.undecoded_bytes > 0 {
         return Err(Error::Undecoded {
-            bytes: found.undecoded_bytes,
+            bytes: recording.undecoded_bytes,
         });
     }
-    let memory = found.events.iter().any(|event| event.samples_memory);
-    if found.sample_records == 0 && memory {
+    let samples_memory = recording.events.iter().any(|event| event.samples_memory);
+    if recording.sample_records == 0 && samples_memory {
         return Err(Error::Empty);
     }
-    let names = found.events.iter().map(|event| event.name.as_str());
+    let names = recording.events.iter().map(|event| event.name.as_str());
     let events = names.take(EVENTS_NAMED).collect::<Vec<_>>().join(", ");
     Err(Error::NotMemory { events })
 }
 
-impl Origin {
-    fn describe(&self, event: &header::EventAttr) -> Event {
+impl RecordingOrigin {
+    fn describe_event(&self, event: &header::EventAttr) -> PerfEvent {
         let named = event.ids.iter().find_map(|id| self.event_ids.get(id));
         let named = named.and_then(|&n| self.event_names.get(n));
         let name = named
@@ -220,7 +222,7 @@ impl Origin {
                 Some(pmu) => format!("{pmu}/config={:#x}/", event.attr.config),
                 None => event.attr.describe(),
             });
-        Event {
+        PerfEvent {
             name,
             samples_memory: event.attr.samples_memory(),
         }

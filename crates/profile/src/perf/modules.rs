@@ -1,6 +1,6 @@
 //! What was mapped where: the files of a process, and where the kernel's text is.
 
-use super::{Map, Recording};
+use super::{PerfMapping, PerfRecording};
 
 /// Steps from a process to the one that made it, at most.
 const FORKS_MAX: usize = 64;
@@ -9,7 +9,7 @@ const KERNEL: &str = "[kernel.kallsyms]";
 
 /// A file and where it is mapped.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Mapped {
+pub struct MappedFile {
     /// Its path on the machine that recorded.
     pub path: String,
     /// Build id in lower-case hex; empty where the recording does not have it.
@@ -21,7 +21,7 @@ pub struct Mapped {
     pub pieces: Vec<(u64, u64, u64)>,
 }
 
-impl Mapped {
+impl MappedFile {
     /// Address of its first mapped byte.
     pub fn start(&self) -> u64 {
         self.pieces.first().map_or(0, |piece| piece.0)
@@ -43,8 +43,8 @@ impl Mapped {
 }
 
 /// The files that were mapped into process `pid` since its last exec, by address.
-pub fn modules(recording: &Recording, pid: u32) -> Vec<Mapped> {
-    let mut found: Vec<Mapped> = Vec::new();
+pub fn process_modules(recording: &PerfRecording, pid: u32) -> Vec<MappedFile> {
+    let mut found: Vec<MappedFile> = Vec::new();
     let mut index = rustc_hash::FxHashMap::default();
     for map in process_maps(recording, pid) {
         if !map.path.starts_with('/') || map.path.starts_with("//anon") || map.start >= map.end {
@@ -53,7 +53,7 @@ pub fn modules(recording: &Recording, pid: u32) -> Vec<Mapped> {
         let at = *index.entry(map.path.as_str()).or_insert(found.len());
         if at == found.len() {
             let (path, build_id) = (map.path.clone(), build_id(recording, map));
-            found.push(Mapped {
+            found.push(MappedFile {
                 path,
                 build_id,
                 inode: map.inode,
@@ -73,12 +73,12 @@ pub fn modules(recording: &Recording, pid: u32) -> Vec<Mapped> {
         module.pieces.sort_unstable();
         module.pieces.dedup();
     }
-    found.sort_by_key(Mapped::start);
+    found.sort_by_key(MappedFile::start);
     found
 }
 
 /// When `pid` last became another program, in nanoseconds of perf's clock.
-pub(super) fn last_exec_ns(recording: &Recording, pid: u32) -> u64 {
+pub(super) fn last_exec_ns(recording: &PerfRecording, pid: u32) -> u64 {
     let execs = recording
         .names
         .iter()
@@ -87,7 +87,7 @@ pub(super) fn last_exec_ns(recording: &Recording, pid: u32) -> u64 {
 }
 
 /// Its mappings since the last exec; or its parent's from before the fork, with its own.
-fn process_maps(recording: &Recording, pid: u32) -> Vec<&Map> {
+fn process_maps(recording: &PerfRecording, pid: u32) -> Vec<&PerfMapping> {
     let (mut pid, mut until) = (pid, u64::MAX);
     let mut maps = Vec::new();
     for _ in 0..FORKS_MAX {
@@ -111,7 +111,7 @@ fn process_maps(recording: &Recording, pid: u32) -> Vec<&Map> {
     maps
 }
 
-fn build_id(recording: &Recording, map: &Map) -> String {
+fn build_id(recording: &PerfRecording, map: &PerfMapping) -> String {
     if map.build_id.is_empty() {
         recording
             .origin
@@ -125,7 +125,7 @@ fn build_id(recording: &Recording, map: &Map) -> String {
 }
 
 /// A symbol of the kernel's image (`_text` or `_stext`) and its address as the kernel ran.
-pub fn kernel_text(recording: &Recording) -> Option<(&str, u64)> {
+pub fn kernel_text(recording: &PerfRecording) -> Option<(&str, u64)> {
     recording
         .maps
         .iter()

@@ -1,12 +1,12 @@
 //! `PERF_RECORD_SAMPLE`: its fields stand in a fixed order, those that the event asked for.
 
-use super::attr::{Attr, BRANCH_HW_INDEX, read, sample};
-use super::bytes::Reader;
+use super::attr::{BRANCH_HW_INDEX, PerfEventAttr, read, sample};
+use super::bytes::ByteReader;
 use super::source::DataSource;
 
 /// One sampled access.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Sample {
+pub struct MemorySample {
     /// Address of the instruction.
     pub pc: u64,
     /// Address of the first byte that it accessed.
@@ -30,50 +30,50 @@ pub struct Sample {
 }
 
 /// Reads the body of a sample of `attr`; `None` if it ends too soon.
-pub(super) fn parse(mut r: Reader, attr: &Attr, event: u32) -> Option<Sample> {
-    let mut found = Sample {
+pub(super) fn parse(mut r: ByteReader, attr: &PerfEventAttr, event: u32) -> Option<MemorySample> {
+    let mut found = MemorySample {
         event,
         period: attr.period,
-        ..Sample::default()
+        ..MemorySample::default()
     };
     let r = &mut r;
-    if attr.has(sample::IDENTIFIER) {
+    if attr.has_field(sample::IDENTIFIER) {
         r.u64()?;
     }
-    if attr.has(sample::IP) {
+    if attr.has_field(sample::IP) {
         found.pc = r.u64()?;
     }
-    if attr.has(sample::TID) {
+    if attr.has_field(sample::TID) {
         found.pid = r.u32()?;
         found.tid = r.u32()?;
     }
-    if attr.has(sample::TIME) {
+    if attr.has_field(sample::TIME) {
         found.time_ns = r.u64()?;
     }
-    if attr.has(sample::ADDR) {
+    if attr.has_field(sample::ADDR) {
         found.addr = r.u64()?;
     }
     for bit in [sample::ID, sample::STREAM_ID] {
-        if attr.has(bit) {
+        if attr.has_field(bit) {
             r.u64()?;
         }
     }
-    if attr.has(sample::CPU) {
+    if attr.has_field(sample::CPU) {
         found.cpu = r.u32()?;
         r.u32()?;
     }
-    if attr.has(sample::PERIOD) {
+    if attr.has_field(sample::PERIOD) {
         found.period = r.u64()?;
     }
     found.period = found.period.max(1);
     skip_variable(r, attr)?;
-    if attr.has(sample::WEIGHT) {
+    if attr.has_field(sample::WEIGHT) {
         found.weight = r.u64()?;
-    } else if attr.has(sample::WEIGHT_STRUCT) {
+    } else if attr.has_field(sample::WEIGHT_STRUCT) {
         // Three numbers in one u64; its low half is the latency.
         found.weight = r.u64()? & 0xffff_ffff;
     }
-    if attr.has(sample::DATA_SRC) {
+    if attr.has_field(sample::DATA_SRC) {
         found.source = DataSource(r.u64()?);
     }
     // What follows (registers, physical address, page sizes) is not used.
@@ -81,30 +81,30 @@ pub(super) fn parse(mut r: Reader, attr: &Attr, event: u32) -> Option<Sample> {
 }
 
 /// What stands between the period and the weight, most of it of a size that it gives itself.
-fn skip_variable(r: &mut Reader, attr: &Attr) -> Option<()> {
-    if attr.has(sample::READ) {
+fn skip_variable(r: &mut ByteReader, attr: &PerfEventAttr) -> Option<()> {
+    if attr.has_field(sample::READ) {
         skip_read(r, attr.read_format)?;
     }
-    if attr.has(sample::CALLCHAIN) {
+    if attr.has_field(sample::CALLCHAIN) {
         let frames = r.u64()?;
         r.skip(frames.checked_mul(8)?)?;
     }
-    if attr.has(sample::RAW) {
+    if attr.has_field(sample::RAW) {
         // The length does not count itself; together they are a multiple of 8 bytes.
         let bytes = r.u32()?;
         r.skip(bytes.into())?;
     }
-    if attr.has(sample::BRANCH_STACK) {
+    if attr.has_field(sample::BRANCH_STACK) {
         let branches = r.u64()?;
         if attr.branch_sample_type & BRANCH_HW_INDEX != 0 {
             r.u64()?;
         }
         r.skip(branches.checked_mul(24)?)?;
     }
-    if attr.has(sample::REGS_USER) && r.u64()? != 0 {
+    if attr.has_field(sample::REGS_USER) && r.u64()? != 0 {
         r.skip(u64::from(attr.regs_user) * 8)?;
     }
-    if attr.has(sample::STACK_USER) {
+    if attr.has_field(sample::STACK_USER) {
         let bytes = r.u64()?;
         r.skip(bytes)?;
         if bytes != 0 {
@@ -115,7 +115,7 @@ fn skip_variable(r: &mut Reader, attr: &Attr) -> Option<()> {
 }
 
 /// `struct read_format`: one value, or those of a group.
-fn skip_read(r: &mut Reader, format: u64) -> Option<()> {
+fn skip_read(r: &mut ByteReader, format: u64) -> Option<()> {
     let has = |bit| u64::from(format & bit != 0);
     let times = has(read::TOTAL_TIME_ENABLED) + has(read::TOTAL_TIME_RUNNING);
     let each = 1 + has(read::ID) + has(read::LOST);

@@ -26,47 +26,47 @@ const SNOOPX: u64 = 38;
 const SNOOPX_PEER: u64 = 0x2;
 
 impl DataSource {
-    fn has(self, shift: u64, bits: u64) -> bool {
+    fn has_bits(self, shift: u64, bits: u64) -> bool {
         self.0 >> shift & bits != 0
     }
 
     /// A load, prefetches not among them.
     pub fn is_load(self) -> bool {
-        self.has(OP, OP_LOAD)
+        self.has_bits(OP, OP_LOAD)
     }
 
     /// A store.
     pub fn is_store(self) -> bool {
-        self.has(OP, OP_STORE)
+        self.has_bits(OP, OP_STORE)
     }
 
     /// An access by a locked instruction, which loads and stores.
     pub fn is_locked(self) -> bool {
-        self.has(LOCK, LOCK_LOCKED)
+        self.has_bits(LOCK, LOCK_LOCKED)
     }
 
     /// The line came from another core's cache, where it was modified: `SNOOP_HITM`; and
     /// `SNOOPX_PEER`, which is all that Arm SPE tells of a line from another core's cache.
     pub fn is_hitm(self) -> bool {
-        self.has(SNOOP, SNOOP_HITM) || self.has(SNOOPX, SNOOPX_PEER)
+        self.has_bits(SNOOP, SNOOP_HITM) || self.has_bits(SNOOPX, SNOOPX_PEER)
     }
 
     /// Whether the hardware told what other caches had. Zero is "nothing told", as is the bit that
     /// says so.
     pub fn tells_snoop(self) -> bool {
-        self.is_hitm() || self.has(SNOOP, 0x1f & !SNOOP_NA) || self.has(SNOOPX, 0x3)
+        self.is_hitm() || self.has_bits(SNOOP, 0x1f & !SNOOP_NA) || self.has_bits(SNOOPX, 0x3)
     }
 
     /// The data came from another socket or node, out of a cache.
     pub fn is_remote_cache(self) -> bool {
-        let cache = self.is_hitm() || self.has(SNOOP, SNOOP_HIT);
-        self.has(LEVEL, LEVEL_HIT) && self.has(LEVEL, LEVEL_REMOTE_CACHE)
-            || self.has(REMOTE, 1) && cache
+        let cache = self.is_hitm() || self.has_bits(SNOOP, SNOOP_HIT);
+        self.has_bits(LEVEL, LEVEL_HIT) && self.has_bits(LEVEL, LEVEL_REMOTE_CACHE)
+            || self.has_bits(REMOTE, 1) && cache
     }
 
     /// The address translation missed the first-level TLB.
     pub fn is_tlb_miss(self) -> bool {
-        self.has(TLB, TLB_MISS)
+        self.has_bits(TLB, TLB_MISS)
     }
 }
 

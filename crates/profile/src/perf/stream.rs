@@ -9,7 +9,7 @@ use std::io::Read as _;
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 
 use super::error::Error;
-use super::records::Walk;
+use super::records::RecordWalk;
 
 /// What a stream may grow to, as a multiple of its size. perf's records shrink to a third or a
 /// tenth; only data made to do harm grows more.
@@ -29,20 +29,21 @@ const MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 const BLOCK_HEADER_BYTES: usize = 3;
 
 /// Decompresses `bytes` and takes in the records there. Gives whether all was whole.
-pub(super) fn records(walk: &mut Walk, bytes: &[u8]) -> Result<bool, Error> {
+pub(super) fn walk_compressed(walk: &mut RecordWalk, bytes: &[u8]) -> Result<bool, Error> {
     let limit = BYTES_MAX_LEAST.max((bytes.len() as u64).saturating_mul(GROWTH_MAX));
-    let mut out = Out {
+    let mut out = DecompressedRecords {
         walk,
         pending: Vec::new(),
-        taken: 0,
+        decompressed_bytes: 0,
         limit,
     };
     let mut rest = bytes;
     while !rest.is_empty() {
-        let frame = Frame::measure(rest).ok_or_else(|| problem("they are no zstd stream"))?;
+        let frame =
+            ZstdFrame::measure(rest).ok_or_else(|| compressed_error("they are no zstd stream"))?;
         let (blocks, behind) = rest.split_at(frame.bytes);
         let end = if frame.ended { &[] } else { &END[..] };
-        out.frame(&mut blocks.chain(end))?;
+        out.decompress_frame(&mut blocks.chain(end))?;
         if !frame.ended {
             return Ok(behind.is_empty() && out.pending.is_empty());
         }
@@ -51,21 +52,21 @@ pub(super) fn records(walk: &mut Walk, bytes: &[u8]) -> Result<bool, Error> {
     Ok(out.pending.is_empty())
 }
 
-fn problem(error: impl std::fmt::Display) -> Error {
+fn compressed_error(error: impl std::fmt::Display) -> Error {
     Error::Compressed {
         problem: error.to_string(),
     }
 }
 
 /// The whole blocks of one frame.
-struct Frame {
+struct ZstdFrame {
     /// Its bytes up to the end of the last whole block (and the checksum, if it ended).
     bytes: usize,
     /// The last block is there.
     ended: bool,
 }
 
-impl Frame {
+impl ZstdFrame {
     /// `None` if no frame begins here.
     fn measure(bytes: &[u8]) -> Option<Self> {
         let (magic, rest) = bytes.split_first_chunk()?;
@@ -113,38 +114,40 @@ impl Frame {
     }
 }
 
-struct Out<'w, 'a> {
-    walk: &'w mut Walk<'a>,
+struct DecompressedRecords<'w, 'a> {
+    walk: &'w mut RecordWalk<'a>,
     /// The beginning of a record.
     pending: Vec<u8>,
-    taken: u64,
+    decompressed_bytes: u64,
     limit: u64,
 }
 
-impl Out<'_, '_> {
-    fn frame(&mut self, source: &mut impl std::io::Read) -> Result<(), Error> {
+impl DecompressedRecords<'_, '_> {
+    fn decompress_frame(&mut self, source: &mut impl std::io::Read) -> Result<(), Error> {
         let mut decoder = FrameDecoder::new();
         decoder.set_max_window_size(WINDOW_BYTES_MAX);
-        decoder.init(&mut *source).map_err(problem)?;
+        decoder.init(&mut *source).map_err(compressed_error)?;
         while !decoder.is_finished() {
             let step = BlockDecodingStrategy::UptoBytes(STEP_BYTES);
-            decoder.decode_blocks(&mut *source, step).map_err(problem)?;
-            self.take(decoder.collect().unwrap_or_default())?;
+            decoder
+                .decode_blocks(&mut *source, step)
+                .map_err(compressed_error)?;
+            self.add_bytes(decoder.collect().unwrap_or_default())?;
         }
-        self.take(decoder.collect().unwrap_or_default())
+        self.add_bytes(decoder.collect().unwrap_or_default())
     }
 
-    fn take(&mut self, bytes: Vec<u8>) -> Result<(), Error> {
-        self.taken += bytes.len() as u64;
-        if self.taken > self.limit {
-            return Err(problem(format_args!(
+    fn add_bytes(&mut self, bytes: Vec<u8>) -> Result<(), Error> {
+        self.decompressed_bytes += bytes.len() as u64;
+        if self.decompressed_bytes > self.limit {
+            return Err(compressed_error(format_args!(
                 "they decompress to more than {} bytes",
                 self.limit
             )));
         }
         self.pending.extend(bytes);
         let compressed = self.walk.compressed.len();
-        let whole = self.walk.records(&self.pending, 0, false)?;
+        let whole = self.walk.walk_records(&self.pending, 0, false)?;
         // Compressed records inside of the stream are not followed.
         self.walk.compressed.truncate(compressed);
         self.pending.drain(..whole as usize);

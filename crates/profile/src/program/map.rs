@@ -15,22 +15,22 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::{Module, Thread};
+use crate::model::{LoadedModule, ProgramThread};
 
 /// Most modules that are kept. Programs have tens, seldom hundreds.
 const MODULES_MAX: usize = 4096;
 
 /// What was where in a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Map {
+pub struct ProgramMap {
     /// Mapped files, by start; none overlap. The build ids are empty.
-    pub modules: Vec<Module>,
+    pub modules: Vec<LoadedModule>,
     /// The file that the collector named first: the program itself.
-    pub program: Option<Module>,
+    pub program: Option<LoadedModule>,
     /// Threads, by context and then by when they came.
-    pub threads: Vec<Thread>,
+    pub threads: Vec<ProgramThread>,
     /// Stacks, in the order of the lines.
-    pub stacks: Vec<Area>,
+    pub stacks: Vec<ThreadArea>,
     /// Thread-local storage, in the order of the lines.
     pub tls: Vec<TlsBlock>,
     /// Names of types, by number.
@@ -43,7 +43,7 @@ pub struct Map {
 
 /// A stretch of memory of a context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Area {
+pub struct ThreadArea {
     /// The context.
     pub context: u16,
     /// First byte.
@@ -56,12 +56,12 @@ pub struct Area {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TlsBlock {
     /// Where it is, and whose.
-    pub area: Area,
+    pub area: ThreadArea,
     /// Bias of the module.
     pub bias: u64,
 }
 
-impl Map {
+impl ProgramMap {
     /// Reads what the collector wrote, as far as it goes.
     pub fn parse(text: &[u8]) -> Self {
         let mut map = Self::default();
@@ -75,7 +75,7 @@ impl Map {
             .filter(|l| !l.is_empty())
         {
             let line = String::from_utf8_lossy(line);
-            if map.line(&line, &mut modules).is_none() {
+            if map.parse_line(&line, &mut modules).is_none() {
                 map.lines_unused += 1;
             }
         }
@@ -84,12 +84,12 @@ impl Map {
         map
     }
 
-    fn line(&mut self, line: &str, modules: &mut BTreeMap<u64, Module>) -> Option<()> {
-        let mut fields = Fields(line);
-        match fields.next()? {
+    fn parse_line(&mut self, line: &str, modules: &mut BTreeMap<u64, LoadedModule>) -> Option<()> {
+        let mut fields = MapFields(line);
+        match fields.next_field()? {
             "module" => {
                 let (start, end, bias) = (fields.hex()?, fields.hex()?, fields.hex()?);
-                let module = Module {
+                let module = LoadedModule {
                     path: fields.0.to_owned(),
                     build_id: String::new(),
                     start,
@@ -103,7 +103,7 @@ impl Map {
                 self.add_module(modules, module);
             }
             "thread" => {
-                let thread = Thread {
+                let thread = ProgramThread {
                     context: fields.decimal()?,
                     tid: fields.decimal()?,
                     name: fields.0.to_owned(),
@@ -139,8 +139,8 @@ impl Map {
 
     /// Of modules that overlap, the one that came last is there. All are listed again whenever one was
     /// loaded.
-    fn add_module(&mut self, kept: &mut BTreeMap<u64, Module>, module: Module) {
-        while let Some(start) = overlapping(kept, &module) {
+    fn add_module(&mut self, kept: &mut BTreeMap<u64, LoadedModule>, module: LoadedModule) {
+        while let Some(start) = overlapping_start(kept, &module) {
             let gone = kept.remove(&start);
             self.lines_unused += u64::from(gone.as_ref() != Some(&module));
         }
@@ -149,32 +149,32 @@ impl Map {
 }
 
 /// Start of a module in `kept` that shares memory with `module`.
-fn overlapping(kept: &BTreeMap<u64, Module>, module: &Module) -> Option<u64> {
+fn overlapping_start(kept: &BTreeMap<u64, LoadedModule>, module: &LoadedModule) -> Option<u64> {
     let (&start, before) = kept.range(..module.end).next_back()?;
     (before.end > module.start).then_some(start)
 }
 
 /// What is left of a line.
-struct Fields<'l>(&'l str);
+struct MapFields<'l>(&'l str);
 
-impl<'l> Fields<'l> {
-    fn next(&mut self) -> Option<&'l str> {
+impl<'l> MapFields<'l> {
+    fn next_field(&mut self) -> Option<&'l str> {
         let (field, rest) = self.0.split_once(' ').unwrap_or((self.0, ""));
         self.0 = rest;
         (!field.is_empty()).then_some(field)
     }
 
     fn hex(&mut self) -> Option<u64> {
-        let field = self.next()?;
+        let field = self.next_field()?;
         u64::from_str_radix(field.strip_prefix("0x").unwrap_or(field), 16).ok()
     }
 
     fn decimal<N: std::str::FromStr>(&mut self) -> Option<N> {
-        self.next()?.parse().ok()
+        self.next_field()?.parse().ok()
     }
 
-    fn area(&mut self) -> Option<Area> {
-        let area = Area {
+    fn area(&mut self) -> Option<ThreadArea> {
+        let area = ThreadArea {
             context: self.decimal()?,
             start: self.hex()?,
             bytes: self.hex()?,
@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     fn reads_what_is_whole() {
-        let map = Map::parse(
+        let map = ProgramMap::parse(
             b"module 555555554000 555555560000 555555554000 /a b/prog\n\
               module 7ffff7d00000 7ffff7e00000 7ffff7d00000 /lib/libc.so.6\n\
               thread 0 100 prog\nthread 1 101 prog\nthread 1 101 worker 1\n\
@@ -218,7 +218,7 @@ mod tests {
     #[test]
     fn a_module_that_is_loaded_where_another_was_replaces_it() {
         let check = |text: &str, expect: &[&str], unused| {
-            let map = Map::parse(text.as_bytes());
+            let map = ProgramMap::parse(text.as_bytes());
             let paths: Vec<_> = map.modules.iter().map(|m| &*m.path).collect();
             assert_eq!((&paths[..], map.lines_unused), (expect, unused), "{text}");
         };

@@ -6,13 +6,13 @@ use std::collections::BTreeMap;
 use relayout_shadow::wire::AllocRecord;
 use rustc_hash::FxHashMap;
 
-use super::map::{Area, Map};
-use crate::model::{Module, RangeKind, RangeRow};
+use super::map::{ProgramMap, ThreadArea};
+use crate::model::{LoadedModule, RangeKind, RangeRow};
 
 /// Allocations that are in no row, because another with more coherence events had some of the same
 /// memory at another time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LeftOut {
+pub struct OmittedAllocations {
     /// How many.
     pub allocations: u64,
     /// Coherence events on their lines.
@@ -20,28 +20,32 @@ pub struct LeftOut {
 }
 
 /// All ranges of run number `run`, and what there is no room for.
-pub(super) fn ranges(map: &Map, allocs: &[AllocRecord], run: u16) -> (Vec<RangeRow>, LeftOut) {
+pub(super) fn range_rows(
+    map: &ProgramMap,
+    allocs: &[AllocRecord],
+    run: u16,
+) -> (Vec<RangeRow>, OmittedAllocations) {
     let mut rows: Vec<RangeRow> = Vec::new();
     for module in &map.modules {
         let bytes = module.end - module.start;
         let owner = module.path.clone();
-        rows.push(row(run, RangeKind::Image, module.start, bytes, owner));
+        rows.push(range_row(run, RangeKind::Image, module.start, bytes, owner));
     }
-    rows.extend(latest(stacks(map, run)));
-    rows.extend(latest(tls(map, run)));
-    let mut left_out = LeftOut::default();
+    rows.extend(latest_of_overlapping(stack_rows(map, run)));
+    rows.extend(latest_of_overlapping(tls_rows(map, run)));
+    let mut left_out = OmittedAllocations::default();
     let (named, heap): (Vec<_>, Vec<_>) = allocs.iter().partition(|alloc| alloc.name != 0);
-    let heap = busiest(heap, &mut left_out, |_, _| false);
+    let heap = busiest_allocations(heap, &mut left_out, |_, _| false);
     rows.extend(heap.iter().map(|alloc| heap_row(alloc, run)));
     // Named objects may be parts of others, alive at the same time.
-    let named = busiest(named, &mut left_out, |a, b| {
+    let named = busiest_allocations(named, &mut left_out, |a, b| {
         a.first_ticket < b.end_ticket && b.first_ticket < a.end_ticket
     });
     rows.extend(named.iter().filter_map(|alloc| named_row(alloc, map, run)));
     (rows, left_out)
 }
 
-fn row(run: u16, kind: RangeKind, start: u64, bytes: u64, owner: String) -> RangeRow {
+fn range_row(run: u16, kind: RangeKind, start: u64, bytes: u64, owner: String) -> RangeRow {
     RangeRow {
         run,
         kind,
@@ -55,9 +59,9 @@ fn row(run: u16, kind: RangeKind, start: u64, bytes: u64, owner: String) -> Rang
     }
 }
 
-fn stacks(map: &Map, run: u16) -> impl Iterator<Item = RangeRow> {
+fn stack_rows(map: &ProgramMap, run: u16) -> impl Iterator<Item = RangeRow> {
     map.stacks.iter().map(
-        move |&Area {
+        move |&ThreadArea {
                   context,
                   start,
                   bytes,
@@ -69,19 +73,19 @@ fn stacks(map: &Map, run: u16) -> impl Iterator<Item = RangeRow> {
             let owner = name.map(|t| t.name.clone()).unwrap_or_default();
             RangeRow {
                 id: context.into(),
-                ..row(run, RangeKind::Stack, start, bytes, owner)
+                ..range_row(run, RangeKind::Stack, start, bytes, owner)
             }
         },
     )
 }
 
 /// Blocks of modules that are gone have no name to say, and are left to what else is there.
-fn tls(map: &Map, run: u16) -> impl Iterator<Item = RangeRow> {
+fn tls_rows(map: &ProgramMap, run: u16) -> impl Iterator<Item = RangeRow> {
     let modules = map.modules.iter().map(|m| (m.bias, m));
-    let modules: FxHashMap<u64, &Module> = modules.collect();
+    let modules: FxHashMap<u64, &LoadedModule> = modules.collect();
     map.tls.iter().filter_map(move |block| {
         let module = modules.get(&block.bias)?;
-        let Area {
+        let ThreadArea {
             context,
             start,
             bytes,
@@ -89,13 +93,13 @@ fn tls(map: &Map, run: u16) -> impl Iterator<Item = RangeRow> {
         Some(RangeRow {
             id: context.into(),
             first: start,
-            ..row(run, RangeKind::Tls, start, bytes, module.path.clone())
+            ..range_row(run, RangeKind::Tls, start, bytes, module.path.clone())
         })
     })
 }
 
 /// Of rows that overlap, those that came last; by start.
-fn latest(rows: impl Iterator<Item = RangeRow>) -> impl Iterator<Item = RangeRow> {
+fn latest_of_overlapping(rows: impl Iterator<Item = RangeRow>) -> impl Iterator<Item = RangeRow> {
     let mut kept: BTreeMap<u64, RangeRow> = BTreeMap::new();
     for row in rows.filter(|row| row.bytes > 0) {
         let end = row.start.saturating_add(row.bytes);
@@ -112,7 +116,7 @@ fn latest(rows: impl Iterator<Item = RangeRow>) -> impl Iterator<Item = RangeRow
 }
 
 /// Lives of equal memory with an equal description, as one.
-fn joined(mut allocs: Vec<&AllocRecord>) -> Vec<AllocRecord> {
+fn join_lives(mut allocs: Vec<&AllocRecord>) -> Vec<AllocRecord> {
     let key = |a: &AllocRecord| (a.start, a.bytes, a.frames, a.name, a.stride);
     allocs.sort_unstable_by_key(|a| (key(a), a.first_ticket, a.end_ticket));
     let mut joined: Vec<AllocRecord> = Vec::new();
@@ -130,20 +134,20 @@ fn joined(mut allocs: Vec<&AllocRecord>) -> Vec<AllocRecord> {
 
 /// Those with most events, of which none share memory, except that one may be within another where
 /// `together` says so; by start.
-fn busiest(
+fn busiest_allocations(
     allocs: Vec<&AllocRecord>,
-    left_out: &mut LeftOut,
-    together: impl Fn(&AllocRecord, &AllocRecord) -> bool,
+    left_out: &mut OmittedAllocations,
+    may_nest: impl Fn(&AllocRecord, &AllocRecord) -> bool,
 ) -> Vec<AllocRecord> {
-    let mut allocs = joined(allocs);
+    let mut allocs = join_lives(allocs);
     allocs.retain(|alloc| alloc.bytes > 0);
     allocs.sort_by_key(|alloc| (std::cmp::Reverse(alloc.events), alloc.start, alloc.bytes));
-    let mut kept = Disjoint::default();
+    let mut kept = DisjointAllocations::default();
     let mut nested = Vec::new();
     for alloc in allocs {
-        match kept.other(&alloc) {
+        match kept.overlapping(&alloc) {
             None => kept.insert(alloc),
-            Some(other) if within_one_another(&alloc, &other) && together(&alloc, &other) => {
+            Some(other) if within_one_another(&alloc, &other) && may_nest(&alloc, &other) => {
                 nested.push(alloc);
             }
             Some(_) => {
@@ -152,19 +156,19 @@ fn busiest(
             }
         }
     }
-    let mut all: Vec<_> = kept.0.into_values().chain(nested).collect();
-    all.sort_by_key(|alloc| (alloc.start, std::cmp::Reverse(alloc.bytes)));
-    all
+    let mut allocations: Vec<_> = kept.0.into_values().chain(nested).collect();
+    allocations.sort_by_key(|alloc| (alloc.start, std::cmp::Reverse(alloc.bytes)));
+    allocations
 }
 
 /// Allocations that share no memory, by start.
 #[derive(Default)]
-struct Disjoint(BTreeMap<u64, AllocRecord>);
+struct DisjointAllocations(BTreeMap<u64, AllocRecord>);
 
-impl Disjoint {
-    fn other(&self, alloc: &AllocRecord) -> Option<AllocRecord> {
-        let (_, before) = self.0.range(..end(alloc)).next_back()?;
-        (end(before) > alloc.start).then_some(*before)
+impl DisjointAllocations {
+    fn overlapping(&self, alloc: &AllocRecord) -> Option<AllocRecord> {
+        let (_, before) = self.0.range(..end_address(alloc)).next_back()?;
+        (end_address(before) > alloc.start).then_some(*before)
     }
 
     fn insert(&mut self, alloc: AllocRecord) {
@@ -172,19 +176,20 @@ impl Disjoint {
     }
 }
 
-fn end(alloc: &AllocRecord) -> u64 {
+fn end_address(alloc: &AllocRecord) -> u64 {
     alloc.start.saturating_add(alloc.bytes)
 }
 
 fn within_one_another(a: &AllocRecord, b: &AllocRecord) -> bool {
-    let within = |a: &AllocRecord, b: &AllocRecord| a.start >= b.start && end(a) <= end(b);
+    let within =
+        |a: &AllocRecord, b: &AllocRecord| a.start >= b.start && end_address(a) <= end_address(b);
     within(a, b) || within(b, a)
 }
 
 fn heap_row(alloc: &AllocRecord, run: u16) -> RangeRow {
     let frames = alloc.frames.iter().take_while(|&&frame| frame != 0);
     let owner: Vec<String> = frames.map(|frame| format!("{frame:x}")).collect();
-    row(
+    range_row(
         run,
         RangeKind::Heap,
         alloc.start,
@@ -194,11 +199,11 @@ fn heap_row(alloc: &AllocRecord, run: u16) -> RangeRow {
 }
 
 /// `None` where the line with its name was lost.
-fn named_row(alloc: &AllocRecord, map: &Map, run: u16) -> Option<RangeRow> {
+fn named_row(alloc: &AllocRecord, map: &ProgramMap, run: u16) -> Option<RangeRow> {
     let owner = map.names.get(&alloc.name)?.clone();
     Some(RangeRow {
         stride: alloc.stride,
-        ..row(run, RangeKind::Named, alloc.start, alloc.bytes, owner)
+        ..range_row(run, RangeKind::Named, alloc.start, alloc.bytes, owner)
     })
 }
 
@@ -219,15 +224,15 @@ mod tests {
         }
     }
 
-    fn check(allocs: &[AllocRecord], expect: &[(u64, u64)], left_out: LeftOut) {
-        let map = Map::parse(b"name 1 struct pool\n");
-        let (rows, left) = ranges(&map, allocs, 3);
+    fn check(allocs: &[AllocRecord], expect: &[(u64, u64)], left_out: OmittedAllocations) {
+        let map = ProgramMap::parse(b"name 1 struct pool\n");
+        let (rows, left) = range_rows(&map, allocs, 3);
         let found: Vec<_> = rows.iter().map(|row| (row.start, row.bytes)).collect();
         assert_eq!((&found[..], left), (expect, left_out), "{allocs:?}");
         assert!(rows.iter().all(|row| row.run == 3));
     }
 
-    const NONE: LeftOut = LeftOut {
+    const NONE: OmittedAllocations = OmittedAllocations {
         allocations: 0,
         events: 0,
     };
@@ -236,14 +241,14 @@ mod tests {
     fn memory_that_was_used_twice_is_what_had_more_events() {
         let small = alloc(0x1000, 64, 10, 0..5);
         let large = alloc(0x1020, 640, 30, 6..9);
-        let left_out = LeftOut {
+        let left_out = OmittedAllocations {
             allocations: 1,
             events: 10,
         };
         check(&[small, large], &[(0x1020, 640)], left_out);
         // Lives of one call site and size are no contradiction, and count together.
         let again = alloc(0x1000, 64, 25, 9..u64::MAX);
-        let left_out = LeftOut {
+        let left_out = OmittedAllocations {
             allocations: 1,
             events: 30,
         };
@@ -262,7 +267,7 @@ mod tests {
         let part = named(alloc(0x1100, 64, 30, 3..9));
         check(&[pool, part], &[(0x1000, 4096), (0x1100, 64)], NONE);
         let later = named(alloc(0x1100, 128, 5, 9..10));
-        let left_out = LeftOut {
+        let left_out = OmittedAllocations {
             allocations: 1,
             events: 5,
         };
@@ -278,17 +283,17 @@ mod tests {
 
     #[test]
     fn call_stacks_are_hex() {
-        let (rows, _) = ranges(&Map::default(), &[alloc(0x1000, 64, 1, 0..1)], 0);
+        let (rows, _) = range_rows(&ProgramMap::default(), &[alloc(0x1000, 64, 1, 0..1)], 0);
         assert_eq!(rows[0].owner, "401234 401abc");
     }
 
     #[test]
     fn stacks_and_tls_name_their_thread_and_module() {
-        let map = Map::parse(
+        let map = ProgramMap::parse(
             b"module 1000 2000 400 /bin/prog\nthread 1 7 worker\n\
               stack 1 9000 1000\nstack 1 8800 1000\ntls 1 7000 40 400\ntls 1 6000 40 500\n",
         );
-        let (rows, _) = ranges(&map, &[], 0);
+        let (rows, _) = range_rows(&map, &[], 0);
         let rows: Vec<_> = rows
             .iter()
             .map(|r| (r.kind, r.start, r.bytes, &*r.owner, r.id, r.first))

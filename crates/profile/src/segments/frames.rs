@@ -1,6 +1,6 @@
 //! The segments of one file, up to the first bad one.
 
-use relayout_shadow::wire::{Kind, MAGIC, SegmentHeader, VERSION};
+use relayout_shadow::wire::{MAGIC, RecordKind, SegmentHeader, VERSION};
 
 use super::TornSegment;
 
@@ -67,27 +67,27 @@ pub enum TornReason {
 }
 
 /// A sound segment.
-pub(super) struct Frame<'a> {
-    pub(super) kind: Kind,
+pub(super) struct SegmentFrame<'a> {
+    pub(super) kind: RecordKind,
     pub(super) context: u16,
     /// Whole records of `kind`.
     pub(super) payload: &'a [u8],
 }
 
 /// The sound segments of a file, and what comes after them.
-pub(super) struct File<'a> {
-    pub(super) frames: Vec<Frame<'a>>,
+pub(super) struct SegmentFile<'a> {
+    pub(super) frames: Vec<SegmentFrame<'a>>,
     pub(super) torn: Option<TornSegment>,
 }
 
 /// Walks the segments of `context`'s file. Zeros to the end of the file are room that was never
 /// used.
-pub(super) fn walk(context: u16, bytes: &[u8]) -> File<'_> {
+pub(super) fn read_frames(context: u16, bytes: &[u8]) -> SegmentFile<'_> {
     let mut frames = Vec::new();
     let mut rest = bytes;
     let mut torn = None;
     while rest.iter().any(|&b| b != 0) {
-        match next(context, frames.len(), rest) {
+        match read_frame(context, frames.len(), rest) {
             Ok((frame, after)) => {
                 frames.push(frame);
                 rest = after;
@@ -105,14 +105,18 @@ pub(super) fn walk(context: u16, bytes: &[u8]) -> File<'_> {
             }
         }
     }
-    File { frames, torn }
+    SegmentFile { frames, torn }
 }
 
 /// The first segment of `rest`, and what follows it.
-fn next(context: u16, number: usize, rest: &[u8]) -> Result<(Frame<'_>, &[u8]), TornReason> {
+fn read_frame(
+    context: u16,
+    number: usize,
+    rest: &[u8],
+) -> Result<(SegmentFrame<'_>, &[u8]), TornReason> {
     let (header, after) = rest.split_first_chunk().ok_or(TornReason::HeaderCut)?;
-    let header = parse(header);
-    let kind = check(&header, context, number)?;
+    let header = parse_header(header);
+    let kind = validate_header(&header, context, number)?;
     let cut = || TornReason::RecordsCut {
         count: header.count,
         bytes_left: after.len() as u64,
@@ -129,7 +133,7 @@ fn next(context: u16, number: usize, rest: &[u8]) -> Result<(Frame<'_>, &[u8]), 
         });
     }
     Ok((
-        Frame {
+        SegmentFrame {
             kind,
             context,
             payload,
@@ -139,7 +143,11 @@ fn next(context: u16, number: usize, rest: &[u8]) -> Result<(Frame<'_>, &[u8]), 
 }
 
 /// Checks all that a header says about itself.
-fn check(header: &SegmentHeader, context: u16, number: usize) -> Result<Kind, TornReason> {
+fn validate_header(
+    header: &SegmentHeader,
+    context: u16,
+    number: usize,
+) -> Result<RecordKind, TornReason> {
     if header.magic != MAGIC {
         return Err(TornReason::Magic {
             found: header.magic,
@@ -162,10 +170,10 @@ fn check(header: &SegmentHeader, context: u16, number: usize) -> Result<Kind, To
             expected,
         });
     }
-    Kind::from_u16(header.kind).ok_or(TornReason::Kind { found: header.kind })
+    RecordKind::from_u16(header.kind).ok_or(TornReason::Kind { found: header.kind })
 }
 
-fn parse(bytes: &[u8; HEADER_BYTES]) -> SegmentHeader {
+fn parse_header(bytes: &[u8; HEADER_BYTES]) -> SegmentHeader {
     let u16_at = |i: usize| u16::from_le_bytes([bytes[i], bytes[i + 1]]);
     let u32_at =
         |i: usize| u32::from_le_bytes([bytes[i], bytes[i + 1], bytes[i + 2], bytes[i + 3]]);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use relayout_shadow::wire::GapRecord;
 
-use crate::model::Gaps;
+use crate::model::ContextGaps;
 
 /// Longer than a processor waits for a line.
 const WAIT_MAX_PS: f64 = 1e6;
@@ -12,7 +12,7 @@ const WAIT_MAX_PS: f64 = 1e6;
 /// nothing but atomics had means of 17 to 32 ns.
 const TIMING_MAX_PS: f64 = 40e3;
 /// Fewer gaps tell neither that, if they are after one instruction, nor what a context does.
-const TELLING: usize = 16;
+const SAMPLES_MIN: usize = 16;
 /// By what part of it gaps with nothing in them differ.
 const TIMING_ERROR: f64 = 0.25;
 
@@ -28,7 +28,7 @@ impl TimedGaps {
     }
 
     /// By context, of those that have enough.
-    pub(super) fn rows(mut self) -> Vec<Gaps> {
+    pub(super) fn into_rows(mut self) -> Vec<ContextGaps> {
         for gaps in self.0.values_mut() {
             gaps.sort_unstable_by(f64::total_cmp);
         }
@@ -36,34 +36,38 @@ impl TimedGaps {
         let mut contexts: BTreeMap<u16, Vec<f64>> = BTreeMap::new();
         for ((context, _, waits), gaps) in &self.0 {
             let usual = gaps[gaps.len() / 2] - timing_ps;
-            let own = gaps.iter().map(|&gap| match gap < WAIT_MAX_PS {
+            let code_gaps = gaps.iter().map(|&gap| match gap < WAIT_MAX_PS {
                 // What timing adds cannot be told from code.
                 true if usual <= TIMING_MAX_PS => 0.0,
                 // In some of them the line was waited for; in the one in the middle it was not.
                 true if *waits => usual,
                 _ => gap - timing_ps,
             });
-            contexts.entry(*context).or_default().extend(own);
+            contexts.entry(*context).or_default().extend(code_gaps);
         }
-        let row = |(context, gaps): (u16, Vec<f64>)| {
+        let context_gaps = |(context, gaps): (u16, Vec<f64>)| {
             let (mean, deviation) = mean_and_deviation(&gaps);
             let standard_errors = 2.0 * deviation / (gaps.len() as f64).sqrt();
-            Gaps {
+            ContextGaps {
                 context,
                 samples: gaps.len() as u64,
                 mean_ps: mean.max(0.0) as u64,
                 error_ps: (standard_errors + TIMING_ERROR * timing_ps) as u64,
             }
         };
-        let enough = |(_, gaps): &(u16, Vec<f64>)| gaps.len() >= TELLING;
-        contexts.into_iter().filter(enough).map(row).collect()
+        let enough = |(_, gaps): &(u16, Vec<f64>)| gaps.len() >= SAMPLES_MIN;
+        contexts
+            .into_iter()
+            .filter(enough)
+            .map(context_gaps)
+            .collect()
     }
 
     /// How much longer a gap takes by how it is timed: after the instruction that is followed by the next
     /// access soonest there is nothing else. Its middle half, since the counter goes in steps.
     fn timing_ps(&self) -> f64 {
-        let telling = self.0.values().filter(|gaps| gaps.len() >= TELLING);
-        let middle = telling.map(|gaps| {
+        let sampled = self.0.values().filter(|gaps| gaps.len() >= SAMPLES_MIN);
+        let middle = sampled.map(|gaps| {
             let quarter = gaps.len() / 4;
             mean_and_deviation(&gaps[quarter..gaps.len() - quarter]).0
         });
@@ -104,14 +108,14 @@ mod tests {
                 timed.add(3, &record);
             }
         }
-        let row = |(samples, mean_ps, error_ps)| Gaps {
+        let row = |(samples, mean_ps, error_ps)| ContextGaps {
             context: 3,
             samples,
             mean_ps,
             error_ps,
         };
-        let expect: Vec<Gaps> = expect.map(row).into_iter().collect();
-        assert_eq!(timed.rows(), expect);
+        let expect: Vec<ContextGaps> = expect.map(row).into_iter().collect();
+        assert_eq!(timed.into_rows(), expect);
     }
 
     #[test]

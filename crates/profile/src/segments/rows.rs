@@ -1,30 +1,30 @@
 //! Records to rows: checks each field, adds up deltas, sorts.
 
 use relayout_shadow::wire::{
-    AllocRecord, BurstRecord, ConflictRecord, CountRecord, Kind, LineRecord, PairRecord, Record,
-    RegionRecord, SummaryRecord,
+    AllocRecord, BurstRecord, ConflictRecord, CountRecord, LineRecord, PairRecord, RecordKind,
+    RegionRecord, SummaryRecord, WireRecord,
 };
 
-use super::Losses;
-use super::frames::Frame;
+use super::SegmentLosses;
+use super::frames::SegmentFrame;
 use super::gaps::TimedGaps;
-use super::sites::{Sites, records};
+use super::sites::{AssembledSites, records};
 use crate::model::{
-    Access, BurstRow, ConflictRow, CountRow, LineRow, PairRow, RegionRow, Transfer,
+    AccessKind, BurstRow, CoherenceEvent, ConflictRow, CountRow, LineRow, PairRow, RegionRow,
 };
 
 /// Why a record is dropped.
-enum Drop {
+enum DroppedRecord {
     UnknownSite,
     UnknownOtherSide,
     Invalid,
 }
 
 /// The rows of a run while they gather.
-pub(super) struct Rows {
+pub(super) struct AssembledRows {
     run: u16,
     pub(super) contexts: u16,
-    pub(super) sites: Sites,
+    pub(super) sites: AssembledSites,
     pub(super) lines: Vec<LineRow>,
     pub(super) counts: Vec<CountRow>,
     pub(super) conflicts: Vec<ConflictRow>,
@@ -34,16 +34,21 @@ pub(super) struct Rows {
     pub(super) gaps: TimedGaps,
     pub(super) summary: Option<SummaryRecord>,
     pub(super) allocs: Vec<AllocRecord>,
-    pub(super) losses: Losses,
+    pub(super) losses: SegmentLosses,
     /// Lowest ticket of a burst record that was dropped; the highest number if none was.
     pub(super) first_dropped_ticket: u64,
     /// Some record shows that values were seen.
     values_shown: bool,
 }
 
-impl Rows {
+impl AssembledRows {
     /// No rows yet.
-    pub(super) fn new(run: u16, contexts: u16, sites: Sites, losses: Losses) -> Self {
+    pub(super) fn new(
+        run: u16,
+        contexts: u16,
+        sites: AssembledSites,
+        losses: SegmentLosses,
+    ) -> Self {
         Self {
             run,
             contexts,
@@ -64,43 +69,43 @@ impl Rows {
     }
 
     /// Takes the records of a segment; those that define sites are passed over.
-    pub(super) fn add(&mut self, frame: &Frame<'_>) {
+    pub(super) fn add(&mut self, frame: &SegmentFrame<'_>) {
         match frame.kind {
-            Kind::Site => {}
-            Kind::Line => self.each(frame, Self::line),
-            Kind::Count => self.each(frame, Self::count),
-            Kind::Conflict => self.each(frame, Self::conflict),
-            Kind::Pair => self.each(frame, Self::pair),
-            Kind::Burst => self.each(frame, Self::burst),
-            Kind::Region => self.each(frame, Self::region),
-            Kind::Summary => self.each(frame, Self::summary),
-            Kind::Alloc => self.each(frame, Self::alloc),
-            Kind::Gap => self.each(frame, |rows, context, record| {
+            RecordKind::Site => {}
+            RecordKind::Line => self.add_each(frame, Self::add_line),
+            RecordKind::Count => self.add_each(frame, Self::add_count),
+            RecordKind::Conflict => self.add_each(frame, Self::add_conflict),
+            RecordKind::Pair => self.add_each(frame, Self::add_pair),
+            RecordKind::Burst => self.add_each(frame, Self::add_burst),
+            RecordKind::Region => self.add_each(frame, Self::add_region),
+            RecordKind::Summary => self.add_each(frame, Self::add_summary),
+            RecordKind::Alloc => self.add_each(frame, Self::add_alloc),
+            RecordKind::Gap => self.add_each(frame, |rows, context, record| {
                 rows.gaps.add(context, &record);
                 Ok(())
             }),
         }
     }
 
-    fn each<T: Record>(
+    fn add_each<T: WireRecord>(
         &mut self,
-        frame: &Frame<'_>,
-        add: impl Fn(&mut Self, u16, T) -> Result<(), Drop>,
+        frame: &SegmentFrame<'_>,
+        add: impl Fn(&mut Self, u16, T) -> Result<(), DroppedRecord>,
     ) {
         for record in records::<T>(frame) {
-            let context = self.context(frame.context);
+            let context = self.valid_context(frame.context);
             match context.and_then(|context| add(self, context, record)) {
                 Ok(()) => {}
-                Err(Drop::UnknownSite) => self.losses.unknown_site += 1,
-                Err(Drop::UnknownOtherSide) => self.losses.unknown_other_side += 1,
-                Err(Drop::Invalid) => self.losses.invalid += 1,
+                Err(DroppedRecord::UnknownSite) => self.losses.unknown_site += 1,
+                Err(DroppedRecord::UnknownOtherSide) => self.losses.unknown_other_side += 1,
+                Err(DroppedRecord::Invalid) => self.losses.invalid += 1,
             }
         }
     }
 
-    fn line(&mut self, context: u16, r: LineRecord) -> Result<(), Drop> {
+    fn add_line(&mut self, context: u16, r: LineRecord) -> Result<(), DroppedRecord> {
         if !r.line.is_multiple_of(relayout_shadow::LINE_BYTES as u64) {
-            return Err(Drop::Invalid);
+            return Err(DroppedRecord::Invalid);
         }
         self.values_shown |= r.order_errors > 0;
         self.lines.push(LineRow {
@@ -117,38 +122,38 @@ impl Rows {
         Ok(())
     }
 
-    fn count(&mut self, context: u16, r: CountRecord) -> Result<(), Drop> {
+    fn add_count(&mut self, context: u16, r: CountRecord) -> Result<(), DroppedRecord> {
         self.values_shown |= r.silent > 0;
         self.counts.push(CountRow {
             run: self.run,
             addr: r.addr,
-            size: size(r.size)?,
+            size: valid_size(r.size)?,
             context,
-            site: self.site(r.site)?,
-            access: access(r.access)?,
+            site: self.site_row(r.site)?,
+            access: decode_access(r.access)?,
             count: r.count.into(),
             silent: Some(r.silent.into()),
         });
         Ok(())
     }
 
-    fn conflict(&mut self, context: u16, r: ConflictRecord) -> Result<(), Drop> {
+    fn add_conflict(&mut self, context: u16, r: ConflictRecord) -> Result<(), DroppedRecord> {
         if r.other_size == 0 {
-            return Err(Drop::UnknownOtherSide);
+            return Err(DroppedRecord::UnknownOtherSide);
         }
         self.conflicts.push(ConflictRow {
             run: self.run,
-            transfer: transfer(r.transfer)?,
+            transfer: decode_event(r.transfer)?,
             context,
             addr: r.addr,
-            size: size(r.size)?,
-            site: self.site(r.site)?,
-            access: access(r.access)?,
-            other_context: self.context(r.other_context)?,
+            size: valid_size(r.size)?,
+            site: self.site_row(r.site)?,
+            access: decode_access(r.access)?,
+            other_context: self.valid_context(r.other_context)?,
             other_addr: r.other_addr,
-            other_size: size(r.other_size)?,
-            other_site: self.site(r.other_site)?,
-            other_access: access(r.other_access)?,
+            other_size: valid_size(r.other_size)?,
+            other_site: self.site_row(r.other_site)?,
+            other_access: decode_access(r.other_access)?,
             count: r.count.into(),
             false_first_touch: r.false_first_touch.into(),
             false_lifetime: r.false_lifetime.into(),
@@ -156,25 +161,25 @@ impl Rows {
         Ok(())
     }
 
-    fn pair(&mut self, context: u16, r: PairRecord) -> Result<(), Drop> {
+    fn add_pair(&mut self, context: u16, r: PairRecord) -> Result<(), DroppedRecord> {
         self.pairs.push(PairRow {
             run: self.run,
             context,
             addr: r.addr,
-            size: size(r.size)?,
-            site: self.site(r.site)?,
-            access: access(r.access)?,
-            other_context: self.context(r.other_context)?,
+            size: valid_size(r.size)?,
+            site: self.site_row(r.site)?,
+            access: decode_access(r.access)?,
+            other_context: self.valid_context(r.other_context)?,
             other_addr: r.other_addr,
-            other_size: size(r.other_size)?,
-            other_site: self.site(r.other_site)?,
-            other_access: access(r.other_access)?,
+            other_size: valid_size(r.other_size)?,
+            other_site: self.site_row(r.other_site)?,
+            other_access: decode_access(r.other_access)?,
             samples: r.samples.into(),
         });
         Ok(())
     }
 
-    fn burst(&mut self, context: u16, r: BurstRecord) -> Result<(), Drop> {
+    fn add_burst(&mut self, context: u16, r: BurstRecord) -> Result<(), DroppedRecord> {
         let row = self.burst_row(context, r);
         match row {
             Ok(row) => {
@@ -189,28 +194,28 @@ impl Rows {
         }
     }
 
-    fn burst_row(&self, context: u16, r: BurstRecord) -> Result<BurstRow, Drop> {
+    fn burst_row(&self, context: u16, r: BurstRecord) -> Result<BurstRow, DroppedRecord> {
         let silent = match r.silent {
             0 => Some(false),
             1 => Some(true),
             2 => None,
-            _ => return Err(Drop::Invalid),
+            _ => return Err(DroppedRecord::Invalid),
         };
         Ok(BurstRow {
             run: self.run,
             ticket: r.ticket,
             context,
-            site: self.site(r.site)?,
+            site: self.site_row(r.site)?,
             addr: r.addr,
-            size: size(r.size)?,
-            access: access(r.access)?,
+            size: valid_size(r.size)?,
+            access: decode_access(r.access)?,
             silent,
         })
     }
 
-    fn region(&mut self, _context: u16, r: RegionRecord) -> Result<(), Drop> {
+    fn add_region(&mut self, _context: u16, r: RegionRecord) -> Result<(), DroppedRecord> {
         if r.end_ticket < r.first_ticket || r.end_op < r.first_op {
-            return Err(Drop::Invalid);
+            return Err(DroppedRecord::Invalid);
         }
         self.regions.push(RegionRow {
             run: self.run,
@@ -224,17 +229,17 @@ impl Rows {
         Ok(())
     }
 
-    fn alloc(&mut self, _context: u16, r: AllocRecord) -> Result<(), Drop> {
+    fn add_alloc(&mut self, _context: u16, r: AllocRecord) -> Result<(), DroppedRecord> {
         if r.end_ticket < r.first_ticket || r.start.checked_add(r.bytes).is_none() {
-            return Err(Drop::Invalid);
+            return Err(DroppedRecord::Invalid);
         }
         self.allocs.push(r);
         Ok(())
     }
 
-    fn summary(&mut self, _context: u16, r: SummaryRecord) -> Result<(), Drop> {
+    fn add_summary(&mut self, _context: u16, r: SummaryRecord) -> Result<(), DroppedRecord> {
         if self.summary.is_some() {
-            return Err(Drop::Invalid);
+            return Err(DroppedRecord::Invalid);
         }
         self.summary = Some(r);
         Ok(())
@@ -270,20 +275,20 @@ impl Rows {
 
     fn sum_lines(&mut self) {
         let key = |row: &LineRow| (row.line, row.context);
-        sum(&mut self.lines, key, |total, row| {
-            add(&mut total.reads, row.reads);
-            add(&mut total.writes, row.writes);
-            add(&mut total.read_transfers, row.read_transfers);
-            add(&mut total.write_transfers, row.write_transfers);
-            add(&mut total.upgrades, row.upgrades);
+        sum_equal_rows(&mut self.lines, key, |total, row| {
+            add_saturating(&mut total.reads, row.reads);
+            add_saturating(&mut total.writes, row.writes);
+            add_saturating(&mut total.read_transfers, row.read_transfers);
+            add_saturating(&mut total.write_transfers, row.write_transfers);
+            add_saturating(&mut total.upgrades, row.upgrades);
             add_known(&mut total.order_errors, row.order_errors);
         });
     }
 
     fn sum_counts(&mut self) {
         let key = |row: &CountRow| (row.addr, row.size, row.context, row.site, row.access);
-        sum(&mut self.counts, key, |total, row| {
-            add(&mut total.count, row.count);
+        sum_equal_rows(&mut self.counts, key, |total, row| {
+            add_saturating(&mut total.count, row.count);
             add_known(&mut total.silent, row.silent);
         });
         for row in &mut self.counts {
@@ -306,10 +311,10 @@ impl Rows {
             )
         };
         let key = |row: &ConflictRow| (own(row), row.transfer, other(row));
-        sum(&mut self.conflicts, key, |total, row| {
-            add(&mut total.count, row.count);
-            add(&mut total.false_first_touch, row.false_first_touch);
-            add(&mut total.false_lifetime, row.false_lifetime);
+        sum_equal_rows(&mut self.conflicts, key, |total, row| {
+            add_saturating(&mut total.count, row.count);
+            add_saturating(&mut total.false_first_touch, row.false_first_touch);
+            add_saturating(&mut total.false_lifetime, row.false_lifetime);
         });
         for row in &mut self.conflicts {
             if row.false_first_touch.max(row.false_lifetime) > row.count {
@@ -332,26 +337,28 @@ impl Rows {
             )
         };
         let key = |row: &PairRow| (own(row), other(row));
-        sum(&mut self.pairs, key, |total, row| {
-            add(&mut total.samples, row.samples);
+        sum_equal_rows(&mut self.pairs, key, |total, row| {
+            add_saturating(&mut total.samples, row.samples);
         });
     }
 
-    fn site(&self, number: u32) -> Result<u32, Drop> {
-        self.sites.row(number).ok_or(Drop::UnknownSite)
+    fn site_row(&self, number: u32) -> Result<u32, DroppedRecord> {
+        self.sites
+            .row_number(number)
+            .ok_or(DroppedRecord::UnknownSite)
     }
 
-    fn context(&self, context: u16) -> Result<u16, Drop> {
+    fn valid_context(&self, context: u16) -> Result<u16, DroppedRecord> {
         if context < self.contexts {
             Ok(context)
         } else {
-            Err(Drop::Invalid)
+            Err(DroppedRecord::Invalid)
         }
     }
 }
 
 /// Sorts by key and adds rows of equal key to the first of them.
-fn sum<R, K: Ord>(rows: &mut Vec<R>, key: impl Fn(&R) -> K, add: impl Fn(&mut R, &R)) {
+fn sum_equal_rows<R, K: Ord>(rows: &mut Vec<R>, key: impl Fn(&R) -> K, add: impl Fn(&mut R, &R)) {
     rows.sort_unstable_by_key(&key);
     rows.dedup_by(|row, total| {
         let same = key(row) == key(total);
@@ -362,7 +369,7 @@ fn sum<R, K: Ord>(rows: &mut Vec<R>, key: impl Fn(&R) -> K, add: impl Fn(&mut R,
     });
 }
 
-fn add(total: &mut u64, more: u64) {
+fn add_saturating(total: &mut u64, more: u64) {
     *total = total.saturating_add(more);
 }
 
@@ -370,28 +377,28 @@ fn add_known(total: &mut Option<u64>, more: Option<u64>) {
     *total = total.zip(more).map(|(a, b)| a.saturating_add(b));
 }
 
-fn access(number: u8) -> Result<Access, Drop> {
+fn decode_access(number: u8) -> Result<AccessKind, DroppedRecord> {
     match number {
-        0 => Ok(Access::Read),
-        1 => Ok(Access::Write),
-        2 => Ok(Access::ReadWrite),
-        _ => Err(Drop::Invalid),
+        0 => Ok(AccessKind::Read),
+        1 => Ok(AccessKind::Write),
+        2 => Ok(AccessKind::ReadWrite),
+        _ => Err(DroppedRecord::Invalid),
     }
 }
 
-fn transfer(number: u8) -> Result<Transfer, Drop> {
+fn decode_event(number: u8) -> Result<CoherenceEvent, DroppedRecord> {
     match number {
-        0 => Ok(Transfer::Read),
-        1 => Ok(Transfer::Write),
-        2 => Ok(Transfer::Upgrade),
-        _ => Err(Drop::Invalid),
+        0 => Ok(CoherenceEvent::Read),
+        1 => Ok(CoherenceEvent::Write),
+        2 => Ok(CoherenceEvent::Upgrade),
+        _ => Err(DroppedRecord::Invalid),
     }
 }
 
-fn size(bytes: u8) -> Result<u8, Drop> {
+fn valid_size(bytes: u8) -> Result<u8, DroppedRecord> {
     if bytes > 0 {
         Ok(bytes)
     } else {
-        Err(Drop::Invalid)
+        Err(DroppedRecord::Invalid)
     }
 }

@@ -2,14 +2,15 @@
 //! the modules of a program.
 
 use relayout_shadow::wire::{
-    BurstRecord, ConflictRecord, CountRecord, Kind, PairRecord, Record, SiteRecord, read_record,
+    BurstRecord, ConflictRecord, CountRecord, PairRecord, RecordKind, SiteRecord, WireRecord,
+    read_record,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::frames::Frame;
-use super::{Error, Losses};
-use crate::check::SITE_BYTES_MAX;
-use crate::model::{Module, Site};
+use super::frames::SegmentFrame;
+use super::{Error, SegmentLosses};
+use crate::model::{LoadedModule, Site};
+use crate::validate::SITE_BYTES_MAX;
 
 /// How the records of a collector name instructions.
 #[derive(Clone, Copy, Debug)]
@@ -18,7 +19,7 @@ pub enum SiteNames<'m> {
     Defined,
     /// By the low 32 bits of the address that a call returns to, which lies in one of these modules
     /// (the compiled-in collector).
-    ReturnAddresses(&'m [Module]),
+    ReturnAddresses(&'m [LoadedModule]),
 }
 
 /// Address that stands for a call from where no module is.
@@ -26,41 +27,41 @@ const NOWHERE: u64 = 0;
 
 /// Rows' numbers of sites, by the numbers in records.
 #[derive(Default)]
-pub(super) struct Sites {
+pub(super) struct AssembledSites {
     /// In the order of their numbers.
     pub(super) rows: Vec<Site>,
     numbers: FxHashMap<u32, u32>,
 }
 
-impl Sites {
+impl AssembledSites {
     /// Gathers the sites of all segments, and numbers them without gaps.
-    pub(super) fn of<'a>(
+    pub(super) fn from_frames<'a>(
         names: SiteNames<'_>,
-        frames: impl Iterator<Item = &'a Frame<'a>>,
-        losses: &mut Losses,
+        frames: impl Iterator<Item = &'a SegmentFrame<'a>>,
+        losses: &mut SegmentLosses,
     ) -> Result<Self, Error> {
         match names {
-            SiteNames::Defined => Ok(Self::number(defined(frames, losses)?)),
+            SiteNames::Defined => Ok(Self::from_numbered(defined_sites(frames, losses)?)),
             SiteNames::ReturnAddresses(modules) => {
-                let found = used(frames).into_iter().map(|low| {
+                let found = used_numbers(frames).into_iter().map(|low| {
                     let pc = return_address(modules, low);
                     losses.unplaced_sites += u64::from(pc.is_none());
                     let bytes = Vec::new();
                     let pc = pc.unwrap_or(NOWHERE);
                     (low, Site { pc, bytes })
                 });
-                Ok(Self::number(found.collect()))
+                Ok(Self::from_numbered(found.collect()))
             }
         }
     }
 
     /// The row of the site with this number in records.
-    pub(super) fn row(&self, number: u32) -> Option<u32> {
+    pub(super) fn row_number(&self, number: u32) -> Option<u32> {
         self.numbers.get(&number).copied()
     }
 
     /// By the collector's numbers; equal calls become one site.
-    fn number(mut found: Vec<(u32, Site)>) -> Self {
+    fn from_numbered(mut found: Vec<(u32, Site)>) -> Self {
         found.sort_unstable_by_key(|(number, _)| *number);
         let mut sites = Self::default();
         let mut calls = FxHashMap::default();
@@ -79,9 +80,9 @@ impl Sites {
     }
 }
 
-fn defined<'a>(
-    frames: impl Iterator<Item = &'a Frame<'a>>,
-    losses: &mut Losses,
+fn defined_sites<'a>(
+    frames: impl Iterator<Item = &'a SegmentFrame<'a>>,
+    losses: &mut SegmentLosses,
 ) -> Result<Vec<(u32, Site)>, Error> {
     let mut defined: FxHashMap<u32, Site> = FxHashMap::default();
     for record in frames.flat_map(records::<SiteRecord>) {
@@ -95,8 +96,8 @@ fn defined<'a>(
             bytes: record.bytes[..length].to_vec(),
         };
         match defined.get(&record.site) {
-            Some(known) if *known != site => {
-                let (first, second) = (known.pc, site.pc);
+            Some(earlier) if *earlier != site => {
+                let (first, second) = (earlier.pc, site.pc);
                 return Err(Error::SiteRedefined {
                     site: record.site,
                     first,
@@ -113,17 +114,17 @@ fn defined<'a>(
 }
 
 /// The numbers that records use.
-fn used<'a>(frames: impl Iterator<Item = &'a Frame<'a>>) -> FxHashSet<u32> {
+fn used_numbers<'a>(frames: impl Iterator<Item = &'a SegmentFrame<'a>>) -> FxHashSet<u32> {
     let mut used = FxHashSet::default();
     for frame in frames {
         match frame.kind {
-            Kind::Count => used.extend(records::<CountRecord>(frame).map(|r| r.site)),
-            Kind::Burst => used.extend(records::<BurstRecord>(frame).map(|r| r.site)),
-            Kind::Conflict => {
+            RecordKind::Count => used.extend(records::<CountRecord>(frame).map(|r| r.site)),
+            RecordKind::Burst => used.extend(records::<BurstRecord>(frame).map(|r| r.site)),
+            RecordKind::Conflict => {
                 let sites = records::<ConflictRecord>(frame).flat_map(|r| [r.site, r.other_site]);
                 used.extend(sites);
             }
-            Kind::Pair => {
+            RecordKind::Pair => {
                 used.extend(records::<PairRecord>(frame).flat_map(|r| [r.site, r.other_site]));
             }
             _ => {}
@@ -134,7 +135,7 @@ fn used<'a>(frames: impl Iterator<Item = &'a Frame<'a>>) -> FxHashSet<u32> {
 
 /// The address with these low 32 bits that lies in a module (or, after a call that ends one, just
 /// behind it); `None` where there is none, or where there are several.
-fn return_address(modules: &[Module], low: u32) -> Option<u64> {
+fn return_address(modules: &[LoadedModule], low: u32) -> Option<u64> {
     const STEP: u64 = 1 << 32;
     let mut found = None;
     for module in modules {
@@ -155,7 +156,9 @@ fn return_address(modules: &[Module], low: u32) -> Option<u64> {
 }
 
 /// The records of a segment if it is of their kind.
-pub(super) fn records<'a, T: Record>(frame: &Frame<'a>) -> impl Iterator<Item = T> + use<'a, T> {
+pub(super) fn records<'a, T: WireRecord>(
+    frame: &SegmentFrame<'a>,
+) -> impl Iterator<Item = T> + use<'a, T> {
     let payload = if frame.kind == T::KIND {
         frame.payload
     } else {
@@ -170,10 +173,10 @@ mod tests {
 
     #[test]
     fn finds_addresses_by_their_low_bits() {
-        let module = |start, end| Module {
+        let module = |start, end| LoadedModule {
             start,
             end,
-            ..Module::default()
+            ..LoadedModule::default()
         };
         let modules = [
             module(0x5555_5555_4000, 0x5555_5556_0000),

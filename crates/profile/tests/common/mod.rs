@@ -4,16 +4,16 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 use relayout_profile::{
-    Access, BurstRow, ConflictRow, CountRow, Gaps, LineRow, Meta, PairRow, Profile, RangeKind,
-    RangeRow, RegionRow, Run, Setting, Site, Transfer,
+    AccessKind, BurstRow, CoherenceEvent, ConflictRow, ContextGaps, CountRow, LineRow, PairRow,
+    Profile, ProfileMeta, RangeKind, RangeRow, RecordedRun, RecordingSetting, RegionRow, Site,
 };
 
 pub const RUNS: u16 = 3;
 pub const CONTEXTS: u16 = 8;
 pub const SITES: u32 = 5;
 
-fn gaps(context: u16) -> Gaps {
-    Gaps {
+fn gaps(context: u16) -> ContextGaps {
+    ContextGaps {
         context,
         samples: 1,
         mean_ps: u64::MAX,
@@ -22,8 +22,8 @@ fn gaps(context: u16) -> Gaps {
 }
 
 /// Metadata with [`RUNS`] runs and [`CONTEXTS`] contexts.
-pub fn meta() -> Meta {
-    let run = |seed| Run {
+pub fn meta() -> ProfileMeta {
+    let run = |seed| RecordedRun {
         seed,
         complete: seed > 0,
         ended: "end marker".to_owned(),
@@ -31,14 +31,14 @@ pub fn meta() -> Meta {
         pair_period: (seed > 1).then_some(1024),
         gaps: (0..seed as u16).map(gaps).collect(),
         console_tail: vec!["panic: \"ü\"".to_owned()],
-        ..Run::default()
+        ..RecordedRun::default()
     };
-    Meta {
+    ProfileMeta {
         tool_version: "0.1.0".to_owned(),
         target: "kernel".to_owned(),
         workload: "mntns".to_owned(),
         command: vec!["relayout".to_owned(), "record".to_owned()],
-        settings: vec![Setting {
+        settings: vec![RecordingSetting {
             name: "cpus".to_owned(),
             value: "8".to_owned(),
         }],
@@ -48,7 +48,7 @@ pub fn meta() -> Meta {
         build_id: "8f00".to_owned(),
         values_seen: true,
         runs: (0..u64::from(RUNS)).map(run).collect(),
-        ..Meta::default()
+        ..ProfileMeta::default()
     }
 }
 
@@ -121,19 +121,19 @@ fn order(profile: &mut Profile) {
     profile.regions.sort_by_key(|row| (row.run, row.start));
 }
 
-fn access() -> impl Strategy<Value = Access> {
+fn access() -> impl Strategy<Value = AccessKind> {
     prop_oneof![
-        Just(Access::Read),
-        Just(Access::Write),
-        Just(Access::ReadWrite)
+        Just(AccessKind::Read),
+        Just(AccessKind::Write),
+        Just(AccessKind::ReadWrite)
     ]
 }
 
-fn transfer() -> impl Strategy<Value = Transfer> {
+fn transfer() -> impl Strategy<Value = CoherenceEvent> {
     prop_oneof![
-        Just(Transfer::Read),
-        Just(Transfer::Write),
-        Just(Transfer::Upgrade)
+        Just(CoherenceEvent::Read),
+        Just(CoherenceEvent::Write),
+        Just(CoherenceEvent::Upgrade)
     ]
 }
 

@@ -2,8 +2,10 @@
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use relayout_profile::check;
-use relayout_profile::perf::{self, Instruction, Options, What, choose, decode, modules};
+use relayout_profile::perf::{
+    self, ImportOptions, ImportTarget, SampledInstruction, choose_target, decode, process_modules,
+};
+use relayout_profile::validate;
 
 use crate::builder::*;
 
@@ -37,36 +39,36 @@ fn import_all(file: &[u8]) {
     };
     perf::kernel_text(&recording);
     for what in [
-        choose(&recording, None, true),
-        choose(&recording, None, false),
+        choose_target(&recording, None, true),
+        choose_target(&recording, None, false),
     ]
     .into_iter()
     .flatten()
     {
-        if let What::Process(pid) = what {
-            for module in modules(&recording, pid) {
+        if let ImportTarget::Process(pid) = what {
+            for module in process_modules(&recording, pid) {
                 let _ = module.file_offset(module.start());
             }
         }
         let line_bytes = recording.origin.line_bytes.unwrap_or(64);
         let image = (1 << 63, u64::MAX);
-        let options = Options {
-            what,
+        let options = ImportOptions {
+            target: what,
             slide: 0x1000,
             image,
             line_bytes,
             modules: Vec::new(),
         };
         let mut code = |pc: u64| {
-            let instruction = Instruction {
+            let instruction = SampledInstruction {
                 bytes: vec![0x90],
                 access_bytes: pc as u8,
                 modifies: pc.is_multiple_of(2),
             };
             pc.is_multiple_of(3).then_some(instruction)
         };
-        if let Ok(imported) = perf::import(&recording, &options, &mut code) {
-            assert_eq!(check::check(&imported.profile), Ok(()));
+        if let Ok(imported) = perf::import_samples(&recording, &options, &mut code) {
+            assert_eq!(validate::validate(&imported.profile), Ok(()));
         }
     }
 }

@@ -1,11 +1,11 @@
 //! What is read is what was written, in every form that perf has.
 
-use relayout_profile::perf::{DataSource, Recording, decode};
+use relayout_profile::perf::{DataSource, PerfRecording, decode};
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 
 use crate::builder::*;
 
-fn read(file: &[u8]) -> Recording {
+fn read(file: &[u8]) -> PerfRecording {
     decode(file).unwrap_or_else(|error| panic!("{error}"))
 }
 

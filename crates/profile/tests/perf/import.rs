@@ -1,15 +1,16 @@
 //! Profiles of files that are written here.
 
 use relayout_profile::perf::{
-    self, Imported, Instruction, Options, What, choose, decode, kernel_text, modules,
+    self, ImportOptions, ImportTarget, ImportedProfile, SampledInstruction, choose_target, decode,
+    kernel_text, process_modules,
 };
-use relayout_profile::{Access, Coverage, check};
+use relayout_profile::{AccessCoverage, AccessKind, validate};
 
 use crate::builder::*;
 
-fn options(what: What) -> Options {
-    Options {
-        what,
+fn options(what: ImportTarget) -> ImportOptions {
+    ImportOptions {
+        target: what,
         slide: 0,
         image: (0, 0),
         line_bytes: 64,
@@ -18,19 +19,23 @@ fn options(what: What) -> Options {
 }
 
 #[track_caller]
-fn import(file: &File, options: &Options, code: fn(u64) -> Option<Instruction>) -> Imported {
+fn import(
+    file: &File,
+    options: &ImportOptions,
+    code: fn(u64) -> Option<SampledInstruction>,
+) -> ImportedProfile {
     let recording = decode(&file.bytes()).expect("a good file");
-    let imported = perf::import(&recording, options, &mut { code }).expect("imports");
-    check::check(&imported.profile).expect("a valid profile");
+    let imported = perf::import_samples(&recording, options, &mut { code }).expect("imports");
+    validate::validate(&imported.profile).expect("a valid profile");
     let files = relayout_profile::encode(&imported.profile).expect("encodes");
     let again = relayout_profile::decode(files).expect("decodes");
     assert_eq!(again.lines, imported.profile.lines);
     assert_eq!(again.bursts, imported.profile.bursts);
-    assert_eq!(again.meta.coverage, Coverage::Samples);
+    assert_eq!(again.meta.coverage, AccessCoverage::Samples);
     imported
 }
 
-fn unknown(_: u64) -> Option<Instruction> {
+fn unknown(_: u64) -> Option<SampledInstruction> {
     None
 }
 
@@ -38,7 +43,7 @@ fn unknown(_: u64) -> Option<Instruction> {
 fn two_threads_on_one_line() {
     let mut file = File::pebs();
     ping_pong(&mut file, 10);
-    let profile = import(&file, &options(What::Process(100)), unknown).profile;
+    let profile = import(&file, &options(ImportTarget::Process(100)), unknown).profile;
     assert_eq!(profile.meta.contexts, 2);
     assert!(profile.meta.hitm_seen);
     assert_eq!(profile.meta.target, "program");
@@ -68,9 +73,12 @@ fn two_threads_on_one_line() {
     };
     assert_eq!(
         (read.access, read.count, read.size, read.silent),
-        (Access::Read, 10_000, 1, None)
+        (AccessKind::Read, 10_000, 1, None)
     );
-    assert_eq!((write.access, write.addr - read.addr), (Access::Write, 8));
+    assert_eq!(
+        (write.access, write.addr - read.addr),
+        (AccessKind::Write, 8)
+    );
     let threads = &profile.meta.runs[0].threads;
     assert_eq!(
         threads
@@ -111,7 +119,7 @@ fn samples_are_ordered_by_time() {
         }
     }
     let order = |file: &File| {
-        let profile = import(file, &options(What::Process(100)), unknown).profile;
+        let profile = import(file, &options(ImportTarget::Process(100)), unknown).profile;
         profile.bursts.iter().map(|b| b.context).collect::<Vec<_>>()
     };
     assert_eq!(order(&file), [0, 1, 1, 0, 1, 0]);
@@ -121,7 +129,7 @@ fn samples_are_ordered_by_time() {
         ..Sample::default()
     });
     assert_eq!(order(&file), [0_u16; 0]);
-    let notes = import(&file, &options(What::Process(100)), unknown).notes;
+    let notes = import(&file, &options(ImportTarget::Process(100)), unknown).notes;
     let note = "1 samples do not say when they were taken: the order of none is known";
     assert!(notes.contains(&note.into()), "{notes:?}");
 }
@@ -130,7 +138,7 @@ fn samples_are_ordered_by_time() {
 fn instructions_say_how_much_and_whether_both() {
     let known = |pc| {
         let bytes = vec![0x48, 0xff, 0x07];
-        Some(Instruction {
+        Some(SampledInstruction {
             bytes,
             access_bytes: 8,
             modifies: pc == 0x40_1000,
@@ -142,10 +150,10 @@ fn instructions_say_how_much_and_whether_both() {
         addr: 0x103c,
         ..Sample::default()
     });
-    let profile = import(&ibs, &options(What::Process(100)), known).profile;
+    let profile = import(&ibs, &options(ImportTarget::Process(100)), known).profile;
     assert_eq!(
         (profile.counts[0].access, profile.counts[0].size),
-        (Access::ReadWrite, 8)
+        (AccessKind::ReadWrite, 8)
     );
     assert_eq!(profile.sites[0].bytes, [0x48, 0xff, 0x07]);
     // It straddles, and counts on both lines.
@@ -165,10 +173,10 @@ fn instructions_say_how_much_and_whether_both() {
         source: STORE,
         ..Sample::default()
     });
-    let profile = import(&pebs, &options(What::Process(100)), known).profile;
+    let profile = import(&pebs, &options(ImportTarget::Process(100)), known).profile;
     assert_eq!(
         profile.counts.iter().map(|c| c.access).collect::<Vec<_>>(),
-        [Access::Read, Access::Write]
+        [AccessKind::Read, AccessKind::Write]
     );
     assert_eq!((profile.lines[0].reads, profile.lines[0].writes), (1, 1));
     // A locked load stores as well, known or not; that its line was modified elsewhere is then a
@@ -178,8 +186,8 @@ fn instructions_say_how_much_and_whether_both() {
         source: LOAD_HITM_LOCKED,
         ..Sample::default()
     });
-    let profile = import(&locked, &options(What::Process(100)), unknown).profile;
-    assert_eq!(profile.counts[0].access, Access::ReadWrite);
+    let profile = import(&locked, &options(ImportTarget::Process(100)), unknown).profile;
+    assert_eq!(profile.counts[0].access, AccessKind::ReadWrite);
     assert_eq!(
         (
             profile.lines[0].read_transfers,
@@ -200,19 +208,29 @@ fn which_process() {
         ..Sample::default()
     });
     let recording = decode(&file.bytes()).unwrap();
-    assert_eq!(choose(&recording, None, false), Ok(What::Process(100)));
-    assert_eq!(choose(&recording, Some(200), false), Ok(What::Process(200)));
-    let error = choose(&recording, Some(1), false).unwrap_err().to_string();
+    assert_eq!(
+        choose_target(&recording, None, false),
+        Ok(ImportTarget::Process(100))
+    );
+    assert_eq!(
+        choose_target(&recording, Some(200), false),
+        Ok(ImportTarget::Process(200))
+    );
+    let error = choose_target(&recording, Some(1), false)
+        .unwrap_err()
+        .to_string();
     assert_eq!(
         error,
         "no memory sample of process 1; there are some of 100 (bench, 6 samples), 200 (other, 1 samples)"
     );
-    let error = choose(&recording, None, true).unwrap_err().to_string();
+    let error = choose_target(&recording, None, true)
+        .unwrap_err()
+        .to_string();
     assert!(
         error.contains("none of the 7 memory samples is of a kernel address"),
         "{error}"
     );
-    let notes = import(&file, &options(What::Process(200)), unknown).notes;
+    let notes = import(&file, &options(ImportTarget::Process(200)), unknown).notes;
     assert!(
         notes.contains(&"6 samples of other processes are left out (--pid chooses)".into()),
         "{notes:?}"
@@ -237,7 +255,9 @@ fn only_the_kernels() {
         ..sample
     });
     let recording = decode(&file.bytes()).unwrap();
-    let error = choose(&recording, None, false).unwrap_err().to_string();
+    let error = choose_target(&recording, None, false)
+        .unwrap_err()
+        .to_string();
     assert!(
         error.contains("all 2 memory samples are of kernel addresses"),
         "{error}"
@@ -246,10 +266,10 @@ fn only_the_kernels() {
     assert_eq!(kernel_text(&recording), Some(("_text", text)));
     let slide = text - 0xffff_ffff_8100_0000;
     let image = (text, text + 0x400_0000);
-    let options = Options {
+    let options = ImportOptions {
         slide,
         image,
-        ..options(What::Kernel)
+        ..options(ImportTarget::Kernel)
     };
     let profile = import(&file, &options, unknown).profile;
     assert_eq!(profile.meta.target, "kernel");
@@ -285,7 +305,7 @@ fn modules_are_those_since_the_last_exec() {
     file.sample(Sample::default());
     let recording = decode(&file.bytes()).unwrap();
     let paths = |pid| {
-        modules(&recording, pid)
+        process_modules(&recording, pid)
             .into_iter()
             .map(|m| (m.path, m.pieces.len()))
             .collect::<Vec<_>>()
@@ -303,11 +323,11 @@ fn modules_are_those_since_the_last_exec() {
         paths(300),
         named(&[("/bin/bench", 2), ("/lib/later.so", 1)])
     );
-    let bench = &modules(&recording, 100)[0];
+    let bench = &process_modules(&recording, 100)[0];
     assert_eq!((bench.start(), bench.end()), (0x40_0000, 0x40_2000));
     assert_eq!(bench.file_offset(0x40_1234), Some(0x1234));
     assert_eq!(bench.file_offset(0x40_2000), None);
-    let imported = import(&file, &options(What::Process(100)), unknown);
+    let imported = import(&file, &options(ImportTarget::Process(100)), unknown);
     assert_eq!(imported.profile.meta.runs[0].accesses, 1);
     assert!(
         imported
@@ -324,7 +344,8 @@ fn what_is_missing_is_said() {
     let mut file = File::pebs();
     ping_pong(&mut file, 2);
     file.lost(12);
-    let Imported { profile, notes } = import(&file, &options(What::Process(100)), unknown);
+    let ImportedProfile { profile, notes } =
+        import(&file, &options(ImportTarget::Process(100)), unknown);
     assert!(!profile.meta.runs[0].complete);
     assert!(
         notes

@@ -108,8 +108,9 @@ fn perf_c2c_finds_the_same_line() {
         line.and_then(|line| line.rsplit(':').next()?.trim().parse::<usize>().ok())
     };
     let ours = decode(&file.bytes()).unwrap().samples;
-    let count =
-        |of: fn(&relayout_profile::perf::Sample) -> bool| ours.iter().filter(|s| of(s)).count();
+    let count = |of: fn(&relayout_profile::perf::MemorySample) -> bool| {
+        ours.iter().filter(|s| of(s)).count()
+    };
     assert_eq!(
         says("Load Operations"),
         Some(count(|s| s.source.is_load())),

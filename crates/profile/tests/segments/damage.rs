@@ -158,7 +158,8 @@ proptest! {
 fn forge(bytes: &mut [u8]) {
     let mut at = 0;
     while let Some(header) = bytes.get(at..at + 24) {
-        let Some(kind) = wire::Kind::from_u16(u16::from_le_bytes([header[6], header[7]])) else {
+        let Some(kind) = wire::RecordKind::from_u16(u16::from_le_bytes([header[6], header[7]]))
+        else {
             return;
         };
         let count = u32::from_le_bytes([header[12], header[13], header[14], header[15]]);

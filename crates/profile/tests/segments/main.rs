@@ -3,11 +3,11 @@
 mod damage;
 mod rows;
 
-use relayout_profile::segments::{Assembled, Error, assemble};
-use relayout_profile::{Run, encode};
+use relayout_profile::segments::{AssembledProfile, Error, assemble};
+use relayout_profile::{RecordedRun, encode};
 use relayout_shadow::wire::{
-    self, BurstRecord, ConflictRecord, CountRecord, LineRecord, PairRecord, Record, RegionRecord,
-    SegmentHeader, SiteRecord, SummaryRecord,
+    self, BurstRecord, ConflictRecord, CountRecord, LineRecord, PairRecord, RegionRecord,
+    SegmentHeader, SiteRecord, SummaryRecord, WireRecord,
 };
 
 /// Number of the file that holds sites alone.
@@ -30,8 +30,8 @@ impl File {
         }
     }
 
-    fn with<R: Record>(mut self, records: &[R]) -> Self {
-        let header = SegmentHeader::of(self.context, self.sequence, records);
+    fn with<R: WireRecord>(mut self, records: &[R]) -> Self {
+        let header = SegmentHeader::for_records(self.context, self.sequence, records);
         self.sequence += 1;
         self.bytes.extend(wire::as_header_bytes(&header));
         self.bytes.extend(wire::as_bytes(records));
@@ -165,7 +165,7 @@ fn recording() -> Vec<File> {
     ]
 }
 
-fn assembled(files: &[File]) -> Result<Assembled, Error> {
+fn assembled(files: &[File]) -> Result<AssembledProfile, Error> {
     let files: Vec<_> = files
         .iter()
         .map(|file| (file.context, &file.bytes[..]))
@@ -174,8 +174,8 @@ fn assembled(files: &[File]) -> Result<Assembled, Error> {
 }
 
 /// What [`assemble`] returns can be written once the run is described.
-fn check_writable(assembled: &Assembled) {
+fn check_writable(assembled: &AssembledProfile) {
     let mut profile = assembled.profile.clone();
-    profile.meta.runs = vec![Run::default()];
+    profile.meta.runs = vec![RecordedRun::default()];
     encode(&profile).expect("assembled rows fit together");
 }

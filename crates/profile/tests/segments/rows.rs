@@ -1,7 +1,7 @@
 //! What sound files say becomes rows; records that say something impossible are left out and counted.
 
-use relayout_profile::Access;
-use relayout_profile::segments::Losses;
+use relayout_profile::AccessKind;
+use relayout_profile::segments::SegmentLosses;
 
 use super::*;
 
@@ -9,7 +9,10 @@ use super::*;
 fn deltas_add_up_and_rows_are_sorted() {
     let all = assembled(&recording()).expect("sound");
     check_writable(&all);
-    assert_eq!((&all.torn[..], all.losses), (&[][..], Losses::default()));
+    assert_eq!(
+        (&all.torn[..], all.losses),
+        (&[][..], SegmentLosses::default())
+    );
     assert_eq!(all.summary.map(|s| s.operations), Some(4));
     let profile = &all.profile;
     assert_eq!(
@@ -35,7 +38,7 @@ fn deltas_add_up_and_rows_are_sorted() {
     let falses = (conflict.false_first_touch, conflict.false_lifetime);
     assert_eq!(
         (conflict.count, falses, conflict.other_access),
-        (3, (2, 1), Access::ReadWrite)
+        (3, (2, 1), AccessKind::ReadWrite)
     );
     let pairs: Vec<_> = profile
         .pairs
@@ -85,7 +88,7 @@ fn records_of_lost_sites_are_counted() {
 
 /// Of a file with these records in the second context's place.
 #[track_caller]
-fn check_losses<R: Record>(records: &[R], expect: Losses) {
+fn check_losses<R: WireRecord>(records: &[R], expect: SegmentLosses) {
     let mut files = recording();
     files[1] = File::new(1).with(records);
     let all = assembled(&files).expect("damage is no error");
@@ -95,13 +98,25 @@ fn check_losses<R: Record>(records: &[R], expect: Losses) {
 
 #[test]
 fn impossible_records_are_counted() {
-    let invalid = Losses {
+    let invalid = SegmentLosses {
         invalid: 1,
-        ..Losses::default()
+        ..SegmentLosses::default()
     };
-    let one = count(0, 7, 1, 0);
-    check_losses(&[CountRecord { access: 3, ..one }], invalid);
-    check_losses(&[CountRecord { size: 0, ..one }], invalid);
+    let sound_count = count(0, 7, 1, 0);
+    check_losses(
+        &[CountRecord {
+            access: 3,
+            ..sound_count
+        }],
+        invalid,
+    );
+    check_losses(
+        &[CountRecord {
+            size: 0,
+            ..sound_count
+        }],
+        invalid,
+    );
     check_losses(&[line(0x1001, 1)], invalid);
     check_losses(&[region(2, 1)], invalid);
     let no_such_context = ConflictRecord {
@@ -109,13 +124,19 @@ fn impossible_records_are_counted() {
         ..conflict(1, 0, 0)
     };
     check_losses(&[no_such_context], invalid);
-    let (one, other_context, other_size) = (pair(0x1000, 1), 2, 0);
+    let (sound_pair, other_context, other_size) = (pair(0x1000, 1), 2, 0);
     let no_such_context = PairRecord {
         other_context,
-        ..one
+        ..sound_pair
     };
     check_losses(&[no_such_context], invalid);
-    check_losses(&[PairRecord { other_size, ..one }], invalid);
+    check_losses(
+        &[PairRecord {
+            other_size,
+            ..sound_pair
+        }],
+        invalid,
+    );
 }
 
 #[test]
@@ -124,19 +145,19 @@ fn what_does_not_fit_together_is_counted_apart() {
         other_size: 0,
         ..conflict(1, 0, 0)
     };
-    let losses = Losses {
+    let losses = SegmentLosses {
         unknown_other_side: 1,
-        ..Losses::default()
+        ..SegmentLosses::default()
     };
     check_losses(&[unknown], losses);
-    let losses = Losses {
+    let losses = SegmentLosses {
         part_exceeds_whole: 1,
-        ..Losses::default()
+        ..SegmentLosses::default()
     };
     check_losses(&[count(0, 7, 1, 2)], losses);
-    let losses = Losses {
+    let losses = SegmentLosses {
         duplicate_ticket: 1,
-        ..Losses::default()
+        ..SegmentLosses::default()
     };
     check_losses(&[burst(4, 7)], losses);
 }

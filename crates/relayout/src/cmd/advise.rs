@@ -17,20 +17,23 @@ use std::borrow::Cow;
 use std::path::PathBuf;
 
 use anyhow::bail;
-use relayout_host::Progress as _;
-use relayout_host::kernel_build::Configuration;
-use relayout_layout::abi::{Abi, Layout, Shape};
-use relayout_layout::{Aggregate, Types, close};
-use relayout_search::{Advice, Given, Instance, Options, Scored, Subject, pinned_first};
+use relayout_host::RecordingProgress as _;
+use relayout_host::kernel_build::KernelConfiguration;
+use relayout_layout::abi::{AbiEngine, StructLayout, StructShape};
+use relayout_layout::{Aggregate, TypeArena, suggestions};
+use relayout_search::{
+    AdviceSubject, LayoutAdvice, Options, RecordedInstance, ScoredLayout, UserLayout,
+    pinned_first_member,
+};
 
-pub(super) use gain::{Machine, Probed};
-use gather::Contended;
-use others::Pool;
+pub(super) use gain::{MachineArgs, ProbedMachine};
+use gather::ContendedType;
+use others::LayoutPool;
 
-use crate::exit::Exit;
-use crate::identify::Identified;
-use crate::input::{self, Input};
-use crate::print::print;
+use crate::exit::ExitStatus;
+use crate::identify::ResolvedNames;
+use crate::print::print_text;
+use crate::resolved::{self, ResolvedProfile};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -38,9 +41,9 @@ Examples:
   relayout advise out.relayout pcpu_chunk --source linux --patch pcpu_chunk.patch";
 
 /// Types that are advised on when none is named.
-const TYPES_WHEN_NONE_NAMED: usize = 3;
+const UNNAMED_TYPES_MAX: usize = 3;
 /// They get this part of the replayed accesses that a named type gets.
-const BUDGET_PART: u64 = 10;
+const BUDGET_DIVISOR: u64 = 10;
 
 /// Search for layouts of a type that cost fewer transfers, by replaying the recording
 ///
@@ -70,7 +73,7 @@ pub struct Args {
     pub keep: Vec<String>,
     /// What it costs, in transfers, when another CPU stores to the other line of an aligned pair [default:
     /// what `relayout probe` measured, as --machine]
-    #[arg(long, value_name = "X", value_parser = super::report::coefficient)]
+    #[arg(long, value_name = "X", value_parser = super::report::parse_coefficient)]
     pub pair_coefficient: Option<f64>,
     /// Score the layouts in this recording of another workload too, and say which of them hurt it; may be
     /// given more than once
@@ -78,7 +81,7 @@ pub struct Args {
     pub also: Vec<PathBuf>,
     /// Score the layouts as this build of another configuration would have them too, and rank them by the
     /// one where each does worst; may be given more than once
-    #[arg(long, value_name = "NAME=VMLINUX", value_parser = others::named_file)]
+    #[arg(long, value_name = "NAME=VMLINUX", value_parser = others::parse_named_file)]
     pub config: Vec<(String, PathBuf)>,
     /// Write a patch against this source tree
     #[arg(long, value_name = "DIR")]
@@ -91,7 +94,7 @@ pub struct Args {
     /// it, and compare the layouts; may be given more than once. Runs make on a copy of the source. A patch
     /// that is bad goes to FILE.rejected, and the exit code is 1
     #[arg(long, value_name = "ARCH:CONFIG", requires = "source")]
-    pub compile: Vec<Configuration>,
+    pub compile: Vec<KernelConfiguration>,
     /// Write a script to this file that measures a kernel's patch on the hardware of another machine, and
     /// puts the table into the patch's message
     #[arg(long, value_name = "FILE", requires = "patch")]
@@ -100,12 +103,12 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = 5)]
     pub top: usize,
     #[command(flatten)]
-    pub machine: Machine,
+    pub machine: MachineArgs,
 }
 
 impl Args {
     /// What would fail at the end, after all the work.
-    fn check_paths(&self) -> anyhow::Result<()> {
+    fn validate_paths(&self) -> anyhow::Result<()> {
         for profile in &self.also {
             let meta = profile.join("meta.json");
             if !profile.is_dir() || !meta.is_file() {
@@ -138,104 +141,111 @@ pub(super) struct TypeAdvice<'a> {
     pub name: String,
     /// Anonymous structs taken apart where that can be.
     pub aggregate: Cow<'a, Aggregate>,
-    pub shape: Shape,
-    pub instances: Vec<Instance>,
+    pub shape: StructShape,
+    pub instances: Vec<RecordedInstance>,
     /// Objects of the type in the profile.
     pub objects: u64,
     /// What its size has an effect on.
-    pub memory: gather::Memory,
+    pub memory: gather::SizeEffects,
     /// The member that is kept first, if any.
-    pub first: Option<String>,
+    pub first_member: Option<String>,
     /// Bytes of an element of its flexible array; 0 if it has none.
     pub tail_element_bytes: u64,
     /// Layouts of the user's.
-    pub given: Vec<Given>,
+    pub given_layouts: Vec<UserLayout>,
     /// All members that stay where they are.
-    keep: Vec<String>,
+    kept_members: Vec<String>,
     /// The type in the builds of other configurations.
-    builds: Vec<Shape>,
+    configuration_shapes: Vec<StructShape>,
     /// What the search found, or why nothing was sought.
-    pub outcome: Result<Advice, String>,
+    pub search_outcome: Result<LayoutAdvice, String>,
     /// What checks before stores gain, if some are mostly without effect.
-    pub check: Option<check::Check>,
+    pub guard_advice: Option<check::GuardAdvice>,
     /// Who accesses it.
-    pub evidence: Vec<evidence::Use>,
+    pub member_uses: Vec<evidence::MemberAccesses>,
     /// What the layouts without a check do elsewhere.
-    pub others: Vec<others::Other>,
+    pub scenarios: Vec<others::OtherScenario>,
 }
 
 impl TypeAdvice<'_> {
     /// What was searched.
-    pub fn subject(&self, line_bytes: u32) -> Subject<'_> {
-        Subject {
+    pub fn search_subject(&self, line_bytes: u32) -> AdviceSubject<'_> {
+        AdviceSubject {
             aggregate: &self.aggregate,
             shape: &self.shape,
             instances: &self.instances,
             tail_element_bytes: self.tail_element_bytes,
             objects: self.objects,
             line_bytes,
-            builds: &self.builds,
+            builds: &self.configuration_shapes,
         }
     }
 
     /// The layouts without a check, if any were sought.
-    fn plain(&self) -> Option<Pool<'_>> {
-        Some(Pool {
-            checked: &[],
-            given: &self.given,
-            advice: self.outcome.as_ref().ok()?,
-            others: &self.others,
+    fn unguarded_pool(&self) -> Option<LayoutPool<'_>> {
+        Some(LayoutPool {
+            guarded_statements: &[],
+            given_layouts: &self.given_layouts,
+            advice: self.search_outcome.as_ref().ok()?,
+            scenarios: &self.scenarios,
         })
     }
 
     /// Those with checks, if that is clearly better.
-    fn better_checked(&self) -> Option<&check::Check> {
-        { self.check.as_ref() }.filter(|check| check.checked.is_better())
+    fn better_guards(&self) -> Option<&check::GuardAdvice> {
+        { self.guard_advice.as_ref() }.filter(|check| check.guarded.is_better())
     }
 
     /// What is found best, with a check or without.
-    fn best(&self) -> Option<&Scored> {
-        let checked = self.better_checked().map(check::Check::pool);
-        let pool = checked.or_else(|| self.plain())?;
+    fn best_candidate(&self) -> Option<&ScoredLayout> {
+        let guarded = self.better_guards().map(check::GuardAdvice::candidate_pool);
+        let pool = guarded.or_else(|| self.unguarded_pool())?;
         pool.advice.candidates.first()
     }
 
     /// The atom at `offset` of an instance, if there is one.
-    fn atom_at(&self, layout: &Layout, instance: &Instance, offset: u32) -> Option<usize> {
+    fn atom_at_offset(
+        &self,
+        layout: &StructLayout,
+        instance: &RecordedInstance,
+        offset: u32,
+    ) -> Option<usize> {
         let offset = match instance.elements {
             2.. => offset % instance.stride.max(1),
             _ => offset,
         };
         let mut places = layout.places.iter();
-        places.position(|place| (place.offset..place.end).contains(&u64::from(offset)))
+        places
+            .position(|atom_place| (atom_place.offset..atom_place.end).contains(&u64::from(offset)))
     }
 
     /// With the members that stay.
-    fn options(&self, options: &Options) -> Options {
+    fn options_with_kept(&self, options: &Options) -> Options {
         Options {
-            keep: self.keep.clone(),
+            keep: self.kept_members.clone(),
             ..options.clone()
         }
     }
 
     /// Scores what was given, and looks for better.
-    fn search(&mut self, input: &Input<'_>, options: &Options) {
+    fn search_layouts(&mut self, input: &ResolvedProfile<'_>, options: &Options) {
         input
             .progress
             .step(&format!("replaying layouts of {}", self.name));
-        let options = self.options(options);
-        let outcome =
-            relayout_search::advise(self.subject(input.line_bytes), &self.given, &options);
-        self.outcome = outcome.map_err(|refusal| refusal.to_string());
+        let options = self.options_with_kept(options);
+        let outcome = relayout_search::advise(
+            self.search_subject(input.line_bytes),
+            &self.given_layouts,
+            &options,
+        );
+        self.search_outcome = outcome.map_err(|refusal| refusal.to_string());
     }
 
     /// Why there is nothing to seek, if so.
-    fn skipped(&self, line_bytes: u32) -> Option<String> {
-        let refused = relayout_search::refusal(&self.subject(line_bytes));
+    fn skip_reason(&self, line_bytes: u32) -> Option<String> {
+        let refusal = relayout_search::refusal(&self.search_subject(line_bytes));
         let one_member = || (self.shape.atoms.len() < 2).then(|| "it has one member".to_owned());
-        refused
-            .map(|refusal| refusal.to_string())
-            .or_else(one_member)
+        refusal.map(|reason| reason.to_string()).or_else(one_member)
     }
 }
 
@@ -243,76 +253,80 @@ impl TypeAdvice<'_> {
 ///
 /// # Errors
 /// Unreadable input, a layout file that does not fit its type, an unwritable patch.
-pub fn run(args: &Args) -> anyhow::Result<Exit> {
-    args.check_paths()?;
-    let probed = args.machine.probed(args.pair_coefficient)?;
-    let (shown, exit) = input::with(&args.profile, &args.debug, |input, images| {
-        advise(args, &probed, input, &Identified::new(input, images))
-    })?;
-    print(&shown)?;
+pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
+    args.validate_paths()?;
+    let probed = args.machine.read_probed(args.pair_coefficient)?;
+    let (output, exit) =
+        resolved::with_resolved_profile(&args.profile, &args.debug, |input, images| {
+            advise_on_profile(args, &probed, input, &ResolvedNames::new(input, images))
+        })?;
+    print_text(&output)?;
     Ok(exit)
 }
 
-fn advise(
+fn advise_on_profile(
     args: &Args,
-    probed: &Probed,
-    input: &Input<'_>,
-    identified: &Identified<'_, '_>,
-) -> anyhow::Result<(String, Exit)> {
+    probed: &ProbedMachine,
+    input: &ResolvedProfile<'_>,
+    identified: &ResolvedNames<'_, '_>,
+) -> anyhow::Result<(String, ExitStatus)> {
     if args.types.len() != 1 && !(args.layout.is_empty() && args.keep.is_empty()) {
         bail!("--layout and --keep name members, so they need one TYPE");
     }
     let options = Options {
         intervals: args.top,
         pair_coefficient: probed.pair_coefficient,
-        ..effort(args.types.is_empty())
+        ..search_effort(args.types.is_empty())
     };
-    let (mut all, skipped) = match args.types.is_empty() {
-        true => most_contended(input),
+    let (mut advised, skipped) = match args.types.is_empty() {
+        true => most_contended_types(input),
         false => {
-            let one = |name: &String| gather_with(input, name, &args.layout, &args.keep);
-            let all: anyhow::Result<_> = args.types.iter().map(one).collect();
+            let gather_named =
+                |name: &String| gather_with_layout_files(input, name, &args.layout, &args.keep);
+            let all: anyhow::Result<_> = args.types.iter().map(gather_named).collect();
             (all?, Vec::new())
         }
     };
-    let read = |config| others::Build::read(input, &all, config);
-    let builds: anyhow::Result<Vec<others::Build>> = args.config.iter().map(read).collect();
+    let read_build = |config| others::ConfigurationBuild::read(input, &advised, config);
+    let builds: anyhow::Result<Vec<others::ConfigurationBuild>> =
+        args.config.iter().map(read_build).collect();
     let builds = builds?;
-    for (nth, one) in all.iter_mut().enumerate() {
-        one.builds = others::shapes(&builds, nth);
-        one.search(input, &options);
+    for (index, type_advice) in advised.iter_mut().enumerate() {
+        type_advice.configuration_shapes = others::shapes_of_type(&builds, index);
+        type_advice.search_layouts(input, &options);
     }
-    for one in &mut all {
-        one.evidence = evidence::uses(one, identified);
-        one.check = check::best(input, one, identified, &options);
+    for type_advice in &mut advised {
+        type_advice.member_uses = evidence::member_uses(type_advice, identified);
+        type_advice.guard_advice = check::best_guards(input, type_advice, identified, &options);
     }
-    others::add_configurations(input, &mut all, &builds, args.top, &options);
-    for profile in &args.also {
-        others::add_workload(&mut all, profile, &args.debug, args.top, &options)?;
+    others::add_configuration_scores(input, &mut advised, &builds, args.top, &options);
+    for profile_path in &args.also {
+        others::add_workload_scores(&mut advised, profile_path, &args.debug, args.top, &options)?;
     }
-    let notes = probed.predict(input, &mut all, args.top);
-    let patch = |one| {
+    let notes = probed.predict_gains(input, &mut advised, args.top);
+    let write_patch = |type_advice| {
         let dir = args.source.as_deref()?;
-        patch::of_best(input, one, dir, args.top)
+        patch::write_best_patch(input, type_advice, dir, args.top)
     };
-    let mut patches: Vec<Option<patch::Outcome>> = all.iter().map(patch).collect();
+    let mut patches: Vec<Option<patch::PatchOutcome>> = advised.iter().map(write_patch).collect();
     if let Some(dir) = &args.source
         && !args.compile.is_empty()
     {
-        let compiler = compiled::Compiler::open(input, dir)?;
-        for (one, patch) in all.iter().zip(&mut patches) {
-            if let Some(patch::Outcome::Diff(written)) = patch {
-                written.compiled = compiler.compile(&args.compile, one, written)?;
+        let compiler = compiled::CompileTester::open(input, dir)?;
+        for (type_advice, patch) in advised.iter().zip(&mut patches) {
+            if let Some(patch::PatchOutcome::Diff(written_patch)) = patch {
+                written_patch.compile_tests =
+                    compiler.test_configurations(&args.compile, type_advice, written_patch)?;
             }
         }
     }
     let saved = match &args.patch {
-        Some(path) => patch::save(input, &all, &patches, args, path)?,
-        None => patch::Saved::Nothing,
+        Some(path) => patch::save_patches(input, &advised, &patches, args, path)?,
+        None => patch::SavedPatches::Nothing,
     };
-    let exit = match patches.iter().flatten().any(patch::Outcome::is_bad) {
-        true => Exit::Failed,
-        false => Exit::Done,
+    let exit = match patches.iter().flatten().any(patch::PatchOutcome::is_bad) {
+        true => ExitStatus::Failed,
+        false => ExitStatus::Done,
     };
     if let Some(path) = &args.hardware_script {
         if input.profile.meta.target != "kernel" {
@@ -325,149 +339,157 @@ fn advise(
     }
     if args.json {
         return Ok((
-            json::advise(input, &all, &patches, &skipped, args.top, &notes)?,
+            json::advise_json(input, &advised, &patches, &skipped, args.top, &notes)?,
             exit,
         ));
     }
-    let shown = text::Shown {
+    let shown = text::AdviceTextOptions {
         top: args.top,
         listings: !args.types.is_empty(),
         patches: args.source.is_some(),
-        diffs: saved == patch::Saved::Nothing,
-        written: args.patch.clone(),
-        rejected: args.patch.as_deref().map(patch::rejected),
+        diffs: saved == patch::SavedPatches::Nothing,
+        patch_file: args.patch.clone(),
+        rejected_file: args.patch.as_deref().map(patch::rejected_path),
         notes,
     };
-    Ok((text::advise(input, &all, &patches, &skipped, &shown), exit))
+    Ok((
+        text::advise_text(input, &advised, &patches, &skipped, &shown),
+        exit,
+    ))
 }
 
 /// How much to try; less of each where no type was named, and several are searched.
-fn effort(several: bool) -> Options {
-    let whole = Options::default();
-    match several {
-        false => whole,
+fn search_effort(several_types: bool) -> Options {
+    let full = Options::default();
+    match several_types {
+        false => full,
         true => Options {
-            budget_accesses: whole.budget_accesses / BUDGET_PART,
-            effort_rows: whole.effort_rows / BUDGET_PART,
-            two_moves_max: whole.two_moves_max / BUDGET_PART as usize,
-            ..whole
+            budget_accesses: full.budget_accesses / BUDGET_DIVISOR,
+            effort_rows: full.effort_rows / BUDGET_DIVISOR,
+            two_moves_max: full.two_moves_max / BUDGET_DIVISOR as usize,
+            ..full
         },
     }
 }
 
 /// The types with the most transfers that can be laid out again, and what was passed over on the way, with
 /// the reason.
-fn most_contended<'a>(input: &Input<'a>) -> (Vec<TypeAdvice<'a>>, Vec<Contended>) {
-    let (mut all, mut skipped) = (Vec::new(), Vec::new());
-    for mut one in gather::contended(input) {
-        if all.len() == TYPES_WHEN_NONE_NAMED {
+fn most_contended_types<'a>(
+    input: &ResolvedProfile<'a>,
+) -> (Vec<TypeAdvice<'a>>, Vec<ContendedType>) {
+    let (mut gathered_types, mut skipped) = (Vec::new(), Vec::new());
+    for mut contended in gather::rank_contended_types(input) {
+        if gathered_types.len() == UNNAMED_TYPES_MAX {
             break;
         }
-        if one.skipped.is_none() {
-            match gather_with(input, &one.name, &[], &[]) {
-                Ok(gathered) => match gathered.skipped(input.line_bytes) {
-                    None => all.push(gathered),
-                    why => one.skipped = why,
+        if contended.skip_reason.is_none() {
+            match gather_with_layout_files(input, &contended.name, &[], &[]) {
+                Ok(gathered) => match gathered.skip_reason(input.line_bytes) {
+                    None => gathered_types.push(gathered),
+                    reason => contended.skip_reason = reason,
                 },
-                Err(why) => one.skipped = Some(why.to_string()),
+                Err(error) => contended.skip_reason = Some(error.to_string()),
             }
         }
-        if one.skipped.is_some() {
-            skipped.push(one);
+        if contended.skip_reason.is_some() {
+            skipped.push(contended);
         }
     }
-    (all, skipped)
+    (gathered_types, skipped)
 }
 
 /// As [`gather_on`], with layouts read from files.
-fn gather_with<'a>(
-    input: &Input<'a>,
+fn gather_with_layout_files<'a>(
+    input: &ResolvedProfile<'a>,
     name: &str,
     layouts: &[PathBuf],
     keep: &[String],
 ) -> anyhow::Result<TypeAdvice<'a>> {
-    gather_on(input, name, keep, |shape| {
-        let target = given::Target {
+    gather_type(input, name, keep, |shape| {
+        let target = given::LayoutFileReader {
             types: input.resolution.types(),
             shape,
             line_bytes: input.line_bytes,
         };
-        target.read(layouts)
+        target.read_files(layouts)
     })
 }
 
 /// What was recorded of one type, searched; with layouts read from files.
-pub(super) fn advise_with<'a>(
-    input: &Input<'a>,
+pub(super) fn score_layout_files<'a>(
+    input: &ResolvedProfile<'a>,
     name: &str,
     layouts: &[PathBuf],
     options: &Options,
 ) -> anyhow::Result<TypeAdvice<'a>> {
-    let mut one = gather_with(input, name, layouts, &options.keep)?;
-    one.search(input, options);
-    Ok(one)
+    let mut type_advice = gather_with_layout_files(input, name, layouts, &options.keep)?;
+    type_advice.search_layouts(input, options);
+    Ok(type_advice)
 }
 
 /// The same with layouts of its shape that `given` makes.
-pub(super) fn advise_on<'a>(
-    input: &Input<'a>,
+pub(super) fn score_layouts<'a>(
+    input: &ResolvedProfile<'a>,
     name: &str,
     options: &Options,
-    given: impl FnOnce(&Shape) -> anyhow::Result<Vec<Given>>,
+    make_layouts: impl FnOnce(&StructShape) -> anyhow::Result<Vec<UserLayout>>,
 ) -> anyhow::Result<TypeAdvice<'a>> {
-    let mut one = gather_on(input, name, &options.keep, given)?;
-    one.search(input, options);
-    Ok(one)
+    let mut type_advice = gather_type(input, name, &options.keep, make_layouts)?;
+    type_advice.search_layouts(input, options);
+    Ok(type_advice)
 }
 
 /// Gathers what was recorded of one type, of which `keep` shall stay; `given` makes layouts of its shape.
-fn gather_on<'a>(
-    input: &Input<'a>,
+fn gather_type<'a>(
+    input: &ResolvedProfile<'a>,
     name: &str,
     keep: &[String],
-    given: impl FnOnce(&Shape) -> anyhow::Result<Vec<Given>>,
+    make_layouts: impl FnOnce(&StructShape) -> anyhow::Result<Vec<UserLayout>>,
 ) -> anyhow::Result<TypeAdvice<'a>> {
-    let types: &'a Types = input.resolution.types();
-    let plain = name.trim_start_matches("struct ").trim();
-    input
-        .progress
-        .step(&format!("gathering accesses to {plain}"));
-    let Some(found) = gather::objects(input, plain) else {
-        let names = gather::names(input);
-        let close = close::names(names.iter().map(String::as_str), plain);
+    let types: &'a TypeArena = input.resolution.types();
+    let tag = name.trim_start_matches("struct ").trim();
+    input.progress.step(&format!("gathering accesses to {tag}"));
+    let Some(objects) = gather::find_objects(input, tag) else {
+        let names = gather::struct_names(input);
+        let close_names = suggestions::similar_names(names.iter().map(String::as_str), tag);
         bail!(
-            "no object of struct {plain} is in the profile{} (see `relayout report` for those that are)",
-            close::sentence(&close)
+            "no object of struct {tag} is in the profile{} (see `relayout report` for those that are)",
+            suggestions::suggestion_suffix(&close_names)
         );
     };
-    let abi = Abi::new(types);
-    let aggregate = match abi.flattened(found.aggregate) {
-        Some(flat) => Cow::Owned(flat),
-        None => Cow::Borrowed(found.aggregate),
+    let abi = AbiEngine::new(types);
+    let aggregate = match abi.flatten_anonymous(objects.aggregate) {
+        Some(flattened) => Cow::Owned(flattened),
+        None => Cow::Borrowed(objects.aggregate),
     };
     let shape = abi.shape(&aggregate)?;
-    let first = pinned_first(types, &aggregate);
-    for kept in keep {
-        if !shape.atoms.iter().any(|atom| atom.names.contains(kept)) {
-            let close = close::sentence(&close::members(&shape, kept));
-            bail!("struct {plain} has no member '{kept}' to keep{close}");
+    let first_member = pinned_first_member(types, &aggregate);
+    for kept_member in keep {
+        if !shape
+            .atoms
+            .iter()
+            .any(|atom| atom.names.contains(kept_member))
+        {
+            let suggestion =
+                suggestions::suggestion_suffix(&suggestions::similar_members(&shape, kept_member));
+            bail!("struct {tag} has no member '{kept_member}' to keep{suggestion}");
         }
     }
     Ok(TypeAdvice {
-        name: plain.to_owned(),
+        name: tag.to_owned(),
         aggregate,
-        given: given(&shape)?,
+        given_layouts: make_layouts(&shape)?,
         shape,
-        instances: found.instances,
-        objects: found.objects,
-        memory: found.memory,
-        keep: keep.iter().cloned().chain(first.clone()).collect(),
-        first,
-        tail_element_bytes: found.tail_element_bytes,
-        builds: Vec::new(),
-        outcome: Err("nothing was sought".to_owned()),
-        check: None,
-        evidence: Vec::new(),
-        others: Vec::new(),
+        instances: objects.instances,
+        objects: objects.objects,
+        memory: objects.memory,
+        kept_members: keep.iter().cloned().chain(first_member.clone()).collect(),
+        first_member: first_member,
+        tail_element_bytes: objects.tail_element_bytes,
+        configuration_shapes: Vec::new(),
+        search_outcome: Err("nothing was sought".to_owned()),
+        guard_advice: None,
+        member_uses: Vec::new(),
+        scenarios: Vec::new(),
     })
 }

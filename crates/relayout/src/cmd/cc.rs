@@ -4,10 +4,10 @@ use std::env;
 use std::ffi::OsString;
 
 use clap::CommandFactory;
-use relayout_host::cc::{CompilerError, Driver, become_compiler, rust_flags};
+use relayout_host::cc::{CompilerDriver, CompilerError, become_compiler, rust_flags};
 
-use crate::exit::{self, Exit};
-use crate::print::print;
+use crate::exit::{self, ExitStatus};
+use crate::print::print_text;
 
 const USE: &str = "\
 Stands in for the compiler, and becomes it after adding what lets the code announce its accesses:
@@ -47,11 +47,11 @@ pub struct Args {
 
 /// Becomes the compiler if the command line asks for it: before anything else looks at the arguments,
 /// which are not ours.
-pub fn intercept<C: CommandFactory>() -> Option<Exit> {
+pub fn intercept<C: CommandFactory>() -> Option<ExitStatus> {
     let mut words = env::args_os().skip(1);
     let driver = match words.next()?.to_str()? {
-        "cc" => Driver::C,
-        "c++" => Driver::Cxx,
+        "cc" => CompilerDriver::C,
+        "c++" => CompilerDriver::Cxx,
         _ => return None,
     };
     let arguments: Vec<OsString> = words.collect();
@@ -61,18 +61,20 @@ pub fn intercept<C: CommandFactory>() -> Option<Exit> {
         _ => None,
     };
     if let Some(text) = own {
-        let printed = text.map_err(Into::into).and_then(|text| print(&text));
-        return Some(printed.map_or_else(|error| exit::explain(&error), |()| Exit::Done));
+        let printed = text.map_err(Into::into).and_then(|text| print_text(&text));
+        return Some(printed.map_or_else(|error| exit::print_error(&error), |()| ExitStatus::Done));
     }
     let error = become_compiler(driver, &arguments, |note| {
         eprintln!("relayout cc: note: {note}");
     });
     let exit = match &error {
-        CompilerError::NotRun { .. } | CompilerError::Unknown { .. } => Exit::Environment,
+        CompilerError::NotRun { .. } | CompilerError::UnknownCompiler { .. } => {
+            ExitStatus::Environment
+        }
         CompilerError::Host(error) => error.category().into(),
-        _ => Exit::Input,
+        _ => ExitStatus::Input,
     };
-    exit::explain(&error.into());
+    exit::print_error(&error.into());
     Some(exit)
 }
 

@@ -11,15 +11,15 @@ mod update;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
-use relayout_check::{Check, Date, Facts, Outcome, Settings};
-use relayout_layout::catalog::{Catalog, Format};
+use relayout_check::{CheckOutcome, CheckSettings, Date, FileFacts, LayoutCheck};
+use relayout_layout::catalog::{DebugInfoFormat, TypeCatalog};
 use relayout_report::sarif;
 
 use crate::catalog;
-use crate::exit::{self, Exit};
-use crate::print::print;
-use input::Rules;
-use subjects::Subject;
+use crate::exit::{self, ExitStatus};
+use crate::print::print_text;
+use input::CheckRules;
+use subjects::CheckedSubject;
 
 const EXAMPLES: &str = "\
 relayout.toml:
@@ -77,7 +77,7 @@ pub struct Args {
     pub debug: Option<PathBuf>,
     /// Take lines to be hot that have at least this share of all transfers, in percent
     #[arg(long, value_name = "PERCENT", default_value_t = 100.0 * relayout_check::hot::LINE_SHARE_MIN,
-          value_parser = super::report::percent)]
+          value_parser = super::report::parse_percent)]
     pub min_share: f64,
     /// Read BTF even if there is DWARF
     #[arg(long)]
@@ -86,8 +86,8 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     pub btf_base: Option<PathBuf>,
     /// How to print what was found
-    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = Output::Text)]
-    pub format: Output,
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = CheckFormat::Text)]
+    pub format: CheckFormat,
     /// Print JSON (schema relayout/check/1)
     #[arg(long, conflicts_with = "format")]
     pub json: bool,
@@ -101,7 +101,7 @@ pub struct Args {
     /// Print what is asserted as C for the compiler to check, instead of what was found; exit 1 all
     /// the same where it does not hold
     #[arg(long, value_name = "FORM", value_enum, conflicts_with_all = ["format", "json", "sarif", "update"])]
-    pub emit: Option<emit::Form>,
+    pub emit: Option<emit::EmitTarget>,
     /// Exit 125 where it cannot be told whether the rules hold (a file that is missing or broken,
     /// rules that cannot be read), so that `git bisect run` passes the commit over
     #[arg(long)]
@@ -115,7 +115,7 @@ pub struct Args {
 
 /// How to print.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Output {
+pub enum CheckFormat {
     /// For people.
     Text,
     /// Schema relayout/check/1.
@@ -128,24 +128,24 @@ pub enum Output {
 ///
 /// # Errors
 /// Rules or files that cannot be read, conditions that cannot be told, a failed write.
-pub fn run(args: &Args) -> anyhow::Result<Exit> {
-    match check(args) {
-        Err(error) if args.bisect => Ok(match exit::explain(&error) {
+pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
+    match check_layouts(args) {
+        Err(error) if args.bisect => Ok(match exit::print_error(&error) {
             // Ctrl-C ends the bisection.
-            Exit::Interrupted => Exit::Interrupted,
-            _ => Exit::Untestable,
+            ExitStatus::Interrupted => ExitStatus::Interrupted,
+            _ => ExitStatus::Untestable,
         }),
         result => result,
     }
 }
 
-fn check(args: &Args) -> anyhow::Result<Exit> {
-    let rules = Rules::read(args)?;
+fn check_layouts(args: &Args) -> anyhow::Result<ExitStatus> {
+    let rules = CheckRules::read(args)?;
     if args.update {
-        return update::run(args, &rules).map(|()| Exit::Done);
+        return update::run(args, &rules).map(|()| ExitStatus::Done);
     }
-    let subjects = subjects::all(args, &rules.config)?;
-    let outcome = judge(args, &rules, &subjects)?;
+    let subjects = subjects::checked_subjects(args, &rules.config)?;
+    let outcome = judge_subjects(args, &rules, &subjects)?;
     for warning in &outcome.warnings {
         match warning.at {
             Some(at) => eprintln!(
@@ -160,38 +160,38 @@ fn check(args: &Args) -> anyhow::Result<Exit> {
         return Err(input::Error::NothingChecked(rules.path).into());
     }
     if let Some(form) = args.emit {
-        print(&emit::render(args, &rules, &subjects, form)?)?;
+        print_text(&emit::render(args, &rules, &subjects, form)?)?;
         if !outcome.violations.is_empty() {
             eprint!("{}", text::render(&outcome, &rules.path));
         }
-        return Ok(exit(&outcome));
+        return Ok(exit_code(&outcome));
     }
     let format = match args.format {
-        _ if args.json => Output::Json,
-        _ if args.sarif => Output::Sarif,
+        _ if args.json => CheckFormat::Json,
+        _ if args.sarif => CheckFormat::Sarif,
         format => format,
     };
     let rendered = match format {
-        Output::Text => text::render(&outcome, &rules.path),
-        Output::Json => json::render(&outcome, &rules.path)?,
-        Output::Sarif => sarif(args, &outcome, &rules)?,
+        CheckFormat::Text => text::render(&outcome, &rules.path),
+        CheckFormat::Json => json::render(&outcome, &rules.path)?,
+        CheckFormat::Sarif => render_sarif(args, &outcome, &rules)?,
     };
-    print(&rendered)?;
-    Ok(exit(&outcome))
+    print_text(&rendered)?;
+    Ok(exit_code(&outcome))
 }
 
-fn exit(outcome: &Outcome) -> Exit {
+fn exit_code(outcome: &CheckOutcome) -> ExitStatus {
     match outcome.violations.is_empty() {
-        true => Exit::Done,
-        false => Exit::Failed,
+        true => ExitStatus::Done,
+        false => ExitStatus::Failed,
     }
 }
 
-fn sarif(args: &Args, outcome: &Outcome, rules: &Rules) -> anyhow::Result<String> {
+fn render_sarif(args: &Args, outcome: &CheckOutcome, rules: &CheckRules) -> anyhow::Result<String> {
     let config = input::absolute(&rules.path)?;
     let mut source_roots = args.source_root.clone();
     source_roots.extend(config.parent().map(|folder| folder.display().to_string()));
-    let context = sarif::Context {
+    let context = sarif::SarifContext {
         version: env!("CARGO_PKG_VERSION"),
         config: &config.display().to_string(),
         source_roots: &source_roots,
@@ -199,23 +199,31 @@ fn sarif(args: &Args, outcome: &Outcome, rules: &Rules) -> anyhow::Result<String
     Ok(sarif::render(outcome, &context)?)
 }
 
-fn judge(args: &Args, rules: &Rules, subjects: &[Subject]) -> anyhow::Result<Outcome> {
+fn judge_subjects(
+    args: &Args,
+    rules: &CheckRules,
+    subjects: &[CheckedSubject],
+) -> anyhow::Result<CheckOutcome> {
     let baseline = match &args.baseline {
         Some(path) => with_file(args, path, |catalog, facts| {
-            Ok(relayout_check::baseline(&rules.config, facts, catalog)?)
+            Ok(relayout_check::baseline_types(
+                &rules.config,
+                facts,
+                catalog,
+            )?)
         })?,
         None => Vec::new(),
     };
-    let settings = Settings {
+    let settings = CheckSettings {
         today: args.today.unwrap_or_else(input::today),
         configurations: &args.configuration,
         lock: rules.lock.as_ref(),
         baseline: &baseline,
     };
-    let mut check = Check::new(&rules.config, settings);
+    let mut check = LayoutCheck::new(&rules.config, settings);
     for subject in subjects {
         subject.with(args, &rules.config, |catalog, facts, named, wanted| {
-            Ok(check.file_where(catalog, facts, named, wanted)?)
+            Ok(check.judge_file_where(catalog, facts, named, wanted)?)
         })?;
     }
     Ok(check.finish())
@@ -225,10 +233,14 @@ fn judge(args: &Args, rules: &Rules, subjects: &[Subject]) -> anyhow::Result<Out
 fn with_file<T>(
     args: &Args,
     path: &Path,
-    then: impl FnOnce(&Catalog<'_>, &Facts) -> anyhow::Result<T>,
+    then: impl FnOnce(&TypeCatalog<'_>, &FileFacts) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
-    let format = if args.btf { Format::Btf } else { Format::Any };
-    catalog::with_base(path, format, args.btf_base.as_deref(), |catalog| {
+    let format = if args.btf {
+        DebugInfoFormat::Btf
+    } else {
+        DebugInfoFormat::Any
+    };
+    catalog::with_types(path, format, args.btf_base.as_deref(), |catalog| {
         let facts = input::facts(path, args.kconfig.as_deref())?;
         then(catalog, &facts)
     })

@@ -10,13 +10,13 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use relayout_layout::catalog::{Catalog, Format};
-use relayout_layout::diff::{self, Diff, Side, Status, TypeDiff};
+use relayout_layout::catalog::{DebugInfoFormat, TypeCatalog};
+use relayout_layout::diff::{self, DiffSide, DiffStatus, LayoutDiff, TypeDiff};
 
 use self::hot::HotDiff;
 use crate::catalog;
-use crate::exit::Exit;
-use crate::print::print;
+use crate::exit::ExitStatus;
+use crate::print::print_text;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -52,10 +52,10 @@ pub struct Args {
     pub affected: bool,
     /// Print only types of this status
     #[arg(long, value_name = "STATUS,...", value_delimiter = ',')]
-    pub status: Vec<Wanted>,
+    pub status: Vec<WantedStatus>,
     /// Order of the types [default: as in NEW, those that are gone last]
     #[arg(long, value_name = "KEY")]
-    pub sort: Option<Sort>,
+    pub sort: Option<DiffSort>,
     /// Print every member that was pushed, not only the first of a row
     #[arg(short, long)]
     pub verbose: bool,
@@ -83,7 +83,7 @@ pub struct Args {
 
 /// A status, as the user names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Wanted {
+pub enum WantedStatus {
     /// In NEW only
     Added,
     /// In OLD only
@@ -96,7 +96,7 @@ pub enum Wanted {
 
 /// What to sort types by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Sort {
+pub enum DiffSort {
     /// By name
     Name,
     /// Largest change of size first
@@ -109,42 +109,50 @@ pub enum Sort {
 ///
 /// # Errors
 /// A file that cannot be read or has no types, a type that neither has, a failed write.
-pub fn run(args: &Args) -> anyhow::Result<Exit> {
+pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     let threads = rayon::ThreadPoolBuilder::new()
         .num_threads(args.jobs.map_or(0, usize::from))
         .build()
         .context("cannot start threads")?;
     threads.install(|| {
-        let format = if args.btf { Format::Btf } else { Format::Any };
-        catalog::with_two(&args.old, &args.new, format, |old, new| {
-            compare(args, old, new)
+        let format = if args.btf {
+            DebugInfoFormat::Btf
+        } else {
+            DebugInfoFormat::Any
+        };
+        catalog::with_both_types(&args.old, &args.new, format, |old, new| {
+            compare_catalogs(args, old, new)
         })
     })
 }
 
-fn compare(args: &Args, old: &Catalog<'_>, new: &Catalog<'_>) -> anyhow::Result<Exit> {
-    let (mut before, mut after) = (Side::new(old), Side::new(new));
+fn compare_catalogs(
+    args: &Args,
+    old: &TypeCatalog<'_>,
+    new: &TypeCatalog<'_>,
+) -> anyhow::Result<ExitStatus> {
+    let (mut before, mut after) = (DiffSide::new(old), DiffSide::new(new));
     if args.types.is_empty() {
         let (old, new) = rayon::join(|| before.load_all(), || after.load_all());
-        old.with_context(|| cannot(&args.old))?;
-        new.with_context(|| cannot(&args.new))?;
+        old.with_context(|| cannot_read(&args.old))?;
+        new.with_context(|| cannot_read(&args.new))?;
     } else {
-        select::load(args, &mut before, &mut after)?;
+        select::load_named(args, &mut before, &mut after)?;
     }
-    let (diff, asked) = diff::complete(before, after)?;
+    let (diff, asked) = diff::compare_sides(before, after)?;
     let hot_types = match &args.profile {
-        Some(profile) => hot::read(profile, args.debug.as_slice())?,
+        Some(profile) => hot::read_hot_types(profile, args.debug.as_slice())?,
         None => Vec::new(),
     };
-    let files = hot::Files {
+    let files = hot::ComparedFiles {
         old,
         new,
         line_bytes: args.cacheline_size,
     };
-    let hot = hot::all(&files, &diff, &hot_types)?;
-    let comparison = Comparison {
+    let hot = hot::compare_hot_types(&files, &diff, &hot_types)?;
+    let comparison = ShownDiff {
         args,
-        shown: select::shown(args, &diff, &asked, &hot),
+        shown: select::select_shown(args, &diff, &asked, &hot),
         diff: &diff,
         hot: &hot,
     };
@@ -153,31 +161,31 @@ fn compare(args: &Args, old: &Catalog<'_>, new: &Catalog<'_>) -> anyhow::Result<
     } else {
         text::render(&comparison)
     };
-    print(&rendered)?;
-    let differs = |each: &TypeDiff| each.status != Status::Same;
+    print_text(&rendered)?;
+    let differs = |type_diff: &TypeDiff| type_diff.status != DiffStatus::Same;
     Ok(if args.exit_code && diff.types.iter().any(differs) {
-        Exit::Failed
+        ExitStatus::Failed
     } else {
-        Exit::Done
+        ExitStatus::Done
     })
 }
 
 /// What is rendered.
-struct Comparison<'d> {
+struct ShownDiff<'d> {
     args: &'d Args,
-    diff: &'d Diff,
+    diff: &'d LayoutDiff,
     /// Indices in the types of `diff`, in order.
     shown: Vec<usize>,
     /// Changed types that are hot, by index.
     hot: &'d BTreeMap<usize, HotDiff<'d>>,
 }
 
-fn cannot(path: &Path) -> String {
+fn cannot_read(path: &Path) -> String {
     format!("cannot read the types of {}", path.display())
 }
 
 /// Bytes that a type grew by.
-fn growth(diff: &Diff, index: usize) -> i128 {
-    diff.shapes(&diff.types[index])
+fn growth(diff: &LayoutDiff, index: usize) -> i128 {
+    diff.both_layouts(&diff.types[index])
         .map_or(0, |(old, new)| i128::from(new.size) - i128::from(old.size))
 }

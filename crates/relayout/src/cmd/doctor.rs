@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use relayout_host::kernel_build::check_needs;
-use relayout_host::survey::{Finding, State, survey};
-use relayout_host::{Cache, find_collector};
+use relayout_host::survey::{SurveyItem, SurveyState, survey_machine};
+use relayout_host::{CacheFolder, find_collector};
 
-use crate::exit::Exit;
-use crate::print::print;
+use crate::exit::ExitStatus;
+use crate::print::print_text;
 
 /// Say what recording and measuring need, what of it is here, and how to get the rest
 ///
@@ -19,90 +19,91 @@ pub struct Args {}
 ///
 /// # Errors
 /// Standard output cannot be written to.
-pub fn run(_args: &Args) -> anyhow::Result<Exit> {
-    let kernels = kernels();
-    let programs = survey();
-    let works = |findings: &[Finding], what: &str| {
+pub fn run(_args: &Args) -> anyhow::Result<ExitStatus> {
+    let kernels = kernel_findings();
+    let programs = survey_machine();
+    let works = |findings: &[SurveyItem], name: &str| {
         findings
             .iter()
-            .any(|f| f.what == what && f.state == State::Works)
+            .any(|f| f.subject == name && f.state == SurveyState::Works)
     };
     let kernel = ["QEMU with plugin", "kernel image", "vmlinux"]
         .iter()
-        .all(|what| works(&kernels, what));
+        .all(|name| works(&kernels, name));
     let program =
         works(&programs, "runtime") && (works(&programs, "gcc") || works(&programs, "clang"));
     let mut text = String::from("Recording kernels\n");
     kernels
         .iter()
-        .for_each(|finding| text.push_str(&line(finding)));
+        .for_each(|finding| text.push_str(&finding_line(finding)));
     text.push_str("Recording and measuring programs\n");
     programs
         .iter()
-        .for_each(|finding| text.push_str(&line(finding)));
-    print(&text)?;
+        .for_each(|finding| text.push_str(&finding_line(finding)));
+    print_text(&text)?;
     Ok(match kernel || program {
-        true => Exit::Done,
-        false => Exit::Environment,
+        true => ExitStatus::Done,
+        false => ExitStatus::Environment,
     })
 }
 
-fn line(finding: &Finding) -> String {
+fn finding_line(finding: &SurveyItem) -> String {
     let state = match finding.state {
-        State::Works => "ok",
-        State::Missing => "missing",
-        State::Limited => "limited",
+        SurveyState::Works => "ok",
+        SurveyState::Missing => "missing",
+        SurveyState::Limited => "limited",
     };
-    format!("  {state:<8} {:<18} {}\n", finding.what, finding.text)
+    format!("  {state:<8} {:<18} {}\n", finding.subject, finding.text)
 }
 
-fn kernels() -> Vec<Finding> {
-    let cache = Cache::locate();
-    let file = |what, of: fn(&Cache) -> Option<PathBuf>| match cache.as_ref().and_then(of) {
-        Some(path) => Finding {
-            what,
-            state: State::Works,
-            text: path.display().to_string(),
-        },
-        None => Finding {
-            what,
-            state: State::Missing,
-            text: "run scripts/setup.sh, or name your own file".into(),
-        },
-    };
+fn kernel_findings() -> Vec<SurveyItem> {
+    let cache = CacheFolder::locate();
+    let file =
+        |what, locate: fn(&CacheFolder) -> Option<PathBuf>| match cache.as_ref().and_then(locate) {
+            Some(path) => SurveyItem {
+                subject: what,
+                state: SurveyState::Works,
+                text: path.display().to_string(),
+            },
+            None => SurveyItem {
+                subject: what,
+                state: SurveyState::Missing,
+                text: "run scripts/setup.sh, or name your own file".into(),
+            },
+        };
     vec![
-        qemu(cache.as_ref()),
-        file("kernel image", Cache::image),
-        file("vmlinux", Cache::debug),
-        file("kernel source", Cache::source),
-        builds(),
+        qemu_finding(cache.as_ref()),
+        file("kernel image", CacheFolder::kernel_image),
+        file("vmlinux", CacheFolder::kernel_debug_file),
+        file("kernel source", CacheFolder::kernel_source),
+        build_finding(),
     ]
 }
 
-fn builds() -> Finding {
+fn build_finding() -> SurveyItem {
     let what = "kernel builds";
     match check_needs() {
-        Ok(()) => Finding {
-            what,
-            state: State::Works,
+        Ok(()) => SurveyItem {
+            subject: what,
+            state: SurveyState::Works,
             text: "make, gcc and the rest that `verify kernel` builds with".into(),
         },
-        Err(error) => Finding {
-            what,
-            state: State::Missing,
+        Err(error) => SurveyItem {
+            subject: what,
+            state: SurveyState::Missing,
             text: error.to_string(),
         },
     }
 }
 
-fn qemu(cache: Option<&Cache>) -> Finding {
+fn qemu_finding(cache: Option<&CacheFolder>) -> SurveyItem {
     let what = "QEMU with plugin";
     match find_collector(None, cache) {
         Ok(collector) => {
             let not = if collector.sees_values() { "" } else { "not " };
-            Finding {
-                what,
-                state: State::Works,
+            SurveyItem {
+                subject: what,
+                state: SurveyState::Works,
                 text: format!(
                     "{}: {}, silent stores are {not}seen",
                     collector.qemu.display(),
@@ -110,9 +111,9 @@ fn qemu(cache: Option<&Cache>) -> Finding {
                 ),
             }
         }
-        Err(error) => Finding {
-            what,
-            state: State::Missing,
+        Err(error) => SurveyItem {
+            subject: what,
+            state: SurveyState::Missing,
             text: error.to_string().replace('\n', " "),
         },
     }

@@ -5,12 +5,12 @@ mod text;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use relayout_host::Interrupt;
-use relayout_host::probe::{self, MachineFile, Unknown};
+use relayout_host::InterruptFlag;
+use relayout_host::probe::{self, MachineFile, UnknownValue};
 
-use crate::exit::Exit;
-use crate::print::print;
-use crate::progress::Shown;
+use crate::exit::ExitStatus;
+use crate::print::print_text;
+use crate::progress::TerminalProgress;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -44,38 +44,38 @@ pub struct Args {
 ///
 /// # Errors
 /// It was interrupted, or the file or standard output cannot be written to.
-pub fn run(args: &Args) -> anyhow::Result<Exit> {
-    let interrupt = Interrupt::catch();
-    let progress = Shown::new(String::new(), false);
-    let measured = probe::measure(&progress, interrupt);
-    progress.done();
+pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
+    let interrupt = InterruptFlag::catch();
+    let progress = TerminalProgress::new(String::new(), false);
+    let measured = probe::measure_machine(&progress, interrupt);
+    progress.finish();
     let file = measured?;
-    let told =
+    let is_measured =
         file.pair_coefficient.value.is_some() && file.transfers.iter().any(|t| t.ns.is_some());
     let place = match &args.output {
         Some(path) => {
             file.write(path)?;
             Some(path.clone())
         }
-        None if told => keep(&file),
+        None if is_measured => keep_for_commands(&file),
         None => None,
     };
-    print(&match args.json {
-        true => file.text(),
+    print_text(&match args.json {
+        true => file.to_json(),
         false => text::render(&file, place.as_deref()),
     })?;
-    if told {
-        return Ok(Exit::Done);
+    if is_measured {
+        return Ok(ExitStatus::Done);
     }
-    eprintln!("relayout: {}", not_told(&file));
-    Ok(Exit::Environment)
+    eprintln!("relayout: {}", unmeasured_reason(&file));
+    Ok(ExitStatus::Environment)
 }
 
 /// Why what takes two CPUs is not known, as far as the file tells.
-fn not_told(file: &MachineFile) -> String {
-    let needed = |unknown: &&Unknown| {
+fn unmeasured_reason(file: &MachineFile) -> String {
+    let needed = |unknown: &&UnknownValue| {
         let needed = ["transfers", "pair"];
-        needed.iter().any(|what| unknown.what.starts_with(what))
+        needed.iter().any(|prefix| unknown.what.starts_with(prefix))
     };
     let why: BTreeSet<&str> = { file.unknown.iter().filter(needed) }
         .map(|unknown| unknown.why.as_str())
@@ -89,7 +89,7 @@ fn not_told(file: &MachineFile) -> String {
 
 /// Writes the file where other commands look for it. That this cannot be done is no reason not to
 /// show what was measured.
-fn keep(file: &MachineFile) -> Option<PathBuf> {
+fn keep_for_commands(file: &MachineFile) -> Option<PathBuf> {
     let Some(path) = MachineFile::default_path() else {
         eprintln!("relayout: not kept for other commands: no $HOME; name a file with -o FILE");
         return None;

@@ -8,16 +8,16 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::Context as _;
-use relayout_host::{Error, Recorded};
+use relayout_host::{Error, RecordingOutcome};
 use relayout_profile::{Profile, WriteOptions};
 
-use crate::exit::Exit;
-use crate::print::print;
-use crate::progress::Shown;
+use crate::exit::ExitStatus;
+use crate::print::print_text;
+use crate::progress::TerminalProgress;
 
 /// Record who touches which bytes of memory
 #[derive(Debug, clap::Subcommand)]
-pub enum Target {
+pub enum RecordTarget {
     Kernel(Box<kernel::Args>),
     Run(Box<run::Args>),
     Perf(perf::Args),
@@ -27,45 +27,45 @@ pub enum Target {
 ///
 /// # Errors
 /// Bad input, a missing tool, or nothing was recorded.
-pub fn run(target: &Target) -> anyhow::Result<Exit> {
+pub fn run(target: &RecordTarget) -> anyhow::Result<ExitStatus> {
     match target {
-        Target::Kernel(args) => kernel::kernel(args),
-        Target::Run(args) => run::run(args),
-        Target::Perf(args) => perf::run(args),
+        RecordTarget::Kernel(args) => kernel::run(args),
+        RecordTarget::Run(args) => run::run(args),
+        RecordTarget::Perf(args) => perf::run(args),
     }
 }
 
 /// Recording one thing several times.
-struct Repeats {
+struct RepeatedRecording {
     times: u16,
     quiet: bool,
     /// Shows where a recording stands, given what its lines begin with and whether to be quiet.
-    shown: fn(String, bool) -> Shown,
+    shown: fn(String, bool) -> TerminalProgress,
 }
 
 /// What several recordings came to, until one failed.
-struct Recordings {
+struct FinishedRecordings {
     profiles: Vec<Profile>,
     problem: Option<Error>,
 }
 
-impl Repeats {
+impl RepeatedRecording {
     /// Calls `record` with 0, 1, ... until one fails, and says what they note.
     ///
     /// # Errors
     /// The first one recorded nothing.
     fn record(
         &self,
-        record: impl Fn(u64, &Shown) -> Result<Recorded, Error>,
-    ) -> anyhow::Result<Recordings> {
+        record: impl Fn(u64, &TerminalProgress) -> Result<RecordingOutcome, Error>,
+    ) -> anyhow::Result<FinishedRecordings> {
         let mut profiles = Vec::new();
         let mut problem = None;
         for n in 0..self.times {
             let shown = (self.shown)(prefix(n, self.times), self.quiet);
             let recorded = record(n.into(), &shown);
-            shown.done();
+            shown.finish();
             match recorded {
-                Ok(Recorded {
+                Ok(RecordingOutcome {
                     profile,
                     problem: why,
                     notes,
@@ -84,11 +84,11 @@ impl Repeats {
                 break;
             }
         }
-        Ok(Recordings { profiles, problem })
+        Ok(FinishedRecordings { profiles, problem })
     }
 }
 
-impl Recordings {
+impl FinishedRecordings {
     /// Writes them as one profile, and says what went wrong.
     fn save(
         self,
@@ -96,20 +96,20 @@ impl Recordings {
         force: bool,
         quiet: bool,
         summary: &dyn Fn(&Path, &Profile) -> String,
-    ) -> anyhow::Result<Exit> {
+    ) -> anyhow::Result<ExitStatus> {
         let mut profile = match <[Profile; 1]>::try_from(self.profiles) {
-            Ok([one]) => one,
+            Ok([profile]) => profile,
             Err(many) => relayout_profile::merge(many).context("cannot merge the recordings")?,
         };
         sign(&mut profile);
         relayout_profile::write(output, &profile, &WriteOptions { overwrite: force })?;
         if !quiet {
-            print(&summary(output, &profile))?;
+            print_text(&summary(output, &profile))?;
         }
         let Some(problem) = self.problem else {
-            return Ok(Exit::Done);
+            return Ok(ExitStatus::Done);
         };
-        let exit = crate::exit::explain(&problem.into());
+        let exit = crate::exit::print_error(&problem.into());
         eprintln!(
             "relayout: what was recorded until then is in {}",
             output.display()
@@ -118,17 +118,17 @@ impl Recordings {
     }
 }
 
-fn prefix(n: u16, of: u16) -> String {
-    if of > 1 {
-        format!("recording {} of {of}: ", n + 1)
+fn prefix(n: u16, total: u16) -> String {
+    if total > 1 {
+        format!("recording {} of {total}: ", n + 1)
     } else {
         String::new()
     }
 }
 
 /// Before minutes are spent: can the profile be written there?
-fn check_output(output: &Path, force: bool) -> anyhow::Result<()> {
-    match relayout_profile::check_target(output, &WriteOptions { overwrite: force }) {
+fn require_writable(output: &Path, force: bool) -> anyhow::Result<()> {
+    match relayout_profile::validate_target(output, &WriteOptions { overwrite: force }) {
         Err(exists @ relayout_profile::Error::Exists { .. }) => {
             anyhow::bail!("{exists}; --force replaces it")
         }

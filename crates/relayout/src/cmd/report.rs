@@ -5,14 +5,14 @@ mod production;
 
 use std::path::PathBuf;
 
-use relayout_contend::{Settings, find_with};
-use relayout_host::Progress as _;
-use relayout_report::{Report, Selection, json, text};
-use relayout_resolve::Images;
+use relayout_contend::{FindSettings, find_with};
+use relayout_host::RecordingProgress as _;
+use relayout_report::{FindingSelection, ReportContents, json, text};
+use relayout_resolve::DebugImages;
 
-use crate::identify::Identified;
-use crate::input::{self, Input};
-use crate::print::print;
+use crate::identify::ResolvedNames;
+use crate::print::print_text;
+use crate::resolved::{self, ResolvedProfile};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -42,7 +42,7 @@ pub struct Args {
     pub json: bool,
     /// What it costs, in transfers, when another CPU stores to the other line of an aligned pair [default:
     /// what `relayout probe` measured on this machine]; above 0, adjacent lines are findings
-    #[arg(long, value_name = "X", value_parser = coefficient)]
+    #[arg(long, value_name = "X", value_parser = parse_coefficient)]
     pub pair_coefficient: Option<f64>,
     /// Show the first N findings; 0 for all
     #[arg(long, value_name = "N", default_value_t = 10)]
@@ -55,7 +55,7 @@ pub struct Args {
     #[arg(long, value_name = "RANK", conflicts_with_all = ["top", "type_name", "min_share", "production"])]
     pub explain: Option<u32>,
     /// Show only findings with at least this share of all transfers, in percent
-    #[arg(long, value_name = "PERCENT", default_value_t = 0.0, value_parser = percent)]
+    #[arg(long, value_name = "PERCENT", default_value_t = 0.0, value_parser = parse_percent)]
     pub min_share: f64,
 }
 
@@ -64,32 +64,36 @@ pub struct Args {
 /// # Errors
 /// A profile or debug file that cannot be read or do not go together, or a failed write.
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    let rendered = input::with(&args.profile, &args.debug, |input, images| {
+    let rendered = resolved::with_resolved_profile(&args.profile, &args.debug, |input, images| {
         render(args, input, images)
     })?;
-    print(&rendered)
+    print_text(&rendered)
 }
 
-fn render(args: &Args, input: &Input<'_>, images: &Images<'_, '_>) -> anyhow::Result<String> {
+fn render(
+    args: &Args,
+    input: &ResolvedProfile<'_>,
+    images: &DebugImages<'_, '_>,
+) -> anyhow::Result<String> {
     input.progress.step("ranking cache lines");
-    let settings = Settings {
-        pair_coefficient: pair_coefficient(args.pair_coefficient)?,
+    let settings = FindSettings {
+        pair_coefficient: pair_coefficient_or_measured(args.pair_coefficient)?,
     };
-    let identified = Identified::new(input, images);
+    let identified = ResolvedNames::new(input, images);
     let findings = find_with(input.profile, &identified, &settings);
     if let Some(rank) = args.explain {
-        return explain::render(rank, args.json, input, &identified, &findings);
+        return explain::render_explanation(rank, args.json, input, &identified, &findings);
     }
-    let selection = Selection {
+    let selection = FindingSelection {
         top: args.top,
         type_name: args.type_name.clone(),
         share_min: args.min_share / 100.0,
     };
     let production = match &args.production {
-        Some(path) => Some(production::read(path, &findings)?),
+        Some(path) => Some(production::read_production(path, &findings)?),
         None => None,
     };
-    let report = Report {
+    let report = ReportContents {
         meta: &input.profile.meta,
         findings: &findings,
         selection: &selection,
@@ -103,16 +107,16 @@ fn render(args: &Args, input: &Input<'_>, images: &Images<'_, '_>) -> anyhow::Re
 }
 
 /// As given, or as measured on this machine.
-pub(super) fn pair_coefficient(given: Option<f64>) -> anyhow::Result<Option<f64>> {
+pub(super) fn pair_coefficient_or_measured(given: Option<f64>) -> anyhow::Result<Option<f64>> {
     if given.is_some() {
         return Ok(given);
     }
-    let measured = relayout_host::probe::load()?;
+    let measured = relayout_host::probe::load_machine_file()?;
     Ok(measured.and_then(|machine| machine.pair_coefficient.value))
 }
 
 /// What one pair transfer costs, in transfers.
-pub(super) fn coefficient(text: &str) -> Result<f64, String> {
+pub(super) fn parse_coefficient(text: &str) -> Result<f64, String> {
     let value: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
     if (0.0..=1.0).contains(&value) {
         Ok(value)
@@ -122,7 +126,7 @@ pub(super) fn coefficient(text: &str) -> Result<f64, String> {
 }
 
 /// A fraction in percent, from 0 to 100.
-pub(super) fn percent(text: &str) -> Result<f64, String> {
+pub(super) fn parse_percent(text: &str) -> Result<f64, String> {
     let value: f64 = text
         .trim_end_matches('%')
         .parse()

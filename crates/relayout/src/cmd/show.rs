@@ -10,13 +10,13 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::ArgGroup;
-use relayout_layout::catalog::{Catalog, Entry, Format};
+use relayout_layout::catalog::{CatalogEntry, DebugInfoFormat, TypeCatalog};
 use relayout_layout::pahole::Options;
-use relayout_layout::{TypeId, Types};
+use relayout_layout::{TypeArena, TypeId};
 
 use crate::catalog;
-use filter::{Filter, Summary, Traits};
-use output::Output;
+use filter::{SeenExtremes, TypeFilter, TypeMeasures};
+use output::TypesOutput;
 
 /// Types that are looked at before what is known of them is printed.
 const BATCH: usize = 2048;
@@ -130,15 +130,15 @@ pub enum SortKey {
 }
 
 /// A type to show, under the name that was asked for.
-struct Found<'n> {
+struct ShownType<'n> {
     id: TypeId,
     name: &'n str,
 }
 
 /// A type that was looked at.
-struct Looked {
+struct RenderedType {
     /// Not reckoned where nothing asks for them.
-    traits: Option<Traits>,
+    traits: Option<TypeMeasures>,
     /// `None` if it is not selected.
     text: Option<String>,
 }
@@ -155,49 +155,57 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             .build_global()
             .context("cannot start threads")?;
     }
-    let format = if args.btf { Format::Btf } else { Format::Any };
+    let format = if args.btf {
+        DebugInfoFormat::Btf
+    } else {
+        DebugInfoFormat::Any
+    };
     let base = args.btf_base.as_deref();
-    catalog::with_base(&args.file, format, base, |catalog| show(args, catalog))
+    catalog::with_types(&args.file, format, base, |catalog| {
+        show_types(args, catalog)
+    })
 }
 
-fn show(args: &Args, catalog: &Catalog<'_>) -> anyhow::Result<()> {
+fn show_types(args: &Args, catalog: &TypeCatalog<'_>) -> anyhow::Result<()> {
     let options = Options {
         cacheline_size: args.cacheline_size,
         hex: args.hex,
         expand: args.expand,
         alignments_known: catalog.knows_alignments(),
     };
-    let filter = Filter::new(args)?;
-    let form = Form::of(args);
-    let look = |types: &Types, id: TypeId, entry: &Entry<'_>| {
-        let found = Found {
+    let filter = TypeFilter::new(args)?;
+    let form = ShowForm::from_args(args);
+    let render_type = |types: &TypeArena, id: TypeId, entry: &CatalogEntry<'_>| {
+        let found = ShownType {
             id,
             name: entry.name,
         };
-        let reckon = args.sort.is_some() || filter.is_any() || form == Form::Sizes;
-        let traits = reckon.then(|| Traits::of(types, id, args.cacheline_size));
+        let reckon = args.sort.is_some() || filter.is_any() || form == ShowForm::Sizes;
+        let traits = reckon.then(|| TypeMeasures::from_type(types, id, args.cacheline_size));
         let text = filter
             .passes(types, id, traits.as_ref())
             .then(|| match form {
-                Form::Layout => text::layout(types, &found, &options),
-                Form::Names => format!("{}\n", found.name),
-                Form::Sizes => text::sizes(&found, traits.as_ref()),
-                Form::Json => json::one(&catalog.abi(types), types, &found, args.cacheline_size),
+                ShowForm::Layout => text::layout(types, &found, &options),
+                ShowForm::Names => format!("{}\n", found.name),
+                ShowForm::Sizes => text::sizes(&found, traits.as_ref()),
+                ShowForm::Json => {
+                    json::type_json(&catalog.abi(types), types, &found, args.cacheline_size)
+                }
             });
-        Looked { traits, text }
+        RenderedType { traits, text }
     };
-    let entries = lookup::entries(args, catalog)?;
-    let mut output = Output::new(form == Form::Json);
-    let mut summary = Summary::default();
+    let entries = lookup::selected_entries(args, catalog)?;
+    let mut output = TypesOutput::new(form == ShowForm::Json);
+    let mut summary = SeenExtremes::default();
     let mut sorted = Vec::new();
     for batch in entries.chunks(BATCH) {
-        let looked = catalog.each(batch, look)?;
+        let looked = catalog.map_loaded(batch, render_type)?;
         for (entry, looked) in batch.iter().zip(looked) {
             summary.add(entry.name, looked.traits.as_ref());
             let Some(text) = looked.text else { continue };
             match args.sort {
                 None => output.add(&text),
-                Some(key) => sorted.push((rank(key, entry, looked.traits), text)),
+                Some(key) => sorted.push((sort_rank(key, entry, looked.traits), text)),
             }
         }
         if output.flush()?.is_break() {
@@ -216,15 +224,15 @@ fn show(args: &Args, catalog: &Catalog<'_>) -> anyhow::Result<()> {
 
 /// What is printed of a type.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Form {
+enum ShowForm {
     Layout,
     Names,
     Sizes,
     Json,
 }
 
-impl Form {
-    fn of(args: &Args) -> Self {
+impl ShowForm {
+    fn from_args(args: &Args) -> Self {
         if args.json {
             Self::Json
         } else if args.sizes {
@@ -238,7 +246,11 @@ impl Form {
 }
 
 /// Sorts as its type is to be sorted, equal ones by name.
-fn rank<'c>(key: SortKey, entry: &Entry<'c>, traits: Option<Traits>) -> (u64, &'c str) {
+fn sort_rank<'c>(
+    key: SortKey,
+    entry: &CatalogEntry<'c>,
+    traits: Option<TypeMeasures>,
+) -> (u64, &'c str) {
     let traits = traits.unwrap_or_default();
     let largest_first = match key {
         SortKey::Name => 0,

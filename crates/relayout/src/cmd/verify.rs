@@ -11,14 +11,14 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context as _;
-use relayout_host::{Interrupt, write_whole};
-use relayout_verify::judge::{Outcome, Rules, Verdict, judge};
+use relayout_host::{InterruptFlag, write_atomically};
+use relayout_verify::judge::{ChangeVerdict, ExperimentOutcome, JudgingRules, judge_runs};
 use relayout_verify::metric::{FORMS, Metric};
-use relayout_verify::runs::Runs;
+use relayout_verify::runs::ExperimentRuns;
 
-use crate::exit::Exit;
-use crate::print::print;
-use crate::progress::Shown;
+use crate::exit::ExitStatus;
+use crate::print::print_text;
+use crate::progress::TerminalProgress;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -44,7 +44,7 @@ machine is too busy for --disturbed; 4: a command failed.";
 #[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
 pub struct Args {
     #[command(subcommand)]
-    target: Option<Target>,
+    target: Option<VerifyTarget>,
     /// Run this without the change: a program and its arguments, quoted as for a shell
     #[arg(long, value_name = "CMD", requires = "after")]
     before: Option<String>,
@@ -93,7 +93,7 @@ pub struct Args {
     #[arg(long)]
     fifo: bool,
     /// Discard starts that lost more than this share of the CPU time they wanted to others, in percent
-    #[arg(long, value_name = "PERCENT", default_value_t = 3.0, value_parser = super::report::percent)]
+    #[arg(long, value_name = "PERCENT", default_value_t = 3.0, value_parser = super::report::parse_percent)]
     max_lost: f64,
     /// Make a start again that ends with this exit code: the program itself says that it was disturbed
     #[arg(long, value_name = "CODE", value_parser = clap::value_parser!(u8).range(1..=125))]
@@ -117,7 +117,7 @@ pub struct Args {
 
 /// What else can be compared than programs.
 #[derive(Debug, clap::Subcommand)]
-enum Target {
+enum VerifyTarget {
     Kernel(Box<kernel::Args>),
 }
 
@@ -125,80 +125,81 @@ enum Target {
 ///
 /// # Errors
 /// Bad input, a command that fails, a metric that does not appear, a failed write.
-pub fn run(args: &Args) -> anyhow::Result<Exit> {
-    if let Some(Target::Kernel(args)) = &args.target {
+pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
+    if let Some(VerifyTarget::Kernel(args)) = &args.target {
         return kernel::run(args);
     }
     if args.metric.iter().any(|metric| metric == "list") {
-        print(&format!("{FORMS}\n"))?;
-        return Ok(Exit::Done);
+        print_text(&format!("{FORMS}\n"))?;
+        return Ok(ExitStatus::Done);
     }
-    let rules = rules(args.margin);
+    let rules = judging_rules(args.margin);
     let measured = match &args.load {
         Some(path) => load(path)?,
         None => measure(args, &rules)?,
     };
-    let outcome = judge(&measured.runs.without_details(), &rules);
-    let details = judge(&measured.runs.details(), &rules);
+    let outcome = judge_runs(&measured.runs.without_details(), &rules);
+    let details = judge_runs(&measured.runs.details(), &rules);
     let shown = match args.json {
         true => json::render(&measured, &outcome, &details)?,
         false => text::render(&measured, &outcome, &details),
     };
-    print(&shown)?;
+    print_text(&shown)?;
     measured.saved?;
-    Ok(exit(&outcome))
+    Ok(exit_code(&outcome))
 }
 
 /// What was measured, and what there is to tell of it.
-struct Measured {
-    runs: Runs,
+struct MeasuredRuns {
+    runs: ExperimentRuns,
     notes: Vec<String>,
     /// Whether it could be saved, if it should be; told last, so that a full disk does not cost the result.
     saved: anyhow::Result<()>,
 }
 
 /// With this margin, a fraction, or else one that follows from the noise.
-fn rules(margin: Option<f64>) -> Rules {
+fn judging_rules(margin: Option<f64>) -> JudgingRules {
     match margin {
-        Some(margin) => Rules {
+        Some(margin) => JudgingRules {
             margin,
             widen: false,
         },
-        None => Rules::default(),
+        None => JudgingRules::default(),
     }
 }
 
-fn exit(outcome: &Outcome) -> Exit {
+fn exit_code(outcome: &ExperimentOutcome) -> ExitStatus {
     match outcome.verdict {
-        Verdict::Worse => Exit::Failed,
-        Verdict::Better | Verdict::Same | Verdict::Unclear => Exit::Done,
+        ChangeVerdict::Worse => ExitStatus::Failed,
+        ChangeVerdict::Better | ChangeVerdict::Same | ChangeVerdict::Unclear => ExitStatus::Done,
     }
 }
 
-fn load(path: &PathBuf) -> anyhow::Result<Measured> {
+fn load(path: &PathBuf) -> anyhow::Result<MeasuredRuns> {
     let text = std::fs::read_to_string(path);
     let text = text.with_context(|| format!("cannot read {}", path.display()))?;
-    let runs = Runs::parse(&text).with_context(|| format!("cannot use {}", path.display()))?;
-    Ok(Measured {
+    let runs =
+        ExperimentRuns::parse(&text).with_context(|| format!("cannot use {}", path.display()))?;
+    Ok(MeasuredRuns {
         runs,
         notes: Vec::new(),
         saved: Ok(()),
     })
 }
 
-fn measure(args: &Args, rules: &Rules) -> anyhow::Result<Measured> {
+fn measure(args: &Args, rules: &JudgingRules) -> anyhow::Result<MeasuredRuns> {
     let metrics = Metric::parse_all(&args.metric)?;
-    let interrupt = Interrupt::catch();
-    let progress = Shown::new(String::new(), false);
-    let sides = sides::prepare(args, interrupt, &progress)?;
-    let mut experiment = experiment::Experiment::new(args, &sides, metrics, interrupt)?;
+    let interrupt = InterruptFlag::catch();
+    let progress = TerminalProgress::new(String::new(), false);
+    let sides = sides::prepare_sides(args, interrupt, &progress)?;
+    let mut experiment = experiment::ProgramExperiment::new(args, &sides, metrics, interrupt)?;
     let ended = experiment.run(rules, &progress);
-    progress.done();
+    progress.finish();
     let saved = save(args.save.as_deref(), &experiment.runs);
     if let Err(why) = ended {
         return Err(saved.err().unwrap_or(why));
     }
-    Ok(Measured {
+    Ok(MeasuredRuns {
         notes: sides.notes(),
         runs: experiment.runs,
         saved,
@@ -206,11 +207,11 @@ fn measure(args: &Args, rules: &Rules) -> anyhow::Result<Measured> {
 }
 
 /// Writes what was measured to `path`, if there is both.
-fn save(path: Option<&Path>, runs: &Runs) -> anyhow::Result<()> {
+fn save(path: Option<&Path>, runs: &ExperimentRuns) -> anyhow::Result<()> {
     match path {
         Some(path) if !runs.starts.is_empty() => {
             let text = serde_json::to_string(runs)? + "\n";
-            Ok(write_whole(path, text.as_bytes())?)
+            Ok(write_atomically(path, text.as_bytes())?)
         }
         _ => Ok(()),
     }

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use relayout_search::Options;
 
-use super::advise::{Machine, advise_with, json, text};
-use crate::input;
-use crate::print::print;
+use super::advise::{MachineArgs, json, score_layout_files, text};
+use crate::print::print_text;
+use crate::resolved;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -33,13 +33,13 @@ pub struct Args {
     pub debug: Vec<PathBuf>,
     /// What it costs, in transfers, when another CPU stores to the other line of an aligned pair [default:
     /// what `relayout probe` measured, as --machine]
-    #[arg(long, value_name = "X", value_parser = super::report::coefficient)]
+    #[arg(long, value_name = "X", value_parser = super::report::parse_coefficient)]
     pub pair_coefficient: Option<f64>,
     /// Print JSON (schema relayout/what-if/1)
     #[arg(long)]
     pub json: bool,
     #[command(flatten)]
-    pub machine: Machine,
+    pub machine: MachineArgs,
 }
 
 /// Runs the command.
@@ -47,8 +47,8 @@ pub struct Args {
 /// # Errors
 /// Unreadable input, a layout that does not fit the type.
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    let probed = args.machine.probed(args.pair_coefficient)?;
-    let shown = input::with(&args.profile, &args.debug, |input, _| {
+    let probed = args.machine.read_probed(args.pair_coefficient)?;
+    let output = resolved::with_resolved_profile(&args.profile, &args.debug, |input, _| {
         // Nothing is searched for: only the given layouts are replayed.
         let options = Options {
             budget_accesses: 0,
@@ -56,13 +56,18 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             pair_coefficient: probed.pair_coefficient,
             ..Options::default()
         };
-        let mut one = [advise_with(input, &args.type_name, &args.layout, &options)?];
-        let notes = probed.predict(input, &mut one, 0);
-        let [one] = one;
+        let mut scored_types = [score_layout_files(
+            input,
+            &args.type_name,
+            &args.layout,
+            &options,
+        )?];
+        let notes = probed.predict_gains(input, &mut scored_types, 0);
+        let [type_advice] = scored_types;
         match args.json {
-            true => json::what_if(input, &one, &notes),
-            false => Ok(text::what_if(input, &one, &notes)),
+            true => json::what_if_json(input, &type_advice, &notes),
+            false => Ok(text::what_if_text(input, &type_advice, &notes)),
         }
     })?;
-    print(&shown)
+    print_text(&output)
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use relayout_layout::dwarf::DwarfFile;
 
-use relayout_profile::Access::ReadWrite;
+use relayout_profile::AccessKind::ReadWrite;
 
 use super::Place;
 use super::profile::{LINE_BYTES, write_stores};

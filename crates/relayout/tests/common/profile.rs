@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use relayout_profile::{
-    Access, ConflictRow, CountRow, LineRow, Meta, Profile, RangeKind, RangeRow, Run, Site,
-    Transfer, WriteOptions,
+    AccessKind, CoherenceEvent, ConflictRow, CountRow, LineRow, Profile, ProfileMeta, RangeKind,
+    RangeRow, RecordedRun, Site, WriteOptions,
 };
 
 use super::Place;
@@ -60,8 +60,8 @@ pub fn edit_meta(profile: &Path, from: &str, to: &str) {
 }
 
 /// What recording a kernel with two CPUs says once.
-pub fn meta(debug: &Path, build_id: &str) -> Meta {
-    Meta {
+pub fn meta(debug: &Path, build_id: &str) -> ProfileMeta {
+    ProfileMeta {
         tool_version: "0.1.0".into(),
         target: "kernel".into(),
         workload: "made up".into(),
@@ -70,11 +70,11 @@ pub fn meta(debug: &Path, build_id: &str) -> Meta {
         machine: "x86_64".into(),
         debug_file: debug.display().to_string(),
         build_id: build_id.into(),
-        runs: vec![Run {
+        runs: vec![RecordedRun {
             complete: true,
-            ..Run::default()
+            ..RecordedRun::default()
         }],
-        ..Meta::default()
+        ..ProfileMeta::default()
     }
 }
 
@@ -114,7 +114,7 @@ fn count(words: [u64; 2], context: usize) -> CountRow {
         size: 4,
         context: context as u16,
         site: 0,
-        access: Access::Write,
+        access: AccessKind::Write,
         count: 100,
         silent: None,
     }
@@ -123,17 +123,17 @@ fn count(words: [u64; 2], context: usize) -> CountRow {
 fn conflict(words: [u64; 2], context: usize) -> ConflictRow {
     ConflictRow {
         run: 0,
-        transfer: Transfer::Write,
+        transfer: CoherenceEvent::Write,
         context: context as u16,
         addr: words[context],
         size: 4,
         site: 0,
-        access: Access::Write,
+        access: AccessKind::Write,
         other_context: 1 - context as u16,
         other_addr: words[1 - context],
         other_size: 4,
         other_site: 0,
-        other_access: Access::Write,
+        other_access: AccessKind::Write,
         count: 90,
         false_first_touch: 90,
         false_lifetime: 90,

@@ -10,12 +10,12 @@ pub fn one_cpu(command: &mut Command) -> &mut Command {
         command.pre_exec(|| {
             let mut set: libc::cpu_set_t = std::mem::zeroed();
             libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &mut set);
-            let all = 0..libc::CPU_SETSIZE as usize;
-            let first = all
+            let cpus = 0..libc::CPU_SETSIZE as usize;
+            let first = cpus
                 .clone()
                 .find(|&cpu| libc::CPU_ISSET(cpu, &set))
                 .unwrap_or(0);
-            all.filter(|&cpu| cpu != first)
+            cpus.filter(|&cpu| cpu != first)
                 .for_each(|cpu| libc::CPU_CLR(cpu, &mut set));
             libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &set);
             Ok(())

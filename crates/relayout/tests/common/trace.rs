@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use relayout_layout::dwarf::DwarfFile;
 use relayout_profile::{
-    Access, BurstRow, ConflictRow, CountRow, LineRow, Meta, PairRow, Profile, RegionRow, Run, Site,
-    Transfer, WriteOptions,
+    AccessKind, BurstRow, CoherenceEvent, ConflictRow, CountRow, LineRow, PairRow, Profile,
+    ProfileMeta, RecordedRun, RegionRow, Site, WriteOptions,
 };
 
 use super::Place;
@@ -20,13 +20,13 @@ const REGION_BYTES: u32 = 512;
 const PC: u64 = 0x1000;
 
 /// An access by a context to the word at an offset of the variable.
-pub type Word = (u16, Access, u64);
+pub type Word = (u16, AccessKind, u64);
 
 /// An access to the variable.
 #[derive(Clone, Copy, Debug)]
 pub struct Step {
     pub context: u16,
-    pub access: Access,
+    pub access: AccessKind,
     pub offset: u64,
     pub size: u8,
     /// Of a store: it left all bytes as they were.
@@ -76,17 +76,17 @@ pub fn write_steps(
     let global = globals.find(|global| global.name == variable);
     let base = global.unwrap().address;
     let contexts = { runs.iter().flatten() }.map(|step| step.context).max();
-    let ways: BTreeSet<(u64, Access)> = { runs.iter().flatten() }
+    let ways: BTreeSet<(u64, AccessKind)> = { runs.iter().flatten() }
         .map(|step| (step.offset, step.access))
         .collect();
-    let ways: Vec<(u64, Access)> = ways.into_iter().collect();
-    let run = Run {
+    let ways: Vec<(u64, AccessKind)> = ways.into_iter().collect();
+    let run = RecordedRun {
         complete: true,
         pair_period: Some(1),
-        ..Run::default()
+        ..RecordedRun::default()
     };
     let mut profile = Profile {
-        meta: Meta {
+        meta: ProfileMeta {
             contexts: contexts.unwrap_or(1) + 1,
             runs: vec![run; runs.len()],
             ..meta(&place.path(debug), &file.build_id_text().unwrap())
@@ -118,7 +118,7 @@ struct Recording<'a> {
     base: u64,
     steps: &'a [Step],
     /// By instruction.
-    ways: &'a [(u64, Access)],
+    ways: &'a [(u64, AccessKind)],
 }
 
 impl Recording<'_> {
@@ -155,7 +155,10 @@ impl Recording<'_> {
 
     fn site(&self, step: &Step) -> u32 {
         let way = (step.offset, step.access);
-        self.ways.iter().position(|one| *one == way).unwrap() as u32
+        self.ways
+            .iter()
+            .position(|known_way| *known_way == way)
+            .unwrap() as u32
     }
 
     /// Number of the line that a step is to.
@@ -178,14 +181,14 @@ impl Recording<'_> {
                 upgrades: 0,
                 order_errors: None,
             });
-            row.reads += u64::from(step.access != Access::Write);
-            row.writes += u64::from(step.access != Access::Read);
+            row.reads += u64::from(step.access != AccessKind::Write);
+            row.writes += u64::from(step.access != AccessKind::Read);
         }
         rows.into_values().collect()
     }
 
     fn counts(&self) -> Vec<CountRow> {
-        let mut rows: BTreeMap<(u64, u16, Access), CountRow> = BTreeMap::new();
+        let mut rows: BTreeMap<(u64, u16, AccessKind), CountRow> = BTreeMap::new();
         for step in self.steps {
             let key = (step.offset, step.context, step.access);
             let row = rows.entry(key).or_insert(CountRow {
@@ -216,23 +219,23 @@ impl Recording<'_> {
             let alone = line.valid.iter().all(|holder| *holder == context);
             let is_foreign = line.writers.iter().any(|writer| *writer != context);
             let transfer = match (line.valid.contains(&context), step.access) {
-                (true, Access::Read) => None,
-                (true, _) => (!alone).then_some(Transfer::Upgrade),
+                (true, AccessKind::Read) => None,
+                (true, _) => (!alone).then_some(CoherenceEvent::Upgrade),
                 // What nobody else stored to comes from memory.
                 (false, _) if !is_foreign => None,
-                (false, Access::Read) => Some(Transfer::Read),
-                (false, _) => Some(Transfer::Write),
+                (false, AccessKind::Read) => Some(CoherenceEvent::Read),
+                (false, _) => Some(CoherenceEvent::Write),
             };
             let other = line.last.filter(|other| other.context != context);
             if let Some((transfer, other)) = transfer.zip(other) {
                 let news = line.news.get(&context);
                 let is_news = news.is_some_and(|news| news.contains(&step.offset));
-                let is_false = transfer != Transfer::Upgrade && !is_news;
+                let is_false = transfer != CoherenceEvent::Upgrade && !is_news;
                 add(&mut rows, self.conflict(transfer, step, &other, is_false));
             }
             line.valid.insert(context);
             line.news.remove(&context);
-            if step.access != Access::Read {
+            if step.access != AccessKind::Read {
                 line.writers.insert(context);
                 line.valid.retain(|holder| *holder == context);
                 let changed = step.silent != Some(true);
@@ -244,7 +247,9 @@ impl Recording<'_> {
                 }
             }
             // Upgrades name who had a copy.
-            if step.access != Access::Read || line.last.is_none_or(|last| last.context != context) {
+            if step.access != AccessKind::Read
+                || line.last.is_none_or(|last| last.context != context)
+            {
                 line.last = Some(*step);
             }
         }
@@ -254,7 +259,7 @@ impl Recording<'_> {
 
     fn conflict(
         &self,
-        transfer: Transfer,
+        transfer: CoherenceEvent,
         here: &Step,
         there: &Step,
         is_false: bool,
@@ -280,7 +285,7 @@ impl Recording<'_> {
 
     /// Accesses to a line that nobody else stored to since, after another stored to its buddy: all are samples.
     fn pairs(&self) -> Vec<PairRow> {
-        let mut rows: BTreeMap<(u64, u16, Access, u64, u16), PairRow> = BTreeMap::new();
+        let mut rows: BTreeMap<(u64, u16, AccessKind, u64, u16), PairRow> = BTreeMap::new();
         for (now, step) in self.steps.iter().enumerate() {
             let line = self.line(step);
             let before = || self.steps[..now].iter().enumerate().rev();
@@ -293,7 +298,7 @@ impl Recording<'_> {
             let stored = |line: u64| {
                 let foreign = |(_, other): &(usize, &Step)| {
                     other.context != step.context
-                        && other.access != Access::Read
+                        && other.access != AccessKind::Read
                         && self.line(other) == line
                 };
                 before().find(foreign)
@@ -346,20 +351,20 @@ struct Line {
 
 /// Counts of the same access against the same other are one row.
 fn add(rows: &mut Vec<ConflictRow>, row: ConflictRow) {
-    let same = |one: &&mut ConflictRow| {
+    let same = |known_row: &&mut ConflictRow| {
         let key = |row: &ConflictRow| {
             (
                 (row.transfer, row.context, row.addr, row.access),
                 (row.other_context, row.other_addr, row.other_access),
             )
         };
-        key(one) == key(&row)
+        key(known_row) == key(&row)
     };
     match rows.iter_mut().find(same) {
-        Some(one) => {
-            one.count += row.count;
-            one.false_first_touch += row.false_first_touch;
-            one.false_lifetime += row.false_lifetime;
+        Some(known_row) => {
+            known_row.count += row.count;
+            known_row.false_first_touch += row.false_first_touch;
+            known_row.false_lifetime += row.false_lifetime;
         }
         None => rows.push(row),
     }

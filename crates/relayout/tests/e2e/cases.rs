@@ -23,7 +23,7 @@ fn members(report: &Value, wanted: impl Fn(&Value) -> bool) -> Vec<String> {
         .collect()
 }
 
-fn through(finding: &Value, name: &str) -> bool {
+fn goes_through(finding: &Value, name: &str) -> bool {
     finding["types_path"]
         .as_array()
         .unwrap()
@@ -60,7 +60,7 @@ fn mntns_shows_pcpu_chunk_and_what_its_fix_does() {
     let report = stand.report();
     check_resolved(&report);
     assert_eq!(report["runs"][0]["complete"], true);
-    let each = relayout_host::workload("mntns").unwrap().iterations;
+    let each = relayout_host::find_workload("mntns").unwrap().iterations;
     assert_eq!(report["runs"][0]["operations"], 4 * each);
 
     let first = report["findings"].as_array().unwrap().iter().take(10);
@@ -124,7 +124,7 @@ fn mmap1_shows_mmap_lock_and_its_spin_nodes() {
     let report = stand.report();
     check_resolved(&report);
     let lock = members(&report, |f| {
-        f["type"] == "mm_struct" && through(f, "rw_semaphore")
+        f["type"] == "mm_struct" && goes_through(f, "rw_semaphore")
     });
     check_has(
         &lock,
@@ -144,7 +144,7 @@ fn tlb_shows_call_single_data() {
     stand.record("--workload tlb --iterations 150");
     let report = stand.report();
     check_resolved(&report);
-    let names = members(&report, |f| through(f, "__call_single_data"));
+    let names = members(&report, |f| goes_through(f, "__call_single_data"));
     assert!(names.iter().any(|n| n.ends_with("llist.next")), "{names:?}");
 }
 
@@ -154,7 +154,7 @@ fn page_fault2_shows_page_counter() {
     stand.record("--workload page_fault2 --iterations 2000");
     let report = stand.report();
     check_resolved(&report);
-    let names = members(&report, |f| through(f, "page_counter"));
+    let names = members(&report, |f| goes_through(f, "page_counter"));
     assert!(
         names.iter().any(|n| n.ends_with("usage.counter")),
         "{names:?}"

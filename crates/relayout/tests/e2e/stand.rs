@@ -7,7 +7,7 @@ use std::process::{Child, ChildStderr, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use relayout_host::Cache;
+use relayout_host::CacheFolder;
 use serde_json::Value;
 
 use crate::common::{Ended, Place, names, start};
@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// A folder of its own, with the user's cache.
 pub struct Stand {
     pub place: Place,
-    pub cache: Cache,
+    pub cache: CacheFolder,
     _only: MutexGuard<'static, ()>,
 }
 
@@ -28,8 +28,12 @@ impl Stand {
     /// `None`, and a notice, if the cache lacks something.
     pub fn new() -> Option<Self> {
         let only = QEMU.lock().unwrap_or_else(PoisonError::into_inner);
-        let cache = Cache::locate();
-        let complete = |c: &Cache| c.image().is_some() && c.debug().is_some() && c.qemu().is_some();
+        let cache = CacheFolder::locate();
+        let complete = |c: &CacheFolder| {
+            c.kernel_image().is_some()
+                && c.kernel_debug_file().is_some()
+                && c.qemu_system().is_some()
+        };
         if let Some(cache) = cache.filter(complete) {
             return Some(Self {
                 place: Place::new(),
@@ -114,7 +118,7 @@ impl Stand {
             qemu: Qemu::default(),
         };
         running.read_until("booting");
-        running.qemu = Qemu::of(running.child.id());
+        running.qemu = Qemu::child_of(running.child.id());
         running
     }
 }
@@ -179,7 +183,7 @@ pub struct Qemu {
 }
 
 impl Qemu {
-    fn of(parent: u32) -> Self {
+    fn child_of(parent: u32) -> Self {
         wait(|| children(parent).into_iter().find_map(Self::read))
     }
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use relayout_profile::Access::{self, Read, ReadWrite, Write};
+use relayout_profile::AccessKind::{self, Read, ReadWrite, Write};
 use serde_json::Value;
 
 use super::common::trace::Step;
@@ -25,11 +25,11 @@ fn at_each_place(steps: Vec<Step>) -> [u64; 3] {
         let count = members.iter().find(|member| member["name"] == "count");
         count.unwrap()["offset"].as_u64().unwrap()
     };
-    let all = &found["all_given"];
-    let layouts = [&found["current"], &all[0], &all[1]];
+    let given_layouts = &found["all_given"];
+    let layouts = [&found["current"], &given_layouts[0], &given_layouts[1]];
     assert_eq!(layouts.map(offset), [112, 120, 128]);
     // A script that asks about one layout need not know that there can be several.
-    assert_eq!(found["given"], all[0]);
+    assert_eq!(found["given"], given_layouts[0]);
     layouts.map(|layout| layout["transfers"].as_u64().unwrap())
 }
 
@@ -71,7 +71,7 @@ struct csd queue __attribute__((section(\".data.queue\"))) = { 0 };
 
 #[test]
 fn the_smaller_alignment_that_ends_the_straddle() {
-    let round = |context: u16, access: Access| [0, 8, 16].map(|at| (context, access, at));
+    let round = |context: u16, access: AccessKind| [0, 8, 16].map(|at| (context, access, at));
     let rounds = (0..200).flat_map(|_| [round(0, Write), round(1, Read)].concat());
     let place = recorded(CSD, "queue", words(rounds));
     place.write("to32", "next\nfunc\ninfo\n@32\n");
@@ -141,7 +141,7 @@ fn adjacent_lines_are_found_where_they_cost_something() {
     let kinds = |found: &Value| -> Vec<String> {
         let findings = found["findings"].as_array().unwrap().iter();
         findings
-            .map(|one| one["kind"].as_str().unwrap().to_owned())
+            .map(|finding| finding["kind"].as_str().unwrap().to_owned())
             .collect()
     };
     assert!(!kinds(&found).contains(&"adjacent-line".to_owned()));
@@ -149,12 +149,12 @@ fn adjacent_lines_are_found_where_they_cost_something() {
     let at = kinds(&found)
         .iter()
         .position(|kind| kind == "adjacent-line");
-    let one = &found["findings"][at.expect("found")];
+    let finding = &found["findings"][at.expect("found")];
     assert_eq!(
-        (&one["type"], &one["line_offset"]),
+        (&finding["type"], &finding["line_offset"]),
         (&"mem_cgroup".into(), &1280.into())
     );
-    assert!(one["adjacent"]["cost_transfers_estimated"].as_f64() > Some(100.0));
+    assert!(finding["adjacent"]["cost_transfers_estimated"].as_f64() > Some(100.0));
     let said = text(&place, "report p --pair-coefficient 0.3");
     check_says(
         &said,
@@ -219,15 +219,17 @@ struct optimistic_spin_node osq_node __attribute__((aligned(64)));
     let place = recorded(source, "osq_node", steps);
     let found = &json(&place, "report p --type osq_node")["findings"][0];
     let advice = found["advice"].as_array().unwrap();
-    let check = advice.iter().find(|one| one["action"] == "check-store");
+    let check = advice
+        .iter()
+        .find(|advice_entry| advice_entry["action"] == "check-store");
     let replayed = &check.unwrap_or_else(|| panic!("{found:#}"))["replayed"];
-    let of = |key: &str| replayed[key].as_u64().unwrap();
-    let today = of("transfers_today");
-    let own_line = of("transfers_own_line");
-    let both = of("transfers_changed_own_line");
+    let count = |key: &str| replayed[key].as_u64().unwrap();
+    let today = count("transfers_today");
+    let own_line = count("transfers_own_line");
+    let both = count("transfers_changed_own_line");
     assert!(own_line * 10 > today * 9, "{replayed}");
     assert!(
-        both * 10 < today * 9 && both < of("transfers_changed"),
+        both * 10 < today * 9 && both < count("transfers_changed"),
         "{replayed}"
     );
     check_says(

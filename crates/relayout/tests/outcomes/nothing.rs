@@ -1,6 +1,6 @@
 //! Where nothing may be offered, and why: what must stay, what was not recorded, what nobody fights over.
 
-use relayout_profile::Access::{Read, ReadWrite, Write};
+use relayout_profile::AccessKind::{Read, ReadWrite, Write};
 use serde_json::Value;
 
 use super::common::{KERNEL_FLAGS, Place, hot, json, text, trace};
@@ -54,8 +54,11 @@ fn members_that_are_kept_stay() {
     let words = "advise p hot --keep first --keep second";
     let advised = &json(&place, words)["types"][0];
     assert_eq!(advised["verdict"], "nothing-better", "{advised:#}");
-    for one in advised["candidates"].as_array().unwrap() {
-        assert_eq!(one["layout"], advised["current"]["layout"], "{one:#}");
+    for candidate in advised["candidates"].as_array().unwrap() {
+        assert_eq!(
+            candidate["layout"], advised["current"]["layout"],
+            "{candidate:#}"
+        );
     }
     let said = "not offered: they move a member that stays";
     check_says(&text(&place, words), &[said]);
@@ -75,8 +78,8 @@ struct hot hot __attribute__((aligned(64)));
         (&advised["kept"], &advised["verdict"]),
         (&"base".into(), &"better".into())
     );
-    for one in advised["candidates"].as_array().unwrap() {
-        let first = &one["layout"][0];
+    for candidate in advised["candidates"].as_array().unwrap() {
+        let first = &candidate["layout"][0];
         assert_eq!(
             (&first["name"], &first["offset"]),
             (&"base".into(), &0.into())

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-use relayout_host::Cache;
+use relayout_host::CacheFolder;
 
 use crate::common::Place;
 use crate::peer;
@@ -57,9 +57,9 @@ fn differences(theirs: &str) -> Vec<&'static str> {
 }
 
 fn vmlinux() -> Option<PathBuf> {
-    let found = Cache::locate().and_then(|cache| cache.debug());
+    let found = CacheFolder::locate().and_then(|cache| cache.kernel_debug_file());
     if found.is_none() {
-        peer::missing("no vmlinux in the cache: run scripts/setup.sh");
+        peer::report_missing("no vmlinux in the cache: run scripts/setup.sh");
     }
     found.filter(|_| peer::is_installed())
 }

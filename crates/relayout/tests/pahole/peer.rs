@@ -15,14 +15,14 @@ pub fn is_installed() -> bool {
     let found = version.map(|done| String::from_utf8_lossy(&done.stdout).trim().to_owned());
     match found.as_deref() {
         Ok("v1.24") => return true,
-        Ok(other) => missing(&format!("pahole is {other}, not v1.24, which we follow")),
-        Err(_) => missing("no pahole: apt-get install dwarves, or scripts/setup.sh --tests"),
+        Ok(other) => report_missing(&format!("pahole is {other}, not v1.24, which we follow")),
+        Err(_) => report_missing("no pahole: apt-get install dwarves, or scripts/setup.sh --tests"),
     }
     false
 }
 
 /// Says loudly that a test is passed over; in CI that is a failure.
-pub fn missing(what: &str) {
+pub fn report_missing(what: &str) {
     let demanded = std::env::var("CI").is_ok_and(|value| value == "true");
     assert!(!demanded, "{what}");
     let test = std::thread::current().name().unwrap_or_default().to_owned();

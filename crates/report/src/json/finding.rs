@@ -3,16 +3,16 @@
 use std::collections::BTreeMap;
 
 use relayout_contend::finding::{
-    Adjacent, AdjacentPair, LinePlace, Member, Pair, RemoteRead, Side,
+    AccessSide, AdjacentLines, AdjacentPair, ConflictPair, FindingMember, LinePlace, RemoteRead,
 };
-use relayout_contend::{Finding, Remedy, Source, Tally};
-use relayout_profile::Meta;
+use relayout_contend::{CoherenceTally, Finding, Remedy, SiteSource};
+use relayout_profile::ProfileMeta;
 use serde::Serialize;
 
-use super::site::{SiteDocument, access, site};
+use super::site::{SiteDocument, access_key, site_document};
 use crate::remedy;
-use crate::text::Who;
-use crate::{Placed, Production};
+use crate::text::ContextNoun;
+use crate::{ProductionBuild, ProductionPlacement};
 
 #[derive(Serialize)]
 pub(super) struct FindingDocument<'a> {
@@ -147,12 +147,12 @@ struct SideDocument<'a> {
     line: Option<u32>,
 }
 
-pub(super) fn finding<'a>(
+pub(super) fn finding_document<'a>(
     finding: &'a Finding,
-    meta: &Meta,
-    production: Option<&'a Production>,
+    meta: &ProfileMeta,
+    production: Option<&'a ProductionBuild>,
 ) -> FindingDocument<'a> {
-    let Tally {
+    let CoherenceTally {
         read_transfers,
         write_transfers,
         upgrades,
@@ -166,7 +166,7 @@ pub(super) fn finding<'a>(
         variable: finding.subject.variable(),
         types_path: &finding.types_path,
         line_offset: finding.line_offset,
-        places: finding.places.iter().map(place).collect(),
+        places: finding.places.iter().map(place_document).collect(),
         estimated: finding.estimated,
         hitm_observed: finding.hitm,
         transfers: finding.tally.transfers(),
@@ -179,11 +179,15 @@ pub(super) fn finding<'a>(
         objects: finding.objects,
         contexts: finding.contexts,
         stability: finding.stability,
-        members: finding.members.iter().map(member).collect(),
-        sites: finding.sites.iter().map(site).collect(),
-        pairs: finding.pairs.iter().map(pair).collect(),
-        adjacent: finding.adjacent.as_ref().map(adjacent),
-        remote_reads: finding.remote_reads.iter().map(remote_read).collect(),
+        members: finding.members.iter().map(member_document).collect(),
+        sites: finding.sites.iter().map(site_document).collect(),
+        pairs: finding.pairs.iter().map(pair_document).collect(),
+        adjacent: finding.adjacent.as_ref().map(adjacent_document),
+        remote_reads: finding
+            .remote_reads
+            .iter()
+            .map(remote_read_document)
+            .collect(),
         unstable: finding.is_unstable(),
         kinds_by_run: finding
             .kinds_by_run
@@ -193,15 +197,17 @@ pub(super) fn finding<'a>(
         advice: finding
             .remedies
             .iter()
-            .map(|one| advice(one, meta))
+            .map(|remedy| advice_document(remedy, meta))
             .collect(),
         neighbours: &finding.neighbours,
         allocated: &finding.origins,
-        production: production.and_then(|all| all.get(finding.rank)).map(placed),
+        production: production
+            .and_then(|all| all.get(finding.rank))
+            .map(production_document),
     }
 }
 
-fn place(place: &LinePlace) -> PlaceDocument {
+fn place_document(place: &LinePlace) -> PlaceDocument {
     PlaceDocument {
         line_offset: place.line_offset,
         transfers: place.transfers,
@@ -209,35 +215,35 @@ fn place(place: &LinePlace) -> PlaceDocument {
     }
 }
 
-fn placed(placed: &Placed) -> ProductionDocument<'_> {
+fn production_document(placement: &ProductionPlacement) -> ProductionDocument<'_> {
     ProductionDocument {
-        same_line: &placed.same_line,
-        other_line: &placed.other_line,
-        unknown: &placed.unknown,
+        same_line: &placement.same_line,
+        other_line: &placement.other_line,
+        unknown: &placement.unknown,
     }
 }
 
-fn adjacent(adjacent: &Adjacent) -> AdjacentDocument<'_> {
+fn adjacent_document(adjacent: &AdjacentLines) -> AdjacentDocument<'_> {
     AdjacentDocument {
         samples: adjacent.samples,
         pair_transfers_estimated: adjacent.pair_transfers,
         interval: adjacent.interval,
         coefficient: adjacent.coefficient,
         cost_transfers_estimated: adjacent.cost_transfers,
-        pairs: adjacent.pairs.iter().map(adjacent_pair).collect(),
+        pairs: adjacent.pairs.iter().map(adjacent_pair_document).collect(),
     }
 }
 
-fn adjacent_pair(pair: &AdjacentPair) -> AdjacentPairDocument<'_> {
+fn adjacent_pair_document(pair: &AdjacentPair) -> AdjacentPairDocument<'_> {
     AdjacentPairDocument {
         samples: pair.samples,
         pair_transfers_estimated: pair.pair_transfers,
-        here: side(&pair.here),
-        there: side(&pair.there),
+        here: side_document(&pair.here),
+        there: side_document(&pair.there),
     }
 }
 
-fn remote_read(read: &RemoteRead) -> RemoteReadDocument<'_> {
+fn remote_read_document(read: &RemoteRead) -> RemoteReadDocument<'_> {
     RemoteReadDocument {
         member: &read.member,
         transfers: read.transfers,
@@ -245,23 +251,27 @@ fn remote_read(read: &RemoteRead) -> RemoteReadDocument<'_> {
     }
 }
 
-fn advice(remedy: &Remedy, meta: &Meta) -> AdviceDocument {
-    let own_line = remedy::own_line(remedy);
-    let replayed = remedy::replayed(remedy).map(|replayed| ReplayedDocument {
+fn advice_document(remedy: &Remedy, meta: &ProfileMeta) -> AdviceDocument {
+    let own_line = remedy::replayed_own_line(remedy);
+    let replayed = remedy::replayed_transfers(remedy).map(|replayed| ReplayedDocument {
         transfers_today: replayed.today,
         transfers_changed: replayed.changed,
         transfers_own_line: own_line.map(|own| own.stored),
-        transfers_changed_own_line: own_line.map(|own| own.checked),
+        transfers_changed_own_line: own_line.map(|own| own.guarded),
     });
     AdviceDocument {
-        action: remedy::action(remedy),
-        words: remedy::words(remedy, Who::of(meta).one(), position),
+        action: remedy::remedy_key(remedy),
+        words: remedy::remedy_sentence(
+            remedy,
+            ContextNoun::from_meta(meta).singular(),
+            source_position,
+        ),
         replayed,
     }
 }
 
 /// `osq_lock, kernel/locking/osq_lock.c:97`
-fn position(source: &Source) -> String {
+fn source_position(source: &SiteSource) -> String {
     let function = source.function.as_deref().unwrap_or("?");
     match (&source.file, source.line) {
         (Some(file), Some(line)) => format!("{function}, {file}:{line}"),
@@ -270,7 +280,7 @@ fn position(source: &Source) -> String {
     }
 }
 
-fn member(member: &Member) -> MemberDocument<'_> {
+fn member_document(member: &FindingMember) -> MemberDocument<'_> {
     MemberDocument {
         name: &member.name,
         offset: member.offset,
@@ -285,21 +295,21 @@ fn member(member: &Member) -> MemberDocument<'_> {
     }
 }
 
-fn pair(pair: &Pair) -> PairDocument<'_> {
+fn pair_document(pair: &ConflictPair) -> PairDocument<'_> {
     PairDocument {
         transfers: pair.tally.transfers(),
         upgrades: pair.tally.upgrades,
         false_first_touch: pair.tally.false_first_touch,
         false_lifetime: pair.tally.false_lifetime,
-        here: side(&pair.here),
-        there: side(&pair.there),
+        here: side_document(&pair.here),
+        there: side_document(&pair.there),
     }
 }
 
-fn side(side: &Side) -> SideDocument<'_> {
+fn side_document(side: &AccessSide) -> SideDocument<'_> {
     SideDocument {
         member: &side.member,
-        access: access(side.access),
+        access: access_key(side.access),
         function: side.source.function.as_deref(),
         inlined: side.source.inlined.as_deref(),
         file: side.source.file.as_deref(),

@@ -1,7 +1,7 @@
 //! A source line that accesses, and its kind of access.
 
 use relayout_contend::finding::SiteUse;
-use relayout_profile::Access;
+use relayout_profile::AccessKind;
 use serde::Serialize;
 
 #[derive(Serialize)]
@@ -16,23 +16,23 @@ pub(super) struct SiteDocument<'a> {
     caused: u64,
 }
 
-pub(super) fn site(site: &SiteUse) -> SiteDocument<'_> {
+pub(super) fn site_document(site: &SiteUse) -> SiteDocument<'_> {
     SiteDocument {
         function: site.source.function.as_deref(),
         inlined: site.source.inlined.as_deref(),
         file: site.source.file.as_deref(),
         line: site.source.line,
-        access: access(site.access),
+        access: access_key(site.access),
         count: site.count,
         transfers: site.transfers,
         caused: site.caused,
     }
 }
 
-pub(super) fn access(access: Access) -> &'static str {
+pub(super) fn access_key(access: AccessKind) -> &'static str {
     match access {
-        Access::Read => "read",
-        Access::Write => "write",
-        Access::ReadWrite => "read-write",
+        AccessKind::Read => "read",
+        AccessKind::Write => "write",
+        AccessKind::ReadWrite => "read-write",
     }
 }

@@ -3,23 +3,23 @@
 use std::fmt::{self, Write};
 
 use relayout_contend::Finding;
-use relayout_contend::finding::{Adjacent, AdjacentPair, LinePairs};
+use relayout_contend::finding::{AdjacentLines, AdjacentPair, LinePairs};
 
-use super::detail::{access, place};
-use super::sources::Sources;
-use super::{Who, counted, more};
+use super::detail::{access_words, source_words};
+use super::sources::SourcePositions;
+use super::{ContextNoun, count_more, counted};
 
 /// Pairs shown, at most.
-const PAIRS: usize = 6;
+const PAIRS_SHOWN_MAX: usize = 6;
 
-pub(super) fn write(
+pub(super) fn write_adjacent(
     out: &mut String,
     finding: &Finding,
-    adjacent: &Adjacent,
-    who: Who,
-    sources: &Sources,
+    adjacent: &AdjacentLines,
+    context_noun: ContextNoun,
+    sources: &SourcePositions,
 ) -> fmt::Result {
-    let Adjacent {
+    let AdjacentLines {
         samples,
         pair_transfers,
         interval: [low, high],
@@ -38,7 +38,7 @@ pub(super) fn write(
         out,
         "   Offset  Size  {:<36} Line {:>5} Writers",
         "Member",
-        who.column()
+        context_noun.column_title()
     )?;
     for member in &finding.members {
         let name = match member.name.as_str() {
@@ -59,35 +59,39 @@ pub(super) fn write(
     write_pairs(out, &adjacent.pairs, sources)
 }
 
-fn write_pairs(out: &mut String, pairs: &[AdjacentPair], sources: &Sources) -> fmt::Result {
+fn write_pairs(out: &mut String, pairs: &[AdjacentPair], sources: &SourcePositions) -> fmt::Result {
     writeln!(out, "   Estimated  Samples  {:<52} disturbed by", "Used")?;
-    for pair in pairs.iter().take(PAIRS) {
+    for pair in pairs.iter().take(PAIRS_SHOWN_MAX) {
         writeln!(
             out,
             "   {:>9}  {:>7}  {:<52} {}",
             pair.pair_transfers,
             pair.samples,
-            access(&pair.here),
-            access(&pair.there)
+            access_words(&pair.here),
+            access_words(&pair.there)
         )?;
         writeln!(
             out,
             "{:23}{:<52} {}",
             "",
-            place(&pair.here, sources),
-            place(&pair.there, sources)
+            source_words(&pair.here, sources),
+            source_words(&pair.there, sources)
         )?;
     }
-    if let Some(rest) = pairs.get(PAIRS..).filter(|rest| !rest.is_empty()) {
-        let left: u64 = rest.iter().map(|pair| pair.pair_transfers).sum();
-        writeln!(out, "   {left:>9}  in {}", more(rest.len() as u64, "pair"))?;
+    if let Some(rest) = pairs.get(PAIRS_SHOWN_MAX..).filter(|rest| !rest.is_empty()) {
+        let left_transfers: u64 = rest.iter().map(|pair| pair.pair_transfers).sum();
+        writeln!(
+            out,
+            "   {left_transfers:>9}  in {}",
+            count_more(rest.len() as u64, "pair")
+        )?;
     }
     Ok(())
 }
 
 /// Where nothing is found, whether there is something to find.
 pub(super) fn write_summary(out: &mut String, pairs: &LinePairs) -> fmt::Result {
-    let why = match pairs.coefficient {
+    let reason = match pairs.coefficient {
         _ if pairs.candidates == 0 => return Ok(()),
         Some(coefficient) if coefficient > 0.0 => return Ok(()),
         Some(_) => "the coefficient of this machine is 0, so they cost nothing here",
@@ -95,7 +99,7 @@ pub(super) fn write_summary(out: &mut String, pairs: &LinePairs) -> fmt::Result 
     };
     writeln!(
         out,
-        "\nAdjacent lines: possible, not measurable here: {} of lines of which one is used and the other stored to\n  by other contexts ({}, estimated); {why}.",
+        "\nAdjacent lines: possible, not measurable here: {} of lines of which one is used and the other stored to\n  by other contexts ({}, estimated); {reason}.",
         counted(pairs.candidates, "pair"),
         counted(pairs.pair_transfers, "pair transfer"),
     )

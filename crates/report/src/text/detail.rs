@@ -3,33 +3,33 @@
 use std::collections::BTreeMap;
 use std::fmt::{self, Write};
 
-use relayout_contend::finding::{LinePlace, Member, Pair, Side};
-use relayout_contend::{Finding, Kind, Source};
-use relayout_profile::Access;
+use relayout_contend::finding::{AccessSide, ConflictPair, FindingMember, LinePlace};
+use relayout_contend::{Finding, FindingKind, SiteSource};
+use relayout_profile::AccessKind;
 
-use super::Who;
+use super::ContextNoun;
 use super::adjacent;
-use super::sources::Sources;
-use super::{counted, line_name, more, percent_of};
-use crate::{Placed, remedy};
+use super::sources::SourcePositions;
+use super::{count_more, counted, finding_name, percent_of};
+use crate::{ProductionPlacement, remedy};
 
 /// Names in a list, at most.
-const NAMES: usize = 4;
+const NAMES_MAX: usize = 4;
 /// Places of lines in a list, at most.
-const PLACES: usize = 4;
+const PLACES_MAX: usize = 4;
 /// Pairs shown, at most ...
-const PAIRS: usize = 6;
+const PAIRS_SHOWN_MAX: usize = 6;
 /// ... and members.
-const MEMBERS: usize = 16;
+const MEMBERS_SHOWN_MAX: usize = 16;
 /// Pairs with less than this fraction of the finding's transfers are left out after the first.
 const PAIR_SHARE_MIN: f64 = 0.01;
 
-pub(super) fn write(
+pub(super) fn write_finding(
     out: &mut String,
     finding: &Finding,
-    sources: &Sources,
-    who: Who,
-    placed: Option<&Placed>,
+    sources: &SourcePositions,
+    context_noun: ContextNoun,
+    placement: Option<&ProductionPlacement>,
 ) -> fmt::Result {
     let path = finding.types_path.join(" > ");
     let path = if finding.types_path.len() > 1 {
@@ -41,59 +41,63 @@ pub(super) fn write(
         out,
         "\n#{} {}: {}{path}",
         finding.rank,
-        line_name(finding),
+        finding_name(finding),
         finding.kind.as_str()
     )?;
-    for note in notes(finding, who, sources)
+    for note in finding_notes(finding, context_noun, sources)
         .into_iter()
-        .chain(placed.map(in_production))
+        .chain(placement.map(production_note))
     {
         writeln!(out, "   {note}")?;
     }
     if let Some(adjacent) = &finding.adjacent {
-        return adjacent::write(out, finding, adjacent, who, sources);
+        return adjacent::write_adjacent(out, finding, adjacent, context_noun, sources);
     }
-    write_members(out, finding, who)?;
+    write_members(out, finding, context_noun)?;
     write_pairs(out, finding, sources)
 }
 
 /// What the figures of this finding mean, where they need saying.
-fn notes(finding: &Finding, who: Who, sources: &Sources) -> Vec<String> {
+fn finding_notes(
+    finding: &Finding,
+    context_noun: ContextNoun,
+    sources: &SourcePositions,
+) -> Vec<String> {
     let transfers = finding.tally.transfers();
-    let share = |part| percent_of(part, transfers);
+    let share = |count| percent_of(count, transfers);
     let mut notes = Vec::new();
     if finding.estimated {
         notes.push("Estimated from rates of sampled accesses, not counted.".to_owned());
     }
-    if let Some(told) = finding.hitm {
+    if let Some(observed) = finding.hitm {
         notes.push(format!(
-            "Hardware told of {told} transfers (HITM) of these lines."
+            "Hardware told of {observed} transfers (HITM) of these lines."
         ));
     }
-    let (touch, life) = (
+    let (false_first_touch, false_lifetime) = (
         finding.tally.false_first_touch,
         finding.tally.false_lifetime,
     );
-    if touch > transfers / 2 && life <= transfers / 2 {
+    if false_first_touch > transfers / 2 && false_lifetime <= transfers / 2 {
         notes.push(format!(
             "False for {} of first touches, but only {} of lifetimes: the {} that misses goes on to use what the other",
-            share(touch),
-            share(life),
-            who.one()
+            share(false_first_touch),
+            share(false_lifetime),
+            context_noun.singular()
         ));
         notes.push(
             "wrote, so moving the member moves most of the misses rather than saving them."
                 .to_owned(),
         );
     }
-    notes.extend(places(finding));
+    notes.extend(line_places(finding));
     match finding.kind {
-        Kind::LockWord => {
+        FindingKind::LockWord => {
             notes.push(
                 "Those who try to take the lock pull the line from under its holder.".to_owned(),
             );
         }
-        Kind::Straddle => notes.push("Lies on two lines and moves both.".to_owned()),
+        FindingKind::Straddle => notes.push("Lies on two lines and moves both.".to_owned()),
         _ => {}
     }
     if finding.is_unstable() {
@@ -106,48 +110,52 @@ fn notes(finding: &Finding, who: Who, sources: &Sources) -> Vec<String> {
             kinds.join(", ")
         ));
     }
-    let position = |source: &Source| {
+    let position = |source: &SiteSource| {
         let function = source.function.as_deref().unwrap_or("?");
         format!("{function} {}", sources.position(source))
     };
     for remedy in &finding.remedies {
-        notes.extend(wrapped(&remedy::words(remedy, who.one(), position)));
+        notes.extend(wrap_note(&remedy::remedy_sentence(
+            remedy,
+            context_noun.singular(),
+            position,
+        )));
     }
     if !finding.neighbours.is_empty() {
-        let most = most(&finding.neighbours);
+        let neighbours = most_frequent(&finding.neighbours);
         notes.push(format!(
-            "Transfers against other objects on the line: {most}"
+            "Transfers against other objects on the line: {neighbours}"
         ));
     }
     if !finding.origins.is_empty() {
-        notes.push(format!("Allocated: {}", most(&finding.origins)));
+        notes.push(format!("Allocated: {}", most_frequent(&finding.origins)));
     }
     notes
 }
 
 /// Where its lines begin, if that is at several places.
-fn places(finding: &Finding) -> Option<String> {
-    let all = finding.tally.transfers();
-    let one = |place: &LinePlace| {
-        let part = percent_of(place.transfers, all);
+fn line_places(finding: &Finding) -> Option<String> {
+    let transfers = finding.tally.transfers();
+    let place_words = |place: &LinePlace| {
+        let part = percent_of(place.transfers, transfers);
         format!(
             "{:+} ({part}, {})",
             place.line_offset,
             counted(place.objects, "object")
         )
     };
-    let (count, first) = (finding.places.len(), finding.places.iter().take(PLACES));
-    let list: Vec<String> = first.map(one).collect();
-    let left = match count.saturating_sub(PLACES) {
+    let (count, first) = (finding.places.len(), finding.places.iter().take(PLACES_MAX));
+    let list: Vec<String> = first.map(place_words).collect();
+    let more = match count.saturating_sub(PLACES_MAX) {
         0 => String::new(),
-        left => format!(", {left} more"),
+        count => format!(", {count} more"),
     };
     (count > 1).then(|| {
-        let why = match finding.phase() {
+        let reason = match finding.phase() {
             None => "Objects begin at several places in a line",
             Some(_) => "It lies on several lines",
         };
-        format!("{why}; lines begin at {}{left}.", list.join(", "))
+        format!("{reason}; lines begin at {}{more}.", list.join(", "))
     })
 }
 
@@ -155,7 +163,7 @@ fn places(finding: &Finding) -> Option<String> {
 const WIDTH: usize = 115;
 
 /// `text` in lines.
-fn wrapped(text: &str) -> Vec<String> {
+fn wrap_note(text: &str) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split(' ') {
         match lines.last_mut() {
@@ -171,30 +179,30 @@ fn wrapped(text: &str) -> Vec<String> {
 }
 
 /// The names with the most transfers.
-fn most(all: &BTreeMap<String, u64>) -> String {
-    let mut most: Vec<_> = all.iter().collect();
-    most.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
-    let names: Vec<String> = { most.iter().take(NAMES) }
+fn most_frequent(counts: &BTreeMap<String, u64>) -> String {
+    let mut ranked: Vec<_> = counts.iter().collect();
+    ranked.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+    let names: Vec<String> = { ranked.iter().take(NAMES_MAX) }
         .map(|(name, count)| format!("{name} ({count})"))
         .collect();
     names.join(", ")
 }
 
 /// How the line's variables lie in the build that is used.
-fn in_production(placed: &Placed) -> String {
-    let list = |names: &[String], words: &str| {
-        (!names.is_empty()).then(|| format!("{words} {}", names.join(", ")))
+fn production_note(placement: &ProductionPlacement) -> String {
+    let list = |names: &[String], label: &str| {
+        (!names.is_empty()).then(|| format!("{label} {}", names.join(", ")))
     };
     let parts = [
-        list(&placed.same_line, "on this line too:"),
-        list(&placed.other_line, "on another line:"),
-        list(&placed.unknown, "not a variable there:"),
+        list(&placement.same_line, "on this line too:"),
+        list(&placement.other_line, "on another line:"),
+        list(&placement.unknown, "not a variable there:"),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     format!("In the production build {}", parts.join("; "))
 }
 
-fn write_members(out: &mut String, finding: &Finding, who: Who) -> fmt::Result {
+fn write_members(out: &mut String, finding: &Finding, context_noun: ContextNoun) -> fmt::Result {
     writeln!(
         out,
         "   Offset  Size  {:<36} {:>10} {:>10} {:>7}  {:>4} {:>7} {:>10}",
@@ -202,23 +210,24 @@ fn write_members(out: &mut String, finding: &Finding, who: Who) -> fmt::Result {
         "Reads",
         "Writes",
         "Silent",
-        who.column(),
+        context_noun.column_title(),
         "Writers",
         "Transfers"
     )?;
-    let mut shown: Vec<&Member> = finding.members.iter().collect();
-    shown.sort_by_key(|m| std::cmp::Reverse((m.transfers, m.reads + m.writes)));
-    let left = shown.len().saturating_sub(MEMBERS);
-    shown.truncate(MEMBERS);
-    shown.sort_by_key(|m| (m.offset, m.size));
-    for member in shown {
+    let mut members: Vec<&FindingMember> = finding.members.iter().collect();
+    members
+        .sort_by_key(|member| std::cmp::Reverse((member.transfers, member.reads + member.writes)));
+    let left_out = members.len().saturating_sub(MEMBERS_SHOWN_MAX);
+    members.truncate(MEMBERS_SHOWN_MAX);
+    members.sort_by_key(|member| (member.offset, member.size));
+    for member in members {
         let silent = match (member.silent_writes, member.writes) {
             _ if !member.is_counted() => "?".to_owned(),
             (_, 0) => "-".to_owned(),
             (None, _) => "?".to_owned(),
             (Some(silent), writes) => percent_of(silent, writes),
         };
-        let known = |count: u64| match member.is_counted() {
+        let count_or_unknown = |count: u64| match member.is_counted() {
             true => count.to_string(),
             false => "?".to_owned(),
         };
@@ -233,35 +242,35 @@ fn write_members(out: &mut String, finding: &Finding, who: Who) -> fmt::Result {
             member.offset,
             member.size,
             name,
-            known(member.reads),
-            known(member.writes),
+            count_or_unknown(member.reads),
+            count_or_unknown(member.writes),
             silent,
             member.contexts,
-            known(member.writers.into()),
+            count_or_unknown(member.writers.into()),
             member.transfers,
         )?;
     }
-    if left > 0 {
-        writeln!(out, "   {}", more(left as u64, "member"))?;
+    if left_out > 0 {
+        writeln!(out, "   {}", count_more(left_out as u64, "member"))?;
     }
     Ok(())
 }
 
-fn write_pairs(out: &mut String, finding: &Finding, sources: &Sources) -> fmt::Result {
+fn write_pairs(out: &mut String, finding: &Finding, sources: &SourcePositions) -> fmt::Result {
     writeln!(
         out,
         "   {:>9}  Touch  Life  {:>8}  {:<52} lost to",
         "Transfers", "Upgrades", "Missed"
     )?;
-    let least = finding.tally.transfers() as f64 * PAIR_SHARE_MIN;
+    let transfers_min = finding.tally.transfers() as f64 * PAIR_SHARE_MIN;
     let shown = finding
         .pairs
         .iter()
-        .take(PAIRS)
-        .take_while(|pair| pair.tally.transfers() as f64 >= least)
+        .take(PAIRS_SHOWN_MAX)
+        .take_while(|pair| pair.tally.transfers() as f64 >= transfers_min)
         .count()
         .max(1);
-    for Pair { here, there, tally } in finding.pairs.iter().take(shown) {
+    for ConflictPair { here, there, tally } in finding.pairs.iter().take(shown) {
         let transfers = tally.transfers();
         writeln!(
             out,
@@ -270,15 +279,15 @@ fn write_pairs(out: &mut String, finding: &Finding, sources: &Sources) -> fmt::R
             percent_of(tally.false_first_touch, transfers),
             percent_of(tally.false_lifetime, transfers),
             tally.upgrades,
-            access(here),
-            access(there),
+            access_words(here),
+            access_words(there),
         )?;
         writeln!(
             out,
             "{:38}{:<52} {}",
             "",
-            place(here, sources),
-            place(there, sources)
+            source_words(here, sources),
+            source_words(there, sources)
         )?;
     }
     if finding.pairs.len() > shown {
@@ -287,18 +296,18 @@ fn write_pairs(out: &mut String, finding: &Finding, sources: &Sources) -> fmt::R
         writeln!(
             out,
             "   {transfers:>9}  in {}",
-            more(rest.len() as u64, "pair")
+            count_more(rest.len() as u64, "pair")
         )?;
     }
     Ok(())
 }
 
 /// `R base_addr`
-pub(super) fn access(side: &Side) -> String {
+pub(super) fn access_words(side: &AccessSide) -> String {
     let letter = match side.access {
-        Access::Read => "R ",
-        Access::Write => "W ",
-        Access::ReadWrite => "RW",
+        AccessKind::Read => "R ",
+        AccessKind::Write => "W ",
+        AccessKind::ReadWrite => "RW",
     };
     let member = if side.member.is_empty() {
         "(hole)"
@@ -309,7 +318,7 @@ pub(super) fn access(side: &Side) -> String {
 }
 
 /// `osq_lock kernel/locking/osq_lock.c:128 (vcpu_is_preempted)`; an inlined function in brackets.
-pub(super) fn place(side: &Side, sources: &Sources) -> String {
+pub(super) fn source_words(side: &AccessSide, sources: &SourcePositions) -> String {
     let function = side.source.function.as_deref().unwrap_or("?");
     let position = sources.position(&side.source);
     match &side.source.inlined {

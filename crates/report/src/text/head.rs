@@ -3,21 +3,21 @@
 use std::fmt::{self, Write};
 
 use relayout_contend::Findings;
-use relayout_profile::{Meta, Run, Setting};
+use relayout_profile::{ProfileMeta, RecordedRun, RecordingSetting};
 
-use super::sources::Sources;
+use super::sources::SourcePositions;
 use super::{percent, percent_of};
 
 /// Setting that holds what the recorded kernel was booted with.
-const COMMAND_LINE: &str = "kernel-command-line";
+const COMMAND_LINE_SETTING: &str = "kernel-command-line";
 /// Widest line.
 const WIDTH: usize = 116;
 
 pub(super) fn write(
     out: &mut String,
-    meta: &Meta,
+    meta: &ProfileMeta,
     findings: &Findings,
-    sources: &Sources,
+    sources: &SourcePositions,
 ) -> fmt::Result {
     writeln!(
         out,
@@ -30,7 +30,7 @@ pub(super) fn write(
     } else {
         "values not seen"
     };
-    line(
+    write_labelled(
         out,
         "machine",
         &format!(
@@ -46,16 +46,16 @@ pub(super) fn write(
     write_runs(out, &meta.runs)?;
     write_totals(out, findings)?;
     if !sources.root().is_empty() {
-        line(out, "sources", &format!("below {}", sources.root()))?;
+        write_labelled(out, "sources", &format!("below {}", sources.root()))?;
     }
     Ok(())
 }
 
 /// The settings that were given; the kernel's own command line by itself.
-fn write_settings(out: &mut String, meta: &Meta) -> fmt::Result {
-    let given = meta.settings.iter().filter(|s| !s.value.is_empty());
-    let (command_line, others): (Vec<&Setting>, Vec<&Setting>) =
-        given.partition(|s| s.name == COMMAND_LINE);
+fn write_settings(out: &mut String, meta: &ProfileMeta) -> fmt::Result {
+    let given_settings = meta.settings.iter().filter(|s| !s.value.is_empty());
+    let (command_line, others): (Vec<&RecordingSetting>, Vec<&RecordingSetting>) =
+        given_settings.partition(|s| s.name == COMMAND_LINE_SETTING);
     let others = others.iter().map(|s| format!("{}={}", s.name, s.value));
     write_wrapped(out, "settings", others)?;
     let words = command_line.iter().flat_map(|s| s.value.split_whitespace());
@@ -68,13 +68,13 @@ fn write_wrapped(
     words: impl Iterator<Item = String>,
 ) -> fmt::Result {
     let words: Vec<String> = words.collect();
-    for (at, row) in wrap(&words).iter().enumerate() {
-        line(out, if at == 0 { label } else { "" }, row)?;
+    for (row_index, row) in wrap_words(&words).iter().enumerate() {
+        write_labelled(out, if row_index == 0 { label } else { "" }, row)?;
     }
     Ok(())
 }
 
-fn line(out: &mut String, label: &str, text: &str) -> fmt::Result {
+fn write_labelled(out: &mut String, label: &str, text: &str) -> fmt::Result {
     writeln!(out, "  {label:<10} {text}")
 }
 
@@ -83,7 +83,7 @@ fn or_unknown(text: &str) -> &str {
 }
 
 /// Words joined by spaces, in lines of at most [`WIDTH`].
-fn wrap(words: &[String]) -> Vec<String> {
+fn wrap_words(words: &[String]) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in words {
         match lines.last_mut() {
@@ -97,23 +97,23 @@ fn wrap(words: &[String]) -> Vec<String> {
     lines
 }
 
-fn write_runs(out: &mut String, runs: &[Run]) -> fmt::Result {
-    let sum = |value: fn(&Run) -> u64| runs.iter().map(value).sum::<u64>();
+fn write_runs(out: &mut String, runs: &[RecordedRun]) -> fmt::Result {
+    let sum_of_runs = |value: fn(&RecordedRun) -> u64| runs.iter().map(value).sum::<u64>();
     // A program without markers has none, which is not a number of them.
-    let operations = match sum(|run| run.operations) {
+    let operations = match sum_of_runs(|run| run.operations) {
         0 => String::new(),
         count => format!(", {count} operations"),
     };
     let text = format!(
         "{}: {} accesses{operations}, {:.1} s ({:.1} s CPU)",
         runs.len(),
-        sum(|run| run.accesses),
-        sum(|run| run.window_wall_ns) as f64 / 1e9,
-        sum(|run| run.window_cpu_ns) as f64 / 1e9,
+        sum_of_runs(|run| run.accesses),
+        sum_of_runs(|run| run.window_wall_ns) as f64 / 1e9,
+        sum_of_runs(|run| run.window_cpu_ns) as f64 / 1e9,
     );
-    line(out, "runs", &text)?;
+    write_labelled(out, "runs", &text)?;
     for (number, run) in runs.iter().enumerate().filter(|(_, run)| !run.complete) {
-        line(
+        write_labelled(
             out,
             "",
             &format!("run {number} is incomplete: {}", or_unknown(&run.ended)),
@@ -130,7 +130,7 @@ fn write_totals(out: &mut String, findings: &Findings) -> fmt::Result {
         true => "estimated from rates of samples",
         false => "HITM",
     };
-    line(
+    write_labelled(
         out,
         "transfers",
         &format!(
@@ -144,16 +144,16 @@ fn write_totals(out: &mut String, findings: &Findings) -> fmt::Result {
         ),
     )?;
     if findings.estimated {
-        let told = match totals.hitm {
-            Some(told) => {
-                format!("{told} transfers (samples times their period), apart from these")
+        let observed = match totals.hitm {
+            Some(count) => {
+                format!("{count} transfers (samples times their period), apart from these")
             }
             None => "nothing: whether a line was modified elsewhere is not known".to_owned(),
         };
-        line(out, "HITM", &format!("hardware told of {told}"))?;
+        write_labelled(out, "HITM", &format!("hardware told of {observed}"))?;
     }
-    let mut rest: Vec<(&String, &u64)> = totals.unresolved.iter().collect();
-    rest.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+    let mut unresolved: Vec<(&String, &u64)> = totals.unresolved.iter().collect();
+    unresolved.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
     let mut words = vec![match transfers {
         0 => "nothing: there are no transfers".to_owned(),
         _ => {
@@ -161,13 +161,13 @@ fn write_totals(out: &mut String, findings: &Findings) -> fmt::Result {
             format!("{resolved} of transfers to a member or variable")
         }
     }];
-    if !rest.is_empty() {
+    if !unresolved.is_empty() {
         words[0].push_str("; rest:");
     }
-    let count = rest.len();
-    for (nth, (class, part)) in rest.into_iter().enumerate() {
+    let count = unresolved.len();
+    for (index, (class, part)) in unresolved.into_iter().enumerate() {
         let share = percent(*part as f64 / transfers.max(1) as f64);
-        let comma = if nth + 1 < count { "," } else { "" };
+        let comma = if index + 1 < count { "," } else { "" };
         words.push(format!("{class} {share}{comma}"));
     }
     write_wrapped(out, "resolved", words.into_iter())

@@ -2,15 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use relayout_contend::{Findings, Source};
+use relayout_contend::{Findings, SiteSource};
 
 /// Renders sources; knows the directory of the source tree.
-pub(super) struct Sources {
+pub(super) struct SourcePositions {
     /// Ends in a slash; empty if the files share none.
     root: String,
 }
 
-impl Sources {
+impl SourcePositions {
     pub fn new(findings: &Findings) -> Self {
         let in_findings = findings.findings.iter().flat_map(|finding| &finding.sites);
         let in_rest = findings.unresolved.iter().flat_map(|class| &class.sites);
@@ -20,13 +20,13 @@ impl Sources {
         // A kernel names C files from its build directory, and assembly from the root.
         let (absolute, relative): (Vec<&str>, Vec<&str>) =
             files.partition(|file| file.starts_with('/'));
-        let most = if absolute.len() > relative.len() {
+        let majority = if absolute.len() > relative.len() {
             absolute
         } else {
             relative
         };
         Self {
-            root: root(most.into_iter().collect()),
+            root: shared_directory(majority.into_iter().collect()),
         }
     }
 
@@ -36,7 +36,7 @@ impl Sources {
     }
 
     /// `free_percpu`, or the file and line where there is no function.
-    pub fn function(&self, source: &Source) -> String {
+    pub fn function_or_position(&self, source: &SiteSource) -> String {
         source
             .function
             .clone()
@@ -44,7 +44,7 @@ impl Sources {
     }
 
     /// `mm/percpu.c:2259`
-    pub fn position(&self, source: &Source) -> String {
+    pub fn position(&self, source: &SiteSource) -> String {
         let file = source.file.as_deref().unwrap_or("?");
         let file = file.strip_prefix(&self.root).unwrap_or(file);
         let file = file.strip_prefix("./").unwrap_or(file);
@@ -56,21 +56,21 @@ impl Sources {
 }
 
 /// The longest directory that all of `files` (sorted) are under.
-fn root(files: BTreeSet<&str>) -> String {
+fn shared_directory(files: BTreeSet<&str>) -> String {
     let (Some(first), Some(last)) = (files.first(), files.last()) else {
         return String::new();
     };
     // The first and the last differ as early as any two do.
-    let same = first
+    let shared_bytes = first
         .bytes()
         .zip(last.bytes())
         .take_while(|(a, b)| a == b)
         .count();
-    let slash = first.as_bytes()[..same]
+    let slash = first.as_bytes()[..shared_bytes]
         .iter()
         .rposition(|&byte| byte == b'/');
     match slash {
-        Some(at) if at > 0 => first[..=at].to_owned(),
+        Some(slash_index) if slash_index > 0 => first[..=slash_index].to_owned(),
         _ => String::new(),
     }
 }
@@ -79,13 +79,13 @@ fn root(files: BTreeSet<&str>) -> String {
 mod tests {
     use super::*;
 
-    fn check(files: &[&str], expect: &str) {
-        assert_eq!(root(files.iter().copied().collect()), expect);
+    fn assert_shared_directory(files: &[&str], expect: &str) {
+        assert_eq!(shared_directory(files.iter().copied().collect()), expect);
     }
 
     #[test]
     fn shared_directories() {
-        check(
+        assert_shared_directory(
             &[
                 "/b/linux/mm/percpu.c",
                 "/b/linux/mm/slub.c",
@@ -93,13 +93,13 @@ mod tests {
             ],
             "/b/linux/",
         );
-        check(&["/b/linux/mm/percpu.c"], "/b/linux/mm/");
-        check(
+        assert_shared_directory(&["/b/linux/mm/percpu.c"], "/b/linux/mm/");
+        assert_shared_directory(
             &["debian/build/fs/a.c", "debian/build/mm/b.c"],
             "debian/build/",
         );
-        check(&["fs/a.c", "mm/b.c"], "");
-        check(&["/b/x.c", "/c/y.c"], "");
-        check(&[], "");
+        assert_shared_directory(&["fs/a.c", "mm/b.c"], "");
+        assert_shared_directory(&["/b/x.c", "/c/y.c"], "");
+        assert_shared_directory(&[], "");
     }
 }

@@ -3,19 +3,19 @@
 
 /// What a call accesses, by the numbers of its parameters, from 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Accessed {
+pub(super) struct CallAccess {
     /// Parameter that points to what is read; `None` where several do.
     pub read: Option<u8>,
     /// Parameter that points to what is written; `None` where several do.
     pub written: Option<u8>,
     /// Accesses may be anywhere past where the parameter points.
-    pub walks: bool,
+    pub walks_range: bool,
 }
 
 /// What a call of the function called `name` accesses; `None` if it is not known for that.
-pub(super) fn accessed(name: &str) -> Option<Accessed> {
+pub(super) fn call_access(name: &str) -> Option<CallAccess> {
     let plain = name.strip_prefix("__tsan_").unwrap_or(name);
-    if let Some(bulk) = bulk(plain) {
+    if let Some(bulk) = bulk_call_access(plain) {
         return Some(bulk);
     }
     let by_first = if plain.len() < name.len() {
@@ -31,18 +31,18 @@ pub(super) fn accessed(name: &str) -> Option<Accessed> {
         .iter()
         .any(|start| plain.starts_with(start))
     } else {
-        locks(plain)
+        is_lock_call(plain)
     };
     let walks = plain.contains("_range");
-    by_first.then_some(Accessed {
+    by_first.then_some(CallAccess {
         read: Some(0),
         written: Some(0),
-        walks,
+        walks_range: walks,
     })
 }
 
 /// Functions that take a lock, a condition or the like by their first parameter alone.
-fn locks(name: &str) -> bool {
+fn is_lock_call(name: &str) -> bool {
     const STARTS: [&str; 6] = [
         "pthread_mutex_",
         "pthread_rwlock_",
@@ -57,26 +57,26 @@ fn locks(name: &str) -> bool {
 }
 
 /// Functions that go through memory.
-fn bulk(name: &str) -> Option<Accessed> {
+fn bulk_call_access(name: &str) -> Option<CallAccess> {
     let name = name.strip_prefix("__").unwrap_or(name);
     let name = name.strip_suffix("_chk").unwrap_or(name);
-    let of = |read, written| {
-        Some(Accessed {
+    let access = |read, written| {
+        Some(CallAccess {
             read,
             written,
-            walks: true,
+            walks_range: true,
         })
     };
     match name {
         "memcpy" | "memmove" | "mempcpy" | "memccpy" | "strcpy" | "stpcpy" | "strncpy"
-        | "stpncpy" => of(Some(1), Some(0)),
-        "bcopy" => of(Some(0), Some(1)),
-        "memset" | "bzero" | "explicit_bzero" => of(None, Some(0)),
+        | "stpncpy" => access(Some(1), Some(0)),
+        "bcopy" => access(Some(0), Some(1)),
+        "memset" | "bzero" | "explicit_bzero" => access(None, Some(0)),
         "memchr" | "memrchr" | "rawmemchr" | "strlen" | "strnlen" | "strchr" | "strrchr"
-        | "strchrnul" | "strdup" | "strndup" => of(Some(0), None),
-        "strcat" | "strncat" => of(None, Some(0)),
+        | "strchrnul" | "strdup" | "strndup" => access(Some(0), None),
+        "strcat" | "strncat" => access(None, Some(0)),
         "memcmp" | "bcmp" | "memmem" | "strcmp" | "strncmp" | "strcasecmp" | "strncasecmp"
-        | "strstr" | "strcasestr" | "strspn" | "strcspn" | "strpbrk" => of(None, None),
+        | "strstr" | "strcasestr" | "strspn" | "strcspn" | "strpbrk" => access(None, None),
         _ => None,
     }
 }
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     fn check(name: &str, expect: Option<(Option<u8>, Option<u8>, bool)>) {
-        let found = accessed(name).map(|a| (a.read, a.written, a.walks));
+        let found = call_access(name).map(|a| (a.read, a.written, a.walks_range));
         assert_eq!(found, expect, "{name}");
     }
 

@@ -2,23 +2,23 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::insn::{Flow, Insn, Machine};
+use crate::insn::{DecodedInsn, InsnFlow, InstructionSet};
 
 /// Most instructions of one function that are looked at; the largest of a kernel has about 20,000.
 const MAX_INSNS: usize = 100_000;
 
 /// A function's instructions and how control passes among them.
 #[derive(Clone, Debug, Default)]
-pub struct Code {
+pub struct FunctionCode {
     /// Instructions in the order of their addresses.
-    pub insns: Vec<Insn>,
+    pub insns: Vec<DecodedInsn>,
     /// Basic blocks in the order of their addresses; they cover `insns`.
-    pub blocks: Vec<Block>,
+    pub blocks: Vec<BasicBlock>,
 }
 
 /// Instructions that run one after the other.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Block {
+pub struct BasicBlock {
     /// Index of the first instruction.
     pub first: usize,
     /// Index past the last.
@@ -27,10 +27,10 @@ pub struct Block {
     pub successors: Vec<usize>,
 }
 
-impl Code {
+impl FunctionCode {
     /// Decodes `pieces`, each an address and the bytes there. What does not decode is skipped byte
     /// by byte.
-    pub fn decode(machine: &dyn Machine, pieces: &[(u64, &[u8])]) -> Self {
+    pub fn decode(machine: &dyn InstructionSet, pieces: &[(u64, &[u8])]) -> Self {
         let mut insns = Vec::new();
         let mut gaps = FxHashSet::default();
         for &(start, bytes) in pieces {
@@ -52,7 +52,7 @@ impl Code {
         }
         insns.sort_by_key(|i| i.address);
         insns.dedup_by_key(|i| i.address);
-        let blocks = blocks(&insns, gaps);
+        let blocks = split_blocks(&insns, gaps);
         Self { insns, blocks }
     }
 
@@ -62,7 +62,10 @@ impl Code {
             .insns
             .partition_point(|i| i.address <= pc)
             .checked_sub(1)?;
-        (pc < self.insns[at].next().max(self.insns[at].address + 1)).then_some(at)
+        (pc < self.insns[at]
+            .next_address()
+            .max(self.insns[at].address + 1))
+        .then_some(at)
     }
 
     /// Index of the block that holds instruction `insn`.
@@ -76,27 +79,27 @@ impl Code {
 }
 
 /// Splits at `leaders`, at targets, and after whatever does not simply go on.
-fn blocks(insns: &[Insn], mut leaders: FxHashSet<u64>) -> Vec<Block> {
+fn split_blocks(insns: &[DecodedInsn], mut leaders: FxHashSet<u64>) -> Vec<BasicBlock> {
     for insn in insns {
         match insn.flow {
-            Flow::Jump(target) | Flow::Branch(target) => {
+            InsnFlow::Jump(target) | InsnFlow::Branch(target) => {
                 leaders.insert(target);
-                leaders.insert(insn.next());
+                leaders.insert(insn.next_address());
             }
-            Flow::Stop => {
-                leaders.insert(insn.next());
+            InsnFlow::Stop => {
+                leaders.insert(insn.next_address());
             }
-            Flow::Next | Flow::Call(_) => {}
+            InsnFlow::Next | InsnFlow::Call(_) => {}
         }
     }
     let mut blocks = Vec::new();
     let mut first = 0;
     for at in 1..=insns.len() {
-        let split = insns
-            .get(at)
-            .is_none_or(|i| leaders.contains(&i.address) || insns[at - 1].next() != i.address);
+        let split = insns.get(at).is_none_or(|i| {
+            leaders.contains(&i.address) || insns[at - 1].next_address() != i.address
+        });
         if split {
-            blocks.push(Block {
+            blocks.push(BasicBlock {
                 first,
                 end: at,
                 successors: Vec::new(),
@@ -112,10 +115,10 @@ fn blocks(insns: &[Insn], mut leaders: FxHashSet<u64>) -> Vec<Block> {
     for block in &mut blocks {
         let last = &insns[block.end - 1];
         let (next, target) = match last.flow {
-            Flow::Next | Flow::Call(_) => (Some(last.next()), None),
-            Flow::Jump(target) => (None, Some(target)),
-            Flow::Branch(target) => (Some(last.next()), Some(target)),
-            Flow::Stop => (None, None),
+            InsnFlow::Next | InsnFlow::Call(_) => (Some(last.next_address()), None),
+            InsnFlow::Jump(target) => (None, Some(target)),
+            InsnFlow::Branch(target) => (Some(last.next_address()), Some(target)),
+            InsnFlow::Stop => (None, None),
         };
         let known = next
             .into_iter()
@@ -129,14 +132,14 @@ fn blocks(insns: &[Insn], mut leaders: FxHashSet<u64>) -> Vec<Block> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::insn::x86::X86_64;
+    use crate::insn::x86::X86InsnSet;
     use proptest::prelude::*;
 
     #[test]
     fn a_loop_has_three_blocks() {
         // xor %eax,%eax; 1: inc %rax; jne 1b; ret
         let bytes = [0x31, 0xc0, 0x48, 0xff, 0xc0, 0x75, 0xfb, 0xc3];
-        let code = Code::decode(&X86_64, &[(0x1000, &bytes)]);
+        let code = FunctionCode::decode(&X86InsnSet, &[(0x1000, &bytes)]);
         let successors: Vec<_> = code.blocks.iter().map(|b| b.successors.clone()).collect();
         assert_eq!(successors, [vec![1], vec![2, 1], vec![]]);
         assert_eq!(code.index_at(0x1003), Some(1));
@@ -146,7 +149,7 @@ mod tests {
     proptest! {
         #[test]
         fn blocks_cover_any_bytes(bytes in proptest::collection::vec(any::<u8>(), 0..400), pc: u64) {
-            let code = Code::decode(&X86_64, &[(pc, &bytes)]);
+            let code = FunctionCode::decode(&X86InsnSet, &[(pc, &bytes)]);
             let covered: usize = code.blocks.iter().map(|b| b.end - b.first).sum();
             prop_assert_eq!(covered, code.insns.len());
             for block in &code.blocks {

@@ -1,6 +1,6 @@
 //! The facts of one function, found by address.
 
-use super::knowledge::Fact;
+use super::knowledge::VariableFact;
 
 /// Facts whose ends are looked at together.
 const CHUNK: usize = 64;
@@ -9,17 +9,17 @@ const HOLDING_MAX: usize = 4096;
 
 /// Facts by where they begin.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Facts {
-    sorted: Vec<Fact>,
+pub(super) struct FactIndex {
+    sorted: Vec<VariableFact>,
     /// The last end in each chunk.
     ends: Vec<u64>,
 }
 
-impl Facts {
+impl FactIndex {
     /// Sorts them.
-    pub(super) fn new(mut facts: Vec<Fact>) -> Self {
+    pub(super) fn new(mut facts: Vec<VariableFact>) -> Self {
         facts.sort_by_key(|f| f.start);
-        let last_end = |chunk: &[Fact]| chunk.iter().map(|f| f.end).max().unwrap_or(0);
+        let last_end = |chunk: &[VariableFact]| chunk.iter().map(|f| f.end).max().unwrap_or(0);
         Self {
             ends: facts.chunks(CHUNK).map(last_end).collect(),
             sorted: facts,
@@ -27,21 +27,25 @@ impl Facts {
     }
 
     /// All of them.
-    pub(super) fn all(&self) -> &[Fact] {
+    pub(super) fn as_slice(&self) -> &[VariableFact] {
         &self.sorted
     }
 
     /// Those that hold at an address.
-    pub(super) fn holding(&self, address: u64) -> impl Iterator<Item = &Fact> {
+    pub(super) fn holding_at(&self, address: u64) -> impl Iterator<Item = &VariableFact> {
         self.begun(0, address)
     }
 
     /// Those that hold at an address and did not begin before another one, or at it.
-    pub(super) fn begun_after(&self, before: u64, address: u64) -> impl Iterator<Item = &Fact> {
+    pub(super) fn begun_after(
+        &self,
+        before: u64,
+        address: u64,
+    ) -> impl Iterator<Item = &VariableFact> {
         self.begun(self.sorted.partition_point(|f| f.start <= before), address)
     }
 
-    fn begun(&self, from: usize, address: u64) -> impl Iterator<Item = &Fact> {
+    fn begun(&self, from: usize, address: u64) -> impl Iterator<Item = &VariableFact> {
         let after = self.sorted.partition_point(|f| f.start <= address);
         let chunks = self.ends.iter().enumerate().skip(from / CHUNK);
         { chunks.take_while(move |(n, _)| n * CHUNK < after) }
@@ -59,30 +63,30 @@ impl Facts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::evidence::knowledge::Home;
+    use crate::evidence::knowledge::ValueHome;
     use proptest::prelude::*;
     use relayout_layout::TypeId;
 
     proptest! {
         #[test]
         fn found_are_those_that_hold(
-            given in proptest::collection::vec((0u64..200, 0u64..90), 0..400),
+            intervals in proptest::collection::vec((0u64..200, 0u64..90), 0..400),
             before in 0u64..200,
             address in 0u64..300,
         ) {
-            let facts = given.iter().enumerate().map(|(n, &(start, len))| Fact {
+            let facts = intervals.iter().enumerate().map(|(n, &(start, len))| VariableFact {
                 start,
                 end: start + len,
-                home: Home::Slot(n as i64),
+                home: ValueHome::Slot(n as i64),
                 target: TypeId(0),
                 offset: 0,
                 fixed: false,
             });
-            let facts = Facts::new(facts.collect());
-            let holds = |f: &&Fact| (f.start..f.end).contains(&address);
-            let expect: Vec<&Fact> = facts.all().iter().filter(holds).collect();
-            prop_assert_eq!(facts.holding(address).collect::<Vec<_>>(), expect.clone());
-            let late: Vec<&Fact> = expect.into_iter().filter(|f| f.start > before).collect();
+            let facts = FactIndex::new(facts.collect());
+            let holds = |f: &&VariableFact| (f.start..f.end).contains(&address);
+            let expect: Vec<&VariableFact> = facts.as_slice().iter().filter(holds).collect();
+            prop_assert_eq!(facts.holding_at(address).collect::<Vec<_>>(), expect.clone());
+            let late: Vec<&VariableFact> = expect.into_iter().filter(|f| f.start > before).collect();
             prop_assert_eq!(facts.begun_after(before, address).collect::<Vec<_>>(), late);
         }
     }

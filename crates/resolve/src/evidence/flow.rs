@@ -6,40 +6,40 @@
 
 use std::collections::VecDeque;
 
-use super::code::Code;
-use super::facts::Facts;
-use super::knowledge::{Evidence, Fact, Home, Knowledge, Local};
-use super::state::State;
-use super::value::{Pointer, Trust, Value};
-use super::walk::Walk;
-use crate::insn::{Effect, Flow, Insn, Machine, Memory};
+use super::code::FunctionCode;
+use super::facts::FactIndex;
+use super::knowledge::{LocalVariable, TypeEvidence, TypeKnowledge, ValueHome, VariableFact};
+use super::state::RegisterState;
+use super::value::{AbstractValue, EvidenceTrust, TypedPointer};
+use super::walk::CodeWalk;
+use crate::insn::{DecodedInsn, InsnEffect, InsnFlow, InstructionSet, MemoryOperand};
 
 /// Visits of one block after which the analysis of the function stops.
 const MAX_VISITS: usize = 64;
 
 /// One analysed function.
 #[derive(Debug)]
-pub struct Function {
-    code: Code,
-    facts: Facts,
-    locals: Vec<Local>,
-    entries: Vec<Option<State>>,
+pub struct AnalysedFunction {
+    code: FunctionCode,
+    facts: FactIndex,
+    locals: Vec<LocalVariable>,
+    entries: Vec<Option<RegisterState>>,
 }
 
-impl Function {
+impl AnalysedFunction {
     /// Analyses a function that starts at `entry`.
     pub fn analyse(
-        machine: &dyn Machine,
-        knowledge: &dyn Knowledge,
-        code: Code,
-        facts: Vec<Fact>,
-        locals: Vec<Local>,
+        machine: &dyn InstructionSet,
+        knowledge: &dyn TypeKnowledge,
+        code: FunctionCode,
+        facts: Vec<VariableFact>,
+        locals: Vec<LocalVariable>,
         entry: u64,
     ) -> Self {
         let mut function = Self {
             entries: vec![None; code.blocks.len()],
             code,
-            facts: Facts::new(facts),
+            facts: FactIndex::new(facts),
             locals,
         };
         let first = function
@@ -47,60 +47,60 @@ impl Function {
             .index_at(entry)
             .and_then(|i| function.code.block_of(i));
         if let Some(block) = first {
-            let mut state = State::default();
+            let mut state = RegisterState::default();
             state.set_register(
                 machine.stack_pointer(),
-                Value::Frame(machine.entry_stack_offset()),
+                AbstractValue::Frame(machine.entry_stack_offset()),
             );
             function.entries[block] = Some(state);
-            function.run(machine, knowledge, block);
+            function.run_to_fixpoint(machine, knowledge, block);
         }
         function
     }
 
     /// What the debug information says of the function's pointers.
-    pub fn facts(&self) -> &[Fact] {
-        self.facts.all()
+    pub fn facts(&self) -> &[VariableFact] {
+        self.facts.as_slice()
     }
 
     /// The instruction that ends where `address` begins.
-    pub fn insn_before(&self, address: u64) -> Option<&Insn> {
+    pub fn insn_before(&self, address: u64) -> Option<&DecodedInsn> {
         let insns = &self.code.insns;
         let at = insns
             .partition_point(|i| i.address < address)
             .checked_sub(1)?;
-        Some(&insns[at]).filter(|i| i.next() == address)
+        Some(&insns[at]).filter(|i| i.next_address() == address)
     }
 
     /// What the operand of `insn`, the instruction that ran at `pc`, accesses. `insn` may differ
     /// from the code that was analysed (the kernel patches itself).
     pub fn evidence(
         &self,
-        machine: &dyn Machine,
-        knowledge: &dyn Knowledge,
-        insn: &Insn,
-        operand: &Memory,
-    ) -> Option<Evidence> {
+        machine: &dyn InstructionSet,
+        knowledge: &dyn TypeKnowledge,
+        insn: &DecodedInsn,
+        operand: &MemoryOperand,
+    ) -> Option<TypeEvidence> {
         let index = self.code.index_at(insn.address)?;
         let block = self.code.block_of(index)?;
-        let mut walk = Walk {
+        let mut walk = CodeWalk {
             machine,
             knowledge,
             state: self.entry_state(block),
         };
         for at in self.code.blocks[block].first..index {
-            self.learn(&mut walk, at, block);
-            self.step(&mut walk, at);
+            self.learn_facts_at(&mut walk, at, block);
+            self.step_insn(&mut walk, at);
         }
-        self.learn(&mut walk, index, block);
+        self.learn_facts_at(&mut walk, index, block);
         let pointer = match walk.address(operand) {
-            Value::Frame(at) => self.local(&walk, insn.address, at)?,
+            AbstractValue::Frame(at) => self.local_at(&walk, insn.address, at)?,
             value => walk.pointer(value)?,
         };
-        within(knowledge, pointer)
+        evidence_within_type(knowledge, pointer)
     }
 
-    fn entry_state(&self, block: usize) -> State {
+    fn entry_state(&self, block: usize) -> RegisterState {
         self.entries
             .get(block)
             .cloned()
@@ -108,7 +108,12 @@ impl Function {
             .unwrap_or_default()
     }
 
-    fn run(&mut self, machine: &dyn Machine, knowledge: &dyn Knowledge, entry: usize) {
+    fn run_to_fixpoint(
+        &mut self,
+        machine: &dyn InstructionSet,
+        knowledge: &dyn TypeKnowledge,
+        entry: usize,
+    ) {
         let mut queue = VecDeque::from([entry]);
         let mut visits = vec![0; self.code.blocks.len()];
         while let Some(block) = queue.pop_front() {
@@ -116,14 +121,14 @@ impl Function {
             if visits[block] > MAX_VISITS {
                 return;
             }
-            let mut walk = Walk {
+            let mut walk = CodeWalk {
                 machine,
                 knowledge,
                 state: self.entry_state(block),
             };
             for at in self.code.blocks[block].first..self.code.blocks[block].end {
-                self.learn(&mut walk, at, block);
-                self.step(&mut walk, at);
+                self.learn_facts_at(&mut walk, at, block);
+                self.step_insn(&mut walk, at);
             }
             for &next in &self.code.blocks[block].successors {
                 let changed = match &mut self.entries[next] {
@@ -142,40 +147,40 @@ impl Function {
 
     /// Applies the facts that begin with instruction `at`: all that hold if it starts a block or
     /// follows a call, since not every callee clobbers what the convention lets it.
-    fn learn(&self, walk: &mut Walk<'_>, at: usize, block: usize) {
+    fn learn_facts_at(&self, walk: &mut CodeWalk<'_>, at: usize, block: usize) {
         let address = self.code.insns[at].address;
         let previous = (self.code.blocks[block].first < at).then(|| &self.code.insns[at - 1]);
         match previous {
-            Some(last) if !matches!(last.flow, Flow::Call(_)) => {
+            Some(last) if !matches!(last.flow, InsnFlow::Call(_)) => {
                 let begun = self.facts.begun_after(last.address, address);
-                begun.for_each(|fact| walk.learn(fact));
+                begun.for_each(|fact| walk.learn_fact(fact));
             }
             _ => self
                 .facts
-                .holding(address)
-                .for_each(|fact| walk.learn(fact)),
+                .holding_at(address)
+                .for_each(|fact| walk.learn_fact(fact)),
         }
     }
 
     /// Takes instruction `at`. A value stored to a variable's home has the variable's type, in the
     /// register that it came from too.
-    fn step(&self, walk: &mut Walk<'_>, at: usize) {
+    fn step_insn(&self, walk: &mut CodeWalk<'_>, at: usize) {
         let insn = &self.code.insns[at];
-        let store = |effect: &Effect| match effect {
-            Effect::Store { memory, src } => match walk.address(memory) {
-                Value::Frame(at) => Some((*src, at, walk.state.register(*src))),
+        let store = |effect: &InsnEffect| match effect {
+            InsnEffect::Store { memory, src } => match walk.address(memory) {
+                AbstractValue::Frame(at) => Some((*src, at, walk.state.register(*src))),
                 _ => None,
             },
             _ => None,
         };
         let stored = insn.effects.map(|effect| effect.as_ref().and_then(store));
-        walk.step(insn);
+        walk.step_insn(insn);
         for (src, slot, before) in stored.into_iter().flatten() {
-            let home = Some(Home::Slot(slot));
-            let mut facts = self.facts.holding(insn.address).filter(|f| f.fixed);
-            if let Some(fact) = facts.find(|f| walk.home(f.home) == home) {
-                walk.learn(fact);
-                if before.number().is_some() {
+            let home = Some(ValueHome::Slot(slot));
+            let mut facts = self.facts.holding_at(insn.address).filter(|f| f.fixed);
+            if let Some(fact) = facts.find(|f| walk.resolve_home(f.home) == home) {
+                walk.learn_fact(fact);
+                if before.as_number().is_some() {
                     walk.state.set_register(src, walk.state.slot(slot));
                 }
             }
@@ -183,22 +188,22 @@ impl Function {
     }
 
     /// The aggregate of the frame that holds `at`.
-    fn local(&self, walk: &Walk<'_>, pc: u64, at: i64) -> Option<Pointer> {
+    fn local_at(&self, walk: &CodeWalk<'_>, pc: u64, at: i64) -> Option<TypedPointer> {
         self.locals
             .iter()
             .filter(|l| (l.start..l.end).contains(&pc))
             .find_map(|local| {
-                let Some(Home::Slot(start)) = walk.home(local.home) else {
+                let Some(ValueHome::Slot(start)) = walk.resolve_home(local.home) else {
                     return None;
                 };
                 let offset = at.wrapping_sub(start);
                 let size = walk.knowledge.size_of(local.ty)?;
                 let inside = u64::try_from(offset).is_ok_and(|o| o < size);
-                inside.then_some(Pointer {
+                inside.then_some(TypedPointer {
                     target: local.ty,
                     offset,
                     stride: 0,
-                    trust: Trust::Stated,
+                    trust: EvidenceTrust::Stated,
                     via: None,
                 })
             })
@@ -210,9 +215,12 @@ const OPEN_ENDED_BYTES_MAX: u64 = 64 << 10;
 
 /// The evidence of an access through `pointer`. One that points past a number points into an array of
 /// them; past an aggregate there is nothing to be said, unless it has no fixed end.
-fn within(knowledge: &dyn Knowledge, pointer: Pointer) -> Option<Evidence> {
+fn evidence_within_type(
+    knowledge: &dyn TypeKnowledge,
+    pointer: TypedPointer,
+) -> Option<TypeEvidence> {
     let size = knowledge.size_of(pointer.target).filter(|&size| size > 0)?;
-    let evidence = Evidence {
+    let evidence = TypeEvidence {
         ty: pointer.target,
         offset: pointer.offset,
         trust: pointer.trust,
@@ -223,9 +231,9 @@ fn within(knowledge: &dyn Knowledge, pointer: Pointer) -> Option<Evidence> {
         return Some(evidence);
     }
     if !knowledge.is_aggregate(pointer.target) {
-        return Some(Evidence {
+        return Some(TypeEvidence {
             offset: pointer.offset.rem_euclid(i64::try_from(size).ok()?),
-            trust: Trust::Guessed,
+            trust: EvidenceTrust::Guessed,
             ..evidence
         });
     }
@@ -236,9 +244,9 @@ fn within(knowledge: &dyn Knowledge, pointer: Pointer) -> Option<Evidence> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::evidence::knowledge::Call;
-    use crate::insn::x86::X86_64;
-    use crate::insn::{Reg, Segment};
+    use crate::evidence::knowledge::CallEffect;
+    use crate::insn::x86::X86InsnSet;
+    use crate::insn::{AddressSegment, DwarfRegister};
     use proptest::prelude::*;
     use relayout_layout::TypeId;
 
@@ -248,7 +256,7 @@ mod tests {
     /// `NODE` (16 bytes) holds a pointer to `NODE` at 8; `OUTER` (64 bytes) holds a `NODE` at 32.
     struct Fixed;
 
-    impl Knowledge for Fixed {
+    impl TypeKnowledge for Fixed {
         fn size_of(&self, ty: TypeId) -> Option<u64> {
             [(NODE, 16), (OUTER, 64)]
                 .iter()
@@ -258,15 +266,15 @@ mod tests {
         fn is_open_ended(&self, _: TypeId) -> bool {
             false
         }
-        fn result_of(&self, _: TypeId) -> Option<TypeId> {
+        fn result_type(&self, _: TypeId) -> Option<TypeId> {
             None
         }
-        fn loaded(&self, ty: TypeId, offset: i64) -> Option<TypeId> {
+        fn pointee_at(&self, ty: TypeId, offset: i64) -> Option<TypeId> {
             [(NODE, 8), (OUTER, 40)]
                 .contains(&(ty, offset))
                 .then_some(NODE)
         }
-        fn element(&self, ty: TypeId, offset: i64, _: u32) -> Option<(TypeId, i64)> {
+        fn element_at(&self, ty: TypeId, offset: i64, _: u32) -> Option<(TypeId, i64)> {
             Some((ty, offset))
         }
         fn contains(&self, outer: TypeId, offset: i64, inner: TypeId) -> bool {
@@ -275,32 +283,32 @@ mod tests {
         fn is_aggregate(&self, _: TypeId) -> bool {
             true
         }
-        fn global(&self, address: u64) -> Option<(TypeId, i64)> {
+        fn global_at(&self, address: u64) -> Option<(TypeId, i64)> {
             (0x5000..0x5040)
                 .contains(&address)
                 .then(|| (OUTER, (address - 0x5000) as i64))
         }
-        fn local(&self, offset: u64) -> Option<(TypeId, i64)> {
+        fn local_at(&self, offset: u64) -> Option<(TypeId, i64)> {
             (0x100..0x110)
                 .contains(&offset)
                 .then(|| (NODE, (offset - 0x100) as i64))
         }
-        fn is_local_base(&self, memory: &Memory) -> bool {
-            memory.segment == Segment::Local && memory.displacement == 0x40
+        fn is_local_base(&self, memory: &MemoryOperand) -> bool {
+            memory.segment == AddressSegment::Local && memory.displacement == 0x40
         }
-        fn call(&self, _: u64) -> Call {
-            Call::Returns(Some(NODE))
+        fn call_effect(&self, _: u64) -> CallEffect {
+            CallEffect::Returns(Some(NODE))
         }
-        fn call_through(&self, _: TypeId, _: i64) -> Call {
-            Call::Returns(None)
+        fn indirect_call_effect(&self, _: TypeId, _: i64) -> CallEffect {
+            CallEffect::Returns(None)
         }
     }
 
-    fn parameter(target: TypeId, end: u64) -> Fact {
-        Fact {
+    fn parameter(target: TypeId, end: u64) -> VariableFact {
+        VariableFact {
             start: 0x1000,
             end,
-            home: Home::Register(Reg(5)),
+            home: ValueHome::Register(DwarfRegister(5)),
             target,
             offset: 0,
             fixed: false,
@@ -308,16 +316,23 @@ mod tests {
     }
 
     /// `expect` is the evidence of the last instruction with a memory operand.
-    fn check(bytes: &[u8], facts: &[Fact], expect: Option<(TypeId, i64)>) {
-        let code = Code::decode(&X86_64, &[(0x1000, bytes)]);
+    fn check(bytes: &[u8], facts: &[VariableFact], expect: Option<(TypeId, i64)>) {
+        let code = FunctionCode::decode(&X86InsnSet, &[(0x1000, bytes)]);
         let last = *code
             .insns
             .iter()
             .rfind(|i| i.memory[0].is_some())
             .expect("an operand");
-        let function = Function::analyse(&X86_64, &Fixed, code, facts.to_vec(), Vec::new(), 0x1000);
+        let function = AnalysedFunction::analyse(
+            &X86InsnSet,
+            &Fixed,
+            code,
+            facts.to_vec(),
+            Vec::new(),
+            0x1000,
+        );
         let operand = last.memory[0].expect("just found");
-        let found = function.evidence(&X86_64, &Fixed, &last, &operand);
+        let found = function.evidence(&X86InsnSet, &Fixed, &last, &operand);
         assert_eq!(found.map(|e| (e.ty, e.offset)), expect, "{bytes:02x?}");
     }
 
@@ -339,9 +354,9 @@ mod tests {
     fn an_embedded_member_stays_in_its_container() {
         // lea 0x20(%rdi),%rax; mov 0x4(%rax),%ecx, where rax is said to point to a NODE
         let code = [0x48, 0x8d, 0x47, 0x20, 0x8b, 0x48, 0x04];
-        let inner = Fact {
+        let inner = VariableFact {
             start: 0x1004,
-            home: Home::Register(Reg(0)),
+            home: ValueHome::Register(DwarfRegister(0)),
             ..parameter(NODE, 0x1007)
         };
         check(&code, &[parameter(OUTER, 0x1001), inner], Some((OUTER, 36)));
@@ -388,20 +403,20 @@ mod tests {
             facts in proptest::collection::vec(
                 (0u64..600, 0u64..600, 0u8..20, 0u32..4, any::<i64>(), any::<bool>()), 0..20),
         ) {
-            let facts = facts.into_iter().map(|(start, len, reg, ty, offset, slot)| Fact {
+            let facts = facts.into_iter().map(|(start, len, reg, ty, offset, slot)| VariableFact {
                 start: 0x1000 + start,
                 end: 0x1000 + start + len,
-                home: if slot { Home::Slot(offset) } else { Home::Register(Reg(reg)) },
+                home: if slot { ValueHome::Slot(offset) } else { ValueHome::Register(DwarfRegister(reg)) },
                 target: TypeId(ty),
                 offset, fixed: slot,
             });
-            let code = Code::decode(&X86_64, &[(0x1000, &bytes)]);
+            let code = FunctionCode::decode(&X86InsnSet, &[(0x1000, &bytes)]);
             let insns = code.insns.clone();
             let function =
-                Function::analyse(&X86_64, &Fixed, code, facts.collect(), Vec::new(), 0x1000);
+                AnalysedFunction::analyse(&X86InsnSet, &Fixed, code, facts.collect(), Vec::new(), 0x1000);
             for insn in insns {
                 for operand in insn.memory.iter().flatten() {
-                    let _ = function.evidence(&X86_64, &Fixed, &insn, operand);
+                    let _ = function.evidence(&X86InsnSet, &Fixed, &insn, operand);
                 }
             }
         }

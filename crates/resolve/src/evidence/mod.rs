@@ -12,9 +12,11 @@ mod value;
 pub mod variables;
 mod walk;
 
-pub use flow::Function;
-pub use knowledge::{Call, Evidence, Fact, Home, Knowledge, Local};
-pub use program::{Program, View};
+pub use flow::AnalysedFunction;
+pub use knowledge::{
+    CallEffect, LocalVariable, TypeEvidence, TypeKnowledge, ValueHome, VariableFact,
+};
+pub use program::{AnalysedProgram, FileView};
 pub(crate) use sites::SiteCode;
-pub use sites::{SiteEvidence, Sites};
-pub use value::{Pointer, Trust, Value, Via};
+pub use sites::{SiteEvidence, SiteTable};
+pub use value::{AbstractValue, EvidenceTrust, TypedPointer, Via};

@@ -6,14 +6,16 @@ use relayout_layout::TypeId;
 use relayout_layout::dwarf::{DieOffset, DwarfFile, FunctionRange};
 use rustc_hash::FxHashMap;
 
-use super::code::Code;
-use super::flow::Function;
-use super::knowledge::{Call, Evidence, Knowledge};
-use super::variables::Variables;
-use crate::images::{FileId, Images, Linked};
-use crate::insn::{Flow, Insn, Machine, Memory, Reg, Segment};
-use crate::kept::Kept;
-use crate::types::{Die, Globals, Placed, TypeStore, die, shape};
+use super::code::FunctionCode;
+use super::flow::AnalysedFunction;
+use super::knowledge::{CallEffect, TypeEvidence, TypeKnowledge};
+use super::variables::FunctionVariables;
+use crate::images::{DebugImages, FileId, LinkedAddress};
+use crate::insn::{
+    AddressSegment, DecodedInsn, DwarfRegister, InsnFlow, InstructionSet, MemoryOperand,
+};
+use crate::kept::KeptEvidence;
+use crate::types::{FileDie, GlobalVariables, PlacedVariable, TypeStore, die, shape};
 
 /// Functions that leave all registers alone, called by tracing and by mitigations.
 const HOOKS: [&str; 4] = [
@@ -36,44 +38,44 @@ const STUB_INSNS: usize = 3;
 const CALL_BYTES_MAX: u64 = 8;
 
 /// All files' code, types and variables.
-pub struct Program<'f, 'a> {
-    machine: &'f dyn Machine,
+pub struct AnalysedProgram<'f, 'a> {
+    machine: &'f dyn InstructionSet,
     files: Vec<ProgramFile<'f, 'a>>,
     /// Types of all files.
     pub store: TypeStore<'f, 'a>,
     /// Functions by name, for calls from one file to another.
-    exported: OnceLock<FxHashMap<&'f str, Linked>>,
+    exported: OnceLock<FxHashMap<&'f str, LinkedAddress>>,
 }
 
 /// What belongs to one of the files.
 struct ProgramFile<'f, 'a> {
     file: &'f DwarfFile<'a>,
-    globals: Globals<'f, 'a>,
+    globals: GlobalVariables<'f, 'a>,
     /// Ranges of each function, the cold ones included; read when one is analysed.
     ranges: OnceLock<FxHashMap<DieOffset, Vec<FunctionRange>>>,
     hooks: Vec<u64>,
-    calls: RwLock<FxHashMap<u64, Call>>,
+    calls: RwLock<FxHashMap<u64, CallEffect>>,
 }
 
 /// One of the files among the others; addresses are its own, as linked.
 #[derive(Clone, Copy)]
-pub struct View<'p, 'f, 'a> {
-    program: &'p Program<'f, 'a>,
-    own: &'p ProgramFile<'f, 'a>,
+pub struct FileView<'p, 'f, 'a> {
+    program: &'p AnalysedProgram<'f, 'a>,
+    analysed: &'p ProgramFile<'f, 'a>,
     id: FileId,
 }
 
-impl<'f, 'a> Program<'f, 'a> {
+impl<'f, 'a> AnalysedProgram<'f, 'a> {
     /// Prepares the files; no type is loaded yet.
-    pub fn new(images: &Images<'f, 'a>, machine: &'f dyn Machine) -> Self {
-        Self::with(images, machine, None)
+    pub fn new(images: &DebugImages<'f, 'a>, machine: &'f dyn InstructionSet) -> Self {
+        Self::with_kept(images, machine, None)
     }
 
     /// The same with what is known of the files; what is not is found, and added to it.
-    pub fn with(
-        images: &Images<'f, 'a>,
-        machine: &'f dyn Machine,
-        mut kept: Option<&mut Kept>,
+    pub fn with_kept(
+        images: &DebugImages<'f, 'a>,
+        machine: &'f dyn InstructionSet,
+        mut kept: Option<&mut KeptEvidence>,
     ) -> Self {
         let files = images.files().iter().enumerate();
         let files = files.map(|(id, file)| {
@@ -95,50 +97,52 @@ impl<'f, 'a> Program<'f, 'a> {
     }
 
     /// The decoder of its code.
-    pub fn machine(&self) -> &'f dyn Machine {
+    pub fn machine(&self) -> &'f dyn InstructionSet {
         self.machine
     }
 
     /// The kernel, or the program itself.
-    pub fn main(&self) -> View<'_, 'f, 'a> {
-        self.file(FileId::MAIN)
+    pub fn main_view(&self) -> FileView<'_, 'f, 'a> {
+        self.file_view(FileId::MAIN)
     }
 
     /// One of the files.
     ///
     /// # Panics
     /// With an id of other images.
-    pub fn file(&self, id: FileId) -> View<'_, 'f, 'a> {
-        View {
+    pub fn file_view(&self, id: FileId) -> FileView<'_, 'f, 'a> {
+        FileView {
             program: self,
-            own: &self.files[usize::from(id.0)],
+            analysed: &self.files[usize::from(id.0)],
             id,
         }
     }
 
     /// The function of that name in whichever file has it first.
-    fn exported(&self, name: &str) -> Option<Linked> {
+    fn exported_function(&self, name: &str) -> Option<LinkedAddress> {
         let collect = || {
-            let mut all = FxHashMap::default();
+            let mut functions = FxHashMap::default();
             for (n, own) in self.files.iter().enumerate() {
                 let file = FileId(n as u16);
                 for symbol in own.file.symbols().iter().filter(|s| s.is_function()) {
                     let address = symbol.address;
-                    all.entry(symbol.name).or_insert(Linked { file, address });
+                    functions
+                        .entry(symbol.name)
+                        .or_insert(LinkedAddress { file, address });
                 }
             }
-            all
+            functions
         };
         self.exported.get_or_init(collect).get(name).copied()
     }
 }
 
 impl<'f, 'a> ProgramFile<'f, 'a> {
-    fn new(file: &'f DwarfFile<'a>, id: FileId, variables: Option<&[Placed]>) -> Self {
-        let hook = |s: &&relayout_layout::dwarf::Symbol<'_>| HOOKS.contains(&s.name);
+    fn new(file: &'f DwarfFile<'a>, id: FileId, variables: Option<&[PlacedVariable]>) -> Self {
+        let hook = |s: &&relayout_layout::dwarf::ElfSymbol<'_>| HOOKS.contains(&s.name);
         Self {
             file,
-            globals: Globals::new(file, id, variables),
+            globals: GlobalVariables::new(file, id, variables),
             ranges: OnceLock::new(),
             hooks: file
                 .symbols()
@@ -163,47 +167,47 @@ impl<'f, 'a> ProgramFile<'f, 'a> {
     }
 }
 
-impl<'p, 'f, 'a> View<'p, 'f, 'a> {
+impl<'p, 'f, 'a> FileView<'p, 'f, 'a> {
     /// The file itself.
-    pub fn file(&self) -> &'f DwarfFile<'a> {
-        self.own.file
+    pub fn debug_file(&self) -> &'f DwarfFile<'a> {
+        self.analysed.file
     }
 
     /// All files.
-    pub fn program(&self) -> &'p Program<'f, 'a> {
+    pub fn program(&self) -> &'p AnalysedProgram<'f, 'a> {
         self.program
     }
 
     /// Its variables.
-    pub fn globals(&self) -> &'p Globals<'f, 'a> {
-        &self.own.globals
+    pub fn globals(&self) -> &'p GlobalVariables<'f, 'a> {
+        &self.analysed.globals
     }
 
     /// The function whose code holds `pc`.
     pub fn function_at(&self, pc: u64) -> Option<DieOffset> {
-        let functions = self.file().functions();
+        let functions = self.debug_file().functions();
         let after = functions.partition_point(|f| f.low <= pc);
         let near = functions[..after].iter().rev().take(4);
         { near }.find(|f| pc < f.high).map(|f| f.die)
     }
 
     /// Analyses a function; `None` if the file has no code for it.
-    pub fn analyse(&self, function: DieOffset) -> Option<Function> {
-        let ranges = self.own.ranges(function)?;
+    pub fn analyse(&self, function: DieOffset) -> Option<AnalysedFunction> {
+        let ranges = self.analysed.ranges(function)?;
         let bytes = |r: &FunctionRange| {
             let len = usize::try_from(r.high.checked_sub(r.low)?).ok()?;
-            Some((r.low, self.file().bytes_at(r.low, len)?))
+            Some((r.low, self.debug_file().bytes_at(r.low, len)?))
         };
         let pieces: Vec<_> = ranges.iter().filter_map(bytes).collect();
-        let code = Code::decode(self.program.machine, &pieces);
-        let variables = Variables::read(self, function);
-        let (unit, entry) = die::entry(self.file(), function)?;
+        let code = FunctionCode::decode(self.program.machine, &pieces);
+        let variables = FunctionVariables::read(self, function);
+        let (unit, entry) = die::read_entry(self.debug_file(), function)?;
         let low = entry.attr_value(gimli::constants::DW_AT_low_pc);
-        let dwarf = self.file().dwarf_of(function);
+        let dwarf = self.debug_file().dwarf_of(function);
         let low = low.and_then(|v| dwarf.attr_address(unit, v).ok().flatten());
         let entry = low.or_else(|| pieces.first().map(|p| p.0))?;
-        let Variables { facts, locals } = variables;
-        Some(Function::analyse(
+        let FunctionVariables { facts, locals } = variables;
+        Some(AnalysedFunction::analyse(
             self.program.machine,
             self,
             code,
@@ -214,24 +218,29 @@ impl<'p, 'f, 'a> View<'p, 'f, 'a> {
     }
 
     /// Decodes the instruction that the file has at `pc`.
-    pub fn insn_at(&self, pc: u64) -> Option<Insn> {
+    pub fn insn_at(&self, pc: u64) -> Option<DecodedInsn> {
         let bytes = (1..=15)
             .rev()
-            .find_map(|len| self.file().bytes_at(pc, len))?;
+            .find_map(|len| self.debug_file().bytes_at(pc, len))?;
         self.program.machine.decode(pc, bytes)
     }
 
     /// What an operand of `insn` in `function` accesses, by the instruction alone.
-    pub fn evidence(&self, function: &Function, insn: &Insn, operand: &Memory) -> Option<Evidence> {
+    pub fn evidence(
+        &self,
+        function: &AnalysedFunction,
+        insn: &DecodedInsn,
+        operand: &MemoryOperand,
+    ) -> Option<TypeEvidence> {
         function.evidence(self.program.machine, self, insn, operand)
     }
 
     /// Name of the function that a call goes to: through the procedure linkage table, through a slot
     /// that the dynamic linker fills, or directly.
-    pub fn callee_name(&self, call: &Insn) -> Option<&'f str> {
+    pub fn callee_name(&self, call: &DecodedInsn) -> Option<&'f str> {
         match call.flow {
-            Flow::Call(Some(target)) => self.name_at(target),
-            _ => self.import(call.target_slot()?),
+            InsnFlow::Call(Some(target)) => self.name_at(target),
+            _ => self.import_name(call.target_slot()?),
         }
     }
 
@@ -239,103 +248,113 @@ impl<'p, 'f, 'a> View<'p, 'f, 'a> {
     pub fn call_before(&self, back: u64) -> Option<&'f str> {
         (1..=CALL_BYTES_MAX).find_map(|len| {
             let insn = self.insn_at(back.checked_sub(len)?)?;
-            let is_call = matches!(insn.flow, Flow::Call(_)) && insn.next() == back;
+            let is_call = matches!(insn.flow, InsnFlow::Call(_)) && insn.next_address() == back;
             is_call.then(|| self.callee_name(&insn)).flatten()
         })
     }
 
     fn name_at(&self, target: u64) -> Option<&'f str> {
-        if let Some(name) = self.stub(target) {
+        if let Some(name) = self.stub_target_name(target) {
             return Some(name);
         }
-        let symbols = self.file().symbols();
+        let symbols = self.debug_file().symbols();
         let first = symbols.partition_point(|s| s.address < target);
         let same = symbols[first..].iter().take_while(|s| s.address == target);
         { same }.find(|s| s.is_function()).map(|s| s.name)
     }
 
     /// What the stub at `target` stands for.
-    fn stub(&self, target: u64) -> Option<&'f str> {
+    fn stub_target_name(&self, target: u64) -> Option<&'f str> {
         let mut pc = target;
         for _ in 0..STUB_INSNS {
             let insn = self.insn_at(pc)?;
             match insn.flow {
-                Flow::Next => pc = insn.next(),
-                _ => return self.import(insn.target_slot()?),
+                InsnFlow::Next => pc = insn.next_address(),
+                _ => return self.import_name(insn.target_slot()?),
             }
         }
         None
     }
 
-    fn import(&self, slot: u64) -> Option<&'f str> {
-        let imports = self.file().imports();
+    fn import_name(&self, slot: u64) -> Option<&'f str> {
+        let imports = self.debug_file().imports();
         let at = imports.binary_search_by_key(&slot, |i| i.slot).ok()?;
         Some(imports[at].name)
     }
 
-    fn look_up_call(&self, target: u64) -> Call {
-        if self.own.hooks.contains(&target) {
-            return Call::Nothing;
+    fn look_up_call(&self, target: u64) -> CallEffect {
+        if self.analysed.hooks.contains(&target) {
+            return CallEffect::Nothing;
         }
-        let own = Linked {
+        let own = LinkedAddress {
             file: self.id,
             address: target,
         };
-        if let Some(reg) = self.stands_for(target) {
-            return Call::Through(reg);
+        if let Some(reg) = self.thunk_register(target) {
+            return CallEffect::Through(reg);
         }
-        let result = self.returned(own).or_else(|| {
-            let name = self.stub(target)?;
-            self.returned(self.program.exported(name)?)
+        let result = self.returned_pointee(own).or_else(|| {
+            let name = self.stub_target_name(target)?;
+            self.returned_pointee(self.program.exported_function(name)?)
         });
-        Call::Returns(result)
+        CallEffect::Returns(result)
     }
 
     /// The register through which the code at `target` jumps, if it is there to do so: a retpoline.
-    fn stands_for(&self, target: u64) -> Option<Reg> {
-        let symbols = self.file().symbols();
+    fn thunk_register(&self, target: u64) -> Option<DwarfRegister> {
+        let symbols = self.debug_file().symbols();
         let first = symbols.partition_point(|s| s.address < target);
         let mut same = symbols[first..].iter().take_while(|s| s.address == target);
         let name = same.find_map(|s| s.name.strip_prefix(RETPOLINE))?;
-        self.program.machine.register(name)
+        self.program.machine.register_by_name(name)
     }
 
     /// What a function returns a pointer to.
-    fn returned(&self, callee: Linked) -> Option<TypeId> {
-        let of = self.program.file(callee.file).file();
-        let functions = of.functions();
+    fn returned_pointee(&self, callee: LinkedAddress) -> Option<TypeId> {
+        let debug_file = self.program.file_view(callee.file).debug_file();
+        let functions = debug_file.functions();
         let at = functions.partition_point(|f| f.low < callee.address);
         let function = functions.get(at).filter(|f| f.low == callee.address)?;
-        let (_, entry) = die::entry(of, function.die)?;
-        let offset = die::type_of(of, function.die, &entry)?;
+        let (_, entry) = die::read_entry(debug_file, function.die)?;
+        let offset = die::type_of(debug_file, function.die, &entry)?;
         let file = callee.file;
-        self.program.store.pointee(Die { file, offset })
+        self.program.store.pointee(FileDie { file, offset })
     }
 
-    fn place(&self, variable: crate::types::Variable<'f>, at: u64) -> Option<(TypeId, i64)> {
+    fn type_at(
+        &self,
+        variable: crate::types::ProgramVariable<'f>,
+        at: u64,
+    ) -> Option<(TypeId, i64)> {
         Some((variable.ty?, i64::try_from(at - variable.start).ok()?))
     }
 
     /// The thread-local variable at an offset from the thread pointer. Only the program's own block
     /// is at a fixed one.
     fn thread_local(&self, offset: u64) -> Option<(TypeId, i64)> {
-        let tls = self.file().tls().filter(|_| self.id == FileId::MAIN)?;
+        let tls = self
+            .debug_file()
+            .tls_segment()
+            .filter(|_| self.id == FileId::MAIN)?;
         let machine = self.program.machine;
         let at = machine.thread_local(offset, tls.bytes, tls.align)?;
-        let variable = self.own.globals.thread_local(&self.program.store, at)?;
-        self.place(variable, at)
+        let variable = self
+            .analysed
+            .globals
+            .thread_local_variable(&self.program.store, at)?;
+        self.type_at(variable, at)
     }
 
     /// A type of the file by its entry.
-    pub fn die(&self, offset: DieOffset) -> Die {
-        Die {
+    pub fn file_die(&self, offset: DieOffset) -> FileDie {
+        FileDie {
             file: self.id,
             offset,
         }
     }
 }
 
-impl Knowledge for View<'_, '_, '_> {
+impl TypeKnowledge for FileView<'_, '_, '_> {
     fn size_of(&self, ty: TypeId) -> Option<u64> {
         self.program.store.types().size_of(ty)
     }
@@ -344,12 +363,14 @@ impl Knowledge for View<'_, '_, '_> {
         shape::has_flexible_tail(&self.program.store.types(), ty)
     }
 
-    fn loaded(&self, ty: TypeId, offset: i64) -> Option<TypeId> {
-        self.program.store.loaded(ty, u64::try_from(offset).ok()?)
+    fn pointee_at(&self, ty: TypeId, offset: i64) -> Option<TypeId> {
+        self.program
+            .store
+            .pointee_at(ty, u64::try_from(offset).ok()?)
     }
 
-    fn element(&self, ty: TypeId, offset: i64, stride: u32) -> Option<(TypeId, i64)> {
-        self.program.store.element(ty, offset, stride)
+    fn element_at(&self, ty: TypeId, offset: i64, stride: u32) -> Option<(TypeId, i64)> {
+        self.program.store.element_at(ty, offset, stride)
     }
 
     fn contains(&self, outer: TypeId, offset: i64, inner: TypeId) -> bool {
@@ -360,64 +381,70 @@ impl Knowledge for View<'_, '_, '_> {
         self.program.store.types().aggregate(ty).is_some()
     }
 
-    fn global(&self, address: u64) -> Option<(TypeId, i64)> {
-        self.place(
-            self.own.globals.image(&self.program.store, address)?,
+    fn global_at(&self, address: u64) -> Option<(TypeId, i64)> {
+        self.type_at(
+            self.analysed
+                .globals
+                .image_variable(&self.program.store, address)?,
             address,
         )
     }
 
-    fn local(&self, offset: u64) -> Option<(TypeId, i64)> {
-        match self.own.globals.per_cpu(&self.program.store, offset) {
-            Some(variable) => self.place(variable, offset),
+    fn local_at(&self, offset: u64) -> Option<(TypeId, i64)> {
+        match self
+            .analysed
+            .globals
+            .per_cpu_variable(&self.program.store, offset)
+        {
+            Some(variable) => self.type_at(variable, offset),
             None => self.thread_local(offset),
         }
     }
 
-    fn is_local_base(&self, memory: &Memory) -> bool {
+    fn is_local_base(&self, memory: &MemoryOperand) -> bool {
         let at = memory.displacement as u64;
-        if self.file().tls().is_some() {
+        if self.debug_file().tls_segment().is_some() {
             return self.program.machine.is_thread_pointer(memory);
         }
         match (memory.segment, memory.base) {
-            (Segment::Local, None) => {
-                memory.index.is_none() && self.own.globals.is_this_cpu_off(at)
+            (AddressSegment::Local, None) => {
+                memory.index.is_none() && self.analysed.globals.is_this_cpu_off(at)
             }
-            (Segment::Flat, None) => self.own.globals.is_per_cpu_offset(at),
+            (AddressSegment::Flat, None) => self.analysed.globals.is_per_cpu_offset(at),
             _ => false,
         }
     }
 
-    fn call(&self, target: u64) -> Call {
+    fn call_effect(&self, target: u64) -> CallEffect {
         let known = self
-            .own
+            .analysed
             .calls
             .read()
             .ok()
             .and_then(|calls| calls.get(&target).copied());
         known.unwrap_or_else(|| {
             let call = self.look_up_call(target);
-            if let Ok(mut calls) = self.own.calls.write() {
+            if let Ok(mut calls) = self.analysed.calls.write() {
                 calls.insert(target, call);
             }
             call
         })
     }
 
-    fn call_through(&self, ty: TypeId, offset: i64) -> Call {
+    fn indirect_call_effect(&self, ty: TypeId, offset: i64) -> CallEffect {
         let Ok(offset) = u64::try_from(offset) else {
-            return Call::Returns(None);
+            return CallEffect::Returns(None);
         };
         let path = self.program.store.types().member_at(ty, offset, 8);
         let saves = path.is_some_and(|p| p.types_path.iter().any(|t| t == CALLEE_SAVE));
         if saves {
-            return Call::OnlyReturns;
+            return CallEffect::OnlyReturns;
         }
-        let function = self.program.store.loaded(ty, offset);
-        Call::Returns(function.and_then(|function| self.result_of(function)))
+        let function = self.program.store.pointee_at(ty, offset);
+        CallEffect::Returns(function.and_then(|function| self.result_type(function)))
     }
 
-    fn result_of(&self, function: TypeId) -> Option<TypeId> {
-        self.program.store.returned(function)
+    fn result_type(&self, function: TypeId) -> Option<TypeId> {
+        self.program.store.returned_pointee(function)
     }
 }

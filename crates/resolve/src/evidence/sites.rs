@@ -7,21 +7,21 @@ use relayout_profile::{Profile, Site};
 use rustc_hash::FxHashMap;
 
 use super::calls;
-use super::flow::Function;
-use super::knowledge::Evidence;
-use super::program::{Program, View};
+use super::flow::AnalysedFunction;
+use super::knowledge::TypeEvidence;
+use super::program::{AnalysedProgram, FileView};
 use crate::access::AccessKey;
-use crate::images::{FileId, Images, Linked};
-use crate::insn::{Flow, Memory, Segment};
-use crate::kept::Kept;
+use crate::images::{DebugImages, FileId, LinkedAddress};
+use crate::insn::{AddressSegment, InsnFlow, MemoryOperand};
+use crate::kept::KeptEvidence;
 
 /// What one site's instruction says of the operand it loads from and of the one it stores to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SiteEvidence {
     /// Of the operand that is read.
-    pub read: Option<Evidence>,
+    pub read: Option<TypeEvidence>,
     /// Of the operand that is written.
-    pub written: Option<Evidence>,
+    pub written: Option<TypeEvidence>,
     /// Bytes of the operands that are read and written; 0 where that is not fixed.
     pub bytes: [u32; 2],
     /// The instruction walks through memory, so that an access may be anywhere past the operand.
@@ -31,33 +31,34 @@ pub struct SiteEvidence {
 impl SiteEvidence {
     /// For an access of so many bytes. QEMU makes two accesses of an operand of 16 bytes, and which half
     /// one is of is not said.
-    pub fn of_access(&self, writes: bool, bytes: u8) -> Option<Evidence> {
+    pub fn evidence_within(&self, writes: bool, bytes: u8) -> Option<TypeEvidence> {
         let operand = self.bytes[usize::from(writes)];
-        self.of(writes).filter(|_| operand <= u32::from(bytes))
+        self.evidence(writes)
+            .filter(|_| operand <= u32::from(bytes))
     }
 
     /// The same with each type in place of what `ty` makes of it; `None` where it makes nothing of one.
     pub(crate) fn with_types(&self, ty: &mut impl FnMut(TypeId) -> Option<TypeId>) -> Option<Self> {
-        let mut one = |said: Option<Evidence>| match said {
+        let mut translate = |side: Option<TypeEvidence>| match side {
             None => Some(None),
-            Some(said) => Some(Some(Evidence {
-                ty: ty(said.ty)?,
-                via: match said.via {
+            Some(evidence) => Some(Some(TypeEvidence {
+                ty: ty(evidence.ty)?,
+                via: match evidence.via {
                     None => None,
-                    Some((of, offset)) => Some((ty(of)?, offset)),
+                    Some((owner, offset)) => Some((ty(owner)?, offset)),
                 },
-                ..said
+                ..evidence
             })),
         };
         Some(Self {
-            read: one(self.read)?,
-            written: one(self.written)?,
+            read: translate(self.read)?,
+            written: translate(self.written)?,
             ..*self
         })
     }
 
     /// For a store, or for a load.
-    pub fn of(&self, writes: bool) -> Option<Evidence> {
+    pub fn evidence(&self, writes: bool) -> Option<TypeEvidence> {
         if writes { self.written } else { self.read }
     }
 }
@@ -66,7 +67,7 @@ impl SiteEvidence {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SiteCode<'p> {
     /// Where it is in the files.
-    pub at: Linked,
+    pub at: LinkedAddress,
     /// The instruction as it was executed; empty where that is not known, and of a call.
     pub bytes: &'p [u8],
     /// A call stands for the access, and `at` is where it returns to.
@@ -75,44 +76,52 @@ pub(crate) struct SiteCode<'p> {
 
 /// Where the code of each site is in the files, and what it says.
 #[derive(Debug, Default)]
-pub struct Sites {
+pub struct SiteTable {
     /// By site, in the first run that has it.
-    first: Vec<Option<Linked>>,
+    first_addresses: Vec<Option<LinkedAddress>>,
     /// In runs that had other code at the same address.
-    others: FxHashMap<(u16, u32), Option<Linked>>,
+    other_addresses: FxHashMap<(u16, u32), Option<LinkedAddress>>,
     evidence: Vec<SiteEvidence>,
     other_evidence: FxHashMap<(u16, u32), SiteEvidence>,
 }
 
-impl Sites {
+impl SiteTable {
     /// Finds the code of the profile's sites and their evidence. Only functions that hold a site of which `kept` knows
     /// nothing are looked at, and what is found is added to it.
     pub fn new(
-        program: &Program<'_, '_>,
-        images: &Images<'_, '_>,
+        program: &AnalysedProgram<'_, '_>,
+        images: &DebugImages<'_, '_>,
         profile: &Profile,
         accesses: &[(AccessKey, u64)],
-        kept: Option<&mut Kept>,
+        kept: Option<&mut KeptEvidence>,
     ) -> Self {
-        let mut found = Self::places(images, &profile.sites, accesses);
-        let code = |site: u32, at: Option<Linked>| SiteCode {
+        let mut found = Self::locate_sites(images, &profile.sites, accesses);
+        let code = |site: u32, at: Option<LinkedAddress>| SiteCode {
             at: at.unwrap_or(NOWHERE),
             bytes: &profile.sites[site as usize].bytes,
             is_call: profile.is_call(site),
         };
-        let others: Vec<_> = found.others.iter().map(|(&key, &at)| (key, at)).collect();
-        let wanted: Vec<SiteCode<'_>> = { (0..).zip(&found.first) }
+        let others: Vec<_> = found
+            .other_addresses
+            .iter()
+            .map(|(&key, &at)| (key, at))
+            .collect();
+        let wanted: Vec<SiteCode<'_>> = { (0..).zip(&found.first_addresses) }
             .map(|(site, &at)| code(site, at))
             .chain(others.iter().map(|&((_, site), at)| code(site, at)))
             .collect();
-        let mut evidence = of_sites(program, &wanted, kept);
+        let mut evidence = sites_evidence(program, &wanted, kept);
         let rest = evidence.split_off(profile.sites.len());
         found.other_evidence = others.iter().map(|other| other.0).zip(rest).collect();
         found.evidence = evidence;
         found
     }
 
-    fn places(images: &Images<'_, '_>, sites: &[Site], accesses: &[(AccessKey, u64)]) -> Self {
+    fn locate_sites(
+        images: &DebugImages<'_, '_>,
+        sites: &[Site],
+        accesses: &[(AccessKey, u64)],
+    ) -> Self {
         let mut found = Self::default();
         let mut runs: Vec<Option<u16>> = vec![None; sites.len()];
         // Ascending by run, so that the first is the lowest.
@@ -122,12 +131,12 @@ impl Sites {
                 let pc = sites[key.site as usize].pc;
                 let at = images.locate(key.run, pc);
                 if at != images.locate(*run, pc) {
-                    found.others.insert((key.run, key.site), at);
+                    found.other_addresses.insert((key.run, key.site), at);
                 }
             }
         }
         let place = |(site, run): (&Site, Option<u16>)| images.locate(run.unwrap_or(0), site.pc);
-        found.first = sites.iter().zip(runs).map(place).collect();
+        found.first_addresses = sites.iter().zip(runs).map(place).collect();
         found
     }
 
@@ -141,100 +150,107 @@ impl Sites {
     }
 
     /// Where the site's code is, in the first run that has it; `None` where no known file was.
-    pub fn place(&self, site: u32) -> Option<Linked> {
-        self.first.get(site as usize).copied().flatten()
+    pub fn site_address(&self, site: u32) -> Option<LinkedAddress> {
+        self.first_addresses.get(site as usize).copied().flatten()
     }
 }
 
 /// Stands for code of no known file.
-const NOWHERE: Linked = Linked {
+const NOWHERE: LinkedAddress = LinkedAddress {
     file: FileId(u16::MAX),
     address: 0,
 };
 
 /// The evidence of `sites`, in their order.
-fn of_sites(
-    program: &Program<'_, '_>,
+fn sites_evidence(
+    program: &AnalysedProgram<'_, '_>,
     sites: &[SiteCode<'_>],
-    kept: Option<&mut Kept>,
+    kept: Option<&mut KeptEvidence>,
 ) -> Vec<SiteEvidence> {
     let Some(kept) = kept else {
-        return analysed(program, sites);
+        return analyse_sites(program, sites);
     };
     let mut known = kept.restore(&program.store, sites);
     let is_new = |n: &usize| known[*n].is_none() && sites[*n].at != NOWHERE;
     let new: Vec<usize> = (0..sites.len()).filter(is_new).collect();
     let new_sites: Vec<_> = new.iter().map(|&n| sites[n]).collect();
-    let found = analysed(program, &new_sites);
-    let said = new_sites.iter().zip(&found);
-    kept.keep(&program.store, said.map(|(&site, &said)| (site, said)));
-    for (n, said) in new.into_iter().zip(found) {
-        known[n] = Some(said);
+    let found = analyse_sites(program, &new_sites);
+    let evidenced = new_sites.iter().zip(&found);
+    kept.keep_sites(
+        &program.store,
+        evidenced.map(|(&site, &evidence)| (site, evidence)),
+    );
+    for (n, evidence) in new.into_iter().zip(found) {
+        known[n] = Some(evidence);
     }
     known.into_iter().map(Option::unwrap_or_default).collect()
 }
 
 /// The same, from the code.
-fn analysed(program: &Program<'_, '_>, sites: &[SiteCode<'_>]) -> Vec<SiteEvidence> {
+fn analyse_sites(program: &AnalysedProgram<'_, '_>, sites: &[SiteCode<'_>]) -> Vec<SiteEvidence> {
     let mut functions: FxHashMap<(FileId, DieOffset), Vec<usize>> = FxHashMap::default();
     let known = sites.iter().enumerate();
     for (n, site) in known.filter(|(_, site)| site.at != NOWHERE) {
-        let Linked { file, address } = site.at;
+        let LinkedAddress { file, address } = site.at;
         let pc = address.wrapping_sub(u64::from(site.is_call));
-        if let Some(function) = program.file(file).function_at(pc) {
+        if let Some(function) = program.file_view(file).function_at(pc) {
             functions.entry((file, function)).or_default().push(n);
         }
     }
     let found: Vec<_> = functions
         .into_par_iter()
         .flat_map_iter(|((file, die), numbers)| {
-            let view = program.file(file);
+            let view = program.file_view(file);
             let function = view.analyse(die);
-            let all = numbers.into_iter().map(move |n| {
+            let numbered = numbers.into_iter().map(move |n| {
                 let site = &sites[n];
-                let one = function.as_ref().and_then(|f| match site.is_call {
-                    true => of_call(&view, f, site.at.address),
-                    false => of_site(&view, f, site.at.address, site.bytes),
+                let site_evidence = function.as_ref().and_then(|f| match site.is_call {
+                    true => call_evidence(&view, f, site.at.address),
+                    false => insn_evidence(&view, f, site.at.address, site.bytes),
                 });
-                (n, one.unwrap_or_default())
+                (n, site_evidence.unwrap_or_default())
             });
-            all.collect::<Vec<_>>()
+            numbered.collect::<Vec<_>>()
         })
         .collect();
     let mut evidence = vec![SiteEvidence::default(); sites.len()];
-    for (n, one) in found {
-        evidence[n] = one;
+    for (n, site_evidence) in found {
+        evidence[n] = site_evidence;
     }
     evidence
 }
 
-fn of_site(
-    view: &View<'_, '_, '_>,
-    function: &Function,
+fn insn_evidence(
+    view: &FileView<'_, '_, '_>,
+    function: &AnalysedFunction,
     pc: u64,
     bytes: &[u8],
 ) -> Option<SiteEvidence> {
     let insn = view.program().machine().decode(pc, bytes);
     let insn = insn.or_else(|| view.insn_at(pc))?;
     let operand = |writes| insn.operand(writes).filter(|m| !m.string);
-    let said = |writes| view.evidence(function, &insn, operand(writes)?);
+    let evidence = |writes| view.evidence(function, &insn, operand(writes)?);
     Some(SiteEvidence {
-        read: said(false),
-        written: said(true),
+        read: evidence(false),
+        written: evidence(true),
         bytes: [false, true].map(|writes| operand(writes).map_or(0, |m| m.bytes)),
         string: insn.memory.iter().flatten().any(|m| m.string),
     })
 }
 
 /// Of a call that stands for an access: what it was given to access.
-fn of_call(view: &View<'_, '_, '_>, function: &Function, back: u64) -> Option<SiteEvidence> {
+fn call_evidence(
+    view: &FileView<'_, '_, '_>,
+    function: &AnalysedFunction,
+    back: u64,
+) -> Option<SiteEvidence> {
     let insn = function.insn_before(back)?;
-    let call = Some(insn).filter(|insn| matches!(insn.flow, Flow::Call(_)))?;
-    let accessed = calls::accessed(view.callee_name(call)?)?;
-    let given = |parameter: Option<u8>| {
-        let reg = view.program().machine().parameter(parameter?)?;
-        let operand = Memory {
-            segment: Segment::Flat,
+    let call = Some(insn).filter(|insn| matches!(insn.flow, InsnFlow::Call(_)))?;
+    let accessed = calls::call_access(view.callee_name(call)?)?;
+    let argument = |parameter: Option<u8>| {
+        let reg = view.program().machine().parameter_register(parameter?)?;
+        let operand = MemoryOperand {
+            segment: AddressSegment::Flat,
             base: Some(reg),
             index: None,
             displacement: 0,
@@ -245,11 +261,12 @@ fn of_call(view: &View<'_, '_, '_>, function: &Function, back: u64) -> Option<Si
         };
         view.evidence(function, call, &operand)
     };
-    let one_place = |parameter: Option<u8>| given(parameter.filter(|_| !accessed.walks));
+    let single_argument =
+        |parameter: Option<u8>| argument(parameter.filter(|_| !accessed.walks_range));
     Some(SiteEvidence {
-        read: one_place(accessed.read),
-        written: one_place(accessed.written),
+        read: single_argument(accessed.read),
+        written: single_argument(accessed.written),
         bytes: [0; 2],
-        string: accessed.walks,
+        string: accessed.walks_range,
     })
 }

@@ -1,7 +1,7 @@
 //! What is known of all registers and stack slots at one point.
 
-use super::value::Value;
-use crate::insn::{REGISTERS, Reg, RegSet};
+use super::value::AbstractValue;
+use crate::insn::{DwarfRegister, REGISTERS, RegSet};
 
 /// Bytes of a slot: those of a pointer.
 const SLOT_BYTES: i64 = 8;
@@ -11,15 +11,15 @@ const MAX_SLOTS: usize = 64;
 
 /// Registers and slots.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct State {
-    registers: [Value; REGISTERS],
+pub struct RegisterState {
+    registers: [AbstractValue; REGISTERS],
     /// Slots with something known in them other than a number, by offset from the canonical frame address, sorted.
-    slots: Vec<(i64, Value)>,
+    slots: Vec<(i64, AbstractValue)>,
 }
 
-impl State {
+impl RegisterState {
     /// The value of a register.
-    pub fn register(&self, reg: Reg) -> Value {
+    pub fn register(&self, reg: DwarfRegister) -> AbstractValue {
         self.registers
             .get(usize::from(reg.0))
             .copied()
@@ -27,7 +27,7 @@ impl State {
     }
 
     /// Replaces the value of a register.
-    pub fn set_register(&mut self, reg: Reg, value: Value) {
+    pub fn set_register(&mut self, reg: DwarfRegister, value: AbstractValue) {
         if let Some(slot) = self.registers.get_mut(usize::from(reg.0)) {
             *slot = value;
         }
@@ -36,27 +36,27 @@ impl State {
     /// Forgets `registers`.
     pub fn clobber(&mut self, registers: RegSet) {
         for reg in registers.iter() {
-            self.set_register(reg, Value::Unknown);
+            self.set_register(reg, AbstractValue::Unknown);
         }
     }
 
     /// The value of the 8-byte slot at `offset`.
-    pub fn slot(&self, offset: i64) -> Value {
+    pub fn slot(&self, offset: i64) -> AbstractValue {
         let found = self.slots.binary_search_by_key(&offset, |s| s.0);
-        found.map_or(Value::Unknown, |at| self.slots[at].1)
+        found.map_or(AbstractValue::Unknown, |at| self.slots[at].1)
     }
 
     /// Forgets the slots that overlap so many bytes from `offset` on, or all that come after it.
-    pub fn forget(&mut self, offset: i64, bytes: Option<u32>) {
+    pub fn forget_overlapping(&mut self, offset: i64, bytes: Option<u32>) {
         let end = bytes.map_or(i64::MAX, |bytes| offset.saturating_add(bytes.into()));
         let apart = |at: i64| at >= end || at.saturating_add(SLOT_BYTES) <= offset;
         self.slots.retain(|slot| apart(slot.0));
     }
 
     /// Replaces the value of a slot and forgets those that overlap it.
-    pub fn set_slot(&mut self, offset: i64, value: Value) {
-        self.forget(offset, Some(SLOT_BYTES as u32));
-        let is_known = value.number().is_none();
+    pub fn set_slot(&mut self, offset: i64, value: AbstractValue) {
+        self.forget_overlapping(offset, Some(SLOT_BYTES as u32));
+        let is_known = value.as_number().is_none();
         if is_known && self.slots.len() < MAX_SLOTS {
             let at = self.slots.partition_point(|s| s.0 < offset);
             self.slots.insert(at, (offset, value));
@@ -75,7 +75,7 @@ impl State {
             let joined = mine.join(other.slot(*offset));
             changed |= joined != *mine;
             *mine = joined;
-            joined != Value::Unknown
+            joined != AbstractValue::Unknown
         });
         changed
     }
@@ -87,27 +87,30 @@ mod tests {
 
     #[test]
     fn a_store_forgets_what_it_overlaps() {
-        let mut state = State::default();
-        state.set_slot(-16, Value::Constant(1));
-        state.set_slot(-24, Value::Constant(2));
-        state.set_slot(-12, Value::Constant(3));
-        assert_eq!(state.slot(-16), Value::Unknown);
-        assert_eq!(state.slot(-24), Value::Constant(2));
-        state.forget(-28, Some(4));
-        assert_eq!(state.slot(-24), Value::Constant(2));
-        state.forget(-28, Some(8));
-        assert_eq!(state.slot(-24), Value::Unknown);
+        let mut state = RegisterState::default();
+        state.set_slot(-16, AbstractValue::Constant(1));
+        state.set_slot(-24, AbstractValue::Constant(2));
+        state.set_slot(-12, AbstractValue::Constant(3));
+        assert_eq!(state.slot(-16), AbstractValue::Unknown);
+        assert_eq!(state.slot(-24), AbstractValue::Constant(2));
+        state.forget_overlapping(-28, Some(4));
+        assert_eq!(state.slot(-24), AbstractValue::Constant(2));
+        state.forget_overlapping(-28, Some(8));
+        assert_eq!(state.slot(-24), AbstractValue::Unknown);
     }
 
     #[test]
     fn join_keeps_what_agrees() {
-        let (mut a, mut b) = (State::default(), State::default());
-        a.set_register(Reg(3), Value::Constant(0x10000));
-        a.set_slot(-8, Value::Constant(7));
-        b.set_register(Reg(3), Value::Constant(0x10000));
+        let (mut a, mut b) = (RegisterState::default(), RegisterState::default());
+        a.set_register(DwarfRegister(3), AbstractValue::Constant(0x10000));
+        a.set_slot(-8, AbstractValue::Constant(7));
+        b.set_register(DwarfRegister(3), AbstractValue::Constant(0x10000));
         assert!(a.join(&b));
-        assert_eq!(a.register(Reg(3)), Value::Constant(0x10000));
-        assert_eq!(a.slot(-8), Value::Unknown);
+        assert_eq!(
+            a.register(DwarfRegister(3)),
+            AbstractValue::Constant(0x10000)
+        );
+        assert_eq!(a.slot(-8), AbstractValue::Unknown);
         assert!(!a.join(&b));
     }
 }

@@ -4,7 +4,7 @@ use relayout_layout::TypeId;
 
 /// How sure a piece of evidence is, ascending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Trust {
+pub enum EvidenceTrust {
     /// Through an index or a conditional move: the type may be that of a neighbour or an element.
     Guessed,
     /// Followed through the code: a pointer member that was loaded, a call's result.
@@ -15,7 +15,7 @@ pub enum Trust {
 
 /// A pointer and what it points into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pointer {
+pub struct TypedPointer {
     /// Type of the object.
     pub target: TypeId,
     /// Where it points, in bytes from the start of that object. May lie outside: `container_of`
@@ -25,7 +25,7 @@ pub struct Pointer {
     /// not, 1 if nothing is known of the distance.
     pub stride: u32,
     /// How sure.
-    pub trust: Trust,
+    pub trust: EvidenceTrust,
     /// The member that it was loaded from, or whose elements it points into, where it points to numbers,
     /// which have no better name.
     pub via: Option<Via>,
@@ -36,7 +36,7 @@ pub type Via = (TypeId, u32);
 
 /// What is known of a value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Value {
+pub enum AbstractValue {
     /// Nothing.
     #[default]
     Unknown,
@@ -56,12 +56,12 @@ pub enum Value {
     /// numbers of that kind.
     Local(i64),
     /// A pointer.
-    Pointer(Pointer),
+    Pointer(TypedPointer),
 }
 
-impl Value {
+impl AbstractValue {
     /// A number no object lies at: NULL and error pointers.
-    fn is_no_object(self) -> bool {
+    fn is_no_address(self) -> bool {
         matches!(self, Self::Constant(n) if (n as i64).unsigned_abs() < 4096)
     }
 
@@ -75,13 +75,13 @@ impl Value {
         }
         match (self, other) {
             (Self::Pointer(a), Self::Pointer(b)) if a.target == b.target => {
-                Self::Pointer(Pointer {
+                Self::Pointer(TypedPointer {
                     trust: a.trust.min(b.trust),
-                    ..a.moved_as(b)
+                    ..a.joined_with(b)
                 })
             }
-            (Self::Pointer(_), b) if b.is_no_object() => self,
-            (a, Self::Pointer(_)) if a.is_no_object() => other,
+            (Self::Pointer(_), b) if b.is_no_address() => self,
+            (a, Self::Pointer(_)) if a.is_no_address() => other,
             _ => Self::Unknown,
         }
     }
@@ -91,7 +91,7 @@ impl Value {
         match self {
             Self::Constant(n) => Self::Constant(n.wrapping_add(bytes as u64)),
             Self::Frame(at) => Self::Frame(at.wrapping_add(bytes)),
-            Self::Pointer(p) => Self::Pointer(Pointer {
+            Self::Pointer(p) => Self::Pointer(TypedPointer {
                 offset: p.offset.wrapping_add(bytes),
                 ..p
             }),
@@ -110,7 +110,7 @@ impl Value {
 
     /// As a number: the multiple and what is added. `None` of what is known to be an address, or
     /// known as a whole.
-    pub fn number(self) -> Option<(u32, i64)> {
+    pub fn as_number(self) -> Option<(u32, i64)> {
         match self {
             Self::Unknown => Some((1, 0)),
             Self::Number { step, plus } => Some((step, plus)),
@@ -120,7 +120,7 @@ impl Value {
 
     /// The value times a known number.
     pub fn times(self, by: u64) -> Self {
-        match (self, self.number()) {
+        match (self, self.as_number()) {
             (_, _) if by == 1 => self,
             (Self::Constant(n), _) => Self::Constant(n.wrapping_mul(by)),
             (_, Some((step, plus))) => {
@@ -135,26 +135,26 @@ impl Value {
     }
 }
 
-impl Pointer {
+impl TypedPointer {
     /// Moved by an unknown multiple of `step` bytes.
-    pub fn moved(self, step: u32) -> Self {
+    pub fn moved_by_steps(self, step: u32) -> Self {
         Self {
             stride: gcd(self.stride, step.max(1)),
-            trust: Trust::Guessed,
+            trust: EvidenceTrust::Guessed,
             ..self
         }
     }
 
     /// This pointer or `other`, which points into the same: `p++` over an array. If they are not the
     /// same, it is the one moved by some multiple of the distance.
-    fn moved_as(self, other: Self) -> Self {
+    fn joined_with(self, other: Self) -> Self {
         let distance = self.offset.abs_diff(other.offset);
         let distance = u32::try_from(distance).unwrap_or(1);
         let stride = gcd(gcd(self.stride, other.stride), distance);
         let trust = if stride == self.stride {
             self.trust
         } else {
-            Trust::Guessed
+            EvidenceTrust::Guessed
         };
         Self {
             stride,
@@ -173,34 +173,38 @@ fn gcd(a: u32, b: u32) -> u32 {
 mod tests {
     use super::*;
 
-    fn pointer(target: u32, offset: i64) -> Value {
-        Value::Pointer(Pointer {
+    fn pointer(target: u32, offset: i64) -> AbstractValue {
+        AbstractValue::Pointer(TypedPointer {
             target: TypeId(target),
             offset,
             stride: 0,
-            trust: Trust::Followed,
+            trust: EvidenceTrust::Followed,
             via: None,
         })
     }
 
-    fn check(a: Value, b: Value, expect: Value) {
+    fn check(a: AbstractValue, b: AbstractValue, expect: AbstractValue) {
         assert_eq!(a.join(b), expect, "{a:?} {b:?}");
     }
 
     #[test]
     fn null_gives_way() {
-        check(Value::Constant(0), pointer(1, 8), pointer(1, 8));
-        check(pointer(1, 8), Value::Constant(-12i64 as u64), pointer(1, 8));
+        check(AbstractValue::Constant(0), pointer(1, 8), pointer(1, 8));
         check(
             pointer(1, 8),
-            Value::Constant(0xffff_ffff_8200_0000),
-            Value::Unknown,
+            AbstractValue::Constant(-12i64 as u64),
+            pointer(1, 8),
+        );
+        check(
+            pointer(1, 8),
+            AbstractValue::Constant(0xffff_ffff_8200_0000),
+            AbstractValue::Unknown,
         );
     }
 
-    fn stride(value: Value) -> Option<u32> {
+    fn stride(value: AbstractValue) -> Option<u32> {
         match value {
-            Value::Pointer(p) => Some(p.stride),
+            AbstractValue::Pointer(p) => Some(p.stride),
             _ => None,
         }
     }
@@ -215,15 +219,18 @@ mod tests {
 
     #[test]
     fn numbers_remember_what_they_are_multiples_of() {
-        let times = Value::Unknown.times(3).plus(1).times(16);
-        assert_eq!(times, Value::Number { step: 48, plus: 16 });
-        assert_eq!(Value::Constant(3).times(16), Value::Constant(48));
-        let unknown = Value::Number { step: 0, plus: 0 };
+        let times = AbstractValue::Unknown.times(3).plus(1).times(16);
+        assert_eq!(times, AbstractValue::Number { step: 48, plus: 16 });
+        assert_eq!(
+            AbstractValue::Constant(3).times(16),
+            AbstractValue::Constant(48)
+        );
+        let unknown = AbstractValue::Number { step: 0, plus: 0 };
         assert_eq!(unknown.times(8), unknown);
     }
 
     #[test]
     fn different_types_cancel() {
-        check(pointer(1, 0), pointer(2, 0), Value::Unknown);
+        check(pointer(1, 0), pointer(2, 0), AbstractValue::Unknown);
     }
 }

@@ -5,9 +5,9 @@ use gimli::{Expression, Operation, constants as dw};
 use relayout_layout::TypeId;
 use relayout_layout::dwarf::{DieOffset, Reader};
 
-use super::knowledge::{Fact, Home, Local};
-use super::program::View;
-use crate::insn::Reg;
+use super::knowledge::{LocalVariable, ValueHome, VariableFact};
+use super::program::FileView;
+use crate::insn::DwarfRegister;
 use crate::types::TypeStore;
 use crate::types::die::{self, Entry, Unit};
 
@@ -25,65 +25,65 @@ type Range = (u64, u64);
 
 /// Where a location holds, and whether that is all of the variable's scope.
 #[derive(Clone, Copy, Debug)]
-struct Span {
+struct ValiditySpan {
     range: Range,
     fixed: bool,
 }
 
 /// Facts and frame objects of one function.
 #[derive(Clone, Debug, Default)]
-pub struct Variables {
+pub struct FunctionVariables {
     /// Pointer variables.
-    pub facts: Vec<Fact>,
+    pub facts: Vec<VariableFact>,
     /// Aggregates in the frame.
-    pub locals: Vec<Local>,
+    pub locals: Vec<LocalVariable>,
 }
 
-impl Variables {
+impl FunctionVariables {
     /// Reads the variables of the function at `die`. What is malformed is left out.
-    pub fn read(view: &View<'_, '_, '_>, die: DieOffset) -> Self {
+    pub fn read(view: &FileView<'_, '_, '_>, die: DieOffset) -> Self {
         let mut variables = Self::default();
-        if let Some((unit, offset)) = view.file().locate(die) {
-            let mut reading = Reading {
+        if let Some((unit, offset)) = view.debug_file().locate_die(die) {
+            let mut reading = VariableReader {
                 view,
                 store: &view.program().store,
-                dwarf: view.file().dwarf_of(die),
+                dwarf: view.debug_file().dwarf_of(die),
                 function: die,
                 unit,
                 frame: frame_base(unit, offset),
-                left: LOCATIONS_MAX,
+                locations_left: LOCATIONS_MAX,
                 variables: &mut variables,
             };
             // A malformed entry ends the walk; what came before it stands.
-            let _ = reading.walk(offset);
+            let _ = reading.read_function(offset);
         }
         variables
     }
 }
 
-struct Reading<'r, 'f, 'a> {
-    view: &'r View<'r, 'f, 'a>,
+struct VariableReader<'r, 'f, 'a> {
+    view: &'r FileView<'r, 'f, 'a>,
     store: &'r TypeStore<'f, 'a>,
     dwarf: &'f gimli::Dwarf<Reader<'f>>,
     function: DieOffset,
     unit: &'f Unit<'f>,
     frame: Option<FrameBase>,
     /// Entries of lists that may still be looked at.
-    left: usize,
-    variables: &'r mut Variables,
+    locations_left: usize,
+    variables: &'r mut FunctionVariables,
 }
 
 /// Where a variable's value is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum VariableLocation {
     /// In the register, plus so many bytes.
-    Register(Reg, i64),
+    Register(DwarfRegister, i64),
     /// In memory.
-    Memory(Home),
+    Memory(ValueHome),
 }
 
-impl<'f, 'a> Reading<'_, 'f, 'a> {
-    fn walk(&mut self, function: gimli::UnitOffset) -> gimli::Result<()> {
+impl<'f, 'a> VariableReader<'_, 'f, 'a> {
+    fn read_function(&mut self, function: gimli::UnitOffset) -> gimli::Result<()> {
         let mut entries = self.unit.entries_at_offset(function)?;
         // Ranges of the open scopes, by depth: variables without a list live all through theirs.
         let mut scopes: Vec<(isize, Vec<Range>)> = Vec::new();
@@ -113,7 +113,7 @@ impl<'f, 'a> Reading<'_, 'f, 'a> {
                 dw::DW_TAG_subprogram if !is_own => nested = Some(depth),
                 dw::DW_TAG_variable | dw::DW_TAG_formal_parameter => {
                     let scope = scopes.last().map_or(&[][..], |s| &s.1);
-                    self.variable(entry, scope);
+                    self.add_variable(entry, scope);
                 }
                 dw::DW_TAG_subprogram
                 | dw::DW_TAG_inlined_subroutine
@@ -135,34 +135,34 @@ impl<'f, 'a> Reading<'_, 'f, 'a> {
         };
         let ranges: Vec<Range> = ranges
             .map_while(Result::ok)
-            .take(self.left)
+            .take(self.locations_left)
             .map(|r| (r.begin, r.end))
             .collect();
-        self.left -= ranges.len();
+        self.locations_left -= ranges.len();
         ranges
     }
 
-    fn variable(&mut self, entry: &Entry<'f>, scope: &[Range]) -> Option<()> {
+    fn add_variable(&mut self, entry: &Entry<'f>, scope: &[Range]) -> Option<()> {
         let location = entry.attr_value(dw::DW_AT_location)?;
-        let ty = die::type_of(self.view.file(), self.function, entry)?;
+        let ty = die::type_of(self.view.debug_file(), self.function, entry)?;
         let mut kind = None;
         if let Some(expression) = location.exprloc_value() {
-            let place = self.place(expression)?;
-            let scope = &scope[..scope.len().min(self.left)];
-            self.left -= scope.len();
+            let place = self.parse_location(expression)?;
+            let scope = &scope[..scope.len().min(self.locations_left)];
+            self.locations_left -= scope.len();
             for &range in scope {
-                self.add(place, Span { range, fixed: true }, ty, &mut kind);
+                self.add_location(place, ValiditySpan { range, fixed: true }, ty, &mut kind);
             }
             return Some(());
         }
         let list = self.dwarf.attr_locations(self.unit, location).ok()??;
-        for located in list.map_while(Result::ok).take(self.left) {
-            self.left = self.left.saturating_sub(1);
-            if let Some(place) = self.place(located.data) {
+        for located in list.map_while(Result::ok).take(self.locations_left) {
+            self.locations_left = self.locations_left.saturating_sub(1);
+            if let Some(place) = self.parse_location(located.data) {
                 let range = (located.range.begin, located.range.end);
-                self.add(
+                self.add_location(
                     place,
-                    Span {
+                    ValiditySpan {
                         range,
                         fixed: false,
                     },
@@ -174,14 +174,20 @@ impl<'f, 'a> Reading<'_, 'f, 'a> {
         Some(())
     }
 
-    fn add(&mut self, place: Place, span: Span, ty: DieOffset, kind: &mut Option<Kind>) {
-        let Span {
+    fn add_location(
+        &mut self,
+        place: VariableLocation,
+        span: ValiditySpan,
+        ty: DieOffset,
+        kind: &mut Option<Kind>,
+    ) {
+        let ValiditySpan {
             range: (start, end),
             fixed,
         } = span;
-        let kind = *kind.get_or_insert_with(|| self.kind(ty));
+        let kind = *kind.get_or_insert_with(|| self.variable_kind(ty));
         let mut fact = |home, target, offset| {
-            self.variables.facts.push(Fact {
+            self.variables.facts.push(VariableFact {
                 start,
                 end,
                 home,
@@ -191,12 +197,12 @@ impl<'f, 'a> Reading<'_, 'f, 'a> {
             });
         };
         match (place, kind) {
-            (Place::Register(reg, plus), Kind::Pointer(target)) => {
-                fact(Home::Register(reg), target, plus.wrapping_neg());
+            (VariableLocation::Register(reg, plus), Kind::Pointer(target)) => {
+                fact(ValueHome::Register(reg), target, plus.wrapping_neg());
             }
-            (Place::Memory(home), Kind::Pointer(target)) => fact(home, target, 0),
-            (Place::Memory(home), Kind::Aggregate(ty)) => {
-                self.variables.locals.push(Local {
+            (VariableLocation::Memory(home), Kind::Pointer(target)) => fact(home, target, 0),
+            (VariableLocation::Memory(home), Kind::Aggregate(ty)) => {
+                self.variables.locals.push(LocalVariable {
                     start,
                     end,
                     home,
@@ -207,8 +213,8 @@ impl<'f, 'a> Reading<'_, 'f, 'a> {
         }
     }
 
-    fn kind(&self, ty: DieOffset) -> Kind {
-        let ty = self.view.die(ty);
+    fn variable_kind(&self, ty: DieOffset) -> Kind {
+        let ty = self.view.file_die(ty);
         if let Some(target) = self.store.pointee(ty) {
             return Kind::Pointer(target);
         }
@@ -220,7 +226,7 @@ impl<'f, 'a> Reading<'_, 'f, 'a> {
 
     /// A location description of the forms that can be followed; others (pieces, entry values,
     /// computations) give nothing.
-    fn place(&self, expression: Expression<Reader<'f>>) -> Option<Place> {
+    fn parse_location(&self, expression: Expression<Reader<'f>>) -> Option<VariableLocation> {
         let mut operations = expression.operations(self.unit.encoding());
         let first = operations.next().ok()??;
         let second = operations.next().ok()?;
@@ -228,10 +234,10 @@ impl<'f, 'a> Reading<'_, 'f, 'a> {
             .as_ref()
             .map(|_| operations.next().ok())
             .unwrap_or(Some(None))?;
-        let reg = |register: gimli::Register| u8::try_from(register.0).ok().map(Reg);
+        let reg = |register: gimli::Register| u8::try_from(register.0).ok().map(DwarfRegister);
         match (first, second, third) {
             (Operation::Register { register }, None, None) => {
-                Some(Place::Register(reg(register)?, 0))
+                Some(VariableLocation::Register(reg(register)?, 0))
             }
             (
                 Operation::RegisterOffset {
@@ -239,18 +245,21 @@ impl<'f, 'a> Reading<'_, 'f, 'a> {
                 },
                 Some(Operation::StackValue),
                 None,
-            ) => Some(Place::Register(reg(register)?, offset)),
+            ) => Some(VariableLocation::Register(reg(register)?, offset)),
             (
                 Operation::RegisterOffset {
                     register, offset, ..
                 },
                 None,
                 None,
-            ) => Some(Place::Memory(Home::Behind(reg(register)?, offset))),
+            ) => Some(VariableLocation::Memory(ValueHome::Behind(
+                reg(register)?,
+                offset,
+            ))),
             (Operation::FrameOffset { offset }, None, None) => {
-                Some(Place::Memory(match self.frame? {
-                    FrameBase::Cfa => Home::Slot(offset),
-                    FrameBase::Register(reg) => Home::Behind(reg, offset),
+                Some(VariableLocation::Memory(match self.frame? {
+                    FrameBase::Cfa => ValueHome::Slot(offset),
+                    FrameBase::Register(reg) => ValueHome::Behind(reg, offset),
                 }))
             }
             _ => None,
@@ -264,7 +273,7 @@ enum FrameBase {
     /// The canonical frame address.
     Cfa,
     /// What a register holds.
-    Register(Reg),
+    Register(DwarfRegister),
 }
 
 fn frame_base(unit: &Unit<'_>, function: gimli::UnitOffset) -> Option<FrameBase> {
@@ -272,9 +281,9 @@ fn frame_base(unit: &Unit<'_>, function: gimli::UnitOffset) -> Option<FrameBase>
     let expression = entry.attr_value(dw::DW_AT_frame_base)?.exprloc_value()?;
     match expression.operations(unit.encoding()).next().ok()?? {
         Operation::CallFrameCFA => Some(FrameBase::Cfa),
-        Operation::Register { register } => {
-            Some(FrameBase::Register(Reg(u8::try_from(register.0).ok()?)))
-        }
+        Operation::Register { register } => Some(FrameBase::Register(DwarfRegister(
+            u8::try_from(register.0).ok()?,
+        ))),
         _ => None,
     }
 }

@@ -2,54 +2,56 @@
 
 use relayout_layout::TypeId;
 
-use super::knowledge::{Call, Fact, Home, Knowledge};
-use super::state::State;
-use super::value::{Pointer, Trust, Value};
-use crate::insn::{Effect, Flow, Insn, Machine, Memory, Segment};
+use super::knowledge::{CallEffect, TypeKnowledge, ValueHome, VariableFact};
+use super::state::RegisterState;
+use super::value::{AbstractValue, EvidenceTrust, TypedPointer};
+use crate::insn::{
+    AddressSegment, DecodedInsn, InsnEffect, InsnFlow, InstructionSet, MemoryOperand,
+};
 
 /// The state on its way through a block.
-pub(super) struct Walk<'k> {
+pub(super) struct CodeWalk<'k> {
     /// The machine.
-    pub(super) machine: &'k dyn Machine,
+    pub(super) machine: &'k dyn InstructionSet,
     /// What is known of types, globals and callees.
-    pub(super) knowledge: &'k dyn Knowledge,
+    pub(super) knowledge: &'k dyn TypeKnowledge,
     /// What is known here.
-    pub(super) state: State,
+    pub(super) state: RegisterState,
 }
 
-impl Walk<'_> {
+impl CodeWalk<'_> {
     /// Takes in a fact. A container that was found by following the code is kept where the fact
     /// names the member that it has at that place: the outer type says more.
-    pub(super) fn learn(&mut self, fact: &Fact) {
-        let stated = Pointer {
+    pub(super) fn learn_fact(&mut self, fact: &VariableFact) {
+        let stated = TypedPointer {
             target: fact.target,
             offset: fact.offset,
             stride: 0,
-            trust: Trust::Stated,
+            trust: EvidenceTrust::Stated,
             via: None,
         };
-        let Some(home) = self.home(fact.home) else {
+        let Some(home) = self.resolve_home(fact.home) else {
             return;
         };
         let known = match home {
-            Home::Register(reg) => self.state.register(reg),
-            Home::Slot(offset) | Home::Behind(_, offset) => self.state.slot(offset),
+            ValueHome::Register(reg) => self.state.register(reg),
+            ValueHome::Slot(offset) | ValueHome::Behind(_, offset) => self.state.slot(offset),
         };
         let known = match known {
-            Value::Pointer(_) | Value::Local(_) => {
-                self.pointer(known).map_or(Value::Unknown, Value::Pointer)
-            }
+            AbstractValue::Pointer(_) | AbstractValue::Local(_) => self
+                .pointer(known)
+                .map_or(AbstractValue::Unknown, AbstractValue::Pointer),
             known => known,
         };
         let value = match known {
-            Value::Pointer(p) if p.target == stated.target && p.offset == stated.offset => {
-                Pointer {
+            AbstractValue::Pointer(p) if p.target == stated.target && p.offset == stated.offset => {
+                TypedPointer {
                     via: p.via,
                     ..stated
                 }
             }
-            Value::Pointer(p) if !self.knowledge.is_aggregate(stated.target) => p,
-            Value::Pointer(p) => {
+            AbstractValue::Pointer(p) if !self.knowledge.is_aggregate(stated.target) => p,
+            AbstractValue::Pointer(p) => {
                 let at = p.offset.wrapping_sub(stated.offset);
                 if self.knowledge.contains(p.target, at, stated.target) {
                     p
@@ -57,137 +59,148 @@ impl Walk<'_> {
                     stated
                 }
             }
-            Value::Frame(_) | Value::Local(_) => return,
-            Value::Constant(n) if self.knowledge.global(n).is_some() => return,
-            Value::Constant(_) | Value::Number { .. } | Value::Unknown => stated,
+            AbstractValue::Frame(_) | AbstractValue::Local(_) => return,
+            AbstractValue::Constant(n) if self.knowledge.global_at(n).is_some() => return,
+            AbstractValue::Constant(_) | AbstractValue::Number { .. } | AbstractValue::Unknown => {
+                stated
+            }
         };
-        self.set(home, Value::Pointer(value));
+        self.set_home(home, AbstractValue::Pointer(value));
     }
 
     /// The same place without a detour through a register.
-    pub(super) fn home(&self, home: Home) -> Option<Home> {
-        let Home::Behind(reg, offset) = home else {
+    pub(super) fn resolve_home(&self, home: ValueHome) -> Option<ValueHome> {
+        let ValueHome::Behind(reg, offset) = home else {
             return Some(home);
         };
         match self.state.register(reg) {
-            Value::Frame(at) => Some(Home::Slot(at.wrapping_add(offset))),
+            AbstractValue::Frame(at) => Some(ValueHome::Slot(at.wrapping_add(offset))),
             _ => None,
         }
     }
 
-    fn set(&mut self, home: Home, value: Value) {
+    fn set_home(&mut self, home: ValueHome, value: AbstractValue) {
         match home {
-            Home::Register(reg) => self.state.set_register(reg, value),
-            Home::Slot(offset) | Home::Behind(_, offset) => self.state.set_slot(offset, value),
+            ValueHome::Register(reg) => self.state.set_register(reg, value),
+            ValueHome::Slot(offset) | ValueHome::Behind(_, offset) => {
+                self.state.set_slot(offset, value)
+            }
         }
     }
 
-    pub(super) fn step(&mut self, insn: &Insn) {
-        let results = insn.effects.map(|e| e.and_then(|e| self.result(&e)));
+    pub(super) fn step_insn(&mut self, insn: &DecodedInsn) {
+        let results = insn.effects.map(|e| e.and_then(|e| self.effect_result(&e)));
         let stack = self.state.register(self.machine.stack_pointer());
-        let called = self.called(insn);
+        let called = self.call_effect(insn);
         for memory in insn.memory.iter().flatten().filter(|m| m.writes) {
-            if let Value::Frame(at) = self.address(memory) {
+            if let AbstractValue::Frame(at) = self.address(memory) {
                 let bytes = (!memory.string).then_some(memory.bytes);
-                self.state.forget(at, bytes.filter(|&bytes| bytes > 0));
+                self.state
+                    .forget_overlapping(at, bytes.filter(|&bytes| bytes > 0));
             }
         }
         self.state.clobber(insn.clobbers);
         for (home, value) in results.into_iter().flatten() {
-            self.set(home, value);
+            self.set_home(home, value);
         }
         if let Some(called) = called {
             self.state.set_register(self.machine.stack_pointer(), stack);
             match called {
-                Call::Nothing => {}
-                Call::OnlyReturns => self
+                CallEffect::Nothing => {}
+                CallEffect::OnlyReturns => self
                     .state
-                    .set_register(self.machine.result(), Value::Unknown),
-                Call::Through(_) => self.state.clobber(self.machine.call_clobbers()),
-                Call::Returns(result) => {
+                    .set_register(self.machine.result_register(), AbstractValue::Unknown),
+                CallEffect::Through(_) => self.state.clobber(self.machine.call_clobbers()),
+                CallEffect::Returns(result) => {
                     self.state.clobber(self.machine.call_clobbers());
                     self.state
-                        .set_register(self.machine.result(), followed(result));
+                        .set_register(self.machine.result_register(), followed_pointer(result));
                 }
             }
         }
     }
 
-    fn called(&self, insn: &Insn) -> Option<Call> {
-        let Flow::Call(target) = insn.flow else {
+    fn call_effect(&self, insn: &DecodedInsn) -> Option<CallEffect> {
+        let InsnFlow::Call(target) = insn.flow else {
             return None;
         };
         if let Some(target) = target {
-            return Some(match self.knowledge.call(target) {
-                Call::Through(reg) => Call::Returns(self.returned_by(self.state.register(reg))),
+            return Some(match self.knowledge.call_effect(target) {
+                CallEffect::Through(reg) => {
+                    CallEffect::Returns(self.type_returned_by(self.state.register(reg)))
+                }
                 known => known,
             });
         }
         let operand = insn.memory.iter().flatten().find(|m| m.reads);
         let through = operand.and_then(|m| self.pointer(self.address(m)));
-        Some(through.map_or(Call::Returns(None), |p| {
-            self.knowledge.call_through(p.target, p.offset)
+        Some(through.map_or(CallEffect::Returns(None), |p| {
+            self.knowledge.indirect_call_effect(p.target, p.offset)
         }))
     }
 
     /// What the function at `value` returns a pointer to.
-    fn returned_by(&self, value: Value) -> Option<TypeId> {
+    fn type_returned_by(&self, value: AbstractValue) -> Option<TypeId> {
         match value {
-            Value::Pointer(Pointer {
+            AbstractValue::Pointer(TypedPointer {
                 target, offset: 0, ..
-            }) => self.knowledge.result_of(target),
+            }) => self.knowledge.result_type(target),
             _ => None,
         }
     }
 
     /// What an effect leaves where, from the state before the instruction.
-    fn result(&self, effect: &Effect) -> Option<(Home, Value)> {
+    fn effect_result(&self, effect: &InsnEffect) -> Option<(ValueHome, AbstractValue)> {
         let register = |reg| self.state.register(reg);
         let (dst, value) = match *effect {
-            Effect::Copy { dst, src } => (dst, register(src)),
-            Effect::Constant { dst, value } => (dst, Value::Constant(value)),
-            Effect::AddConstant { dst, value } => (dst, register(dst).plus(value)),
-            Effect::AddRegister { dst, src } if dst == src => (dst, register(dst).times(2)),
-            Effect::AddRegister { dst, src } => (dst, self.sum(register(dst), register(src))),
-            Effect::AddMemory { dst, memory } => (dst, self.sum(register(dst), self.load(&memory))),
-            Effect::Multiply { dst, src, by } => (dst, register(src).times(by)),
-            Effect::AddProduct { dst, base, factors } => {
+            InsnEffect::Copy { dst, src } => (dst, register(src)),
+            InsnEffect::Constant { dst, value } => (dst, AbstractValue::Constant(value)),
+            InsnEffect::AddConstant { dst, value } => (dst, register(dst).plus(value)),
+            InsnEffect::AddRegister { dst, src } if dst == src => (dst, register(dst).times(2)),
+            InsnEffect::AddRegister { dst, src } => (dst, self.sum(register(dst), register(src))),
+            InsnEffect::AddMemory { dst, memory } => {
+                (dst, self.sum(register(dst), self.load(&memory)))
+            }
+            InsnEffect::Multiply { dst, src, by } => (dst, register(src).times(by)),
+            InsnEffect::AddProduct { dst, base, factors } => {
                 let product = product(factors.map(register));
                 (
                     dst,
                     base.map_or(product, |base| self.sum(register(base), product)),
                 )
             }
-            Effect::Subtract {
+            InsnEffect::Subtract {
                 dst,
                 from,
-                what,
+                subtrahend,
                 scale,
             } => {
-                let what = register(what).times(scale.into());
-                (dst, self.difference(register(from), what))
+                let subtrahend = register(subtrahend).times(scale.into());
+                (dst, self.difference(register(from), subtrahend))
             }
-            Effect::Extend { dst, src } => {
-                let number = register(src).number();
-                let number = number.map(|(step, plus)| Value::Number { step, plus });
+            InsnEffect::Extend { dst, src } => {
+                let number = register(src).as_number();
+                let number = number.map(|(step, plus)| AbstractValue::Number { step, plus });
                 (dst, number.unwrap_or_default())
             }
-            Effect::Address { dst, memory } => (dst, self.address(&memory)),
-            Effect::Load { dst, memory } => (dst, self.load(&memory)),
-            Effect::Select { dst, either } => (dst, register(either[0]).join(register(either[1]))),
-            Effect::LocalBase { dst } => (dst, Value::Local(0)),
-            Effect::Store { memory, src } => {
-                let Value::Frame(at) = self.address(&memory) else {
+            InsnEffect::Address { dst, memory } => (dst, self.address(&memory)),
+            InsnEffect::Load { dst, memory } => (dst, self.load(&memory)),
+            InsnEffect::Select { dst, either } => {
+                (dst, register(either[0]).join(register(either[1])))
+            }
+            InsnEffect::LocalBase { dst } => (dst, AbstractValue::Local(0)),
+            InsnEffect::Store { memory, src } => {
+                let AbstractValue::Frame(at) = self.address(&memory) else {
                     return None;
                 };
-                return Some((Home::Slot(at), register(src)));
+                return Some((ValueHome::Slot(at), register(src)));
             }
         };
-        Some((Home::Register(dst), value))
+        Some((ValueHome::Register(dst), value))
     }
 
     /// The address that an operand names.
-    pub(super) fn address(&self, memory: &Memory) -> Value {
+    pub(super) fn address(&self, memory: &MemoryOperand) -> AbstractValue {
         let register = |reg| self.state.register(reg);
         let displacement = memory.displacement;
         let base = memory.base.map(register);
@@ -201,22 +214,22 @@ impl Walk<'_> {
                 Some(base.times(scale + 1))
             }
             (Some(base), Some(index)) => Some(self.sum(base, index)),
-            (one, other) => one.or(other),
+            (part, other) => part.or(other),
         };
-        let fixed = Value::Constant(displacement as u64);
+        let fixed = AbstractValue::Constant(displacement as u64);
         match (sum, memory.segment) {
-            (None, Segment::Flat) => fixed,
-            (None, Segment::Local) => Value::Local(displacement),
-            (Some(sum), Segment::Local) => self.sum(sum, Value::Local(displacement)),
+            (None, AddressSegment::Flat) => fixed,
+            (None, AddressSegment::Local) => AbstractValue::Local(displacement),
+            (Some(sum), AddressSegment::Local) => self.sum(sum, AbstractValue::Local(displacement)),
             // The displacement is the address of an array.
-            (Some(sum), Segment::Flat) if sum.number().is_some() => self.sum(fixed, sum),
-            (Some(sum), Segment::Flat) => sum.plus(displacement),
+            (Some(sum), AddressSegment::Flat) if sum.as_number().is_some() => self.sum(fixed, sum),
+            (Some(sum), AddressSegment::Flat) => sum.plus(displacement),
         }
     }
 
     /// `a + b`
-    fn sum(&self, a: Value, b: Value) -> Value {
-        use Value::{Constant, Frame, Local, Number, Pointer};
+    fn sum(&self, a: AbstractValue, b: AbstractValue) -> AbstractValue {
+        use AbstractValue::{Constant, Frame, Local, Number, Pointer};
         match (a, b) {
             (Local(at), Pointer(_)) => b.plus(at),
             (Pointer(_), Local(at)) => a.plus(at),
@@ -225,77 +238,79 @@ impl Walk<'_> {
             (Constant(n), Pointer(_) | Frame(_) | Local(_)) => b.plus(n as i64),
             (Local(_), number) | (number, Local(_)) => {
                 match self.pointer(if let Local(_) = a { a } else { b }) {
-                    Some(p) => moved(p, number),
-                    None => Value::Unknown,
+                    Some(p) => move_pointer(p, number),
+                    None => AbstractValue::Unknown,
                 }
             }
-            (Pointer(p), number) | (number, Pointer(p)) => moved(p, number),
-            (Constant(n), number) | (number, Constant(n)) => self.offset(n, number),
-            (Value::Unknown, Value::Unknown) => Value::Unknown,
-            (a, b) => match (a.number(), b.number()) {
+            (Pointer(p), number) | (number, Pointer(p)) => move_pointer(p, number),
+            (Constant(n), number) | (number, Constant(n)) => self.indexed_global(n, number),
+            (AbstractValue::Unknown, AbstractValue::Unknown) => AbstractValue::Unknown,
+            (a, b) => match (a.as_number(), b.as_number()) {
                 // The two may be multiples of one number: how often is not known.
                 (Some((_, a)), Some((_, b))) => Number {
                     step: 0,
                     plus: a.wrapping_add(b),
                 },
-                _ => Value::Unknown,
+                _ => AbstractValue::Unknown,
             },
         }
     }
 
     /// `a - b`
-    fn difference(&self, a: Value, b: Value) -> Value {
+    fn difference(&self, a: AbstractValue, b: AbstractValue) -> AbstractValue {
         match (a, b) {
-            (_, Value::Constant(n)) => a.plus((n as i64).wrapping_neg()),
-            (Value::Pointer(_), _) if b.number().is_some() => self.sum(
+            (_, AbstractValue::Constant(n)) => a.plus((n as i64).wrapping_neg()),
+            (AbstractValue::Pointer(_), _) if b.as_number().is_some() => self.sum(
                 a,
-                Value::Number {
-                    step: b.number().map_or(0, |n| n.0),
+                AbstractValue::Number {
+                    step: b.as_number().map_or(0, |n| n.0),
                     plus: 0,
                 },
             ),
-            (Value::Pointer(_), _) | (_, Value::Pointer(_)) => Value::Unknown,
+            (AbstractValue::Pointer(_), _) | (_, AbstractValue::Pointer(_)) => {
+                AbstractValue::Unknown
+            }
             _ => self.sum(a, b),
         }
     }
 
     /// What a constant and a number add up to: an address in an array, if the constant is one.
-    fn offset(&self, constant: u64, number: Value) -> Value {
-        let Some((_, plus)) = number.number() else {
-            return Value::Unknown;
+    fn indexed_global(&self, constant: u64, number: AbstractValue) -> AbstractValue {
+        let Some((_, plus)) = number.as_number() else {
+            return AbstractValue::Unknown;
         };
-        match self.knowledge.global(constant.wrapping_add(plus as u64)) {
+        match self.knowledge.global_at(constant.wrapping_add(plus as u64)) {
             Some((target, offset)) => {
-                let first = Pointer {
+                let first = TypedPointer {
                     target,
                     offset: offset.wrapping_sub(plus),
                     stride: 0,
-                    trust: Trust::Guessed,
+                    trust: EvidenceTrust::Guessed,
                     via: None,
                 };
-                moved(first, number)
+                move_pointer(first, number)
             }
             None => number.plus(constant as i64),
         }
     }
 
     /// The pointer that a whole-pointer load from `memory` gives.
-    fn load(&self, memory: &Memory) -> Value {
+    fn load(&self, memory: &MemoryOperand) -> AbstractValue {
         if self.knowledge.is_local_base(memory) {
-            return Value::Local(0);
+            return AbstractValue::Local(0);
         }
         let address = self.address(memory);
-        if let Value::Frame(at) = address {
+        if let AbstractValue::Frame(at) = address {
             return self.state.slot(at);
         }
-        let loaded = |p: Pointer| {
-            let target = self.knowledge.loaded(p.target, p.offset)?;
+        let loaded = |p: TypedPointer| {
+            let target = self.knowledge.pointee_at(p.target, p.offset)?;
             let member = u32::try_from(p.offset).ok().map(|at| (p.target, at));
-            Some(Value::Pointer(Pointer {
+            Some(AbstractValue::Pointer(TypedPointer {
                 target,
                 offset: 0,
                 stride: 0,
-                trust: p.trust.min(Trust::Followed),
+                trust: p.trust.min(EvidenceTrust::Followed),
                 via: member.filter(|_| !self.knowledge.is_aggregate(target)),
             }))
         };
@@ -303,18 +318,18 @@ impl Walk<'_> {
     }
 
     /// Where a pointer points after all: one that was moved, into an element of an array.
-    fn settled(&self, p: Pointer) -> Option<Pointer> {
+    fn settle_stride(&self, p: TypedPointer) -> Option<TypedPointer> {
         if p.stride == 0 {
             return Some(p);
         }
-        let (target, offset) = self.knowledge.element(p.target, p.offset, p.stride)?;
+        let (target, offset) = self.knowledge.element_at(p.target, p.offset, p.stride)?;
         let is_number = |ty| !self.knowledge.is_aggregate(ty);
         let member = u32::try_from(p.offset).ok().map(|at| (p.target, at));
         let via = match is_number(p.target) {
             true => p.via,
             false => member.filter(|_| is_number(target)),
         };
-        Some(Pointer {
+        Some(TypedPointer {
             target,
             offset,
             stride: 0,
@@ -324,50 +339,50 @@ impl Walk<'_> {
     }
 
     /// A value as a pointer; addresses of globals count.
-    pub(super) fn pointer(&self, value: Value) -> Option<Pointer> {
+    pub(super) fn pointer(&self, value: AbstractValue) -> Option<TypedPointer> {
         match value {
-            Value::Pointer(p) => self.settled(p),
-            Value::Constant(n) => stated(self.knowledge.global(n)?),
-            Value::Local(at) => stated(self.knowledge.local(at as u64)?),
-            Value::Unknown | Value::Number { .. } | Value::Frame(_) => None,
+            AbstractValue::Pointer(p) => self.settle_stride(p),
+            AbstractValue::Constant(n) => stated_pointer(self.knowledge.global_at(n)?),
+            AbstractValue::Local(at) => stated_pointer(self.knowledge.local_at(at as u64)?),
+            AbstractValue::Unknown | AbstractValue::Number { .. } | AbstractValue::Frame(_) => None,
         }
     }
 }
 
 /// A pointer to a variable.
-fn stated((target, offset): (TypeId, i64)) -> Option<Pointer> {
-    Some(Pointer {
+fn stated_pointer((target, offset): (TypeId, i64)) -> Option<TypedPointer> {
+    Some(TypedPointer {
         target,
         offset,
         stride: 0,
-        trust: Trust::Stated,
+        trust: EvidenceTrust::Stated,
         via: None,
     })
 }
 
 /// A pointer plus a number.
-fn moved(p: Pointer, by: Value) -> Value {
-    let Some((step, plus)) = by.number() else {
-        return Value::Unknown;
+fn move_pointer(p: TypedPointer, by: AbstractValue) -> AbstractValue {
+    let Some((step, plus)) = by.as_number() else {
+        return AbstractValue::Unknown;
     };
-    Value::Pointer(p.moved(step)).plus(plus)
+    AbstractValue::Pointer(p.moved_by_steps(step)).plus(plus)
 }
 
 /// The product of two values, of which one is known.
-fn product(factors: [Value; 2]) -> Value {
+fn product(factors: [AbstractValue; 2]) -> AbstractValue {
     match factors {
-        [Value::Constant(n), other] | [other, Value::Constant(n)] => other.times(n),
-        _ => Value::Number { step: 0, plus: 0 },
+        [AbstractValue::Constant(n), other] | [other, AbstractValue::Constant(n)] => other.times(n),
+        _ => AbstractValue::Number { step: 0, plus: 0 },
     }
 }
 
-fn followed(target: Option<TypeId>) -> Value {
-    target.map_or(Value::Unknown, |target| {
-        Value::Pointer(Pointer {
+fn followed_pointer(target: Option<TypeId>) -> AbstractValue {
+    target.map_or(AbstractValue::Unknown, |target| {
+        AbstractValue::Pointer(TypedPointer {
             target,
             offset: 0,
             stride: 0,
-            trust: Trust::Followed,
+            trust: EvidenceTrust::Followed,
             via: None,
         })
     })

@@ -3,22 +3,25 @@
 use yaxpeax_arch::{Decoder, U8Reader};
 use yaxpeax_arm::armv8::a64::{InstDecoder, Instruction, Opcode, Operand, ShiftStyle, SizeCode};
 
-use super::{Effect, Effects, Flow, Insn, Machine, Memory, OPERANDS_MAX, Reg, RegSet, Segment};
+use super::{
+    AddressSegment, DecodedInsn, DwarfRegister, Effects, InsnEffect, InsnFlow, InstructionSet,
+    MemoryOperand, OPERANDS_MAX, RegSet,
+};
 
 mod access;
 
-use access::Access;
+use access::OpcodeAccess;
 
 /// AArch64 with the procedure call standard of Arm (AAPCS64).
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Aarch64;
+pub struct Aarch64InsnSet;
 
 /// Bytes of an instruction.
 const BYTES: usize = 4;
 /// Number of `sp`; where `sp` cannot be meant, of the register that is always zero.
 const SP: u16 = 31;
 /// The link register.
-const LR: Reg = Reg(30);
+const LR: DwarfRegister = DwarfRegister(30);
 /// Number of `tpidr_el0` (without the bit that all such have), the thread pointer of programs.
 const TPIDR_EL0: u16 = 0x5e82;
 /// Number of `tpidr_el1`, with which the kernel finds a CPU's own area.
@@ -29,8 +32,8 @@ const TPIDR_EL2: u16 = 0x6682;
 /// thread-local segment: variant I of the ELF TLS ABI.
 const CONTROL_BLOCK_BYTES: u64 = 16;
 
-impl Machine for Aarch64 {
-    fn decode(&self, address: u64, bytes: &[u8]) -> Option<Insn> {
+impl InstructionSet for Aarch64InsnSet {
+    fn decode(&self, address: u64, bytes: &[u8]) -> Option<DecodedInsn> {
         let word = bytes.get(..BYTES)?;
         if !address.is_multiple_of(BYTES as u64) {
             return None;
@@ -38,13 +41,13 @@ impl Machine for Aarch64 {
         let insn = InstDecoder::default()
             .decode(&mut U8Reader::new(word))
             .ok()?;
-        let place = place(address, &insn);
-        let memory = place.and_then(|place| memory(&insn, place));
-        let mut clobbers = written(&insn);
-        if let Some(moved) = place.and_then(|place| place.moved) {
+        let place = address_operand(address, &insn);
+        let memory = place.and_then(|place| memory_operand(&insn, place));
+        let mut clobbers = written_registers(&insn);
+        if let Some(moved) = place.and_then(|place| place.base_update) {
             clobbers.insert(moved.0);
         }
-        Some(Insn {
+        Some(DecodedInsn {
             address,
             len: BYTES as u8,
             memory: [memory, None],
@@ -59,15 +62,15 @@ impl Machine for Aarch64 {
         RegSet(((1 << 19) - 1) | (1 << LR.0))
     }
 
-    fn result(&self) -> Reg {
-        Reg(0)
+    fn result_register(&self) -> DwarfRegister {
+        DwarfRegister(0)
     }
 
-    fn parameter(&self, number: u8) -> Option<Reg> {
-        (number < 8).then_some(Reg(number))
+    fn parameter_register(&self, number: u8) -> Option<DwarfRegister> {
+        (number < 8).then_some(DwarfRegister(number))
     }
 
-    fn is_thread_pointer(&self, _: &Memory) -> bool {
+    fn is_thread_pointer(&self, _: &MemoryOperand) -> bool {
         false
     }
 
@@ -75,13 +78,13 @@ impl Machine for Aarch64 {
         offset.checked_sub(CONTROL_BLOCK_BYTES.checked_next_multiple_of(segment_align)?)
     }
 
-    fn register(&self, _: &str) -> Option<Reg> {
+    fn register_by_name(&self, _: &str) -> Option<DwarfRegister> {
         // Its kernels have no such stubs.
         None
     }
 
-    fn stack_pointer(&self) -> Reg {
-        Reg(SP as u8)
+    fn stack_pointer(&self) -> DwarfRegister {
+        DwarfRegister(SP as u8)
     }
 
     fn entry_stack_offset(&self) -> i64 {
@@ -91,67 +94,67 @@ impl Machine for Aarch64 {
 
 /// Where a memory operand is.
 #[derive(Clone, Copy)]
-struct Place {
-    base: Option<Reg>,
-    index: Option<(Reg, u8)>,
+struct AddressOperand {
+    base: Option<DwarfRegister>,
+    index: Option<(DwarfRegister, u8)>,
     displacement: i64,
     /// The base is moved, before or after.
-    moved: Option<(Reg, By)>,
+    base_update: Option<(DwarfRegister, BaseUpdate)>,
 }
 
 /// What a base is moved by.
 #[derive(Clone, Copy)]
-enum By {
+enum BaseUpdate {
     Bytes(i64),
-    Register(Reg),
+    Register(DwarfRegister),
 }
 
-fn place(address: u64, insn: &Instruction) -> Option<Place> {
+fn address_operand(address: u64, insn: &Instruction) -> Option<AddressOperand> {
     // `adr` and branches have the same operand, but access nothing.
-    let literal = access::of(insn.opcode).is_some();
+    let literal = access::opcode_access(insn.opcode).is_some();
     insn.operands.iter().find_map(|operand| match *operand {
-        Operand::RegPreIndex(base, by, back) => Some(Place {
-            base: Some(number(base)),
+        Operand::RegPreIndex(base, by, back) => Some(AddressOperand {
+            base: Some(register(base)),
             index: None,
             displacement: by.into(),
-            moved: back.then(|| (number(base), By::Bytes(by.into()))),
+            base_update: back.then(|| (register(base), BaseUpdate::Bytes(by.into()))),
         }),
-        Operand::RegPostIndex(base, by) => Some(Place {
-            base: Some(number(base)),
+        Operand::RegPostIndex(base, by) => Some(AddressOperand {
+            base: Some(register(base)),
             index: None,
             displacement: 0,
-            moved: Some((number(base), By::Bytes(by.into()))),
+            base_update: Some((register(base), BaseUpdate::Bytes(by.into()))),
         }),
-        Operand::RegPostIndexReg(base, by) => Some(Place {
-            base: Some(number(base)),
+        Operand::RegPostIndexReg(base, by) => Some(AddressOperand {
+            base: Some(register(base)),
             index: None,
             displacement: 0,
-            moved: Some((number(base), By::Register(number(by)))),
+            base_update: Some((register(base), BaseUpdate::Register(register(by)))),
         }),
-        Operand::RegRegOffset(base, index, _, _, shift) => Some(Place {
-            base: Some(number(base)),
-            index: (index != SP).then(|| (number(index), 1 << shift.min(7))),
+        Operand::RegRegOffset(base, index, _, _, shift) => Some(AddressOperand {
+            base: Some(register(base)),
+            index: (index != SP).then(|| (register(index), 1 << shift.min(7))),
             displacement: 0,
-            moved: None,
+            base_update: None,
         }),
-        Operand::PCOffset(by) if literal => Some(Place {
+        Operand::PCOffset(by) if literal => Some(AddressOperand {
             base: None,
             index: None,
             displacement: address.wrapping_add(by as u64) as i64,
-            moved: None,
+            base_update: None,
         }),
         _ => None,
     })
 }
 
-fn memory(insn: &Instruction, place: Place) -> Option<Memory> {
-    let Access {
+fn memory_operand(insn: &Instruction, place: AddressOperand) -> Option<MemoryOperand> {
+    let OpcodeAccess {
         reads,
         writes,
         width,
-    } = access::of(insn.opcode)?;
-    Some(Memory {
-        segment: Segment::Flat,
+    } = access::opcode_access(insn.opcode)?;
+    Some(MemoryOperand {
+        segment: AddressSegment::Flat,
         base: place.base,
         index: place.index,
         displacement: place.displacement,
@@ -162,25 +165,25 @@ fn memory(insn: &Instruction, place: Place) -> Option<Memory> {
     })
 }
 
-fn number(register: u16) -> Reg {
-    Reg((register & 31) as u8)
+fn register(register: u16) -> DwarfRegister {
+    DwarfRegister((register & 31) as u8)
 }
 
 /// A general-purpose register that is a destination; the zero register is none.
-fn written_register(operand: &Operand) -> Option<Reg> {
+fn destination_register(operand: &Operand) -> Option<DwarfRegister> {
     match *operand {
-        Operand::Register(_, n) if n != SP => Some(number(n)),
-        Operand::RegisterOrSP(_, n) => Some(number(n)),
+        Operand::Register(_, n) if n != SP => Some(register(n)),
+        Operand::RegisterOrSP(_, n) => Some(register(n)),
         _ => None,
     }
 }
 
 /// A register as a whole pointer: only the 64-bit name qualifies.
-fn pointer(operand: &Operand) -> Option<Reg> {
+fn pointer_register(operand: &Operand) -> Option<DwarfRegister> {
     match *operand {
-        Operand::Register(SizeCode::X, n) if n != SP => Some(number(n)),
-        Operand::RegisterOrSP(SizeCode::X, n) => Some(number(n)),
-        Operand::RegShift(ShiftStyle::LSL, 0, SizeCode::X, n) if n != SP => Some(number(n)),
+        Operand::Register(SizeCode::X, n) if n != SP => Some(register(n)),
+        Operand::RegisterOrSP(SizeCode::X, n) => Some(register(n)),
+        Operand::RegShift(ShiftStyle::LSL, 0, SizeCode::X, n) if n != SP => Some(register(n)),
         _ => None,
     }
 }
@@ -193,23 +196,23 @@ fn is_zero(operand: &Operand) -> bool {
 }
 
 /// Registers that hold something else afterwards; a base that moves is not among them.
-fn written(insn: &Instruction) -> RegSet {
+fn written_registers(insn: &Instruction) -> RegSet {
     use Opcode as O;
     let mut written = RegSet::default();
     let mut add = |number: usize| {
-        if let Some(reg) = written_register(&insn.operands[number]) {
+        if let Some(reg) = destination_register(&insn.operands[number]) {
             written.insert(reg);
         }
     };
-    match (insn.opcode, access::of(insn.opcode)) {
+    match (insn.opcode, access::opcode_access(insn.opcode)) {
         (O::CBZ | O::CBNZ | O::TBZ | O::TBNZ | O::CCMP | O::CCMN | O::MSR | O::SYS(_), _) => {}
         (O::BR | O::RET | O::BRAA | O::BRAAZ | O::BRAB | O::BRABZ, _) => {}
         (O::BL | O::BLR | O::BLRAA | O::BLRAAZ | O::BLRAB | O::BLRABZ, _) => written.insert(LR),
         (O::SYSL(_), _) => add(2),
         (O::CASP(_), _) => {
             if let Operand::RegisterPair(_, first) = insn.operands[0] {
-                written.insert(number(first));
-                written.insert(number(first + 1));
+                written.insert(register(first));
+                written.insert(register(first + 1));
             }
         }
         (O::CAS(_) | O::CASB(_) | O::CASH(_), _) => add(0),
@@ -245,7 +248,7 @@ fn signs_link(opcode: Opcode) -> bool {
     )
 }
 
-fn flow(address: u64, insn: &Instruction) -> Flow {
+fn flow(address: u64, insn: &Instruction) -> InsnFlow {
     use Opcode as O;
     let target = || {
         insn.operands.iter().find_map(|operand| match *operand {
@@ -254,48 +257,54 @@ fn flow(address: u64, insn: &Instruction) -> Flow {
         })
     };
     match insn.opcode {
-        O::B => target().map_or(Flow::Stop, Flow::Jump),
+        O::B => target().map_or(InsnFlow::Stop, InsnFlow::Jump),
         O::Bcc(_) | O::BCcc(_) | O::CBZ | O::CBNZ | O::TBZ | O::TBNZ => {
-            target().map_or(Flow::Next, Flow::Branch)
+            target().map_or(InsnFlow::Next, InsnFlow::Branch)
         }
-        O::BL => Flow::Call(target()),
-        O::BLR | O::BLRAA | O::BLRAAZ | O::BLRAB | O::BLRABZ => Flow::Call(None),
-        O::BR | O::BRAA | O::BRAAZ | O::BRAB | O::BRABZ => Flow::Stop,
-        O::RET | O::RETAA | O::RETAB | O::ERET | O::ERETAA | O::ERETAB | O::DRPS => Flow::Stop,
+        O::BL => InsnFlow::Call(target()),
+        O::BLR | O::BLRAA | O::BLRAAZ | O::BLRAB | O::BLRABZ => InsnFlow::Call(None),
+        O::BR | O::BRAA | O::BRAAZ | O::BRAB | O::BRABZ => InsnFlow::Stop,
+        O::RET | O::RETAA | O::RETAB | O::ERET | O::ERETAA | O::ERETAB | O::DRPS => InsnFlow::Stop,
         // `brk` ends WARN(), after which the kernel goes on.
-        _ => Flow::Next,
+        _ => InsnFlow::Next,
     }
 }
 
 fn effects(
     address: u64,
     insn: &Instruction,
-    place: Option<Place>,
-    memory: Option<Memory>,
+    place: Option<AddressOperand>,
+    memory: Option<MemoryOperand>,
 ) -> Effects {
     let Some(memory) = memory else {
-        return [computed(address, insn), None, None];
+        return [computed_effect(address, insn), None, None];
     };
-    let [first, second] = moved_pointers(insn, memory);
-    let back = place.and_then(|place| place.moved);
+    let [first, second] = pointer_transfers(insn, memory);
+    let back = place.and_then(|place| place.base_update);
     let back = back.map(|(dst, by)| match by {
-        By::Bytes(value) => Effect::AddConstant { dst, value },
-        By::Register(src) => Effect::AddRegister { dst, src },
+        BaseUpdate::Bytes(value) => InsnEffect::AddConstant { dst, value },
+        BaseUpdate::Register(src) => InsnEffect::AddRegister { dst, src },
     });
     [first, second, back]
 }
 
 /// Whole pointers that are loaded or stored.
-fn moved_pointers(insn: &Instruction, memory: Memory) -> [Option<Effect>; OPERANDS_MAX] {
+fn pointer_transfers(
+    insn: &Instruction,
+    memory: MemoryOperand,
+) -> [Option<InsnEffect>; OPERANDS_MAX] {
     use Opcode as O;
     let [a, b, ..] = &insn.operands;
-    let half = |number: i64| Memory {
+    let half = |number: i64| MemoryOperand {
         displacement: memory.displacement.wrapping_add(8 * number),
         bytes: 8,
         ..memory
     };
-    let load = |to: &Operand, memory| pointer(to).map(|dst| Effect::Load { dst, memory });
-    let store = |from: &Operand, memory| pointer(from).map(|src| Effect::Store { memory, src });
+    let load =
+        |to: &Operand, memory| pointer_register(to).map(|dst| InsnEffect::Load { dst, memory });
+    let store = |from: &Operand, memory| {
+        pointer_register(from).map(|src| InsnEffect::Store { memory, src })
+    };
     match insn.opcode {
         O::LDR
         | O::LDUR
@@ -316,10 +325,10 @@ fn moved_pointers(insn: &Instruction, memory: Memory) -> [Option<Effect>; OPERAN
 }
 
 /// What is computed without memory.
-fn computed(address: u64, insn: &Instruction) -> Option<Effect> {
+fn computed_effect(address: u64, insn: &Instruction) -> Option<InsnEffect> {
     use Opcode as O;
     let [dst, a, b, c] = &insn.operands;
-    let to = pointer(dst);
+    let to = pointer_register(dst);
     match insn.opcode {
         O::ADR | O::ADRP => {
             let Operand::PCOffset(by) = *a else {
@@ -330,32 +339,34 @@ fn computed(address: u64, insn: &Instruction) -> Option<Effect> {
                 _ => address,
             };
             let value = from.wrapping_add(by as u64);
-            Some(Effect::Constant { dst: to?, value })
+            Some(InsnEffect::Constant { dst: to?, value })
         }
         O::MOVZ => {
             let value = immediate(a)? as u64;
-            let dst = written_register(dst)?;
-            Some(Effect::Constant { dst, value })
+            let dst = destination_register(dst)?;
+            Some(InsnEffect::Constant { dst, value })
         }
-        O::ORR if is_zero(a) && is_zero(b) => Some(Effect::Constant { dst: to?, value: 0 }),
-        O::ORR if is_zero(a) => Some(Effect::Copy {
+        O::ORR if is_zero(a) && is_zero(b) => Some(InsnEffect::Constant { dst: to?, value: 0 }),
+        O::ORR if is_zero(a) => Some(InsnEffect::Copy {
             dst: to?,
-            src: pointer(b)?,
+            src: pointer_register(b)?,
         }),
-        O::ADD | O::ADDS | O::SUB | O::SUBS => sum(insn.opcode, to?, pointer(a)?, b),
-        O::MADD | O::SMADDL | O::UMADDL => Some(Effect::AddProduct {
+        O::ADD | O::ADDS | O::SUB | O::SUBS => {
+            sum_effect(insn.opcode, to?, pointer_register(a)?, b)
+        }
+        O::MADD | O::SMADDL | O::UMADDL => Some(InsnEffect::AddProduct {
             dst: to?,
-            base: pointer(c),
-            factors: [number_of(a)?, number_of(b)?],
+            base: pointer_register(c),
+            factors: [number_register(a)?, number_register(b)?],
         }),
-        O::UBFM | O::SBFM => shifted(to?, number_of(a)?, immediate(b)?, immediate(c)?),
-        O::CSEL => Some(Effect::Select {
+        O::UBFM | O::SBFM => shift_effect(to?, number_register(a)?, immediate(b)?, immediate(c)?),
+        O::CSEL => Some(InsnEffect::Select {
             dst: to?,
-            either: [pointer(a)?, pointer(b)?],
+            either: [pointer_register(a)?, pointer_register(b)?],
         }),
         O::MRS => match *a {
             Operand::SystemReg(TPIDR_EL0 | TPIDR_EL1 | TPIDR_EL2) => {
-                Some(Effect::LocalBase { dst: to? })
+                Some(InsnEffect::LocalBase { dst: to? })
             }
             _ => None,
         },
@@ -364,49 +375,61 @@ fn computed(address: u64, insn: &Instruction) -> Option<Effect> {
 }
 
 /// A register read as a number, by either of its names.
-fn number_of(operand: &Operand) -> Option<Reg> {
+fn number_register(operand: &Operand) -> Option<DwarfRegister> {
     match *operand {
-        Operand::Register(_, n) if n != SP => Some(number(n)),
+        Operand::Register(_, n) if n != SP => Some(register(n)),
         _ => None,
     }
 }
 
 /// `lsl`, `ubfiz` and `sbfiz` multiply; extensions (`sxtw`) keep the number. Others pick bits.
-fn shifted(dst: Reg, src: Reg, rotate: i64, last: i64) -> Option<Effect> {
+fn shift_effect(
+    dst: DwarfRegister,
+    src: DwarfRegister,
+    rotate: i64,
+    last: i64,
+) -> Option<InsnEffect> {
     match (rotate, last) {
-        (0, 31) => Some(Effect::Extend { dst, src }),
+        (0, 31) => Some(InsnEffect::Extend { dst, src }),
         (rotate, last) if last < rotate => {
             let shift = u32::try_from(64 - rotate).ok()?;
             let by = 1u64.checked_shl(shift)?;
-            Some(Effect::Multiply { dst, src, by })
+            Some(InsnEffect::Multiply { dst, src, by })
         }
         _ => None,
     }
 }
 
 /// `dst = base + addend`, or minus.
-fn sum(opcode: Opcode, dst: Reg, base: Reg, addend: &Operand) -> Option<Effect> {
+fn sum_effect(
+    opcode: Opcode,
+    dst: DwarfRegister,
+    base: DwarfRegister,
+    addend: &Operand,
+) -> Option<InsnEffect> {
     let minus = matches!(opcode, Opcode::SUB | Opcode::SUBS);
     let (index, displacement) = match *addend {
         Operand::RegShift(ShiftStyle::LSR | ShiftStyle::ASR | ShiftStyle::ROR, ..) => return None,
-        Operand::RegShift(_, shift @ 0..=7, _, n) if n != SP => (Some((number(n), 1 << shift)), 0),
+        Operand::RegShift(_, shift @ 0..=7, _, n) if n != SP => {
+            (Some((register(n), 1 << shift)), 0)
+        }
         Operand::RegShift(..) => return None,
-        Operand::Register(_, n) if n != SP => (Some((number(n), 1)), 0),
+        Operand::Register(_, n) if n != SP => (Some((register(n), 1)), 0),
         _ => {
             let value = immediate(addend)?;
             (None, if minus { value.wrapping_neg() } else { value })
         }
     };
-    if let Some((what, scale)) = index.filter(|_| minus) {
-        return Some(Effect::Subtract {
+    if let Some((subtrahend, scale)) = index.filter(|_| minus) {
+        return Some(InsnEffect::Subtract {
             dst,
             from: base,
-            what,
+            subtrahend: subtrahend,
             scale,
         });
     }
-    let memory = Memory {
-        segment: Segment::Flat,
+    let memory = MemoryOperand {
+        segment: AddressSegment::Flat,
         base: Some(base),
         index,
         displacement,
@@ -415,7 +438,7 @@ fn sum(opcode: Opcode, dst: Reg, base: Reg, addend: &Operand) -> Option<Effect> 
         writes: false,
         string: false,
     };
-    Some(Effect::Address { dst, memory })
+    Some(InsnEffect::Address { dst, memory })
 }
 
 fn immediate(operand: &Operand) -> Option<i64> {

@@ -10,10 +10,10 @@ pub mod x86;
 
 /// The decoder for code of the machine with that name in a profile; a profile that names none is of
 /// x86-64. `None` if there is none.
-pub fn machine(name: &str) -> Option<&'static dyn Machine> {
+pub fn instruction_set(name: &str) -> Option<&'static dyn InstructionSet> {
     match name {
-        "" | "x86_64" => Some(&x86::X86_64),
-        "aarch64" => Some(&aarch64::Aarch64),
+        "" | "x86_64" => Some(&x86::X86InsnSet),
+        "aarch64" => Some(&aarch64::Aarch64InsnSet),
         _ => None,
     }
 }
@@ -21,7 +21,7 @@ pub fn machine(name: &str) -> Option<&'static dyn Machine> {
 /// A general-purpose register by its DWARF number (x86-64: rax 0, rdx 1, rcx 2, rbx 3, rsi 4,
 /// rdi 5, rbp 6, rsp 7, r8 to r15 their own numbers; AArch64: x0 to x30 their own, sp 31).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Reg(pub u8);
+pub struct DwarfRegister(pub u8);
 
 /// Registers that an analysis keeps apart; numbers from here up are ignored.
 pub const REGISTERS: usize = 32;
@@ -32,23 +32,23 @@ pub struct RegSet(pub u32);
 
 impl RegSet {
     /// Adds `reg`.
-    pub fn insert(&mut self, reg: Reg) {
+    pub fn insert(&mut self, reg: DwarfRegister) {
         if usize::from(reg.0) < REGISTERS {
             self.0 |= 1 << reg.0;
         }
     }
 
     /// The members, ascending.
-    pub fn iter(self) -> impl Iterator<Item = Reg> {
+    pub fn iter(self) -> impl Iterator<Item = DwarfRegister> {
         (0..REGISTERS as u8)
             .filter(move |n| self.0 & (1 << n) != 0)
-            .map(Reg)
+            .map(DwarfRegister)
     }
 }
 
 /// Which address space an operand names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Segment {
+pub enum AddressSegment {
     /// Plain virtual addresses.
     Flat,
     /// Relative to the base of the running CPU's (or thread's) own area: `%gs:` in the x86-64
@@ -59,13 +59,13 @@ pub enum Segment {
 
 /// A memory operand: `base + index * scale + displacement`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Memory {
+pub struct MemoryOperand {
     /// Address space.
-    pub segment: Segment,
+    pub segment: AddressSegment,
     /// Base register.
-    pub base: Option<Reg>,
+    pub base: Option<DwarfRegister>,
     /// Index register and what it is multiplied by.
-    pub index: Option<(Reg, u8)>,
+    pub index: Option<(DwarfRegister, u8)>,
     /// Displacement in bytes; with neither base nor index it is the absolute address
     /// (pc-relative operands come resolved).
     pub displacement: i64,
@@ -80,126 +80,127 @@ pub struct Memory {
     pub string: bool,
 }
 
-impl Memory {
+impl MemoryOperand {
     /// The absolute address, if no register takes part.
     pub fn absolute(&self) -> Option<u64> {
-        let fixed = self.base.is_none() && self.index.is_none() && self.segment == Segment::Flat;
+        let fixed =
+            self.base.is_none() && self.index.is_none() && self.segment == AddressSegment::Flat;
         fixed.then_some(self.displacement as u64)
     }
 }
 
 /// One thing an instruction does to the registers and slots that hold pointers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Effect {
+pub enum InsnEffect {
     /// `dst = src`
     Copy {
         /// Register written.
-        dst: Reg,
+        dst: DwarfRegister,
         /// Register read.
-        src: Reg,
+        src: DwarfRegister,
     },
     /// `dst = value`
     Constant {
         /// Register written.
-        dst: Reg,
+        dst: DwarfRegister,
         /// Its value.
         value: u64,
     },
     /// `dst = dst + value`
     AddConstant {
         /// Register changed.
-        dst: Reg,
+        dst: DwarfRegister,
         /// What is added.
         value: i64,
     },
     /// `dst = dst + src`
     AddRegister {
         /// Register changed.
-        dst: Reg,
+        dst: DwarfRegister,
         /// Register added.
-        src: Reg,
+        src: DwarfRegister,
     },
     /// `dst = src * by`
     Multiply {
         /// Register written.
-        dst: Reg,
+        dst: DwarfRegister,
         /// Register read.
-        src: Reg,
+        src: DwarfRegister,
         /// What it is multiplied by.
         by: u64,
     },
     /// `dst = base + a * b`
     AddProduct {
         /// Register written.
-        dst: Reg,
+        dst: DwarfRegister,
         /// Register added to; nothing if there is none.
-        base: Option<Reg>,
+        base: Option<DwarfRegister>,
         /// `a` and `b`.
-        factors: [Reg; 2],
+        factors: [DwarfRegister; 2],
     },
     /// `dst = from - what * scale`
     Subtract {
         /// Register written.
-        dst: Reg,
+        dst: DwarfRegister,
         /// Register subtracted from.
-        from: Reg,
+        from: DwarfRegister,
         /// Register subtracted.
-        what: Reg,
+        subtrahend: DwarfRegister,
         /// What that one is multiplied by.
         scale: u8,
     },
     /// `dst = src`, cut to fewer bits and extended again: a number, but no pointer.
     Extend {
         /// Register written.
-        dst: Reg,
+        dst: DwarfRegister,
         /// Register read.
-        src: Reg,
+        src: DwarfRegister,
     },
     /// `dst = dst + [memory]`
     AddMemory {
         /// Register changed.
-        dst: Reg,
+        dst: DwarfRegister,
         /// What is added.
-        memory: Memory,
+        memory: MemoryOperand,
     },
     /// `dst = address of memory`
     Address {
         /// Register written.
-        dst: Reg,
+        dst: DwarfRegister,
         /// The operand; nothing is accessed.
-        memory: Memory,
+        memory: MemoryOperand,
     },
     /// `dst = [memory]`, a whole pointer
     Load {
         /// Register written.
-        dst: Reg,
+        dst: DwarfRegister,
         /// What is loaded.
-        memory: Memory,
+        memory: MemoryOperand,
     },
     /// `[memory] = src`, a whole pointer
     Store {
         /// What is stored to.
-        memory: Memory,
+        memory: MemoryOperand,
         /// Register stored.
-        src: Reg,
+        src: DwarfRegister,
     },
     /// `dst = one or the other`
     Select {
         /// Register written.
-        dst: Reg,
+        dst: DwarfRegister,
         /// Registers of which one is read.
-        either: [Reg; 2],
+        either: [DwarfRegister; 2],
     },
     /// `dst = base of the running CPU's (or thread's) own area`
     LocalBase {
         /// Register written.
-        dst: Reg,
+        dst: DwarfRegister,
     },
 }
 
 /// Where execution goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Flow {
+pub enum InsnFlow {
     /// At the next instruction.
     Next,
     /// At the target only.
@@ -220,78 +221,78 @@ pub const OPERANDS_MAX: usize = 2;
 pub const EFFECTS_MAX: usize = 3;
 
 /// Effects of one instruction.
-pub type Effects = [Option<Effect>; EFFECTS_MAX];
+pub type Effects = [Option<InsnEffect>; EFFECTS_MAX];
 
 /// One decoded instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Insn {
+pub struct DecodedInsn {
     /// Its virtual address.
     pub address: u64,
     /// Its bytes.
     pub len: u8,
     /// Memory it accesses, implicit operands included.
-    pub memory: [Option<Memory>; OPERANDS_MAX],
+    pub memory: [Option<MemoryOperand>; OPERANDS_MAX],
     /// What it does to pointers, in order; all read the state before the instruction.
     pub effects: Effects,
     /// Registers that hold something unknown afterwards unless an effect says what.
     pub clobbers: RegSet,
     /// Where execution goes on.
-    pub flow: Flow,
+    pub flow: InsnFlow,
 }
 
-impl Insn {
+impl DecodedInsn {
     /// Where the address is stored that a jump or call goes to, if that place is fixed: a slot that
     /// the dynamic linker filled.
     pub fn target_slot(&self) -> Option<u64> {
-        let through = matches!(self.flow, Flow::Call(None) | Flow::Stop);
+        let through = matches!(self.flow, InsnFlow::Call(None) | InsnFlow::Stop);
         let mut operands = self.memory.iter().flatten().filter(|m| m.reads);
-        let slot = { operands.find_map(Memory::absolute) };
+        let slot = { operands.find_map(MemoryOperand::absolute) };
         slot.filter(|_| through)
     }
 
     /// Address of the instruction after it.
-    pub fn next(&self) -> u64 {
+    pub fn next_address(&self) -> u64 {
         self.address.wrapping_add(u64::from(self.len))
     }
 
     /// The operand behind an access: the one that writes if `writes`, else one that reads; the only
     /// one if there is one.
-    pub fn operand(&self, writes: bool) -> Option<&Memory> {
-        let mut all = self.memory.iter().flatten();
-        let fits = |m: &&Memory| if writes { m.writes } else { m.reads };
-        all.clone().find(fits).or_else(|| all.next())
+    pub fn operand(&self, writes: bool) -> Option<&MemoryOperand> {
+        let mut operands = self.memory.iter().flatten();
+        let fits = |m: &&MemoryOperand| if writes { m.writes } else { m.reads };
+        operands.clone().find(fits).or_else(|| operands.next())
     }
 }
 
 /// A machine's instruction decoder and calling convention.
-pub trait Machine: Sync {
+pub trait InstructionSet: Sync {
     /// Decodes the instruction at the start of `bytes`, which is at `address`; `None` if it is not
     /// one.
-    fn decode(&self, address: u64, bytes: &[u8]) -> Option<Insn>;
+    fn decode(&self, address: u64, bytes: &[u8]) -> Option<DecodedInsn>;
 
     /// Registers that a call by the machine's convention does not preserve.
     fn call_clobbers(&self) -> RegSet;
 
     /// Register that holds a returned pointer.
-    fn result(&self) -> Reg;
+    fn result_register(&self) -> DwarfRegister;
 
     /// Register that holds a called function's parameter, counted from 0, where pointers and whole
     /// numbers are; `None` past those that are passed in registers.
-    fn parameter(&self, number: u8) -> Option<Reg>;
+    fn parameter_register(&self, number: u8) -> Option<DwarfRegister>;
 
     /// Whether the operand is the word that holds the running thread's own base address, to which
     /// offsets of thread-local variables are added. Of programs.
-    fn is_thread_pointer(&self, memory: &Memory) -> bool;
+    fn is_thread_pointer(&self, memory: &MemoryOperand) -> bool;
 
     /// Where what lies `offset` bytes from the thread pointer is in the program's own thread-local
     /// segment of so many bytes and such an alignment, in bytes from its start.
     fn thread_local(&self, offset: u64, segment_bytes: u64, segment_align: u64) -> Option<u64>;
 
     /// The general-purpose register of that name, as the kernel's stubs have it (`rax`, `r8`).
-    fn register(&self, name: &str) -> Option<Reg>;
+    fn register_by_name(&self, name: &str) -> Option<DwarfRegister>;
 
     /// The stack pointer.
-    fn stack_pointer(&self) -> Reg;
+    fn stack_pointer(&self) -> DwarfRegister;
 
     /// Value of the stack pointer at a function's first instruction, relative to the DWARF
     /// canonical frame address, in bytes.

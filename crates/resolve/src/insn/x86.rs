@@ -5,14 +5,17 @@ use iced_x86::{
     OpAccess, OpKind, Register, UsedMemory,
 };
 
-use super::{Effect, Effects, Flow, Insn, Machine, Memory, OPERANDS_MAX, Reg, RegSet, Segment};
+use super::{
+    AddressSegment, DecodedInsn, DwarfRegister, Effects, InsnEffect, InsnFlow, InstructionSet,
+    MemoryOperand, OPERANDS_MAX, RegSet,
+};
 
 /// x86-64 with the System V calling convention.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct X86_64;
+pub struct X86InsnSet;
 
-impl Machine for X86_64 {
-    fn decode(&self, address: u64, bytes: &[u8]) -> Option<Insn> {
+impl InstructionSet for X86InsnSet {
+    fn decode(&self, address: u64, bytes: &[u8]) -> Option<DecodedInsn> {
         let bytes = &bytes[..bytes.len().min(15)];
         let mut decoder = Decoder::with_ip(64, bytes, address, DecoderOptions::NONE);
         let insn = decoder.decode();
@@ -22,14 +25,14 @@ impl Machine for X86_64 {
         let mut factory = InstructionInfoFactory::new();
         let info = factory.info(&insn);
         let used = info.used_memory().iter().filter_map(|m| operand(&insn, m));
-        let memory = joined(used);
+        let memory = join_operands(used);
         let mut clobbers = RegSet::default();
         for used in info.used_registers() {
             if writes(used.access()) {
-                clobbers.0 |= reg(used.register()).map_or(0, |r| 1 << r.0);
+                clobbers.0 |= dwarf_register(used.register()).map_or(0, |r| 1 << r.0);
             }
         }
-        Some(Insn {
+        Some(DecodedInsn {
             address,
             len: insn.len() as u8,
             memory,
@@ -44,19 +47,22 @@ impl Machine for X86_64 {
         RegSet(1 | 1 << 1 | 1 << 2 | 1 << 4 | 1 << 5 | 0xf << 8)
     }
 
-    fn result(&self) -> Reg {
-        Reg(0)
+    fn result_register(&self) -> DwarfRegister {
+        DwarfRegister(0)
     }
 
-    fn parameter(&self, number: u8) -> Option<Reg> {
+    fn parameter_register(&self, number: u8) -> Option<DwarfRegister> {
         // rdi, rsi, rdx, rcx, r8, r9
         const PARAMETERS: [u8; 6] = [5, 4, 1, 2, 8, 9];
-        PARAMETERS.get(usize::from(number)).copied().map(Reg)
+        PARAMETERS
+            .get(usize::from(number))
+            .copied()
+            .map(DwarfRegister)
     }
 
-    fn is_thread_pointer(&self, memory: &Memory) -> bool {
+    fn is_thread_pointer(&self, memory: &MemoryOperand) -> bool {
         let alone = memory.base.is_none() && memory.index.is_none();
-        memory.segment == Segment::Local && alone && memory.displacement == 0
+        memory.segment == AddressSegment::Local && alone && memory.displacement == 0
     }
 
     fn thread_local(&self, offset: u64, segment_bytes: u64, segment_align: u64) -> Option<u64> {
@@ -65,17 +71,17 @@ impl Machine for X86_64 {
         Some(offset.wrapping_add(below))
     }
 
-    fn register(&self, name: &str) -> Option<Reg> {
+    fn register_by_name(&self, name: &str) -> Option<DwarfRegister> {
         const LOW: [&str; 8] = ["rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp"];
         if let Some(n) = LOW.iter().position(|low| *low == name) {
-            return Some(Reg(n as u8));
+            return Some(DwarfRegister(n as u8));
         }
         let n = name.strip_prefix('r')?.parse().ok()?;
-        (8..16).contains(&n).then_some(Reg(n))
+        (8..16).contains(&n).then_some(DwarfRegister(n))
     }
 
-    fn stack_pointer(&self) -> Reg {
-        Reg(7)
+    fn stack_pointer(&self) -> DwarfRegister {
+        DwarfRegister(7)
     }
 
     fn entry_stack_offset(&self) -> i64 {
@@ -84,7 +90,7 @@ impl Machine for X86_64 {
 }
 
 /// The DWARF number of a general-purpose register, by any of its parts.
-fn reg(register: Register) -> Option<Reg> {
+fn dwarf_register(register: Register) -> Option<DwarfRegister> {
     // iced orders rax, rcx, rdx, rbx, rsp, rbp, rsi, rdi, r8 ...; DWARF does not.
     const DWARF: [u8; 8] = [0, 2, 1, 3, 7, 6, 4, 5];
     let full = register.full_register();
@@ -92,12 +98,15 @@ fn reg(register: Register) -> Option<Reg> {
         return None;
     }
     let n = full.number();
-    Some(Reg(DWARF.get(n).copied().unwrap_or(n as u8)))
+    Some(DwarfRegister(DWARF.get(n).copied().unwrap_or(n as u8)))
 }
 
 /// A register as a whole pointer: only the 64-bit name qualifies.
-fn pointer(register: Register) -> Option<Reg> {
-    register.is_gpr64().then(|| reg(register)).flatten()
+fn pointer_register(register: Register) -> Option<DwarfRegister> {
+    register
+        .is_gpr64()
+        .then(|| dwarf_register(register))
+        .flatten()
 }
 
 fn reads(access: OpAccess) -> bool {
@@ -114,33 +123,33 @@ fn writes(access: OpAccess) -> bool {
     )
 }
 
-fn segment(register: Register) -> Segment {
+fn segment(register: Register) -> AddressSegment {
     match register {
-        Register::GS | Register::FS => Segment::Local,
-        _ => Segment::Flat,
+        Register::GS | Register::FS => AddressSegment::Local,
+        _ => AddressSegment::Flat,
     }
 }
 
 /// Whether an operand of so many bytes is accessed piece by piece: the areas of `xsave` and the
 /// like, whose size is not fixed (0) or larger than any register.
-fn walks(bytes: usize) -> bool {
+fn walks_memory(bytes: usize) -> bool {
     bytes == 0 || bytes > 64
 }
 
-fn operand(insn: &Instruction, used: &UsedMemory) -> Option<Memory> {
+fn operand(insn: &Instruction, used: &UsedMemory) -> Option<MemoryOperand> {
     let (reads, writes) = (reads(used.access()), writes(used.access()));
     if !reads && !writes {
         return None;
     }
     // Gathers and scatters: the index is a register of many.
-    let vector = used.index() != Register::None && reg(used.index()).is_none();
-    let walks = vector || walks(used.memory_size().size());
+    let vector = used.index() != Register::None && dwarf_register(used.index()).is_none();
+    let walks = vector || walks_memory(used.memory_size().size());
     // A bit's number in a register may be that of a bit in another word.
     let word = bit_number(insn).map(|r| (r, 8));
-    Some(Memory {
+    Some(MemoryOperand {
         segment: segment(used.segment()),
-        base: reg(used.base()),
-        index: word.or(reg(used.index()).map(|r| (r, used.scale() as u8))),
+        base: dwarf_register(used.base()),
+        index: word.or(dwarf_register(used.index()).map(|r| (r, used.scale() as u8))),
         displacement: used.displacement() as i64,
         bytes: used.memory_size().size() as u32,
         reads,
@@ -150,25 +159,27 @@ fn operand(insn: &Instruction, used: &UsedMemory) -> Option<Memory> {
 }
 
 /// The register that counts bits from the start of the operand of `bt`, `bts`, `btr` or `btc`.
-fn bit_number(insn: &Instruction) -> Option<Reg> {
+fn bit_number(insn: &Instruction) -> Option<DwarfRegister> {
     let is_bit = matches!(
         insn.mnemonic(),
         Mnemonic::Bt | Mnemonic::Bts | Mnemonic::Btr | Mnemonic::Btc
     );
     let of_memory = insn.op0_kind() == OpKind::Memory && insn.op1_kind() == OpKind::Register;
     (is_bit && of_memory)
-        .then(|| reg(insn.op1_register()))
+        .then(|| dwarf_register(insn.op1_register()))
         .flatten()
 }
 
 /// Operands, of which those that follow each other count as one: `iretq` pops five words.
-fn joined(all: impl Iterator<Item = Memory>) -> [Option<Memory>; OPERANDS_MAX] {
-    let mut joined: [Option<Memory>; OPERANDS_MAX] = [None; OPERANDS_MAX];
-    for operand in all {
+fn join_operands(
+    operands: impl Iterator<Item = MemoryOperand>,
+) -> [Option<MemoryOperand>; OPERANDS_MAX] {
+    let mut joined: [Option<MemoryOperand>; OPERANDS_MAX] = [None; OPERANDS_MAX];
+    for operand in operands {
         if joined
             .iter_mut()
             .flatten()
-            .any(|known| join(known, &operand))
+            .any(|known| join_adjacent(known, &operand))
         {
             continue;
         }
@@ -180,7 +191,7 @@ fn joined(all: impl Iterator<Item = Memory>) -> [Option<Memory>; OPERANDS_MAX] {
 }
 
 /// Makes `next` a part of `first` if it lies right behind or before it and is accessed alike.
-fn join(first: &mut Memory, next: &Memory) -> bool {
+fn join_adjacent(first: &mut MemoryOperand, next: &MemoryOperand) -> bool {
     let start = first.displacement.min(next.displacement);
     let lower = if start == first.displacement {
         *first
@@ -192,12 +203,12 @@ fn join(first: &mut Memory, next: &Memory) -> bool {
     } else {
         *first
     };
-    let whole = Memory {
+    let whole = MemoryOperand {
         displacement: start,
         bytes: first.bytes.saturating_add(next.bytes),
         ..*first
     };
-    let alike = Memory {
+    let alike = MemoryOperand {
         displacement: first.displacement,
         bytes: first.bytes,
         ..*next
@@ -212,15 +223,15 @@ fn join(first: &mut Memory, next: &Memory) -> bool {
 }
 
 /// The explicit operand of `lea`, which accesses nothing.
-fn address_operand(insn: &Instruction) -> Memory {
-    Memory {
-        segment: Segment::Flat,
+fn address_operand(insn: &Instruction) -> MemoryOperand {
+    MemoryOperand {
+        segment: AddressSegment::Flat,
         base: if insn.is_ip_rel_memory_operand() {
             None
         } else {
-            reg(insn.memory_base())
+            dwarf_register(insn.memory_base())
         },
-        index: reg(insn.memory_index()).map(|r| (r, insn.memory_index_scale() as u8)),
+        index: dwarf_register(insn.memory_index()).map(|r| (r, insn.memory_index_scale() as u8)),
         displacement: insn.memory_displacement64() as i64,
         bytes: 0,
         reads: false,
@@ -229,87 +240,89 @@ fn address_operand(insn: &Instruction) -> Memory {
     }
 }
 
-fn flow(insn: &Instruction) -> Flow {
+fn flow(insn: &Instruction) -> InsnFlow {
     match insn.flow_control() {
-        FlowControl::Next => Flow::Next,
-        FlowControl::UnconditionalBranch => Flow::Jump(insn.near_branch_target()),
+        FlowControl::Next => InsnFlow::Next,
+        FlowControl::UnconditionalBranch => InsnFlow::Jump(insn.near_branch_target()),
         FlowControl::ConditionalBranch | FlowControl::XbeginXabortXend => match insn.code() {
-            Code::Xend | Code::Xabort_imm8 => Flow::Next,
-            _ => Flow::Branch(insn.near_branch_target()),
+            Code::Xend | Code::Xabort_imm8 => InsnFlow::Next,
+            _ => InsnFlow::Branch(insn.near_branch_target()),
         },
         FlowControl::Call if insn.op0_kind() == OpKind::NearBranch64 => {
-            Flow::Call(Some(insn.near_branch_target()))
+            InsnFlow::Call(Some(insn.near_branch_target()))
         }
-        FlowControl::Call | FlowControl::IndirectCall => Flow::Call(None),
-        FlowControl::IndirectBranch | FlowControl::Return => Flow::Stop,
+        FlowControl::Call | FlowControl::IndirectCall => InsnFlow::Call(None),
+        FlowControl::IndirectBranch | FlowControl::Return => InsnFlow::Stop,
         // ud2 ends WARN(), after which the kernel goes on; BUG() marks it unreachable itself.
-        FlowControl::Exception | FlowControl::Interrupt => Flow::Next,
+        FlowControl::Exception | FlowControl::Interrupt => InsnFlow::Next,
     }
 }
 
-fn effects(insn: &Instruction, memory: &[Option<Memory>; OPERANDS_MAX]) -> Effects {
+fn effects(insn: &Instruction, memory: &[Option<MemoryOperand>; OPERANDS_MAX]) -> Effects {
     match insn.mnemonic() {
         Mnemonic::Push => push(insn, memory),
         Mnemonic::Pop => pop(insn, memory),
-        Mnemonic::Mov => one(mov(insn, memory)),
-        Mnemonic::Lea => one(lea(insn)),
-        Mnemonic::Add | Mnemonic::Sub | Mnemonic::Inc | Mnemonic::Dec => one(add(insn, memory)),
-        Mnemonic::Imul | Mnemonic::Shl | Mnemonic::Sal => one(multiply(insn)),
-        Mnemonic::Movsxd | Mnemonic::Cdqe => one(extend(insn)),
-        Mnemonic::Xor => one(zero(insn)),
-        Mnemonic::Xchg => one(xchg(insn, memory)),
-        m if is_cmov(m) => one(select(insn)),
+        Mnemonic::Mov => single_effect(mov(insn, memory)),
+        Mnemonic::Lea => single_effect(lea(insn)),
+        Mnemonic::Add | Mnemonic::Sub | Mnemonic::Inc | Mnemonic::Dec => {
+            single_effect(add(insn, memory))
+        }
+        Mnemonic::Imul | Mnemonic::Shl | Mnemonic::Sal => single_effect(multiply(insn)),
+        Mnemonic::Movsxd | Mnemonic::Cdqe => single_effect(extend(insn)),
+        Mnemonic::Xor => single_effect(zero_idiom(insn)),
+        Mnemonic::Xchg => single_effect(xchg(insn, memory)),
+        m if is_cmov(m) => single_effect(select(insn)),
         _ => Effects::default(),
     }
 }
 
-fn one(effect: Option<Effect>) -> Effects {
+fn single_effect(effect: Option<InsnEffect>) -> Effects {
     [effect, None, None]
 }
 
-fn push(insn: &Instruction, memory: &[Option<Memory>; OPERANDS_MAX]) -> Effects {
-    let move_stack = Effect::AddConstant {
-        dst: Reg(7),
+fn push(insn: &Instruction, memory: &[Option<MemoryOperand>; OPERANDS_MAX]) -> Effects {
+    let move_stack = InsnEffect::AddConstant {
+        dst: DwarfRegister(7),
         value: i64::from(insn.stack_pointer_increment()),
     };
     let stored = memory.iter().flatten().find(|m| m.writes).copied();
-    let store = pointer(insn.op0_register())
+    let store = pointer_register(insn.op0_register())
         .zip(stored)
-        .map(|(src, memory)| Effect::Store { memory, src });
+        .map(|(src, memory)| InsnEffect::Store { memory, src });
     // The operand is relative to the stack pointer before the push.
     [store.or(Some(move_stack)), store.map(|_| move_stack), None]
 }
 
-fn pop(insn: &Instruction, memory: &[Option<Memory>; OPERANDS_MAX]) -> Effects {
-    let move_stack = Effect::AddConstant {
-        dst: Reg(7),
+fn pop(insn: &Instruction, memory: &[Option<MemoryOperand>; OPERANDS_MAX]) -> Effects {
+    let move_stack = InsnEffect::AddConstant {
+        dst: DwarfRegister(7),
         value: i64::from(insn.stack_pointer_increment()),
     };
     let loaded = memory.iter().flatten().find(|m| m.reads).copied();
-    let load = pointer(insn.op0_register())
+    let load = pointer_register(insn.op0_register())
         .zip(loaded)
-        .map(|(dst, memory)| Effect::Load { dst, memory });
+        .map(|(dst, memory)| InsnEffect::Load { dst, memory });
     [load.or(Some(move_stack)), load.map(|_| move_stack), None]
 }
 
-fn mov(insn: &Instruction, memory: &[Option<Memory>; OPERANDS_MAX]) -> Option<Effect> {
+fn mov(insn: &Instruction, memory: &[Option<MemoryOperand>; OPERANDS_MAX]) -> Option<InsnEffect> {
     match (insn.op0_kind(), insn.op1_kind()) {
         (OpKind::Register, OpKind::Register) if insn.op0_register().is_gpr32() => extend(insn),
-        (OpKind::Register, OpKind::Register) => Some(Effect::Copy {
-            dst: pointer(insn.op0_register())?,
-            src: pointer(insn.op1_register())?,
+        (OpKind::Register, OpKind::Register) => Some(InsnEffect::Copy {
+            dst: pointer_register(insn.op0_register())?,
+            src: pointer_register(insn.op1_register())?,
         }),
-        (OpKind::Register, OpKind::Memory) => Some(Effect::Load {
-            dst: pointer(insn.op0_register())?,
+        (OpKind::Register, OpKind::Memory) => Some(InsnEffect::Load {
+            dst: pointer_register(insn.op0_register())?,
             memory: memory[0]?,
         }),
-        (OpKind::Memory, OpKind::Register) => Some(Effect::Store {
+        (OpKind::Memory, OpKind::Register) => Some(InsnEffect::Store {
             memory: memory[0]?,
-            src: pointer(insn.op1_register())?,
+            src: pointer_register(insn.op1_register())?,
         }),
         (OpKind::Register, OpKind::Immediate32 | OpKind::Immediate64 | OpKind::Immediate32to64) => {
-            Some(Effect::Constant {
-                dst: number(insn.op0_register())?,
+            Some(InsnEffect::Constant {
+                dst: number_register(insn.op0_register())?,
                 value: insn.immediate(1),
             })
         }
@@ -317,20 +330,20 @@ fn mov(insn: &Instruction, memory: &[Option<Memory>; OPERANDS_MAX]) -> Option<Ef
     }
 }
 
-fn lea(insn: &Instruction) -> Option<Effect> {
-    let dst = pointer(insn.op0_register())?;
-    Some(Effect::Address {
+fn lea(insn: &Instruction) -> Option<InsnEffect> {
+    let dst = pointer_register(insn.op0_register())?;
+    Some(InsnEffect::Address {
         dst,
         memory: address_operand(insn),
     })
 }
 
-fn add(insn: &Instruction, memory: &[Option<Memory>; OPERANDS_MAX]) -> Option<Effect> {
+fn add(insn: &Instruction, memory: &[Option<MemoryOperand>; OPERANDS_MAX]) -> Option<InsnEffect> {
     if insn.op0_kind() != OpKind::Register {
         return None;
     }
-    let dst = pointer(insn.op0_register())?;
-    let constant = |value: i64| Some(Effect::AddConstant { dst, value });
+    let dst = pointer_register(insn.op0_register())?;
+    let constant = |value: i64| Some(InsnEffect::AddConstant { dst, value });
     let negative = insn.mnemonic() == Mnemonic::Sub;
     match insn.mnemonic() {
         Mnemonic::Inc => return constant(1),
@@ -347,18 +360,18 @@ fn add(insn: &Instruction, memory: &[Option<Memory>; OPERANDS_MAX]) -> Option<Ef
             })
         }
         OpKind::Register => {
-            let src = pointer(insn.op1_register())?;
+            let src = pointer_register(insn.op1_register())?;
             Some(match negative {
-                false => Effect::AddRegister { dst, src },
-                true => Effect::Subtract {
+                false => InsnEffect::AddRegister { dst, src },
+                true => InsnEffect::Subtract {
                     dst,
                     from: dst,
-                    what: src,
+                    subtrahend: src,
                     scale: 1,
                 },
             })
         }
-        OpKind::Memory if !negative => Some(Effect::AddMemory {
+        OpKind::Memory if !negative => Some(InsnEffect::AddMemory {
             dst,
             memory: memory[0]?,
         }),
@@ -367,52 +380,52 @@ fn add(insn: &Instruction, memory: &[Option<Memory>; OPERANDS_MAX]) -> Option<Ef
 }
 
 /// By a constant.
-fn multiply(insn: &Instruction) -> Option<Effect> {
-    let dst = number(insn.op0_register())?;
+fn multiply(insn: &Instruction) -> Option<InsnEffect> {
+    let dst = number_register(insn.op0_register())?;
     let (src, by) = match insn.mnemonic() {
         Mnemonic::Imul if insn.op_count() == 3 && insn.op1_kind() == OpKind::Register => {
-            (number(insn.op1_register())?, insn.immediate(2))
+            (number_register(insn.op1_register())?, insn.immediate(2))
         }
         Mnemonic::Shl | Mnemonic::Sal if insn.op1_kind() == OpKind::Immediate8 => {
             (dst, 1u64.checked_shl(u32::from(insn.immediate8()))?)
         }
         _ => return None,
     };
-    Some(Effect::Multiply { dst, src, by })
+    Some(InsnEffect::Multiply { dst, src, by })
 }
 
 /// `mov %eax,%edx`, `movslq %eax,%rdx`, `cltq`
-fn extend(insn: &Instruction) -> Option<Effect> {
+fn extend(insn: &Instruction) -> Option<InsnEffect> {
     if insn.mnemonic() == Mnemonic::Cdqe {
-        let (dst, src) = (Reg(0), Reg(0));
-        return Some(Effect::Extend { dst, src });
+        let (dst, src) = (DwarfRegister(0), DwarfRegister(0));
+        return Some(InsnEffect::Extend { dst, src });
     }
     let registers = insn.op0_kind() == OpKind::Register && insn.op1_kind() == OpKind::Register;
     registers.then_some(())?;
-    Some(Effect::Extend {
-        dst: number(insn.op0_register())?,
-        src: number(insn.op1_register())?,
+    Some(InsnEffect::Extend {
+        dst: number_register(insn.op0_register())?,
+        src: number_register(insn.op1_register())?,
     })
 }
 
 /// A register that is written as a whole, if only to zero the upper half.
-fn number(register: Register) -> Option<Reg> {
+fn number_register(register: Register) -> Option<DwarfRegister> {
     let whole = register.is_gpr32() || register.is_gpr64();
-    whole.then(|| reg(register)).flatten()
+    whole.then(|| dwarf_register(register)).flatten()
 }
 
 /// `xor %eax, %eax`
-fn zero(insn: &Instruction) -> Option<Effect> {
+fn zero_idiom(insn: &Instruction) -> Option<InsnEffect> {
     let (a, b) = (insn.op0_register(), insn.op1_register());
     let same = insn.op0_kind() == OpKind::Register && insn.op1_kind() == OpKind::Register && a == b;
-    let dst = number(a).filter(|_| same)?;
-    Some(Effect::Constant { dst, value: 0 })
+    let dst = number_register(a).filter(|_| same)?;
+    Some(InsnEffect::Constant { dst, value: 0 })
 }
 
-fn xchg(insn: &Instruction, memory: &[Option<Memory>; OPERANDS_MAX]) -> Option<Effect> {
+fn xchg(insn: &Instruction, memory: &[Option<MemoryOperand>; OPERANDS_MAX]) -> Option<InsnEffect> {
     let memory = memory[0].filter(|_| insn.op1_kind() == OpKind::Register)?;
-    let dst = pointer(insn.op1_register())?;
-    Some(Effect::Load { dst, memory })
+    let dst = pointer_register(insn.op1_register())?;
+    Some(InsnEffect::Load { dst, memory })
 }
 
 fn is_cmov(mnemonic: Mnemonic) -> bool {
@@ -441,13 +454,13 @@ fn is_cmov(mnemonic: Mnemonic) -> bool {
     )
 }
 
-fn select(insn: &Instruction) -> Option<Effect> {
+fn select(insn: &Instruction) -> Option<InsnEffect> {
     if insn.op1_kind() != OpKind::Register {
         return None;
     }
-    let dst = pointer(insn.op0_register())?;
-    let src = pointer(insn.op1_register())?;
-    Some(Effect::Select {
+    let dst = pointer_register(insn.op0_register())?;
+    let src = pointer_register(insn.op1_register())?;
+    Some(InsnEffect::Select {
         dst,
         either: [dst, src],
     })

@@ -2,7 +2,7 @@
 
 /// Why bytes are not taken.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Damage {
+pub enum KeptDamage {
     /// They are no such bytes, or of another version.
     #[error("it is not of this format")]
     Format,
@@ -25,7 +25,7 @@ pub enum Damage {
 }
 
 /// Appends `value` in 7-bit groups, lowest first.
-pub(super) fn put(out: &mut Vec<u8>, mut value: u64) {
+pub(super) fn put_varint(out: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         out.push(value as u8 | 0x80);
         value >>= 7;
@@ -34,51 +34,51 @@ pub(super) fn put(out: &mut Vec<u8>, mut value: u64) {
 }
 
 /// The same of a number that may be negative, small ones short.
-pub(super) fn put_signed(out: &mut Vec<u8>, value: i64) {
-    put(out, ((value << 1) ^ (value >> 63)) as u64);
+pub(super) fn put_signed_varint(out: &mut Vec<u8>, value: i64) {
+    put_varint(out, ((value << 1) ^ (value >> 63)) as u64);
 }
 
 /// Takes numbers off the front.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Cursor<'b> {
+pub(super) struct KeptCursor<'b> {
     bytes: &'b [u8],
     at: usize,
 }
 
-impl<'b> Cursor<'b> {
+impl<'b> KeptCursor<'b> {
     pub(super) fn new(bytes: &'b [u8]) -> Self {
         Self { bytes, at: 0 }
     }
 
-    pub(super) fn damage(&self) -> Damage {
-        Damage::Content { at: self.at }
+    pub(super) fn damage(&self) -> KeptDamage {
+        KeptDamage::Content { at: self.at }
     }
 
     /// Bytes taken so far.
-    pub(super) fn at(&self) -> usize {
+    pub(super) fn offset(&self) -> usize {
         self.at
     }
 
-    pub(super) fn left(&self) -> usize {
+    pub(super) fn bytes_left(&self) -> usize {
         self.bytes.len() - self.at
     }
 
-    pub(super) fn take(&mut self, len: usize) -> Result<&'b [u8], Damage> {
+    pub(super) fn take_bytes(&mut self, len: usize) -> Result<&'b [u8], KeptDamage> {
         let taken = self.bytes[self.at..].get(..len).ok_or(self.damage())?;
         self.at += len;
         Ok(taken)
     }
 
-    pub(super) fn byte(&mut self) -> Result<u8, Damage> {
-        Ok(self.take(1)?[0])
+    pub(super) fn byte(&mut self) -> Result<u8, KeptDamage> {
+        Ok(self.take_bytes(1)?[0])
     }
 
-    pub(super) fn u32_le(&mut self) -> Result<u32, Damage> {
-        let bytes = self.take(4)?;
+    pub(super) fn u32_le(&mut self) -> Result<u32, KeptDamage> {
+        let bytes = self.take_bytes(4)?;
         Ok(u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
     }
 
-    pub(super) fn number(&mut self) -> Result<u64, Damage> {
+    pub(super) fn number(&mut self) -> Result<u64, KeptDamage> {
         let mut value = 0u64;
         for shift in (0..64).step_by(7) {
             let byte = self.byte()?;
@@ -94,23 +94,23 @@ impl<'b> Cursor<'b> {
         Err(self.damage())
     }
 
-    pub(super) fn signed(&mut self) -> Result<i64, Damage> {
+    pub(super) fn signed(&mut self) -> Result<i64, KeptDamage> {
         let value = self.number()?;
         Ok((value >> 1) as i64 ^ -((value & 1) as i64))
     }
 
     /// A number that must fit.
-    pub(super) fn small<T: TryFrom<u64>>(&mut self) -> Result<T, Damage> {
+    pub(super) fn small_number<T: TryFrom<u64>>(&mut self) -> Result<T, KeptDamage> {
         let value = self.number()?;
         T::try_from(value).map_err(|_| self.damage())
     }
 
     /// How many things follow, each of at least `bytes_min` bytes.
-    pub(super) fn count(&mut self, bytes_min: usize) -> Result<usize, Damage> {
-        let count: usize = self.small()?;
+    pub(super) fn count(&mut self, bytes_min: usize) -> Result<usize, KeptDamage> {
+        let count: usize = self.small_number()?;
         let fits = count
             .checked_mul(bytes_min)
-            .is_some_and(|bytes| bytes <= self.left());
+            .is_some_and(|bytes| bytes <= self.bytes_left());
         if fits { Ok(count) } else { Err(self.damage()) }
     }
 }
@@ -124,20 +124,20 @@ mod tests {
         #[test]
         fn numbers_come_back(value: u64, signed: i64) {
             let mut bytes = Vec::new();
-            put(&mut bytes, value);
-            put_signed(&mut bytes, signed);
-            let mut cursor = Cursor::new(&bytes);
+            put_varint(&mut bytes, value);
+            put_signed_varint(&mut bytes, signed);
+            let mut cursor = KeptCursor::new(&bytes);
             prop_assert_eq!(cursor.number(), Ok(value));
             prop_assert_eq!(cursor.signed(), Ok(signed));
-            prop_assert_eq!(cursor.left(), 0);
+            prop_assert_eq!(cursor.bytes_left(), 0);
         }
     }
 
     #[test]
     fn a_number_of_more_than_64_bits_is_damage() {
-        let mut cursor = Cursor::new(&[0xff; 12]);
-        assert!(matches!(cursor.number(), Err(Damage::Content { .. })));
+        let mut cursor = KeptCursor::new(&[0xff; 12]);
+        assert!(matches!(cursor.number(), Err(KeptDamage::Content { .. })));
         let top = [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x03];
-        assert!(Cursor::new(&top).number().is_err());
+        assert!(KeptCursor::new(&top).number().is_err());
     }
 }

@@ -4,11 +4,11 @@
 use relayout_layout::TypeId;
 use relayout_layout::dwarf::DieOffset;
 
-use super::bytes::{Cursor, Damage, put, put_signed};
-use super::{Kept, Place};
-use crate::evidence::{Evidence, SiteEvidence, Trust};
+use super::bytes::{KeptCursor, KeptDamage, put_signed_varint, put_varint};
+use super::{KeptEvidence, SiteKey};
+use crate::evidence::{EvidenceTrust, SiteEvidence, TypeEvidence};
 use crate::images::FileId;
-use crate::types::{Die, Placed};
+use crate::types::{FileDie, PlacedVariable};
 
 const MAGIC: &[u8; 16] = b"relayout/kept/1\n";
 
@@ -25,32 +25,36 @@ const SITE_BYTES_MIN: usize = 9;
 const VARIABLE_BYTES_MIN: usize = 3;
 
 /// The trusts, by their numbers.
-const TRUSTS: [Trust; 3] = [Trust::Guessed, Trust::Followed, Trust::Stated];
+const TRUSTS: [EvidenceTrust; 3] = [
+    EvidenceTrust::Guessed,
+    EvidenceTrust::Followed,
+    EvidenceTrust::Stated,
+];
 
-pub(super) fn encode(kept: &Kept) -> Vec<u8> {
+pub(super) fn encode(kept: &KeptEvidence) -> Vec<u8> {
     let mut body = Vec::new();
-    put(&mut body, kept.identity.len() as u64);
+    put_varint(&mut body, kept.identity.len() as u64);
     body.extend(kept.identity.as_bytes());
-    put(&mut body, kept.types.len() as u64);
-    let mut before = Die {
+    put_varint(&mut body, kept.types.len() as u64);
+    let mut before = FileDie {
         file: FileId::MAIN,
         offset: DieOffset(0),
     };
     for ty in &kept.types {
-        put(&mut body, ty.file.0.into());
-        put(&mut body, ty.offset.0.wrapping_sub(before.offset.0) as u64);
+        put_varint(&mut body, ty.file.0.into());
+        put_varint(&mut body, ty.offset.0.wrapping_sub(before.offset.0) as u64);
         before = *ty;
     }
-    put(&mut body, kept.sites.len() as u64);
+    put_varint(&mut body, kept.sites.len() as u64);
     let mut before = 0;
-    for (place, said) in &kept.sites {
-        put(&mut body, place.file.0.into());
-        put(&mut body, place.address.wrapping_sub(before));
+    for (place, evidence) in &kept.sites {
+        put_varint(&mut body, place.file.0.into());
+        put_varint(&mut body, place.address.wrapping_sub(before));
         body.extend(place.code.to_le_bytes());
-        put_site(&mut body, said);
+        put_site(&mut body, evidence);
         before = place.address;
     }
-    put(&mut body, kept.variables.len() as u64);
+    put_varint(&mut body, kept.variables.len() as u64);
     for variables in &kept.variables {
         put_variables(&mut body, variables.as_deref());
     }
@@ -60,75 +64,77 @@ pub(super) fn encode(kept: &Kept) -> Vec<u8> {
     out
 }
 
-fn put_site(out: &mut Vec<u8>, said: &SiteEvidence) {
-    let same = said.read.is_some() && said.read == said.written;
+fn put_site(out: &mut Vec<u8>, site: &SiteEvidence) {
+    let same = site.read.is_some() && site.read == site.written;
     let flag = |set: bool, bit: u8| if set { bit } else { 0 };
     out.push(
-        flag(said.read.is_some(), READ)
-            | flag(said.written.is_some() && !same, WRITTEN)
-            | flag(said.string, STRING)
+        flag(site.read.is_some(), READ)
+            | flag(site.written.is_some() && !same, WRITTEN)
+            | flag(site.string, STRING)
             | flag(same, SAME),
     );
-    said.bytes.iter().for_each(|&bytes| put(out, bytes.into()));
-    let one = said.read.iter();
-    for evidence in one.chain(said.written.iter().filter(|_| !same)) {
-        put(out, evidence.ty.0.into());
-        put_signed(out, evidence.offset);
+    site.bytes
+        .iter()
+        .for_each(|&bytes| put_varint(out, bytes.into()));
+    let read = site.read.iter();
+    for evidence in read.chain(site.written.iter().filter(|_| !same)) {
+        put_varint(out, evidence.ty.0.into());
+        put_signed_varint(out, evidence.offset);
         let trust = TRUSTS.iter().position(|&trust| trust == evidence.trust);
-        put(
+        put_varint(
             out,
             (trust.unwrap_or(0) as u64) << 1 | u64::from(evidence.via.is_some()),
         );
         if let Some((ty, offset)) = evidence.via {
-            put(out, ty.0.into());
-            put(out, offset.into());
+            put_varint(out, ty.0.into());
+            put_varint(out, offset.into());
         }
     }
 }
 
-fn put_variables(out: &mut Vec<u8>, variables: Option<&[Placed]>) {
+fn put_variables(out: &mut Vec<u8>, variables: Option<&[PlacedVariable]>) {
     let Some(variables) = variables else {
-        return put(out, 0);
+        return put_varint(out, 0);
     };
-    put(out, 1);
-    put(out, variables.len() as u64);
+    put_varint(out, 1);
+    put_varint(out, variables.len() as u64);
     let (mut address, mut entry) = (0u64, 0usize);
     for variable in variables {
-        put(out, variable.address.wrapping_sub(address));
-        put_signed(out, variable.entry.0.wrapping_sub(entry) as i64);
-        put_signed(out, variable.ty.0.wrapping_sub(variable.entry.0) as i64);
+        put_varint(out, variable.address.wrapping_sub(address));
+        put_signed_varint(out, variable.entry.0.wrapping_sub(entry) as i64);
+        put_signed_varint(out, variable.ty.0.wrapping_sub(variable.entry.0) as i64);
         (address, entry) = (variable.address, variable.entry.0);
     }
 }
 
 /// `kept` with what `bytes` say. Whatever is not as [`encode`] writes it is damage.
-pub(super) fn decode(kept: Kept, bytes: &[u8]) -> Result<Kept, Damage> {
-    let mut cursor = Cursor::new(bytes);
-    if cursor.take(MAGIC.len()).ok() != Some(MAGIC) {
-        return Err(Damage::Format);
+pub(super) fn decode(kept: KeptEvidence, bytes: &[u8]) -> Result<KeptEvidence, KeptDamage> {
+    let mut cursor = KeptCursor::new(bytes);
+    if cursor.take_bytes(MAGIC.len()).ok() != Some(MAGIC) {
+        return Err(KeptDamage::Format);
     }
     let checksum = cursor.u32_le()?;
-    let at = cursor.at();
+    let at = cursor.offset();
     if crc32fast::hash(&bytes[at..]) != checksum {
-        return Err(Damage::Checksum { at });
+        return Err(KeptDamage::Checksum { at });
     }
     let len = cursor.count(1)?;
-    if cursor.take(len)? != kept.identity.as_bytes() {
-        return Err(Damage::Identity);
+    if cursor.take_bytes(len)? != kept.identity.as_bytes() {
+        return Err(KeptDamage::Identity);
     }
-    let types = types(&mut cursor)?;
-    let sites = sites(&mut cursor, types.len())?;
+    let types = read_types(&mut cursor)?;
+    let sites = read_sites(&mut cursor, types.len())?;
     let files = cursor.count(1)?;
     if files != kept.variables.len() {
         return Err(cursor.damage());
     }
     let variables = (0..files)
-        .map(|_| variables(&mut cursor))
+        .map(|_| read_variables(&mut cursor))
         .collect::<Result<_, _>>()?;
-    if cursor.left() > 0 {
+    if cursor.bytes_left() > 0 {
         return Err(cursor.damage());
     }
-    Ok(Kept {
+    Ok(KeptEvidence {
         types,
         sites,
         variables,
@@ -137,29 +143,32 @@ pub(super) fn decode(kept: Kept, bytes: &[u8]) -> Result<Kept, Damage> {
     })
 }
 
-fn types(cursor: &mut Cursor<'_>) -> Result<Vec<Die>, Damage> {
+fn read_types(cursor: &mut KeptCursor<'_>) -> Result<Vec<FileDie>, KeptDamage> {
     let count = cursor.count(TYPE_BYTES_MIN)?;
-    let mut types: Vec<Die> = Vec::with_capacity(count);
+    let mut types: Vec<FileDie> = Vec::with_capacity(count);
     for _ in 0..count {
-        let file = FileId(cursor.small()?);
+        let file = FileId(cursor.small_number()?);
         let before = types.last().map_or(0, |die| die.offset.0);
-        let offset = DieOffset(before.wrapping_add(cursor.small()?));
-        types.push(Die { file, offset });
+        let offset = DieOffset(before.wrapping_add(cursor.small_number()?));
+        types.push(FileDie { file, offset });
     }
     Ok(types)
 }
 
-fn sites(cursor: &mut Cursor<'_>, types: usize) -> Result<Vec<(Place, SiteEvidence)>, Damage> {
+fn read_sites(
+    cursor: &mut KeptCursor<'_>,
+    types: usize,
+) -> Result<Vec<(SiteKey, SiteEvidence)>, KeptDamage> {
     let count = cursor.count(SITE_BYTES_MIN)?;
-    let mut sites: Vec<(Place, SiteEvidence)> = Vec::with_capacity(count);
+    let mut sites: Vec<(SiteKey, SiteEvidence)> = Vec::with_capacity(count);
     for _ in 0..count {
-        let file = FileId(cursor.small()?);
+        let file = FileId(cursor.small_number()?);
         let before = sites.last().map(|site| site.0);
         let address = before
             .map_or(0, |place| place.address)
             .wrapping_add(cursor.number()?);
         let code = cursor.u32_le()?;
-        let place = Place {
+        let place = SiteKey {
             file,
             address,
             code,
@@ -168,18 +177,18 @@ fn sites(cursor: &mut Cursor<'_>, types: usize) -> Result<Vec<(Place, SiteEviden
         if before.is_some_and(|before| before >= place) {
             return Err(cursor.damage());
         }
-        sites.push((place, site(cursor, types)?));
+        sites.push((place, read_site(cursor, types)?));
     }
     Ok(sites)
 }
 
-fn site(cursor: &mut Cursor<'_>, types: usize) -> Result<SiteEvidence, Damage> {
+fn read_site(cursor: &mut KeptCursor<'_>, types: usize) -> Result<SiteEvidence, KeptDamage> {
     let flags = cursor.byte()?;
     let has = |bit: u8| flags & bit != 0;
-    let bytes = [cursor.small()?, cursor.small()?];
-    let mut one = |there: bool| there.then(|| evidence(cursor, types)).transpose();
-    let read = one(has(READ))?;
-    let written = one(has(WRITTEN))?;
+    let bytes = [cursor.small_number()?, cursor.small_number()?];
+    let mut read_if = |there: bool| there.then(|| read_evidence(cursor, types)).transpose();
+    let read = read_if(has(READ))?;
+    let written = read_if(has(WRITTEN))?;
     Ok(SiteEvidence {
         read,
         written: if has(SAME) { read } else { written },
@@ -188,21 +197,21 @@ fn site(cursor: &mut Cursor<'_>, types: usize) -> Result<SiteEvidence, Damage> {
     })
 }
 
-fn evidence(cursor: &mut Cursor<'_>, types: usize) -> Result<Evidence, Damage> {
-    let ty = |cursor: &mut Cursor<'_>| {
-        let index: u32 = cursor.small()?;
+fn read_evidence(cursor: &mut KeptCursor<'_>, types: usize) -> Result<TypeEvidence, KeptDamage> {
+    let ty = |cursor: &mut KeptCursor<'_>| {
+        let index: u32 = cursor.small_number()?;
         let known = (index as usize) < types;
         known.then_some(TypeId(index)).ok_or(cursor.damage())
     };
     let target = ty(cursor)?;
     let offset = cursor.signed()?;
-    let how: usize = cursor.small()?;
-    let trust = *TRUSTS.get(how >> 1).ok_or(cursor.damage())?;
-    let via = match how & 1 {
+    let trust_and_via: usize = cursor.small_number()?;
+    let trust = *TRUSTS.get(trust_and_via >> 1).ok_or(cursor.damage())?;
+    let via = match trust_and_via & 1 {
         0 => None,
-        _ => Some((ty(cursor)?, cursor.small()?)),
+        _ => Some((ty(cursor)?, cursor.small_number()?)),
     };
-    Ok(Evidence {
+    Ok(TypeEvidence {
         ty: target,
         offset,
         trust,
@@ -210,12 +219,12 @@ fn evidence(cursor: &mut Cursor<'_>, types: usize) -> Result<Evidence, Damage> {
     })
 }
 
-fn variables(cursor: &mut Cursor<'_>) -> Result<Option<Vec<Placed>>, Damage> {
+fn read_variables(cursor: &mut KeptCursor<'_>) -> Result<Option<Vec<PlacedVariable>>, KeptDamage> {
     if cursor.byte()? == 0 {
         return Ok(None);
     }
     let count = cursor.count(VARIABLE_BYTES_MIN)?;
-    let mut all: Vec<Placed> = Vec::with_capacity(count);
+    let mut variables: Vec<PlacedVariable> = Vec::with_capacity(count);
     let (mut address, mut entry) = (0u64, 0usize);
     for _ in 0..count {
         address = address
@@ -223,13 +232,13 @@ fn variables(cursor: &mut Cursor<'_>) -> Result<Option<Vec<Placed>>, Damage> {
             .ok_or(cursor.damage())?;
         entry = entry.wrapping_add(cursor.signed()? as usize);
         let ty = entry.wrapping_add(cursor.signed()? as usize);
-        all.push(Placed {
+        variables.push(PlacedVariable {
             address,
             ty: DieOffset(ty),
             entry: DieOffset(entry),
         });
     }
-    Ok(Some(all))
+    Ok(Some(variables))
 }
 
 #[cfg(test)]
@@ -237,9 +246,9 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn any_evidence() -> impl Strategy<Value = Evidence> {
+    fn any_evidence() -> impl Strategy<Value = TypeEvidence> {
         let via = proptest::option::of((0u32..4, any::<u32>()));
-        (0u32..4, any::<i64>(), 0usize..3, via).prop_map(|(ty, offset, trust, via)| Evidence {
+        (0u32..4, any::<i64>(), 0usize..3, via).prop_map(|(ty, offset, trust, via)| TypeEvidence {
             ty: TypeId(ty),
             offset,
             trust: TRUSTS[trust],
@@ -247,9 +256,9 @@ mod tests {
         })
     }
 
-    fn any_site() -> impl Strategy<Value = (Place, SiteEvidence)> {
+    fn any_site() -> impl Strategy<Value = (SiteKey, SiteEvidence)> {
         let place = (0u16..2, any::<u64>(), any::<u32>());
-        let place = place.prop_map(|(file, address, code)| Place {
+        let place = place.prop_map(|(file, address, code)| SiteKey {
             file: FileId(file),
             address,
             code,
@@ -265,9 +274,9 @@ mod tests {
         (place, said)
     }
 
-    fn any_kept() -> impl Strategy<Value = Kept> {
+    fn any_kept() -> impl Strategy<Value = KeptEvidence> {
         let variable = (any::<u64>(), any::<usize>(), any::<usize>());
-        let variable = variable.prop_map(|(address, ty, entry)| Placed {
+        let variable = variable.prop_map(|(address, ty, entry)| PlacedVariable {
             address,
             ty: DieOffset(ty),
             entry: DieOffset(entry),
@@ -279,14 +288,14 @@ mod tests {
                 sites.sort_by_key(|site| site.0);
                 sites.dedup_by_key(|site| site.0);
                 { variables.iter_mut().flatten() }.for_each(|all| all.sort_unstable());
-                let mut types: Vec<Die> = { types.iter().zip([0, 0, 0, 1]) }
-                    .map(|(&offset, file)| Die {
+                let mut types: Vec<FileDie> = { types.iter().zip([0, 0, 0, 1]) }
+                    .map(|(&offset, file)| FileDie {
                         file: FileId(file),
                         offset: DieOffset(offset as usize),
                     })
                     .collect();
                 types.sort();
-                Kept {
+                KeptEvidence {
                     identity: "these files".to_owned(),
                     types,
                     sites,
@@ -297,11 +306,11 @@ mod tests {
         )
     }
 
-    fn empty(identity: &str) -> Kept {
-        Kept {
+    fn empty(identity: &str) -> KeptEvidence {
+        KeptEvidence {
             identity: identity.to_owned(),
             variables: vec![None, None],
-            ..Kept::default()
+            ..KeptEvidence::default()
         }
     }
 
@@ -343,7 +352,7 @@ mod tests {
     #[test]
     fn another_identity_is_not_taken() {
         let bytes = empty("these files").encode();
-        assert_eq!(empty("others").decode(&bytes), Err(Damage::Identity));
-        assert_eq!(empty("these files").decode(b"ELF"), Err(Damage::Format));
+        assert_eq!(empty("others").decode(&bytes), Err(KeptDamage::Identity));
+        assert_eq!(empty("these files").decode(b"ELF"), Err(KeptDamage::Format));
     }
 }

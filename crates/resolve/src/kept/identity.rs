@@ -5,26 +5,26 @@ use std::fmt::Write as _;
 use gimli::Section as _;
 use relayout_layout::dwarf::DwarfFile;
 
-use crate::images::Images;
+use crate::images::DebugImages;
 
 /// Hash of this library's source and of the reader's of debug information, by `build.rs`.
 const RULES: &str = env!("RELAYOUT_RESOLVE_RULES");
 
 /// The identity of all files, one line each; `None` where one has no build id.
-pub(super) fn of(images: &Images<'_, '_>, machine: &str) -> Option<String> {
+pub(super) fn files_identity(images: &DebugImages<'_, '_>, machine: &str) -> Option<String> {
     let mut words = format!(
         "relayout-resolve {} {RULES} {machine}\n",
         env!("CARGO_PKG_VERSION")
     );
     for file in images.files() {
-        of_file(file, &mut words)?;
+        write_file_identity(file, &mut words)?;
     }
     Some(words)
 }
 
 /// The build id says which code; how much debug information there is, whether it is the same: it may
 /// have been stripped, compressed by `dwz` or split off since, and parts may be missing.
-fn of_file(file: &DwarfFile<'_>, words: &mut String) -> Option<()> {
+fn write_file_identity(file: &DwarfFile<'_>, words: &mut String) -> Option<()> {
     let build_id = file.build_id_text().filter(|id| !id.is_empty())?;
     let dwarf = file.dwarf();
     write!(
@@ -34,10 +34,10 @@ fn of_file(file: &DwarfFile<'_>, words: &mut String) -> Option<()> {
         dwarf.debug_info.reader().len(),
         dwarf.debug_abbrev.reader().len(),
         file.symbols().len(),
-        file.missing().len(),
+        file.missing_companions().len(),
     )
     .ok()?;
-    for missing in file.missing() {
+    for missing in file.missing_companions() {
         write!(words, " {missing:?}").ok()?;
     }
     words.push('\n');

@@ -15,30 +15,30 @@ use std::hash::Hasher as _;
 use relayout_layout::TypeId;
 use rustc_hash::{FxHashMap, FxHasher};
 
-pub use self::bytes::Damage;
+pub use self::bytes::KeptDamage;
 use crate::evidence::{SiteCode, SiteEvidence};
-use crate::images::{FileId, Images};
-use crate::types::{Die, Placed, TypeStore};
+use crate::images::{DebugImages, FileId};
+use crate::types::{FileDie, PlacedVariable, TypeStore};
 
 /// Most instructions that are kept; beyond, those of other profiles give way.
 const SITES_MAX: usize = 1 << 20;
 
 /// What is known of the code of some files. See the [module](self).
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Kept {
+pub struct KeptEvidence {
     identity: String,
     /// Entries of the types below, ascending.
-    types: Vec<Die>,
+    types: Vec<FileDie>,
     /// By place, ascending; a [`TypeId`] is an index into `types`.
-    sites: Vec<(Place, SiteEvidence)>,
+    sites: Vec<(SiteKey, SiteEvidence)>,
     /// By file; `None` where they were not looked for.
-    variables: Vec<Option<Vec<Placed>>>,
+    variables: Vec<Option<Vec<PlacedVariable>>>,
     changed: bool,
 }
 
 /// An instruction: where it is and, since code is patched while it runs, what it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Place {
+struct SiteKey {
     file: FileId,
     /// As linked.
     address: u64,
@@ -46,12 +46,12 @@ struct Place {
     code: u32,
 }
 
-impl Kept {
+impl KeptEvidence {
     /// Nothing is known yet of the code of `images`, for the machine of that name. `None` where a file
     /// has no build id: nothing tells it from another build.
-    pub fn new(images: &Images<'_, '_>, machine: &str) -> Option<Self> {
+    pub fn new(images: &DebugImages<'_, '_>, machine: &str) -> Option<Self> {
         Some(Self {
-            identity: identity::of(images, machine)?,
+            identity: identity::files_identity(images, machine)?,
             variables: vec![None; images.files().len()],
             ..Self::default()
         })
@@ -73,7 +73,7 @@ impl Kept {
     }
 
     /// How many instructions are known.
-    pub fn sites(&self) -> usize {
+    pub fn site_count(&self) -> usize {
         self.sites.len()
     }
 
@@ -81,7 +81,7 @@ impl Kept {
     ///
     /// # Errors
     /// They are of another identity, cut off or damaged.
-    pub fn decode(self, bytes: &[u8]) -> Result<Self, Damage> {
+    pub fn decode(self, bytes: &[u8]) -> Result<Self, KeptDamage> {
         format::decode(self, bytes)
     }
 
@@ -91,12 +91,12 @@ impl Kept {
     }
 
     /// The variables of a file, if they are known.
-    pub(crate) fn variables(&self, file: FileId) -> Option<&[Placed]> {
+    pub(crate) fn variables(&self, file: FileId) -> Option<&[PlacedVariable]> {
         self.variables.get(usize::from(file.0))?.as_deref()
     }
 
     /// Remembers all variables of a file, sorted by address.
-    pub(crate) fn keep_variables(&mut self, file: FileId, variables: Vec<Placed>) {
+    pub(crate) fn keep_variables(&mut self, file: FileId, variables: Vec<PlacedVariable>) {
         if let Some(place) = self.variables.get_mut(usize::from(file.0)) {
             *place = Some(variables);
             self.changed = true;
@@ -114,19 +114,19 @@ impl Kept {
             let entry = self.types.get(index.0 as usize).copied();
             *types
                 .entry(index)
-                .or_insert_with(|| entry.and_then(|entry| store.at_entry(entry)))
+                .or_insert_with(|| entry.and_then(|entry| store.load_at_entry(entry)))
         };
-        let mut one = |site: &SiteCode<'_>| {
-            let place = Place::of(site);
+        let mut restore_site = |site: &SiteCode<'_>| {
+            let place = SiteKey::from_code(site);
             let found = self.sites.binary_search_by_key(&place, |site| site.0);
             self.sites[found.ok()?].1.with_types(&mut ty)
         };
-        sites.iter().map(&mut one).collect()
+        sites.iter().map(&mut restore_site).collect()
     }
 
     /// Remembers what `sites` say, in the types of `store`. What rests on a type that is in no file is
     /// left out.
-    pub(crate) fn keep<'p>(
+    pub(crate) fn keep_sites<'p>(
         &mut self,
         store: &TypeStore<'_, '_>,
         sites: impl Iterator<Item = (SiteCode<'p>, SiteEvidence)>,
@@ -136,23 +136,25 @@ impl Kept {
             return;
         }
         let entries = store.entries();
-        let mut merged = Merge::default();
+        let mut merged = KeptMerge::default();
         if self.sites.len() + new.len() <= SITES_MAX {
-            for (place, said) in &self.sites {
+            for (place, evidence) in &self.sites {
                 let entry = |ty: TypeId| self.types.get(ty.0 as usize).copied();
-                merged.add(*place, said, entry);
+                merged.add(*place, evidence, entry);
             }
         }
-        for (site, said) in new.iter().take(SITES_MAX) {
-            merged.add(Place::of(site), said, |ty| entries.get(&ty).copied());
+        for (site, evidence) in new.iter().take(SITES_MAX) {
+            merged.add(SiteKey::from_code(site), evidence, |ty| {
+                entries.get(&ty).copied()
+            });
         }
         (self.types, self.sites) = merged.finish();
         self.changed = true;
     }
 }
 
-impl Place {
-    fn of(site: &SiteCode<'_>) -> Self {
+impl SiteKey {
+    fn from_code(site: &SiteCode<'_>) -> Self {
         let mut hasher = FxHasher::default();
         hasher.write(site.bytes);
         hasher.write_usize(site.bytes.len());
@@ -167,15 +169,20 @@ impl Place {
 
 /// Sites whose types are being numbered again.
 #[derive(Default)]
-struct Merge {
-    numbers: FxHashMap<Die, u32>,
-    entries: Vec<Die>,
-    sites: Vec<(Place, SiteEvidence)>,
+struct KeptMerge {
+    numbers: FxHashMap<FileDie, u32>,
+    entries: Vec<FileDie>,
+    sites: Vec<(SiteKey, SiteEvidence)>,
 }
 
-impl Merge {
-    fn add(&mut self, place: Place, said: &SiteEvidence, entry: impl Fn(TypeId) -> Option<Die>) {
-        let numbered = said.with_types(&mut |ty| {
+impl KeptMerge {
+    fn add(
+        &mut self,
+        place: SiteKey,
+        evidence: &SiteEvidence,
+        entry: impl Fn(TypeId) -> Option<FileDie>,
+    ) {
+        let numbered = evidence.with_types(&mut |ty| {
             let entry = entry(ty)?;
             let next = u32::try_from(self.entries.len()).ok()?;
             let number = *self.numbers.entry(entry).or_insert(next);
@@ -184,11 +191,11 @@ impl Merge {
             }
             Some(TypeId(number))
         });
-        self.sites.extend(numbered.map(|said| (place, said)));
+        self.sites.extend(numbered.map(|kept| (place, kept)));
     }
 
     /// Types and sites, both ascending.
-    fn finish(mut self) -> (Vec<Die>, Vec<(Place, SiteEvidence)>) {
+    fn finish(mut self) -> (Vec<FileDie>, Vec<(SiteKey, SiteEvidence)>) {
         let mut order: Vec<u32> = (0..self.entries.len() as u32).collect();
         order.sort_unstable_by_key(|&number| self.entries[number as usize]);
         let mut rank = vec![TypeId(0); order.len()];
@@ -200,7 +207,7 @@ impl Merge {
             .collect();
         let mut new_number = |ty: TypeId| rank.get(ty.0 as usize).copied();
         let mut sites: Vec<_> = { self.sites.drain(..) }
-            .filter_map(|(place, said)| Some((place, said.with_types(&mut new_number)?)))
+            .filter_map(|(place, evidence)| Some((place, evidence.with_types(&mut new_number)?)))
             .collect();
         sites.sort_by_key(|site| site.0);
         sites.dedup_by_key(|site| site.0);

@@ -8,8 +8,8 @@ use std::hash::{Hash, Hasher};
 use relayout_layout::TypeId;
 use rustc_hash::{FxHashMap, FxHasher};
 
-use super::vote::{Shapes, Votes, Winner, elect};
-use crate::evidence::Program;
+use super::vote::{ElectedType, TypeShapes, Votes, elect};
+use crate::evidence::AnalysedProgram;
 use crate::types::shape;
 
 /// Endings of cache names that the type's name lacks.
@@ -57,7 +57,7 @@ pub struct CacheType {
     /// Bytes from the slot's start to the object.
     pub offset: u64,
     /// The votes, in a slot that starts at 0; `None` if name and size decided.
-    pub elected: Option<Winner>,
+    pub elected: Option<ElectedType>,
 }
 
 /// Whether slots of the cache hold whatever fits.
@@ -66,21 +66,21 @@ pub fn is_general_purpose(cache: &str) -> bool {
 }
 
 /// The type of a cache of one purpose. `votes` are those of all slots, relative to their starts.
-pub fn type_of(
-    program: &Program<'_, '_>,
-    shapes: &mut dyn Shapes,
+pub fn cache_type(
+    program: &AnalysedProgram<'_, '_>,
+    shapes: &mut dyn TypeShapes,
     cache: &str,
     object_bytes: u64,
     votes: &Votes,
 ) -> Option<CacheType> {
-    if let Some(ty) = by_name(program, cache, object_bytes) {
+    if let Some(ty) = type_by_name(program, cache, object_bytes) {
         return Some(CacheType {
             ty,
             offset: 0,
             elected: None,
         });
     }
-    if let Some(ty) = cut_short(program, cache, votes) {
+    if let Some(ty) = type_of_cut_name(program, cache, votes) {
         return Some(CacheType {
             ty,
             offset: 0,
@@ -101,14 +101,18 @@ pub fn type_of(
 }
 
 /// The struct that the cache's name suggests, if it has the size of the cache's objects.
-fn by_name(program: &Program<'_, '_>, cache: &str, object_bytes: u64) -> Option<TypeId> {
+fn type_by_name(
+    program: &AnalysedProgram<'_, '_>,
+    cache: &str,
+    object_bytes: u64,
+) -> Option<TypeId> {
     let known = KNOWN.iter().filter(|known| known.0 == cache);
     let known = known.map(|known| known.1.to_owned());
     let stems =
         std::iter::once(cache).chain(CACHE_ENDINGS.iter().filter_map(|e| cache.strip_suffix(e)));
     let names = stems.flat_map(|stem| TYPE_ENDINGS.iter().map(move |e| format!("{stem}{e}")));
     { known.chain(names) }.find_map(|name| {
-        let ty = program.store.named(&name)?;
+        let ty = program.store.find_named(&name)?;
         let types = program.store.types();
         let bytes = types.size_of(ty)?;
         // `struct pid` ends in an array without a length, of which the cache has room for some.
@@ -119,8 +123,12 @@ fn by_name(program: &Program<'_, '_>, cache: &str, object_bytes: u64) -> Option<
 
 /// The struct that has the cache's very name, if the evidence says so too. Its objects may be
 /// shorter than the type: the kernel leaves out what the CPU lacks at the end of `task_struct`.
-fn cut_short(program: &Program<'_, '_>, cache: &str, votes: &Votes) -> Option<TypeId> {
-    let ty = program.store.named(cache)?;
+fn type_of_cut_name(
+    program: &AnalysedProgram<'_, '_>,
+    cache: &str,
+    votes: &Votes,
+) -> Option<TypeId> {
+    let ty = program.store.find_named(cache)?;
     let total: f64 = votes.values().sum();
     let agrees = votes.get(&(0, ty)).copied().unwrap_or(0.0);
     (agrees > AGREEMENT_MIN * total).then_some(ty)
@@ -128,14 +136,14 @@ fn cut_short(program: &Program<'_, '_>, cache: &str, votes: &Votes) -> Option<Ty
 
 /// Types as an election sees them, with what was found out kept.
 pub struct StoreShapes<'p, 'f, 'a> {
-    program: &'p Program<'f, 'a>,
+    program: &'p AnalysedProgram<'f, 'a>,
     contains: FxHashMap<(TypeId, u64, TypeId), bool>,
     ranks: FxHashMap<TypeId, u64>,
 }
 
 impl<'p, 'f, 'a> StoreShapes<'p, 'f, 'a> {
     /// Nothing found out yet.
-    pub fn new(program: &'p Program<'f, 'a>) -> Self {
+    pub fn new(program: &'p AnalysedProgram<'f, 'a>) -> Self {
         Self {
             program,
             contains: FxHashMap::default(),
@@ -144,7 +152,7 @@ impl<'p, 'f, 'a> StoreShapes<'p, 'f, 'a> {
     }
 }
 
-impl Shapes for StoreShapes<'_, '_, '_> {
+impl TypeShapes for StoreShapes<'_, '_, '_> {
     fn size_of(&self, ty: TypeId) -> Option<u64> {
         self.program.store.types().size_of(ty)
     }

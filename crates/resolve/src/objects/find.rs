@@ -7,15 +7,15 @@ use relayout_profile::{RangeKind, RangeRow};
 use rustc_hash::FxHashMap;
 
 use super::cache::{self, CacheType, StoreShapes};
-use super::fixed::{self, Fixed};
-use super::heap::{self, Allocation, Contents, Scalars};
-use super::ranges::{Cell, Ranges};
-use super::vote::{Votes, Winner, elect};
-use super::{Object, ObjectKind, VoteCounts};
+use super::fixed::{self, CertainObjects};
+use super::heap::{self, AllocationContents, Scalars, TypedAllocation};
+use super::ranges::{ObjectCell, RangeIndex};
+use super::vote::{ElectedType, Votes, elect};
+use super::{ObjectKind, ResolvedObject, VoteCounts};
 use crate::access::AccessKey;
-use crate::callers::Stacks;
-use crate::evidence::{Evidence, Program, Sites, Trust, Via};
-use crate::images::Images;
+use crate::callers::CallerStacks;
+use crate::evidence::{AnalysedProgram, EvidenceTrust, SiteTable, TypeEvidence, Via};
+use crate::images::DebugImages;
 
 /// Part of a site's typed accesses that must name one place before the site counts as evidence.
 const LEARNED_MIN: f64 = 0.9;
@@ -27,51 +27,51 @@ const SMALL_ARRAY_MAX: u64 = 64;
 const LINE_BYTES: u64 = 64;
 
 /// A site's evidence by what its other accesses hit, for sites whose instruction tells nothing.
-type Learned = FxHashMap<(u32, bool), Evidence>;
+type Learned = FxHashMap<(u32, bool), TypeEvidence>;
 
 /// What finding objects rests on.
-pub struct Finder<'p, 'f, 'a> {
+pub struct ObjectFinder<'p, 'f, 'a> {
     /// The debug files.
-    pub program: &'p Program<'f, 'a>,
+    pub program: &'p AnalysedProgram<'f, 'a>,
     /// Where the files were.
-    pub images: &'p Images<'f, 'a>,
+    pub images: &'p DebugImages<'f, 'a>,
     /// What memory was.
-    pub ranges: &'p Ranges,
+    pub ranges: &'p RangeIndex,
     /// Distinct accesses, ascending.
     pub accesses: &'p [(AccessKey, u64)],
     /// What instructions say.
-    pub sites: &'p Sites,
+    pub sites: &'p SiteTable,
 }
 
-impl Finder<'_, '_, '_> {
+impl ObjectFinder<'_, '_, '_> {
     /// All objects, by run and base, without overlaps.
-    pub fn objects(&self) -> Vec<Object> {
-        let fixed = self.fixed();
+    pub fn find_objects(&self) -> Vec<ResolvedObject> {
+        let fixed = self.certain_objects();
         let objects = self.with_elected(&fixed, &Learned::default());
         // What objects were hit tells of sites that say nothing themselves; those vote once more.
-        let learned = self.learn(&objects);
+        let learned = self.learn_sites(&objects);
         if learned.is_empty() {
             return objects;
         }
         self.with_elected(&fixed, &learned)
     }
 
-    fn with_elected(&self, fixed: &[Object], learned: &Learned) -> Vec<Object> {
-        let mut ballot = Ballot::default();
-        self.collect(fixed, learned, &mut ballot);
+    fn with_elected(&self, fixed: &[ResolvedObject], learned: &Learned) -> Vec<ResolvedObject> {
+        let mut ballot = ObjectBallot::default();
+        self.collect_votes(fixed, learned, &mut ballot);
         let mut objects = fixed.to_vec();
-        self.hold(&ballot, &mut objects);
+        self.hold_election(&ballot, &mut objects);
         objects
     }
 
     /// Objects that need no vote.
-    fn fixed(&self) -> Vec<Object> {
-        let fixed = Fixed {
+    fn certain_objects(&self) -> Vec<ResolvedObject> {
+        let fixed = CertainObjects {
             program: self.program,
             images: self.images,
-            page: self.program.store.named("page"),
+            page: self.program.store.find_named("page"),
         };
-        let mut found: BTreeMap<(u16, u64), Object> = BTreeMap::new();
+        let mut found: BTreeMap<(u16, u64), ResolvedObject> = BTreeMap::new();
         for (key, _) in self.accesses {
             let before = found.range(..=(key.run, key.addr)).next_back();
             if before.is_some_and(|(&(run, base), o)| run == key.run && key.addr - base < o.bytes) {
@@ -79,9 +79,9 @@ impl Finder<'_, '_, '_> {
             }
             let range = self
                 .ranges
-                .find(key.run, key.addr)
-                .map(|n| self.ranges.get(n));
-            if let Some(object) = fixed.object(key.run, key.addr, range) {
+                .find_range(key.run, key.addr)
+                .map(|n| self.ranges.row(n));
+            if let Some(object) = fixed.object_at(key.run, key.addr, range) {
                 found.insert((object.run, object.base), object);
             }
         }
@@ -89,9 +89,14 @@ impl Finder<'_, '_, '_> {
     }
 
     /// Counts the votes of all accesses outside `objects`.
-    fn collect(&self, objects: &[Object], learned: &Learned, ballot: &mut Ballot) {
+    fn collect_votes(
+        &self,
+        objects: &[ResolvedObject],
+        learned: &Learned,
+        ballot: &mut ObjectBallot,
+    ) {
         for &(key, count) in self.accesses {
-            if at(objects, key.run, key.addr).is_some() {
+            if object_index_at(objects, key.run, key.addr).is_some() {
                 continue;
             }
             let Some(cell) = self.ranges.cell(key.run, key.addr) else {
@@ -104,10 +109,10 @@ impl Finder<'_, '_, '_> {
             let votes = ballot.cells.entry(cell).or_default();
             let site = self.sites.evidence(key.run, key.site);
             let evidence = site
-                .of_access(key.writes, key.size)
+                .evidence_within(key.writes, key.size)
                 .or_else(|| learned.get(&(key.site, key.writes)).copied());
             let Some(evidence) = evidence else { continue };
-            let weight = weight(evidence.trust, count);
+            let weight = vote_weight(evidence.trust, count);
             if self.program.store.types().aggregate(evidence.ty).is_none() {
                 if is_allocation {
                     let scalars = ballot.scalars.entry(cell).or_default();
@@ -129,63 +134,67 @@ impl Finder<'_, '_, '_> {
     }
 
     /// Holds the elections: per cache where a cache has one purpose, else per cell.
-    fn hold(&self, ballot: &Ballot, objects: &mut Vec<Object>) {
+    fn hold_election(&self, ballot: &ObjectBallot, objects: &mut Vec<ResolvedObject>) {
         let mut shapes = StoreShapes::new(self.program);
-        let caches = self.caches(ballot, &mut shapes);
-        self.hold_allocations(ballot, &mut shapes, objects);
-        self.hold_units(ballot, &mut shapes, objects);
+        let caches = self.elect_caches(ballot, &mut shapes);
+        self.add_allocations(ballot, &mut shapes, objects);
+        self.add_units(ballot, &mut shapes, objects);
         for (cell, votes) in &ballot.cells {
             if self.is_allocation(cell) || self.units_of(cell).is_some() {
                 continue;
             }
-            let slab = self.row(cell).filter(|row| row.kind == RangeKind::Slab);
+            let slab = self
+                .range_row(cell)
+                .filter(|row| row.kind == RangeKind::Slab);
             let cache = slab.map(|row| (row.owner.clone(), row.object_bytes));
             if let Some(known) = cache.and_then(|cache| caches.get(&cache)) {
-                objects.push(self.of_cache(cell, known));
+                objects.push(self.cache_object(cell, known));
                 continue;
             }
             for winner in elect(&mut shapes, cell.start, cell.end, votes) {
-                objects.push(self.elected(cell, &winner));
+                objects.push(self.elected_object(cell, &winner));
             }
         }
         objects.sort_by_key(|o| (o.run, o.base));
     }
 
     /// What allocations hold, by what they have in common.
-    fn hold_allocations(
+    fn add_allocations(
         &self,
-        ballot: &Ballot,
+        ballot: &ObjectBallot,
         shapes: &mut StoreShapes<'_, '_, '_>,
-        objects: &mut Vec<Object>,
+        objects: &mut Vec<ResolvedObject>,
     ) {
         if ballot.touched.is_empty() {
             return;
         }
-        let mut stacks = Stacks::new(self.program, self.images);
+        let mut stacks = CallerStacks::new(self.program, self.images);
         let (no_votes, no_scalars) = (Votes::default(), Scalars::default());
-        let all: Vec<Allocation<'_>> = { ballot.touched.keys() }
+        let allocations: Vec<TypedAllocation<'_>> = { ballot.touched.keys() }
             .map(|cell| {
-                let row = self.row(cell);
-                let of = |kind| row.filter(|row| row.kind == kind);
-                let callers =
-                    of(RangeKind::Heap).map(|row| stacks.read(cell.run, &row.owner).clone());
-                Allocation {
+                let row = self.range_row(cell);
+                let row_of_kind = |kind| row.filter(|row| row.kind == kind);
+                let callers = row_of_kind(RangeKind::Heap)
+                    .map(|row| stacks.read(cell.run, &row.owner).clone());
+                TypedAllocation {
                     cell: *cell,
                     votes: ballot.cells.get(cell).unwrap_or(&no_votes),
                     scalars: ballot.scalars.get(cell).unwrap_or(&no_scalars),
                     callers: callers.unwrap_or_default(),
-                    exact: of(RangeKind::Slab).is_none(),
+                    exact: row_of_kind(RangeKind::Slab).is_none(),
                 }
             })
             .collect();
-        let contents = heap::contents(shapes, &all);
-        for ((allocation, touched), contents) in
-            all.iter().zip(ballot.touched.values()).zip(contents)
+        let contents = heap::find_contents(shapes, &allocations);
+        for ((allocation, touched), contents) in allocations
+            .iter()
+            .zip(ballot.touched.values())
+            .zip(contents)
         {
             let Some(contents) = contents else { continue };
             let first = objects.len();
-            self.allocated(allocation, touched, &contents, objects);
-            let numbers = matches!(contents, Contents::Scalars { .. });
+            self.add_allocation(allocation, touched, &contents, objects);
+            let numbers = matches!(contents, AllocationContents::Scalars { .. });
             if numbers && !self.is_heap(&allocation.cell) {
                 self.name_numbers(ballot, &allocation.cell, objects, first);
             }
@@ -193,40 +202,40 @@ impl Finder<'_, '_, '_> {
     }
 
     /// The objects in one allocation; of an array the elements that were accessed.
-    fn allocated(
+    fn add_allocation(
         &self,
-        allocation: &Allocation<'_>,
+        allocation: &TypedAllocation<'_>,
         touched: &BTreeSet<u64>,
-        contents: &Contents,
-        objects: &mut Vec<Object>,
+        contents: &AllocationContents,
+        objects: &mut Vec<ResolvedObject>,
     ) {
         let cell = &allocation.cell;
-        let mut add = |base: u64, winner: &Winner| {
+        let mut add = |base: u64, winner: &ElectedType| {
             let bytes = winner.bytes.min(cell.end.saturating_sub(base));
-            let winner = Winner {
+            let winner = ElectedType {
                 base,
                 bytes,
                 ..*winner
             };
-            let mut object = self.elected(cell, &winner);
+            let mut object = self.elected_object(cell, &winner);
             if let ObjectKind::Heap { site } = &mut object.kind {
-                site.clone_from(&allocation.callers.words);
+                site.clone_from(&allocation.callers.description);
             }
             objects.push(object);
         };
         match contents {
-            Contents::Objects(winners) => {
+            AllocationContents::Objects(winners) => {
                 for winner in winners {
                     add(cell.start + winner.base, winner);
                 }
             }
-            Contents::Elements(first) => {
+            AllocationContents::Elements(first) => {
                 let start = cell.start + first.base;
                 let count = (cell.end - start) / first.bytes;
                 if count <= SMALL_ARRAY_MAX && first.bytes < LINE_BYTES {
-                    let array = Winner {
+                    let array = ElectedType {
                         bytes: count * first.bytes,
-                        ty: self.program.store.array(first.ty, count),
+                        ty: self.program.store.array_of(first.ty, count),
                         ..*first
                     };
                     return add(start, &array);
@@ -237,7 +246,7 @@ impl Finder<'_, '_, '_> {
                     add(start + number * first.bytes, first);
                 }
             }
-            Contents::Scalars {
+            AllocationContents::Scalars {
                 ty,
                 bytes,
                 support,
@@ -245,30 +254,30 @@ impl Finder<'_, '_, '_> {
             } => {
                 let count = (cell.end - cell.start) / bytes;
                 let part = if count <= SMALL_ARRAY_MAX { count } else { 1 };
-                let one = Winner {
+                let element = ElectedType {
                     base: cell.start,
                     bytes: part * bytes,
-                    ty: self.program.store.array(*ty, part),
+                    ty: self.program.store.array_of(*ty, part),
                     support: *support,
                     against: *against,
                 };
-                let number = |addr: &u64| Some(addr.checked_sub(cell.start)? / one.bytes);
+                let number = |addr: &u64| Some(addr.checked_sub(cell.start)? / element.bytes);
                 let numbers: BTreeSet<u64> = touched.iter().filter_map(number).collect();
                 for number in numbers {
-                    add(cell.start + number * one.bytes, &one);
+                    add(cell.start + number * element.bytes, &element);
                 }
             }
         }
     }
 
-    fn is_heap(&self, cell: &Cell) -> bool {
-        self.row(cell)
+    fn is_heap(&self, cell: &ObjectCell) -> bool {
+        self.range_row(cell)
             .is_some_and(|row| row.kind == RangeKind::Heap)
     }
 
     /// It is one allocation of no kind that tells the type.
-    fn is_allocation(&self, cell: &Cell) -> bool {
-        self.row(cell).is_some_and(|row| match row.kind {
+    fn is_allocation(&self, cell: &ObjectCell) -> bool {
+        self.range_row(cell).is_some_and(|row| match row.kind {
             RangeKind::Heap => true,
             RangeKind::Slab => cache::is_general_purpose(&row.owner),
             RangeKind::Vmalloc | RangeKind::DirectMap => !row.owner.is_empty(),
@@ -276,35 +285,37 @@ impl Finder<'_, '_, '_> {
         })
     }
 
-    fn caches(
+    fn elect_caches(
         &self,
-        ballot: &Ballot,
+        ballot: &ObjectBallot,
         shapes: &mut StoreShapes<'_, '_, '_>,
     ) -> FxHashMap<(String, u32), CacheType> {
         let mut votes: BTreeMap<(String, u32), Votes> = BTreeMap::new();
         for (cell, own) in &ballot.cells {
-            let Some(row) = self.row(cell) else { continue };
+            let Some(row) = self.range_row(cell) else {
+                continue;
+            };
             if row.kind != RangeKind::Slab || cache::is_general_purpose(&row.owner) {
                 continue;
             }
-            let all = votes
+            let cache_votes = votes
                 .entry((row.owner.clone(), row.object_bytes))
                 .or_default();
             for (&(base, ty), weight) in own {
                 if let Some(offset) = base.checked_sub(cell.start) {
-                    *all.entry((offset, ty)).or_default() += weight;
+                    *cache_votes.entry((offset, ty)).or_default() += weight;
                 }
             }
         }
         let types = votes.into_iter().filter_map(|(key, votes)| {
             let bytes = u64::from(key.1);
-            let ty = cache::type_of(self.program, shapes, &key.0, bytes, &votes)?;
+            let ty = cache::cache_type(self.program, shapes, &key.0, bytes, &votes)?;
             Some((key, ty))
         });
         types.collect()
     }
 
-    fn of_cache(&self, cell: &Cell, known: &CacheType) -> Object {
+    fn cache_object(&self, cell: &ObjectCell, known: &CacheType) -> ResolvedObject {
         let elected = known.elected.map(|w| VoteCounts {
             support: w.support,
             against: w.against,
@@ -314,31 +325,31 @@ impl Finder<'_, '_, '_> {
             Some(winner) => winner.bytes.min(cell.end - base),
             None => cell.end - base,
         };
-        self.object(cell, base, bytes, known.ty, elected)
+        self.cell_object(cell, base, bytes, known.ty, elected)
     }
 
-    pub(super) fn elected(&self, cell: &Cell, winner: &Winner) -> Object {
+    pub(super) fn elected_object(&self, cell: &ObjectCell, winner: &ElectedType) -> ResolvedObject {
         let votes = VoteCounts {
             support: winner.support,
             against: winner.against,
         };
-        self.object(cell, winner.base, winner.bytes, winner.ty, Some(votes))
+        self.cell_object(cell, winner.base, winner.bytes, winner.ty, Some(votes))
     }
 
-    fn object(
+    fn cell_object(
         &self,
-        cell: &Cell,
+        cell: &ObjectCell,
         base: u64,
         bytes: u64,
         ty: TypeId,
         votes: Option<VoteCounts>,
-    ) -> Object {
+    ) -> ResolvedObject {
         let owner = || {
-            self.row(cell)
+            self.range_row(cell)
                 .map(|row| row.owner.clone())
                 .unwrap_or_default()
         };
-        let kind = match self.row(cell).map(|row| row.kind) {
+        let kind = match self.range_row(cell).map(|row| row.kind) {
             Some(RangeKind::Slab) => ObjectKind::Slab { cache: owner() },
             Some(RangeKind::Stack) => ObjectKind::Stack { task: owner() },
             Some(RangeKind::Heap) => ObjectKind::Heap {
@@ -346,10 +357,10 @@ impl Finder<'_, '_, '_> {
             },
             _ => ObjectKind::Memory,
         };
-        let type_name = fixed::name(&self.program.store.types(), ty);
+        let type_name = fixed::readable_type_name(&self.program.store.types(), ty);
         let confidence = votes.map_or(1.0, VoteCounts::confidence);
         let votes = votes.unwrap_or_default();
-        Object {
+        ResolvedObject {
             run: cell.run,
             base,
             bytes,
@@ -361,18 +372,19 @@ impl Finder<'_, '_, '_> {
         }
     }
 
-    pub(super) fn row(&self, cell: &Cell) -> Option<&RangeRow> {
-        cell.range.map(|n| self.ranges.get(n))
+    pub(super) fn range_row(&self, cell: &ObjectCell) -> Option<&RangeRow> {
+        cell.range.map(|n| self.ranges.row(n))
     }
 
-    fn learn(&self, objects: &[Object]) -> Learned {
+    fn learn_sites(&self, objects: &[ResolvedObject]) -> Learned {
         let mut seen: FxHashMap<(u32, bool), FxHashMap<(TypeId, i64), u64>> = FxHashMap::default();
         for &(key, _) in self.accesses {
             let site = self.sites.evidence(key.run, key.site);
-            if site.string || site.of(key.writes).is_some() {
+            if site.string || site.evidence(key.writes).is_some() {
                 continue;
             }
-            let Some(object) = at(objects, key.run, key.addr).map(|n| &objects[n]) else {
+            let Some(object) = object_index_at(objects, key.run, key.addr).map(|n| &objects[n])
+            else {
                 continue;
             };
             let offset = (key.addr - object.base) as i64;
@@ -390,10 +402,10 @@ impl Finder<'_, '_, '_> {
             {
                 learned.insert(
                     site,
-                    Evidence {
+                    TypeEvidence {
                         ty,
                         offset,
-                        trust: Trust::Guessed,
+                        trust: EvidenceTrust::Guessed,
                         via: None,
                     },
                 );
@@ -405,29 +417,29 @@ impl Finder<'_, '_, '_> {
 
 /// Votes by stretch of memory; a stretch without votes was accessed all the same.
 #[derive(Default)]
-pub(super) struct Ballot {
-    pub(super) cells: BTreeMap<Cell, Votes>,
+pub(super) struct ObjectBallot {
+    pub(super) cells: BTreeMap<ObjectCell, Votes>,
     /// Addresses that were accessed in allocations.
-    touched: BTreeMap<Cell, BTreeSet<u64>>,
+    touched: BTreeMap<ObjectCell, BTreeSet<u64>>,
     /// Evidence of scalars in allocations.
-    scalars: BTreeMap<Cell, Scalars>,
+    scalars: BTreeMap<ObjectCell, Scalars>,
     /// Members whose pointers led to those.
-    pub(super) vias: BTreeMap<Cell, BTreeMap<Via, f64>>,
+    pub(super) vias: BTreeMap<ObjectCell, BTreeMap<Via, f64>>,
 }
 
-fn weight(trust: Trust, count: u64) -> f64 {
-    let one = match trust {
-        Trust::Stated => 4.0,
-        Trust::Followed => 3.0,
-        Trust::Guessed => 1.0,
+fn vote_weight(trust: EvidenceTrust, count: u64) -> f64 {
+    let trust_weight = match trust {
+        EvidenceTrust::Stated => 4.0,
+        EvidenceTrust::Followed => 3.0,
+        EvidenceTrust::Guessed => 1.0,
     };
     // In whole 1024ths, so that sums are exact: the same in whatever order.
     const PARTS: f64 = 1024.0;
-    (one * (1.0 + count as f64).log2() * PARTS).round() / PARTS
+    (trust_weight * (1.0 + count as f64).log2() * PARTS).round() / PARTS
 }
 
 /// Index of the object that holds an address, in `objects` sorted by run and base.
-pub fn at(objects: &[Object], run: u16, addr: u64) -> Option<usize> {
+pub fn object_index_at(objects: &[ResolvedObject], run: u16, addr: u64) -> Option<usize> {
     let after = objects.partition_point(|o| (o.run, o.base) <= (run, addr));
     let n = after.checked_sub(1)?;
     let object = &objects[n];

@@ -1,78 +1,86 @@
 //! Objects whose type and place are certain: variables of the files, static per-cpu and thread-local
 //! variables, page descriptors, and what a program named itself.
 
-use relayout_layout::{Type, TypeId, Types};
+use relayout_layout::{Type, TypeArena, TypeId};
 use relayout_profile::{RangeKind, RangeRow};
 
-use super::{Object, ObjectKind, VoteCounts};
-use crate::evidence::Program;
-use crate::images::Images;
-use crate::types::{Variable, shape};
+use super::{ObjectKind, ResolvedObject, VoteCounts};
+use crate::evidence::AnalysedProgram;
+use crate::images::DebugImages;
+use crate::types::{ProgramVariable, shape};
 
 /// Arrays of arrays unwrapped before giving up.
 const DIMENSIONS_MAX: usize = 16;
 
 /// What finding such an object rests on.
-pub struct Fixed<'p, 'f, 'a> {
+pub struct CertainObjects<'p, 'f, 'a> {
     /// The files' types and variables.
-    pub program: &'p Program<'f, 'a>,
+    pub program: &'p AnalysedProgram<'f, 'a>,
     /// Where the files were.
-    pub images: &'p Images<'f, 'a>,
+    pub images: &'p DebugImages<'f, 'a>,
     /// The type of page descriptors.
     pub page: Option<TypeId>,
 }
 
-impl Fixed<'_, '_, '_> {
+impl CertainObjects<'_, '_, '_> {
     /// The object at `addr` in `run`, which lies in `range`. In a program, what no range holds may
     /// still be in a file that was mapped.
-    pub fn object(&self, run: u16, addr: u64, range: Option<&RangeRow>) -> Option<Object> {
+    pub fn object_at(
+        &self,
+        run: u16,
+        addr: u64,
+        range: Option<&RangeRow>,
+    ) -> Option<ResolvedObject> {
         let program = self.program;
         let Some(range) = range else {
-            return self.images.is_program().then(|| self.global(run, addr))?;
+            return self
+                .images
+                .is_program()
+                .then(|| self.global_object(run, addr))?;
         };
         match range.kind {
-            RangeKind::Image => self.global(run, addr),
+            RangeKind::Image => self.global_object(run, addr),
             RangeKind::PerCpu => {
-                let offset = copied(range, addr)?;
-                let globals = program.main().globals();
-                let variable = globals.per_cpu(&program.store, offset)?;
+                let offset = offset_in_template(range, addr)?;
+                let globals = program.main_view().globals();
+                let variable = globals.per_cpu_variable(&program.store, offset)?;
                 let kind = ObjectKind::PerCpu {
                     symbol: globals.name_of(&variable).to_owned(),
                     cpu: range.id,
                 };
-                element(program, run, addr, &variable, offset, kind)
+                element_object(program, run, addr, &variable, offset, kind)
             }
             RangeKind::Tls => {
-                let file = self.images.by_path(run, &range.owner)?;
-                let offset = copied(range, addr)?;
-                let globals = program.file(file).globals();
-                let variable = globals.thread_local(&program.store, offset)?;
+                let file = self.images.file_by_path(run, &range.owner)?;
+                let offset = offset_in_template(range, addr)?;
+                let globals = program.file_view(file).globals();
+                let variable = globals.thread_local_variable(&program.store, offset)?;
                 let kind = ObjectKind::ThreadLocal {
                     symbol: globals.name_of(&variable).to_owned(),
                     context: range.id,
                 };
-                element(program, run, addr, &variable, offset, kind)
+                element_object(program, run, addr, &variable, offset, kind)
             }
-            RangeKind::Named => self.named(range, addr),
+            RangeKind::Named => self.named_object(range, addr),
             RangeKind::PageArray => self.page_descriptor(range, addr),
             _ => None,
         }
     }
 
-    fn global(&self, run: u16, addr: u64) -> Option<Object> {
+    fn global_object(&self, run: u16, addr: u64) -> Option<ResolvedObject> {
         let at = self.images.locate(run, addr)?;
-        let globals = self.program.file(at.file).globals();
-        let variable = globals.image(&self.program.store, at.address)?;
+        let globals = self.program.file_view(at.file).globals();
+        let variable = globals.image_variable(&self.program.store, at.address)?;
         let kind = ObjectKind::Global {
             symbol: globals.name_of(&variable).to_owned(),
         };
-        element(self.program, run, addr, &variable, at.address, kind)
+        element_object(self.program, run, addr, &variable, at.address, kind)
     }
 
     /// The program said the type's name, as it is written: `struct item`, `ns::Pool`.
-    fn named(&self, range: &RangeRow, addr: u64) -> Option<Object> {
+    fn named_object(&self, range: &RangeRow, addr: u64) -> Option<ResolvedObject> {
         let store = &self.program.store;
-        let ty = store.named(plain(&range.owner))?;
+        let ty = store.find_named(plain_name(&range.owner))?;
         let size = store.types().size_of(ty).filter(|&size| size > 0)?;
         let (base, bytes) = match u64::from(range.stride) {
             // A single object is longer than its type by its flexible array.
@@ -80,31 +88,38 @@ impl Fixed<'_, '_, '_> {
             0 => (range.start, size),
             stride => (range.start + (addr - range.start) / stride * stride, size),
         };
-        let name = name(&store.types(), ty);
-        let object = certain(range.run, base, bytes, ty, name, ObjectKind::Named);
+        let name = readable_type_name(&store.types(), ty);
+        let object = certain_object(range.run, base, bytes, ty, name, ObjectKind::Named);
         (addr - base < bytes).then_some(object)
     }
 
-    fn page_descriptor(&self, range: &RangeRow, addr: u64) -> Option<Object> {
+    fn page_descriptor(&self, range: &RangeRow, addr: u64) -> Option<ResolvedObject> {
         let types = self.program.store.types();
         let ty = self.page?;
         let bytes = types.size_of(ty).filter(|&b| b > 0)?;
         // The array covers frame 0, so that its start is a multiple of nothing; the range's
         // is where the first descriptor lies.
         let base = range.start + (addr - range.start) / bytes * bytes;
-        let name = name(&types, ty);
-        Some(certain(range.run, base, bytes, ty, name, ObjectKind::Page))
+        let name = readable_type_name(&types, ty);
+        Some(certain_object(
+            range.run,
+            base,
+            bytes,
+            ty,
+            name,
+            ObjectKind::Page,
+        ))
     }
 }
 
 /// Where `addr` is in the variables' own address space, of which `range` is a copy.
-fn copied(range: &RangeRow, addr: u64) -> Option<u64> {
+fn offset_in_template(range: &RangeRow, addr: u64) -> Option<u64> {
     addr.checked_sub(range.first)?
         .checked_add(u64::from(range.stride))
 }
 
 /// A type's name without the keyword before it and the scopes around it.
-fn plain(name: &str) -> &str {
+fn plain_name(name: &str) -> &str {
     let name = name.trim();
     let keywords = ["struct ", "union ", "class "];
     let name = { keywords.iter() }
@@ -117,47 +132,47 @@ fn plain(name: &str) -> &str {
 
 /// The variable itself, or the array element of it that holds `at`, which is `addr` in the
 /// variable's own address space.
-fn element(
-    program: &Program<'_, '_>,
-    run: u16,
+fn element_object(
+    program: &AnalysedProgram<'_, '_>,
+    kernel: u16,
     addr: u64,
-    variable: &Variable<'_>,
+    variable: &ProgramVariable<'_>,
     at: u64,
     kind: ObjectKind,
-) -> Option<Object> {
+) -> Option<ResolvedObject> {
     let types = program.store.types();
     let mut ty = variable.ty?;
     let mut bytes = variable.bytes;
-    let mut offset = at - variable.start;
+    let mut at = at - variable.start;
     for _ in 0..DIMENSIONS_MAX {
-        let Type::Array { element, .. } = types.get(types.strip(ty)) else {
+        let Type::Array { element, .. } = types.get(types.strip_typedefs(ty)) else {
             break;
         };
         let size = types.size_of(*element).filter(|&s| s > 0)?;
         ty = *element;
         bytes = size;
-        offset %= size;
+        at %= size;
     }
     let name = match types.aggregate(ty) {
         Some(a) if a.name.is_none() && !matches!(types.get(ty), Type::Typedef { .. }) => {
             format!("typeof({})", kind.variable().unwrap_or_default())
         }
-        _ => name(&types, ty),
+        _ => readable_type_name(&types, ty),
     };
     drop(types);
     let ty = program.store.canonical(ty);
-    Some(certain(run, addr - offset, bytes, ty, name, kind))
+    Some(certain_object(kernel, addr - at, bytes, ty, name, kind))
 }
 
-fn certain(
+fn certain_object(
     run: u16,
     base: u64,
     bytes: u64,
     ty: TypeId,
     type_name: String,
     kind: ObjectKind,
-) -> Object {
-    Object {
+) -> ResolvedObject {
+    ResolvedObject {
         run,
         base,
         bytes,
@@ -170,11 +185,11 @@ fn certain(
 }
 
 /// Name of a type: the tag, the typedef of an anonymous aggregate, or a scalar's own.
-pub fn name(types: &Types, ty: TypeId) -> String {
+pub fn readable_type_name(types: &TypeArena, ty: TypeId) -> String {
     if let Some(tag) = types.aggregate(ty).and_then(|a| a.name.clone()) {
         return tag;
     }
-    if let Type::Array { element, counts } = types.get(types.strip(ty))
+    if let Type::Array { element, counts } = types.get(types.strip_typedefs(ty))
         && let [Some(count)] = counts.as_slice()
         && let Some(element) = types.aggregate(*element).and_then(|a| a.name.as_ref())
     {

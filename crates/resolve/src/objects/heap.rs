@@ -13,56 +13,56 @@ use std::collections::{BTreeMap, BTreeSet};
 use relayout_layout::TypeId;
 use rustc_hash::FxHashMap;
 
-use super::ranges::Cell;
-use super::vote::{Shapes, Votes, Winner, elect};
-use crate::callers::Callers;
-use crate::images::Linked;
+use super::ranges::ObjectCell;
+use super::vote::{ElectedType, TypeShapes, Votes, elect};
+use crate::callers::AllocationCallers;
+use crate::images::LinkedAddress;
 
 /// Part of the votes that must agree before allocations count as the same.
 const AGREEMENT_MIN: f64 = 0.5;
 
 /// One allocation that was accessed.
 #[derive(Clone, Debug)]
-pub struct Allocation<'s> {
+pub struct TypedAllocation<'s> {
     /// Its memory.
-    pub cell: Cell,
+    pub cell: ObjectCell,
     /// Votes by address and type.
     pub votes: &'s Votes,
     /// Weight of evidence for scalars anywhere in it, by type.
     pub scalars: &'s Scalars,
     /// Who allocated it.
-    pub callers: Callers,
+    pub callers: AllocationCallers,
     /// Its size is what was asked for. A slab slot is only the next larger one.
     pub exact: bool,
 }
 
-impl Allocation<'_> {
-    fn room(&self) -> Room {
-        Room {
+impl TypedAllocation<'_> {
+    fn room(&self) -> AllocationRoom {
+        AllocationRoom {
             bytes: self.cell.end - self.cell.start,
             exact: self.exact,
         }
     }
 
-    fn key<'s>(&self, frames: &'s [Option<Linked>]) -> Option<Key<'s>> {
+    fn key<'s>(&self, frames: &'s [Option<LinkedAddress>]) -> Option<AllocationKey<'s>> {
         let known = frames.iter().any(Option::is_some);
-        known.then(|| Key {
+        known.then(|| AllocationKey {
             frames,
             room: self.room(),
         })
     }
 
-    fn key_of_any_size(&self) -> Option<Key<'_>> {
-        let key = self.key(self.near())?;
-        let room = Room {
+    fn key_of_any_size(&self) -> Option<AllocationKey<'_>> {
+        let key = self.key(self.near_frames())?;
+        let room = AllocationRoom {
             bytes: 0,
             ..key.room
         };
-        Some(Key { room, ..key })
+        Some(AllocationKey { room, ..key })
     }
 
     /// The frames that only lead to the function that wanted the memory.
-    fn near(&self) -> &[Option<Linked>] {
+    fn near_frames(&self) -> &[Option<LinkedAddress>] {
         &self.callers.frames[..self.callers.near.min(self.callers.frames.len())]
     }
 }
@@ -72,11 +72,11 @@ pub type Scalars = BTreeMap<TypeId, f64>;
 
 /// What is in allocations of one kind; offsets are from their starts.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Contents {
+pub enum AllocationContents {
     /// These objects.
-    Objects(Vec<Winner>),
+    Objects(Vec<ElectedType>),
     /// One object after the other; the winner is the first, its votes those of all.
-    Elements(Winner),
+    Elements(ElectedType),
     /// Nothing but scalars of this type.
     Scalars {
         /// Their type.
@@ -90,7 +90,7 @@ pub enum Contents {
     },
 }
 
-impl Contents {
+impl AllocationContents {
     /// Weight of the evidence that agrees with it.
     fn support(&self) -> f64 {
         match self {
@@ -102,19 +102,24 @@ impl Contents {
 }
 
 /// What each allocation holds, in the order of `all`; `None` where nothing is known.
-pub fn contents(shapes: &mut dyn Shapes, all: &[Allocation<'_>]) -> Vec<Option<Contents>> {
-    let mut found: Vec<Option<Contents>> = vec![None; all.len()];
-    settle(shapes, all, &mut found, |a| a.key(a.near()));
-    settle(shapes, all, &mut found, |a| a.key(&a.callers.frames));
-    for (allocation, found) in all.iter().zip(&mut found) {
+pub fn find_contents(
+    shapes: &mut dyn TypeShapes,
+    allocations: &[TypedAllocation<'_>],
+) -> Vec<Option<AllocationContents>> {
+    let mut found: Vec<Option<AllocationContents>> = vec![None; allocations.len()];
+    settle_groups(shapes, allocations, &mut found, |a| a.key(a.near_frames()));
+    settle_groups(shapes, allocations, &mut found, |a| {
+        a.key(&a.callers.frames)
+    });
+    for (allocation, found) in allocations.iter().zip(&mut found) {
         if found.is_none() {
-            *found = alone(shapes, allocation);
+            *found = own_contents(shapes, allocation);
         }
     }
     // What grows is allocated again and again in other sizes.
-    let mut by_place: BTreeMap<Key<'_>, Contents> = BTreeMap::new();
+    let mut by_place: BTreeMap<AllocationKey<'_>, AllocationContents> = BTreeMap::new();
     for (n, contents) in found.iter().enumerate() {
-        let (Some(key), Some(contents)) = (all[n].key_of_any_size(), contents) else {
+        let (Some(key), Some(contents)) = (allocations[n].key_of_any_size(), contents) else {
             continue;
         };
         let best = by_place.entry(key).or_insert_with(|| contents.clone());
@@ -122,10 +127,14 @@ pub fn contents(shapes: &mut dyn Shapes, all: &[Allocation<'_>]) -> Vec<Option<C
             *best = contents.clone();
         }
     }
-    for n in 0..all.len() {
+    for n in 0..allocations.len() {
         if found[n].is_none() {
-            let other = all[n].key_of_any_size().and_then(|key| by_place.get(&key));
-            found[n] = other.filter(|c| fits(c, all[n].room().bytes)).cloned();
+            let other = allocations[n]
+                .key_of_any_size()
+                .and_then(|key| by_place.get(&key));
+            found[n] = other
+                .filter(|c| fits_bytes(c, allocations[n].room().bytes))
+                .cloned();
         }
     }
     found
@@ -133,7 +142,7 @@ pub fn contents(shapes: &mut dyn Shapes, all: &[Allocation<'_>]) -> Vec<Option<C
 
 /// An allocation's size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Room {
+struct AllocationRoom {
     bytes: u64,
     /// See [`Allocation::exact`].
     exact: bool,
@@ -141,21 +150,21 @@ struct Room {
 
 /// What allocations have in common; their size is 0 where it does not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Key<'s> {
-    frames: &'s [Option<Linked>],
-    room: Room,
+struct AllocationKey<'s> {
+    frames: &'s [Option<LinkedAddress>],
+    room: AllocationRoom,
 }
 
 /// Joins the allocations that are not settled by their keys, and settles those that agree. Left are those
 /// of which most of what all from the same call stack say is against it: a helper allocates for many.
-fn settle<'s>(
-    shapes: &mut dyn Shapes,
-    all: &'s [Allocation<'s>],
-    found: &mut [Option<Contents>],
-    key: impl Fn(&'s Allocation<'s>) -> Option<Key<'s>>,
+fn settle_groups<'s>(
+    shapes: &mut dyn TypeShapes,
+    allocations: &'s [TypedAllocation<'s>],
+    found: &mut [Option<AllocationContents>],
+    key: impl Fn(&'s TypedAllocation<'s>) -> Option<AllocationKey<'s>>,
 ) {
-    let mut groups: BTreeMap<Key<'_>, Vec<usize>> = BTreeMap::new();
-    for (n, allocation) in all.iter().enumerate() {
+    let mut groups: BTreeMap<AllocationKey<'_>, Vec<usize>> = BTreeMap::new();
+    for (n, allocation) in allocations.iter().enumerate() {
         if found[n].is_none()
             && let Some(key) = key(allocation)
         {
@@ -166,25 +175,28 @@ fn settle<'s>(
         let mut votes = Votes::default();
         let mut scalars = Scalars::default();
         for &n in &members {
-            add_relative(&mut votes, &all[n]);
-            for (&ty, weight) in all[n].scalars {
+            add_relative(&mut votes, &allocations[n]);
+            for (&ty, weight) in allocations[n].scalars {
                 *scalars.entry(ty).or_default() += weight;
             }
         }
-        let Some(contents) = agreed(shapes, key.room, &votes, &scalars) else {
+        let Some(contents) = agreed_contents(shapes, key.room, &votes, &scalars) else {
             continue;
         };
-        let mut stacks: BTreeMap<&[Option<Linked>], Vec<usize>> = BTreeMap::new();
+        let mut stacks: BTreeMap<&[Option<LinkedAddress>], Vec<usize>> = BTreeMap::new();
         for n in members {
-            stacks.entry(&all[n].callers.frames).or_default().push(n);
+            stacks
+                .entry(&allocations[n].callers.frames)
+                .or_default()
+                .push(n);
         }
         for members in stacks.into_values() {
             let mut own = Votes::default();
             members
                 .iter()
-                .for_each(|&n| add_relative(&mut own, &all[n]));
+                .for_each(|&n| add_relative(&mut own, &allocations[n]));
             let total: f64 = own.values().sum();
-            if agreeing(shapes, &contents, &own) >= AGREEMENT_MIN * total {
+            if agreeing_weight(shapes, &contents, &own) >= AGREEMENT_MIN * total {
                 members
                     .into_iter()
                     .for_each(|n| found[n] = Some(contents.clone()));
@@ -194,26 +206,30 @@ fn settle<'s>(
 }
 
 /// Weight of the votes that are for what the contents have there.
-fn agreeing(shapes: &mut dyn Shapes, contents: &Contents, votes: &Votes) -> f64 {
-    let mut is_there = |winner: &Winner, offset: u64, ty: TypeId| {
-        (winner.ty == ty && offset == 0) || shapes.contains(winner.ty, offset, ty)
+fn agreeing_weight(
+    shapes: &mut dyn TypeShapes,
+    contents: &AllocationContents,
+    votes: &Votes,
+) -> f64 {
+    let mut is_there = |winner: &ElectedType, at: u64, ty: TypeId| {
+        (winner.ty == ty && at == 0) || shapes.contains(winner.ty, at, ty)
     };
-    let mut agrees = |offset: u64, ty: TypeId| match contents {
-        Contents::Objects(winners) => { winners.iter() }
-            .filter(|w| (w.base..w.base + w.bytes).contains(&offset))
-            .any(|w| is_there(w, offset - w.base, ty)),
-        Contents::Elements(first) => offset
+    let mut agrees = |at: u64, ty: TypeId| match contents {
+        AllocationContents::Objects(winners) => { winners.iter() }
+            .filter(|w| (w.base..w.base + w.bytes).contains(&at))
+            .any(|w| is_there(w, at - w.base, ty)),
+        AllocationContents::Elements(first) => at
             .checked_sub(first.base)
             .is_some_and(|from_first| is_there(first, from_first % first.bytes, ty)),
-        Contents::Scalars { .. } => true,
+        AllocationContents::Scalars { .. } => true,
     };
     { votes.iter() }
-        .filter(|((offset, ty), _)| agrees(*offset, *ty))
+        .filter(|((at, ty), _)| agrees(*at, *ty))
         .map(|(_, weight)| weight)
         .sum()
 }
 
-fn add_relative(votes: &mut Votes, allocation: &Allocation<'_>) {
+fn add_relative(votes: &mut Votes, allocation: &TypedAllocation<'_>) {
     for (&(base, ty), weight) in allocation.votes {
         // Votes for what begins before the allocation are wrong, but count against.
         let offset = base.wrapping_sub(allocation.cell.start);
@@ -222,33 +238,33 @@ fn add_relative(votes: &mut Votes, allocation: &Allocation<'_>) {
 }
 
 /// What most of the votes agree on.
-fn agreed(
-    shapes: &mut dyn Shapes,
-    room: Room,
+fn agreed_contents(
+    shapes: &mut dyn TypeShapes,
+    room: AllocationRoom,
     votes: &Votes,
     scalars: &Scalars,
-) -> Option<Contents> {
+) -> Option<AllocationContents> {
     let total: f64 = votes.values().sum();
     if total == 0.0 {
         return array_of_scalars(shapes, room.bytes, scalars);
     }
     let winners = elect(shapes, 0, room.bytes, votes);
     let support: f64 = winners.iter().map(|w| w.support).sum();
-    let elements = elements(shapes, room, votes, &winners);
+    let elements = array_element(shapes, room, votes, &winners);
     let best = match elements {
-        Some(first) if first.support >= support => Contents::Elements(first),
-        _ => Contents::Objects(winners),
+        Some(first) if first.support >= support => AllocationContents::Elements(first),
+        _ => AllocationContents::Objects(winners),
     };
     (best.support() >= AGREEMENT_MIN * total && best.support() > 0.0).then_some(best)
 }
 
 /// The first of an array's elements, if the votes are for one type at a distance of its size.
-fn elements(
-    shapes: &mut dyn Shapes,
-    Room { bytes, exact }: Room,
+fn array_element(
+    shapes: &mut dyn TypeShapes,
+    AllocationRoom { bytes, exact }: AllocationRoom,
     votes: &Votes,
-    winners: &[Winner],
-) -> Option<Winner> {
+    winners: &[ElectedType],
+) -> Option<ElectedType> {
     let mut by_type: FxHashMap<(TypeId, u64), f64> = FxHashMap::default();
     for winner in winners {
         let size = shapes.size_of(winner.ty).filter(|&size| size > 0)?;
@@ -277,7 +293,7 @@ fn elements(
     }
     let whole = elect(shapes, 0, size, &folded);
     let whole = whole.into_iter().find(|w| w.base == 0 && w.ty == ty)?;
-    Some(Winner {
+    Some(ElectedType {
         base: first,
         bytes: size,
         ..whole
@@ -285,7 +301,11 @@ fn elements(
 }
 
 /// An array of numbers or pointers. Bytes are left alone: what is made of them is no array of them.
-fn array_of_scalars(shapes: &mut dyn Shapes, bytes: u64, scalars: &Scalars) -> Option<Contents> {
+fn array_of_scalars(
+    shapes: &mut dyn TypeShapes,
+    bytes: u64,
+    scalars: &Scalars,
+) -> Option<AllocationContents> {
     let total: f64 = scalars.values().sum();
     let (&ty, &support) = { scalars.iter() }.max_by(|a, b| {
         a.1.total_cmp(b.1)
@@ -293,7 +313,7 @@ fn array_of_scalars(shapes: &mut dyn Shapes, bytes: u64, scalars: &Scalars) -> O
     })?;
     let size = shapes.size_of(ty).filter(|&size| size > 1)?;
     let whole = bytes.is_multiple_of(size) && support >= AGREEMENT_MIN * total;
-    whole.then_some(Contents::Scalars {
+    whole.then_some(AllocationContents::Scalars {
         ty,
         bytes: size,
         support,
@@ -302,22 +322,28 @@ fn array_of_scalars(shapes: &mut dyn Shapes, bytes: u64, scalars: &Scalars) -> O
 }
 
 /// By the votes of one allocation, without a majority: its parts may be different things.
-fn alone(shapes: &mut dyn Shapes, allocation: &Allocation<'_>) -> Option<Contents> {
+fn own_contents(
+    shapes: &mut dyn TypeShapes,
+    allocation: &TypedAllocation<'_>,
+) -> Option<AllocationContents> {
     let mut votes = Votes::default();
     add_relative(&mut votes, allocation);
     let room = allocation.room();
-    if let Some(agreed) = agreed(shapes, room, &votes, allocation.scalars) {
+    if let Some(agreed) = agreed_contents(shapes, room, &votes, allocation.scalars) {
         return Some(agreed);
     }
     let winners = elect(shapes, 0, room.bytes, &votes);
-    (!winners.is_empty()).then_some(Contents::Objects(winners))
+    (!winners.is_empty()).then_some(AllocationContents::Objects(winners))
 }
 
-fn fits(contents: &Contents, bytes: u64) -> bool {
+fn fits_bytes(contents: &AllocationContents, bytes: u64) -> bool {
     match contents {
-        Contents::Objects(winners) => winners.iter().all(|w| w.base + w.bytes <= bytes),
-        Contents::Elements(first) => first.base + first.bytes <= bytes,
-        Contents::Scalars { bytes: one, .. } => bytes.is_multiple_of(*one),
+        AllocationContents::Objects(winners) => winners.iter().all(|w| w.base + w.bytes <= bytes),
+        AllocationContents::Elements(first) => first.base + first.bytes <= bytes,
+        AllocationContents::Scalars {
+            bytes: element_bytes,
+            ..
+        } => bytes.is_multiple_of(*element_bytes),
     }
 }
 
@@ -333,7 +359,7 @@ mod tests {
     /// `ITEM` has 24 bytes, `OTHER` 40, `LONG` is no aggregate and has 8.
     struct Fixed;
 
-    impl Shapes for Fixed {
+    impl TypeShapes for Fixed {
         fn size_of(&self, ty: TypeId) -> Option<u64> {
             [None, Some(24), Some(40), Some(8)][ty.0 as usize]
         }
@@ -356,51 +382,54 @@ mod tests {
     }
 
     /// One allocation: address, bytes, call stack, votes by offset and type, evidence of `LONG`.
-    type Given<'g> = (u64, u64, &'g [u64], &'g [(u64, TypeId)], f64);
+    type AllocationInput<'g> = (u64, u64, &'g [u64], &'g [(u64, TypeId)], f64);
 
     /// What the allocations hold: `None`, or type, offset of the first and whether it is an array.
-    fn check(given: &[Given<'_>], expect: &[Option<(TypeId, u64, bool)>]) {
-        let vote = |&(start, _, _, votes, _): &Given<'_>| -> Votes {
+    fn check(inputs: &[AllocationInput<'_>], expect: &[Option<(TypeId, u64, bool)>]) {
+        let vote = |&(start, _, _, votes, _): &AllocationInput<'_>| -> Votes {
             { votes.iter() }
                 .map(|&(offset, ty)| ((start.wrapping_add(offset), ty), 4.0))
                 .collect()
         };
-        let votes: Vec<Votes> = given.iter().map(vote).collect();
-        let scalars: Vec<Scalars> = { given.iter() }
+        let votes: Vec<Votes> = inputs.iter().map(vote).collect();
+        let scalars: Vec<Scalars> = { inputs.iter() }
             .map(|g| Scalars::from_iter((g.4 > 0.0).then_some((LONG, g.4))))
             .collect();
         let linked = |&address: &u64| {
-            Some(Linked {
+            Some(LinkedAddress {
                 file: FileId::MAIN,
                 address,
             })
         };
-        let all: Vec<Allocation<'_>> = { given.iter().zip(votes.iter().zip(&scalars)) }
-            .map(
-                |(&(start, bytes, stack, _, _), (votes, scalars))| Allocation {
-                    cell: Cell {
-                        run: 0,
-                        start,
-                        end: start + bytes,
-                        range: None,
+        let allocations: Vec<TypedAllocation<'_>> =
+            { inputs.iter().zip(votes.iter().zip(&scalars)) }
+                .map(
+                    |(&(start, bytes, stack, _, _), (votes, scalars))| TypedAllocation {
+                        cell: ObjectCell {
+                            run: 0,
+                            start,
+                            end: start + bytes,
+                            range: None,
+                        },
+                        votes,
+                        scalars,
+                        exact: true,
+                        callers: AllocationCallers {
+                            frames: stack.iter().map(linked).collect(),
+                            near: 1,
+                            description: String::new(),
+                        },
                     },
-                    votes,
-                    scalars,
-                    exact: true,
-                    callers: Callers {
-                        frames: stack.iter().map(linked).collect(),
-                        near: 1,
-                        words: String::new(),
-                    },
-                },
-            )
-            .collect();
-        let found = contents(&mut Fixed, &all);
+                )
+                .collect();
+        let found = find_contents(&mut Fixed, &allocations);
         let found: Vec<_> = { found.iter() }
             .map(|contents| match contents.as_ref()? {
-                Contents::Objects(winners) => Some((winners[0].ty, winners[0].base, false)),
-                Contents::Elements(first) => Some((first.ty, first.base, true)),
-                Contents::Scalars { ty, .. } => Some((*ty, 0, true)),
+                AllocationContents::Objects(winners) => {
+                    Some((winners[0].ty, winners[0].base, false))
+                }
+                AllocationContents::Elements(first) => Some((first.ty, first.base, true)),
+                AllocationContents::Scalars { ty, .. } => Some((*ty, 0, true)),
             })
             .collect();
         assert_eq!(found, expect);
@@ -408,56 +437,56 @@ mod tests {
 
     #[test]
     fn one_place_and_size_is_one_type() {
-        let given: [Given<'_>; 3] = [
+        let inputs: [AllocationInput<'_>; 3] = [
             (0x1000, 24, &[1, 9], &[(0, ITEM)], 0.0),
             (0x2000, 24, &[1, 8], &[], 0.0),
             (0x3000, 24, &[2, 9], &[], 0.0),
         ];
         check(
-            &given,
+            &inputs,
             &[Some((ITEM, 0, false)), Some((ITEM, 0, false)), None],
         );
     }
 
     #[test]
     fn a_helper_that_allocates_for_many_is_told_apart_by_its_callers() {
-        let given: [Given<'_>; 4] = [
+        let inputs: [AllocationInput<'_>; 4] = [
             (0x1000, 40, &[1, 9], &[(0, OTHER)], 0.0),
             (0x2000, 40, &[1, 8], &[(16, ITEM)], 0.0),
             (0x3000, 40, &[1, 8], &[(16, ITEM)], 0.0),
             (0x4000, 40, &[1, 8], &[], 0.0),
         ];
         let item = Some((ITEM, 16, false));
-        check(&given, &[Some((OTHER, 0, false)), item, item, item]);
+        check(&inputs, &[Some((OTHER, 0, false)), item, item, item]);
     }
 
     #[test]
     fn what_is_wrong_of_one_among_many_from_one_call_is_outvoted() {
-        let given: [Given<'_>; 3] = [
+        let inputs: [AllocationInput<'_>; 3] = [
             (0x1000, 40, &[1, 8], &[(0, OTHER)], 0.0),
             (0x2000, 40, &[1, 8], &[(16, ITEM)], 0.0),
             (0x3000, 40, &[1, 8], &[(16, ITEM)], 0.0),
         ];
         let item = Some((ITEM, 16, false));
-        check(&given, &[item, item, item]);
+        check(&inputs, &[item, item, item]);
     }
 
     #[test]
     fn elements_are_an_array() {
-        let given: [Given<'_>; 2] = [
+        let inputs: [AllocationInput<'_>; 2] = [
             (0x1000, 8 * 24, &[1], &[(24, ITEM), (72, ITEM)], 0.0),
             (0x2000, 16 + 3 * 40, &[2], &[(16, OTHER), (96, OTHER)], 0.0),
         ];
-        check(&given, &[Some((ITEM, 0, true)), Some((OTHER, 16, true))]);
+        check(&inputs, &[Some((ITEM, 0, true)), Some((OTHER, 16, true))]);
     }
 
     #[test]
     fn what_grows_is_known_by_its_other_sizes() {
-        let given: [Given<'_>; 2] = [
+        let inputs: [AllocationInput<'_>; 2] = [
             (0x1000, 4 * 24, &[1], &[(0, ITEM), (48, ITEM)], 0.0),
             (0x2000, 8 * 24, &[1], &[], 0.0),
         ];
-        check(&given, &[Some((ITEM, 0, true)), Some((ITEM, 0, true))]);
+        check(&inputs, &[Some((ITEM, 0, true)), Some((ITEM, 0, true))]);
     }
 
     #[test]

@@ -6,20 +6,20 @@ use std::collections::BTreeMap;
 use relayout_profile::RangeKind;
 
 use super::cache::StoreShapes;
-use super::find::{Ballot, Finder};
-use super::ranges::Cell;
-use super::vote::{Votes, Winner, elect};
-use super::{Object, fixed};
+use super::find::{ObjectBallot, ObjectFinder};
+use super::ranges::ObjectCell;
+use super::vote::{ElectedType, Votes, elect};
+use super::{ResolvedObject, fixed};
 
-impl Finder<'_, '_, '_> {
+impl ObjectFinder<'_, '_, '_> {
     /// What is in memory that is allocated per CPU: all CPUs' parts hold the same.
-    pub(super) fn hold_units(
+    pub(super) fn add_units(
         &self,
-        ballot: &Ballot,
+        ballot: &ObjectBallot,
         shapes: &mut StoreShapes<'_, '_, '_>,
-        objects: &mut Vec<Object>,
+        objects: &mut Vec<ResolvedObject>,
     ) {
-        let mut chunks: BTreeMap<(u16, u32), (Vec<Cell>, Votes)> = BTreeMap::new();
+        let mut chunks: BTreeMap<(u16, u32), (Vec<ObjectCell>, Votes)> = BTreeMap::new();
         for (cell, votes) in &ballot.cells {
             let Some(units) = self.units_of(cell) else {
                 continue;
@@ -40,15 +40,15 @@ impl Finder<'_, '_, '_> {
             for cell in cells {
                 objects.extend(winners.iter().map(|winner| {
                     let base = cell.start + winner.base;
-                    self.elected(cell, &Winner { base, ..*winner })
+                    self.elected_object(cell, &ElectedType { base, ..*winner })
                 }));
             }
         }
     }
 
     /// Of a part of memory that is allocated per CPU: what it has in common with the other CPUs'.
-    pub(super) fn units_of(&self, cell: &Cell) -> Option<(u16, u32)> {
-        let row = self.row(cell)?;
+    pub(super) fn units_of(&self, cell: &ObjectCell) -> Option<(u16, u32)> {
+        let row = self.range_row(cell)?;
         // Without an offset they are static data: variables.
         (row.kind == RangeKind::PerCpu && row.stride > 0).then_some((cell.run, row.stride))
     }
@@ -57,9 +57,9 @@ impl Finder<'_, '_, '_> {
     /// more is known than its type is nothing that a user could find again.
     pub(super) fn name_numbers(
         &self,
-        ballot: &Ballot,
-        cell: &Cell,
-        objects: &mut Vec<Object>,
+        ballot: &ObjectBallot,
+        cell: &ObjectCell,
+        objects: &mut Vec<ResolvedObject>,
         first: usize,
     ) {
         let element = objects.get(first).map(|o| o.type_name.clone());
@@ -74,14 +74,19 @@ impl Finder<'_, '_, '_> {
 
     /// `pcpu_chunk.bound_map`: the array that a member points to, by the most evidence; or else by who
     /// allocated it.
-    fn name_of_numbers(&self, ballot: &Ballot, cell: &Cell, element: &str) -> Option<String> {
+    fn name_of_numbers(
+        &self,
+        ballot: &ObjectBallot,
+        cell: &ObjectCell,
+        element: &str,
+    ) -> Option<String> {
         let types = self.program.store.types();
         let mut names: BTreeMap<String, f64> = BTreeMap::new();
         for (&(ty, offset), weight) in ballot.vias.get(cell).into_iter().flatten() {
             let path = types.member_at(ty, offset.into(), 1)?.path;
             let name = format!(
                 "{}.{}",
-                fixed::name(&types, ty),
+                fixed::readable_type_name(&types, ty),
                 path.trim_end_matches("[]")
             );
             *names.entry(name).or_default() += weight;
@@ -89,7 +94,7 @@ impl Finder<'_, '_, '_> {
         let best = names.into_iter().max_by(|a, b| a.1.total_cmp(&b.1));
         let made = || {
             let row = self
-                .row(cell)
+                .range_row(cell)
                 .filter(|row| row.kind == RangeKind::Vmalloc)?;
             let element = element.split_once(" [").map_or(element, |parts| parts.0);
             Some(format!("{element} of {}()", row.owner))

@@ -61,7 +61,7 @@ pub enum ObjectKind {
 
 /// One object that the profile's accesses fall into.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Object {
+pub struct ResolvedObject {
     /// Recording.
     pub run: u16,
     /// Address of its first byte.
@@ -93,7 +93,7 @@ impl ObjectKind {
     }
 }
 
-impl Object {
+impl ResolvedObject {
     /// The variable that it is, or is an element of.
     pub fn variable(&self) -> Option<&str> {
         self.kind.variable()

@@ -9,7 +9,7 @@ const PAGE_BYTES: u64 = 4096;
 
 /// Ranges by address, nested ones under those that hold them.
 #[derive(Clone, Debug, Default)]
-pub struct Ranges {
+pub struct RangeIndex {
     /// Sorted by run and start, longer ones first.
     rows: Vec<RangeRow>,
     /// For each row, the innermost row that holds it.
@@ -18,7 +18,7 @@ pub struct Ranges {
 
 /// A stretch that an object cannot reach out of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Cell {
+pub struct ObjectCell {
     /// Recording.
     pub run: u16,
     /// First byte.
@@ -29,7 +29,7 @@ pub struct Cell {
     pub range: Option<u32>,
 }
 
-impl Ranges {
+impl RangeIndex {
     /// Sorts the profile's ranges.
     pub fn new(profile: &Profile) -> Self {
         let mut rows = profile.ranges.clone();
@@ -52,7 +52,7 @@ impl Ranges {
     }
 
     /// Number of the smallest range that holds `addr`.
-    pub fn find(&self, run: u16, addr: u64) -> Option<u32> {
+    pub fn find_range(&self, run: u16, addr: u64) -> Option<u32> {
         let after = self
             .rows
             .partition_point(|r| (r.run, r.start) <= (run, addr));
@@ -70,24 +70,24 @@ impl Ranges {
     }
 
     /// A range by number.
-    pub fn get(&self, range: u32) -> &RangeRow {
+    pub fn row(&self, range: u32) -> &RangeRow {
         &self.rows[range as usize]
     }
 
     /// The stretch around `addr` that holds its whole object: a slot of a slab, a page table, else the
     /// range, or all of memory outside of ranges. `None` in what a slab keeps before its first slot.
-    pub fn cell(&self, run: u16, addr: u64) -> Option<Cell> {
-        let Some(range) = self.find(run, addr).map(|n| self.bounding(n)) else {
-            return Some(Cell {
+    pub fn cell(&self, run: u16, addr: u64) -> Option<ObjectCell> {
+        let Some(range) = self.find_range(run, addr).map(|n| self.bounding_range(n)) else {
+            return Some(ObjectCell {
                 run,
                 start: 0,
                 end: u64::MAX,
                 range: None,
             });
         };
-        let row = self.get(range);
+        let row = self.row(range);
         let end = row.start.saturating_add(row.bytes);
-        let whole = Cell {
+        let whole = ObjectCell {
             run,
             start: row.start,
             end,
@@ -95,7 +95,7 @@ impl Ranges {
         };
         if row.kind == RangeKind::DirectMap && row.owner == PAGE_TABLE {
             let start = addr & !(PAGE_BYTES - 1);
-            return Some(Cell {
+            return Some(ObjectCell {
                 start,
                 end: start + PAGE_BYTES,
                 ..whole
@@ -112,7 +112,7 @@ impl Ranges {
         } else {
             row.object_bytes
         };
-        Some(Cell {
+        Some(ObjectCell {
             start,
             end: start.saturating_add(u64::from(bytes)).min(end),
             ..whole
@@ -120,11 +120,11 @@ impl Ranges {
     }
 }
 
-impl Ranges {
+impl RangeIndex {
     /// The range that objects in `range` cannot reach out of: not that of other pages, which only says
     /// what is in them.
-    fn bounding(&self, range: u32) -> u32 {
-        let row = self.get(range);
+    fn bounding_range(&self, range: u32) -> u32 {
+        let row = self.row(range);
         let names_only = row.kind == RangeKind::DirectMap && row.owner != PAGE_TABLE;
         let parent = self.parents[range as usize].filter(|_| names_only);
         parent.and_then(|n| u32::try_from(n).ok()).unwrap_or(range)
@@ -154,8 +154,8 @@ mod tests {
         }
     }
 
-    fn ranges(rows: Vec<RangeRow>) -> Ranges {
-        Ranges::new(&Profile {
+    fn ranges(rows: Vec<RangeRow>) -> RangeIndex {
+        RangeIndex::new(&Profile {
             ranges: rows,
             ..Profile::default()
         })
@@ -167,11 +167,11 @@ mod tests {
             range(RangeKind::Slab, 0x2000, 0x1000),
             range(RangeKind::DirectMap, 0x1000, 0x10000),
         ]);
-        let kind = |addr| all.find(0, addr).map(|n| all.get(n).kind);
+        let kind = |addr| all.find_range(0, addr).map(|n| all.row(n).kind);
         assert_eq!(kind(0x2fff), Some(RangeKind::Slab));
         assert_eq!(kind(0x3000), Some(RangeKind::DirectMap));
         assert_eq!(kind(0x11000), None);
-        assert_eq!(all.find(1, 0x2fff), None);
+        assert_eq!(all.find_range(1, 0x2fff), None);
     }
 
     #[test]

@@ -16,7 +16,7 @@ const OPEN_ENDED_BYTES_MAX: u64 = 16 << 10;
 const CONTAINERS_MAX: usize = 256;
 
 /// What an election must know of types.
-pub trait Shapes {
+pub trait TypeShapes {
     /// Size in bytes.
     fn size_of(&self, ty: TypeId) -> Option<u64>;
     /// Whether an `inner` lies at `offset` of `outer`.
@@ -36,7 +36,7 @@ pub type Votes = FxHashMap<(u64, TypeId), f64>;
 
 /// An elected object.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Winner {
+pub struct ElectedType {
     /// Address of its first byte.
     pub base: u64,
     /// Its bytes.
@@ -49,7 +49,7 @@ pub struct Winner {
     pub against: f64,
 }
 
-struct Candidate {
+struct TypeCandidate {
     base: u64,
     bytes: u64,
     ty: TypeId,
@@ -60,13 +60,13 @@ struct Candidate {
 }
 
 /// Elects the objects of `[start, end)`; the result is sorted by base and does not overlap.
-pub fn elect(shapes: &mut dyn Shapes, start: u64, end: u64, votes: &Votes) -> Vec<Winner> {
-    let mut candidates = candidates(shapes, start, end, votes);
+pub fn elect(shapes: &mut dyn TypeShapes, start: u64, end: u64, votes: &Votes) -> Vec<ElectedType> {
+    let mut candidates = collect_candidates(shapes, start, end, votes);
     add_nested(shapes, &mut candidates);
     let mut order: Vec<usize> = (0..candidates.len()).collect();
     order.sort_by(|&a, &b| {
         let (a, b) = (&candidates[a], &candidates[b]);
-        let key = |c: &Candidate| (c.bytes, std::cmp::Reverse((c.base, c.rank)));
+        let key = |c: &TypeCandidate| (c.bytes, std::cmp::Reverse((c.base, c.rank)));
         b.support
             .total_cmp(&a.support)
             .then_with(|| key(b).cmp(&key(a)))
@@ -80,10 +80,15 @@ pub fn elect(shapes: &mut dyn Shapes, start: u64, end: u64, votes: &Votes) -> Ve
             taken.insert(c.base, n);
         }
     }
-    winners(&candidates, &taken, end)
+    collect_winners(&candidates, &taken, end)
 }
 
-fn candidates(shapes: &mut dyn Shapes, start: u64, end: u64, votes: &Votes) -> Vec<Candidate> {
+fn collect_candidates(
+    shapes: &mut dyn TypeShapes,
+    start: u64,
+    end: u64,
+    votes: &Votes,
+) -> Vec<TypeCandidate> {
     let candidate = |(&(base, ty), &weight): (&(u64, TypeId), &f64)| {
         let bytes = shapes
             .size_of(ty)
@@ -92,7 +97,7 @@ fn candidates(shapes: &mut dyn Shapes, start: u64, end: u64, votes: &Votes) -> V
         let bytes = if cut { bytes.min(end - start) } else { bytes };
         let fits = base >= start && base.checked_add(bytes)? <= end;
         let open_ended = shapes.is_open_ended(ty);
-        fits.then_some(Candidate {
+        fits.then_some(TypeCandidate {
             base,
             bytes,
             ty,
@@ -102,20 +107,20 @@ fn candidates(shapes: &mut dyn Shapes, start: u64, end: u64, votes: &Votes) -> V
             open_ended,
         })
     };
-    let mut all: Vec<Candidate> = votes.iter().filter_map(candidate).collect();
-    all.sort_by_key(|c| (c.base, std::cmp::Reverse(c.bytes), c.rank));
-    all
+    let mut candidates: Vec<TypeCandidate> = votes.iter().filter_map(candidate).collect();
+    candidates.sort_by_key(|c| (c.base, std::cmp::Reverse(c.bytes), c.rank));
+    candidates
 }
 
 /// Adds to each candidate the weight of those that it holds as members.
-fn add_nested(shapes: &mut dyn Shapes, candidates: &mut [Candidate]) {
+fn add_nested(shapes: &mut dyn TypeShapes, candidates: &mut [TypeCandidate]) {
     for inner in 0..candidates.len() {
         let (base, bytes, ty, weight) = {
             let c = &candidates[inner];
             (c.base, c.bytes, c.ty, c.weight)
         };
         let first = inner.saturating_sub(CONTAINERS_MAX);
-        let same = |c: &&Candidate| (c.base, c.bytes) == (base, bytes);
+        let same = |c: &&TypeCandidate| (c.base, c.bytes) == (base, bytes);
         let end = inner + candidates[inner..].iter().take_while(same).count();
         for (n, outer) in candidates[first..end].iter_mut().enumerate().rev() {
             if base - outer.base > OBJECT_BYTES_MAX {
@@ -132,11 +137,11 @@ fn add_nested(shapes: &mut dyn Shapes, candidates: &mut [Candidate]) {
     }
 }
 
-fn winners(
-    candidates: &[Candidate],
+fn collect_winners(
+    candidates: &[TypeCandidate],
     taken: &std::collections::BTreeMap<u64, usize>,
     end: u64,
-) -> Vec<Winner> {
+) -> Vec<ElectedType> {
     let mut winners = Vec::with_capacity(taken.len());
     let mut bases = taken.keys().copied().skip(1);
     for &n in taken.values() {
@@ -151,9 +156,9 @@ fn winners(
         let inside = candidates[first..]
             .iter()
             .take_while(|o| o.base < c.base + bytes);
-        let all: f64 = inside.map(|o| o.weight).sum();
-        let against = (all - c.support).max(0.0);
-        winners.push(Winner {
+        let inside_weight: f64 = inside.map(|o| o.weight).sum();
+        let against = (inside_weight - c.support).max(0.0);
+        winners.push(ElectedType {
             base: c.base,
             bytes,
             ty: c.ty,
@@ -176,7 +181,7 @@ mod tests {
     /// `OUTER` has 64 bytes with an `INNER` of 16 at 32; `OTHER` has 24.
     struct Fixed;
 
-    impl Shapes for Fixed {
+    impl TypeShapes for Fixed {
         fn size_of(&self, ty: TypeId) -> Option<u64> {
             [None, Some(64), Some(16), Some(24)]
                 .get(ty.0 as usize)

@@ -5,7 +5,7 @@
 //! the member that its name promises, so that the object inside has a place and a path.
 
 use relayout_layout::dwarf::{DieOffset, DwarfFile};
-use relayout_layout::{Aggregate, Member, Type, TypeId, Types};
+use relayout_layout::{Aggregate, Member, Type, TypeArena, TypeId};
 
 /// Buffers by the start of their names.
 const BUFFERS: [&str; 2] = ["__aligned_buffer<", "__aligned_membuf<"];
@@ -13,14 +13,14 @@ const BUFFERS: [&str; 2] = ["__aligned_buffer<", "__aligned_membuf<"];
 const MEMBER: &str = "value";
 
 /// A buffer, and the name of the type in it.
-pub(super) struct Buffer {
+pub(super) struct AlignedBuffer {
     pub id: TypeId,
     pub bytes: u64,
-    holds: String,
+    held_name: String,
 }
 
 /// Buffers among the types of `arena` from the index `first` on.
-pub(super) fn find(arena: &Types, first: usize) -> Vec<Buffer> {
+pub(super) fn find_buffers(arena: &TypeArena, first: usize) -> Vec<AlignedBuffer> {
     let buffer = |index: usize| {
         let id = TypeId(u32::try_from(index).ok()?);
         let Type::Aggregate(aggregate) = arena.get(id) else {
@@ -30,15 +30,19 @@ pub(super) fn find(arena: &Types, first: usize) -> Vec<Buffer> {
         let inner = BUFFERS.iter().find_map(|start| name.strip_prefix(start))?;
         let holds = inner.strip_suffix('>')?.trim().to_owned();
         let bytes = aggregate.size;
-        Some(Buffer { id, bytes, holds })
+        Some(AlignedBuffer {
+            id,
+            bytes,
+            held_name: holds,
+        })
     };
     (first..arena.len()).filter_map(buffer).collect()
 }
 
-impl Buffer {
+impl AlignedBuffer {
     /// The definitions that may be what it holds, in the file that it is of.
     pub fn candidates(&self, file: &DwarfFile<'_>) -> Vec<DieOffset> {
-        let (scope, name) = split_scope(&self.holds);
+        let (scope, name) = split_scope(&self.held_name);
         let path = |die| file.scope_of(die).map(|scope| file.scope_path(scope));
         let dies = file.find_types(name).iter().copied();
         dies.filter(|die| path(*die).unwrap_or_default() == scope)
@@ -46,7 +50,7 @@ impl Buffer {
     }
 
     /// Gives it the member.
-    pub fn fill(&self, arena: &mut Types, ty: TypeId) {
+    pub fn fill(&self, arena: &mut TypeArena, ty: TypeId) {
         let Type::Aggregate(old) = arena.get(self.id) else {
             return;
         };

@@ -12,8 +12,11 @@ pub type Entry<'f> = DebuggingInformationEntry<Reader<'f>>;
 const ORIGINS_MAX: usize = 8;
 
 /// The entry at `die` and its unit.
-pub fn entry<'f>(file: &'f DwarfFile<'_>, die: DieOffset) -> Option<(&'f Unit<'f>, Entry<'f>)> {
-    let (unit, offset) = file.locate(die)?;
+pub fn read_entry<'f>(
+    file: &'f DwarfFile<'_>,
+    die: DieOffset,
+) -> Option<(&'f Unit<'f>, Entry<'f>)> {
+    let (unit, offset) = file.locate_die(die)?;
     Some((unit, unit.entry(offset).ok()?))
 }
 
@@ -25,7 +28,7 @@ pub fn reference<'f>(
     entry: &Entry<'f>,
     name: DwAt,
 ) -> Option<DieOffset> {
-    file.follow(near, &entry.attr_value(name)?)
+    file.follow_reference(near, &entry.attr_value(name)?)
 }
 
 /// The entry's own `DW_AT_type`, or that of its origin or specification. `near` is the entry, or
@@ -34,13 +37,13 @@ pub fn type_of<'f>(file: &'f DwarfFile<'_>, near: DieOffset, die: &Entry<'f>) ->
     if let Some(ty) = reference(file, near, die, dw::DW_AT_type) {
         return Some(ty);
     }
-    let mut at = origin(file, near, die)?;
+    let mut at = origin_of(file, near, die)?;
     for _ in 0..ORIGINS_MAX {
-        let (_, die) = entry(file, at)?;
+        let (_, die) = read_entry(file, at)?;
         if let Some(ty) = reference(file, at, &die, dw::DW_AT_type) {
             return Some(ty);
         }
-        at = origin(file, at, &die)?;
+        at = origin_of(file, at, &die)?;
     }
     None
 }
@@ -49,17 +52,17 @@ pub fn type_of<'f>(file: &'f DwarfFile<'_>, near: DieOffset, die: &Entry<'f>) ->
 pub fn name_of<'f>(file: &'f DwarfFile<'_>, die: DieOffset) -> Option<&'f str> {
     let mut at = die;
     for _ in 0..ORIGINS_MAX {
-        let (unit, die) = entry(file, at)?;
+        let (unit, die) = read_entry(file, at)?;
         if let Some(value) = die.attr_value(dw::DW_AT_name) {
             let text = file.dwarf_of(at).attr_string(unit, value).ok()?;
             return std::str::from_utf8(text.slice()).ok();
         }
-        at = origin(file, at, &die)?;
+        at = origin_of(file, at, &die)?;
     }
     None
 }
 
-fn origin<'f>(file: &'f DwarfFile<'_>, near: DieOffset, die: &Entry<'f>) -> Option<DieOffset> {
+fn origin_of<'f>(file: &'f DwarfFile<'_>, near: DieOffset, die: &Entry<'f>) -> Option<DieOffset> {
     reference(file, near, die, dw::DW_AT_abstract_origin)
         .or_else(|| reference(file, near, die, dw::DW_AT_specification))
 }

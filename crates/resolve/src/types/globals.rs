@@ -3,9 +3,9 @@
 use std::sync::OnceLock;
 
 use relayout_layout::TypeId;
-use relayout_layout::dwarf::{DieOffset, DwarfFile, Global, Symbol};
+use relayout_layout::dwarf::{DieOffset, DwarfFile, ElfSymbol, GlobalVariable};
 
-use super::{Die, TypeStore, die};
+use super::{FileDie, TypeStore, die};
 use crate::images::FileId;
 
 /// Variables and symbols before an address that are tried.
@@ -13,8 +13,8 @@ const CANDIDATES_MAX: usize = 8;
 
 /// A variable that holds an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Variable<'f> {
-    name: Name<'f>,
+pub struct ProgramVariable<'f> {
+    name: VariableName<'f>,
     /// Its first byte.
     pub start: u64,
     /// Its size in bytes.
@@ -25,14 +25,14 @@ pub struct Variable<'f> {
 
 /// Where a variable's name is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Name<'f> {
+enum VariableName<'f> {
     Symbol(&'f str),
     Entry(DieOffset),
 }
 
 /// A variable as the debug information places it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Placed {
+pub struct PlacedVariable {
     /// As linked; of a thread-local one, its offset in the file's segment.
     pub address: u64,
     /// Entry of its type.
@@ -43,27 +43,27 @@ pub struct Placed {
 
 /// All variables of one file with a fixed address, static ones inside functions included; and those
 /// with a fixed place in each thread's own block.
-pub struct Globals<'f, 'a> {
+pub struct GlobalVariables<'f, 'a> {
     file: &'f DwarfFile<'a>,
     id: FileId,
-    typed: Vec<Placed>,
+    typed: Vec<PlacedVariable>,
     /// Read when a program's thread-local memory is met.
-    threads: OnceLock<Vec<Placed>>,
+    threads: OnceLock<Vec<PlacedVariable>>,
     /// End of the per-cpu offsets, which are addresses from 0 up; 0 in programs.
     per_cpu_end: u64,
     this_cpu_off: Option<u64>,
     per_cpu_offset: Option<(u64, u64)>,
 }
 
-impl<'f, 'a> Globals<'f, 'a> {
+impl<'f, 'a> GlobalVariables<'f, 'a> {
     /// Those of `file`, whose number is `id`: `known`, by address, or else all that are found in it.
-    pub fn new(file: &'f DwarfFile<'a>, id: FileId, known: Option<&[Placed]>) -> Self {
-        let find = || placed(file.globals().iter().chain(file.static_locals()));
+    pub fn new(file: &'f DwarfFile<'a>, id: FileId, known: Option<&[PlacedVariable]>) -> Self {
+        let find = || sorted_variables(file.globals().iter().chain(file.static_locals()));
         let symbol = |name: &str| file.symbols().iter().find(|s| s.name == name);
         Self {
             file,
             id,
-            typed: known.map_or_else(find, <[Placed]>::to_vec),
+            typed: known.map_or_else(find, <[PlacedVariable]>::to_vec),
             threads: OnceLock::new(),
             per_cpu_end: symbol("__per_cpu_end").map_or(0, |s| s.address),
             this_cpu_off: symbol("this_cpu_off").map(|s| s.address),
@@ -72,39 +72,51 @@ impl<'f, 'a> Globals<'f, 'a> {
     }
 
     /// All that have a fixed address, sorted by it.
-    pub fn placed(&self) -> &[Placed] {
+    pub fn placed(&self) -> &[PlacedVariable] {
         &self.typed
     }
 
     /// A variable's name; empty where it has none.
-    pub fn name_of(&self, variable: &Variable<'f>) -> &'f str {
+    pub fn name_of(&self, variable: &ProgramVariable<'f>) -> &'f str {
         match variable.name {
-            Name::Symbol(name) => name,
-            Name::Entry(entry) => die::name_of(self.file, entry).unwrap_or_default(),
+            VariableName::Symbol(name) => name,
+            VariableName::Entry(entry) => die::name_of(self.file, entry).unwrap_or_default(),
         }
     }
 
     /// The variable that holds a per-cpu offset.
-    pub fn per_cpu(&self, store: &TypeStore<'f, 'a>, offset: u64) -> Option<Variable<'f>> {
+    pub fn per_cpu_variable(
+        &self,
+        store: &TypeStore<'f, 'a>,
+        offset: u64,
+    ) -> Option<ProgramVariable<'f>> {
         (offset < self.per_cpu_end)
-            .then(|| self.find(store, offset))
+            .then(|| self.find_variable(store, offset))
             .flatten()
     }
 
     /// The variable that holds an address of the image.
-    pub fn image(&self, store: &TypeStore<'f, 'a>, address: u64) -> Option<Variable<'f>> {
+    pub fn image_variable(
+        &self,
+        store: &TypeStore<'f, 'a>,
+        address: u64,
+    ) -> Option<ProgramVariable<'f>> {
         (address >= self.per_cpu_end.max(4096))
-            .then(|| self.find(store, address))
+            .then(|| self.find_variable(store, address))
             .flatten()
     }
 
     /// The variable that holds an offset of the file's thread-local segment.
-    pub fn thread_local(&self, store: &TypeStore<'f, 'a>, offset: u64) -> Option<Variable<'f>> {
-        let all = self
+    pub fn thread_local_variable(
+        &self,
+        store: &TypeStore<'f, 'a>,
+        offset: u64,
+    ) -> Option<ProgramVariable<'f>> {
+        let placed = self
             .threads
-            .get_or_init(|| placed(self.file.thread_locals().iter()));
-        let found = self.typed(all, store, offset);
-        found.or_else(|| self.symbol(|s| s.is_thread_local(), offset))
+            .get_or_init(|| sorted_variables(self.file.thread_locals().iter()));
+        let found = self.typed_variable(placed, store, offset);
+        found.or_else(|| self.symbol_variable(|s| s.is_thread_local(), offset))
     }
 
     /// Whether the per-cpu word at `offset` is the distance to the CPU's own area.
@@ -118,29 +130,33 @@ impl<'f, 'a> Globals<'f, 'a> {
             .is_some_and(|(start, end)| (start..end).contains(&address))
     }
 
-    fn find(&self, store: &TypeStore<'f, 'a>, address: u64) -> Option<Variable<'f>> {
-        let found = self.typed(&self.typed, store, address);
-        found.or_else(|| self.symbol(|s| s.is_object(), address))
-    }
-
-    fn typed(
+    fn find_variable(
         &self,
-        all: &[Placed],
         store: &TypeStore<'f, 'a>,
         address: u64,
-    ) -> Option<Variable<'f>> {
-        let after = all.partition_point(|g| g.address <= address);
-        let near = all[..after].iter().rev().take(CANDIDATES_MAX);
+    ) -> Option<ProgramVariable<'f>> {
+        let found = self.typed_variable(&self.typed, store, address);
+        found.or_else(|| self.symbol_variable(|s| s.is_object(), address))
+    }
+
+    fn typed_variable(
+        &self,
+        variables: &[PlacedVariable],
+        store: &TypeStore<'f, 'a>,
+        address: u64,
+    ) -> Option<ProgramVariable<'f>> {
+        let after = variables.partition_point(|g| g.address <= address);
+        let near = variables[..after].iter().rev().take(CANDIDATES_MAX);
         near.filter_map(|placed| {
-            let ty = store.load(Die {
+            let ty = store.load(FileDie {
                 file: self.id,
                 offset: placed.ty,
             })?;
             let start = placed.address;
             let bytes = store.types().size_of(ty).filter(|&b| b > 0);
             let bytes = bytes.or_else(|| self.symbol_size(placed))?;
-            (address - start < bytes).then_some(Variable {
-                name: Name::Entry(placed.entry),
+            (address - start < bytes).then_some(ProgramVariable {
+                name: VariableName::Entry(placed.entry),
                 start,
                 bytes,
                 ty: Some(ty),
@@ -149,22 +165,22 @@ impl<'f, 'a> Globals<'f, 'a> {
         .next()
     }
 
-    fn symbol_size(&self, of: &Placed) -> Option<u64> {
-        let (start, name) = (of.address, die::name_of(self.file, of.entry)?);
+    fn symbol_size(&self, variable: &PlacedVariable) -> Option<u64> {
+        let (start, name) = (variable.address, die::name_of(self.file, variable.entry)?);
         let symbols = self.file.symbols();
         let first = symbols.partition_point(|s| s.address < start);
         let same = symbols[first..].iter().take_while(|s| s.address == start);
         same.filter(|s| s.name == name).map(|s| s.size).next()
     }
 
-    fn symbol(&self, is_kind: IsKind, address: u64) -> Option<Variable<'f>> {
+    fn symbol_variable(&self, is_kind: IsKind, address: u64) -> Option<ProgramVariable<'f>> {
         let symbols = self.file.symbols();
         let after = symbols.partition_point(|s| s.address <= address);
         let near = symbols[..after].iter().rev().take(CANDIDATES_MAX);
-        let holds = |s: &&Symbol<'_>| is_kind(s) && address - s.address < s.size;
+        let holds = |s: &&ElfSymbol<'_>| is_kind(s) && address - s.address < s.size;
         let symbol = { near }.find(holds)?;
-        Some(Variable {
-            name: Name::Symbol(symbol.name),
+        Some(ProgramVariable {
+            name: VariableName::Symbol(symbol.name),
             start: symbol.address,
             bytes: symbol.size,
             ty: None,
@@ -173,15 +189,15 @@ impl<'f, 'a> Globals<'f, 'a> {
 }
 
 /// Which symbols count.
-type IsKind = fn(&Symbol<'_>) -> bool;
+type IsKind = fn(&ElfSymbol<'_>) -> bool;
 
-fn placed<'g>(all: impl Iterator<Item = &'g Global<'g>>) -> Vec<Placed> {
-    let place = |g: &Global<'_>| Placed {
+fn sorted_variables<'g>(all: impl Iterator<Item = &'g GlobalVariable<'g>>) -> Vec<PlacedVariable> {
+    let place = |g: &GlobalVariable<'_>| PlacedVariable {
         address: g.address,
         ty: g.type_die,
         entry: g.die,
     };
-    let mut placed: Vec<Placed> = all.map(place).collect();
+    let mut placed: Vec<PlacedVariable> = all.map(place).collect();
     placed.sort_unstable();
     placed
 }

@@ -7,5 +7,5 @@ pub mod globals;
 pub mod shape;
 pub mod store;
 
-pub use globals::{Globals, Placed, Variable};
-pub use store::{Die, TypeStore};
+pub use globals::{GlobalVariables, PlacedVariable, ProgramVariable};
+pub use store::{FileDie, TypeStore};

@@ -1,6 +1,6 @@
 //! Walks from a type inwards to what lies at an offset.
 
-use relayout_layout::{Aggregate, AggregateKind, Member, Type, TypeId, Types};
+use relayout_layout::{Aggregate, AggregateKind, Member, Type, TypeArena, TypeId};
 
 /// Levels of nesting and members of unions looked into; more is damaged debug information.
 const VISITS_MAX: u32 = 512;
@@ -10,7 +10,7 @@ const EMPTY_DEPTH_MAX: u32 = 8;
 
 /// A type that lies at some offset of an outer one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Part {
+pub struct TypePart {
     /// Its type as declared.
     pub ty: TypeId,
     /// Bytes from the start of the part to the place asked about.
@@ -21,12 +21,12 @@ pub struct Part {
 
 /// Every type, from `outer` itself inwards, that holds the byte at `offset`. All members of a union
 /// are followed, one after the other.
-pub fn parts(types: &Types, outer: TypeId, offset: u64) -> Vec<Part> {
+pub fn parts_at(types: &TypeArena, outer: TypeId, offset: u64) -> Vec<TypePart> {
     let mut found = Vec::new();
     let mut visits = 0;
     descend(
         types,
-        Part {
+        TypePart {
             ty: outer,
             offset,
             element: false,
@@ -37,19 +37,19 @@ pub fn parts(types: &Types, outer: TypeId, offset: u64) -> Vec<Part> {
     found
 }
 
-fn descend(types: &Types, part: Part, found: &mut Vec<Part>, visits: &mut u32) {
+fn descend(types: &TypeArena, part: TypePart, found: &mut Vec<TypePart>, visits: &mut u32) {
     *visits += 1;
     if *visits > VISITS_MAX {
         return;
     }
     found.push(part);
-    match types.get(types.strip(part.ty)) {
+    match types.get(types.strip_typedefs(part.ty)) {
         Type::Aggregate(aggregate) => {
             for member in &aggregate.members {
-                if let Some(offset) = within(types, aggregate, member, part.offset) {
+                if let Some(offset) = offset_within(types, aggregate, member, part.offset) {
                     descend(
                         types,
-                        Part {
+                        TypePart {
                             ty: member.ty,
                             offset,
                             element: false,
@@ -65,7 +65,7 @@ fn descend(types: &Types, part: Part, found: &mut Vec<Part>, visits: &mut u32) {
         }
         Type::Array { element, .. } => {
             if let Some(stride) = types.size_of(*element).filter(|&s| s > 0) {
-                let inner = Part {
+                let inner = TypePart {
                     ty: *element,
                     offset: part.offset % stride,
                     element: true,
@@ -77,7 +77,12 @@ fn descend(types: &Types, part: Part, found: &mut Vec<Part>, visits: &mut u32) {
     }
 }
 
-fn within(types: &Types, aggregate: &Aggregate, member: &Member, offset: u64) -> Option<u64> {
+fn offset_within(
+    types: &TypeArena,
+    aggregate: &Aggregate,
+    member: &Member,
+    offset: u64,
+) -> Option<u64> {
     let inner = offset.checked_sub(member.offset)?;
     if member.bits.is_some() {
         return None;
@@ -88,7 +93,7 @@ fn within(types: &Types, aggregate: &Aggregate, member: &Member, offset: u64) ->
 }
 
 /// An empty base class of C++, which lies where the first member does. It may have such itself.
-fn is_empty(types: &Types, ty: TypeId, depth: u32) -> bool {
+fn is_empty(types: &TypeArena, ty: TypeId, depth: u32) -> bool {
     let nothing = |a: &Aggregate| {
         let mut members = a.members.iter();
         a.complete && a.size == 1 && members.all(|m| is_empty(types, m.ty, depth + 1))
@@ -96,8 +101,11 @@ fn is_empty(types: &Types, ty: TypeId, depth: u32) -> bool {
     depth < EMPTY_DEPTH_MAX && types.aggregate(ty).is_some_and(nothing)
 }
 
-fn is_flexible(types: &Types, aggregate: &Aggregate, member: &Member) -> bool {
-    let array = matches!(types.get(types.strip(member.ty)), Type::Array { .. });
+fn is_flexible(types: &TypeArena, aggregate: &Aggregate, member: &Member) -> bool {
+    let array = matches!(
+        types.get(types.strip_typedefs(member.ty)),
+        Type::Array { .. }
+    );
     array
         && aggregate
             .members
@@ -106,11 +114,11 @@ fn is_flexible(types: &Types, aggregate: &Aggregate, member: &Member) -> bool {
 }
 
 /// Whether an array of anything but single bytes lies anywhere in `ty`.
-pub fn has_array(types: &Types, ty: TypeId) -> bool {
+pub fn has_array(types: &TypeArena, ty: TypeId) -> bool {
     let mut open = vec![ty];
     for _ in 0..VISITS_MAX {
         let Some(ty) = open.pop() else { return false };
-        match types.get(types.strip(ty)) {
+        match types.get(types.strip_typedefs(ty)) {
             Type::Aggregate(aggregate) => open.extend(aggregate.members.iter().map(|m| m.ty)),
             Type::Array { element, .. } if types.size_of(*element) > Some(1) => return true,
             _ => {}
@@ -121,17 +129,17 @@ pub fn has_array(types: &Types, ty: TypeId) -> bool {
 }
 
 /// Whether the type is a struct with an array as its only member.
-pub fn is_mere_array(types: &Types, ty: TypeId) -> bool {
+pub fn is_mere_array(types: &TypeArena, ty: TypeId) -> bool {
     let Some(aggregate) = types.aggregate(ty) else {
         return false;
     };
-    let only =
-        (aggregate.members.len() == 1).then(|| types.get(types.strip(aggregate.members[0].ty)));
+    let only = (aggregate.members.len() == 1)
+        .then(|| types.get(types.strip_typedefs(aggregate.members[0].ty)));
     matches!(only, Some(Type::Array { .. }))
 }
 
 /// Whether objects of the type may be longer than `sizeof`: it ends in an array without a length.
-pub fn has_flexible_tail(types: &Types, ty: TypeId) -> bool {
+pub fn has_flexible_tail(types: &TypeArena, ty: TypeId) -> bool {
     let mut at = ty;
     for _ in 0..16 {
         let Some(aggregate) = types.aggregate(at) else {
@@ -154,7 +162,7 @@ pub(crate) mod tests {
 
     /// A struct with members of `(name, type, offset)`.
     pub(crate) fn aggregate(
-        types: &mut Types,
+        types: &mut TypeArena,
         name: &str,
         size: u64,
         members: &[(&str, TypeId, u64)],
@@ -178,7 +186,7 @@ pub(crate) mod tests {
 
     #[test]
     fn walks_through_members_and_arrays() {
-        let mut types = Types::new();
+        let mut types = TypeArena::new();
         let long = types.add(Type::Base {
             name: "long".into(),
             size: 8,
@@ -194,7 +202,7 @@ pub(crate) mod tests {
             72,
             &[("head", long, 0), ("list", array, 8)],
         );
-        let found = parts(&types, outer, 8 + 16 + 8);
+        let found = parts_at(&types, outer, 8 + 16 + 8);
         let expect = [
             (outer, 32, false),
             (array, 24, false),
@@ -207,7 +215,7 @@ pub(crate) mod tests {
 
     #[test]
     fn empty_bases_hide_nothing() {
-        let mut types = Types::new();
+        let mut types = TypeArena::new();
         let long = types.add(Type::Base {
             name: "long".into(),
             size: 8,
@@ -220,21 +228,21 @@ pub(crate) mod tests {
             8,
             &[("base", helper, 0), ("n", long, 0)],
         );
-        let found: Vec<_> = parts(&types, outer, 0).iter().map(|p| p.ty).collect();
+        let found: Vec<_> = parts_at(&types, outer, 0).iter().map(|p| p.ty).collect();
         assert_eq!(found, [outer, helper, empty, long]);
     }
 
     #[test]
     fn a_type_that_holds_itself_ends() {
-        let mut types = Types::new();
+        let mut types = TypeArena::new();
         let own = TypeId(0);
         aggregate(&mut types, "own", 8, &[("me", own, 0)]);
-        assert!(parts(&types, own, 0).len() <= VISITS_MAX as usize);
+        assert!(parts_at(&types, own, 0).len() <= VISITS_MAX as usize);
     }
 
     #[test]
     fn flexible_tail() {
-        let mut types = Types::new();
+        let mut types = TypeArena::new();
         let long = types.add(Type::Base {
             name: "long".into(),
             size: 8,
@@ -245,6 +253,6 @@ pub(crate) mod tests {
         });
         let with = aggregate(&mut types, "with", 8, &[("n", long, 0), ("tail", tail, 8)]);
         assert!(has_flexible_tail(&types, with));
-        assert_eq!(parts(&types, with, 24).last().map(|p| p.ty), Some(long));
+        assert_eq!(parts_at(&types, with, 24).last().map(|p| p.ty), Some(long));
     }
 }

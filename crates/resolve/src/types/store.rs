@@ -8,20 +8,20 @@
 use std::sync::{RwLock, RwLockReadGuard};
 
 use gimli::constants as dw;
-use relayout_layout::dwarf::{DieOffset, DwarfFile, DwarfTypes};
-use relayout_layout::{Type, TypeId, Types};
+use relayout_layout::dwarf::{DieOffset, DwarfFile, DwarfTypeLoader};
+use relayout_layout::{Type, TypeArena, TypeId};
 use rustc_hash::FxHashMap;
 
 use super::shape;
 use super::{buffers, die};
-use crate::images::{FileId, Images};
+use crate::images::{DebugImages, FileId};
 
 /// Typedefs, qualifiers and pointers followed before giving up.
 const CHAIN_MAX: usize = 32;
 
 /// An entry of one of the files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Die {
+pub struct FileDie {
     /// The file.
     pub file: FileId,
     /// The entry in it.
@@ -31,17 +31,17 @@ pub struct Die {
 /// Types by entry and by name; shared between threads.
 pub struct TypeStore<'f, 'a> {
     files: Vec<&'f DwarfFile<'a>>,
-    inner: RwLock<Inner<'f, 'a>>,
+    inner: RwLock<TypeTables<'f, 'a>>,
 }
 
-struct Inner<'f, 'a> {
+struct TypeTables<'f, 'a> {
     /// All types; lent to the loader of a file while that one loads.
-    arena: Types,
+    arena: TypeArena,
     /// One for each file.
-    loaders: Vec<DwarfTypes<'f, 'a>>,
-    named: FxHashMap<Name, TypeId>,
+    loaders: Vec<DwarfTypeLoader<'f, 'a>>,
+    named: FxHashMap<TypeNameKey, TypeId>,
     by_name: FxHashMap<String, Option<TypeId>>,
-    by_die: FxHashMap<Die, Option<TypeId>>,
+    by_die: FxHashMap<FileDie, Option<TypeId>>,
     canonical: FxHashMap<TypeId, TypeId>,
     /// Arrays that no file declares.
     arrays: FxHashMap<(TypeId, u64), TypeId>,
@@ -49,26 +49,32 @@ struct Inner<'f, 'a> {
 
 /// What tells complete aggregates apart.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Name {
+struct TypeNameKey {
     scope: Option<String>,
     name: String,
     size: u64,
 }
 
 /// What a chain of typedefs and qualifiers ends in.
-enum End {
-    Pointer(Option<Die>),
+enum TypeChainEnd {
+    Pointer(Option<FileDie>),
     Declared(String),
-    Other { die: Die, key: Option<Name> },
+    Other {
+        die: FileDie,
+        key: Option<TypeNameKey>,
+    },
 }
 
 impl<'f, 'a> TypeStore<'f, 'a> {
     /// An empty store over the files of `images`.
-    pub fn new(images: &Images<'f, 'a>) -> Self {
+    pub fn new(images: &DebugImages<'f, 'a>) -> Self {
         let files = images.files().to_vec();
-        let inner = Inner {
-            arena: Types::new(),
-            loaders: files.iter().map(|file| DwarfTypes::new(file)).collect(),
+        let inner = TypeTables {
+            arena: TypeArena::new(),
+            loaders: files
+                .iter()
+                .map(|file| DwarfTypeLoader::new(file))
+                .collect(),
             named: FxHashMap::default(),
             by_name: FxHashMap::default(),
             by_die: FxHashMap::default(),
@@ -82,12 +88,12 @@ impl<'f, 'a> TypeStore<'f, 'a> {
     }
 
     /// The arena. Hold the result briefly: loading waits for it.
-    pub fn types(&self) -> impl std::ops::Deref<Target = Types> + '_ {
-        TypesGuard(self.read())
+    pub fn types(&self) -> impl std::ops::Deref<Target = TypeArena> + '_ {
+        TypesGuard(self.read_tables())
     }
 
     /// The arena with everything loaded so far.
-    pub fn into_types(self) -> Types {
+    pub fn into_types(self) -> TypeArena {
         let inner = self.inner.into_inner();
         inner
             .unwrap_or_else(std::sync::PoisonError::into_inner)
@@ -95,39 +101,39 @@ impl<'f, 'a> TypeStore<'f, 'a> {
     }
 
     /// The type of an entry, behind typedefs and qualifiers.
-    pub fn load(&self, die: Die) -> Option<TypeId> {
-        if let Some(known) = self.read().by_die.get(&die) {
+    pub fn load(&self, die: FileDie) -> Option<TypeId> {
+        if let Some(known) = self.read_tables().by_die.get(&die) {
             return *known;
         }
-        let loaded = match self.end(die)? {
-            End::Declared(name) => self.named(&name),
-            End::Other {
+        let loaded = match self.chain_end(die)? {
+            TypeChainEnd::Declared(name) => self.find_named(&name),
+            TypeChainEnd::Other {
                 key: Some(key),
                 die,
             } => {
-                let known = self.read().named.get(&key).copied();
+                let known = self.read_tables().named.get(&key).copied();
                 known.or_else(|| self.load_entry(die))
             }
-            End::Pointer(_) | End::Other { .. } => self.load_entry(die),
+            TypeChainEnd::Pointer(_) | TypeChainEnd::Other { .. } => self.load_entry(die),
         };
-        self.write().by_die.insert(die, loaded);
+        self.write_tables().by_die.insert(die, loaded);
         loaded
     }
 
     /// The type of an entry as it stands there, of which [`entries`](Self::entries) tells.
-    pub fn at_entry(&self, die: Die) -> Option<TypeId> {
+    pub fn load_at_entry(&self, die: FileDie) -> Option<TypeId> {
         self.load_entry(die)
     }
 
     /// The entry of each type that is loaded, the first of those that have it. Types that no file
     /// declares have none.
-    pub fn entries(&self) -> FxHashMap<TypeId, Die> {
-        let inner = self.read();
-        let mut entries: FxHashMap<TypeId, Die> = FxHashMap::default();
+    pub fn entries(&self) -> FxHashMap<TypeId, FileDie> {
+        let inner = self.read_tables();
+        let mut entries: FxHashMap<TypeId, FileDie> = FxHashMap::default();
         for (file, loader) in inner.loaders.iter().enumerate() {
             let file = FileId(file as u16);
             for (offset, ty) in loader.entries() {
-                let die = Die { file, offset };
+                let die = FileDie { file, offset };
                 let first = entries.entry(ty).or_insert(die);
                 *first = die.min(*first);
             }
@@ -136,31 +142,35 @@ impl<'f, 'a> TypeStore<'f, 'a> {
     }
 
     /// What a pointer-typed entry points to; `None` if it is no pointer, or one to void.
-    pub fn pointee(&self, die: Die) -> Option<TypeId> {
-        match self.end(die)? {
-            End::Pointer(target) => self.load(target?),
+    pub fn pointee(&self, die: FileDie) -> Option<TypeId> {
+        match self.chain_end(die)? {
+            TypeChainEnd::Pointer(target) => self.load(target?),
             _ => None,
         }
     }
 
     /// The complete struct, union or class of that name, in the first file that has one.
-    pub fn named(&self, name: &str) -> Option<TypeId> {
-        if let Some(known) = self.read().by_name.get(name) {
+    pub fn find_named(&self, name: &str) -> Option<TypeId> {
+        if let Some(known) = self.read_tables().by_name.get(name) {
             return *known;
         }
-        let definitions = self.files.iter().enumerate().flat_map(|(file, of)| {
-            let file = FileId(file as u16);
-            let dies = of.find_types(name).iter().take(CHAIN_MAX);
-            dies.map(move |&offset| Die { file, offset })
-        });
-        let found = { definitions }.find_map(|die| match self.end(die)? {
-            End::Other {
+        let definitions = self
+            .files
+            .iter()
+            .enumerate()
+            .flat_map(|(file, debug_file)| {
+                let file = FileId(file as u16);
+                let dies = debug_file.find_types(name).iter().take(CHAIN_MAX);
+                dies.map(move |&offset| FileDie { file, offset })
+            });
+        let found = { definitions }.find_map(|die| match self.chain_end(die)? {
+            TypeChainEnd::Other {
                 key: Some(found),
                 die,
             } if found.name == name => self.load_entry(die),
             _ => None,
         });
-        self.write().by_name.insert(name.to_owned(), found);
+        self.write_tables().by_name.insert(name.to_owned(), found);
         found
     }
 
@@ -168,24 +178,24 @@ impl<'f, 'a> TypeStore<'f, 'a> {
     /// fall together. An anonymous aggregate is represented by the typedef that names it.
     pub fn canonical(&self, ty: TypeId) -> TypeId {
         let (key, named) = {
-            let inner = self.read();
+            let inner = self.read_tables();
             if let Some(known) = inner.canonical.get(&ty) {
                 return *known;
             }
-            identity(&inner.arena, ty)
+            type_identity(&inner.arena, ty)
         };
         let found = match named {
-            Identity::Unnamed => key,
-            Identity::Declared(name) => self.named(&name).unwrap_or(key),
-            Identity::Complete(name) => *self.write().named.entry(name).or_insert(key),
+            TypeIdentity::Unnamed => key,
+            TypeIdentity::Declared(name) => self.find_named(&name).unwrap_or(key),
+            TypeIdentity::Complete(name) => *self.write_tables().named.entry(name).or_insert(key),
         };
-        self.write().canonical.insert(ty, found);
+        self.write_tables().canonical.insert(ty, found);
         found
     }
 
     /// The type of `count` elements of `ty`; the same for the same.
-    pub fn array(&self, ty: TypeId, count: u64) -> TypeId {
-        let mut inner = self.write();
+    pub fn array_of(&self, ty: TypeId, count: u64) -> TypeId {
+        let mut inner = self.write_tables();
         let inner = &mut *inner;
         *inner.arrays.entry((ty, count)).or_insert_with(|| {
             inner.arena.add(Type::Array {
@@ -196,15 +206,15 @@ impl<'f, 'a> TypeStore<'f, 'a> {
     }
 
     /// What the pointer stored at `offset` of a `ty` points to.
-    pub fn loaded(&self, ty: TypeId, offset: u64) -> Option<TypeId> {
+    pub fn pointee_at(&self, ty: TypeId, offset: u64) -> Option<TypeId> {
         let target = {
-            let inner = self.read();
+            let inner = self.read_tables();
             let types = &inner.arena;
-            let target = |part: shape::Part| match types.get(types.strip(part.ty)) {
+            let target = |part: shape::TypePart| match types.get(types.strip_typedefs(part.ty)) {
                 Type::Pointer { target, .. } if part.offset == 0 => *target,
                 _ => None,
             };
-            shape::parts(types, ty, offset)
+            shape::parts_at(types, ty, offset)
                 .into_iter()
                 .find_map(target)?
         };
@@ -212,18 +222,18 @@ impl<'f, 'a> TypeStore<'f, 'a> {
     }
 
     /// What a function of that type returns a pointer to.
-    pub fn returned(&self, function: TypeId) -> Option<TypeId> {
+    pub fn returned_pointee(&self, function: TypeId) -> Option<TypeId> {
         let target = {
-            let inner = self.read();
+            let inner = self.read_tables();
             let types = &inner.arena;
             let Type::Function {
                 result: Some(result),
                 ..
-            } = types.get(types.strip(function))
+            } = types.get(types.strip_typedefs(function))
             else {
                 return None;
             };
-            match types.get(types.strip(*result)) {
+            match types.get(types.strip_typedefs(*result)) {
                 Type::Pointer { target, .. } => (*target)?,
                 _ => return None,
             }
@@ -233,7 +243,7 @@ impl<'f, 'a> TypeStore<'f, 'a> {
 
     /// Whether an `inner` lies at `offset` of `outer`.
     pub fn contains(&self, outer: TypeId, offset: u64, inner: TypeId) -> bool {
-        let parts = shape::parts(&self.types(), outer, offset);
+        let parts = shape::parts_at(&self.types(), outer, offset);
         let inner = self.canonical(inner);
         parts
             .iter()
@@ -246,7 +256,7 @@ impl<'f, 'a> TypeStore<'f, 'a> {
     /// That is the outermost whose size divides the stride: the `ty` itself, as an element of an array
     /// of them, or an element of an array in it. A stride that fits none is the sum of several, if the
     /// innermost elements are multiples of it; of 1, nothing is known.
-    pub fn element(&self, ty: TypeId, offset: i64, stride: u32) -> Option<(TypeId, i64)> {
+    pub fn element_at(&self, ty: TypeId, offset: i64, stride: u32) -> Option<(TypeId, i64)> {
         let stride = u64::from(stride.max(1));
         let types = self.types();
         let size_of = |ty| types.size_of(ty).filter(|&size| size > 0);
@@ -256,10 +266,12 @@ impl<'f, 'a> TypeStore<'f, 'a> {
             return Some((ty, offset));
         }
         let offset = u64::try_from(offset).ok()?;
-        let parts = shape::parts(&types, ty, offset);
+        let parts = shape::parts_at(&types, ty, offset);
         let elements = || parts.iter().filter(|part| part.element);
-        let fits = |part: &&shape::Part| size_of(part.ty).is_some_and(|e| stride.is_multiple_of(e));
-        let sum = |part: &&shape::Part| size_of(part.ty).is_some_and(|e| e.is_multiple_of(stride));
+        let fits =
+            |part: &&shape::TypePart| size_of(part.ty).is_some_and(|e| stride.is_multiple_of(e));
+        let sum =
+            |part: &&shape::TypePart| size_of(part.ty).is_some_and(|e| e.is_multiple_of(stride));
         let exact = elements().find(fits).filter(|_| stride > 1);
         let part = match exact.or_else(|| elements().next_back().filter(sum)) {
             Some(part) => *part,
@@ -271,31 +283,31 @@ impl<'f, 'a> TypeStore<'f, 'a> {
         Some((self.canonical(part.ty), i64::try_from(part.offset).ok()?))
     }
 
-    fn read(&self) -> RwLockReadGuard<'_, Inner<'f, 'a>> {
+    fn read_tables(&self) -> RwLockReadGuard<'_, TypeTables<'f, 'a>> {
         self.inner
             .read()
             .unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    fn write(&self) -> std::sync::RwLockWriteGuard<'_, Inner<'f, 'a>> {
+    fn write_tables(&self) -> std::sync::RwLockWriteGuard<'_, TypeTables<'f, 'a>> {
         self.inner
             .write()
             .unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    fn load_entry(&self, die: Die) -> Option<TypeId> {
-        let ty = self.write().load(die)?;
+    fn load_entry(&self, die: FileDie) -> Option<TypeId> {
+        let ty = self.write_tables().load(die)?;
         Some(self.canonical(ty))
     }
 
     /// Follows typedefs and qualifiers from `die` without loading anything.
-    fn end(&self, die: Die) -> Option<End> {
+    fn chain_end(&self, die: FileDie) -> Option<TypeChainEnd> {
         let file = self.files.get(usize::from(die.file.0))?;
-        let in_file = |offset| Die { offset, ..die };
+        let in_file = |offset| FileDie { offset, ..die };
         let mut at = die.offset;
         let mut alias = None;
         for _ in 0..CHAIN_MAX {
-            let (_, entry) = die::entry(file, at)?;
+            let (_, entry) = die::read_entry(file, at)?;
             let target = die::reference(file, at, &entry, dw::DW_AT_type);
             match entry.tag() {
                 dw::DW_TAG_typedef => {
@@ -309,7 +321,7 @@ impl<'f, 'a> TypeStore<'f, 'a> {
                 dw::DW_TAG_pointer_type
                 | dw::DW_TAG_reference_type
                 | dw::DW_TAG_rvalue_reference_type => {
-                    return Some(End::Pointer(target.map(in_file)));
+                    return Some(TypeChainEnd::Pointer(target.map(in_file)));
                 }
                 dw::DW_TAG_structure_type | dw::DW_TAG_union_type | dw::DW_TAG_class_type => {
                     if let Some(unit) = die::reference(file, at, &entry, dw::DW_AT_signature) {
@@ -323,18 +335,18 @@ impl<'f, 'a> TypeStore<'f, 'a> {
                     }
                     let name = name.map(str::to_owned);
                     if entry.has_attr(dw::DW_AT_declaration) {
-                        return Some(End::Declared(name?));
+                        return Some(TypeChainEnd::Declared(name?));
                     }
                     let size = entry.attr_value(dw::DW_AT_byte_size)?.udata_value()?;
                     let scope = file.scope_of(at).filter(|_| Some(at) != alias);
                     let scope = scope.map(|scope| file.scope_path(scope));
-                    return Some(End::Other {
+                    return Some(TypeChainEnd::Other {
                         die: in_file(at),
-                        key: name.map(|name| Name { scope, name, size }),
+                        key: name.map(|name| TypeNameKey { scope, name, size }),
                     });
                 }
                 _ => {
-                    return Some(End::Other {
+                    return Some(TypeChainEnd::Other {
                         die: in_file(at),
                         key: None,
                     });
@@ -345,8 +357,8 @@ impl<'f, 'a> TypeStore<'f, 'a> {
     }
 }
 
-impl Inner<'_, '_> {
-    fn load(&mut self, die: Die) -> Option<TypeId> {
+impl TypeTables<'_, '_> {
+    fn load(&mut self, die: FileDie) -> Option<TypeId> {
         let loader = self.loaders.get_mut(usize::from(die.file.0))?;
         let first = self.arena.len();
         std::mem::swap(loader.types_mut(), &mut self.arena);
@@ -359,10 +371,10 @@ impl Inner<'_, '_> {
 
 /// Gives buffers among the types from index `first` on the objects that they hold. Those bring types of
 /// their own, buffers among them.
-fn fill_buffers(loader: &mut DwarfTypes<'_, '_>, first: usize) {
+fn fill_buffers(loader: &mut DwarfTypeLoader<'_, '_>, first: usize) {
     let mut first = first;
     for _ in 0..CHAIN_MAX {
-        let buffers = buffers::find(loader.types(), first);
+        let buffers = buffers::find_buffers(loader.types(), first);
         if buffers.is_empty() {
             return;
         }
@@ -382,17 +394,17 @@ fn fill_buffers(loader: &mut DwarfTypes<'_, '_>, first: usize) {
 }
 
 /// What an aggregate of the arena is called.
-enum Identity {
+enum TypeIdentity {
     /// Nothing, or it is no aggregate.
     Unnamed,
     /// It is a mere declaration.
     Declared(String),
     /// It is complete.
-    Complete(Name),
+    Complete(TypeNameKey),
 }
 
 /// The type without qualifiers, and what it is called, by a name of its own or a typedef's.
-fn identity(types: &Types, ty: TypeId) -> (TypeId, Identity) {
+fn type_identity(types: &TypeArena, ty: TypeId) -> (TypeId, TypeIdentity) {
     let mut at = ty;
     let mut alias: Option<(TypeId, &String)> = None;
     for _ in 0..CHAIN_MAX {
@@ -411,8 +423,8 @@ fn identity(types: &Types, ty: TypeId) -> (TypeId, Identity) {
             } => at = *target,
             Type::Aggregate(a) => {
                 let named = |name: &String| match a.complete {
-                    false => Identity::Declared(name.clone()),
-                    true => Identity::Complete(Name {
+                    false => TypeIdentity::Declared(name.clone()),
+                    true => TypeIdentity::Complete(TypeNameKey {
                         // A typedef's own scope is not in the arena.
                         scope: a.scope.clone().filter(|_| a.name.is_some()),
                         name: name.clone(),
@@ -422,26 +434,29 @@ fn identity(types: &Types, ty: TypeId) -> (TypeId, Identity) {
                 return match (&a.name, alias) {
                     (Some(name), _) => (at, named(name)),
                     (None, Some((alias, name))) => (alias, named(name)),
-                    (None, None) => (at, Identity::Unnamed),
+                    (None, None) => (at, TypeIdentity::Unnamed),
                 };
             }
             Type::Base { name, size } => {
                 let (scope, name, size) = (None, name.clone(), *size);
-                return (at, Identity::Complete(Name { scope, name, size }));
+                return (
+                    at,
+                    TypeIdentity::Complete(TypeNameKey { scope, name, size }),
+                );
             }
             _ => break,
         }
     }
-    (at, Identity::Unnamed)
+    (at, TypeIdentity::Unnamed)
 }
 
 /// Access to the arena under the store's lock.
-struct TypesGuard<'s, 'f, 'a>(RwLockReadGuard<'s, Inner<'f, 'a>>);
+struct TypesGuard<'s, 'f, 'a>(RwLockReadGuard<'s, TypeTables<'f, 'a>>);
 
 impl std::ops::Deref for TypesGuard<'_, '_, '_> {
-    type Target = Types;
+    type Target = TypeArena;
 
-    fn deref(&self) -> &Types {
+    fn deref(&self) -> &TypeArena {
         &self.0.arena
     }
 }

@@ -41,7 +41,7 @@ pub fn is_installed(compiler: Compiler) -> bool {
 }
 
 /// Runs a command; what it says is the error.
-pub fn done(command: &mut Command) -> Result<(), Failure> {
+pub fn run_to_success(command: &mut Command) -> Result<(), Failure> {
     let output = command.output().map_err(|e| format!("{command:?}: {e}"))?;
     let text = String::from_utf8_lossy(&output.stderr);
     match output.status.success() {
@@ -63,7 +63,7 @@ pub fn build(
     if !support.exists() {
         let mut command = Command::new("cc");
         command.args(["-O1", "-g0", "-fPIE", "-pthread", "-c", "-o"]);
-        done(command.arg(&support).arg(sources.join("truth.c")))?;
+        run_to_success(command.arg(&support).arg(sources.join("truth.c")))?;
     }
     let own = if source.ends_with(".cc") {
         compiler.cxx
@@ -79,7 +79,7 @@ pub fn build(
         .args(&words[1..])
         .args([level, "-g", "-w", "-mcx16", "-pthread", "-fPIE"]);
     command.args(["-pie", "-Wl,--build-id", "-o"]);
-    done(
+    run_to_success(
         command
             .arg(&program)
             .arg(sources.join(source))

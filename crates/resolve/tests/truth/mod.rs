@@ -51,27 +51,27 @@ struct Object {
     bytes: u64,
     /// Bytes of one.
     stride: u64,
-    what: What,
+    contents: TrueContents,
 }
 
 #[derive(Debug)]
-enum What {
+enum TrueContents {
     Type(String),
     Variable(String),
 }
 
 /// What an address is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum TruePlace {
     /// In a variable that is no aggregate.
     Variable(String),
     /// In an object.
-    Object(Vec<Way>),
+    Object(Vec<MemberWay>),
 }
 
 /// One way from an object inwards; of unions there are several.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Way {
+pub struct MemberWay {
     /// Types and where they begin, from the outside.
     pub types: Vec<(String, u64)>,
     /// Names of members, from the outside.
@@ -119,17 +119,17 @@ impl Truth {
                     let object = Object {
                         bytes: count * stride,
                         stride,
-                        what: What::Type(plain(ty).to_owned()),
+                        contents: TrueContents::Type(plain(ty).to_owned()),
                     };
                     truth.objects.insert(hex(start)?, object);
                 }
                 ["scalar", start, bytes, name] => {
                     let bytes = bytes.parse()?;
-                    let what = What::Variable((*name).to_owned());
+                    let contents = TrueContents::Variable((*name).to_owned());
                     let object = Object {
                         bytes,
                         stride: bytes,
-                        what,
+                        contents: contents,
                     };
                     truth.objects.insert(hex(start)?, object);
                 }
@@ -140,23 +140,30 @@ impl Truth {
     }
 
     /// What is at `addr`; `None` where the program said nothing.
-    pub fn at(&self, addr: u64) -> Option<Place> {
+    pub fn place_at(&self, addr: u64) -> Option<TruePlace> {
         let (&start, object) = self.objects.range(..=addr).next_back()?;
         if addr - start >= object.bytes {
             return None;
         }
-        match &object.what {
-            What::Variable(name) => Some(Place::Variable(name.clone())),
-            What::Type(ty) => {
+        match &object.contents {
+            TrueContents::Variable(name) => Some(TruePlace::Variable(name.clone())),
+            TrueContents::Type(ty) => {
                 let base = addr - (addr - start) % object.stride;
                 let mut ways = Vec::new();
-                self.inwards(ty, base, addr, &Way::default(), &mut ways);
-                Some(Place::Object(ways))
+                self.inwards(ty, base, addr, &MemberWay::default(), &mut ways);
+                Some(TruePlace::Object(ways))
             }
         }
     }
 
-    fn inwards(&self, ty: &str, base: u64, addr: u64, before: &Way, ways: &mut Vec<Way>) {
+    fn inwards(
+        &self,
+        ty: &str,
+        base: u64,
+        addr: u64,
+        before: &MemberWay,
+        ways: &mut Vec<MemberWay>,
+    ) {
         let mut way = before.clone();
         way.types.push((ty.to_owned(), base));
         let members = self.members.get(ty).map_or(&[][..], Vec::as_slice);

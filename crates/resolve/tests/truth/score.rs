@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use relayout_layout::{TypeId, Types};
-use relayout_profile::{Access, Profile};
+use relayout_layout::{TypeArena, TypeId};
+use relayout_profile::{AccessKind, Profile};
 use relayout_resolve::types::shape;
-use relayout_resolve::{ObjectKind, Place as Found, Resolution};
+use relayout_resolve::{AddressOwner as Found, ObjectKind, Resolution};
 
-use super::{Place, Truth, Way, plain};
+use super::{MemberWay, TruePlace, Truth, plain};
 
 /// Of distinct accesses: by instruction, kind, type and member.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -66,20 +66,20 @@ pub fn score(truth: &Truth, profile: &Profile, resolution: &Resolution) -> Score
     let mut evidence: BTreeMap<Key, (Verdict, String)> = BTreeMap::new();
     let mut resolved: BTreeMap<Key, (Verdict, String)> = BTreeMap::new();
     for row in &profile.counts {
-        let Some(place) = truth.at(row.addr) else {
+        let Some(place) = truth.place_at(row.addr) else {
             continue;
         };
         let pc = profile.sites[row.site as usize].pc.wrapping_sub(truth.bias);
-        let writes = row.access != Access::Read;
+        let writes = row.access != AccessKind::Read;
         let (name, member) = match &place {
-            Place::Variable(name) => (name.clone(), String::new()),
-            Place::Object(ways) => (ways[0].types[0].0.clone(), ways[0].names.join(".")),
+            TruePlace::Variable(name) => (name.clone(), String::new()),
+            TruePlace::Object(ways) => (ways[0].types[0].0.clone(), ways[0].names.join(".")),
         };
         let key = (pc, writes, name, member);
         let size = u64::from(row.size);
-        if let Place::Object(ways) = &place {
+        if let TruePlace::Object(ways) = &place {
             let site = resolution.evidence(row.run, row.site);
-            let found = site.of_access(writes, row.size);
+            let found = site.evidence_within(writes, row.size);
             let said = found.and_then(|e| {
                 let base = row.addr.checked_add_signed(e.offset.wrapping_neg())?;
                 Some((e.ty, base, format!("{:?}", e.trust)))
@@ -131,18 +131,18 @@ fn sum(all: &BTreeMap<Key, (Verdict, String)>, by: &str, wrong: &mut Vec<String>
 
 fn place_verdict(
     resolution: &Resolution,
-    truth: &Place,
+    truth: &TruePlace,
     run: u16,
     addr: u64,
     size: u64,
 ) -> (Verdict, String) {
-    let (object, variable) = match resolution.place(run, addr, size) {
+    let (object, variable) = match resolution.address_owner(run, addr, size) {
         Found::Unresolved(class) => return (Verdict::Silent, class.to_string()),
         Found::Member { object, .. } => (resolution.object(object), None),
         Found::ScalarGlobal { object, symbol } => (resolution.object(object), Some(symbol)),
     };
     match (truth, variable) {
-        (Place::Variable(name), variable) => {
+        (TruePlace::Variable(name), variable) => {
             let symbol = match &object.kind {
                 ObjectKind::Global { symbol } | ObjectKind::ThreadLocal { symbol, .. } => {
                     Some(symbol)
@@ -157,8 +157,8 @@ fn place_verdict(
             };
             (verdict, format!("{variable:?} {:?}", object.kind))
         }
-        (Place::Object(_), Some(symbol)) => (Verdict::Wrong, symbol),
-        (Place::Object(ways), None) => {
+        (TruePlace::Object(_), Some(symbol)) => (Verdict::Wrong, symbol),
+        (TruePlace::Object(ways), None) => {
             let types = resolution.types();
             judge(types, ways, object.ty, object.base, addr, size)
         }
@@ -168,8 +168,8 @@ fn place_verdict(
 /// Whether a `ty` that begins at `base` holds the access as one of `ways` does: it is one of the
 /// types on the way, or has the outermost of them in it, and the members' names are the same.
 fn judge(
-    types: &Types,
-    ways: &[Way],
+    types: &TypeArena,
+    ways: &[MemberWay],
     ty: TypeId,
     base: u64,
     addr: u64,
@@ -202,16 +202,16 @@ fn judge(
     holding(types, ways, ty, base, addr, size, words())
 }
 
-fn is_array(types: &Types, ty: TypeId) -> bool {
+fn is_array(types: &TypeArena, ty: TypeId) -> bool {
     matches!(
-        types.get(types.strip(ty)),
+        types.get(types.strip_typedefs(ty)),
         relayout_layout::Type::Array { .. }
     )
 }
 
 fn holding(
-    types: &Types,
-    ways: &[Way],
+    types: &TypeArena,
+    ways: &[MemberWay],
     ty: TypeId,
     base: u64,
     addr: u64,
@@ -239,8 +239,8 @@ fn holding(
         let holds_outermost = || {
             let (name, start) = &way.types[0];
             let offset = start.checked_sub(base)?;
-            let parts = shape::parts(types, ty, offset);
-            let same = |part: &shape::Part| {
+            let parts = shape::parts_at(types, ty, offset);
+            let same = |part: &shape::TypePart| {
                 let part_name = types.aggregate(part.ty).and_then(|a| a.name.as_deref());
                 part.offset == 0 && part_name.map(plain) == Some(name)
             };
@@ -263,7 +263,7 @@ fn holding(
 
 /// Whether the last name on the way is in the path. Accesses to a whole aggregate, or over several
 /// members, have the name of the first.
-fn named(path: &str, way: &Way, from: usize) -> bool {
+fn named(path: &str, way: &MemberWay, from: usize) -> bool {
     // Within the innermost type only its own member can be named.
     let last = match way.names.last() {
         Some(name) if from < way.types.len() => name,

@@ -7,7 +7,9 @@ use std::process::Command;
 
 use iced_x86::{Decoder, DecoderOptions, Instruction, InstructionInfoFactory, OpAccess, Register};
 use relayout_layout::dwarf::DwarfFile;
-use relayout_profile::{Access, CountRow, Meta, Module, Profile, Run, Site};
+use relayout_profile::{
+    AccessKind, CountRow, LoadedModule, Profile, ProfileMeta, RecordedRun, Site,
+};
 
 use super::{Failure, Truth};
 
@@ -200,16 +202,16 @@ fn profile(program: &Path, file: &DwarfFile<'_>, bias: u64, seen: &Seen) -> Prof
             context: 0,
             site: pcs.partition_point(|&other| other < pc) as u32,
             access: match kind {
-                (true, true) => Access::ReadWrite,
-                (false, true) => Access::Write,
-                _ => Access::Read,
+                (true, true) => AccessKind::ReadWrite,
+                (false, true) => AccessKind::Write,
+                _ => AccessKind::Read,
             },
             count,
             silent: None,
         });
     let mut counts: Vec<CountRow> = rows.collect();
     counts.sort_by_key(|row| (row.addr, row.site, row.size));
-    let module = Module {
+    let module = LoadedModule {
         path: path.clone(),
         build_id: file.build_id_text().unwrap_or_default(),
         start: bias,
@@ -217,15 +219,15 @@ fn profile(program: &Path, file: &DwarfFile<'_>, bias: u64, seen: &Seen) -> Prof
         bias,
     };
     Profile {
-        meta: Meta {
+        meta: ProfileMeta {
             target: "program".to_owned(),
             machine: "x86_64".to_owned(),
             debug_file: path,
-            runs: vec![Run {
+            runs: vec![RecordedRun {
                 modules: vec![module],
-                ..Run::default()
+                ..RecordedRun::default()
             }],
-            ..Meta::default()
+            ..ProfileMeta::default()
         },
         sites: pcs.iter().map(site).collect(),
         counts,

@@ -1,15 +1,15 @@
 //! What can be asked for, and what comes of it.
 
-use relayout_contend::Tally;
-use relayout_contend::throughput::Gain;
-use relayout_layout::abi::{Arrangement, Layout};
+use relayout_contend::CoherenceTally;
+use relayout_contend::throughput::ThroughputGain;
+use relayout_layout::abi::{AtomArrangement, StructLayout};
 use rustc_hash::FxHashSet;
 
-use crate::change::Change;
-use crate::interval::Interval;
-use crate::order::Order;
-use crate::rewrite::Bound;
-use crate::score::{Memory, PerOperation};
+use crate::change::LayoutChange;
+use crate::interval::ChangeInterval;
+use crate::order::MemberOrder;
+use crate::rewrite::TransferBound;
+use crate::score::{EventsPerOperation, MemoryCost};
 
 /// What to try and how hard.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,32 +46,32 @@ impl Default for Options {
 
 /// A layout of the user's.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Given {
+pub struct UserLayout {
     /// Name to show.
     pub name: String,
     /// The layout, by the atoms of the subject's shape.
-    pub order: Order,
+    pub order: MemberOrder,
 }
 
 /// A layout and what it costs.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Scored {
+pub struct ScoredLayout {
     /// Name of a given layout; `None` for those that were found.
     pub name: Option<String>,
     /// Order and alignments.
-    pub arrangement: Arrangement,
+    pub arrangement: AtomArrangement,
     /// Offsets, size, holes.
-    pub layout: Layout,
+    pub layout: StructLayout,
     /// What leads there from today's layout; for given ones, the members that move.
-    pub changes: Vec<Change>,
+    pub changes: Vec<LayoutChange>,
     /// Atoms that move.
     pub moved: usize,
     /// Replayed events, over all recorded objects.
-    pub tally: Tally,
+    pub tally: CoherenceTally,
     /// The same per operation, where the workload marks operations.
-    pub per_operation: Option<PerOperation>,
+    pub per_operation: Option<EventsPerOperation>,
     /// Bytes.
-    pub memory: Memory,
+    pub memory: MemoryCost,
     /// Phase of the object with the most accesses, which stands for the others when it is said
     /// which members share a line.
     pub phase: u32,
@@ -82,38 +82,38 @@ pub struct Scored {
     pub cost: u64,
     /// The cost in the build where it does worst, in the same unit, that build's own layout taken to cost
     /// what today's does; `None` where no other builds were asked for.
-    pub worst: Option<u64>,
+    pub worst_build_cost: Option<u64>,
     /// Transfers by recording.
-    pub runs: Vec<(u16, u64)>,
+    pub transfers_by_run: Vec<(u16, u64)>,
     /// Change of the transfers from today's layout; not computed for all.
-    pub interval: Option<Interval>,
+    pub interval: Option<ChangeInterval>,
     /// What it is predicted to gain in throughput; left to who knows the machine.
-    pub gain: Option<Gain>,
+    pub gain: Option<ThroughputGain>,
     /// Nothing that was tried or given beats it in transfers, bytes per object and members moved.
     pub pareto: bool,
     /// Brings members together that were never recorded together (given layouts only): what that
     /// costs is not in the tally.
     pub unjudged: bool,
     /// Scored with the checks that [`with_checks`](crate::with_checks) was asked about.
-    pub checked: bool,
+    pub guarded: bool,
 }
 
-impl Scored {
+impl ScoredLayout {
     /// What it is ranked by.
     pub fn ranked_cost(&self) -> u64 {
-        self.worst.unwrap_or(self.cost)
+        self.worst_build_cost.unwrap_or(self.cost)
     }
 
     /// Whether it has fewer transfers than `today` in some recordings and more in others.
     pub fn is_unstable(&self, today: &Self) -> bool {
-        let pairs = || self.runs.iter().zip(&today.runs);
+        let pairs = || self.transfers_by_run.iter().zip(&today.transfers_by_run);
         pairs().any(|(then, now)| then.1 < now.1) && pairs().any(|(then, now)| then.1 > now.1)
     }
 }
 
 /// Candidates that are not among the results, and why.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LeftOut {
+pub struct SkippedCandidates {
     /// They would bring members together whose accesses were not all recorded.
     pub unrecorded: usize,
     /// They would move a member that has to stay.
@@ -128,7 +128,7 @@ pub struct LeftOut {
 
 /// What can be said about the best candidate.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Verdict {
+pub enum AdviceVerdict {
     /// Today's layout shows no transfers: nothing to gain.
     NoTransfers,
     /// No candidate has fewer transfers. `first_touch` is the one with the fewest transfers that
@@ -154,52 +154,52 @@ pub enum Verdict {
 
 /// The outcome.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Advice {
+pub struct LayoutAdvice {
     /// Today's layout.
-    pub current: Scored,
+    pub current: ScoredLayout,
     /// What was tried: first those that gain nearly as much as any, fewest edits first; then by
     /// transfers. Ties by upgrades, bytes, members moved.
-    pub candidates: Vec<Scored>,
+    pub candidates: Vec<ScoredLayout>,
     /// The user's layouts, in their order.
-    pub given: Vec<Scored>,
+    pub user_layouts: Vec<ScoredLayout>,
     /// What was not tried or is not shown.
-    pub left_out: LeftOut,
+    pub left_out: SkippedCandidates,
     /// What can be said about the first candidate.
-    pub verdict: Verdict,
+    pub verdict: AdviceVerdict,
     /// Other builds that the candidates are ranked by, beside the recorded one: [`Subject::builds`].
     pub builds: usize,
     /// How few transfers any layout can have; `None` where nothing was sought.
-    pub bound: Option<Bound>,
+    pub bound: Option<TransferBound>,
     /// What the best gains where it was not chosen: on each half of the recording the best candidate
     /// is chosen, and counted on the other half.
-    pub held_out: Option<Interval>,
+    pub held_out: Option<ChangeInterval>,
     /// Today's layout with every object at each place of a line that its alignment allows, and the
     /// transfers then: what padding in front of it, where it is embedded, would do. Empty for types of
     /// several lines and for what slabs give.
-    pub by_phase: Vec<(u32, u64)>,
+    pub transfers_by_phase: Vec<(u32, u64)>,
     /// Members of which no access was recorded because their memory was not.
     pub unrecorded_members: Vec<String>,
 }
 
-impl Advice {
+impl LayoutAdvice {
     /// The fewest transfers of today's layout and all candidates.
     pub fn fewest_transfers(&self) -> u64 {
         let candidates = self.candidates.iter().chain([&self.current]);
         candidates
-            .map(|one| one.tally.transfers())
+            .map(|candidate| candidate.tally.transfers())
             .min()
             .unwrap_or(0)
     }
 
     /// Candidates worth showing, by index: the first `top` (at least one) by transfers, then those
     /// on the front; of equals (in events, bytes and moves) only the first.
-    pub fn shown(&self, top: usize) -> Vec<usize> {
+    pub fn shown_candidates(&self, top: usize) -> Vec<usize> {
         let mut seen = FxHashSet::default();
         let mut shown = Vec::new();
-        for (index, one) in self.candidates.iter().enumerate() {
-            let (tally, bytes) = (one.tally, one.memory.bytes_per_object);
-            let new = seen.insert((tally, bytes, one.layout.size, one.moved));
-            if new && (shown.len() < top.max(1) || one.pareto) {
+        for (index, candidate) in self.candidates.iter().enumerate() {
+            let (tally, bytes) = (candidate.tally, candidate.memory.bytes_per_object);
+            let new = seen.insert((tally, bytes, candidate.layout.size, candidate.moved));
+            if new && (shown.len() < top.max(1) || candidate.pareto) {
                 shown.push(index);
             }
         }

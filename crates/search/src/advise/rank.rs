@@ -2,43 +2,43 @@
 
 use std::cmp::Ordering;
 
-use super::{Advice, Scored, Verdict};
+use super::{AdviceVerdict, LayoutAdvice, ScoredLayout};
 use crate::change::edit_count;
-use crate::front::Cost;
-use crate::interval::Interval;
+use crate::interval::ChangeInterval;
+use crate::pareto_front::LayoutCost;
 use crate::score::COST_UNITS;
 
 /// Of what the best gains, the part that fewer changes may cost.
 const NEARLY: f64 = 0.02;
 
 /// Orders candidates: see [`Advice::candidates`].
-pub fn rank(candidates: &mut [Scored], today: &Scored) {
+pub fn rank_candidates(candidates: &mut [ScoredLayout], today: &ScoredLayout) {
     candidates.sort_by(by_rank);
-    let Some(best) = candidates.first().map(Scored::ranked_cost) else {
+    let Some(best) = candidates.first().map(ScoredLayout::ranked_cost) else {
         return;
     };
     let gain = today.cost.saturating_sub(best) as f64;
     let enough = best + (gain * NEARLY) as u64;
-    let near = candidates.partition_point(|one| one.ranked_cost() <= enough);
-    candidates[..near].sort_by_key(|one| {
+    let near = candidates.partition_point(|candidate| candidate.ranked_cost() <= enough);
+    candidates[..near].sort_by_key(|candidate| {
         (
-            edit_count(&one.changes),
-            one.memory.bytes_per_object,
-            one.ranked_cost(),
+            edit_count(&candidate.changes),
+            candidate.memory.bytes_per_object,
+            candidate.ranked_cost(),
         )
     });
 }
 
-pub fn cost(scored: &Scored) -> Cost {
-    Cost {
+pub fn front_cost(scored: &ScoredLayout) -> LayoutCost {
+    LayoutCost {
         transfers: scored.ranked_cost(),
         bytes: scored.memory.bytes_per_object,
         moved: scored.moved,
     }
 }
 
-fn by_rank(a: &Scored, b: &Scored) -> Ordering {
-    let key = |scored: &Scored| {
+fn by_rank(a: &ScoredLayout, b: &ScoredLayout) -> Ordering {
+    let key = |scored: &ScoredLayout| {
         (
             scored.ranked_cost(),
             scored.cost,
@@ -60,34 +60,42 @@ fn is_slight(best: u64, today: u64) -> bool {
 }
 
 /// Its cost with upgrades, which take the line from others as transfers do.
-fn events(scored: &Scored) -> u64 {
+fn events(scored: &ScoredLayout) -> u64 {
     scored.cost + COST_UNITS * scored.tally.upgrades
 }
 
 /// What can be said about the first candidate.
-pub fn verdict(advice: &Advice) -> Verdict {
+pub fn verdict(advice: &LayoutAdvice) -> AdviceVerdict {
     let today = &advice.current.tally;
     if advice.current.cost == 0 {
-        return Verdict::NoTransfers;
+        return AdviceVerdict::NoTransfers;
     }
     match advice.candidates.first() {
         Some(best) if best.ranked_cost() < advice.current.cost => {
-            let sure = |interval: Option<Interval>| interval.is_some_and(|it| it.is_less());
+            let sure = |interval: Option<ChangeInterval>| {
+                interval.is_some_and(|interval| interval.is_less())
+            };
             match sure(best.interval) && sure(advice.held_out) {
-                _ if best.is_unstable(&advice.current) => Verdict::Unstable,
-                true if is_slight(best.ranked_cost(), advice.current.cost) => Verdict::Slight,
-                true if events(best) > events(&advice.current) => Verdict::Traded,
-                true => Verdict::Better,
-                false => Verdict::Unclear,
+                _ if best.is_unstable(&advice.current) => AdviceVerdict::Unstable,
+                true if is_slight(best.ranked_cost(), advice.current.cost) => AdviceVerdict::Slight,
+                true if events(best) > events(&advice.current) => AdviceVerdict::Traded,
+                true => AdviceVerdict::Better,
+                false => AdviceVerdict::Unclear,
             }
         }
         _ => {
-            let least = (advice.candidates.iter().enumerate())
-                .min_by_key(|(_, one)| (one.tally.false_first_touch, one.tally.transfers()));
+            let least = (advice.candidates.iter().enumerate()).min_by_key(|(_, candidate)| {
+                (
+                    candidate.tally.false_first_touch,
+                    candidate.tally.transfers(),
+                )
+            });
             let first_touch = least
-                .filter(|(_, one)| one.tally.false_first_touch < today.false_first_touch)
+                .filter(|(_, candidate)| {
+                    candidate.tally.false_first_touch < today.false_first_touch
+                })
                 .map(|(index, _)| index);
-            Verdict::NothingBetter { first_touch }
+            AdviceVerdict::NothingBetter { first_touch }
         }
     }
 }

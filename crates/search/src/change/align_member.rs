@@ -1,21 +1,21 @@
 //! Aligns one member to the cache line, so that it starts one.
 
-use super::{Change, Ground, Proposal};
+use super::{LayoutChange, LayoutProposal, StartingShape};
 
 /// Every atom whose alignment is below the line.
-pub(super) fn propose(ground: &Ground<'_>) -> Vec<Proposal> {
-    let current = ground.shape.current();
+pub(super) fn propose(ground: &StartingShape<'_>) -> Vec<LayoutProposal> {
+    let current = ground.shape.current_arrangement();
     ground
         .movable()
         .filter(|atom| ground.shape.atoms[*atom].align < ground.line)
         .map(|atom| {
             let mut arrangement = current.clone();
             arrangement.align[atom] = ground.line;
-            let changes = vec![Change::AlignMember {
+            let changes = vec![LayoutChange::AlignMember {
                 atom,
                 to: ground.line,
             }];
-            Proposal {
+            LayoutProposal {
                 arrangement,
                 changes,
             }

@@ -4,11 +4,11 @@
 //! `struct __call_single_data` (24 bytes) aligned to 32 never crosses a line, at half the memory
 //! of 64.
 
-use super::{Change, Ground, Proposal};
+use super::{LayoutChange, LayoutProposal, StartingShape};
 
 /// The smallest power of two that holds the type, where that is below the line, and the line.
-pub(super) fn propose(ground: &Ground<'_>) -> Vec<Proposal> {
-    let current = ground.shape.current();
+pub(super) fn propose(ground: &StartingShape<'_>) -> Vec<LayoutProposal> {
+    let current = ground.shape.current_arrangement();
     let layout = ground.shape.lay_out(&current);
     let holds = layout.size.max(1).next_power_of_two();
     let mut aligns = vec![holds.min(ground.line), ground.line];
@@ -19,9 +19,9 @@ pub(super) fn propose(ground: &Ground<'_>) -> Vec<Proposal> {
         .map(|to| {
             let mut arrangement = current.clone();
             arrangement.type_align = to;
-            Proposal {
+            LayoutProposal {
                 arrangement,
-                changes: vec![Change::AlignType { to }],
+                changes: vec![LayoutChange::AlignType { to }],
             }
         })
         .collect()

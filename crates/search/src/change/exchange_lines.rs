@@ -3,12 +3,12 @@
 //!
 //! No line's contents change, so it makes no difference but on processors that fetch pairs.
 
-use super::{Ground, Proposal};
-use crate::change::Change;
+use super::{LayoutProposal, StartingShape};
+use crate::change::LayoutChange;
 
 /// Every line with accessed members, against each other line; each with the members that start on it.
-pub(crate) fn propose(ground: &Ground<'_>, accessed: &[bool]) -> Vec<Proposal> {
-    let lines = lines(ground);
+pub(crate) fn propose(ground: &StartingShape<'_>, accessed: &[bool]) -> Vec<LayoutProposal> {
+    let lines = atoms_by_line(ground);
     let is_hot = |line: &Vec<usize>| line.iter().any(|atom| accessed[*atom]);
     let hot: Vec<bool> = lines.iter().map(is_hot).collect();
     let mut proposals = Vec::new();
@@ -31,9 +31,9 @@ pub(crate) fn propose(ground: &Ground<'_>, accessed: &[bool]) -> Vec<Proposal> {
 }
 
 /// The members that start on each line, but for a flexible array, which stays last.
-fn lines(ground: &Ground<'_>) -> Vec<Vec<usize>> {
+fn atoms_by_line(ground: &StartingShape<'_>) -> Vec<Vec<usize>> {
     let shape = ground.shape;
-    let layout = shape.lay_out(&shape.current());
+    let layout = shape.lay_out(&shape.current_arrangement());
     let atoms = 0..shape.atoms.len();
     let movable: Vec<usize> = atoms.filter(|atom| !shape.atoms[*atom].flexible).collect();
     let line = |atom: usize| layout.places[atom].offset / ground.line.max(1);
@@ -41,13 +41,13 @@ fn lines(ground: &Ground<'_>) -> Vec<Vec<usize>> {
     lines.map(<[usize]>::to_vec).collect()
 }
 
-fn proposal(ground: &Ground<'_>, lines: Vec<Vec<usize>>) -> Proposal {
+fn proposal(ground: &StartingShape<'_>, lines: Vec<Vec<usize>>) -> LayoutProposal {
     let shape = ground.shape;
     let flexible = (0..shape.atoms.len()).filter(|atom| shape.atoms[*atom].flexible);
-    let mut arrangement = shape.current();
+    let mut arrangement = shape.current_arrangement();
     arrangement.order = lines.into_iter().flatten().chain(flexible).collect();
-    Proposal {
-        changes: Change::all(shape, &arrangement),
+    LayoutProposal {
+        changes: LayoutChange::leading_to(shape, &arrangement),
         arrangement,
     }
 }

@@ -3,13 +3,13 @@
 //! The second is what was done to `struct pcpu_chunk`: `bound_map` moved up to before `base_addr`,
 //! and `base_addr` aligned.
 
-use super::{Change, Ground, Proposal, move_member};
+use super::{LayoutChange, LayoutProposal, StartingShape, move_member};
 
 /// Both for every one-member move.
-pub(super) fn propose(ground: &Ground<'_>) -> Vec<Proposal> {
+pub(super) fn propose(ground: &StartingShape<'_>) -> Vec<LayoutProposal> {
     let mut proposals = Vec::new();
     for moved in move_member::propose(ground) {
-        let Some(Change::Move { atom, .. }) = moved.changes.first().cloned() else {
+        let Some(LayoutChange::Move { atom, .. }) = moved.changes.first().cloned() else {
             continue;
         };
         let order = &moved.arrangement.order;
@@ -22,7 +22,7 @@ pub(super) fn propose(ground: &Ground<'_>) -> Vec<Proposal> {
             }
             let mut proposal = moved.clone();
             proposal.arrangement.align[aligned] = ground.line;
-            proposal.changes.push(Change::AlignMember {
+            proposal.changes.push(LayoutChange::AlignMember {
                 atom: aligned,
                 to: ground.line,
             });

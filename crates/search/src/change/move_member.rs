@@ -1,10 +1,10 @@
 //! Moves one member to another place: `a b c d` to `a d b c`.
 
-use super::{Change, Ground, Proposal};
+use super::{LayoutChange, LayoutProposal, StartingShape};
 
 /// Every atom to every other place; swapping neighbours is tried once.
-pub(super) fn propose(ground: &Ground<'_>) -> Vec<Proposal> {
-    let current = ground.shape.current();
+pub(super) fn propose(ground: &StartingShape<'_>) -> Vec<LayoutProposal> {
+    let current = ground.shape.current_arrangement();
     let count = current.order.len();
     let last_is_bound = ground.shape.atoms.last().is_some_and(|atom| atom.flexible);
     let places = count - usize::from(last_is_bound);
@@ -16,9 +16,9 @@ pub(super) fn propose(ground: &Ground<'_>) -> Vec<Proposal> {
             arrangement.order.remove(atom);
             arrangement.order.insert(place, atom);
             let after = place.checked_sub(1).map(|before| arrangement.order[before]);
-            proposals.push(Proposal {
+            proposals.push(LayoutProposal {
                 arrangement,
-                changes: vec![Change::Move { atom, after }],
+                changes: vec![LayoutChange::Move { atom, after }],
             });
         }
     }

@@ -10,20 +10,20 @@
 
 use std::collections::BTreeMap;
 
-use relayout_layout::abi::{Arrangement, Atom, Layout, Shape};
+use relayout_layout::abi::{AtomArrangement, LayoutAtom, StructLayout, StructShape};
 use rustc_hash::FxHashMap;
 
-use super::{Change, Proposal};
-use crate::rewrite::Estimator;
+use super::{LayoutChange, LayoutProposal};
+use crate::rewrite::TransferEstimator;
 
 /// Layouts of one size that are handed on.
 const KEPT_PER_SIZE: usize = 12;
 
 /// What to try.
-pub(crate) struct Search<'a> {
-    pub shape: &'a Shape,
+pub(crate) struct TwoMoveSearch<'a> {
+    pub shape: &'a StructShape,
     /// Today's layout.
-    pub current: &'a Layout,
+    pub current: &'a StructLayout,
     /// By atom: accessed.
     pub hot: &'a [bool],
     /// Atoms that stay.
@@ -31,39 +31,39 @@ pub(crate) struct Search<'a> {
     /// Where objects of a type of so many bytes and so aligned would begin, modulo the line.
     pub phase: &'a dyn Fn(u64, u64) -> u32,
     /// Whether a layout may be a candidate.
-    pub allowed: &'a dyn Fn(&Layout) -> bool,
+    pub allowed: &'a dyn Fn(&StructLayout) -> bool,
     /// Layouts to estimate at most.
     pub layouts_max: usize,
 }
 
 /// What was looked at.
-pub(crate) struct Tried {
+pub(crate) struct TwoMoveOutcome {
     /// The best of each size.
-    pub proposals: Vec<Proposal>,
+    pub proposals: Vec<LayoutProposal>,
     /// Layouts that were not estimated for lack of budget.
     pub left_out: usize,
 }
 
-impl Search<'_> {
+impl TwoMoveSearch<'_> {
     /// Tries as many as the budgets allow.
-    pub fn run(&self, estimator: &mut Estimator<'_>) -> Tried {
+    pub fn try_pairs(&self, estimator: &mut TransferEstimator<'_>) -> TwoMoveOutcome {
         let pairs = self.pairs();
         let last_is_bound = self.shape.atoms.last().is_some_and(|atom| atom.flexible);
         let fixed = 2 + usize::from(last_is_bound);
         let places = self.shape.atoms.len().saturating_sub(fixed);
         let per_pair = (places + 1) * (places + 2);
         let affordable = (self.layouts_max / per_pair.max(1)).min(pairs.len());
-        let mut placer = Placer::new(self.shape, self.current);
-        let mut best = Best::default();
+        let mut placer = AtomPlacer::new(self.shape, self.current);
+        let mut best = BestBySize::default();
         let mut done = 0;
         for pair in &pairs[..affordable] {
             if estimator.is_spent() {
                 break;
             }
-            self.one_pair(*pair, places, &mut placer, estimator, &mut best);
+            self.try_pair(*pair, places, &mut placer, estimator, &mut best);
             done += 1;
         }
-        Tried {
+        TwoMoveOutcome {
             proposals: best.into_proposals(self.shape),
             left_out: (pairs.len() - done) * per_pair,
         }
@@ -85,13 +85,13 @@ impl Search<'_> {
         pairs
     }
 
-    fn one_pair(
+    fn try_pair(
         &self,
         (a, b): (usize, usize),
         places: usize,
-        placer: &mut Placer<'_>,
-        estimator: &mut Estimator<'_>,
-        best: &mut Best,
+        placer: &mut AtomPlacer<'_>,
+        estimator: &mut TransferEstimator<'_>,
+        best: &mut BestBySize,
     ) {
         let rest: Vec<usize> = (0..self.shape.atoms.len())
             .filter(|atom| *atom != a && *atom != b)
@@ -102,18 +102,18 @@ impl Search<'_> {
                 order.clone_from(&rest);
                 order.insert(first, a);
                 order.insert(second, b);
-                let size = placer.place(&order);
+                let size = placer.place_atoms(&order);
                 let phase = placer.phase(size, self.phase);
                 let transfers = estimator.transfers(&placer.offsets, phase);
-                if !best.takes(size, transfers) {
+                if !best.would_keep(size, transfers) {
                     continue;
                 }
-                let arrangement = Arrangement {
+                let arrangement = AtomArrangement {
                     order: order.clone(),
-                    ..self.shape.current()
+                    ..self.shape.current_arrangement()
                 };
                 if (self.allowed)(&self.shape.lay_out(&arrangement)) {
-                    best.take(size, transfers, arrangement);
+                    best.keep(size, transfers, arrangement);
                 }
             }
         }
@@ -121,8 +121,8 @@ impl Search<'_> {
 }
 
 /// Places atoms as the engine does, without what it says beside their offsets.
-struct Placer<'a> {
-    shape: &'a Shape,
+struct AtomPlacer<'a> {
+    shape: &'a StructShape,
     /// Bytes and alignment by atom; `None` where there is more to a layout than those.
     plain: Option<Vec<(u64, u64)>>,
     /// Alignment of the type, which an order does not change.
@@ -131,8 +131,8 @@ struct Placer<'a> {
     phases: FxHashMap<u64, u32>,
 }
 
-impl<'a> Placer<'a> {
-    fn new(shape: &'a Shape, current: &Layout) -> Self {
+impl<'a> AtomPlacer<'a> {
+    fn new(shape: &'a StructShape, current: &StructLayout) -> Self {
         let mut placer = Self {
             shape,
             plain: Some(
@@ -147,22 +147,22 @@ impl<'a> Placer<'a> {
             phases: FxHashMap::default(),
         };
         let order: Vec<usize> = (0..shape.atoms.len()).collect();
-        let size = placer.place(&order);
+        let size = placer.place_atoms(&order);
         let places = current.places.iter().zip(&placer.offsets);
         let same =
             size == current.size && places.into_iter().all(|(place, at)| place.offset == *at);
-        if !same || shape.atoms.iter().any(Atom::is_bitfields) {
+        if !same || shape.atoms.iter().any(LayoutAtom::is_bitfields) {
             placer.plain = None;
         }
         placer
     }
 
     /// Sets the offsets; gives the size.
-    fn place(&mut self, order: &[usize]) -> u64 {
+    fn place_atoms(&mut self, order: &[usize]) -> u64 {
         let Some(plain) = &self.plain else {
-            let layout = self.shape.lay_out(&Arrangement {
+            let layout = self.shape.lay_out(&AtomArrangement {
                 order: order.to_vec(),
-                ..self.shape.current()
+                ..self.shape.current_arrangement()
             });
             let places = layout.places.iter().zip(&mut self.offsets);
             places.for_each(|(place, offset)| *offset = place.offset);
@@ -190,29 +190,29 @@ impl<'a> Placer<'a> {
 
 /// By size: the orders with the fewest transfers, fewest first.
 #[derive(Default)]
-struct Best {
-    by_size: BTreeMap<u64, Vec<(u64, Arrangement)>>,
+struct BestBySize {
+    by_size: BTreeMap<u64, Vec<(u64, AtomArrangement)>>,
 }
 
-impl Best {
-    fn takes(&self, size: u64, transfers: u64) -> bool {
+impl BestBySize {
+    fn would_keep(&self, size: u64, transfers: u64) -> bool {
         let Some(kept) = self.by_size.get(&size) else {
             return true;
         };
         kept.len() < KEPT_PER_SIZE || kept.last().is_some_and(|(most, _)| transfers < *most)
     }
 
-    fn take(&mut self, size: u64, transfers: u64, arrangement: Arrangement) {
+    fn keep(&mut self, size: u64, transfers: u64, arrangement: AtomArrangement) {
         let kept = self.by_size.entry(size).or_default();
         let at = kept.partition_point(|(other, _)| *other <= transfers);
         kept.insert(at, (transfers, arrangement));
         kept.truncate(KEPT_PER_SIZE);
     }
 
-    fn into_proposals(self, shape: &Shape) -> Vec<Proposal> {
-        let all = self.by_size.into_values().flatten();
-        all.map(|(_, arrangement)| Proposal {
-            changes: Change::all(shape, &arrangement),
+    fn into_proposals(self, shape: &StructShape) -> Vec<LayoutProposal> {
+        let kept = self.by_size.into_values().flatten();
+        kept.map(|(_, arrangement)| LayoutProposal {
+            changes: LayoutChange::leading_to(shape, &arrangement),
             arrangement,
         })
         .collect()

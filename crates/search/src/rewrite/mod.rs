@@ -8,31 +8,31 @@
 //! 4. [`realise`]: the contents of lines as orders with alignments; members that are not accessed fill
 //!    what is left. The ABI engine lays them out and replay scores them, like every candidate.
 
-mod dig;
 mod partition;
 mod pieces;
 mod prices;
 mod realise;
+mod recency_table;
+mod set_search;
 mod simplex;
 mod stock;
-mod table;
 
-use relayout_layout::abi::{Arrangement, Layout};
+use relayout_layout::abi::{AtomArrangement, StructLayout};
 
-use crate::coverage::Coverage;
-use crate::subject::Subject;
-use partition::Costs;
-use pieces::Pieces;
-use prices::Proof;
-use stock::Stock;
-use table::Set;
+use crate::coverage::AtomCoverage;
+use crate::subject::AdviceSubject;
+use partition::SetCosts;
+use pieces::AccessedPieces;
+use prices::BoundProof;
+use recency_table::PieceSet;
+use stock::ItemStock;
 
 /// One part in this many of the effort goes into finding layouts; the rest proves how good they are.
 const FINDING: u64 = 2;
 
 /// A lower bound, and what it is a bound of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bound {
+pub struct TransferBound {
     /// No layout under which all objects start at one place of a line, and share none with each
     /// other, has fewer transfers in this recording. Proven: see `rewrite/prices.rs`.
     pub transfers: u64,
@@ -40,7 +40,7 @@ pub struct Bound {
     pub pieces: usize,
 }
 
-impl Bound {
+impl TransferBound {
     /// How much more than the bound `transfers` are, as a fraction of them: 0 is proven to be the
     /// best.
     pub fn gap(&self, transfers: u64) -> f64 {
@@ -52,60 +52,70 @@ impl Bound {
 }
 
 /// What is accessed of a type, ready to say what layouts cost.
-pub(crate) struct Model<'a> {
-    subject: Subject<'a>,
-    current: &'a Layout,
-    pieces: Pieces,
+pub(crate) struct RewriteModel<'a> {
+    subject: AdviceSubject<'a>,
+    current: &'a StructLayout,
+    pieces: AccessedPieces,
 }
 
 /// Layouts to score, and the bound.
-pub(crate) struct Plan {
-    pub arrangements: Vec<Arrangement>,
-    pub bound: Bound,
+pub(crate) struct RewritePlan {
+    pub arrangements: Vec<AtomArrangement>,
+    pub bound: TransferBound,
 }
 
-impl<'a> Model<'a> {
+impl<'a> RewriteModel<'a> {
     /// Looks through all traces once; `current` is the compiled layout.
-    pub fn new(subject: Subject<'a>, current: &'a Layout) -> Self {
+    pub fn new(subject: AdviceSubject<'a>, current: &'a StructLayout) -> Self {
         Self {
             subject,
             current,
-            pieces: Pieces::new(&subject, current),
+            pieces: AccessedPieces::new(&subject, current),
         }
     }
 
     /// An estimator with an effort of its own, in rows of the table.
-    pub fn estimator(&self, effort_rows: u64) -> Estimator<'_> {
-        Estimator {
+    pub fn estimator(&self, effort_rows: u64) -> TransferEstimator<'_> {
+        TransferEstimator {
             model: self,
-            costs: Costs::new(&self.pieces, effort_rows),
+            costs: SetCosts::new(&self.pieces, effort_rows),
             lines: Vec::new(),
         }
     }
 
     /// Rewrites that leave the first `kept` atoms where they are, and the bound. `effort_rows` is how
     /// hard to look: rows of the table to go through, of which there are about a billion to a second.
-    pub fn plan(&self, coverage: &Coverage, kept: usize, effort_rows: u64) -> Plan {
+    pub fn plan_rewrites(
+        &self,
+        coverage: &AtomCoverage,
+        kept: usize,
+        effort_rows: u64,
+    ) -> RewritePlan {
         let line = u64::from(self.subject.line_bytes.max(1));
-        let stock = Stock::new(self.subject.shape, self.current, &self.pieces, kept, line);
-        let mut costs = Costs::new(&self.pieces, effort_rows / FINDING);
+        let stock = ItemStock::new(self.subject.shape, self.current, &self.pieces, kept, line);
+        let mut costs = SetCosts::new(&self.pieces, effort_rows / FINDING);
         let start = stock.lines_of(self.current, line);
-        let lines = partition::search(&stock.items, &start, line, &mut costs);
-        let sets: Vec<Set> = (lines.iter())
-            .map(|on| partition::set_of(&stock.items, on))
+        let lines = partition::assign_lines(&stock.items, &start, line, &mut costs);
+        let sets: Vec<PieceSet> = (lines.iter())
+            .map(|on| partition::pieces_of_items(&stock.items, on))
             .chain(stock.fixed.iter().copied())
             .collect();
         let known = costs.total(&sets);
         let proving = effort_rows - effort_rows / FINDING;
-        let Proof {
+        let BoundProof {
             bound,
             lines: better,
         } = prices::prove(&self.pieces, line as u32, known, &sets, proving);
         // Lines that were proven to be better than those found, if they cut no member.
         let better = better.and_then(|sets| stock.lines_from(&sets, line));
-        let mut plans: Vec<partition::Lines> = better.into_iter().collect();
-        plans.extend(partition::joined(&stock.items, &lines, line, &mut costs));
-        let ground = realise::Ground {
+        let mut plans: Vec<partition::ItemLines> = better.into_iter().collect();
+        plans.extend(partition::join_lines(
+            &stock.items,
+            &lines,
+            line,
+            &mut costs,
+        ));
+        let ground = realise::OrderRealiser {
             shape: self.subject.shape,
             current: self.current,
             coverage,
@@ -113,30 +123,30 @@ impl<'a> Model<'a> {
             kept,
             line,
         };
-        Plan {
+        RewritePlan {
             arrangements: ground.realise(&plans),
-            bound: Bound {
+            bound: TransferBound {
                 transfers: bound,
-                pieces: self.pieces.list.len(),
+                pieces: self.pieces.pieces.len(),
             },
         }
     }
 }
 
 /// Says what layouts cost without replaying them.
-pub(crate) struct Estimator<'m> {
-    model: &'m Model<'m>,
-    costs: Costs<'m>,
-    lines: Vec<Set>,
+pub(crate) struct TransferEstimator<'m> {
+    model: &'m RewriteModel<'m>,
+    costs: SetCosts<'m>,
+    lines: Vec<PieceSet>,
 }
 
-impl Estimator<'_> {
+impl TransferEstimator<'_> {
     /// Transfers under a layout with the atoms at `offsets`, and every object at `phase` modulo the line:
     /// what replay counts, if they are there and every accessed byte is in a piece.
     pub fn transfers(&mut self, offsets: &[u64], phase: u32) -> u64 {
         let line = u64::from(self.model.subject.line_bytes.max(1));
         self.lines.clear();
-        for (index, piece) in self.model.pieces.list.iter().enumerate() {
+        for (index, piece) in self.model.pieces.pieces.iter().enumerate() {
             let from = self.model.current.places[piece.atom].offset;
             let start = offsets[piece.atom] + (piece.bytes.start - from) + u64::from(phase);
             let last = start + (piece.bytes.end - piece.bytes.start) - 1;

@@ -2,8 +2,8 @@
 
 use rustc_hash::FxHashMap;
 
-use super::pieces::Pieces;
-use super::table::{Line, Set};
+use super::pieces::AccessedPieces;
+use super::recency_table::{LineRows, PieceSet};
 use crate::random::XorShift;
 
 /// Annealing steps for each item ...
@@ -17,9 +17,9 @@ const LINE_WEIGHT: f64 = 1e-3;
 
 /// What is kept on one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Item {
+pub(super) struct LineItem {
     /// Its accessed pieces.
-    pub set: Set,
+    pub set: PieceSet,
     /// Bytes that it takes on the line.
     pub bytes: u64,
     /// Alignment in bytes.
@@ -29,39 +29,39 @@ pub(super) struct Item {
 }
 
 /// Contents of lines: indices of items.
-pub(super) type Lines = Vec<Vec<usize>>;
+pub(super) type ItemLines = Vec<Vec<usize>>;
 
 /// Costs of sets, each computed once.
-pub(super) struct Costs<'a> {
-    pieces: &'a Pieces,
-    known: FxHashMap<Set, u64>,
-    line: Line,
+pub(super) struct SetCosts<'a> {
+    pieces: &'a AccessedPieces,
+    by_set: FxHashMap<PieceSet, u64>,
+    line: LineRows,
     /// Rows of the table that may still be gone through.
     budget: u64,
 }
 
-impl<'a> Costs<'a> {
-    pub fn new(pieces: &'a Pieces, budget: u64) -> Self {
+impl<'a> SetCosts<'a> {
+    pub fn new(pieces: &'a AccessedPieces, budget: u64) -> Self {
         Self {
             pieces,
-            known: FxHashMap::default(),
-            line: Line::default(),
+            by_set: FxHashMap::default(),
+            line: LineRows::default(),
             budget,
         }
     }
 
     /// Transfers on a line that holds `set`.
-    pub fn of(&mut self, set: Set) -> u64 {
+    pub fn line_cost(&mut self, set: PieceSet) -> u64 {
         if set == 0 {
             return 0;
         }
-        if let Some(cost) = self.known.get(&set) {
+        if let Some(cost) = self.by_set.get(&set) {
             return *cost;
         }
         let rows = self.pieces.table.rows() as u64 * u64::from(set.count_ones()) + 64;
         self.budget = self.budget.saturating_sub(rows);
         let cost = self.pieces.table.cost(set, &mut self.line);
-        self.known.insert(set, cost);
+        self.by_set.insert(set, cost);
         cost
     }
 
@@ -71,59 +71,59 @@ impl<'a> Costs<'a> {
     }
 
     /// Transfers of all lines.
-    pub fn total(&mut self, lines: &[Set]) -> u64 {
-        lines.iter().map(|set| self.of(*set)).sum()
+    pub fn total(&mut self, lines: &[PieceSet]) -> u64 {
+        lines.iter().map(|set| self.line_cost(*set)).sum()
     }
 }
 
 /// Whether `items` fit on a line of `line_bytes`, the most aligned first.
-pub(super) fn fits(items: &[Item], on: &[usize], line_bytes: u64) -> bool {
+pub(super) fn fit_on_line(items: &[LineItem], on: &[usize], line_bytes: u64) -> bool {
     if on.iter().filter(|item| items[**item].first).count() > 1 {
         return false;
     }
-    packed(items, on).into_iter().fold(0, |end: u64, item| {
+    pack_order(items, on).into_iter().fold(0, |end: u64, item| {
         end.next_multiple_of(items[item].align.max(1)) + items[item].bytes
     }) <= line_bytes
 }
 
 /// The items of a line in the order in which they leave no holes, otherwise as given.
-pub(super) fn packed(items: &[Item], on: &[usize]) -> Vec<usize> {
+pub(super) fn pack_order(items: &[LineItem], on: &[usize]) -> Vec<usize> {
     let mut order = on.to_vec();
     order.sort_by_key(|item| (!items[*item].first, std::cmp::Reverse(items[*item].align)));
     order
 }
 
 /// The set of pieces on a line.
-pub(super) fn set_of(items: &[Item], on: &[usize]) -> Set {
+pub(super) fn pieces_of_items(items: &[LineItem], on: &[usize]) -> PieceSet {
     on.iter().fold(0, |set, item| set | items[*item].set)
 }
 
 /// Assignments of items to lines, under change.
-struct State<'a, 'c> {
-    items: &'a [Item],
+struct LineAssignment<'a, 'c> {
+    items: &'a [LineItem],
     line_bytes: u64,
-    lines: Lines,
-    costs: &'a mut Costs<'c>,
+    lines: ItemLines,
+    costs: &'a mut SetCosts<'c>,
 }
 
 /// One change: an item to a line, maybe for another item that goes where it was.
 #[derive(Clone, Copy)]
-struct Step {
+struct AssignmentStep {
     item: usize,
     from: usize,
     to: usize,
     back: Option<usize>,
 }
 
-impl State<'_, '_> {
+impl LineAssignment<'_, '_> {
     fn cost(&mut self, line: usize) -> f64 {
-        let set = set_of(self.items, &self.lines[line]);
+        let set = pieces_of_items(self.items, &self.lines[line]);
         let used = !self.lines[line].is_empty();
-        self.costs.of(set) as f64 + if used { LINE_WEIGHT } else { 0.0 }
+        self.costs.line_cost(set) as f64 + if used { LINE_WEIGHT } else { 0.0 }
     }
 
     /// What changes in cost, and the lines that do it; `None` where it does not fit.
-    fn try_step(&mut self, step: Step) -> Option<(f64, Vec<usize>, Vec<usize>)> {
+    fn try_step(&mut self, step: AssignmentStep) -> Option<(f64, Vec<usize>, Vec<usize>)> {
         let mut from = self.lines[step.from].clone();
         from.retain(|item| *item != step.item);
         let mut to = self.lines[step.to].clone();
@@ -132,19 +132,23 @@ impl State<'_, '_> {
             to.retain(|item| *item != back);
             from.push(back);
         }
-        if !fits(self.items, &to, self.line_bytes) || !fits(self.items, &from, self.line_bytes) {
+        if !fit_on_line(self.items, &to, self.line_bytes)
+            || !fit_on_line(self.items, &from, self.line_bytes)
+        {
             return None;
         }
         let before = self.cost(step.from) + self.cost(step.to);
-        let sets = [&from, &to].map(|on| (set_of(self.items, on), on.is_empty()));
+        let sets = [&from, &to].map(|on| (pieces_of_items(self.items, on), on.is_empty()));
         let after: f64 = sets
             .iter()
-            .map(|(set, empty)| self.costs.of(*set) as f64 + if *empty { 0.0 } else { LINE_WEIGHT })
+            .map(|(set, empty)| {
+                self.costs.line_cost(*set) as f64 + if *empty { 0.0 } else { LINE_WEIGHT }
+            })
             .sum();
         Some((after - before, from, to))
     }
 
-    fn random_step(&self, random: &mut XorShift) -> Step {
+    fn random_step(&self, random: &mut XorShift) -> AssignmentStep {
         let item = random.below(self.items.len());
         let holds = |on: &Vec<usize>| on.contains(&item);
         let from = self.lines.iter().position(holds).unwrap_or(0);
@@ -152,7 +156,7 @@ impl State<'_, '_> {
         let there = &self.lines[to];
         let swap = !there.is_empty() && random.below(2) == 0;
         let back = swap.then(|| there[random.below(there.len())]);
-        Step {
+        AssignmentStep {
             item,
             from,
             to,
@@ -160,7 +164,7 @@ impl State<'_, '_> {
         }
     }
 
-    fn apply(&mut self, step: Step, from: Vec<usize>, to: Vec<usize>) {
+    fn apply(&mut self, step: AssignmentStep, from: Vec<usize>, to: Vec<usize>) {
         self.lines[step.from] = from;
         self.lines[step.to] = to;
     }
@@ -219,7 +223,7 @@ impl State<'_, '_> {
             let mut backs = vec![None];
             backs.extend(self.lines[to].iter().copied().map(Some));
             for back in backs {
-                let step = Step {
+                let step = AssignmentStep {
                     item,
                     from,
                     to,
@@ -242,16 +246,16 @@ impl State<'_, '_> {
 }
 
 /// The best contents of lines found from `start`, with as many lines as it takes.
-pub(super) fn search(
-    items: &[Item],
-    start: &Lines,
+pub(super) fn assign_lines(
+    items: &[LineItem],
+    start: &ItemLines,
     line_bytes: u64,
-    costs: &mut Costs<'_>,
-) -> Lines {
+    costs: &mut SetCosts<'_>,
+) -> ItemLines {
     let mut lines = start.clone();
     // One line for each item can be needed at most.
     lines.resize(items.len().max(start.len()), Vec::new());
-    let mut state = State {
+    let mut state = LineAssignment {
         items,
         line_bytes,
         lines,
@@ -275,24 +279,27 @@ pub(super) fn search(
 
 /// The same with fewer and fewer lines: each time, the two are joined that cost least together. The
 /// given lines come first.
-pub(super) fn joined(
-    items: &[Item],
-    lines: &Lines,
+pub(super) fn join_lines(
+    items: &[LineItem],
+    lines: &ItemLines,
     line_bytes: u64,
-    costs: &mut Costs<'_>,
-) -> Vec<Lines> {
-    let mut all = vec![lines.clone()];
-    while let Some(last) = all.last() {
-        let mut best: Option<(i128, Lines)> = None;
+    costs: &mut SetCosts<'_>,
+) -> Vec<ItemLines> {
+    let mut joined = vec![lines.clone()];
+    while let Some(last) = joined.last() {
+        let mut best: Option<(i128, ItemLines)> = None;
         for a in 0..last.len() {
             for b in a + 1..last.len() {
                 let both: Vec<usize> = last[a].iter().chain(&last[b]).copied().collect();
-                if !fits(items, &both, line_bytes) {
+                if !fit_on_line(items, &both, line_bytes) {
                     continue;
                 }
-                let of =
-                    |costs: &mut Costs<'_>, on: &[usize]| i128::from(costs.of(set_of(items, on)));
-                let more = of(costs, &both) - of(costs, &last[a]) - of(costs, &last[b]);
+                let line_cost = |costs: &mut SetCosts<'_>, on: &[usize]| {
+                    i128::from(costs.line_cost(pieces_of_items(items, on)))
+                };
+                let more = line_cost(costs, &both)
+                    - line_cost(costs, &last[a])
+                    - line_cost(costs, &last[b]);
                 if best.as_ref().is_none_or(|(least, _)| more < *least) {
                     let mut next = last.clone();
                     next.swap_remove(b);
@@ -302,9 +309,9 @@ pub(super) fn joined(
             }
         }
         match best {
-            Some((_, next)) => all.push(next),
+            Some((_, next)) => joined.push(next),
             None => break,
         }
     }
-    all
+    joined
 }

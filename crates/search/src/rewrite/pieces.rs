@@ -3,11 +3,11 @@
 use std::ops::Range;
 
 use relayout_contend::ObjectTrace;
-use relayout_layout::abi::{Layout, Shape};
+use relayout_layout::abi::{StructLayout, StructShape};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::table::{Builder, PIECES_MAX, Set, Table};
-use crate::subject::{Instance, Subject};
+use super::recency_table::{PIECES_MAX, PieceSet, RecencyBuilder, RecencyTable};
+use crate::subject::{AdviceSubject, RecordedInstance};
 
 /// Neighbouring bytes of one atom that every recorded access uses together.
 ///
@@ -16,7 +16,7 @@ use crate::subject::{Instance, Subject};
 /// less (the table is monotone). So a layout that cuts a piece is never better than one that does
 /// not, but for the room; [`room`](Self::room) allows for that.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Piece {
+pub(super) struct AccessedPiece {
     pub atom: usize,
     /// Recorded offsets.
     pub bytes: Range<u64>,
@@ -28,33 +28,37 @@ pub(super) struct Piece {
 
 /// The accessed pieces of a type and what sets of them cost.
 #[derive(Clone, Debug)]
-pub(super) struct Pieces {
-    pub list: Vec<Piece>,
+pub(super) struct AccessedPieces {
+    pub pieces: Vec<AccessedPiece>,
     /// Accessed bytes that are in no piece (of a flexible array, or of more pieces than a set can
     /// name) are not in it, so that with them it gives lower bounds.
-    pub table: Table,
+    pub table: RecencyTable,
 }
 
-impl Pieces {
+impl AccessedPieces {
     /// Of all recorded objects; `current` is the compiled layout.
-    pub fn new(subject: &Subject<'_>, current: &Layout) -> Self {
+    pub fn new(subject: &AdviceSubject<'_>, current: &StructLayout) -> Self {
         let (instances, shape, line_bytes) = (subject.instances, subject.shape, subject.line_bytes);
-        let mut list = cut(instances, shape, current, line_bytes);
-        let flexible = |piece: &Piece| shape.atoms[piece.atom].flexible;
+        let mut list = cut_pieces(instances, shape, current, line_bytes);
+        let flexible = |piece: &AccessedPiece| shape.atoms[piece.atom].flexible;
         list.retain(|piece| !flexible(piece));
         if list.len() > PIECES_MAX {
             list.sort_by_key(|piece| std::cmp::Reverse(piece.count));
             list.truncate(PIECES_MAX);
         }
         list.sort_by_key(|piece| piece.bytes.start);
-        let table = table(instances, &list, current.size);
-        Self { list, table }
+        let table = recency_table(instances, &list, current.size);
+        Self {
+            pieces: list,
+            table,
+        }
     }
 
     /// The pieces of `atom` that begin in `bytes` of the recorded layout.
-    pub fn of(&self, atom: usize, bytes: Range<u64>) -> Set {
-        let inside = |piece: &Piece| piece.atom == atom && bytes.contains(&piece.bytes.start);
-        let pieces = self.list.iter().enumerate();
+    pub fn pieces_of_atom(&self, atom: usize, bytes: Range<u64>) -> PieceSet {
+        let inside =
+            |piece: &AccessedPiece| piece.atom == atom && bytes.contains(&piece.bytes.start);
+        let pieces = self.pieces.iter().enumerate();
         pieces
             .filter(|(_, piece)| inside(piece))
             .fold(0, |set, (index, _)| set | 1 << index)
@@ -62,14 +66,19 @@ impl Pieces {
 }
 
 /// Which object of a row of them an access is to, and its offset there.
-fn within(instance: &Instance, offset: u32) -> (u32, u32) {
+fn within(instance: &RecordedInstance, offset: u32) -> (u32, u32) {
     match (instance.elements, instance.stride) {
         (2.., 1..) => (offset / instance.stride, offset % instance.stride),
         _ => (0, offset),
     }
 }
 
-fn cut(instances: &[Instance], shape: &Shape, current: &Layout, line_bytes: u32) -> Vec<Piece> {
+fn cut_pieces(
+    instances: &[RecordedInstance],
+    shape: &StructShape,
+    current: &StructLayout,
+    line_bytes: u32,
+) -> Vec<AccessedPiece> {
     let mut counts: FxHashMap<(u32, u8), u64> = FxHashMap::default();
     for instance in instances {
         for access in &instance.trace.accesses {
@@ -97,15 +106,18 @@ fn cut(instances: &[Instance], shape: &Shape, current: &Layout, line_bytes: u32)
             let to = (from..end).take_while(same).count() as u64 + from;
             let used = &covering[from as usize];
             if !used.is_empty() {
-                pieces.push(Piece {
+                pieces.push(AccessedPiece {
                     atom,
                     bytes: from..to,
-                    room: room(
+                    room: room_needed(
                         from - place.offset..to - place.offset,
                         shape.atoms[atom].align,
                         line_bytes,
                     ),
-                    count: used.iter().map(|one| granules[*one as usize].1).sum(),
+                    count: used
+                        .iter()
+                        .map(|granule| granules[*granule as usize].1)
+                        .sum(),
                 });
             }
             from = to;
@@ -115,7 +127,7 @@ fn cut(instances: &[Instance], shape: &Shape, current: &Layout, line_bytes: u32)
 }
 
 /// Bytes that a piece at `bytes` of an atom aligned to `align` takes at least on some line.
-fn room(bytes: Range<u64>, align: u64, line_bytes: u32) -> u32 {
+fn room_needed(bytes: Range<u64>, align: u64, line_bytes: u32) -> u32 {
     let line = u64::from(line_bytes.max(1));
     let length = bytes.end - bytes.start;
     let align = align.clamp(1, line);
@@ -127,13 +139,17 @@ fn room(bytes: Range<u64>, align: u64, line_bytes: u32) -> u32 {
     length.div_ceil(parts).min(line) as u32
 }
 
-fn table(instances: &[Instance], pieces: &[Piece], size: u64) -> Table {
+fn recency_table(
+    instances: &[RecordedInstance],
+    pieces: &[AccessedPiece],
+    size: u64,
+) -> RecencyTable {
     let mut by_byte: Vec<Option<usize>> = vec![None; usize::try_from(size).unwrap_or(0)];
     for (index, piece) in pieces.iter().enumerate() {
         by_byte[piece.bytes.start as usize..piece.bytes.end as usize].fill(Some(index));
     }
-    let mut builder = Builder::new(pieces.len());
-    let mut sets: FxHashMap<(u32, u8), Set> = FxHashMap::default();
+    let mut builder = RecencyBuilder::new(pieces.len());
+    let mut sets: FxHashMap<(u32, u8), PieceSet> = FxHashMap::default();
     let mut set_of = |offset: u32, size: u8| {
         *sets.entry((offset, size)).or_insert_with(|| {
             let start = (offset as usize).min(by_byte.len());
@@ -145,8 +161,8 @@ fn table(instances: &[Instance], pieces: &[Piece], size: u64) -> Table {
     for instance in instances {
         let elements = instance.elements.max(1);
         for element in 0..elements {
-            builder.begin();
-            turns(&instance.trace, &mut builder, |offset, size| {
+            builder.begin_trace();
+            add_turns(&instance.trace, &mut builder, |offset, size| {
                 let (nth, offset) = within(instance, offset);
                 if nth == element {
                     set_of(offset, size)
@@ -162,8 +178,12 @@ fn table(instances: &[Instance], pieces: &[Piece], size: u64) -> Table {
 }
 
 /// Hands the turns of `trace` to `builder`; `set_of` gives the pieces of an access.
-fn turns(trace: &ObjectTrace, builder: &mut Builder, mut set_of: impl FnMut(u32, u8) -> Set) {
-    let mut turn: Option<(u16, Set, Set)> = None;
+fn add_turns(
+    trace: &ObjectTrace,
+    builder: &mut RecencyBuilder,
+    mut set_of: impl FnMut(u32, u8) -> PieceSet,
+) {
+    let mut turn: Option<(u16, PieceSet, PieceSet)> = None;
     for access in &trace.accesses {
         let set = set_of(access.offset, access.size);
         if set == 0 {
@@ -171,19 +191,19 @@ fn turns(trace: &ObjectTrace, builder: &mut Builder, mut set_of: impl FnMut(u32,
         }
         let stored = if access.is_store() { set } else { 0 };
         match &mut turn {
-            Some((context, used, all)) if *context == access.context => {
+            Some((context, used, all_stored)) if *context == access.context => {
                 *used |= set;
-                *all |= stored;
+                *all_stored |= stored;
             }
             _ => {
                 if let Some((context, used, stored)) = turn {
-                    builder.turn(context, used, stored);
+                    builder.add_turn(context, used, stored);
                 }
                 turn = Some((access.context, set, stored));
             }
         }
     }
     if let Some((context, used, stored)) = turn {
-        builder.turn(context, used, stored);
+        builder.add_turn(context, used, stored);
     }
 }

@@ -17,10 +17,10 @@
 //! more than they cost is checked in whole numbers by looking through them all ([`super::dig`]), so that
 //! rounding in the relaxation can make the bound lower, never wrong.
 
-use super::dig::{Found, PRICE_SHIFT, Wanted, dig};
-use super::pieces::Pieces;
-use super::simplex::Cover;
-use super::table::{Line, Set, members};
+use super::pieces::AccessedPieces;
+use super::recency_table::{LineRows, PieceSet, pieces_in};
+use super::set_search::{CostedSet, PRICE_SHIFT, SetQuery, find_sets};
+use super::simplex::CoverRelaxation;
 
 /// Sets that one look adds to the relaxation.
 const SETS_PER_ROUND: usize = 400;
@@ -33,59 +33,61 @@ const REDUCED: u64 = 64;
 
 /// What was proven.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Proof {
+pub(super) struct BoundProof {
     /// No layout has fewer transfers.
     pub bound: u64,
     /// Lines that come to the bound, if it was found by putting sets together.
-    pub lines: Option<Vec<Set>>,
+    pub lines: Option<Vec<PieceSet>>,
 }
 
 /// The best bound that `budget` (in rows of the table) gives; ends early where it reaches `known`, the
 /// transfers of a layout that was found. `sets` are good sets to begin with.
 pub(super) fn prove(
-    pieces: &Pieces,
+    pieces: &AccessedPieces,
     line_bytes: u32,
     known: u64,
-    sets: &[Set],
+    sets: &[PieceSet],
     mut budget: u64,
-) -> Proof {
-    let mut line = Line::default();
-    let count = pieces.list.len();
+) -> BoundProof {
+    let mut line = LineRows::default();
+    let count = pieces.pieces.len();
     let singles: Vec<u64> = (0..count)
         .map(|piece| pieces.table.cost(1 << piece, &mut line))
         .collect();
-    let mut proof = Proof {
-        bound: by_room(pieces, line_bytes, &singles),
+    let mut proof = BoundProof {
+        bound: bound_by_room(pieces, line_bytes, &singles),
         lines: None,
     };
-    let mut cover = Cover::new(&singles);
+    let mut cover = CoverRelaxation::new(&singles);
     for set in sets {
         cover.add(*set, pieces.table.cost(*set, &mut line));
     }
     let mut reduced = true;
     while proof.bound < known {
-        let mut prices = whole(&cover.prices());
+        let mut prices = round_prices(&cover.prices());
         if reduced {
             prices
                 .iter_mut()
                 .for_each(|price| *price -= *price / REDUCED);
         }
-        let wanted = Wanted {
-            pieces: &pieces.list,
+        let wanted = SetQuery {
+            pieces: &pieces.pieces,
             table: &pieces.table,
             line_bytes,
             prices: &prices,
             profit_min: 1,
             found_max: SETS_PER_ROUND,
         };
-        let outcome = dig(&wanted, &mut budget);
+        let outcome = find_sets(&wanted, &mut budget);
         if outcome.found.is_empty() && !outcome.complete {
             break;
         }
         if outcome.found.is_empty() {
-            proof.bound = proof.bound.max(sum(&prices).div_ceil(1 << PRICE_SHIFT));
+            proof.bound = proof
+                .bound
+                .max(price_sum(&prices).div_ceil(1 << PRICE_SHIFT));
             if !reduced {
-                complete(&mut proof, pieces, line_bytes, known, &prices, &mut budget);
+                branch_and_bound(&mut proof, pieces, line_bytes, known, &prices, &mut budget);
                 break;
             }
             reduced = false;
@@ -100,9 +102,9 @@ pub(super) fn prove(
 }
 
 /// A set costs at least what its costliest piece does, and that at least the mean of all by room.
-fn by_room(pieces: &Pieces, line_bytes: u32, singles: &[u64]) -> u64 {
+fn bound_by_room(pieces: &AccessedPieces, line_bytes: u32, singles: &[u64]) -> u64 {
     let line = u64::from(line_bytes.max(1));
-    let parts = singles.iter().zip(&pieces.list);
+    let parts = singles.iter().zip(&pieces.pieces);
     let sum: u64 = parts
         .map(|(cost, piece)| cost * u64::from(piece.room))
         .sum();
@@ -110,7 +112,7 @@ fn by_room(pieces: &Pieces, line_bytes: u32, singles: &[u64]) -> u64 {
 }
 
 /// Rounded down, a little less than they are.
-fn whole(prices: &[f64]) -> Vec<u64> {
+fn round_prices(prices: &[f64]) -> Vec<u64> {
     let scale = f64::from(1u32 << PRICE_SHIFT) * (1.0 - 1e-9);
     prices
         .iter()
@@ -118,7 +120,7 @@ fn whole(prices: &[f64]) -> Vec<u64> {
         .collect()
 }
 
-fn sum(prices: &[u64]) -> u64 {
+fn price_sum(prices: &[u64]) -> u64 {
     prices.iter().sum()
 }
 
@@ -128,38 +130,39 @@ fn sum(prices: &[u64]) -> u64 {
 /// worth. So one with fewer than `known` consists of sets that each cost less than `known` minus the sum
 /// of the prices more than they are worth. If those are few, all are listed, and put together in every
 /// way that stays below.
-fn complete(
-    proof: &mut Proof,
-    pieces: &Pieces,
+fn branch_and_bound(
+    proof: &mut BoundProof,
+    pieces: &AccessedPieces,
     line_bytes: u32,
     known: u64,
     prices: &[u64],
     budget: &mut u64,
 ) {
-    let Some(gap) = ((known.saturating_sub(1)) << PRICE_SHIFT).checked_sub(sum(prices)) else {
+    let Some(gap) = ((known.saturating_sub(1)) << PRICE_SHIFT).checked_sub(price_sum(prices))
+    else {
         proof.bound = known;
         return;
     };
-    let wanted = Wanted {
-        pieces: &pieces.list,
+    let wanted = SetQuery {
+        pieces: &pieces.pieces,
         table: &pieces.table,
         line_bytes,
         prices,
         profit_min: -(gap as i64),
         found_max: SETS_MAX,
     };
-    let outcome = dig(&wanted, budget);
+    let outcome = find_sets(&wanted, budget);
     if !outcome.complete {
         return;
     }
-    let mut search = Assembly::new(&outcome.found, prices, pieces.list.len(), gap);
+    let mut search = SetAssembly::new(&outcome.found, prices, pieces.pieces.len(), gap);
     search.extend(0, 0);
     if search.steps >= STEPS_MAX {
         return;
     }
     match search.best {
         Some((extra, lines)) => {
-            proof.bound = (sum(prices) + extra).div_ceil(1 << PRICE_SHIFT);
+            proof.bound = (price_sum(prices) + extra).div_ceil(1 << PRICE_SHIFT);
             proof.lines = Some(lines);
         }
         None => proof.bound = known,
@@ -167,25 +170,25 @@ fn complete(
 }
 
 /// Puts sets together so that every piece is in one.
-struct Assembly {
+struct SetAssembly {
     /// By piece: the sets whose first piece in `order` it is, with what they cost more than they are
     /// worth, least first.
-    starting: Vec<Vec<(Set, u64)>>,
+    starting: Vec<Vec<(PieceSet, u64)>>,
     order: Vec<usize>,
     /// What a solution may cost more than its prices.
     limit: u64,
-    best: Option<(u64, Vec<Set>)>,
-    chosen: Vec<Set>,
+    best: Option<(u64, Vec<PieceSet>)>,
+    chosen: Vec<PieceSet>,
     steps: u64,
 }
 
-impl Assembly {
-    fn new(found: &[Found], prices: &[u64], pieces: usize, gap: u64) -> Self {
+impl SetAssembly {
+    fn new(found: &[CostedSet], prices: &[u64], pieces: usize, gap: u64) -> Self {
         let mut order: Vec<usize> = (0..pieces).collect();
         order.sort_by_key(|piece| std::cmp::Reverse(prices[*piece]));
         let mut starting = vec![Vec::new(); pieces];
         for (set, cost) in found {
-            let worth: u64 = members(*set).map(|piece| prices[piece]).sum();
+            let worth: u64 = pieces_in(*set).map(|piece| prices[piece]).sum();
             let extra = (cost << PRICE_SHIFT).saturating_sub(worth);
             if let Some(first) = order.iter().find(|piece| set >> **piece & 1 == 1) {
                 starting[*first].push((*set, extra));
@@ -205,7 +208,7 @@ impl Assembly {
     }
 
     /// Covers what `covered` lacks; the depth is at most the number of pieces.
-    fn extend(&mut self, covered: Set, extra: u64) {
+    fn extend(&mut self, covered: PieceSet, extra: u64) {
         self.steps += 1;
         if self.steps >= STEPS_MAX {
             return;

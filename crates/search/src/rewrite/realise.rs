@@ -1,17 +1,17 @@
 //! Contents of lines as orders of members with alignments.
 
-use relayout_layout::abi::{Arrangement, Layout, Shape};
+use relayout_layout::abi::{AtomArrangement, StructLayout, StructShape};
 
-use super::partition::{Lines, packed};
-use super::stock::Stock;
-use crate::coverage::Coverage;
+use super::partition::{ItemLines, pack_order};
+use super::stock::ItemStock;
+use crate::coverage::AtomCoverage;
 
 /// What orders are made of.
-pub(super) struct Ground<'a> {
-    pub shape: &'a Shape,
-    pub current: &'a Layout,
-    pub coverage: &'a Coverage,
-    pub stock: &'a Stock,
+pub(super) struct OrderRealiser<'a> {
+    pub shape: &'a StructShape,
+    pub current: &'a StructLayout,
+    pub coverage: &'a AtomCoverage,
+    pub stock: &'a ItemStock,
     /// Atoms at the start that stay.
     pub kept: usize,
     /// Bytes of a line.
@@ -20,7 +20,7 @@ pub(super) struct Ground<'a> {
 
 /// How the lines are kept apart.
 #[derive(Clone, Copy)]
-struct Style {
+struct LineStyle {
     /// Members that are not accessed go where there is room on a line.
     fill: bool,
     /// Each line starts with an aligned member.
@@ -29,23 +29,23 @@ struct Style {
     align_type: bool,
 }
 
-const STYLES: [Style; 4] = [
-    Style {
+const STYLES: [LineStyle; 4] = [
+    LineStyle {
         fill: true,
         align: false,
         align_type: false,
     },
-    Style {
+    LineStyle {
         fill: true,
         align: true,
         align_type: false,
     },
-    Style {
+    LineStyle {
         fill: true,
         align: false,
         align_type: true,
     },
-    Style {
+    LineStyle {
         fill: false,
         align: true,
         align_type: false,
@@ -53,48 +53,48 @@ const STYLES: [Style; 4] = [
 ];
 
 /// An order that is being written.
-struct Draft {
-    arrangement: Arrangement,
+struct OrderDraft {
+    arrangement: AtomArrangement,
     /// First free byte.
     end: u64,
 }
 
-impl Ground<'_> {
+impl OrderRealiser<'_> {
     /// Every plan in every style, and for each line of a plan the order that only gathers its
     /// members.
-    pub fn realise(&self, plans: &[Lines]) -> Vec<Arrangement> {
-        let mut all = Vec::new();
+    pub fn realise(&self, plans: &[ItemLines]) -> Vec<AtomArrangement> {
+        let mut arrangements = Vec::new();
         for lines in plans {
-            all.extend(STYLES.map(|style| self.order(lines, style)));
-            all.extend(lines.iter().flat_map(|on| self.gathered(on)));
+            arrangements.extend(STYLES.map(|style| self.realise_lines(lines, style)));
+            arrangements.extend(lines.iter().flat_map(|on| self.gather_line(on)));
         }
-        all
+        arrangements
     }
 
-    fn order(&self, lines: &Lines, style: Style) -> Arrangement {
-        let mut draft = Draft {
-            arrangement: self.shape.current(),
+    fn realise_lines(&self, lines: &ItemLines, style: LineStyle) -> AtomArrangement {
+        let mut draft = OrderDraft {
+            arrangement: self.shape.current_arrangement(),
             end: 0,
         };
         draft.arrangement.order.clear();
         if style.align_type {
             draft.arrangement.type_align = self.line;
         }
-        let (mut cold, mut unknown) = self.others();
-        for (nth, on) in self.in_order(lines).into_iter().enumerate() {
-            for (place, atom) in self.in_line(on).into_iter().enumerate() {
+        let (mut cold, mut unknown) = self.unplaced_atoms();
+        for (nth, on) in self.lines_in_order(lines).into_iter().enumerate() {
+            for (place, atom) in self.atoms_on_line(on).into_iter().enumerate() {
                 let starts = nth > 0 && place == 0 && !draft.end.is_multiple_of(self.line);
                 if starts && style.align {
                     draft.arrangement.align[atom] = self.line;
                 }
-                self.put(&mut draft, atom);
+                self.append(&mut draft, atom);
             }
             if style.fill {
                 let limit = draft.end.next_multiple_of(self.line);
                 cold.retain(|atom| {
                     let fits = self.end_with(&draft, *atom) <= limit;
                     if fits {
-                        self.put(&mut draft, *atom);
+                        self.append(&mut draft, *atom);
                     }
                     !fits
                 });
@@ -102,13 +102,13 @@ impl Ground<'_> {
         }
         cold.append(&mut unknown);
         for atom in cold {
-            self.put(&mut draft, atom);
+            self.append(&mut draft, atom);
         }
         draft.arrangement
     }
 
     /// As their first members are today; what stays at the start is on the first.
-    fn in_order<'l>(&self, lines: &'l Lines) -> Vec<&'l Vec<usize>> {
+    fn lines_in_order<'l>(&self, lines: &'l ItemLines) -> Vec<&'l Vec<usize>> {
         let first_atom = |item: &usize| self.stock.atoms[*item][0];
         let mut lines: Vec<&Vec<usize>> = lines.iter().collect();
         lines.sort_by_key(|on| on.iter().map(first_atom).min());
@@ -121,8 +121,8 @@ impl Ground<'_> {
 
     /// Today's order, but for the members of one line: together behind the others, or where the first
     /// of them is, with the next member on a line of its own.
-    fn gathered(&self, on: &[usize]) -> Vec<Arrangement> {
-        let members = self.in_line(on);
+    fn gather_line(&self, on: &[usize]) -> Vec<AtomArrangement> {
+        let members = self.atoms_on_line(on);
         let many = members.len() > self.shape.atoms.len() / 2;
         if many || members.iter().any(|atom| *atom < self.kept) {
             return Vec::new();
@@ -134,8 +134,8 @@ impl Ground<'_> {
         let before = rest.iter().filter(|atom| **atom < first).count();
         let fixed = |atom: &&usize| !self.shape.atoms[**atom].flexible;
         let last = rest.iter().filter(fixed).count();
-        let at = |place: usize, own: bool, next: bool| {
-            let mut arrangement = self.shape.current();
+        let arrange_at = |place: usize, own: bool, next: bool| {
+            let mut arrangement = self.shape.current_arrangement();
             arrangement.order = rest.clone();
             arrangement
                 .order
@@ -149,26 +149,26 @@ impl Ground<'_> {
             arrangement
         };
         vec![
-            at(last, false, false),
-            at(last, true, false),
-            at(before, true, true),
-            at(before, false, true),
+            arrange_at(last, false, false),
+            arrange_at(last, true, false),
+            arrange_at(before, true, true),
+            arrange_at(before, false, true),
         ]
     }
 
-    fn end_with(&self, draft: &Draft, atom: usize) -> u64 {
-        let (of, place) = (&self.shape.atoms[atom], &self.current.places[atom]);
-        let align = of.align.max(draft.arrangement.align[atom]).max(1);
+    fn end_with(&self, draft: &OrderDraft, atom: usize) -> u64 {
+        let (member, place) = (&self.shape.atoms[atom], &self.current.places[atom]);
+        let align = member.align.max(draft.arrangement.align[atom]).max(1);
         draft.end.next_multiple_of(align) + (place.end - place.offset)
     }
 
-    fn put(&self, draft: &mut Draft, atom: usize) {
+    fn append(&self, draft: &mut OrderDraft, atom: usize) {
         draft.end = self.end_with(draft, atom);
         draft.arrangement.order.push(atom);
     }
 
     /// The atoms of a line: in today's order if they fit so, else without holes.
-    fn in_line(&self, on: &[usize]) -> Vec<usize> {
+    fn atoms_on_line(&self, on: &[usize]) -> Vec<usize> {
         let items = &self.stock.items;
         let mut today = on.to_vec();
         today.sort_by_key(|item| (!items[*item].first, self.stock.atoms[*item][0]));
@@ -177,7 +177,7 @@ impl Ground<'_> {
         });
         let order = match end <= self.line {
             true => today,
-            false => packed(items, &today),
+            false => pack_order(items, &today),
         };
         let atoms = order.into_iter().map(|item| &self.stock.atoms[item]);
         atoms.flatten().copied().collect()
@@ -185,7 +185,7 @@ impl Ground<'_> {
 
     /// The other atoms in today's order: those known not to be accessed, then those of which nothing
     /// is known, with what has to stay last.
-    fn others(&self) -> (Vec<usize>, Vec<usize>) {
+    fn unplaced_atoms(&self) -> (Vec<usize>, Vec<usize>) {
         let placed: Vec<usize> = self.stock.atoms.iter().flatten().copied().collect();
         (0..self.shape.atoms.len())
             .filter(|atom| !placed.contains(atom))

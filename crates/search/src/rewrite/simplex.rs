@@ -6,7 +6,7 @@
 //! wanted of it are the prices (dual values), which need no exactness: who uses them as a bound
 //! rounds and checks them.
 
-use super::table::{Set, members};
+use super::recency_table::{PieceSet, pieces_in};
 
 /// Pivots after which the inverse is computed afresh, since errors add up.
 const REFRESH: usize = 100;
@@ -17,17 +17,17 @@ const EPSILON: f64 = 1e-7;
 
 /// A column: a set of pieces with its cost, or the surplus of one piece.
 #[derive(Clone, Copy, Debug)]
-struct Column {
-    set: Set,
+struct CoverColumn {
+    set: PieceSet,
     cost: f64,
     /// 1 for a set, -1 for a surplus.
     sign: f64,
 }
 
 /// The relaxation, with a basis that stays from one solution to the next.
-pub(super) struct Cover {
+pub(super) struct CoverRelaxation {
     rows: usize,
-    columns: Vec<Column>,
+    columns: Vec<CoverColumn>,
     /// By row: its column.
     basis: Vec<usize>,
     /// By row of the basis, then piece.
@@ -36,17 +36,17 @@ pub(super) struct Cover {
     pivots: usize,
 }
 
-impl Cover {
+impl CoverRelaxation {
     /// Starts with every piece alone, which costs `singles`.
     pub fn new(singles: &[u64]) -> Self {
         let rows = singles.len();
-        let alone = |(piece, cost): (usize, &u64)| Column {
+        let alone = |(piece, cost): (usize, &u64)| CoverColumn {
             set: 1 << piece,
             cost: *cost as f64,
             sign: 1.0,
         };
-        let mut columns: Vec<Column> = singles.iter().enumerate().map(alone).collect();
-        columns.extend((0..rows).map(|piece| Column {
+        let mut columns: Vec<CoverColumn> = singles.iter().enumerate().map(alone).collect();
+        columns.extend((0..rows).map(|piece| CoverColumn {
             set: 1 << piece,
             cost: 0.0,
             sign: -1.0,
@@ -66,8 +66,8 @@ impl Cover {
     }
 
     /// Adds a set.
-    pub fn add(&mut self, set: Set, cost: u64) {
-        self.columns.push(Column {
+    pub fn add(&mut self, set: PieceSet, cost: u64) {
+        self.columns.push(CoverColumn {
             set,
             cost: cost as f64,
             sign: 1.0,
@@ -78,7 +78,7 @@ impl Cover {
     pub fn prices(&mut self) -> Vec<f64> {
         for _ in 0..PIVOTS_MAX {
             let prices = self.current_prices();
-            let Some(entering) = self.entering(&prices) else {
+            let Some(entering) = self.entering_column(&prices) else {
                 return prices;
             };
             if !self.pivot(entering) {
@@ -99,13 +99,13 @@ impl Cover {
         prices
     }
 
-    fn entering(&self, prices: &[f64]) -> Option<usize> {
-        let reduced = |column: &Column| {
-            let worth: f64 = members(column.set).map(|piece| prices[piece]).sum();
+    fn entering_column(&self, prices: &[f64]) -> Option<usize> {
+        let reduced = |column: &CoverColumn| {
+            let worth: f64 = pieces_in(column.set).map(|piece| prices[piece]).sum();
             column.cost - column.sign * worth
         };
-        let all = self.columns.iter().map(reduced).enumerate();
-        let (best, least) = all.min_by(|a, b| a.1.total_cmp(&b.1))?;
+        let reduced_costs = self.columns.iter().map(reduced).enumerate();
+        let (best, least) = reduced_costs.min_by(|a, b| a.1.total_cmp(&b.1))?;
         let scale = prices
             .iter()
             .fold(1.0f64, |most, price| most.max(price.abs()));
@@ -116,7 +116,7 @@ impl Cover {
     fn pivot(&mut self, entering: usize) -> bool {
         let column = self.columns[entering];
         let direction: Vec<f64> = (self.inverse.iter())
-            .map(|row| members(column.set).map(|piece| row[piece]).sum::<f64>() * column.sign)
+            .map(|row| pieces_in(column.set).map(|piece| row[piece]).sum::<f64>() * column.sign)
             .collect();
         let ratios = (direction.iter().zip(&self.values).enumerate())
             .filter(|(_, (step, _))| **step > 1e-9)
@@ -151,7 +151,7 @@ impl Cover {
         let mut left = vec![vec![0.0; rows]; rows];
         for (at, column) in self.basis.iter().enumerate() {
             let column = self.columns[*column];
-            members(column.set).for_each(|piece| left[piece][at] = column.sign);
+            pieces_in(column.set).for_each(|piece| left[piece][at] = column.sign);
         }
         let mut right = vec![vec![0.0; rows]; rows];
         (0..rows).for_each(|row| right[row][row] = 1.0);

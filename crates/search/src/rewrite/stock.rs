@@ -1,23 +1,29 @@
 //! The accessed members as items that are put on lines.
 
-use relayout_layout::abi::{Layout, Shape};
+use relayout_layout::abi::{StructLayout, StructShape};
 
-use super::partition::{self, Item, Lines};
-use super::pieces::Pieces;
-use super::table::Set;
+use super::partition::{self, ItemLines, LineItem};
+use super::pieces::AccessedPieces;
+use super::recency_table::PieceSet;
 
 /// The accessed atoms as items.
-pub(super) struct Stock {
-    pub items: Vec<Item>,
+pub(super) struct ItemStock {
+    pub items: Vec<LineItem>,
     /// By item.
     pub atoms: Vec<Vec<usize>>,
     /// Whole lines that atoms larger than a line fill by themselves.
-    pub fixed: Vec<Set>,
+    pub fixed: Vec<PieceSet>,
 }
 
-impl Stock {
+impl ItemStock {
     /// Every accessed atom, and the first `kept` ones as one item.
-    pub fn new(shape: &Shape, current: &Layout, pieces: &Pieces, kept: usize, line: u64) -> Self {
+    pub fn new(
+        shape: &StructShape,
+        current: &StructLayout,
+        pieces: &AccessedPieces,
+        kept: usize,
+        line: u64,
+    ) -> Self {
         let mut stock = Self {
             items: Vec::new(),
             atoms: Vec::new(),
@@ -25,24 +31,24 @@ impl Stock {
         };
         let mut groups: Vec<Vec<usize>> = Vec::new();
         groups.extend((kept > 0).then(|| (0..kept).collect()));
-        let accessed = |atom: &usize| pieces.list.iter().any(|piece| piece.atom == *atom);
+        let accessed = |atom: &usize| pieces.pieces.iter().any(|piece| piece.atom == *atom);
         groups.extend(
             (kept..shape.atoms.len())
                 .filter(accessed)
                 .map(|atom| vec![atom]),
         );
         for (nth, atoms) in groups.into_iter().enumerate() {
-            stock.add(shape, current, pieces, atoms, nth == 0 && kept > 0, line);
+            stock.add_item(shape, current, pieces, atoms, nth == 0 && kept > 0, line);
         }
         stock
     }
 
     /// Atoms that follow each other in the compiled layout, as one item.
-    fn add(
+    fn add_item(
         &mut self,
-        shape: &Shape,
-        current: &Layout,
-        pieces: &Pieces,
+        shape: &StructShape,
+        current: &StructLayout,
+        pieces: &AccessedPieces,
         atoms: Vec<usize>,
         first: bool,
         line: u64,
@@ -52,15 +58,15 @@ impl Stock {
         let end = places.map(|place| place.end).max().unwrap_or(0);
         let align = atoms.iter().map(|atom| shape.atoms[*atom].align).max();
         let part = |from: u64, to: u64| {
-            let of = |atom: &usize| pieces.of(*atom, start + from..start + to);
-            atoms.iter().fold(0, |set, atom| set | of(atom))
+            let pieces_of = |atom: &usize| pieces.pieces_of_atom(*atom, start + from..start + to);
+            atoms.iter().fold(0, |set, atom| set | pieces_of(atom))
         };
         let length = end - start;
         // The last line of a large one has room for others.
         let whole = length.saturating_sub(1) / line * line;
         let lines = (0..whole).step_by(line as usize);
         self.fixed.extend(lines.map(|from| part(from, from + line)));
-        self.items.push(Item {
+        self.items.push(LineItem {
             set: part(whole, length),
             bytes: length - whole,
             align: align.unwrap_or(1).min(line),
@@ -70,20 +76,21 @@ impl Stock {
     }
 
     /// The items as lines hold them in `layout`, if objects start a line.
-    pub fn lines_of(&self, layout: &Layout, line: u64) -> Lines {
+    pub fn lines_of(&self, layout: &StructLayout, line: u64) -> ItemLines {
         let last_line = |item: usize| {
             let ends = self.atoms[item].iter().map(|atom| layout.places[*atom].end);
             (ends.max().unwrap_or(0).max(1) - 1) / line
         };
         let mut order: Vec<usize> = (0..self.items.len()).collect();
         order.sort_by_key(|item| last_line(*item));
-        let mut lines: Lines = Vec::new();
+        let mut lines: ItemLines = Vec::new();
         for item in order {
             // What crosses a line today may not fit with the others on its last one.
             let joins = lines.last().is_some_and(|on| {
                 let mut with = on.clone();
                 with.push(item);
-                last_line(on[0]) == last_line(item) && partition::fits(&self.items, &with, line)
+                last_line(on[0]) == last_line(item)
+                    && partition::fit_on_line(&self.items, &with, line)
             });
             match lines.last_mut().filter(|_| joins) {
                 Some(on) => on.push(item),
@@ -94,14 +101,14 @@ impl Stock {
     }
 
     /// The same for sets of pieces; `None` if an item would be cut or does not fit.
-    pub fn lines_from(&self, sets: &[Set], line: u64) -> Option<Lines> {
-        let mut lines: Lines = vec![Vec::new(); sets.len()];
+    pub fn lines_from(&self, sets: &[PieceSet], line: u64) -> Option<ItemLines> {
+        let mut lines: ItemLines = vec![Vec::new(); sets.len()];
         for (index, item) in self.items.iter().enumerate() {
-            let holds = |set: &Set| item.set & set == item.set;
+            let holds = |set: &PieceSet| item.set & set == item.set;
             lines[sets.iter().position(holds)?].push(index);
         }
         lines.retain(|on| !on.is_empty());
-        let fit = |on: &Vec<usize>| partition::fits(&self.items, on, line);
+        let fit = |on: &Vec<usize>| partition::fit_on_line(&self.items, on, line);
         lines.iter().all(fit).then_some(lines)
     }
 }

@@ -1,14 +1,14 @@
 //! What contexts wait for, today and with another layout: what throughput is predicted from.
 
 use rayon::prelude::*;
-use relayout_contend::throughput::{Checks, Stretch, StretchLine};
-use relayout_contend::{LineWaits, ObjectTrace, Replay, TraceAccess};
-use relayout_layout::abi::Layout;
+use relayout_contend::throughput::{GuardCounts, ReplayedStretch, StretchLine};
+use relayout_contend::{LineWaits, ObjectTrace, PreparedTrace, TraceAccess};
+use relayout_layout::abi::StructLayout;
 
-use super::{Scorer, stretches};
-use crate::coverage::Coverage;
-use crate::mapping::Mapping;
-use crate::subject::Subject;
+use super::{LayoutScorer, stretches};
+use crate::coverage::AtomCoverage;
+use crate::mapping::OffsetMapping;
+use crate::subject::AdviceSubject;
 
 /// Stretches that the recording is cut into.
 const STRETCHES: usize = 64;
@@ -16,32 +16,34 @@ const STRETCHES: usize = 64;
 /// Replays the recording of `subject` in stretches: as it is with today's layout, and with each of `changed` with a
 /// check before the stores that are `guarded`.
 pub fn waits_by_stretch(
-    subject: Subject<'_>,
+    subject: AdviceSubject<'_>,
     guarded: impl Fn(&TraceAccess) -> bool,
-    changed: &[&Layout],
-) -> Vec<Vec<Stretch>> {
-    let current = subject.shape.lay_out(&subject.shape.current());
-    let coverage = Coverage::new(&subject, &current);
-    let scorer = Scorer::new(subject, current.clone(), &coverage);
+    changed: &[&StructLayout],
+) -> Vec<Vec<ReplayedStretch>> {
+    let current = subject.shape.lay_out(&subject.shape.current_arrangement());
+    let coverage = AtomCoverage::new(&subject, &current);
+    let scorer = LayoutScorer::new(subject, current.clone(), &coverage);
     let pieces = stretches(subject.instances, STRETCHES);
-    let recorded: Vec<Piece> = { pieces.iter() }
-        .map(|(object, accesses)| Piece::new(*object, accesses.to_vec()))
+    let recorded: Vec<TracePiece> = { pieces.iter() }
+        .map(|(object, accesses)| TracePiece::new(*object, accesses.to_vec()))
         .collect();
-    let checked: Vec<Piece> = { pieces.iter() }
-        .map(|(object, accesses)| Piece::new(*object, Checks::made(accesses, &guarded)))
+    let checked: Vec<TracePiece> = { pieces.iter() }
+        .map(|(object, accesses)| {
+            TracePiece::new(*object, GuardCounts::guarded_accesses(accesses, &guarded))
+        })
         .collect();
-    let today = scorer.waits(&recorded, &current);
-    let without_change: Vec<Stretch> = { pieces.iter().zip(today) }
-        .map(|((object, accesses), today)| Stretch {
+    let today = scorer.waits_by_piece(&recorded, &current);
+    let without_change: Vec<ReplayedStretch> = { pieces.iter().zip(today) }
+        .map(|((object, accesses), today)| ReplayedStretch {
             run: subject.instances[*object].run,
             today,
             changed: Vec::new(),
-            checks: Checks::of(accesses, &guarded),
+            guards: GuardCounts::by_context(accesses, &guarded),
         })
         .collect();
-    let with_change = |layout: &&Layout| {
+    let with_change = |layout: &&StructLayout| {
         let mut stretches = without_change.clone();
-        let waits = scorer.waits(&checked, layout);
+        let waits = scorer.waits_by_piece(&checked, layout);
         for (stretch, changed) in stretches.iter_mut().zip(waits) {
             stretch.changed = changed;
         }
@@ -51,32 +53,36 @@ pub fn waits_by_stretch(
 }
 
 /// A part of what was recorded of one object.
-struct Piece {
+struct TracePiece {
     /// Index of the instance.
     object: usize,
-    replay: Replay,
+    replay: PreparedTrace,
 }
 
-impl Piece {
+impl TracePiece {
     fn new(object: usize, accesses: Vec<TraceAccess>) -> Self {
         let trace = ObjectTrace {
             accesses,
             ..ObjectTrace::default()
         };
-        let replay = Replay::new(&trace);
+        let replay = PreparedTrace::new(&trace);
         Self { object, replay }
     }
 }
 
-impl Scorer<'_> {
+impl LayoutScorer<'_> {
     /// By piece: who waits for what.
-    fn waits(&self, pieces: &[Piece], layout: &Layout) -> Vec<Vec<StretchLine>> {
-        let mapping = Mapping::new(self.subject.shape, &self.current, layout);
+    fn waits_by_piece(
+        &self,
+        pieces: &[TracePiece],
+        layout: &StructLayout,
+    ) -> Vec<Vec<StretchLine>> {
+        let mapping = OffsetMapping::new(self.subject.shape, &self.current, layout);
         let slots = self.slots(layout);
-        let of_piece = |piece: &Piece| {
+        let of_piece = |piece: &TracePiece| {
             let object = piece.object;
-            let row = self.row(&self.subject.instances[object], layout);
-            let (phase, mapping) = (slots[object].phase, mapping.clone().of_row(row));
+            let row = self.row_strides(&self.subject.instances[object], layout);
+            let (phase, mapping) = (slots[object].phase, mapping.clone().with_row(row));
             let lines = piece.replay.waits(phase, &mapping, self.subject.line_bytes);
             let line = |LineWaits { line, contexts }| StretchLine {
                 object,

@@ -1,9 +1,9 @@
 //! Structs of members of given sizes, and what is done to them.
 
 use relayout_contend::TraceAccess;
-use relayout_layout::abi::{Abi, Shape};
-use relayout_profile::Access;
-use relayout_search::{Advice, Home, Instance, Options, advise};
+use relayout_layout::abi::{AbiEngine, StructShape};
+use relayout_profile::AccessKind;
+use relayout_search::{LayoutAdvice, ObjectHome, Options, RecordedInstance, advise};
 
 use super::{access, instance, structure, subject};
 
@@ -21,9 +21,9 @@ fn members(sizes: &[u64]) -> (u64, Vec<(String, u64, u64)>) {
 }
 
 pub struct Case {
-    pub shape: Shape,
+    pub shape: StructShape,
     pub aggregate: relayout_layout::Aggregate,
-    pub instances: Vec<Instance>,
+    pub instances: Vec<RecordedInstance>,
     pub line_bytes: u32,
 }
 
@@ -36,20 +36,20 @@ impl Case {
             .map(|(name, size, at)| (name.as_str(), *size, *at))
             .collect();
         let (types, aggregate) = structure("s", size, &named);
-        let shape = Abi::new(&types).shape(&aggregate).unwrap();
+        let shape = AbiEngine::new(&types).shape(&aggregate).unwrap();
         let accesses: Vec<TraceAccess> = (uses.iter())
             .map(|&(context, member, kind)| {
                 let (_, bytes, offset) = &list[member % list.len()];
                 let kind = if kind == 2 {
-                    Access::Write
+                    AccessKind::Write
                 } else {
-                    Access::Read
+                    AccessKind::Read
                 };
                 access(context, *offset as u32, (*bytes).min(8) as u8, kind)
             })
             .collect();
         let covered = 0..size as u32;
-        let instances = vec![instance(0x1000, Home::Fixed, covered, accesses)];
+        let instances = vec![instance(0x1000, ObjectHome::Fixed, covered, accesses)];
         Self {
             shape,
             aggregate,
@@ -58,7 +58,7 @@ impl Case {
         }
     }
 
-    pub fn advise(&self, options: &Options) -> Advice {
+    pub fn advise(&self, options: &Options) -> LayoutAdvice {
         let mut subject = subject(&self.aggregate, &self.shape, &self.instances, 0);
         subject.line_bytes = self.line_bytes;
         advise(subject, &[], options).unwrap()
@@ -81,7 +81,7 @@ impl Random {
 /// 64 members of which 25 are accessed.
 pub fn large_struct(accesses: usize, seed: u64) -> Case {
     let sizes: Vec<u64> = (0..64).map(|nth| [8, 4, 8, 2, 8, 4][nth % 6]).collect();
-    let uses = of_a_large_struct(accesses, seed);
+    let uses = uses_of_large_struct(accesses, seed);
     let accessed: std::collections::BTreeSet<usize> = uses.iter().map(|(_, m, _)| *m).collect();
     assert_eq!(accessed.len(), 25, "{accessed:?}");
     Case::new(&sizes, &uses, 64)
@@ -89,7 +89,7 @@ pub fn large_struct(accesses: usize, seed: u64) -> Case {
 
 /// What 25 of 64 members are used for: some read by all, some written by one context each, some
 /// counters that all write, some written together under a lock.
-fn of_a_large_struct(accesses: usize, seed: u64) -> Vec<(u16, usize, u8)> {
+fn uses_of_large_struct(accesses: usize, seed: u64) -> Vec<(u16, usize, u8)> {
     let mut random = Random(seed);
     let mut uses = Vec::new();
     while uses.len() < accesses {

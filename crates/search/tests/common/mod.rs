@@ -9,15 +9,15 @@ pub mod recorded;
 use std::ops::Range;
 
 use relayout_contend::{ObjectTrace, TraceAccess};
-use relayout_layout::abi::Shape;
-use relayout_layout::{Aggregate, Member, SourceLine, Type, TypeId, Types};
-use relayout_profile::Access;
-use relayout_search::{Home, Instance, Subject};
+use relayout_layout::abi::StructShape;
+use relayout_layout::{Aggregate, Member, SourceLine, Type, TypeArena, TypeId};
+use relayout_profile::AccessKind;
+use relayout_search::{AdviceSubject, ObjectHome, RecordedInstance};
 
 /// Builds a struct from `(name, bytes, offset)`; eight bytes is a pointer, and so on.
-pub fn structure(name: &str, size: u64, members: &[(&str, u64, u64)]) -> (Types, Aggregate) {
-    let mut types = Types::default();
-    let scalar = |types: &mut Types, size: u64| {
+pub fn structure(name: &str, size: u64, members: &[(&str, u64, u64)]) -> (TypeArena, Aggregate) {
+    let mut types = TypeArena::default();
+    let scalar = |types: &mut TypeArena, size: u64| {
         types.add(Type::Base {
             name: format!("u{}", size * 8),
             size,
@@ -72,7 +72,7 @@ pub fn structure(name: &str, size: u64, members: &[(&str, u64, u64)]) -> (Types,
 }
 
 /// `struct pcpu_chunk` of Linux 6.1.
-pub fn pcpu_chunk() -> (Types, Aggregate) {
+pub fn pcpu_chunk() -> (TypeArena, Aggregate) {
     let members = [
         ("list", 16, 0),
         ("free_bytes", 4, 16),
@@ -101,7 +101,7 @@ pub const PCPU_CHUNK_ACCEPTED: &str = "list\nfree_bytes\nchunk_md\nbound_map\nba
     nr_empty_pop_pages\npopulated\n";
 
 /// One access.
-pub fn access(context: u16, offset: u32, size: u8, access: Access) -> TraceAccess {
+pub fn access(context: u16, offset: u32, size: u8, access: AccessKind) -> TraceAccess {
     TraceAccess {
         context,
         offset,
@@ -115,17 +115,17 @@ pub fn access(context: u16, offset: u32, size: u8, access: Access) -> TraceAcces
 /// One recorded object.
 pub fn instance(
     base: u64,
-    home: Home,
+    home: ObjectHome,
     covered: Range<u32>,
     accesses: Vec<TraceAccess>,
-) -> Instance {
+) -> RecordedInstance {
     let trace = ObjectTrace {
         base,
         accesses,
         operations: 100,
         covered: vec![covered],
     };
-    Instance {
+    RecordedInstance {
         run: 0,
         trace,
         home,
@@ -137,12 +137,12 @@ pub fn instance(
 /// What is known of the type.
 pub fn subject<'a>(
     aggregate: &'a Aggregate,
-    shape: &'a Shape,
-    instances: &'a [Instance],
+    shape: &'a StructShape,
+    instances: &'a [RecordedInstance],
     tail_element_bytes: u64,
-) -> Subject<'a> {
+) -> AdviceSubject<'a> {
     let objects = instances.len() as u64;
-    Subject {
+    AdviceSubject {
         aggregate,
         shape,
         instances,

@@ -1,16 +1,16 @@
 //! Fixtures of recorded objects, as `examples/fixture.rs` writes them.
 
 use relayout_contend::{ObjectTrace, TraceAccess};
-use relayout_profile::Access;
-use relayout_search::{Home, Instance};
+use relayout_profile::AccessKind;
+use relayout_search::{ObjectHome, RecordedInstance};
 
 /// The objects of a fixture.
-pub fn read(text: &str) -> Vec<Instance> {
-    let mut instances: Vec<Instance> = Vec::new();
+pub fn read(text: &str) -> Vec<RecordedInstance> {
+    let mut instances: Vec<RecordedInstance> = Vec::new();
     for line in text.lines().filter(|line| !line.starts_with('#')) {
         let words: Vec<&str> = line.split(' ').collect();
         match words[..] {
-            ["object", run, base, ref home @ ..] => instances.push(Instance {
+            ["object", run, base, ref home @ ..] => instances.push(RecordedInstance {
                 run: run.parse().unwrap(),
                 trace: ObjectTrace {
                     base: number(base),
@@ -43,24 +43,24 @@ fn access(context: &str, offset: &str, size: &str, kind: &str) -> TraceAccess {
         offset: offset.parse().unwrap(),
         size: size.parse().unwrap(),
         access: match kind {
-            "r" => Access::Read,
-            "x" => Access::ReadWrite,
-            _ => Access::Write,
+            "r" => AccessKind::Read,
+            "x" => AccessKind::ReadWrite,
+            _ => AccessKind::Write,
         },
         silent: Some(kind == "s"),
         site: 0,
     }
 }
 
-fn read_home(words: &[&str]) -> Home {
+fn read_home(words: &[&str]) -> ObjectHome {
     match words {
-        [cache, first, stride, object_bytes] => Home::Slab {
+        [cache, first, stride, object_bytes] => ObjectHome::Slab {
             cache: (*cache).to_owned(),
             first: number(first),
             stride: stride.parse().unwrap(),
             object_bytes: object_bytes.parse().unwrap(),
         },
-        _ => Home::Fixed,
+        _ => ObjectHome::Fixed,
     }
 }
 

@@ -1,8 +1,11 @@
 //! One metric's pairs: how large the change is, and how well that is known.
 
-use super::{Judged, MARGIN_BY_NOISE_MAX, Scale, Summary, Verdict, direction};
-use crate::runs::Series;
-use crate::stats::{Estimate, estimate, median};
+use super::{
+    ChangeScale, ChangeVerdict, JudgedMetric, MARGIN_BY_NOISE_MAX, SideSummary,
+    verdict_of_direction,
+};
+use crate::runs::MetricSeries;
+use crate::stats::{LocationEstimate, estimate_location, median};
 
 /// Share of experiments of A against A, all their metrics together, in which the widened margin is too
 /// narrow to call them the same, above and below each.
@@ -10,14 +13,14 @@ const TOO_NARROW: f64 = 0.005;
 
 /// A comparison before others are looked at. Changes are kept in a form in which before and after are
 /// alike: exchanging them changes the sign of everything and nothing else.
-pub(super) struct Comparison {
-    before: Summary,
-    after: Summary,
-    scale: Scale,
+pub(super) struct MetricComparison {
+    before: SideSummary,
+    after: SideSummary,
+    scale: ChangeScale,
     /// Whether no value is below 0: it cannot fall by more than what it was.
     is_never_negative: bool,
     /// Of the pairs' changes: logarithms of ratios, or differences.
-    estimate: Option<Estimate>,
+    estimate: Option<LocationEstimate>,
     /// Half the interval's width, in the same form.
     half_width: f64,
     /// In the same form.
@@ -30,37 +33,37 @@ pub(super) struct Comparison {
 
 /// Compares at the confidence 1 - `alpha`. `widen_for` is the number of comparisons, if the margin is
 /// to be widened.
-pub(super) fn compare(
-    series: &Series,
+pub(super) fn compare_series(
+    series: &MetricSeries,
     margin: f64,
     alpha: f64,
     widen_for: Option<usize>,
     seed: u64,
-) -> Comparison {
+) -> MetricComparison {
     let (before, after): (Vec<f64>, Vec<f64>) = series.pairs.iter().copied().unzip();
-    let scale = scale(series);
+    let scale = change_scale(series);
     let change = |&(before, after): &(f64, f64)| match scale {
-        Scale::Ratio => (after / before).ln(),
-        Scale::Points | Scale::Difference => after - before,
+        ChangeScale::Ratio => (after / before).ln(),
+        ChangeScale::Points | ChangeScale::Difference => after - before,
     };
     let changes: Vec<f64> = series.pairs.iter().map(change).collect();
     // A magnitude that is the same when before and after are exchanged.
-    let all: Vec<f64> = before
+    let values: Vec<f64> = before
         .iter()
         .chain(&after)
         .map(|value| value.abs())
         .collect();
-    let typical = median(&all).unwrap_or(0.0);
+    let typical = median(&values).unwrap_or(0.0);
     let in_form = |fraction: f64| match scale {
-        Scale::Ratio => fraction.ln_1p(),
-        Scale::Points => 100.0 * fraction,
-        Scale::Difference => fraction * typical,
+        ChangeScale::Ratio => fraction.ln_1p(),
+        ChangeScale::Points => 100.0 * fraction,
+        ChangeScale::Difference => fraction * typical,
     };
-    let estimate = estimate(&changes, seed);
+    let estimate = estimate_location(&changes, seed);
     let half_width = estimate.map_or(f64::INFINITY, |found| found.half_width(alpha));
-    let mut comparison = Comparison {
-        before: Summary::of(&before),
-        after: Summary::of(&after),
+    let mut comparison = MetricComparison {
+        before: SideSummary::from_values(&before),
+        after: SideSummary::from_values(&after),
         scale,
         is_never_negative: before.iter().chain(&after).all(|&value| value >= 0.0),
         estimate,
@@ -81,31 +84,36 @@ pub(super) fn compare(
     comparison
 }
 
-fn scale(series: &Series) -> Scale {
-    if series.about.unit.as_deref() == Some("%") {
-        return Scale::Points;
+fn change_scale(series: &MetricSeries) -> ChangeScale {
+    if series.description.unit.as_deref() == Some("%") {
+        return ChangeScale::Points;
     }
     let is_positive = |&(before, after): &(f64, f64)| {
         let ratio = after / before;
         before > 0.0 && after > 0.0 && ratio.is_finite() && ratio > 0.0
     };
     match series.pairs.iter().all(is_positive) {
-        true => Scale::Ratio,
-        false => Scale::Difference,
+        true => ChangeScale::Ratio,
+        false => ChangeScale::Difference,
     }
 }
 
-impl Comparison {
+impl MetricComparison {
     /// The verdict, when it is known whether the change stands beside the other comparisons.
-    pub(super) fn judged(self, series: &Series, p_value: f64, rejected: bool) -> Judged {
+    pub(super) fn into_judged(
+        self,
+        series: &MetricSeries,
+        p_value: f64,
+        rejected: bool,
+    ) -> JudgedMetric {
         let interval = self.estimate.map(|found| {
             let location = found.location;
             [location - self.half_width, location + self.half_width]
         });
         let (verdict, why) = self.verdict(series, interval, rejected);
         let fraction = |change: f64| self.fraction(change);
-        Judged {
-            about: series.about.clone(),
+        JudgedMetric {
+            description: series.description.clone(),
             before: self.before,
             after: self.after,
             scale: self.scale,
@@ -122,11 +130,11 @@ impl Comparison {
 
     fn verdict(
         &self,
-        series: &Series,
+        series: &MetricSeries,
         interval: Option<[f64; 2]>,
         rejected: bool,
-    ) -> (Verdict, Option<&'static str>) {
-        let unclear = |why| (Verdict::Unclear, Some(why));
+    ) -> (ChangeVerdict, Option<&'static str>) {
+        let unclear = |why| (ChangeVerdict::Unclear, Some(why));
         let (Some([low, high]), Some(found)) = (interval, self.estimate) else {
             return unclear("fewer than two pairs of starts");
         };
@@ -138,9 +146,12 @@ impl Comparison {
         }
         let excludes_zero = low > 0.0 || high < 0.0;
         if low > -self.margin && high < self.margin || low == 0.0 && high == 0.0 {
-            (Verdict::Same, None)
+            (ChangeVerdict::Same, None)
         } else if excludes_zero && rejected {
-            (direction(series.about.better, found.location > 0.0), None)
+            (
+                verdict_of_direction(series.description.better, found.location > 0.0),
+                None,
+            )
         } else if excludes_zero {
             unclear("among so many comparisons such a change is likely by chance")
         } else {
@@ -151,10 +162,10 @@ impl Comparison {
     /// A change in the inner form as a fraction.
     fn fraction(&self, change: f64) -> Option<f64> {
         let fraction = match self.scale {
-            Scale::Ratio => change.exp_m1(),
-            Scale::Points => change / 100.0,
+            ChangeScale::Ratio => change.exp_m1(),
+            ChangeScale::Points => change / 100.0,
             // Of pairs with different values before, in relation to their median.
-            Scale::Difference => {
+            ChangeScale::Difference => {
                 let least = if self.is_never_negative {
                     -1.0
                 } else {

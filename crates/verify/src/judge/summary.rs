@@ -4,7 +4,7 @@ use crate::stats::median;
 
 /// One side's starts in a few numbers, in the metric's unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Summary {
+pub struct SideSummary {
     /// The middle one.
     pub median: f64,
     /// Their mean.
@@ -20,9 +20,9 @@ pub struct Summary {
     pub count: usize,
 }
 
-impl Summary {
+impl SideSummary {
     /// Of these values; all numbers are NaN if there are none.
-    pub fn of(values: &[f64]) -> Self {
+    pub fn from_values(values: &[f64]) -> Self {
         let count = values.len();
         let mean = values.iter().sum::<f64>() / count as f64;
         let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
@@ -50,20 +50,20 @@ mod tests {
 
     #[test]
     fn by_hand() {
-        let found = Summary::of(&[1.0, 2.0, 6.0]);
+        let found = SideSummary::from_values(&[1.0, 2.0, 6.0]);
         assert_eq!((found.median, found.mean, found.count), (2.0, 3.0, 3));
         assert_eq!((found.min, found.max), (1.0, 6.0));
         let expect = 100.0 * 7f64.sqrt() / 3.0;
         assert!((found.stddev_percent.unwrap() - expect).abs() < 1e-9);
-        assert_eq!(Summary::of(&[4.0]).stddev_percent, None);
-        assert_eq!(Summary::of(&[-1.0, 1.0]).stddev_percent, None);
+        assert_eq!(SideSummary::from_values(&[4.0]).stddev_percent, None);
+        assert_eq!(SideSummary::from_values(&[-1.0, 1.0]).stddev_percent, None);
     }
 
     #[test]
     fn ranges() {
-        let low = Summary::of(&[1.0, 2.0]);
-        assert!(low.is_apart_from(&Summary::of(&[2.1, 9.0])));
-        assert!(Summary::of(&[2.1, 9.0]).is_apart_from(&low));
-        assert!(!low.is_apart_from(&Summary::of(&[2.0, 9.0])));
+        let low = SideSummary::from_values(&[1.0, 2.0]);
+        assert!(low.is_apart_from(&SideSummary::from_values(&[2.1, 9.0])));
+        assert!(SideSummary::from_values(&[2.1, 9.0]).is_apart_from(&low));
+        assert!(!low.is_apart_from(&SideSummary::from_values(&[2.0, 9.0])));
     }
 }

@@ -2,7 +2,7 @@
 
 use super::median::hodges_lehmann_in;
 use super::{hodges_lehmann, t_cdf, t_quantile};
-use crate::rng::Random;
+use crate::rng::SplitMix64;
 
 /// Efron and Tibshirani (*An Introduction to the Bootstrap*, 1993, 6.4) find 200 enough for a
 /// standard error.
@@ -10,7 +10,7 @@ const RESAMPLES: usize = 1000;
 
 /// Where the values lie, and how well that is known.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Estimate {
+pub struct LocationEstimate {
     /// [`hodges_lehmann`] of the values, in their unit.
     pub location: f64,
     /// Standard error of the location, in the same unit.
@@ -26,13 +26,13 @@ pub struct Estimate {
 /// distance of the quantiles that lie one standard deviation off for a normal distribution, whichever
 /// is more; multiplied by sqrt(n / (n - 1)), since the bootstrap's distribution is too narrow by that
 /// (Hesterberg, *What teachers should know about the bootstrap*, The American Statistician 69, 2015).
-pub fn estimate(values: &[f64], seed: u64) -> Option<Estimate> {
+pub fn estimate_location(values: &[f64], seed: u64) -> Option<LocationEstimate> {
     let count = values.len();
     if count < 2 {
         return None;
     }
     let location = hodges_lehmann(values)?;
-    let mut random = Random::new(seed);
+    let mut random = SplitMix64::new(seed);
     let mut resample = vec![0.0; count];
     let mut means = Vec::new();
     let mut locations = Vec::with_capacity(RESAMPLES);
@@ -52,14 +52,14 @@ pub fn estimate(values: &[f64], seed: u64) -> Option<Estimate> {
         .sum();
     let width = width.max((squares / RESAMPLES as f64).sqrt());
     let count_f = count as f64;
-    Some(Estimate {
+    Some(LocationEstimate {
         location,
         error: width * (count_f / (count_f - 1.0)).sqrt(),
         count,
     })
 }
 
-impl Estimate {
+impl LocationEstimate {
     fn freedom(&self) -> f64 {
         self.count as f64 - 1.0
     }
@@ -100,21 +100,21 @@ mod tests {
 
     #[test]
     fn few_and_equal_values() {
-        assert_eq!(estimate(&[], 1), None);
-        assert_eq!(estimate(&[1.0], 1), None);
-        let same = estimate(&[0.5; 4], 1).unwrap();
+        assert_eq!(estimate_location(&[], 1), None);
+        assert_eq!(estimate_location(&[1.0], 1), None);
+        let same = estimate_location(&[0.5; 4], 1).unwrap();
         assert_eq!((same.location, same.error), (0.5, 0.0));
         assert_eq!(same.p_value(), 0.125);
-        assert_eq!(estimate(&[0.0; 9], 1).unwrap().p_value(), 1.0);
+        assert_eq!(estimate_location(&[0.0; 9], 1).unwrap().p_value(), 1.0);
     }
 
     /// For normal values the standard error of the estimator is sqrt(pi/3) sigma / sqrt(n).
     #[test]
     fn error_of_normal_values() {
-        let mut random = Random::new(5);
+        let mut random = SplitMix64::new(5);
         let mut normal = || (0..12).map(|_| random.unit()).sum::<f64>() - 6.0;
         let values: Vec<f64> = (0..100).map(|_| normal()).collect();
-        let found = estimate(&values, 1).unwrap().error;
+        let found = estimate_location(&values, 1).unwrap().error;
         assert!((0.08..0.13).contains(&found), "{found}");
     }
 }

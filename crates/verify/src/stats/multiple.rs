@@ -4,7 +4,7 @@
 /// the procedure of Benjamini and Hochberg (*Controlling the false discovery rate*, 1995). It holds
 /// for independent and for positively dependent comparisons (Benjamini and Yekutieli 2001), which
 /// the threads of one program are.
-pub fn rejected(p_values: &[f64], rate: f64) -> Vec<bool> {
+pub fn reject_hypotheses(p_values: &[f64], rate: f64) -> Vec<bool> {
     let mut sorted = p_values.to_vec();
     sorted.sort_by(f64::total_cmp);
     let count = sorted.len() as f64;
@@ -22,7 +22,7 @@ mod tests {
 
     #[track_caller]
     fn check(p_values: &[f64], expect: &[bool]) {
-        assert_eq!(rejected(p_values, 0.05), expect);
+        assert_eq!(reject_hypotheses(p_values, 0.05), expect);
     }
 
     #[test]
@@ -43,7 +43,7 @@ mod tests {
             0.0001, 0.0004, 0.0019, 0.0095, 0.0201, 0.0278, 0.0298, 0.0344, 0.0459, 0.3240, 0.4262,
             0.5719, 0.6528, 0.7590, 1.0000,
         ];
-        let found = rejected(&p_values, 0.05);
+        let found = reject_hypotheses(&p_values, 0.05);
         assert_eq!(found.iter().filter(|&&found| found).count(), 4);
     }
 }

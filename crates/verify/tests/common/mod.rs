@@ -1,11 +1,11 @@
 //! Made-up and recorded experiments.
 #![allow(dead_code, reason = "each test file uses its part")]
 
-use relayout_verify::judge::{Outcome, Rules, judge_series};
-use relayout_verify::metric::{About, Better};
-use relayout_verify::plan::Plan;
-use relayout_verify::rng::Random;
-use relayout_verify::runs::Series;
+use relayout_verify::judge::{ExperimentOutcome, JudgingRules, judge_series};
+use relayout_verify::metric::{BetterDirection, MetricDescription};
+use relayout_verify::plan::ExperimentPlan;
+use relayout_verify::rng::SplitMix64;
+use relayout_verify::runs::MetricSeries;
 
 /// How starts of one program differ. Each has about the deviation that is asked for.
 #[derive(Clone, Copy, Debug)]
@@ -23,9 +23,9 @@ pub enum Noise {
 
 impl Noise {
     /// The logarithms of the values of so many starts, one after the other.
-    fn starts(self, count: usize, random: &mut Random) -> Vec<f64> {
+    fn starts(self, count: usize, random: &mut SplitMix64) -> Vec<f64> {
         let mut walk = 0.0;
-        let one = |_| match self {
+        let draw = |_| match self {
             Self::Normal => normal(random),
             Self::Skewed => -(1.0 - random.unit()).ln(),
             Self::HeavyTailed => {
@@ -41,11 +41,11 @@ impl Noise {
                 walk + normal(random)
             }
         };
-        (0..count).map(one).collect()
+        (0..count).map(draw).collect()
     }
 }
 
-fn normal(random: &mut Random) -> f64 {
+fn normal(random: &mut SplitMix64) -> f64 {
     let radius = (-2.0 * (1.0 - random.unit()).ln()).sqrt();
     radius * (std::f64::consts::TAU * random.unit()).cos()
 }
@@ -56,8 +56,8 @@ pub fn series(
     deviation: f64,
     change: f64,
     pairs: usize,
-    random: &mut Random,
-) -> Series {
+    random: &mut SplitMix64,
+) -> MetricSeries {
     let starts = noise.starts(2 * pairs, random);
     let value = |log: f64, change: f64| 1000.0 * change * (deviation * log).exp();
     let pairs = starts
@@ -66,10 +66,10 @@ pub fn series(
             0 => (value(start[0], 1.0), value(start[1], change)),
             _ => (value(start[1], 1.0), value(start[0], change)),
         });
-    Series {
-        about: About {
+    MetricSeries {
+        description: MetricDescription {
             name: "made up".into(),
-            better: Better::Higher,
+            better: BetterDirection::Higher,
             unit: None,
             is_detail: false,
         },
@@ -79,13 +79,13 @@ pub fn series(
 }
 
 /// Looks at the pairs as the command does, and stops when it is decided.
-pub fn looked_at(series: &Series, seed: u64, rules: &Rules) -> Outcome {
-    let plan = Plan {
+pub fn judge_by_looks(series: &MetricSeries, seed: u64, rules: &JudgingRules) -> ExperimentOutcome {
+    let plan = ExperimentPlan {
         pairs: series.pairs.len(),
         seed,
     };
     let mut outcomes = plan.looks().into_iter().map(|look| {
-        let part = Series {
+        let part = MetricSeries {
             pairs: series.pairs[..look].to_vec(),
             ..series.clone()
         };
@@ -102,21 +102,21 @@ pub fn experiment(
     change: f64,
     pairs: usize,
     seed: u64,
-    rules: &Rules,
-) -> Outcome {
-    let mut random = Random::new(seed);
+    rules: &JudgingRules,
+) -> ExperimentOutcome {
+    let mut random = SplitMix64::new(seed);
     let series = series(noise, deviation, change, pairs, &mut random);
-    looked_at(&series, seed, rules)
+    judge_by_looks(&series, seed, rules)
 }
 
 /// That `found` of `of` is no fewer than `share` of them, but for three standard deviations of chance.
 #[track_caller]
-pub fn check_rate(what: &str, found: usize, of: u64, share: f64) {
-    let chance = 3.0 * (share * (1.0 - share) / of as f64).sqrt();
-    let rate = found as f64 / of as f64;
-    eprintln!("{what}: {rate:.3}");
+pub fn assert_rate(name: &str, found: usize, total: u64, share: f64) {
+    let chance = 3.0 * (share * (1.0 - share) / total as f64).sqrt();
+    let rate = found as f64 / total as f64;
+    eprintln!("{name}: {rate:.3}");
     assert!(
         rate >= share - chance,
-        "{what}: {found} of {of}, less than {share}"
+        "{name}: {found} of {total}, less than {share}"
     );
 }

@@ -2,11 +2,11 @@
 
 use gimli::constants as dw;
 
-use super::{Dwarf, Value, text};
-use crate::hostile::Case;
+use super::{DwarfBuilder, AttributeValue, text};
+use crate::hostile::HostileCase;
 
-pub(super) fn cases() -> Vec<Case> {
-    let mut cases: Vec<Case> = BY_VALUE
+pub(super) fn cases() -> Vec<HostileCase> {
+    let mut cases: Vec<HostileCase> = BY_VALUE
         .iter()
         .map(|(name, between)| (*name, holds_itself(between)))
         .collect();
@@ -49,7 +49,7 @@ const BY_VALUE: [(&str, &[gimli::DwTag]); 6] = [
 ];
 
 fn holds_itself(between: &[gimli::DwTag]) -> Vec<u8> {
-    let mut dwarf = Dwarf::new();
+    let mut dwarf = DwarfBuilder::new();
     let int = dwarf.int();
     let mut next = dwarf.label();
     let outer = dwarf.structure("outer", 16);
@@ -59,7 +59,7 @@ fn holds_itself(between: &[gimli::DwTag]) -> Vec<u8> {
     dwarf.close();
     for tag in between {
         let target = dwarf.label();
-        dwarf.here(next);
+        dwarf.place_label(next);
         match *tag {
             dw::DW_TAG_structure_type => {
                 dwarf.structure("inner", 8);
@@ -67,36 +67,36 @@ fn holds_itself(between: &[gimli::DwTag]) -> Vec<u8> {
                 dwarf.close();
             }
             dw::DW_TAG_array_type => {
-                dwarf.open(*tag, &[(dw::DW_AT_type, Value::Ref(target))]);
+                dwarf.open(*tag, &[(dw::DW_AT_type, AttributeValue::Ref(target))]);
                 dwarf.entry(
                     dw::DW_TAG_subrange_type,
-                    &[(dw::DW_AT_count, Value::Number(2))],
+                    &[(dw::DW_AT_count, AttributeValue::Number(2))],
                 );
                 dwarf.close();
             }
-            _ => drop(dwarf.of(*tag, Some("name"), target)),
+            _ => drop(dwarf.derived(*tag, Some("name"), target)),
         }
         next = target;
     }
-    dwarf.same(next, outer);
+    dwarf.alias_label(next, outer);
     dwarf.program()
 }
 
 /// Entries that each refer to the next, the last to the first, and a struct that holds them.
 fn chain(tag: gimli::DwTag, length: usize) -> Vec<u8> {
-    let mut dwarf = Dwarf::new();
+    let mut dwarf = DwarfBuilder::new();
     let labels: Vec<_> = (0..length).map(|_| dwarf.label()).collect();
     for (index, label) in labels.iter().enumerate() {
         let next = labels[(index + 1) % length];
-        let target = (dw::DW_AT_type, Value::Ref(next));
-        dwarf.here(*label);
+        let target = (dw::DW_AT_type, AttributeValue::Ref(next));
+        dwarf.place_label(*label);
         if tag == dw::DW_TAG_typedef {
-            dwarf.of(tag, Some("name"), next);
+            dwarf.derived(tag, Some("name"), next);
         } else if matches!(tag, dw::DW_TAG_array_type | dw::DW_TAG_subroutine_type) {
             dwarf.open(tag, std::slice::from_ref(&target));
             dwarf.entry(
                 dw::DW_TAG_subrange_type,
-                &[(dw::DW_AT_count, Value::Number(3))],
+                &[(dw::DW_AT_count, AttributeValue::Number(3))],
             );
             dwarf.entry(dw::DW_TAG_formal_parameter, &[target]);
             dwarf.close();
@@ -112,16 +112,16 @@ fn chain(tag: gimli::DwTag, length: usize) -> Vec<u8> {
 }
 
 fn specifications() -> Vec<u8> {
-    let mut dwarf = Dwarf::cpp();
+    let mut dwarf = DwarfBuilder::cpp();
     let labels: Vec<_> = (0..3).map(|_| dwarf.label()).collect();
     for (index, label) in labels.iter().enumerate() {
-        let next = Value::Ref(labels[(index + 1) % 3]);
-        dwarf.here(*label);
+        let next = AttributeValue::Ref(labels[(index + 1) % 3]);
+        dwarf.place_label(*label);
         dwarf.open(
             dw::DW_TAG_structure_type,
             &[
                 (dw::DW_AT_specification, next),
-                (dw::DW_AT_byte_size, Value::Number(4)),
+                (dw::DW_AT_byte_size, AttributeValue::Number(4)),
             ],
         );
         dwarf.close();
@@ -130,20 +130,20 @@ fn specifications() -> Vec<u8> {
 }
 
 fn origins() -> Vec<u8> {
-    let mut dwarf = Dwarf::new();
+    let mut dwarf = DwarfBuilder::new();
     let labels: Vec<_> = (0..2).map(|_| dwarf.label()).collect();
     let mut location = vec![9, dw::DW_OP_addr.0];
     location.extend(0x1000u64.to_le_bytes());
     for (index, label) in labels.iter().enumerate() {
-        let next = Value::Ref(labels[1 - index]);
-        dwarf.here(*label);
+        let next = AttributeValue::Ref(labels[1 - index]);
+        dwarf.place_label(*label);
         dwarf.entry(
             dw::DW_TAG_variable,
             &[
                 (dw::DW_AT_abstract_origin, next),
                 (
                     dw::DW_AT_location,
-                    Value::Raw(dw::DW_FORM_exprloc, location.clone()),
+                    AttributeValue::Raw(dw::DW_FORM_exprloc, location.clone()),
                 ),
             ],
         );
@@ -153,17 +153,17 @@ fn origins() -> Vec<u8> {
 
 /// Anonymous structs come along with pointers to them.
 fn anonymous_behind_pointers() -> Vec<u8> {
-    let mut dwarf = Dwarf::new();
+    let mut dwarf = DwarfBuilder::new();
     let (pointer, inner) = (dwarf.label(), dwarf.label());
     dwarf.structure("outer", 8);
     dwarf.member("pointer", pointer, 0);
     dwarf.close();
-    dwarf.here(pointer);
-    dwarf.of(dw::DW_TAG_pointer_type, None, inner);
-    dwarf.here(inner);
+    dwarf.place_label(pointer);
+    dwarf.derived(dw::DW_TAG_pointer_type, None, inner);
+    dwarf.place_label(inner);
     dwarf.open(
         dw::DW_TAG_structure_type,
-        &[(dw::DW_AT_byte_size, Value::Number(16))],
+        &[(dw::DW_AT_byte_size, AttributeValue::Number(16))],
     );
     dwarf.member("pointer", pointer, 0);
     dwarf.member("whole", inner, 8);
@@ -172,11 +172,11 @@ fn anonymous_behind_pointers() -> Vec<u8> {
 }
 
 fn imports() -> Vec<u8> {
-    let mut dwarf = Dwarf::default();
+    let mut dwarf = DwarfBuilder::default();
     for other in [0u32, 0, 5, 40, u32::MAX] {
-        dwarf.begin(super::Header::default());
+        dwarf.begin(super::UnitHeader::default());
         dwarf.root(dw::DW_LANG_C11);
-        let import = Value::Raw(dw::DW_FORM_ref_addr, other.to_le_bytes().to_vec());
+        let import = AttributeValue::Raw(dw::DW_FORM_ref_addr, other.to_le_bytes().to_vec());
         dwarf.entry(dw::DW_TAG_imported_unit, &[(dw::DW_AT_import, import)]);
         dwarf.structure("imported", 4);
         dwarf.close();
@@ -187,16 +187,16 @@ fn imports() -> Vec<u8> {
 
 /// A type unit whose type says that it is in that type unit.
 fn signature() -> Vec<u8> {
-    let signature = Value::Raw(dw::DW_FORM_ref_sig8, 7u64.to_le_bytes().to_vec());
-    let mut dwarf = Dwarf::default();
-    dwarf.begin(super::Header::default());
+    let signature = AttributeValue::Raw(dw::DW_FORM_ref_sig8, 7u64.to_le_bytes().to_vec());
+    let mut dwarf = DwarfBuilder::default();
+    dwarf.begin(super::UnitHeader::default());
     // The header of a type unit: signature and offset follow.
     dwarf.info[6] = dw::DW_UT_type.0;
     dwarf.info.extend(7u64.to_le_bytes());
     dwarf.info.extend(26u32.to_le_bytes());
     dwarf.open(
         dw::DW_TAG_type_unit,
-        &[(dw::DW_AT_language, Value::Number(0x21))],
+        &[(dw::DW_AT_language, AttributeValue::Number(0x21))],
     );
     dwarf.info.resize(26, 0);
     for name in ["one", "two"] {
@@ -204,7 +204,7 @@ fn signature() -> Vec<u8> {
             dw::DW_TAG_structure_type,
             &[
                 (dw::DW_AT_name, text(name)),
-                (dw::DW_AT_byte_size, Value::Number(8)),
+                (dw::DW_AT_byte_size, AttributeValue::Number(8)),
                 (dw::DW_AT_signature, signature.clone()),
             ],
         );

@@ -2,8 +2,8 @@
 
 use gimli::constants as dw;
 
-use super::{Dwarf, Value, text};
-use crate::hostile::Case;
+use super::{DwarfBuilder, AttributeValue, text};
+use crate::hostile::HostileCase;
 
 const DEEP: usize = 100_000;
 /// Levels of entries in each other. Scopes and children are looked up level by level, so that time
@@ -12,7 +12,7 @@ const NESTED: usize = 5000;
 /// Levels of what doubles with each.
 const DOUBLINGS: usize = 36;
 
-pub(super) fn cases() -> Vec<Case> {
+pub(super) fn cases() -> Vec<HostileCase> {
     vec![
         ("deep-typedefs", chain(dw::DW_TAG_typedef, DEEP)),
         ("deep-pointers", chain(dw::DW_TAG_pointer_type, DEEP)),
@@ -41,28 +41,28 @@ pub(super) fn cases() -> Vec<Case> {
 
 /// A type of a type of a type.
 fn chain(tag: gimli::DwTag, depth: usize) -> Vec<u8> {
-    let mut dwarf = Dwarf::new();
+    let mut dwarf = DwarfBuilder::new();
     let int = dwarf.int();
     let mut target = dwarf.label();
     let first = target;
     for _ in 0..depth {
         let next = dwarf.label();
-        dwarf.here(target);
+        dwarf.place_label(target);
         match tag {
-            dw::DW_TAG_typedef => drop(dwarf.of(tag, Some("t"), next)),
-            dw::DW_TAG_pointer_type => drop(dwarf.of(tag, None, next)),
+            dw::DW_TAG_typedef => drop(dwarf.derived(tag, Some("t"), next)),
+            dw::DW_TAG_pointer_type => drop(dwarf.derived(tag, None, next)),
             _ => {
-                dwarf.open(tag, &[(dw::DW_AT_type, Value::Ref(next))]);
+                dwarf.open(tag, &[(dw::DW_AT_type, AttributeValue::Ref(next))]);
                 dwarf.entry(
                     dw::DW_TAG_subrange_type,
-                    &[(dw::DW_AT_count, Value::Number(2))],
+                    &[(dw::DW_AT_count, AttributeValue::Number(2))],
                 );
                 dwarf.close();
             }
         }
         target = next;
     }
-    dwarf.same(target, int);
+    dwarf.alias_label(target, int);
     dwarf.structure("holder", 8);
     dwarf.member("deep", first, 0);
     dwarf.close();
@@ -71,19 +71,19 @@ fn chain(tag: gimli::DwTag, depth: usize) -> Vec<u8> {
 
 /// A struct that holds a struct that holds a struct.
 fn structs(depth: usize, name: Option<&str>, in_array: bool) -> Vec<u8> {
-    let mut dwarf = Dwarf::new();
+    let mut dwarf = DwarfBuilder::new();
     let int = dwarf.int();
     let mut inner = int;
     for level in 0..depth {
-        let size = (dw::DW_AT_byte_size, Value::Number(8));
+        let size = (dw::DW_AT_byte_size, AttributeValue::Number(8));
         let held = if in_array && level > 0 {
             let array = dwarf.open(
                 dw::DW_TAG_array_type,
-                &[(dw::DW_AT_type, Value::Ref(inner))],
+                &[(dw::DW_AT_type, AttributeValue::Ref(inner))],
             );
             dwarf.entry(
                 dw::DW_TAG_subrange_type,
-                &[(dw::DW_AT_count, Value::Number(1))],
+                &[(dw::DW_AT_count, AttributeValue::Number(1))],
             );
             dwarf.close();
             array
@@ -100,7 +100,7 @@ fn structs(depth: usize, name: Option<&str>, in_array: bool) -> Vec<u8> {
         if name.is_some() {
             dwarf.member("inner", held, 0);
         } else {
-            dwarf.entry(dw::DW_TAG_member, &[(dw::DW_AT_type, Value::Ref(held))]);
+            dwarf.entry(dw::DW_TAG_member, &[(dw::DW_AT_type, AttributeValue::Ref(held))]);
         }
         dwarf.close();
         inner = outer;
@@ -114,13 +114,13 @@ fn structs(depth: usize, name: Option<&str>, in_array: bool) -> Vec<u8> {
 /// Entries that are children of each other; the innermost has a type. None says where its next
 /// sibling is.
 fn nested(tag: gimli::DwTag, depth: usize) -> Vec<u8> {
-    let mut dwarf = Dwarf::cpp();
+    let mut dwarf = DwarfBuilder::cpp();
     for _ in 0..depth {
         dwarf.open(
             tag,
             &[
                 (dw::DW_AT_name, text("n")),
-                (dw::DW_AT_byte_size, Value::Number(1)),
+                (dw::DW_AT_byte_size, AttributeValue::Number(1)),
             ],
         );
     }
@@ -133,7 +133,7 @@ fn nested(tag: gimli::DwTag, depth: usize) -> Vec<u8> {
 
 /// Each type holds the one before it twice.
 fn doubling(named: bool, union: bool) -> Vec<u8> {
-    let mut dwarf = Dwarf::new();
+    let mut dwarf = DwarfBuilder::new();
     let mut inner = dwarf.int();
     let tag = match union {
         true => dw::DW_TAG_union_type,
@@ -141,7 +141,7 @@ fn doubling(named: bool, union: bool) -> Vec<u8> {
     };
     for level in 0..DOUBLINGS {
         let size = 4u64 << if union { 0 } else { level + 1 };
-        let size = (dw::DW_AT_byte_size, Value::Number(size));
+        let size = (dw::DW_AT_byte_size, AttributeValue::Number(size));
         let name = (dw::DW_AT_name, text(format!("d{level}")));
         let outer = match named {
             true => dwarf.open(tag, &[name, size]),
@@ -149,8 +149,8 @@ fn doubling(named: bool, union: bool) -> Vec<u8> {
         };
         for half in 0..2u64 {
             let offset = if union { 0 } else { half * (4 << level) };
-            let ty = (dw::DW_AT_type, Value::Ref(inner));
-            let at = (dw::DW_AT_data_member_location, Value::Number(offset));
+            let ty = (dw::DW_AT_type, AttributeValue::Ref(inner));
+            let at = (dw::DW_AT_data_member_location, AttributeValue::Number(offset));
             let name = (dw::DW_AT_name, text(format!("m{half}")));
             match named {
                 true => dwarf.entry(dw::DW_TAG_member, &[name, ty, at]),
@@ -168,15 +168,15 @@ fn doubling(named: bool, union: bool) -> Vec<u8> {
 
 /// Each function takes the one before it twice.
 fn doubling_functions() -> Vec<u8> {
-    let mut dwarf = Dwarf::new();
+    let mut dwarf = DwarfBuilder::new();
     let mut inner = dwarf.int();
     for _ in 0..DOUBLINGS {
-        let of = (dw::DW_AT_type, Value::Ref(inner));
+        let of = (dw::DW_AT_type, AttributeValue::Ref(inner));
         let function = dwarf.open(dw::DW_TAG_subroutine_type, std::slice::from_ref(&of));
         dwarf.entry(dw::DW_TAG_formal_parameter, std::slice::from_ref(&of));
         dwarf.entry(dw::DW_TAG_formal_parameter, &[of]);
         dwarf.close();
-        inner = dwarf.of(dw::DW_TAG_pointer_type, None, function);
+        inner = dwarf.derived(dw::DW_TAG_pointer_type, None, function);
     }
     dwarf.structure("holder", 8);
     dwarf.member("call", inner, 0);
@@ -186,20 +186,20 @@ fn doubling_functions() -> Vec<u8> {
 
 /// Each anonymous struct holds the one before it twice, and there is no member in any.
 fn doubling_nothing() -> Vec<u8> {
-    let mut dwarf = Dwarf::new();
-    let size = (dw::DW_AT_byte_size, Value::Number(0));
+    let mut dwarf = DwarfBuilder::new();
+    let size = (dw::DW_AT_byte_size, AttributeValue::Number(0));
     let mut inner = dwarf.open(dw::DW_TAG_structure_type, std::slice::from_ref(&size));
     dwarf.close();
     for _ in 0..DOUBLINGS {
         let outer = dwarf.open(dw::DW_TAG_structure_type, std::slice::from_ref(&size));
         for _ in 0..2 {
-            dwarf.entry(dw::DW_TAG_member, &[(dw::DW_AT_type, Value::Ref(inner))]);
+            dwarf.entry(dw::DW_TAG_member, &[(dw::DW_AT_type, AttributeValue::Ref(inner))]);
         }
         dwarf.close();
         inner = outer;
     }
     dwarf.structure("holder", 8);
-    dwarf.entry(dw::DW_TAG_member, &[(dw::DW_AT_type, Value::Ref(inner))]);
+    dwarf.entry(dw::DW_TAG_member, &[(dw::DW_AT_type, AttributeValue::Ref(inner))]);
     dwarf.close();
     dwarf.program()
 }

@@ -2,9 +2,9 @@
 
 use gimli::constants as dw;
 
-use super::{Dwarf, Label, Value, text, uleb};
-use crate::hostile::Case;
-use crate::hostile::elf::{Elf, Section};
+use super::{DwarfBuilder, DieLabel, AttributeValue, text, uleb};
+use crate::hostile::HostileCase;
+use crate::hostile::elf::{ElfBuilder, ElfSection};
 
 /// Where the code is.
 const ADDRESS: u64 = 0x40_1000;
@@ -12,7 +12,7 @@ const ADDRESS: u64 = 0x40_1000;
 const CODE: u64 = 6;
 
 /// Hostile files with code.
-pub fn cases() -> Vec<Case> {
+pub fn cases() -> Vec<HostileCase> {
     let jumps = [0xeb, 0x00].repeat(20_000);
     let stores = [0x48, 0x89, 0x45, 0xf8].repeat(10_000);
     let register = list(4_000, &[dw::DW_OP_reg5.0]);
@@ -93,32 +93,32 @@ fn overflowing() -> Vec<u8> {
 }
 
 /// A pointer to a struct that points to itself.
-fn pointer(dwarf: &mut Dwarf) -> Label {
+fn pointer(dwarf: &mut DwarfBuilder) -> DieLabel {
     let target = dwarf.label();
-    let pointer = dwarf.of(dw::DW_TAG_pointer_type, None, target);
+    let pointer = dwarf.derived(dw::DW_TAG_pointer_type, None, target);
     let node = dwarf.structure("node", 16);
-    dwarf.same(target, node);
+    dwarf.alias_label(target, node);
     dwarf.member("next", pointer, 0);
     dwarf.close();
     pointer
 }
 
 /// The entry of the function, open.
-fn open_function(dwarf: &mut Dwarf, code: &[u8]) {
+fn open_function(dwarf: &mut DwarfBuilder, code: &[u8]) {
     open_function_at(dwarf, ADDRESS, code.len() as u64);
 }
 
-fn open_function_at(dwarf: &mut Dwarf, start: u64, bytes: u64) {
-    let address = |at: u64| Value::Raw(dw::DW_FORM_addr, at.to_le_bytes().to_vec());
+fn open_function_at(dwarf: &mut DwarfBuilder, start: u64, bytes: u64) {
+    let address = |at: u64| AttributeValue::Raw(dw::DW_FORM_addr, at.to_le_bytes().to_vec());
     dwarf.open(
         dw::DW_TAG_subprogram,
         &[
             (dw::DW_AT_name, text("f")),
             (dw::DW_AT_low_pc, address(start)),
-            (dw::DW_AT_high_pc, Value::Number(bytes)),
+            (dw::DW_AT_high_pc, AttributeValue::Number(bytes)),
             (
                 dw::DW_AT_frame_base,
-                Value::Raw(dw::DW_FORM_exprloc, vec![1, dw::DW_OP_call_frame_cfa.0]),
+                AttributeValue::Raw(dw::DW_FORM_exprloc, vec![1, dw::DW_OP_call_frame_cfa.0]),
             ),
         ],
     );
@@ -126,17 +126,17 @@ fn open_function_at(dwarf: &mut Dwarf, start: u64, bytes: u64) {
 
 /// A function of this code with so many pointer variables, all with one list.
 fn function(code: &[u8], variables: usize, list: &[u8]) -> Vec<u8> {
-    let mut dwarf = Dwarf::new();
+    let mut dwarf = DwarfBuilder::new();
     let pointer = pointer(&mut dwarf);
     open_function(&mut dwarf, code);
     for _ in 0..variables {
         dwarf.entry(
             dw::DW_TAG_variable,
             &[
-                (dw::DW_AT_type, Value::Ref(pointer)),
+                (dw::DW_AT_type, AttributeValue::Ref(pointer)),
                 (
                     dw::DW_AT_location,
-                    Value::Raw(dw::DW_FORM_sec_offset, vec![0; 4]),
+                    AttributeValue::Raw(dw::DW_FORM_sec_offset, vec![0; 4]),
                 ),
             ],
         );
@@ -148,8 +148,8 @@ fn function(code: &[u8], variables: usize, list: &[u8]) -> Vec<u8> {
 /// Blocks within each other, each with a variable that lives all through it.
 fn scopes(depth: usize) -> Vec<u8> {
     let code = [0x48, 0x89, 0x45, 0xf8].repeat(100);
-    let address = Value::Raw(dw::DW_FORM_addr, ADDRESS.to_le_bytes().to_vec());
-    let mut dwarf = Dwarf::new();
+    let address = AttributeValue::Raw(dw::DW_FORM_addr, ADDRESS.to_le_bytes().to_vec());
+    let mut dwarf = DwarfBuilder::new();
     let pointer = pointer(&mut dwarf);
     open_function(&mut dwarf, &code);
     for _ in 0..depth {
@@ -157,16 +157,16 @@ fn scopes(depth: usize) -> Vec<u8> {
             dw::DW_TAG_lexical_block,
             &[
                 (dw::DW_AT_low_pc, address.clone()),
-                (dw::DW_AT_high_pc, Value::Number(code.len() as u64)),
+                (dw::DW_AT_high_pc, AttributeValue::Number(code.len() as u64)),
             ],
         );
         dwarf.entry(
             dw::DW_TAG_variable,
             &[
-                (dw::DW_AT_type, Value::Ref(pointer)),
+                (dw::DW_AT_type, AttributeValue::Ref(pointer)),
                 (
                     dw::DW_AT_location,
-                    Value::Raw(dw::DW_FORM_exprloc, vec![2, dw::DW_OP_fbreg.0, 0x70]),
+                    AttributeValue::Raw(dw::DW_FORM_exprloc, vec![2, dw::DW_OP_fbreg.0, 0x70]),
                 ),
             ],
         );
@@ -181,7 +181,7 @@ fn scopes(depth: usize) -> Vec<u8> {
 fn functions(depth: u64) -> Vec<u8> {
     const BYTES: u64 = 4;
     let code = [0x48, 0x89, 0x45, 0xf8].repeat(depth as usize);
-    let mut dwarf = Dwarf::new();
+    let mut dwarf = DwarfBuilder::new();
     for n in 0..depth {
         open_function_at(&mut dwarf, ADDRESS + BYTES * n, BYTES);
     }
@@ -191,13 +191,13 @@ fn functions(depth: u64) -> Vec<u8> {
     file(dwarf, &code, &[])
 }
 
-fn file(dwarf: Dwarf, code: &[u8], list: &[u8]) -> Vec<u8> {
+fn file(dwarf: DwarfBuilder, code: &[u8], list: &[u8]) -> Vec<u8> {
     let mut sections = dwarf.sections();
-    sections.push(Section::new(".debug_loclists", list.to_vec()));
-    sections.push(Section {
+    sections.push(ElfSection::new(".debug_loclists", list.to_vec()));
+    sections.push(ElfSection {
         flags: CODE,
         address: ADDRESS,
-        ..Section::new(".text", code.to_vec())
+        ..ElfSection::new(".text", code.to_vec())
     });
-    Elf::of(sections).bytes()
+    ElfBuilder::from_sections(sections).bytes()
 }

@@ -2,11 +2,11 @@
 
 use gimli::constants as dw;
 
-use super::{Dwarf, Header, Value, text};
-use crate::hostile::Case;
-use crate::hostile::elf::{Elf, Section};
+use super::{DwarfBuilder, UnitHeader, AttributeValue, text};
+use crate::hostile::HostileCase;
+use crate::hostile::elf::{ElfBuilder, ElfSection};
 
-pub(super) fn cases() -> Vec<Case> {
+pub(super) fn cases() -> Vec<HostileCase> {
     vec![
         ("many-members", members(30_000)),
         ("many-enumerators", enumerators(50_000)),
@@ -21,7 +21,7 @@ pub(super) fn cases() -> Vec<Case> {
 }
 
 fn members(count: u64) -> Vec<u8> {
-    let mut dwarf = Dwarf::new();
+    let mut dwarf = DwarfBuilder::new();
     let int = dwarf.int();
     dwarf.structure("wide", count * 4);
     for index in 0..count {
@@ -38,12 +38,12 @@ fn members(count: u64) -> Vec<u8> {
 }
 
 fn enumerators(count: u64) -> Vec<u8> {
-    let mut dwarf = Dwarf::new();
+    let mut dwarf = DwarfBuilder::new();
     let colour = dwarf.open(
         dw::DW_TAG_enumeration_type,
         &[
             (dw::DW_AT_name, text("colour")),
-            (dw::DW_AT_byte_size, Value::Number(4)),
+            (dw::DW_AT_byte_size, AttributeValue::Number(4)),
         ],
     );
     for index in 0..count {
@@ -51,7 +51,7 @@ fn enumerators(count: u64) -> Vec<u8> {
             dw::DW_TAG_enumerator,
             &[
                 (dw::DW_AT_name, text("e")),
-                (dw::DW_AT_const_value, Value::Number(index)),
+                (dw::DW_AT_const_value, AttributeValue::Number(index)),
             ],
         );
     }
@@ -65,13 +65,13 @@ fn enumerators(count: u64) -> Vec<u8> {
 }
 
 fn dimensions(count: u64) -> Vec<u8> {
-    let mut dwarf = Dwarf::new();
+    let mut dwarf = DwarfBuilder::new();
     let int = dwarf.int();
-    let array = dwarf.open(dw::DW_TAG_array_type, &[(dw::DW_AT_type, Value::Ref(int))]);
+    let array = dwarf.open(dw::DW_TAG_array_type, &[(dw::DW_AT_type, AttributeValue::Ref(int))]);
     for _ in 0..count {
         dwarf.entry(
             dw::DW_TAG_subrange_type,
-            &[(dw::DW_AT_count, Value::Number(1))],
+            &[(dw::DW_AT_count, AttributeValue::Number(1))],
         );
     }
     dwarf.close();
@@ -85,7 +85,7 @@ fn dimensions(count: u64) -> Vec<u8> {
 
 /// Definitions of one name that all differ.
 fn same_names(count: u64) -> Vec<u8> {
-    let mut dwarf = Dwarf::new();
+    let mut dwarf = DwarfBuilder::new();
     let int = dwarf.int();
     for index in 0..count {
         dwarf.structure("same", 4 + index);
@@ -96,11 +96,11 @@ fn same_names(count: u64) -> Vec<u8> {
 }
 
 fn tiny_units(count: usize) -> Vec<u8> {
-    let mut dwarf = Dwarf::new();
+    let mut dwarf = DwarfBuilder::new();
     dwarf.int();
     dwarf.close();
     for index in 0..count {
-        dwarf.begin(Header::default());
+        dwarf.begin(UnitHeader::default());
         if index % 2 == 0 {
             dwarf.entry(dw::DW_TAG_compile_unit, &[]);
         }
@@ -127,20 +127,20 @@ fn table(count: usize) -> Vec<u8> {
 }
 
 fn with_table(abbrev: Vec<u8>, headers: impl Iterator<Item = u32>, last: u64) -> Vec<u8> {
-    let mut dwarf = Dwarf::default();
+    let mut dwarf = DwarfBuilder::default();
     for abbrev in headers {
-        dwarf.begin(Header {
+        dwarf.begin(UnitHeader {
             abbrev,
-            ..Header::default()
+            ..UnitHeader::default()
         });
         dwarf.info.extend(b"\x01u\0");
         super::uleb(&mut dwarf.info, last);
         dwarf.info.extend(b"s\0\0");
     }
     dwarf.end();
-    Elf::of([
-        Section::new(".debug_info", dwarf.info),
-        Section::new(".debug_abbrev", abbrev),
+    ElfBuilder::from_sections([
+        ElfSection::new(".debug_info", dwarf.info),
+        ElfSection::new(".debug_abbrev", abbrev),
     ])
     .bytes()
 }
@@ -168,8 +168,8 @@ fn overlapping_abbreviations() -> Vec<u8> {
 
 /// One abbreviation with very many attributes that take no bytes, and very many entries of it.
 fn attributes() -> Vec<u8> {
-    let mut dwarf = Dwarf::new();
-    let many = vec![(dw::DW_AT_prototyped, Value::Yes); 50_000];
+    let mut dwarf = DwarfBuilder::new();
+    let many = vec![(dw::DW_AT_prototyped, AttributeValue::Yes); 50_000];
     for _ in 0..50_000 {
         dwarf.entry(dw::DW_TAG_structure_type, &many[..10]);
     }
@@ -180,9 +180,9 @@ fn attributes() -> Vec<u8> {
 }
 
 fn type_units(count: u64) -> Vec<u8> {
-    let mut dwarf = Dwarf::default();
+    let mut dwarf = DwarfBuilder::default();
     for index in 0..count {
-        dwarf.begin(Header::default());
+        dwarf.begin(UnitHeader::default());
         let start = dwarf.info.len() - 6;
         dwarf.info[start] = dw::DW_UT_type.0;
         dwarf.info.extend((index / 2).to_le_bytes());

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use gimli::{DwAt, DwForm, DwTag, constants as dw};
 
-use super::Case;
-use super::elf::{Elf, Section};
+use super::HostileCase;
+use super::elf::{ElfBuilder, ElfSection};
 
 mod cycles;
 mod deep;
@@ -15,7 +15,7 @@ mod numbers;
 mod wrong;
 
 /// Hostile files with DWARF.
-pub fn cases() -> Vec<Case> {
+pub fn cases() -> Vec<HostileCase> {
     [
         cycles::cases(),
         deep::cases(),
@@ -30,7 +30,7 @@ pub use locations::cases as locations;
 
 /// Sections to be.
 #[derive(Default)]
-pub struct Dwarf {
+pub struct DwarfBuilder {
     /// `.debug_info`
     pub info: Vec<u8>,
     /// `.debug_abbrev`, without the 0 at its end.
@@ -39,15 +39,15 @@ pub struct Dwarf {
     /// What [`Value::Ref`]s lead to, from the start of their unit.
     labels: Vec<Option<usize>>,
     /// Places of references, and what they lead to.
-    references: Vec<(usize, Label)>,
+    references: Vec<(usize, DieLabel)>,
     /// Start of the unit at hand.
     unit: Option<usize>,
-    header: Header,
+    header: UnitHeader,
 }
 
 /// Of a unit.
 #[derive(Clone, Copy)]
-pub struct Header {
+pub struct UnitHeader {
     /// 2 to 5, if it is to be right.
     pub version: u16,
     /// Of an address, in bytes.
@@ -58,7 +58,7 @@ pub struct Header {
     pub abbrev: u32,
 }
 
-impl Default for Header {
+impl Default for UnitHeader {
     fn default() -> Self {
         Self {
             version: 5,
@@ -71,11 +71,11 @@ impl Default for Header {
 
 /// Stands for an entry, also for one that comes later.
 #[derive(Clone, Copy)]
-pub struct Label(usize);
+pub struct DieLabel(usize);
 
 /// Of an attribute.
 #[derive(Clone)]
-pub enum Value {
+pub enum AttributeValue {
     /// `DW_FORM_string`
     Text(String),
     /// `DW_FORM_udata`
@@ -85,17 +85,17 @@ pub enum Value {
     /// `DW_FORM_flag_present`
     Yes,
     /// `DW_FORM_ref4`
-    Ref(Label),
+    Ref(DieLabel),
     /// Any form, any bytes.
     Raw(DwForm, Vec<u8>),
 }
 
 /// Attributes of an entry.
-pub type Attributes<'a> = &'a [(DwAt, Value)];
+pub type Attributes<'a> = &'a [(DwAt, AttributeValue)];
 
 /// A short text.
-pub fn text(text: impl Into<String>) -> Value {
-    Value::Text(text.into())
+pub fn text(text: impl Into<String>) -> AttributeValue {
+    AttributeValue::Text(text.into())
 }
 
 fn uleb(bytes: &mut Vec<u8>, mut number: u64) {
@@ -118,11 +118,11 @@ fn sleb(bytes: &mut Vec<u8>, mut number: i64) {
     }
 }
 
-impl Dwarf {
+impl DwarfBuilder {
     /// One C unit, open.
     pub fn new() -> Self {
         let mut dwarf = Self::default();
-        dwarf.begin(Header::default());
+        dwarf.begin(UnitHeader::default());
         dwarf.root(dw::DW_LANG_C11);
         dwarf
     }
@@ -130,13 +130,13 @@ impl Dwarf {
     /// The same in C++, where types nest.
     pub fn cpp() -> Self {
         let mut dwarf = Self::default();
-        dwarf.begin(Header::default());
+        dwarf.begin(UnitHeader::default());
         dwarf.root(dw::DW_LANG_C_plus_plus_14);
         dwarf
     }
 
     /// Begins a unit.
-    pub fn begin(&mut self, header: Header) {
+    pub fn begin(&mut self, header: UnitHeader) {
         self.end();
         self.unit = Some(self.info.len());
         self.header = header;
@@ -161,7 +161,7 @@ impl Dwarf {
 
     /// The entry of a compilation unit, open.
     pub fn root(&mut self, language: gimli::DwLang) {
-        let language = Value::Number(u64::from(language.0));
+        let language = AttributeValue::Number(u64::from(language.0));
         self.open(dw::DW_TAG_compile_unit, &[(dw::DW_AT_language, language)]);
     }
 
@@ -174,37 +174,37 @@ impl Dwarf {
         let size = if self.header.wide { 8 } else { 4 };
         let length = (self.info.len() - at - size) as u64;
         self.info[at..at + size].copy_from_slice(&length.to_le_bytes()[..size]);
-        for (at, Label(label)) in std::mem::take(&mut self.references) {
+        for (at, DieLabel(label)) in std::mem::take(&mut self.references) {
             let offset = self.labels[label].unwrap_or(0) as u32;
             self.info[at..at + 4].copy_from_slice(&offset.to_le_bytes());
         }
     }
 
     /// A name for an entry to come.
-    pub fn label(&mut self) -> Label {
+    pub fn label(&mut self) -> DieLabel {
         self.labels.push(None);
-        Label(self.labels.len() - 1)
+        DieLabel(self.labels.len() - 1)
     }
 
     /// The next entry is the one with this label.
-    pub fn here(&mut self, Label(label): Label) {
+    pub fn place_label(&mut self, DieLabel(label): DieLabel) {
         let start = self.unit.unwrap_or(0);
         self.labels[label] = Some(self.info.len() - start);
     }
 
     /// `label` is another name for `known`.
-    pub fn same(&mut self, Label(label): Label, Label(known): Label) {
-        self.labels[label] = self.labels[known];
+    pub fn alias_label(&mut self, DieLabel(label): DieLabel, DieLabel(other): DieLabel) {
+        self.labels[label] = self.labels[other];
     }
 
     /// An entry without children.
-    pub fn entry(&mut self, tag: DwTag, attributes: Attributes<'_>) -> Label {
-        self.any(tag, false, attributes)
+    pub fn entry(&mut self, tag: DwTag, attributes: Attributes<'_>) -> DieLabel {
+        self.add_entry(tag, false, attributes)
     }
 
     /// An entry whose children follow, until [`close`](Self::close).
-    pub fn open(&mut self, tag: DwTag, attributes: Attributes<'_>) -> Label {
-        self.any(tag, true, attributes)
+    pub fn open(&mut self, tag: DwTag, attributes: Attributes<'_>) -> DieLabel {
+        self.add_entry(tag, true, attributes)
     }
 
     /// Ends the children of the entry opened last.
@@ -212,9 +212,9 @@ impl Dwarf {
         self.info.push(0);
     }
 
-    fn any(&mut self, tag: DwTag, children: bool, attributes: Attributes<'_>) -> Label {
+    fn add_entry(&mut self, tag: DwTag, children: bool, attributes: Attributes<'_>) -> DieLabel {
         let label = self.label();
-        self.here(label);
+        self.place_label(label);
         let mut shape = Vec::new();
         uleb(&mut shape, u64::from(tag.0));
         shape.push(u8::from(children));
@@ -231,80 +231,80 @@ impl Dwarf {
         });
         uleb(&mut self.info, code);
         for (_, value) in attributes {
-            self.value(value);
+            self.write_value(value);
         }
         label
     }
 
-    fn value(&mut self, value: &Value) {
+    fn write_value(&mut self, value: &AttributeValue) {
         match value {
-            Value::Text(text) => {
+            AttributeValue::Text(text) => {
                 self.info.extend(text.as_bytes());
                 self.info.push(0);
             }
-            Value::Number(number) => uleb(&mut self.info, *number),
-            Value::Signed(number) => sleb(&mut self.info, *number),
-            Value::Yes => {}
-            Value::Ref(label) => {
+            AttributeValue::Number(number) => uleb(&mut self.info, *number),
+            AttributeValue::Signed(number) => sleb(&mut self.info, *number),
+            AttributeValue::Yes => {}
+            AttributeValue::Ref(label) => {
                 self.references.push((self.info.len(), *label));
                 self.info.extend([0; 4]);
             }
-            Value::Raw(_, bytes) => self.info.extend(bytes),
+            AttributeValue::Raw(_, bytes) => self.info.extend(bytes),
         }
     }
 
     /// The sections, and the end of what is open.
-    pub fn sections(mut self) -> Vec<Section> {
+    pub fn sections(mut self) -> Vec<ElfSection> {
         self.end();
         self.abbrev.push(0);
         vec![
-            Section::new(".debug_info", self.info),
-            Section::new(".debug_abbrev", self.abbrev),
+            ElfSection::new(".debug_info", self.info),
+            ElfSection::new(".debug_abbrev", self.abbrev),
         ]
     }
 
     /// A program that has the sections.
     pub fn program(self) -> Vec<u8> {
-        Elf::of(self.sections()).bytes()
+        ElfBuilder::from_sections(self.sections()).bytes()
     }
 
     /// `int`
-    pub fn int(&mut self) -> Label {
+    pub fn int(&mut self) -> DieLabel {
         self.entry(
             dw::DW_TAG_base_type,
             &[
                 (dw::DW_AT_name, text("int")),
-                (dw::DW_AT_byte_size, Value::Number(4)),
+                (dw::DW_AT_byte_size, AttributeValue::Number(4)),
             ],
         )
     }
 
     /// A struct, open.
-    pub fn structure(&mut self, name: &str, size: u64) -> Label {
+    pub fn structure(&mut self, name: &str, size: u64) -> DieLabel {
         self.open(
             dw::DW_TAG_structure_type,
             &[
                 (dw::DW_AT_name, text(name)),
-                (dw::DW_AT_byte_size, Value::Number(size)),
+                (dw::DW_AT_byte_size, AttributeValue::Number(size)),
             ],
         )
     }
 
     /// A member.
-    pub fn member(&mut self, name: &str, ty: Label, offset: u64) {
+    pub fn member(&mut self, name: &str, ty: DieLabel, offset: u64) {
         self.entry(
             dw::DW_TAG_member,
             &[
                 (dw::DW_AT_name, text(name)),
-                (dw::DW_AT_type, Value::Ref(ty)),
-                (dw::DW_AT_data_member_location, Value::Number(offset)),
+                (dw::DW_AT_type, AttributeValue::Ref(ty)),
+                (dw::DW_AT_data_member_location, AttributeValue::Number(offset)),
             ],
         );
     }
 
     /// A type that stands for another.
-    pub fn of(&mut self, tag: DwTag, name: Option<&str>, target: Label) -> Label {
-        let target = (dw::DW_AT_type, Value::Ref(target));
+    pub fn derived(&mut self, tag: DwTag, name: Option<&str>, target: DieLabel) -> DieLabel {
+        let target = (dw::DW_AT_type, AttributeValue::Ref(target));
         match name {
             Some(name) => self.entry(tag, &[(dw::DW_AT_name, text(name)), target]),
             None => self.entry(tag, &[target]),
@@ -312,7 +312,7 @@ impl Dwarf {
     }
 }
 
-impl Value {
+impl AttributeValue {
     fn form(&self) -> DwForm {
         match self {
             Self::Text(_) => dw::DW_FORM_string,

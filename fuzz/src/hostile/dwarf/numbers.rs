@@ -2,8 +2,8 @@
 
 use gimli::{DwAt, constants as dw};
 
-use super::{Dwarf, Value, text};
-use crate::hostile::Case;
+use super::{DwarfBuilder, AttributeValue, text};
+use crate::hostile::HostileCase;
 
 const NUMBERS: [u64; 12] = [
     0,
@@ -20,10 +20,10 @@ const NUMBERS: [u64; 12] = [
     u64::MAX,
 ];
 
-pub(super) fn cases() -> Vec<Case> {
+pub(super) fn cases() -> Vec<HostileCase> {
     vec![
-        ("absurd-sizes", of_types(dw::DW_AT_byte_size)),
-        ("absurd-alignments", of_types(dw::DW_AT_alignment)),
+        ("absurd-sizes", types_with(dw::DW_AT_byte_size)),
+        ("absurd-alignments", types_with(dw::DW_AT_alignment)),
         (
             "absurd-places",
             members(dw::DW_AT_data_member_location, None),
@@ -58,19 +58,19 @@ pub(super) fn cases() -> Vec<Case> {
 }
 
 /// Each number as that attribute of each kind of type, and a struct that holds them all.
-fn of_types(name: DwAt) -> Vec<u8> {
-    let mut dwarf = Dwarf::new();
+fn types_with(name: DwAt) -> Vec<u8> {
+    let mut dwarf = DwarfBuilder::new();
     let int = dwarf.int();
-    let mut all = Vec::new();
+    let mut types = Vec::new();
     for number in NUMBERS {
-        let attribute = (name, Value::Number(number));
+        let attribute = (name, AttributeValue::Number(number));
         let named = |kind: &str| (dw::DW_AT_name, text(format!("{kind}{number:x}")));
         for tag in [
             dw::DW_TAG_structure_type,
             dw::DW_TAG_union_type,
             dw::DW_TAG_class_type,
         ] {
-            all.push(dwarf.open(tag, &[named("s"), attribute.clone()]));
+            types.push(dwarf.open(tag, &[named("s"), attribute.clone()]));
             dwarf.member("first", int, 0);
             dwarf.member("second", int, 4);
             dwarf.close();
@@ -79,15 +79,15 @@ fn of_types(name: DwAt) -> Vec<u8> {
             (dw::DW_TAG_base_type, "b"),
             (dw::DW_TAG_enumeration_type, "e"),
         ] {
-            all.push(dwarf.entry(tag, &[named(kind), attribute.clone()]));
+            types.push(dwarf.entry(tag, &[named(kind), attribute.clone()]));
         }
-        let target = (dw::DW_AT_type, Value::Ref(int));
+        let target = (dw::DW_AT_type, AttributeValue::Ref(int));
         let pointer = [target.clone(), attribute.clone()];
-        all.push(dwarf.entry(dw::DW_TAG_pointer_type, &pointer));
-        all.push(dwarf.entry(dw::DW_TAG_typedef, &[named("t"), target, attribute]));
+        types.push(dwarf.entry(dw::DW_TAG_pointer_type, &pointer));
+        types.push(dwarf.entry(dw::DW_TAG_typedef, &[named("t"), target, attribute]));
     }
     for size in [64, u64::MAX] {
-        for ty in &all {
+        for ty in &types {
             dwarf.structure("one", size);
             dwarf.member("first", int, 0);
             dwarf.member("middle", *ty, 8);
@@ -95,7 +95,7 @@ fn of_types(name: DwAt) -> Vec<u8> {
             dwarf.close();
         }
         dwarf.structure("all", size);
-        for (index, ty) in all.iter().enumerate() {
+        for (index, ty) in types.iter().enumerate() {
             dwarf.member("m", *ty, index as u64 * 8);
         }
         dwarf.close();
@@ -105,7 +105,7 @@ fn of_types(name: DwAt) -> Vec<u8> {
 
 /// Each number as that attribute of a member, together with each as another.
 fn members(name: DwAt, other: Option<DwAt>) -> Vec<u8> {
-    let mut dwarf = Dwarf::new();
+    let mut dwarf = DwarfBuilder::new();
     let int = dwarf.int();
     let others: &[u64] = match other {
         Some(_) => &NUMBERS,
@@ -118,12 +118,12 @@ fn members(name: DwAt, other: Option<DwAt>) -> Vec<u8> {
                 dwarf.member("first", int, 0);
                 let mut attributes = vec![
                     (dw::DW_AT_name, text("odd")),
-                    (dw::DW_AT_type, Value::Ref(int)),
-                    (name, Value::Number(number)),
+                    (dw::DW_AT_type, AttributeValue::Ref(int)),
+                    (name, AttributeValue::Number(number)),
                 ];
-                attributes.extend(other.map(|other| (other, Value::Number(*second))));
+                attributes.extend(other.map(|other| (other, AttributeValue::Number(*second))));
                 dwarf.entry(dw::DW_TAG_member, &attributes);
-                attributes.push((dw::DW_AT_bit_size, Value::Number(3)));
+                attributes.push((dw::DW_AT_bit_size, AttributeValue::Number(3)));
                 dwarf.entry(dw::DW_TAG_member, &attributes);
                 dwarf.member("last", int, 4);
                 dwarf.close();
@@ -134,34 +134,34 @@ fn members(name: DwAt, other: Option<DwAt>) -> Vec<u8> {
 }
 
 fn arrays() -> Vec<u8> {
-    let mut dwarf = Dwarf::new();
+    let mut dwarf = DwarfBuilder::new();
     let int = dwarf.int();
-    let mut all = Vec::new();
-    let mut array = |dwarf: &mut Dwarf, bounds: &[(DwAt, Value)]| {
-        let array = dwarf.open(dw::DW_TAG_array_type, &[(dw::DW_AT_type, Value::Ref(int))]);
+    let mut array_types = Vec::new();
+    let mut array = |dwarf: &mut DwarfBuilder, bounds: &[(DwAt, AttributeValue)]| {
+        let array = dwarf.open(dw::DW_TAG_array_type, &[(dw::DW_AT_type, AttributeValue::Ref(int))]);
         dwarf.entry(dw::DW_TAG_subrange_type, bounds);
         dwarf.entry(dw::DW_TAG_subrange_type, bounds);
         dwarf.close();
-        all.push(array);
+        array_types.push(array);
     };
     for number in NUMBERS {
-        array(&mut dwarf, &[(dw::DW_AT_count, Value::Number(number))]);
+        array(&mut dwarf, &[(dw::DW_AT_count, AttributeValue::Number(number))]);
         array(
             &mut dwarf,
-            &[(dw::DW_AT_upper_bound, Value::Number(number))],
+            &[(dw::DW_AT_upper_bound, AttributeValue::Number(number))],
         );
         let signed = number.cast_signed();
         for lower in [i64::MIN, -1, i64::MAX] {
             array(
                 &mut dwarf,
                 &[
-                    (dw::DW_AT_upper_bound, Value::Signed(signed)),
-                    (dw::DW_AT_lower_bound, Value::Signed(lower)),
+                    (dw::DW_AT_upper_bound, AttributeValue::Signed(signed)),
+                    (dw::DW_AT_lower_bound, AttributeValue::Signed(lower)),
                 ],
             );
         }
     }
-    for ty in all {
+    for ty in array_types {
         dwarf.structure("holder", u64::MAX);
         dwarf.member("first", int, 0);
         dwarf.member("array", ty, 4);
@@ -173,7 +173,7 @@ fn arrays() -> Vec<u8> {
 
 /// Base classes, also virtual ones, at absurd places.
 fn bases() -> Vec<u8> {
-    let mut dwarf = Dwarf::cpp();
+    let mut dwarf = DwarfBuilder::cpp();
     let int = dwarf.int();
     let base = dwarf.structure("base", u64::MAX);
     dwarf.member("m", int, 0);
@@ -183,16 +183,16 @@ fn bases() -> Vec<u8> {
         dwarf.entry(
             dw::DW_TAG_inheritance,
             &[
-                (dw::DW_AT_type, Value::Ref(base)),
-                (dw::DW_AT_data_member_location, Value::Number(number)),
-                (dw::DW_AT_virtuality, Value::Number(1)),
+                (dw::DW_AT_type, AttributeValue::Ref(base)),
+                (dw::DW_AT_data_member_location, AttributeValue::Number(number)),
+                (dw::DW_AT_virtuality, AttributeValue::Number(1)),
             ],
         );
-        let expression = Value::Raw(dw::DW_FORM_exprloc, vec![3, 0x12, 0x06, 0x23]);
+        let expression = AttributeValue::Raw(dw::DW_FORM_exprloc, vec![3, 0x12, 0x06, 0x23]);
         dwarf.entry(
             dw::DW_TAG_inheritance,
             &[
-                (dw::DW_AT_type, Value::Ref(base)),
+                (dw::DW_AT_type, AttributeValue::Ref(base)),
                 (dw::DW_AT_data_member_location, expression),
             ],
         );
@@ -203,17 +203,17 @@ fn bases() -> Vec<u8> {
 }
 
 fn enumerators() -> Vec<u8> {
-    let mut dwarf = Dwarf::new();
+    let mut dwarf = DwarfBuilder::new();
     for size in NUMBERS {
         dwarf.open(
             dw::DW_TAG_enumeration_type,
             &[
                 (dw::DW_AT_name, text("e")),
-                (dw::DW_AT_byte_size, Value::Number(size)),
+                (dw::DW_AT_byte_size, AttributeValue::Number(size)),
             ],
         );
         for value in NUMBERS {
-            for value in [Value::Number(value), Value::Signed(value.cast_signed())] {
+            for value in [AttributeValue::Number(value), AttributeValue::Signed(value.cast_signed())] {
                 dwarf.entry(dw::DW_TAG_enumerator, &[(dw::DW_AT_const_value, value)]);
             }
         }
@@ -223,7 +223,7 @@ fn enumerators() -> Vec<u8> {
 }
 
 fn out_of_order() -> Vec<u8> {
-    let mut dwarf = Dwarf::new();
+    let mut dwarf = DwarfBuilder::new();
     let int = dwarf.int();
     let large = dwarf.structure("large", u64::MAX / 2);
     dwarf.member("m", int, 0);
@@ -242,7 +242,7 @@ fn out_of_order() -> Vec<u8> {
 }
 
 fn negative() -> Vec<u8> {
-    let mut dwarf = Dwarf::new();
+    let mut dwarf = DwarfBuilder::new();
     let int = dwarf.int();
     for place in [-1, -8, i64::MIN] {
         for name in [
@@ -254,9 +254,9 @@ fn negative() -> Vec<u8> {
             dwarf.entry(
                 dw::DW_TAG_member,
                 &[
-                    (dw::DW_AT_type, Value::Ref(int)),
-                    (name, Value::Signed(place)),
-                    (dw::DW_AT_bit_size, Value::Signed(5)),
+                    (dw::DW_AT_type, AttributeValue::Ref(int)),
+                    (name, AttributeValue::Signed(place)),
+                    (dw::DW_AT_bit_size, AttributeValue::Signed(5)),
                 ],
             );
             dwarf.member("next", int, 4);

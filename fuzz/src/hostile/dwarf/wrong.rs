@@ -2,11 +2,11 @@
 
 use gimli::constants as dw;
 
-use super::{Dwarf, Header, Value, text};
-use crate::hostile::Case;
-use crate::hostile::elf::{Elf, Section};
+use super::{DwarfBuilder, UnitHeader, AttributeValue, text};
+use crate::hostile::HostileCase;
+use crate::hostile::elf::{ElfBuilder, ElfSection};
 
-pub(super) fn cases() -> Vec<Case> {
+pub(super) fn cases() -> Vec<HostileCase> {
     let mut cases = vec![
         ("siblings-backwards", siblings()),
         ("forms-that-name-forms", indirect()),
@@ -19,9 +19,9 @@ pub(super) fn cases() -> Vec<Case> {
         ("reserved-lengths", reserved_lengths()),
         (
             "dwarf-64",
-            of_header(Header {
+            with_header(UnitHeader {
                 wide: true,
-                ..Header::default()
+                ..UnitHeader::default()
             }),
         ),
         ("types-section", types_section()),
@@ -35,11 +35,11 @@ pub(super) fn cases() -> Vec<Case> {
         ("version-6", 6),
     ];
     cases.extend(versions.map(|(name, version)| {
-        let header = Header {
+        let header = UnitHeader {
             version,
-            ..Header::default()
+            ..UnitHeader::default()
         };
-        (name, of_header(header))
+        (name, with_header(header))
     }));
     let addresses = [
         ("addresses-of-0", 0),
@@ -50,34 +50,34 @@ pub(super) fn cases() -> Vec<Case> {
         ("addresses-of-255", 255),
     ];
     cases.extend(addresses.map(|(name, address_bytes)| {
-        let header = Header {
+        let header = UnitHeader {
             address_bytes,
-            ..Header::default()
+            ..UnitHeader::default()
         };
-        (name, of_header(header))
+        (name, with_header(header))
     }));
     cases
 }
 
 /// A sound unit under any header.
-fn of_header(header: Header) -> Vec<u8> {
-    let mut dwarf = Dwarf::default();
+fn with_header(header: UnitHeader) -> Vec<u8> {
+    let mut dwarf = DwarfBuilder::default();
     for wide in [header.wide, !header.wide] {
-        dwarf.begin(Header { wide, ..header });
+        dwarf.begin(UnitHeader { wide, ..header });
         dwarf.root(dw::DW_LANG_C11);
         let int = dwarf.int();
-        let pointer = dwarf.of(dw::DW_TAG_pointer_type, None, int);
+        let pointer = dwarf.derived(dw::DW_TAG_pointer_type, None, int);
         dwarf.structure("s", 16);
         dwarf.member("pointer", pointer, 0);
         dwarf.member("int", int, 8);
         dwarf.close();
         let low = (
             dw::DW_AT_low_pc,
-            Value::Raw(dw::DW_FORM_addr, vec![1; usize::from(header.address_bytes)]),
+            AttributeValue::Raw(dw::DW_FORM_addr, vec![1; usize::from(header.address_bytes)]),
         );
         dwarf.entry(
             dw::DW_TAG_subprogram,
-            &[low, (dw::DW_AT_high_pc, Value::Number(5))],
+            &[low, (dw::DW_AT_high_pc, AttributeValue::Number(5))],
         );
         dwarf.close();
     }
@@ -85,11 +85,11 @@ fn of_header(header: Header) -> Vec<u8> {
 }
 
 fn siblings() -> Vec<u8> {
-    let mut dwarf = Dwarf::new();
+    let mut dwarf = DwarfBuilder::new();
     let int = dwarf.int();
     let places: [i64; 6] = [0, 1, 12, 40, 200, 0xffff_ffff];
     for place in places {
-        let sibling = Value::Raw(dw::DW_FORM_ref4, (place as u32).to_le_bytes().to_vec());
+        let sibling = AttributeValue::Raw(dw::DW_FORM_ref4, (place as u32).to_le_bytes().to_vec());
         for tag in [
             dw::DW_TAG_structure_type,
             dw::DW_TAG_subprogram,
@@ -110,7 +110,7 @@ fn siblings() -> Vec<u8> {
 }
 
 fn indirect() -> Vec<u8> {
-    let mut dwarf = Dwarf::new();
+    let mut dwarf = DwarfBuilder::new();
     let indirect = dw::DW_FORM_indirect.0 as u8;
     for length in [1, 3, 5, 100, 50_000] {
         let mut name = vec![indirect; length];
@@ -118,7 +118,7 @@ fn indirect() -> Vec<u8> {
         name.extend(b"s\0");
         dwarf.entry(
             dw::DW_TAG_structure_type,
-            &[(dw::DW_AT_name, Value::Raw(dw::DW_FORM_indirect, name))],
+            &[(dw::DW_AT_name, AttributeValue::Raw(dw::DW_FORM_indirect, name))],
         );
         let mut number = vec![indirect; length];
         number.push(dw::DW_FORM_implicit_const.0 as u8);
@@ -126,7 +126,7 @@ fn indirect() -> Vec<u8> {
             dw::DW_TAG_base_type,
             &[(
                 dw::DW_AT_byte_size,
-                Value::Raw(dw::DW_FORM_indirect, number),
+                AttributeValue::Raw(dw::DW_FORM_indirect, number),
             )],
         );
     }
@@ -134,7 +134,7 @@ fn indirect() -> Vec<u8> {
 }
 
 fn strings() -> Vec<u8> {
-    let mut dwarf = Dwarf::new();
+    let mut dwarf = DwarfBuilder::new();
     let forms = [
         dw::DW_FORM_strp,
         dw::DW_FORM_line_strp,
@@ -144,7 +144,7 @@ fn strings() -> Vec<u8> {
     ];
     for form in forms {
         for place in [0u32, 1, 2, 3, 100, 1 << 31, u32::MAX] {
-            let name = Value::Raw(form, place.to_le_bytes().to_vec());
+            let name = AttributeValue::Raw(form, place.to_le_bytes().to_vec());
             dwarf.open(dw::DW_TAG_structure_type, &[(dw::DW_AT_name, name.clone())]);
             dwarf.entry(dw::DW_TAG_member, &[(dw::DW_AT_name, name)]);
             dwarf.close();
@@ -152,14 +152,14 @@ fn strings() -> Vec<u8> {
     }
     let mut sections = dwarf.sections();
     // No NUL at the end; nothing that is UTF-8.
-    sections.push(Section::new(".debug_str", vec![0xff, 0, b'a']));
-    sections.push(Section::new(".debug_line_str", vec![0xc0]));
-    sections.push(Section::new(".debug_str_offsets", vec![0xff; 13]));
-    Elf::of(sections).bytes()
+    sections.push(ElfSection::new(".debug_str", vec![0xff, 0, b'a']));
+    sections.push(ElfSection::new(".debug_line_str", vec![0xc0]));
+    sections.push(ElfSection::new(".debug_str_offsets", vec![0xff; 13]));
+    ElfBuilder::from_sections(sections).bytes()
 }
 
 fn references() -> Vec<u8> {
-    let mut dwarf = Dwarf::new();
+    let mut dwarf = DwarfBuilder::new();
     for form in [
         dw::DW_FORM_ref4,
         dw::DW_FORM_ref_addr,
@@ -168,7 +168,7 @@ fn references() -> Vec<u8> {
     ] {
         // To the header, into an entry, to another unit, outside.
         for place in [0u32, 1, 11, 13, 17, 1000, u32::MAX] {
-            let to = Value::Raw(form, place.to_le_bytes().to_vec());
+            let to = AttributeValue::Raw(form, place.to_le_bytes().to_vec());
             let typed = dwarf.entry(
                 dw::DW_TAG_typedef,
                 &[(dw::DW_AT_name, text("t")), (dw::DW_AT_type, to.clone())],
@@ -188,7 +188,7 @@ fn references() -> Vec<u8> {
 }
 
 fn no_end() -> Vec<u8> {
-    let mut dwarf = Dwarf::new();
+    let mut dwarf = DwarfBuilder::new();
     let int = dwarf.int();
     for _ in 0..20 {
         dwarf.structure("open", 8);
@@ -198,7 +198,7 @@ fn no_end() -> Vec<u8> {
 }
 
 fn many_ends() -> Vec<u8> {
-    let mut dwarf = Dwarf::new();
+    let mut dwarf = DwarfBuilder::new();
     dwarf.int();
     dwarf.info.extend([0; 1000]);
     dwarf.structure("after", 8);
@@ -207,23 +207,23 @@ fn many_ends() -> Vec<u8> {
 }
 
 fn no_abbreviations() -> Vec<u8> {
-    let mut sections = Dwarf::new().sections();
+    let mut sections = DwarfBuilder::new().sections();
     sections.truncate(1);
-    Elf::of(sections).bytes()
+    ElfBuilder::from_sections(sections).bytes()
 }
 
 fn long_unit() -> Vec<u8> {
-    let mut dwarf = Dwarf::new();
+    let mut dwarf = DwarfBuilder::new();
     dwarf.int();
     dwarf.close();
     let mut sections = dwarf.sections();
     let info = &mut sections[0].bytes;
     info[..4].copy_from_slice(&0x1000_0000u32.to_le_bytes());
-    Elf::of(sections).bytes()
+    ElfBuilder::from_sections(sections).bytes()
 }
 
 fn reserved_lengths() -> Vec<u8> {
-    let mut dwarf = Dwarf::new();
+    let mut dwarf = DwarfBuilder::new();
     dwarf.int();
     dwarf.close();
     dwarf.end();
@@ -236,7 +236,7 @@ fn reserved_lengths() -> Vec<u8> {
 
 /// DWARF 4's type units, with a type outside.
 fn types_section() -> Vec<u8> {
-    let mut sections = of_sections();
+    let mut sections = minimal_sections();
     for offset in [0u32, 23, 24, 30, 1000, u32::MAX] {
         let mut unit = Vec::new();
         unit.extend([4, 0, 0, 0, 0, 0, 8]);
@@ -245,17 +245,17 @@ fn types_section() -> Vec<u8> {
         unit.extend([1, 12, 2, 0]);
         let mut bytes = (unit.len() as u32).to_le_bytes().to_vec();
         bytes.extend(unit);
-        sections.push(Section::new(".debug_types", bytes));
+        sections.push(ElfSection::new(".debug_types", bytes));
     }
-    Elf {
+    ElfBuilder {
         relocatable: true,
-        ..Elf::of(sections)
+        ..ElfBuilder::from_sections(sections)
     }
     .bytes()
 }
 
-fn of_sections() -> Vec<Section> {
-    let mut dwarf = Dwarf::new();
+fn minimal_sections() -> Vec<ElfSection> {
+    let mut dwarf = DwarfBuilder::new();
     dwarf.int();
     dwarf.close();
     dwarf.sections()

@@ -19,14 +19,14 @@ const JUMP_SLOT: u32 = 7;
 
 /// `Elf64_Dyn`
 #[repr(C)]
-struct Dynamic {
+struct DynamicEntry {
     tag: u64,
     value: u64,
 }
 
 /// `Elf64_Rela`
 #[repr(C)]
-struct Relocation {
+struct ElfRelocation {
     place: u64,
     kind: u32,
     symbol: u32,
@@ -35,7 +35,7 @@ struct Relocation {
 
 /// `Elf64_Sym`
 #[repr(C)]
-struct Symbol {
+struct DynamicSymbol {
     name: u32,
     info: u8,
     other: u8,
@@ -45,13 +45,13 @@ struct Symbol {
 }
 
 /// From now on QEMU's own calls of `kill` come here.
-pub fn lead_kill_here() {
+pub fn intercept_kill() {
     let mut slot: *mut *const c_void = std::ptr::null_mut();
     // SAFETY: the callback is called with what it expects, and only during the call.
     unsafe { libc::dl_iterate_phdr(Some(first_object), (&raw mut slot).cast()) };
     if !slot.is_null() {
         // SAFETY: a slot of the program's import table, as the loader says.
-        unsafe { replace(slot, on_kill as *const c_void) };
+        unsafe { replace_slot(slot, on_kill as *const c_void) };
     }
 }
 
@@ -80,7 +80,7 @@ unsafe extern "C" fn first_object(
         let object = &*object;
         let headers = std::slice::from_raw_parts(object.dlpi_phdr, object.dlpi_phnum.into());
         if let Some(dynamic) = headers.iter().find(|h| h.p_type == libc::PT_DYNAMIC) {
-            let dynamic = (object.dlpi_addr + dynamic.p_vaddr) as usize as *const Dynamic;
+            let dynamic = (object.dlpi_addr + dynamic.p_vaddr) as usize as *const DynamicEntry;
             *slot.cast() = import_slot(dynamic, object.dlpi_addr, c"kill").unwrap_or_default();
         }
     }
@@ -92,7 +92,7 @@ unsafe extern "C" fn first_object(
 /// # Safety
 /// `dynamic` must be the dynamic section of an object that is loaded with this bias.
 unsafe fn import_slot(
-    dynamic: *const Dynamic,
+    dynamic: *const DynamicEntry,
     bias: u64,
     name: &CStr,
 ) -> Option<*mut *const c_void> {
@@ -106,7 +106,7 @@ unsafe fn import_slot(
                 .map(|entry| entry.value as usize)
         };
         let strings = entry(STRING_TABLE)? as *const c_char;
-        let symbols = entry(SYMBOL_TABLE)? as *const Symbol;
+        let symbols = entry(SYMBOL_TABLE)? as *const DynamicSymbol;
         let tables = [
             (CALL_RELOCATIONS, CALL_RELOCATIONS_BYTES),
             (RELOCATIONS, RELOCATIONS_BYTES),
@@ -115,8 +115,8 @@ unsafe fn import_slot(
             let (Some(table), Some(bytes)) = (entry(table), entry(bytes)) else {
                 continue;
             };
-            let count = bytes / size_of::<Relocation>();
-            let found = std::slice::from_raw_parts(table as *const Relocation, count)
+            let count = bytes / size_of::<ElfRelocation>();
+            let found = std::slice::from_raw_parts(table as *const ElfRelocation, count)
                 .iter()
                 .filter(|r| matches!(r.kind, GLOBAL_DATA | JUMP_SLOT))
                 .find(|r| {
@@ -135,7 +135,7 @@ unsafe fn import_slot(
 ///
 /// # Safety
 /// The slot must be in mapped memory, and `function` of the type of what it replaces.
-unsafe fn replace(slot: *mut *const c_void, function: *const c_void) {
+unsafe fn replace_slot(slot: *mut *const c_void, function: *const c_void) {
     // SAFETY: the page of the slot, as promised.
     unsafe {
         let page = libc::sysconf(libc::_SC_PAGESIZE) as usize;

@@ -16,7 +16,7 @@ const SEGMENT_BYTES: usize = 56;
 
 /// A line of `/proc/self/maps`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mapping {
+pub struct FileMapping {
     pub start: u64,
     pub end: u64,
     pub offset: u64,
@@ -26,31 +26,39 @@ pub struct Mapping {
 
 /// What is mapped into the process.
 #[derive(Debug, Default)]
-pub struct Mappings(Vec<Mapping>);
+pub struct ProcessMappings(Vec<FileMapping>);
 
-impl Mappings {
+impl ProcessMappings {
     /// Those of now.
     pub fn read() -> Self {
         Self::parse(&std::fs::read("/proc/self/maps").unwrap_or_default())
     }
 
     fn parse(text: &[u8]) -> Self {
-        Self(text.split(|&b| b == b'\n').filter_map(mapping).collect())
+        Self(
+            text.split(|&b| b == b'\n')
+                .filter_map(parse_mapping)
+                .collect(),
+        )
     }
 
     /// The mapping that holds `at`.
-    pub fn at(&self, at: u64) -> Option<&Mapping> {
+    pub fn mapping_at(&self, at: u64) -> Option<&FileMapping> {
         self.0.iter().find(|m| m.start <= at && at < m.end)
     }
 
     /// Whether a file is mapped at `at`.
     pub fn has_file_at(&self, at: u64) -> bool {
-        self.at(at).is_some_and(|m| m.path.is_absolute())
+        self.mapping_at(at).is_some_and(|m| m.path.is_absolute())
     }
 
     /// Mapped files that were not among `before`.
-    pub fn files_not_in<'a>(&'a self, before: &'a Self) -> impl Iterator<Item = &'a Mapping> {
-        let known = |m: &Mapping| before.at(m.start).is_some_and(|old| old.path == m.path);
+    pub fn files_not_in<'a>(&'a self, before: &'a Self) -> impl Iterator<Item = &'a FileMapping> {
+        let known = |m: &FileMapping| {
+            before
+                .mapping_at(m.start)
+                .is_some_and(|old| old.path == m.path)
+        };
         self.0
             .iter()
             .filter(move |m| m.path.is_absolute() && !known(m))
@@ -58,7 +66,7 @@ impl Mappings {
 }
 
 /// `START-END PERMISSIONS OFFSET DEVICE INODE PATH`
-fn mapping(line: &[u8]) -> Option<Mapping> {
+fn parse_mapping(line: &[u8]) -> Option<FileMapping> {
     let mut rest = line;
     let mut field = || {
         let end = rest.iter().position(|&b| b == b' ').unwrap_or(rest.len());
@@ -73,7 +81,7 @@ fn mapping(line: &[u8]) -> Option<Mapping> {
     field()?;
     let hex = |text| u64::from_str_radix(text, 16).ok();
     let path = std::ffi::OsStr::from_bytes(rest.trim_ascii_start());
-    Some(Mapping {
+    Some(FileMapping {
         start: hex(start)?,
         end: hex(end)?,
         offset: hex(offset)?,
@@ -83,7 +91,7 @@ fn mapping(line: &[u8]) -> Option<Mapping> {
 
 /// A mapped ELF file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Module {
+pub struct ElfModule {
     path: PathBuf,
     start: u64,
     end: u64,
@@ -92,11 +100,11 @@ pub struct Module {
     tls: Option<(u64, u64)>,
 }
 
-impl Module {
+impl ElfModule {
     /// The module that `path` is, of which `offset` is mapped at `address`: code if `code`, the file's
     /// first segment otherwise. `None` if it is no such part of an ELF file for this machine.
-    pub fn of(path: &Path, address: u64, offset: u64, code: bool) -> Option<Self> {
-        let segments = segments(&File::open(path).ok()?).ok()??;
+    pub fn read_mapped(path: &Path, address: u64, offset: u64, code: bool) -> Option<Self> {
+        let segments = read_segments(&File::open(path).ok()?).ok()??;
         let loads = || segments.iter().filter(|s| s.kind == LOAD);
         // Two segments may have parts in one page of the file, but not two of code.
         let mapped = if code {
@@ -121,7 +129,7 @@ impl Module {
         })
     }
 
-    pub fn line(&self) -> Vec<u8> {
+    pub fn map_line(&self) -> Vec<u8> {
         let Self {
             start, end, bias, ..
         } = self;
@@ -139,7 +147,7 @@ impl Module {
 }
 
 /// What matters of a program header.
-struct Segment {
+struct ElfSegment {
     kind: u32,
     executable: bool,
     offset: u64,
@@ -149,7 +157,7 @@ struct Segment {
     align: u64,
 }
 
-impl Segment {
+impl ElfSegment {
     /// Whether it has a part in the page of the file at `offset`.
     fn is_at(&self, offset: u64) -> bool {
         let first = self.offset & !(PAGE_BYTES - 1);
@@ -167,7 +175,7 @@ impl Segment {
 }
 
 /// The program headers; `None` if it is not a 64-bit little-endian ELF file.
-fn segments(file: &File) -> io::Result<Option<Vec<Segment>>> {
+fn read_segments(file: &File) -> io::Result<Option<Vec<ElfSegment>>> {
     let mut header = [0; HEADER_BYTES];
     file.read_exact_at(&mut header, 0)?;
     if header[..6] != *b"\x7fELF\x02\x01" {
@@ -180,7 +188,7 @@ fn segments(file: &File) -> io::Result<Option<Vec<Segment>>> {
     }
     let mut table = vec![0; usize::from(count) * SEGMENT_BYTES];
     file.read_exact_at(&mut table, at)?;
-    let segment = |s: &[u8]| Segment {
+    let segment = |s: &[u8]| ElfSegment {
         kind: u32::from_le_bytes([s[0], s[1], s[2], s[3]]),
         executable: s[4] & EXECUTABLE != 0,
         offset: u64_at(s, 8),
@@ -218,21 +226,24 @@ nonsense
 
     #[test]
     fn reads_mappings() {
-        let maps = Mappings::parse(MAPS);
+        let maps = ProcessMappings::parse(MAPS);
         assert_eq!(maps.0.len(), 4);
-        let second = maps.at(0x40_0000_2fff).unwrap();
+        let second = maps.mapping_at(0x40_0000_2fff).unwrap();
         assert_eq!((second.start, second.end), (0x40_0000_1000, 0x40_0000_3000));
         assert_eq!(second.offset, 0x1000);
         assert_eq!(second.path, Path::new("/tmp/a b"), "a space in the name");
         assert!(!maps.has_file_at(0x40_0000_b000), "memory without a file");
         assert!(!maps.has_file_at(0x7ffd_0000), "a stack is no file");
-        assert!(maps.at(0x40_0000_3000).is_none());
+        assert!(maps.mapping_at(0x40_0000_3000).is_none());
     }
 
     #[test]
     fn tells_what_is_new() {
         let first_line = MAPS.split(|&b| b == b'\n').next().unwrap();
-        let (before, now) = (Mappings::parse(first_line), Mappings::parse(MAPS));
+        let (before, now) = (
+            ProcessMappings::parse(first_line),
+            ProcessMappings::parse(MAPS),
+        );
         let new: Vec<_> = now.files_not_in(&before).map(|m| &m.path).collect();
         assert_eq!(new, [Path::new("/tmp/a b")]);
     }
@@ -240,14 +251,18 @@ nonsense
     /// The C library that this test runs with: where its functions are says what its bias is.
     #[test]
     fn knows_this_process() {
-        let maps = Mappings::read();
-        let mapping = maps.at(libc::getpid as *const () as u64).unwrap();
-        let module = Module::of(&mapping.path, mapping.start, mapping.offset, true).unwrap();
+        let maps = ProcessMappings::read();
+        let mapping = maps.mapping_at(libc::getpid as *const () as u64).unwrap();
+        let module =
+            ElfModule::read_mapped(&mapping.path, mapping.start, mapping.offset, true).unwrap();
         assert!(module.start <= mapping.start && mapping.end <= module.end);
         assert_eq!(module.bias % PAGE_BYTES, 0);
-        let first = maps.at(module.start).unwrap();
+        let first = maps.mapping_at(module.start).unwrap();
         assert_eq!((first.offset, &first.path), (0, &mapping.path));
-        assert_eq!(Module::of(&first.path, first.start, 0, false), Some(module));
+        assert_eq!(
+            ElfModule::read_mapped(&first.path, first.start, 0, false),
+            Some(module)
+        );
     }
 
     #[test]
@@ -255,7 +270,11 @@ nonsense
         let file = tempfile::NamedTempFile::new().unwrap();
         let check = |bytes: &[u8]| {
             std::fs::write(file.path(), bytes).unwrap();
-            assert_eq!(Module::of(file.path(), 0, 0, true), None, "{bytes:x?}");
+            assert_eq!(
+                ElfModule::read_mapped(file.path(), 0, 0, true),
+                None,
+                "{bytes:x?}"
+            );
         };
         check(b"");
         check(b"#!/bin/sh\n");
@@ -272,7 +291,7 @@ nonsense
     #[test]
     fn thread_local_storage_ends_at_the_thread_pointer() {
         let check = |address, bytes, align, expect| {
-            let segment = Segment {
+            let segment = ElfSegment {
                 kind: THREAD_LOCAL,
                 executable: false,
                 offset: 0,

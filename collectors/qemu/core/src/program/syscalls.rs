@@ -4,16 +4,16 @@ use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-use super::modules::Module;
-use super::threads::{Start, own_tid};
-use crate::plugin::Plugin;
+use super::modules::ElfModule;
+use super::threads::{ThreadStart, own_tid};
+use crate::plugin::RecordingPlugin;
 
 /// A call under way.
-pub enum Call {
+pub enum PendingCall {
     /// A file is mapped to be run.
     Map { path: PathBuf, offset: u64 },
     /// A thread is started.
-    Thread(Start),
+    Thread(ThreadStart),
 }
 
 /// Longest path that is read.
@@ -21,7 +21,7 @@ const PATH_BYTES: usize = 4096;
 /// `ARCH_SET_FS`
 const SET_FS: u64 = 0x1002;
 
-impl Plugin {
+impl RecordingPlugin {
     /// The program makes a system call.
     pub fn system_call(&self, vcpu: usize, number: i64, arguments: [u64; 6]) {
         let Some(program) = &self.program else { return };
@@ -30,18 +30,18 @@ impl Plugin {
             libc::SYS_mmap if a3 & libc::PROT_EXEC as u64 != 0 => mapped_file(a5, a6),
             libc::SYS_clone if a1 & libc::CLONE_THREAD as u64 != 0 => {
                 let tls = a1 & libc::CLONE_SETTLS as u64 != 0;
-                Some(Call::Thread(Start {
+                Some(PendingCall::Thread(ThreadStart {
                     // It grows down from there.
                     stack: a2.saturating_sub(1),
                     pointer: if tls { a5 } else { 0 },
                 }))
             }
             libc::SYS_arch_prctl if a1 == SET_FS => {
-                self.thread_known(own_tid(), |start| start.pointer = a2);
+                self.update_thread_start(own_tid(), |start| start.pointer = a2);
                 None
             }
-            libc::SYS_execve => self.exec(libc::AT_FDCWD, a1, 0),
-            libc::SYS_execveat => self.exec(a1 as i32, a2, a5 as i32),
+            libc::SYS_execve => self.before_exec(libc::AT_FDCWD, a1, 0),
+            libc::SYS_execveat => self.before_exec(a1 as i32, a2, a5 as i32),
             _ => None,
         };
         if let Some(call) = call {
@@ -63,23 +63,25 @@ impl Plugin {
             return;
         };
         match call {
-            Call::Map { path, offset } => {
-                if let Some(module) = Module::of(&path, result, offset, true) {
+            PendingCall::Map { path, offset } => {
+                if let Some(module) = ElfModule::read_mapped(&path, result, offset, true) {
                     program.add_module(&mut program.state(), module, &self.shadow.host);
                 }
             }
-            Call::Thread(start) => self.thread_known(result as u32, |known| *known = start),
+            PendingCall::Thread(start) => {
+                self.update_thread_start(result as u32, |known| *known = start)
+            }
         }
     }
 
     /// The program replaces itself by another, which does not run under QEMU: this is its end. A call
     /// that cannot succeed, as those of a search along `$PATH`, is let pass.
-    fn exec(&self, folder: i32, path: u64, flags: i32) -> Option<Call> {
+    fn before_exec(&self, folder: i32, path: u64, flags: i32) -> Option<PendingCall> {
         let program = self.program.as_ref()?;
         let path = read_string(path)?;
         if is_program(folder, &path, flags) {
             let line = [b"exec ".as_slice(), path.to_bytes()].concat();
-            program.say(line, &self.shadow.host);
+            program.append_map_line(line, &self.shadow.host);
             self.finish();
         }
         None
@@ -87,7 +89,7 @@ impl Plugin {
 }
 
 /// The program's descriptors are QEMU's.
-fn mapped_file(descriptor: u64, offset: u64) -> Option<Call> {
+fn mapped_file(descriptor: u64, offset: u64) -> Option<PendingCall> {
     let descriptor = descriptor as i32;
     if descriptor < 0 {
         return None;
@@ -96,7 +98,7 @@ fn mapped_file(descriptor: u64, offset: u64) -> Option<Call> {
     path.as_os_str()
         .as_bytes()
         .starts_with(b"/")
-        .then_some(Call::Map { path, offset })
+        .then_some(PendingCall::Map { path, offset })
 }
 
 /// A C string of the program; `None` if it is not all readable, or too long.

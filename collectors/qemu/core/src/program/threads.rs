@@ -6,26 +6,26 @@ use std::time::Instant;
 
 use relayout_shadow::CONTEXTS_MAX;
 
-use super::State;
-use super::modules::Mappings;
-use crate::cpu::{self, Cpu};
-use crate::plugin::{FLUSH_EVERY, Plugin};
+use super::ProgramState;
+use super::modules::ProcessMappings;
+use crate::cpu::{self, VcpuState};
+use crate::plugin::{FLUSH_EVERY, RecordingPlugin};
 
 /// Who runs as which context.
 #[derive(Default)]
-pub struct Threads {
+pub struct ThreadTable {
     /// Contexts that no thread has had yet begin here.
     fresh: u8,
     /// Contexts whose threads have ended, the one that ended first in front.
     free: VecDeque<u8>,
-    live: HashMap<usize, Live>,
+    live: HashMap<usize, LiveThread>,
     /// What is known of threads from those that started them, by the system's number.
-    starts: HashMap<u32, Start>,
+    starts: HashMap<u32, ThreadStart>,
 }
 
 /// A thread that runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Live {
+struct LiveThread {
     context: u8,
     /// The system's number.
     tid: u32,
@@ -33,29 +33,29 @@ struct Live {
 
 /// Where a thread's stack and thread-local storage are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Start {
+pub struct ThreadStart {
     /// An address in its stack, 0 if not known.
     pub stack: u64,
     /// Its thread pointer, 0 if not known.
     pub pointer: u64,
 }
 
-impl Threads {
+impl ThreadTable {
     /// The context for a thread that begins: one that none had before, as long as there are any, so
     /// that accesses of two threads are told apart; else the one that was left first. `None`: all are
     /// in use.
-    fn begin(&mut self, vcpu: usize, tid: u32) -> Option<u8> {
+    fn begin_thread(&mut self, vcpu: usize, tid: u32) -> Option<u8> {
         let context = if usize::from(self.fresh) < CONTEXTS_MAX {
             self.fresh += 1;
             self.fresh - 1
         } else {
             self.free.pop_front()?
         };
-        self.live.insert(vcpu, Live { context, tid });
+        self.live.insert(vcpu, LiveThread { context, tid });
         Some(context)
     }
 
-    fn end(&mut self, vcpu: usize) -> Option<Live> {
+    fn end_thread(&mut self, vcpu: usize) -> Option<LiveThread> {
         let live = self.live.remove(&vcpu)?;
         self.free.push_back(live.context);
         self.starts.remove(&live.tid);
@@ -74,15 +74,15 @@ impl Threads {
 
     /// Ends all; lines for the map.
     pub fn end_all(&mut self) -> Vec<Vec<u8>> {
-        let mut live: Vec<Live> = self.live.drain().map(|(_, live)| live).collect();
+        let mut live: Vec<LiveThread> = self.live.drain().map(|(_, live)| live).collect();
         live.sort_by_key(|live| live.context);
-        live.into_iter().map(Live::line).collect()
+        live.into_iter().map(LiveThread::map_line).collect()
     }
 }
 
-impl Live {
+impl LiveThread {
     /// `thread CONTEXT TID NAME`, with the name that it has now.
-    fn line(self) -> Vec<u8> {
+    fn map_line(self) -> Vec<u8> {
         let Self { context, tid } = self;
         let name = std::fs::read(format!("/proc/self/task/{tid}/comm")).unwrap_or_default();
         let mut line = format!("thread {context} {tid} ").into_bytes();
@@ -91,12 +91,12 @@ impl Live {
     }
 }
 
-impl Start {
+impl ThreadStart {
     /// Lines for the map: `stack CONTEXT START BYTES`, `tls CONTEXT START BYTES BIAS`.
-    fn lines(self, context: u8, state: &State) -> Vec<Vec<u8>> {
+    fn map_lines(self, context: u8, state: &ProgramState) -> Vec<Vec<u8>> {
         let mut lines = Vec::new();
         if self.stack != 0
-            && let Some(stack) = Mappings::read().at(self.stack)
+            && let Some(stack) = ProcessMappings::read().mapping_at(self.stack)
         {
             let bytes = stack.end - stack.start;
             lines.push(format!("stack {context} {:x} {bytes:x}", stack.start).into_bytes());
@@ -111,59 +111,59 @@ impl Start {
     }
 }
 
-impl Plugin {
+impl RecordingPlugin {
     /// The thread of a vCPU makes its first access, at `address`. `None`: it will not be followed.
     #[cold]
-    pub fn thread_begins(&self, vcpu: usize, address: u64) -> Option<&'static mut Cpu> {
+    pub fn thread_begins(&self, vcpu: usize, address: u64) -> Option<&'static mut VcpuState> {
         let program = self.program.as_ref()?;
         let tid = own_tid();
         let mut state = program.state();
-        let Some(context) = state.threads.begin(vcpu, tid) else {
+        let Some(context) = state.threads.begin_thread(vcpu, tid) else {
             program.control.threads_lost.fetch_add(1, Relaxed);
-            cpu::attach(vcpu, None);
+            cpu::attach_vcpu(vcpu, None);
             return None;
         };
         // The first that a program does is to use its stack: the arguments are there.
         if context == 0 && !self.options.own_markers {
             state.threads.starts.entry(tid).or_default().stack = address;
         }
-        self.shadow.host.begin(context);
-        program.say(Live { context, tid }.line(), &self.shadow.host);
+        self.shadow.host.begin_context(context);
+        program.append_map_line(LiveThread { context, tid }.map_line(), &self.shadow.host);
         if let Some(&start) = state.threads.starts.get(&tid) {
-            for line in start.lines(context, &state) {
-                program.say(line, &self.shadow.host);
+            for line in start.map_lines(context, &state) {
+                program.append_map_line(line, &self.shadow.host);
             }
         }
         // SAFETY: the context is this thread's now; who had it before has left it under the lock.
-        cpu::attach(vcpu, unsafe { cpu::of_context(context.into()) });
+        cpu::attach_vcpu(vcpu, unsafe { cpu::cpu_of_context(context.into()) });
         // SAFETY: as above.
-        unsafe { cpu::of_context(context.into()) }
+        unsafe { cpu::cpu_of_context(context.into()) }
     }
 
     /// The thread of a vCPU ends.
     pub fn thread_ends(&self, vcpu: usize) {
         let Some(program) = &self.program else { return };
         let mut state = program.state();
-        if let Some(live) = state.threads.end(vcpu) {
-            program.say(live.line(), &self.shadow.host);
+        if let Some(live) = state.threads.end_thread(vcpu) {
+            program.append_map_line(live.map_line(), &self.shadow.host);
             // SAFETY: it is this thread's until the lock is free.
-            if let Some(cpu) = unsafe { cpu::of_context(live.context.into()) } {
-                self.report(cpu);
+            if let Some(cpu) = unsafe { cpu::cpu_of_context(live.context.into()) } {
+                self.report_progress(cpu);
                 if cpu.flushed.elapsed() >= FLUSH_EVERY {
                     cpu.context.flush(&self.shadow.host);
                     cpu.flushed = Instant::now();
                 }
             }
         }
-        cpu::detach(vcpu);
+        cpu::detach_vcpu(vcpu);
     }
 
     /// Where the stack or thread pointer of a thread is has become known.
-    pub fn thread_known(&self, tid: u32, know: impl FnOnce(&mut Start)) {
+    pub fn update_thread_start(&self, tid: u32, update: impl FnOnce(&mut ThreadStart)) {
         let Some(program) = &self.program else { return };
         let mut state = program.state();
-        let mut fresh = Start::default();
-        know(&mut fresh);
+        let mut fresh = ThreadStart::default();
+        update(&mut fresh);
         let start = state.threads.starts.entry(tid).or_default();
         if fresh.stack != 0 {
             start.stack = fresh.stack;
@@ -174,8 +174,8 @@ impl Plugin {
         let Some(context) = state.threads.context_of(tid) else {
             return;
         };
-        for line in fresh.lines(context, &state) {
-            program.say(line, &self.shadow.host);
+        for line in fresh.map_lines(context, &state) {
+            program.append_map_line(line, &self.shadow.host);
         }
     }
 }
@@ -192,38 +192,42 @@ mod tests {
 
     #[test]
     fn contexts_are_used_again_only_when_all_were_used() {
-        let mut threads = Threads::default();
-        assert_eq!(threads.begin(0, 100), Some(0));
+        let mut threads = ThreadTable::default();
+        assert_eq!(threads.begin_thread(0, 100), Some(0));
         for n in 1..CONTEXTS_MAX {
-            assert_eq!(threads.begin(1, 100 + n as u32), Some(n as u8));
-            threads.end(1);
+            assert_eq!(threads.begin_thread(1, 100 + n as u32), Some(n as u8));
+            threads.end_thread(1);
         }
-        assert_eq!(threads.begin(1, 500), Some(1), "the first that was left");
-        assert_eq!(threads.begin(2, 501), Some(2));
+        assert_eq!(
+            threads.begin_thread(1, 500),
+            Some(1),
+            "the first that was left"
+        );
+        assert_eq!(threads.begin_thread(2, 501), Some(2));
         for vcpu in 3..CONTEXTS_MAX {
-            assert!(threads.begin(vcpu, 600).is_some());
+            assert!(threads.begin_thread(vcpu, 600).is_some());
         }
-        assert_eq!(threads.begin(99, 700), None, "all live");
-        assert_eq!(threads.end(99), None);
-        threads.end(2);
-        assert_eq!(threads.begin(99, 701), Some(2));
+        assert_eq!(threads.begin_thread(99, 700), None, "all live");
+        assert_eq!(threads.end_thread(99), None);
+        threads.end_thread(2);
+        assert_eq!(threads.begin_thread(99, 701), Some(2));
     }
 
     #[test]
     fn what_is_known_of_a_thread_goes_with_it() {
-        let mut threads = Threads::default();
-        threads.starts.insert(7, Start::default());
-        threads.begin(3, 7);
+        let mut threads = ThreadTable::default();
+        threads.starts.insert(7, ThreadStart::default());
+        threads.begin_thread(3, 7);
         assert_eq!(threads.context_of(7), Some(0));
-        threads.end(3);
+        threads.end_thread(3);
         assert_eq!(threads.context_of(7), None);
         assert!(threads.starts.is_empty());
     }
 
     #[test]
     fn lines_say_names() {
-        let mut threads = Threads::default();
-        threads.begin(0, own_tid());
+        let mut threads = ThreadTable::default();
+        threads.begin_thread(0, own_tid());
         let lines = threads.end_all();
         let line = String::from_utf8(lines[0].clone()).unwrap();
         let name = std::thread::current().name().unwrap().to_owned();

@@ -1,19 +1,19 @@
 use std::time::{Duration, SystemTime};
 
 use super::*;
-use crate::kernel_build::tests::{Place, Silent, patch_text};
+use crate::kernel_build::tests::{Silent, SourceFixture, patch_text};
 
-impl Place {
-    fn copy(&self, patch: Option<&Patch>) -> Result<PathBuf, Error> {
+impl SourceFixture {
+    fn copy(&self, patch: Option<&KernelPatch>) -> Result<PathBuf, Error> {
         let source = self.source();
         let top = self.dir.path().join("top");
         fs::create_dir_all(&top).unwrap();
-        let tree = Tree {
+        let tree = SourceCopy {
             source: &source,
-            top: &top,
+            folder: &top,
         };
-        let manifest = Manifest::read(&source)?;
-        tree.follow(&manifest, patch, &Silent::watch())?;
+        let manifest = SourceManifest::read(&source)?;
+        tree.synchronize(&manifest, patch, &Silent::watch())?;
         Ok(tree.dir())
     }
 }
@@ -28,7 +28,7 @@ fn modified(path: &Path) -> SystemTime {
 
 #[test]
 fn put_in_and_taken_out_again() {
-    let place = Place::new();
+    let place = SourceFixture::new();
     let before = read(&place.source().join("mm/a.h"));
     let patch = place.patch(patch_text(), false);
     let copy = place.copy(Some(&patch)).unwrap();
@@ -52,7 +52,7 @@ fn put_in_and_taken_out_again() {
 
 #[test]
 fn in_reverse_where_the_source_has_it() {
-    let place = Place::new();
+    let place = SourceFixture::new();
     let with = place.copy(Some(&place.patch(patch_text(), false))).unwrap();
     fs::copy(with.join("mm/a.h"), place.source().join("mm/a.h")).unwrap();
     let copy = place.copy(Some(&place.patch(patch_text(), true))).unwrap();
@@ -61,7 +61,7 @@ fn in_reverse_where_the_source_has_it() {
 
 #[test]
 fn follows_the_source() {
-    let place = Place::new();
+    let place = SourceFixture::new();
     let copy = place.copy(None).unwrap();
     fs::write(place.source().join("mm/b.c"), "/* other */\n").unwrap();
     fs::write(place.source().join("mm/new.c"), "/* new */\n").unwrap();
@@ -77,7 +77,7 @@ fn follows_the_source() {
 /// A patch that adds a file, which has to go again.
 #[test]
 fn new_files_go() {
-    let place = Place::new();
+    let place = SourceFixture::new();
     let text = "--- /dev/null\n+++ b/mm/added.h\n@@ -0,0 +1 @@\n+int added;\n";
     let copy = place.copy(Some(&place.patch(text, false))).unwrap();
     assert!(copy.join("mm/added.h").exists());
@@ -86,32 +86,32 @@ fn new_files_go() {
 }
 
 #[track_caller]
-fn refuses(text: &str, reverse: bool, why: &str) {
-    let place = Place::new();
+fn check_refused(text: &str, reverse: bool, why: &str) {
+    let place = SourceFixture::new();
     let error = place.copy(Some(&place.patch(text, reverse))).unwrap_err();
     assert!(error.to_string().contains(why), "{error}");
 }
 
 #[test]
 fn refused() {
-    refuses(
+    check_refused(
         &patch_text().replace("int kept", "int other"),
         false,
         "does not apply",
     );
-    refuses(
+    check_refused(
         patch_text(),
         true,
         "--reverse is for a source that has the patch already",
     );
-    refuses("", false, "does not apply");
+    check_refused("", false, "does not apply");
 }
 
 #[test]
 fn sources_that_are_none() {
     #[track_caller]
     fn check(spoil: impl Fn(&Path), why: &str) {
-        let place = Place::new();
+        let place = SourceFixture::new();
         spoil(&place.source());
         let error = place.copy(None).unwrap_err();
         assert!(error.to_string().contains(why), "{error}");

@@ -1,10 +1,10 @@
 use super::*;
 
-fn run(text: &str, limit_s: Option<f64>) -> Result<Ended, Error> {
-    let starter = Starter::new(Interrupt::catch()).unwrap();
-    let schedule = Schedule::new(None, false).unwrap();
-    starter.run(&Launch {
-        command: &Words::shell(text),
+fn run(text: &str, limit_s: Option<f64>) -> Result<ProgramOutcome, Error> {
+    let starter = ProgramStarter::new(InterruptFlag::catch()).unwrap();
+    let schedule = CpuSchedule::new(None, false).unwrap();
+    starter.run(&ProgramLaunch {
+        command: &ProgramCommand::for_shell(text),
         dir: None,
         schedule: Some(&schedule),
         time_limit: limit_s.map(Duration::from_secs_f64),
@@ -25,23 +25,23 @@ fn what_it_wrote_and_used() {
 }
 
 #[track_caller]
-fn fails(text: &str, expect: &str) {
+fn check_failure(text: &str, expect: &str) {
     let error = run(text, Some(5.0)).unwrap_err();
     assert_eq!(error.to_string(), expect);
-    assert_eq!(error.category(), crate::Category::Guest);
+    assert_eq!(error.category(), crate::ErrorCategory::Guest);
 }
 
 #[test]
 fn failures() {
-    fails(
+    check_failure(
         "echo fine; echo 'no such case' >&2; exit 3",
         "'echo fine; echo 'no such case' >&2; exit 3' ended with exit code 3:\n  no such case",
     );
-    fails(
+    check_failure(
         "kill -SEGV $$",
         "'kill -SEGV $$' was killed by signal 11 (SIGSEGV); it wrote nothing",
     );
-    fails(
+    check_failure(
         "echo only; false",
         "'echo only; false' ended with exit code 1:\n  only",
     );
@@ -81,10 +81,10 @@ fn nothing_is_left() {
 
 #[test]
 fn program_is_not_there() {
-    let starter = Starter::new(Interrupt::catch()).unwrap();
-    let command = Words::split("./no-such-program 1").unwrap();
+    let starter = ProgramStarter::new(InterruptFlag::catch()).unwrap();
+    let command = ProgramCommand::parse("./no-such-program 1").unwrap();
     let error = starter
-        .run(&Launch {
+        .run(&ProgramLaunch {
             command: &command,
             dir: None,
             schedule: None,
@@ -93,5 +93,5 @@ fn program_is_not_there() {
         })
         .unwrap_err();
     assert_eq!(error.to_string(), "cannot run './no-such-program'");
-    assert_eq!(error.category(), crate::Category::Input);
+    assert_eq!(error.category(), crate::ErrorCategory::Input);
 }

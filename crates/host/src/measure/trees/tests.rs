@@ -3,9 +3,9 @@ use tempfile::TempDir;
 
 const PATCH: &str = "--- a/x.h\n+++ b/x.h\n@@ -1,2 +1,2 @@\n-int a;\n+int b;\n int c;\n";
 
-struct Place(TempDir);
+struct TreesFixture(TempDir);
 
-impl Place {
+impl TreesFixture {
     /// `source/x.h`, and the patch.
     fn new() -> Self {
         let place = Self(tempfile::tempdir().unwrap());
@@ -25,7 +25,7 @@ impl Place {
         let words = ["-c", "user.name=a", "-c", "user.email=a@b"]
             .into_iter()
             .chain(words.split(' '));
-        let output = git(&self.path("source"), words).unwrap();
+        let output = run_git_within(&self.path("source"), words).unwrap();
         assert!(output.status.success(), "{output:?}");
     }
 
@@ -36,8 +36,8 @@ impl Place {
         self
     }
 
-    fn make(&self, source: &str) -> Result<Trees, Error> {
-        Trees::make(
+    fn make(&self, source: &str) -> Result<SourceTrees, Error> {
+        SourceTrees::create(
             &self.path(source),
             &self.path("patch"),
             &self.path("folder"),
@@ -45,25 +45,25 @@ impl Place {
     }
 }
 
-fn text(dir: &Path, name: &str) -> String {
+fn read_text(dir: &Path, name: &str) -> String {
     fs::read_to_string(dir.join(name)).unwrap()
 }
 
 #[track_caller]
-fn check(trees: &Trees, name: &str) {
-    assert_eq!(text(&trees.before(), name), "int a;\nint c;\n");
-    assert_eq!(text(&trees.after(), name), "int b;\nint c;\n");
+fn check(trees: &SourceTrees, name: &str) {
+    assert_eq!(read_text(&trees.unpatched(), name), "int a;\nint c;\n");
+    assert_eq!(read_text(&trees.patched(), name), "int b;\nint c;\n");
 }
 
 #[test]
 fn of_a_folder() {
-    let place = Place::new();
+    let place = TreesFixture::new();
     check(&place.make("source").unwrap(), "x.h");
 }
 
 #[test]
 fn of_a_repository() {
-    let place = Place::new().repository();
+    let place = TreesFixture::new().repository();
     fs::write(place.path("source/x.h"), "not committed").unwrap();
     let trees = place.make("source").unwrap();
     check(&trees, "x.h");
@@ -74,14 +74,14 @@ fn of_a_repository() {
     );
     drop(trees);
     assert_eq!(fs::read_dir(place.path("folder")).unwrap().count(), 0);
-    let listed = git(&place.path("source"), ["worktree", "list"]).unwrap();
+    let listed = run_git_within(&place.path("source"), ["worktree", "list"]).unwrap();
     assert_eq!(String::from_utf8_lossy(&listed.stdout).lines().count(), 1);
 }
 
 /// Paths may be relative to a part of the repository, if they mean nothing at its top.
 #[test]
 fn of_a_part_of_a_repository() {
-    let place = Place::new();
+    let place = TreesFixture::new();
     fs::remove_file(place.path("source/x.h")).unwrap();
     let place = place.repository();
     check(&place.make("source/sub").unwrap(), "x.h");
@@ -90,7 +90,7 @@ fn of_a_part_of_a_repository() {
 /// What git ignores is copied as it is.
 #[test]
 fn of_a_folder_that_is_not_committed() {
-    let place = Place::new();
+    let place = TreesFixture::new();
     fs::write(place.path("source/.gitignore"), "sub\n").unwrap();
     let place = place.repository();
     check(&place.make("source/sub").unwrap(), "x.h");
@@ -98,7 +98,7 @@ fn of_a_folder_that_is_not_committed() {
 
 #[test]
 fn patch_does_not_apply() {
-    for place in [Place::new(), Place::new().repository()] {
+    for place in [TreesFixture::new(), TreesFixture::new().repository()] {
         fs::write(place.path("patch"), PATCH.replace("-int a", "-int z")).unwrap();
         let error = place.make("source").err().unwrap().to_string();
         assert!(error.contains("does not apply to"), "{error}");

@@ -3,21 +3,21 @@ use super::*;
 fn sample() -> MachineFile {
     MachineFile {
         schema: SCHEMA.into(),
-        machine: Machine {
+        machine: MachineIdentity {
             cpu: "AMD EPYC".into(),
             cpus: 2,
             virtual_machine: true,
         },
         line_bytes: 64,
-        pair_coefficient: Estimate::new(0.0, -0.01, 0.02),
+        pair_coefficient: ProbeEstimate::new(0.0, -0.01, 0.02),
         pairs: vec![PairTest {
             pattern: "two-writers".into(),
-            coefficient: Estimate::new(0.0, -0.01, 0.02),
+            coefficient: ProbeEstimate::new(0.0, -0.01, 0.02),
         }],
-        transfers: vec![Transfer {
+        transfers: vec![TransferCost {
             cpu_a: 0,
             cpu_b: 1,
-            relation: Relation::SameCache,
+            relation: CpuRelation::SameCache,
             ns: Some(55.5),
             ns_low: Some(50.25),
             ns_high: Some(60.0),
@@ -25,29 +25,29 @@ fn sample() -> MachineFile {
         accesses: vec![AccessCost {
             kind: "store".into(),
             against: "load".into(),
-            alone_ns: Estimate::new(0.5, 0.4, 0.6),
-            contended_ns: Estimate::new(5.0, 4.5, 5.5),
+            alone_ns: ProbeEstimate::new(0.5, 0.4, 0.6),
+            contended_ns: ProbeEstimate::new(5.0, 4.5, 5.5),
         }],
         silent_store_ratio: Some(4.5),
         split_ratio: None,
         split_local_ratio: Some(2.0),
         split_atomic_ratio: None,
-        intervals: Intervals {
-            silent_store_ratio: Some(Interval {
+        intervals: RatioIntervals {
+            silent_store_ratio: Some(RatioInterval {
                 low: 4.0,
                 high: 5.0,
             }),
-            ..Intervals::default()
+            ..RatioIntervals::default()
         },
         noise: Some(0.03),
-        windows: Windows {
+        windows: WindowSummary {
             taken: 300,
             kept: 280,
             window_ms: 10,
             fifo: false,
             steal_percent: None,
         },
-        unknown: vec![Unknown {
+        unknown: vec![UnknownValue {
             what: "split_ratio".into(),
             why: "too noisy".into(),
         }],
@@ -72,7 +72,7 @@ fn a_file_survives_writing_and_reading() {
 
 #[test]
 fn keys_are_those_that_scripts_use() {
-    let value: serde_json::Value = serde_json::from_str(&sample().text()).unwrap();
+    let value: serde_json::Value = serde_json::from_str(&sample().to_json()).unwrap();
     assert_eq!(value["schema"], "relayout/probe/1");
     assert_eq!(value["line_bytes"], 64);
     assert_eq!(value["pair_coefficient"]["value"], 0.0);
@@ -140,14 +140,17 @@ fn a_file_from_before_accesses_were_measured_is_read() {
 fn text_that_is_no_file_is_refused() {
     for text in ["", "{", "[]", "null", "{\"schema\": 1}"] {
         let error = MachineFile::parse(text.as_bytes()).unwrap_err();
-        assert!(matches!(error, Problem::Json(_)), "{text}: {error}");
+        assert!(
+            matches!(error, MachineFileProblem::Json(_)),
+            "{text}: {error}"
+        );
     }
     let long = vec![b' '; FILE_BYTES_MAX as usize + 1];
-    assert_eq!(MachineFile::parse(&long), Err(Problem::Long));
-    let mut cut = sample().text();
+    assert_eq!(MachineFile::parse(&long), Err(MachineFileProblem::TooLong));
+    let mut cut = sample().to_json();
     cut.truncate(cut.len() / 2);
     assert!(MachineFile::parse(cut.as_bytes()).is_err());
-    let text = sample().text().replace("55.5", "1e999");
+    let text = sample().to_json().replace("55.5", "1e999");
     assert!(MachineFile::parse(text.as_bytes()).is_err());
 }
 

@@ -4,15 +4,15 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::*;
-use crate::perf::Sampler;
-use crate::program::inspect;
+use crate::perf::SamplingHardware;
+use crate::program::inspect::inspect_program;
 
 #[path = "../../../../profile/tests/perf/builder/mod.rs"]
 mod perf;
 
 struct Silent;
 
-impl Progress for Silent {
+impl RecordingProgress for Silent {
     fn step(&self, _: &str) {}
     fn window(&self, _: u64, _: u64, _: u64) {}
     fn program(&self, _: u64, _: u64, _: u64) {}
@@ -23,9 +23,9 @@ fn recording(words: &[&str]) -> ProgramRecording {
     ProgramRecording {
         program: words[0].into(),
         arguments: words[1..].iter().map(Into::into).collect(),
-        with: Some(Backend::Perf),
+        backend: Some(ProgramBackend::Perf),
         slices: None,
-        counts: Counts::default(),
+        counts: CountedAccesses::default(),
         bursts: None,
         yield_every: None,
         seed: 1,
@@ -36,17 +36,17 @@ fn recording(words: &[&str]) -> ProgramRecording {
 
 fn record(
     recording: &ProgramRecording,
-    sampler: Sampler,
+    sampler: SamplingHardware,
     prepared: Option<Vec<u8>>,
-) -> Result<Recorded, Error> {
+) -> Result<RecordingOutcome, Error> {
     let perf = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/perf.sh");
-    let inspected = inspect(&recording.program)?;
-    let workspace = Workspace::create()?;
+    let inspected = inspect_program(&recording.program)?;
+    let workspace = RecordingWorkspace::create()?;
     if let Some(bytes) = prepared {
-        std::fs::write(workspace.path("prepared"), bytes).unwrap();
+        std::fs::write(workspace.file_path("prepared"), bytes).unwrap();
     }
-    let sampled = Sampled::new(recording, &inspected, Sampling::new(perf, sampler))?;
-    sampled.record(&workspace, &Silent, Signals::catch(), &|_, _| None)
+    let sampled = SampledProgram::new(recording, &inspected, PerfSampler::new(perf, sampler))?;
+    sampled.record(&workspace, &Silent, StopSignals::catch(), &|_, _| None)
 }
 
 /// Two samples of a program.
@@ -66,15 +66,15 @@ fn samples(mut file: perf::File) -> Option<Vec<u8>> {
 #[test]
 fn samples_become_a_profile() {
     for (sampler, file) in [
-        (Sampler::Pebs, perf::File::pebs()),
-        (Sampler::Ibs, perf::File::ibs()),
-        (Sampler::Spe, perf::File::spe()),
+        (SamplingHardware::Pebs, perf::File::pebs()),
+        (SamplingHardware::Ibs, perf::File::ibs()),
+        (SamplingHardware::Spe, perf::File::spe()),
     ] {
         let recorded = record(&recording(&["true", "x"]), sampler, samples(file)).unwrap();
         assert!(recorded.problem.is_none());
         let meta = &recorded.profile.meta;
         assert_eq!(meta.workload, "true x");
-        assert_eq!(meta.coverage, relayout_profile::Coverage::Samples);
+        assert_eq!(meta.coverage, relayout_profile::AccessCoverage::Samples);
         assert_eq!(meta.contexts, 2);
         assert_eq!(meta.runs[0].ended, "the program ended");
         assert_eq!(meta.runs[0].accesses, 2);
@@ -86,7 +86,7 @@ fn samples_become_a_profile() {
 #[test]
 fn programs_that_fail_or_are_stopped() {
     let file = || samples(perf::File::ibs());
-    let failed = record(&recording(&["false"]), Sampler::Ibs, file()).unwrap();
+    let failed = record(&recording(&["false"]), SamplingHardware::Ibs, file()).unwrap();
     let problem = failed.problem.unwrap().to_string();
     assert_eq!(problem, "false ended with status 1");
     assert_eq!(failed.profile.meta.runs[0].ended, problem);
@@ -94,7 +94,7 @@ fn programs_that_fail_or_are_stopped() {
         stop_after: Some(Duration::from_millis(50)),
         ..recording(&["sleep", "60"])
     };
-    let stopped = record(&server, Sampler::Ibs, file()).unwrap();
+    let stopped = record(&server, SamplingHardware::Ibs, file()).unwrap();
     assert!(stopped.problem.is_none());
     let ended = &stopped.profile.meta.runs[0].ended;
     assert_eq!(ended, "the program was stopped, as asked for");
@@ -102,7 +102,9 @@ fn programs_that_fail_or_are_stopped() {
 
 #[track_caller]
 fn refuses(recording: &ProgramRecording, prepared: Option<Vec<u8>>, says: &str) {
-    let error = record(recording, Sampler::Ibs, prepared).err().unwrap();
+    let error = record(recording, SamplingHardware::Ibs, prepared)
+        .err()
+        .unwrap();
     assert!(error.to_string().contains(says), "{error}");
 }
 

@@ -2,14 +2,14 @@
 
 use std::fmt::Write as _;
 
-use super::{Emitter, Language};
-use crate::abi::shape::is_align;
+use super::{EmitLanguage, StructEmitter};
+use crate::abi::shape::is_valid_align;
 use crate::abi::{AbiError, Bitfield};
 use crate::types::DEPTH_MAX;
 use crate::{Type, TypeId};
 
 /// Words that cannot be a member's name: keywords of C and C++, and macros that GCC predefines.
-const RESERVED: &[&str] = &[
+const RESERVED_WORDS: &[&str] = &[
     "alignas",
     "alignof",
     "and",
@@ -113,7 +113,7 @@ const RESERVED: &[&str] = &[
 ];
 
 /// Integers of C as debug information names them; `long` is as wide as a pointer.
-const INTEGERS: &[(&str, u64)] = &[
+const C_INTEGERS: &[(&str, u64)] = &[
     ("char", 1),
     ("signed char", 1),
     ("unsigned char", 1),
@@ -141,11 +141,11 @@ pub(super) fn is_identifier(name: &str) -> bool {
     let starts = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
     starts
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-        && RESERVED.binary_search(&name).is_err()
+        && RESERVED_WORDS.binary_search(&name).is_err()
 }
 
 /// An unsigned integer of so many bytes, of the same size on all targets.
-pub(super) fn unsigned(size: u64) -> Option<&'static str> {
+pub(super) fn unsigned_of_size(size: u64) -> Option<&'static str> {
     Some(match size {
         1 => "unsigned char",
         2 => "unsigned short",
@@ -156,10 +156,10 @@ pub(super) fn unsigned(size: u64) -> Option<&'static str> {
     })
 }
 
-impl Emitter<'_, '_> {
+impl StructEmitter<'_, '_> {
     /// A type in front of a member's name and the dimensions after it. `owner` is the struct that
     /// holds the member.
-    pub(super) fn spell(
+    pub(super) fn spell_type(
         &mut self,
         id: TypeId,
         depth: u32,
@@ -179,22 +179,22 @@ impl Emitter<'_, '_> {
             // Rust's `()` and `!`.
             Some(Type::Base { size: 0, .. }) => Ok(("unsigned char".to_owned(), "[0]".to_owned())),
             Some(Type::Base { name, size }) => {
-                let found = self.base(name, *size);
+                let found = self.spell_base(name, *size);
                 plain(found.ok_or_else(|| not_c(format!("{name} of {size} bytes")))?)
             }
             Some(Type::Enum { size, .. }) => plain(
-                self.enumeration(*size)
+                self.spell_enum(*size)
                     .ok_or_else(|| not_c(format!("an enum of {size} bytes")))?,
             ),
             Some(Type::Pointer { size, .. }) if *size == self.abi.target.pointer_size => {
                 plain("void *".to_owned())
             }
             Some(Type::Pointer { size, .. }) => {
-                let found = unsigned(*size).map(str::to_owned);
+                let found = unsigned_of_size(*size).map(str::to_owned);
                 plain(found.ok_or_else(|| not_c(format!("a pointer of {size} bytes")))?)
             }
             Some(Type::Array { element, counts }) => {
-                let (ty, inner) = self.spell(*element, depth + 1, owner)?;
+                let (ty, inner) = self.spell_type(*element, depth + 1, owner)?;
                 let mut dimensions = String::new();
                 for count in counts.first().map_or(&[None][..], |_| counts) {
                     let count = count.unwrap_or(0);
@@ -206,41 +206,41 @@ impl Emitter<'_, '_> {
                 target: Some(target),
                 declared_align,
                 ..
-            }) => match declared_align.filter(is_align) {
-                Some(align) => self.aligned_typedef(id, *target, align, depth, owner),
-                None => self.spell(*target, depth + 1, owner),
+            }) => match declared_align.filter(is_valid_align) {
+                Some(align) => self.spell_aligned_typedef(id, *target, align, depth, owner),
+                None => self.spell_type(*target, depth + 1, owner),
             },
             Some(Type::Qualified {
                 qualifier: "_Atomic",
                 target: Some(target),
-            }) if self.language == Language::C => {
-                let (ty, dimensions) = self.spell(*target, depth + 1, owner)?;
+            }) if self.language == EmitLanguage::C => {
+                let (ty, dimensions) = self.spell_type(*target, depth + 1, owner)?;
                 Ok((format!("_Atomic({ty})"), dimensions))
             }
             Some(Type::Qualified {
                 target: Some(target),
                 ..
-            }) => self.spell(*target, depth + 1, owner),
-            Some(Type::Aggregate(aggregate)) => plain(self.nested(id, aggregate, depth + 1)?),
+            }) => self.spell_type(*target, depth + 1, owner),
+            Some(Type::Aggregate(aggregate)) => plain(self.nested_tag(id, aggregate, depth + 1)?),
             _ => Err(not_c("it has no size".to_owned())),
         }
     }
 
     /// The type of a bitfield.
-    pub(super) fn spell_bits(
+    pub(super) fn spell_bitfield_type(
         &mut self,
         id: TypeId,
         field: &Bitfield,
         depth: u32,
         owner: &str,
     ) -> Result<String, AbiError> {
-        let (ty, _) = self.spell(id, depth + 1, owner)?;
+        let (ty, _) = self.spell_type(id, depth + 1, owner)?;
         // C allows a bool one bit.
         let wide = field.width_bits > 1 && matches!(ty.as_str(), "_Bool" | "bool");
         Ok(if wide { "unsigned char".to_owned() } else { ty })
     }
 
-    fn aligned_typedef(
+    fn spell_aligned_typedef(
         &mut self,
         id: TypeId,
         target: TypeId,
@@ -248,29 +248,29 @@ impl Emitter<'_, '_> {
         depth: u32,
         owner: &str,
     ) -> Result<(String, String), AbiError> {
-        if let Some(name) = self.aligned.get(&id) {
+        if let Some(name) = self.aligned_typedefs.get(&id) {
             return Ok((name.clone(), String::new()));
         }
-        let (ty, dimensions) = self.spell(target, depth + 1, owner)?;
+        let (ty, dimensions) = self.spell_type(target, depth + 1, owner)?;
         let name = format!("{}t{}", self.prefix, id.0);
         let line = format!("typedef {ty} {name}{dimensions} __attribute__((aligned({align})));\n");
         self.text.push_str(&line);
-        self.aligned.insert(id, name.clone());
+        self.aligned_typedefs.insert(id, name.clone());
         Ok((name, String::new()))
     }
 
     /// A base type by its name if the compiler knows it by that, or by its size.
-    fn base(&self, name: &str, size: u64) -> Option<String> {
+    fn spell_base(&self, name: &str, size: u64) -> Option<String> {
         if let Some(part) = name.strip_prefix("complex ") {
-            return Some(format!("__complex__ {}", self.base(part, size / 2)?));
+            return Some(format!("__complex__ {}", self.spell_base(part, size / 2)?));
         }
         let bool = match self.language {
-            Language::C => "_Bool",
-            Language::Cxx => "bool",
+            EmitLanguage::C => "_Bool",
+            EmitLanguage::Cxx => "bool",
         };
         let long = self.abi.target.pointer_size;
-        let same = |known: u64| size == if known == 0 { long } else { known };
-        let integer = INTEGERS.iter().find(|(other, _)| *other == name);
+        let same_size = |known: u64| size == if known == 0 { long } else { known };
+        let integer = C_INTEGERS.iter().find(|(other, _)| *other == name);
         Some(match (name, size) {
             ("_Bool" | "bool", 1) => bool.to_owned(),
             ("long double", 8 | 12 | 16) => name.to_owned(),
@@ -279,20 +279,20 @@ impl Emitter<'_, '_> {
             (_, 16) if name.contains("loat") => "_Float128".to_owned(),
             ("__int128 unsigned", 16) => "unsigned __int128".to_owned(),
             _ => match integer {
-                Some((_, known)) if same(*known) => name.to_owned(),
-                _ => unsigned(size)?.to_owned(),
+                Some((_, known)) if same_size(*known) => name.to_owned(),
+                _ => unsigned_of_size(size)?.to_owned(),
             },
         })
     }
 
     /// An enum of so many bytes; defined at its first use.
-    fn enumeration(&mut self, size: u64) -> Option<String> {
-        let ty = unsigned(size).filter(|_| size <= 8)?;
+    fn spell_enum(&mut self, size: u64) -> Option<String> {
+        let ty = unsigned_of_size(size).filter(|_| size <= 8)?;
         let tag = format!("enum {}e{size}", self.prefix);
         if self.enum_sizes.insert(size) {
             let constant = format!("{}E{size}", self.prefix);
             let line = match (self.language, size) {
-                (Language::Cxx, _) => format!("{tag} : {ty} {{ {constant} }};\n"),
+                (EmitLanguage::Cxx, _) => format!("{tag} : {ty} {{ {constant} }};\n"),
                 (_, 1) => format!("{tag} {{ {constant} }} __attribute__((packed));\n"),
                 (_, 2) => format!("{tag} {{ {constant} = 0x7fff }} __attribute__((packed));\n"),
                 (_, 4) => format!("{tag} {{ {constant} = 0x7fffffff }};\n"),
@@ -306,11 +306,11 @@ impl Emitter<'_, '_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{RESERVED, is_identifier};
+    use super::{RESERVED_WORDS, is_identifier};
 
     #[test]
     fn names() {
-        assert!(RESERVED.is_sorted());
+        assert!(RESERVED_WORDS.is_sorted());
         let check = |name: &str, expect: bool| assert_eq!(is_identifier(name), expect, "{name}");
         check("mmap_lock", true);
         check("class", false);

@@ -2,32 +2,32 @@
 
 use gimli::{DwTag, Encoding, Reader as _, SectionId, UnitHeader, UnitOffset, constants as dw};
 
-use super::{Definition, NameKey, Scope, UnitNames, is_aggregate, text};
+use super::{DefinitionScope, NameKey, TypeDefinition, UnitNames, is_aggregate_tag, section_text};
 use crate::DefinitionKind;
 use crate::dwarf::DieOffset;
-use crate::dwarf::abbrev::{Abbreviation, Abbreviations, Wanted};
+use crate::dwarf::abbrev::{Abbreviation, AbbreviationTable, ScannedAttribute};
 use crate::dwarf::companions::SplitUnit;
-use crate::dwarf::die::{self, Dwarf, Reference};
+use crate::dwarf::die::{self, DieReference, Dwarf};
 use crate::dwarf::file::Reader;
 use crate::dwarf::forms;
-use crate::dwarf::parts::{UnitSlot, Units};
+use crate::dwarf::parts::{DwarfUnits, UnitSlot};
 
 type Header<'s> = UnitHeader<Reader<'s>>;
 
-pub(super) struct Scan<'u, 's> {
-    units: &'u Units<'s>,
+pub(super) struct NameScan<'u, 's> {
+    units: &'u DwarfUnits<'s>,
     slot: &'u UnitSlot<'s>,
     dwarf: &'u Dwarf<'s>,
     header: &'u Header<'s>,
-    abbreviations: &'u Abbreviations,
+    abbreviations: &'u AbbreviationTable,
     encoding: Encoding,
     /// First byte after the unit, from its start.
     end: usize,
     str_offsets_base: gimli::DebugStrOffsetsBase<usize>,
     /// The language nests types in aggregates.
-    nests: bool,
+    nests_types: bool,
     /// The scopes that are open, innermost last; each is an index of [`UnitNames::scopes`].
-    open: Vec<u32>,
+    open_scopes: Vec<u32>,
     /// Declarations in scopes, in order, with their scope.
     declared: Vec<(DieOffset, u32)>,
     pub(super) found: UnitNames<'s>,
@@ -35,7 +35,7 @@ pub(super) struct Scan<'u, 's> {
 
 /// The attributes that the scan looks at.
 #[derive(Default)]
-struct Attributes {
+struct NameAttributes {
     name: Option<NameKey>,
     size: Option<u64>,
     line: Option<u64>,
@@ -47,11 +47,11 @@ struct Attributes {
     split: bool,
 }
 
-impl<'u, 's> Scan<'u, 's> {
+impl<'u, 's> NameScan<'u, 's> {
     pub(super) fn new(
-        units: &'u Units<'s>,
+        units: &'u DwarfUnits<'s>,
         slot: &'u UnitSlot<'s>,
-        abbreviations: &'u Abbreviations,
+        abbreviations: &'u AbbreviationTable,
     ) -> Self {
         let (dwarf, header) = (&units.part(slot).dwarf, &slot.header);
         let encoding = header.encoding();
@@ -67,8 +67,8 @@ impl<'u, 's> Scan<'u, 's> {
                 encoding,
                 dwarf.file_type,
             ),
-            nests: false,
-            open: Vec::new(),
+            nests_types: false,
+            open_scopes: Vec::new(),
             declared: Vec::new(),
             found: UnitNames::default(),
         }
@@ -82,8 +82,8 @@ impl<'u, 's> Scan<'u, 's> {
             return Ok(());
         }
         let root = abbreviations.get(code)?;
-        let attributes = self.attributes(&mut input, root)?;
-        self.nests = !attributes.language.is_some_and(is_c);
+        let attributes = self.read_attributes(&mut input, root)?;
+        self.nests_types = !attributes.language.is_some_and(is_c);
         if attributes.split {
             self.found.split = self.split_unit();
         }
@@ -101,17 +101,17 @@ impl<'u, 's> Scan<'u, 's> {
                 match muted {
                     Some(above) if depth <= above => muted = None,
                     Some(_) => {}
-                    None => drop(self.open.pop()),
+                    None => drop(self.open_scopes.pop()),
                 }
                 continue;
             }
             let abbreviation = abbreviations.get(code)?;
             let kind = abbreviation.kind.filter(|_| muted.is_none());
             if kind.is_none() && !abbreviation.has_children {
-                self.skip(&mut input, abbreviation)?;
+                self.skip_attributes(&mut input, abbreviation)?;
                 continue;
             }
-            let attributes = self.attributes(&mut input, abbreviation)?;
+            let attributes = self.read_attributes(&mut input, abbreviation)?;
             if let Some(kind) = kind {
                 self.collect(offset, kind, &attributes);
             }
@@ -133,21 +133,23 @@ impl<'u, 's> Scan<'u, 's> {
     }
 
     fn descends(&self, tag: DwTag) -> bool {
-        tag == dw::DW_TAG_namespace || tag == dw::DW_TAG_module || self.nests && is_aggregate(tag)
+        tag == dw::DW_TAG_namespace
+            || tag == dw::DW_TAG_module
+            || self.nests_types && is_aggregate_tag(tag)
     }
 
     /// Goes into a namespace or type. One that only stands for a type unit may have its name there.
-    fn enter(&mut self, attributes: &Attributes) {
+    fn enter(&mut self, attributes: &NameAttributes) {
         let declared = || attributes.specification;
         let name = attributes.name.or_else(|| self.name_at(declared()?));
-        let parent = self.open.last().copied();
-        self.open.push(self.found.scopes.len() as u32);
-        self.found.scopes.push(Scope { parent, name });
+        let parent = self.open_scopes.last().copied();
+        self.open_scopes.push(self.found.scopes.len() as u32);
+        self.found.scopes.push(DefinitionScope { parent, name });
     }
 
-    fn collect(&mut self, offset: usize, kind: DefinitionKind, attributes: &Attributes) {
+    fn collect(&mut self, offset: usize, kind: DefinitionKind, attributes: &NameAttributes) {
         let die = DieOffset(self.slot.start.saturating_add(offset));
-        let mut scope = self.open.last().copied();
+        let mut scope = self.open_scopes.last().copied();
         if attributes.declaration {
             self.declared.extend(scope.map(|scope| (die, scope)));
             return;
@@ -163,7 +165,7 @@ impl<'u, 's> Scan<'u, 's> {
         let Some(name) = name else { return };
         let size = attributes.size.and_then(|size| u32::try_from(size).ok());
         let size = size.unwrap_or(u32::MAX);
-        let definition = Definition {
+        let definition = TypeDefinition {
             die,
             size,
             line: attributes.line.map_or(0, |line| line as u16),
@@ -184,7 +186,7 @@ impl<'u, 's> Scan<'u, 's> {
         let mut input = self.header.range_from(offset..).ok()?;
         let abbreviations = self.abbreviations;
         let abbreviation = abbreviations.get(input.read_uleb128().ok()?).ok()?;
-        self.attributes(&mut input, abbreviation).ok()?.name
+        self.read_attributes(&mut input, abbreviation).ok()?.name
     }
 
     /// The same in another unit, as `dwz` makes them.
@@ -193,8 +195,8 @@ impl<'u, 's> Scan<'u, 's> {
         let unit = self.units.unit(slot)?;
         let entry = unit.entry(slot.offset_of(declared)?).ok()?;
         let name = entry.attr_value(dw::DW_AT_name)?;
-        let text = die::text(&self.units.part(slot).dwarf, unit, name)?;
-        Some(self.inline(text))
+        let text = die::attribute_text(&self.units.part(slot).dwarf, unit, name)?;
+        Some(self.inline_name(text))
     }
 
     /// The file that the unit's contents are in.
@@ -202,7 +204,7 @@ impl<'u, 's> Scan<'u, 's> {
         if self.dwarf.file_type == gimli::DwarfFileType::Dwo {
             return None;
         }
-        let unit = self.units.parse(self.slot).ok()?;
+        let unit = self.units.parse_unit(self.slot).ok()?;
         let name = self.dwarf.attr_string(&unit, unit.dwo_name().ok()??).ok()?;
         let folder = unit
             .comp_dir
@@ -214,43 +216,52 @@ impl<'u, 's> Scan<'u, 's> {
         })
     }
 
-    fn skip(&self, input: &mut Reader<'s>, abbreviation: &Abbreviation) -> gimli::Result<()> {
+    fn skip_attributes(
+        &self,
+        input: &mut Reader<'s>,
+        abbreviation: &Abbreviation,
+    ) -> gimli::Result<()> {
         if let Some(size) = abbreviation.fixed_size {
             return input.skip(size as usize);
         }
         for step in self.abbreviations.steps(abbreviation) {
             input.skip(step.skip as usize)?;
-            forms::skip(input, step.form, self.encoding)?;
+            forms::skip_value(input, step.form, self.encoding)?;
         }
         input.skip(abbreviation.rest as usize)
     }
 
-    fn attributes(
+    fn read_attributes(
         &mut self,
         input: &mut Reader<'s>,
         abbreviation: &Abbreviation,
-    ) -> gimli::Result<Attributes> {
-        let mut found = Attributes::default();
+    ) -> gimli::Result<NameAttributes> {
+        let mut found = NameAttributes::default();
         let (abbreviations, encoding) = (self.abbreviations, self.encoding);
         for step in abbreviations.steps(abbreviation) {
             input.skip(step.skip as usize)?;
-            let number = |input: &mut _| forms::number(input, step.form, step.implicit, encoding);
+            let number =
+                |input: &mut _| forms::read_number(input, step.form, step.implicit, encoding);
             match step.wanted {
-                None => forms::skip(input, step.form, encoding)?,
-                Some(Wanted::Name) => found.name = self.name(input, step.form)?,
-                Some(Wanted::Size) => found.size = number(input)?,
-                Some(Wanted::Line) => found.line = number(input)?,
-                Some(Wanted::Declaration) => found.declaration = number(input)? == Some(1),
-                Some(Wanted::Language) => found.language = number(input)?,
-                Some(Wanted::Sibling) => found.sibling = self.sibling(input, step.form)?,
-                Some(Wanted::Specification) => {
-                    found.specification = self.reference(input, step.form)?;
+                None => forms::skip_value(input, step.form, encoding)?,
+                Some(ScannedAttribute::Name) => found.name = self.read_name(input, step.form)?,
+                Some(ScannedAttribute::Size) => found.size = number(input)?,
+                Some(ScannedAttribute::Line) => found.line = number(input)?,
+                Some(ScannedAttribute::Declaration) => {
+                    found.declaration = number(input)? == Some(1)
                 }
-                Some(Wanted::DwoName) => {
-                    forms::skip(input, step.form, encoding)?;
+                Some(ScannedAttribute::Language) => found.language = number(input)?,
+                Some(ScannedAttribute::Sibling) => {
+                    found.sibling = self.read_sibling(input, step.form)?
+                }
+                Some(ScannedAttribute::Specification) => {
+                    found.specification = self.read_reference(input, step.form)?;
+                }
+                Some(ScannedAttribute::DwoName) => {
+                    forms::skip_value(input, step.form, encoding)?;
                     found.split = true;
                 }
-                Some(Wanted::StrOffsetsBase) => {
+                Some(ScannedAttribute::StrOffsetsBase) => {
                     let base = number(input)?.and_then(|base| usize::try_from(base).ok());
                     self.str_offsets_base = gimli::DebugStrOffsetsBase(base.unwrap_or(0));
                 }
@@ -261,49 +272,53 @@ impl<'u, 's> Scan<'u, 's> {
     }
 
     /// The entry after this one's children, from the start of the unit.
-    fn sibling(&self, input: &mut Reader<'s>, form: gimli::DwForm) -> gimli::Result<Option<usize>> {
-        let form = forms::direct(input, form)?;
-        let number = forms::number(input, form, 0, self.encoding)?;
+    fn read_sibling(
+        &self,
+        input: &mut Reader<'s>,
+        form: gimli::DwForm,
+    ) -> gimli::Result<Option<usize>> {
+        let form = forms::resolve_form(input, form)?;
+        let number = forms::read_number(input, form, 0, self.encoding)?;
         let offset = number.and_then(|offset| usize::try_from(offset).ok());
         // Others would be a detour; children are then read and ignored.
         Ok(offset.filter(|_| is_in_unit(form)))
     }
 
     /// Where a reference leads.
-    fn reference(
+    fn read_reference(
         &self,
         input: &mut Reader<'s>,
         form: gimli::DwForm,
     ) -> gimli::Result<Option<DieOffset>> {
-        let form = forms::direct(input, form)?;
-        let number = forms::number(input, form, 0, self.encoding)?;
+        let form = forms::resolve_form(input, form)?;
+        let number = forms::read_number(input, form, 0, self.encoding)?;
         let Some(offset) = number.and_then(|offset| usize::try_from(offset).ok()) else {
             return Ok(None);
         };
         let reference = match form {
-            form if is_in_unit(form) => Reference::Unit(UnitOffset(offset)),
-            dw::DW_FORM_ref_addr => Reference::Section(offset),
+            form if is_in_unit(form) => DieReference::Unit(UnitOffset(offset)),
+            dw::DW_FORM_ref_addr => DieReference::Section(offset),
             dw::DW_FORM_GNU_ref_alt | dw::DW_FORM_ref_sup4 | dw::DW_FORM_ref_sup8 => {
-                Reference::Supplementary(offset)
+                DieReference::Supplementary(offset)
             }
-            dw::DW_FORM_ref_sig8 => Reference::Signature(offset as u64),
+            dw::DW_FORM_ref_sig8 => DieReference::Signature(offset as u64),
             _ => return Ok(None),
         };
-        Ok(self.units.resolve(self.slot, reference))
+        Ok(self.units.resolve_reference(self.slot, reference))
     }
 
-    fn name(
+    fn read_name(
         &mut self,
         input: &mut Reader<'s>,
         form: gimli::DwForm,
     ) -> gimli::Result<Option<NameKey>> {
-        let form = forms::direct(input, form)?;
+        let form = forms::resolve_form(input, form)?;
         if form == dw::DW_FORM_string {
             let text = input.read_null_terminated_slice()?;
             let text = std::str::from_utf8(text.slice()).ok();
-            return Ok(text.map(|text| self.inline(text)));
+            return Ok(text.map(|text| self.inline_name(text)));
         }
-        let number = forms::number(input, form, 0, self.encoding)?;
+        let number = forms::read_number(input, form, 0, self.encoding)?;
         let Some(number) = number.and_then(|number| usize::try_from(number).ok()) else {
             return Ok(None);
         };
@@ -324,19 +339,20 @@ impl<'u, 's> Scan<'u, 's> {
             }
             dw::DW_FORM_GNU_strp_alt | dw::DW_FORM_strp_sup => {
                 let supplementary = self.dwarf.sup();
-                let text = supplementary.and_then(|part| text(part, SectionId::DebugStr, number));
-                return Ok(text.map(|text| self.inline(text)));
+                let text =
+                    supplementary.and_then(|part| section_text(part, SectionId::DebugStr, number));
+                return Ok(text.map(|text| self.inline_name(text)));
             }
             _ => return Ok(None),
         };
         if self.slot.part == 0 {
-            return Ok(Some(NameKey::At(section, offset)));
+            return Ok(Some(NameKey::InSection(section, offset)));
         }
-        let text = text(self.dwarf, section, offset);
-        Ok(text.map(|text| self.inline(text)))
+        let text = section_text(self.dwarf, section, offset);
+        Ok(text.map(|text| self.inline_name(text)))
     }
 
-    fn inline(&mut self, text: &'s str) -> NameKey {
+    fn inline_name(&mut self, text: &'s str) -> NameKey {
         self.found.inline.push(text);
         NameKey::Inline(self.found.inline.len() - 1)
     }

@@ -2,28 +2,28 @@
 
 use std::collections::BTreeSet;
 
-use super::What;
-use crate::perf::{Error, Sample};
+use super::ImportTarget;
+use crate::perf::{Error, MemorySample};
 
 /// Numbers of contexts: threads by their number, CPUs as they are.
-pub(super) struct Contexts {
+pub(super) struct SampleContexts {
     /// Threads, ascending; none for the kernel.
     pub threads: Vec<u32>,
     /// How many numbers there are.
     pub count: u16,
 }
 
-impl Contexts {
-    pub fn new(samples: &[Sample], what: What) -> Result<Self, Error> {
+impl SampleContexts {
+    pub fn new(samples: &[MemorySample], target: ImportTarget) -> Result<Self, Error> {
         let max = usize::from(u16::MAX);
-        let (threads, count, what) = match what {
-            What::Process(_) => {
+        let (threads, count, counted) = match target {
+            ImportTarget::Process(_) => {
                 let threads: BTreeSet<u32> = samples.iter().map(|sample| sample.tid).collect();
                 let threads: Vec<u32> = threads.into_iter().collect();
                 let count = threads.len();
                 (threads, count, "threads")
             }
-            What::Kernel => {
+            ImportTarget::Kernel => {
                 let last = samples
                     .iter()
                     .map(|sample| sample.cpu as usize)
@@ -32,12 +32,16 @@ impl Contexts {
                 (Vec::new(), last.saturating_add(1), "CPUs")
             }
         };
-        let too_many = Error::TooMany { what, count, max };
+        let too_many = Error::TooMany {
+            what: counted,
+            count,
+            max,
+        };
         let count = u16::try_from(count).map_err(|_| too_many)?;
         Ok(Self { threads, count })
     }
 
-    pub fn of(&self, sample: &Sample) -> u16 {
+    pub fn context_of(&self, sample: &MemorySample) -> u16 {
         let number = match self.threads.binary_search(&sample.tid) {
             Ok(place) => place,
             Err(_) => sample.cpu as usize,

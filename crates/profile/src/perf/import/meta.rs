@@ -1,13 +1,16 @@
 //! Metadata of an imported recording.
 
-use super::contexts::Contexts;
+use super::contexts::SampleContexts;
 use super::select::thread_name;
-use super::{Options, What};
-use crate::model::{Coverage, Meta, Module, RangeKind, RangeRow, Run, Setting, Thread};
-use crate::perf::{Recording, Sample};
+use super::{ImportOptions, ImportTarget};
+use crate::model::{
+    AccessCoverage, LoadedModule, ProfileMeta, ProgramThread, RangeKind, RangeRow, RecordedRun,
+    RecordingSetting,
+};
+use crate::perf::{MemorySample, PerfRecording};
 
-pub(super) fn ranges(modules: &[Module]) -> Vec<RangeRow> {
-    let range = |module: &Module| RangeRow {
+pub(super) fn module_ranges(modules: &[LoadedModule]) -> Vec<RangeRow> {
+    let range = |module: &LoadedModule| RangeRow {
         run: 0,
         kind: RangeKind::Image,
         start: module.start,
@@ -21,22 +24,22 @@ pub(super) fn ranges(modules: &[Module]) -> Vec<RangeRow> {
     modules.iter().map(range).collect()
 }
 
-pub(super) fn meta(
-    recording: &Recording,
-    options: &Options,
-    samples: &[Sample],
-    contexts: &Contexts,
-) -> Meta {
+pub(super) fn profile_meta(
+    recording: &PerfRecording,
+    options: &ImportOptions,
+    samples: &[MemorySample],
+    contexts: &SampleContexts,
+) -> ProfileMeta {
     let origin = &recording.origin;
-    let kernel = options.what == What::Kernel;
+    let kernel = options.target == ImportTarget::Kernel;
     let first = samples.iter().map(|s| s.time_ns).min().unwrap_or(0);
     let last = samples.iter().map(|s| s.time_ns).max().unwrap_or(0);
-    let thread = |(context, tid): (u16, &u32)| Thread {
+    let thread = |(context, tid): (u16, &u32)| ProgramThread {
         context,
         tid: *tid,
         name: thread_name(recording, *tid).to_owned(),
     };
-    let run = Run {
+    let run = RecordedRun {
         complete: recording.lost == 0 && !recording.truncated,
         ended: if recording.truncated {
             "the file ends too early"
@@ -48,12 +51,12 @@ pub(super) fn meta(
         accesses: samples.len() as u64,
         modules: options.modules.clone(),
         threads: (0..).zip(&contexts.threads).map(thread).collect(),
-        ..Run::default()
+        ..RecordedRun::default()
     };
-    Meta {
+    ProfileMeta {
         target: if kernel { "kernel" } else { "program" }.into(),
         workload: origin.command.join(" "),
-        settings: settings(recording, options.what),
+        settings: settings(recording, options.target),
         line_bytes: options.line_bytes,
         contexts: contexts.count,
         machine: origin.arch.clone(),
@@ -63,14 +66,14 @@ pub(super) fn meta(
         } else {
             String::new()
         },
-        coverage: Coverage::Samples,
+        coverage: AccessCoverage::Samples,
         hitm_seen: samples.iter().any(|sample| sample.source.tells_snoop()),
         runs: vec![run],
-        ..Meta::default()
+        ..ProfileMeta::default()
     }
 }
 
-fn settings(recording: &Recording, what: What) -> Vec<Setting> {
+fn settings(recording: &PerfRecording, target: ImportTarget) -> Vec<RecordingSetting> {
     let events: Vec<_> = recording
         .events
         .iter()
@@ -78,13 +81,13 @@ fn settings(recording: &Recording, what: What) -> Vec<Setting> {
         .collect();
     let events: Vec<_> = events.iter().map(|e| e.name.as_str()).collect();
     let mut settings = vec![
-        Setting::new("events", events.join(",")),
-        Setting::new("cpu", recording.origin.cpu.clone()),
-        Setting::new("lost", recording.lost.to_string()),
-        Setting::new("throttled", recording.throttled.to_string()),
+        RecordingSetting::new("events", events.join(",")),
+        RecordingSetting::new("cpu", recording.origin.cpu.clone()),
+        RecordingSetting::new("lost", recording.lost.to_string()),
+        RecordingSetting::new("throttled", recording.throttled.to_string()),
     ];
-    if let What::Process(pid) = what {
-        settings.push(Setting::new("pid", pid.to_string()));
+    if let ImportTarget::Process(pid) = target {
+        settings.push(RecordingSetting::new("pid", pid.to_string()));
     }
     settings
 }

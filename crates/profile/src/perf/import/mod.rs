@@ -10,16 +10,16 @@ mod meta;
 mod select;
 mod tables;
 
-pub use select::choose;
+pub use select::choose_target;
 
-use super::{Error, Recording};
-use crate::model::{Module, Profile};
-use contexts::Contexts;
-use tables::Tables;
+use super::{Error, PerfRecording};
+use crate::model::{LoadedModule, Profile};
+use contexts::SampleContexts;
+use tables::SampleTables;
 
 /// Whose accesses to take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum ImportTarget {
     /// Those to user addresses by one process; its threads are the contexts.
     Process(u32),
     /// Those to kernel addresses by any code; CPUs are the contexts.
@@ -28,9 +28,9 @@ pub enum What {
 
 /// How to import.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct ImportOptions {
     /// Whose accesses.
-    pub what: What,
+    pub target: ImportTarget,
     /// What to take off the kernel's addresses, so that they are those of its debug file.
     pub slide: u64,
     /// The kernel's image, first byte to that after the last, before `slide` is taken off. Other
@@ -39,12 +39,12 @@ pub struct Options {
     /// Bytes of a cache line.
     pub line_bytes: u32,
     /// The process's files.
-    pub modules: Vec<Module>,
+    pub modules: Vec<LoadedModule>,
 }
 
 /// What is known of an instruction from the file that it lies in.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Instruction {
+pub struct SampledInstruction {
     /// Its bytes, no more and no less.
     pub bytes: Vec<u8>,
     /// Bytes that it accesses; 0 where it does not fix that.
@@ -55,7 +55,7 @@ pub struct Instruction {
 
 /// A profile made of samples.
 #[derive(Clone, Debug)]
-pub struct Imported {
+pub struct ImportedProfile {
     /// The profile; its `meta` lacks what only the command knows.
     pub profile: Profile,
     /// What was left out or assumed, in words.
@@ -67,22 +67,22 @@ pub struct Imported {
 ///
 /// # Errors
 /// More threads or instructions than a profile can number, or no samples.
-pub fn import(
-    recording: &Recording,
-    options: &Options,
-    code: &mut dyn FnMut(u64) -> Option<Instruction>,
-) -> Result<Imported, Error> {
-    let (samples, notes) = select::select(recording, options.what);
-    let contexts = Contexts::new(&samples, options.what)?;
-    let mut tables = Tables::new(&samples, options, code)?;
+pub fn import_samples(
+    recording: &PerfRecording,
+    options: &ImportOptions,
+    code: &mut dyn FnMut(u64) -> Option<SampledInstruction>,
+) -> Result<ImportedProfile, Error> {
+    let (samples, notes) = select::select_samples(recording, options.target);
+    let contexts = SampleContexts::new(&samples, options.target)?;
+    let mut tables = SampleTables::new(&samples, options, code)?;
     for sample in &samples {
-        tables.add(sample, contexts.of(sample));
+        tables.add_sample(sample, contexts.context_of(sample));
     }
     let mut notes = notes;
     notes.extend(tables.notes(&samples));
-    notes.extend(select::losses(recording));
+    notes.extend(select::loss_notes(recording));
     let mut profile = tables.finish();
-    profile.meta = meta::meta(recording, options, &samples, &contexts);
-    profile.ranges = meta::ranges(&options.modules);
-    Ok(Imported { profile, notes })
+    profile.meta = meta::profile_meta(recording, options, &samples, &contexts);
+    profile.ranges = meta::module_ranges(&options.modules);
+    Ok(ImportedProfile { profile, notes })
 }

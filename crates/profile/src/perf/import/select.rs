@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::What;
+use super::ImportTarget;
 use crate::perf::modules::last_exec_ns;
-use crate::perf::{Error, Recording, Sample};
+use crate::perf::{Error, MemorySample, PerfRecording};
 
 /// Processes that an error names, at most.
 const PROCESSES_NAMED: usize = 5;
@@ -16,15 +16,19 @@ const KERNEL_START: u64 = 1 << 63;
 ///
 /// # Errors
 /// There are none of them.
-pub fn choose(recording: &Recording, pid: Option<u32>, kernel: bool) -> Result<What, Error> {
+pub fn choose_target(
+    recording: &PerfRecording,
+    pid: Option<u32>,
+    kernel: bool,
+) -> Result<ImportTarget, Error> {
     let samples = recording.samples.len() as u64;
     if kernel {
-        let any = recording
+        let has_kernel_samples = recording
             .samples
             .iter()
             .any(|sample| is_kernel(sample.addr));
-        return if any {
-            Ok(What::Kernel)
+        return if has_kernel_samples {
+            Ok(ImportTarget::Kernel)
         } else {
             Err(Error::NoKernel { samples })
         };
@@ -34,17 +38,19 @@ pub fn choose(recording: &Recording, pid: Option<u32>, kernel: bool) -> Result<W
         return Err(Error::OnlyKernel { samples });
     };
     match pid {
-        Some(pid) if processes.iter().any(|(other, _)| *other == pid) => Ok(What::Process(pid)),
+        Some(pid) if processes.iter().any(|(other, _)| *other == pid) => {
+            Ok(ImportTarget::Process(pid))
+        }
         Some(pid) => Err(Error::NoProcess {
             pid,
-            others: list(recording, &processes),
+            others: list_processes(recording, &processes),
         }),
-        None => Ok(What::Process(first)),
+        None => Ok(ImportTarget::Process(first)),
     }
 }
 
 /// Processes with samples of user addresses, most samples first.
-fn processes(recording: &Recording) -> Vec<(u32, u64)> {
+fn processes(recording: &PerfRecording) -> Vec<(u32, u64)> {
     let mut counts: BTreeMap<u32, u64> = BTreeMap::new();
     for sample in recording
         .samples
@@ -58,11 +64,15 @@ fn processes(recording: &Recording) -> Vec<(u32, u64)> {
     counts
 }
 
-fn list(recording: &Recording, processes: &[(u32, u64)]) -> String {
-    let one = |(pid, count): &(u32, u64)| {
+fn list_processes(recording: &PerfRecording, processes: &[(u32, u64)]) -> String {
+    let describe_process = |(pid, count): &(u32, u64)| {
         format!("{pid} ({}, {count} samples)", thread_name(recording, *pid))
     };
-    let mut words: Vec<_> = processes.iter().take(PROCESSES_NAMED).map(one).collect();
+    let mut words: Vec<_> = processes
+        .iter()
+        .take(PROCESSES_NAMED)
+        .map(describe_process)
+        .collect();
     if processes.len() > PROCESSES_NAMED {
         words.push(format!("{} others", processes.len() - PROCESSES_NAMED));
     }
@@ -70,7 +80,7 @@ fn list(recording: &Recording, processes: &[(u32, u64)]) -> String {
 }
 
 /// The last name of a thread, its creator's if it never got its own.
-pub(super) fn thread_name(recording: &Recording, tid: u32) -> &str {
+pub(super) fn thread_name(recording: &PerfRecording, tid: u32) -> &str {
     let named = |tid| recording.names.iter().rfind(|name| name.tid == tid);
     let parent = || {
         let fork = recording.forks.iter().rfind(|fork| fork.tid == tid)?;
@@ -86,22 +96,26 @@ fn is_kernel(address: u64) -> bool {
 }
 
 /// The samples that count, and what is said of the others.
-pub(super) fn select(recording: &Recording, what: What) -> (Vec<Sample>, Vec<String>) {
+pub(super) fn select_samples(
+    recording: &PerfRecording,
+    target: ImportTarget,
+) -> (Vec<MemorySample>, Vec<String>) {
     let mut notes = Vec::new();
-    let all = recording.samples.iter();
+    let recorded = recording.samples.iter();
     let note = |count: usize, text: &str| (count > 0).then(|| format!("{count} {text}"));
-    let What::Process(pid) = what else {
-        let samples: Vec<Sample> = all.filter(|s| is_kernel(s.addr)).copied().collect();
+    let ImportTarget::Process(pid) = target else {
+        let samples: Vec<MemorySample> = recorded.filter(|s| is_kernel(s.addr)).copied().collect();
         let rest = recording.samples.len() - samples.len();
         notes.extend(note(rest, "samples of user addresses are left out"));
         return (samples, notes);
     };
-    let (own, others): (Vec<Sample>, Vec<Sample>) = all.partition(|sample| sample.pid == pid);
+    let (own, others): (Vec<MemorySample>, Vec<MemorySample>) =
+        recorded.partition(|sample| sample.pid == pid);
     let exec = last_exec_ns(recording, pid);
-    let before = |sample: &Sample| sample.time_ns != 0 && sample.time_ns < exec;
+    let before = |sample: &MemorySample| sample.time_ns != 0 && sample.time_ns < exec;
     let early = own.iter().filter(|sample| before(sample)).count();
     let kernel = own.iter().filter(|sample| is_kernel(sample.addr)).count();
-    let keep = |sample: &Sample| !is_kernel(sample.addr) && !before(sample);
+    let keep = |sample: &MemorySample| !is_kernel(sample.addr) && !before(sample);
     let samples = own.into_iter().filter(keep).collect();
     notes.extend(note(
         others.len(),
@@ -119,7 +133,7 @@ pub(super) fn select(recording: &Recording, what: What) -> (Vec<Sample>, Vec<Str
 }
 
 /// What the recording itself lacks.
-pub(super) fn losses(recording: &Recording) -> Vec<String> {
+pub(super) fn loss_notes(recording: &PerfRecording) -> Vec<String> {
     let counted = [
         (
             recording.lost,
@@ -145,7 +159,7 @@ pub(super) fn losses(recording: &Recording) -> Vec<String> {
     let mut notes: Vec<String> = counted
         .iter()
         .filter(|(n, _)| *n > 0)
-        .map(|(n, what)| format!("{n} {what}"))
+        .map(|(n, text)| format!("{n} {text}"))
         .collect();
     if recording.truncated {
         notes.push("the file ends too early; what it has is imported".into());

@@ -4,18 +4,18 @@ use std::collections::BTreeSet;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{Instruction, Options};
-use crate::model::{Access, BurstRow, CountRow, LineRow, Profile, Site};
-use crate::perf::{Error, Sample};
+use super::{ImportOptions, SampledInstruction};
+use crate::model::{AccessKind, BurstRow, CountRow, LineRow, Profile, Site};
+use crate::perf::{Error, MemorySample};
 
 /// What a row of `counts` counts: address, bytes, context, site and kind.
-type CountKey = (u64, u8, u16, u32, Access);
+type CountKey = (u64, u8, u16, u32, AccessKind);
 
 /// The tables while they fill.
-pub(super) struct Tables<'a> {
-    options: &'a Options,
+pub(super) struct SampleTables<'a> {
+    options: &'a ImportOptions,
     sites: FxHashMap<u64, u32>,
-    instructions: Vec<(u64, Option<Instruction>)>,
+    instructions: Vec<(u64, Option<SampledInstruction>)>,
     /// Instructions that were also sampled as stores: their loads are only loads.
     stores: FxHashSet<u64>,
     counts: FxHashMap<CountKey, u64>,
@@ -24,11 +24,11 @@ pub(super) struct Tables<'a> {
     bursts: Vec<BurstRow>,
 }
 
-impl<'a> Tables<'a> {
+impl<'a> SampleTables<'a> {
     pub fn new(
-        samples: &[Sample],
-        options: &'a Options,
-        code: &mut dyn FnMut(u64) -> Option<Instruction>,
+        samples: &[MemorySample],
+        options: &'a ImportOptions,
+        code: &mut dyn FnMut(u64) -> Option<SampledInstruction>,
     ) -> Result<Self, Error> {
         let pcs: BTreeSet<u64> = samples.iter().map(|sample| sample.pc).collect();
         let (count, max) = (pcs.len(), u32::MAX as usize);
@@ -55,20 +55,20 @@ impl<'a> Tables<'a> {
         })
     }
 
-    pub fn add(&mut self, sample: &Sample, context: u16) {
+    pub fn add_sample(&mut self, sample: &MemorySample, context: u16) {
         let site = self.sites[&sample.pc];
-        let known = self.instructions[site as usize].1.as_ref();
+        let instruction = self.instructions[site as usize].1.as_ref();
         // Where the instruction does not tell, only the first byte is known to have been accessed.
-        let bytes = known.map_or(0, |insn| insn.access_bytes).max(1);
-        let modifies = sample.source.is_locked() || known.is_some_and(|insn| insn.modifies);
+        let bytes = instruction.map_or(0, |insn| insn.access_bytes).max(1);
+        let modifies = sample.source.is_locked() || instruction.is_some_and(|insn| insn.modifies);
         let access = match (sample.source.is_load(), sample.source.is_store()) {
-            (true, true) => Access::ReadWrite,
-            (false, _) => Access::Write,
+            (true, true) => AccessKind::ReadWrite,
+            (false, _) => AccessKind::Write,
             // One event samples both halves of it (IBS, SPE), as a load.
-            (true, false) if modifies && !self.stores.contains(&sample.pc) => Access::ReadWrite,
-            (true, false) => Access::Read,
+            (true, false) if modifies && !self.stores.contains(&sample.pc) => AccessKind::ReadWrite,
+            (true, false) => AccessKind::Read,
         };
-        let addr = self.slid(sample.addr);
+        let addr = self.link_address(sample.addr);
         let count = self
             .counts
             .entry((addr, bytes, context, site, access))
@@ -93,7 +93,7 @@ impl<'a> Tables<'a> {
         }
     }
 
-    fn add_line(&mut self, line: u64, context: u16, sample: &Sample, access: Access) {
+    fn add_line(&mut self, line: u64, context: u16, sample: &MemorySample, access: AccessKind) {
         let row = self.lines.entry((line, context)).or_insert(LineRow {
             run: 0,
             line,
@@ -106,20 +106,20 @@ impl<'a> Tables<'a> {
             order_errors: None,
         });
         let add = |sum: &mut u64| *sum = sum.saturating_add(sample.period);
-        if access != Access::Write {
+        if access != AccessKind::Write {
             add(&mut row.reads);
         }
-        if access != Access::Read {
+        if access != AccessKind::Read {
             add(&mut row.writes);
         }
         match access {
             _ if !sample.source.is_hitm() => {}
-            Access::Read => add(&mut row.read_transfers),
-            Access::Write | Access::ReadWrite => add(&mut row.write_transfers),
+            AccessKind::Read => add(&mut row.read_transfers),
+            AccessKind::Write | AccessKind::ReadWrite => add(&mut row.write_transfers),
         }
     }
 
-    fn slid(&self, address: u64) -> u64 {
+    fn link_address(&self, address: u64) -> u64 {
         let (start, end) = self.options.image;
         if (start..end).contains(&address) {
             address.wrapping_sub(self.options.slide)
@@ -128,24 +128,28 @@ impl<'a> Tables<'a> {
         }
     }
 
-    pub fn notes(&self, samples: &[Sample]) -> Vec<String> {
-        let known = |pc: &u64| self.instructions[self.sites[pc] as usize].1.as_ref();
-        let unknown = samples.iter().filter(|s| known(&s.pc).is_none()).count();
+    pub fn notes(&self, samples: &[MemorySample]) -> Vec<String> {
+        let instruction = |pc: &u64| self.instructions[self.sites[pc] as usize].1.as_ref();
+        let unknown = samples
+            .iter()
+            .filter(|s| instruction(&s.pc).is_none())
+            .count();
         let unsized_ = samples
             .iter()
-            .filter(|s| known(&s.pc).is_some_and(|i| i.access_bytes == 0));
+            .filter(|s| instruction(&s.pc).is_some_and(|i| i.access_bytes == 0));
         let untimed = samples.iter().filter(|s| s.time_ns == 0).count();
-        let of = |count: usize, what: &str| (count > 0).then(|| format!("{count} samples {what}"));
+        let note =
+            |count: usize, text: &str| (count > 0).then(|| format!("{count} samples {text}"));
         let notes = [
-            of(
+            note(
                 unknown,
                 "are of instructions whose file is not at hand: one byte counts as accessed",
             ),
-            of(
+            note(
                 unsized_.count(),
                 "are of instructions that fix no size: one byte counts as accessed",
             ),
-            of(
+            note(
                 untimed,
                 "do not say when they were taken: the order of none is known",
             ),
@@ -154,16 +158,16 @@ impl<'a> Tables<'a> {
     }
 
     pub fn finish(self) -> Profile {
-        let slid: Vec<u64> = self
+        let pcs: Vec<u64> = self
             .instructions
             .iter()
-            .map(|(pc, _)| self.slid(*pc))
+            .map(|(pc, _)| self.link_address(*pc))
             .collect();
         let bytes = self
             .instructions
             .into_iter()
             .map(|(_, insn)| insn.unwrap_or_default().bytes);
-        let sites = slid
+        let sites = pcs
             .into_iter()
             .zip(bytes)
             .map(|(pc, bytes)| Site { pc, bytes })

@@ -3,33 +3,34 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use relayout_contend::{Identify as _, TraceAccess};
-use relayout_host::Progress as _;
-use relayout_profile::Access;
-use relayout_search::order::Order;
+use relayout_contend::{AddressNamer as _, TraceAccess};
+use relayout_host::RecordingProgress as _;
+use relayout_profile::AccessKind;
+use relayout_search::order::MemberOrder;
 use relayout_search::{
-    Advice, Checked, Code, Given, Instance, Options, Subject, checked, with_checks,
+    AccessingCode, AdviceSubject, GuardedAdvice, LayoutAdvice, Options, RecordedInstance,
+    UserLayout, advise_with_guards, guard_stores,
 };
 
 use super::TypeAdvice;
-use super::others::{Other, Pool};
-use crate::identify::Identified;
-use crate::input::Input;
+use super::others::{LayoutPool, OtherScenario};
+use crate::identify::ResolvedNames;
+use crate::resolved::ResolvedProfile;
 
 /// Statements of which all sets are tried, those with the most silent stores first.
-const TRIED_MAX: usize = 3;
+const STATEMENTS_MAX: usize = 3;
 /// Layouts with fewer checks, the best first, by which sets of as many statements are compared.
-const COMPARED: usize = 5;
+const COMPARED_LAYOUTS_MAX: usize = 5;
 
 /// An assignment to a member, as the recording shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Statement {
+pub struct GuardableStore {
     pub member: String,
     pub function: Option<String>,
     /// As the debug information names it.
     pub file: String,
     pub line: u32,
-    pub recorded: Stores,
+    pub store_counts: StoreCounts,
     /// Its instructions, as sites of the profile.
     sites: Vec<u32>,
     /// The member, in the recorded shape.
@@ -39,20 +40,24 @@ pub struct Statement {
 /// Recorded stores of which it is known whether they changed something. Repeats that make no difference to
 /// replay are not among them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Stores {
+pub struct StoreCounts {
     pub all: u64,
     /// Those that changed nothing.
     pub silent: u64,
 }
 
-impl Statement {
+impl GuardableStore {
     /// `check before storing 'cpu' (osq_lock.c:99)`
-    pub fn words(&self) -> String {
-        format!("check before storing '{}' ({})", self.member, self.place())
+    pub fn guard_words(&self) -> String {
+        format!(
+            "check before storing '{}' ({})",
+            self.member,
+            self.source_position()
+        )
     }
 
     /// `osq_lock.c:99`: builds name folders that no reader wants to see.
-    pub fn place(&self) -> String {
+    pub fn source_position(&self) -> String {
         format!("{}:{}", self.file_name(), self.line)
     }
 
@@ -62,109 +67,135 @@ impl Statement {
     }
 
     /// Whether it is the same in another recording, be it of another build.
-    fn is(&self, there: &Self) -> bool {
-        let key = |one: &Self| (one.member.clone(), one.function.clone(), one.line);
-        key(self) == key(there) && self.file_name() == there.file_name()
+    fn matches(&self, other: &Self) -> bool {
+        let identity = |statement: &Self| {
+            (
+                statement.member.clone(),
+                statement.function.clone(),
+                statement.line,
+            )
+        };
+        identity(self) == identity(other) && self.file_name() == other.file_name()
     }
 }
 
 /// Statements, and what a check before each of them gains.
-pub struct Check {
-    pub statements: Vec<Statement>,
+pub struct GuardAdvice {
+    pub statements: Vec<GuardableStore>,
     /// How many checks that has which they are compared with.
-    pub fewer: usize,
-    pub checked: Checked,
+    pub fewer_guards: usize,
+    pub guarded: GuardedAdvice,
     /// What the layouts with them do elsewhere.
-    pub others: Vec<Other>,
+    pub scenarios: Vec<OtherScenario>,
     /// What was recorded, with them.
-    instances: Vec<Instance>,
+    instances: Vec<RecordedInstance>,
 }
 
-impl Check {
+impl GuardAdvice {
     /// One for each statement.
-    pub fn words(&self) -> Vec<String> {
-        self.statements.iter().map(Statement::words).collect()
+    pub fn guard_words(&self) -> Vec<String> {
+        self.statements
+            .iter()
+            .map(GuardableStore::guard_words)
+            .collect()
     }
 
     /// The layouts with them.
-    pub fn pool(&self) -> Pool<'_> {
-        Pool {
-            checked: &self.statements,
-            given: &[],
-            advice: &self.checked.advice,
-            others: &self.others,
+    pub fn candidate_pool(&self) -> LayoutPool<'_> {
+        LayoutPool {
+            guarded_statements: &self.statements,
+            given_layouts: &[],
+            advice: &self.guarded.advice,
+            scenarios: &self.scenarios,
         }
     }
 
     /// Whether there is a check in front of a store.
-    pub fn guards(&self) -> impl Fn(&TraceAccess) -> bool + use<> {
-        guards(&self.statements)
+    pub fn guard_filter(&self) -> impl Fn(&TraceAccess) -> bool + use<> {
+        guard_filter(&self.statements)
     }
 
     /// The code of `recorded` with them.
-    pub fn code<'a>(&'a self, recorded: Subject<'a>) -> Code<'a> {
-        Code::with_checks(recorded, &self.instances)
+    pub fn guarded_code<'a>(&'a self, recorded: AdviceSubject<'a>) -> AccessingCode<'a> {
+        AccessingCode::with_guards(recorded, &self.instances)
     }
 
     /// What another recording shows of each statement, and that recording with the checks; `None` where they
     /// make no difference to it.
-    pub fn in_recording(
+    pub fn apply_to_recording(
         &self,
-        there: &TypeAdvice<'_>,
-        identified: &Identified<'_, '_>,
-    ) -> (Vec<Stores>, Option<Vec<Instance>>) {
-        let all = statements(there, identified);
-        let find = |own: &Statement| all.iter().find(|one| own.is(one)).cloned();
-        let found: Vec<Option<Statement>> = self.statements.iter().map(find).collect();
-        let recorded = |one: &Option<Statement>| {
-            let recorded = one.as_ref().map(|one| one.recorded);
-            recorded.unwrap_or_default()
+        other: &TypeAdvice<'_>,
+        identified: &ResolvedNames<'_, '_>,
+    ) -> (Vec<StoreCounts>, Option<Vec<RecordedInstance>>) {
+        let other_statements = store_statements(other, identified);
+        let find_matching = |own: &GuardableStore| {
+            other_statements
+                .iter()
+                .find(|candidate| own.matches(candidate))
+                .cloned()
         };
-        let stores = found.iter().map(recorded).collect();
-        let found: Vec<Statement> = found.into_iter().flatten().collect();
-        (stores, checked(&there.instances, guards(&found)))
+        let found: Vec<Option<GuardableStore>> =
+            self.statements.iter().map(find_matching).collect();
+        let recorded_counts = |found_statement: &Option<GuardableStore>| {
+            let store_counts = found_statement
+                .as_ref()
+                .map(|statement| statement.store_counts);
+            store_counts.unwrap_or_default()
+        };
+        let store_counts = found.iter().map(recorded_counts).collect();
+        let found: Vec<GuardableStore> = found.into_iter().flatten().collect();
+        (
+            store_counts,
+            guard_stores(&other.instances, guard_filter(&found)),
+        )
     }
 }
 
 /// The checks that gain most, of those before stores that mostly change nothing. More of them are taken for better
 /// only if they clearly are. `None` where there is no such store, or a check makes no difference.
-pub fn best(
-    input: &Input<'_>,
-    one: &TypeAdvice<'_>,
-    identified: &Identified<'_, '_>,
+pub fn best_guards(
+    input: &ResolvedProfile<'_>,
+    type_advice: &TypeAdvice<'_>,
+    identified: &ResolvedNames<'_, '_>,
     options: &Options,
-) -> Option<Check> {
-    let plain = one.outcome.as_ref().ok()?;
-    let mut tried = statements(one, identified);
-    tried.retain(|one| one.recorded.silent * 2 > one.recorded.all && is_source(&one.file));
-    if plain.current.cost == 0 || tried.is_empty() {
+) -> Option<GuardAdvice> {
+    let unguarded = type_advice.search_outcome.as_ref().ok()?;
+    let mut candidates = store_statements(type_advice, identified);
+    candidates.retain(|statement| {
+        statement.store_counts.silent * 2 > statement.store_counts.all && is_source(&statement.file)
+    });
+    if unguarded.current.cost == 0 || candidates.is_empty() {
         return None;
     }
-    tried.sort_by_key(|one| Reverse(one.recorded.silent));
-    tried.truncate(TRIED_MAX);
-    let search = Sought {
+    candidates.sort_by_key(|statement| Reverse(statement.store_counts.silent));
+    candidates.truncate(STATEMENTS_MAX);
+    let guard_search = GuardSearch {
         input,
-        one,
-        plain,
-        options: one.options(options),
+        type_advice: type_advice,
+        unguarded: unguarded,
+        options: type_advice.options_with_kept(options),
     };
-    let mut best: Option<Check> = None;
-    for count in 1..=tried.len() {
-        let fewer = best.as_ref().filter(|best| best.checked.is_better());
-        let Some((least, set)) = search.likeliest(&tried, count, fewer) else {
+    let mut best_advice: Option<GuardAdvice> = None;
+    for count in 1..=candidates.len() {
+        let fewer_guards = best_advice
+            .as_ref()
+            .filter(|advice| advice.guarded.is_better());
+        let Some((least_cost, set)) =
+            guard_search.most_promising_set(&candidates, count, fewer_guards)
+        else {
             break;
         };
         // More of them are searched for only where they promise something.
-        if count > 1 && least >= search.least_so_far(fewer) {
+        if count > 1 && least_cost >= guard_search.least_cost_so_far(fewer_guards) {
             continue;
         }
-        let next = search.check(set, fewer);
-        let is_better = { next.as_ref() }.is_some_and(|next| next.checked.is_better());
-        if best.is_none() || is_better {
-            best = next;
+        let next_advice = guard_search.search_with_guards(set, fewer_guards);
+        let is_better = { next_advice.as_ref() }.is_some_and(|advice| advice.guarded.is_better());
+        if best_advice.is_none() || is_better {
+            best_advice = next_advice;
         }
     }
-    best
+    best_advice
 }
 
 /// Whether a statement of that file can have a check: one of assembler has many callers.
@@ -173,144 +204,173 @@ fn is_source(file: &str) -> bool {
 }
 
 /// All choices of `count` statements.
-fn sets(all: &[Statement], count: usize) -> Vec<Vec<Statement>> {
-    let chosen = (0..1_u32 << all.len()).filter(move |set| set.count_ones() as usize == count);
-    let statements = chosen.map(|set| {
-        let is_in = |(nth, _): &(usize, &Statement)| set >> nth & 1 == 1;
-        let statements = all.iter().enumerate().filter(is_in);
-        statements.map(|(_, one)| one.clone()).collect()
+fn statement_sets(candidates: &[GuardableStore], count: usize) -> Vec<Vec<GuardableStore>> {
+    let chosen =
+        (0..1_u32 << candidates.len()).filter(move |set| set.count_ones() as usize == count);
+    let statement_set = chosen.map(|set| {
+        let is_in_set = |(index, _): &(usize, &GuardableStore)| set >> index & 1 == 1;
+        let chosen_statements = candidates.iter().enumerate().filter(is_in_set);
+        chosen_statements
+            .map(|(_, statement)| statement.clone())
+            .collect()
     });
-    statements.collect()
+    statement_set.collect()
 }
 
 /// What checks are sought for.
-struct Sought<'a, 'i> {
-    input: &'a Input<'i>,
-    one: &'a TypeAdvice<'i>,
-    plain: &'a Advice,
+struct GuardSearch<'a, 'i> {
+    input: &'a ResolvedProfile<'i>,
+    type_advice: &'a TypeAdvice<'i>,
+    unguarded: &'a LayoutAdvice,
     options: Options,
 }
 
-impl Sought<'_, '_> {
+impl GuardSearch<'_, '_> {
     /// What is known with `fewer` checks, or none.
-    fn known<'c>(&'c self, fewer: Option<&'c Check>) -> &'c Advice {
-        fewer.map_or(self.plain, |check| &check.checked.advice)
+    fn known_advice<'c>(&'c self, fewer_guards: Option<&'c GuardAdvice>) -> &'c LayoutAdvice {
+        fewer_guards.map_or(self.unguarded, |guard_advice| &guard_advice.guarded.advice)
     }
 
     /// What the best of that costs.
-    fn least_so_far(&self, fewer: Option<&Check>) -> u64 {
-        let known = self.known(fewer);
-        let scored = known.candidates.iter().chain([&self.plain.current]);
-        scored.map(|one| one.cost).min().unwrap_or(u64::MAX)
+    fn least_cost_so_far(&self, fewer_guards: Option<&GuardAdvice>) -> u64 {
+        let known = self.known_advice(fewer_guards);
+        let scored = known.candidates.iter().chain([&self.unguarded.current]);
+        scored.map(|scored| scored.cost).min().unwrap_or(u64::MAX)
     }
 
     /// The set of `count` statements that costs least with today's layout, with one of the best with `fewer`
     /// checks, or with its members on lines of their own; and what it costs. To search layouts with each set would
     /// take too long.
-    fn likeliest(
+    fn most_promising_set(
         &self,
-        tried: &[Statement],
+        candidates: &[GuardableStore],
         count: usize,
-        fewer: Option<&Check>,
-    ) -> Option<(u64, Vec<Statement>)> {
-        let all = { sets(tried, count).into_iter() }.map(|set| (self.least(&set, fewer), set));
-        all.min_by_key(|(least, _)| *least)
+        fewer_guards: Option<&GuardAdvice>,
+    ) -> Option<(u64, Vec<GuardableStore>)> {
+        let costs_and_sets = { statement_sets(candidates, count).into_iter() }
+            .map(|set| (self.least_cost(&set, fewer_guards), set));
+        costs_and_sets.min_by_key(|(least_cost, _)| *least_cost)
     }
 
-    fn least(&self, set: &[Statement], fewer: Option<&Check>) -> u64 {
-        let Some(instances) = checked(&self.one.instances, guards(set)) else {
+    fn least_cost(&self, set: &[GuardableStore], fewer_guards: Option<&GuardAdvice>) -> u64 {
+        let Some(instances) = guard_stores(&self.type_advice.instances, guard_filter(set)) else {
             return u64::MAX;
         };
-        let shape = &self.one.shape;
-        let mut apart = shape.current();
+        let shape = &self.type_advice.shape;
+        let mut apart = shape.current_arrangement();
         for statement in set {
             apart.align[statement.atom] = u64::from(self.input.line_bytes);
         }
-        let best = self.known(fewer).candidates.iter().take(COMPARED);
-        let known = best.map(|one| one.arrangement.clone());
-        let given: Vec<Given> = known
-            .chain([shape.current(), apart])
-            .map(|arrangement| Given {
+        let best_layouts = self
+            .known_advice(fewer_guards)
+            .candidates
+            .iter()
+            .take(COMPARED_LAYOUTS_MAX);
+        let arrangements = best_layouts.map(|candidate| candidate.arrangement.clone());
+        let given: Vec<UserLayout> = arrangements
+            .chain([shape.current_arrangement(), apart])
+            .map(|arrangement| UserLayout {
                 name: String::new(),
-                order: Order::of(arrangement),
+                order: MemberOrder::from_arrangement(arrangement),
             })
             .collect();
         let nothing_sought = Options {
             budget_accesses: 0,
             ..self.options.clone()
         };
-        let subject = self.one.subject(self.input.line_bytes);
-        let code = Code::with_checks(subject, &instances);
-        let scored = with_checks(code, &given, (subject.into(), self.plain), &nothing_sought);
-        let costs = scored.advice.given.iter().map(|one| one.cost);
+        let subject = self.type_advice.search_subject(self.input.line_bytes);
+        let code = AccessingCode::with_guards(subject, &instances);
+        let scored = advise_with_guards(
+            code,
+            &given,
+            (subject.into(), self.unguarded),
+            &nothing_sought,
+        );
+        let costs = scored.advice.user_layouts.iter().map(|given| given.cost);
         costs.min().unwrap_or(u64::MAX)
     }
 
     /// Searches layouts with the checks; `fewer` are the best so far.
-    fn check(&self, statements: Vec<Statement>, fewer: Option<&Check>) -> Option<Check> {
-        let instances = checked(&self.one.instances, guards(&statements))?;
+    fn search_with_guards(
+        &self,
+        statements: Vec<GuardableStore>,
+        fewer_guards: Option<&GuardAdvice>,
+    ) -> Option<GuardAdvice> {
+        let instances = guard_stores(&self.type_advice.instances, guard_filter(&statements))?;
         self.input.progress.step(&format!(
             "replaying layouts of {} with {}",
-            self.one.name,
+            self.type_advice.name,
             match statements.len() {
                 1 => "a check before a store".to_owned(),
                 count => format!("checks before {count} stores"),
             }
         ));
-        let subject = self.one.subject(self.input.line_bytes);
-        let code = Code::with_checks(subject, &instances);
-        let without = fewer.map_or(subject.into(), |check| check.code(subject));
-        Some(Check {
-            checked: with_checks(code, &[], (without, self.known(fewer)), &self.options),
-            fewer: fewer.map_or(0, |check| check.statements.len()),
-            others: Vec::new(),
+        let subject = self.type_advice.search_subject(self.input.line_bytes);
+        let code = AccessingCode::with_guards(subject, &instances);
+        let without_guards = fewer_guards.map_or(subject.into(), |guard_advice| {
+            guard_advice.guarded_code(subject)
+        });
+        Some(GuardAdvice {
+            guarded: advise_with_guards(
+                code,
+                &[],
+                (without_guards, self.known_advice(fewer_guards)),
+                &self.options,
+            ),
+            fewer_guards: fewer_guards.map_or(0, |guard_advice| guard_advice.statements.len()),
+            scenarios: Vec::new(),
             statements,
             instances,
         })
     }
 }
 
-fn guards(statements: &[Statement]) -> impl Fn(&TraceAccess) -> bool + use<> {
-    let sites = statements.iter().flat_map(|one| &one.sites);
+fn guard_filter(statements: &[GuardableStore]) -> impl Fn(&TraceAccess) -> bool + use<> {
+    let sites = statements.iter().flat_map(|statement| &statement.sites);
     let sites: Vec<u32> = sites.copied().collect();
     move |access| sites.contains(&access.site)
 }
 
 /// The statements that store to a member, where it is known whether they changed something.
-fn statements(one: &TypeAdvice<'_>, identified: &Identified<'_, '_>) -> Vec<Statement> {
-    let layout = one.shape.lay_out(&one.shape.current());
-    let mut by_site: BTreeMap<(u32, usize), Stores> = BTreeMap::new();
-    for instance in &one.instances {
+fn store_statements(
+    type_advice: &TypeAdvice<'_>,
+    identified: &ResolvedNames<'_, '_>,
+) -> Vec<GuardableStore> {
+    let layout = type_advice
+        .shape
+        .lay_out(&type_advice.shape.current_arrangement());
+    let mut by_site: BTreeMap<(u32, usize), StoreCounts> = BTreeMap::new();
+    for instance in &type_advice.instances {
         for access in &instance.trace.accesses {
-            if let (Access::Write, Some(silent)) = (access.access, access.silent)
-                && let Some(atom) = one.atom_at(&layout, instance, access.offset)
+            if let (AccessKind::Write, Some(silent)) = (access.access, access.silent)
+                && let Some(atom) = type_advice.atom_at_offset(&layout, instance, access.offset)
             {
-                let sum = by_site.entry((access.site, atom)).or_default();
-                sum.all += 1;
-                sum.silent += u64::from(silent);
+                let counts = by_site.entry((access.site, atom)).or_default();
+                counts.all += 1;
+                counts.silent += u64::from(silent);
             }
         }
     }
-    let mut found: BTreeMap<(String, u32, usize), Statement> = BTreeMap::new();
+    let mut statements: BTreeMap<(String, u32, usize), GuardableStore> = BTreeMap::new();
     for ((site, atom), stores) in by_site {
-        let source = identified.source(site);
+        let source = identified.source_of_site(site);
         let (Some(file), Some(line)) = (source.file, source.line) else {
             continue;
         };
         let function = source.inlined.or(source.function);
-        let entry = found.entry((file.clone(), line, atom));
-        let statement = entry.or_insert_with(|| Statement {
-            member: one.shape.atoms[atom].name.clone(),
+        let entry = statements.entry((file.clone(), line, atom));
+        let statement = entry.or_insert_with(|| GuardableStore {
+            member: type_advice.shape.atoms[atom].name.clone(),
             function,
             file,
             line,
-            recorded: Stores::default(),
+            store_counts: StoreCounts::default(),
             sites: Vec::new(),
             atom,
         });
-        statement.recorded.all += stores.all;
-        statement.recorded.silent += stores.silent;
+        statement.store_counts.all += stores.all;
+        statement.store_counts.silent += stores.silent;
         statement.sites.push(site);
     }
-    found.into_values().collect()
+    statements.into_values().collect()
 }

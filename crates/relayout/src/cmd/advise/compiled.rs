@@ -3,27 +3,27 @@
 use std::path::Path;
 
 use anyhow::Context as _;
-use relayout_host::kernel_build::{Builder, Configuration, Object, Watch};
-use relayout_host::{Cache, Error, Interrupt};
-use relayout_layout::abi::{Arrangement, Layout, Shape};
-use relayout_layout::catalog::{Catalog, Format};
+use relayout_host::kernel_build::{BuildWatch, KernelBuilder, KernelConfiguration, TestedObject};
+use relayout_host::{CacheFolder, Error, InterruptFlag};
+use relayout_layout::abi::{AtomArrangement, StructLayout, StructShape};
+use relayout_layout::catalog::{DebugInfoFormat, TypeCatalog};
 use relayout_layout::dwarf::SectionStore;
-use relayout_search::Scored;
-use relayout_search::order::Order;
+use relayout_search::ScoredLayout;
+use relayout_search::order::MemberOrder;
 
-use super::patch::Written;
+use super::patch::WrittenPatch;
 use super::{TypeAdvice, others};
-use crate::input::Input;
+use crate::resolved::ResolvedProfile;
 
 /// What came of one configuration.
-pub struct Compiled {
+pub struct CompileTest {
     /// As `arm:defconfig`.
     pub configuration: String,
-    pub result: Judged,
+    pub verdict: CompileVerdict,
 }
 
 /// Whether the patch is good there.
-pub enum Judged {
+pub enum CompileVerdict {
     /// These source files compile, and the struct is laid out as it should be.
     Good {
         units: Vec<String>,
@@ -36,16 +36,16 @@ pub enum Judged {
     Bad { unit: String, why: String },
 }
 
-impl Compiled {
+impl CompileTest {
     pub fn is_bad(&self) -> bool {
-        matches!(self.result, Judged::Bad { .. })
+        matches!(self.verdict, CompileVerdict::Bad { .. })
     }
 
     /// `x86:allnoconfig: mm/percpu.c compiles; ...`
-    pub fn words(&self) -> String {
-        let what = &self.configuration;
-        match &self.result {
-            Judged::Good { units, as_scored } => {
+    pub fn sentence(&self) -> String {
+        let configuration = &self.configuration;
+        match &self.verdict {
+            CompileVerdict::Good { units, as_scored } => {
                 let verb = if units.len() == 1 {
                     "compiles"
                 } else {
@@ -57,31 +57,32 @@ impl Compiled {
                         "the struct is another one there, and its members are in the order of the patch"
                     }
                 };
-                format!("{what}: {} {verb}; {layout}", units.join(", "))
+                format!("{configuration}: {} {verb}; {layout}", units.join(", "))
             }
-            Judged::Unknown(why) => format!("{what}: not judged, {why}"),
-            Judged::Bad { unit, why } => format!("{what}: {unit}: {why}"),
+            CompileVerdict::Unknown(reason) => format!("{configuration}: not judged, {reason}"),
+            CompileVerdict::Bad { unit, why } => format!("{configuration}: {unit}: {why}"),
         }
     }
 }
 
 /// Compiles what includes patched files.
-pub struct Compiler<'a> {
-    input: &'a Input<'a>,
-    builder: Builder,
+pub struct CompileTester<'a> {
+    input: &'a ResolvedProfile<'a>,
+    builder: KernelBuilder,
 }
 
-impl<'a> Compiler<'a> {
+impl<'a> CompileTester<'a> {
     /// Looks at the source.
     ///
     /// # Errors
     /// No folder for objects, a missing tool, a source that is none of a kernel's.
-    pub fn open(input: &'a Input<'_>, source: &Path) -> anyhow::Result<Self> {
-        let cache = Cache::locate().context(
+    pub fn open(input: &'a ResolvedProfile<'_>, source: &Path) -> anyhow::Result<Self> {
+        let cache = CacheFolder::locate().context(
             "there is no folder for what is compiled: set RELAYOUT_CACHE, XDG_CACHE_HOME or HOME",
         )?;
         let jobs = std::thread::available_parallelism().map_or(1, usize::from);
-        let builder = Builder::open(&cache, source, None, jobs).map_err(Error::KernelBuild)?;
+        let builder =
+            KernelBuilder::open(&cache, source, None, jobs).map_err(Error::KernelBuild)?;
         Ok(Self { input, builder })
     }
 
@@ -89,129 +90,142 @@ impl<'a> Compiler<'a> {
     ///
     /// # Errors
     /// A missing tool, a source that cannot be configured.
-    pub fn compile(
+    pub fn test_configurations(
         &self,
-        configurations: &[Configuration],
-        one: &TypeAdvice<'_>,
-        written: &Written,
-    ) -> anyhow::Result<Vec<Compiled>> {
-        let Some(candidate) = written.scored(one) else {
+        configurations: &[KernelConfiguration],
+        type_advice: &TypeAdvice<'_>,
+        written: &WrittenPatch,
+    ) -> anyhow::Result<Vec<CompileTest>> {
+        let Some(candidate) = written.scored_candidate(type_advice) else {
             return Ok(Vec::new());
         };
-        let watch = Watch {
+        let watch = BuildWatch {
             progress: self.input.progress,
             update: &|_| (),
-            interrupt: Interrupt::catch(),
+            interrupt: InterruptFlag::catch(),
         };
-        let compile = |configuration: &Configuration| {
+        let test_configuration = |configuration: &KernelConfiguration| {
             let objects =
                 self.builder
-                    .compile(&written.diff, configuration, &written.paths, &watch);
+                    .compile_objects(&written.diff, configuration, &written.paths, &watch);
             let objects = objects.map_err(Error::KernelBuild)?;
-            Ok(Compiled {
+            Ok(CompileTest {
                 configuration: configuration.to_string(),
-                result: judge(one, candidate, &objects)?,
+                verdict: judge_objects(type_advice, candidate, &objects)?,
             })
         };
-        configurations.iter().map(compile).collect()
+        configurations.iter().map(test_configuration).collect()
     }
 }
 
-fn judge(one: &TypeAdvice<'_>, candidate: &Scored, objects: &[Object]) -> anyhow::Result<Judged> {
+fn judge_objects(
+    type_advice: &TypeAdvice<'_>,
+    candidate: &ScoredLayout,
+    objects: &[TestedObject],
+) -> anyhow::Result<CompileVerdict> {
     let (mut units, mut all_as_scored) = (Vec::new(), true);
     for object in objects {
-        let bad = |why: String| {
-            Ok(Judged::Bad {
+        let bad_verdict = |why: String| {
+            Ok(CompileVerdict::Bad {
                 unit: object.unit.clone(),
                 why,
             })
         };
         let after = match &object.after {
             Ok(after) => after,
-            Err(said) => return bad(said.clone()),
+            Err(compiler_message) => return bad_verdict(compiler_message.clone()),
         };
-        let before = match shape(&object.before, &one.name)? {
+        let before = match shape_in_object(&object.before, &type_advice.name)? {
             Ok(shape) => shape,
             // It includes the file for something else.
             Err(_) => continue,
         };
-        let after = match shape(after, &one.name)? {
+        let after = match shape_in_object(after, &type_advice.name)? {
             Ok(shape) => shape,
-            Err(why) => return bad(why),
+            Err(reason) => return bad_verdict(reason),
         };
-        match compare(&one.shape, &candidate.arrangement, &before, &after) {
+        match compare_layouts(&type_advice.shape, &candidate.arrangement, &before, &after) {
             Ok(as_scored) => all_as_scored &= as_scored,
-            Err(why) => return bad(why),
+            Err(reason) => return bad_verdict(reason),
         }
         units.push(object.unit.clone());
     }
     Ok(match units.is_empty() {
-        true => Judged::Unknown(format!(
+        true => CompileVerdict::Unknown(format!(
             "no source file was found that compiles there, includes it and has struct {}",
-            one.name
+            type_advice.name
         )),
-        false => Judged::Good {
+        false => CompileVerdict::Good {
             units,
             as_scored: all_as_scored,
         },
     })
 }
 
-fn shape(object: &[u8], name: &str) -> anyhow::Result<Result<Shape, String>> {
+fn shape_in_object(object: &[u8], name: &str) -> anyhow::Result<Result<StructShape, String>> {
     let store = SectionStore::default();
-    let catalog = Catalog::parse_in(object, &store, Format::Any);
-    others::shape(&catalog.context("cannot read what was compiled")?, name)
+    let catalog = TypeCatalog::parse(object, &store, DebugInfoFormat::Any);
+    others::shape_in_catalog(&catalog.context("cannot read what was compiled")?, name)
 }
 
 /// Whether `after` is what an arrangement of the recorded type makes of `before`; true if `before` is the
 /// recorded one, so that it is also the layout that was scored.
-fn compare(
-    recorded: &Shape,
-    arrangement: &Arrangement,
-    before: &Shape,
-    after: &Shape,
+fn compare_layouts(
+    recorded: &StructShape,
+    arrangement: &AtomArrangement,
+    before: &StructShape,
+    after: &StructShape,
 ) -> Result<bool, String> {
-    let mut order = Order::of(arrangement.clone()).carry_over(recorded, before);
-    let current = |shape: &Shape| places(shape, &shape.lay_out(&shape.current()));
-    let made = current(after);
-    let expected = places(before, &before.lay_out(&order.arrangement));
-    if made == expected {
-        return Ok(current(before) == current(recorded));
+    let mut order = MemberOrder::from_arrangement(arrangement.clone()).carry_over(recorded, before);
+    let current_offsets =
+        |shape: &StructShape| member_offsets(shape, &shape.lay_out(&shape.current_arrangement()));
+    let after_offsets = current_offsets(after);
+    let expected_offsets = member_offsets(before, &before.lay_out(&order.arrangement));
+    if after_offsets == expected_offsets {
+        return Ok(current_offsets(before) == current_offsets(recorded));
     }
     // The kernel's macros align nothing where there is one CPU only.
     order.arrangement.align.fill(1);
     order.arrangement.type_align = 1;
-    if made == places(before, &before.lay_out(&order.arrangement)) {
+    if after_offsets == member_offsets(before, &before.lay_out(&order.arrangement)) {
         return Ok(false);
     }
-    let mut pairs = made.iter().zip(&expected);
-    Err(match pairs.find(|(made, expected)| made != expected) {
-        Some(((name, offset), (other, expected))) => {
-            format!("'{name}' is at {offset}, and '{other}' should be at {expected}")
-        }
-        None => format!("it has {} members, not {}", made.len(), expected.len()),
-    })
+    let mut differences = after_offsets.iter().zip(&expected_offsets);
+    Err(
+        match differences.find(|(after_offset, expected_offset)| after_offset != expected_offset) {
+            Some(((name, offset), (expected_name, expected_offset))) => {
+                format!(
+                    "'{name}' is at {offset}, and '{expected_name}' should be at {expected_offset}"
+                )
+            }
+            None => format!(
+                "it has {} members, not {}",
+                after_offsets.len(),
+                expected_offsets.len()
+            ),
+        },
+    )
 }
 
 /// Members with their offsets, in order; then the size.
-fn places(shape: &Shape, layout: &Layout) -> Vec<(String, u64)> {
-    let mut places: Vec<(String, u64)> = (shape.atoms.iter().zip(&layout.places))
+fn member_offsets(shape: &StructShape, layout: &StructLayout) -> Vec<(String, u64)> {
+    let mut offsets: Vec<(String, u64)> = (shape.atoms.iter().zip(&layout.places))
         .map(|(atom, place)| (atom.name.clone(), place.offset))
         .collect();
-    places.sort_by(|a, b| (a.1, &a.0).cmp(&(b.1, &b.0)));
-    places.push(("the end".to_owned(), layout.size));
-    places
+    offsets.sort_by(|a, b| (a.1, &a.0).cmp(&(b.1, &b.0)));
+    offsets.push(("the end".to_owned(), layout.size));
+    offsets
 }
 
 #[cfg(test)]
 mod tests {
-    use relayout_layout::abi::Abi;
-    use relayout_layout::{Aggregate, Member, Type, Types};
+    use relayout_layout::abi::AbiEngine;
+    use relayout_layout::{Aggregate, Member, Type, TypeArena};
 
     use super::*;
 
-    fn shape(members: &[(&str, u64)], align: &[(&str, u64)]) -> Shape {
-        let mut types = Types::default();
+    fn struct_shape(members: &[(&str, u64)], align: &[(&str, u64)]) -> StructShape {
+        let mut types = TypeArena::default();
         let long = types.add(Type::Base {
             name: "long".to_owned(),
             size: 8,
@@ -222,25 +236,25 @@ mod tests {
             offset,
             bits: None,
             declared_align: { align.iter() }
-                .find(|(of, _)| *of == name)
+                .find(|(aligned_name, _)| *aligned_name == name)
                 .map(|(_, align)| *align),
             decl: None,
         };
         let end = members.iter().map(|(_, offset)| offset + 8).max();
-        let most = align.iter().map(|(_, align)| *align).max().unwrap_or(8);
+        let align_max = align.iter().map(|(_, align)| *align).max().unwrap_or(8);
         let aggregate = Aggregate {
             name: Some("s".to_owned()),
-            size: end.unwrap_or(0).next_multiple_of(most),
+            size: end.unwrap_or(0).next_multiple_of(align_max),
             members: members.iter().map(member).collect(),
             complete: true,
             ..Aggregate::default()
         };
-        Abi::new(&types).shape(&aggregate).expect("a struct")
+        AbiEngine::new(&types).shape(&aggregate).expect("a struct")
     }
 
     /// `b` to the front, and `c` to a line of its own.
-    fn arrangement(of: &Shape) -> Arrangement {
-        let mut arrangement = of.current();
+    fn test_arrangement(shape: &StructShape) -> AtomArrangement {
+        let mut arrangement = shape.current_arrangement();
         arrangement.order = vec![1, 0, 2];
         arrangement.align[2] = 64;
         arrangement
@@ -248,25 +262,27 @@ mod tests {
 
     #[test]
     fn layouts_are_compared() {
-        let recorded = shape(&[("a", 0), ("b", 8), ("c", 16)], &[]);
-        let check = |before: &Shape, after: &Shape, expect: Result<bool, &str>| {
-            let result = compare(&recorded, &arrangement(&recorded), before, after);
+        let recorded = struct_shape(&[("a", 0), ("b", 8), ("c", 16)], &[]);
+        let assert_compared = |before: &StructShape,
+                               after: &StructShape,
+                               expect: Result<bool, &str>| {
+            let result = compare_layouts(&recorded, &test_arrangement(&recorded), before, after);
             assert_eq!(result, expect.map_err(str::to_owned));
         };
-        let good = shape(&[("b", 0), ("a", 8), ("c", 64)], &[("c", 64)]);
-        check(&recorded, &good, Ok(true));
+        let good = struct_shape(&[("b", 0), ("a", 8), ("c", 64)], &[("c", 64)]);
+        assert_compared(&recorded, &good, Ok(true));
         // A configuration with another member, and one in which the macro is empty.
-        let other = shape(&[("a", 0), ("x", 8), ("b", 16), ("c", 24)], &[]);
-        let other_good = shape(&[("b", 0), ("a", 8), ("x", 16), ("c", 64)], &[("c", 64)]);
-        check(&other, &other_good, Ok(false));
-        let unaligned = shape(&[("b", 0), ("a", 8), ("c", 16)], &[]);
-        check(&recorded, &unaligned, Ok(false));
-        check(
+        let other = struct_shape(&[("a", 0), ("x", 8), ("b", 16), ("c", 24)], &[]);
+        let other_good = struct_shape(&[("b", 0), ("a", 8), ("x", 16), ("c", 64)], &[("c", 64)]);
+        assert_compared(&other, &other_good, Ok(false));
+        let unaligned = struct_shape(&[("b", 0), ("a", 8), ("c", 16)], &[]);
+        assert_compared(&recorded, &unaligned, Ok(false));
+        assert_compared(
             &recorded,
             &recorded,
             Err("'a' is at 0, and 'b' should be at 0"),
         );
-        check(
+        assert_compared(
             &recorded,
             &other,
             Err("'a' is at 0, and 'b' should be at 0"),

@@ -3,19 +3,23 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::bail;
-use relayout_contend::throughput::{Costs, Gain, Habit, Load, Question, waiting};
-use relayout_contend::{Extent, TraceAccess};
+use relayout_contend::throughput::{
+    LineHabit, MachineCosts, RecordedLoad, ThroughputGain, ThroughputInputs, find_spin_waits,
+};
+use relayout_contend::{ObjectExtent, TraceAccess};
 use relayout_host::probe::{self, AccessCost, MachineFile};
-use relayout_host::{Error, Progress as _};
-use relayout_layout::abi::Layout;
-use relayout_search::{Advice, Instance, Subject, Verdict, waits_by_stretch};
+use relayout_host::{Error, RecordingProgress as _};
+use relayout_layout::abi::StructLayout;
+use relayout_search::{
+    AdviceSubject, AdviceVerdict, LayoutAdvice, RecordedInstance, waits_by_stretch,
+};
 
 use super::TypeAdvice;
-use crate::input::Input;
+use crate::resolved::ResolvedProfile;
 
 /// Where predictions come from.
 #[derive(Clone, Debug, Default, clap::Args)]
-pub struct Machine {
+pub struct MachineArgs {
     /// Predict throughput, and weigh pairs of lines, by what is in this file [default: what `relayout probe`
     /// measured on this machine]
     #[arg(long, value_name = "FILE")]
@@ -27,39 +31,43 @@ pub struct Machine {
 
 /// What is known of the machine that is asked about.
 #[derive(Clone, Debug, Default)]
-pub struct Probed {
+pub struct ProbedMachine {
     /// What a pair transfer costs there, in transfers; 0 where it is not known.
     pub pair_coefficient: f64,
     /// Why no throughput is predicted although the machine was probed: a sentence.
-    note: Option<String>,
-    costs: Option<Costs>,
+    missing_costs_note: Option<String>,
+    costs: Option<MachineCosts>,
     cpus: Option<u32>,
 }
 
-impl Machine {
+impl MachineArgs {
     /// Reads what was measured; a `pair_coefficient` that is given counts instead of the measured one.
     ///
     /// # Errors
     /// A file that cannot be read, or that was named and has no costs.
-    pub(in crate::cmd) fn probed(&self, pair_coefficient: Option<f64>) -> anyhow::Result<Probed> {
+    pub(in crate::cmd) fn read_probed(
+        &self,
+        pair_coefficient: Option<f64>,
+    ) -> anyhow::Result<ProbedMachine> {
         let file = match &self.machine {
-            Some(path) => Some(MachineFile::read(path).map_err(unreadable)?),
-            None => probe::load()?,
+            Some(path) => Some(MachineFile::read(path).map_err(machine_file_error)?),
+            None => probe::load_machine_file()?,
         };
         let measured = file.as_ref().and_then(|file| file.pair_coefficient.value);
-        let mut probed = Probed {
+        let mut probed = ProbedMachine {
             pair_coefficient: pair_coefficient.or(measured).unwrap_or(0.0),
-            costs: file.as_ref().and_then(costs),
+            costs: file.as_ref().and_then(costs_from_file),
             cpus: self.cpus,
-            note: None,
+            missing_costs_note: None,
         };
         if file.is_some() && probed.costs.is_none() {
             match &self.machine {
-                Some(path) => bail!("{}", without_costs(path, "relayout probe -o FILE")),
+                Some(path) => bail!("{}", missing_costs_message(path, "relayout probe -o FILE")),
                 None => {
                     let path = MachineFile::default_path().unwrap_or_default();
-                    let why = without_costs(&path, "relayout probe");
-                    probed.note = Some(format!("No throughput is predicted: {why}."));
+                    let message = missing_costs_message(&path, "relayout probe");
+                    probed.missing_costs_note =
+                        Some(format!("No throughput is predicted: {message}."));
                 }
             }
         }
@@ -68,7 +76,7 @@ impl Machine {
 }
 
 /// Errors of the document itself say what to do.
-fn unreadable(error: Error) -> anyhow::Error {
+fn machine_file_error(error: Error) -> anyhow::Error {
     match error {
         Error::MachineFile { .. } => error.into(),
         error => anyhow::Error::from(error)
@@ -76,7 +84,7 @@ fn unreadable(error: Error) -> anyhow::Error {
     }
 }
 
-fn without_costs(path: &Path, command: &str) -> String {
+fn missing_costs_message(path: &Path, command: &str) -> String {
     format!(
         "{}: it does not have what all accesses cost: an earlier version wrote it, or the machine was too noisy; \
          `{command}` measures again",
@@ -84,28 +92,29 @@ fn without_costs(path: &Path, command: &str) -> String {
     )
 }
 
-impl Probed {
+impl ProbedMachine {
     /// Adds what the first `top` candidates and the given layouts gain, if that can be told; gives sentences that
     /// say why not.
-    pub(in crate::cmd) fn predict(
+    pub(in crate::cmd) fn predict_gains(
         &self,
-        input: &Input<'_>,
-        all: &mut [TypeAdvice<'_>],
+        input: &ResolvedProfile<'_>,
+        advised: &mut [TypeAdvice<'_>],
         top: usize,
     ) -> Vec<String> {
-        let mut notes: Vec<String> = self.note.iter().cloned().collect();
+        let mut notes: Vec<String> = self.missing_costs_note.iter().cloned().collect();
         let Some(costs) = &self.costs else {
             return notes;
         };
-        for one in all {
-            if let Some(why) = waits(one) {
-                notes.push(why);
+        for type_advice in advised {
+            if let Some(note) = waiting_note(type_advice) {
+                notes.push(note);
                 continue;
             }
-            input
-                .progress
-                .step(&format!("predicting what layouts of {} gain", one.name));
-            add(input, one, top, (costs, self.cpus));
+            input.progress.step(&format!(
+                "predicting what layouts of {} gain",
+                type_advice.name
+            ));
+            add_gains(input, type_advice, top, (costs, self.cpus));
         }
         notes
     }
@@ -113,33 +122,47 @@ impl Probed {
 
 /// Where contexts wait for one another's stores to objects of the type, none of them is as fast as it would be
 /// by itself.
-fn waits(one: &TypeAdvice<'_>) -> Option<String> {
-    let found = waiting(one.instances.iter().map(|instance| &instance.trace));
-    let most = found.iter().max_by_key(|waiting| waiting.times)?;
-    let layout = one.shape.lay_out(&one.shape.current());
-    let holds = |instance: &&Instance| one.atom_at(&layout, instance, most.offset).is_some();
-    let instance = one.instances.iter().find(holds)?;
-    let atom = one.atom_at(&layout, instance, most.offset)?;
+fn waiting_note(type_advice: &TypeAdvice<'_>) -> Option<String> {
+    let waiting_contexts =
+        find_spin_waits(type_advice.instances.iter().map(|instance| &instance.trace));
+    let longest_wait = waiting_contexts
+        .iter()
+        .max_by_key(|waiting| waiting.times)?;
+    let layout = type_advice
+        .shape
+        .lay_out(&type_advice.shape.current_arrangement());
+    let has_atom = |instance: &&RecordedInstance| {
+        type_advice
+            .atom_at_offset(&layout, instance, longest_wait.offset)
+            .is_some()
+    };
+    let instance = type_advice.instances.iter().find(has_atom)?;
+    let atom = type_advice.atom_at_offset(&layout, instance, longest_wait.offset)?;
     Some(format!(
         "No throughput is predicted for struct {}: contexts wait for one another there ({} looks at '{}' until \
          another has stored to it, {} times in what was recorded in order).",
-        one.name, most.context, one.shape.atoms[atom].name, most.times
+        type_advice.name,
+        longest_wait.context,
+        type_advice.shape.atoms[atom].name,
+        longest_wait.times
     ))
 }
 
-fn costs(file: &MachineFile) -> Option<Costs> {
-    let mut costs = Costs {
+fn costs_from_file(file: &MachineFile) -> Option<MachineCosts> {
+    let mut costs = MachineCosts {
         // The first is of the CPUs on which accesses were measured.
         transfer_ns: file.transfers.first()?.ns?,
-        ..Costs::default()
+        ..MachineCosts::default()
     };
-    for own in Habit::ALL {
-        for other in Habit::ALL {
-            if (own, other) == (Habit::Load, Habit::Load) {
+    for own in LineHabit::ALL {
+        for other in LineHabit::ALL {
+            if (own, other) == (LineHabit::Load, LineHabit::Load) {
                 continue;
             }
-            let of = |cost: &&AccessCost| cost.kind == name(own) && cost.against == name(other);
-            let cost = file.accesses.iter().find(of)?;
+            let has_habits = |cost: &&AccessCost| {
+                cost.kind == habit_name(own) && cost.against == habit_name(other)
+            };
+            let cost = file.accesses.iter().find(has_habits)?;
             costs.alone_ns[own as usize] = cost.alone_ns.value?;
             costs.contended_ns[own as usize][other as usize] = cost.contended_ns.value?;
         }
@@ -148,100 +171,122 @@ fn costs(file: &MachineFile) -> Option<Costs> {
 }
 
 /// As the machine file has it.
-fn name(habit: Habit) -> &'static str {
+fn habit_name(habit: LineHabit) -> &'static str {
     match habit {
-        Habit::Load => "load",
-        Habit::Store => "store",
-        Habit::Update => "update",
-        Habit::Exchange => "exchange",
+        LineHabit::Load => "load",
+        LineHabit::Store => "store",
+        LineHabit::Update => "update",
+        LineHabit::Exchange => "exchange",
     }
 }
 
 /// Adds to the first `top` candidates, without checks and with them, and to the user's layouts, what they gain.
-fn add(
-    input: &Input<'_>,
-    one: &mut TypeAdvice<'_>,
+fn add_gains(
+    input: &ResolvedProfile<'_>,
+    type_advice: &mut TypeAdvice<'_>,
     top: usize,
-    (costs, contexts): (&Costs, Option<u32>),
+    (costs, contexts): (&MachineCosts, Option<u32>),
 ) {
-    let Ok(advice) = &one.outcome else { return };
-    let subject = one.subject(input.line_bytes);
-    let load = Load::new(input.profile, &extents(&subject));
-    let question = Question {
+    let Ok(advice) = &type_advice.search_outcome else {
+        return;
+    };
+    let subject = type_advice.search_subject(input.line_bytes);
+    let load = RecordedLoad::new(input.profile, &logged_extents(&subject));
+    let inputs = ThroughputInputs {
         load: &load,
         costs,
         contexts,
     };
-    let plain = Predicted::of(&question, subject, |_| false, advice, advice.shown(top));
-    let checked = one.check.as_ref().map(|check| {
-        let advice = &check.checked.advice;
-        let mut wanted = advice.shown(top);
-        let alone = check.checked.alone_at();
-        wanted.extend(alone.filter(|alone| !wanted.contains(alone)));
-        Predicted::of(&question, subject, check.guards(), advice, wanted)
+    let unguarded = PredictedGains::for_candidates(
+        &inputs,
+        subject,
+        |_| false,
+        advice,
+        advice.shown_candidates(top),
+    );
+    let guarded_gains = type_advice.guard_advice.as_ref().map(|check| {
+        let advice = &check.guarded.advice;
+        let mut predicted_candidates = advice.shown_candidates(top);
+        let guards_alone = check.guarded.guards_alone_index();
+        predicted_candidates
+            .extend(guards_alone.filter(|index| !predicted_candidates.contains(index)));
+        PredictedGains::for_candidates(
+            &inputs,
+            subject,
+            check.guard_filter(),
+            advice,
+            predicted_candidates,
+        )
     });
-    if let Ok(advice) = &mut one.outcome {
-        plain.put_into(advice);
+    if let Ok(advice) = &mut type_advice.search_outcome {
+        unguarded.store_into(advice);
     }
-    if let (Some(checked), Some(check)) = (checked, &mut one.check) {
-        checked.put_into(&mut check.checked.advice);
+    if let (Some(guarded_gains), Some(guard_advice)) =
+        (guarded_gains, &mut type_advice.guard_advice)
+    {
+        guarded_gains.store_into(&mut guard_advice.guarded.advice);
     }
 }
 
 /// What layouts gain, if that can be told.
-struct Predicted {
+struct PredictedGains {
     /// Candidates, by index.
-    wanted: Vec<usize>,
+    candidate_indices: Vec<usize>,
     /// Theirs, then those of the given layouts.
-    gains: Vec<Option<Gain>>,
+    gains: Vec<Option<ThroughputGain>>,
 }
 
-impl Predicted {
+impl PredictedGains {
     /// Of these candidates of `advice` and what was given, with a check before stores that are `guarded`.
-    fn of(
-        question: &Question<'_>,
-        subject: Subject<'_>,
-        guarded: impl Fn(&TraceAccess) -> bool,
-        advice: &Advice,
-        wanted: Vec<usize>,
+    fn for_candidates(
+        inputs: &ThroughputInputs<'_>,
+        subject: AdviceSubject<'_>,
+        is_guarded: impl Fn(&TraceAccess) -> bool,
+        advice: &LayoutAdvice,
+        candidate_indices: Vec<usize>,
     ) -> Self {
-        let candidates = wanted.iter().map(|index| &advice.candidates[*index]);
-        let layouts = candidates.chain(&advice.given).map(|one| &one.layout);
-        let layouts: Vec<&Layout> = layouts.collect();
-        let stretches = waits_by_stretch(subject, guarded, &layouts);
+        let candidates = candidate_indices
+            .iter()
+            .map(|index| &advice.candidates[*index]);
+        let layouts = candidates
+            .chain(&advice.user_layouts)
+            .map(|scored| &scored.layout);
+        let layouts: Vec<&StructLayout> = layouts.collect();
+        let stretches = waits_by_stretch(subject, is_guarded, &layouts);
         Self {
-            wanted,
-            gains: stretches.iter().map(|one| question.gain(one)).collect(),
+            candidate_indices: candidate_indices,
+            gains: stretches.iter().map(|waits| inputs.gain(waits)).collect(),
         }
     }
 
-    fn put_into(self, advice: &mut Advice) {
+    fn store_into(self, advice: &mut LayoutAdvice) {
         let mut gains = self.gains.into_iter();
-        for index in self.wanted {
+        for index in self.candidate_indices {
             advice.candidates[index].gain = gains.next().flatten();
         }
-        for given in &mut advice.given {
+        for given in &mut advice.user_layouts {
             given.gain = gains.next().flatten();
         }
         let best = advice
             .candidates
             .first()
             .and_then(|best| best.gain.as_ref());
-        if advice.verdict == Verdict::Better && best.is_some_and(Gain::is_loss) {
-            advice.verdict = Verdict::Slower;
+        if advice.verdict == AdviceVerdict::Better && best.is_some_and(ThroughputGain::is_loss) {
+            advice.verdict = AdviceVerdict::Slower;
         }
     }
 }
 
 /// Where the objects are that were logged in order: what replay says is of those.
-fn extents(subject: &Subject<'_>) -> Vec<Extent> {
-    let end = |instance: &Instance| instance.trace.covered.iter().map(|bytes| bytes.end).max();
+fn logged_extents(subject: &AdviceSubject<'_>) -> Vec<ObjectExtent> {
+    let covered_end =
+        |instance: &RecordedInstance| instance.trace.covered.iter().map(|bytes| bytes.end).max();
     let instances = subject.instances.iter();
-    let mut extents: Vec<Extent> = instances
-        .map(|instance| Extent {
+    let mut extents: Vec<ObjectExtent> = instances
+        .map(|instance| ObjectExtent {
             run: instance.run,
             base: instance.trace.base,
-            bytes: end(instance).unwrap_or(0),
+            bytes: covered_end(instance).unwrap_or(0),
         })
         .collect();
     extents.sort_unstable();

@@ -4,98 +4,104 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rayon::prelude::*;
 use relayout_contend::TraceIndex;
-use relayout_layout::{Aggregate, AggregateKind, Type, TypeId, Types};
-use relayout_profile::{ConflictRow, RangeKind, RangeRow, Transfer};
-use relayout_resolve::{Object, ObjectKind};
-use relayout_search::{Home, Instance};
+use relayout_layout::{Aggregate, AggregateKind, Type, TypeArena, TypeId};
+use relayout_profile::{CoherenceEvent, ConflictRow, RangeKind, RangeRow};
+use relayout_resolve::{ObjectKind, ResolvedObject};
+use relayout_search::{ObjectHome, RecordedInstance};
 
-use super::rows::{Place, rows};
-use crate::input::Input;
+use super::rows::{ObjectPlace, group_into_rows};
+use crate::resolved::ResolvedProfile;
 
 /// Aggregates nest; more than this is damaged debug information.
-const DEPTH_MAX: u32 = 32;
+const NESTING_MAX: u32 = 32;
 /// Elements of an array that are looked into.
 const ELEMENTS_MAX: u64 = 64;
 
 /// What the profile holds of a type.
-pub struct Found<'a> {
+pub struct TypeObjects<'a> {
     pub aggregate: &'a Aggregate,
-    pub instances: Vec<Instance>,
+    pub instances: Vec<RecordedInstance>,
     /// Bytes of an element of its flexible array; 0 if it has none.
     pub tail_element_bytes: u64,
     pub objects: u64,
-    pub memory: Memory,
+    pub memory: SizeEffects,
 }
 
 /// What the size of a type has an effect on, beside its own objects.
 #[derive(Clone, Debug, Default)]
-pub struct Memory {
+pub struct SizeEffects {
     /// Types that hold it by value, with how many such objects were seen.
-    pub inside: BTreeMap<String, u64>,
+    pub holder_counts: BTreeMap<String, u64>,
     /// Objects that each CPU has one of.
-    pub per_cpu: u64,
+    pub per_cpu_objects: u64,
     /// By slab cache: objects in a slab as recorded.
-    pub per_slab: BTreeMap<String, u64>,
+    pub objects_per_slab: BTreeMap<String, u64>,
 }
 
-impl Memory {
-    fn new(input: &Input<'_>, found: &[(&Object, u64, TypeId)]) -> Self {
+impl SizeEffects {
+    fn new(input: &ResolvedProfile<'_>, found: &[(&ResolvedObject, u64, TypeId)]) -> Self {
         let types = input.resolution.types();
-        let mut memory = Self::default();
-        for (object, _, ty) in found {
-            if types.strip(object.ty) != *ty {
-                *memory.inside.entry(object.type_name.clone()).or_default() += 1;
+        let mut effects = Self::default();
+        for (object, _, type_id) in found {
+            if types.strip_typedefs(object.ty) != *type_id {
+                *effects
+                    .holder_counts
+                    .entry(object.type_name.clone())
+                    .or_default() += 1;
             }
-            let per_cpu = matches!(object.kind, ObjectKind::PerCpu { .. });
-            memory.per_cpu += u64::from(per_cpu);
+            let is_per_cpu = matches!(object.kind, ObjectKind::PerCpu { .. });
+            effects.per_cpu_objects += u64::from(is_per_cpu);
         }
         for row in &input.profile.ranges {
             if row.kind == RangeKind::Slab && row.stride > 0 {
                 let count = row.bytes / u64::from(row.stride);
-                let most = memory.per_slab.entry(row.owner.clone()).or_default();
+                let most = effects
+                    .objects_per_slab
+                    .entry(row.owner.clone())
+                    .or_default();
                 *most = count.max(*most);
             }
         }
-        memory
+        effects
     }
 }
 
 /// A type or variable with transfers on it.
-pub struct Contended {
+pub struct ContendedType {
     /// What to call it: a struct's tag, else the variable or the type.
     pub name: String,
     /// Read and write transfers on all its objects.
     pub transfers: u64,
     /// Why its members cannot be laid out again, if they cannot.
-    pub skipped: Option<String>,
+    pub skip_reason: Option<String>,
 }
 
 /// Everything known that has transfers, most first.
-pub fn contended(input: &Input<'_>) -> Vec<Contended> {
+pub fn rank_contended_types(input: &ResolvedProfile<'_>) -> Vec<ContendedType> {
     let types = input.resolution.types();
     let mut by_name: BTreeMap<(String, Option<String>), u64> = BTreeMap::new();
-    let transfers = |row: &&ConflictRow| row.transfer != Transfer::Upgrade;
-    for row in input.profile.conflicts.iter().filter(transfers) {
+    let is_transfer = |row: &&ConflictRow| row.transfer != CoherenceEvent::Upgrade;
+    for row in input.profile.conflicts.iter().filter(is_transfer) {
         if let Some(object) = input.resolution.object_at(row.run, row.addr) {
-            *by_name.entry(named(types, object)).or_default() += row.count;
+            *by_name.entry(name_and_obstacle(types, object)).or_default() += row.count;
         }
     }
-    let mut ranked: Vec<Contended> = (by_name.into_iter())
-        .map(|((name, skipped), transfers)| Contended {
+    let mut ranked: Vec<ContendedType> = (by_name.into_iter())
+        .map(|((name, skipped), transfers)| ContendedType {
             name,
             transfers,
-            skipped,
+            skip_reason: skipped,
         })
         .collect();
-    ranked.sort_by_key(|one| std::cmp::Reverse(one.transfers));
+    ranked.sort_by_key(|contended| std::cmp::Reverse(contended.transfers));
     ranked
 }
 
 /// What to call an object, and why its type has no order to change, if so.
-fn named(types: &Types, object: &Object) -> (String, Option<String>) {
-    let of = &object.type_name;
+fn name_and_obstacle(types: &TypeArena, object: &ResolvedObject) -> (String, Option<String>) {
+    let type_name = &object.type_name;
     // Of an allocated array, the elements are laid out again.
-    let element = match types.get(types.strip(object.ty)) {
+    let element = match types.get(types.strip_typedefs(object.ty)) {
         Type::Array { element, .. } if is_allocated(object) => *element,
         _ => object.ty,
     };
@@ -103,20 +109,29 @@ fn named(types: &Types, object: &Object) -> (String, Option<String>) {
         Some(Aggregate {
             kind: AggregateKind::Union,
             ..
-        }) => (bare(of).to_owned(), Some("a union".to_owned())),
+        }) => (
+            strip_struct_tag(type_name).to_owned(),
+            Some("a union".to_owned()),
+        ),
         Some(aggregate) if aggregate.complete && aggregate.name.is_some() => {
             (aggregate.name.clone().unwrap_or_default(), None)
         }
-        Some(_) => (symbol(object), Some("a struct without a tag".to_owned())),
-        None => (symbol(object), Some(format!("not a struct but {of}"))),
+        Some(_) => (
+            symbol_or_type_name(object),
+            Some("a struct without a tag".to_owned()),
+        ),
+        None => (
+            symbol_or_type_name(object),
+            Some(format!("not a struct but {type_name}")),
+        ),
     }
 }
 
-fn is_allocated(object: &Object) -> bool {
+fn is_allocated(object: &ResolvedObject) -> bool {
     matches!(object.kind, ObjectKind::Heap { .. })
 }
 
-fn symbol(object: &Object) -> String {
+fn symbol_or_type_name(object: &ResolvedObject) -> String {
     match &object.kind {
         ObjectKind::Global { symbol }
         | ObjectKind::PerCpu { symbol, .. }
@@ -126,106 +141,110 @@ fn symbol(object: &Object) -> String {
 }
 
 /// All objects of `name`; `None` if there are none.
-pub fn objects<'a>(input: &Input<'a>, name: &str) -> Option<Found<'a>> {
+pub fn find_objects<'a>(input: &ResolvedProfile<'a>, name: &str) -> Option<TypeObjects<'a>> {
     let types = input.resolution.types();
-    let mut inside: BTreeMap<TypeId, Vec<(u64, TypeId)>> = BTreeMap::new();
-    let mut found: Vec<(&Object, u64, TypeId)> = Vec::new();
+    let mut offsets_by_type: BTreeMap<TypeId, Vec<(u64, TypeId)>> = BTreeMap::new();
+    let mut found: Vec<(&ResolvedObject, u64, TypeId)> = Vec::new();
     for object in input.resolution.objects() {
-        let places = inside.entry(object.ty).or_insert_with(|| {
-            let mut places = Vec::new();
-            collect(types, object.ty, name, 0, 0, &mut places);
-            places
+        let offsets = offsets_by_type.entry(object.ty).or_insert_with(|| {
+            let mut offsets = Vec::new();
+            collect_offsets(types, object.ty, name, 0, 0, &mut offsets);
+            offsets
         });
-        found.extend(places.iter().map(|(offset, ty)| (object, *offset, *ty)));
+        found.extend(
+            offsets
+                .iter()
+                .map(|(offset, type_id)| (object, *offset, *type_id)),
+        );
     }
     let aggregate = types.aggregate(found.first()?.2)?;
     let index = TraceIndex::new(input.profile);
-    let slabs = Slabs::new(&input.profile.ranges);
+    let slabs = SlabRanges::new(&input.profile.ranges);
     let tail_element_bytes = tail_element_bytes(types, aggregate);
-    let places = found.iter().map(|(object, offset, ty)| {
+    let places = found.iter().map(|(object, offset, type_id)| {
         let base = object.base + offset;
         // Only an object of the type itself, not an element of an array, may go on past its end.
-        let own = types.strip(object.ty) == *ty && *offset == 0;
-        Place {
+        let is_whole_object = types.strip_typedefs(object.ty) == *type_id && *offset == 0;
+        ObjectPlace {
             run: object.run,
             base,
-            bytes: if own {
+            bytes: if is_whole_object {
                 object.bytes.max(aggregate.size)
             } else {
                 aggregate.size
             },
-            home: slabs.home(object.run, base),
+            home: slabs.slab_home(object.run, base),
         }
     });
-    let rows = rows(places.collect(), aggregate.size, input.line_bytes);
-    let instances = rows
+    let object_rows = group_into_rows(places.collect(), aggregate.size, input.line_bytes);
+    let instances = object_rows
         .par_iter()
         .flat_map_iter(|row| row.instances(&index))
         .collect();
-    Some(Found {
+    Some(TypeObjects {
         aggregate,
         instances,
         tail_element_bytes,
         objects: found.len() as u64,
-        memory: Memory::new(input, &found),
+        memory: SizeEffects::new(input, &found),
     })
 }
 
 /// Names of the structs that objects are, or have inside.
-pub fn names(input: &Input<'_>) -> BTreeSet<String> {
+pub fn struct_names(input: &ResolvedProfile<'_>) -> BTreeSet<String> {
     let types = input.resolution.types();
-    let mut left: Vec<TypeId> = { input.resolution.objects().iter() }
+    let mut unvisited: Vec<TypeId> = { input.resolution.objects().iter() }
         .map(|object| object.ty)
         .collect();
     let (mut seen, mut names) = (BTreeSet::new(), BTreeSet::new());
-    while let Some(id) = left.pop().map(|id| types.strip(id)) {
+    while let Some(id) = unvisited.pop().map(|id| types.strip_typedefs(id)) {
         if !seen.insert(id) {
             continue;
         }
         match types.get(id) {
             Type::Aggregate(aggregate) => {
                 names.extend(aggregate.name.clone().filter(|_| aggregate.complete));
-                left.extend(aggregate.members.iter().map(|member| member.ty));
+                unvisited.extend(aggregate.members.iter().map(|member| member.ty));
             }
-            Type::Array { element, .. } => left.push(*element),
+            Type::Array { element, .. } => unvisited.push(*element),
             _ => {}
         }
     }
     names
 }
 
-fn bare(name: &str) -> &str {
+fn strip_struct_tag(name: &str) -> &str {
     name.trim_start_matches("struct ")
 }
 
 /// Where structs called `name` lie in a type, by offset.
-pub fn collect(
-    types: &Types,
+pub fn collect_offsets(
+    types: &TypeArena,
     id: TypeId,
     name: &str,
-    at: u64,
+    base_offset: u64,
     depth: u32,
-    places: &mut Vec<(u64, TypeId)>,
+    offsets: &mut Vec<(u64, TypeId)>,
 ) {
-    if depth > DEPTH_MAX {
+    if depth > NESTING_MAX {
         return;
     }
-    let id = types.strip(id);
+    let id = types.strip_typedefs(id);
     match types.get(id) {
         Type::Aggregate(aggregate)
             if aggregate.complete && aggregate.name.as_deref() == Some(name) =>
         {
-            places.push((at, id));
+            offsets.push((base_offset, id));
         }
         Type::Aggregate(aggregate) => {
             for member in &aggregate.members {
-                collect(
+                collect_offsets(
                     types,
                     member.ty,
                     name,
-                    at + member.offset,
+                    base_offset + member.offset,
                     depth + 1,
-                    places,
+                    offsets,
                 );
             }
         }
@@ -234,10 +253,17 @@ pub fn collect(
             let Some(size) = types.size_of(*element) else {
                 return;
             };
-            for nth in 0..count.min(ELEMENTS_MAX) {
-                let before = places.len();
-                collect(types, *element, name, at + nth * size, depth + 1, places);
-                if places.len() == before {
+            for index in 0..count.min(ELEMENTS_MAX) {
+                let count_before = offsets.len();
+                collect_offsets(
+                    types,
+                    *element,
+                    name,
+                    base_offset + index * size,
+                    depth + 1,
+                    offsets,
+                );
+                if offsets.len() == count_before {
                     return;
                 }
             }
@@ -246,11 +272,11 @@ pub fn collect(
     }
 }
 
-fn tail_element_bytes(types: &Types, aggregate: &Aggregate) -> u64 {
+fn tail_element_bytes(types: &TypeArena, aggregate: &Aggregate) -> u64 {
     let Some(last) = aggregate.members.last() else {
         return 0;
     };
-    match types.get(types.strip(last.ty)) {
+    match types.get(types.strip_typedefs(last.ty)) {
         Type::Array { element, counts } if matches!(counts.first(), Some(None | Some(0))) => {
             types.size_of(*element).unwrap_or(0)
         }
@@ -259,11 +285,11 @@ fn tail_element_bytes(types: &Types, aggregate: &Aggregate) -> u64 {
 }
 
 /// The profile's slab pages, by run and address.
-struct Slabs<'p> {
+struct SlabRanges<'p> {
     rows: Vec<&'p RangeRow>,
 }
 
-impl<'p> Slabs<'p> {
+impl<'p> SlabRanges<'p> {
     fn new(ranges: &'p [RangeRow]) -> Self {
         let mut rows: Vec<&RangeRow> = ranges
             .iter()
@@ -274,11 +300,11 @@ impl<'p> Slabs<'p> {
     }
 
     /// The slot that starts at `base`; anything else stays where it is.
-    fn home(&self, run: u16, base: u64) -> Home {
-        let after = self
+    fn slab_home(&self, run: u16, base: u64) -> ObjectHome {
+        let next_row = self
             .rows
             .partition_point(|row| (row.run, row.start) <= (run, base));
-        let row = after.checked_sub(1).map(|last| self.rows[last]);
+        let row = next_row.checked_sub(1).map(|last| self.rows[last]);
         let holds = |row: &&RangeRow| {
             row.run == run
                 && base >= row.first
@@ -286,13 +312,13 @@ impl<'p> Slabs<'p> {
                 && (base - row.first).is_multiple_of(u64::from(row.stride))
         };
         match row.filter(holds) {
-            Some(row) => Home::Slab {
+            Some(row) => ObjectHome::Slab {
                 cache: row.owner.clone(),
                 first: row.first,
                 stride: row.stride,
                 object_bytes: row.object_bytes,
             },
-            None => Home::Fixed,
+            None => ObjectHome::Fixed,
         }
     }
 }

@@ -1,32 +1,32 @@
 //! The documents `relayout/advise/1` and `relayout/what-if/1`.
 
-use relayout_contend::throughput::{Gain, Ratio};
-use relayout_layout::abi::Shape;
-use relayout_search::{Advice, Interval, Scored, Verdict, change};
+use relayout_contend::throughput::{GainRatio, ThroughputGain};
+use relayout_layout::abi::StructShape;
+use relayout_search::{AdviceVerdict, ChangeInterval, LayoutAdvice, ScoredLayout, change};
 use serde_json::{Value, json};
 
 use super::TypeAdvice;
-use super::check::{Check, Statement};
-use super::compiled::Judged;
-use super::gather::Contended;
-use super::others::{Other, Pool};
-use super::patch::{Outcome, Written};
-use crate::input::Input;
+use super::check::{GuardAdvice, GuardableStore};
+use super::compiled::CompileVerdict;
+use super::gather::ContendedType;
+use super::others::{LayoutPool, OtherScenario};
+use super::patch::{PatchOutcome, WrittenPatch};
+use crate::resolved::ResolvedProfile;
 
 /// The document of `advise`.
-pub fn advise(
-    input: &Input<'_>,
-    all: &[TypeAdvice<'_>],
-    patches: &[Option<Outcome>],
-    skipped: &[Contended],
+pub fn advise_json(
+    input: &ResolvedProfile<'_>,
+    advised: &[TypeAdvice<'_>],
+    patches: &[Option<PatchOutcome>],
+    skipped: &[ContendedType],
     top: usize,
     notes: &[String],
 ) -> anyhow::Result<String> {
-    let passed_over = |one: &Contended| json!({ "name": one.name, "transfers": one.transfers, "why": one.skipped });
-    let types: Vec<Value> = all
+    let passed_over = |contended: &ContendedType| json!({ "name": contended.name, "transfers": contended.transfers, "why": contended.skip_reason });
+    let types: Vec<Value> = advised
         .iter()
         .zip(patches)
-        .map(|(one, patch)| one_type(one, patch.as_ref(), top))
+        .map(|(type_advice, patch)| type_document(type_advice, patch.as_ref(), top))
         .collect();
     render(&json!({
         "schema": "relayout/advise/1",
@@ -39,26 +39,26 @@ pub fn advise(
 }
 
 /// The document of `what-if`.
-pub fn what_if(
-    input: &Input<'_>,
-    one: &TypeAdvice<'_>,
+pub fn what_if_json(
+    input: &ResolvedProfile<'_>,
+    type_advice: &TypeAdvice<'_>,
     notes: &[String],
 ) -> anyhow::Result<String> {
     let mut document = json!({
         "schema": "relayout/what-if/1",
         "workload": input.profile.meta.workload,
         "line_bytes": input.line_bytes,
-        "name": one.name,
+        "name": type_advice.name,
         "notes": notes,
     });
-    match &one.outcome {
+    match &type_advice.search_outcome {
         Ok(advice) => {
-            document["current"] = layout(&one.shape, &advice.current);
-            document["by_phase"] = by_phase(advice);
+            document["current"] = layout_document(&type_advice.shape, &advice.current);
+            document["by_phase"] = phase_documents(advice);
             let given: Vec<Value> = advice
-                .given
+                .user_layouts
                 .iter()
-                .map(|given| changed(&one.shape, given))
+                .map(|given| candidate_document(&type_advice.shape, given))
                 .collect();
             // The first by itself: mostly there is one.
             document["given"] = given.first().cloned().unwrap_or_default();
@@ -75,38 +75,38 @@ fn render(document: &Value) -> anyhow::Result<String> {
     Ok(text)
 }
 
-fn one_type(one: &TypeAdvice<'_>, patch: Option<&Outcome>, top: usize) -> Value {
-    let pool = match (&one.outcome, one.plain()) {
+fn type_document(type_advice: &TypeAdvice<'_>, patch: Option<&PatchOutcome>, top: usize) -> Value {
+    let pool = match (&type_advice.search_outcome, type_advice.unguarded_pool()) {
         (Ok(_), Some(pool)) => pool,
         (outcome, _) => {
-            let why = outcome.as_ref().err();
-            return json!({ "name": one.name, "objects": one.objects, "refused": why, "candidates": [] });
+            let reason = outcome.as_ref().err();
+            return json!({ "name": type_advice.name, "objects": type_advice.objects, "refused": reason, "candidates": [] });
         }
     };
     let advice = pool.advice;
-    let refused = match patch {
-        Some(Outcome::Refused(why)) => json!(why),
-        Some(Outcome::Diff(written)) => json!(written.instead),
+    let patch_refused = match patch {
+        Some(PatchOutcome::Refused(why)) => json!(why),
+        Some(PatchOutcome::Diff(written)) => json!(written.instead_reason),
         None => Value::Null,
     };
-    let given: Vec<Value> = { advice.given.iter().enumerate() }
-        .map(|(place, given)| changed_in(one, pool, given, place))
+    let given: Vec<Value> = { advice.user_layouts.iter().enumerate() }
+        .map(|(place, given)| candidate_in_scenarios(type_advice, pool, given, place))
         .collect();
     let left_out = &advice.left_out;
     json!({
-        "name": one.name,
-        "objects": one.objects,
-        "kept": one.first,
-        "inside": one.memory.inside,
-        "per_cpu_objects": one.memory.per_cpu,
-        "evidence": evidence(one),
-        "verdict": verdict(&advice.verdict),
-        "current": layout(&one.shape, &advice.current),
-        "candidates": candidates(one, pool, patch, top),
-        "check": one.check.as_ref().map_or(Value::Null, |check| checked(one, check, patch, top)),
+        "name": type_advice.name,
+        "objects": type_advice.objects,
+        "kept": type_advice.first_member,
+        "inside": type_advice.memory.holder_counts,
+        "per_cpu_objects": type_advice.memory.per_cpu_objects,
+        "evidence": use_documents(type_advice),
+        "verdict": verdict_key(&advice.verdict),
+        "current": layout_document(&type_advice.shape, &advice.current),
+        "candidates": candidates(type_advice, pool, patch, top),
+        "check": type_advice.guard_advice.as_ref().map_or(Value::Null, |check| guard_document(type_advice, check, patch, top)),
         "given": given,
-        "patch_refused": refused,
-        "compiled": compiled(patch),
+        "patch_refused": patch_refused,
+        "compiled": compile_documents(patch),
         "tried": advice.candidates.len(),
         "left_out": {
             "unrecorded": left_out.unrecorded,
@@ -115,56 +115,64 @@ fn one_type(one: &TypeAdvice<'_>, patch: Option<&Outcome>, top: usize) -> Value 
             "two_moves": left_out.two_moves,
             "builds": left_out.builds,
         },
-        "bound": bound(advice),
-        "held_out": advice.held_out.map(interval),
+        "bound": bound_document(advice),
+        "held_out": advice.held_out.map(interval_document),
         "unrecorded_members": advice.unrecorded_members,
-        "by_phase": by_phase(advice),
+        "by_phase": phase_documents(advice),
     })
 }
 
 /// The candidates that are shown, and the one that the patch makes.
 fn candidates(
-    one: &TypeAdvice<'_>,
-    pool: Pool<'_>,
-    patch: Option<&Outcome>,
+    type_advice: &TypeAdvice<'_>,
+    pool: LayoutPool<'_>,
+    patch: Option<&PatchOutcome>,
     top: usize,
 ) -> Vec<Value> {
-    let shown = pool.advice.shown(top);
+    let shown = pool.advice.shown_candidates(top);
     let mut candidates: Vec<Value> = { shown.iter().enumerate() }
         .map(|(place, index)| {
             let scored = &pool.advice.candidates[*index];
-            changed_in(one, pool, scored, pool.given.len() + place)
+            candidate_in_scenarios(type_advice, pool, scored, pool.given_layouts.len() + place)
         })
         .collect();
-    if let Some(Outcome::Diff(written)) = patch
-        && written.checked != pool.checked.is_empty()
+    if let Some(PatchOutcome::Diff(written)) = patch
+        && written.guarded != pool.guarded_statements.is_empty()
     {
-        add_patch(one, written, &shown, &mut candidates);
+        add_patch_document(type_advice, written, &shown, &mut candidates);
     }
     candidates
 }
 
 /// As [`changed`], with what the layout, at a place of [`Pool::listed`], does elsewhere.
-fn changed_in(one: &TypeAdvice<'_>, pool: Pool<'_>, scored: &Scored, listed: usize) -> Value {
-    let mut value = changed(&one.shape, scored);
-    value["elsewhere"] = elsewhere(pool, listed);
+fn candidate_in_scenarios(
+    type_advice: &TypeAdvice<'_>,
+    pool: LayoutPool<'_>,
+    scored: &ScoredLayout,
+    listed_index: usize,
+) -> Value {
+    let mut value = candidate_document(&type_advice.shape, scored);
+    value["elsewhere"] = scenario_documents(pool, listed_index);
     value
 }
 
 /// Adds the patch to the candidate that it makes, which comes last if it is not among those shown.
-fn add_patch(
-    one: &TypeAdvice<'_>,
-    written: &Written,
+fn add_patch_document(
+    type_advice: &TypeAdvice<'_>,
+    written: &WrittenPatch,
     shown: &[usize],
     candidates: &mut Vec<Value>,
 ) {
     let diff = json!(written.diff);
-    match shown.iter().position(|index| *index == written.candidate) {
+    match shown
+        .iter()
+        .position(|index| *index == written.candidate_index)
+    {
         Some(place) => candidates[place]["patch"] = diff,
         None => {
             let patched = written
-                .scored(one)
-                .map(|scored| changed(&one.shape, scored));
+                .scored_candidate(type_advice)
+                .map(|scored| candidate_document(&type_advice.shape, scored));
             if let Some(mut patched) = patched {
                 patched["patch"] = diff;
                 candidates.push(patched);
@@ -174,81 +182,95 @@ fn add_patch(
 }
 
 /// The checks before stores, and layouts with them. The first statement is named by itself: mostly there is one.
-fn checked(one: &TypeAdvice<'_>, check: &Check, patch: Option<&Outcome>, top: usize) -> Value {
-    let all: Vec<Value> = check.statements.iter().map(statement).collect();
-    let mut value = all.first().cloned().unwrap_or_default();
-    let alone = check.checked.alone();
-    value["statements"] = Value::Array(all);
-    value["alone"] = alone.map_or(Value::Null, |alone| changed(&one.shape, alone));
-    value["candidates"] = candidates(one, check.pool(), patch, top).into();
-    value["better"] = check.checked.is_better().into();
-    value["beside_layouts_without"] = check.checked.beside.map_or(Value::Null, interval);
-    value["beside_checks"] = check.fewer.into();
-    let held_out = check.checked.advice.held_out;
-    value["held_out"] = held_out.map_or(Value::Null, interval);
+fn guard_document(
+    type_advice: &TypeAdvice<'_>,
+    guard_advice: &GuardAdvice,
+    patch: Option<&PatchOutcome>,
+    top: usize,
+) -> Value {
+    let statements: Vec<Value> = guard_advice
+        .statements
+        .iter()
+        .map(statement_document)
+        .collect();
+    let mut value = statements.first().cloned().unwrap_or_default();
+    let alone = guard_advice.guarded.guards_alone();
+    value["statements"] = Value::Array(statements);
+    value["alone"] = alone.map_or(Value::Null, |alone| {
+        candidate_document(&type_advice.shape, alone)
+    });
+    value["candidates"] = candidates(type_advice, guard_advice.candidate_pool(), patch, top).into();
+    value["better"] = guard_advice.guarded.is_better().into();
+    value["beside_layouts_without"] = guard_advice
+        .guarded
+        .gain_over_fewer
+        .map_or(Value::Null, interval_document);
+    value["beside_checks"] = guard_advice.fewer_guards.into();
+    let held_out = guard_advice.guarded.advice.held_out;
+    value["held_out"] = held_out.map_or(Value::Null, interval_document);
     value
 }
 
-fn statement(statement: &Statement) -> Value {
+fn statement_document(statement: &GuardableStore) -> Value {
     json!({
         "member": statement.member,
         "function": statement.function,
         "file": statement.file,
         "line": statement.line,
-        "stores": statement.recorded.all,
-        "silent": statement.recorded.silent,
+        "stores": statement.store_counts.all,
+        "silent": statement.store_counts.silent,
     })
 }
 
 /// What the layout at a place of [`Pool::listed`] does to other workloads and configurations.
-fn elsewhere(pool: Pool<'_>, listed: usize) -> Value {
-    let result = |other: &Other| {
-        let mut value = json!({ "name": other.name, "kind": other.kind.word() });
-        match (&other.results, other.results_of(listed)) {
+fn scenario_documents(pool: LayoutPool<'_>, listed_index: usize) -> Value {
+    let scenario_document = |scenario: &OtherScenario| {
+        let mut value = json!({ "name": scenario.name, "kind": scenario.kind.as_str() });
+        match (&scenario.results, scenario.results_at(listed_index)) {
             (Ok(_), Some((own, there))) => {
                 value["current_transfers"] = json!(own.tally.transfers());
                 value["transfers"] = json!(there.tally.transfers());
                 value["current_pair_transfers"] = json!(own.pair_transfers);
                 value["pair_transfers"] = json!(there.pair_transfers);
                 value["size"] = json!(there.size);
-                value["transfers_change"] = there.interval.map_or(Value::Null, interval);
-                value["hurts"] = json!(there.hurts(own));
+                value["transfers_change"] = there.interval.map_or(Value::Null, interval_document);
+                value["hurts"] = json!(there.is_harmful(own));
             }
             (Ok(_), None) => {}
             (Err(why), _) => value["not_judged"] = json!(why),
         }
         // Of another recording only: a configuration has the same stores.
-        if !other.stores.is_empty() {
-            let stores = { other.stores.iter() }
+        if !scenario.store_counts.is_empty() {
+            let stores = { scenario.store_counts.iter() }
                 .map(|stores| json!({ "stores": stores.all, "silent": stores.silent }));
             value["statements"] = stores.collect();
         }
         value
     };
-    pool.others.iter().map(result).collect()
+    pool.scenarios.iter().map(scenario_document).collect()
 }
 
 /// What came of compiling the patch.
-fn compiled(patch: Option<&Outcome>) -> Value {
-    let Some(Outcome::Diff(written)) = patch else {
+fn compile_documents(patch: Option<&PatchOutcome>) -> Value {
+    let Some(PatchOutcome::Diff(written)) = patch else {
         return Value::Null;
     };
-    let compiled = written.compiled.iter();
+    let compiled = written.compile_tests.iter();
     compiled
-        .map(|one| {
-            let (verdict, units, why) = match &one.result {
-                Judged::Good { units, as_scored: true } => ("as-scored", units.clone(), None),
-                Judged::Good { units, as_scored: false } => ("good", units.clone(), None),
-                Judged::Unknown(why) => ("not-judged", Vec::new(), Some(why)),
-                Judged::Bad { unit, why } => ("bad", vec![unit.clone()], Some(why)),
+        .map(|compile_test| {
+            let (verdict, units, why) = match &compile_test.verdict {
+                CompileVerdict::Good { units, as_scored: true } => ("as-scored", units.clone(), None),
+                CompileVerdict::Good { units, as_scored: false } => ("good", units.clone(), None),
+                CompileVerdict::Unknown(why) => ("not-judged", Vec::new(), Some(why)),
+                CompileVerdict::Bad { unit, why } => ("bad", vec![unit.clone()], Some(why)),
             };
-            json!({ "configuration": one.configuration, "verdict": verdict, "units": units, "why": why })
+            json!({ "configuration": compile_test.configuration, "verdict": verdict, "units": units, "why": why })
         })
         .collect()
 }
 
 /// How few transfers any layout can have, and how far the best found may be from that.
-fn bound(advice: &Advice) -> Value {
+fn bound_document(advice: &LayoutAdvice) -> Value {
     match advice.bound {
         Some(bound) => {
             json!({ "transfers": bound.transfers, "gap": bound.gap(advice.fewest_transfers()) })
@@ -257,17 +279,17 @@ fn bound(advice: &Advice) -> Value {
     }
 }
 
-fn evidence(one: &TypeAdvice<'_>) -> Value {
-    let uses = one.evidence.iter();
-    uses.map(|one| {
-        let functions: Vec<Value> = (one.functions.iter())
+fn use_documents(type_advice: &TypeAdvice<'_>) -> Value {
+    let uses = type_advice.member_uses.iter();
+    uses.map(|member_use| {
+        let functions: Vec<Value> = (member_use.functions.iter())
             .map(|(name, count)| json!({ "function": name, "count": count }))
             .collect();
         json!({
-            "member": one.member,
-            "access": if one.store { "write" } else { "read" },
-            "count": one.count,
-            "contexts": one.contexts,
+            "member": member_use.member,
+            "access": if member_use.is_store { "write" } else { "read" },
+            "count": member_use.count,
+            "contexts": member_use.contexts,
             "functions": functions,
         })
     })
@@ -275,31 +297,31 @@ fn evidence(one: &TypeAdvice<'_>) -> Value {
 }
 
 /// Transfers by the place of a line where objects begin.
-fn by_phase(advice: &Advice) -> Value {
-    let phases = advice.by_phase.iter();
+fn phase_documents(advice: &LayoutAdvice) -> Value {
+    let phases = advice.transfers_by_phase.iter();
     phases
         .map(|(phase, transfers)| json!({ "offset": phase, "transfers": transfers }))
         .collect()
 }
 
-fn interval(interval: Interval) -> Value {
+fn interval_document(interval: ChangeInterval) -> Value {
     json!({ "ratio": interval.change, "low": interval.low, "high": interval.high })
 }
 
-fn verdict(verdict: &Verdict) -> &'static str {
+fn verdict_key(verdict: &AdviceVerdict) -> &'static str {
     match verdict {
-        Verdict::NoTransfers => "no-transfers",
-        Verdict::NothingBetter { .. } => "nothing-better",
-        Verdict::Unclear => "unclear",
-        Verdict::Unstable => "unstable",
-        Verdict::Slight => "slight",
-        Verdict::Slower => "slower",
-        Verdict::Traded => "traded",
-        Verdict::Better => "better",
+        AdviceVerdict::NoTransfers => "no-transfers",
+        AdviceVerdict::NothingBetter { .. } => "nothing-better",
+        AdviceVerdict::Unclear => "unclear",
+        AdviceVerdict::Unstable => "unstable",
+        AdviceVerdict::Slight => "slight",
+        AdviceVerdict::Slower => "slower",
+        AdviceVerdict::Traded => "traded",
+        AdviceVerdict::Better => "better",
     }
 }
 
-fn layout(shape: &Shape, scored: &Scored) -> Value {
+fn layout_document(shape: &StructShape, scored: &ScoredLayout) -> Value {
     let members: Vec<Value> = (scored.arrangement.order.iter())
         .map(|&atom| {
             let name = &shape.atoms[atom].name;
@@ -335,36 +357,35 @@ fn layout(shape: &Shape, scored: &Scored) -> Value {
 
 /// As [`layout`], with what a changed one adds. `predicted_gain` is null where the machine was not probed, or
 /// fewer than two contexts or no waits were recorded.
-fn changed(shape: &Shape, scored: &Scored) -> Value {
-    let mut value = layout(shape, scored);
+fn candidate_document(shape: &StructShape, scored: &ScoredLayout) -> Value {
+    let mut value = layout_document(shape, scored);
     if let Some(name) = &scored.name {
         value["name"] = json!(name);
     }
-    value["changes"] = json!(change::words(&scored.changes, shape));
+    value["changes"] = json!(change::describe_edits(&scored.changes, shape));
     value["moved"] = json!(scored.moved);
     value["pareto"] = json!(scored.pareto);
     value["unjudged"] = json!(scored.unjudged);
-    value["predicted_gain"] = scored.gain.as_ref().map_or(Value::Null, gain);
-    value["transfers_change"] = scored.interval.map_or(Value::Null, interval);
+    value["predicted_gain"] = scored.gain.as_ref().map_or(Value::Null, gain_document);
+    value["transfers_change"] = scored.interval.map_or(Value::Null, interval_document);
     value
 }
 
-fn gain(gain: &Gain) -> Value {
-    let ratio =
-        |ratio: &Ratio| json!({ "ratio": ratio.value, "low": ratio.low, "high": ratio.high });
+fn gain_document(gain: &ThroughputGain) -> Value {
+    let ratio = |ratio_document: &GainRatio| json!({ "ratio": ratio_document.value, "low": ratio_document.low, "high": ratio_document.high });
     let contexts: Vec<Value> = (gain.by_context.iter())
         .map(|(context, by_itself)| {
-            let mut one = ratio(by_itself);
-            one["context"] = json!(context);
-            one
+            let mut context_gain = ratio(by_itself);
+            context_gain["context"] = json!(context);
+            context_gain
         })
         .collect();
     let mut value = ratio(&gain.ratio);
     value["cpus"] = json!(gain.contexts);
     value["contexts"] = json!(contexts);
     let runs = gain.by_run.iter();
-    let run = |(run, ratio): &(u16, f64)| json!({ "run": run, "ratio": ratio });
-    value["runs"] = runs.map(run).collect();
+    let run_gain = |(run, ratio): &(u16, f64)| json!({ "run": run, "ratio": ratio });
+    value["runs"] = runs.map(run_gain).collect();
     value["unstable"] = json!(gain.is_unstable());
     value
 }

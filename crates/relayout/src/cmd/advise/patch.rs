@@ -6,26 +6,26 @@ mod tree;
 
 use std::path::Path;
 
-use relayout_search::{Scored, Verdict};
+use relayout_search::{AdviceVerdict, ScoredLayout};
 
 use super::TypeAdvice;
-use super::check::Statement;
-use super::compiled::Compiled;
-use super::others::Pool;
-use crate::input::Input;
+use super::check::GuardableStore;
+use super::compiled::CompileTest;
+use super::others::LayoutPool;
+use crate::resolved::ResolvedProfile;
 
-pub use save::{Saved, rejected, save, save_script};
-use tree::Tree;
+pub use save::{SavedPatches, rejected_path, save_patches, save_script};
+use tree::SourceTree;
 
 /// What became of a patch.
-pub enum Outcome {
+pub enum PatchOutcome {
     /// Written.
-    Diff(Written),
+    Diff(WrittenPatch),
     /// Not written, and why (for the first candidate).
     Refused(String),
 }
 
-impl Outcome {
+impl PatchOutcome {
     /// Whether it was written and is bad.
     pub fn is_bad(&self) -> bool {
         matches!(self, Self::Diff(written) if written.is_bad())
@@ -34,7 +34,7 @@ impl Outcome {
 
 /// In which configurations of the source a patch changes the layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reach {
+pub enum PatchReach {
     /// In all.
     All,
     /// Part of it is about members that are there only in some configurations.
@@ -43,14 +43,17 @@ pub enum Reach {
     Some,
 }
 
-impl Reach {
+impl PatchReach {
     /// Of changes, each of which is about a conditional member, or not.
-    fn of(conditional: impl IntoIterator<Item = bool>) -> Self {
-        let (mut any, mut all) = (false, true);
-        for one in conditional {
-            (any, all) = (any | one, all & one);
+    fn from_conditions(conditional: impl IntoIterator<Item = bool>) -> Self {
+        let (mut any_conditional, mut all_conditional) = (false, true);
+        for is_conditional in conditional {
+            (any_conditional, all_conditional) = (
+                any_conditional | is_conditional,
+                all_conditional & is_conditional,
+            );
         }
-        match (any, all) {
+        match (any_conditional, all_conditional) {
             (false, _) => Self::All,
             (true, false) => Self::Partly,
             (true, true) => Self::Some,
@@ -58,7 +61,7 @@ impl Reach {
     }
 
     /// What a reader of the patch has to know.
-    pub fn words(self) -> Option<&'static str> {
+    pub fn sentence(self) -> Option<&'static str> {
         match self {
             Self::All => None,
             Self::Partly => Some(
@@ -72,93 +75,106 @@ impl Reach {
 }
 
 /// A candidate as an edit of the source.
-pub struct Written {
+pub struct WrittenPatch {
     /// The candidate that it makes: index into those of [`pool`](Self::pool).
-    pub candidate: usize,
+    pub candidate_index: usize,
     /// Whether it is one with checks before stores.
-    pub checked: bool,
+    pub guarded: bool,
     /// The files that it edits, from the top of the tree; the first is the one that it is about.
     pub paths: Vec<String>,
     /// A unified diff.
     pub diff: String,
     /// Where it changes something.
-    pub reach: Reach,
+    pub reach: PatchReach,
     /// Why it does not make the best candidate, if it does not.
-    pub instead: Option<String>,
+    pub instead_reason: Option<String>,
     /// What came of compiling it.
-    pub compiled: Vec<Compiled>,
+    pub compile_tests: Vec<CompileTest>,
 }
 
-impl Written {
+impl WrittenPatch {
     /// What it was chosen from.
-    pub fn pool<'a>(&self, one: &'a TypeAdvice<'_>) -> Option<Pool<'a>> {
-        match self.checked {
-            true => Some(one.check.as_ref()?.pool()),
-            false => one.plain(),
+    pub fn candidate_pool<'a>(&self, type_advice: &'a TypeAdvice<'_>) -> Option<LayoutPool<'a>> {
+        match self.guarded {
+            true => Some(type_advice.guard_advice.as_ref()?.candidate_pool()),
+            false => type_advice.unguarded_pool(),
         }
     }
 
     /// The candidate that it makes.
-    pub fn scored<'a>(&self, one: &'a TypeAdvice<'_>) -> Option<&'a Scored> {
-        self.pool(one)?.advice.candidates.get(self.candidate)
+    pub fn scored_candidate<'a>(
+        &self,
+        type_advice: &'a TypeAdvice<'_>,
+    ) -> Option<&'a ScoredLayout> {
+        self.candidate_pool(type_advice)?
+            .advice
+            .candidates
+            .get(self.candidate_index)
     }
 
     /// Whether it does not compile somewhere, or not to the layout that it should.
     pub fn is_bad(&self) -> bool {
-        self.compiled.iter().any(Compiled::is_bad)
+        self.compile_tests.iter().any(CompileTest::is_bad)
     }
 }
 
 /// A patch for the best candidate, with checks before stores where that is clearly better; or else the next
 /// that can be edited. `None` where no candidate is left.
-pub fn of_best(
-    input: &Input<'_>,
-    one: &TypeAdvice<'_>,
+pub fn write_best_patch(
+    input: &ResolvedProfile<'_>,
+    type_advice: &TypeAdvice<'_>,
     source: &Path,
     top: usize,
-) -> Option<Outcome> {
-    let plain = one.plain()?;
-    let tree = Tree::new(input, source);
-    let mut instead = None;
-    if let Some(check) = one.better_checked() {
-        let pool = check.pool();
+) -> Option<PatchOutcome> {
+    let unguarded = type_advice.unguarded_pool()?;
+    let tree = SourceTree::new(input, source);
+    let mut instead_reason = None;
+    if let Some(guard_advice) = type_advice.better_guards() {
+        let pool = guard_advice.candidate_pool();
         // The next best with the checks may be behind the best without them.
-        let least = { plain.advice.candidates.first() }.map_or(u64::MAX, Scored::ranked_cost);
-        let allowed = |index: usize| {
-            let fewer = pool.advice.candidates[index].ranked_cost() < least;
-            fewer && pool.is_harmless(top, index)
+        let least_cost =
+            { unguarded.advice.candidates.first() }.map_or(u64::MAX, ScoredLayout::ranked_cost);
+        let is_allowed = |index: usize| {
+            let is_cheaper = pool.advice.candidates[index].ranked_cost() < least_cost;
+            is_cheaper && pool.is_harmless(top, index)
         };
-        match tree.first(one, pool, allowed) {
-            Some(Ok(written)) => return Some(Outcome::Diff(written)),
-            Some(Err(why)) => instead = Some(why),
-            None => instead = hurtful(pool),
+        match tree.write_first_editable(type_advice, pool, is_allowed) {
+            Some(Ok(written)) => return Some(PatchOutcome::Diff(written)),
+            Some(Err(reason)) => instead_reason = Some(reason),
+            None => instead_reason = hurts_scenario_reason(pool),
         }
     }
-    let found = match plain.advice.verdict {
-        Verdict::Better => tree.first(one, plain, |index| plain.is_harmless(top, index)),
+    let first_editable = match unguarded.advice.verdict {
+        AdviceVerdict::Better => tree.write_first_editable(type_advice, unguarded, |index| {
+            unguarded.is_harmless(top, index)
+        }),
         _ => None,
     };
-    match found {
-        Some(Ok(written)) => Some(Outcome::Diff(Written {
-            instead: instead.or(written.instead),
+    match first_editable {
+        Some(Ok(written)) => Some(PatchOutcome::Diff(WrittenPatch {
+            instead_reason: instead_reason.or(written.instead_reason),
             ..written
         })),
-        Some(Err(why)) => Some(Outcome::Refused(instead.unwrap_or(why))),
-        None if plain.advice.verdict == Verdict::Better => {
-            instead.or(hurtful(plain)).map(Outcome::Refused)
-        }
-        None => instead.map(Outcome::Refused),
+        Some(Err(reason)) => Some(PatchOutcome::Refused(instead_reason.unwrap_or(reason))),
+        None if unguarded.advice.verdict == AdviceVerdict::Better => instead_reason
+            .or(hurts_scenario_reason(unguarded))
+            .map(PatchOutcome::Refused),
+        None => instead_reason.map(PatchOutcome::Refused),
     }
 }
 
 /// Why none of a pool's candidates is written, if they were scored elsewhere.
-fn hurtful(pool: Pool<'_>) -> Option<String> {
-    let checks: Vec<String> = pool.checked.iter().map(Statement::words).collect();
-    let with = match checks.is_empty() {
+fn hurts_scenario_reason(pool: LayoutPool<'_>) -> Option<String> {
+    let checks: Vec<String> = pool
+        .guarded_statements
+        .iter()
+        .map(GuardableStore::guard_words)
+        .collect();
+    let with_guards = match checks.is_empty() {
         true => String::new(),
         false => format!(" with \"{}\"", checks.join(", ")),
     };
-    let others = "hurts another workload or configuration";
-    { !pool.others.is_empty() }
-        .then(|| format!("each layout{with} that is clearly better {others}"))
+    let hurts = "hurts another workload or configuration";
+    { !pool.scenarios.is_empty() }
+        .then(|| format!("each layout{with_guards} that is clearly better {hurts}"))
 }

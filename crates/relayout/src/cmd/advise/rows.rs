@@ -3,76 +3,80 @@
 //! Which lines neighbours share depends on the size and alignment of the type, so what they do is
 //! replayed together. A row is known by the addresses of its objects, whatever allocated them.
 
-use relayout_contend::{Extent, TraceIndex};
-use relayout_search::{Home, Instance};
+use relayout_contend::{ObjectExtent, TraceIndex};
+use relayout_search::{ObjectHome, RecordedInstance};
 
 /// Objects of one row at most: a trace is cut to the time in which all of its memory was logged.
-const ROW_MAX: usize = 8;
+const ROW_OBJECTS_MAX: usize = 8;
 /// Types larger than so many lines are taken one by one: little of them is on a shared line.
-const LINES_MAX: u64 = 2;
+const ROW_LINES_MAX: u64 = 2;
 
 /// Where one object was.
-pub(super) struct Place {
+pub(super) struct ObjectPlace {
     pub run: u16,
     pub base: u64,
     /// With what follows it.
     pub bytes: u64,
-    pub home: Home,
+    pub home: ObjectHome,
 }
 
 /// Objects side by side, or one.
-pub(super) struct Row {
-    first: Place,
+pub(super) struct ObjectRow {
+    first: ObjectPlace,
     elements: u32,
     stride: u64,
 }
 
 /// Puts neighbours together that share a line, as far as they are alike: all in slots of one slab, or
 /// none. `size` is that of the type.
-pub(super) fn rows(mut places: Vec<Place>, size: u64, line_bytes: u32) -> Vec<Row> {
+pub(super) fn group_into_rows(
+    mut places: Vec<ObjectPlace>,
+    size: u64,
+    line_bytes: u32,
+) -> Vec<ObjectRow> {
     let line = u64::from(line_bytes.max(1));
     places.sort_by_key(|place| (place.run, place.base));
     places.dedup_by_key(|place| (place.run, place.base));
-    let mut rows: Vec<Row> = Vec::new();
+    let mut rows: Vec<ObjectRow> = Vec::new();
     for place in places {
-        let stride = stride(&place, size);
-        let joins = |row: &Row| {
+        let object_stride = slot_stride(&place, size);
+        let extends_row = |row: &ObjectRow| {
             row.first.run == place.run
-                && row.stride == stride
-                && row.first.base + u64::from(row.elements) * stride == place.base
-                && (row.elements as usize) < ROW_MAX
+                && row.stride == object_stride
+                && row.first.base + u64::from(row.elements) * object_stride == place.base
+                && (row.elements as usize) < ROW_OBJECTS_MAX
                 && !place.base.is_multiple_of(line)
         };
-        let small = size <= LINES_MAX * line && place.bytes == size && stride > 0;
-        match rows.last_mut().filter(|row| small && joins(row)) {
+        let is_small = size <= ROW_LINES_MAX * line && place.bytes == size && object_stride > 0;
+        match rows.last_mut().filter(|row| is_small && extends_row(row)) {
             Some(row) => row.elements += 1,
-            None => rows.push(Row {
+            None => rows.push(ObjectRow {
                 first: place,
                 elements: 1,
-                stride,
+                stride: object_stride,
             }),
         }
     }
     rows
 }
 
-fn stride(place: &Place, size: u64) -> u64 {
+fn slot_stride(place: &ObjectPlace, size: u64) -> u64 {
     match &place.home {
-        Home::Slab { stride, .. } => u64::from(*stride),
-        Home::Fixed => size,
+        ObjectHome::Slab { stride, .. } => u64::from(*stride),
+        ObjectHome::Fixed => size,
     }
 }
 
-impl Row {
+impl ObjectRow {
     /// What was recorded of it, one for each stretch of time in which all of it was logged.
-    pub fn instances(&self, index: &TraceIndex<'_>) -> Vec<Instance> {
+    pub fn instances(&self, index: &TraceIndex<'_>) -> Vec<RecordedInstance> {
         let before_last = u64::from(self.elements - 1) * self.stride;
-        let traces = index.traces(Extent {
+        let traces = index.traces(ObjectExtent {
             run: self.first.run,
             base: self.first.base,
             bytes: u32::try_from(before_last + self.first.bytes).unwrap_or(u32::MAX),
         });
-        let instance = |trace| Instance {
+        let instance = |trace| RecordedInstance {
             run: self.first.run,
             trace,
             home: self.first.home.clone(),
@@ -87,25 +91,25 @@ impl Row {
 mod tests {
     use super::*;
 
-    fn check(bases: &[u64], size: u64, expect: &[u32]) {
-        let place = |base: &u64| Place {
+    fn assert_rows(bases: &[u64], size: u64, expect: &[u32]) {
+        let place = |base: &u64| ObjectPlace {
             run: 0,
             base: *base,
             bytes: size,
-            home: Home::Fixed,
+            home: ObjectHome::Fixed,
         };
-        let rows = rows(bases.iter().map(place).collect(), size, 64);
+        let rows = group_into_rows(bases.iter().map(place).collect(), size, 64);
         let elements: Vec<u32> = rows.iter().map(|row| row.elements).collect();
         assert_eq!(elements, expect);
     }
 
     #[test]
     fn neighbours_that_share_lines_are_rows() {
-        check(&[0x1000, 0x1018, 0x1030, 0x1100], 24, &[3, 1]);
+        assert_rows(&[0x1000, 0x1018, 0x1030, 0x1100], 24, &[3, 1]);
         // Two to a line: the third starts one.
-        check(&[0x1000, 0x1020, 0x1040, 0x1060], 32, &[2, 2]);
-        check(&[0x1000, 0x1040], 64, &[1, 1]);
-        check(&[0x1020, 0x1060], 64, &[2]);
-        check(&[0x1000, 0x1030], 24, &[1, 1]);
+        assert_rows(&[0x1000, 0x1020, 0x1040, 0x1060], 32, &[2, 2]);
+        assert_rows(&[0x1000, 0x1040], 64, &[1, 1]);
+        assert_rows(&[0x1020, 0x1060], 64, &[2]);
+        assert_rows(&[0x1000, 0x1030], 24, &[1, 1]);
     }
 }

@@ -12,17 +12,17 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use relayout_layout::pahole;
-use relayout_search::{Advice, Scored, Verdict, change};
+use relayout_search::{AdviceVerdict, LayoutAdvice, ScoredLayout, change};
 
 use super::TypeAdvice;
-use super::gather::Contended;
-use super::others::Pool;
-use super::patch::Outcome;
-use crate::input::Input;
+use super::gather::ContendedType;
+use super::others::LayoutPool;
+use super::patch::PatchOutcome;
+use crate::resolved::ResolvedProfile;
 
 /// What replay leaves out; printed with every result. What was chosen by the recording that it is judged by is
 /// said between the two parts.
-const LIMITS: [&str; 2] = [
+const REPLAY_LIMITS: [&str; 2] = [
     "\
 Limits
   Replay keeps the recorded order and timing (spins, failed exchanges, hold times); caches are taken
@@ -33,17 +33,17 @@ Limits
 ",
 ];
 /// Of layouts that were looked for.
-const CHOSEN: &str = "; those in
+const SEARCHED_INTERVALS: &str = "; those in
   the table are of layouts that were chosen on all of it, what is said of the other half is not.
 ";
 /// Of layouts that were given.
-const GIVEN: &str = ".\n";
+const GIVEN_INTERVALS: &str = ".\n";
 
 /// Widest line of prose.
 const WIDTH: usize = 100;
 
 /// What to print.
-pub struct Shown {
+pub struct AdviceTextOptions {
     /// Candidates by rank.
     pub top: usize,
     /// Layouts member by member.
@@ -53,251 +53,300 @@ pub struct Shown {
     /// The text of patches.
     pub diffs: bool,
     /// The file for patches that are good.
-    pub written: Option<PathBuf>,
+    pub patch_file: Option<PathBuf>,
     /// The file for patches that are bad.
-    pub rejected: Option<PathBuf>,
+    pub rejected_file: Option<PathBuf>,
     /// What is to be said beside.
     pub notes: Vec<String>,
 }
 
 /// The text of `advise`.
-pub fn advise(
-    input: &Input<'_>,
-    all: &[TypeAdvice<'_>],
-    patches: &[Option<Outcome>],
-    skipped: &[Contended],
-    shown: &Shown,
+pub fn advise_text(
+    input: &ResolvedProfile<'_>,
+    advised: &[TypeAdvice<'_>],
+    patches: &[Option<PatchOutcome>],
+    skipped: &[ContendedType],
+    options: &AdviceTextOptions,
 ) -> String {
     let mut text = String::new();
-    for one in skipped {
-        let why = one.skipped.as_deref().unwrap_or_default();
-        let (name, transfers) = (&one.name, counted(one.transfers, "transfer"));
+    for contended in skipped {
+        let why = contended.skip_reason.as_deref().unwrap_or_default();
+        let (name, transfers) = (&contended.name, counted(contended.transfers, "transfer"));
         let _ = writeln!(text, "Skipped: {name} ({transfers}): {why}");
     }
     if !skipped.is_empty() {
         text.push('\n');
     }
-    if all.is_empty() {
-        let none = match skipped.is_empty() {
+    if advised.is_empty() {
+        let statement = match skipped.is_empty() {
             true => "No object of a struct has transfers between contexts in this profile",
             false => "Nothing else has transfers between contexts in this profile",
         };
         let line = format!(
-            "{none}: nothing to advise on. `relayout report` shows what was resolved and what was not."
+            "{statement}: nothing to advise on. `relayout report` shows what was resolved and what was not."
         );
-        let _ = writeln!(text, "{}", wrapped(&line, 0));
+        let _ = writeln!(text, "{}", wrap_text(&line, 0));
         return text;
     }
-    for (one, patch) in all.iter().zip(patches) {
-        one_type(&mut text, input, one, shown);
-        if shown.patches {
-            text.push_str(&patch_words(one, patch.as_ref(), shown));
+    for (type_advice, patch) in advised.iter().zip(patches) {
+        push_type_section(&mut text, input, type_advice, options);
+        if options.patches {
+            text.push_str(&patch_section(type_advice, patch.as_ref(), options));
         }
     }
-    if !shown.listings {
+    if !options.listings {
         text.push_str("`relayout advise PROFILE TYPE` prints the layouts member by member.\n\n");
     }
-    end(&mut text, &shown.notes, CHOSEN);
+    push_limits(&mut text, &options.notes, SEARCHED_INTERVALS);
     text
 }
 
-fn patch_words(one: &TypeAdvice<'_>, patch: Option<&Outcome>, shown: &Shown) -> String {
-    let written = match patch {
-        Some(Outcome::Refused(why)) => {
-            return wrapped(&format!("No patch: {why}."), 2) + "\n\n";
+fn patch_section(
+    type_advice: &TypeAdvice<'_>,
+    patch: Option<&PatchOutcome>,
+    options: &AdviceTextOptions,
+) -> String {
+    let written_patch = match patch {
+        Some(PatchOutcome::Refused(reason)) => {
+            return wrap_text(&format!("No patch: {reason}."), 2) + "\n\n";
         }
-        Some(Outcome::Diff(written)) => written,
-        None if one.outcome.is_err() => return String::new(),
+        Some(PatchOutcome::Diff(written)) => written,
+        None if type_advice.search_outcome.is_err() => return String::new(),
         None => return "No patch: no layout is clearly better.\n\n".to_owned(),
     };
-    let Some(candidate) = written.scored(one) else {
+    let Some(candidate) = written_patch.scored_candidate(type_advice) else {
         return String::new();
     };
     let mut text = String::new();
-    if let Some(why) = &written.instead {
-        let best = one.best().map_or(0, |best| best.tally.transfers());
+    if let Some(reason) = &written_patch.instead_reason {
+        let best = type_advice
+            .best_candidate()
+            .map_or(0, |best| best.tally.transfers());
         let transfers = match candidate.tally.transfers() {
-            own if own == best => format!("as many transfers: {own}"),
+            transfers if transfers == best => format!("as many transfers: {transfers}"),
             own => format!("{own} transfers instead of {best}"),
         };
-        let why =
-            format!("The best is not written as a patch: {why}. This one is, with {transfers}.");
-        let _ = writeln!(text, "{}", wrapped(&why, 0));
+        let explanation =
+            format!("The best is not written as a patch: {reason}. This one is, with {transfers}.");
+        let _ = writeln!(text, "{}", wrap_text(&explanation, 0));
     }
-    let file = match &shown.written {
-        Some(path) if !written.is_bad() => format!(" It is in {}.", path.display()),
+    let file = match &options.patch_file {
+        Some(path) if !written_patch.is_bad() => format!(" It is in {}.", path.display()),
         _ => String::new(),
     };
-    let line = format!("Patch: {}.{file}", words(one, candidate));
-    let _ = writeln!(text, "{}", wrapped(&line, 2));
-    if let Some(words) = written.reach.words() {
-        let _ = writeln!(text, "{}", wrapped(words, 0));
+    let line = format!("Patch: {}.{file}", change_words(type_advice, candidate));
+    let _ = writeln!(text, "{}", wrap_text(&line, 2));
+    if let Some(words) = written_patch.reach.sentence() {
+        let _ = writeln!(text, "{}", wrap_text(words, 0));
     }
-    for compiled in &written.compiled {
-        let _ = writeln!(text, "{}", wrapped(&compiled.words(), 2));
+    for compiled in &written_patch.compile_tests {
+        let _ = writeln!(text, "{}", wrap_text(&compiled.sentence(), 2));
     }
-    if written.is_bad() {
+    if written_patch.is_bad() {
         text.push_str("The patch is not good as it is.");
-        if let Some(path) = &shown.rejected {
+        if let Some(path) = &options.rejected_file {
             let _ = write!(text, " It is in {}.", path.display());
         }
         text.push('\n');
     }
-    let diff = &written.diff;
-    match shown.diffs {
+    let diff = &written_patch.diff;
+    match options.diffs {
         true => text + "\n" + diff + "\n",
         false => text + "\n",
     }
 }
 
 /// The text of `what-if`.
-pub fn what_if(input: &Input<'_>, one: &TypeAdvice<'_>, notes: &[String]) -> String {
+pub fn what_if_text(
+    input: &ResolvedProfile<'_>,
+    type_advice: &TypeAdvice<'_>,
+    notes: &[String],
+) -> String {
     let mut text = String::new();
-    heading(&mut text, one);
-    match &one.outcome {
-        Err(why) => {
-            let _ = writeln!(text, "Not judged: {why}.\n");
+    push_heading(&mut text, type_advice);
+    match &type_advice.search_outcome {
+        Err(reason) => {
+            let _ = writeln!(text, "Not judged: {reason}.\n");
         }
         Ok(advice) => {
-            for given in &advice.given {
-                layout_of(&mut text, input, one, given, name_of(given));
+            for given in &advice.user_layouts {
+                push_layout(&mut text, input, type_advice, given, given_name(given));
             }
-            let rows: Vec<&Scored> = std::iter::once(&advice.current)
-                .chain(&advice.given)
+            let rows: Vec<&ScoredLayout> = std::iter::once(&advice.current)
+                .chain(&advice.user_layouts)
                 .collect();
-            table::table(&mut text, one, &rows);
-            effects_of_given(&mut text, input, one, advice);
-            let _ = writeln!(text, "{}", wrapped(&words::memory(one, advice), 2));
-            words::by_phase(&mut text, advice);
+            table::push_layout_table(&mut text, type_advice, &rows);
+            push_given_effects(&mut text, input, type_advice, advice);
+            let _ = writeln!(
+                text,
+                "{}",
+                wrap_text(&words::memory_sentences(type_advice, advice), 2)
+            );
+            words::push_phases(&mut text, advice);
             text.push('\n');
         }
     }
-    end(&mut text, notes, GIVEN);
+    push_limits(&mut text, notes, GIVEN_INTERVALS);
     text
 }
 
 /// What holds for all that was said; `intervals`, for those in the table.
-fn end(text: &mut String, notes: &[String], intervals: &str) {
+fn push_limits(text: &mut String, notes: &[String], intervals: &str) {
     for note in notes {
-        let _ = writeln!(text, "{}\n", wrapped(note, 0));
+        let _ = writeln!(text, "{}\n", wrap_text(note, 0));
     }
-    let [replay, throughput] = LIMITS;
+    let [replay, throughput] = REPLAY_LIMITS;
     text.extend([replay, intervals, throughput]);
 }
 
-fn effects_of_given(text: &mut String, input: &Input<'_>, one: &TypeAdvice<'_>, advice: &Advice) {
-    for given in &advice.given {
-        let name = name_of(given);
-        text.push_str(&words::effect(one, advice, given, name, input.line_bytes));
+fn push_given_effects(
+    text: &mut String,
+    input: &ResolvedProfile<'_>,
+    type_advice: &TypeAdvice<'_>,
+    advice: &LayoutAdvice,
+) {
+    for given in &advice.user_layouts {
+        let name = given_name(given);
+        text.push_str(&words::effect_section(
+            type_advice,
+            advice,
+            given,
+            name,
+            input.line_bytes,
+        ));
         text.push('\n');
     }
 }
 
-fn heading(text: &mut String, one: &TypeAdvice<'_>) {
-    let accesses: usize = one
+fn push_heading(text: &mut String, type_advice: &TypeAdvice<'_>) {
+    let accesses: usize = type_advice
         .instances
         .iter()
-        .map(|one| one.trace.accesses.len())
+        .map(|instance| instance.trace.accesses.len())
         .sum();
-    let mut recorded: Vec<(u16, u64)> = one
+    let mut recorded_objects: Vec<(u16, u64)> = type_advice
         .instances
         .iter()
-        .map(|one| (one.run, one.trace.base))
+        .map(|instance| (instance.run, instance.trace.base))
         .collect();
-    recorded.sort_unstable();
-    recorded.dedup();
+    recorded_objects.sort_unstable();
+    recorded_objects.dedup();
     let _ = writeln!(
         text,
         "struct {}: {} in the profile, {} of them recorded in order ({accesses} accesses).\n",
-        one.name,
-        counted(one.objects, "object"),
-        recorded.len(),
+        type_advice.name,
+        counted(type_advice.objects, "object"),
+        recorded_objects.len(),
     );
 }
 
-fn one_type(text: &mut String, input: &Input<'_>, one: &TypeAdvice<'_>, shown: &Shown) {
-    heading(text, one);
-    let advice = match &one.outcome {
+fn push_type_section(
+    text: &mut String,
+    input: &ResolvedProfile<'_>,
+    type_advice: &TypeAdvice<'_>,
+    options: &AdviceTextOptions,
+) {
+    push_heading(text, type_advice);
+    let advice = match &type_advice.search_outcome {
         Ok(advice) => advice,
-        Err(why) => {
-            let _ = writeln!(text, "No candidates: {why}.\n");
+        Err(reason) => {
+            let _ = writeln!(text, "No candidates: {reason}.\n");
             return;
         }
     };
-    words::evidence(text, one);
-    let best = found(advice);
-    if shown.listings {
-        layout_of(text, input, one, &advice.current, "Today's layout");
+    words::push_member_uses(text, type_advice);
+    let best = best_found(advice);
+    if options.listings {
+        push_layout(text, input, type_advice, &advice.current, "Today's layout");
         if let Some(best) = best {
-            let title = format!("Best found by replay: {}", words(one, best));
-            layout_of(text, input, one, best, &title);
+            let title = format!("Best found by replay: {}", change_words(type_advice, best));
+            push_layout(text, input, type_advice, best, &title);
         }
     }
     let mut rows = vec![&advice.current];
-    rows.extend(&advice.given);
-    let candidates = advice.shown(shown.top);
+    rows.extend(&advice.user_layouts);
+    let candidates = advice.shown_candidates(options.top);
     rows.extend(candidates.iter().map(|index| &advice.candidates[*index]));
-    table::table(text, one, &rows);
-    effects_of_given(text, input, one, advice);
-    if let Some(pool) = one.plain() {
-        best_and_others(text, input, one, pool, shown.top);
+    table::push_layout_table(text, type_advice, &rows);
+    push_given_effects(text, input, type_advice, advice);
+    if let Some(pool) = type_advice.unguarded_pool() {
+        push_best_and_scenarios(text, input, type_advice, pool, options.top);
     }
-    let _ = writeln!(text, "{}", wrapped(&words::memory(one, advice), 2));
-    words::by_phase(text, advice);
-    words::left_out(text, one, advice);
-    check::section(text, input, one, advice, shown.top);
+    let _ = writeln!(
+        text,
+        "{}",
+        wrap_text(&words::memory_sentences(type_advice, advice), 2)
+    );
+    words::push_phases(text, advice);
+    words::push_left_out(text, type_advice, advice);
+    check::push_guard_section(text, input, type_advice, advice, options.top);
     text.push('\n');
 }
 
 /// What the best of a pool does, here and elsewhere.
-fn best_and_others(
+fn push_best_and_scenarios(
     text: &mut String,
-    input: &Input<'_>,
-    one: &TypeAdvice<'_>,
-    pool: Pool<'_>,
+    input: &ResolvedProfile<'_>,
+    type_advice: &TypeAdvice<'_>,
+    pool: LayoutPool<'_>,
     top: usize,
 ) {
     let advice = pool.advice;
-    if let Some(best) = found(advice) {
-        let effect = words::effect(one, advice, best, "found 1", input.line_bytes);
+    if let Some(best) = best_found(advice) {
+        let effect = words::effect_section(type_advice, advice, best, "found 1", input.line_bytes);
         let _ = writeln!(text, "{effect}");
     }
-    text.push_str(&wrapped(&words::verdict(one, advice), 0));
-    if let Some(inside) = inside::sentence(one, input.resolution.types(), advice) {
-        text.push_str(&wrapped(&inside, 0));
+    text.push_str(&wrap_text(
+        &words::verdict_sentences(type_advice, advice),
+        0,
+    ));
+    if let Some(sentence) =
+        inside::inner_types_sentence(type_advice, input.resolution.types(), advice)
+    {
+        text.push_str(&wrap_text(&sentence, 0));
     }
-    elsewhere::sentences(text, pool, top);
+    elsewhere::push_scenarios(text, pool, top);
 }
 
 /// The best, if something was found.
-fn found(advice: &Advice) -> Option<&Scored> {
-    let found = matches!(
+fn best_found(advice: &LayoutAdvice) -> Option<&ScoredLayout> {
+    let is_found = matches!(
         advice.verdict,
-        Verdict::Better
-            | Verdict::Traded
-            | Verdict::Slower
-            | Verdict::Slight
-            | Verdict::Unclear
-            | Verdict::Unstable
+        AdviceVerdict::Better
+            | AdviceVerdict::Traded
+            | AdviceVerdict::Slower
+            | AdviceVerdict::Slight
+            | AdviceVerdict::Unclear
+            | AdviceVerdict::Unstable
     );
-    advice.candidates.first().filter(|_| found)
+    advice.candidates.first().filter(|_| is_found)
 }
 
-fn layout_of(
+fn push_layout(
     text: &mut String,
-    input: &Input<'_>,
-    one: &TypeAdvice<'_>,
-    scored: &Scored,
+    input: &ResolvedProfile<'_>,
+    type_advice: &TypeAdvice<'_>,
+    scored: &ScoredLayout,
     title: &str,
 ) {
-    let _ = writeln!(text, "{title}\n{}", listing(input, one, scored));
+    let _ = writeln!(
+        text,
+        "{title}\n{}",
+        pahole_listing(input, type_advice, scored)
+    );
 }
 
 /// As pahole prints it.
-fn listing(input: &Input<'_>, one: &TypeAdvice<'_>, scored: &Scored) -> String {
-    let laid_out = one
-        .shape
-        .apply(&one.aggregate, &scored.arrangement, &scored.layout);
+fn pahole_listing(
+    input: &ResolvedProfile<'_>,
+    type_advice: &TypeAdvice<'_>,
+    scored: &ScoredLayout,
+) -> String {
+    let laid_out = type_advice.shape.apply_arrangement(
+        &type_advice.aggregate,
+        &scored.arrangement,
+        &scored.layout,
+    );
     let options = pahole::Options {
         cacheline_size: input.line_bytes.into(),
         ..pahole::Options::default()
@@ -306,26 +355,26 @@ fn listing(input: &Input<'_>, one: &TypeAdvice<'_>, scored: &Scored) -> String {
     listing.unwrap_or_default()
 }
 
-fn name_of(scored: &Scored) -> &str {
+fn given_name(scored: &ScoredLayout) -> &str {
     scored.name.as_deref().unwrap_or_default()
 }
 
-fn words(one: &TypeAdvice<'_>, scored: &Scored) -> String {
-    let check = one.check.as_ref().filter(|_| scored.checked);
-    let mut all: Vec<String> = check.map_or(Vec::new(), |check| check.words());
-    all.extend(change::words(&scored.changes, &one.shape));
-    match all.is_empty() {
+fn change_words(type_advice: &TypeAdvice<'_>, scored: &ScoredLayout) -> String {
+    let guard_advice = type_advice.guard_advice.as_ref().filter(|_| scored.guarded);
+    let mut words: Vec<String> = guard_advice.map_or(Vec::new(), |check| check.guard_words());
+    words.extend(change::describe_edits(&scored.changes, &type_advice.shape));
+    match words.is_empty() {
         true => "-".to_owned(),
-        false => all.join(", "),
+        false => words.join(", "),
     }
 }
 
 /// `text` in lines of at most [`WIDTH`], those after the first indented by `indent`.
-fn wrapped(text: &str, indent: usize) -> String {
-    wrapped_at(WIDTH, text, indent)
+fn wrap_text(text: &str, indent: usize) -> String {
+    wrap_text_at(WIDTH, text, indent)
 }
 
-fn wrapped_at(width: usize, text: &str, indent: usize) -> String {
+fn wrap_text_at(width: usize, text: &str, indent: usize) -> String {
     let mut out = String::new();
     let mut column = 0;
     for (number, line) in text.split('\n').enumerate() {
@@ -333,11 +382,11 @@ fn wrapped_at(width: usize, text: &str, indent: usize) -> String {
             out.push('\n');
             column = 0;
         }
-        for (nth, word) in line.split(' ').enumerate() {
-            if nth > 0 && column + 1 + word.len() > width {
+        for (index, word) in line.split(' ').enumerate() {
+            if index > 0 && column + 1 + word.len() > width {
                 let _ = write!(out, "\n{:indent$}", "");
                 column = indent;
-            } else if nth > 0 {
+            } else if index > 0 {
                 out.push(' ');
                 column += 1;
             }
@@ -348,6 +397,6 @@ fn wrapped_at(width: usize, text: &str, indent: usize) -> String {
     out
 }
 
-fn counted(count: u64, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+fn counted(count: u64, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }

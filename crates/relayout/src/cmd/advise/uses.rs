@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
-use relayout_patch::{Use, UseKind, suspicious_uses};
+use relayout_patch::{SuspiciousUse, UseKind, find_suspicious_uses};
 
 /// Shown of one struct.
-const SHOWN_MAX: usize = 8;
+const USES_SHOWN_MAX: usize = 8;
 
 /// What is found in the C and C++ files below `source`, as sentences, the first few.
-pub fn sentences(source: &Path, name: &str) -> Vec<String> {
+pub fn order_use_sentences(source: &Path, name: &str) -> Vec<String> {
     let mut files = Vec::new();
     let mut folders = vec![source.to_owned()];
     while let Some(folder) = folders.pop() {
@@ -25,22 +25,22 @@ pub fn sentences(source: &Path, name: &str) -> Vec<String> {
     files.sort_unstable();
     let in_file = |path: &PathBuf| {
         let bytes = std::fs::read(path).unwrap_or_default();
-        let shown = path.strip_prefix(source).unwrap_or(path);
+        let relative_path = path.strip_prefix(source).unwrap_or(path);
         // A name in a comment may be in another encoding.
         let text = String::from_utf8_lossy(&bytes);
-        suspicious_uses(&shown.to_string_lossy(), &text, name)
+        find_suspicious_uses(&relative_path.to_string_lossy(), &text, name)
     };
-    let found: Vec<Use> = files.par_iter().flat_map_iter(in_file).collect();
-    let more = found.len().saturating_sub(SHOWN_MAX);
-    let mut sentences: Vec<String> = found
+    let order_uses: Vec<SuspiciousUse> = files.par_iter().flat_map_iter(in_file).collect();
+    let more = order_uses.len().saturating_sub(USES_SHOWN_MAX);
+    let mut sentences: Vec<String> = order_uses
         .iter()
-        .take(SHOWN_MAX)
-        .map(|one| {
+        .take(USES_SHOWN_MAX)
+        .map(|order_use| {
             format!(
                 "{}: struct {name} {}: {}",
-                one.place,
-                what(&one.kind),
-                one.text
+                order_use.place,
+                use_words(&order_use.kind),
+                order_use.text
             )
         })
         .collect();
@@ -57,7 +57,7 @@ fn is_source(path: &Path) -> bool {
     })
 }
 
-fn what(kind: &UseKind) -> String {
+fn use_words(kind: &UseKind) -> String {
     match kind {
         UseKind::PositionalInitializer => "is initialised by position".to_owned(),
         UseKind::Offsetof { member } => format!("has the offset of {member} used as a number"),

@@ -1,14 +1,14 @@
 //! `relayout check --emit`: what is asserted, as C.
 
 use clap::ValueEnum;
-use relayout_check::emit::{self, Emitter};
+use relayout_check::emit::{self, AssertionEmitter};
 
-use super::input::{self, Rules};
-use super::{Args, Subject};
+use super::input::{self, CheckRules};
+use super::{Args, CheckedSubject};
 
 /// What the C is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Form {
+pub enum EmitTarget {
     /// C11 or C++11, with the standard headers.
     StaticAssert,
     /// A source file of the Linux kernel.
@@ -21,19 +21,19 @@ pub enum Form {
 /// As those of checking them.
 pub fn render(
     args: &Args,
-    rules: &Rules,
-    subjects: &[Subject],
-    form: Form,
+    rules: &CheckRules,
+    subjects: &[CheckedSubject],
+    form: EmitTarget,
 ) -> anyhow::Result<String> {
     let form = match form {
-        Form::StaticAssert => emit::Form::StaticAssert,
-        Form::Kernel => emit::Form::Kernel,
+        EmitTarget::StaticAssert => emit::EmitForm::StaticAssert,
+        EmitTarget::Kernel => emit::EmitForm::Kernel,
     };
     let today = args.today.unwrap_or_else(input::today);
-    let mut emitter = Emitter::new(&rules.config, rules.lock.as_ref(), form, today);
+    let mut emitter = AssertionEmitter::new(&rules.config, rules.lock.as_ref(), form, today);
     for subject in subjects {
         subject.with(args, &rules.config, |catalog, facts, named, wanted| {
-            Ok(emitter.add(facts, named, catalog, wanted)?)
+            Ok(emitter.add_file(facts, named, catalog, wanted)?)
         })?;
     }
     let headers = args.source.headers.iter();

@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use std::{env, fs, io};
 
 use anyhow::Context;
-use relayout_check::{Config, ConfigError, Date, Facts, KernelConfig, Lock};
+use relayout_check::{CheckConfig, ConfigError, Date, FileFacts, KernelConfig, LayoutLock};
 
 use super::Args;
 
@@ -24,7 +24,7 @@ pub enum Error {
     )]
     NoConfig(PathBuf),
     /// The text is wrong.
-    #[error("{}", problems(path, problems_found))]
+    #[error("{}", problem_lines(path, problems_found))]
     Config {
         /// The file.
         path: PathBuf,
@@ -40,7 +40,7 @@ pub enum Error {
 }
 
 /// `relayout.toml:3:1: unknown key`, one on each line.
-fn problems(path: &Path, error: &ConfigError) -> String {
+fn problem_lines(path: &Path, error: &ConfigError) -> String {
     let place = path.display();
     let lines = error.problems.iter();
     let lines = lines.map(|problem| format!("{place}:{}: {}", problem.at, problem.message));
@@ -48,16 +48,16 @@ fn problems(path: &Path, error: &ConfigError) -> String {
 }
 
 /// Rules with what was recorded.
-pub struct Rules {
+pub struct CheckRules {
     /// Where the rules are.
     pub path: PathBuf,
     /// The rules.
-    pub config: Config,
+    pub config: CheckConfig,
     /// What was recorded, if there is a lock file.
-    pub lock: Option<Lock>,
+    pub lock: Option<LayoutLock>,
 }
 
-impl Rules {
+impl CheckRules {
     /// Reads the rules and the lock file that `args` name, or those of the usual names.
     pub fn read(args: &Args) -> anyhow::Result<Self> {
         let path = match &args.config {
@@ -65,13 +65,13 @@ impl Rules {
             None => find_config()?,
         };
         let text = read_text(&path)?;
-        let config = Config::parse(&text).map_err(wrong(&path))?;
+        let config = CheckConfig::parse(&text).map_err(config_error(&path))?;
         let lock_path = lock_path(args, &path);
         let lock = match fs::read_to_string(&lock_path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound && args.lock.is_none() => None,
             text => {
                 let text = text.with_context(|| format!("cannot read {}", lock_path.display()))?;
-                Some(Lock::parse(&text).map_err(wrong(&lock_path))?)
+                Some(LayoutLock::parse(&text).map_err(config_error(&lock_path))?)
             }
         };
         Ok(Self { path, config, lock })
@@ -84,7 +84,7 @@ pub fn lock_path(args: &Args, config: &Path) -> PathBuf {
     args.lock.clone().unwrap_or_else(beside)
 }
 
-fn wrong(path: &Path) -> impl FnOnce(ConfigError) -> Error {
+fn config_error(path: &Path) -> impl FnOnce(ConfigError) -> Error {
     |problems_found| Error::Config {
         path: path.to_owned(),
         problems_found,
@@ -109,10 +109,10 @@ pub fn absolute(path: &Path) -> anyhow::Result<PathBuf> {
 
 /// What conditions ask of the file at `path`. The kernel's configuration is the one given, or else
 /// the `.config` beside the file, where its build leaves it.
-pub fn facts(path: &Path, kconfig: Option<&Path>) -> anyhow::Result<Facts> {
+pub fn facts(path: &Path, kconfig: Option<&Path>) -> anyhow::Result<FileFacts> {
     let bytes =
         relayout_host::map_file(path).with_context(|| format!("cannot read {}", path.display()))?;
-    let mut facts = Facts::of(path.display().to_string(), &bytes);
+    let mut facts = FileFacts::from_headers(path.display().to_string(), &bytes);
     let beside = path.with_file_name(".config");
     let source = kconfig.or_else(|| beside.is_file().then_some(&*beside));
     if let Some(source) = source {

@@ -4,10 +4,10 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use relayout_host::compile::{Compiler, Database, Error, Recipe, Unit, choose};
-use relayout_host::{Interrupt, Progress as _};
+use relayout_host::compile::{CompileDatabase, CompileRecipe, Error, HeaderUnit, UnitCompiler};
+use relayout_host::{InterruptFlag, RecordingProgress as _};
 
-use crate::progress::Shown;
+use crate::progress::TerminalProgress;
 
 /// The name of a compilation database.
 const DATABASE: &str = "compile_commands.json";
@@ -29,9 +29,9 @@ pub struct Args {
         long = "compile-commands",
         value_name = "[NAME=]FILE",
         requires = "headers",
-        value_parser = Named::parse
+        value_parser = NamedDatabase::parse
     )]
-    pub databases: Vec<Named>,
+    pub databases: Vec<NamedDatabase>,
     /// Compile as this source file is compiled [default: one that includes FILE.h and is near it]
     #[arg(long, value_name = "FILE.c", requires = "headers")]
     pub like: Option<PathBuf>,
@@ -46,7 +46,7 @@ pub struct Args {
 
 /// `rt=build-rt/compile_commands.json`: a database, and the configuration that it is of.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Named {
+pub struct NamedDatabase {
     /// The configuration's name in `relayout.toml`.
     pub configuration: Option<String>,
     /// The database.
@@ -54,7 +54,7 @@ pub struct Named {
 }
 
 /// A header that was compiled in one configuration.
-pub struct Built {
+pub struct CompiledHeader {
     /// The header, as it was given.
     pub header: PathBuf,
     /// The configuration that the database is of.
@@ -65,7 +65,7 @@ pub struct Built {
     pub kernel_config: Option<String>,
 }
 
-impl Named {
+impl NamedDatabase {
     /// A path can have `=` in it, after a `/`.
     fn parse(text: &str) -> Result<Self, String> {
         let named = text.split_once('=').filter(|(name, _)| !name.contains('/'));
@@ -91,28 +91,29 @@ impl Named {
 ///
 /// # Errors
 /// A header or database that is not there, a compiler that refuses.
-pub fn build(args: &Args, instances: &[String]) -> anyhow::Result<Vec<Built>> {
-    let interrupt = Interrupt::catch();
-    let progress = Shown::when_slow();
-    let compiler = Compiler::new(interrupt)?;
+pub fn compile_headers(args: &Args, instances: &[String]) -> anyhow::Result<Vec<CompiledHeader>> {
+    let interrupt = InterruptFlag::catch();
+    let progress = TerminalProgress::when_slow();
+    let compiler = UnitCompiler::new(interrupt)?;
     let mut built = Vec::new();
     for header in &args.headers {
         for named in databases(args, header)? {
-            let database = Database::read(&named.path).map_err(relayout_host::Error::Compile)?;
-            let path = find(header, &database)?;
-            let recipe = recipe(args, &database, &path)?;
+            let database =
+                CompileDatabase::read(&named.path).map_err(relayout_host::Error::Compile)?;
+            let path = find_file(header, &database)?;
+            let recipe = select_recipe(args, &database, &path)?;
             progress.step(&format!(
                 "compiling {} as {} is",
                 header.display(),
-                recipe.like.display()
+                recipe.source_file.display()
             ));
-            let mut unit = Unit {
-                before: args.before.clone(),
+            let mut unit = HeaderUnit {
+                included_before: args.before.clone(),
                 header: path,
                 types: instances.to_vec(),
             };
-            let object = compile(&compiler, &recipe, &mut unit);
-            built.push(Built {
+            let object = compile_instances(&compiler, &recipe, &mut unit);
+            built.push(CompiledHeader {
                 header: header.clone(),
                 configuration: named.configuration,
                 object: object.map_err(relayout_host::Error::Compile)?,
@@ -120,13 +121,17 @@ pub fn build(args: &Args, instances: &[String]) -> anyhow::Result<Vec<Built>> {
             });
         }
     }
-    progress.done();
+    progress.finish();
     Ok(built)
 }
 
 /// If the compiler refuses one of the types, the header may not know it: those it knows are found by
 /// trying each.
-fn compile(compiler: &Compiler, recipe: &Recipe, unit: &mut Unit) -> Result<Vec<u8>, Error> {
+fn compile_instances(
+    compiler: &UnitCompiler,
+    recipe: &CompileRecipe,
+    unit: &mut HeaderUnit,
+) -> Result<Vec<u8>, Error> {
     let refused = match compiler.compile(recipe, unit) {
         Err(error @ Error::Refused { .. }) if !unit.types.is_empty() => error,
         done => return done,
@@ -135,8 +140,8 @@ fn compile(compiler: &Compiler, recipe: &Recipe, unit: &mut Unit) -> Result<Vec<
     // An error of the header's own is told as such.
     compiler.compile(recipe, unit)?;
     let mut known = Vec::new();
-    for one in types {
-        unit.types = vec![one];
+    for instance in types {
+        unit.types = vec![instance];
         match compiler.compile(recipe, unit) {
             Ok(_) => known.append(&mut unit.types),
             Err(Error::Refused { .. }) => {}
@@ -150,7 +155,7 @@ fn compile(compiler: &Compiler, recipe: &Recipe, unit: &mut Unit) -> Result<Vec<
     })
 }
 
-fn databases(args: &Args, header: &Path) -> anyhow::Result<Vec<Named>> {
+fn databases(args: &Args, header: &Path) -> anyhow::Result<Vec<NamedDatabase>> {
     if !args.databases.is_empty() {
         return Ok(args.databases.clone());
     }
@@ -168,28 +173,32 @@ fn databases(args: &Args, header: &Path) -> anyhow::Result<Vec<Named>> {
             header.display()
         )
     })?;
-    Ok(vec![Named {
+    Ok(vec![NamedDatabase {
         configuration: None,
         path,
     }])
 }
 
 /// The file from here, else from where the database is.
-fn find(file: &Path, database: &Database) -> anyhow::Result<PathBuf> {
+fn find_file(file: &Path, database: &CompileDatabase) -> anyhow::Result<PathBuf> {
     let folder = database.path.parent().unwrap_or(Path::new("/"));
     let here = file.canonicalize();
     here.or_else(|error| folder.join(file).canonicalize().map_err(|_| error))
         .with_context(|| format!("cannot find {}", file.display()))
 }
 
-fn recipe(args: &Args, database: &Database, header: &Path) -> anyhow::Result<Recipe> {
+fn select_recipe(
+    args: &Args,
+    database: &CompileDatabase,
+    header: &Path,
+) -> anyhow::Result<CompileRecipe> {
     let read = |path: &Path| {
         let bytes = std::fs::read(path).ok()?;
         Some(String::from_utf8_lossy(&bytes).into_owned())
     };
     let recipe = match &args.like {
-        Some(file) => database.like(&find(file, database)?, &read),
-        None => choose(database, header, &read),
+        Some(file) => database.recipe_of_file(&find_file(file, database)?, &read),
+        None => relayout_host::compile::choose_recipe(database, header, &read),
     };
     let mut recipe = recipe.map_err(relayout_host::Error::Compile)?;
     if let Some(command) = &args.compiler {

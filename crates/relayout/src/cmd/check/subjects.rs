@@ -3,21 +3,21 @@
 use std::path::Path;
 
 use anyhow::Context;
-use relayout_check::{Config, Facts, KernelConfig, TypeRules, defines};
-use relayout_layout::catalog::{Catalog, Format};
+use relayout_check::{CheckConfig, FileFacts, KernelConfig, TypeRules, defines_type};
+use relayout_layout::catalog::{DebugInfoFormat, TypeCatalog};
 use relayout_layout::dwarf::SectionStore;
 
 use super::Args;
-use super::source::{self, Built};
+use super::source::{self, CompiledHeader};
 
 /// One of them.
-pub enum Subject {
+pub enum CheckedSubject {
     /// A file, by its place among the arguments.
     File(usize),
     /// A header in one configuration.
     Header {
         /// What came of compiling it.
-        built: Built,
+        built: CompiledHeader,
         /// The configurations that it is of.
         named: Vec<String>,
         /// Which rules it is checked against: those for types that it defines and no header before it
@@ -30,16 +30,19 @@ pub enum Subject {
 ///
 /// # Errors
 /// Those of compiling; headers that define nothing of what is asserted.
-pub fn all(args: &Args, config: &Config) -> anyhow::Result<Vec<Subject>> {
-    let mut subjects: Vec<Subject> = (0..args.files.len()).map(Subject::File).collect();
+pub fn checked_subjects(args: &Args, config: &CheckConfig) -> anyhow::Result<Vec<CheckedSubject>> {
+    let mut subjects: Vec<CheckedSubject> =
+        (0..args.files.len()).map(CheckedSubject::File).collect();
     if args.source.headers.is_empty() {
         return Ok(subjects);
     }
     let mut defined: Vec<(usize, usize)> = Vec::new();
     let mut taken: Vec<(Option<String>, usize, usize)> = Vec::new();
-    for built in source::build(&args.source, &instances(config))? {
-        let facts = facts(args, &built)?;
-        let rules = with_object(&built, |catalog| rules_of(config, catalog, &facts))?;
+    for built in source::compile_headers(&args.source, &template_instances(config))? {
+        let facts = facts_of_header(args, &built)?;
+        let rules = with_object(&built, |catalog| {
+            rules_with_definitions(config, catalog, &facts)
+        })?;
         defined.extend(&rules);
         let is_new = |(section, of_type): &(usize, usize)| {
             let key = (built.configuration.clone(), *section, *of_type);
@@ -56,17 +59,17 @@ pub fn all(args: &Args, config: &Config) -> anyhow::Result<Vec<Subject>> {
         );
         let mut named = args.configuration.clone();
         named.extend(built.configuration.clone());
-        subjects.push(Subject::Header {
+        subjects.push(CheckedSubject::Header {
             built,
             named,
             rules: new,
         });
     }
-    tell_of_others(args, config, &defined);
+    note_undefined_types(args, config, &defined);
     Ok(subjects)
 }
 
-impl Subject {
+impl CheckedSubject {
     /// Opens it for its types; `then` is also given what conditions ask of it, the configurations that
     /// it is said to be of, and which rules are wanted of it.
     ///
@@ -75,10 +78,10 @@ impl Subject {
     pub fn with<T>(
         &self,
         args: &Args,
-        config: &Config,
+        config: &CheckConfig,
         then: impl FnOnce(
-            &Catalog<'_>,
-            &Facts,
+            &TypeCatalog<'_>,
+            &FileFacts,
             &[String],
             &dyn Fn(&TypeRules) -> bool,
         ) -> anyhow::Result<T>,
@@ -92,10 +95,10 @@ impl Subject {
                 named,
                 rules,
             } => {
-                let facts = facts(args, built)?;
-                let wanted = |one: &TypeRules| {
+                let facts = facts_of_header(args, built)?;
+                let wanted = |rule: &TypeRules| {
                     (rules.iter()).any(|(section, of_type)| {
-                        std::ptr::eq(&config.sections[*section].types[*of_type], one)
+                        std::ptr::eq(&config.sections[*section].types[*of_type], rule)
                     })
                 };
                 with_object(built, |catalog| then(catalog, &facts, named, &wanted))
@@ -105,7 +108,7 @@ impl Subject {
 }
 
 /// Types that only exist where they are named: instances of templates.
-fn instances(config: &Config) -> Vec<String> {
+fn template_instances(config: &CheckConfig) -> Vec<String> {
     let sections = config.sections.iter();
     let names = sections
         .flat_map(|section| &section.types)
@@ -117,8 +120,8 @@ fn instances(config: &Config) -> Vec<String> {
     found
 }
 
-fn facts(args: &Args, built: &Built) -> anyhow::Result<Facts> {
-    let mut facts = Facts::of(built.header.display().to_string(), &built.object);
+fn facts_of_header(args: &Args, built: &CompiledHeader) -> anyhow::Result<FileFacts> {
+    let mut facts = FileFacts::from_headers(built.header.display().to_string(), &built.object);
     let text = match &args.kconfig {
         Some(path) => Some(super::input::read_text(path)?),
         None => built.kernel_config.clone(),
@@ -129,28 +132,29 @@ fn facts(args: &Args, built: &Built) -> anyhow::Result<Facts> {
 }
 
 fn with_object<T>(
-    built: &Built,
-    then: impl FnOnce(&Catalog<'_>) -> anyhow::Result<T>,
+    built: &CompiledHeader,
+    then: impl FnOnce(&TypeCatalog<'_>) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
     let store = SectionStore::default();
-    let catalog = Catalog::parse_in(&built.object, &store, Format::Any).with_context(|| {
-        format!(
-            "cannot read what {} was compiled to",
-            built.header.display()
-        )
-    })?;
+    let catalog =
+        TypeCatalog::parse(&built.object, &store, DebugInfoFormat::Any).with_context(|| {
+            format!(
+                "cannot read what {} was compiled to",
+                built.header.display()
+            )
+        })?;
     then(&catalog)
 }
 
-fn rules_of(
-    config: &Config,
-    catalog: &Catalog<'_>,
-    facts: &Facts,
+fn rules_with_definitions(
+    config: &CheckConfig,
+    catalog: &TypeCatalog<'_>,
+    facts: &FileFacts,
 ) -> anyhow::Result<Vec<(usize, usize)>> {
     let mut found = Vec::new();
     for (index, section) in config.sections.iter().enumerate() {
         for (of_type, rules) in section.types.iter().enumerate() {
-            if defines(catalog, facts, rules)? {
+            if defines_type(catalog, facts, rules)? {
                 found.push((index, of_type));
             }
         }
@@ -159,7 +163,7 @@ fn rules_of(
 }
 
 /// A name that is not spelt as it should be would go unchecked otherwise.
-fn tell_of_others(args: &Args, config: &Config, defined: &[(usize, usize)]) {
+fn note_undefined_types(args: &Args, config: &CheckConfig, defined: &[(usize, usize)]) {
     let mut names: Vec<&str> = Vec::new();
     for (index, section) in config.sections.iter().enumerate() {
         for (of_type, rules) in section.types.iter().enumerate() {

@@ -3,37 +3,37 @@
 use std::fmt::{self, Write};
 use std::path::Path;
 
-use relayout_check::{Outcome, Push, Violation, Waived};
+use relayout_check::{CheckOutcome, PushingChange, Violation, WaivedViolation};
 
 /// The report: each violation with what is known of its cause, then a sentence on all.
-pub(super) fn render(outcome: &Outcome, config: &Path) -> String {
+pub(super) fn render(outcome: &CheckOutcome, config: &Path) -> String {
     let mut out = String::new();
     write_all(&mut out, outcome, config).expect("writing to a string does not fail");
     out
 }
 
-fn write_all(out: &mut String, outcome: &Outcome, config: &Path) -> fmt::Result {
+fn write_all(out: &mut String, outcome: &CheckOutcome, config: &Path) -> fmt::Result {
     for violation in &outcome.violations {
-        write_violation(out, violation, config)?;
+        write_violation_lines(out, violation, config)?;
         writeln!(out)?;
     }
     for waived in &outcome.waived {
         write_waived(out, waived, config)?;
     }
-    writeln!(out, "{}", summary(outcome))
+    writeln!(out, "{}", summary_text(outcome))
 }
 
-fn write_violation(out: &mut String, violation: &Violation, config: &Path) -> fmt::Result {
+fn write_violation_lines(out: &mut String, violation: &Violation, config: &Path) -> fmt::Result {
     let place = match &violation.decl {
         Some(decl) => format!("{}:{}", decl.file, decl.line),
         None => violation.file.clone(),
     };
-    writeln!(out, "{place}: {}", what(violation))?;
+    writeln!(out, "{place}: {}", subject_text(violation))?;
     let mut line = |name: &str, text: &str| writeln!(out, "  {name:<10} {text}");
     line("expected", &violation.expected)?;
     line("found", &violation.found)?;
     for push in &violation.pushed_by {
-        line("pushed by", &pushed(push))?;
+        line("pushed by", &push_text(push))?;
     }
     if violation.pushed_by.is_empty() && !violation.between.is_empty() {
         line("between", &violation.between.join(", "))?;
@@ -53,11 +53,11 @@ fn write_violation(out: &mut String, violation: &Violation, config: &Path) -> fm
             ),
         )?;
     }
-    line("rule", &rule(violation, config))
+    line("rule", &rule_text(violation, config))
 }
 
 /// `mm_struct.mmap_lock.owner violates same_line`
-fn what(violation: &Violation) -> String {
+fn subject_text(violation: &Violation) -> String {
     let Violation {
         type_name,
         member,
@@ -71,7 +71,7 @@ fn what(violation: &Violation) -> String {
 }
 
 /// `write_protect_seq, which is new (4 bytes): +8 bytes`
-fn pushed(push: &Push) -> String {
+fn push_text(push: &PushingChange) -> String {
     if push.bits == 0 {
         return push.to_string();
     }
@@ -84,7 +84,7 @@ fn pushed(push: &Push) -> String {
 }
 
 /// `relayout.toml:12, in vmlinux, configuration rt`
-fn rule(violation: &Violation, config: &Path) -> String {
+fn rule_text(violation: &Violation, config: &Path) -> String {
     let mut text = format!(
         "{}:{}, in {}",
         config.display(),
@@ -99,8 +99,8 @@ fn rule(violation: &Violation, config: &Path) -> String {
     text
 }
 
-fn write_waived(out: &mut String, waived: &Waived, config: &Path) -> fmt::Result {
-    let Waived {
+fn write_waived(out: &mut String, waived: &WaivedViolation, config: &Path) -> fmt::Result {
+    let WaivedViolation {
         violation,
         reason,
         expires,
@@ -109,7 +109,7 @@ fn write_waived(out: &mut String, waived: &Waived, config: &Path) -> fmt::Result
     writeln!(
         out,
         "waived until {expires}: {}: expected {}, found {}\n  {:<10} {reason} ({}:{})\n",
-        what(violation),
+        subject_text(violation),
         violation.expected,
         violation.found,
         "because",
@@ -118,7 +118,7 @@ fn write_waived(out: &mut String, waived: &Waived, config: &Path) -> fmt::Result
     )
 }
 
-fn summary(outcome: &Outcome) -> String {
+fn summary_text(outcome: &CheckOutcome) -> String {
     let checked = match outcome.checked {
         1 => "1 assertion".to_owned(),
         count => format!("{count} assertions"),

@@ -3,60 +3,70 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::bail;
-use relayout_check::hot::{ContendedLine, Hot, hot};
-use relayout_check::{HotMember, Lock, ProfileFacts, Recent, Record, Taken, record};
-use relayout_contend::finding::{LinePlace, Member};
-use relayout_contend::{Finding, Subject, find};
-use relayout_host::{Progress as _, write_whole};
+use relayout_check::hot::{ContendedLine, HotSelection, select_hot};
+use relayout_check::{
+    LayoutLock, LockRecord, LockUpdate, ProfileFacts, RecentProfile, RecordedHotMember,
+    record_layouts,
+};
+use relayout_contend::finding::{FindingMember, LinePlace};
+use relayout_contend::{Finding, FindingSubject, find};
+use relayout_host::{RecordingProgress as _, write_atomically};
 use relayout_resolve::FileId;
 
-use super::input::{Rules, lock_path};
+use super::input::{CheckRules, lock_path};
 use super::{Args, with_file};
-use crate::identify::Identified;
-use crate::print::print;
+use crate::identify::ResolvedNames;
+use crate::print::print_text;
 
 /// Records each file, and writes the lock file whole.
-pub(super) fn run(args: &Args, rules: &Rules) -> anyhow::Result<()> {
-    let recent = recent(args)?;
+pub(super) fn run(args: &Args, rules: &CheckRules) -> anyhow::Result<()> {
+    let recent = recent_profile(args)?;
     let old_lock = rules.lock.clone().unwrap_or_default();
-    let mut written = Lock::default();
+    let mut written = LayoutLock::default();
     let mut out = String::new();
     for path in &args.files {
         let taken = with_file(args, path, |catalog, facts| {
-            let recent = recent.as_ref().map(|(hot, profile)| Recent {
+            let recent = recent.as_ref().map(|(hot, profile)| RecentProfile {
                 types: &hot.types,
                 profile,
             });
             let old = |names: &[String]| old_lock.record(facts, names).cloned();
             let named = &args.configuration;
-            Ok(record(&rules.config, named, facts, catalog, recent, old)?)
+            Ok(record_layouts(
+                &rules.config,
+                named,
+                facts,
+                catalog,
+                recent,
+                old,
+            )?)
         })?;
         warn(path, &taken, recent.as_ref().map(|(hot, _)| hot));
-        out.push_str(&summary(&taken.record));
-        written.add(taken.record);
+        out.push_str(&summary_text(&taken.record));
+        written.add_types(taken.record);
     }
     let mut lock = old_lock;
     for record in written.records {
         lock.replace(record);
     }
     let path = lock_path(args, &rules.path);
-    write_whole(&path, lock.to_text().as_bytes())?;
+    write_atomically(&path, lock.to_text().as_bytes())?;
     out.push_str(&format!("written to {}\n", path.display()));
-    print(&out)
+    print_text(&out)
 }
 
 /// What the profiles show to be hot; `None` without any.
-fn recent(args: &Args) -> anyhow::Result<Option<(Hot, ProfileFacts)>> {
+fn recent_profile(args: &Args) -> anyhow::Result<Option<(HotSelection, ProfileFacts)>> {
     let mut lines = Vec::new();
     let mut facts: Option<ProfileFacts> = None;
     for path in &args.profile {
-        let (found, profile) = contended(path, args.debug.as_slice())?;
+        let (found, profile) = contended_lines(path, args.debug.as_slice())?;
         lines.extend(found);
         match &mut facts {
             None => facts = Some(profile),
-            Some(all) if all.build_id == profile.build_id => {
-                all.workload = format!("{}, {}", all.workload, profile.workload);
-                all.transfers += profile.transfers;
+            Some(known) if known.build_id == profile.build_id => {
+                known.workload = format!("{}, {}", known.workload, profile.workload);
+                known.transfers += profile.transfers;
             }
             Some(_) => bail!(
                 "{} is of another build than the profiles before it; record one build",
@@ -64,14 +74,17 @@ fn recent(args: &Args) -> anyhow::Result<Option<(Hot, ProfileFacts)>> {
             ),
         }
     }
-    Ok(facts.map(|facts| (hot(&lines, args.min_share / 100.0), facts)))
+    Ok(facts.map(|facts| (select_hot(&lines, args.min_share / 100.0), facts)))
 }
 
 /// The contended lines of types in a profile.
-fn contended(path: &Path, debug: &[PathBuf]) -> anyhow::Result<(Vec<ContendedLine>, ProfileFacts)> {
-    crate::input::with(path, debug, |input, images| {
+fn contended_lines(
+    path: &Path,
+    debug: &[PathBuf],
+) -> anyhow::Result<(Vec<ContendedLine>, ProfileFacts)> {
+    crate::resolved::with_resolved_profile(path, debug, |input, images| {
         input.progress.step("ranking cache lines");
-        let findings = find(input.profile, &Identified::new(input, images));
+        let findings = find(input.profile, &ResolvedNames::new(input, images));
         let meta = &input.profile.meta;
         let facts = ProfileFacts {
             workload: meta.workload.clone(),
@@ -84,13 +97,20 @@ fn contended(path: &Path, debug: &[PathBuf]) -> anyhow::Result<(Vec<ContendedLin
             },
             transfers: findings.totals.tally.transfers(),
         };
-        Ok((findings.findings.iter().flat_map(lines).collect(), facts))
+        Ok((
+            findings
+                .findings
+                .iter()
+                .flat_map(lines_of_finding)
+                .collect(),
+            facts,
+        ))
     })
 }
 
 /// The lines of one finding: as many as its objects begin at places in a line.
-fn lines(finding: &Finding) -> Vec<ContendedLine> {
-    if matches!(finding.subject, Subject::Scalar { .. }) {
+fn lines_of_finding(finding: &Finding) -> Vec<ContendedLine> {
+    if matches!(finding.subject, FindingSubject::Scalar { .. }) {
         return Vec::new();
     }
     let all = finding.tally.transfers().max(1) as f64;
@@ -99,13 +119,13 @@ fn lines(finding: &Finding) -> Vec<ContendedLine> {
         line_offset: place.line_offset,
         line_bytes: finding.line_bytes.into(),
         share: finding.share * place.transfers as f64 / all,
-        members: finding.members.iter().filter_map(member).collect(),
+        members: finding.members.iter().filter_map(hot_member).collect(),
     };
     finding.places.iter().map(line).collect()
 }
 
-fn member(member: &Member) -> Option<HotMember> {
-    Some(HotMember {
+fn hot_member(member: &FindingMember) -> Option<RecordedHotMember> {
+    Some(RecordedHotMember {
         path: member.name.clone(),
         offset: u64::try_from(member.offset).ok()?,
         size: member.size,
@@ -117,7 +137,7 @@ fn member(member: &Member) -> Option<HotMember> {
 }
 
 /// Says what the profile shows to be hot and the record does not have.
-fn warn(path: &Path, taken: &Taken, hot: Option<&Hot>) {
+fn warn(path: &Path, taken: &LockUpdate, hot: Option<&HotSelection>) {
     let file = path.display();
     if let (Some(profile), Some(id)) = (&taken.record.profile, &taken.record.build_id)
         && hot.is_some()
@@ -140,34 +160,34 @@ fn warn(path: &Path, taken: &Taken, hot: Option<&Hot>) {
 }
 
 /// `vmlinux: 12 types with 80 hot members, of mmap1`
-fn summary(record: &Record) -> String {
+fn summary_text(record: &LockRecord) -> String {
     let hot: Vec<_> = record
         .types
         .iter()
-        .filter(|one| !one.hot.is_empty())
+        .filter(|recorded| !recorded.hot.is_empty())
         .collect();
-    let members: usize = hot.iter().map(|one| one.hot.len()).sum();
-    let of = match &record.profile {
+    let members: usize = hot.iter().map(|recorded| recorded.hot.len()).sum();
+    let shown_by = match &record.profile {
         Some(profile) => format!(", shown by {}", profile.workload),
         None => String::new(),
     };
     let mut out = format!(
-        "{}: {} with {members} hot members{of}\n",
+        "{}: {} with {members} hot members{shown_by}\n",
         record.file,
         match hot.len() {
             1 => "1 type".to_owned(),
             count => format!("{count} types"),
         }
     );
-    for one in hot {
-        let mut lines: Vec<u64> = one
+    for recorded in hot {
+        let mut lines: Vec<u64> = recorded
             .hot
             .iter()
-            .map(|member| one.line_of(member.offset))
+            .map(|member| recorded.line_of(member.offset))
             .collect();
         lines.dedup();
         let lines: Vec<String> = lines.iter().map(ToString::to_string).collect();
-        let (name, count) = (&one.layout.name, one.hot.len());
+        let (name, count) = (&recorded.layout.name, recorded.hot.len());
         out.push_str(&format!(
             "  {name:<32} {count:>3} on lines {}\n",
             lines.join(", ")

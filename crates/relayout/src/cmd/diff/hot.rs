@@ -5,20 +5,22 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use relayout_contend::{Findings, find};
-use relayout_host::Progress as _;
-use relayout_layout::catalog::Catalog;
-use relayout_layout::diff::{Diff, Elements, Located, Shape, Status, TypeDiff, share};
-use relayout_layout::{TypeId, Types};
+use relayout_host::RecordingProgress as _;
+use relayout_layout::catalog::TypeCatalog;
+use relayout_layout::diff::{
+    ArrayElements, DiffStatus, LayoutDiff, LocatedMember, TypeDiff, TypeLayout, lines_overlap,
+};
+use relayout_layout::{TypeArena, TypeId};
 
-use crate::identify::Identified;
-use crate::input;
+use crate::identify::ResolvedNames;
+use crate::resolved;
 
 /// Hot members of one type that are looked at, most transfers first.
 const MEMBERS_MAX: usize = 256;
 
 /// What a profile says of one type.
 #[derive(Clone, Debug)]
-pub(super) struct HotType {
+pub(super) struct HotTypeTraffic {
     pub name: String,
     /// Read and write transfers on its lines.
     pub transfers: u64,
@@ -26,12 +28,12 @@ pub(super) struct HotType {
     pub share: f64,
     /// Bytes into a line at which objects began that had transfers, if at one only.
     pub phase: Option<u64>,
-    pub members: Vec<HotMember>,
+    pub members: Vec<HotMemberTraffic>,
 }
 
 /// A member that was accessed on a contended line.
 #[derive(Clone, Debug)]
-pub(super) struct HotMember {
+pub(super) struct HotMemberTraffic {
     /// Path through types: `mmap_lock.owner.counter`.
     pub path: String,
     /// Bytes from the start of the type, in the recorded build.
@@ -45,11 +47,11 @@ pub(super) struct HotMember {
 /// A hot member in both builds.
 #[derive(Clone, Debug)]
 pub(super) struct HotMove<'h> {
-    pub member: &'h HotMember,
+    pub member: &'h HotMemberTraffic,
     /// The member's path without a last part that says nothing more: `mmap_lock.owner`.
     pub short: String,
-    pub old: Located,
-    pub new: Located,
+    pub old: LocatedMember,
+    pub new: LocatedMember,
 }
 
 /// Two hot members that share a line in one build only.
@@ -69,34 +71,37 @@ pub(super) struct HotPair {
 /// What a profile has to say about a type that changed.
 #[derive(Clone, Debug)]
 pub(super) struct HotDiff<'h> {
-    pub of: &'h HotType,
+    pub hot_type: &'h HotTypeTraffic,
     /// Members that both builds have, most transfers first.
     pub moves: Vec<HotMove<'h>>,
     /// Pairs that changed, the hottest first.
     pub pairs: Vec<HotPair>,
     /// Members that only the old build has, most transfers first.
-    pub gone: Vec<&'h HotMember>,
+    pub gone: Vec<&'h HotMemberTraffic>,
 }
 
 /// Reads a profile's hot types, most transfers first.
 ///
 /// # Errors
 /// As [`input::with`].
-pub(super) fn read(profile: &Path, debug: &[PathBuf]) -> anyhow::Result<Vec<HotType>> {
-    input::with(profile, debug, |input, images| {
+pub(super) fn read_hot_types(
+    profile: &Path,
+    debug: &[PathBuf],
+) -> anyhow::Result<Vec<HotTypeTraffic>> {
+    resolved::with_resolved_profile(profile, debug, |input, images| {
         input.progress.step("ranking cache lines");
-        let findings = find(input.profile, &Identified::new(input, images));
-        Ok(types(&findings))
+        let findings = find(input.profile, &ResolvedNames::new(input, images));
+        Ok(hot_types(&findings))
     })
 }
 
-fn types(findings: &Findings) -> Vec<HotType> {
-    let mut types: BTreeMap<&str, HotType> = BTreeMap::new();
-    let mut members: BTreeMap<(&str, &str, i64), HotMember> = BTreeMap::new();
+fn hot_types(findings: &Findings) -> Vec<HotTypeTraffic> {
+    let mut types: BTreeMap<&str, HotTypeTraffic> = BTreeMap::new();
+    let mut members: BTreeMap<(&str, &str, i64), HotMemberTraffic> = BTreeMap::new();
     for finding in &findings.findings {
         let name = finding.subject.type_name();
         let phase = finding.phase();
-        let found = types.entry(name).or_insert_with(|| HotType {
+        let found = types.entry(name).or_insert_with(|| HotTypeTraffic {
             name: name.to_owned(),
             transfers: 0,
             share: 0.0,
@@ -112,7 +117,7 @@ fn types(findings: &Findings) -> Vec<HotType> {
             };
             let hot = members
                 .entry((name, &member.name, member.offset))
-                .or_insert_with(|| HotMember {
+                .or_insert_with(|| HotMemberTraffic {
                     path: member.name.clone(),
                     offset,
                     reads: 0,
@@ -131,7 +136,7 @@ fn types(findings: &Findings) -> Vec<HotType> {
             found.members.push(member);
         }
     }
-    let mut types: Vec<HotType> = types.into_values().collect();
+    let mut types: Vec<HotTypeTraffic> = types.into_values().collect();
     for found in &mut types {
         found
             .members
@@ -142,7 +147,7 @@ fn types(findings: &Findings) -> Vec<HotType> {
     types
 }
 
-impl HotMember {
+impl HotMemberTraffic {
     /// Loads and stores; what does both counts twice.
     fn accesses(&self) -> u64 {
         self.reads.saturating_add(self.writes)
@@ -153,20 +158,20 @@ impl HotMember {
 ///
 /// # Errors
 /// Malformed debug information.
-pub(super) fn all<'h>(
-    files: &Files<'_, '_, '_>,
-    diff: &Diff,
-    hot: &'h [HotType],
+pub(super) fn compare_hot_types<'h>(
+    files: &ComparedFiles<'_, '_, '_>,
+    diff: &LayoutDiff,
+    hot: &'h [HotTypeTraffic],
 ) -> anyhow::Result<BTreeMap<usize, HotDiff<'h>>> {
     let mut found = BTreeMap::new();
     if hot.is_empty() {
         return Ok(found);
     }
-    for (index, each) in diff.types.iter().enumerate() {
-        let shape = diff.shape(each);
+    for (index, type_diff) in diff.types.iter().enumerate() {
+        let shape = diff.layout(type_diff);
         let named = || hot.iter().find(|hot| *shape.key.name == *hot.name);
-        if let (Status::Changed, Some(hot)) = (each.status, named())
-            && let Some(hot) = files.compare(diff, each, hot)?
+        if let (DiffStatus::Changed, Some(hot)) = (type_diff.status, named())
+            && let Some(hot) = files.compare(diff, type_diff, hot)?
         {
             found.insert(index, hot);
         }
@@ -175,42 +180,43 @@ pub(super) fn all<'h>(
 }
 
 /// Both files, to look places up in.
-pub(super) struct Files<'c, 'o, 'n> {
-    pub old: &'c Catalog<'o>,
-    pub new: &'c Catalog<'n>,
+pub(super) struct ComparedFiles<'c, 'o, 'n> {
+    pub old: &'c TypeCatalog<'o>,
+    pub new: &'c TypeCatalog<'n>,
     pub line_bytes: u64,
 }
 
-impl Files<'_, '_, '_> {
+impl ComparedFiles<'_, '_, '_> {
     /// Where the hot members of a type were and are. `None` if the type is not in both files.
     ///
     /// # Errors
     /// Malformed debug information.
     fn compare<'h>(
         &self,
-        diff: &Diff,
-        each: &TypeDiff,
-        hot: &'h HotType,
+        diff: &LayoutDiff,
+        type_diff: &TypeDiff,
+        hot: &'h HotTypeTraffic,
     ) -> anyhow::Result<Option<HotDiff<'h>>> {
-        let Some((before, after)) = diff.shapes(each) else {
+        let Some((before, after)) = diff.both_layouts(type_diff) else {
             return Ok(None);
         };
-        let (Some(old), Some(new)) = (load(self.old, before)?, load(self.new, after)?) else {
+        let (Some(old), Some(new)) = (load_shape(self.old, before)?, load_shape(self.new, after)?)
+        else {
             return Ok(None);
         };
         let mut moves: Vec<HotMove<'h>> = (hot.members.iter())
-            .filter_map(|member| locate(member, &old, &new))
+            .filter_map(|member| locate_move(member, &old, &new))
             .collect();
-        shorten(&mut moves);
-        let pairs = pairs(&moves, self.line_bytes);
-        let has = |(types, id): &(Types, TypeId), member: &HotMember| {
-            let at = Elements::At(member.offset);
-            types.locate(*id, &member.path, at).is_some()
+        shorten_names(&mut moves);
+        let pairs = changed_pairs(&moves, self.line_bytes);
+        let has = |(types, id): &(TypeArena, TypeId), member: &HotMemberTraffic| {
+            let at = ArrayElements::AtOffset(member.offset);
+            types.locate_path(*id, &member.path, at).is_some()
         };
         let gone = hot.members.iter();
         let gone = gone.filter(|member| has(&old, member) && !has(&new, member));
         Ok(Some(HotDiff {
-            of: hot,
+            hot_type: hot,
             moves,
             pairs,
             gone: gone.collect(),
@@ -219,42 +225,48 @@ impl Files<'_, '_, '_> {
 }
 
 /// The definition that a shape was made of.
-fn load(catalog: &Catalog<'_>, shape: &Shape) -> anyhow::Result<Option<(Types, TypeId)>> {
-    let loaded = catalog.load(&catalog.find(&shape.key.name))?;
-    let is_it = |id: &&TypeId| {
-        Shape::of(&loaded.types, **id)
+fn load_shape(
+    catalog: &TypeCatalog<'_>,
+    shape: &TypeLayout,
+) -> anyhow::Result<Option<(TypeArena, TypeId)>> {
+    let loaded = catalog.load(&catalog.find_definitions(&shape.key.name))?;
+    let is_shape = |id: &&TypeId| {
+        TypeLayout::from_type(&loaded.types, **id)
             .is_some_and(|found| found.key == shape.key && found.fingerprint == shape.fingerprint)
     };
-    let id = loaded.ids.iter().find(is_it).copied();
+    let id = loaded.ids.iter().find(is_shape).copied();
     Ok(id.map(|id| (loaded.types, id)))
 }
 
 /// The recorded build is the old one, the new one or another: elements of arrays are those at the
 /// recorded offset in the first of these whose member is there.
-fn locate<'h>(
-    member: &'h HotMember,
-    (old, old_id): &(Types, TypeId),
-    (new, new_id): &(Types, TypeId),
+fn locate_move<'h>(
+    member: &'h HotMemberTraffic,
+    (old, old_id): &(TypeArena, TypeId),
+    (new, new_id): &(TypeArena, TypeId),
 ) -> Option<HotMove<'h>> {
-    let at = Elements::At(member.offset);
-    let found = |found: &Located| found.offset == member.offset;
-    let in_new = new.locate(*new_id, &member.path, at).filter(found);
-    let in_old = old.locate(*old_id, &member.path, at).filter(found);
+    let at = ArrayElements::AtOffset(member.offset);
+    let found = |found: &LocatedMember| found.offset == member.offset;
+    let in_new = new.locate_path(*new_id, &member.path, at).filter(found);
+    let in_old = old.locate_path(*old_id, &member.path, at).filter(found);
     let elements = in_new.or(in_old).map(|found| found.elements);
-    let elements = Elements::These(elements.as_deref().unwrap_or_default());
+    let elements = ArrayElements::Indices(elements.as_deref().unwrap_or_default());
     Some(HotMove {
         member,
         short: member.path.clone(),
-        old: old.locate(*old_id, &member.path, elements)?,
-        new: new.locate(*new_id, &member.path, elements)?,
+        old: old.locate_path(*old_id, &member.path, elements)?,
+        new: new.locate_path(*new_id, &member.path, elements)?,
     })
 }
 
 /// `mmap_lock.owner.counter` is called `mmap_lock.owner` where no other hot member is in that.
-fn shorten(moves: &mut [HotMove<'_>]) {
-    let all: Vec<String> = moves.iter().map(|each| each.member.path.clone()).collect();
-    for each in moves {
-        let mut path = each.member.path.as_str();
+fn shorten_names(moves: &mut [HotMove<'_>]) {
+    let paths: Vec<String> = moves
+        .iter()
+        .map(|hot_move| hot_move.member.path.clone())
+        .collect();
+    for hot_move in moves {
+        let mut path = hot_move.member.path.as_str();
         while let Some((outer, last)) = path.rsplit_once('.') {
             // Names that say what a lock or count is made of, not what is locked or counted.
             let wrapper = matches!(
@@ -266,39 +278,39 @@ fn shorten(moves: &mut [HotMove<'_>]) {
                     .strip_prefix(outer)
                     .is_some_and(|rest| rest.starts_with('.'))
             };
-            let same = |other: &&String| **other == each.member.path;
-            let alone = all.iter().filter(inside).all(|other| same(&other));
+            let same = |other: &&String| **other == hot_move.member.path;
+            let alone = paths.iter().filter(inside).all(|other| same(&other));
             if !wrapper || !alone {
                 break;
             }
             path = outer;
         }
-        each.short = path.to_owned();
+        hot_move.short = path.to_owned();
     }
 }
 
-fn pairs(moves: &[HotMove<'_>], line_bytes: u64) -> Vec<HotPair> {
-    let lines = |place: &Located| {
+fn changed_pairs(moves: &[HotMove<'_>], line_bytes: u64) -> Vec<HotPair> {
+    let lines = |place: &LocatedMember| {
         let last = place.offset.saturating_add(place.size.max(1) - 1);
         (place.offset / line_bytes, last / line_bytes)
     };
     let mut found = Vec::new();
-    for (first, one) in moves.iter().enumerate() {
+    for (first, hot_move) in moves.iter().enumerate() {
         for (second, other) in moves.iter().enumerate().skip(first + 1) {
-            let before = (lines(&one.old), lines(&other.old));
-            let after = (lines(&one.new), lines(&other.new));
-            let together = share(after.0, after.1);
-            if together == share(before.0, before.1) {
+            let before = (lines(&hot_move.old), lines(&other.old));
+            let after = (lines(&hot_move.new), lines(&other.new));
+            let together = lines_overlap(after.0, after.1);
+            if together == lines_overlap(before.0, before.1) {
                 continue;
             }
-            let on = if together { after } else { before };
-            let stored = one.member.writes > 0 || other.member.writes > 0;
-            let heat = one.member.accesses().min(other.member.accesses());
+            let lines_shared = if together { after } else { before };
+            let stored = hot_move.member.writes > 0 || other.member.writes > 0;
+            let heat = hot_move.member.accesses().min(other.member.accesses());
             found.push(HotPair {
                 first,
                 second,
                 together,
-                line: on.0.0.max(on.1.0),
+                line: lines_shared.0.0.max(lines_shared.1.0),
                 heat: if stored { heat } else { 0 },
             });
         }

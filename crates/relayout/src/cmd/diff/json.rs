@@ -3,57 +3,58 @@
 
 use rayon::prelude::*;
 use relayout_layout::diff::{
-    Cause, Deed, Detail, Diff, Field, Gap, MemberMove, Room, Shape, Status, TypeDiff,
+    BitGap, DiffStatus, LayoutDiff, MemberMove, MemberRoom, MoveCause, PlacedMember, PusherAction,
+    TypeDiff, TypeDiffDetail, TypeLayout,
 };
 use serde_json::{Map, Value, json};
 
 use super::hot::HotDiff;
 use super::text;
-use super::words::Pair;
-use super::{Args, Comparison};
+use super::words::ShapePair;
+use super::{Args, ShownDiff};
 
 /// The whole document.
 ///
 /// # Errors
 /// Those of the serializer, which has none to give for these values.
-pub(super) fn render(comparison: &Comparison<'_>) -> serde_json::Result<String> {
+pub(super) fn render(comparison: &ShownDiff<'_>) -> serde_json::Result<String> {
     let (args, diff) = (comparison.args, comparison.diff);
     let shown = comparison.shown.par_iter();
-    let types: Vec<Value> = shown.map(|index| one(comparison, *index)).collect();
+    let types: Vec<Value> = shown.map(|index| type_json(comparison, *index)).collect();
     let number = |status| {
         diff.types
             .iter()
             .filter(|each| each.status == status)
             .count()
     };
-    let own = diff.types.iter().filter(|each| each.own).count();
+    let own = diff.types.iter().filter(|each| each.by_itself).count();
     let document = json!({
         "schema": "relayout/diff/1",
         "old": args.old.display().to_string(),
         "new": args.new.display().to_string(),
         "line_bytes": args.cacheline_size,
         "summary": {
-            "added": number(Status::Added),
-            "removed": number(Status::Removed),
-            "changed": number(Status::Changed),
+            "added": number(DiffStatus::Added),
+            "removed": number(DiffStatus::Removed),
+            "changed": number(DiffStatus::Changed),
             "changed_by_themselves": own,
-            "same": number(Status::Same),
+            "same": number(DiffStatus::Same),
         },
         "types": types,
     });
     serde_json::to_string_pretty(&document).map(|text| text + "\n")
 }
 
-fn one(comparison: &Comparison<'_>, index: usize) -> Value {
+fn type_json(comparison: &ShownDiff<'_>, index: usize) -> Value {
     let (args, diff) = (comparison.args, comparison.diff);
     let each = &diff.types[index];
-    let shape = diff.shape(each);
+    let shape = diff.layout(each);
     let (old, new) = (
         each.old.map(|at| &diff.old[at]),
         each.new.map(|at| &diff.new[at]),
     );
-    let size = |shape: Option<&Shape>| shape.map(|shape| shape.size);
-    let align = |shape: Option<&Shape>| shape.and_then(|shape| shape.declared_align);
+    let size = |shape: Option<&TypeLayout>| shape.map(|shape| shape.size);
+    let align = |shape: Option<&TypeLayout>| shape.and_then(|shape| shape.declared_align);
     let mut out = Map::new();
     let mut put = |name: &str, value: Value| drop(out.insert(name.to_owned(), value));
     put("name", json!(shape.key.qualified()));
@@ -66,52 +67,59 @@ fn one(comparison: &Comparison<'_>, index: usize) -> Value {
     put("old_declared_align", json!(align(old)));
     put("new_declared_align", json!(align(new)));
     put("matched_by_order", json!(each.by_order));
-    put("own", json!(each.own));
-    put("because_of", json!(names(diff, &diff.origins(index))));
-    put("affects", json!(names(diff, &affects(diff, each, index))));
-    let empty = Shape {
-        fields: Vec::new(),
+    put("own", json!(each.by_itself));
+    put("because_of", json!(type_names(diff, &diff.origins(index))));
+    put(
+        "affects",
+        json!(type_names(diff, &affected_types(diff, each, index))),
+    );
+    let empty = TypeLayout {
+        members: Vec::new(),
         gaps: Vec::new(),
         ..shape.clone()
     };
     let (old, new) = (old.unwrap_or(&empty), new.unwrap_or(&empty));
-    let detail = Detail::of(old, new, args.cacheline_size);
-    let pair = Pair {
+    let detail = TypeDiffDetail::compare(old, new, args.cacheline_size);
+    let pair = ShapePair {
         old,
         new,
         detail: &detail,
     };
     let members = detail.members.iter();
-    let members: Vec<Value> = members.map(|each| member(&pair, each, args)).collect();
+    let members: Vec<Value> = members.map(|each| member_json(&pair, each, args)).collect();
     put("members", json!(members));
-    put("holes", json!(holes(&pair)));
-    put("pairs", json!(pairs(&pair)));
+    put("holes", json!(holes_json(&pair)));
+    put("pairs", json!(pairs_json(&pair)));
     put("pairs_cut", json!(detail.pairs_cut));
     if let Some(found) = comparison.hot.get(&index) {
-        put("hot", hot(&pair, found, args.cacheline_size));
+        put("hot", hot_json(&pair, found, args.cacheline_size));
     }
     Value::Object(out)
 }
 
 /// Who holds a type that changed by itself; others are the doing of what they hold.
-fn affects(diff: &Diff, each: &TypeDiff, index: usize) -> Vec<usize> {
-    if each.own {
-        diff.affected(index)
+fn affected_types(diff: &LayoutDiff, type_diff: &TypeDiff, index: usize) -> Vec<usize> {
+    if type_diff.by_itself {
+        diff.affected_holders(index)
     } else {
         Vec::new()
     }
 }
 
-fn names(diff: &Diff, types: &[usize]) -> Vec<String> {
-    let name = |index: &usize| diff.shape(&diff.types[*index]).key.qualified();
+fn type_names(diff: &LayoutDiff, types: &[usize]) -> Vec<String> {
+    let name = |index: &usize| diff.layout(&diff.types[*index]).key.qualified();
     types.iter().map(name).collect()
 }
 
-fn member(pair: &Pair<'_>, member: &MemberMove, args: &Args) -> Value {
-    let old = member.old.map(|at| &pair.old.fields[at]);
-    let new = member.new.map(|at| &pair.new.fields[at]);
-    let line = |field: Option<&Field>| field?.lines(args.cacheline_size).map(|(first, _)| first);
-    let size = |field: Option<&Field>| Some(field.filter(|field| !field.unknown)?.size);
+fn member_json(pair: &ShapePair<'_>, member: &MemberMove, args: &Args) -> Value {
+    let old = member.old.map(|at| &pair.old.members[at]);
+    let new = member.new.map(|at| &pair.new.members[at]);
+    let line = |field: Option<&PlacedMember>| {
+        field?
+            .line_range(args.cacheline_size)
+            .map(|(first, _)| first)
+    };
+    let size = |field: Option<&PlacedMember>| Some(field.filter(|field| !field.type_unknown)?.size);
     let mut out = Map::new();
     let mut put = |name: &str, value: Value| drop(out.insert(name.to_owned(), value));
     put("name", json!(pair.field(member).path));
@@ -121,32 +129,32 @@ fn member(pair: &Pair<'_>, member: &MemberMove, args: &Args) -> Value {
     put("new_line", json!(line(new)));
     put("old_size", json!(size(old)));
     put("new_size", json!(size(new)));
-    put("old_type", json!(old.map(|field| &field.ty)));
-    put("new_type", json!(new.map(|field| &field.ty)));
+    put("old_type", json!(old.map(|field| &field.type_name)));
+    put("new_type", json!(new.map(|field| &field.type_name)));
     for (which, field) in [("old", old), ("new", new)] {
         if let Some(bits) = field.and_then(|field| field.bits) {
             put(&format!("{which}_offset_bits"), json!(bits.offset_bits));
             put(&format!("{which}_size_bits"), json!(bits.size_bits));
         }
     }
-    put("change", json!(change(old, new, member.cause)));
+    put("change", json!(change_text(old, new, member.cause)));
     let pushes = pair.detail.pushes_of(member);
     if !pushes.is_empty() {
         let pushes: Vec<Value> = pushes
             .into_iter()
             .map(|push| {
                 let by: Vec<Value> = push
-                    .by
+                    .pushers
                     .iter()
-                    .map(|by| json!({ "name": pair.name(by.member), "deed": deed(by.deed) }))
+                    .map(|by| json!({ "name": pair.name(by.member), "deed": deed_text(by.action) }))
                     .collect();
-                json!({ "by": by, "moved_bits": push.bits })
+                json!({ "by": by, "moved_bits": push.moved_bits })
             })
             .collect();
         put("pushed_by", json!(pushes));
     }
     if let Some(found) = &member.room {
-        put("room", room(pair, member, found));
+        put("room", room_json(pair, member, found));
     }
     if let Some(twin) = member.twin {
         put("renamed", json!(pair.name(twin)));
@@ -154,52 +162,56 @@ fn member(pair: &Pair<'_>, member: &MemberMove, args: &Args) -> Value {
     Value::Object(out)
 }
 
-fn change(old: Option<&Field>, new: Option<&Field>, cause: Cause) -> &'static str {
+fn change_text(
+    old: Option<&PlacedMember>,
+    new: Option<&PlacedMember>,
+    cause: MoveCause,
+) -> &'static str {
     let resized = matches!((old, new), (Some(old), Some(new)) if old.is_resized(new));
     match cause {
-        Cause::Added => "added",
-        Cause::Removed => "removed",
-        Cause::Reordered => "moved",
-        Cause::Pushed(_) if resized => "pushed-resized",
-        Cause::Pushed(_) => "pushed",
-        Cause::Stayed if resized => "resized",
-        Cause::Stayed => "same",
+        MoveCause::Added => "added",
+        MoveCause::Removed => "removed",
+        MoveCause::Reordered => "moved",
+        MoveCause::Pushed(_) if resized => "pushed-resized",
+        MoveCause::Pushed(_) => "pushed",
+        MoveCause::Stayed if resized => "resized",
+        MoveCause::Stayed => "same",
     }
 }
 
-fn deed(deed: Deed) -> &'static str {
+fn deed_text(deed: PusherAction) -> &'static str {
     match deed {
-        Deed::Came => "added",
-        Deed::Left => "removed",
-        Deed::MovedIn => "moved-in",
-        Deed::MovedOut => "moved-out",
-        Deed::Resized => "resized",
+        PusherAction::Came => "added",
+        PusherAction::Left => "removed",
+        PusherAction::MovedIn => "moved-in",
+        PusherAction::MovedOut => "moved-out",
+        PusherAction::Resized => "resized",
     }
 }
 
 /// Where an added member found room (in OLD), or what a removed one's has become (in NEW).
-fn room(pair: &Pair<'_>, member: &MemberMove, room: &Room) -> Value {
+fn room_json(pair: &ShapePair<'_>, member: &MemberMove, room: &MemberRoom) -> Value {
     let shape = if member.new.is_some() {
         pair.old
     } else {
         pair.new
     };
     match room {
-        Room::Gap { gap } => json!({ "kind": kind(gap), "gap": one_gap(shape, gap) }),
-        Room::Part { gap, bits } => {
-            json!({ "kind": kind(gap), "gap": one_gap(shape, gap), "fitting_bits": bits })
+        MemberRoom::Gap { gap } => json!({ "kind": gap_kind(gap), "gap": gap_json(shape, gap) }),
+        MemberRoom::GapPart { gap, bits } => {
+            json!({ "kind": gap_kind(gap), "gap": gap_json(shape, gap), "fitting_bits": bits })
         }
-        Room::Union { with } => json!({ "kind": "union", "with": pair.name(*with) }),
-        Room::Place { of } => json!({ "kind": "place", "of": pair.name(*of) }),
+        MemberRoom::Union { member: with } => json!({ "kind": "union", "with": pair.name(*with) }),
+        MemberRoom::MemberPlace { member: of } => json!({ "kind": "place", "of": pair.name(*of) }),
     }
 }
 
-fn kind(gap: &Gap) -> &'static str {
+fn gap_kind(gap: &BitGap) -> &'static str {
     if gap.padding { "padding" } else { "hole" }
 }
 
-fn one_gap(shape: &Shape, gap: &Gap) -> Value {
-    let after = gap.after.map(|after| &shape.fields[after].path);
+fn gap_json(shape: &TypeLayout, gap: &BitGap) -> Value {
+    let after = gap.after.map(|after| &shape.members[after].path);
     let mut value = json!({
         "after": after,
         "offset": gap.start_bits / 8,
@@ -213,22 +225,22 @@ fn one_gap(shape: &Shape, gap: &Gap) -> Value {
 }
 
 /// Holes and padding that differ.
-fn holes(pair: &Pair<'_>) -> Vec<Value> {
+fn holes_json(pair: &ShapePair<'_>) -> Vec<Value> {
     let changes = pair.detail.gaps.iter();
     changes
         .map(|change| {
             json!({
                 "after": change.after.map(|member| pair.name(member)),
                 "padding": change.new.or(change.old).is_some_and(|gap| gap.padding),
-                "old": change.old.map(|gap| one_gap(pair.old, &gap)),
-                "new": change.new.map(|gap| one_gap(pair.new, &gap)),
+                "old": change.old.map(|gap| gap_json(pair.old, &gap)),
+                "new": change.new.map(|gap| gap_json(pair.new, &gap)),
             })
         })
         .collect()
 }
 
 /// Pairs of members that share a line in one file only.
-fn pairs(pair: &Pair<'_>) -> Vec<Value> {
+fn pairs_json(pair: &ShapePair<'_>) -> Vec<Value> {
     let changes = pair.detail.pairs.iter();
     changes
         .map(|change| {
@@ -243,7 +255,7 @@ fn pairs(pair: &Pair<'_>) -> Vec<Value> {
 
 /// What the profile says: the type's transfers, its hot members in both files, pairs of them that
 /// came together or went apart with the hottest first, and the same as sentences.
-fn hot(pair: &Pair<'_>, hot: &HotDiff<'_>, line_bytes: u64) -> Value {
+fn hot_json(pair: &ShapePair<'_>, hot: &HotDiff<'_>, line_bytes: u64) -> Value {
     let members: Vec<Value> = (hot.moves.iter())
         .map(|each| {
             json!({
@@ -272,8 +284,8 @@ fn hot(pair: &Pair<'_>, hot: &HotDiff<'_>, line_bytes: u64) -> Value {
         })
         .collect();
     json!({
-        "transfers": hot.of.transfers,
-        "share": hot.of.share,
+        "transfers": hot.hot_type.transfers,
+        "share": hot.hot_type.share,
         "members": members,
         "pairs": pairs,
         "gone": hot.gone.iter().map(|member| &member.path).collect::<Vec<_>>(),

@@ -8,10 +8,10 @@ mod pushed;
 use std::fmt::Write as _;
 
 use rayon::prelude::*;
-use relayout_layout::diff::{Detail, Diff, Shape, Status, TypeDiff};
+use relayout_layout::diff::{DiffStatus, LayoutDiff, TypeDiff, TypeDiffDetail, TypeLayout};
 
-use super::words::{Pair, amount, count, list};
-use super::{Args, Comparison, growth};
+use super::words::{ShapePair, count_text, join_names, size_text};
+use super::{Args, ShownDiff, growth};
 
 /// Types that are named of those that hold a changed one.
 const HOLDERS_MAX: usize = 5;
@@ -20,29 +20,29 @@ const HOLDERS_MAX: usize = 5;
 const ALIGN_PLAIN_MAX: u64 = 16;
 
 /// The whole text.
-pub(super) fn render(comparison: &Comparison<'_>) -> String {
+pub(super) fn render(comparison: &ShownDiff<'_>) -> String {
     let shown = comparison.shown.par_iter();
-    let texts: Vec<String> = shown.map(|index| one(comparison, *index)).collect();
+    let texts: Vec<String> = shown.map(|index| type_text(comparison, *index)).collect();
     let mut text = texts.concat();
-    let _ = writeln!(text, " {}", summary(comparison.diff));
+    let _ = writeln!(text, " {}", summary_text(comparison.diff));
     text
 }
 
-fn one(comparison: &Comparison<'_>, index: usize) -> String {
+fn type_text(comparison: &ShownDiff<'_>, index: usize) -> String {
     let (args, diff) = (comparison.args, comparison.diff);
     let each = &diff.types[index];
-    let shape = diff.shape(each);
+    let shape = diff.layout(each);
     let name = match shape.kind {
         relayout_layout::AggregateKind::Class => format!("class {}", shape.key.qualified()),
         _ => shape.key.to_string(),
     };
-    let Some((old, new)) = diff.shapes(each) else {
+    let Some((old, new)) = diff.both_layouts(each) else {
         let status = each.status.as_str();
-        return format!("{name} | {status}, {}\n", amount(shape.size * 8));
+        return format!("{name} | {status}, {}\n", size_text(shape.size * 8));
     };
-    let mut text = format!("{name} | {}\n", sizes(args, old, new));
+    let mut text = format!("{name} | {}\n", sizes_text(args, old, new));
     let hot = comparison.hot.get(&index);
-    if each.status == Status::Same {
+    if each.status == DiffStatus::Same {
         return text.replacen('\n', ", the same\n", 1);
     }
     let mut lines = Vec::new();
@@ -53,8 +53,8 @@ fn one(comparison: &Comparison<'_>, index: usize) -> String {
                 .to_owned(),
         );
     }
-    let detail = Detail::of(old, new, args.cacheline_size);
-    let pair = Pair {
+    let detail = TypeDiffDetail::compare(old, new, args.cacheline_size);
+    let pair = ShapePair {
         old,
         new,
         detail: &detail,
@@ -62,19 +62,19 @@ fn one(comparison: &Comparison<'_>, index: usize) -> String {
     if let Some(hot) = hot {
         lines.push(format!(
             "hot: {} transfers, {:.1}% of all in the profile",
-            hot.of.transfers,
-            hot.of.share * 100.0
+            hot.hot_type.transfers,
+            hot.hot_type.share * 100.0
         ));
         lines.extend(hot::sentences(&pair, hot, args.cacheline_size));
         lines.extend(hot::moves(hot, args.cacheline_size));
     }
-    lines.extend(because(diff, index, each));
-    lines.extend(aligned(old, new));
+    lines.extend(held_changes(diff, index, each));
+    lines.extend(alignment_change(old, new));
     lines.extend(members::sentences(&pair));
     lines.extend(pushed::sentences(&pair, args.verbose));
-    lines.extend(members::gaps(&pair));
+    lines.extend(members::gap_sentences(&pair));
     lines.extend(lines::sentences(&pair, args.cacheline_size));
-    lines.extend(holders(diff, index, args));
+    lines.extend(holders_text(diff, index, args));
     for line in lines {
         let _ = writeln!(text, "  {line}");
     }
@@ -82,51 +82,51 @@ fn one(comparison: &Comparison<'_>, index: usize) -> String {
 }
 
 /// `+4 (12 -> 16 bytes, 1 line)`.
-fn sizes(args: &Args, old: &Shape, new: &Shape) -> String {
-    let lines = |shape: &Shape| shape.size.div_ceil(args.cacheline_size);
+fn sizes_text(args: &Args, old: &TypeLayout, new: &TypeLayout) -> String {
+    let lines = |shape: &TypeLayout| shape.size.div_ceil(args.cacheline_size);
     let (before, after) = (lines(old), lines(new));
     let lines = if before == after {
-        count(usize::try_from(after).unwrap_or(usize::MAX), "line")
+        count_text(usize::try_from(after).unwrap_or(usize::MAX), "line")
     } else {
         format!("{before} -> {after} lines")
     };
     if old.size == new.size {
-        return format!("0 ({}, {lines})", amount(new.size * 8));
+        return format!("0 ({}, {lines})", size_text(new.size * 8));
     }
     let change = i128::from(new.size) - i128::from(old.size);
     format!("{change:+} ({} -> {} bytes, {lines})", old.size, new.size)
 }
 
 /// Which of its members' types changed.
-fn because(diff: &Diff, index: usize, each: &TypeDiff) -> Option<String> {
-    if each.holds.is_empty() {
+fn held_changes(diff: &LayoutDiff, index: usize, each: &TypeDiff) -> Option<String> {
+    if each.held.is_empty() {
         return None;
     }
     let name = |index: &usize| {
         let change = growth(diff, *index);
-        let key = &diff.shape(&diff.types[*index]).key;
+        let key = &diff.layout(&diff.types[*index]).key;
         match change {
             0 => format!("{key}"),
             change => format!("{key} ({change:+})"),
         }
     };
-    let direct: Vec<String> = each.holds.iter().map(name).collect();
-    let mut text = format!("holds {}", list(&direct, 8));
+    let direct: Vec<String> = each.held.iter().map(name).collect();
+    let mut text = format!("holds {}", join_names(&direct, 8));
     let origins: Vec<String> = diff
         .origins(index)
         .iter()
-        .filter(|origin| !each.holds.contains(origin))
+        .filter(|origin| !each.held.contains(origin))
         .map(name)
         .collect();
     if !origins.is_empty() {
-        let _ = write!(text, ", because of {}", list(&origins, HOLDERS_MAX));
+        let _ = write!(text, ", because of {}", join_names(&origins, HOLDERS_MAX));
     }
     Some(text + ", which changed")
 }
 
-fn aligned(old: &Shape, new: &Shape) -> Option<String> {
+fn alignment_change(old: &TypeLayout, new: &TypeLayout) -> Option<String> {
     // Compilers also write down what a type has anyway.
-    let declared = |shape: &Shape| {
+    let declared = |shape: &TypeLayout| {
         shape
             .declared_align
             .filter(|align| *align > ALIGN_PLAIN_MAX)
@@ -142,12 +142,12 @@ fn aligned(old: &Shape, new: &Shape) -> Option<String> {
 }
 
 /// `and 214 types that hold it: a +8, b +8`.
-fn holders(diff: &Diff, index: usize, args: &Args) -> Option<String> {
+fn holders_text(diff: &LayoutDiff, index: usize, args: &Args) -> Option<String> {
     // Of a few types that were named, not all holders were looked at.
     if !args.types.is_empty() {
         return None;
     }
-    let mut affected = diff.affected(index);
+    let mut affected = diff.affected_holders(index);
     if affected.is_empty() {
         return None;
     }
@@ -155,7 +155,7 @@ fn holders(diff: &Diff, index: usize, args: &Args) -> Option<String> {
     let named: Vec<String> = affected
         .iter()
         .map(|at| {
-            let key = &diff.shape(&diff.types[*at]).key;
+            let key = &diff.layout(&diff.types[*at]).key;
             match growth(diff, *at) {
                 0 => key.to_string(),
                 change => format!("{key} {change:+}"),
@@ -163,29 +163,31 @@ fn holders(diff: &Diff, index: usize, args: &Args) -> Option<String> {
         })
         .collect();
     let verb = if affected.len() == 1 { "holds" } else { "hold" };
-    let types = count(affected.len(), "type");
+    let types = count_text(affected.len(), "type");
     Some(format!(
         "and {types} that {verb} it: {}",
-        list(&named, HOLDERS_MAX)
+        join_names(&named, HOLDERS_MAX)
     ))
 }
 
 /// `3 types changed, 214 only because of what they hold; 1 added, 2 removed, 9012 the same`.
-fn summary(diff: &Diff) -> String {
+fn summary_text(diff: &LayoutDiff) -> String {
     let with = |status| diff.types.iter().filter(move |each| each.status == status);
-    let own = with(Status::Changed).filter(|each| each.own).count();
-    let folded = with(Status::Changed).count() - own;
-    let mut text = format!("{} changed", count(own, "type"));
+    let own = with(DiffStatus::Changed)
+        .filter(|each| each.by_itself)
+        .count();
+    let folded = with(DiffStatus::Changed).count() - own;
+    let mut text = format!("{} changed", count_text(own, "type"));
     if folded > 0 {
         let _ = write!(text, ", {folded} more only because they hold one of them");
     }
-    let rest = [Status::Added, Status::Removed].map(|status| with(status).count());
+    let rest = [DiffStatus::Added, DiffStatus::Removed].map(|status| with(status).count());
     let _ = write!(
         text,
         "; {} added, {} removed, {} the same",
         rest[0],
         rest[1],
-        with(Status::Same).count()
+        with(DiffStatus::Same).count()
     );
     text
 }

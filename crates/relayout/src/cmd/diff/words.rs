@@ -1,27 +1,33 @@
 //! Numbers, places and lists as the texts of `diff` say them.
 
-use relayout_layout::diff::{Detail, Field, MemberMove, Shape};
+use relayout_layout::diff::{MemberMove, PlacedMember, TypeDiffDetail, TypeLayout};
 
 /// A type in both files, and what is different.
-pub(super) struct Pair<'d> {
-    pub old: &'d Shape,
-    pub new: &'d Shape,
-    pub detail: &'d Detail,
+pub(super) struct ShapePair<'d> {
+    pub old: &'d TypeLayout,
+    pub new: &'d TypeLayout,
+    pub detail: &'d TypeDiffDetail,
 }
 
-impl<'d> Pair<'d> {
+impl<'d> ShapePair<'d> {
     /// The member's field in the new shape, or if it is gone in the old one.
-    pub(super) fn field(&self, member: &MemberMove) -> &'d Field {
+    pub(super) fn field(&self, member: &MemberMove) -> &'d PlacedMember {
         match (member.new, member.old) {
-            (Some(new), _) => &self.new.fields[new],
-            (None, Some(old)) => &self.old.fields[old],
+            (Some(new), _) => &self.new.members[new],
+            (None, Some(old)) => &self.old.members[old],
             (None, None) => unreachable!("a member is in one of the shapes"),
         }
     }
 
     /// Both fields of a member that is in both.
-    pub(super) fn fields(&self, member: &MemberMove) -> Option<(&'d Field, &'d Field)> {
-        Some((&self.old.fields[member.old?], &self.new.fields[member.new?]))
+    pub(super) fn fields(
+        &self,
+        member: &MemberMove,
+    ) -> Option<(&'d PlacedMember, &'d PlacedMember)> {
+        Some((
+            &self.old.members[member.old?],
+            &self.new.members[member.new?],
+        ))
     }
 
     pub(super) fn name(&self, member: usize) -> &'d str {
@@ -30,7 +36,7 @@ impl<'d> Pair<'d> {
 }
 
 /// `4 bytes`, `1 byte`, `3 bits`.
-pub(super) fn amount(bits: u64) -> String {
+pub(super) fn size_text(bits: u64) -> String {
     match (bits.is_multiple_of(8), bits / 8, bits) {
         (true, 1, _) => "1 byte".to_owned(),
         (true, bytes, _) => format!("{bytes} bytes"),
@@ -40,7 +46,7 @@ pub(super) fn amount(bits: u64) -> String {
 }
 
 /// Where a member is: bytes from the start of the type, with `:bit` for a bitfield.
-pub(super) fn place(field: &Field) -> String {
+pub(super) fn place_text(field: &PlacedMember) -> String {
     match field.bits {
         Some(bits) => format!("{}:{}", bits.offset_bits / 8, bits.offset_bits % 8),
         None => field.offset.to_string(),
@@ -48,7 +54,7 @@ pub(super) fn place(field: &Field) -> String {
 }
 
 /// `a`, `a and b`, `a, b and c`, `a, b, c and 7 more`.
-pub(super) fn list<S: AsRef<str>>(names: &[S], max: usize) -> String {
+pub(super) fn join_names<S: AsRef<str>>(names: &[S], max: usize) -> String {
     let mut words: Vec<String> = names
         .iter()
         .take(max)
@@ -65,10 +71,10 @@ pub(super) fn list<S: AsRef<str>>(names: &[S], max: usize) -> String {
 }
 
 /// `1 member`, `2 members`.
-pub(super) fn count(number: usize, one: &str) -> String {
+pub(super) fn count_text(number: usize, noun: &str) -> String {
     if number == 1 {
-        format!("1 {one}")
+        format!("1 {noun}")
     } else {
-        format!("{number} {one}s")
+        format!("{number} {noun}s")
     }
 }

@@ -3,12 +3,12 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use relayout_host::probe::{Interval, MachineFile, Relation};
+use relayout_host::probe::{CpuRelation, MachineFile, RatioInterval};
 
 /// The machine file in words; `place` is where it was written.
 pub fn render(file: &MachineFile, place: Option<&Path>) -> String {
     let mut out = machine(file);
-    for Row { name, value, means } in rows(file) {
+    for ProbeRow { name, value, means } in rows(file) {
         let text = format!("{name:<24}{value:<30}{means}");
         let _ = writeln!(out, "{}", text.trim_end());
     }
@@ -40,13 +40,13 @@ fn machine(file: &MachineFile) -> String {
 }
 
 /// A line of the table.
-struct Row {
+struct ProbeRow {
     name: String,
     value: String,
     means: String,
 }
 
-impl Row {
+impl ProbeRow {
     fn new(name: &str, value: String, means: &str) -> Self {
         Self {
             name: name.to_owned(),
@@ -56,10 +56,10 @@ impl Row {
     }
 }
 
-fn rows(file: &MachineFile) -> Vec<Row> {
+fn rows(file: &MachineFile) -> Vec<ProbeRow> {
     let noise = file.noise.map(|noise| {
         let means = "spread of windows that measure the same thing";
-        Row::new("noise", format!("{:.1} %", 100.0 * noise), means)
+        ProbeRow::new("noise", format!("{:.1} %", 100.0 * noise), means)
     });
     let mut rows = transfers(file);
     rows.extend(accesses(file));
@@ -69,18 +69,18 @@ fn rows(file: &MachineFile) -> Vec<Row> {
     rows
 }
 
-fn transfers(file: &MachineFile) -> Vec<Row> {
+fn transfers(file: &MachineFile) -> Vec<ProbeRow> {
     let told = file.transfers.iter().filter_map(|transfer| {
         let (ns, low, high) = (transfer.ns?, transfer.ns_low?, transfer.ns_high?);
         let name = format!("CPU {} to CPU {}", transfer.cpu_a, transfer.cpu_b);
         let value = format!("{ns:.0} ns ({low:.0} to {high:.0})");
         let means = format!("to move a line; {}", relation(transfer.relation));
-        Some(Row { name, value, means })
+        Some(ProbeRow { name, value, means })
     });
     told.collect()
 }
 
-fn accesses(file: &MachineFile) -> Vec<Row> {
+fn accesses(file: &MachineFile) -> Vec<ProbeRow> {
     let row = |kind: &str| {
         let of_kind = file.accesses.iter().filter(|access| access.kind == kind);
         let told =
@@ -93,20 +93,20 @@ fn accesses(file: &MachineFile) -> Vec<Row> {
         ];
         let value = format!("{least:.1} to {most:.1} ns, alone {alone:.1} ns");
         let means = "where another CPU takes the line away all the time";
-        Some(Row::new(kind, value, means))
+        Some(ProbeRow::new(kind, value, means))
     };
     let kinds = ["load", "store", "update", "exchange"];
     kinds.into_iter().filter_map(row).collect()
 }
 
-fn pairs(file: &MachineFile) -> Option<Row> {
+fn pairs(file: &MachineFile) -> Option<ProbeRow> {
     let pair = &file.pair_coefficient;
     let (value, low, high) = (pair.value?, pair.low?, pair.high?);
     let text = format!("{value:.2} ({low:.2} to {high:.2})");
-    Some(Row::new("pairs of lines", text, pair_words(value)))
+    Some(ProbeRow::new("pairs of lines", text, pair_words(value)))
 }
 
-fn ratios(file: &MachineFile) -> Vec<Row> {
+fn ratios(file: &MachineFile) -> Vec<ProbeRow> {
     let intervals = &file.intervals;
     let ratios = [
         (
@@ -135,7 +135,7 @@ fn ratios(file: &MachineFile) -> Vec<Row> {
         ),
     ];
     let row = |(name, value, interval, means): (_, Option<_>, Option<_>, _)| {
-        Some(Row::new(name, ratio(value?, interval?), means))
+        Some(ProbeRow::new(name, ratio(value?, interval?), means))
     };
     ratios.into_iter().filter_map(row).collect()
 }
@@ -159,16 +159,16 @@ fn windows(out: &mut String, file: &MachineFile) {
     );
 }
 
-fn relation(relation: Relation) -> &'static str {
+fn relation(relation: CpuRelation) -> &'static str {
     match relation {
-        Relation::SmtSibling => "one core",
-        Relation::SameCache => "one cache",
-        Relation::SamePackage => "one package",
-        Relation::OtherNode => "two nodes",
+        CpuRelation::SmtSibling => "one core",
+        CpuRelation::SameCache => "one cache",
+        CpuRelation::SamePackage => "one package",
+        CpuRelation::OtherNode => "two nodes",
     }
 }
 
-fn ratio(value: f64, interval: Interval) -> String {
+fn ratio(value: f64, interval: RatioInterval) -> String {
     let digits = usize::from(value < 100.0);
     format!(
         "{value:.digits$} times ({:.digits$} to {:.digits$})",

@@ -4,16 +4,16 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use relayout_host::{
-    Cache, Collector, DebugFile, Error, Interrupt, Kernel, Recording, Work, Workload,
-    find_collector, record, workload, workloads,
+    CacheFolder, DebugFile, Error, GuestKernel, GuestWork, GuestWorkload, InterruptFlag,
+    KernelRecording, QemuCollector, find_collector, find_workload, record_kernel, workloads,
 };
 use relayout_profile::Profile;
 
-use super::{Repeats, check_output};
+use super::{RepeatedRecording, require_writable};
 
-use crate::exit::Exit;
-use crate::print::print;
-use crate::progress::Shown;
+use crate::exit::ExitStatus;
+use crate::print::print_text;
+use crate::progress::TerminalProgress;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -109,46 +109,53 @@ pub struct Args {
 ///
 /// # Errors
 /// Bad input, a missing tool, or a guest of which nothing was recorded.
-pub fn kernel(args: &Args) -> anyhow::Result<Exit> {
+pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     if args.workload.as_deref() == Some("list") {
-        return list();
+        return print_workloads();
     }
     if let Some(name) = &args.workload {
-        workload(name)?;
+        find_workload(name)?;
     }
     match &args.output {
-        Some(output) => check_output(output, args.force)?,
+        Some(output) => require_writable(output, args.force)?,
         None if args.idle => {}
         None => anyhow::bail!("say where the profile goes: -o OUT"),
     }
-    let cache = Cache::locate();
-    let image = args.image.clone().or_else(|| cache.as_ref()?.image());
-    let debug = args.debug.clone().or_else(|| cache.as_ref()?.debug());
+    let cache = CacheFolder::locate();
+    let image = args
+        .image
+        .clone()
+        .or_else(|| cache.as_ref()?.kernel_image());
+    let debug = args
+        .debug
+        .clone()
+        .or_else(|| cache.as_ref()?.kernel_debug_file());
     let image = image.ok_or_else(|| no_kernel("kernel image", "--image"))?;
     let debug = debug.ok_or_else(|| no_kernel("vmlinux with debug information", "--debug"))?;
     let collector = find_collector(args.qemu.as_deref(), cache.as_ref())?;
     let debug = DebugFile::open(&debug)?;
-    let kernel = Kernel::open(&image, &debug)?;
-    let interrupt = Interrupt::catch();
+    let kernel = GuestKernel::open(&image, &debug)?;
+    let interrupt = InterruptFlag::catch();
     if args.idle {
         return idle(args, &kernel, &collector, interrupt);
     }
     let output = args.output.as_deref().expect("checked above");
-    let repeats = Repeats {
+    let repeats = RepeatedRecording {
         times: args.repeat,
         quiet: args.quiet,
-        shown: Shown::new,
+        shown: TerminalProgress::new,
     };
     let recorded = repeats.record(|n, shown| {
         let recording = recording(args, args.seed.wrapping_add(n));
-        record(&recording, &kernel, &collector, shown, interrupt)
+        record_kernel(&recording, &kernel, &collector, shown, interrupt)
     })?;
     recorded.save(output, args.force, args.quiet, &summary)
 }
 
 fn summary(output: &Path, profile: &Profile) -> String {
     let runs = &profile.meta.runs;
-    let total = |of: fn(&relayout_profile::Run) -> u64| runs.iter().map(of).sum::<u64>();
+    let total =
+        |count: fn(&relayout_profile::RecordedRun) -> u64| runs.iter().map(count).sum::<u64>();
     let transfers = profile.transfers();
     format!(
         "{}: {} on {} CPUs of Linux {}: {} operations, {:.1} M accesses, {transfers} transfers, {:.1} s \
@@ -165,49 +172,54 @@ fn summary(output: &Path, profile: &Profile) -> String {
 
 fn idle(
     args: &Args,
-    kernel: &Kernel<'_>,
-    collector: &Collector,
-    interrupt: Interrupt,
-) -> anyhow::Result<Exit> {
-    let shown = Shown::new(String::new(), args.quiet);
+    kernel: &GuestKernel<'_>,
+    collector: &QemuCollector,
+    interrupt: InterruptFlag,
+) -> anyhow::Result<ExitStatus> {
+    let shown = TerminalProgress::new(String::new(), args.quiet);
     let mut recording = recording(args, args.seed);
     recording.idle = true;
-    let recorded = record(&recording, kernel, collector, &shown, interrupt);
-    shown.done();
+    let recorded = record_kernel(&recording, kernel, collector, &shown, interrupt);
+    shown.finish();
     let recorded = recorded?;
     if let Some(problem) = recorded.problem {
         return Err(problem.into());
     }
     for run in &recorded.profile.meta.runs {
-        print(&format!(
+        print_text(&format!(
             "idle window: {:.3} s of CPU time, {:.3} s, {} operations\n",
             run.window_cpu_ns as f64 / 1e9,
             run.window_wall_ns as f64 / 1e9,
             run.operations
         ))?;
     }
-    Ok(Exit::Done)
+    Ok(ExitStatus::Done)
 }
 
-fn list() -> anyhow::Result<Exit> {
-    let line = |w: Workload| format!("{:<12} {:>10}  {}\n", w.name, w.iterations, w.description);
+fn print_workloads() -> anyhow::Result<ExitStatus> {
+    let line = |workload: GuestWorkload| {
+        format!(
+            "{:<12} {:>10}  {}\n",
+            workload.name, workload.iterations, workload.description
+        )
+    };
     let heading = format!(
         "{:<12} {:>10}  what each thread repeats\n",
         "workload", "iterations"
     );
-    print(&(heading + &workloads().map(line).collect::<String>()))?;
-    Ok(Exit::Done)
+    print_text(&(heading + &workloads().map(line).collect::<String>()))?;
+    Ok(ExitStatus::Done)
 }
 
-fn recording(args: &Args, seed: u64) -> Recording {
+fn recording(args: &Args, seed: u64) -> KernelRecording {
     let work = match (&args.run, &args.workload) {
-        (Some(path), _) => Work::Program {
+        (Some(path), _) => GuestWork::Program {
             path: path.clone(),
             arguments: args.run_arg.clone(),
         },
-        (None, name) => Work::Workload(name.clone().unwrap_or_default()),
+        (None, name) => GuestWork::Workload(name.clone().unwrap_or_default()),
     };
-    Recording {
+    KernelRecording {
         work,
         threads: args.threads.unwrap_or_else(|| args.cpus.into()),
         iterations: args.iterations,
@@ -223,9 +235,9 @@ fn recording(args: &Args, seed: u64) -> Recording {
     }
 }
 
-fn no_kernel(what: &str, option: &str) -> Error {
+fn no_kernel(thing: &str, option: &str) -> Error {
     Error::Missing {
-        what: format!("a {what}"),
+        what: format!("a {thing}"),
         package: Some(format!(
             "give one with {option}, or run scripts/setup.sh to fetch Debian's"
         )),

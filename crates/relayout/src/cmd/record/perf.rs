@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 
 use relayout_host::perf::{PerfImport, import_perf};
 use relayout_profile::Profile;
-use relayout_profile::perf::Instruction;
-use relayout_resolve::insn::x86::X86_64;
-use relayout_resolve::insn::{Insn, Machine as _};
+use relayout_profile::perf::SampledInstruction;
+use relayout_resolve::insn::x86::X86InsnSet;
+use relayout_resolve::insn::{DecodedInsn, InstructionSet as _};
 
-use super::{Recordings, check_output};
-use crate::exit::Exit;
-use crate::progress::Shown;
+use super::{FinishedRecordings, require_writable};
+use crate::exit::ExitStatus;
+use crate::progress::TerminalProgress;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -58,18 +58,18 @@ pub struct Args {
 ///
 /// # Errors
 /// A file that cannot be read or holds no accesses to memory.
-pub fn run(args: &Args) -> anyhow::Result<Exit> {
-    check_output(&args.output, args.force)?;
+pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
+    require_writable(&args.output, args.force)?;
     let import = PerfImport {
         file: args.file.clone(),
         pid: args.pid,
         kernel: args.kernel,
         debug: args.debug.clone(),
     };
-    let progress = Shown::when_slow();
-    relayout_host::Progress::step(&progress, "reading samples");
+    let progress = TerminalProgress::when_slow();
+    relayout_host::RecordingProgress::step(&progress, "reading samples");
     let recorded = import_perf(&import, &decode);
-    progress.done();
+    progress.finish();
     let recorded = recorded?;
     if !args.quiet {
         recorded
@@ -77,7 +77,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
             .iter()
             .for_each(|note| eprintln!("relayout: note: {note}"));
     }
-    let recordings = Recordings {
+    let recordings = FinishedRecordings {
         profiles: vec![recorded.profile],
         problem: recorded.problem,
     };
@@ -85,12 +85,12 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
 }
 
 /// What an import needs of an instruction; [`relayout_host::perf::Decoder`].
-pub(super) fn decode(pc: u64, bytes: &[u8]) -> Option<Instruction> {
-    let insn: Insn = X86_64.decode(pc, bytes)?;
+pub(super) fn decode(pc: u64, bytes: &[u8]) -> Option<SampledInstruction> {
+    let insn: DecodedInsn = X86InsnSet.decode(pc, bytes)?;
     let operands = || insn.memory.iter().flatten();
     let fixed = |bytes: u32| u8::try_from(bytes).unwrap_or(0);
     let operand = insn.operand(false);
-    Some(Instruction {
+    Some(SampledInstruction {
         bytes: bytes.get(..usize::from(insn.len))?.to_vec(),
         access_bytes: operand.filter(|o| !o.string).map_or(0, |o| fixed(o.bytes)),
         modifies: operands().any(|operand| operand.reads && operand.writes),
@@ -99,7 +99,7 @@ pub(super) fn decode(pc: u64, bytes: &[u8]) -> Option<Instruction> {
 
 fn summary(output: &Path, profile: &Profile) -> String {
     let meta = &profile.meta;
-    let what = match meta.target.as_str() {
+    let origin = match meta.target.as_str() {
         "kernel" => format!("kernel addresses, by {} CPUs", meta.contexts),
         _ => format!("{}, by {} threads", meta.release, meta.contexts),
     };
@@ -111,7 +111,7 @@ fn summary(output: &Path, profile: &Profile) -> String {
     };
     let addresses: usize = profile.counts.len();
     format!(
-        "{}: {samples} samples of {what}: {} instructions, {addresses} places; {hitm}\n",
+        "{}: {samples} samples of {origin}: {} instructions, {addresses} places; {hitm}\n",
         output.display(),
         profile.sites.len(),
     )

@@ -4,12 +4,14 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use relayout_host::{Backend, Counts, ProgramRecording, Signals, record_program};
+use relayout_host::{
+    CountedAccesses, ProgramBackend, ProgramRecording, StopSignals, record_program,
+};
 use relayout_profile::Profile;
 
-use super::{Repeats, check_output};
-use crate::exit::Exit;
-use crate::progress::Shown;
+use super::{RepeatedRecording, require_writable};
+use crate::exit::ExitStatus;
+use crate::progress::TerminalProgress;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -36,14 +38,14 @@ pub struct Args {
     force: bool,
     /// Record in this way [default: as fits the program, and said]
     #[arg(long, value_name = "WAY")]
-    with: Option<With>,
+    with: Option<RecordBackend>,
     /// Watch a part of the time only, as a fraction: 0.05. Slices of 20 ms, the same for all threads; for
     /// long runs, at a lower cost
     #[arg(long, value_name = "SHARE", value_parser = share)]
     slices: Option<f64>,
     /// Count accesses by place and instruction for lines that are written and shared, or for all
     #[arg(long, value_name = "WHICH", default_value = "shared")]
-    counts: Which,
+    counts: CountedLines,
     /// Keep N accesses in order, for replaying layouts [default: 4000000]
     #[arg(long, value_name = "N")]
     bursts: Option<u64>,
@@ -73,7 +75,7 @@ pub struct Args {
 }
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
-enum With {
+enum RecordBackend {
     /// Code that relayout cc compiled in
     Compiled,
     /// Any binary, under qemu-user
@@ -83,7 +85,7 @@ enum With {
 }
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
-enum Which {
+enum CountedLines {
     Shared,
     All,
 }
@@ -92,14 +94,14 @@ enum Which {
 ///
 /// # Errors
 /// Bad input, a missing tool, or a program of which nothing was recorded.
-pub fn run(args: &Args) -> anyhow::Result<Exit> {
+pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     let output = args.output.clone().unwrap_or_else(|| default_output(args));
-    check_output(&output, args.force)?;
-    let signals = Signals::catch();
-    let repeats = Repeats {
+    require_writable(&output, args.force)?;
+    let signals = StopSignals::catch();
+    let repeats = RepeatedRecording {
         times: args.repeat,
         quiet: args.quiet,
-        shown: Shown::beside_program,
+        shown: TerminalProgress::beside_program,
     };
     let recorded = repeats.record(|n, shown| {
         let recording = recording(args, args.seed.wrapping_add(n));
@@ -123,15 +125,15 @@ fn recording(args: &Args, seed: u64) -> ProgramRecording {
     ProgramRecording {
         program: program.clone(),
         arguments: arguments.to_vec(),
-        with: args.with.map(|with| match with {
-            With::Compiled => Backend::CompiledIn,
-            With::Qemu => Backend::QemuUser,
-            With::Perf => Backend::Perf,
+        backend: args.with.map(|with| match with {
+            RecordBackend::Compiled => ProgramBackend::CompiledIn,
+            RecordBackend::Qemu => ProgramBackend::QemuUser,
+            RecordBackend::Perf => ProgramBackend::Perf,
         }),
         slices: args.slices,
         counts: match args.counts {
-            Which::Shared => Counts::Shared,
-            Which::All => Counts::All,
+            CountedLines::Shared => CountedAccesses::Shared,
+            CountedLines::All => CountedAccesses::All,
         },
         bursts: args.bursts,
         yield_every: args.yield_every,
@@ -143,7 +145,8 @@ fn recording(args: &Args, seed: u64) -> ProgramRecording {
 
 fn summary(output: &Path, profile: &Profile) -> String {
     let runs = &profile.meta.runs;
-    let total = |of: fn(&relayout_profile::Run) -> u64| runs.iter().map(of).sum::<u64>();
+    let total =
+        |count: fn(&relayout_profile::RecordedRun) -> u64| runs.iter().map(count).sum::<u64>();
     let transfers = profile.transfers();
     let threads = runs.iter().map(|run| run.threads.len()).max().unwrap_or(0);
     format!(

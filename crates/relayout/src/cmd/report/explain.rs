@@ -3,19 +3,21 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use relayout_contend::identify::{Identify as _, Source};
+use relayout_contend::identify::{AddressNamer as _, SiteSource};
 use relayout_contend::{Finding, Findings};
-use relayout_resolve::evidence::Trust;
-use relayout_resolve::{Explanation, Heard, Object, ObjectId, ObjectKind, Says};
+use relayout_resolve::evidence::EvidenceTrust;
+use relayout_resolve::{
+    CountedOpinion, ObjectId, ObjectKind, OpinionVerdict, ResolvedObject, TypeExplanation,
+};
 use serde::Serialize;
 
-use crate::identify::Identified;
-use crate::input::Input;
+use crate::identify::ResolvedNames;
+use crate::resolved::ResolvedProfile;
 
 /// The document's name and version.
 const SCHEMA: &str = "relayout/explain/1";
 /// Objects and instructions that the text lists.
-const SHOWN: usize = 10;
+const SHOWN_MAX: usize = 10;
 
 /// A rank that no finding has; exit code 2.
 #[derive(Debug, thiserror::Error)]
@@ -26,7 +28,7 @@ pub struct NoSuchRank {
 }
 
 #[derive(Serialize)]
-struct Document<'a> {
+struct ExplainDocument<'a> {
     schema: &'static str,
     rank: u32,
     #[serde(rename = "type")]
@@ -69,11 +71,11 @@ struct InstructionDocument<'a> {
 ///
 /// # Errors
 /// No finding has that rank.
-pub fn render(
+pub fn render_explanation(
     rank: u32,
     json: bool,
-    input: &Input<'_>,
-    identified: &Identified<'_, '_>,
+    input: &ResolvedProfile<'_>,
+    identified: &ResolvedNames<'_, '_>,
     findings: &Findings,
 ) -> anyhow::Result<String> {
     let missing = NoSuchRank {
@@ -85,19 +87,20 @@ pub fn render(
         .ok_or(missing)?;
     let explained = input
         .resolution
-        .explain(input.profile, &objects(input, finding));
+        .explain(input.profile, &contended_objects(input, finding));
     if json {
-        let mut text =
-            serde_json::to_string_pretty(&document(finding, &explained, input, identified))?;
+        let mut text = serde_json::to_string_pretty(&explain_document(
+            finding, &explained, input, identified,
+        ))?;
         text.push('\n');
         return Ok(text);
     }
-    Ok(text(finding, &explained, input, identified))
+    Ok(explain_text(finding, &explained, input, identified))
 }
 
 /// The objects of the finding's type or variable that something moved.
-fn objects(input: &Input<'_>, finding: &Finding) -> BTreeSet<ObjectId> {
-    let is_one = |id: &ObjectId| {
+fn contended_objects(input: &ResolvedProfile<'_>, finding: &Finding) -> BTreeSet<ObjectId> {
+    let is_of_subject = |id: &ObjectId| {
         let object = input.resolution.object(*id);
         let named = match finding.subject.variable() {
             Some(name) => object.variable() == Some(name),
@@ -109,19 +112,19 @@ fn objects(input: &Input<'_>, finding: &Finding) -> BTreeSet<ObjectId> {
     };
     let rows = input.profile.conflicts.iter();
     rows.filter_map(|row| input.resolution.object_id_at(row.run, row.addr))
-        .filter(is_one)
+        .filter(is_of_subject)
         .collect()
 }
 
-fn document<'a>(
+fn explain_document<'a>(
     finding: &'a Finding,
-    explained: &'a Explanation,
-    input: &Input<'a>,
-    identified: &Identified<'_, '_>,
-) -> Document<'a> {
+    explained: &'a TypeExplanation,
+    input: &ResolvedProfile<'a>,
+    identified: &ResolvedNames<'_, '_>,
+) -> ExplainDocument<'a> {
     let object = |id: &ObjectId| {
         let object = input.resolution.object(*id);
-        let (memory, owner) = memory(object);
+        let (memory, owner) = memory_kind(object);
         ObjectDocument {
             run: object.run,
             base: format!("{:#x}", object.base),
@@ -133,8 +136,8 @@ fn document<'a>(
             against: object.votes.against,
         }
     };
-    let instruction = |heard: &'a Heard| {
-        let source = identified.source(heard.site);
+    let instruction = |heard: &'a CountedOpinion| {
+        let source = identified.source_of_site(heard.site);
         InstructionDocument {
             pc: format!("{:#x}", input.profile.sites[heard.site as usize].pc),
             function: source.function,
@@ -143,28 +146,28 @@ fn document<'a>(
             line: source.line,
             access: if heard.writes { "write" } else { "read" },
             accesses: heard.accesses,
-            says: says(heard.opinion.says),
+            says: says_key(heard.opinion.verdict),
             type_name: &heard.opinion.type_name,
             offset: heard.opinion.offset,
-            trust: heard.opinion.trust.map(trust),
+            trust: heard.opinion.trust.map(trust_key),
         }
     };
-    Document {
+    ExplainDocument {
         schema: SCHEMA,
         rank: finding.rank,
         type_name: finding.subject.type_name(),
         variable: finding.subject.variable(),
         objects_total: explained.objects.len(),
         objects: explained.objects.iter().map(object).collect(),
-        instructions: explained.heard.iter().map(instruction).collect(),
+        instructions: explained.opinions.iter().map(instruction).collect(),
     }
 }
 
-fn text(
+fn explain_text(
     finding: &Finding,
-    explained: &Explanation,
-    input: &Input<'_>,
-    identified: &Identified<'_, '_>,
+    explained: &TypeExplanation,
+    input: &ResolvedProfile<'_>,
+    identified: &ResolvedNames<'_, '_>,
 ) -> String {
     let mut text = String::new();
     let variable = finding.subject.variable().map(|name| format!(" {name}"));
@@ -176,53 +179,61 @@ fn text(
         variable.unwrap_or_default(),
         counted(explained.objects.len(), "object")
     );
-    for id in explained.objects.iter().take(SHOWN) {
+    for id in explained.objects.iter().take(SHOWN_MAX) {
         let object = input.resolution.object(*id);
-        let _ = writeln!(text, "  {:#x}  {}", object.base, why(object));
+        let _ = writeln!(text, "  {:#x}  {}", object.base, type_evidence(object));
     }
-    rest(&mut text, explained.objects.len(), "objects");
-    for kind in [Says::Same, Says::Other, Says::Scalar, Says::Nothing] {
-        let all = explained.heard.iter().filter(|h| h.opinion.says == kind);
-        let all: Vec<&Heard> = all.collect();
-        if all.is_empty() {
+    push_rest(&mut text, explained.objects.len(), "objects");
+    for says in [
+        OpinionVerdict::Same,
+        OpinionVerdict::Other,
+        OpinionVerdict::Scalar,
+        OpinionVerdict::Nothing,
+    ] {
+        let instructions = explained
+            .opinions
+            .iter()
+            .filter(|heard| heard.opinion.verdict == says);
+        let instructions: Vec<&CountedOpinion> = instructions.collect();
+        if instructions.is_empty() {
             continue;
         }
-        let accesses: u64 = all.iter().map(|h| h.accesses).sum();
+        let accesses: u64 = instructions.iter().map(|heard| heard.accesses).sum();
         let _ = writeln!(
             text,
             "{} with {accesses} accesses {}",
-            counted(all.len(), "instruction"),
-            words(kind)
+            counted(instructions.len(), "instruction"),
+            says_words(says)
         );
-        for heard in all.iter().take(SHOWN) {
-            let source = identified.source(heard.site);
+        for heard in instructions.iter().take(SHOWN_MAX) {
+            let source = identified.source_of_site(heard.site);
             let _ = writeln!(
                 text,
                 "  {:>10}  {}{}",
                 heard.accesses,
-                place(&source),
-                opinion(heard)
+                source_words(&source),
+                opinion_words(heard)
             );
         }
-        rest(&mut text, all.len(), "instructions");
+        push_rest(&mut text, instructions.len(), "instructions");
     }
     text
 }
 
-fn counted(number: usize, what: &str) -> String {
+fn counted(number: usize, noun: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
-    format!("{number} {what}{plural}")
+    format!("{number} {noun}{plural}")
 }
 
-fn rest(text: &mut String, all: usize, what: &str) {
-    if all > SHOWN {
-        let _ = writeln!(text, "  and {} more {what}", all - SHOWN);
+fn push_rest(text: &mut String, count: usize, noun: &str) {
+    if count > SHOWN_MAX {
+        let _ = writeln!(text, "  and {} more {noun}", count - SHOWN_MAX);
     }
 }
 
 /// What an object's type rests on.
-fn why(object: &Object) -> String {
-    let (memory, owner) = memory(object);
+fn type_evidence(object: &ResolvedObject) -> String {
+    let (memory, owner) = memory_kind(object);
     let owner = if owner.is_empty() {
         String::new()
     } else {
@@ -238,7 +249,7 @@ fn why(object: &Object) -> String {
 }
 
 /// The kind of memory, and what names it there.
-fn memory(object: &Object) -> (&'static str, &str) {
+fn memory_kind(object: &ResolvedObject) -> (&'static str, &str) {
     match &object.kind {
         ObjectKind::Global { symbol } => ("variable", symbol),
         ObjectKind::PerCpu { symbol, .. } => ("per-cpu variable", symbol),
@@ -252,7 +263,7 @@ fn memory(object: &Object) -> (&'static str, &str) {
     }
 }
 
-fn place(source: &Source) -> String {
+fn source_words(source: &SiteSource) -> String {
     let function = source.function.as_deref().unwrap_or("?");
     let inlined = source.inlined.as_deref().map(|name| format!(" > {name}"));
     let line = { source.file.as_deref().zip(source.line) }
@@ -264,41 +275,41 @@ fn place(source: &Source) -> String {
     )
 }
 
-fn opinion(heard: &Heard) -> String {
+fn opinion_words(heard: &CountedOpinion) -> String {
     let opinion = &heard.opinion;
-    let Some(sure) = opinion.trust else {
+    let Some(trusted) = opinion.trust else {
         return String::new();
     };
     format!(
         ": {} +{}, {}",
         opinion.type_name,
         opinion.offset,
-        trust(sure)
+        trust_key(trusted)
     )
 }
 
-fn says(says: Says) -> &'static str {
+fn says_key(says: OpinionVerdict) -> &'static str {
     match says {
-        Says::Same => "same",
-        Says::Other => "other",
-        Says::Scalar => "number",
-        Says::Nothing => "nothing",
+        OpinionVerdict::Same => "same",
+        OpinionVerdict::Other => "other",
+        OpinionVerdict::Scalar => "number",
+        OpinionVerdict::Nothing => "nothing",
     }
 }
 
-fn words(says: Says) -> &'static str {
+fn says_words(says: OpinionVerdict) -> &'static str {
     match says {
-        Says::Same => "say the same by themselves",
-        Says::Other => "say that it is something else, or elsewhere",
-        Says::Scalar => "say no more than a number's type",
-        Says::Nothing => "say nothing",
+        OpinionVerdict::Same => "say the same by themselves",
+        OpinionVerdict::Other => "say that it is something else, or elsewhere",
+        OpinionVerdict::Scalar => "say no more than a number's type",
+        OpinionVerdict::Nothing => "say nothing",
     }
 }
 
-fn trust(trust: Trust) -> &'static str {
+fn trust_key(trust: EvidenceTrust) -> &'static str {
     match trust {
-        Trust::Stated => "stated",
-        Trust::Followed => "followed",
-        Trust::Guessed => "guessed",
+        EvidenceTrust::Stated => "stated",
+        EvidenceTrust::Followed => "followed",
+        EvidenceTrust::Guessed => "guessed",
     }
 }

@@ -7,7 +7,7 @@ use anyhow::Context as _;
 use relayout_contend::Findings;
 use relayout_host::DebugFile;
 use relayout_layout::dwarf::DwarfFile;
-use relayout_report::Production;
+use relayout_report::ProductionBuild;
 
 use crate::catalog;
 
@@ -16,35 +16,35 @@ use crate::catalog;
 ///
 /// # Errors
 /// It cannot be read, or has neither.
-pub(super) fn read(path: &Path, findings: &Findings) -> anyhow::Result<Production> {
-    let cannot = || format!("cannot read the variables of {}", path.display());
-    let map = relayout_host::map_file(path).with_context(cannot)?;
-    let file = DebugFile::find_or_keep(path, map, catalog::folders());
-    let debug = file.dwarf_here().or_else(|_| file.symbols());
-    let extents = extents(&debug.with_context(cannot)?);
+pub(super) fn read_production(path: &Path, findings: &Findings) -> anyhow::Result<ProductionBuild> {
+    let cannot_read = || format!("cannot read the variables of {}", path.display());
+    let map = relayout_host::map_file(path).with_context(cannot_read)?;
+    let file = DebugFile::find_or_keep(path, map, catalog::debug_folders());
+    let debug = file.dwarf_with_code().or_else(|_| file.symbols());
+    let extents_by_name = read_variable_extents(&debug.with_context(cannot_read)?);
     let variables = findings.findings.iter();
     let variables = variables.filter_map(|finding| finding.subject.variable());
     let mut variables = variables.peekable();
-    if extents.is_empty() {
+    if extents_by_name.is_empty() {
         anyhow::bail!(
             "{} has no symbols; give the program before it was stripped",
             path.display()
         );
     }
-    if variables.peek().is_some() && !variables.any(|name| extents.contains_key(name)) {
+    if variables.peek().is_some() && !variables.any(|name| extents_by_name.contains_key(name)) {
         eprintln!(
             "relayout: {} has none of the variables that were recorded: is it a build of the recorded program?",
             path.display()
         );
     }
-    Ok(Production::new(findings, |name| {
-        extents.get(name).copied().flatten()
+    Ok(ProductionBuild::new(findings, |name| {
+        extents_by_name.get(name).copied().flatten()
     }))
 }
 
 /// Addresses and sizes of variables in bytes, by name; `None` of names that several variables have: which
 /// of them is meant is not known.
-fn extents(file: &DwarfFile<'_>) -> HashMap<String, Option<(u64, u64)>> {
+fn read_variable_extents(file: &DwarfFile<'_>) -> HashMap<String, Option<(u64, u64)>> {
     let symbols = file.symbols().iter().filter(|symbol| symbol.is_object());
     let sizes: HashMap<u64, u64> = symbols.clone().map(|s| (s.address, s.size)).collect();
     let declared = { file.globals().iter().chain(file.static_locals()) }

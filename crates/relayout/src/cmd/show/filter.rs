@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use relayout_check::TypePattern;
-use relayout_layout::{Aggregate, AggregateKind, Type, TypeId, Types, pahole};
+use relayout_layout::{Aggregate, AggregateKind, Type, TypeArena, TypeId, pahole};
 
 use super::Args;
 
@@ -13,7 +13,7 @@ const DEPTH_MAX: u32 = 64;
 
 /// What selections and sorting ask of a type.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Traits {
+pub(super) struct TypeMeasures {
     /// In bytes.
     pub(super) size: u64,
     /// Cache lines that it spans from the start of one.
@@ -26,8 +26,8 @@ pub(super) struct Traits {
     pub(super) padding: u64,
 }
 
-impl Traits {
-    pub(super) fn of(types: &Types, id: TypeId, line_bytes: u64) -> Self {
+impl TypeMeasures {
+    pub(super) fn from_type(types: &TypeArena, id: TypeId, line_bytes: u64) -> Self {
         let size = types.size_of(id).unwrap_or(0);
         let gaps = pahole::gaps(types, id).unwrap_or_default();
         Self {
@@ -41,12 +41,12 @@ impl Traits {
 }
 
 /// The selection on the command line.
-pub(super) struct Filter<'a> {
+pub(super) struct TypeFilter<'a> {
     args: &'a Args,
     contains: Option<TypePattern>,
 }
 
-impl<'a> Filter<'a> {
+impl<'a> TypeFilter<'a> {
     pub(super) fn new(args: &'a Args) -> anyhow::Result<Self> {
         let contains = args.contains.as_deref().map(TypePattern::parse);
         let contains = contains.transpose().map_err(anyhow::Error::msg)?;
@@ -66,7 +66,12 @@ impl<'a> Filter<'a> {
         limits.iter().any(Option::is_some) || args.structs || args.unions || self.contains.is_some()
     }
 
-    pub(super) fn passes(&self, types: &Types, id: TypeId, traits: Option<&Traits>) -> bool {
+    pub(super) fn passes(
+        &self,
+        types: &TypeArena,
+        id: TypeId,
+        traits: Option<&TypeMeasures>,
+    ) -> bool {
         let args = self.args;
         let kind = types.aggregate(id).map(|aggregate| aggregate.kind);
         let is_union = kind == Some(AggregateKind::Union);
@@ -83,7 +88,7 @@ impl<'a> Filter<'a> {
         }) && self.contains.as_ref().is_none_or(|wanted| {
             let aggregate = types.aggregate(id);
             aggregate.is_some_and(|found| {
-                let mut seen = HashSet::from([types.strip(id)]);
+                let mut seen = HashSet::from([types.strip_typedefs(id)]);
                 self.has_member(types, found, wanted, &mut seen, 0)
             })
         })
@@ -91,7 +96,7 @@ impl<'a> Filter<'a> {
 
     fn has_member(
         &self,
-        types: &Types,
+        types: &TypeArena,
         aggregate: &Aggregate,
         wanted: &TypePattern,
         seen: &mut HashSet<TypeId>,
@@ -108,7 +113,7 @@ impl<'a> Filter<'a> {
     /// `seen` are the structs and unions whose members need not be looked at again.
     fn is_or_has(
         &self,
-        types: &Types,
+        types: &TypeArena,
         id: TypeId,
         wanted: &TypePattern,
         seen: &mut HashSet<TypeId>,
@@ -147,14 +152,14 @@ impl<'a> Filter<'a> {
     }
 
     /// The error where nothing passed.
-    pub(super) fn nothing(&self, file: &Path, summary: &Summary<'_>) -> NothingSelected {
+    pub(super) fn nothing(&self, file: &Path, summary: &SeenExtremes<'_>) -> NothingSelected {
         NothingSelected {
             file: file.to_owned(),
             sentence: self.sentence(summary),
         }
     }
 
-    fn sentence(&self, summary: &Summary<'_>) -> String {
+    fn sentence(&self, summary: &SeenExtremes<'_>) -> String {
         let args = self.args;
         let mut had = Vec::new();
         if args.structs || args.unions {
@@ -164,11 +169,11 @@ impl<'a> Filter<'a> {
         if let Some(contains) = &self.contains {
             had.push(format!("a member of type `{contains}` is asked for"));
         }
-        let mut add = |asked: bool, what: &str, most: &Most<'_>| {
-            if let Most(Some((value, name))) = most
+        let mut add = |asked: bool, extreme: &str, most: &ExtremeType<'_>| {
+            if let ExtremeType(Some((value, name))) = most
                 && asked
             {
-                had.push(format!("{what} is {value} ({name})"));
+                had.push(format!("{extreme} is {value} ({name})"));
             }
         };
         let (size, lines) = (args.size_min.is_some(), args.lines_min.is_some());
@@ -199,20 +204,20 @@ pub struct NothingSelected {
 
 /// A value that no other exceeds, and whose it is.
 #[derive(Default)]
-struct Most<'n>(Option<(u64, &'n str)>);
+struct ExtremeType<'n>(Option<(u64, &'n str)>);
 
 /// What was there to select from.
 #[derive(Default)]
-pub(super) struct Summary<'n> {
+pub(super) struct SeenExtremes<'n> {
     count: u64,
-    size: Most<'n>,
-    size_least: Most<'n>,
-    lines: Most<'n>,
-    lines_least: Most<'n>,
-    holes: Most<'n>,
+    size: ExtremeType<'n>,
+    size_least: ExtremeType<'n>,
+    lines: ExtremeType<'n>,
+    lines_least: ExtremeType<'n>,
+    holes: ExtremeType<'n>,
 }
 
-impl<'n> Most<'n> {
+impl<'n> ExtremeType<'n> {
     fn add(&mut self, value: u64, name: &'n str, is_better: fn(&u64, &u64) -> bool) {
         if self.0.is_none_or(|(best, _)| is_better(&value, &best)) {
             self.0 = Some((value, name));
@@ -220,8 +225,8 @@ impl<'n> Most<'n> {
     }
 }
 
-impl<'n> Summary<'n> {
-    pub(super) fn add(&mut self, name: &'n str, traits: Option<&Traits>) {
+impl<'n> SeenExtremes<'n> {
+    pub(super) fn add(&mut self, name: &'n str, traits: Option<&TypeMeasures>) {
         self.count += 1;
         let Some(traits) = traits else { return };
         self.size.add(traits.size, name, u64::gt);

@@ -1,13 +1,13 @@
 //! The layouts as JSON, schema `relayout/show/1`. Offsets and sizes in bytes; `bit_offset` counts
 //! from the member's `offset`.
 
-use relayout_layout::abi::Abi;
-use relayout_layout::pahole::{self, Gaps};
-use relayout_layout::{Aggregate, Member, Type, TypeId, Types};
+use relayout_layout::abi::AbiEngine;
+use relayout_layout::pahole::{self, AggregateGaps};
+use relayout_layout::{Aggregate, Member, Type, TypeArena, TypeId};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::Found;
+use super::ShownType;
 
 /// Anonymous members nest; more than this is damaged debug information.
 const DEPTH_MAX: u32 = 32;
@@ -31,7 +31,7 @@ struct TypeRow<'t> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     virtual_bases: Vec<String>,
     #[serde(flatten)]
-    alternatives: Option<Alternatives<'t>>,
+    alternatives: Option<VariantPart<'t>>,
     holes: Vec<HoleRow>,
     padding: u64,
     cachelines: Option<u64>,
@@ -39,7 +39,7 @@ struct TypeRow<'t> {
 
 /// Of a Rust enum.
 #[derive(Serialize)]
-struct Alternatives<'t> {
+struct VariantPart<'t> {
     /// The member that tells them apart, where one does.
     discriminant: Option<MemberRow<'t>>,
     variants: Vec<VariantRow<'t>>,
@@ -78,7 +78,12 @@ struct HoleRow {
 }
 
 /// One type, in one line.
-pub(super) fn one(abi: &Abi<'_>, types: &Types, found: &Found<'_>, line_bytes: u64) -> String {
+pub(super) fn type_json(
+    abi: &AbiEngine<'_>,
+    types: &TypeArena,
+    found: &ShownType<'_>,
+    line_bytes: u64,
+) -> String {
     let id = found.id;
     let size = types.size_of(id);
     let align = abi.align_of(id);
@@ -92,7 +97,7 @@ pub(super) fn one(abi: &Abi<'_>, types: &Types, found: &Found<'_>, line_bytes: u
     let row = TypeRow {
         name: found.name,
         scope: aggregate.and_then(|aggregate| aggregate.scope.as_deref()),
-        kind: kind(types, id),
+        kind: type_kind(types, id),
         size,
         align: align.unwrap_or_else(|| types.align_of(id)),
         file: decl.map(|decl| decl.file.as_str()),
@@ -108,10 +113,10 @@ pub(super) fn one(abi: &Abi<'_>, types: &Types, found: &Found<'_>, line_bytes: u
 }
 
 fn alternatives<'t>(
-    types: &'t Types,
+    types: &'t TypeArena,
     aggregate: &'t Aggregate,
     left: &mut usize,
-) -> Option<Alternatives<'t>> {
+) -> Option<VariantPart<'t>> {
     let found = aggregate.variants.as_ref()?;
     let tag = found.discriminant.as_ref();
     let discriminant = tag.map(|tag| member(types, tag, 0, 0, left));
@@ -120,20 +125,20 @@ fn alternatives<'t>(
         let inner = types.aggregate(variant.member.ty);
         VariantRow {
             name: variant.member.name.as_deref(),
-            discriminant: variant.discriminant.map(number),
+            discriminant: variant.discriminant.map(integer_json),
             offset,
             size: types.size_of(variant.member.ty),
             members: inner.map_or_else(Vec::new, |inner| members(types, inner, offset, 0, left)),
         }
     });
-    Some(Alternatives {
+    Some(VariantPart {
         discriminant,
         variants: variants.collect(),
     })
 }
 
 /// JSON readers know integers of 64 bits; a larger one is text.
-fn number(value: i128) -> Value {
+fn integer_json(value: i128) -> Value {
     match (i64::try_from(value), u64::try_from(value)) {
         (Ok(value), _) => json!(value),
         (_, Ok(value)) => json!(value),
@@ -141,8 +146,8 @@ fn number(value: i128) -> Value {
     }
 }
 
-fn kind(types: &Types, id: TypeId) -> &'static str {
-    match types.get(types.strip(id)) {
+fn type_kind(types: &TypeArena, id: TypeId) -> &'static str {
+    match types.get(types.strip_typedefs(id)) {
         Type::Aggregate(aggregate) => aggregate.kind.keyword(),
         Type::Enum { .. } => "enum",
         Type::Base { .. } => "base",
@@ -154,7 +159,7 @@ fn kind(types: &Types, id: TypeId) -> &'static str {
 }
 
 fn members<'t>(
-    types: &'t Types,
+    types: &'t TypeArena,
     aggregate: &'t Aggregate,
     base: u64,
     depth: u32,
@@ -172,7 +177,7 @@ fn members<'t>(
 }
 
 fn member<'t>(
-    types: &'t Types,
+    types: &'t TypeArena,
     member: &'t Member,
     base: u64,
     depth: u32,
@@ -197,7 +202,7 @@ fn member<'t>(
     }
 }
 
-fn holes(aggregate: &Aggregate, gaps: &Gaps) -> Vec<HoleRow> {
+fn holes(aggregate: &Aggregate, gaps: &AggregateGaps) -> Vec<HoleRow> {
     let before = std::iter::once(gaps.before).chain(gaps.after.iter().copied());
     let holes = aggregate.members.iter().zip(before);
     holes

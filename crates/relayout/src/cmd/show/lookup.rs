@@ -3,19 +3,19 @@
 use std::path::PathBuf;
 
 use relayout_check::TypePattern;
-use relayout_layout::catalog::{Catalog, Entry};
+use relayout_layout::catalog::{CatalogEntry, TypeCatalog};
 use relayout_layout::pahole::Options;
-use relayout_layout::{Type, TypeId, Types, close};
+use relayout_layout::{Type, TypeArena, TypeId, suggestions};
 
-use super::{Args, Found, text};
+use super::{Args, ShownType, text};
 
 /// A name that nothing has.
 #[derive(Debug, thiserror::Error)]
-#[error("{} has no type {}{}", file.display(), named(name), sentence(close))]
-pub struct UnknownType {
+#[error("{} has no type {}{}", file.display(), named(name), sentence(suggestions))]
+pub struct UnknownShownType {
     file: PathBuf,
     name: String,
-    close: Vec<String>,
+    suggestions: Vec<String>,
 }
 
 fn named(name: &str) -> String {
@@ -26,11 +26,11 @@ fn named(name: &str) -> String {
 }
 
 /// `; close: a, b`, or what else to try.
-fn sentence(close: &[String]) -> String {
-    if close.is_empty() {
+fn sentence(similar: &[String]) -> String {
+    if similar.is_empty() {
         "; without a TYPE, all are shown".to_owned()
     } else {
-        close::sentence(close)
+        suggestions::suggestion_suffix(similar)
     }
 }
 
@@ -38,10 +38,10 @@ fn sentence(close: &[String]) -> String {
 ///
 /// # Errors
 /// A name that is none or that nothing has, malformed debug information.
-pub(super) fn entries<'c>(
+pub(super) fn selected_entries<'c>(
     args: &'c Args,
-    catalog: &'c Catalog<'_>,
-) -> anyhow::Result<Vec<Entry<'c>>> {
+    catalog: &'c TypeCatalog<'_>,
+) -> anyhow::Result<Vec<CatalogEntry<'c>>> {
     let names: Vec<&String> = args.types.iter().chain(&args.class_names).collect();
     if names.is_empty() {
         return Ok(catalog.aggregates());
@@ -50,14 +50,19 @@ pub(super) fn entries<'c>(
     for name in names {
         let pattern = TypePattern::parse(name).map_err(anyhow::Error::msg)?;
         let found = match pattern.is_open() {
-            true => matching(catalog, &pattern)?,
-            false => look_up(args, catalog, name, &pattern)?,
+            true => matching_entries(catalog, &pattern)?,
+            false => named_entries(args, catalog, name, &pattern)?,
         };
         if found.is_empty() {
             let asked = pattern.name().as_str().replace(['*', '?'], "");
-            let close = close::names(catalog.names(), &asked);
+            let suggestions = suggestions::similar_names(catalog.type_names(), &asked);
             let (file, name) = (args.file.clone(), name.clone());
-            return Err(UnknownType { file, name, close }.into());
+            return Err(UnknownShownType {
+                file,
+                name,
+                suggestions,
+            }
+            .into());
         }
         entries.extend(found);
     }
@@ -67,13 +72,16 @@ pub(super) fn entries<'c>(
 }
 
 /// All structs and unions that an open pattern means.
-fn matching<'c>(catalog: &'c Catalog<'_>, pattern: &TypePattern) -> anyhow::Result<Vec<Entry<'c>>> {
+fn matching_entries<'c>(
+    catalog: &'c TypeCatalog<'_>,
+    pattern: &TypePattern,
+) -> anyhow::Result<Vec<CatalogEntry<'c>>> {
     let mut entries = catalog.aggregates();
     entries.retain(|entry| pattern.name().matches(entry.name));
     if pattern.keyword().is_none() && pattern.components().len() == 1 {
         return Ok(entries);
     }
-    let fits = catalog.each(&entries, |types, id, entry| {
+    let fits = catalog.map_loaded(&entries, |types, id, entry| {
         is_meant(types, id, entry.name, pattern)
     })?;
     let kept = entries.into_iter().zip(fits).filter(|(_, fits)| *fits);
@@ -81,25 +89,26 @@ fn matching<'c>(catalog: &'c Catalog<'_>, pattern: &TypePattern) -> anyhow::Resu
 }
 
 /// The definitions of one name: with `--all` the different ones, else the first.
-fn look_up<'c>(
+fn named_entries<'c>(
     args: &Args,
-    catalog: &'c Catalog<'_>,
+    catalog: &'c TypeCatalog<'_>,
     name: &'c str,
     pattern: &TypePattern,
-) -> anyhow::Result<Vec<Entry<'c>>> {
+) -> anyhow::Result<Vec<CatalogEntry<'c>>> {
     let bare = name.len() - pattern.name().as_str().len();
     let bare = name.get(bare..).unwrap_or(name).trim();
-    let entries = catalog.find(bare);
+    let entries = catalog.find_definitions(bare);
     let loaded = catalog.load(&entries)?;
     let types = &loaded.types;
-    let mut found: Vec<(TypeId, Entry<'c>)> = loaded.ids.iter().copied().zip(entries).collect();
+    let mut found: Vec<(TypeId, CatalogEntry<'c>)> =
+        loaded.ids.iter().copied().zip(entries).collect();
     found.retain(|(id, entry)| is_meant(types, *id, entry.name, pattern));
     // A struct and a typedef of it share their name more often than not: the struct is meant.
     let tagged = |(id, _): &(TypeId, _)| matches!(types.get(*id), Type::Aggregate(_));
     if found.iter().any(tagged) {
         found.retain(tagged);
     }
-    let mut found = different(types, found);
+    let mut found = different_definitions(types, found);
     if found.len() > 1 && !args.all {
         let ids: Vec<TypeId> = found.iter().map(|(id, _)| *id).collect();
         eprintln!("{}", ambiguity(types, bare, &ids));
@@ -108,7 +117,7 @@ fn look_up<'c>(
     Ok(found.into_iter().map(|(_, entry)| entry).collect())
 }
 
-fn is_meant(types: &Types, id: TypeId, name: &str, pattern: &TypePattern) -> bool {
+fn is_meant(types: &TypeArena, id: TypeId, name: &str, pattern: &TypePattern) -> bool {
     let (keyword, scope) = match types.get(id) {
         Type::Aggregate(aggregate) => {
             let keyword = Some(aggregate.kind.keyword());
@@ -124,11 +133,14 @@ fn is_meant(types: &Types, id: TypeId, name: &str, pattern: &TypePattern) -> boo
 }
 
 /// Drops what prints as an earlier one does.
-fn different<'c>(types: &Types, found: Vec<(TypeId, Entry<'c>)>) -> Vec<(TypeId, Entry<'c>)> {
+fn different_definitions<'c>(
+    types: &TypeArena,
+    found: Vec<(TypeId, CatalogEntry<'c>)>,
+) -> Vec<(TypeId, CatalogEntry<'c>)> {
     let mut seen: Vec<String> = Vec::new();
     let mut kept = Vec::new();
     for (id, entry) in found {
-        let text = text::layout(types, &Found { id, name: "" }, &Options::default());
+        let text = text::layout(types, &ShownType { id, name: "" }, &Options::default());
         if !seen.contains(&text) {
             seen.push(text);
             kept.push((id, entry));
@@ -137,7 +149,7 @@ fn different<'c>(types: &Types, found: Vec<(TypeId, Entry<'c>)>) -> Vec<(TypeId,
     kept
 }
 
-fn ambiguity(types: &Types, name: &str, ids: &[TypeId]) -> String {
+fn ambiguity(types: &TypeArena, name: &str, ids: &[TypeId]) -> String {
     let places: Vec<String> = ids
         .iter()
         .filter_map(|id| types.aggregate(*id)?.decl.as_ref())

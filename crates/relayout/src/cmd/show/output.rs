@@ -5,14 +5,14 @@ use std::ops::ControlFlow;
 use crate::print;
 
 /// Gathers texts, and the frame of the JSON document around them.
-pub(super) struct Output {
+pub(super) struct TypesOutput {
     is_json: bool,
     buffer: String,
     /// Something was added, though it may have left already.
     is_begun: bool,
 }
 
-impl Output {
+impl TypesOutput {
     pub(super) fn new(is_json: bool) -> Self {
         Self {
             is_json,
@@ -43,7 +43,7 @@ impl Output {
     /// # Errors
     /// As [`print::print_more`].
     pub(super) fn flush(&mut self) -> anyhow::Result<ControlFlow<()>> {
-        let done = print::print_more(&self.buffer);
+        let done = print::print_part(&self.buffer);
         self.buffer.clear();
         done
     }
@@ -56,6 +56,6 @@ impl Output {
         if self.is_json {
             self.buffer.push_str("\n]}\n");
         }
-        print::print(&self.buffer)
+        print::print_text(&self.buffer)
     }
 }

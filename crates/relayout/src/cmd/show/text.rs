@@ -1,13 +1,13 @@
 //! A type as text.
 
 use relayout_layout::pahole::{self, Options};
-use relayout_layout::{Type, TypeId, Types};
+use relayout_layout::{Type, TypeArena, TypeId};
 
-use super::Found;
-use super::filter::Traits;
+use super::ShownType;
+use super::filter::TypeMeasures;
 
 /// pahole's text; a typedef of an anonymous type shows as its typedef, scalars in one line.
-pub(super) fn layout(types: &Types, found: &Found<'_>, options: &Options) -> String {
+pub(super) fn layout(types: &TypeArena, found: &ShownType<'_>, options: &Options) -> String {
     let Some(mut text) = pahole::render(types, found.id, options) else {
         return one_line(types, found);
     };
@@ -19,20 +19,20 @@ pub(super) fn layout(types: &Types, found: &Found<'_>, options: &Options) -> Str
 }
 
 /// The columns of `pahole -s`: name, size, number of holes.
-pub(super) fn sizes(found: &Found<'_>, traits: Option<&Traits>) -> String {
+pub(super) fn sizes(found: &ShownType<'_>, traits: Option<&TypeMeasures>) -> String {
     let traits = traits.copied().unwrap_or_default();
     format!("{}\t{}\t{}\n", found.name, traits.size, traits.holes)
 }
 
-fn is_anonymous(types: &Types, id: TypeId) -> bool {
-    match types.get(types.strip(id)) {
+fn is_anonymous(types: &TypeArena, id: TypeId) -> bool {
+    match types.get(types.strip_typedefs(id)) {
         Type::Aggregate(aggregate) => aggregate.name.is_none(),
         Type::Enum { name, .. } => name.is_none(),
         _ => false,
     }
 }
 
-fn one_line(types: &Types, found: &Found<'_>) -> String {
+fn one_line(types: &TypeArena, found: &ShownType<'_>) -> String {
     let size = types
         .size_of(found.id)
         .map_or("no size".to_owned(), |size| format!("size: {size}"));

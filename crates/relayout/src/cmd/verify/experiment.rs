@@ -3,18 +3,20 @@
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::Context as _;
-use relayout_host::measure::{Launch, Schedule, Starter};
-use relayout_host::{Error, Interrupt, Progress as _};
-use relayout_verify::extract::{Output, extract};
-use relayout_verify::judge::{Outcome, Rules, judge};
+use relayout_host::measure::{CpuSchedule, ProgramLaunch, ProgramStarter};
+use relayout_host::{Error, InterruptFlag, RecordingProgress as _};
+use relayout_verify::extract::{StartOutput, extract_values};
+use relayout_verify::judge::{ExperimentOutcome, JudgingRules, judge_runs};
 use relayout_verify::metric::Metric;
-use relayout_verify::plan::Side;
-use relayout_verify::runs::{Ending, Fate, Runs, SCHEMA, Setup, Start};
+use relayout_verify::plan::ExperimentSide;
+use relayout_verify::runs::{
+    ExperimentEnding, ExperimentRuns, ExperimentSetup, ProgramStart, SCHEMA, StartFate,
+};
 use relayout_verify::table;
 
 use super::Args;
-use super::sides::Sides;
-use crate::progress::Shown;
+use super::sides::ComparedSides;
+use crate::progress::TerminalProgress;
 
 /// How often a disturbed start is made again before it is taken as it is.
 const RETRIES_MAX: usize = 3;
@@ -22,33 +24,33 @@ const RETRIES_MAX: usize = 3;
 const SAID_DISTURBED_MAX: usize = 20;
 
 /// An experiment, and where it stands.
-pub(super) struct Experiment<'s> {
-    sides: &'s Sides,
+pub(super) struct ProgramExperiment<'s> {
+    sides: &'s ComparedSides,
     metrics: Vec<Metric>,
-    schedule: Schedule,
-    starter: Starter,
-    interrupt: Interrupt,
+    schedule: CpuSchedule,
+    starter: ProgramStarter,
+    interrupt: InterruptFlag,
     time_limit: Option<Duration>,
     budget: Option<Duration>,
     begun: Instant,
     /// What it came to so far.
-    pub runs: Runs,
+    pub runs: ExperimentRuns,
 }
 
-impl<'s> Experiment<'s> {
+impl<'s> ProgramExperiment<'s> {
     pub(super) fn new(
         args: &Args,
-        sides: &'s Sides,
+        sides: &'s ComparedSides,
         metrics: Vec<Metric>,
-        interrupt: Interrupt,
+        interrupt: InterruptFlag,
     ) -> anyhow::Result<Self> {
-        let schedule = Schedule::new(args.pin.as_deref(), args.fifo).map_err(Error::Measure)?;
-        let setup = Setup {
+        let schedule = CpuSchedule::new(args.pin.as_deref(), args.fifo).map_err(Error::Measure)?;
+        let setup = ExperimentSetup {
             tool_version: env!("CARGO_PKG_VERSION").to_owned(),
-            before: sides.command(Side::Before).text.clone(),
-            after: sides.command(Side::After).text.clone(),
+            before: sides.command(ExperimentSide::Before).text.clone(),
+            after: sides.command(ExperimentSide::After).text.clone(),
             patch: args.patch.as_ref().map(|patch| patch.display().to_string()),
-            seed: args.seed.unwrap_or_else(some_seed),
+            seed: args.seed.unwrap_or_else(seed_from_clock),
             pairs: args.runs,
             early_stop: !args.all,
             warmups: args.warmup.into(),
@@ -61,16 +63,19 @@ impl<'s> Experiment<'s> {
         Ok(Self {
             sides,
             schedule,
-            starter: Starter::new(interrupt)?,
+            starter: ProgramStarter::new(interrupt)?,
             interrupt,
             time_limit: args.time_limit,
             budget: args.budget,
             begun: Instant::now(),
-            runs: Runs {
+            runs: ExperimentRuns {
                 schema: SCHEMA.to_owned(),
                 setup,
-                metrics: metrics.iter().map(|metric| metric.about.clone()).collect(),
-                ending: Ending::CutOff,
+                metrics: metrics
+                    .iter()
+                    .map(|metric| metric.description.clone())
+                    .collect(),
+                ending: ExperimentEnding::CutOff,
                 starts: Vec::new(),
             },
             metrics,
@@ -81,7 +86,11 @@ impl<'s> Experiment<'s> {
     ///
     /// # Errors
     /// One fails or lacks a metric, or the user stops it.
-    pub(super) fn run(&mut self, rules: &Rules, progress: &Shown) -> anyhow::Result<()> {
+    pub(super) fn run(
+        &mut self,
+        rules: &JudgingRules,
+        progress: &TerminalProgress,
+    ) -> anyhow::Result<()> {
         self.begun = Instant::now();
         let plan = self.runs.plan();
         for warmup in 0..self.runs.setup.warmups {
@@ -91,7 +100,7 @@ impl<'s> Experiment<'s> {
                 self.runs.setup.warmups
             ));
             for side in plan.order(warmup) {
-                let start = self.start(side, warmup, Fate::WarmUp)?;
+                let start = self.start(side, warmup, StartFate::WarmUp)?;
                 self.runs.starts.push(start);
             }
         }
@@ -100,10 +109,10 @@ impl<'s> Experiment<'s> {
         let mut found = String::new();
         for pair in 0..plan.pairs {
             if self.is_time_up() {
-                self.runs.ending = Ending::Budget;
+                self.runs.ending = ExperimentEnding::Budget;
                 return Ok(());
             }
-            let left = self.left(plan.pairs - pair);
+            let left = self.time_left(plan.pairs - pair);
             progress.update(&format!(
                 "pair {} of {}, {left}{found}",
                 pair + 1,
@@ -111,19 +120,19 @@ impl<'s> Experiment<'s> {
             ));
             for side in plan.order(pair) {
                 if !self.start_undisturbed(side, pair)? {
-                    self.runs.ending = Ending::Budget;
+                    self.runs.ending = ExperimentEnding::Budget;
                     return Ok(());
                 }
             }
             if looks.contains(&(pair + 1)) && pair + 1 < plan.pairs {
-                self.runs.ending = Ending::Decided;
-                let outcome = judge(&self.runs, rules);
+                self.runs.ending = ExperimentEnding::Decided;
+                let outcome = judge_runs(&self.runs, rules);
                 if self.runs.setup.early_stop && outcome.is_decided() {
                     return Ok(());
                 }
-                self.runs.ending = Ending::CutOff;
-                found = format!("; so far {}", so_far(&outcome));
-                let left = self.left(plan.pairs - pair - 1);
+                self.runs.ending = ExperimentEnding::CutOff;
+                found = format!("; so far {}", changes_so_far(&outcome));
+                let left = self.time_left(plan.pairs - pair - 1);
                 progress.step(&format!(
                     "{} pairs of {}, {left}{found}",
                     pair + 1,
@@ -131,15 +140,15 @@ impl<'s> Experiment<'s> {
                 ));
             }
         }
-        self.runs.ending = Ending::Complete;
+        self.runs.ending = ExperimentEnding::Complete;
         Ok(())
     }
 
-    fn announce(&self, progress: &Shown) {
+    fn announce(&self, progress: &TerminalProgress) {
         let pairs = self.runs.setup.pairs;
         progress.step(&format!(
             "up to {pairs} pairs of starts, {}",
-            self.left(pairs)
+            self.time_left(pairs)
         ));
     }
 
@@ -151,7 +160,7 @@ impl<'s> Experiment<'s> {
     }
 
     /// How long it may still take, in words.
-    fn left(&self, pairs: usize) -> String {
+    fn time_left(&self, pairs: usize) -> String {
         let mut seconds = self.estimate_s(pairs);
         if let Some(budget) = self.budget {
             seconds = seconds.min(budget.saturating_sub(self.begun.elapsed()).as_secs_f64());
@@ -169,36 +178,36 @@ impl<'s> Experiment<'s> {
     /// Starts one side, again while the machine runs others instead: a few times, and in all about as often
     /// as there are pairs, over all of the experiment. One that says itself that it was disturbed is of no
     /// use, and always made again; `false` if there is no time for that.
-    fn start_undisturbed(&mut self, side: Side, pair: usize) -> anyhow::Result<bool> {
+    fn start_undisturbed(&mut self, side: ExperimentSide, pair: usize) -> anyhow::Result<bool> {
         let (mut lost, mut said) = (0, 0);
         loop {
-            let mut start = self.start(side, pair, Fate::Kept)?;
+            let mut start = self.start(side, pair, StartFate::Kept)?;
             let lost_max = self.runs.setup.lost_max;
             let is_disturbed = start.lost.is_some_and(|lost| lost > lost_max);
-            let discarded = self.runs.count(Fate::Disturbed);
+            let discarded = self.runs.count_fate(StartFate::Disturbed);
             let is_time_up = self.is_time_up();
             let is_last_try = lost == RETRIES_MAX || discarded >= pair + RETRIES_MAX || is_time_up;
             start.fate = match (start.fate, is_disturbed, is_last_try) {
-                (Fate::SaidDisturbed, ..) => Fate::SaidDisturbed,
-                (_, false, _) => Fate::Kept,
-                (_, true, false) => Fate::Disturbed,
-                (_, true, true) => Fate::KeptDisturbed,
+                (StartFate::SaidDisturbed, ..) => StartFate::SaidDisturbed,
+                (_, false, _) => StartFate::Kept,
+                (_, true, false) => StartFate::Disturbed,
+                (_, true, true) => StartFate::KeptDisturbed,
             };
             let fate = start.fate;
             self.runs.starts.push(start);
             match fate {
-                Fate::SaidDisturbed if said + 1 == SAID_DISTURBED_MAX => {
+                StartFate::SaidDisturbed if said + 1 == SAID_DISTURBED_MAX => {
                     return Err(self.always_disturbed(side));
                 }
-                Fate::SaidDisturbed if is_time_up => return Ok(false),
-                Fate::SaidDisturbed => said += 1,
-                Fate::Disturbed => lost += 1,
+                StartFate::SaidDisturbed if is_time_up => return Ok(false),
+                StartFate::SaidDisturbed => said += 1,
+                StartFate::Disturbed => lost += 1,
                 _ => return Ok(true),
             }
         }
     }
 
-    fn always_disturbed(&self, side: Side) -> anyhow::Error {
+    fn always_disturbed(&self, side: ExperimentSide) -> anyhow::Error {
         let error = relayout_host::measure::Error::Disturbed {
             command: self.sides.command(side).text.clone(),
             times: SAID_DISTURBED_MAX,
@@ -207,9 +216,14 @@ impl<'s> Experiment<'s> {
         Error::Measure(error).into()
     }
 
-    fn start(&self, side: Side, pair: usize, fate: Fate) -> anyhow::Result<Start> {
+    fn start(
+        &self,
+        side: ExperimentSide,
+        pair: usize,
+        fate: StartFate,
+    ) -> anyhow::Result<ProgramStart> {
         let command = self.sides.command(side);
-        let ended = self.starter.run(&Launch {
+        let ended = self.starter.run(&ProgramLaunch {
             command,
             dir: self.sides.dir(side),
             schedule: Some(&self.schedule),
@@ -217,22 +231,25 @@ impl<'s> Experiment<'s> {
             disturbed_code: self.runs.setup.disturbed_code,
         });
         let ended = or_interrupted(ended.map_err(Error::Measure), self.interrupt)?;
-        let output = Output {
+        let output = StartOutput {
             stdout: &ended.stdout,
             stderr: &ended.stderr,
             wall_s: ended.wall_s,
             cpu_s: ended.cpu_s,
         };
-        let values = self.metrics.iter().map(|metric| extract(metric, &output));
+        let values = self
+            .metrics
+            .iter()
+            .map(|metric| extract_values(metric, &output));
         let values = match ended.said_disturbed {
             true => Ok(Vec::new()),
             false => values.collect::<Result<_, _>>(),
         };
-        Ok(Start {
+        Ok(ProgramStart {
             side,
             pair,
             fate: match fate {
-                Fate::Kept if ended.said_disturbed => Fate::SaidDisturbed,
+                StartFate::Kept if ended.said_disturbed => StartFate::SaidDisturbed,
                 fate => fate,
             },
             wall_s: ended.wall_s,
@@ -246,7 +263,7 @@ impl<'s> Experiment<'s> {
 /// Ctrl-C reaches also what we start for ourselves; its failure is not the news then.
 pub(super) fn or_interrupted<T>(
     result: Result<T, Error>,
-    interrupt: Interrupt,
+    interrupt: InterruptFlag,
 ) -> Result<T, Error> {
     match result {
         Err(_) if interrupt.is_set() => Err(Error::Interrupted),
@@ -254,18 +271,22 @@ pub(super) fn or_interrupted<T>(
     }
 }
 
-pub(super) fn so_far(outcome: &Outcome) -> String {
+pub(super) fn changes_so_far(outcome: &ExperimentOutcome) -> String {
     let metrics = outcome.metrics.iter().take(3).map(|metric| {
         let change = metric
             .change
             .map(|change| table::change_text(change, metric.scale));
-        format!("{} {}", metric.about.name, change.as_deref().unwrap_or("?"))
+        format!(
+            "{} {}",
+            metric.description.name,
+            change.as_deref().unwrap_or("?")
+        )
     });
     metrics.collect::<Vec<String>>().join(", ")
 }
 
 /// One that differs from time to time.
-pub(super) fn some_seed() -> u64 {
+pub(super) fn seed_from_clock() -> u64 {
     let now = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .unwrap_or_default();

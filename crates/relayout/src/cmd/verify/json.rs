@@ -1,20 +1,26 @@
 //! What was measured as JSON, schema `relayout/verify/1`.
 
-use relayout_verify::judge::{Judged, Outcome, Scale, Summary};
-use relayout_verify::runs::Fate;
+use relayout_verify::judge::{ChangeScale, ExperimentOutcome, JudgedMetric, SideSummary};
+use relayout_verify::runs::StartFate;
 use serde_json::{Value, json};
 
-use super::{Measured, text};
+use super::{MeasuredRuns, text};
 
 /// The whole document.
 pub(super) fn render(
-    measured: &Measured,
-    outcome: &Outcome,
-    details: &Outcome,
+    measured: &MeasuredRuns,
+    outcome: &ExperimentOutcome,
+    details: &ExperimentOutcome,
 ) -> serde_json::Result<String> {
     let runs = &measured.runs;
     let setup = &runs.setup;
-    let metrics = |outcome: &Outcome| outcome.metrics.iter().map(metric).collect::<Vec<Value>>();
+    let metrics = |outcome: &ExperimentOutcome| {
+        outcome
+            .metrics
+            .iter()
+            .map(metric_json)
+            .collect::<Vec<Value>>()
+    };
     let document = json!({
         "schema": "relayout/verify/1",
         "verdict": outcome.verdict.as_str(),
@@ -26,11 +32,11 @@ pub(super) fn render(
         "ending": runs.ending,
         "starts": {
             "total": runs.starts.len(),
-            "kept": runs.count(Fate::Kept) + runs.count(Fate::KeptDisturbed),
-            "kept_disturbed": runs.count(Fate::KeptDisturbed),
-            "disturbed": runs.count(Fate::Disturbed),
-            "said_disturbed": runs.count(Fate::SaidDisturbed),
-            "warm_up": runs.count(Fate::WarmUp),
+            "kept": runs.count_fate(StartFate::Kept) + runs.count_fate(StartFate::KeptDisturbed),
+            "kept_disturbed": runs.count_fate(StartFate::KeptDisturbed),
+            "disturbed": runs.count_fate(StartFate::Disturbed),
+            "said_disturbed": runs.count_fate(StartFate::SaidDisturbed),
+            "warm_up": runs.count_fate(StartFate::WarmUp),
         },
         "before": setup.before,
         "after": setup.after,
@@ -43,20 +49,20 @@ pub(super) fn render(
     serde_json::to_string_pretty(&document).map(|text| text + "\n")
 }
 
-pub(super) fn metric(metric: &Judged) -> Value {
+pub(super) fn metric_json(metric: &JudgedMetric) -> Value {
     let percent = |fraction: f64| 100.0 * fraction;
     json!({
-        "name": metric.about.name,
-        "unit": metric.about.unit,
-        "better": metric.about.better,
-        "before": summary(&metric.before),
-        "after": summary(&metric.after),
+        "name": metric.description.name,
+        "unit": metric.description.unit,
+        "better": metric.description.better,
+        "before": summary_json(&metric.before),
+        "after": summary_json(&metric.after),
         "change_percent": metric.change.map(percent),
         "ci95_percent": metric.interval.map(|ends| ends.map(percent)),
         "change_is": match metric.scale {
-            Scale::Ratio => "ratio",
-            Scale::Points => "points",
-            Scale::Difference => "difference",
+            ChangeScale::Ratio => "ratio",
+            ChangeScale::Points => "points",
+            ChangeScale::Difference => "difference",
         },
         "p_value": metric.p_value,
         "margin_percent": percent(metric.margin),
@@ -67,7 +73,7 @@ pub(super) fn metric(metric: &Judged) -> Value {
     })
 }
 
-fn summary(summary: &Summary) -> Value {
+fn summary_json(summary: &SideSummary) -> Value {
     json!({
         "median": summary.median,
         "mean": summary.mean,

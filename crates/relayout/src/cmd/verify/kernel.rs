@@ -13,19 +13,22 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use relayout_host::kernel_build::{Builder, Built, Patch, Watch};
-use relayout_host::{Cache, Error, Interrupt, Progress as _, find_collector, workload, workloads};
-use relayout_verify::judge::{Outcome, judge};
+use relayout_host::kernel_build::{BuildWatch, BuiltKernel, KernelBuilder, KernelPatch};
+use relayout_host::{
+    CacheFolder, Error, InterruptFlag, RecordingProgress as _, find_collector, find_workload,
+    workloads,
+};
+use relayout_verify::judge::{ExperimentOutcome, judge_runs};
 
-use self::boots::{Boots, Setting};
-use self::changed::Changed;
-use self::experiment::Experiment;
-use self::predict::Prediction;
-use self::samples::{Details, Samples};
+use self::boots::{BootSetting, PreparedKernels};
+use self::changed::ChangedType;
+use self::experiment::KernelExperiment;
+use self::predict::ReplayPrediction;
+use self::samples::{BootSamples, DetailSelection};
 use super::arguments;
-use crate::exit::Exit;
-use crate::print::print;
-use crate::progress::Shown;
+use crate::exit::ExitStatus;
+use crate::print::print_text;
+use crate::progress::TerminalProgress;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -124,17 +127,17 @@ pub struct Args {
 }
 
 /// Everything there is to tell.
-struct Verified<'a> {
+struct KernelVerification<'a> {
     args: &'a Args,
     release: String,
-    kernels: [Built; 2],
-    changed: Vec<Changed>,
-    samples: Samples,
+    kernels: [BuiltKernel; 2],
+    changed: Vec<ChangedType>,
+    samples: BootSamples,
     /// Of the kernel and of the types, which is what the verdict is about.
-    outcome: Outcome,
+    outcome: ExperimentOutcome,
     /// Of classes and members.
-    details: Outcome,
-    predictions: Vec<Prediction>,
+    details: ExperimentOutcome,
+    predictions: Vec<ReplayPrediction>,
     notes: Vec<String>,
     /// As in [`super::Measured`].
     saved: anyhow::Result<()>,
@@ -144,61 +147,68 @@ struct Verified<'a> {
 ///
 /// # Errors
 /// Bad input, a missing tool, a kernel that does not build or boot.
-pub fn run(args: &Args) -> anyhow::Result<Exit> {
-    let settings = settings(args)?;
-    let cache = Cache::locate().context(
+pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
+    let settings = boot_settings(args)?;
+    let cache = CacheFolder::locate().context(
         "there is no folder for what is built: set RELAYOUT_CACHE, XDG_CACHE_HOME or HOME",
     )?;
-    let interrupt = Interrupt::catch();
-    let shown = Shown::new(String::new(), args.quiet);
+    let interrupt = InterruptFlag::catch();
+    let shown = TerminalProgress::new(String::new(), args.quiet);
     let result = verify(args, settings, &cache, interrupt, &shown);
-    shown.done();
+    shown.finish();
     let verified = result?;
     let rendered = match args.json {
         true => json::render(&verified)?,
         false => text::render(&verified),
     };
-    print(&rendered)?;
+    print_text(&rendered)?;
     verified.saved?;
-    Ok(super::exit(&verified.outcome))
+    Ok(super::exit_code(&verified.outcome))
 }
 
 fn verify<'a>(
     args: &'a Args,
-    settings: Vec<Setting>,
-    cache: &Cache,
-    interrupt: Interrupt,
-    shown: &Shown,
-) -> anyhow::Result<Verified<'a>> {
-    let patch = Patch::read(&args.patch, args.reverse).map_err(Error::KernelBuild)?;
-    let (builder, files) = open(args, cache, &patch, shown)?;
+    settings: Vec<BootSetting>,
+    cache: &CacheFolder,
+    interrupt: InterruptFlag,
+    shown: &TerminalProgress,
+) -> anyhow::Result<KernelVerification<'a>> {
+    let patch = KernelPatch::read(&args.patch, args.reverse).map_err(Error::KernelBuild)?;
+    let (builder, files) = open_builder(args, cache, &patch, shown)?;
     let collector = find_collector(args.qemu.as_deref(), Some(cache))?;
-    let kernels = build(args, &builder, &patch, interrupt, shown)?;
-    let notes = [not_taken(&builder, &kernels[0])?, more_than_layouts(&files)].into_iter();
+    let kernels = build_kernels(args, &builder, &patch, interrupt, shown)?;
+    let notes = [
+        rejected_options_note(&builder, &kernels[0])?,
+        code_changes_note(&files),
+    ]
+    .into_iter();
     shown.step("comparing the types of the two kernels");
     let [before, after] = &kernels;
-    let changed = changed::types(&before.debug, &after.debug, &args.types)?;
-    let names: Vec<String> = changed.iter().map(|one| one.name.clone()).collect();
-    let mut experiment = Experiment::new(args, settings, names);
-    let ended = Boots::with(args, &kernels, &collector, interrupt, |boots| {
-        experiment.run(boots, &super::rules(args.margin), shown)?;
+    let changed = changed::changed_types(&before.debug, &after.debug, &args.types)?;
+    let names: Vec<String> = changed
+        .iter()
+        .map(|changed_type| changed_type.name.clone())
+        .collect();
+    let mut experiment = KernelExperiment::new(args, settings, names);
+    let ended = PreparedKernels::with(args, &kernels, &collector, interrupt, |boots| {
+        experiment.run(boots, &super::judging_rules(args.margin), shown)?;
         shown.step("replaying the recordings of the first kernel");
         let kept = std::mem::take(&mut experiment.kept);
-        let predictions = predict::all(&changed, kept, boots, shown);
+        let predictions = predict::predict_changes(&changed, kept, boots, shown);
         Ok((boots.release().to_owned(), predictions))
     });
     let samples = experiment.samples;
-    let saved = super::save(args.save.as_deref(), &samples.runs(Details::Both));
+    let saved = super::save(args.save.as_deref(), &samples.runs(DetailSelection::Both));
     let (release, predictions) = match ended {
         Ok(done) => done,
         Err(why) => return Err(saved.err().unwrap_or(why)),
     };
-    let rules = super::rules(args.margin);
-    Ok(Verified {
+    let rules = super::judging_rules(args.margin);
+    Ok(KernelVerification {
         args,
         release,
-        outcome: judge(&samples.runs(Details::Without), &rules),
-        details: judge(&samples.runs(Details::Only), &rules),
+        outcome: judge_runs(&samples.runs(DetailSelection::Without), &rules),
+        details: judge_runs(&samples.runs(DetailSelection::Only), &rules),
         kernels,
         changed,
         samples,
@@ -209,13 +219,13 @@ fn verify<'a>(
 }
 
 /// Looks at the source, and whether the patch applies to it; gives the files that it changes, too.
-fn open(
+fn open_builder(
     args: &Args,
-    cache: &Cache,
-    patch: &Patch,
-    shown: &Shown,
-) -> anyhow::Result<(Builder, Vec<String>)> {
-    let source = args.source.clone().or_else(|| cache.source());
+    cache: &CacheFolder,
+    patch: &KernelPatch,
+    shown: &TerminalProgress,
+) -> anyhow::Result<(KernelBuilder, Vec<String>)> {
+    let source = args.source.clone().or_else(|| cache.kernel_source());
     let source = source.context(
         "say where the kernel's source is: --source DIR, or run scripts/setup.sh to fetch Debian's",
     )?;
@@ -224,27 +234,27 @@ fn open(
         None => std::thread::available_parallelism().map_or(1, usize::from),
     };
     shown.step("looking at the source");
-    let builder = Builder::open(cache, &source, args.config.as_deref(), jobs);
+    let builder = KernelBuilder::open(cache, &source, args.config.as_deref(), jobs);
     let builder = builder.map_err(Error::KernelBuild)?;
-    let files = builder.check_patch(patch).map_err(Error::KernelBuild)?;
+    let files = builder.patched_files(patch).map_err(Error::KernelBuild)?;
     Ok((builder, files))
 }
 
 /// Both kernels.
-fn build(
+fn build_kernels(
     args: &Args,
-    builder: &Builder,
-    patch: &Patch,
-    interrupt: Interrupt,
-    shown: &Shown,
-) -> anyhow::Result<[Built; 2]> {
-    let watch = Watch {
+    builder: &KernelBuilder,
+    patch: &KernelPatch,
+    interrupt: InterruptFlag,
+    shown: &TerminalProgress,
+) -> anyhow::Result<[BuiltKernel; 2]> {
+    let watch = BuildWatch {
         progress: shown,
         update: &|text: &str| shown.update(text),
         interrupt,
     };
-    let build = |patch: Option<&Patch>, what: &str| {
-        let built = builder.build(patch, what, &watch);
+    let build = |patch: Option<&KernelPatch>, name: &str| {
+        let built = builder.build(patch, name, &watch);
         built.map_err(Error::KernelBuild)
     };
     // The source as it is has the patch, or has it not.
@@ -259,8 +269,13 @@ fn build(
 }
 
 /// What the configuration lacks, to be told.
-fn not_taken(builder: &Builder, kernel: &Built) -> anyhow::Result<Option<String>> {
-    let options = builder.not_taken(kernel).map_err(Error::KernelBuild)?;
+fn rejected_options_note(
+    builder: &KernelBuilder,
+    kernel: &BuiltKernel,
+) -> anyhow::Result<Option<String>> {
+    let options = builder
+        .options_not_taken(kernel)
+        .map_err(Error::KernelBuild)?;
     let note = format!(
         "this source does not take these options of the configuration: {}",
         options.join(", ")
@@ -269,7 +284,7 @@ fn not_taken(builder: &Builder, kernel: &Built) -> anyhow::Result<Option<String>
 }
 
 /// Replay knows of layouts only, not of code.
-fn more_than_layouts(files: &[String]) -> Option<String> {
+fn code_changes_note(files: &[String]) -> Option<String> {
     let code = files.iter().filter(|file| !file.ends_with(".h"));
     let code: Vec<&str> = code.map(String::as_str).collect();
     (!code.is_empty()).then(|| {
@@ -281,16 +296,16 @@ fn more_than_layouts(files: &[String]) -> Option<String> {
 }
 
 /// What is run, by workload and number of CPUs.
-fn settings(args: &Args) -> anyhow::Result<Vec<Setting>> {
+fn boot_settings(args: &Args) -> anyhow::Result<Vec<BootSetting>> {
     if args.workload == "list" || args.also.iter().any(|name| name == "list") {
         let names: Vec<&str> = workloads().map(|workload| workload.name).collect();
         anyhow::bail!("the workloads are {}", names.join(", "));
     }
-    let mut settings: Vec<Setting> = Vec::new();
+    let mut settings: Vec<BootSetting> = Vec::new();
     for name in std::iter::once(&args.workload).chain(&args.also) {
-        workload(name)?;
+        find_workload(name)?;
         for &cpus in &args.cpus {
-            let setting = Setting {
+            let setting = BootSetting {
                 workload: name.clone(),
                 cpus,
             };
@@ -303,22 +318,22 @@ fn settings(args: &Args) -> anyhow::Result<Vec<Setting>> {
 }
 
 /// `struct NAME` as NAME.
-fn plain(name: &str) -> &str {
+fn bare_name(name: &str) -> &str {
     name.trim_start_matches("struct ").trim()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::more_than_layouts;
+    use super::code_changes_note;
 
     #[test]
     fn code_beside_layouts_is_told() {
-        let of = |files: &[&str]| {
+        let note = |files: &[&str]| {
             let files: Vec<String> = files.iter().map(|file| (*file).to_owned()).collect();
-            more_than_layouts(&files)
+            code_changes_note(&files)
         };
-        assert_eq!(of(&["include/linux/osq_lock.h"]), None);
-        let said = of(&["include/linux/osq_lock.h", "kernel/locking/osq_lock.c"]).unwrap();
+        assert_eq!(note(&["include/linux/osq_lock.h"]), None);
+        let said = note(&["include/linux/osq_lock.h", "kernel/locking/osq_lock.c"]).unwrap();
         assert!(said.contains("(kernel/locking/osq_lock.c)"), "{said}");
     }
 }

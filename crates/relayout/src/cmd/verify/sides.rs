@@ -3,30 +3,30 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use relayout_host::measure::{Launch, Starter, Trees, Words};
-use relayout_host::{Error, Interrupt, Progress as _};
-use relayout_verify::plan::Side;
+use relayout_host::measure::{ProgramCommand, ProgramLaunch, ProgramStarter, SourceTrees};
+use relayout_host::{Error, InterruptFlag, RecordingProgress as _};
+use relayout_verify::plan::ExperimentSide;
 
 use super::Args;
 use super::experiment::or_interrupted;
-use crate::progress::Shown;
+use crate::progress::TerminalProgress;
 
 /// What is started for each side.
-pub(super) struct Sides {
-    commands: [Words; 2],
-    trees: Option<Trees>,
+pub(super) struct ComparedSides {
+    commands: [ProgramCommand; 2],
+    trees: Option<SourceTrees>,
     dirs: [Option<PathBuf>; 2],
     /// Holds the trees, and so goes after them.
-    _starter: Option<Starter>,
+    _starter: Option<ProgramStarter>,
 }
 
-impl Sides {
-    pub(super) fn command(&self, side: Side) -> &Words {
+impl ComparedSides {
+    pub(super) fn command(&self, side: ExperimentSide) -> &ProgramCommand {
         &self.commands[side as usize]
     }
 
     /// Where it is started, if not here.
-    pub(super) fn dir(&self, side: Side) -> Option<&Path> {
+    pub(super) fn dir(&self, side: ExperimentSide) -> Option<&Path> {
         self.dirs[side as usize].as_deref()
     }
 
@@ -40,14 +40,14 @@ impl Sides {
 }
 
 /// Reads the commands; with a patch, makes the trees and builds both.
-pub(super) fn prepare(
+pub(super) fn prepare_sides(
     args: &Args,
-    interrupt: Interrupt,
-    progress: &Shown,
-) -> anyhow::Result<Sides> {
+    interrupt: InterruptFlag,
+    progress: &TerminalProgress,
+) -> anyhow::Result<ComparedSides> {
     if let (Some(before), Some(after)) = (&args.before, &args.after) {
-        return Ok(Sides {
-            commands: [words(args, before)?, words(args, after)?],
+        return Ok(ComparedSides {
+            commands: [parse_command(args, before)?, parse_command(args, after)?],
             trees: None,
             dirs: [None, None],
             _starter: None,
@@ -59,18 +59,18 @@ pub(super) fn prepare(
              CMD and --bench CMD"
         );
     };
-    let bench = words(args, bench)?;
-    let starter = Starter::new(interrupt)?;
+    let bench = parse_command(args, bench)?;
+    let starter = ProgramStarter::new(interrupt)?;
     progress.step("making two copies of the source");
     let source = args.source.as_deref().unwrap_or(Path::new("."));
-    let trees = Trees::make(source, patch, starter.dir());
+    let trees = SourceTrees::create(source, patch, starter.dir());
     let trees = trees.map_err(Error::Measure);
     let trees = or_interrupted(trees, interrupt)?;
-    let dirs = [trees.before(), trees.after()];
-    for (side, dir) in Side::ALL.into_iter().zip(&dirs) {
+    let dirs = [trees.unpatched(), trees.patched()];
+    for (side, dir) in ExperimentSide::ALL.into_iter().zip(&dirs) {
         progress.step(&format!("building '{}'", side.as_str()));
-        let built = starter.run(&Launch {
-            command: &Words::shell(build),
+        let built = starter.run(&ProgramLaunch {
+            command: &ProgramCommand::for_shell(build),
             dir: Some(dir),
             schedule: None,
             time_limit: None,
@@ -79,7 +79,7 @@ pub(super) fn prepare(
         let built = or_interrupted(built.map_err(Error::Measure), interrupt);
         built.with_context(|| format!("cannot build '{}'", side.as_str()))?;
     }
-    Ok(Sides {
+    Ok(ComparedSides {
         commands: [bench.clone(), bench],
         trees: Some(trees),
         dirs: dirs.map(Some),
@@ -87,9 +87,9 @@ pub(super) fn prepare(
     })
 }
 
-fn words(args: &Args, text: &str) -> Result<Words, Error> {
+fn parse_command(args: &Args, text: &str) -> Result<ProgramCommand, Error> {
     match args.shell {
-        true => Ok(Words::shell(text)),
-        false => Words::split(text).map_err(Error::Measure),
+        true => Ok(ProgramCommand::for_shell(text)),
+        false => ProgramCommand::parse(text).map_err(Error::Measure),
     }
 }

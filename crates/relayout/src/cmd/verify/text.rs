@@ -1,15 +1,19 @@
 //! What was measured, for people.
 
-use relayout_verify::judge::{Judged, Outcome, Scale, Verdict};
-use relayout_verify::plan::Side;
-use relayout_verify::runs::{Ending, Fate, Runs};
+use relayout_verify::judge::{ChangeScale, ChangeVerdict, ExperimentOutcome, JudgedMetric};
+use relayout_verify::plan::ExperimentSide;
+use relayout_verify::runs::{ExperimentEnding, ExperimentRuns, StartFate};
 use relayout_verify::table;
 
-use super::Measured;
+use super::MeasuredRuns;
 
 /// The table, what it rests on, and the verdict.
 /// Of `outcome`, and of the metrics that only say where its changes come from.
-pub(super) fn render(measured: &Measured, outcome: &Outcome, details: &Outcome) -> String {
+pub(super) fn render(
+    measured: &MeasuredRuns,
+    outcome: &ExperimentOutcome,
+    details: &ExperimentOutcome,
+) -> String {
     let runs = &measured.runs;
     let mut text = String::new();
     let setup = &runs.setup;
@@ -20,11 +24,11 @@ pub(super) fn render(measured: &Measured, outcome: &Outcome, details: &Outcome) 
             setup.before, setup.after
         )),
     }
-    let names = Side::ALL.map(Side::as_str);
-    text.push_str(&table::render(&outcome.metrics, names));
+    let names = ExperimentSide::ALL.map(ExperimentSide::as_str);
+    text.push_str(&table::render_table(&outcome.metrics, names));
     if !details.metrics.is_empty() {
         text.push_str(DETAILS);
-        text.push_str(&table::render(&details.metrics, names));
+        text.push_str(&table::render_table(&details.metrics, names));
     }
     text.push('\n');
     let notes = notes(runs, outcome)
@@ -34,11 +38,11 @@ pub(super) fn render(measured: &Measured, outcome: &Outcome, details: &Outcome) 
         text.push_str(&note);
         text.push('\n');
     }
-    text.push_str(&format!("verdict: {}\n", verdict(outcome)));
+    text.push_str(&format!("verdict: {}\n", verdict_text(outcome)));
     text
 }
 
-fn verdict(outcome: &Outcome) -> String {
+fn verdict_text(outcome: &ExperimentOutcome) -> String {
     let count = |verdict| {
         outcome
             .metrics
@@ -52,10 +56,10 @@ fn verdict(outcome: &Outcome) -> String {
         return all.to_owned();
     }
     let order = [
-        Verdict::Better,
-        Verdict::Worse,
-        Verdict::Same,
-        Verdict::Unclear,
+        ChangeVerdict::Better,
+        ChangeVerdict::Worse,
+        ChangeVerdict::Same,
+        ChangeVerdict::Unclear,
     ];
     let counts = order.map(|verdict| (verdict.as_str(), count(verdict)));
     let counts = counts.iter().filter(|(_, count)| *count > 0);
@@ -66,14 +70,14 @@ fn verdict(outcome: &Outcome) -> String {
 }
 
 /// What the verdict rests on, and what limits it.
-pub(super) fn notes(runs: &Runs, outcome: &Outcome) -> Vec<String> {
+pub(super) fn notes(runs: &ExperimentRuns, outcome: &ExperimentOutcome) -> Vec<String> {
     let mut notes = Vec::new();
     if runs.setup.are_boots {
-        notes.push(boots(runs, outcome.pairs));
+        notes.push(boots_note(runs, outcome.pairs));
     } else {
-        notes.push(starts(runs, outcome));
-        notes.extend(disturbed(runs));
-        notes.extend(said_disturbed(runs));
+        notes.push(starts_note(runs, outcome));
+        notes.extend(disturbed_note(runs));
+        notes.extend(said_disturbed_note(runs));
     }
     let comparisons = outcome.metrics.len();
     if comparisons > 1 {
@@ -81,7 +85,7 @@ pub(super) fn notes(runs: &Runs, outcome: &Outcome) -> Vec<String> {
             "{comparisons} comparisons, false discovery rate at most 5% (Benjamini-Hochberg)"
         ));
     }
-    notes.extend(outcome.metrics.iter().filter_map(of_metric));
+    notes.extend(outcome.metrics.iter().filter_map(metric_note));
     if runs.setup.cpus.len() == 1 {
         notes.push(
             "one CPU only: threads take turns there, so what sharing between CPUs costs, and what a \
@@ -89,7 +93,7 @@ pub(super) fn notes(runs: &Runs, outcome: &Outcome) -> Vec<String> {
                 .to_owned(),
         );
     }
-    notes.extend(too_short(runs));
+    notes.extend(short_starts_note(runs));
     notes
 }
 
@@ -97,27 +101,27 @@ pub(super) fn notes(runs: &Runs, outcome: &Outcome) -> Vec<String> {
 pub(super) const DETAILS: &str = "\nBy class and member, per operation; no part of the verdict\n\n";
 
 /// How many pairs of boots there are.
-pub(super) fn boots(runs: &Runs, pairs: usize) -> String {
+pub(super) fn boots_note(runs: &ExperimentRuns, pairs: usize) -> String {
     format!(
         "{pairs} pairs of boots{} for each workload and number of CPUs, in random order, seed {}",
-        why_no_more(runs),
+        ending_text(runs),
         runs.setup.seed
     )
 }
 
-fn why_no_more(runs: &Runs) -> String {
+fn ending_text(runs: &ExperimentRuns) -> String {
     let planned = runs.setup.pairs;
     match runs.ending {
-        Ending::Complete => String::new(),
-        Ending::Decided => format!(" (of up to {planned}: it was decided)"),
-        Ending::Budget => format!(" (of {planned}: the time was up)"),
-        Ending::CutOff => format!(" (of {planned}: it was cut off)"),
+        ExperimentEnding::Complete => String::new(),
+        ExperimentEnding::Decided => format!(" (of up to {planned}: it was decided)"),
+        ExperimentEnding::Budget => format!(" (of {planned}: the time was up)"),
+        ExperimentEnding::CutOff => format!(" (of {planned}: it was cut off)"),
     }
 }
 
-fn starts(runs: &Runs, outcome: &Outcome) -> String {
+fn starts_note(runs: &ExperimentRuns, outcome: &ExperimentOutcome) -> String {
     let setup = &runs.setup;
-    let why = why_no_more(runs);
+    let why = ending_text(runs);
     let cpus: Vec<String> = setup.cpus.iter().map(ToString::to_string).collect();
     format!(
         "{} pairs of starts{why} in random order, seed {}; CPUs {}{}; warm-ups discarded: {}",
@@ -125,20 +129,20 @@ fn starts(runs: &Runs, outcome: &Outcome) -> String {
         setup.seed,
         cpus.join(","),
         if setup.fifo { ", SCHED_FIFO" } else { "" },
-        runs.count(Fate::WarmUp),
+        runs.count_fate(StartFate::WarmUp),
     )
 }
 
-fn disturbed(runs: &Runs) -> Option<String> {
-    let discarded = runs.count(Fate::Disturbed);
-    let kept = runs.count(Fate::KeptDisturbed);
+fn disturbed_note(runs: &ExperimentRuns) -> Option<String> {
+    let discarded = runs.count_fate(StartFate::Disturbed);
+    let kept = runs.count_fate(StartFate::KeptDisturbed);
     let percent = table::percent(runs.setup.lost_max, false);
     if runs.starts.iter().all(|start| start.lost.is_none()) {
         let why = "this system does not tell how long it ran others (/proc/stat): no start was discarded \
                    for that";
         return Some(why.to_owned());
     }
-    let total = runs.starts.len() - runs.count(Fate::WarmUp);
+    let total = runs.starts.len() - runs.count_fate(StartFate::WarmUp);
     let mut text = format!(
         "discarded {discarded} of {total} starts: the machine ran others for more than {percent} of the \
          time that they wanted"
@@ -151,10 +155,10 @@ fn disturbed(runs: &Runs) -> Option<String> {
     (discarded + kept > 0).then_some(text)
 }
 
-fn said_disturbed(runs: &Runs) -> Option<String> {
+fn said_disturbed_note(runs: &ExperimentRuns) -> Option<String> {
     let code = runs.setup.disturbed_code?;
-    let discarded = runs.count(Fate::SaidDisturbed);
-    let total = runs.starts.len() - runs.count(Fate::WarmUp);
+    let discarded = runs.count_fate(StartFate::SaidDisturbed);
+    let total = runs.starts.len() - runs.count_fate(StartFate::WarmUp);
     (discarded > 0).then(|| {
         format!(
             "discarded {discarded} of {total} starts: they said themselves, by exit code {code}, that they \
@@ -163,9 +167,9 @@ fn said_disturbed(runs: &Runs) -> Option<String> {
     })
 }
 
-fn of_metric(metric: &Judged) -> Option<String> {
-    let name = &metric.about.name;
-    let is_points = metric.scale == Scale::Points;
+fn metric_note(metric: &JudgedMetric) -> Option<String> {
+    let name = &metric.description.name;
+    let is_points = metric.scale == ChangeScale::Points;
     let mut parts = Vec::new();
     if let Some(why) = metric.why {
         parts.push(why.to_owned());
@@ -183,7 +187,7 @@ fn of_metric(metric: &Judged) -> Option<String> {
 }
 
 /// A program that ends at once is mostly its own start.
-fn too_short(runs: &Runs) -> Option<String> {
+fn short_starts_note(runs: &ExperimentRuns) -> Option<String> {
     const SHORT_S: f64 = 0.01;
     let is_timed = runs
         .metrics

@@ -4,15 +4,15 @@ use yaxpeax_arm::armv8::a64::{Opcode, Operand, SIMDSizeCode, SizeCode};
 
 /// What an instruction does to its memory operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Access {
+pub(super) struct OpcodeAccess {
     pub reads: bool,
     pub writes: bool,
-    pub width: Width,
+    pub width: AccessWidth,
 }
 
 /// How many bytes are accessed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Width {
+pub(super) enum AccessWidth {
     /// So many.
     Bytes(u32),
     /// As many as its first register of data holds, so many times. The registers of a group, or
@@ -25,22 +25,22 @@ pub(super) enum Width {
 }
 
 /// `None` if the instruction accesses no memory, or only hints that it will.
-pub(super) fn of(opcode: Opcode) -> Option<Access> {
-    let (reads, writes, width) = match load(opcode) {
+pub(super) fn opcode_access(opcode: Opcode) -> Option<OpcodeAccess> {
+    let (reads, writes, width) = match load_width(opcode) {
         Some(width) => (true, false, width),
-        None => match store(opcode) {
+        None => match store_width(opcode) {
             Some(width) => (false, true, width),
-            None => (true, true, atomic(opcode)?),
+            None => (true, true, atomic_width(opcode)?),
         },
     };
-    Some(Access {
+    Some(OpcodeAccess {
         reads,
         writes,
         width,
     })
 }
 
-fn load(opcode: Opcode) -> Option<Width> {
+fn load_width(opcode: Opcode) -> Option<AccessWidth> {
     use Opcode as O;
     Some(match opcode {
         O::LDR
@@ -57,8 +57,8 @@ fn load(opcode: Opcode) -> Option<Width> {
         | O::LD1
         | O::LD2
         | O::LD3
-        | O::LD4 => Width::Registers(1),
-        O::LDP | O::LDNP | O::LDXP | O::LDAXP => Width::Registers(2),
+        | O::LD4 => AccessWidth::Registers(1),
+        O::LDP | O::LDNP | O::LDXP | O::LDAXP => AccessWidth::Registers(2),
         O::LDRB
         | O::LDRSB
         | O::LDURB
@@ -71,7 +71,7 @@ fn load(opcode: Opcode) -> Option<Width> {
         | O::LDAXRB
         | O::LDAPRB
         | O::LDAPURB
-        | O::LDAPURSB => Width::Bytes(1),
+        | O::LDAPURSB => AccessWidth::Bytes(1),
         O::LDRH
         | O::LDRSH
         | O::LDURH
@@ -84,15 +84,15 @@ fn load(opcode: Opcode) -> Option<Width> {
         | O::LDAXRH
         | O::LDAPRH
         | O::LDAPURH
-        | O::LDAPURSH => Width::Bytes(2),
-        O::LDRSW | O::LDURSW | O::LDTRSW | O::LDAPURSW => Width::Bytes(4),
-        O::LDPSW => Width::Bytes(8),
-        O::LD1R | O::LD2R | O::LD3R | O::LD4R => Width::Elements,
+        | O::LDAPURSH => AccessWidth::Bytes(2),
+        O::LDRSW | O::LDURSW | O::LDTRSW | O::LDAPURSW => AccessWidth::Bytes(4),
+        O::LDPSW => AccessWidth::Bytes(8),
+        O::LD1R | O::LD2R | O::LD3R | O::LD4R => AccessWidth::Elements,
         _ => return None,
     })
 }
 
-fn store(opcode: Opcode) -> Option<Width> {
+fn store_width(opcode: Opcode) -> Option<AccessWidth> {
     use Opcode as O;
     Some(match opcode {
         O::STR
@@ -104,23 +104,23 @@ fn store(opcode: Opcode) -> Option<Width> {
         | O::ST1
         | O::ST2
         | O::ST3
-        | O::ST4 => Width::Registers(1),
-        O::STP | O::STNP => Width::Registers(2),
+        | O::ST4 => AccessWidth::Registers(1),
+        O::STP | O::STNP => AccessWidth::Registers(2),
         O::STRB | O::STURB | O::STTRB | O::STLRB | O::STLLRB | O::STLURB | O::STXRB | O::STLXRB => {
-            Width::Bytes(1)
+            AccessWidth::Bytes(1)
         }
         O::STRH | O::STURH | O::STTRH | O::STLRH | O::STLLRH | O::STLURH | O::STXRH | O::STLXRH => {
-            Width::Bytes(2)
+            AccessWidth::Bytes(2)
         }
-        O::STRW => Width::Bytes(4),
-        O::STXR | O::STLXR => Width::AfterStatus(1),
-        O::STXP | O::STLXP => Width::AfterStatus(2),
+        O::STRW => AccessWidth::Bytes(4),
+        O::STXR | O::STLXR => AccessWidth::AfterStatus(1),
+        O::STXP | O::STLXP => AccessWidth::AfterStatus(2),
         _ => return None,
     })
 }
 
 /// Those that read and write.
-fn atomic(opcode: Opcode) -> Option<Width> {
+fn atomic_width(opcode: Opcode) -> Option<AccessWidth> {
     use Opcode as O;
     Some(match opcode {
         O::SWP(_)
@@ -132,8 +132,8 @@ fn atomic(opcode: Opcode) -> Option<Width> {
         | O::LDSMAX(_)
         | O::LDSMIN(_)
         | O::LDUMAX(_)
-        | O::LDUMIN(_) => Width::Registers(1),
-        O::CASP(_) => Width::Registers(2),
+        | O::LDUMIN(_) => AccessWidth::Registers(1),
+        O::CASP(_) => AccessWidth::Registers(2),
         O::SWPB(_)
         | O::CASB(_)
         | O::LDADDB(_)
@@ -143,7 +143,7 @@ fn atomic(opcode: Opcode) -> Option<Width> {
         | O::LDSMAXB(_)
         | O::LDSMINB(_)
         | O::LDUMAXB(_)
-        | O::LDUMINB(_) => Width::Bytes(1),
+        | O::LDUMINB(_) => AccessWidth::Bytes(1),
         O::SWPH(_)
         | O::CASH(_)
         | O::LDADDH(_)
@@ -153,7 +153,7 @@ fn atomic(opcode: Opcode) -> Option<Width> {
         | O::LDSMAXH(_)
         | O::LDSMINH(_)
         | O::LDUMAXH(_)
-        | O::LDUMINH(_) => Width::Bytes(2),
+        | O::LDUMINH(_) => AccessWidth::Bytes(2),
         _ => return None,
     })
 }
@@ -167,16 +167,16 @@ pub(super) fn has_status(opcode: Opcode) -> bool {
     )
 }
 
-impl Width {
+impl AccessWidth {
     /// Of an instruction with these operands; 0 if they do not say.
     pub(super) fn bytes(self, operands: &[Operand; 4]) -> u32 {
         match self {
             Self::Bytes(bytes) => bytes,
-            Self::Registers(count) => count * register(&operands[0]),
-            Self::AfterStatus(count) => count * register(&operands[1]),
+            Self::Registers(count) => count * register_bytes(&operands[0]),
+            Self::AfterStatus(count) => count * register_bytes(&operands[1]),
             Self::Elements => match operands[0] {
                 Operand::SIMDRegisterGroup(_, _, element, count) => {
-                    u32::from(count) * simd(element)
+                    u32::from(count) * simd_bytes(element)
                 }
                 _ => 0,
             },
@@ -184,20 +184,22 @@ impl Width {
     }
 }
 
-fn register(operand: &Operand) -> u32 {
+fn register_bytes(operand: &Operand) -> u32 {
     match *operand {
         Operand::Register(size, _) | Operand::RegisterPair(size, _) => match size {
             SizeCode::X => 8,
             SizeCode::W => 4,
         },
-        Operand::SIMDRegister(size, _) => simd(size),
-        Operand::SIMDRegisterGroup(size, _, _, count) => u32::from(count) * simd(size),
-        Operand::SIMDRegisterGroupLane(_, element, count, _) => u32::from(count) * simd(element),
+        Operand::SIMDRegister(size, _) => simd_bytes(size),
+        Operand::SIMDRegisterGroup(size, _, _, count) => u32::from(count) * simd_bytes(size),
+        Operand::SIMDRegisterGroupLane(_, element, count, _) => {
+            u32::from(count) * simd_bytes(element)
+        }
         _ => 0,
     }
 }
 
-fn simd(size: SIMDSizeCode) -> u32 {
+fn simd_bytes(size: SIMDSizeCode) -> u32 {
     match size {
         SIMDSizeCode::B => 1,
         SIMDSizeCode::H => 2,

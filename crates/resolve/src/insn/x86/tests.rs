@@ -1,20 +1,20 @@
 use super::*;
 use proptest::prelude::*;
 
-fn decode(bytes: &[u8]) -> Insn {
-    X86_64
+fn decode(bytes: &[u8]) -> DecodedInsn {
+    X86InsnSet
         .decode(0x1000, bytes)
         .expect("test input is an instruction")
 }
 
-fn check(bytes: &[u8], expect: Memory) {
+fn check(bytes: &[u8], expect: MemoryOperand) {
     let insn = decode(bytes);
     assert_eq!(insn.memory[0], Some(expect), "{bytes:02x?}");
 }
 
-fn memory() -> Memory {
-    Memory {
-        segment: Segment::Flat,
+fn memory() -> MemoryOperand {
+    MemoryOperand {
+        segment: AddressSegment::Flat,
         base: None,
         index: None,
         displacement: 0,
@@ -30,8 +30,8 @@ fn base_and_displacement() {
     // mov 0x38(%rbx),%rax
     check(
         &[0x48, 0x8b, 0x43, 0x38],
-        Memory {
-            base: Some(Reg(3)),
+        MemoryOperand {
+            base: Some(DwarfRegister(3)),
             displacement: 0x38,
             ..memory()
         },
@@ -43,7 +43,7 @@ fn rip_relative_is_absolute() {
     // mov 0x10(%rip),%rax
     check(
         &[0x48, 0x8b, 0x05, 0x10, 0, 0, 0],
-        Memory {
+        MemoryOperand {
             displacement: 0x1017,
             ..memory()
         },
@@ -55,8 +55,8 @@ fn per_cpu_absolute() {
     // mov %gs:0x1fbc0,%rax
     check(
         &[0x65, 0x48, 0x8b, 0x04, 0x25, 0xc0, 0xfb, 0x01, 0x00],
-        Memory {
-            segment: Segment::Local,
+        MemoryOperand {
+            segment: AddressSegment::Local,
             displacement: 0x1fbc0,
             ..memory()
         },
@@ -68,8 +68,8 @@ fn index_and_scale() {
     // mov -0x7d000000(,%rax,8),%rdx
     check(
         &[0x48, 0x8b, 0x14, 0xc5, 0, 0, 0, 0x83],
-        Memory {
-            index: Some((Reg(0), 8)),
+        MemoryOperand {
+            index: Some((DwarfRegister(0), 8)),
             displacement: -0x7d00_0000,
             ..memory()
         },
@@ -81,15 +81,24 @@ fn locked_compare_exchange_reads_and_writes() {
     // lock cmpxchg %rdx,(%rdi)
     let insn = decode(&[0xf0, 0x48, 0x0f, 0xb1, 0x17]);
     let m = insn.operand(true).expect("has an operand");
-    assert_eq!((m.base, m.reads, m.writes), (Some(Reg(5)), true, true));
+    assert_eq!(
+        (m.base, m.reads, m.writes),
+        (Some(DwarfRegister(5)), true, true)
+    );
 }
 
 #[test]
 fn string_instructions_have_two_operands() {
     // rep movsq
     let insn = decode(&[0xf3, 0x48, 0xa5]);
-    assert_eq!(insn.operand(false).and_then(|m| m.base), Some(Reg(4)));
-    assert_eq!(insn.operand(true).and_then(|m| m.base), Some(Reg(5)));
+    assert_eq!(
+        insn.operand(false).and_then(|m| m.base),
+        Some(DwarfRegister(4))
+    );
+    assert_eq!(
+        insn.operand(true).and_then(|m| m.base),
+        Some(DwarfRegister(5))
+    );
     assert!(insn.memory.iter().flatten().all(|m| m.string));
 }
 
@@ -97,11 +106,11 @@ fn string_instructions_have_two_operands() {
 fn push_stores_below_the_stack_pointer() {
     let insn = decode(&[0x53]); // push %rbx
     let [
-        Some(Effect::Store {
+        Some(InsnEffect::Store {
             memory,
-            src: Reg(3),
+            src: DwarfRegister(3),
         }),
-        Some(Effect::AddConstant { value, .. }),
+        Some(InsnEffect::AddConstant { value, .. }),
         None,
     ] = insn.effects
     else {
@@ -109,7 +118,7 @@ fn push_stores_below_the_stack_pointer() {
     };
     assert_eq!(
         (memory.base, memory.displacement, value),
-        (Some(Reg(7)), -8, -8)
+        (Some(DwarfRegister(7)), -8, -8)
     );
 }
 
@@ -119,8 +128,8 @@ fn kernel_constant_is_sign_extended() {
     let insn = decode(&[0x48, 0xc7, 0xc7, 0, 0, 0, 0x82]);
     assert_eq!(
         insn.effects[0],
-        Some(Effect::Constant {
-            dst: Reg(5),
+        Some(InsnEffect::Constant {
+            dst: DwarfRegister(5),
             value: 0xffff_ffff_8200_0000
         })
     );
@@ -130,14 +139,14 @@ fn kernel_constant_is_sign_extended() {
 fn call_to_known_target() {
     assert_eq!(
         decode(&[0xe8, 0xfb, 0, 0, 0]).flow,
-        Flow::Call(Some(0x1100))
+        InsnFlow::Call(Some(0x1100))
     );
 }
 
 proptest! {
     #[test]
     fn any_bytes_decode_or_not(bytes in proptest::collection::vec(any::<u8>(), 0..20), pc: u64) {
-        if let Some(insn) = X86_64.decode(pc, &bytes) {
+        if let Some(insn) = X86InsnSet.decode(pc, &bytes) {
             prop_assert!(usize::from(insn.len) <= bytes.len());
             prop_assert!(insn.len > 0);
         }

@@ -1,51 +1,52 @@
 //! The changes that lead to a candidate, as edits of a struct's source.
 
-use relayout_layout::abi::Shape;
-use relayout_patch::{Alignment, Change as Edit, Position};
-use relayout_search::Change;
+use relayout_layout::abi::StructShape;
+use relayout_patch::{MemberPosition, SourceChange as Edit, WrittenAlignment};
+use relayout_search::LayoutChange;
 
 use super::super::TypeAdvice;
 
 /// The edits. `reason`: why an atom stands where it does then; `kernel_line`: bytes of a line, if it is the
 /// kernel's source.
-pub fn edits(
-    one: &TypeAdvice<'_>,
-    changes: &[Change],
+pub fn struct_edits(
+    type_advice: &TypeAdvice<'_>,
+    changes: &[LayoutChange],
     kernel_line: Option<u64>,
     reason: &dyn Fn(usize) -> Option<String>,
 ) -> Result<Vec<Edit>, String> {
     // Of a member that moves and is aligned, the alignment says it.
-    let aligned = |atom: usize| {
-        let aligns =
-            |other: &Change| matches!(other, Change::AlignMember { atom: at, .. } if *at == atom);
-        changes.iter().any(aligns)
+    let is_aligned = |atom: usize| {
+        let aligns_atom = |change: &LayoutChange| matches!(change, LayoutChange::AlignMember { atom: at, .. } if *at == atom);
+        changes.iter().any(aligns_atom)
     };
-    let edits = changes.iter().enumerate().map(|(nth, change)| {
-        let is_move = matches!(change, Change::Move { .. });
+    let edits = changes.iter().enumerate().map(|(index, change)| {
+        let is_move = matches!(change, LayoutChange::Move { .. });
         // The comment of the member above holds for the next one too.
-        let above = match nth.checked_sub(1).map(|nth| &changes[nth]) {
-            Some(above @ Change::Move { atom, .. }) if change.continues(above) => Some(*atom),
+        let previous_move = match index.checked_sub(1).map(|nth| &changes[nth]) {
+            Some(above @ LayoutChange::Move { atom, .. }) if change.continues(above) => Some(*atom),
             _ => None,
         };
-        let said = |why: &String| above.and_then(reason).as_ref() == Some(why);
-        let reason = |atom: usize| {
-            let unsaid = reason(atom).filter(|why| !said(why));
-            unsaid.filter(|_| !(is_move && aligned(atom)))
+        let is_said_above = |text: &String| previous_move.and_then(reason).as_ref() == Some(text);
+        let unsaid_reason = |atom: usize| {
+            let new_reason = reason(atom).filter(|text| !is_said_above(text));
+            new_reason.filter(|_| !(is_move && is_aligned(atom)))
         };
-        edit(&one.shape, change, kernel_line, &reason)
+        struct_edit(&type_advice.shape, change, kernel_line, &unsaid_reason)
     });
     edits.collect()
 }
 
-fn edit(
-    shape: &Shape,
-    change: &Change,
+fn struct_edit(
+    shape: &StructShape,
+    change: &LayoutChange,
     kernel_line: Option<u64>,
     reason: &dyn Fn(usize) -> Option<String>,
 ) -> Result<Edit, String> {
     let alignment = |to: u64| match kernel_line {
-        Some(line) if line == to => Alignment::Macro("____cacheline_aligned_in_smp".to_owned()),
-        _ => Alignment::Bytes(u32::try_from(to).unwrap_or(u32::MAX)),
+        Some(line) if line == to => {
+            WrittenAlignment::Macro("____cacheline_aligned_in_smp".to_owned())
+        }
+        _ => WrittenAlignment::Bytes(u32::try_from(to).unwrap_or(u32::MAX)),
     };
     let names = |atom: usize| &shape.atoms[atom].names[..];
     let single = |atom: usize| match names(atom) {
@@ -58,31 +59,31 @@ fn edit(
             .last()
             .cloned()
             .ok_or(nameless)
-            .map(Position::After)
+            .map(MemberPosition::After)
     };
     match *change {
-        Change::Move { atom, after } => Ok(Edit::MoveMembers {
+        LayoutChange::Move { atom, after } => Ok(Edit::MoveMembers {
             members: names(atom).to_vec(),
-            to: after.map_or(Ok(Position::First), behind)?,
+            to: after.map_or(Ok(MemberPosition::First), behind)?,
             spacing: None,
             reason: reason(atom),
         }),
-        Change::AlignMember { atom, to } => Ok(Edit::AlignMember {
+        LayoutChange::AlignMember { atom, to } => Ok(Edit::AlignMember {
             member: single(atom)?,
             alignment: alignment(to),
             reason: reason(atom),
         }),
-        Change::AlignType { to } => Ok(Edit::AlignType {
+        LayoutChange::AlignType { to } => Ok(Edit::AlignType {
             alignment: alignment(to),
             reason: None,
         }),
-        Change::Pad { before, bytes } => Ok(Edit::AddPadding {
+        LayoutChange::Pad { before, bytes } => Ok(Edit::AddPadding {
             name: padding_name(shape),
             bytes,
             to: match before {
                 Some(before) => {
                     let first = names(before).first().cloned().ok_or(nameless)?;
-                    Position::Before(first)
+                    MemberPosition::Before(first)
                 }
                 None => behind(shape.atoms.len() - 1)?,
             },
@@ -92,7 +93,7 @@ fn edit(
 }
 
 /// The first of `_pad1_`, `_pad2_`, ... that no member has.
-fn padding_name(shape: &Shape) -> String {
+fn padding_name(shape: &StructShape) -> String {
     let taken = |name: &String| shape.atoms.iter().any(|atom| atom.names.contains(name));
     let mut names = (1..=shape.atoms.len() + 1).map(|number| format!("_pad{number}_"));
     names

@@ -4,17 +4,17 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use relayout_host::Progress as _;
-use relayout_patch::Mail;
+use relayout_host::RecordingProgress as _;
+use relayout_patch::PatchMail;
 
-use super::super::text::message::message;
+use super::super::text::message::patch_message;
 use super::super::{Args, TypeAdvice, uses};
-use super::{Outcome, Written};
-use crate::input::Input;
+use super::{PatchOutcome, WrittenPatch};
+use crate::resolved::ResolvedProfile;
 
 /// What was written to files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Saved {
+pub enum SavedPatches {
     /// Nothing: there is no patch.
     Nothing,
     /// All patches.
@@ -25,67 +25,73 @@ pub enum Saved {
 
 /// Writes the patches to a file, each with its message, as a mail that `git am` takes. Those that do not compile
 /// go to FILE.rejected.
-pub fn save(
-    input: &Input<'_>,
-    all: &[TypeAdvice<'_>],
-    patches: &[Option<Outcome>],
+pub fn save_patches(
+    input: &ResolvedProfile<'_>,
+    advised: &[TypeAdvice<'_>],
+    patches: &[Option<PatchOutcome>],
     args: &Args,
     file: &Path,
-) -> anyhow::Result<Saved> {
+) -> anyhow::Result<SavedPatches> {
     let author = args.source.as_deref().and_then(relayout_host::git_author);
-    let (mut good, mut bad) = (Vec::new(), Vec::new());
-    for (one, patch) in all.iter().zip(patches) {
-        if let Some(Outcome::Diff(written)) = patch
-            && let Some(mail) = mail(input, one, written, args.top, author.as_deref())
+    let (mut good_mails, mut bad_mails) = (Vec::new(), Vec::new());
+    for (type_advice, patch) in advised.iter().zip(patches) {
+        if let Some(PatchOutcome::Diff(written_patch)) = patch
+            && let Some(mail) = patch_mail(
+                input,
+                type_advice,
+                written_patch,
+                args.top,
+                author.as_deref(),
+            )
         {
-            match written.is_bad() {
-                true => bad.push(mail),
-                false => good.push(mail),
+            match written_patch.is_bad() {
+                true => bad_mails.push(mail),
+                false => good_mails.push(mail),
             }
         }
     }
-    if author.is_none() && !good.is_empty() {
+    if author.is_none() && !good_mails.is_empty() {
         input.progress.warn(
             "git knows no author here: the patch is from \"Your Name <you@example.org>\"; git config \
              user.name and user.email",
         );
     }
-    write_mails(&good, file)?;
-    write_mails(&bad, &rejected(file))?;
-    for (one, patch) in all.iter().zip(patches) {
-        if let (Some(Outcome::Diff(_)), Some(source)) = (patch, &args.source) {
-            warn_of_uses(input, &one.name, source);
+    write_mails(&good_mails, file)?;
+    write_mails(&bad_mails, &rejected_path(file))?;
+    for (type_advice, patch) in advised.iter().zip(patches) {
+        if let (Some(PatchOutcome::Diff(_)), Some(source)) = (patch, &args.source) {
+            warn_of_order_uses(input, &type_advice.name, source);
         }
     }
-    Ok(match (good.is_empty(), bad.is_empty()) {
-        (true, true) => Saved::Nothing,
-        (_, true) => Saved::Patches,
-        (_, false) => Saved::SomeBad,
+    Ok(match (good_mails.is_empty(), bad_mails.is_empty()) {
+        (true, true) => SavedPatches::Nothing,
+        (_, true) => SavedPatches::Patches,
+        (_, false) => SavedPatches::SomeBad,
     })
 }
 
-fn warn_of_uses(input: &Input<'_>, name: &str, source: &Path) {
+fn warn_of_order_uses(input: &ResolvedProfile<'_>, name: &str, source: &Path) {
     let step = format!("looking for code that counts on the order of struct {name}");
     input.progress.step(&step);
-    for sentence in uses::sentences(source, name) {
+    for sentence in uses::order_use_sentences(source, name) {
         input.progress.warn(&sentence);
     }
 }
 
 /// Where patches go that are bad.
-pub fn rejected(file: &Path) -> PathBuf {
+pub fn rejected_path(file: &Path) -> PathBuf {
     let mut name = file.as_os_str().to_owned();
     name.push(".rejected");
     name.into()
 }
 
-fn write_mails(mails: &[Mail], file: &Path) -> anyhow::Result<()> {
+fn write_mails(mails: &[PatchMail], file: &Path) -> anyhow::Result<()> {
     if mails.is_empty() {
         return Ok(());
     }
     let texts = mails.iter().enumerate();
     let text: String = texts
-        .map(|(nth, mail)| mail.text(nth + 1, mails.len()))
+        .map(|(nth, mail)| mail.to_text(nth + 1, mails.len()))
         .collect();
     std::fs::write(file, text).with_context(|| format!("cannot write {}", file.display()))
 }
@@ -102,15 +108,15 @@ pub fn save_script(file: &Path) -> anyhow::Result<()> {
     write().with_context(|| format!("cannot write {}", file.display()))
 }
 
-fn mail(
-    input: &Input<'_>,
-    one: &TypeAdvice<'_>,
-    written: &Written,
+fn patch_mail(
+    input: &ResolvedProfile<'_>,
+    type_advice: &TypeAdvice<'_>,
+    written: &WrittenPatch,
     top: usize,
     author: Option<&str>,
-) -> Option<Mail> {
-    let message = message(input, one, written, top)?;
-    Some(Mail {
+) -> Option<PatchMail> {
+    let message = patch_message(input, type_advice, written, top)?;
+    Some(PatchMail {
         author: author.unwrap_or("Your Name <you@example.org>").to_owned(),
         subject: message.subject,
         body: message.body,

@@ -2,43 +2,43 @@
 
 use std::path::Path;
 
-use relayout_patch::{Refusal, conditional_members, edit_struct, guard_store, unified_diff};
-use relayout_search::{Advice, Change, Scored};
+use relayout_patch::{EditRefusal, conditional_members, edit_struct, guard_store, unified_diff};
+use relayout_search::{LayoutAdvice, LayoutChange, ScoredLayout};
 
 use super::super::TypeAdvice;
-use super::super::check::Statement;
-use super::super::others::Pool;
+use super::super::check::GuardableStore;
+use super::super::others::LayoutPool;
 use super::super::text::lines;
-use super::edits::edits;
-use super::{Reach, Written};
-use crate::input::Input;
+use super::edits::struct_edits;
+use super::{PatchReach, WrittenPatch};
+use crate::resolved::ResolvedProfile;
 
 /// Candidates whose edits are tried before giving up.
-const TRIED_MAX: usize = 100;
+const CANDIDATES_TRIED_MAX: usize = 100;
 
 /// Why a candidate is passed over for one that is as good.
-const CONDITIONAL: &str = "it is about a member that is there only in some configurations";
+const CONDITIONAL_REASON: &str = "it is about a member that is there only in some configurations";
 
 /// Whether it costs no more transfers, upgrades and memory than another.
-fn as_good(scored: &Scored, other: &Scored) -> bool {
+fn is_as_good(scored: &ScoredLayout, other: &ScoredLayout) -> bool {
     scored.ranked_cost() <= other.ranked_cost()
         && scored.tally.upgrades <= other.tally.upgrades
         && scored.memory.bytes_per_object <= other.memory.bytes_per_object
 }
 
 /// Why the check stands there, in the source.
-const CHECKED: &str = "A store of the same value would take the line from its readers.";
+const GUARD_COMMENT: &str = "A store of the same value would take the line from its readers.";
 
 /// A source tree to write patches against.
-pub struct Tree<'a> {
-    input: &'a Input<'a>,
+pub struct SourceTree<'a> {
+    input: &'a ResolvedProfile<'a>,
     source: &'a Path,
     /// Bytes of a line, if it is the kernel's.
     kernel_line: Option<u64>,
 }
 
-impl<'a> Tree<'a> {
-    pub fn new(input: &'a Input<'_>, source: &'a Path) -> Self {
+impl<'a> SourceTree<'a> {
+    pub fn new(input: &'a ResolvedProfile<'_>, source: &'a Path) -> Self {
         let kernel = input.profile.meta.target == "kernel";
         Self {
             input,
@@ -51,163 +51,182 @@ impl<'a> Tree<'a> {
     /// that is clearly better than today's layout, if it is `allowed`. If it helps in some configurations
     /// only, one that is as good and helps in all is taken instead. Why the first cannot be edited, where none
     /// can; `None` where there is none.
-    pub fn first(
+    pub fn write_first_editable(
         &self,
-        one: &TypeAdvice<'_>,
-        Pool {
-            advice, checked, ..
-        }: Pool<'_>,
-        allowed: impl Fn(usize) -> bool,
-    ) -> Option<Result<Written, String>> {
-        let best = advice.candidates.first()?.tally.transfers();
-        let better = |scored: &Scored| {
-            let less = scored.interval.is_some_and(|interval| interval.is_less());
-            scored.tally.transfers() == best || scored.pareto && less
+        type_advice: &TypeAdvice<'_>,
+        LayoutPool {
+            advice,
+            guarded_statements: checked,
+            ..
+        }: LayoutPool<'_>,
+        is_allowed: impl Fn(usize) -> bool,
+    ) -> Option<Result<WrittenPatch, String>> {
+        let fewest_transfers = advice.candidates.first()?.tally.transfers();
+        let is_better = |scored: &ScoredLayout| {
+            let is_less = scored.interval.is_some_and(|interval| interval.is_less());
+            scored.tally.transfers() == fewest_transfers || scored.pareto && is_less
         };
-        let worth = (advice.candidates.iter().enumerate())
-            .filter(|(index, scored)| better(scored) && allowed(*index))
-            .take(TRIED_MAX);
-        let (mut refused, mut conditional) = (None, None::<(Written, &Scored)>);
-        for (candidate, scored) in worth {
-            if let Some((_, first)) = conditional
-                && !as_good(scored, first)
+        let worth_trying = (advice.candidates.iter().enumerate())
+            .filter(|(index, scored)| is_better(scored) && is_allowed(*index))
+            .take(CANDIDATES_TRIED_MAX);
+        let (mut refusal, mut conditional_patch) = (None, None::<(WrittenPatch, &ScoredLayout)>);
+        for (candidate, scored) in worth_trying {
+            if let Some((_, conditional_candidate)) = conditional_patch
+                && !is_as_good(scored, conditional_candidate)
             {
                 continue;
             }
-            match self.write(one, advice, candidate, checked) {
-                Ok(written) if written.reach == Reach::All => {
-                    let passed_over = conditional.map(|_| CONDITIONAL.to_owned());
-                    let instead = refused.or(passed_over);
-                    return Some(Ok(Written { instead, ..written }));
+            match self.write_candidate(type_advice, advice, candidate, checked) {
+                Ok(written) if written.reach == PatchReach::All => {
+                    let passed_over_reason =
+                        conditional_patch.map(|_| CONDITIONAL_REASON.to_owned());
+                    let instead_reason = refusal.or(passed_over_reason);
+                    return Some(Ok(WrittenPatch {
+                        instead_reason: instead_reason,
+                        ..written
+                    }));
                 }
-                Ok(written) => conditional = conditional.or(Some((written, scored))),
-                Err(why) => refused = refused.or(Some(why)),
+                Ok(written) => conditional_patch = conditional_patch.or(Some((written, scored))),
+                Err(reason) => refusal = refusal.or(Some(reason)),
             }
         }
-        match conditional {
-            Some((written, _)) => Some(Ok(Written {
-                instead: refused,
+        match conditional_patch {
+            Some((written, _)) => Some(Ok(WrittenPatch {
+                instead_reason: refusal,
                 ..written
             })),
-            None => refused.map(Err),
+            None => refusal.map(Err),
         }
     }
 
     /// A candidate as an edit, with these checks before stores.
-    fn write(
+    fn write_candidate(
         &self,
-        one: &TypeAdvice<'_>,
-        advice: &Advice,
-        candidate: usize,
-        checks: &[Statement],
-    ) -> Result<Written, String> {
-        let scored = &advice.candidates[candidate];
-        let mut files: Vec<Edited> = Vec::new();
-        for check in checks {
-            let file = self.take(&mut files, &check.file)?;
+        type_advice: &TypeAdvice<'_>,
+        advice: &LayoutAdvice,
+        candidate_index: usize,
+        guarded_statements: &[GuardableStore],
+    ) -> Result<WrittenPatch, String> {
+        let scored = &advice.candidates[candidate_index];
+        let mut files: Vec<EditedFile> = Vec::new();
+        for statement in guarded_statements {
+            let file = self.open_source_file(&mut files, &statement.file)?;
             if !is_unit(&file.path) {
                 return Err(format!(
                     "{}: a header has the store to {}, and all that include it would get the check",
-                    check.place(),
-                    check.member
+                    statement.source_position(),
+                    statement.member
                 ));
             }
-            files.push(file.edited(check.line, |file, line| {
-                guard_store(&file.path, &file.new, line, &check.member, Some(CHECKED))
+            files.push(file.apply_edit(statement.line, |file, line| {
+                guard_store(
+                    &file.path,
+                    &file.new,
+                    line,
+                    &statement.member,
+                    Some(GUARD_COMMENT),
+                )
             })?);
         }
-        let mut reach = Reach::All;
+        let mut reach = PatchReach::All;
         if !scored.changes.is_empty() {
-            let decl = one.aggregate.decl.as_ref();
-            let decl = decl.ok_or("the debug information does not say where it is declared")?;
+            let declaration = type_advice.aggregate.decl.as_ref();
+            let decl =
+                declaration.ok_or("the debug information does not say where it is declared")?;
             let reason = |atom: usize| {
-                let name = &one.shape.atoms[atom].name;
-                lines::reason(one, advice, scored, self.input.line_bytes, name)
+                let name = &type_advice.shape.atoms[atom].name;
+                lines::placement_reason(type_advice, advice, scored, self.input.line_bytes, name)
             };
-            let edits = edits(one, &scored.changes, self.kernel_line, &reason)?;
-            let file = self.take(&mut files, &decl.file)?;
-            let edited = file.edited(decl.line, |file, line| {
-                reach = reach_of(one, &scored.changes, file, line)?;
-                edit_struct(&file.path, &file.new, &one.name, Some(line), &edits)
+            let edits = struct_edits(type_advice, &scored.changes, self.kernel_line, &reason)?;
+            let file = self.open_source_file(&mut files, &decl.file)?;
+            let edited = file.apply_edit(decl.line, |file, line| {
+                reach = patch_reach(type_advice, &scored.changes, file, line)?;
+                edit_struct(&file.path, &file.new, &type_advice.name, Some(line), &edits)
             })?;
             files.insert(0, edited);
         }
         let diffs = { files.iter() }.map(|file| unified_diff(&file.path, &file.old, &file.new));
-        Ok(Written {
-            candidate,
-            checked: scored.checked,
+        Ok(WrittenPatch {
+            candidate_index: candidate_index,
+            guarded: scored.guarded,
             diff: diffs.collect(),
             paths: files.into_iter().map(|file| file.path).collect(),
             reach,
-            instead: None,
-            compiled: Vec::new(),
+            instead_reason: None,
+            compile_tests: Vec::new(),
         })
     }
 
     /// The file that the debug information calls `name`: out of `files`, or as it is in the tree.
-    fn take(&self, files: &mut Vec<Edited>, name: &str) -> Result<Edited, String> {
+    fn open_source_file(
+        &self,
+        files: &mut Vec<EditedFile>,
+        name: &str,
+    ) -> Result<EditedFile, String> {
         let candidates = relayout_patch::source_path_candidates(name);
         let mut candidates = candidates.into_iter();
         let path = candidates
             .find(|path| self.source.join(path).is_file())
             .ok_or_else(|| format!("{name} is not in {}", self.source.display()))?;
-        if let Some(known) = files.iter().position(|known| known.path == path) {
-            return Ok(files.remove(known));
+        if let Some(open_index) = files.iter().position(|known| known.path == path) {
+            return Ok(files.remove(open_index));
         }
         let old = std::fs::read_to_string(self.source.join(&path));
-        let old = old.map_err(|why| format!("{path}: {why}"))?;
+        let old = old.map_err(|error| format!("{path}: {error}"))?;
         let new = old.clone();
-        Ok(Edited {
+        Ok(EditedFile {
             path,
             old,
             new,
-            added: Vec::new(),
+            added_lines: Vec::new(),
         })
     }
 }
 
 /// A file of the tree, and what becomes of it.
-struct Edited {
+struct EditedFile {
     path: String,
     old: String,
     new: String,
     /// Lines of the old file, and how many lines were added there.
-    added: Vec<(u32, u32)>,
+    added_lines: Vec<(u32, u32)>,
 }
 
-impl Edited {
+impl EditedFile {
     /// Makes the edit at a line of the old file, which is told which one that is by now.
-    fn edited(
+    fn apply_edit(
         mut self,
         line: u32,
-        edit: impl FnOnce(&Self, u32) -> Result<String, Refusal>,
+        edit: impl FnOnce(&Self, u32) -> Result<String, EditRefusal>,
     ) -> Result<Self, String> {
-        let above = self.added.iter().filter(|(at, _)| *at < line);
-        let now = line + above.map(|(_, lines)| lines).sum::<u32>();
-        let new = edit(&self, now).map_err(|refusal| refusal.to_string())?;
+        let edits_above = self.added_lines.iter().filter(|(at, _)| *at < line);
+        let line_now = line + edits_above.map(|(_, lines)| lines).sum::<u32>();
+        let new = edit(&self, line_now).map_err(|refusal| refusal.to_string())?;
         let lines = new.lines().count().saturating_sub(self.new.lines().count());
-        self.added.push((line, lines as u32));
+        self.added_lines.push((line, lines as u32));
         Ok(Self { new, ..self })
     }
 }
 
 /// In which configurations the changes do something, by where the members of the struct at `line` of a file stand.
-fn reach_of(
-    one: &TypeAdvice<'_>,
-    changes: &[Change],
-    file: &Edited,
+fn patch_reach(
+    type_advice: &TypeAdvice<'_>,
+    changes: &[LayoutChange],
+    file: &EditedFile,
     line: u32,
-) -> Result<Reach, Refusal> {
-    let conditional = conditional_members(&file.path, &file.new, &one.name, Some(line))?;
+) -> Result<PatchReach, EditRefusal> {
+    let conditional = conditional_members(&file.path, &file.new, &type_advice.name, Some(line))?;
     let is_conditional = |atom: usize| {
-        let names = &one.shape.atoms[atom].names;
+        let names = &type_advice.shape.atoms[atom].names;
         names.iter().any(|name| conditional.contains(name))
     };
     let changes = changes.iter().map(|change| match *change {
-        Change::Move { atom, .. } | Change::AlignMember { atom, .. } => is_conditional(atom),
-        Change::AlignType { .. } | Change::Pad { .. } => false,
+        LayoutChange::Move { atom, .. } | LayoutChange::AlignMember { atom, .. } => {
+            is_conditional(atom)
+        }
+        LayoutChange::AlignType { .. } | LayoutChange::Pad { .. } => false,
     });
-    Ok(Reach::of(changes))
+    Ok(PatchReach::from_conditions(changes))
 }
 
 /// Whether it is compiled by itself, and included by nobody.
@@ -216,6 +235,6 @@ fn is_unit(path: &str) -> bool {
     extension.is_some_and(|extension| {
         ["c", "cc", "cpp", "cxx"]
             .iter()
-            .any(|one| extension == *one)
+            .any(|unit_extension| extension == *unit_extension)
     })
 }

@@ -2,85 +2,99 @@
 
 use std::fmt::Write as _;
 
-use relayout_search::Elsewhere;
+use relayout_search::VariantScore;
 
-use super::super::check::{Statement, Stores};
-use super::super::others::{Other, Pool};
-use super::{words, wrapped};
+use super::super::check::{GuardableStore, StoreCounts};
+use super::super::others::{LayoutPool, OtherScenario};
+use super::{words, wrap_text};
 
 /// A line for each other and layout; then which layouts hurt which.
-pub fn sentences(text: &mut String, pool: Pool<'_>, top: usize) {
-    if pool.others.is_empty() {
+pub fn push_scenarios(text: &mut String, pool: LayoutPool<'_>, top: usize) {
+    if pool.scenarios.is_empty() {
         return;
     }
-    let found = pool.advice.shown(top).len();
-    let names: Vec<String> = (pool.given.iter().map(|given| given.name.clone()))
-        .chain((1..=found).map(|nth| format!("found {nth}")))
+    let candidate_count = pool.advice.shown_candidates(top).len();
+    let names: Vec<String> = (pool.given_layouts.iter().map(|given| given.name.clone()))
+        .chain((1..=candidate_count).map(|number| format!("found {number}")))
         .collect();
     let width = names.iter().map(String::len).max().unwrap_or(0);
     text.push_str("\nOther workloads and configurations, transfers against their own layout:\n");
-    for other in pool.others {
-        let what = format!("  {} {}", other.kind.word(), other.name);
-        let (own, layouts) = match other.results.as_ref().map(|all| all.split_first()) {
+    for scenario in pool.scenarios {
+        let label = format!("  {} {}", scenario.kind.as_str(), scenario.name);
+        let (current, layouts) = match scenario.results.as_ref().map(|all| all.split_first()) {
             Ok(Some(results)) => results,
             Ok(None) => continue,
-            Err(why) => {
-                let _ = writeln!(text, "{what}: not judged, {why}");
+            Err(reason) => {
+                let _ = writeln!(text, "{label}: not judged, {reason}");
                 continue;
             }
         };
-        let (today, seen) = (own.tally.transfers(), seen(other, pool.checked));
-        let line = format!("{what}, {today}{} today{seen}", pairs(own));
-        let _ = writeln!(text, "{}", wrapped(&line, 4));
-        for (name, there) in names.iter().zip(layouts) {
-            let _ = writeln!(text, "    {name:<width$}  {}", result(own, there));
+        let (today, seen_stores) = (
+            current.tally.transfers(),
+            seen_store_words(scenario, pool.guarded_statements),
+        );
+        let line = format!("{label}, {today}{} today{seen_stores}", pair_words(current));
+        let _ = writeln!(text, "{}", wrap_text(&line, 4));
+        for (name, scored) in names.iter().zip(layouts) {
+            let _ = writeln!(
+                text,
+                "    {name:<width$}  {}",
+                scenario_result(current, scored)
+            );
         }
     }
-    for (place, name) in names.iter().enumerate() {
-        let hurt = pool.hurt_by(place);
-        if !hurt.is_empty() {
-            let all: Vec<&str> = hurt.iter().map(|other| other.name.as_str()).collect();
-            let _ = writeln!(text, "{name} hurts {}: not advised.", all.join(", "));
+    for (listed_index, name) in names.iter().enumerate() {
+        let hurt_scenarios = pool.scenarios_hurt_by(listed_index);
+        if !hurt_scenarios.is_empty() {
+            let hurt_names: Vec<&str> = hurt_scenarios
+                .iter()
+                .map(|scenario| scenario.name.as_str())
+                .collect();
+            let _ = writeln!(text, "{name} hurts {}: not advised.", hurt_names.join(", "));
         }
     }
     text.push('\n');
 }
 
-fn result(own: &Elsewhere, there: &Elsewhere) -> String {
+fn scenario_result(current: &VariantScore, scored: &VariantScore) -> String {
     let mut text = format!(
         "{} transfers{}, {} bytes",
-        there.tally.transfers(),
-        pairs(there),
-        there.size
+        scored.tally.transfers(),
+        pair_words(scored),
+        scored.size
     );
-    if let Some(interval) = there.interval {
-        let _ = write!(text, ", {}", words::percent(interval));
+    if let Some(interval) = scored.interval {
+        let _ = write!(text, ", {}", words::interval_words(interval));
     }
-    if there.hurts(own) {
+    if scored.is_harmful(current) {
         text.push_str(": hurts");
     }
     text
 }
 
 /// Pair transfers, where they cost something: the change is of both.
-fn pairs(there: &Elsewhere) -> String {
-    { there.pair_transfers.filter(|count| *count > 0) }
+fn pair_words(scored: &VariantScore) -> String {
+    { scored.pair_transfers.filter(|count| *count > 0) }
         .map_or(String::new(), |count| format!(" and {count} of pairs"))
 }
 
 /// What is known of the statements' stores in another recording, with a `; ` before each.
-pub fn seen(other: &Other, checked: &[Statement]) -> String {
-    let words = |(statement, stores): (&Statement, &Stores)| {
-        let what = format!(
+pub fn seen_store_words(scenario: &OtherScenario, guarded_statements: &[GuardableStore]) -> String {
+    let store_words = |(statement, stores): (&GuardableStore, &StoreCounts)| {
+        let store = format!(
             "the store to '{}' ({})",
             statement.member,
-            statement.place()
+            statement.source_position()
         );
-        let Stores { all, silent } = stores;
+        let StoreCounts { all, silent } = stores;
         match all {
-            0 => format!("; {what} was not seen there: the layouts count without its check"),
-            _ => format!("; {what} left the value as it was in {silent} of {all} cases"),
+            0 => format!("; {store} was not seen there: the layouts count without its check"),
+            _ => format!("; {store} left the value as it was in {silent} of {all} cases"),
         }
     };
-    checked.iter().zip(&other.stores).map(words).collect()
+    guarded_statements
+        .iter()
+        .zip(&scenario.store_counts)
+        .map(store_words)
+        .collect()
 }

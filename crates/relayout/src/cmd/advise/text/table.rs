@@ -2,12 +2,12 @@
 
 use std::fmt::Write as _;
 
-use relayout_search::{Interval, Scored};
+use relayout_search::{ChangeInterval, ScoredLayout};
 
 use super::super::TypeAdvice;
-use super::{name_of, words, wrapped};
+use super::{change_words, given_name, wrap_text};
 
-const TITLES: [&str; 12] = [
+const COLUMN_TITLES: [&str; 12] = [
     "",
     "layout",
     "size",
@@ -23,11 +23,11 @@ const TITLES: [&str; 12] = [
 ];
 
 /// Columns of text; the others are figures.
-const LEFT: [usize; 4] = [0, 1, 3, 11];
+const TEXT_COLUMNS: [usize; 4] = [0, 1, 3, 11];
 
 /// `rows` begins with today's layout. Events per operation where the workload marks operations,
 /// else as counted.
-pub fn table(text: &mut String, one: &TypeAdvice<'_>, rows: &[&Scored]) {
+pub fn push_layout_table(text: &mut String, type_advice: &TypeAdvice<'_>, rows: &[&ScoredLayout]) {
     let per_operation = rows.iter().all(|row| row.per_operation.is_some());
     let unit = match per_operation {
         true => "per operation of the workload",
@@ -38,26 +38,26 @@ pub fn table(text: &mut String, one: &TypeAdvice<'_>, rows: &[&Scored]) {
         "Events {unit}. both: transfers (HITM) and upgrades. first, life: transfers that are false \
          by\nfirst touch and by lifetime. *: no layout beats it in transfers, bytes and members moved.\n"
     );
-    let names = names(rows);
+    let names = layout_names(rows);
     let cells: Vec<[String; 12]> = (rows.iter().zip(&names))
-        .map(|(row, name)| cells(row, name, per_operation))
+        .map(|(row, name)| row_cells(row, name, per_operation))
         .collect();
-    write_cells(text, &cells);
+    push_cells(text, &cells);
     text.push('\n');
     let width = names.iter().map(String::len).max().unwrap_or(0);
     for (row, name) in rows.iter().zip(&names).skip(1) {
-        let line = format!("  {name:<width$}  {}", words(one, row));
-        let _ = writeln!(text, "{}", wrapped(&line, width + 4));
+        let line = format!("  {name:<width$}  {}", change_words(type_advice, row));
+        let _ = writeln!(text, "{}", wrap_text(&line, width + 4));
     }
     text.push('\n');
 }
 
-fn names(rows: &[&Scored]) -> Vec<String> {
+fn layout_names(rows: &[&ScoredLayout]) -> Vec<String> {
     let mut found = 0;
     let mut names = Vec::new();
     for (number, row) in rows.iter().enumerate() {
         names.push(match (&row.name, number) {
-            (Some(_), _) => name_of(row).to_owned(),
+            (Some(_), _) => given_name(row).to_owned(),
             (None, 0) => "today".to_owned(),
             (None, _) => {
                 found += 1;
@@ -68,8 +68,8 @@ fn names(rows: &[&Scored]) -> Vec<String> {
     names
 }
 
-fn cells(row: &Scored, name: &str, per_operation: bool) -> [String; 12] {
-    let [transfers, read, write, upgrades, both, first, life] = figures(row, per_operation);
+fn row_cells(row: &ScoredLayout, name: &str, per_operation: bool) -> [String; 12] {
+    let [transfers, read, write, upgrades, both, first, life] = event_figures(row, per_operation);
     [
         if row.pareto { "*" } else { "" }.to_owned(),
         name.to_owned(),
@@ -82,11 +82,11 @@ fn cells(row: &Scored, name: &str, per_operation: bool) -> [String; 12] {
         both,
         first,
         life,
-        row.interval.map_or(String::new(), change),
+        row.interval.map_or(String::new(), interval_cell),
     ]
 }
 
-fn figures(row: &Scored, per_operation: bool) -> [String; 7] {
+fn event_figures(row: &ScoredLayout, per_operation: bool) -> [String; 7] {
     let tally = &row.tally;
     match row.per_operation.filter(|_| per_operation) {
         Some(per) => [
@@ -112,7 +112,7 @@ fn figures(row: &Scored, per_operation: bool) -> [String; 7] {
     }
 }
 
-fn change(interval: Interval) -> String {
+fn interval_cell(interval: ChangeInterval) -> String {
     let percent = |ratio: f64| ratio * 100.0;
     format!(
         " {:+.1}% ({:+.1} to {:+.1})",
@@ -122,12 +122,12 @@ fn change(interval: Interval) -> String {
     )
 }
 
-fn write_cells(text: &mut String, rows: &[[String; 12]]) {
+fn push_cells(text: &mut String, rows: &[[String; 12]]) {
     let width = |column: usize| {
         let cells = rows.iter().map(|row| row[column].len());
-        cells.max().unwrap_or(0).max(TITLES[column].len())
+        cells.max().unwrap_or(0).max(COLUMN_TITLES[column].len())
     };
-    let titles = TITLES.map(str::to_owned);
+    let titles = COLUMN_TITLES.map(str::to_owned);
     for row in std::iter::once(&titles).chain(rows) {
         let mut line = String::new();
         for (column, cell) in row.iter().enumerate() {
@@ -135,7 +135,7 @@ fn write_cells(text: &mut String, rows: &[[String; 12]]) {
                 0 => 1,
                 _ => width(column),
             };
-            let _ = match LEFT.contains(&column) {
+            let _ = match TEXT_COLUMNS.contains(&column) {
                 true => write!(line, "{cell:<width$} "),
                 false => write!(line, "{cell:>width$} "),
             };

@@ -2,40 +2,42 @@
 
 use std::fmt::Write as _;
 
-use relayout_contend::throughput::{Gain, Ratio};
-use relayout_search::{Advice, Interval, LeftOut, Scored, Verdict};
+use relayout_contend::throughput::{GainRatio, ThroughputGain};
+use relayout_search::{
+    AdviceVerdict, ChangeInterval, LayoutAdvice, ScoredLayout, SkippedCandidates,
+};
 
 use super::super::TypeAdvice;
-use super::{counted, lines, name_of, words, wrapped};
+use super::{change_words, counted, given_name, lines, wrap_text};
 
 /// Columns before the words of an effect.
-const LABEL: usize = 15;
+const LABEL_COLUMNS: usize = 15;
 /// Types that hold the one in question that are named.
-const INSIDE_MAX: usize = 3;
+const HOLDERS_MAX: usize = 3;
 
 /// Who accesses what.
-pub fn evidence(text: &mut String, one: &TypeAdvice<'_>) {
-    if one.evidence.is_empty() {
+pub fn push_member_uses(text: &mut String, type_advice: &TypeAdvice<'_>) {
+    if type_advice.member_uses.is_empty() {
         return;
     }
-    let width = one
-        .evidence
+    let width = type_advice
+        .member_uses
         .iter()
-        .map(|one| one.member.len())
+        .map(|member_use| member_use.member.len())
         .max()
         .unwrap_or(0);
     text.push_str("Recorded accesses (without repeats that no layout makes a difference to):\n");
-    for one in &one.evidence {
-        let functions: Vec<String> = (one.functions.iter())
+    for member_use in &type_advice.member_uses {
+        let functions: Vec<String> = (member_use.functions.iter())
             .map(|(name, count)| format!("{name} {count}"))
             .collect();
         let _ = writeln!(
             text,
             "  {:<width$}  {:<5} {:>7} by {}  {}",
-            one.member,
-            if one.store { "write" } else { "read" },
-            one.count,
-            counted(one.contexts as u64, "context"),
+            member_use.member,
+            if member_use.is_store { "write" } else { "read" },
+            member_use.count,
+            counted(member_use.contexts as u64, "context"),
             functions.join(", ")
         );
     }
@@ -43,69 +45,72 @@ pub fn evidence(text: &mut String, one: &TypeAdvice<'_>) {
 }
 
 /// What can be said about the best.
-pub fn verdict(one: &TypeAdvice<'_>, advice: &Advice) -> String {
+pub fn verdict_sentences(type_advice: &TypeAdvice<'_>, advice: &LayoutAdvice) -> String {
     let today = &advice.current;
     match &advice.verdict {
-        Verdict::NoTransfers => {
+        AdviceVerdict::NoTransfers => {
             "Its recorded objects show no transfers between contexts: there is nothing to gain.\n"
                 .to_owned()
         }
-        Verdict::NothingBetter { first_touch } => {
+        AdviceVerdict::NothingBetter { first_touch } => {
             let everywhere = match advice.builds {
                 0 => "",
                 _ => " in every configuration",
             };
             let mut text = format!(
                 "No layout found has fewer transfers than today's{everywhere}; {}.\n",
-                sharing(today)
+                true_sharing_words(today)
             );
-            if let Some(other) = first_touch.map(|index| &advice.candidates[index]) {
+            if let Some(first_touch_best) = first_touch.map(|index| &advice.candidates[index]) {
                 let _ = writeln!(
                     text,
                     "\"{}\" takes those that are false by first touch from {}, but all transfers \
                      from {}: the miss moves to another access of the same context.",
-                    words(one, other),
-                    change(today.tally.false_first_touch, other.tally.false_first_touch),
-                    change(today.tally.transfers(), other.tally.transfers()),
+                    change_words(type_advice, first_touch_best),
+                    from_to_words(
+                        today.tally.false_first_touch,
+                        first_touch_best.tally.false_first_touch
+                    ),
+                    from_to_words(today.tally.transfers(), first_touch_best.tally.transfers()),
                 );
             }
-            text + &fewest_events(one, advice)
+            text + &fewest_events_sentence(type_advice, advice)
         }
-        Verdict::Unclear => {
+        AdviceVerdict::Unclear => {
             let best = advice.candidates.first().and_then(|best| best.interval);
-            let why = match best {
+            let reason = match best {
                 Some(best) => format!(
                     "the best changes all transfers by {}, which is within what differs from stretch \
                      to stretch of the recording",
-                    percent(best)
+                    interval_words(best)
                 ),
                 None => "there are too few transfers to tell a change from chance".to_owned(),
             };
             let text = format!(
-                "No layout found is clearly better: {why}; {}.\n",
-                sharing(today)
+                "No layout found is clearly better: {reason}; {}.\n",
+                true_sharing_words(today)
             );
-            let text = text + &held_out(advice);
-            text + &fewest_events(one, advice)
+            let text = text + &held_out_sentence(advice);
+            text + &fewest_events_sentence(type_advice, advice)
         }
-        Verdict::Unstable => {
+        AdviceVerdict::Unstable => {
             let best = advice.candidates.first();
-            let runs = best.map_or(String::new(), |best| by_run(advice, best));
+            let runs = best.map_or(String::new(), |best| transfers_by_run(advice, best));
             format!(
                 "No advice: the best layout found has fewer transfers in some recordings and more in \
                  others ({runs}); {}.\n",
-                sharing(today)
+                true_sharing_words(today)
             )
         }
-        Verdict::Slight => {
+        AdviceVerdict::Slight => {
             let best = advice.candidates.first().and_then(|best| best.interval);
             format!(
                 "No advice: the best layout found saves less than 1% of the transfers ({}); {}.\n",
-                best.map_or(String::new(), percent),
-                sharing(today)
+                best.map_or(String::new(), interval_words),
+                true_sharing_words(today)
             )
         }
-        Verdict::Slower => {
+        AdviceVerdict::Slower => {
             let best = advice.candidates.first();
             let gain = best
                 .and_then(|best| best.gain.as_ref())
@@ -118,120 +123,137 @@ pub fn verdict(one: &TypeAdvice<'_>, advice: &Advice) -> String {
             });
             format!(
                 "No advice: the best layout found has fewer transfers, but is predicted to be slower{gain}; {}.\n",
-                sharing(today)
+                true_sharing_words(today)
             )
         }
-        Verdict::Traded => {
-            let best = advice.candidates.first().map_or(0, events);
+        AdviceVerdict::Traded => {
+            let best = advice.candidates.first().map_or(0, transfers_and_upgrades);
             let text = format!(
                 "No advice: the best layout found has fewer transfers, but transfers and upgrades together go \
                  from {}; {}.\n",
-                change(events(today), best),
-                sharing(today)
+                from_to_words(transfers_and_upgrades(today), best),
+                true_sharing_words(today)
             );
-            text + &fewest_events(one, advice)
+            text + &fewest_events_sentence(type_advice, advice)
         }
-        Verdict::Better => held_out(advice),
+        AdviceVerdict::Better => held_out_sentence(advice),
     }
 }
 
 /// What remains of the gain where the best was not chosen.
-fn held_out(advice: &Advice) -> String {
+fn held_out_sentence(advice: &LayoutAdvice) -> String {
     match advice.held_out {
         Some(interval) => format!(
             "Chosen on one half of the recording and counted on the other, the best changes all \
              transfers by {}.\n",
-            percent(interval)
+            interval_words(interval)
         ),
         None => String::new(),
     }
 }
 
-fn by_run(advice: &Advice, best: &Scored) -> String {
-    let pairs = advice.current.runs.iter().zip(&best.runs);
+fn transfers_by_run(advice: &LayoutAdvice, best: &ScoredLayout) -> String {
+    let pairs = advice
+        .current
+        .transfers_by_run
+        .iter()
+        .zip(&best.transfers_by_run);
     let words: Vec<String> = pairs
-        .map(|((run, before), (_, after))| format!("run {run}: {}", change(*before, *after)))
+        .map(|((run, before), (_, after))| format!("run {run}: {}", from_to_words(*before, *after)))
         .collect();
     words.join(", ")
 }
 
-fn sharing(today: &Scored) -> String {
-    let (all, lifetime) = (today.tally.transfers(), today.tally.false_lifetime);
+fn true_sharing_words(today: &ScoredLayout) -> String {
+    let (transfers, lifetime) = (today.tally.transfers(), today.tally.false_lifetime);
     format!(
-        "of today's {all} transfers {} bring data that the other context wrote and this one then \
+        "of today's {transfers} transfers {} bring data that the other context wrote and this one then \
          uses, which no order of the members avoids by itself",
-        all.saturating_sub(lifetime)
+        transfers.saturating_sub(lifetime)
     )
 }
 
 /// A layout may save upgrades where it cannot save transfers; less than a percent is not worth a
 /// sentence.
-fn fewest_events(one: &TypeAdvice<'_>, advice: &Advice) -> String {
-    let least = advice.candidates.iter().min_by_key(|scored| events(scored));
-    match least.filter(|scored| events(scored) * 100 < events(&advice.current) * 99) {
+fn fewest_events_sentence(type_advice: &TypeAdvice<'_>, advice: &LayoutAdvice) -> String {
+    let fewest = advice
+        .candidates
+        .iter()
+        .min_by_key(|scored| transfers_and_upgrades(scored));
+    match fewest.filter(|scored| {
+        transfers_and_upgrades(scored) * 100 < transfers_and_upgrades(&advice.current) * 99
+    }) {
         Some(least) => format!(
             "Transfers and upgrades together are fewest with \"{}\": from {}.\n",
-            words(one, least),
-            change(events(&advice.current), events(least))
+            change_words(type_advice, least),
+            from_to_words(
+                transfers_and_upgrades(&advice.current),
+                transfers_and_upgrades(least)
+            )
         ),
         None => String::new(),
     }
 }
 
-fn events(scored: &Scored) -> u64 {
+fn transfers_and_upgrades(scored: &ScoredLayout) -> u64 {
     scored.tally.transfers() + scored.tally.upgrades
 }
 
 /// What one layout changes, counted over the recording.
-pub fn effect(
-    one: &TypeAdvice<'_>,
-    advice: &Advice,
-    scored: &Scored,
+pub fn effect_section(
+    type_advice: &TypeAdvice<'_>,
+    advice: &LayoutAdvice,
+    scored: &ScoredLayout,
     name: &str,
     line_bytes: u32,
 ) -> String {
     let (today, tally) = (&advice.current.tally, &scored.tally);
     let mut text = format!("{name}, over all that was recorded in order:\n");
-    let mut say = |label: &str, words: String| {
+    let mut push_row = |label: &str, words: String| {
         let line = format!("  {label:<11}  {words}");
-        let _ = writeln!(text, "{}", wrapped(&line, LABEL));
+        let _ = writeln!(text, "{}", wrap_text(&line, LABEL_COLUMNS));
     };
-    let lines = lines::sentences(one, advice, scored, line_bytes);
-    match lines.is_empty() {
-        true => say("lines", "the accessed members share lines as today".into()),
-        false => lines.into_iter().for_each(|line| say("lines", line)),
+    let line_sentences = lines::line_sentences(type_advice, advice, scored, line_bytes);
+    match line_sentences.is_empty() {
+        true => push_row("lines", "the accessed members share lines as today".into()),
+        false => line_sentences
+            .into_iter()
+            .for_each(|line| push_row("lines", line)),
     }
-    say(
+    push_row(
         "false",
         format!(
             "by first touch from {}; by lifetime from {}",
-            change(today.false_first_touch, tally.false_first_touch),
-            change(today.false_lifetime, tally.false_lifetime),
+            from_to_words(today.false_first_touch, tally.false_first_touch),
+            from_to_words(today.false_lifetime, tally.false_lifetime),
         ),
     );
-    say("transfers", total(advice, scored));
+    push_row("transfers", transfers_words(advice, scored));
     if let Some(gain) = &scored.gain {
-        say("throughput", predicted(gain));
+        push_row("throughput", gain_words(gain));
     }
-    say(
+    push_row(
         "upgrades",
         format!(
             "from {}; transfers and upgrades together from {}",
-            change(today.upgrades, tally.upgrades),
-            change(events(&advice.current), events(scored)),
+            from_to_words(today.upgrades, tally.upgrades),
+            from_to_words(
+                transfers_and_upgrades(&advice.current),
+                transfers_and_upgrades(scored)
+            ),
         ),
     );
     if let (Some(before), Some(after)) = (advice.current.pair_transfers, scored.pair_transfers) {
-        say(
+        push_row(
             "pairs",
             format!(
                 "stores to the other line of a pair, from {}",
-                change(before, after)
+                from_to_words(before, after)
             ),
         );
     }
     if scored.unjudged {
-        say(
+        push_row(
             "not counted",
             "what it costs that members come together which were not recorded together".into(),
         );
@@ -240,24 +262,24 @@ pub fn effect(
 }
 
 /// The total, and whether it falls as the first misses do.
-fn total(advice: &Advice, scored: &Scored) -> String {
+fn transfers_words(advice: &LayoutAdvice, scored: &ScoredLayout) -> String {
     let (today, tally) = (&advice.current.tally, &scored.tally);
     let mut text = format!("from {} to {}", today.transfers(), tally.transfers());
     if let Some(interval) = scored.interval {
-        let _ = write!(text, ", {}", percent(interval));
+        let _ = write!(text, ", {}", interval_words(interval));
     }
-    let less = scored.interval.is_some_and(|interval| interval.is_less());
-    let more = scored.interval.is_some_and(|interval| interval.low > 0.0);
-    let first = today
+    let is_less = scored.interval.is_some_and(|interval| interval.is_less());
+    let is_more = scored.interval.is_some_and(|interval| interval.low > 0.0);
+    let first_touch_saved = today
         .false_first_touch
         .saturating_sub(tally.false_first_touch);
-    let all = today.transfers().saturating_sub(tally.transfers());
-    match less {
-        _ if more => text.push_str(": more than today"),
+    let saved = today.transfers().saturating_sub(tally.transfers());
+    match is_less {
+        _ if is_more => text.push_str(": more than today"),
         _ if tally.transfers() > today.transfers() => {
             text.push_str(": not clearly more in this recording");
         }
-        _ if first > 2 * all => {
+        _ if first_touch_saved > 2 * saved => {
             text.push_str(": most first misses that are gone come back as a miss of another access")
         }
         false => text.push_str(": not clearly fewer in this recording"),
@@ -267,7 +289,7 @@ fn total(advice: &Advice, scored: &Scored) -> String {
 }
 
 /// `3526 to 3394 (-3.7%)`
-pub fn change(before: u64, after: u64) -> String {
+pub fn from_to_words(before: u64, after: u64) -> String {
     match before {
         0 => format!("{before} to {after}"),
         _ => format!(
@@ -278,145 +300,148 @@ pub fn change(before: u64, after: u64) -> String {
 }
 
 /// `-3.7%, 95% interval -5.0% to -2.1%`
-pub fn percent(interval: Interval) -> String {
-    let of = |ratio: f64| ratio * 100.0;
+pub fn interval_words(interval: ChangeInterval) -> String {
+    let percent = |ratio: f64| ratio * 100.0;
     format!(
         "{:+.1}%, 95% interval {:+.1}% to {:+.1}%",
-        of(interval.change),
-        of(interval.low),
-        of(interval.high)
+        percent(interval.change),
+        percent(interval.low),
+        percent(interval.high)
     )
 }
 
 /// Bytes per object, today and then.
-pub fn memory(one: &TypeAdvice<'_>, advice: &Advice) -> String {
+pub fn memory_sentences(type_advice: &TypeAdvice<'_>, advice: &LayoutAdvice) -> String {
     let today = &advice.current.memory;
     let mut text = format!(
         "Memory: {} bytes per object today ({})",
         today.bytes_per_object,
-        cache(one, today.cache.as_deref())
+        cache_words(type_advice, today.cache.as_deref())
     );
-    let others = advice.given.iter().map(|given| (name_of(given), given));
+    let others = advice
+        .user_layouts
+        .iter()
+        .map(|given| (given_name(given), given));
     let best = advice.candidates.first().map(|best| ("best found", best));
     for (name, scored) in others.chain(best) {
         let bytes = scored.memory.bytes_per_object as i128 - today.bytes_per_object as i128;
-        let all = bytes * i128::from(one.objects);
+        let bytes_in_total = bytes * i128::from(type_advice.objects);
         let _ = write!(
             text,
-            "; {name}: {} ({}), {all:+} bytes for the {} seen",
+            "; {name}: {} ({}), {bytes_in_total:+} bytes for the {} seen",
             scored.memory.bytes_per_object,
-            cache(one, scored.memory.cache.as_deref()),
-            counted(one.objects, "object"),
+            cache_words(type_advice, scored.memory.cache.as_deref()),
+            counted(type_advice.objects, "object"),
         );
     }
     text.push('.');
-    let inside = &one.memory.inside;
-    if !inside.is_empty() {
-        let mut ranked: Vec<(&String, &u64)> = inside.iter().collect();
+    let holder_counts = &type_advice.memory.holder_counts;
+    if !holder_counts.is_empty() {
+        let mut ranked: Vec<(&String, &u64)> = holder_counts.iter().collect();
         ranked.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
-        let shown = ranked.iter().take(INSIDE_MAX);
+        let shown = ranked.iter().take(HOLDERS_MAX);
         let names: Vec<String> = shown
             .map(|(name, count)| format!("{count} {name}"))
             .collect();
-        let more = ranked.len().saturating_sub(INSIDE_MAX);
-        let more = if more > 0 {
-            format!(" and {more} more types")
+        let unnamed = ranked.len().saturating_sub(HOLDERS_MAX);
+        let unnamed = if unnamed > 0 {
+            format!(" and {unnamed} more types")
         } else {
             String::new()
         };
         let _ = write!(
             text,
-            " It lies inside of {}{more}: what is behind it there moves as its size changes, which is \
+            " It lies inside of {}{unnamed}: what is behind it there moves as its size changes, which is \
              not judged.",
             names.join(", ")
         );
     }
-    if one.memory.per_cpu > 0 {
+    if type_advice.memory.per_cpu_objects > 0 {
         let _ = write!(
             text,
             " {} of the objects are one to each CPU.",
-            one.memory.per_cpu
+            type_advice.memory.per_cpu_objects
         );
     }
     text
 }
 
 /// `kmalloc-192, 21 to a slab`
-fn cache(one: &TypeAdvice<'_>, name: Option<&str>) -> String {
+fn cache_words(type_advice: &TypeAdvice<'_>, name: Option<&str>) -> String {
     let Some(name) = name else {
         return "not from a slab".to_owned();
     };
-    match one.memory.per_slab.get(name) {
+    match type_advice.memory.objects_per_slab.get(name) {
         Some(count) => format!("{name}, {count} to a slab"),
         None => name.to_owned(),
     }
 }
 
 /// What it would cost if objects began elsewhere on a line.
-pub fn by_phase(text: &mut String, advice: &Advice) {
+pub fn push_phases(text: &mut String, advice: &LayoutAdvice) {
     let least = advice
-        .by_phase
+        .transfers_by_phase
         .iter()
         .map(|(_, transfers)| *transfers)
         .min();
     let most = advice
-        .by_phase
+        .transfers_by_phase
         .iter()
         .map(|(_, transfers)| *transfers)
         .max();
     if least == most {
         return;
     }
-    let all: Vec<String> = (advice.by_phase.iter())
+    let phases: Vec<String> = (advice.transfers_by_phase.iter())
         .map(|(phase, transfers)| format!("{phase}: {transfers}"))
         .collect();
     let line = format!(
         "Transfers of today's layout by the place of a line where all objects would begin: {}.",
-        all.join(", ")
+        phases.join(", ")
     );
-    let _ = writeln!(text, "{}", wrapped(&line, 2));
+    let _ = writeln!(text, "{}", wrap_text(&line, 2));
 }
 
 /// How much was tried, and what was not.
-pub fn left_out(text: &mut String, one: &TypeAdvice<'_>, advice: &Advice) {
-    let LeftOut {
+pub fn push_left_out(text: &mut String, type_advice: &TypeAdvice<'_>, advice: &LayoutAdvice) {
+    let SkippedCandidates {
         unrecorded,
         kept,
         budget,
         two_moves,
         builds,
     } = advice.left_out;
-    let mut say = |line: String| {
-        let _ = writeln!(text, "{}", wrapped(&line, 2));
+    let mut push_line = |line: String| {
+        let _ = writeln!(text, "{}", wrap_text(&line, 2));
     };
-    say(format!(
+    push_line(format!(
         "{} replayed.{}",
         counted(advice.candidates.len() as u64, "layout"),
-        bound(advice)
+        bound_sentence(advice)
     ));
     if unrecorded > 0 {
-        say(format!(
+        push_line(format!(
             "{unrecorded} not offered: they bring together members whose accesses were not all \
              recorded ({}).",
-            shortened(&advice.unrecorded_members)
+            shorten_names(&advice.unrecorded_members)
         ));
     }
     if kept > 0 {
-        let first = one.first.as_deref().map(|first| {
+        let first = type_advice.first_member.as_deref().map(|first| {
             format!(" '{first}' stays first: it is a struct at offset 0, which code may cast to.")
         });
-        say(format!(
+        push_line(format!(
             "{kept} not offered: they move a member that stays.{}",
             first.unwrap_or_default()
         ));
     }
     if budget > 0 {
-        say(format!(
+        push_line(format!(
             "{budget} estimated only, behind those that were replayed: too many accesses."
         ));
     }
     if advice.builds > 0 {
-        say(format!(
+        push_line(format!(
             "Ranked by what each costs where it does worst: as recorded, or in the {}.{}",
             match advice.builds {
                 1 => "other configuration".to_owned(),
@@ -430,12 +455,12 @@ pub fn left_out(text: &mut String, one: &TypeAdvice<'_>, advice: &Advice) {
         ));
     }
     if two_moves > 0 {
-        say(format!("{two_moves} pairs of moves not tried: too many."));
+        push_line(format!("{two_moves} pairs of moves not tried: too many."));
     }
 }
 
 /// How far from the best possible the best found is.
-fn bound(advice: &Advice) -> String {
+fn bound_sentence(advice: &LayoutAdvice) -> String {
     let Some(bound) = advice.bound else {
         return String::new();
     };
@@ -455,7 +480,7 @@ fn bound(advice: &Advice) -> String {
     }
 }
 
-fn shortened(names: &[String]) -> String {
+fn shorten_names(names: &[String]) -> String {
     const SHOWN: usize = 6;
     match names.len() {
         0 => "in no one object".to_owned(),
@@ -466,8 +491,8 @@ fn shortened(names: &[String]) -> String {
     }
 }
 
-fn predicted(gain: &Gain) -> String {
-    let Ratio { value, low, high } = gain.ratio;
+fn gain_words(gain: &ThroughputGain) -> String {
+    let GainRatio { value, low, high } = gain.ratio;
     let runs: Vec<String> = (gain.by_run.iter())
         .map(|(run, ratio)| format!("run {run}: {ratio:.2}"))
         .collect();

@@ -1,11 +1,11 @@
 //! What a reviewer wants to know of a hot type: what moved, who pushed it, and what shares a line
 //! because of that.
 
-use relayout_layout::diff::{Cause, Located};
+use relayout_layout::diff::{LocatedMember, MoveCause};
 
 use super::pushed;
 use crate::cmd::diff::hot::{HotDiff, HotMove, HotPair};
-use crate::cmd::diff::words::{Pair, count, list, place};
+use crate::cmd::diff::words::{ShapePair, count_text, join_names, place_text};
 
 /// Changed pairs of one type that are said.
 const PAIRS_MAX: usize = 24;
@@ -17,13 +17,19 @@ const SENTENCES_MAX: usize = 6;
 const MOVES_MAX: usize = 8;
 
 /// The sentences about one type, hottest first.
-pub(crate) fn sentences(pair: &Pair<'_>, hot: &HotDiff<'_>, line_bytes: u64) -> Vec<String> {
-    let mut lines: Vec<String> = groups(pair, hot, line_bytes)
+pub(crate) fn sentences(pair: &ShapePair<'_>, hot: &HotDiff<'_>, line_bytes: u64) -> Vec<String> {
+    let mut lines: Vec<String> = hot_groups(pair, hot, line_bytes)
         .iter()
         .take(SENTENCES_MAX)
-        .map(|group| format!("{}: {}", cause(pair, group), effect(pair, hot, group)))
+        .map(|group| {
+            format!(
+                "{}: {}",
+                cause_text(pair, group),
+                effect_text(pair, hot, group)
+            )
+        })
         .collect();
-    let phase = hot.of.phase.filter(|phase| *phase > 0);
+    let phase = hot.hot_type.phase.filter(|phase| *phase > 0);
     if let (Some(phase), false) = (phase, lines.is_empty()) {
         lines.push(format!(
             "objects began {phase} bytes into a line when recorded; lines here are counted from \
@@ -35,7 +41,7 @@ pub(crate) fn sentences(pair: &Pair<'_>, hot: &HotDiff<'_>, line_bytes: u64) -> 
 
 /// Pairs that changed for one reason: each of `moved` with each of `others`.
 #[derive(Debug, PartialEq, Eq)]
-struct Group {
+struct HotGroup {
     /// Members of the type that moved, as indices in `Detail::members`.
     holders: Vec<usize>,
     /// Hot members in those.
@@ -46,19 +52,19 @@ struct Group {
     line: u64,
 }
 
-fn groups(pair: &Pair<'_>, hot: &HotDiff<'_>, line_bytes: u64) -> Vec<Group> {
-    let mut groups: Vec<Group> = Vec::new();
-    let said = hot.pairs.iter().filter(|pair| pair.heat > 0);
-    for changed in said.take(PAIRS_MAX) {
-        let (moved, other) = anchor(hot, changed, line_bytes);
-        let same = |group: &&mut Group| {
+fn hot_groups(pair: &ShapePair<'_>, hot: &HotDiff<'_>, line_bytes: u64) -> Vec<HotGroup> {
+    let mut groups: Vec<HotGroup> = Vec::new();
+    let worth_telling = hot.pairs.iter().filter(|pair| pair.heat > 0);
+    for changed in worth_telling.take(PAIRS_MAX) {
+        let (moved, other) = split_by_move(hot, changed, line_bytes);
+        let same = |group: &&mut HotGroup| {
             let key = (group.moved[0], group.together, group.line);
             key == (moved, changed.together, changed.line)
         };
         match groups.iter_mut().find(same) {
             Some(group) => group.others.push(other),
-            None => groups.push(Group {
-                holders: holder(pair, &hot.moves[moved].member.path)
+            None => groups.push(HotGroup {
+                holders: innermost_holder(pair, &hot.moves[moved].member.path)
                     .into_iter()
                     .collect(),
                 moved: vec![moved],
@@ -71,15 +77,15 @@ fn groups(pair: &Pair<'_>, hot: &HotDiff<'_>, line_bytes: u64) -> Vec<Group> {
     let push = |holder: Option<&usize>| {
         let cause = pair.detail.members[*holder?].cause;
         match cause {
-            Cause::Pushed(push) => Some(pushed::blamed(&pair.detail.pushes, push)),
+            MoveCause::Pushed(push) => Some(pushed::blamed_push(&pair.detail.pushes, push)),
             _ => None,
         }
     };
-    let mut joined: Vec<Group> = Vec::new();
+    let mut joined: Vec<HotGroup> = Vec::new();
     for mut group in groups {
         group.others.sort_unstable();
         let pushed = push(group.holders.first());
-        let same = |other: &&mut Group| {
+        let same = |other: &&mut HotGroup| {
             let key = (&other.others, other.together, other.line);
             let alike = key == (&group.others, group.together, group.line);
             alike && pushed.is_some() && push(other.holders.first()) == pushed
@@ -97,7 +103,7 @@ fn groups(pair: &Pair<'_>, hot: &HotDiff<'_>, line_bytes: u64) -> Vec<Group> {
 }
 
 /// The one of a pair that moved to another line, or moved at all; of two that did the hotter one.
-fn anchor(hot: &HotDiff<'_>, pair: &HotPair, line_bytes: u64) -> (usize, usize) {
+fn split_by_move(hot: &HotDiff<'_>, pair: &HotPair, line_bytes: u64) -> (usize, usize) {
     let moved = |index: usize| {
         let (old, new) = (&hot.moves[index].old, &hot.moves[index].new);
         let crossed = old.offset / line_bytes != new.offset / line_bytes;
@@ -111,7 +117,7 @@ fn anchor(hot: &HotDiff<'_>, pair: &HotPair, line_bytes: u64) -> (usize, usize) 
 }
 
 /// The member of the type itself that holds the one at a path.
-fn holder(pair: &Pair<'_>, path: &str) -> Option<usize> {
+fn innermost_holder(pair: &ShapePair<'_>, path: &str) -> Option<usize> {
     let members = pair.detail.members.iter();
     members
         .enumerate()
@@ -128,7 +134,7 @@ pub(crate) fn holds(outer: &str, path: &str) -> bool {
 }
 
 /// `write_protect_seq pushed mmap_lock from 120 to 128`.
-fn cause(pair: &Pair<'_>, group: &Group) -> String {
+fn cause_text(pair: &ShapePair<'_>, group: &HotGroup) -> String {
     let holder = group.holders.first();
     let member = holder.map(|index| &pair.detail.members[*index]);
     let Some((member, (old, new))) = member.and_then(|each| Some((each, pair.fields(each)?)))
@@ -138,15 +144,15 @@ fn cause(pair: &Pair<'_>, group: &Group) -> String {
     let rest: Vec<&str> = group.holders[1..].iter().map(|at| pair.name(*at)).collect();
     let rest = match rest.as_slice() {
         [] => String::new(),
-        rest => format!(", with {}", list(rest, 6)),
+        rest => format!(", with {}", join_names(rest, 6)),
     };
-    let way = format!("from {} to {}{rest}", place(old), place(new));
+    let way = format!("from {} to {}{rest}", place_text(old), place_text(new));
     match member.cause {
-        Cause::Pushed(push) => {
-            let push = &pair.detail.pushes[pushed::blamed(&pair.detail.pushes, push)];
-            format!("{} {way}", pushed::pushes(pair, push, &new.path))
+        MoveCause::Pushed(push) => {
+            let push = &pair.detail.pushes[pushed::blamed_push(&pair.detail.pushes, push)];
+            format!("{} {way}", pushed::push_text(pair, push, &new.path))
         }
-        Cause::Reordered => format!("{} was moved {way}", new.path),
+        MoveCause::Reordered => format!("{} was moved {way}", new.path),
         _ if old.size != new.size => {
             format!("{} went from {} to {} bytes", new.path, old.size, new.size)
         }
@@ -155,14 +161,14 @@ fn cause(pair: &Pair<'_>, group: &Group) -> String {
 }
 
 /// `count and owner now share line 2`.
-fn effect(pair: &Pair<'_>, hot: &HotDiff<'_>, group: &Group) -> String {
+fn effect_text(pair: &ShapePair<'_>, hot: &HotDiff<'_>, group: &HotGroup) -> String {
     let within = match group.holders.as_slice() {
         [holder] => Some(pair.name(*holder)),
         _ => None,
     };
-    let all = || group.moved.iter().chain(&group.others);
+    let members = || group.moved.iter().chain(&group.others);
     let within = within.filter(|outer| {
-        all().all(|index| {
+        members().all(|index| {
             let short = &hot.moves[*index].short;
             short.len() > outer.len() && holds(outer, short)
         })
@@ -181,13 +187,13 @@ fn effect(pair: &Pair<'_>, hot: &HotDiff<'_>, group: &Group) -> String {
         sorted.sort_by_key(|index| hot.moves[*index].new.offset);
         sorted
     };
-    if let ([one], [other]) = (group.moved.as_slice(), group.others.as_slice()) {
-        let names = names(by_place(&[*one, *other])).join(" and ");
+    if let ([moved_index], [other]) = (group.moved.as_slice(), group.others.as_slice()) {
+        let names = names(by_place(&[*moved_index, *other])).join(" and ");
         let now = if group.together { "now" } else { "no longer" };
         return format!("{names} {now} share line {}", group.line);
     }
-    let moved = list(&names(by_place(&group.moved)), 6);
-    let others = list(&names(by_place(&group.others)), 6);
+    let moved = join_names(&names(by_place(&group.moved)), 6);
+    let others = join_names(&names(by_place(&group.others)), 6);
     let s = if group.moved.len() == 1 { "s" } else { "" };
     if group.together {
         format!("{moved} now share{s} line {} with {others}", group.line)
@@ -199,20 +205,23 @@ fn effect(pair: &Pair<'_>, hot: &HotDiff<'_>, group: &Group) -> String {
     }
 }
 
-fn line(place: &Located, line_bytes: u64) -> u64 {
+fn line_of(place: &LocatedMember, line_bytes: u64) -> u64 {
     place.offset / line_bytes
 }
 
 /// Hot members that moved: `mmap_lock.owner 120 -> 128 (line 1 -> 2), 29364 transfers, ...`.
 pub(super) fn moves(hot: &HotDiff<'_>, line_bytes: u64) -> Vec<String> {
     let moved = |each: &&HotMove<'_>| each.old.offset != each.new.offset;
-    let all: Vec<&HotMove<'_>> = hot.moves.iter().filter(moved).collect();
-    let mut lines: Vec<String> = all
+    let moved_members: Vec<&HotMove<'_>> = hot.moves.iter().filter(moved).collect();
+    let mut lines: Vec<String> = moved_members
         .iter()
         .take(MOVES_MAX)
         .map(|each| {
             let member = each.member;
-            let (before, after) = (line(&each.old, line_bytes), line(&each.new, line_bytes));
+            let (before, after) = (
+                line_of(&each.old, line_bytes),
+                line_of(&each.new, line_bytes),
+            );
             let lines = if before == after {
                 format!("line {after}")
             } else {
@@ -226,19 +235,22 @@ pub(super) fn moves(hot: &HotDiff<'_>, line_bytes: u64) -> Vec<String> {
                 member.transfers,
                 member.reads,
                 member.writes,
-                count(member.contexts as usize, "context")
+                count_text(member.contexts as usize, "context")
             )
         })
         .collect();
-    if all.len() > MOVES_MAX {
-        lines.push(format!("{} more hot members moved", all.len() - MOVES_MAX));
+    if moved_members.len() > MOVES_MAX {
+        lines.push(format!(
+            "{} more hot members moved",
+            moved_members.len() - MOVES_MAX
+        ));
     }
     if !hot.gone.is_empty() {
         let mut gone: Vec<&str> = hot.gone.iter().map(|member| member.path.as_str()).collect();
         gone.dedup();
         lines.push(format!(
             "hot members that are gone: {}",
-            list(&gone, MOVES_MAX)
+            join_names(&gone, MOVES_MAX)
         ));
     }
     lines

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::cmd::diff::words::{Pair, count, list};
+use crate::cmd::diff::words::{ShapePair, count_text, join_names};
 
 /// Members that are named as neighbours.
 const NEIGHBOURS_MAX: usize = 6;
@@ -12,28 +12,28 @@ const CROSSINGS_MAX: usize = 12;
 
 /// What a member gained and lost. Members that did the same are said in one sentence.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Crossing {
+struct LineCrossing {
     together: Vec<usize>,
     apart: Vec<usize>,
 }
 
 /// Members that changed lines, and neighbours, in the same way.
-struct Group {
+struct CrossingGroup {
     members: Vec<usize>,
-    crossing: Crossing,
+    crossing: LineCrossing,
     old: (u64, u64),
     new: (u64, u64),
 }
 
 /// Sentences such as `c went from line 1 to line 2, now with d, no longer with a and b`.
-pub(super) fn sentences(pair: &Pair<'_>, line_bytes: u64) -> Vec<String> {
-    let groups = groups(pair, line_bytes);
+pub(super) fn sentences(pair: &ShapePair<'_>, line_bytes: u64) -> Vec<String> {
+    let groups = crossing_groups(pair, line_bytes);
     let shown = groups.iter().take(CROSSINGS_MAX);
-    let mut lines: Vec<String> = shown.map(|group| sentence(pair, group)).collect();
+    let mut lines: Vec<String> = shown.map(|group| group_sentence(pair, group)).collect();
     let rest = groups.iter().skip(CROSSINGS_MAX);
     let rest: usize = rest.map(|group| group.members.len()).sum();
     if rest > 0 {
-        let members = count(rest, "more member");
+        let members = count_text(rest, "more member");
         lines.push(format!(
             "{members} changed neighbours (--json lists all pairs)"
         ));
@@ -41,37 +41,38 @@ pub(super) fn sentences(pair: &Pair<'_>, line_bytes: u64) -> Vec<String> {
     lines
 }
 
-fn groups(pair: &Pair<'_>, line_bytes: u64) -> Vec<Group> {
+fn crossing_groups(pair: &ShapePair<'_>, line_bytes: u64) -> Vec<CrossingGroup> {
     let places = |member: usize| {
         let (old, new) = pair.fields(&pair.detail.members[member])?;
-        Some((old.lines(line_bytes)?, new.lines(line_bytes)?))
+        Some((old.line_range(line_bytes)?, new.line_range(line_bytes)?))
     };
     let moved = |member: usize| places(member).is_some_and(|(old, new)| old != new);
-    let mut crossings: BTreeMap<usize, Crossing> = BTreeMap::new();
+    let mut crossings: BTreeMap<usize, LineCrossing> = BTreeMap::new();
     for change in &pair.detail.pairs {
         // Said of the one that moved to another line; if both did, of the first.
-        let (one, other) = if moved(change.first) {
+        let (member, other) = if moved(change.first) {
             (change.first, change.second)
         } else {
             (change.second, change.first)
         };
-        let crossing = crossings.entry(one).or_default();
+        let crossing = crossings.entry(member).or_default();
         if change.together {
             crossing.together.push(other);
         } else {
             crossing.apart.push(other);
         }
     }
-    let mut groups: Vec<Group> = Vec::new();
+    let mut groups: Vec<CrossingGroup> = Vec::new();
     for (member, crossing) in crossings {
         let Some((old, new)) = places(member) else {
             continue;
         };
-        let same =
-            |group: &&mut Group| (group.old, group.new) == (old, new) && group.crossing == crossing;
+        let same = |group: &&mut CrossingGroup| {
+            (group.old, group.new) == (old, new) && group.crossing == crossing
+        };
         match groups.iter_mut().rev().find(same) {
             Some(group) => group.members.push(member),
-            None => groups.push(Group {
+            None => groups.push(CrossingGroup {
                 members: vec![member],
                 crossing,
                 old,
@@ -82,16 +83,16 @@ fn groups(pair: &Pair<'_>, line_bytes: u64) -> Vec<Group> {
     groups
 }
 
-fn sentence(pair: &Pair<'_>, group: &Group) -> String {
+fn group_sentence(pair: &ShapePair<'_>, group: &CrossingGroup) -> String {
     let names = |members: &[usize]| {
         let names: Vec<&str> = members.iter().map(|at| pair.name(*at)).collect();
-        list(&names, NEIGHBOURS_MAX)
+        join_names(&names, NEIGHBOURS_MAX)
     };
     let plural = group.members.len() > 1;
     let mut text = format!(
         "{} {}",
         names(&group.members),
-        lines(group.old, group.new, plural)
+        lines_text(group.old, group.new, plural)
     );
     if !group.crossing.together.is_empty() {
         text.push_str(&format!(", now with {}", names(&group.crossing.together)));
@@ -105,8 +106,8 @@ fn sentence(pair: &Pair<'_>, group: &Group) -> String {
     text
 }
 
-fn lines(before: (u64, u64), after: (u64, u64), plural: bool) -> String {
-    let one = |(first, last): (u64, u64)| {
+fn lines_text(before: (u64, u64), after: (u64, u64), plural: bool) -> String {
+    let line_range = |(first, last): (u64, u64)| {
         if first == last {
             format!("line {first}")
         } else {
@@ -119,10 +120,14 @@ fn lines(before: (u64, u64), after: (u64, u64), plural: bool) -> String {
         ("is", "was")
     };
     if before == after {
-        format!("{is} on {}", one(after))
+        format!("{is} on {}", line_range(after))
     } else if before.0 == before.1 && after.0 == after.1 {
-        format!("went from {} to {}", one(before), one(after))
+        format!("went from {} to {}", line_range(before), line_range(after))
     } else {
-        format!("{is} on {}, {was} on {}", one(after), one(before))
+        format!(
+            "{is} on {}, {was} on {}",
+            line_range(after),
+            line_range(before)
+        )
     }
 }

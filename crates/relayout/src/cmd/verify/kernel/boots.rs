@@ -3,60 +3,63 @@
 use std::path::Path;
 
 use anyhow::Context as _;
-use relayout_host::kernel_build::Built;
-use relayout_host::{Collector, DebugFile, Interrupt, Kernel, Progress, Recording, Work, record};
+use relayout_host::kernel_build::BuiltKernel;
+use relayout_host::{
+    DebugFile, GuestKernel, GuestWork, InterruptFlag, KernelRecording, QemuCollector,
+    RecordingProgress, record_kernel,
+};
 use relayout_layout::dwarf::DwarfFile;
 use relayout_profile::Profile;
-use relayout_resolve::{Images, Options, Resolution, resolve};
-use relayout_verify::plan::Side;
+use relayout_resolve::{DebugImages, Options, Resolution, resolve};
+use relayout_verify::plan::ExperimentSide;
 
 use super::Args;
-use crate::progress::Shown;
+use crate::progress::TerminalProgress;
 
 /// What is run in the guest.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Setting {
+pub(super) struct BootSetting {
     pub workload: String,
     pub cpus: u16,
 }
 
-impl std::fmt::Display for Setting {
+impl std::fmt::Display for BootSetting {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}, {} CPUs", self.workload, self.cpus)
     }
 }
 
 /// Both kernels, and how they are recorded.
-pub(super) struct Boots<'k> {
+pub(super) struct PreparedKernels<'k> {
     args: &'k Args,
-    kernels: [Kernel<'k>; 2],
-    collector: &'k Collector,
-    interrupt: Interrupt,
+    kernels: [GuestKernel<'k>; 2],
+    collector: &'k QemuCollector,
+    interrupt: InterruptFlag,
 }
 
-impl Boots<'_> {
+impl PreparedKernels<'_> {
     /// Opens the kernels.
     ///
     /// # Errors
     /// One cannot be read, and those of `then`.
     pub fn with<T>(
         args: &Args,
-        built: &[Built; 2],
-        collector: &Collector,
-        interrupt: Interrupt,
-        then: impl FnOnce(&Boots<'_>) -> anyhow::Result<T>,
+        built: &[BuiltKernel; 2],
+        collector: &QemuCollector,
+        interrupt: InterruptFlag,
+        then: impl FnOnce(&PreparedKernels<'_>) -> anyhow::Result<T>,
     ) -> anyhow::Result<T> {
         let [before, after] = built;
         let files = [
             DebugFile::open(&before.debug)?,
             DebugFile::open(&after.debug)?,
         ];
-        let kernel = |image: &Path, debug| Kernel::open(image, debug);
+        let kernel = |image: &Path, debug| GuestKernel::open(image, debug);
         let kernels = [
             kernel(&before.image, &files[0])?,
             kernel(&after.image, &files[1])?,
         ];
-        then(&Boots {
+        then(&PreparedKernels {
             args,
             kernels,
             collector,
@@ -75,14 +78,14 @@ impl Boots<'_> {
     /// It does not boot, or not all of the workload was recorded.
     pub fn record(
         &self,
-        side: Side,
-        setting: &Setting,
+        side: ExperimentSide,
+        setting: &BootSetting,
         seed: u64,
-        progress: &dyn Progress,
+        progress: &dyn RecordingProgress,
     ) -> anyhow::Result<Profile> {
         let kernel = &self.kernels[side as usize];
         let recording = self.recording(setting, seed);
-        let recorded = record(&recording, kernel, self.collector, progress, self.interrupt);
+        let recorded = record_kernel(&recording, kernel, self.collector, progress, self.interrupt);
         let recorded = recorded.and_then(|recorded| match recorded.problem {
             Some(problem) => Err(problem),
             None => Ok(recorded.profile),
@@ -96,18 +99,18 @@ impl Boots<'_> {
     /// Names what a recording of one of them holds.
     pub fn resolve<T>(
         &self,
-        side: Side,
+        side: ExperimentSide,
         profile: &Profile,
         then: impl FnOnce(&Resolution) -> T,
     ) -> anyhow::Result<T> {
         let dwarf: &DwarfFile<'_> = &self.kernels[side as usize].dwarf;
-        let images = Images::one(dwarf);
+        let images = DebugImages::from_single_file(dwarf);
         Ok(then(&resolve(profile, &images, Options::default())?))
     }
 
-    fn recording(&self, setting: &Setting, seed: u64) -> Recording {
-        Recording {
-            work: Work::Workload(setting.workload.clone()),
+    fn recording(&self, setting: &BootSetting, seed: u64) -> KernelRecording {
+        KernelRecording {
+            work: GuestWork::Workload(setting.workload.clone()),
             threads: setting.cpus.into(),
             iterations: self.args.iterations,
             cpus: setting.cpus,
@@ -124,12 +127,12 @@ impl Boots<'_> {
 }
 
 /// One of many recordings: shown where lines are drawn over, and silent elsewhere.
-pub(super) struct One<'s> {
-    pub shown: &'s Shown,
+pub(super) struct PrefixedProgress<'s> {
+    pub shown: &'s TerminalProgress,
     pub prefix: String,
 }
 
-impl Progress for One<'_> {
+impl RecordingProgress for PrefixedProgress<'_> {
     fn step(&self, text: &str) {
         self.shown.update(&format!("{}{text}", self.prefix));
     }

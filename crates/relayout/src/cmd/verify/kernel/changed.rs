@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
-use relayout_layout::catalog::{Catalog, Format};
-use relayout_layout::close;
-use relayout_layout::diff::{self, Detail, Diff, Side, Status};
-use relayout_search::order::Entry;
+use relayout_layout::catalog::{DebugInfoFormat, TypeCatalog};
+use relayout_layout::diff::{self, DiffSide, DiffStatus, LayoutDiff, TypeDiffDetail};
+use relayout_layout::suggestions;
+use relayout_search::order::OrderEntry;
 
-use super::plain;
+use super::bare_name;
 use crate::catalog;
 
 /// Bytes of a line, for what shares one.
@@ -16,27 +16,27 @@ const LINE_BYTES: u64 = 64;
 
 /// A type that is asked about.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Changed {
+pub(super) struct ChangedType {
     pub name: String,
     /// Bytes before and after.
     pub size: [u64; 2],
     /// Members that are elsewhere after: path and offsets before and after.
-    pub moved: Vec<Move>,
+    pub moved: Vec<MovedMember>,
     /// The layout after, to be replayed; `None` where it cannot be told.
-    pub after: Option<After>,
+    pub after: Option<PatchedLayout>,
 }
 
 /// A member that moved.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Move {
+pub(super) struct MovedMember {
     pub member: String,
     pub offset: [u64; 2],
 }
 
 /// A layout as its members in order.
 #[derive(Clone, Debug)]
-pub(super) struct After {
-    pub entries: Vec<Entry>,
+pub(super) struct PatchedLayout {
+    pub entries: Vec<OrderEntry>,
     /// Alignment of the type in bytes.
     pub type_align: u64,
     /// Name and offset of each.
@@ -45,65 +45,82 @@ pub(super) struct After {
 
 /// The types that are laid out differently by themselves, and not only because of what they hold; or,
 /// where some are named, these.
-pub(super) fn types(before: &Path, after: &Path, named: &[String]) -> anyhow::Result<Vec<Changed>> {
-    catalog::with_two(before, after, Format::Any, |old, new| {
-        let (mut one, mut other) = (Side::new(old), Side::new(new));
+pub(super) fn changed_types(
+    before: &Path,
+    after: &Path,
+    named: &[String],
+) -> anyhow::Result<Vec<ChangedType>> {
+    catalog::with_both_types(before, after, DebugInfoFormat::Any, |old, new| {
+        let (mut old_side, mut new_side) = (DiffSide::new(old), DiffSide::new(new));
         match named.is_empty() {
             true => {
-                let (one, other) = rayon::join(|| one.load_all(), || other.load_all());
-                one.and(other)
+                let (old_loaded, new_loaded) =
+                    rayon::join(|| old_side.load_all(), || new_side.load_all());
+                old_loaded
+                    .and(new_loaded)
                     .context("cannot compare the types of the two kernels")?;
             }
             false => {
                 for name in named {
-                    let plain = plain(name);
-                    if !one.load_name(plain, |_| true)? {
-                        let close = close::names(old.names(), plain);
+                    let plain = bare_name(name);
+                    if !old_side.load_name(plain, |_| true)? {
+                        let close = suggestions::similar_names(old.type_names(), plain);
                         bail!(
                             "the kernel has no struct {plain}{}",
-                            close::sentence(&close)
+                            suggestions::suggestion_suffix(&close)
                         );
                     }
-                    other.load_name(plain, |_| true)?;
+                    new_side.load_name(plain, |_| true)?;
                 }
             }
         }
-        let (diff, asked) = diff::complete(one, other)?;
+        let (diff, asked) = diff::compare_sides(old_side, new_side)?;
         let wanted = (0..diff.types.len()).filter(|&at| match named.is_empty() {
-            true => diff.types[at].own && diff.types[at].status == Status::Changed,
+            true => diff.types[at].by_itself && diff.types[at].status == DiffStatus::Changed,
             false => asked[at],
         });
-        let found: anyhow::Result<Vec<Changed>> =
-            wanted.filter_map(|at| changed(&diff, at, new)).collect();
+        let found: anyhow::Result<Vec<ChangedType>> = wanted
+            .filter_map(|at| changed_type(&diff, at, new))
+            .collect();
         let mut found = found?;
-        found.dedup_by(|one, other| one.name == other.name);
+        found.dedup_by(|later, earlier| later.name == earlier.name);
         Ok(found)
     })
 }
 
-fn changed(diff: &Diff, at: usize, new: &Catalog<'_>) -> Option<anyhow::Result<Changed>> {
-    let (old, after) = diff.shapes(&diff.types[at])?;
+fn changed_type(
+    diff: &LayoutDiff,
+    at: usize,
+    new: &TypeCatalog<'_>,
+) -> Option<anyhow::Result<ChangedType>> {
+    let (old, after) = diff.both_layouts(&diff.types[at])?;
     let name = after.key.name.to_string();
-    let detail = Detail::of(old, after, LINE_BYTES);
+    let detail = TypeDiffDetail::compare(old, after, LINE_BYTES);
     let moved = detail.members.iter().filter_map(|member| {
-        let (was, is) = (&old.fields[member.old?], &after.fields[member.new?]);
-        (was.offset != is.offset).then(|| Move {
+        let (was, is) = (&old.members[member.old?], &after.members[member.new?]);
+        (was.offset != is.offset).then(|| MovedMember {
             member: is.path.to_string(),
             offset: [was.offset, is.offset],
         })
     });
     let moved = moved.collect();
-    Some(layout(new, &name, after.size).map(|layout| Changed {
-        name: name.clone(),
-        size: [old.size, after.size],
-        moved,
-        after: layout,
-    }))
+    Some(
+        patched_layout(new, &name, after.size).map(|layout| ChangedType {
+            name: name.clone(),
+            size: [old.size, after.size],
+            moved,
+            after: layout,
+        }),
+    )
 }
 
 /// The layout of a type of that name and size.
-fn layout(catalog: &Catalog<'_>, name: &str, size: u64) -> anyhow::Result<Option<After>> {
-    let loaded = catalog.load(&catalog.find(name))?;
+fn patched_layout(
+    catalog: &TypeCatalog<'_>,
+    name: &str,
+    size: u64,
+) -> anyhow::Result<Option<PatchedLayout>> {
+    let loaded = catalog.load(&catalog.find_definitions(name))?;
     let abi = catalog.abi(&loaded.types);
     let found = { loaded.ids.iter() }
         .filter_map(|id| loaded.types.aggregate(*id))
@@ -111,17 +128,17 @@ fn layout(catalog: &Catalog<'_>, name: &str, size: u64) -> anyhow::Result<Option
     let Some(aggregate) = found else {
         return Ok(None);
     };
-    let flat = abi.flattened(aggregate);
+    let flat = abi.flatten_anonymous(aggregate);
     let Ok(shape) = abi.shape(flat.as_ref().unwrap_or(aggregate)) else {
         return Ok(None);
     };
-    let entries = { shape.atoms.iter().zip(1..) }.map(|(atom, line)| Entry {
+    let entries = { shape.atoms.iter().zip(1..) }.map(|(atom, line)| OrderEntry {
         line,
         names: atom.names.clone(),
         align: atom.align.max(1),
         extent: Some((atom.size, atom.align.max(1))),
     });
-    Ok(Some(After {
+    Ok(Some(PatchedLayout {
         entries: entries.collect(),
         type_align: shape.type_align.max(1),
         offsets: { shape.atoms.iter() }

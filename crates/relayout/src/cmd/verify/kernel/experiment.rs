@@ -3,42 +3,42 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use relayout_host::{Error, Progress as _};
+use relayout_host::{Error, RecordingProgress as _};
 use relayout_profile::{Profile, WriteOptions};
-use relayout_verify::judge::{Rules, judge};
-use relayout_verify::plan::{Plan, Side};
-use relayout_verify::runs::{Ending, Setup};
+use relayout_verify::judge::{JudgingRules, judge_runs};
+use relayout_verify::plan::{ExperimentPlan, ExperimentSide};
+use relayout_verify::runs::{ExperimentEnding, ExperimentSetup};
 
 use super::Args;
-use super::boots::{Boots, One, Setting};
-use super::counts::count;
-use super::samples::{Details, Sample, Samples};
-use crate::cmd::verify::experiment::{so_far, some_seed};
-use crate::progress::Shown;
+use super::boots::{BootSetting, PrefixedProgress, PreparedKernels};
+use super::counts::count_transfers;
+use super::samples::{BootSample, BootSamples, DetailSelection};
+use crate::cmd::verify::experiment::{changes_so_far, seed_from_clock};
+use crate::progress::TerminalProgress;
 
 /// Recordings of the first kernel that are kept to be replayed, of each setting.
 const KEPT_MAX: usize = 2;
 
 /// An experiment, and where it stands.
-pub(super) struct Experiment<'a> {
+pub(super) struct KernelExperiment<'a> {
     args: &'a Args,
-    settings: Vec<Setting>,
+    settings: Vec<BootSetting>,
     names: Vec<String>,
-    plan: Plan,
+    plan: ExperimentPlan,
     begun: Instant,
-    pub samples: Samples,
+    pub samples: BootSamples,
     /// Recordings of the first kernel, by setting.
     pub kept: BTreeMap<String, Vec<Profile>>,
 }
 
-impl<'a> Experiment<'a> {
-    pub fn new(args: &'a Args, settings: Vec<Setting>, names: Vec<String>) -> Self {
-        let plan = Plan {
+impl<'a> KernelExperiment<'a> {
+    pub fn new(args: &'a Args, settings: Vec<BootSetting>, names: Vec<String>) -> Self {
+        let plan = ExperimentPlan {
             pairs: args.runs,
-            seed: args.seed.unwrap_or_else(some_seed),
+            seed: args.seed.unwrap_or_else(seed_from_clock),
         };
         let side = |with: &str| format!("the kernel {with} the patch");
-        let setup = Setup {
+        let setup = ExperimentSetup {
             tool_version: env!("CARGO_PKG_VERSION").to_owned(),
             before: side("without"),
             after: side("with"),
@@ -59,10 +59,10 @@ impl<'a> Experiment<'a> {
             names,
             plan,
             begun: Instant::now(),
-            samples: Samples {
+            samples: BootSamples {
                 setup,
-                ending: Ending::CutOff,
-                all: Vec::new(),
+                ending: ExperimentEnding::CutOff,
+                boots: Vec::new(),
             },
             kept: BTreeMap::new(),
         }
@@ -72,19 +72,24 @@ impl<'a> Experiment<'a> {
     ///
     /// # Errors
     /// One fails, or the user stops it.
-    pub fn run(&mut self, boots: &Boots<'_>, rules: &Rules, shown: &Shown) -> anyhow::Result<()> {
+    pub fn run(
+        &mut self,
+        boots: &PreparedKernels<'_>,
+        rules: &JudgingRules,
+        shown: &TerminalProgress,
+    ) -> anyhow::Result<()> {
         self.begun = Instant::now();
         let looks = self.plan.looks();
         for pair in 0..self.plan.pairs {
             if self.is_time_up() {
-                self.samples.ending = Ending::Budget;
+                self.samples.ending = ExperimentEnding::Budget;
                 return Ok(());
             }
             shown.step(&format!(
                 "pair {} of {}{}",
                 pair + 1,
                 self.plan.pairs,
-                self.left(pair)
+                self.time_left(pair)
             ));
             // Both sides of a setting next to each other in time.
             for setting in self.settings.clone() {
@@ -93,29 +98,33 @@ impl<'a> Experiment<'a> {
                 }
             }
             if looks.contains(&(pair + 1)) && pair + 1 < self.plan.pairs {
-                self.samples.ending = Ending::Decided;
-                let outcome = judge(&self.samples.runs(Details::Without), rules);
+                self.samples.ending = ExperimentEnding::Decided;
+                let outcome = judge_runs(&self.samples.runs(DetailSelection::Without), rules);
                 if !self.args.all && outcome.is_decided() {
                     return Ok(());
                 }
-                self.samples.ending = Ending::CutOff;
-                shown.step(&format!("{} pairs; so far {}", pair + 1, so_far(&outcome)));
+                self.samples.ending = ExperimentEnding::CutOff;
+                shown.step(&format!(
+                    "{} pairs; so far {}",
+                    pair + 1,
+                    changes_so_far(&outcome)
+                ));
             }
         }
-        self.samples.ending = Ending::Complete;
+        self.samples.ending = ExperimentEnding::Complete;
         Ok(())
     }
 
     fn boot(
         &mut self,
-        boots: &Boots<'_>,
-        side: Side,
+        boots: &PreparedKernels<'_>,
+        side: ExperimentSide,
         pair: usize,
-        setting: &Setting,
-        shown: &Shown,
+        setting: &BootSetting,
+        shown: &TerminalProgress,
     ) -> anyhow::Result<()> {
         let begun = Instant::now();
-        let one = One {
+        let progress = PrefixedProgress {
             shown,
             prefix: format!(
                 "pair {} of {}, {}, {setting}: ",
@@ -126,9 +135,9 @@ impl<'a> Experiment<'a> {
         };
         // The same for both of a pair, so that the workload does the same in both.
         let seed = self.plan.seed.wrapping_add(pair as u64);
-        let mut profile = boots.record(side, setting, seed, &one)?;
+        let mut profile = boots.record(side, setting, seed, &progress)?;
         let counts = boots.resolve(side, &profile, |resolution| {
-            count(&profile, resolution, &self.names)
+            count_transfers(&profile, resolution, &self.names)
         })?;
         if counts.operations == 0 {
             let why = format!("{setting}: no operation was recorded, so nothing can be compared");
@@ -139,7 +148,7 @@ impl<'a> Experiment<'a> {
             }
             .into());
         }
-        self.samples.all.push(Sample {
+        self.samples.boots.push(BootSample {
             side,
             pair,
             setting: setting.to_string(),
@@ -150,14 +159,19 @@ impl<'a> Experiment<'a> {
             self.keep(side, setting, &mut profile)?;
         }
         let kept = self.kept.entry(setting.to_string()).or_default();
-        if side == Side::Before && kept.len() < KEPT_MAX {
+        if side == ExperimentSide::Before && kept.len() < KEPT_MAX {
             kept.push(profile);
         }
         Ok(())
     }
 
     /// Writes a recording where the user wants it.
-    fn keep(&self, side: Side, setting: &Setting, profile: &mut Profile) -> anyhow::Result<()> {
+    fn keep(
+        &self,
+        side: ExperimentSide,
+        setting: &BootSetting,
+        profile: &mut Profile,
+    ) -> anyhow::Result<()> {
         let Some(dir) = &self.args.keep else {
             return Ok(());
         };
@@ -170,13 +184,13 @@ impl<'a> Experiment<'a> {
 
     /// Seconds that a pair takes.
     fn pair_s(&self) -> f64 {
-        let all = &self.samples.all;
+        let all = &self.samples.boots;
         let total_s: f64 = all.iter().map(|sample| sample.wall_s).sum();
         let boots = 2 * self.settings.len();
         total_s / all.len().max(1) as f64 * boots as f64
     }
 
-    fn left(&self, pair: usize) -> String {
+    fn time_left(&self, pair: usize) -> String {
         match self.samples.is_empty() {
             true => String::new(),
             false => {

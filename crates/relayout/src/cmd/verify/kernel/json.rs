@@ -1,19 +1,25 @@
 //! What was found as JSON, schema `relayout/verify/1`.
 
-use relayout_verify::judge::Outcome;
+use relayout_verify::judge::ExperimentOutcome;
 use serde_json::{Value, json};
 
-use super::changed::Changed;
-use super::predict::{Prediction, Replayed};
-use super::{Verified, text};
-use crate::cmd::verify::json::metric;
+use super::changed::ChangedType;
+use super::predict::{ReplayPrediction, ReplayedChange};
+use super::{KernelVerification, text};
+use crate::cmd::verify::json::metric_json;
 
 /// The whole document.
-pub(super) fn render(verified: &Verified<'_>) -> serde_json::Result<String> {
+pub(super) fn render(verified: &KernelVerification<'_>) -> serde_json::Result<String> {
     let samples = &verified.samples;
     let setup = &samples.setup;
     let [before, after] = &verified.kernels;
-    let metrics = |outcome: &Outcome| outcome.metrics.iter().map(metric).collect::<Vec<Value>>();
+    let metrics = |outcome: &ExperimentOutcome| {
+        outcome
+            .metrics
+            .iter()
+            .map(metric_json)
+            .collect::<Vec<Value>>()
+    };
     let document = json!({
         "schema": "relayout/verify/1",
         "verdict": verified.outcome.verdict.as_str(),
@@ -29,18 +35,18 @@ pub(super) fn render(verified: &Verified<'_>) -> serde_json::Result<String> {
         "yield": verified.args.yield_every,
         "release": verified.release,
         "kernels": {
-            "before": built(before),
-            "after": built(after),
+            "before": kernel_json(before),
+            "after": kernel_json(after),
         },
-        "types": verified.changed.iter().map(changed).collect::<Vec<Value>>(),
-        "predictions": verified.predictions.iter().map(prediction).collect::<Vec<Value>>(),
-        "words": text::words(samples, &verified.outcome, &verified.details),
+        "types": verified.changed.iter().map(changed_json).collect::<Vec<Value>>(),
+        "predictions": verified.predictions.iter().map(prediction_json).collect::<Vec<Value>>(),
+        "words": text::sentences(samples, &verified.outcome, &verified.details),
         "notes": text::notes(verified),
     });
     serde_json::to_string_pretty(&document).map(|text| text + "\n")
 }
 
-fn built(kernel: &relayout_host::kernel_build::Built) -> Value {
+fn kernel_json(kernel: &relayout_host::kernel_build::BuiltKernel) -> Value {
     json!({
         "image": kernel.image,
         "debug": kernel.debug,
@@ -49,8 +55,8 @@ fn built(kernel: &relayout_host::kernel_build::Built) -> Value {
     })
 }
 
-fn changed(one: &Changed) -> Value {
-    let moved = one.moved.iter().map(|moved| {
+fn changed_json(changed_type: &ChangedType) -> Value {
+    let moved = changed_type.moved.iter().map(|moved| {
         json!({
             "name": moved.member,
             "old_offset": moved.offset[0],
@@ -58,19 +64,19 @@ fn changed(one: &Changed) -> Value {
         })
     });
     json!({
-        "name": one.name,
-        "old_size": one.size[0],
-        "new_size": one.size[1],
+        "name": changed_type.name,
+        "old_size": changed_type.size[0],
+        "new_size": changed_type.size[1],
         "members": moved.collect::<Vec<Value>>(),
     })
 }
 
-fn prediction(one: &Prediction) -> Value {
-    let mut value = json!({ "type": one.type_name, "setting": one.setting });
-    match &one.replayed {
+fn prediction_json(prediction: &ReplayPrediction) -> Value {
+    let mut value = json!({ "type": prediction.type_name, "setting": prediction.setting });
+    match &prediction.replayed {
         Err(why) => value["refused"] = json!(why),
         Ok(replayed) => {
-            let Replayed {
+            let ReplayedChange {
                 transfers,
                 false_first_touch,
                 interval,

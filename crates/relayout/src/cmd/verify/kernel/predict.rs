@@ -4,43 +4,43 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context as _, anyhow, bail};
-use relayout_layout::abi::Shape;
+use relayout_layout::abi::StructShape;
 use relayout_profile::{Profile, merge};
-use relayout_search::order::{self, Order};
-use relayout_search::{Given, Interval, Options, Scored};
-use relayout_verify::plan::Side;
+use relayout_search::order::{self, MemberOrder};
+use relayout_search::{ChangeInterval, Options, ScoredLayout, UserLayout};
+use relayout_verify::plan::ExperimentSide;
 
-use super::boots::Boots;
-use super::changed::{After, Changed};
-use crate::cmd::advise::advise_on;
-use crate::input::Input;
-use crate::progress::Shown;
+use super::boots::PreparedKernels;
+use super::changed::{ChangedType, PatchedLayout};
+use crate::cmd::advise::score_layouts;
+use crate::progress::TerminalProgress;
+use crate::resolved::ResolvedProfile;
 
 /// Bytes of a line.
 const LINE_BYTES: u32 = 64;
 
 /// Of one type in one setting.
-pub(super) struct Prediction {
+pub(super) struct ReplayPrediction {
     pub type_name: String,
     pub setting: String,
     /// Or why there is none.
-    pub replayed: Result<Replayed, String>,
+    pub replayed: Result<ReplayedChange, String>,
 }
 
 /// What a replay says.
 #[derive(Clone, Debug)]
-pub(super) struct Replayed {
+pub(super) struct ReplayedChange {
     /// Transfers of the recorded objects, as they were laid out and as they would be.
     pub transfers: [u64; 2],
     /// The same of those that are false by first touch.
     pub false_first_touch: [u64; 2],
     /// Change of the transfers, as a fraction.
-    pub interval: Option<Interval>,
+    pub interval: Option<ChangeInterval>,
     /// Members come together of which not all was recorded.
     pub is_partial: bool,
 }
 
-impl Replayed {
+impl ReplayedChange {
     /// Change of the transfers, as a fraction; `None` if there were none.
     pub fn change(&self) -> Option<f64> {
         let [before, after] = self.transfers.map(|transfers| transfers as f64);
@@ -49,35 +49,35 @@ impl Replayed {
 }
 
 /// Of all types that changed, in all settings.
-pub(super) fn all(
-    changed: &[Changed],
+pub(super) fn predict_changes(
+    changed: &[ChangedType],
     kept: BTreeMap<String, Vec<Profile>>,
-    boots: &Boots<'_>,
-    progress: &Shown,
-) -> Vec<Prediction> {
+    boots: &PreparedKernels<'_>,
+    progress: &TerminalProgress,
+) -> Vec<ReplayPrediction> {
     let mut found = Vec::new();
     for (setting, profiles) in kept {
         let predicted = merge(profiles).map_err(anyhow::Error::from);
         let predicted = predicted.and_then(|profile| {
-            boots.resolve(Side::Before, &profile, |resolution| {
-                let input = Input {
+            boots.resolve(ExperimentSide::Before, &profile, |resolution| {
+                let input = ResolvedProfile {
                     profile: &profile,
                     resolution,
                     line_bytes: LINE_BYTES,
                     progress,
                 };
-                let of = |one: &Changed| Prediction {
-                    type_name: one.name.clone(),
+                let predict = |changed_type: &ChangedType| ReplayPrediction {
+                    type_name: changed_type.name.clone(),
                     setting: setting.clone(),
-                    replayed: replayed(&input, one).map_err(|why| format!("{why:#}")),
+                    replayed: replay_change(&input, changed_type).map_err(|why| format!("{why:#}")),
                 };
-                changed.iter().map(of).collect::<Vec<_>>()
+                changed.iter().map(predict).collect::<Vec<_>>()
             })
         });
         match predicted {
             Ok(predictions) => found.extend(predictions),
-            Err(why) => found.extend(changed.iter().map(|one| Prediction {
-                type_name: one.name.clone(),
+            Err(why) => found.extend(changed.iter().map(|changed_type| ReplayPrediction {
+                type_name: changed_type.name.clone(),
                 setting: setting.clone(),
                 replayed: Err(format!("{why:#}")),
             })),
@@ -86,11 +86,14 @@ pub(super) fn all(
     found
 }
 
-fn replayed(input: &Input<'_>, one: &Changed) -> anyhow::Result<Replayed> {
-    if one.moved.is_empty() && one.size[0] == one.size[1] {
+fn replay_change(
+    input: &ResolvedProfile<'_>,
+    changed_type: &ChangedType,
+) -> anyhow::Result<ReplayedChange> {
+    if changed_type.moved.is_empty() && changed_type.size[0] == changed_type.size[1] {
         bail!("its members lie where they did");
     }
-    let after = one
+    let after = changed_type
         .after
         .as_ref()
         .context("its new layout cannot be told from debug information")?;
@@ -100,31 +103,43 @@ fn replayed(input: &Input<'_>, one: &Changed) -> anyhow::Result<Replayed> {
         intervals: 0,
         ..Options::default()
     };
-    let advice = advise_on(input, &one.name, &options, |shape| {
-        Ok(vec![Given {
+    let advice = score_layouts(input, &changed_type.name, &options, |shape| {
+        Ok(vec![UserLayout {
             name: "after".to_owned(),
-            order: order_of(after, shape)?,
+            order: order_in_shape(after, shape)?,
         }])
     })?;
-    let outcome = advice.outcome.map_err(|why| anyhow!(why))?;
-    let given = outcome.given.first().context("it was not replayed")?;
-    agrees(after, &advice.shape, given, one.size[1])?;
-    let of = |number: fn(&Scored) -> u64| [number(&outcome.current), number(given)];
-    Ok(Replayed {
-        transfers: of(|scored| scored.tally.transfers()),
-        false_first_touch: of(|scored| scored.tally.false_first_touch),
+    let outcome = advice.search_outcome.map_err(|why| anyhow!(why))?;
+    let given = outcome
+        .user_layouts
+        .first()
+        .context("it was not replayed")?;
+    require_same_offsets(after, &advice.shape, given, changed_type.size[1])?;
+    let both = |number: fn(&ScoredLayout) -> u64| [number(&outcome.current), number(given)];
+    Ok(ReplayedChange {
+        transfers: both(|scored| scored.tally.transfers()),
+        false_first_touch: both(|scored| scored.tally.false_first_touch),
         interval: given.interval,
         is_partial: given.unjudged,
     })
 }
 
-fn order_of(after: &After, shape: &Shape) -> anyhow::Result<Order> {
-    Ok(order::arrange(&after.entries, after.type_align, shape)?)
+fn order_in_shape(after: &PatchedLayout, shape: &StructShape) -> anyhow::Result<MemberOrder> {
+    Ok(order::arrange_entries(
+        &after.entries,
+        after.type_align,
+        shape,
+    )?)
 }
 
 /// Whether what was replayed is the second kernel's layout. It is not where the patch takes an alignment
 /// away, or changes a member's type: only order and more alignment can be replayed.
-fn agrees(after: &After, shape: &Shape, given: &Scored, size: u64) -> anyhow::Result<()> {
+fn require_same_offsets(
+    after: &PatchedLayout,
+    shape: &StructShape,
+    given: &ScoredLayout,
+    size: u64,
+) -> anyhow::Result<()> {
     if given.layout.size != size {
         bail!(
             "what can be replayed has {} bytes and the new layout {size}: only another order, padding and \

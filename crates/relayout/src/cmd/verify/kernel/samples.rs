@@ -2,13 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use relayout_contend::Tally;
+use relayout_contend::CoherenceTally;
 use relayout_verify::extract::Values;
-use relayout_verify::metric::{About, Better};
-use relayout_verify::plan::Side;
-use relayout_verify::runs::{Ending, Fate, Runs, SCHEMA, Setup, Start};
+use relayout_verify::metric::{BetterDirection, MetricDescription};
+use relayout_verify::plan::ExperimentSide;
+use relayout_verify::runs::{
+    ExperimentEnding, ExperimentRuns, ExperimentSetup, ProgramStart, SCHEMA, StartFate,
+};
 
-use super::counts::Counts;
+use super::counts::BootCounts;
 
 /// Types that are shown, by transfers.
 const TYPES_MAX: usize = 8;
@@ -26,25 +28,25 @@ pub(super) const KERNEL: &str = "kernel";
 pub(super) const FALSE_BY_FIRST_TOUCH: &str = ": false by first touch";
 
 /// One boot.
-pub(super) struct Sample {
-    pub side: Side,
+pub(super) struct BootSample {
+    pub side: ExperimentSide,
     pub pair: usize,
     /// What was run, as a reader sees it.
     pub setting: String,
-    pub counts: Counts,
+    pub counts: BootCounts,
     pub wall_s: f64,
 }
 
 /// All boots.
-pub(super) struct Samples {
-    pub setup: Setup,
-    pub ending: Ending,
-    pub all: Vec<Sample>,
+pub(super) struct BootSamples {
+    pub setup: ExperimentSetup,
+    pub ending: ExperimentEnding,
+    pub boots: Vec<BootSample>,
 }
 
 /// Which metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Details {
+pub(super) enum DetailSelection {
     /// Transfers of the kernel and of each type: what the verdict is about.
     Without,
     /// Classes and members.
@@ -54,53 +56,54 @@ pub(super) enum Details {
 }
 
 /// A number per operation of one boot.
-struct Number {
+struct CountMetric {
     name: String,
     is_detail: bool,
-    of: Box<dyn Fn(&Counts) -> u64>,
+    count: Box<dyn Fn(&BootCounts) -> u64>,
 }
 
-impl Samples {
+impl BootSamples {
     pub fn is_empty(&self) -> bool {
-        self.all.is_empty()
+        self.boots.is_empty()
     }
 
     /// The metrics of all boots.
-    pub fn runs(&self, which: Details) -> Runs {
-        let numbers: Vec<Number> = { self.numbers().into_iter() }
+    pub fn runs(&self, which: DetailSelection) -> ExperimentRuns {
+        let numbers: Vec<CountMetric> = { self.count_metrics().into_iter() }
             .filter(|number| match which {
-                Details::Without => !number.is_detail,
-                Details::Only => number.is_detail,
-                Details::Both => true,
+                DetailSelection::Without => !number.is_detail,
+                DetailSelection::Only => number.is_detail,
+                DetailSelection::Both => true,
             })
             .collect();
-        let mut starts: BTreeMap<(usize, Side), Start> = BTreeMap::new();
-        for sample in &self.all {
-            let start = { starts.entry((sample.pair, sample.side)) }.or_insert_with(|| Start {
-                side: sample.side,
-                pair: sample.pair,
-                fate: Fate::Kept,
-                wall_s: 0.0,
-                cpu_s: 0.0,
-                lost: None,
-                values: vec![Values::new(); numbers.len()],
-            });
+        let mut starts: BTreeMap<(usize, ExperimentSide), ProgramStart> = BTreeMap::new();
+        for sample in &self.boots {
+            let start =
+                { starts.entry((sample.pair, sample.side)) }.or_insert_with(|| ProgramStart {
+                    side: sample.side,
+                    pair: sample.pair,
+                    fate: StartFate::Kept,
+                    wall_s: 0.0,
+                    cpu_s: 0.0,
+                    lost: None,
+                    values: vec![Values::new(); numbers.len()],
+                });
             start.wall_s += sample.wall_s;
             for (number, values) in numbers.iter().zip(&mut start.values) {
                 // Nothing to compare where neither kernel ever had any.
                 if self.is_counted(number, &sample.setting) {
-                    let value = per_operation((number.of)(&sample.counts), &sample.counts);
+                    let value = per_operation((number.count)(&sample.counts), &sample.counts);
                     values.insert(sample.setting.clone(), vec![value]);
                 }
             }
         }
-        let about = |number: &Number| About {
+        let about = |number: &CountMetric| MetricDescription {
             name: number.name.clone(),
-            better: Better::Lower,
+            better: BetterDirection::Lower,
             unit: Some("1/operation".to_owned()),
             is_detail: number.is_detail,
         };
-        Runs {
+        ExperimentRuns {
             schema: SCHEMA.to_owned(),
             setup: self.setup.clone(),
             metrics: numbers.iter().map(about).collect(),
@@ -109,15 +112,15 @@ impl Samples {
         }
     }
 
-    fn is_counted(&self, number: &Number, setting: &str) -> bool {
-        let of_setting = self.all.iter().filter(|sample| sample.setting == setting);
-        { of_setting }.any(|sample| (number.of)(&sample.counts) > 0)
+    fn is_counted(&self, number: &CountMetric, setting: &str) -> bool {
+        let boots = self.boots.iter().filter(|sample| sample.setting == setting);
+        { boots }.any(|sample| (number.count)(&sample.counts) > 0)
     }
 
     /// What was run, in the order of the first pair.
-    pub fn settings(&self) -> Vec<String> {
+    pub fn setting_names(&self) -> Vec<String> {
         let mut settings: Vec<String> = Vec::new();
-        for sample in &self.all {
+        for sample in &self.boots {
             if !settings.contains(&sample.setting) {
                 settings.push(sample.setting.clone());
             }
@@ -126,52 +129,53 @@ impl Samples {
     }
 
     /// Types with transfers, most first.
-    pub fn types(&self) -> Vec<String> {
+    pub fn type_names(&self) -> Vec<String> {
         let mut sums: BTreeMap<&str, u64> = BTreeMap::new();
-        for sample in &self.all {
-            for (name, of) in &sample.counts.types {
-                *sums.entry(name).or_default() += of.tally.transfers();
+        for sample in &self.boots {
+            for (name, type_counts) in &sample.counts.types {
+                *sums.entry(name).or_default() += type_counts.tally.transfers();
             }
         }
-        most(sums, TYPES_MAX)
+        largest(sums, TYPES_MAX)
     }
 
     /// The members of a type that are shown, most transfers first.
-    pub fn members(&self, name: &str) -> Vec<String> {
+    pub fn member_names(&self, name: &str) -> Vec<String> {
         let mut sums: BTreeMap<&str, u64> = BTreeMap::new();
         // By setting and side: operations, transfers of the type, and of each member.
         type Group<'s> = (u64, u64, BTreeMap<&'s str, u64>);
-        let mut groups: BTreeMap<(&str, Side), Group<'_>> = BTreeMap::new();
-        for sample in &self.all {
-            let Some(of) = sample.counts.types.get(name) else {
+        let mut groups: BTreeMap<(&str, ExperimentSide), Group<'_>> = BTreeMap::new();
+        for sample in &self.boots {
+            let Some(type_counts) = sample.counts.types.get(name) else {
                 continue;
             };
             let group = groups.entry((&sample.setting, sample.side)).or_default();
             group.0 += sample.counts.operations;
-            group.1 += of.tally.transfers();
-            for (member, transfers) in &of.members {
+            group.1 += type_counts.tally.transfers();
+            for (member, transfers) in &type_counts.members {
                 *sums.entry(member).or_default() += transfers;
                 *group.2.entry(member).or_default() += transfers;
             }
         }
         sums.retain(|member, _| {
-            groups.values().any(|(operations, all, members)| {
+            groups.values().any(|(operations, transfers, members)| {
                 let count = members.get(member).copied().unwrap_or(0) as f64;
-                count >= MEMBER_SHARE_MIN * *all as f64 && count >= MEMBER_MIN * *operations as f64
+                count >= MEMBER_SHARE_MIN * *transfers as f64
+                    && count >= MEMBER_MIN * *operations as f64
             })
         });
-        most(sums, MEMBERS_MAX)
+        largest(sums, MEMBERS_MAX)
     }
 
-    fn numbers(&self) -> Vec<Number> {
+    fn count_metrics(&self) -> Vec<CountMetric> {
         let mut numbers = Vec::new();
-        let mut subject = |name: &str, of: fn(&Counts, &str) -> Tally| {
-            let mut add = |what: &str, is_detail, number: fn(Tally) -> u64| {
+        let mut add_subject = |name: &str, tally_of: fn(&BootCounts, &str) -> CoherenceTally| {
+            let mut add = |suffix: &str, is_detail, number: fn(CoherenceTally) -> u64| {
                 let key = name.to_owned();
-                numbers.push(Number {
-                    name: format!("{name}{what}"),
+                numbers.push(CountMetric {
+                    name: format!("{name}{suffix}"),
                     is_detail,
-                    of: Box::new(move |counts| number(of(counts, &key))),
+                    count: Box::new(move |counts| number(tally_of(counts, &key))),
                 });
             };
             add("", false, |tally| tally.transfers());
@@ -179,37 +183,41 @@ impl Samples {
             add(": false by lifetime", true, |tally| tally.false_lifetime);
             add(": upgrades", true, |tally| tally.upgrades);
         };
-        let types = self.types();
+        let types = self.type_names();
         for name in &types {
-            subject(name, |counts, name| {
+            add_subject(name, |counts, name| {
                 counts
                     .types
                     .get(name)
-                    .map_or(Tally::default(), |of| of.tally)
+                    .map_or(CoherenceTally::default(), |type_counts| type_counts.tally)
             });
         }
-        subject(KERNEL, |counts, _| counts.kernel);
+        add_subject(KERNEL, |counts, _| counts.kernel);
         for name in types {
-            let members = self.members(&name);
+            let members = self.member_names(&name);
             for member in &members {
                 let key = (name.clone(), member.clone());
-                numbers.push(Number {
-                    name: metric_of(&name, member),
+                numbers.push(CountMetric {
+                    name: member_metric_name(&name, member),
                     is_detail: true,
-                    of: Box::new(move |counts| {
-                        let of = counts.types.get(&key.0);
-                        of.and_then(|of| of.members.get(&key.1))
+                    count: Box::new(move |counts| {
+                        let type_counts = counts.types.get(&key.0);
+                        type_counts
+                            .and_then(|type_counts| type_counts.members.get(&key.1))
                             .copied()
                             .unwrap_or(0)
                     }),
                 });
             }
-            numbers.push(Number {
+            numbers.push(CountMetric {
                 name: format!("{name}{OTHER_MEMBERS}"),
                 is_detail: true,
-                of: Box::new(move |counts| {
-                    let all = counts.types.get(&name).map(|of| of.members.iter());
-                    let others = { all.into_iter().flatten() }
+                count: Box::new(move |counts| {
+                    let members_of_type = counts
+                        .types
+                        .get(&name)
+                        .map(|type_counts| type_counts.members.iter());
+                    let others = { members_of_type.into_iter().flatten() }
                         .filter(|(member, _)| !members.contains(member));
                     others.map(|(_, transfers)| transfers).sum()
                 }),
@@ -220,19 +228,19 @@ impl Samples {
 }
 
 /// What a member's transfers are called.
-pub(super) fn metric_of(name: &str, member: &str) -> String {
+pub(super) fn member_metric_name(name: &str, member: &str) -> String {
     match member {
         "" => format!("{name}.(hole)"),
         member => format!("{name}.{member}"),
     }
 }
 
-fn per_operation(count: u64, counts: &Counts) -> f64 {
+fn per_operation(count: u64, counts: &BootCounts) -> f64 {
     count as f64 / counts.operations.max(1) as f64
 }
 
 /// Names with the most, without those that have none.
-fn most(sums: BTreeMap<&str, u64>, count: usize) -> Vec<String> {
+fn largest(sums: BTreeMap<&str, u64>, count: usize) -> Vec<String> {
     let mut ranked: Vec<(&str, u64)> = sums.into_iter().filter(|(_, sum)| *sum > 0).collect();
     ranked.sort_by_key(|(_, sum)| std::cmp::Reverse(*sum));
     ranked.truncate(count);

@@ -1,13 +1,15 @@
 //! What was found, for people.
 
-use relayout_verify::judge::{Judged, Outcome, Verdict};
-use relayout_verify::plan::Side;
+use relayout_verify::judge::{ChangeVerdict, ExperimentOutcome, JudgedMetric};
+use relayout_verify::plan::ExperimentSide;
 use relayout_verify::table;
 
-use super::Verified;
-use super::changed::Changed;
-use super::predict::Prediction;
-use super::samples::{Details, FALSE_BY_FIRST_TOUCH, KERNEL, Samples, metric_of};
+use super::KernelVerification;
+use super::changed::ChangedType;
+use super::predict::ReplayPrediction;
+use super::samples::{
+    BootSamples, DetailSelection, FALSE_BY_FIRST_TOUCH, KERNEL, member_metric_name,
+};
 
 /// Members that are named of a type that changed.
 const MOVES_MAX: usize = 6;
@@ -16,23 +18,23 @@ const MOVES_MAX: usize = 6;
 const PAIRS_MOVED_MIN: usize = 4;
 
 /// The tables, the words, and what they rest on.
-pub(super) fn render(verified: &Verified<'_>) -> String {
-    let names = Side::ALL.map(Side::as_str);
+pub(super) fn render(verified: &KernelVerification<'_>) -> String {
+    let names = ExperimentSide::ALL.map(ExperimentSide::as_str);
     let mut text = head(verified);
     text.push_str("Transfers per operation\n\n");
-    text.push_str(&table::render(&verified.outcome.metrics, names));
+    text.push_str(&table::render_table(&verified.outcome.metrics, names));
     if !verified.details.metrics.is_empty() {
         text.push_str(crate::cmd::verify::text::DETAILS);
-        text.push_str(&table::render(&verified.details.metrics, names));
+        text.push_str(&table::render_table(&verified.details.metrics, names));
     }
     if !verified.predictions.is_empty() {
         text.push_str("\nReplay of the first kernel's recordings, beside the second's\n");
         for prediction in &verified.predictions {
-            text.push_str(&predicted(verified, prediction));
+            text.push_str(&prediction_text(verified, prediction));
         }
     }
     text.push('\n');
-    let words = words(&verified.samples, &verified.outcome, &verified.details);
+    let words = sentences(&verified.samples, &verified.outcome, &verified.details);
     for line in words.into_iter().chain(notes(verified)) {
         text.push_str(&line);
         text.push('\n');
@@ -41,7 +43,7 @@ pub(super) fn render(verified: &Verified<'_>) -> String {
     text
 }
 
-fn head(verified: &Verified<'_>) -> String {
+fn head(verified: &KernelVerification<'_>) -> String {
     let args = verified.args;
     let mut text = format!(
         "Linux {} without and with {}{}\n",
@@ -53,7 +55,7 @@ fn head(verified: &Verified<'_>) -> String {
             ""
         },
     );
-    for (side, kernel) in Side::ALL.into_iter().zip(&verified.kernels) {
+    for (side, kernel) in ExperimentSide::ALL.into_iter().zip(&verified.kernels) {
         let built = match kernel.seconds {
             Some(seconds) => format!("built in {seconds:.0} s"),
             None => "built before".to_owned(),
@@ -64,16 +66,16 @@ fn head(verified: &Verified<'_>) -> String {
             kernel.image.display()
         ));
     }
-    for one in &verified.changed {
-        text.push_str(&changed(one));
+    for changed_type in &verified.changed {
+        text.push_str(&changed_text(changed_type));
     }
     text.push('\n');
     text
 }
 
-fn changed(one: &Changed) -> String {
-    let [old, new] = one.size;
-    let mut moves: Vec<String> = { one.moved.iter().take(MOVES_MAX) }
+fn changed_text(changed_type: &ChangedType) -> String {
+    let [old, new] = changed_type.size;
+    let mut moves: Vec<String> = { changed_type.moved.iter().take(MOVES_MAX) }
         .map(|moved| {
             format!(
                 "{} {} -> {}",
@@ -81,22 +83,22 @@ fn changed(one: &Changed) -> String {
             )
         })
         .collect();
-    if one.moved.len() > MOVES_MAX {
-        moves.push(format!("and {} more", one.moved.len() - MOVES_MAX));
+    if changed_type.moved.len() > MOVES_MAX {
+        moves.push(format!("and {} more", changed_type.moved.len() - MOVES_MAX));
     }
     if moves.is_empty() {
         moves.push("no member moves".to_owned());
     }
     format!(
         "  struct {}: {old} -> {new} bytes; {}\n",
-        one.name,
+        changed_type.name,
         moves.join(", ")
     )
 }
 
-fn predicted(verified: &Verified<'_>, prediction: &Prediction) -> String {
+fn prediction_text(verified: &KernelVerification<'_>, prediction: &ReplayPrediction) -> String {
     let about = format!("{} [{}]", prediction.type_name, prediction.setting);
-    let recorded = find(
+    let recorded = find_metric(
         &verified.outcome,
         &prediction.type_name,
         &prediction.setting,
@@ -123,25 +125,33 @@ fn percent(fraction: f64) -> String {
 }
 
 /// The metric of that name in a setting.
-fn find<'o>(outcome: &'o Outcome, name: &str, setting: &str) -> Option<&'o Judged> {
+fn find_metric<'o>(
+    outcome: &'o ExperimentOutcome,
+    name: &str,
+    setting: &str,
+) -> Option<&'o JudgedMetric> {
     let whole = format!("{name}[{setting}]");
     outcome
         .metrics
         .iter()
-        .find(|metric| metric.about.name == whole)
+        .find(|metric| metric.description.name == whole)
 }
 
 /// What the numbers say, a sentence for each type and setting; `outcome` is of the types and the kernel,
 /// `details` of classes.
-pub(super) fn words(samples: &Samples, outcome: &Outcome, details: &Outcome) -> Vec<String> {
+pub(super) fn sentences(
+    samples: &BootSamples,
+    outcome: &ExperimentOutcome,
+    details: &ExperimentOutcome,
+) -> Vec<String> {
     let mut words = Vec::new();
-    for setting in samples.settings() {
-        for name in samples.types() {
-            let moved = moved(details, &name, &samples.members(&name), &setting);
-            words.extend(of_type(outcome, details, &name, &setting, moved));
+    for setting in samples.setting_names() {
+        for name in samples.type_names() {
+            let moved = misses_moved(details, &name, &samples.member_names(&name), &setting);
+            words.extend(type_sentence(outcome, details, &name, &setting, moved));
         }
-        if let Some(kernel) = find(outcome, KERNEL, &setting) {
-            let change = change(kernel);
+        if let Some(kernel) = find_metric(outcome, KERNEL, &setting) {
+            let change = change_text(kernel);
             words.push(format!(
                 "{setting}: transfers of the whole kernel: {change}"
             ));
@@ -152,10 +162,15 @@ pub(super) fn words(samples: &Samples, outcome: &Outcome, details: &Outcome) -> 
 
 /// Members whose misses went, and those that have them now, by what every single boot counted; `None` where
 /// not both are.
-fn moved(details: &Outcome, name: &str, members: &[String], setting: &str) -> Option<String> {
+fn misses_moved(
+    details: &ExperimentOutcome,
+    name: &str,
+    members: &[String],
+    setting: &str,
+) -> Option<String> {
     let apart = |is_gone: bool| {
         let found = { members.iter() }.filter_map(|member| {
-            let metric = find(details, &metric_of(name, member), setting)?;
+            let metric = find_metric(details, &member_metric_name(name, member), setting)?;
             let (before, after) = (&metric.before, &metric.after);
             let enough = before.count.min(after.count) >= PAIRS_MOVED_MIN;
             let went = before.median > after.median;
@@ -172,26 +187,29 @@ fn moved(details: &Outcome, name: &str, members: &[String], setting: &str) -> Op
 }
 
 /// `moved`: from which members to which.
-fn of_type(
-    outcome: &Outcome,
-    details: &Outcome,
+fn type_sentence(
+    outcome: &ExperimentOutcome,
+    details: &ExperimentOutcome,
     name: &str,
     setting: &str,
     moved: Option<String>,
 ) -> Option<String> {
-    let metric = find(outcome, name, setting)?;
-    let mut text = format!("{setting}: transfers of {name}: {}", change(metric));
-    if let Some(kernel) = find(outcome, KERNEL, setting)
+    let metric = find_metric(outcome, name, setting)?;
+    let mut text = format!("{setting}: transfers of {name}: {}", change_text(metric));
+    if let Some(kernel) = find_metric(outcome, KERNEL, setting)
         && kernel.before.median > 0.0
     {
         let share = 100.0 * metric.before.median / kernel.before.median;
         text.push_str(&format!("; they were {share:.1}% of the kernel's"));
     }
     let first_touch = format!("{name}{FALSE_BY_FIRST_TOUCH}");
-    let first_touch =
-        { find(details, &first_touch, setting) }.filter(|found| found.verdict == Verdict::Better);
+    let first_touch = { find_metric(details, &first_touch, setting) }
+        .filter(|found| found.verdict == ChangeVerdict::Better);
     if let Some(first_touch) = first_touch {
-        text.push_str(&format!("; false by first touch: {}", change(first_touch)));
+        text.push_str(&format!(
+            "; false by first touch: {}",
+            change_text(first_touch)
+        ));
     }
     match moved {
         Some(moved) => {
@@ -199,13 +217,13 @@ fn of_type(
                 ". Misses moved {moved} per operation: at each of these members, all boots with the patch lie \
                  beyond all without it"
             ));
-            text.push_str(lines_move(metric.verdict));
+            text.push_str(lines_move_text(metric.verdict));
         }
         None if first_touch.is_some()
-            && matches!(metric.verdict, Verdict::Same | Verdict::Worse) =>
+            && matches!(metric.verdict, ChangeVerdict::Same | ChangeVerdict::Worse) =>
         {
             text.push_str(". So misses moved from one member to another");
-            text.push_str(lines_move(metric.verdict));
+            text.push_str(lines_move_text(metric.verdict));
         }
         None => {}
     }
@@ -213,23 +231,23 @@ fn of_type(
 }
 
 /// What it means that misses moved, by what all transfers of the type do.
-fn lines_move(verdict: Verdict) -> &'static str {
+fn lines_move_text(verdict: ChangeVerdict) -> &'static str {
     match verdict {
-        Verdict::Better => "",
-        Verdict::Same | Verdict::Worse => {
+        ChangeVerdict::Better => "",
+        ChangeVerdict::Same | ChangeVerdict::Worse => {
             ", and the lines still move: a profile of misses by member shows a gain that there is not"
         }
-        Verdict::Unclear => "; whether fewer lines move, these boots do not tell",
+        ChangeVerdict::Unclear => "; whether fewer lines move, these boots do not tell",
     }
 }
 
 /// A change in words, with its interval.
-fn change(metric: &Judged) -> String {
+fn change_text(metric: &JudgedMetric) -> String {
     let is = match metric.verdict {
-        Verdict::Better => "fewer",
-        Verdict::Worse => "more",
-        Verdict::Same => "the same",
-        Verdict::Unclear => "unclear",
+        ChangeVerdict::Better => "fewer",
+        ChangeVerdict::Worse => "more",
+        ChangeVerdict::Same => "the same",
+        ChangeVerdict::Unclear => "unclear",
     };
     let numbers = match (metric.change, metric.interval) {
         (Some(change), Some([low, high])) => format!(
@@ -241,7 +259,7 @@ fn change(metric: &Judged) -> String {
         _ => String::new(),
     };
     let within = match metric.verdict {
-        Verdict::Same => format!(" within {:.1}%", 100.0 * metric.margin),
+        ChangeVerdict::Same => format!(" within {:.1}%", 100.0 * metric.margin),
         _ => String::new(),
     };
     let why = metric.why.map(|why| format!(", {why}")).unwrap_or_default();
@@ -249,10 +267,10 @@ fn change(metric: &Judged) -> String {
 }
 
 /// What the numbers rest on, and what limits them.
-pub(super) fn notes(verified: &Verified<'_>) -> Vec<String> {
+pub(super) fn notes(verified: &KernelVerification<'_>) -> Vec<String> {
     let samples = &verified.samples;
-    let runs = samples.runs(Details::Without);
-    let boots = crate::cmd::verify::text::boots(&runs, runs.pairs());
+    let runs = samples.runs(DetailSelection::Without);
+    let boots = crate::cmd::verify::text::boots_note(&runs, runs.complete_pairs());
     let mut notes = vec![format!("{boots}; yield {}", verified.args.yield_every)];
     let comparisons = verified.outcome.metrics.len();
     if comparisons > 1 {
@@ -267,10 +285,10 @@ pub(super) fn notes(verified: &Verified<'_>) -> Vec<String> {
                 .to_owned(),
         );
     }
-    let shown = samples.types();
+    let shown = samples.type_names();
     let silent: Vec<&str> = { verified.changed.iter() }
-        .filter(|one| !shown.contains(&one.name))
-        .map(|one| &*one.name)
+        .filter(|changed_type| !shown.contains(&changed_type.name))
+        .map(|changed_type| &*changed_type.name)
         .collect();
     if !silent.is_empty() {
         notes.push(format!(

@@ -1,48 +1,48 @@
 use std::collections::BTreeMap;
 
-use relayout_contend::Tally;
-use relayout_verify::judge::{Rules, judge};
-use relayout_verify::runs::{Ending, Setup};
+use relayout_contend::CoherenceTally;
+use relayout_verify::judge::{JudgingRules, judge_runs};
+use relayout_verify::runs::{ExperimentEnding, ExperimentSetup};
 
 use super::*;
-use crate::cmd::verify::kernel::counts::{Counts, OfType};
-use crate::cmd::verify::kernel::samples::{Details, Sample};
+use crate::cmd::verify::kernel::counts::{BootCounts, TypeCounts};
+use crate::cmd::verify::kernel::samples::{BootSample, DetailSelection};
 
 /// Pairs of boots that differ a little from each other.
 const PAIRS: usize = 10;
 
 /// What one side counts of a type: transfers, and of them those that are false by first touch.
-type Side2 = [(u64, u64); 2];
+type TypeTransfers = [(u64, u64); 2];
 
 /// Pairs of boots with a thousand operations each.
-fn samples(pairs: usize, of_type: Side2, of_kernel: [u64; 2]) -> Samples {
-    let mut all = Vec::new();
+fn samples(pairs: usize, of_type: TypeTransfers, of_kernel: [u64; 2]) -> BootSamples {
+    let mut boots = Vec::new();
     for pair in 0..pairs {
-        for side in Side::ALL {
+        for side in ExperimentSide::ALL {
             let jitter = (pair as u64 * 7919 + side as u64 * 31) % 11;
             let (transfers, first_touch) = of_type[side as usize];
-            let tally = Tally {
+            let tally = CoherenceTally {
                 read_transfers: transfers + jitter,
                 false_first_touch: first_touch,
-                ..Tally::default()
+                ..CoherenceTally::default()
             };
             // `a` has the misses that are false, and `b` the others; `c` next to none.
             let members = [("a", first_touch), ("b", transfers - first_touch), ("c", 3)];
             let members = members.map(|(name, count)| (name.to_owned(), count));
             let members = BTreeMap::from(members);
             let types = BTreeMap::from([
-                ("one".to_owned(), OfType { tally, members }),
-                ("other".to_owned(), OfType::default()),
+                ("one".to_owned(), TypeCounts { tally, members }),
+                ("other".to_owned(), TypeCounts::default()),
             ]);
-            let kernel = Tally {
+            let kernel = CoherenceTally {
                 read_transfers: of_kernel[side as usize] + jitter,
-                ..Tally::default()
+                ..CoherenceTally::default()
             };
-            all.push(Sample {
+            boots.push(BootSample {
                 side,
                 pair,
                 setting: "mntns, 4 CPUs".to_owned(),
-                counts: Counts {
+                counts: BootCounts {
                     operations: 1000,
                     kernel,
                     types,
@@ -51,7 +51,7 @@ fn samples(pairs: usize, of_type: Side2, of_kernel: [u64; 2]) -> Samples {
             });
         }
     }
-    let setup = Setup {
+    let setup = ExperimentSetup {
         tool_version: String::new(),
         before: String::new(),
         after: String::new(),
@@ -66,17 +66,20 @@ fn samples(pairs: usize, of_type: Side2, of_kernel: [u64; 2]) -> Samples {
         disturbed_code: None,
         are_boots: true,
     };
-    Samples {
+    BootSamples {
         setup,
-        ending: Ending::Complete,
-        all,
+        ending: ExperimentEnding::Complete,
+        boots: boots,
     }
 }
 
 #[track_caller]
-fn check(of_type: Side2, of_kernel: [u64; 2], verdict: Verdict, expect: &[&str]) {
+fn check(of_type: TypeTransfers, of_kernel: [u64; 2], verdict: ChangeVerdict, expect: &[&str]) {
     let samples = samples(PAIRS, of_type, of_kernel);
-    let outcome = judge(&samples.runs(Details::Without), &Rules::default());
+    let outcome = judge_runs(
+        &samples.runs(DetailSelection::Without),
+        &JudgingRules::default(),
+    );
     assert_eq!(outcome.verdict, verdict, "{outcome:?}");
     let words = said(&samples);
     for part in expect {
@@ -84,10 +87,16 @@ fn check(of_type: Side2, of_kernel: [u64; 2], verdict: Verdict, expect: &[&str])
     }
 }
 
-fn said(samples: &Samples) -> String {
-    let outcome = judge(&samples.runs(Details::Without), &Rules::default());
-    let details = judge(&samples.runs(Details::Only), &Rules::default());
-    words(samples, &outcome, &details).join("\n")
+fn said(samples: &BootSamples) -> String {
+    let outcome = judge_runs(
+        &samples.runs(DetailSelection::Without),
+        &JudgingRules::default(),
+    );
+    let details = judge_runs(
+        &samples.runs(DetailSelection::Only),
+        &JudgingRules::default(),
+    );
+    sentences(samples, &outcome, &details).join("\n")
 }
 
 /// With few pairs nothing is decided, and where the misses are can be seen all the same; with three it may be
@@ -116,7 +125,7 @@ fn fewer() {
     check(
         [(2000, 100), (1000, 100)],
         [100_000, 100_000],
-        Verdict::Better,
+        ChangeVerdict::Better,
         &expect,
     );
 }
@@ -134,7 +143,7 @@ fn misses_that_moved() {
     check(
         [(2000, 1000), (2000, 500)],
         [100_000, 100_000],
-        Verdict::Same,
+        ChangeVerdict::Same,
         &expect,
     );
 }
@@ -145,7 +154,7 @@ fn more() {
     check(
         [(2000, 0), (2000, 0)],
         [100_000, 110_000],
-        Verdict::Worse,
+        ChangeVerdict::Worse,
         &expect,
     );
 }
@@ -156,12 +165,15 @@ fn metrics() {
     let samples = samples(PAIRS, [(2000, 1000), (2000, 500)], [100_000, 100_000]);
     let names = |which| {
         let runs = samples.runs(which);
-        let series = runs.series().into_iter().map(|series| series.about.name);
+        let series = runs
+            .series()
+            .into_iter()
+            .map(|series| series.description.name);
         series.collect::<Vec<_>>()
     };
     let setting = "[mntns, 4 CPUs]";
     let expect = ["one", "kernel"].map(|name| format!("{name}{setting}"));
-    assert_eq!(names(Details::Without), expect);
+    assert_eq!(names(DetailSelection::Without), expect);
     let details = [
         "one: false by first touch",
         "one.b",
@@ -169,5 +181,5 @@ fn metrics() {
         "one: other members",
     ];
     let expect = details.map(|name| format!("{name}{setting}"));
-    assert_eq!(names(Details::Only), expect);
+    assert_eq!(names(DetailSelection::Only), expect);
 }

@@ -1,0 +1,137 @@
+//! The cases that need no lock, which are nearly all: lines without detail, and loads that change
+//! nothing of a line with it.
+
+use core::sync::atomic::{AtomicU64, Ordering::*};
+
+use crate::burst::own_turn;
+use crate::context::ShadowContext;
+use crate::host::AccessKind;
+use crate::page::{
+    FLAGS, LineState, PageShadow, PastAccess, granule_mask, is_private, is_read_shared,
+};
+use crate::{LINE_BYTES, PAGE_BYTES, REGION_BYTES};
+
+/// What one access adds to its cell of a [`CountPage`].
+#[inline]
+pub fn count_increment(access: AccessKind) -> u64 {
+    match access {
+        AccessKind::Read => 1,
+        AccessKind::Write => 1 << 32,
+        AccessKind::ReadWrite => 1 << 32 | 1,
+    }
+}
+
+/// The most common cases: a line that is private to the context and stays so, or that all only read,
+/// in a page that it used lately. True if that was all.
+#[inline]
+pub fn count_common_hit(
+    cx: &mut ShadowContext,
+    addr: u64,
+    size: u8,
+    access: AccessKind,
+    site: u32,
+) -> bool {
+    let page = addr & !(PAGE_BYTES as u64 - 1);
+    let offset = (addr % LINE_BYTES as u64) as u8;
+    let Some(found) = cx.find_in_tlb(page) else {
+        return false;
+    };
+    if !is_within_line(offset, size) {
+        return false;
+    }
+    // SAFETY: page shadows and count pages are never freed.
+    let (shadow, counts) = unsafe { (&*found.shadow, &*found.counts) };
+    let line = (addr as usize % PAGE_BYTES) / LINE_BYTES;
+    let word = shadow.words[line].load(Relaxed);
+    let written = if access == AccessKind::Read {
+        0
+    } else {
+        granule_mask(offset, size)
+    };
+    let stays = is_private(word, cx.id, written) || written == 0 && is_read_shared(word, cx.id);
+    if !stays {
+        return false;
+    }
+    counts.count(line, count_increment(access));
+    if written != 0 {
+        let now = PastAccess {
+            site,
+            offset,
+            size,
+            context: cx.id,
+            access: access as u8,
+        };
+        counts.stores[line].store(now.to_u64(), Relaxed);
+    }
+    true
+}
+
+/// Whether `size` bytes, not 0, at `offset` of a line end in that line.
+#[inline]
+pub fn is_within_line(offset: u8, size: u8) -> bool {
+    // No bytes wrap around, to more than any line.
+    size.wrapping_sub(1) < LINE_BYTES as u8 - offset
+}
+
+/// The state words of region `n`.
+pub fn region_words(shadow: &PageShadow, n: usize) -> &[AtomicU64] {
+    let lines = REGION_BYTES / LINE_BYTES;
+    &shadow.words[n * lines..(n + 1) * lines]
+}
+
+/// Whether a load of a hot region need not be logged: it was, in this turn.
+#[inline]
+pub fn is_repeated(cx: &ShadowContext, shadow: &PageShadow, addr: u64, now: PastAccess) -> bool {
+    let line = addr - u64::from(now.offset);
+    own_turn(&shadow.turn, cx.id).is_some_and(|turn| cx.filter.has_logged(turn, line, now, false))
+}
+
+/// Whether an access to a line without detail, whose word is `old`, needs no more than that its word is
+/// brought up to date, which is then done: the word stays, or changes only in the owner's own part.
+#[inline]
+pub fn try_advance(word: &AtomicU64, old: u64, now: PastAccess) -> bool {
+    let Some(next) = advance_state(LineState::decode(old), now) else {
+        return false;
+    };
+    let new = next.encode() | old & FLAGS;
+    new == old || word.compare_exchange(old, new, AcqRel, Relaxed).is_ok()
+}
+
+/// The state after `now` of a line without detail; `None` if it needs detail from here on.
+pub fn advance_state(state: LineState, now: PastAccess) -> Option<LineState> {
+    let written = if now.access == 0 {
+        0
+    } else {
+        granule_mask(now.offset, now.size)
+    };
+    match state {
+        LineState::Private { owner, granules } if owner == now.context => {
+            Some(LineState::Private {
+                owner,
+                granules: granules | written,
+            })
+        }
+        LineState::Untouched => Some(LineState::Private {
+            owner: now.context,
+            granules: written,
+        }),
+        LineState::Private { owner, granules: 0 } if written == 0 => Some(LineState::ReadShared {
+            contexts: 1 << owner | 1 << now.context,
+        }),
+        LineState::ReadShared { contexts } if written == 0 => Some(LineState::ReadShared {
+            contexts: contexts | 1 << now.context,
+        }),
+        _ => None,
+    }
+}
+
+/// The last store of `owner` to a line that is private to it.
+pub fn last_store(shadow: &PageShadow, line: usize, owner: u8) -> PastAccess {
+    // SAFETY: count pages are never freed; a context has one before it touches a line.
+    let counts = unsafe { shadow.counts[usize::from(owner)].load(Acquire).as_ref() };
+    let last = counts.map_or(0, |counts| counts.stores[line].load(Relaxed));
+    PastAccess {
+        context: owner,
+        ..PastAccess::from_u64(last)
+    }
+}

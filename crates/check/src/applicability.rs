@@ -1,0 +1,216 @@
+//! Which sections apply to a file.
+
+use relayout_layout::catalog::TypeCatalog;
+use relayout_layout::suggestions;
+
+use crate::select;
+use crate::{
+    BuildConfiguration, CheckConfig, ConfigPosition, Error, FileFacts, KconfigOption, RuleSection,
+    SectionCondition, TypePresence,
+};
+
+/// Bytes of a cache line where nothing says so.
+const LINE_BYTES: u64 = 64;
+
+/// What applies to one file.
+#[derive(Clone, Debug)]
+pub struct ApplicableSections<'c> {
+    /// The configurations in force, in the order of the text.
+    pub configurations: Vec<&'c BuildConfiguration>,
+    /// The sections that apply, with the bytes of a cache line in each.
+    pub sections: Vec<(&'c RuleSection, u64)>,
+}
+
+/// Tells what of `config` applies to a file. `named` are the configurations that the caller says
+/// the file is of, beside those whose conditions it meets.
+///
+/// # Errors
+/// A named configuration that is not there or does not fit the file, a condition on something that
+/// is not known of it, configurations that contradict each other.
+pub fn applicable_sections<'c>(
+    config: &'c CheckConfig,
+    named: &[String],
+    facts: &FileFacts,
+    catalog: &TypeCatalog<'_>,
+) -> Result<ApplicableSections<'c>, Error> {
+    let evaluator = ConditionEvaluator { facts, catalog };
+    for name in named {
+        evaluator.require_conditions_of(config, name)?;
+    }
+    let mut configurations = Vec::new();
+    for configuration in &config.configurations {
+        let meets = || evaluator.all_hold(&configuration.conditions, configuration.at);
+        if named.contains(&configuration.name) || !configuration.conditions.is_empty() && meets()? {
+            configurations.push(configuration);
+        }
+    }
+    let line_bytes = line_bytes(config, &configurations, facts)?;
+    let mut sections = Vec::new();
+    for section in &config.sections {
+        let is_in = |names: &[String]| {
+            configurations
+                .iter()
+                .any(|configuration| names.contains(&configuration.name))
+        };
+        let is_included = section.configurations.is_empty() || is_in(&section.configurations);
+        if is_included
+            && !is_in(&section.not_configurations)
+            && evaluator.all_hold(&section.conditions, section.at)?
+        {
+            sections.push((section, section.line_bytes.unwrap_or(line_bytes)));
+        }
+    }
+    Ok(ApplicableSections {
+        configurations,
+        sections,
+    })
+}
+
+fn line_bytes(
+    config: &CheckConfig,
+    in_force: &[&BuildConfiguration],
+    facts: &FileFacts,
+) -> Result<u64, Error> {
+    let mut given = in_force
+        .iter()
+        .filter_map(|configuration| Some((&configuration.name, configuration.line_bytes?)));
+    let Some((first, bytes)) = given.next() else {
+        return Ok(config.line_bytes.unwrap_or(LINE_BYTES));
+    };
+    match given.find(|(_, other)| *other != bytes) {
+        Some((second, _)) => Err(Error::LineSizes {
+            file: facts.path.clone(),
+            first: first.clone(),
+            second: second.clone(),
+        }),
+        None => Ok(bytes),
+    }
+}
+
+/// A file that is asked for conditions.
+struct ConditionEvaluator<'a, 'f> {
+    facts: &'a FileFacts,
+    catalog: &'a TypeCatalog<'f>,
+}
+
+impl ConditionEvaluator<'_, '_> {
+    fn require_conditions_of(&self, config: &CheckConfig, name: &str) -> Result<(), Error> {
+        let Some(configuration) = config
+            .configurations
+            .iter()
+            .find(|other| other.name == name)
+        else {
+            let names = config
+                .configurations
+                .iter()
+                .map(|configuration| configuration.name.as_str());
+            return Err(Error::UnknownConfiguration {
+                name: name.to_owned(),
+                close: suggestions::similar_names(names, name).into_iter().next(),
+            });
+        };
+        for condition in &configuration.conditions {
+            if !self.holds(condition, configuration.at)? {
+                return Err(Error::NotOfConfiguration {
+                    file: self.facts.path.clone(),
+                    name: name.to_owned(),
+                    needs: condition_text(condition),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether all hold. Where one does not, it does not matter that another cannot be told.
+    fn all_hold(&self, conditions: &[SectionCondition], at: ConfigPosition) -> Result<bool, Error> {
+        let mut unknown = None;
+        for condition in conditions {
+            match self.holds(condition, at) {
+                Ok(true) => {}
+                Ok(false) => return Ok(false),
+                Err(error) => unknown = unknown.or(Some(error)),
+            }
+        }
+        unknown.map_or(Ok(true), Err)
+    }
+
+    fn holds(&self, condition: &SectionCondition, at: ConfigPosition) -> Result<bool, Error> {
+        let facts = self.facts;
+        let outcome = match condition {
+            SectionCondition::Files(globs) => Ok(globs
+                .iter()
+                .any(|glob| glob.matches(&facts.path) || glob.matches(facts.file_name()))),
+            SectionCondition::Machine(machines) => {
+                let machine = facts.machine.as_ref();
+                let machine = machine.map(|machine| machines.contains(machine));
+                machine.ok_or("its file does not say for which machine it is")
+            }
+            SectionCondition::PointerBytes(bytes) => {
+                let found = facts.pointer_bytes.map(|found| found == *bytes);
+                found.ok_or("its file does not say how large a pointer is")
+            }
+            SectionCondition::LittleEndian(little) => {
+                let found = facts.little_endian.map(|found| found == *little);
+                found.ok_or("its file does not say in which order bytes are")
+            }
+            SectionCondition::BuildId(ids) => {
+                let id = facts.build_id.as_deref().unwrap_or_default();
+                Ok(ids.iter().any(|start| id.starts_with(start.as_str())))
+            }
+            SectionCondition::Kconfig(options) => match &facts.kernel_config {
+                Some(config) => Ok(options
+                    .iter()
+                    .all(|one| config.value(&one.option) == one.value)),
+                None => Err("the kernel's .config was not given (--kconfig FILE)"),
+            },
+            SectionCondition::Has(presences) => Ok(self.defines_all(presences)?),
+        };
+        outcome.map_err(|unknown| Error::Unknown {
+            file: facts.path.clone(),
+            at,
+            needs: condition_text(condition),
+            unknown,
+        })
+    }
+
+    fn defines_all(&self, presences: &[TypePresence]) -> Result<bool, Error> {
+        for presence in presences {
+            let is_defined = select::has_definition(
+                self.catalog,
+                &self.facts.path,
+                &presence.type_name,
+                presence.member.as_ref(),
+            )?;
+            if is_defined == presence.not {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// The condition as it is written.
+fn condition_text(condition: &SectionCondition) -> String {
+    fn list<T>(key: &str, values: &[T], text: impl Fn(&T) -> String) -> String {
+        let all: Vec<String> = values.iter().map(text).collect();
+        format!("{key} {}", all.join(", "))
+    }
+    match condition {
+        SectionCondition::Files(globs) => list("file", globs, ToString::to_string),
+        SectionCondition::Machine(machines) => list("machine", machines, ToString::to_string),
+        SectionCondition::PointerBytes(bytes) => format!("pointer_size {bytes}"),
+        SectionCondition::LittleEndian(true) => "endian little".to_owned(),
+        SectionCondition::LittleEndian(false) => "endian big".to_owned(),
+        SectionCondition::BuildId(ids) => list("build_id", ids, Clone::clone),
+        SectionCondition::Kconfig(options) => list("kconfig", options, |option: &KconfigOption| {
+            format!("{}={}", option.option, option.value)
+        }),
+        SectionCondition::Has(presences) => list("has", presences, |presence: &TypePresence| {
+            let not = if presence.not { "!" } else { "" };
+            match &presence.member {
+                Some(member) => format!("{not}{}.{member}", presence.type_name),
+                None => format!("{not}{}", presence.type_name),
+            }
+        }),
+    }
+}

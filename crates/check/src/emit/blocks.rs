@@ -1,0 +1,450 @@
+//! What is emitted of each type, gathered from the files.
+
+use std::collections::BTreeSet;
+
+use relayout_layout::{SourceLine, TypeArena, TypeId};
+
+use super::EmitForm;
+use super::expression::{CDialect, CMember};
+use super::groups::{self, MarkedGroup};
+use super::guard::{self, PreprocessorGuard};
+use super::operand::{self, CTypeName};
+use super::recorded;
+use super::rules::{self, ClaimDependence};
+use super::text::{AssertionBlock, EmittedItem, ItemContent};
+use crate::members::{self, MatchedMember, TooManyMatches};
+use crate::select::FoundDefinition;
+use crate::{
+    CheckConfig, Date, FileFacts, LayoutAssertion, LayoutRule, LockRecord, RuleSection,
+    TypePattern, TypeRules,
+};
+
+/// What is emitted, so far.
+#[derive(Debug)]
+pub struct AssertionBlocks<'c> {
+    pub config: &'c CheckConfig,
+    pub form: EmitForm,
+    today: Date,
+    /// By section and table, then in the order in which they were seen.
+    blocks: Vec<(RuleTableKey, AssertionBlock)>,
+    /// Where the types are declared.
+    pub declared_in: BTreeSet<String>,
+}
+
+/// Which table of the configuration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct RuleTableKey {
+    section: usize,
+    rules: usize,
+}
+
+/// What one file has of a type.
+#[derive(Debug)]
+pub struct DefinitionBlock {
+    block: AssertionBlock,
+    decl: Option<SourceLine>,
+}
+
+/// What is known of the file that a definition is from.
+#[derive(Clone, Copy)]
+pub struct DefinitionSource<'a> {
+    /// The file.
+    pub facts: &'a FileFacts,
+    /// What was recorded of it.
+    pub record: Option<&'a LockRecord>,
+    /// Bytes of a cache line in the section.
+    pub line_bytes: u64,
+}
+
+/// One definition, while its items are made.
+pub struct EmittedDefinition<'a> {
+    pub types: &'a TypeArena,
+    pub id: TypeId,
+    /// With the scope.
+    pub name: &'a str,
+    pub dialect: CDialect<'a>,
+    pub groups: Vec<MarkedGroup>,
+    pub origin: DefinitionSource<'a>,
+}
+
+impl<'c> AssertionBlocks<'c> {
+    pub fn new(config: &'c CheckConfig, form: EmitForm, today: Date) -> Self {
+        Self {
+            config,
+            form,
+            today,
+            blocks: Vec::new(),
+            declared_in: BTreeSet::new(),
+        }
+    }
+
+    /// What is to be emitted of a definition.
+    pub fn definition_block(
+        &self,
+        types: &TypeArena,
+        id: TypeId,
+        found: &FoundDefinition,
+        rules: &TypeRules,
+        origin: DefinitionSource<'_>,
+    ) -> DefinitionBlock {
+        let (name, problem) = match operand::c_type_name(types, id, found) {
+            Ok(name) => (name, None),
+            Err(why) => (CTypeName::default(), Some(why)),
+        };
+        let subject = EmittedDefinition {
+            types,
+            id,
+            name: &found.name,
+            dialect: CDialect {
+                form: self.form,
+                type_name: &name.text,
+                line_bytes: origin.line_bytes,
+                phase: 0,
+            },
+            groups: groups::marked_groups(types, id),
+            origin: origin,
+        };
+        let items = match problem {
+            Some(why) => vec![EmittedItem::note(why)],
+            None => self.items_of(&subject, rules),
+        };
+        let place = found.decl.as_ref();
+        let place = place.map(|decl| format!(" ({}:{})", decl.file, decl.line));
+        let mut head = vec![format!("{}{}", found.name, place.unwrap_or_default())];
+        if let Some(reason) = &rules.reason {
+            head[0].push_str(": ");
+            head[0].push_str(reason);
+        }
+        DefinitionBlock {
+            block: AssertionBlock {
+                type_name: found.name.clone(),
+                head,
+                declaration: name.declaration,
+                guard: Vec::new(),
+                items,
+            },
+            decl: found.decl.clone(),
+        }
+    }
+
+    /// Takes what a file has of the types that a table of a section means.
+    pub fn add_definitions(
+        &mut self,
+        section: &RuleSection,
+        rules: &TypeRules,
+        definitions: Vec<DefinitionBlock>,
+        facts: &FileFacts,
+    ) {
+        let Some(key) = self.table_key(section, rules) else {
+            return;
+        };
+        let mut any = false;
+        for mut definition in definitions {
+            any = true;
+            definition.block.guard = self.guard_of(section, rules, &mut definition.block.items);
+            self.declared_in
+                .extend(definition.decl.map(|decl| decl.file));
+            self.add_block(key, definition.block);
+        }
+        if !any && !rules.optional {
+            let note = format!("{} has no type `{}`", facts.path, rules.name);
+            let block = AssertionBlock::from_note(rules.name.as_str(), note);
+            self.add_block(key, block);
+        }
+    }
+
+    /// What is to be compiled, in the order of the configuration, and what is not, with the reason; and
+    /// how many of each there are.
+    pub fn render(mut self) -> (String, usize, usize) {
+        for (index, section) in self.config.sections.iter().enumerate() {
+            let seen = self.blocks.iter().any(|(key, _)| key.section == index);
+            if !seen && !section.types.is_empty() {
+                let note = format!(
+                    "the section at {} of the configuration applies to none of the files given; give one \
+                     that it applies to",
+                    section.at
+                );
+                let key = RuleTableKey {
+                    section: index,
+                    rules: 0,
+                };
+                self.blocks.push((key, AssertionBlock::from_note("", note)));
+            }
+        }
+        self.blocks.sort_by_key(|(key, _)| *key);
+        let items = self.blocks.iter().flat_map(|(_, block)| &block.items);
+        let (notes, assertions): (Vec<&EmittedItem>, Vec<&EmittedItem>) =
+            items.partition(|item| matches!(item.content, ItemContent::Note(_)));
+        let (assertion_count, note_count) = (assertions.len(), notes.len());
+        let mut functions: Vec<&str> = Vec::new();
+        let mut text = String::new();
+        for (_, block) in &self.blocks {
+            let earlier = functions.iter().filter(|name| **name == block.type_name);
+            text.push('\n');
+            text.push_str(&block.render(self.form, earlier.count()));
+            if block.has_calls() {
+                functions.push(&block.type_name);
+            }
+        }
+        (text, assertion_count, note_count)
+    }
+
+    /// Names of the macros by which a build says that it is of a configuration.
+    pub fn macros(&self) -> Vec<String> {
+        let guards = self.blocks.iter().flat_map(|(_, block)| &block.guard);
+        let guards: Vec<&String> = guards.collect();
+        let names = self.config.configurations.iter();
+        let names = names.map(|configuration| guard::configuration_macro(&configuration.name));
+        names
+            .filter(|name| guards.iter().any(|guard| guard.contains(name.as_str())))
+            .collect()
+    }
+
+    fn table_key(&self, section: &RuleSection, rules: &TypeRules) -> Option<RuleTableKey> {
+        let mut sections = self.config.sections.iter();
+        let mut tables = section.types.iter();
+        Some(RuleTableKey {
+            section: sections.position(|other| std::ptr::eq(other, section))?,
+            rules: tables.position(|other| std::ptr::eq(other, rules))?,
+        })
+    }
+
+    /// When the section applies. Where C cannot tell, nothing is left to assert but the reason.
+    fn guard_of(
+        &self,
+        section: &RuleSection,
+        rules: &TypeRules,
+        items: &mut Vec<EmittedItem>,
+    ) -> Vec<String> {
+        match PreprocessorGuard::from_section(self.config, section, self.form) {
+            PreprocessorGuard::Unknown(why) => {
+                *items = vec![EmittedItem::note(format!("not asserted: {why}"))];
+                Vec::new()
+            }
+            PreprocessorGuard::All(all) if all.is_empty() && rules.optional => {
+                *items = vec![EmittedItem::note(
+                    "not asserted: it is optional, and C cannot ask whether it is there; give its \
+                     section a condition, such as kconfig"
+                        .to_owned(),
+                )];
+                all
+            }
+            PreprocessorGuard::All(all) => all,
+        }
+    }
+
+    fn add_block(&mut self, key: RuleTableKey, block: AssertionBlock) {
+        let known = self
+            .blocks
+            .iter_mut()
+            .find(|(other, known)| *other == key && known.type_name == block.type_name);
+        match known {
+            Some((_, known)) => known.merge(block),
+            None => self.blocks.push((key, block)),
+        }
+    }
+
+    fn items_of(&self, subject: &EmittedDefinition<'_>, rules: &TypeRules) -> Vec<EmittedItem> {
+        let mut items = Vec::new();
+        for assertion in &rules.assertions {
+            let found = match assertion.rule {
+                LayoutRule::AsRecorded(how) => recorded::recorded_items(self, subject, how),
+                _ => subject.items_of(assertion, rules.optional),
+            };
+            match found {
+                Ok(found) => items.extend(found),
+                Err(why) => {
+                    items.push(EmittedItem::note(format!("{}: {why}", assertion.rule.id())))
+                }
+            }
+        }
+        // The type's alignment, or that it has no group, can come of several rules.
+        let mut seen: Vec<&ItemContent> = Vec::new();
+        let is_new = items.iter().map(|item| {
+            let is_new = !seen.iter().any(|known| known.says_the_same(&item.content));
+            seen.push(&item.content);
+            is_new
+        });
+        let mut is_new = is_new.collect::<Vec<bool>>().into_iter();
+        items.retain(|_| is_new.next().unwrap_or(true));
+        for item in &mut items {
+            if let Some(why) = self.waiver_note(subject, item) {
+                *item = EmittedItem::note(why);
+            }
+        }
+        items
+    }
+
+    /// Why the item is not asserted today.
+    fn waiver_note(&self, subject: &EmittedDefinition<'_>, item: &EmittedItem) -> Option<String> {
+        let ItemContent::Claim(claim) = &item.content else {
+            return None;
+        };
+        let pattern = TypePattern::parse(subject.name).ok()?;
+        let (name, scope) = crate::layout_check::split_scope(&pattern);
+        let facts = subject.origin.facts;
+        let waiver = self.config.waivers.iter().find(|waiver| {
+            let files = &waiver.files;
+            waiver.expires >= self.today
+                && waiver.type_name.matches(scope.as_deref(), name)
+                && waiver.rule.is_none_or(|rule| rule == claim.rule)
+                && (waiver.member.as_ref())
+                    .is_none_or(|glob| claim.members.iter().any(|path| glob.matches(path)))
+                && (files.is_empty()
+                    || (files.iter())
+                        .any(|glob| glob.matches(&facts.path) || glob.matches(facts.file_name())))
+        })?;
+        Some(format!(
+            "waived until {}: {} ({})",
+            waiver.expires, waiver.reason, claim.says
+        ))
+    }
+}
+
+impl EmittedDefinition<'_> {
+    /// What an assertion comes to; an error says why C cannot assert it.
+    fn items_of(
+        &self,
+        assertion: &LayoutAssertion,
+        optional: bool,
+    ) -> Result<Vec<EmittedItem>, String> {
+        let rule = &assertion.rule;
+        let mut operands: Vec<Vec<CMember>> = Vec::new();
+        let mut places: Vec<MatchedMember> = Vec::new();
+        let mut items = Vec::new();
+        for pattern in rule.members() {
+            let found = members::find_members(self.types, self.id, pattern);
+            let found =
+                found.map_err(|TooManyMatches| format!("`{pattern}` matches too many members"))?;
+            if found.is_empty() && !optional {
+                return Err(format!("{} has no member `{pattern}`", self.name));
+            }
+            let mut group = Vec::new();
+            for place in found {
+                match operand::c_member(self.types, &place) {
+                    Ok(operand) => {
+                        group.push(operand);
+                        places.push(place);
+                    }
+                    Err(why) => items.push(EmittedItem::note(format!(
+                        "not asserted ({}): {why}",
+                        rule.id()
+                    ))),
+                }
+            }
+            operands.push(group);
+        }
+        let pointer_bytes: BTreeSet<u64> = self.origin.facts.pointer_bytes.into_iter().collect();
+        let line_bytes = self.dialect.line_bytes;
+        let together = matches!(rule, LayoutRule::WithinLine(_)) && places.len() > 1;
+        if together && self.dialect.form == EmitForm::Kernel {
+            items.extend(self.group_items(&places, &pointer_bytes));
+        }
+        let claims = rules::claims_of_rule(&self.dialect, rule, &operands);
+        items.extend(claims.into_iter().map(|claim| EmittedItem {
+            pointer_bytes: match claim.depends {
+                ClaimDependence::Target => pointer_bytes.clone(),
+                ClaimDependence::Nothing | ClaimDependence::Line => BTreeSet::new(),
+            },
+            line_bytes: (claim.depends == ClaimDependence::Line).then_some(line_bytes),
+            content: ItemContent::Claim(claim),
+            guard: Vec::new(),
+        }));
+        Ok(items)
+    }
+
+    /// The kernel's own assertions on marked groups. They say a little more than that the members
+    /// share a line, and so are for the targets on which that was seen.
+    fn group_items(
+        &self,
+        places: &[MatchedMember],
+        pointer_bytes: &BTreeSet<u64>,
+    ) -> Vec<EmittedItem> {
+        let holds = |group: &&MarkedGroup| places.iter().all(|place| group.holds(place));
+        let Some(group) = self.groups.iter().find(holds) else {
+            let why = match self.groups.is_empty() {
+                true => "has no __cacheline_group markers (Linux 6.8 and later have them)",
+                false => "has no __cacheline_group that holds all of these",
+            };
+            return vec![EmittedItem::note(format!(
+                "{} {why}: asserted by offsets instead of CACHELINE_ASSERT_GROUP_MEMBER",
+                self.name
+            ))];
+        };
+        let type_name = self.dialect.type_name;
+        let call = |text: String, line_bytes| EmittedItem {
+            content: ItemContent::Call(text),
+            pointer_bytes: pointer_bytes.clone(),
+            line_bytes,
+            guard: Vec::new(),
+        };
+        let name = &group.name;
+        let mut items: Vec<EmittedItem> = (places.iter())
+            .map(|place| {
+                let path = &place.path;
+                let text = format!("CACHELINE_ASSERT_GROUP_MEMBER({type_name}, {name}, {path})");
+                call(text, None)
+            })
+            .collect();
+        let line_bytes = self.dialect.line_bytes;
+        if group.bytes() <= line_bytes {
+            let line = self.dialect.line_bytes_text();
+            let text = format!("CACHELINE_ASSERT_GROUP_SIZE({type_name}, {name}, {line})");
+            items.push(call(text, Some(line_bytes)));
+        } else {
+            items.push(EmittedItem::note(format!(
+                "group {name} has {} bytes, more than a line: only the members named are asserted to \
+                 share one",
+                group.bytes()
+            )));
+        }
+        items
+    }
+}
+
+impl EmittedItem {
+    /// Something that is only said.
+    pub fn note(text: String) -> Self {
+        Self {
+            content: ItemContent::Note(text),
+            pointer_bytes: BTreeSet::new(),
+            line_bytes: None,
+            guard: Vec::new(),
+        }
+    }
+}
+
+impl AssertionBlock {
+    /// A block that asserts nothing.
+    fn from_note(type_name: &str, note: String) -> Self {
+        Self {
+            type_name: type_name.to_owned(),
+            head: Vec::new(),
+            declaration: None,
+            guard: Vec::new(),
+            items: vec![EmittedItem::note(note)],
+        }
+    }
+
+    fn has_calls(&self) -> bool {
+        (self.items.iter()).any(|item| matches!(item.content, ItemContent::Call(_)))
+    }
+
+    /// What another file has of the same type: what is new, and that it holds for its pointers too.
+    fn merge(&mut self, other: Self) {
+        if self.head.is_empty() {
+            self.head = other.head;
+            self.declaration = other.declaration;
+            self.guard = other.guard;
+        }
+        for item in other.items {
+            let same = |known: &&mut EmittedItem| {
+                known.content == item.content && known.line_bytes == item.line_bytes
+            };
+            match self.items.iter_mut().find(same) {
+                Some(known) => known.pointer_bytes.extend(item.pointer_bytes),
+                None => self.items.push(item),
+            }
+        }
+    }
+}

@@ -1,0 +1,397 @@
+//! Checks files against a configuration.
+
+use relayout_layout::catalog::{CatalogEntry, TypeCatalog};
+use relayout_layout::{TypeArena, TypeId};
+
+use crate::evaluate::{self, RuleBreach, RuleSubject};
+use crate::known::KnownType;
+use crate::lock::LockRecord;
+use crate::select::{self, FoundDefinition};
+use crate::{
+    ApplicableSections, AsRecorded, CheckConfig, CheckOutcome, CheckWarning, ConfigPosition, Date,
+    Error, FileFacts, LayoutAssertion, LayoutLock, LayoutRule, RuleId, TypePattern, TypeRules,
+    Violation, applicable_sections, waive,
+};
+
+/// What a check is given besides the files.
+#[derive(Clone, Copy, Debug)]
+pub struct CheckSettings<'a> {
+    /// Today, which waivers are judged by.
+    pub today: Date,
+    /// The configurations that the caller says the files are of.
+    pub configurations: &'a [String],
+    /// What was recorded.
+    pub lock: Option<&'a LayoutLock>,
+    /// Where members were in another build, which is named rather than the record for who pushed
+    /// them.
+    pub baseline: &'a [KnownType],
+}
+
+/// A check of some files.
+pub struct LayoutCheck<'a> {
+    config: &'a CheckConfig,
+    settings: CheckSettings<'a>,
+    checked: u64,
+    violations: Vec<Violation>,
+    warnings: Vec<CheckWarning>,
+}
+
+/// A file that is being checked.
+struct CheckedFile<'a, 'f> {
+    catalog: &'a TypeCatalog<'f>,
+    facts: &'a FileFacts,
+    configurations: Vec<String>,
+    record: Option<&'a LockRecord>,
+    baseline: &'a [KnownType],
+}
+
+/// What one definition came to.
+#[derive(Clone, Debug, PartialEq)]
+struct JudgedType {
+    definition: FoundDefinition,
+    checked: u64,
+    breaches: Vec<(ConfigPosition, RuleId, RuleBreach)>,
+}
+
+impl<'a> LayoutCheck<'a> {
+    /// A check of no file yet.
+    pub fn new(config: &'a CheckConfig, settings: CheckSettings<'a>) -> Self {
+        Self {
+            config,
+            settings,
+            checked: 0,
+            violations: Vec::new(),
+            warnings: Vec::new(),
+        }
+    }
+
+    /// Checks a file against all rules that apply to it.
+    ///
+    /// # Errors
+    /// Nothing can be said of the file; see [`Error`].
+    pub fn judge_file(
+        &mut self,
+        catalog: &TypeCatalog<'_>,
+        facts: &FileFacts,
+    ) -> Result<(), Error> {
+        let named = self.settings.configurations;
+        self.judge_file_where(catalog, facts, named, |_| true)
+    }
+
+    /// As [`file`](Self::file), of these configurations, against the rules that `wanted` picks.
+    ///
+    /// # Errors
+    /// As [`file`](Self::file).
+    pub fn judge_file_where(
+        &mut self,
+        catalog: &TypeCatalog<'_>,
+        facts: &FileFacts,
+        named: &[String],
+        wanted: impl Fn(&TypeRules) -> bool,
+    ) -> Result<(), Error> {
+        let applied = applicable_sections(self.config, named, facts, catalog)?;
+        let configurations = configuration_names(&applied);
+        let record = self.settings.lock;
+        let record = record.and_then(|lock| lock.record(facts, &configurations));
+        let file = CheckedFile {
+            catalog,
+            facts,
+            configurations,
+            record,
+            baseline: self.settings.baseline,
+        };
+        let checked_before = self.checked;
+        for (section, line_bytes) in &applied.sections {
+            for rules in section.types.iter().filter(|rules| wanted(rules)) {
+                self.judge_rules(&file, rules, *line_bytes)?;
+            }
+        }
+        if self.checked == checked_before {
+            self.warnings.push(CheckWarning {
+                at: None,
+                message: format!("no rule applies to {}", facts.path),
+            });
+        }
+        Ok(())
+    }
+
+    /// What came of it: violations in the order of files and rules, with waivers taken off.
+    pub fn finish(self) -> CheckOutcome {
+        let mut outcome = CheckOutcome {
+            checked: self.checked,
+            warnings: self.warnings,
+            ..CheckOutcome::default()
+        };
+        waive::apply_waivers(
+            &self.config.waivers,
+            self.settings.today,
+            self.violations,
+            &mut outcome,
+        );
+        outcome
+    }
+
+    fn judge_rules(
+        &mut self,
+        file: &CheckedFile<'_, '_>,
+        rules: &TypeRules,
+        line_bytes: u64,
+    ) -> Result<(), Error> {
+        let is_recorded =
+            |assertion: &&LayoutAssertion| matches!(assertion.rule, LayoutRule::AsRecorded(_));
+        let (recorded, others): (Vec<&LayoutAssertion>, Vec<&LayoutAssertion>) =
+            rules.assertions.iter().partition(is_recorded);
+        if !others.is_empty() {
+            let judged = judge_types(
+                file,
+                &rules.name,
+                rules,
+                |subject| {
+                    let mut breaches = Vec::new();
+                    for assertion in &others {
+                        let found = evaluate::judge_assertion(subject, assertion, rules.optional)?;
+                        breaches.extend(
+                            found
+                                .into_iter()
+                                .map(|breach| attribute_breach(assertion, breach)),
+                        );
+                    }
+                    Ok((others.len() as u64, breaches))
+                },
+                line_bytes,
+            )?;
+            self.add_judged(file, rules, &rules.name, judged);
+        }
+        for assertion in recorded {
+            if let LayoutRule::AsRecorded(how) = assertion.rule {
+                self.judge_recorded(file, rules, assertion, how, line_bytes)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn judge_recorded(
+        &mut self,
+        file: &CheckedFile<'_, '_>,
+        rules: &TypeRules,
+        assertion: &LayoutAssertion,
+        how: AsRecorded,
+        line_bytes: u64,
+    ) -> Result<(), Error> {
+        let hot = file.record.into_iter().flat_map(|record| &record.types);
+        let mut any = false;
+        for record in hot.filter(|recorded| !recorded.hot.is_empty()) {
+            let Ok(pattern) = TypePattern::parse(&record.layout.name) else {
+                continue;
+            };
+            let (name, scope) = split_scope(&pattern);
+            if !rules.name.matches(scope.as_deref(), name) {
+                continue;
+            }
+            any = true;
+            let judged = judge_types(
+                file,
+                &pattern,
+                rules,
+                |subject| {
+                    let breaches = evaluate::judge_recorded(subject, record, how)?;
+                    let breaches = breaches
+                        .into_iter()
+                        .map(|breach| attribute_breach(assertion, breach));
+                    Ok((1, breaches.collect()))
+                },
+                line_bytes,
+            )?;
+            self.add_judged(file, rules, &pattern, judged);
+        }
+        if !any {
+            let breach = RuleBreach {
+                expected: "hot members in the lock file".to_owned(),
+                found: match file.record {
+                    Some(_) => "no such type in it; `relayout check --update --profile P` writes those that P shows to be hot".to_owned(),
+                    None => "no record of this configuration and machine; `relayout check --update --profile P` writes one".to_owned(),
+                },
+                ..RuleBreach::default()
+            };
+            self.checked += 1;
+            let name = rules.name.as_str();
+            self.violations.push(violation_of(
+                file,
+                rules,
+                name,
+                attribute_breach(assertion, breach),
+            ));
+        }
+        Ok(())
+    }
+
+    /// Counts what was judged; that nothing was is wrong too.
+    fn add_judged(
+        &mut self,
+        file: &CheckedFile<'_, '_>,
+        rules: &TypeRules,
+        pattern: &TypePattern,
+        judged: Vec<JudgedType>,
+    ) {
+        if judged.is_empty() {
+            if !rules.optional {
+                self.checked += 1;
+                let missing = (rules.at, RuleId::Exists, missing_type(file, rules, pattern));
+                let name = pattern.as_str();
+                self.violations
+                    .push(violation_of(file, rules, name, missing));
+            }
+            return;
+        }
+        for judged_type in judged {
+            self.checked += judged_type.checked;
+            let name = judged_type.definition.name;
+            let breaches = judged_type.breaches.into_iter();
+            self.violations
+                .extend(breaches.map(|breach| violation_of(file, rules, &name, breach)));
+        }
+    }
+}
+
+/// Judges each definition that `pattern` means; those that only say again what another says are
+/// left out.
+fn judge_types(
+    file: &CheckedFile<'_, '_>,
+    pattern: &TypePattern,
+    rules: &TypeRules,
+    judge_subject: impl Fn(
+        &RuleSubject<'_>,
+    ) -> Result<(u64, Vec<(ConfigPosition, RuleId, RuleBreach)>), Error>
+    + Sync,
+    line_bytes: u64,
+) -> Result<Vec<JudgedType>, Error> {
+    let declared_in = rules.declared_in.as_ref();
+    let judge_entry = |types: &TypeArena, id: TypeId, entry: &CatalogEntry<'_>| {
+        let found = select::matching_definition(types, id, entry, pattern, declared_in)?;
+        let subject = RuleSubject {
+            types,
+            abi: &file.catalog.abi(types),
+            id,
+            name: &found.name,
+            decl: found.decl.as_ref(),
+            line_bytes,
+            alignments_known: file.catalog.knows_alignments(),
+            known: file.known_type(&found.name),
+        };
+        Some(
+            judge_subject(&subject).map(|(checked, breaches)| JudgedType {
+                checked,
+                breaches: breaches,
+                definition: found,
+            }),
+        )
+    };
+    let entries = select::candidate_entries(file.catalog, pattern);
+    let judged = file.catalog.map_loaded(&entries, judge_entry);
+    let judged = judged.map_err(|source| Error::Layout {
+        file: file.facts.path.clone(),
+        source,
+    })?;
+    let judged: Result<Vec<JudgedType>, Error> = judged.into_iter().flatten().collect();
+    let mut kept: Vec<JudgedType> = Vec::new();
+    for judged_type in judged? {
+        let same = |other: &JudgedType| {
+            other.definition.name == judged_type.definition.name
+                && (other.definition.fit > judged_type.definition.fit
+                    || other.breaches == judged_type.breaches)
+        };
+        if !kept.iter().any(same) {
+            kept.retain(|other| {
+                other.definition.name != judged_type.definition.name
+                    || other.definition.fit >= judged_type.definition.fit
+            });
+            kept.push(judged_type);
+        }
+    }
+    Ok(kept)
+}
+
+fn attribute_breach(
+    assertion: &LayoutAssertion,
+    breach: RuleBreach,
+) -> (ConfigPosition, RuleId, RuleBreach) {
+    let rule = breach.rule.unwrap_or(assertion.rule.id());
+    (assertion.at, rule, breach)
+}
+
+fn missing_type(
+    file: &CheckedFile<'_, '_>,
+    rules: &TypeRules,
+    pattern: &TypePattern,
+) -> RuleBreach {
+    let declared = match &rules.declared_in {
+        Some(glob) => format!(" declared in {glob}"),
+        None => String::new(),
+    };
+    let close = match pattern.is_open() {
+        true => Vec::new(),
+        false => relayout_layout::suggestions::similar_names(
+            file.catalog.type_names(),
+            pattern.name().as_str(),
+        ),
+    };
+    let others = close.iter().filter(|name| *name != pattern.name().as_str());
+    let others: Vec<&str> = others.map(String::as_str).collect();
+    RuleBreach {
+        expected: format!("a type {pattern}{declared}"),
+        found: match &others[..] {
+            [] => "none".to_owned(),
+            close => format!("none; close: {}", close.join(", ")),
+        },
+        ..RuleBreach::default()
+    }
+}
+
+fn violation_of(
+    file: &CheckedFile<'_, '_>,
+    rules: &TypeRules,
+    type_name: &str,
+    (at, rule, breach): (ConfigPosition, RuleId, RuleBreach),
+) -> Violation {
+    Violation {
+        type_name: type_name.to_owned(),
+        member: breach.member,
+        rule,
+        expected: breach.expected,
+        found: breach.found,
+        members: breach.members,
+        pushed_by: breach.pushed_by,
+        between: breach.between,
+        decl: breach.decl,
+        reason: rules.reason.clone(),
+        file: file.facts.path.clone(),
+        configurations: file.configurations.clone(),
+        at,
+        expired: None,
+    }
+}
+
+impl<'a> CheckedFile<'a, '_> {
+    fn known_type(&self, name: &str) -> Option<&'a KnownType> {
+        let other = self.baseline.iter().find(|known| known.name == name);
+        other.or_else(|| Some(&self.record?.type_named(name)?.layout))
+    }
+}
+
+/// The names of the configurations in force.
+fn configuration_names(applied: &ApplicableSections<'_>) -> Vec<String> {
+    let names = applied.configurations.iter();
+    names
+        .map(|configuration| configuration.name.clone())
+        .collect()
+}
+
+/// The name and the scope of a recorded type.
+pub(crate) fn split_scope(pattern: &TypePattern) -> (&str, Option<String>) {
+    let (last, outer) = pattern
+        .components()
+        .split_last()
+        .expect("a pattern has at least one component");
+    let outer: Vec<&str> = outer.iter().map(crate::GlobPattern::as_str).collect();
+    (last.as_str(), (!outer.is_empty()).then(|| outer.join("::")))
+}

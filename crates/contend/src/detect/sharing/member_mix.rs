@@ -1,0 +1,119 @@
+//! How a member that is truly shared is used, and so what may be done about it: no layout helps.
+//!
+//! By its type where that says it (a lock, a count of references, links of a list), else by who loads and stores
+//! it. Objects are told apart: where each has one context that stores to it, as each CPU's run queue, a value for
+//! each context is what there is already.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use relayout_profile::{AccessKind, Profile};
+
+use crate::detect::lock_word::{is_locked_addition, lock_type_of};
+use crate::find::target_name;
+use crate::group::{LineGroup, object_at};
+use crate::identify::AccessTarget;
+use crate::remedy::SharingPattern;
+
+/// Types that count references: Linux.
+const REFERENCE_TYPES: [&str; 4] = ["refcount_struct", "kref", "lockref", "percpu_ref"];
+/// Types of links of lists and trees: Linux, then glibc and libraries.
+const LINK_TYPES: [&str; 10] = [
+    "list_head",
+    "hlist_head",
+    "hlist_node",
+    "hlist_bl_head",
+    "hlist_bl_node",
+    "llist_head",
+    "llist_node",
+    "rb_node",
+    "rb_root",
+    "__pthread_internal_list",
+];
+/// Loads for each store from which on a member is mostly read.
+const LOADS_PER_STORE: u64 = 8;
+
+/// Loads and stores of a member, over all objects.
+#[derive(Default)]
+struct MemberMix {
+    loads: u64,
+    /// Stores, and of them additions by locked instructions: what is not locked and added to by several is so
+    /// under a lock, and goes with it.
+    stores: u64,
+    added: u64,
+    /// Stores by object and context.
+    by_object: BTreeMap<(u16, u64), BTreeMap<u16, u64>>,
+}
+
+pub(super) fn sharing_pattern(
+    group: &LineGroup,
+    profile: &Profile,
+    member: &str,
+    place: &AccessTarget,
+) -> SharingPattern {
+    let is_within = |types: &[&str]| match place {
+        AccessTarget::Member { member, .. } => {
+            let mut path = member.types_path.iter();
+            path.any(|name| types.contains(&name.as_str()))
+        }
+        _ => false,
+    };
+    match place {
+        AccessTarget::Member { member, .. } if lock_type_of(member).is_some() => {
+            SharingPattern::Lock
+        }
+        _ if is_within(&REFERENCE_TYPES) => SharingPattern::References,
+        _ if is_within(&LINK_TYPES) => SharingPattern::List,
+        _ => MemberMix::new(group, profile, member).pattern(),
+    }
+}
+
+impl MemberMix {
+    fn new(group: &LineGroup, profile: &Profile, member: &str) -> Self {
+        let mut mix = Self::default();
+        let counts = group.counts.iter();
+        for count in counts.filter(|count| target_name(count.target) == member) {
+            let row = count.row;
+            if row.access == AccessKind::Read {
+                mix.loads = mix.loads.saturating_add(row.count);
+                continue;
+            }
+            mix.stores = mix.stores.saturating_add(row.count);
+            if is_locked_addition(profile, row.site, row.access) {
+                mix.added = mix.added.saturating_add(row.count);
+            }
+            let base = object_at(count.target).map_or(0, |object| object.base);
+            let contexts = mix.by_object.entry((row.run, base)).or_default();
+            let sum = contexts.entry(row.context).or_default();
+            *sum = sum.saturating_add(row.count);
+        }
+        mix
+    }
+
+    fn pattern(&self) -> SharingPattern {
+        match self.owners() {
+            // Its line was never busy enough for accesses to be counted.
+            _ if self.stores == 0 => SharingPattern::Batch,
+            Some(owners) if owners.len() > 1 => SharingPattern::Owned,
+            Some(_) => SharingPattern::Copy,
+            None if self.loads >= self.stores.saturating_mul(LOADS_PER_STORE) => {
+                SharingPattern::Copy
+            }
+            // An addition loads by itself; plain loads beside it are somebody who wants to know.
+            None if self.added >= self.stores / 4 * 3 && self.loads <= self.stores => {
+                SharingPattern::PerContext
+            }
+            None => SharingPattern::Batch,
+        }
+    }
+
+    /// Who stores to the objects, if each has one context that makes nine in ten of its stores.
+    fn owners(&self) -> Option<BTreeSet<u16>> {
+        let (mut owners, mut own) = (BTreeSet::new(), 0_u64);
+        for contexts in self.by_object.values() {
+            let (owner, most) = contexts.iter().max_by_key(|(_, count)| **count)?;
+            owners.insert(*owner);
+            own = own.saturating_add(*most);
+        }
+        (own.saturating_mul(10) >= self.stores.saturating_mul(9)).then_some(owners)
+    }
+}

@@ -1,0 +1,106 @@
+//! Who accesses a group, by source line.
+
+use std::collections::BTreeMap;
+
+use relayout_profile::{AccessKind, ConflictRow};
+use rustc_hash::FxHashMap;
+
+use super::names::{other_side_name, target_name};
+use crate::finding::{AccessSide, ConflictPair, SiteUse};
+use crate::group::{self, LineGroup};
+use crate::identify::{AddressNamer, SiteSource};
+use crate::replay::CoherenceTally;
+
+/// Sources of sites, each asked for once.
+pub(crate) struct SourceCache<'a, I> {
+    identify: &'a I,
+    by_site: FxHashMap<u32, SiteSource>,
+}
+
+impl<'a, I: AddressNamer> SourceCache<'a, I> {
+    pub fn new(identify: &'a I) -> Self {
+        Self {
+            identify,
+            by_site: FxHashMap::default(),
+        }
+    }
+
+    pub fn get(&mut self, site: u32) -> SiteSource {
+        self.by_site
+            .entry(site)
+            .or_insert_with(|| self.identify.source_of_site(site))
+            .clone()
+    }
+}
+
+/// Uses by source line and kind of access.
+#[derive(Default)]
+pub(super) struct SiteUses(BTreeMap<(SiteSource, AccessKind), SiteUse>);
+
+impl SiteUses {
+    fn use_of(&mut self, source: SiteSource, access: AccessKind) -> &mut SiteUse {
+        let fresh = SiteUse {
+            source: source.clone(),
+            access,
+            count: 0,
+            transfers: 0,
+            caused: 0,
+        };
+        self.0.entry((source, access)).or_insert(fresh)
+    }
+
+    pub fn add<I: AddressNamer>(&mut self, row: &ConflictRow, sources: &mut SourceCache<'_, I>) {
+        let transfers = group::row_tally(row).transfers();
+        self.use_of(sources.get(row.site), row.access).transfers += transfers;
+        self.use_of(sources.get(row.other_site), row.other_access)
+            .caused += transfers;
+    }
+
+    pub fn ranked(self) -> Vec<SiteUse> {
+        let mut uses: Vec<SiteUse> = self.0.into_values().collect();
+        uses.sort_by_key(|site| std::cmp::Reverse((site.transfers + site.caused, site.count)));
+        uses
+    }
+}
+
+pub(super) fn group_site_uses<I: AddressNamer>(
+    group: &LineGroup,
+    sources: &mut SourceCache<'_, I>,
+) -> Vec<SiteUse> {
+    let mut uses = SiteUses::default();
+    for count in &group.counts {
+        uses.use_of(sources.get(count.row.site), count.row.access)
+            .count += count.row.count;
+    }
+    for conflict in &group.conflicts {
+        uses.add(conflict.row, sources);
+    }
+    uses.ranked()
+}
+
+pub(super) fn conflict_pairs<I: AddressNamer>(
+    group: &LineGroup,
+    sources: &mut SourceCache<'_, I>,
+) -> Vec<ConflictPair> {
+    let mut pairs: BTreeMap<(AccessSide, AccessSide), CoherenceTally> = BTreeMap::new();
+    for conflict in &group.conflicts {
+        let row = conflict.row;
+        let here = AccessSide {
+            member: target_name(conflict.here),
+            access: row.access,
+            source: sources.get(row.site),
+        };
+        let there = AccessSide {
+            member: other_side_name(conflict.here, conflict.there),
+            access: row.other_access,
+            source: sources.get(row.other_site),
+        };
+        *pairs.entry((here, there)).or_default() += group::row_tally(row);
+    }
+    let mut pairs: Vec<ConflictPair> = pairs
+        .into_iter()
+        .map(|((here, there), tally)| ConflictPair { here, there, tally })
+        .collect();
+    pairs.sort_by_key(|pair| std::cmp::Reverse((pair.tally.transfers(), pair.tally.upgrades)));
+    pairs
+}

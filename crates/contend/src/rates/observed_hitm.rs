@@ -1,0 +1,39 @@
+//! What hardware told of transfers, beside what is expected.
+
+use relayout_profile::Profile;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::group::LineGroup;
+
+/// Transfers that samples told of, by run and line; `None` if the hardware does not tell.
+pub(crate) struct ObservedHitm(Option<FxHashMap<(u16, u64), u64>>);
+
+impl ObservedHitm {
+    pub fn new(profile: &Profile) -> Self {
+        let mut lines: FxHashMap<(u16, u64), u64> = FxHashMap::default();
+        for row in &profile.lines {
+            let told = row.read_transfers.saturating_add(row.write_transfers);
+            let sum = lines.entry((row.run, row.line)).or_default();
+            *sum = sum.saturating_add(told);
+        }
+        Self(profile.meta.hitm_seen.then_some(lines))
+    }
+
+    pub fn total(&self) -> Option<u64> {
+        let lines = self.0.as_ref()?.values();
+        Some(lines.fold(0, |sum, told| sum.saturating_add(*told)))
+    }
+
+    /// Those of the lines that a group's events are on.
+    pub fn on_lines_of(&self, group: &LineGroup) -> Option<u64> {
+        let told = self.0.as_ref()?;
+        let line = |addr: u64| addr - addr % group.line_bytes;
+        let lines: FxHashSet<_> = group
+            .conflicts
+            .iter()
+            .map(|c| (c.row.run, line(c.row.addr)))
+            .collect();
+        let told = lines.iter().filter_map(|line| told.get(line));
+        Some(told.fold(0, |sum, told| sum.saturating_add(*told)))
+    }
+}

@@ -1,0 +1,54 @@
+//! Counts, cut at the borders of lines.
+
+use relayout_profile::{AccessKind, CountRow};
+
+/// Accesses of one context by one site to bytes of one line.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct RateRow {
+    pub context: u16,
+    pub site: u32,
+    pub access: AccessKind,
+    pub addr: u64,
+    pub size: u8,
+    pub count: f64,
+    /// Stores that changed bytes, as far as known.
+    pub changing: f64,
+}
+
+impl RateRow {
+    /// The parts of a count on its lines: one, or two if it straddles.
+    pub fn split_at_lines(row: &CountRow, line_bytes: u64) -> impl Iterator<Item = Self> {
+        let first_end = row.addr - row.addr % line_bytes + (line_bytes - 1);
+        let last = row.addr.saturating_add(u64::from(row.size).max(1) - 1);
+        let stores = row.access != AccessKind::Read;
+        let silent = row.silent.unwrap_or(0).min(row.count);
+        let part = move |addr: u64, last: u64| Self {
+            context: row.context,
+            site: row.site,
+            access: row.access,
+            addr,
+            size: (last - addr + 1) as u8,
+            count: row.count as f64,
+            changing: if stores {
+                (row.count - silent) as f64
+            } else {
+                0.0
+            },
+        };
+        let second = (last > first_end).then(|| part(first_end + 1, last));
+        std::iter::once(part(row.addr, last.min(first_end))).chain(second)
+    }
+
+    pub fn line_addr(&self, line_bytes: u64) -> u64 {
+        self.addr - self.addr % line_bytes
+    }
+
+    pub fn is_store(&self) -> bool {
+        self.access != AccessKind::Read
+    }
+
+    pub fn overlaps(&self, other: &Self) -> bool {
+        let end = |row: &Self| row.addr.saturating_add(u64::from(row.size));
+        self.addr < end(other) && other.addr < end(self)
+    }
+}

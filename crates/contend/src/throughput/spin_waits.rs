@@ -1,0 +1,221 @@
+//! Contexts that wait for what another stores.
+
+use std::collections::BTreeMap;
+
+use relayout_profile::AccessKind;
+
+use crate::replay::{ObjectTrace, TraceAccess};
+
+/// Waits that make a habit: with fewer, it can be chance.
+const WAITS_MIN: u32 = 16;
+/// Of the repeats that a context does something else after, at least so many are the first since another stored
+/// there. Not all: the last load before them may not be in the log.
+const ENDED: f64 = 0.5;
+/// Of those that it repeats once more, at most so many are.
+const GOES_ON: f64 = 0.1;
+
+/// A load that a context repeats until another has stored there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SpinWait {
+    /// Who waits.
+    pub context: u16,
+    /// The instruction that loads.
+    pub site: u32,
+    /// First byte that it loads, from the object's beginning.
+    pub offset: u32,
+    /// How often it waited in what was logged.
+    pub times: u32,
+}
+
+/// Where contexts wait for one another on these objects: the most frequent place of each context that does.
+///
+/// Repeats are a context's loads by one instruction of one place with no other access of its to the object
+/// between. Who waits repeats as long as nobody has stored, and goes on to something else once somebody has; who
+/// reads along does not stop for that. One that waits is as fast as whom it waits for, which no prediction for
+/// each by itself knows.
+pub fn find_spin_waits<'t>(traces: impl IntoIterator<Item = &'t ObjectTrace>) -> Vec<SpinWait> {
+    let mut places: BTreeMap<(u16, u32, u32), LoadRepeats> = BTreeMap::new();
+    for trace in traces {
+        count_repeats(&trace.accesses, &mut places);
+    }
+    let mut found: BTreeMap<u16, SpinWait> = BTreeMap::new();
+    for ((context, site, offset), repeats) in places {
+        let times = repeats.ended[1];
+        let best = found.get(&context).map_or(0, |earlier| earlier.times);
+        if repeats.is_waiting() && times > best {
+            found.insert(
+                context,
+                SpinWait {
+                    context,
+                    site,
+                    offset,
+                    times,
+                },
+            );
+        }
+    }
+    found.into_values().collect()
+}
+
+/// Repeats of one load; without and with another's store to it since the one before.
+#[derive(Clone, Copy, Debug, Default)]
+struct LoadRepeats {
+    /// After which the context did something else.
+    ended: [u32; 2],
+    /// After which it repeated once more.
+    goes_on: [u32; 2],
+}
+
+impl LoadRepeats {
+    fn is_waiting(&self) -> bool {
+        let share =
+            |[without, with]: [u32; 2]| f64::from(with) / f64::from(with + without).max(1.0);
+        self.ended[1] >= WAITS_MIN && share(self.ended) >= ENDED && share(self.goes_on) <= GOES_ON
+    }
+}
+
+/// A context's last load, if it may become, or is, a repeated one.
+struct LastLoad {
+    load: TraceAccess,
+    /// Whether it is itself a repeat.
+    repeat: bool,
+    /// Whether another stored there between the load before and this.
+    seen: bool,
+    /// Whether another stored there after it.
+    stored: bool,
+}
+
+fn count_repeats(accesses: &[TraceAccess], places: &mut BTreeMap<(u16, u32, u32), LoadRepeats>) {
+    let mut last: BTreeMap<u16, LastLoad> = BTreeMap::new();
+    for access in accesses {
+        if access.access != AccessKind::Read && access.silent != Some(true) {
+            for (_, other) in last
+                .iter_mut()
+                .filter(|(context, _)| **context != access.context)
+            {
+                other.stored |= overlap(&other.load, access);
+            }
+        }
+        let before = last.remove(&access.context);
+        let again =
+            |load: &LastLoad| (load.load.site, load.load.offset) == (access.site, access.offset);
+        let repeat = before.as_ref().is_some_and(again);
+        if let Some(before) = &before
+            && before.repeat
+        {
+            let place = (access.context, before.load.site, before.load.offset);
+            let repeats = places.entry(place).or_default();
+            let sort = match repeat {
+                true => &mut repeats.goes_on,
+                false => &mut repeats.ended,
+            };
+            sort[usize::from(before.seen)] = sort[usize::from(before.seen)].saturating_add(1);
+        }
+        if access.access == AccessKind::Read {
+            let seen = before.is_some_and(|before| before.stored);
+            last.insert(
+                access.context,
+                LastLoad {
+                    load: *access,
+                    repeat,
+                    seen,
+                    stored: false,
+                },
+            );
+        }
+    }
+}
+
+fn overlap(a: &TraceAccess, b: &TraceAccess) -> bool {
+    let end = |access: &TraceAccess| u64::from(access.offset) + u64::from(access.size);
+    u64::from(a.offset) < end(b) && u64::from(b.offset) < end(a)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn access(context: u16, site: u32, access: AccessKind, offset: u32) -> TraceAccess {
+        TraceAccess {
+            context,
+            offset,
+            size: 8,
+            access,
+            silent: None,
+            site,
+        }
+    }
+
+    #[track_caller]
+    fn check(round: &[TraceAccess], expect: &[(u16, u32)]) {
+        let accesses = round.iter().copied().cycle().take(round.len() * 20);
+        let trace = ObjectTrace {
+            accesses: accesses.collect(),
+            ..ObjectTrace::default()
+        };
+        let found = find_spin_waits(&[trace]);
+        let found: Vec<(u16, u32)> = found
+            .iter()
+            .map(|spin_wait| (spin_wait.context, spin_wait.site))
+            .collect();
+        assert_eq!(found, expect);
+    }
+
+    const LOOK: (u32, AccessKind, u32) = (1, AccessKind::Read, 8);
+    const ANSWER: (u32, AccessKind, u32) = (2, AccessKind::Write, 0);
+
+    fn do_access(context: u16, (site, kind, offset): (u32, AccessKind, u32)) -> TraceAccess {
+        access(context, site, kind, offset)
+    }
+
+    #[test]
+    fn who_looks_until_it_is_stored_waits() {
+        let store = access(1, 3, AccessKind::Write, 8);
+        let look = do_access(0, LOOK);
+        check(
+            &[look, look, look, store, look, do_access(0, ANSWER)],
+            &[(0, 1)],
+        );
+        // The store is to something else.
+        let beside = access(1, 3, AccessKind::Write, 16);
+        check(&[look, look, look, beside, look, do_access(0, ANSWER)], &[]);
+        // It leaves what is there.
+        let silent = TraceAccess {
+            silent: Some(true),
+            ..store
+        };
+        check(&[look, look, look, silent, look, do_access(0, ANSWER)], &[]);
+    }
+
+    #[test]
+    fn who_reads_along_does_not() {
+        let (look, store) = (do_access(0, LOOK), access(1, 3, AccessKind::Write, 8));
+        check(&[look, store, look, look, store], &[]);
+        // Now and then it does something else, whatever was stored.
+        check(
+            &[
+                look,
+                store,
+                look,
+                store,
+                look,
+                store,
+                look,
+                do_access(0, ANSWER),
+            ],
+            &[],
+        );
+    }
+
+    #[test]
+    fn one_look_for_each_answer_is_no_wait() {
+        check(
+            &[
+                do_access(0, LOOK),
+                do_access(0, ANSWER),
+                access(1, 3, AccessKind::Write, 8),
+            ],
+            &[],
+        );
+    }
+}

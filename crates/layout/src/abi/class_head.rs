@@ -1,0 +1,187 @@
+//! What stands in front of a C++ class's own members and cannot move: base classes, and the
+//! pointer to its virtual functions.
+//!
+//! The Itanium C++ ABI lets members begin in the padding at the end of the last base class, unless
+//! that is plain data as in C. Debug information does not say which; the members' offsets mostly
+//! do, and where they do not, the class is refused.
+
+use rustc_hash::FxHashSet;
+
+use super::{AbiEngine, AbiError};
+use crate::types::DEPTH_MAX;
+use crate::{Aggregate, AggregateKind, Member, Type, TypeId};
+
+/// Types looked at for empty base classes: damaged debug information can nest them so that there
+/// are billions.
+const TYPES_MAX: usize = 4096;
+
+/// The part of a class in front of its own members.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ClassHead {
+    /// How many of [`Aggregate::members`] it is.
+    pub member_count: usize,
+    /// Where the class's own members may begin, in bytes.
+    pub end: u64,
+    /// Its alignment in bytes; 0 where there is none.
+    pub align: u64,
+}
+
+impl AbiEngine<'_> {
+    /// The head of a class, and where it ends if the last base's padding is not used.
+    pub(super) fn class_head(
+        &self,
+        aggregate: &Aggregate,
+        depth: u32,
+    ) -> Result<(ClassHead, u64), AbiError> {
+        let mut head = ClassHead::default();
+        if aggregate.kind == AggregateKind::Union {
+            return Ok((head, 0));
+        }
+        let fixed =
+            |member: &&Member| self.base_class(member).is_some() || is_vtable_pointer(member);
+        head.member_count = aggregate.members.iter().take_while(fixed).count();
+        let (front, own) = aggregate.members.split_at(head.member_count);
+        let name = || aggregate.name.clone().unwrap_or_default();
+        if own.iter().any(is_vtable_pointer) {
+            return Err(AbiError::Virtual { name: name() });
+        }
+        let mut extents: Vec<(u64, u64, u64)> = Vec::new();
+        for member in front {
+            let unknown = || AbiError::UnknownSize {
+                name: name(),
+                member: member.name.clone().unwrap_or_default(),
+            };
+            let size = self.size_of(member.ty).ok_or_else(unknown)?;
+            let align = self.align_at(member.ty, depth + 1).ok_or_else(unknown)?;
+            head.align = head.align.max(align);
+            let data = match self.base_class(member) {
+                Some(_) => self.data_end(member.ty),
+                None => size,
+            };
+            if data > 0 {
+                let at = |bytes| member.offset.checked_add(bytes).ok_or_else(unknown);
+                extents.push((member.offset, at(data)?, at(size)?));
+            }
+        }
+        extents.sort_unstable();
+        if extents.windows(2).any(|pair| pair[0].1 > pair[1].0) {
+            return Err(AbiError::Virtual { name: name() });
+        }
+        let last = extents.last().copied().unwrap_or_default();
+        if last.2 > aggregate.size {
+            return Err(AbiError::Virtual { name: name() });
+        }
+        head.end = last.1;
+        self.refuse_shared_empty_base(aggregate, front, own)?;
+        Ok((head, last.2))
+    }
+
+    /// It or a class that it inherits from has a virtual base.
+    pub(super) fn has_virtual_base(&self, aggregate: &Aggregate, depth: u32) -> bool {
+        let inherits = |member: &Member| {
+            let base = self.base_class(member).filter(|_| depth < DEPTH_MAX);
+            base.is_some_and(|base| self.has_virtual_base(base, depth + 1))
+        };
+        !aggregate.virtual_bases.is_empty() || aggregate.members.iter().any(inherits)
+    }
+
+    /// The base class that a member without a name stands for.
+    fn base_class(&self, member: &Member) -> Option<&Aggregate> {
+        if member.name.is_some() || member.bits.is_some() {
+            return None;
+        }
+        self.aggregate(member.ty)
+            .filter(|aggregate| aggregate.name.is_some())
+    }
+
+    /// Where the last byte of data of a class ends, in bytes from its start; 0 for an empty one.
+    fn data_end(&self, id: TypeId) -> u64 {
+        let Some((id, aggregate)) = self.aggregate_id(id) else {
+            return 0;
+        };
+        if let Some(known) = self.known_data_ends.borrow().get(&id) {
+            return *known;
+        }
+        self.known_data_ends.borrow_mut().insert(id, 0);
+        let end = |member: &Member| match (member.bits, self.base_class(member)) {
+            (Some(bits), _) => bits.offset_bits.saturating_add(bits.size_bits).div_ceil(8),
+            (None, Some(_)) => match self.data_end(member.ty) {
+                0 => 0,
+                end => member.offset.saturating_add(end),
+            },
+            _ => member
+                .offset
+                .saturating_add(self.size_of(member.ty).unwrap_or(0)),
+        };
+        let ends = aggregate.members.iter().map(end);
+        let end = ends.max().unwrap_or(0);
+        self.known_data_ends.borrow_mut().insert(id, end);
+        end
+    }
+
+    /// Two objects of one empty class cannot have one address, so a member that holds one is put
+    /// elsewhere than any other would be.
+    fn refuse_shared_empty_base(
+        &self,
+        aggregate: &Aggregate,
+        front: &[Member],
+        own: &[Member],
+    ) -> Result<(), AbiError> {
+        if front.is_empty() {
+            return Ok(());
+        }
+        let mut bases = FxHashSet::default();
+        let mut parts = FxHashSet::default();
+        front
+            .iter()
+            .for_each(|member| self.collect_classes(member.ty, &mut bases));
+        own.iter()
+            .for_each(|member| self.collect_classes(member.ty, &mut parts));
+        let empty = |id: &&TypeId| self.data_end(**id) == 0;
+        match bases.iter().filter(|id| parts.contains(id)).find(empty) {
+            None => Ok(()),
+            Some(shared) => Err(AbiError::Base {
+                name: aggregate.name.clone().unwrap_or_default(),
+                base: (self.aggregate(*shared))
+                    .and_then(|base| base.name.clone())
+                    .unwrap_or_default(),
+                why: "one of its members holds another object of that empty class",
+            }),
+        }
+    }
+
+    /// All classes that an object of the type consists of.
+    fn collect_classes(&self, id: TypeId, found: &mut FxHashSet<TypeId>) {
+        let mut pending = vec![id];
+        while let Some(id) = pending.pop() {
+            let Some(id) = self.innermost_aggregate(id) else {
+                continue;
+            };
+            if found.len() < TYPES_MAX
+                && found.insert(id)
+                && let Some(Type::Aggregate(aggregate)) = self.types.types.get(id.0 as usize)
+            {
+                pending.extend(aggregate.members.iter().map(|member| member.ty));
+            }
+        }
+    }
+
+    /// The aggregate behind typedefs, qualifiers and arrays.
+    fn innermost_aggregate(&self, mut id: TypeId) -> Option<TypeId> {
+        for _ in 0..DEPTH_MAX {
+            match self.types.types.get(id.0 as usize)? {
+                Type::Typedef { target, .. } | Type::Qualified { target, .. } => id = (*target)?,
+                Type::Array { element, .. } => id = *element,
+                Type::Aggregate(_) => return Some(id),
+                _ => return None,
+            }
+        }
+        None
+    }
+}
+
+/// The pointer to virtual functions, as GCC and Clang name it.
+fn is_vtable_pointer(member: &Member) -> bool {
+    let name = member.name.as_deref();
+    name.is_some_and(|name| name.starts_with("_vptr"))
+}

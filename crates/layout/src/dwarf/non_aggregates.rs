@@ -1,0 +1,172 @@
+//! Reads the types that are no aggregates: pointers, arrays, enumerations, functions, names of types.
+
+use gimli::{DwTag, constants as dw};
+
+use super::entry::DieContext;
+use super::types::DwarfTypeLoader;
+use crate::types::LoadNeed;
+use crate::{Error, Type};
+
+/// Of an array. More are damage, and each is printed with each member.
+const DIMENSIONS_MAX: usize = 256;
+
+impl<'f, 'a> DwarfTypeLoader<'f, 'a> {
+    pub(super) fn read_non_aggregate(
+        &mut self,
+        context: &DieContext<'f, 'a>,
+        need: LoadNeed,
+        depth: u32,
+    ) -> Result<Type, Error> {
+        let tag = context.entry.tag();
+        if let Some(sigil) = pointer_sigil(tag) {
+            let target = self.load_reference(context, dw::DW_AT_type, LoadNeed::Name, depth)?;
+            // Nobody can ask for an anonymous target by name, so it comes along.
+            if let Some(id) = target
+                && matches!(self.types.get(id), Type::Aggregate(aggregate) if aggregate.name.is_none())
+            {
+                self.fill_members(id, depth + 1)?;
+            }
+            let size = context.number(dw::DW_AT_byte_size);
+            let size = size.unwrap_or(u64::from(context.unit.encoding().address_size));
+            return Ok(Type::Pointer {
+                target,
+                size,
+                sigil,
+            });
+        }
+        if let Some(qualifier) = qualifier(tag) {
+            let target = self.load_reference(context, dw::DW_AT_type, need, depth)?;
+            return Ok(Type::Qualified { qualifier, target });
+        }
+        Ok(match tag {
+            dw::DW_TAG_base_type => Type::Base {
+                name: self.name_of(context).unwrap_or_else(|| "?".to_owned()),
+                size: context.number(dw::DW_AT_byte_size).unwrap_or(0),
+            },
+            dw::DW_TAG_typedef => Type::Typedef {
+                name: self.name_of(context).unwrap_or_else(|| "?".to_owned()),
+                target: self.load_reference(context, dw::DW_AT_type, need, depth)?,
+                declared_align: context.number(dw::DW_AT_alignment),
+            },
+            dw::DW_TAG_enumeration_type => self.read_enum(context, depth)?,
+            dw::DW_TAG_array_type => self.read_array(context, need, depth)?,
+            dw::DW_TAG_subroutine_type => self.read_function(context, depth)?,
+            dw::DW_TAG_unspecified_type => Type::Unknown(
+                self.name_of(context)
+                    .unwrap_or_else(|| "unspecified type".to_owned()),
+            ),
+            other => Type::Unknown(other.to_string()),
+        })
+    }
+
+    fn read_enum(&mut self, context: &DieContext<'f, 'a>, depth: u32) -> Result<Type, Error> {
+        let mut enumerators = Vec::new();
+        for child in self.children(context)? {
+            if child.entry.tag() == dw::DW_TAG_enumerator {
+                let name = self.name_of(&child).unwrap_or_default();
+                enumerators.push((
+                    name,
+                    child.signed_number(dw::DW_AT_const_value).unwrap_or(0),
+                ));
+            }
+        }
+        let size = match context.number(dw::DW_AT_byte_size) {
+            Some(size) => size,
+            None => self
+                .load_reference(context, dw::DW_AT_type, LoadNeed::Members, depth)?
+                .and_then(|id| self.types.size_of(id))
+                .unwrap_or(0),
+        };
+        Ok(Type::Enum {
+            name: self.name_of(context),
+            size,
+            enumerators,
+        })
+    }
+
+    fn read_array(
+        &mut self,
+        context: &DieContext<'f, 'a>,
+        need: LoadNeed,
+        depth: u32,
+    ) -> Result<Type, Error> {
+        let element = self.load_reference(context, dw::DW_AT_type, need, depth)?;
+        let element = element.unwrap_or_else(|| self.types.add(Type::Unknown("void".to_owned())));
+        let children = self.children(context)?;
+        if children.len() > DIMENSIONS_MAX {
+            let problem = format!("an array of {} dimensions", children.len());
+            return Ok(Type::Unknown(problem));
+        }
+        let counts = children
+            .iter()
+            .filter(|child| {
+                matches!(
+                    child.entry.tag(),
+                    dw::DW_TAG_subrange_type | dw::DW_TAG_enumeration_type
+                )
+            })
+            .map(subrange_count)
+            .collect();
+        Ok(Type::Array { element, counts })
+    }
+
+    fn read_function(&mut self, context: &DieContext<'f, 'a>, depth: u32) -> Result<Type, Error> {
+        let result = self.load_reference(context, dw::DW_AT_type, LoadNeed::Name, depth)?;
+        let mut params = Vec::new();
+        let mut variadic = false;
+        for child in self.children(context)? {
+            match child.entry.tag() {
+                dw::DW_TAG_formal_parameter => {
+                    let param =
+                        self.load_reference(&child, dw::DW_AT_type, LoadNeed::Name, depth)?;
+                    params.extend(param);
+                }
+                dw::DW_TAG_unspecified_parameters => variadic = true,
+                _ => {}
+            }
+        }
+        Ok(Type::Function {
+            result,
+            params,
+            variadic,
+        })
+    }
+}
+
+fn subrange_count(child: &DieContext<'_, '_>) -> Option<u64> {
+    if child.entry.tag() == dw::DW_TAG_enumeration_type {
+        return None;
+    }
+    if let Some(count) = child.number(dw::DW_AT_count) {
+        return Some(count);
+    }
+    // An upper bound of -1 is how some producers write zero elements.
+    let upper = child.signed_number(dw::DW_AT_upper_bound)?;
+    let upper = if upper == i128::from(u64::MAX) || upper == i128::from(u32::MAX) {
+        -1
+    } else {
+        upper
+    };
+    let lower = child.signed_number(dw::DW_AT_lower_bound).unwrap_or(0);
+    u64::try_from(upper - lower + 1).ok()
+}
+
+fn pointer_sigil(tag: DwTag) -> Option<&'static str> {
+    match tag {
+        dw::DW_TAG_pointer_type => Some("*"),
+        dw::DW_TAG_reference_type => Some("&"),
+        dw::DW_TAG_rvalue_reference_type => Some("&&"),
+        dw::DW_TAG_ptr_to_member_type => Some("::*"),
+        _ => None,
+    }
+}
+
+fn qualifier(tag: DwTag) -> Option<&'static str> {
+    match tag {
+        dw::DW_TAG_const_type => Some("const"),
+        dw::DW_TAG_volatile_type => Some("volatile"),
+        dw::DW_TAG_restrict_type => Some("restrict"),
+        dw::DW_TAG_atomic_type => Some("_Atomic"),
+        _ => None,
+    }
+}

@@ -1,0 +1,240 @@
+//! Which layouts are scored: every kind of change, within what is allowed and can be judged.
+
+use relayout_layout::abi::{AtomArrangement, StructLayout};
+use rustc_hash::FxHashSet;
+
+use crate::advise::{Options, SkippedCandidates, UserLayout};
+use crate::change::{self, LayoutChange, LayoutProposal, StartingShape, exchange_lines, two_moves};
+use crate::coverage::AtomCoverage;
+use crate::pareto_front::{self, LayoutCost};
+use crate::rewrite::{RewriteModel, TransferBound};
+use crate::score::LayoutScorer;
+use crate::subject::AdviceSubject;
+
+/// A layout before it is scored.
+pub(crate) struct LayoutCandidate {
+    pub name: Option<String>,
+    pub proposal: LayoutProposal,
+    pub layout: StructLayout,
+    pub unjudged: bool,
+}
+
+/// What candidates have to obey.
+pub(crate) struct CandidateRules<'a> {
+    pub subject: AdviceSubject<'a>,
+    pub scorer: &'a LayoutScorer<'a>,
+    pub coverage: &'a AtomCoverage,
+    pub current: &'a StructLayout,
+    /// Atoms that stay at their offsets.
+    kept: Vec<usize>,
+}
+
+/// Whether a layout may be a candidate.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum CandidateAdmission {
+    Yes,
+    /// It moves a member that has to stay.
+    Kept,
+    /// It brings members together whose accesses were not all recorded.
+    Unrecorded,
+}
+
+impl<'a> CandidateRules<'a> {
+    /// The members called `keep` stay.
+    pub fn new(
+        subject: AdviceSubject<'a>,
+        scorer: &'a LayoutScorer<'a>,
+        coverage: &'a AtomCoverage,
+        current: &'a StructLayout,
+        keep: &[String],
+    ) -> Self {
+        let atoms = subject.shape.atoms.iter().enumerate();
+        let stays = |names: &[String]| names.iter().any(|name| keep.contains(name));
+        let kept = atoms
+            .filter(|(_, atom)| stays(&atom.names))
+            .map(|(index, _)| index)
+            .collect();
+        Self {
+            subject,
+            scorer,
+            coverage,
+            current,
+            kept,
+        }
+    }
+
+    fn admit(&self, layout: &StructLayout) -> CandidateAdmission {
+        let same = |atom: &usize| layout.places[*atom].offset == self.current.places[*atom].offset;
+        if !self.kept.iter().all(same) {
+            return CandidateAdmission::Kept;
+        }
+        match self.is_judged(layout) {
+            true => CandidateAdmission::Yes,
+            false => CandidateAdmission::Unrecorded,
+        }
+    }
+
+    fn is_judged(&self, layout: &StructLayout) -> bool {
+        let line_bytes = self.subject.line_bytes;
+        let phases = || self.scorer.phase_changes(layout);
+        self.coverage
+            .can_judge(self.current, layout, phases, line_bytes)
+    }
+
+    /// Atoms at the start that stay, one after the other.
+    fn kept_at_start(&self) -> usize {
+        (0..).take_while(|atom| self.kept.contains(atom)).count()
+    }
+
+    /// A layout of the user's.
+    pub fn user_candidate(&self, user_layout: &UserLayout) -> LayoutCandidate {
+        let (shape, order) = (self.subject.shape, &user_layout.order);
+        let layout = shape.lay_out_padded(&order.arrangement, &order.pads);
+        let mut changes = LayoutChange::leading_to(shape, &order.arrangement);
+        changes.extend(order.pads.iter().map(|pad| LayoutChange::Pad {
+            before: order.arrangement.order.get(pad.position).copied(),
+            bytes: pad.size,
+        }));
+        LayoutCandidate {
+            name: Some(user_layout.name.clone()),
+            unjudged: !self.is_judged(&layout),
+            proposal: LayoutProposal {
+                arrangement: order.arrangement.clone(),
+                changes,
+            },
+            layout,
+        }
+    }
+
+    /// Today's layout.
+    pub fn current_candidate(&self) -> LayoutCandidate {
+        LayoutCandidate {
+            name: None,
+            proposal: LayoutProposal {
+                arrangement: self.subject.shape.current_arrangement(),
+                changes: Vec::new(),
+            },
+            layout: self.current.clone(),
+            unjudged: false,
+        }
+    }
+}
+
+/// Candidates, each layout once.
+pub(crate) struct CandidatePool<'r, 'a> {
+    rules: &'r CandidateRules<'a>,
+    seen: FxHashSet<AtomArrangement>,
+    pub candidates: Vec<LayoutCandidate>,
+    pub left_out: SkippedCandidates,
+    pub bound: TransferBound,
+}
+
+impl<'r, 'a> CandidatePool<'r, 'a> {
+    /// All kinds of change.
+    pub fn new(rules: &'r CandidateRules<'a>, model: &RewriteModel<'_>, options: &Options) -> Self {
+        let subject = rules.subject;
+        let kept_first = rules.kept_at_start();
+        let plan = model.plan_rewrites(rules.coverage, kept_first, options.effort_rows / 2);
+        let mut drafts = Self {
+            rules,
+            seen: FxHashSet::default(),
+            candidates: Vec::new(),
+            left_out: SkippedCandidates::default(),
+            bound: plan.bound,
+        };
+        let ground = StartingShape {
+            shape: subject.shape,
+            line: u64::from(subject.line_bytes),
+        };
+        let rewrites = plan
+            .arrangements
+            .into_iter()
+            .map(|arrangement| LayoutProposal {
+                changes: LayoutChange::leading_to(subject.shape, &arrangement),
+                arrangement,
+            });
+        let exchanges = match options.pair_coefficient > 0.0 {
+            true => exchange_lines::propose(&ground, &rules.coverage.accessed),
+            false => Vec::new(),
+        };
+        let simple = change::propose_all(&ground).into_iter().chain(exchanges);
+        simple
+            .chain(rewrites)
+            .for_each(|proposal| drafts.add(proposal));
+        drafts.add_two_moves(model, options);
+        drafts.sort(model, options);
+        drafts
+    }
+
+    /// Brings what nothing else seems to beat to the front, then what seems to have few transfers, so that
+    /// a budget of replays is spent on those.
+    fn sort(&mut self, model: &RewriteModel<'_>, options: &Options) {
+        let scorer = self.rules.scorer;
+        let mut estimator = model.estimator(options.effort_rows / 4);
+        let costs: Vec<LayoutCost> = (self.candidates.iter())
+            .map(|draft| LayoutCost {
+                transfers: estimator
+                    .transfers(&offsets(&draft.layout), scorer.phase(&draft.layout)),
+                bytes: draft.layout.size,
+                moved: draft.proposal.moved(),
+            })
+            .collect();
+        let front = pareto_front::mark_unbeaten(&costs, &[]);
+        let keys = { costs.iter().zip(front) }
+            .map(|(cost, front)| (!front, cost.transfers, cost.bytes, cost.moved));
+        let mut keyed: Vec<_> = keys.zip(self.candidates.drain(..)).collect();
+        keyed.sort_by_key(|(key, _)| *key);
+        self.candidates = keyed.into_iter().map(|(_, draft)| draft).collect();
+    }
+
+    fn add(&mut self, proposal: LayoutProposal) {
+        let layout = self.rules.subject.shape.lay_out(&proposal.arrangement);
+        if layout == *self.rules.current || !self.seen.insert(proposal.arrangement.clone()) {
+            return;
+        }
+        match self.rules.admit(&layout) {
+            CandidateAdmission::Kept => self.left_out.kept += 1,
+            CandidateAdmission::Unrecorded => self.left_out.unrecorded += 1,
+            CandidateAdmission::Yes => self.candidates.push(LayoutCandidate {
+                name: None,
+                proposal,
+                layout,
+                unjudged: false,
+            }),
+        }
+    }
+
+    fn add_two_moves(&mut self, model: &RewriteModel<'_>, options: &Options) {
+        let rules = self.rules;
+        let mut estimator = model.estimator(options.effort_rows / 2);
+        let reached = |draft: &LayoutCandidate| {
+            let simple =
+                draft.proposal.changes.len() == 1 && draft.layout.size <= rules.current.size;
+            let phase = rules.scorer.phase(&draft.layout);
+            simple && estimator.transfers(&offsets(&draft.layout), phase) <= self.bound.transfers
+        };
+        if self.candidates.iter().any(reached) {
+            return;
+        }
+        let search = two_moves::TwoMoveSearch {
+            shape: rules.subject.shape,
+            current: rules.current,
+            hot: &rules.coverage.accessed,
+            stays: &rules.kept,
+            phase: &|size, align| rules.scorer.phase_of(size, align),
+            allowed: &|layout| rules.admit(layout) == CandidateAdmission::Yes,
+            layouts_max: options.two_moves_max,
+        };
+        let tried = search.try_pairs(&mut estimator);
+        self.left_out.two_moves = tried.left_out;
+        tried
+            .proposals
+            .into_iter()
+            .for_each(|proposal| self.add(proposal));
+    }
+}
+
+/// First bytes of all atoms.
+fn offsets(layout: &StructLayout) -> Vec<u64> {
+    layout.places.iter().map(|place| place.offset).collect()
+}
