@@ -2,7 +2,7 @@
 //! events that are none of memory.
 
 mod common;
-#[path = "../../profile/tests/perf/builder/mod.rs"]
+#[path = "../../core/profile/tests/perf/builder/mod.rs"]
 mod perf;
 
 use std::collections::HashMap;

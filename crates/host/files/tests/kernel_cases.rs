@@ -29,7 +29,7 @@ fn they_apply() {
     let folder = tempfile::tempdir().unwrap();
     let cache = CacheFolder::new(folder.path().to_owned());
     let builder = KernelBuilder::open(&cache, &source, None, 1).unwrap();
-    let patches = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../cases/kernel");
+    let patches = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../cases/kernel");
     for &(name, is_in) in PATCHES {
         for reverse in [false, true] {
             let path = patches.join(format!("{name}.patch"));

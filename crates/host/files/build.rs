@@ -6,7 +6,7 @@ use std::process::Command;
 use std::{env, fs};
 
 fn main() {
-    let guest = Path::new("../../collectors/guest");
+    let guest = Path::new("../../../collectors/guest");
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
     let binary = out.join("relayout-guest");
     println!("cargo::rerun-if-changed={}", guest.display());

@@ -2,7 +2,7 @@
 
 use relayout_check::{CheckConfig, LayoutLock, RuleId};
 
-const DOCS: &str = include_str!("../../../docs/check.md");
+const DOCS: &str = include_str!("../../../../docs/check.md");
 
 /// The blocks of TOML, with the line that each begins on.
 fn blocks() -> Vec<(usize, String)> {
