@@ -16,9 +16,10 @@ relayout-profile: relayout-shadow
 relayout-resolve: relayout-layout relayout-profile
 relayout-contend: relayout-layout relayout-profile
 relayout-search: relayout-contend relayout-layout
-relayout-report: relayout-check relayout-contend relayout-profile
+relayout-session: relayout-contend relayout-host relayout-layout relayout-patch relayout-profile relayout-resolve relayout-search
+relayout-report: relayout-check relayout-contend relayout-layout relayout-profile relayout-resolve relayout-search relayout-session
 relayout-host: relayout-layout relayout-profile relayout-shadow
-relayout: relayout-check relayout-contend relayout-host relayout-layout relayout-patch relayout-profile relayout-report relayout-resolve relayout-search relayout-verify
+relayout: relayout-check relayout-contend relayout-host relayout-layout relayout-patch relayout-profile relayout-report relayout-resolve relayout-search relayout-session relayout-verify
 relayout-testkit:
 xtask:
 relayout-rt: relayout-shadow

@@ -10,26 +10,28 @@ use finding::{FindingDocument, finding_document};
 use relayout_contend::CoherenceTally;
 use relayout_contend::finding::{LinePairs, UnresolvedLines};
 use relayout_profile::{ProfileMeta, RecordedRun};
+use schemars::JsonSchema;
 use serde::Serialize;
 use site::{SiteDocument, site_document};
 
 use crate::ReportContents;
-
-/// The document's name and version.
-pub const SCHEMA: &str = "relayout/report/1";
+use crate::document::Document;
 
 /// Renders `report` as indented JSON, ending in a line feed.
 ///
 /// # Errors
 /// Those of the serializer, which has none to give for these types.
 pub fn render(report: &ReportContents) -> Result<String, serde_json::Error> {
-    let mut text = serde_json::to_string_pretty(&report_document(report))?;
-    text.push('\n');
-    Ok(text)
+    report_document(report).to_json()
 }
 
-#[derive(Serialize)]
-struct ReportDocument<'a> {
+impl Document for ReportDocument<'_> {
+    const SCHEMA: &'static str = "relayout/report/1";
+}
+
+/// The document of `report --json`.
+#[derive(Serialize, JsonSchema)]
+pub struct ReportDocument<'a> {
     schema: &'static str,
     tool_version: &'a str,
     machine: MachineDocument<'a>,
@@ -56,7 +58,7 @@ struct ReportDocument<'a> {
     findings: Vec<FindingDocument<'a>>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct MachineDocument<'a> {
     arch: &'a str,
     target: &'a str,
@@ -68,7 +70,7 @@ struct MachineDocument<'a> {
     values_seen: bool,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct RunDocument<'a> {
     seed: u64,
     complete: bool,
@@ -80,7 +82,7 @@ struct RunDocument<'a> {
     bursts_dropped: u64,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct LinePairsDocument {
     recorded: bool,
     coefficient: Option<f64>,
@@ -89,7 +91,7 @@ struct LinePairsDocument {
     pair_transfers_estimated: u64,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct UnresolvedDocument<'a> {
     class: &'a str,
     transfers: u64,
@@ -115,7 +117,7 @@ fn report_document<'a>(report: &ReportContents<'a>) -> ReportDocument<'a> {
         false_lifetime,
     } = totals.tally;
     ReportDocument {
-        schema: SCHEMA,
+        schema: ReportDocument::SCHEMA,
         tool_version: &meta.tool_version,
         machine: machine_document(meta),
         workload: &meta.workload,

@@ -1,6 +1,7 @@
 //! How findings are shown: one renderer per file. Renderers take values and return text; they
 //! touch neither files nor the terminal.
 
+mod document;
 pub mod json;
 mod production;
 mod remedy;
@@ -11,6 +12,7 @@ pub mod text;
 use relayout_contend::Findings;
 use relayout_profile::ProfileMeta;
 
+pub use document::{Document, DocumentSchema, document_schemas};
 pub use production::{ProductionBuild, ProductionPlacement};
 pub use select::FindingSelection;
 

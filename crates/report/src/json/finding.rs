@@ -7,6 +7,7 @@ use relayout_contend::finding::{
 };
 use relayout_contend::{CoherenceTally, Finding, Remedy, SiteSource};
 use relayout_profile::ProfileMeta;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::site::{SiteDocument, access_key, site_document};
@@ -14,7 +15,7 @@ use crate::remedy;
 use crate::text::ContextNoun;
 use crate::{ProductionBuild, ProductionPlacement};
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub(super) struct FindingDocument<'a> {
     rank: u32,
     kind: &'static str,
@@ -52,21 +53,21 @@ pub(super) struct FindingDocument<'a> {
     production: Option<ProductionDocument<'a>>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct PlaceDocument {
     line_offset: i64,
     transfers: u64,
     objects: u64,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct ProductionDocument<'a> {
     same_line: &'a [String],
     other_line: &'a [String],
     unknown: &'a [String],
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct AdjacentDocument<'a> {
     samples: u64,
     pair_transfers_estimated: u64,
@@ -76,7 +77,7 @@ struct AdjacentDocument<'a> {
     pairs: Vec<AdjacentPairDocument<'a>>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct AdjacentPairDocument<'a> {
     samples: u64,
     pair_transfers_estimated: u64,
@@ -84,7 +85,7 @@ struct AdjacentPairDocument<'a> {
     there: SideDocument<'a>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct RemoteReadDocument<'a> {
     member: &'a str,
     transfers: u64,
@@ -92,7 +93,7 @@ struct RemoteReadDocument<'a> {
     needed: u64,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct AdviceDocument {
     action: &'static str,
     words: String,
@@ -100,7 +101,7 @@ struct AdviceDocument {
     replayed: Option<ReplayedDocument>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct ReplayedDocument {
     transfers_today: u64,
     transfers_changed: u64,
@@ -112,7 +113,7 @@ struct ReplayedDocument {
     transfers_changed_own_line: Option<u64>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct MemberDocument<'a> {
     name: &'a str,
     offset: i64,
@@ -127,7 +128,7 @@ struct MemberDocument<'a> {
     transfers: u64,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct PairDocument<'a> {
     transfers: u64,
     upgrades: u64,
@@ -137,7 +138,7 @@ struct PairDocument<'a> {
     there: SideDocument<'a>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct SideDocument<'a> {
     member: &'a str,
     access: &'static str,

@@ -2,9 +2,10 @@
 
 use relayout_contend::finding::SiteUse;
 use relayout_profile::AccessKind;
+use schemars::JsonSchema;
 use serde::Serialize;
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub(super) struct SiteDocument<'a> {
     function: Option<&'a str>,
     inlined: Option<&'a str>,

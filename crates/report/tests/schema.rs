@@ -1,0 +1,46 @@
+//! JSON Schemas in `docs/schema` are generated from the documents' types.
+//!
+//! `RELAYOUT_UPDATE_SCHEMA=1 cargo test -p relayout-report --test schema` writes them.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use relayout_report::document_schemas;
+
+#[test]
+fn schemas_are_those_of_the_types() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schema");
+    let update = std::env::var_os("RELAYOUT_UPDATE_SCHEMA").is_some();
+    for schema in document_schemas() {
+        let path = folder.join(schema.file_name());
+        let expected = schema.to_json().expect("a schema is JSON");
+        if update {
+            fs::create_dir_all(&folder).expect("docs/schema can be made");
+            fs::write(&path, &expected).expect("docs/schema can be written");
+        }
+        let written = fs::read_to_string(&path).unwrap_or_default();
+        assert!(
+            written == expected,
+            "{} differs from the types; RELAYOUT_UPDATE_SCHEMA=1 writes it",
+            path.display()
+        );
+    }
+}
+
+#[test]
+fn each_document_has_a_schema_id_and_a_file_of_its_own() {
+    let schemas = document_schemas();
+    let ids: BTreeSet<&str> = schemas.iter().map(|schema| schema.id).collect();
+    assert_eq!(ids.len(), schemas.len());
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schema");
+    let names: BTreeSet<String> = schemas.iter().map(|schema| schema.file_name()).collect();
+    for entry in fs::read_dir(folder).expect("docs/schema is there") {
+        let name = entry.expect("an entry").file_name();
+        let name = name.to_string_lossy();
+        assert!(
+            names.contains(&*name),
+            "docs/schema/{name} is of no document"
+        );
+    }
+}

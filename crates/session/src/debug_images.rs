@@ -1,0 +1,223 @@
+//! The debug files that belong to a profile: those of the kernel, or of the program and its libraries.
+
+use std::path::{Path, PathBuf};
+
+use relayout_host::{DebugFile, RecordingProgress};
+use relayout_layout::dwarf::DwarfFile;
+use relayout_layout::links::DebugLinks;
+use relayout_profile::{LoadedModule, Profile, ProfileMeta};
+use relayout_resolve::{DebugImages, modules_used};
+
+use crate::Error;
+use crate::type_files::debug_folders;
+
+/// Libraries without debug information that a warning names.
+const LIBRARIES_NAMED_MAX: usize = 4;
+
+/// Opens the debug files that belong to `profile` and calls `then` with them.
+///
+/// A file of `given_files` replaces the one with its build id; a file whose build id no library has is
+/// the kernel's or the program's. Other files are read from the path in the profile, or from where
+/// debug packages put the split-off part. Warnings name libraries without debug information.
+///
+/// # Errors
+/// A file of the kernel or program has no usable debug information; and those of `then`.
+pub fn with_debug_images<T, E: From<Error>>(
+    given_files: &[PathBuf],
+    profile: &Profile,
+    progress: &dyn RecordingProgress,
+    then: impl FnOnce(&DebugImages<'_, '_>) -> Result<T, E>,
+) -> Result<T, E> {
+    let meta = &profile.meta;
+    let modules = modules_used(profile);
+    let mut unused_files = given_files.to_vec();
+    let chosen: Vec<PathBuf> = modules
+        .iter()
+        .map(|module| take_by_build_id(&mut unused_files, &module.build_id))
+        .map(Option::unwrap_or_default)
+        .collect();
+    let path = debug_path(unused_files.first().map(PathBuf::as_path), meta)?;
+    let main_file = open_main_file(&path, meta)?;
+    let library_files: Vec<Option<DebugFile>> = { modules.iter().zip(&chosen) }
+        .map(|(module, chosen)| open_library(module, chosen))
+        .collect();
+    let main_debug = read_main_file(&path, &main_file, meta, progress)?;
+    let library_debug: Vec<Option<DwarfFile<'_>>> = { modules.iter().zip(&library_files) }
+        .map(|(module, file)| read_library(module, file.as_ref()?))
+        .collect();
+    let mut library_notes = LibraryNotes::default();
+    for (module, file) in modules.iter().zip(&library_debug) {
+        library_notes.add(module, file.as_ref(), progress);
+    }
+    library_notes.warn(modules.len(), progress);
+    let images = DebugImages::from_modules(profile, &main_debug, |module| {
+        let is_same = |other: &LoadedModule| {
+            (&other.path, &other.build_id) == (&module.path, &module.build_id)
+        };
+        library_debug
+            .get(modules.iter().position(is_same)?)?
+            .as_ref()
+    });
+    then(&images)
+}
+
+/// Removes the file with the build id from `given`.
+fn take_by_build_id(given: &mut Vec<PathBuf>, build_id: &str) -> Option<PathBuf> {
+    let has_id = |path: &PathBuf| {
+        !build_id.is_empty() && build_id_of_file(path).as_deref() == Some(build_id)
+    };
+    let index = given.iter().position(has_id)?;
+    Some(given.remove(index))
+}
+
+fn build_id_of_file(path: &Path) -> Option<String> {
+    let map = relayout_host::map_file(path).ok()?;
+    let id = DebugLinks::read(&map).ok()?.build_id?;
+    Some(id.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+fn debug_path(given: Option<&Path>, meta: &ProfileMeta) -> Result<PathBuf, Error> {
+    match (given, meta.debug_file.as_str()) {
+        (Some(path), _) => Ok(path.to_owned()),
+        (None, "") => Err(Error::NoDebugFile),
+        (None, recorded) => Ok(PathBuf::from(recorded)),
+    }
+}
+
+fn open_main_file(path: &Path, meta: &ProfileMeta) -> Result<DebugFile, Error> {
+    let unreadable = |source| Error::DebugFile {
+        path: path.to_owned(),
+        kind: main_file_kind(meta),
+        build_id: meta.build_id.clone(),
+        source,
+    };
+    let map = relayout_host::map_file(path).map_err(unreadable)?;
+    Ok(DebugFile::find_or_keep(path, map, debug_folders()))
+}
+
+fn read_main_file<'a>(
+    path: &Path,
+    file: &'a DebugFile,
+    meta: &ProfileMeta,
+    progress: &dyn RecordingProgress,
+) -> Result<DwarfFile<'a>, Error> {
+    let (debug, is_symbols_only) = match file.dwarf_with_code() {
+        Err(source) if lacks_debug_info(&source) && meta.target != "kernel" => {
+            (file.symbols(), true)
+        }
+        result => (result, false),
+    };
+    let debug = debug.map_err(|source| Error::DebugInformation {
+        path: file.path().to_owned(),
+        source,
+    })?;
+    verify_build_id(path, &debug, meta)?;
+    if is_symbols_only {
+        progress.warn(&format!(
+            "{} has no debug information: its variables are known by their symbols only and its \
+             types are unknown; build it with -g and record again, or give its debug file with --debug",
+            path.display()
+        ));
+    }
+    Ok(debug)
+}
+
+/// True if the file is intact and only lacks debug information.
+fn lacks_debug_info(error: &relayout_layout::Error) -> bool {
+    use relayout_layout::Error;
+    matches!(
+        error,
+        Error::NoDebugInfo | Error::NoDwarf | Error::NothingButMissing(_)
+    )
+}
+
+fn open_library(module: &LoadedModule, chosen: &Path) -> Option<DebugFile> {
+    let given = !chosen.as_os_str().is_empty();
+    let path = if given {
+        chosen
+    } else {
+        Path::new(&module.path)
+    };
+    let map = relayout_host::map_file(path).ok()?;
+    Some(DebugFile::find_or_keep(path, map, debug_folders()))
+}
+
+/// Returns the debug information of a library, or else its symbols; `None` if it is of another build.
+fn read_library<'a>(module: &LoadedModule, file: &'a DebugFile) -> Option<DwarfFile<'a>> {
+    let debug = file.dwarf_with_code().or_else(|_| file.symbols()).ok()?;
+    let is_other_build = debug
+        .build_id_text()
+        .is_some_and(|id| !module.build_id.is_empty() && id != module.build_id);
+    (!is_other_build).then_some(debug)
+}
+
+/// Libraries for a warning.
+#[derive(Default)]
+struct LibraryNotes {
+    without_debug_info: Vec<String>,
+}
+
+impl LibraryNotes {
+    fn add(
+        &mut self,
+        module: &LoadedModule,
+        file: Option<&DwarfFile<'_>>,
+        progress: &dyn RecordingProgress,
+    ) {
+        let name = module.path.rsplit('/').next().unwrap_or(&module.path);
+        match file {
+            Some(file) if file.has_debug_info() => {}
+            Some(_) => self.without_debug_info.push(name.to_owned()),
+            None => progress.warn(&format!(
+                "{} is missing or of another build: nothing in it is named; give the recorded one \
+                 with --debug FILE",
+                module.path
+            )),
+        }
+    }
+
+    fn warn(&self, library_count: usize, progress: &dyn RecordingProgress) {
+        let count = self.without_debug_info.len();
+        if count == 0 {
+            return;
+        }
+        let named = self.without_debug_info.iter().take(LIBRARIES_NAMED_MAX);
+        let mut names: Vec<String> = named.cloned().collect();
+        if count > LIBRARIES_NAMED_MAX {
+            names.push(format!("{} more", count - LIBRARIES_NAMED_MAX));
+        }
+        progress.warn(&format!(
+            "{count} of {library_count} libraries without debug information ({}): only their \
+             symbols are known; install their debug packages (-dbgsym, debuginfo)",
+            names.join(", ")
+        ));
+    }
+}
+
+fn main_file_kind(meta: &ProfileMeta) -> &'static str {
+    if meta.target == "kernel" {
+        "vmlinux"
+    } else {
+        "program"
+    }
+}
+
+fn verify_build_id(path: &Path, debug: &DwarfFile<'_>, meta: &ProfileMeta) -> Result<(), Error> {
+    if meta.build_id.is_empty() {
+        return Ok(());
+    }
+    let found = debug.build_id_text().unwrap_or_default();
+    if found.eq_ignore_ascii_case(&meta.build_id) {
+        return Ok(());
+    }
+    Err(Error::OtherBuild {
+        path: path.to_owned(),
+        kind: main_file_kind(meta),
+        found: if found.is_empty() {
+            "missing".to_owned()
+        } else {
+            found
+        },
+        expected: meta.build_id.clone(),
+    })
+}

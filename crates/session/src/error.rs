@@ -1,0 +1,188 @@
+//! Errors of a session, each with the file or name at fault and the remedy.
+
+use std::error::Error as StdError;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use relayout_layout::abi::AbiError;
+
+/// Error of any crate, kept as the cause.
+pub type Cause = Box<dyn StdError + Send + Sync>;
+
+/// Input that cannot be used, or a failed step on a file or process.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The profile cannot be read.
+    #[error("{0}")]
+    Profile(#[from] relayout_profile::Error),
+    /// A file, process or measurement failed.
+    #[error("{0}")]
+    Host(#[from] relayout_host::Error),
+    /// The objects of the profile cannot be resolved.
+    #[error("{0}")]
+    Resolve(#[from] relayout_resolve::Error),
+    /// A file cannot be read.
+    #[error("cannot read {}", path.display())]
+    Read {
+        /// File.
+        path: PathBuf,
+        /// Cause.
+        source: io::Error,
+    },
+    /// A file cannot be written.
+    #[error("cannot write {}", path.display())]
+    Write {
+        /// File.
+        path: PathBuf,
+        /// Cause.
+        source: io::Error,
+    },
+    /// The profile names no debug file and none was given.
+    #[error(
+        "the profile does not say which debug file it was recorded with; give one with --debug FILE"
+    )]
+    NoDebugFile,
+    /// The debug file cannot be read.
+    #[error(
+        "cannot read the debug file {}; give the {kind} with build id {build_id} with --debug FILE",
+        path.display()
+    )]
+    DebugFile {
+        /// File.
+        path: PathBuf,
+        /// `vmlinux` or `program`.
+        kind: &'static str,
+        /// Build id of the recording.
+        build_id: String,
+        /// Cause.
+        source: io::Error,
+    },
+    /// The debug file is of another build.
+    #[error(
+        "{} is of another build than the recording: its build id is {found}, the recording's \
+         {expected}; give the {kind} of the recorded build with --debug FILE",
+        path.display()
+    )]
+    OtherBuild {
+        /// File.
+        path: PathBuf,
+        /// `vmlinux` or `program`.
+        kind: &'static str,
+        /// Build id of the file.
+        found: String,
+        /// Build id of the recording.
+        expected: String,
+    },
+    /// The debug information cannot be read.
+    #[error("cannot read the debug information of {}", path.display())]
+    DebugInformation {
+        /// File.
+        path: PathBuf,
+        /// Cause.
+        source: relayout_layout::Error,
+    },
+    /// The types of a file cannot be read.
+    #[error("cannot read the types of {}", path.display())]
+    Types {
+        /// File.
+        path: PathBuf,
+        /// Cause.
+        source: Cause,
+    },
+    /// The variables of a program cannot be read.
+    #[error("cannot read the variables of {}", path.display())]
+    Variables {
+        /// File.
+        path: PathBuf,
+        /// Cause.
+        source: Cause,
+    },
+    /// A program has no symbols.
+    #[error("{} has no symbols; give the program before it was stripped", .0.display())]
+    NoSymbols(PathBuf),
+    /// A build of another configuration cannot be read.
+    #[error("configuration {name}")]
+    Configuration {
+        /// Name of the configuration.
+        name: String,
+        /// Cause.
+        source: Box<Error>,
+    },
+    /// A machine file cannot be read.
+    #[error("`relayout probe -o FILE` writes the file that --machine reads")]
+    MachineFile(#[source] relayout_host::Error),
+    /// A machine file has no costs of accesses.
+    #[error(
+        "{}: it does not have the costs of all accesses: an earlier version wrote it, or the \
+         machine was too noisy; `{command}` measures again",
+        path.display()
+    )]
+    MissingCosts {
+        /// Machine file.
+        path: PathBuf,
+        /// Command that measures again.
+        command: &'static str,
+    },
+    /// The profile has no object of a struct.
+    #[error(
+        "no object of struct {name} is in the profile{suggestion} (see `relayout report` for those \
+         that are)"
+    )]
+    NoObject {
+        /// Struct.
+        name: String,
+        /// Sentence with similar names, or nothing.
+        suggestion: String,
+    },
+    /// A struct lacks a member that should stay at its offset.
+    #[error("struct {name} has no member '{member}' to keep{suggestion}")]
+    NoMember {
+        /// Struct.
+        name: String,
+        /// Member.
+        member: String,
+        /// Sentence with similar names, or nothing.
+        suggestion: String,
+    },
+    /// A struct cannot be laid out by the C ABI.
+    #[error("{0}")]
+    Abi(#[from] AbiError),
+    /// No folder exists for compiled objects.
+    #[error("there is no folder for compiled objects: set RELAYOUT_CACHE, XDG_CACHE_HOME or HOME")]
+    NoCacheFolder,
+    /// A compiled object cannot be read.
+    #[error("cannot read the compiled object")]
+    CompiledObject(#[source] relayout_layout::Error),
+    /// No finding has the rank.
+    #[error("there is no finding of rank {rank}: the profile has {findings}")]
+    NoSuchRank {
+        /// Rank.
+        rank: u32,
+        /// Number of findings.
+        findings: usize,
+    },
+}
+
+impl Error {
+    pub(crate) fn types<E: Into<Cause>>(path: &Path) -> impl FnOnce(E) -> Self {
+        move |source| Self::Types {
+            path: path.to_owned(),
+            source: source.into(),
+        }
+    }
+
+    pub(crate) fn variables<E: Into<Cause>>(path: &Path) -> impl FnOnce(E) -> Self {
+        move |source| Self::Variables {
+            path: path.to_owned(),
+            source: source.into(),
+        }
+    }
+
+    pub(crate) fn write(path: &Path) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::Write {
+            path: path.to_owned(),
+            source,
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! From a recorded profile to findings, advice and patches.
+//!
+//! This is the library behind the command: it opens profiles and debug files, ranks contended cache
+//! lines, searches better layouts, predicts their gain, and writes and compiles patches. It has no flags
+//! and prints nothing. Steps and warnings go to a [`RecordingProgress`](relayout_host::RecordingProgress);
+//! documents and text are made by `relayout-report`.
+//!
+//! ```no_run
+//! use std::path::Path;
+//!
+//! use relayout_session::{Error, ResolvedNames, SilentProgress, rank_findings, with_resolved_profile};
+//!
+//! with_resolved_profile(Path::new("out.relayout"), &[], &SilentProgress, |resolved, images| {
+//!     let names = ResolvedNames::new(resolved, images);
+//!     for finding in rank_findings(resolved, &names, None).findings {
+//!         println!("{} {}", finding.subject.type_name(), finding.tally.transfers());
+//!     }
+//!     Ok::<(), Error>(())
+//! })?;
+//! # Ok::<(), Error>(())
+//! ```
+
+mod debug_images;
+mod error;
+mod explain;
+mod findings;
+mod machine;
+mod names;
+mod production;
+mod progress;
+mod resolution_cache;
+mod resolved_profile;
+mod type_files;
+
+pub use error::{Cause, Error};
+pub use explain::{ExplainedFinding, ExplainedInstruction, explain_finding};
+pub use findings::rank_findings;
+pub use machine::{ProbedMachine, pair_coefficient_or_measured};
+pub use names::ResolvedNames;
+pub use production::{ProductionBuild, ProductionPlacement};
+pub use progress::SilentProgress;
+pub use resolved_profile::{ResolvedProfile, with_resolved_profile};
+pub use type_files::{debug_folders, with_both_types, with_types};

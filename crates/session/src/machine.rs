@@ -1,0 +1,115 @@
+//! The machine that predictions are for: costs of accesses, as `relayout probe` measured them.
+
+use std::path::{Path, PathBuf};
+
+use relayout_contend::throughput::{LineHabit, MachineCosts};
+use relayout_host::probe::{AccessCost, MachineFile, load_machine_file};
+
+use crate::Error;
+
+/// Costs of a probed machine.
+#[derive(Clone, Debug, Default)]
+pub struct ProbedMachine {
+    /// Cost of a pair transfer, in transfers; 0 where it is unknown.
+    pub pair_coefficient: f64,
+    /// Costs of accesses; `None` where the machine was not probed.
+    pub costs: Option<MachineCosts>,
+    /// Number of CPUs to predict for; `None` for as many as were recorded.
+    pub cpus: Option<u32>,
+    /// Sentence that says why a probed machine has no costs.
+    pub missing_costs_note: Option<String>,
+}
+
+impl ProbedMachine {
+    /// Reads `machine_file`, or the file of this machine. `pair_coefficient` replaces the measured one.
+    ///
+    /// # Errors
+    /// The file cannot be read, or `machine_file` has no costs of accesses.
+    pub fn read(
+        machine_file: Option<&Path>,
+        pair_coefficient: Option<f64>,
+        cpus: Option<u32>,
+    ) -> Result<Self, Error> {
+        let file = match machine_file {
+            Some(path) => Some(MachineFile::read(path).map_err(machine_file_error)?),
+            None => load_machine_file()?,
+        };
+        let measured = file.as_ref().and_then(|file| file.pair_coefficient.value);
+        let costs = file.as_ref().and_then(costs_from_file);
+        let missing_costs_note = match (machine_file, &costs) {
+            _ if file.is_none() => None,
+            (_, Some(_)) => None,
+            (Some(path), None) => return Err(missing_costs(path, "relayout probe -o FILE")),
+            (None, None) => {
+                let path = MachineFile::default_path().unwrap_or_default();
+                let error = missing_costs(&path, "relayout probe");
+                Some(format!("No throughput is predicted: {error}."))
+            }
+        };
+        Ok(Self {
+            pair_coefficient: pair_coefficient.or(measured).unwrap_or(0.0),
+            costs,
+            cpus,
+            missing_costs_note,
+        })
+    }
+}
+
+/// Returns `given`, or else the pair coefficient that was measured on this machine.
+///
+/// # Errors
+/// The file of this machine cannot be read.
+pub fn pair_coefficient_or_measured(given: Option<f64>) -> Result<Option<f64>, Error> {
+    if given.is_some() {
+        return Ok(given);
+    }
+    let measured = load_machine_file()?;
+    Ok(measured.and_then(|machine| machine.pair_coefficient.value))
+}
+
+/// Errors of the document itself name the remedy already.
+fn machine_file_error(error: relayout_host::Error) -> Error {
+    match error {
+        relayout_host::Error::MachineFile { .. } => Error::Host(error),
+        error => Error::MachineFile(error),
+    }
+}
+
+fn missing_costs(path: &Path, command: &'static str) -> Error {
+    Error::MissingCosts {
+        path: PathBuf::from(path),
+        command,
+    }
+}
+
+fn costs_from_file(file: &MachineFile) -> Option<MachineCosts> {
+    let mut costs = MachineCosts {
+        // The first transfer is between the CPUs on which accesses were measured.
+        transfer_ns: file.transfers.first()?.ns?,
+        ..MachineCosts::default()
+    };
+    for own in LineHabit::ALL {
+        for other in LineHabit::ALL {
+            if (own, other) == (LineHabit::Load, LineHabit::Load) {
+                continue;
+            }
+            let has_habits = |cost: &&AccessCost| {
+                cost.kind == habit_name(own) && cost.against == habit_name(other)
+            };
+            let cost = file.accesses.iter().find(has_habits)?;
+            costs.alone_ns[own as usize] = cost.alone_ns.value?;
+            costs.contended_ns[own as usize][other as usize] = cost.contended_ns.value?;
+        }
+    }
+    Some(costs)
+}
+
+/// Returns the name of a habit in the machine file.
+fn habit_name(habit: LineHabit) -> &'static str {
+    match habit {
+        LineHabit::Load => "load",
+        LineHabit::Store => "store",
+        LineHabit::Update => "update",
+        LineHabit::Exchange => "exchange",
+    }
+}

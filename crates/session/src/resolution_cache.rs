@@ -1,0 +1,30 @@
+//! Resolution with the evidence that earlier commands collected from the same debug files.
+
+use relayout_host::CachedFiles;
+use relayout_profile::Profile;
+use relayout_resolve::{DebugImages, Error, KeptEvidence, Options, Resolution, resolve_with};
+
+/// Resolves `profile` with cached evidence, and caches new evidence.
+///
+/// # Errors
+/// Those of [`resolve_with`].
+pub fn resolve_with_cache(
+    profile: &Profile,
+    images: &DebugImages<'_, '_>,
+) -> Result<Resolution, Error> {
+    let cache = CachedFiles::locate();
+    let mut evidence = cache.as_ref().and_then(|cache| {
+        let fresh = KeptEvidence::new(images, &profile.meta.machine)?;
+        let bytes = cache.read(&fresh.file_name());
+        // Damaged evidence, and evidence about other files, counts as missing.
+        let cached = bytes.and_then(|bytes| fresh.clone().decode(&bytes).ok());
+        Some(cached.unwrap_or(fresh))
+    });
+    let resolution = resolve_with(profile, images, Options::default(), evidence.as_mut())?;
+    if let (Some(cache), Some(evidence)) = (cache, evidence)
+        && evidence.is_changed()
+    {
+        cache.write(&evidence.file_name(), &evidence.encode());
+    }
+    Ok(resolution)
+}

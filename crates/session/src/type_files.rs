@@ -1,0 +1,112 @@
+//! Files with types: kernels, programs, modules and their separate debug files.
+
+use std::path::{Path, PathBuf};
+
+use relayout_host::{DebugFile, DebugFolders};
+use relayout_layout::catalog::{DebugInfoFormat, TypeCatalog};
+
+use crate::Error;
+
+/// Environment variable with the folders of debug files, instead of `/usr/lib/debug`.
+const FOLDERS_VARIABLE: &str = "RELAYOUT_DEBUG_PATH";
+/// Missing files that notices name one by one.
+const MISSING_SHOWN_MAX: usize = 3;
+
+/// Opens the file, or the debug file that belongs to it, and calls `then` with its types.
+///
+/// `base` is the base of split BTF, for a module that is not the running kernel's. `notify` receives a
+/// sentence for each file whose types are missing.
+///
+/// # Errors
+/// The file cannot be read or has no types; and those of `then`.
+pub fn with_types<T, E: From<Error>>(
+    path: &Path,
+    format: DebugInfoFormat,
+    base: Option<&Path>,
+    notify: &dyn Fn(&str),
+    then: impl FnOnce(&TypeCatalog<'_>) -> Result<T, E>,
+) -> Result<T, E> {
+    let files = DebugFileAndBase::open(path, base)?;
+    let catalog = files.catalog(format)?;
+    notify_of_missing(path, &catalog, notify);
+    then(&catalog)
+}
+
+/// Opens two files as [`with_types`] does, in parallel.
+///
+/// # Errors
+/// Those of [`with_types`].
+pub fn with_both_types<T, E: From<Error>>(
+    first: &Path,
+    second: &Path,
+    format: DebugInfoFormat,
+    notify: &dyn Fn(&str),
+    then: impl FnOnce(&TypeCatalog<'_>, &TypeCatalog<'_>) -> Result<T, E>,
+) -> Result<T, E> {
+    let first_file = DebugFileAndBase::open(first, None)?;
+    let second_file = DebugFileAndBase::open(second, None)?;
+    let (first_types, second_types) = rayon::join(
+        || first_file.catalog(format),
+        || second_file.catalog(format),
+    );
+    let (first_types, second_types) = (first_types?, second_types?);
+    notify_of_missing(first, &first_types, notify);
+    notify_of_missing(second, &second_types, notify);
+    then(&first_types, &second_types)
+}
+
+/// Returns the folders that are searched for debug files.
+pub fn debug_folders() -> DebugFolders {
+    match std::env::var_os(FOLDERS_VARIABLE) {
+        Some(paths) => DebugFolders(std::env::split_paths(&paths).collect()),
+        None => DebugFolders::default(),
+    }
+}
+
+/// A file and the base of its split BTF.
+struct DebugFileAndBase {
+    path: PathBuf,
+    file: DebugFile,
+    base: Option<DebugFile>,
+}
+
+impl DebugFileAndBase {
+    fn open(path: &Path, base: Option<&Path>) -> Result<Self, Error> {
+        let map = relayout_host::map_file(path).map_err(Error::types(path))?;
+        let file = DebugFile::find(path, map, debug_folders()).map_err(Error::types(path))?;
+        let base = base
+            .map(Path::to_owned)
+            .or_else(|| kernel_types_beside(path));
+        Ok(Self {
+            path: path.to_owned(),
+            file,
+            base: base.as_deref().map(DebugFile::open).transpose()?,
+        })
+    }
+
+    fn catalog(&self, format: DebugInfoFormat) -> Result<TypeCatalog<'_>, Error> {
+        let catalog = self.file.catalog(format, self.base.as_ref());
+        catalog.map_err(Error::types(&self.path))
+    }
+}
+
+/// Returns the kernel's types, which lie beside those of its modules.
+fn kernel_types_beside(path: &Path) -> Option<PathBuf> {
+    let folder = path.parent()?;
+    let base = folder.join("vmlinux");
+    (folder.ends_with("sys/kernel/btf") && base != path).then_some(base)
+}
+
+fn notify_of_missing(path: &Path, catalog: &TypeCatalog<'_>, notify: &dyn Fn(&str)) {
+    let missing = catalog.missing_companions();
+    for missing_file in missing.iter().take(MISSING_SHOWN_MAX) {
+        notify(&format!("{}: {missing_file}", path.display()));
+    }
+    let unnamed = missing.len().saturating_sub(MISSING_SHOWN_MAX);
+    if unnamed > 0 {
+        notify(&format!(
+            "{}: {unnamed} more files are missing",
+            path.display()
+        ));
+    }
+}
