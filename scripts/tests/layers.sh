@@ -10,15 +10,16 @@ LAYERS="
 relayout-shadow:
 relayout-layout:
 relayout-patch:
-relayout-verify:
+relayout-statistics:
+relayout-verify: relayout-statistics
 relayout-check: relayout-layout
 relayout-profile: relayout-shadow
 relayout-resolve: relayout-layout relayout-profile
-relayout-contend: relayout-layout relayout-profile
-relayout-search: relayout-contend relayout-layout
+relayout-contend: relayout-layout relayout-profile relayout-statistics
+relayout-search: relayout-contend relayout-layout relayout-statistics
 relayout-session: relayout-contend relayout-host relayout-layout relayout-patch relayout-profile relayout-resolve relayout-search
 relayout-report: relayout-check relayout-contend relayout-layout relayout-profile relayout-resolve relayout-search relayout-session
-relayout-host: relayout-layout relayout-profile relayout-shadow
+relayout-host: relayout-layout relayout-profile relayout-shadow relayout-statistics
 relayout: relayout-check relayout-contend relayout-host relayout-layout relayout-patch relayout-profile relayout-report relayout-resolve relayout-search relayout-session relayout-verify
 relayout-testkit:
 xtask:
@@ -30,7 +31,7 @@ relayout-qemu-api4: relayout-qemu-core
 
 # Values in, values out: no files, processes, terminal, environment or clock. So is relayout-profile
 # but for its file `store.rs`; it is checked with those that depend on it.
-PURE="layout resolve contend search patch check report verify"
+PURE="layout statistics resolve contend search patch check report verify"
 # Libraries that exist to reach what those crates do not.
 OUTSIDE="memmap2 tempfile libc rustix nix clap anyhow indicatif"
 

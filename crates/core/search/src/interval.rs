@@ -1,6 +1,7 @@
 //! How sure a difference is: resampling of stretches of the recording.
 
-use crate::random::XorShift;
+use relayout_statistics::SortedSample;
+use relayout_statistics::random::XorShift64;
 
 /// Resamples drawn.
 const RESAMPLES: usize = 2000;
@@ -35,18 +36,18 @@ impl ChangeInterval {
         }
         let pairs: Vec<(u64, u64)> = before.iter().copied().zip(after.iter().copied()).collect();
         let change = relative_change(pairs.iter().copied())?;
-        let mut random = XorShift::new(1);
-        let mut drawn: Vec<f64> = (0..RESAMPLES)
+        let mut random = XorShift64::new(1);
+        let drawn = (0..RESAMPLES)
             .filter_map(|_| {
                 relative_change((0..pairs.len()).map(|_| pairs[random.below(pairs.len())]))
             })
             .collect();
-        drawn.sort_unstable_by(f64::total_cmp);
-        let at = |share: f64| drawn.get((share * drawn.len() as f64) as usize).copied();
+        let drawn = SortedSample::new(drawn);
+        let quantile = |share| drawn.lower_quantile(share).unwrap_or(change);
         Some(Self {
             change,
-            low: at(0.025).unwrap_or(change),
-            high: at(0.975).unwrap_or(change),
+            low: quantile(0.025),
+            high: quantile(0.975),
         })
     }
 

@@ -21,7 +21,6 @@ pub mod order;
 mod other_build;
 mod pair_transfers;
 mod pareto_front;
-mod random;
 mod rewrite;
 mod score;
 mod slab;

@@ -11,7 +11,7 @@ use self::compare::{MetricComparison, compare_series};
 use crate::metric::{BetterDirection, MetricDescription};
 use crate::plan::{ALPHA, ExperimentPlan};
 use crate::runs::{ExperimentRuns, MetricSeries};
-use crate::stats::reject_hypotheses;
+use relayout_statistics::reject_hypotheses;
 
 /// The margin unless the noise asks for more, as a fraction.
 pub const MARGIN: f64 = 0.01;

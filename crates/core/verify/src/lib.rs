@@ -14,7 +14,5 @@ pub mod extract;
 pub mod judge;
 pub mod metric;
 pub mod plan;
-pub mod rng;
 pub mod runs;
-mod stats;
 pub mod table;

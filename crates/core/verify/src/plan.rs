@@ -1,6 +1,6 @@
 //! In which order the two sides are started, and when the results are looked at.
 
-use crate::rng::SplitMix64;
+use relayout_statistics::random::SplitMix64;
 
 /// Share of experiments without a difference that may end with one, over all looks of one metric.
 pub const ALPHA: f64 = 0.05;

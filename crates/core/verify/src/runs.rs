@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::extract::Values;
 use crate::metric::MetricDescription;
 use crate::plan::{ExperimentPlan, ExperimentSide};
-use crate::stats::median;
+use relayout_statistics::median;
 
 /// Schema of the document.
 pub const SCHEMA: &str = "relayout/verify-runs/1";

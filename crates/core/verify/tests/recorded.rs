@@ -7,10 +7,10 @@
 mod common;
 
 use common::judge_by_looks;
+use relayout_statistics::random::SplitMix64;
 use relayout_verify::judge::{ChangeVerdict, JudgingRules, judge_series};
 use relayout_verify::metric::{BetterDirection, MetricDescription};
 use relayout_verify::plan::ExperimentPlan;
-use relayout_verify::rng::SplitMix64;
 use relayout_verify::runs::MetricSeries;
 
 /// Experiments for each recording.

@@ -4,10 +4,10 @@ mod common;
 
 use common::{Noise, assert_rate, experiment};
 use proptest::prelude::*;
+use relayout_statistics::random::SplitMix64;
 use relayout_verify::judge::{ChangeScale, ChangeVerdict, JudgingRules, judge_series};
 use relayout_verify::metric::{BetterDirection, MetricDescription};
 use relayout_verify::plan::ExperimentPlan;
-use relayout_verify::rng::SplitMix64;
 use relayout_verify::runs::MetricSeries;
 
 const KINDS: [Noise; 5] = [

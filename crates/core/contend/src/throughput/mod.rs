@@ -44,6 +44,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 pub use costs::{LineHabit, MachineCosts};
 pub use load::{CodeTime, RecordedLoad};
+use relayout_statistics::SortedSample;
+use relayout_statistics::random::XorShift64;
 pub use spin_waits::{SpinWait, find_spin_waits};
 pub use store_guards::GuardCounts;
 use store_guards::GuardedLoad;
@@ -194,7 +196,7 @@ impl ThroughputInputs<'_> {
         }
         let whole: Vec<&ReplayedStretch> = stretches.iter().collect();
         let found = self.ratios(&whole, replayed, EXPECTED)?;
-        let mut random = ResampleRandom(0x9e37_79b9_7f4a_7c15);
+        let mut random = XorShift64::new(1);
         let drawn: Vec<Vec<f64>> = (0..RESAMPLES)
             .flat_map(|_| {
                 let draw = |_| &stretches[random.below(stretches.len())];
@@ -208,14 +210,16 @@ impl ThroughputInputs<'_> {
             .flatten()
             .collect();
         let ratio = |place: usize| {
-            let mut values: Vec<f64> = drawn.iter().map(|ratios| ratios[place]).collect();
-            values.sort_unstable_by(f64::total_cmp);
+            let sample = SortedSample::new(drawn.iter().map(|ratios| ratios[place]).collect());
             let value = found[place];
-            let at = |share: f64| values.get((share * values.len() as f64) as usize).copied();
             GainRatio {
                 value,
-                low: at(0.025).map_or(value, |low| low.min(value)),
-                high: at(0.975).map_or(value, |high| high.max(value)),
+                low: sample
+                    .lower_quantile(0.025)
+                    .map_or(value, |low| low.min(value)),
+                high: sample
+                    .lower_quantile(0.975)
+                    .map_or(value, |high| high.max(value)),
             }
         };
         let each = self.load.contexts().enumerate();
@@ -456,16 +460,4 @@ fn waits_with_more_stores(context_waits: &ContextWaits, k: f64) -> f64 {
 fn total_waits(lines: &[StretchLine]) -> u64 {
     let contexts = lines.iter().flat_map(|line| &line.contexts);
     contexts.map(|context_waits| context_waits.waits).sum()
-}
-
-/// Marsaglia's xorshift64: the same numbers on every machine.
-struct ResampleRandom(u64);
-
-impl ResampleRandom {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 % limit.max(1) as u64) as usize
-    }
 }

@@ -1,10 +1,10 @@
 //! Which members to put on one line: annealing over the contents of lines, then descent.
 
+use relayout_statistics::random::XorShift64;
 use rustc_hash::FxHashMap;
 
 use super::pieces::AccessedPieces;
 use super::recency_table::{LineRows, PieceSet};
-use crate::random::XorShift;
 
 /// Annealing steps for each item ...
 const STEPS_PER_ITEM: usize = 600;
@@ -148,7 +148,7 @@ impl LineAssignment<'_, '_> {
         Some((after - before, from, to))
     }
 
-    fn random_step(&self, random: &mut XorShift) -> AssignmentStep {
+    fn random_step(&self, random: &mut XorShift64) -> AssignmentStep {
         let item = random.below(self.items.len());
         let holds = |on: &Vec<usize>| on.contains(&item);
         let from = self.lines.iter().position(holds).unwrap_or(0);
@@ -169,7 +169,7 @@ impl LineAssignment<'_, '_> {
         self.lines[step.to] = to;
     }
 
-    fn anneal(&mut self, random: &mut XorShift) {
+    fn anneal(&mut self, random: &mut XorShift64) {
         let steps = (self.items.len() * STEPS_PER_ITEM).clamp(*STEPS.start(), *STEPS.end());
         // The first steps tell how large changes are.
         let mut sum = 0.0;
@@ -264,7 +264,7 @@ pub(super) fn assign_lines(
     state.descend();
     let mut best = (state.total(), state.lines.clone());
     for seed in 1..=STARTS {
-        let mut random = XorShift::new(seed);
+        let mut random = XorShift64::new(seed);
         state.lines = best.1.clone();
         state.anneal(&mut random);
         state.descend();

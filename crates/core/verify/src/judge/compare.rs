@@ -5,7 +5,7 @@ use super::{
     verdict_of_direction,
 };
 use crate::runs::MetricSeries;
-use crate::stats::{LocationEstimate, estimate_location, median};
+use relayout_statistics::{LocationEstimate, estimate_location, median};
 
 /// Share of experiments of A against A, all their metrics together, in which the widened margin is too
 /// narrow to call them the same, above and below each.

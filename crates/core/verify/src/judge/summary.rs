@@ -1,6 +1,6 @@
 //! One side's starts in a few numbers.
 
-use crate::stats::median;
+use relayout_statistics::median;
 
 /// One side's starts in a few numbers, in the metric's unit.
 #[derive(Clone, Copy, Debug, PartialEq)]

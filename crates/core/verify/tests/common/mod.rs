@@ -1,10 +1,10 @@
 //! Made-up and recorded experiments.
 #![allow(dead_code, reason = "each test file uses its part")]
 
+use relayout_statistics::random::SplitMix64;
 use relayout_verify::judge::{ExperimentOutcome, JudgingRules, judge_series};
 use relayout_verify::metric::{BetterDirection, MetricDescription};
 use relayout_verify::plan::ExperimentPlan;
-use relayout_verify::rng::SplitMix64;
 use relayout_verify::runs::MetricSeries;
 
 /// How starts of one program differ. Each has about the deviation that is asked for.

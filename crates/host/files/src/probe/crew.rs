@@ -6,7 +6,8 @@ use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::*};
 use std::time::{Duration, Instant};
 
-use super::estimate::ProbeRandom;
+use relayout_statistics::random::XorShift64Star;
+
 use super::loops::{ProbeLoop, ProbeWords, WordDistance, follow, lead};
 use crate::InterruptFlag;
 
@@ -246,7 +247,7 @@ impl CrewState {
 }
 
 fn plan_jobs(plan: &MeasurementPlan) -> Vec<WindowJob> {
-    let mut random = ProbeRandom::new(plan.loops.len() as u64);
+    let mut random = XorShift64Star::new(plan.loops.len() as u64);
     let mut jobs = Vec::new();
     for round in 0..plan.rounds_max {
         let span_offset = random.below(ARENA_BYTES / WORDS_SPAN_BYTES) * WORDS_SPAN_BYTES;

@@ -2,6 +2,8 @@
 //!
 //! Values in, values out; the same samples give the same numbers.
 
+use relayout_statistics::SortedSample;
+use relayout_statistics::random::XorShift64Star;
 use serde::{Deserialize, Serialize};
 
 /// Resamples of a bootstrap interval.
@@ -105,7 +107,7 @@ pub fn ratio(rounds: &[RoundCosts<2>]) -> Result<ProbeEstimate, TooNoisy> {
 pub fn coefficient(rounds: &[RoundCosts<3>]) -> Result<ProbeEstimate, TooNoisy> {
     let kept = usable_rounds(rounds)?;
     let middle =
-        |cost_of: fn(&[f64; 3]) -> f64| median(&mut kept.iter().map(cost_of).collect::<Vec<_>>());
+        |cost_of: fn(&[f64; 3]) -> f64| median(&kept.iter().map(cost_of).collect::<Vec<_>>());
     let (same, apart) = (middle(|costs| costs[0]), middle(|costs| costs[2]));
     let scale = same - apart;
     if scale <= SCALE_MIN * apart {
@@ -131,22 +133,14 @@ pub fn spread(costs: &[f64]) -> Option<f64> {
     if costs.len() < ROUNDS_MIN {
         return None;
     }
-    let middle = median(&mut costs.to_vec());
-    let mut deviations: Vec<f64> = costs.iter().map(|cost| (cost - middle).abs()).collect();
-    Some(MAD_TO_DEVIATION * median(&mut deviations) / middle).filter(|spread| spread.is_finite())
+    let middle = median(costs);
+    let deviations: Vec<f64> = costs.iter().map(|cost| (cost - middle).abs()).collect();
+    Some(MAD_TO_DEVIATION * median(&deviations) / middle).filter(|spread| spread.is_finite())
 }
 
-/// Median of `values`, which are put in order; NaN for none.
-pub fn median(values: &mut [f64]) -> f64 {
-    if values.is_empty() {
-        return f64::NAN;
-    }
-    values.sort_unstable_by(f64::total_cmp);
-    let half = values.len() / 2;
-    match values.len() % 2 {
-        1 => values[half],
-        _ => f64::midpoint(values[half - 1], values[half]),
-    }
+/// Median of `values`; NaN for none.
+pub fn median(values: &[f64]) -> f64 {
+    relayout_statistics::median(values).unwrap_or(f64::NAN)
 }
 
 fn usable_rounds<const N: usize>(rounds: &[RoundCosts<N>]) -> Result<Vec<[f64; N]>, TooNoisy> {
@@ -169,19 +163,21 @@ fn estimate<const N: usize>(
     value_of: impl Fn([f64; N]) -> f64,
 ) -> Result<ProbeEstimate, TooNoisy> {
     let mut values: Vec<f64> = usable_rounds(rounds)?.into_iter().map(value_of).collect();
-    let middle = median(&mut values);
-    let mut random = ProbeRandom::new(values.len() as u64);
+    // The seeded draws are by rank.
+    values.sort_unstable_by(f64::total_cmp);
+    let middle = median(&values);
+    let mut random = XorShift64Star::new(values.len() as u64);
     let mut drawn = vec![0.0; values.len()];
-    let mut medians: Vec<f64> = (0..RESAMPLES)
+    let medians = (0..RESAMPLES)
         .map(|_| {
             for place in &mut drawn {
                 *place = values[random.below(values.len())];
             }
-            median(&mut drawn)
+            median(&drawn)
         })
         .collect();
-    medians.sort_unstable_by(f64::total_cmp);
-    let quantile = |share: f64| medians[((RESAMPLES - 1) as f64 * share).round() as usize];
+    let medians = SortedSample::new(medians);
+    let quantile = |share: f64| medians.nearest_quantile(share).unwrap_or(middle);
     Ok(ProbeEstimate::new(middle, quantile(0.025), quantile(0.975)))
 }
 
@@ -199,26 +195,6 @@ fn wide_error(estimate: ProbeEstimate) -> TooNoisy {
     }
 }
 
-/// Numbers without a pattern that matters here (xorshift64*, Vigna 2016), the same ones each time.
-#[derive(Clone, Debug)]
-pub struct ProbeRandom(u64);
-
-impl ProbeRandom {
-    /// Begins with `seed`.
-    pub fn new(seed: u64) -> Self {
-        Self(seed ^ 0x9e37_79b9_7f4a_7c15)
-    }
-
-    /// A number below `count`, which is not 0.
-    pub fn below(&mut self, count: usize) -> usize {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        let number = self.0.wrapping_mul(0x2545_f491_4f6c_dd1d);
-        ((u128::from(number) * count as u128) >> 64) as usize
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -232,16 +208,16 @@ mod tests {
 
     /// Up to `size` more or less, in a fixed order without a pattern.
     fn noise(i: usize, size: f64) -> f64 {
-        let mut random = ProbeRandom::new(i as u64 + 1);
+        let mut random = XorShift64Star::new(i as u64 + 1);
         random.below(3);
         1.0 + size * (random.below(2001) as f64 / 1000.0 - 1.0)
     }
 
     #[test]
     fn median_of_odd_even_none() {
-        assert_eq!(median(&mut [3.0, 1.0, 2.0]), 2.0);
-        assert_eq!(median(&mut [4.0, 1.0, 2.0, 3.0]), 2.5);
-        assert!(median(&mut []).is_nan());
+        assert_eq!(median(&[3.0, 1.0, 2.0]), 2.0);
+        assert_eq!(median(&[4.0, 1.0, 2.0, 3.0]), 2.5);
+        assert!(median(&[]).is_nan());
     }
 
     #[test]

@@ -421,7 +421,7 @@ impl WindowTally {
     }
 
     fn noise(&mut self) -> Option<f64> {
-        Some(estimate::median(&mut self.spreads)).filter(|noise| noise.is_finite())
+        Some(estimate::median(&self.spreads)).filter(|noise| noise.is_finite())
     }
 }
 

@@ -1,9 +1,15 @@
-//! Many comparisons at once.
+//! Tests of many hypotheses at once.
 
-/// Which hypotheses are rejected so that, on average, at most `rate` of the rejected ones are true:
-/// the procedure of Benjamini and Hochberg (*Controlling the false discovery rate*, 1995). It holds
-/// for independent and for positively dependent comparisons (Benjamini and Yekutieli 2001), which
-/// the threads of one program are.
+/// Tells for each hypothesis whether it is rejected, so that on average at most `rate` of the
+/// rejected ones are true: the procedure of Benjamini and Hochberg (*Controlling the false discovery
+/// rate*, 1995). It holds for independent and for positively dependent comparisons (Benjamini and
+/// Yekutieli 2001); the threads of one program are the latter.
+///
+/// ```
+/// use relayout_statistics::reject_hypotheses;
+///
+/// assert_eq!(reject_hypotheses(&[0.5, 0.02], 0.05), [false, true]);
+/// ```
 pub fn reject_hypotheses(p_values: &[f64], rate: f64) -> Vec<bool> {
     let mut sorted = p_values.to_vec();
     sorted.sort_by(f64::total_cmp);

@@ -1,6 +1,6 @@
 //! Student's t distribution.
 
-/// The probability of a value up to `t`, with `freedom` degrees of freedom (above 0).
+/// Returns the probability of a value up to `t`, with `freedom` degrees of freedom (above 0).
 pub fn t_cdf(t: f64, freedom: f64) -> f64 {
     if t.is_infinite() {
         return if t > 0.0 { 1.0 } else { 0.0 };
@@ -10,7 +10,7 @@ pub fn t_cdf(t: f64, freedom: f64) -> f64 {
     if t > 0.0 { 1.0 - tail } else { tail }
 }
 
-/// The value up to which the probability is `probability`, which lies between 0 and 1.
+/// Returns the value up to which the probability is `probability`, which lies between 0 and 1.
 pub fn t_quantile(probability: f64, freedom: f64) -> f64 {
     if probability < 0.5 {
         return -t_quantile(1.0 - probability, freedom);

@@ -1,24 +1,23 @@
-//! Locations that a few wild values do not move.
+//! Locations that a few outliers do not move.
 
-/// The middle value, or the mean of the two in the middle; `None` for no values.
+/// Returns the middle value, or the mean of the two in the middle; `None` for no values.
 pub fn median(values: &[f64]) -> Option<f64> {
     let mut values = values.to_vec();
     middle(&mut values)
 }
 
-/// The median of the means of all pairs of values, each with itself too: the estimator of Hodges and
-/// Lehmann (*Estimates of location based on rank tests*, 1963). For values that lie around two modes,
-/// as timings often do, it does not jump from one to the other, as the median does. `None` for no
-/// values.
+/// Returns the median of the means of all pairs of values, each with itself too: the estimator of
+/// Hodges and Lehmann (*Estimates of location based on rank tests*, 1963). `None` for no values.
 ///
-/// Takes time and memory in the square of the number of values.
+/// Timings often lie around two modes. The median jumps from one to the other; this estimate does
+/// not. It takes time and memory in the square of the number of values.
 pub fn hodges_lehmann(values: &[f64]) -> Option<f64> {
     let mut means = Vec::with_capacity(values.len() * (values.len() + 1) / 2);
     hodges_lehmann_in(values, &mut means)
 }
 
-/// The same with the room for the means given, for who calls it often.
-pub(super) fn hodges_lehmann_in(values: &[f64], means: &mut Vec<f64>) -> Option<f64> {
+/// [`hodges_lehmann`] with a buffer for the means, which spares repeated callers the allocation.
+pub(crate) fn hodges_lehmann_in(values: &[f64], means: &mut Vec<f64>) -> Option<f64> {
     means.clear();
     for (index, a) in values.iter().enumerate() {
         means.extend(values[index..].iter().map(|b| 0.5 * (a + b)));

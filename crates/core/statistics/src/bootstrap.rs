@@ -1,14 +1,14 @@
-//! How far an estimate would move if the experiment were made again.
+//! Standard error of a location, by the bootstrap.
 
-use super::median::hodges_lehmann_in;
-use super::{hodges_lehmann, t_cdf, t_quantile};
-use crate::rng::SplitMix64;
+use crate::median::hodges_lehmann_in;
+use crate::random::SplitMix64;
+use crate::{hodges_lehmann, t_cdf, t_quantile};
 
 /// Efron and Tibshirani (*An Introduction to the Bootstrap*, 1993, 6.4) find 200 enough for a
 /// standard error.
 const RESAMPLES: usize = 1000;
 
-/// Where the values lie, and how well that is known.
+/// Location of a sample of values, with its standard error.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LocationEstimate {
     /// [`hodges_lehmann`] of the values, in their unit.
@@ -19,8 +19,8 @@ pub struct LocationEstimate {
     pub count: usize,
 }
 
-/// Estimates the location of values that are independent of each other. `seed` makes the resampling
-/// repeatable. `None` for fewer than two values.
+/// Estimates the location of independent values. `seed` makes the resampling repeatable. `None` for
+/// fewer than two values.
 ///
 /// The standard error is the standard deviation over [`RESAMPLES`] bootstrap resamples, or half the
 /// distance of the quantiles that lie one standard deviation off for a normal distribution, whichever
@@ -70,15 +70,15 @@ impl LocationEstimate {
         self.quantile_above(0.5 * alpha)
     }
 
-    /// How far above its true location the estimate comes in `share` of all experiments.
+    /// Distance above the true location that the estimate exceeds in `share` of all experiments.
     pub fn quantile_above(&self, share: f64) -> f64 {
         self.error * t_quantile(1.0 - share, self.freedom())
     }
 
-    /// How probable so large a location is, up or down, if the true one is 0.
+    /// Probability of a location at least as far from 0 if the true location is 0.
     ///
-    /// Never less than the smallest probability that the signs of so many values can have, 2 / 2^n:
-    /// a few values that happen to be the same are no certainty.
+    /// Never less than 2 / 2^n, the smallest probability of the signs of n values: a few equal
+    /// values are no certainty.
     pub fn p_value(&self) -> f64 {
         let by_t = match (self.location == 0.0, self.error > 0.0) {
             (true, _) => 1.0,
@@ -88,7 +88,7 @@ impl LocationEstimate {
         by_t.max(self.p_least())
     }
 
-    /// The least that [`p_value`](Self::p_value) can be.
+    /// Lower limit of [`p_value`](Self::p_value) for this number of values.
     pub fn p_least(&self) -> f64 {
         2.0 * 0.5f64.powf(self.count as f64)
     }

@@ -1,0 +1,32 @@
+//! The statistics behind relayout's intervals and verdicts, and the random numbers they are drawn
+//! with.
+//!
+//! - [`median`] and [`hodges_lehmann`] locate values; a few wild ones do not move them;
+//! - [`estimate_location`] adds a standard error by the bootstrap, [`SortedSample`] reads the
+//!   quantiles of resampled statistics;
+//! - [`reject_hypotheses`] controls the false discovery rate of many comparisons;
+//! - [`random`] holds the generators. Each seeded stream is the same on every machine and in every
+//!   version, so results can be repeated.
+//!
+//! ```
+//! use relayout_statistics::{estimate_location, median};
+//!
+//! let times_ms = [20.1, 19.8, 20.4, 20.0, 93.0, 19.9, 20.2];
+//! assert_eq!(median(&times_ms), Some(20.1));
+//!
+//! let estimate = estimate_location(&times_ms, 1).expect("two values at least");
+//! assert!((estimate.location - 20.2).abs() < 0.2);
+//! ```
+
+mod bootstrap;
+mod median;
+mod multiple;
+pub mod random;
+mod sample;
+mod student;
+
+pub use bootstrap::{LocationEstimate, estimate_location};
+pub use median::{hodges_lehmann, median};
+pub use multiple::reject_hypotheses;
+pub use sample::SortedSample;
+pub use student::{t_cdf, t_quantile};
