@@ -1,13 +1,20 @@
-//! One access of the program: the common case, and the rest.
+//! Accesses of the program: the common case, the uncommon ones, and the beginning of a timed gap.
+//!
+//! The gap begins here rather than in [`gap`], because it ends by an entry point that is an access itself.
+
+use std::arch::asm;
 
 use relayout_shadow::{AccessKind, ShadowMemory};
 
+use crate::entry::entry_point;
 use crate::output::RtHost;
-use crate::runtime::shadow;
-use crate::thread::{self, RecordedThread};
-use crate::{gate, tls};
+use crate::recording::shadow;
+use crate::thread::inside::enter_known;
+use crate::thread::portion::end_portion;
+use crate::thread::state::RecordedThread;
+use crate::{gap, gate, thread, tls};
 
-/// Kinds of accesses as constants of entry points.
+/// Kinds of accesses, as const parameters of entry points.
 pub const READ: u8 = AccessKind::Read as u8;
 pub const WRITE: u8 = AccessKind::Write as u8;
 pub const READ_WRITE: u8 = AccessKind::ReadWrite as u8;
@@ -21,11 +28,10 @@ const fn access_kind(kind: u8) -> AccessKind {
     }
 }
 
-/// One access of `SIZE` bytes; of none, it only ends a gap. `word` is the calling thread's word, and not INSIDE;
-/// the gate is open.
+/// Records an access of `SIZE` bytes at `addr`. With `SIZE` 0 it only ends a gap.
 ///
 /// # Safety
-/// As said.
+/// `word` is the calling thread's word, and not INSIDE. The gate is open.
 #[inline(always)]
 pub unsafe extern "C" fn access<const SIZE: u8, const KIND: u8>(addr: u64, pc: u64, word: usize) {
     if word == tls::NEW {
@@ -35,8 +41,7 @@ pub unsafe extern "C" fn access<const SIZE: u8, const KIND: u8>(addr: u64, pc: u
         return;
     }
     let thread = word as *mut RecordedThread;
-    // SAFETY: the word is the calling thread's; a signal handler that comes in between can lose a
-    // count, no more.
+    // SAFETY: the word is the calling thread's. A signal handler that comes in between loses a count at most.
     unsafe {
         let cx = &mut *(*thread).context;
         let done = !(*thread).count_all
@@ -46,12 +51,12 @@ pub unsafe extern "C" fn access<const SIZE: u8, const KIND: u8>(addr: u64, pc: u
         }
         (*thread).countdown -= 1;
         if (*thread).countdown <= 0 {
-            thread::stop(thread, addr, KIND, pc as u32);
+            stop(thread, addr, KIND, pc as u32);
         }
     }
 }
 
-/// The first access of a thread, or the first after a gap that is timed.
+/// Records the first access of a thread, or the first one after a timed gap.
 #[cold]
 #[inline(never)]
 fn first_access(addr: u64, size: u8, kind: u8, pc: u64) {
@@ -63,7 +68,7 @@ fn first_access(addr: u64, size: u8, kind: u8, pc: u64) {
     }
 }
 
-/// What is no common case.
+/// Records an access that is no common case.
 ///
 /// # Safety
 /// `thread` is the calling thread's word.
@@ -76,15 +81,15 @@ unsafe extern "C" fn finish_access(
     thread: *mut RecordedThread,
 ) {
     // SAFETY: as promised by the caller.
-    let inside = unsafe { thread::enter_known(thread) };
-    // Whoever ends the recording shuts the gate, and then waits for those inside.
+    let inside = unsafe { enter_known(thread) };
+    // The thread that finishes shuts the gate before it waits for the threads inside.
     if !gate::is_open() {
         return;
     }
     let (kind, site) = (access_kind(number), pc as u32);
-    // SAFETY: inside, so nobody else on this thread uses the context.
+    // SAFETY: the thread is inside, so no other code on it uses the context.
     let cx = unsafe { &mut *inside.0.context };
-    // Without that, whoever calls has found that it is no hit.
+    // Without `count_all`, the caller has already found that the access is no hit.
     let is_hit = inside.0.count_all && {
         shadow().count_call(cx, addr, size, kind, site);
         ShadowMemory::<RtHost>::try_common_hit(cx, addr, size, kind, site)
@@ -97,11 +102,11 @@ unsafe extern "C" fn finish_access(
     drop(inside);
     if stops {
         // SAFETY: as promised by the caller.
-        unsafe { thread::stop(thread, addr, number, site) };
+        unsafe { stop(thread, addr, number, site) };
     }
 }
 
-/// An access of any size by code that knows its caller, line by line.
+/// Records an access of any size by interposed code that knows its caller, line by line.
 #[inline]
 pub fn touch(addr: u64, bytes: usize, kind: u8, pc: u64) {
     if !gate::is_open() || tls::word() == tls::INSIDE {
@@ -127,7 +132,7 @@ fn touch_lines(addr: u64, bytes: usize, number: u8, pc: u64) {
     let end = addr.saturating_add(bytes as u64);
     let mut at = addr;
     while at < end {
-        // A gap that begins at a line that is not the last has no end that means something.
+        // A gap that began at an earlier line of this access would end at the next line: drop it.
         tls::set_word(word);
         let part = (LINE - at % LINE).min(end - at) as u8;
         // SAFETY: the calling thread's word, as in `access`.
@@ -146,10 +151,83 @@ fn touch_lines(addr: u64, bytes: usize, number: u8, pc: u64) {
             } else {
                 (*thread).countdown -= 1;
                 if (*thread).countdown <= 0 {
-                    thread::stop(thread, at, number, pc as u32);
+                    stop(thread, at, number, pc as u32);
                 }
             }
         }
         at += u64::from(part);
+    }
+}
+
+entry_point!(relayout_rt_gap_end => access::<0, READ>);
+
+/// Ends a portion of accesses after an access at `addr`, then begins a gap unless the thread paused, since the
+/// code after a pause is not typical.
+///
+/// # Safety
+/// `thread` is the calling thread's word, its `countdown` has reached 0, and the thread is outside the runtime.
+#[cold]
+#[inline(never)]
+unsafe fn stop(thread: *mut RecordedThread, addr: u64, kind: u8, site: u32) {
+    // SAFETY: as promised by the caller.
+    unsafe {
+        if !end_portion(thread, addr) {
+            begin_gap(thread, addr, kind, site);
+        }
+    }
+}
+
+/// Times the gap after the current access if one is due. The runtime returns to the program right after it.
+///
+/// # Safety
+/// `thread` is the calling thread's word, and the program is about to access `addr` in this way.
+#[inline(never)]
+unsafe fn begin_gap(thread: *mut RecordedThread, addr: u64, kind: u8, site: u32) {
+    // SAFETY: as promised by the caller.
+    let gaps = unsafe { &mut (*thread).gaps };
+    if !gaps.is_due() {
+        return;
+    }
+    gaps.prepare(site);
+    // A plain store waits for no line.
+    let is_shared = kind != WRITE && shadow().events_in(addr, 1) > 0;
+    gaps.is_shared = is_shared;
+    // The first empty gap brings code and data into the caches.
+    for _ in 0..2 {
+        // SAFETY: as promised by the caller; the entry point touches no memory of the program's.
+        unsafe {
+            (*thread).gaps.arm(gap::EMPTY);
+            relayout_rt_gap_end(0);
+        }
+        if tls::word() == tls::NEW {
+            // The gate was shut meanwhile.
+            tls::set_word(thread as usize);
+            return;
+        }
+    }
+    // SAFETY: as promised by the caller.
+    unsafe {
+        if is_shared {
+            fetch_line(addr, kind);
+        }
+        (*thread).gaps.arm(gap::GAP);
+    }
+}
+
+/// Fetches the line of `addr` into this processor's cache, as an access of this kind does, without changing it.
+/// The program's own access then waits less within the gap.
+///
+/// # Safety
+/// The program is about to make that access.
+#[inline(always)]
+unsafe fn fetch_line(addr: u64, kind: u8) {
+    // SAFETY: as promised by the caller.
+    unsafe {
+        if kind == READ {
+            asm!("mov {0}, byte ptr [{1}]", out(reg_byte) _, in(reg) addr,
+                options(nostack, readonly, preserves_flags));
+        } else {
+            asm!("lock or byte ptr [{0}], 0", in(reg) addr, options(nostack));
+        }
     }
 }

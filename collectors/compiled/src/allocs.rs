@@ -12,9 +12,9 @@ use relayout_shadow::ShadowContext;
 use relayout_shadow::wire::AllocRecord;
 
 use self::shard::{AllocationEntry, AllocationShards, SHARDS};
-use crate::runtime::shadow;
+use crate::recording::shadow;
 use crate::stack::{CallerFrame, walk_frames};
-use crate::thread::InsideRuntime;
+use crate::thread::inside::InsideRuntime;
 
 /// What a thread allocated.
 static HEAP: AllocationShards = AllocationShards::new();

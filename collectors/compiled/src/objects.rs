@@ -8,7 +8,7 @@ use crate::allocs::{self, ObjectNaming};
 use crate::output::append_line;
 use crate::stack::CallerFrame;
 use crate::text::FixedText;
-use crate::{gate, runtime, sys, thread};
+use crate::{gate, recording, sys, thread, window};
 
 /// Types that can be told apart; objects of further ones are left out.
 const NAMES_MAX: usize = 4096;
@@ -62,7 +62,7 @@ fn number_name_locked(text: &[u8]) -> Option<u32> {
 }
 
 fn record_object(start: u64, bytes: u64, stride: u32, ty: *const c_char, caller: CallerFrame) {
-    if !runtime::is_recorded() || start == 0 || bytes == 0 || ty.is_null() {
+    if !recording::is_recorded() || start == 0 || bytes == 0 || ty.is_null() {
         return;
     }
     let Some(inside) = thread::enter() else {
@@ -102,7 +102,7 @@ extern "C" fn array_for(
 
 #[unsafe(no_mangle)]
 pub extern "C" fn relayout_rt_forget(start: u64) {
-    if runtime::is_recorded()
+    if recording::is_recorded()
         && let Some(_inside) = thread::enter()
     {
         allocs::remove_named(start);
@@ -111,19 +111,19 @@ pub extern "C" fn relayout_rt_forget(start: u64) {
 
 #[unsafe(no_mangle)]
 pub extern "C" fn relayout_rt_operation() {
-    if gate::is_open() && runtime::is_recorded() {
-        runtime::shadow().note_operation();
+    if gate::is_open() && recording::is_recorded() {
+        recording::shadow().note_operation();
     }
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn relayout_rt_start() {
-    runtime::open_window();
+    window::open_window();
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn relayout_rt_stop() {
-    if runtime::is_recorded() {
-        runtime::close_window();
+    if recording::is_recorded() {
+        window::close_window();
     }
 }

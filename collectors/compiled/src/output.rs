@@ -5,7 +5,7 @@
 //! and get the same numbers again for files of its own: so each is checked before it is written.
 
 use std::ffi::{CStr, c_int, c_void};
-use std::sync::atomic::{AtomicI32, AtomicU64, Ordering::*};
+use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::*};
 
 use relayout_shadow::control::{CONTROL_BYTES, RecordingControl, RecordingStage};
 use relayout_shadow::wire::{SegmentHeader, as_header_bytes};
@@ -34,6 +34,20 @@ static MAP: OutputFile = OutputFile {
     descriptor: AtomicI32::new(-1),
     inode: AtomicU64::new(0),
 };
+
+/// Process whose recording the files belong to; 0 if none is recorded.
+static PROCESS: AtomicU32 = AtomicU32::new(0);
+
+/// Makes the calling process the one that is recorded.
+pub fn set_recorded_process() {
+    PROCESS.store(sys::pid(), Release);
+}
+
+/// Returns true if the calling process is the recorded one. Asks the kernel, since a child made by a raw system
+/// call has a copy of this memory.
+pub fn is_recorded_process() -> bool {
+    PROCESS.load(Relaxed) == sys::pid()
+}
 
 /// A path in the folder.
 type Path = FixedText<4096>;
@@ -162,7 +176,7 @@ pub fn append_line(line: &mut FixedText<4400>) {
 
 /// Appends both, or stops the recording.
 fn append_to(output: &OutputFile, head: &[u8], payload: &[u8]) {
-    if control().error.load(Relaxed) != 0 || !crate::runtime::is_recorded_process() {
+    if control().error.load(Relaxed) != 0 || !is_recorded_process() {
         return;
     }
     let file = output.descriptor.load(Acquire);

@@ -30,7 +30,7 @@ impl Real {
         let word = crate::tls::word();
         crate::tls::set_word(crate::tls::INSIDE);
         let at = crate::sys::next_symbol(self.name);
-        crate::thread::restore_word(word);
+        crate::thread::inside::restore_word(word);
         self.at.store(at, Relaxed);
         at
     }

@@ -6,18 +6,19 @@
 //! that its own thread holds. Faults are never put off. What the program asks about its handlers is
 //! answered as if we were not there.
 
+pub mod alt_stack;
+pub mod deferred;
+
 use std::ffi::{c_int, c_void};
 use std::ptr::{null, null_mut};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, AtomicUsize, Ordering::*};
 
 use crate::real::real;
 use crate::sys::{self, SavedErrno};
-use crate::thread::RecordedThread;
-use crate::{runtime, tls};
+use crate::thread::state::RecordedThread;
+use crate::{finish, recording, tls};
 
 const SIGNALS: usize = 65;
-/// Bytes of the stack for what ends the recording when the thread's own has overflowed.
-const STACK_BYTES: usize = 64 * 1024;
 
 /// A handler of the program's, as the kernel would keep it.
 struct SignalDisposition {
@@ -36,20 +37,6 @@ static PROGRAM: [SignalDisposition; SIGNALS] = [const {
         ours: AtomicBool::new(false),
     }
 }; SIGNALS];
-
-/// A signal that came while the thread was inside.
-pub struct DeferredSignal {
-    signal: c_int,
-    info: libc::siginfo_t,
-    mask: u64,
-}
-
-impl DeferredSignal {
-    #[inline(always)]
-    pub fn is_set(&self) -> bool {
-        self.signal != 0
-    }
-}
 
 /// Signals that end the process unless the program says otherwise.
 fn is_fatal(signal: c_int) -> bool {
@@ -148,7 +135,7 @@ pub unsafe fn sigaction(
 ) -> c_int {
     let known = usize::try_from(signal).ok().and_then(|n| PROGRAM.get(n));
     let entry = match known {
-        Some(entry) if runtime::is_recorded() || entry.ours.load(Acquire) => entry,
+        Some(entry) if recording::is_recorded() || entry.ours.load(Acquire) => entry,
         _ => return real_sigaction(signal, action, old),
     };
     // SAFETY: plain data.
@@ -194,11 +181,8 @@ unsafe fn put_off(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_voi
     unsafe {
         let context = &mut *context.cast::<libc::ucontext_t>();
         let mask = (&raw mut context.uc_sigmask).cast::<u64>();
-        let deferred = &mut (*thread).deferred;
-        deferred.info = *info;
-        deferred.mask = mask.read();
+        (*thread).deferred.set(signal, *info, mask.read());
         mask.write(u64::MAX);
-        (&raw mut deferred.signal).write_volatile(signal);
     }
     true
 }
@@ -229,23 +213,6 @@ unsafe extern "C" fn deliver(signal: c_int, info: *mut libc::siginfo_t, context:
     }
 }
 
-/// Sends the signal that was put off again, now that the thread is outside.
-#[cold]
-#[inline(never)]
-pub fn deliver_deferred(thread: &mut RecordedThread) {
-    let _errno = SavedErrno::save();
-    let deferred = &mut thread.deferred;
-    let signal = std::mem::take(&mut deferred.signal);
-    // SAFETY: all is ours; the signal stays blocked until the second call.
-    unsafe {
-        let (pid, tid) = (sys::pid(), sys::tid());
-        let info = &raw const deferred.info;
-        libc::syscall(libc::SYS_rt_tgsigqueueinfo, pid, tid, signal, info);
-        let mask = &raw const deferred.mask;
-        libc::syscall(libc::SYS_rt_sigprocmask, libc::SIG_SETMASK, mask, 0, 8);
-    }
-}
-
 /// Stands for the default of fatal signals: ends the recording, then the process.
 unsafe extern "C" fn finish_and_raise(
     signal: c_int,
@@ -257,7 +224,7 @@ unsafe extern "C" fn finish_and_raise(
         return;
     }
     let _errno = SavedErrno::save();
-    runtime::finish();
+    finish::finish();
     // SAFETY: plain data.
     let mut action = unsafe { std::mem::zeroed::<libc::sigaction>() };
     action.sa_sigaction = libc::SIG_DFL;
@@ -268,40 +235,5 @@ unsafe extern "C" fn finish_and_raise(
         unsafe {
             libc::syscall(libc::SYS_tgkill, sys::pid(), sys::tid(), signal);
         }
-    }
-}
-
-/// Gives the calling thread a stack for signals if it has none; what to hand to [`take_stack`].
-pub fn install_signal_stack() -> *mut u8 {
-    // SAFETY: plain data, and memory that is ours.
-    unsafe {
-        let mut now = std::mem::zeroed::<libc::stack_t>();
-        if libc::sigaltstack(null(), &mut now) != 0 || now.ss_flags & libc::SS_DISABLE == 0 {
-            return null_mut();
-        }
-        let Some(at) = sys::zeroed(STACK_BYTES) else {
-            return null_mut();
-        };
-        now.ss_sp = at.cast();
-        now.ss_size = STACK_BYTES;
-        now.ss_flags = 0;
-        libc::sigaltstack(&now, null_mut());
-        at
-    }
-}
-
-/// Takes the stack back as the thread ends, unless the program has set another.
-pub fn remove_signal_stack(at: *mut u8) {
-    if at.is_null() {
-        return;
-    }
-    // SAFETY: as above; the kernel does not use it any more.
-    unsafe {
-        let mut now = std::mem::zeroed::<libc::stack_t>();
-        if libc::sigaltstack(null(), &mut now) == 0 && now.ss_sp == at.cast() {
-            now.ss_flags = libc::SS_DISABLE;
-            libc::sigaltstack(&now, null_mut());
-        }
-        sys::unmap(at, STACK_BYTES);
     }
 }

@@ -1,78 +1,33 @@
-//! One thread of the program: its context of the shadow, from its first access to its end.
+//! Recorded threads: a thread gets a context of the shadow at its first access and keeps it to its end.
 
-mod inside;
-mod stop;
+pub mod inside;
+pub mod portion;
+pub mod state;
 
 use std::ffi::c_void;
 use std::ptr::null_mut;
-use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering::*};
+use std::sync::atomic::{AtomicU32, Ordering::*};
 
 use relayout_shadow::{CONTEXTS_MAX, ShadowContext};
 
+use self::inside::{InsideRuntime, enter_known};
+use self::state::{ENDED, LIVE, NAME_BYTES, RecordedThread, THREADS, USED, threads_made};
 use crate::gate::control;
 use crate::output::append_line;
-use crate::runtime::{options, shadow};
-use crate::signals::DeferredSignal;
-use crate::stack::{CallerFrame, StackBounds};
+use crate::recording::{self, options, shadow};
+use crate::signals::alt_stack;
+use crate::stack::StackBounds;
 use crate::sys::{self, SavedErrno};
 use crate::text::FixedText;
-use crate::{gap, modules, runtime, signals, tls};
-
-pub use inside::{InsideRuntime, enter, enter_known, restore_word};
-pub use stop::stop;
+use crate::{gap, modules, tls};
 
 /// Rounds in which the C library calls the destructors of thread-specific data.
 const DESTRUCTOR_ROUNDS: u32 = 4;
 
-/// Bytes of a thread's name in the kernel, with its end.
-const NAME_BYTES: usize = 16;
-
-/// Values of [`Thread::state`].
-const LIVE: u32 = 1;
-const ENDED: u32 = 2;
-
-/// Used by its own thread, but for the atomics.
-#[repr(C, align(128))]
-pub struct RecordedThread {
-    pub context: *mut ShadowContext,
-    /// Accesses until the next stop: a pause, or one whose pair of lines is looked at. Below 0 where
-    /// a signal's handler came between the last of them and the stop.
-    pub countdown: i32,
-    /// Every access is counted by granule and site.
-    pub count_all: bool,
-    /// The thread may be changing what [`runtime::finish`] reads.
-    pub inside: AtomicU32,
-    /// Value of `countdown` after the last stop.
-    portion: i32,
-    /// Accesses from the last stop to the next pause.
-    pause_in: u32,
-    state: AtomicU32,
-    tid: AtomicU32,
-    random: u64,
-    /// `accesses` at which to look at the clock.
-    flush_check_at: u64,
-    flushed_ns: u64,
-    /// Accesses and transfers that the control page knows of.
-    reported: (u64, u64),
-    rounds: u32,
-    /// The name that was appended last.
-    name: [u8; NAME_BYTES],
-    pub gaps: gap::GapTimer,
-    pub stack: Option<StackBounds>,
-    pub signal_stack: *mut u8,
-    pub deferred: DeferredSignal,
-    /// The caller of `operator new`, which is the one to name for the `malloc` in it.
-    pub allocates_for: Option<CallerFrame>,
-}
-
-static THREADS: [AtomicPtr<RecordedThread>; CONTEXTS_MAX] =
-    [const { AtomicPtr::new(null_mut()) }; CONTEXTS_MAX];
-/// Contexts given out; can pass the number of contexts.
-static USED: AtomicU32 = AtomicU32::new(0);
-/// The key whose destructor tells that a thread ends.
+/// Key of thread-specific data whose destructor is called when a thread ends.
 static KEY: AtomicU32 = AtomicU32::new(u32::MAX);
 
-/// Prepares for threads to come.
+/// Creates the key whose destructor ends a thread.
 pub fn start() -> Option<()> {
     let mut key = 0;
     // SAFETY: `key` is ours.
@@ -83,22 +38,37 @@ pub fn start() -> Option<()> {
     Some(())
 }
 
-/// Gives the calling thread a context, or ends the gap that is timed; false if it has no context (yet).
+/// Enters the runtime. `None` if the thread is inside already, or is not recorded.
+#[inline]
+pub fn enter() -> Option<InsideRuntime> {
+    let word = tls::word();
+    if word == tls::INSIDE {
+        return None;
+    }
+    if word == tls::NEW && !attach_thread() {
+        return None;
+    }
+    let thread = tls::word() as *mut RecordedThread;
+    // SAFETY: the word is neither NEW nor INSIDE, so it is a thread, which is never freed.
+    Some(unsafe { enter_known(thread) })
+}
+
+/// Gives the calling thread a context, or ends the gap that is being timed. False if it has no context (yet).
 #[cold]
 #[inline(never)]
 fn attach_thread() -> bool {
     let now = gap::ticks();
-    if !runtime::is_recorded() {
-        if runtime::is_over() {
+    if !recording::is_recorded() {
+        if recording::is_over() {
             tls::set_word(tls::INSIDE);
         }
         return false;
     }
     let known = tls::thread();
     if known != 0 {
-        // SAFETY: the calling thread's, and outside.
+        // SAFETY: the calling thread's own, and the thread is outside the runtime.
         let inside = unsafe { enter_known(known as *mut RecordedThread) };
-        gap::end_gap(inside.0, now);
+        inside.0.gaps.end_gap(now);
         return true;
     }
     tls::set_word(tls::INSIDE);
@@ -107,11 +77,11 @@ fn attach_thread() -> bool {
         control().threads_lost.fetch_add(1, Relaxed);
         return false;
     };
-    // SAFETY: just taken for this thread; contexts are never freed.
+    // SAFETY: taken for this thread alone; contexts are never freed.
     let (thread, id) = unsafe { (&mut *thread, (*(*thread).context).id) };
     thread.begin_recording();
     announce(thread, id);
-    thread.signal_stack = signals::install_signal_stack();
+    thread.signal_stack = alt_stack::install_signal_stack();
     // SAFETY: the key exists; the value is for this thread only.
     unsafe { libc::pthread_setspecific(KEY.load(Acquire), (&raw const *thread).cast()) };
     tls::set_thread(&raw mut *thread as usize);
@@ -134,7 +104,7 @@ fn announce(thread: &mut RecordedThread, id: u8) {
     modules::list_tls(id);
 }
 
-/// Appends the line with the thread's name as it is now, if it is another than before.
+/// Appends a line with the thread's name if the name has changed.
 fn append_name_line(thread: &mut RecordedThread, id: u8) {
     let tid = thread.tid.load(Relaxed);
     let mut path = FixedText::<64>::new();
@@ -155,7 +125,7 @@ fn append_name_line(thread: &mut RecordedThread, id: u8) {
         libc::close(file);
         len
     };
-    // The kernel's end of the line, and what a shorter name leaves.
+    // Drop the final newline, and clear the bytes after a shorter name.
     let end = usize::try_from(len).unwrap_or(0).saturating_sub(1);
     name[end..].fill(0);
     if name == thread.name {
@@ -175,7 +145,7 @@ fn append_name_line(thread: &mut RecordedThread, id: u8) {
     append_line(&mut line);
 }
 
-/// A context that no thread has: a new one, or when all were used, one whose thread has ended.
+/// Takes a context that no thread has: a new one, or, when all were used, one whose thread has ended.
 fn take_thread() -> Option<*mut RecordedThread> {
     if USED.load(Relaxed) < CONTEXTS_MAX as u32 {
         let n = USED.fetch_add(1, AcqRel) as usize;
@@ -195,7 +165,7 @@ fn take_thread() -> Option<*mut RecordedThread> {
 fn make_thread(n: usize) -> Option<*mut RecordedThread> {
     let context = ShadowContext::allocate(n as u8, &shadow().host)?;
     let thread = sys::zeroed(size_of::<RecordedThread>())?.cast::<RecordedThread>();
-    // SAFETY: fresh zeroed memory. Zero is a value of all other fields; of which bytes `None` is, is not said.
+    // SAFETY: fresh zeroed memory. Zero is valid for all other fields; the bytes of `None` are unspecified.
     unsafe {
         (&raw mut (*thread).context).write(context);
         (&raw mut (*thread).stack).write(None);
@@ -207,11 +177,6 @@ fn make_thread(n: usize) -> Option<*mut RecordedThread> {
 }
 
 impl RecordedThread {
-    fn cx(&mut self) -> &mut ShadowContext {
-        // SAFETY: contexts are never freed; only this thread uses it.
-        unsafe { &mut *self.context }
-    }
-
     fn begin_recording(&mut self) {
         let id = self.cx().id;
         self.tid.store(sys::tid(), Relaxed);
@@ -227,7 +192,7 @@ impl RecordedThread {
     }
 }
 
-/// The thread ends.
+/// Ends the thread's recording, in the last round of destructors.
 unsafe extern "C" fn on_end(value: *mut c_void) {
     let thread = value.cast::<RecordedThread>();
     if tls::thread() != thread as usize {
@@ -246,7 +211,7 @@ unsafe extern "C" fn on_end(value: *mut c_void) {
     }
     if let Some(inside) = enter() {
         let thread = &mut *inside.0;
-        if runtime::is_recorded() {
+        if recording::is_recorded() {
             thread.settle_portion();
             let id = thread.cx().id;
             append_name_line(thread, id);
@@ -254,16 +219,16 @@ unsafe extern "C" fn on_end(value: *mut c_void) {
             thread.append_gaps();
             thread.cx().flush(&shadow().host);
         }
-        signals::remove_signal_stack(core::mem::replace(&mut thread.signal_stack, null_mut()));
+        alt_stack::remove_signal_stack(core::mem::replace(&mut thread.signal_stack, null_mut()));
         tls::set_thread(0);
         thread.inside.store(0, Release);
         thread.state.store(ENDED, Release);
-        // For the rest of its life it stays inside.
+        // The thread stays inside until it is gone.
         std::mem::forget(inside);
     }
 }
 
-/// Waits until no other thread is inside, or `until_ns` has come.
+/// Waits until no other thread is inside, at most until `until_ns` on the monotonic clock.
 pub fn wait_for_others(until_ns: u64) {
     let own = tls::thread();
     for thread in threads_made() {
@@ -275,7 +240,7 @@ pub fn wait_for_others(until_ns: u64) {
     }
 }
 
-/// Ends all contexts, the first one last; that one is made if no thread was seen. No thread may be
+/// Ends all contexts, the first one last, and makes the first one if no thread was recorded. No thread may be
 /// inside.
 pub fn end_all(mut end: impl FnMut(&mut ShadowContext)) {
     if USED.load(Acquire) == 0 {
@@ -288,7 +253,7 @@ pub fn end_all(mut end: impl FnMut(&mut ShadowContext)) {
         *slot = thread;
     }
     for &thread in threads.iter().rev() {
-        // SAFETY: null, or a thread; its own thread is not inside and stays out.
+        // SAFETY: null, or a thread; the thread itself is not inside, and the gate is shut.
         let Some(thread) = (unsafe { thread.as_mut() }) else {
             continue;
         };
@@ -303,11 +268,4 @@ pub fn end_all(mut end: impl FnMut(&mut ShadowContext)) {
         thread.append_gaps();
         end(thread.cx());
     }
-}
-
-fn threads_made() -> impl Iterator<Item = *mut RecordedThread> {
-    THREADS
-        .iter()
-        .map(|slot| slot.load(Acquire))
-        .filter(|thread| !thread.is_null())
 }

@@ -8,8 +8,8 @@ use std::ffi::{c_char, c_int, c_long, c_void};
 /// Every instrumented module calls it as it is loaded.
 #[unsafe(no_mangle)]
 pub extern "C" fn __tsan_init() {
-    crate::runtime::start();
-    crate::runtime::module_loaded();
+    crate::start::start();
+    crate::start::module_loaded();
 }
 
 /// Entry points that take what the others leave in registers, and do nothing.

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::*};
 
 use crate::real::real;
 use crate::stack::CallerFrame;
-use crate::{allocs, runtime, thread};
+use crate::{allocs, recording, thread};
 
 type Bytes = *mut c_void;
 
@@ -91,7 +91,7 @@ fn is_early(at: Bytes) -> bool {
 #[inline]
 fn record_allocation(at: Bytes, bytes: usize, pc: u64, frame: u64) -> Bytes {
     if !at.is_null()
-        && runtime::is_recorded()
+        && recording::is_recorded()
         && let Some(inside) = thread::enter()
     {
         allocs::add_heap(&inside, at as u64, bytes as u64, CallerFrame { pc, frame });
@@ -102,7 +102,7 @@ fn record_allocation(at: Bytes, bytes: usize, pc: u64, frame: u64) -> Bytes {
 /// Tells that something is freed; its size if that is known.
 #[inline]
 fn record_free(at: Bytes) -> Option<u64> {
-    if at.is_null() || !runtime::is_recorded() {
+    if at.is_null() || !recording::is_recorded() {
         return None;
     }
     let _inside = thread::enter()?;
@@ -240,7 +240,7 @@ unsafe fn on_behalf(pc: u64, frame: u64, allocate: impl FnOnce() -> Bytes) -> By
         }
     }
     fn set_caller(caller: Option<CallerFrame>) {
-        if runtime::is_recorded()
+        if recording::is_recorded()
             && let Some(inside) = thread::enter()
         {
             inside.0.allocates_for = caller;

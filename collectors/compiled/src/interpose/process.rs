@@ -5,8 +5,10 @@
 
 use std::ffi::{CStr, c_char, c_int};
 
+use crate::finish::{finish, forget_recording};
+use crate::output::is_recorded_process;
 use crate::real::real;
-use crate::{runtime, signals, sys};
+use crate::{recording, signals, sys};
 
 type Str = *const c_char;
 type List = *const *const c_char;
@@ -16,17 +18,17 @@ pub unsafe extern "C-unwind" fn fork() -> libc::pid_t {
     let Some(real) = real!(fork: fn() -> libc::pid_t) else {
         return -1;
     };
-    let was_recorded = runtime::is_recorded();
+    let was_recorded = recording::is_recorded();
     let child = unsafe { real() };
     if child == 0 && was_recorded {
-        runtime::forget_recording();
+        forget_recording();
     }
     child
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn _exit(code: c_int) -> ! {
-    runtime::finish();
+    finish();
     loop {
         // SAFETY: ends all threads of the process.
         unsafe { libc::syscall(libc::SYS_exit_group, code) };
@@ -41,7 +43,7 @@ pub unsafe extern "C-unwind" fn _Exit(code: c_int) -> ! {
 /// The functions that `at_quick_exit` registered run unwatched.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn quick_exit(code: c_int) -> ! {
-    runtime::finish();
+    finish();
     if let Some(real) = real!(quick_exit: fn(c_int)) {
         unsafe { real(code) };
     }
@@ -52,7 +54,7 @@ pub unsafe extern "C-unwind" fn quick_exit(code: c_int) -> ! {
 /// program goes on unwatched.
 unsafe fn before_exec(path: Str) {
     // A child that shares our memory (vfork) runs programs too.
-    if !runtime::is_recorded() || !runtime::is_recorded_process() {
+    if !recording::is_recorded() || !is_recorded_process() {
         return;
     }
     let errno = sys::SavedErrno::save();
@@ -60,13 +62,13 @@ unsafe fn before_exec(path: Str) {
     let can_run = unsafe { !path.is_null() && libc::access(path, libc::X_OK) == 0 };
     drop(errno);
     if can_run {
-        runtime::finish();
+        finish();
     }
 }
 
 /// As [`before_exec`], for a name that is looked for in `PATH`.
 unsafe fn before_exec_name(name: Str) {
-    if name.is_null() || !runtime::is_recorded() || !runtime::is_recorded_process() {
+    if name.is_null() || !recording::is_recorded() || !is_recorded_process() {
         return;
     }
     // SAFETY: the caller's string.
@@ -121,8 +123,8 @@ pub unsafe extern "C-unwind" fn execvpe(name: Str, args: List, env: List) -> c_i
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn fexecve(file: c_int, args: List, env: List) -> c_int {
-    if runtime::is_recorded_process() {
-        runtime::finish();
+    if is_recorded_process() {
+        finish();
     }
     unsafe {
         real!(fexecve: fn(c_int, List, List) -> c_int).map_or(-1, |real| real(file, args, env))

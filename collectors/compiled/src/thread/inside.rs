@@ -1,29 +1,14 @@
-//! Going inside, where what the thread does is its own, and out again.
+//! The guard of a thread that runs the runtime's own code.
 
 use std::sync::atomic::{Ordering::*, compiler_fence};
 
-use super::{RecordedThread, attach_thread};
-use crate::{signals, tls};
+use super::state::RecordedThread;
+use crate::tls;
 
-/// While it lives, the thread is inside.
+/// Guard of a thread that is inside the runtime. Interposed functions go straight to the C library meanwhile.
 pub struct InsideRuntime(pub &'static mut RecordedThread);
 
-/// Goes inside; `None` if the thread is there already, or is not watched.
-#[inline]
-pub fn enter() -> Option<InsideRuntime> {
-    let word = tls::word();
-    if word == tls::INSIDE {
-        return None;
-    }
-    if word == tls::NEW && !attach_thread() {
-        return None;
-    }
-    let thread = tls::word() as *mut RecordedThread;
-    // SAFETY: no NEW, no INSIDE: a thread, never freed.
-    Some(unsafe { enter_known(thread) })
-}
-
-/// Goes inside from outside.
+/// Enters the runtime from outside.
 ///
 /// # Safety
 /// `thread` is the calling thread's word.
@@ -32,9 +17,9 @@ pub unsafe fn enter_known(thread: *mut RecordedThread) -> InsideRuntime {
     tls::set_word(tls::INSIDE);
     // SAFETY: threads are never freed.
     unsafe { (*thread).inside.store(1, Relaxed) };
-    // Only for the compiler: who waits for threads calls membarrier(2).
+    // A compiler fence suffices: a thread that waits for others calls membarrier(2).
     compiler_fence(SeqCst);
-    // SAFETY: the word was taken away, so nobody else on this thread gets here.
+    // SAFETY: the word is INSIDE now, so no other code on this thread gets here.
     InsideRuntime(unsafe { &mut *thread })
 }
 
@@ -47,16 +32,16 @@ impl Drop for InsideRuntime {
     }
 }
 
-/// Sets the calling thread's word to what it was before it was INSIDE.
+/// Sets the calling thread's word back to its value before INSIDE, and delivers a deferred signal.
 #[inline(always)]
 pub fn restore_word(word: usize) {
     tls::set_word(word);
     compiler_fence(SeqCst);
     if word > tls::INSIDE {
-        // SAFETY: the calling thread's.
+        // SAFETY: the calling thread's own.
         let thread = unsafe { &mut *(word as *mut RecordedThread) };
         if thread.deferred.is_set() {
-            signals::deliver_deferred(thread);
+            thread.deferred.deliver();
         }
     }
 }

@@ -1,21 +1,22 @@
-//! Every so many accesses a thread stops: it looks at a pair of lines or pauses, and now and then appends what it has.
+//! Portions of accesses: after each, a thread stops to sample a pair of lines or to pause, and sometimes to flush.
 
 use std::sync::atomic::Ordering::*;
 
-use super::{RecordedThread, enter_known};
+use super::inside::enter_known;
+use super::state::RecordedThread;
 use crate::gate::control;
-use crate::runtime::{options, shadow};
+use crate::recording::{self, options, shadow};
 use crate::sys::{self, SavedErrno};
-use crate::{gap, gate, modules, runtime};
+use crate::{gate, modules};
 
-/// Accesses between pauses, at most; also between looks at the clock.
+/// Accesses between two pauses, at most, and between two readings of the clock, at least.
 const EACH_MAX: u32 = 1 << 16;
 const _: () = assert!(EACH_MAX <= i32::MAX as u32);
-/// What is gathered is appended at least this often while the thread works.
+/// Interval in which a running thread appends its records, at most.
 const FLUSH_EVERY_NS: u64 = 500_000_000;
 
 impl RecordedThread {
-    /// Counts the accesses since the last stop.
+    /// Adds the accesses since the last stop to the context.
     pub(super) fn settle_portion(&mut self) {
         let done = i64::from(self.portion) - i64::from(self.countdown);
         self.portion = self.countdown;
@@ -23,7 +24,7 @@ impl RecordedThread {
         cx.accesses = cx.accesses.wrapping_add_signed(done);
     }
 
-    /// Sets when to stop next.
+    /// Sets the number of accesses until the next stop.
     pub(super) fn next_portion(&mut self) {
         if self.pause_in == 0 {
             self.pause_in = self.draw_pause();
@@ -32,7 +33,7 @@ impl RecordedThread {
         self.countdown = self.portion;
     }
 
-    /// When to pause next: at random around what was asked for, so that threads do not fall into step.
+    /// Draws the accesses until the next pause, around the interval of the options, so that threads get out of step.
     fn draw_pause(&mut self) -> u32 {
         let every = options().yield_every;
         if every == 0 {
@@ -46,7 +47,7 @@ impl RecordedThread {
         }
     }
 
-    /// Now and then: tells the control page, appends what was gathered.
+    /// Updates the control page and appends records, if enough accesses and time have passed.
     fn flush_if_due(&mut self) {
         let accesses = self.cx().accesses;
         if accesses < self.flush_check_at {
@@ -85,38 +86,21 @@ impl RecordedThread {
     }
 }
 
-/// Called when `countdown` has come to 0, from outside, with the last access: looks at its pair of
-/// lines, or pauses.
+/// Ends a portion: samples the pair of lines of the last access, at `addr`, or pauses. Returns true if it paused.
 ///
 /// # Safety
-/// `thread` is the calling thread's word.
-#[cold]
+/// `thread` is the calling thread's word, and its `countdown` has reached 0.
 #[inline(never)]
-pub unsafe fn stop(thread: *mut RecordedThread, addr: u64, kind: u8, site: u32) {
-    // SAFETY: as promised by the caller.
-    unsafe {
-        // What comes after a pause is not what mostly is.
-        if !stop_or_pause(thread, addr) {
-            gap::begin_gap(thread, addr, kind, site);
-        }
-    }
-}
-
-/// Whether it paused.
-///
-/// # Safety
-/// As for [`stop`].
-#[inline(never)]
-unsafe fn stop_or_pause(thread: *mut RecordedThread, addr: u64) -> bool {
+pub unsafe fn end_portion(thread: *mut RecordedThread, addr: u64) -> bool {
     let _errno = SavedErrno::save();
     // SAFETY: as promised by the caller.
     let inside = unsafe { enter_known(thread) };
     if inside.0.countdown > 0 {
-        // A signal's handler came first, and has stopped for both.
+        // A signal handler came first and has ended the portion.
         return true;
     }
     let made = inside.0.portion as u32;
-    // Whoever ends the recording shuts the gate, and then waits for those inside.
+    // The thread that finishes shuts the gate before it waits for the threads inside.
     if gate::is_open() {
         shadow().pass_accesses(inside.0.cx(), made, addr);
     }
@@ -127,7 +111,7 @@ unsafe fn stop_or_pause(thread: *mut RecordedThread, addr: u64) -> bool {
     if inside.0.gaps.is_full() {
         inside.0.append_gaps();
     }
-    if pauses && runtime::is_recorded() {
+    if pauses && recording::is_recorded() {
         inside.0.flush_if_due();
     }
     drop(inside);

@@ -1,0 +1,43 @@
+//! A signal that arrived while its thread was inside the runtime.
+
+use std::ffi::c_int;
+
+use crate::sys::{self, SavedErrno};
+
+/// Signal to deliver when the thread leaves the runtime. All zero means none.
+pub struct DeferredSignal {
+    signal: c_int,
+    info: libc::siginfo_t,
+    mask: u64,
+}
+
+impl DeferredSignal {
+    #[inline(always)]
+    pub fn is_set(&self) -> bool {
+        self.signal != 0
+    }
+
+    /// Stores the signal. `mask` is the thread's signal mask before all signals were blocked.
+    pub fn set(&mut self, signal: c_int, info: libc::siginfo_t, mask: u64) {
+        self.info = info;
+        self.mask = mask;
+        // SAFETY: a field of `self`; volatile, so that the signal is set after the rest.
+        unsafe { (&raw mut self.signal).write_volatile(signal) };
+    }
+
+    /// Sends the signal again, now that the thread is outside, and restores the mask.
+    #[cold]
+    #[inline(never)]
+    pub fn deliver(&mut self) {
+        let _errno = SavedErrno::save();
+        let signal = std::mem::take(&mut self.signal);
+        // SAFETY: the kernel reads fields of `self`; the signal stays blocked until the second call.
+        unsafe {
+            let (pid, tid) = (sys::pid(), sys::tid());
+            let info = &raw const self.info;
+            libc::syscall(libc::SYS_rt_tgsigqueueinfo, pid, tid, signal, info);
+            let mask = &raw const self.mask;
+            libc::syscall(libc::SYS_rt_sigprocmask, libc::SIG_SETMASK, mask, 0, 8);
+        }
+    }
+}
