@@ -1,22 +1,18 @@
 //! `advise` and `what-if` on recorded programs: other workloads, other builds, recordings that disagree,
 //! layouts that are given as C.
-//!
-//! Needs gcc and the runtime beside the command; without them a test says so and passes, and fails with
-//! `CI=true`.
 
 mod common;
 
-use common::programs::{data, have, recording_place};
+use common::programs::{data, recording_place};
 use common::{Ended, KERNEL_FLAGS, Place, trace};
 use relayout_profile::AccessKind;
+use relayout_testkit::require_programs;
 use serde_json::Value;
 
 /// A place with `tests/data/pair.c` as `wide`, which has a debugging member, and `narrow`, which has not.
-fn compiled_pair() -> Option<Place> {
-    if !have(&["gcc"]) {
-        return None;
-    }
-    let place = recording_place()?;
+fn compiled_pair() -> Place {
+    require_programs(&["gcc"]);
+    let place = recording_place();
     let source = data("pair.c");
     for (name, flag) in [("wide", "-DDEBUG"), ("narrow", "-UDEBUG")] {
         let source = source.display();
@@ -26,7 +22,7 @@ fn compiled_pair() -> Option<Place> {
         );
     }
     run_successfully(&place, "record run -o apart.relayout -- ./wide apart");
-    Some(place)
+    place
 }
 
 fn run_successfully(place: &Place, words: &str) -> Ended {
@@ -42,7 +38,7 @@ fn json(place: &Place, words: &str) -> Value {
 
 #[test]
 fn layouts_that_hurt_another_workload_are_not_advised() {
-    let Some(place) = compiled_pair() else { return };
+    let place = compiled_pair();
     run_successfully(&place, "record run -o together.relayout -- ./wide together");
     let words = "advise apart.relayout pair --also together.relayout";
     let advice = json(&place, &format!("{words} --json"));
@@ -71,7 +67,7 @@ fn layouts_that_hurt_another_workload_are_not_advised() {
 
 #[test]
 fn ranked_by_the_build_where_each_does_worst() {
-    let Some(place) = compiled_pair() else { return };
+    let place = compiled_pair();
     let first = |words: &str| {
         let advice = json(
             &place,
@@ -98,7 +94,7 @@ fn ranked_by_the_build_where_each_does_worst() {
 
 #[test]
 fn recordings_that_disagree_are_no_advice() {
-    let Some(place) = compiled_pair() else { return };
+    let place = compiled_pair();
     run_successfully(
         &place,
         "record run --repeat 2 -o both.relayout -- ./wide changing",
@@ -129,7 +125,7 @@ fn recordings_that_disagree_are_no_advice() {
 
 #[test]
 fn what_if_of_a_layout_in_c() {
-    let Some(place) = compiled_pair() else { return };
+    let place = compiled_pair();
     place.write(
         "given.h",
         "/* head by itself */\nstruct pair {\n\tunsigned long head;\n\tchar reserved[56]; // nothing\n\
@@ -202,10 +198,8 @@ fn merges_results_once(place: &Place) {
 /// The mail that is written is one that git takes: author, subject, message, change.
 #[test]
 fn a_patch_that_git_takes() {
-    if !have(&["git"]) {
-        return;
-    }
-    let Some(place) = compiled_pair() else { return };
+    require_programs(&["git"]);
+    let place = compiled_pair();
     let text = std::fs::read_to_string(data("pair.c")).expect("the source");
     std::fs::create_dir(place.path("tree")).expect("a folder");
     place.write("tree/pair.c", &text);

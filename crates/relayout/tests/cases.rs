@@ -1,11 +1,11 @@
-//! The five cases of `cases/`: that the programs are what they say, and that the loop runs on them.
+//! The five cases of `cases/`: the layouts of the programs, and the loop over them.
 //!
-//! Needs make and a C compiler, and for the loop patch, Python 3, two CPUs and the runtime beside the
-//! command; without them a test says so and passes, and fails with `CI=true`. What the hardware makes
-//! of the layouts is not tested.
+//! No test measures what the hardware makes of the layouts.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+
+use relayout_testkit::{require_built, require_cpus, require_programs};
 
 /// A program, its layout, and the offsets that the mails give.
 const OFFSETS: [(&str, &str); 11] = [
@@ -59,23 +59,6 @@ fn cases() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../cases")
 }
 
-/// Whether the programs are there; says which is not.
-fn have_programs(programs: &[&str]) -> bool {
-    for program in programs {
-        let found = Command::new(program).arg("--version").output();
-        if found.is_err() {
-            return report_passed_over(&format!("there is no {program}"));
-        }
-    }
-    true
-}
-
-fn report_passed_over(why: &str) -> bool {
-    assert!(std::env::var_os("CI").is_none(), "{why}, and this is CI");
-    eprintln!("PASSED OVER: {why}");
-    false
-}
-
 fn run(program: &Path, arguments: &[&str]) -> Output {
     Command::new(program).args(arguments).output().unwrap()
 }
@@ -87,9 +70,7 @@ fn words_of_output(output: &[u8]) -> String {
 
 #[test]
 fn programs_have_the_kernels_layouts_and_right_results() {
-    if !have_programs(&["make", "cc"]) {
-        return;
-    }
+    require_programs(&["make", "cc"]);
     let out = tempfile::tempdir().unwrap();
     let mut make = Command::new("make");
     make.arg("-s").arg("-C").arg(cases());
@@ -133,19 +114,9 @@ fn programs_have_the_kernels_layouts_and_right_results() {
 #[test]
 fn the_loop_runs_by_itself() {
     let relayout = Path::new(env!("CARGO_BIN_EXE_relayout"));
-    if !have_programs(&["make", "cc", "python3", "patch"]) {
-        return;
-    }
-    if std::thread::available_parallelism().unwrap().get() < 2 {
-        report_passed_over("there is one CPU: two threads would share nothing");
-        return;
-    }
-    if !relayout.with_file_name("librelayout_rt.so").exists() {
-        report_passed_over(
-            "librelayout_rt.so is not beside the command: cargo build --release --workspace",
-        );
-        return;
-    }
+    require_programs(&["make", "cc", "python3", "patch"]);
+    require_cpus(2);
+    require_built(&relayout.with_file_name("librelayout_rt.so"), "relayout-rt");
     let mut loops = Command::new(cases().join("run"));
     loops.arg("--relayout").arg(relayout);
     // Not what this machine has at the moment: a busy one cannot be probed.

@@ -7,28 +7,28 @@ use std::io::Write;
 use std::path::Path;
 use std::process::Stdio;
 
-use common::programs::{data, have, recording_place};
+use common::programs::{data, recording_place};
 use common::{Ended, Place, start};
+use relayout_testkit::require_programs;
 
 const COMPILERS: [&str; 2] = ["gcc", "clang"];
 
 /// A folder with `a.c`, and `b.c` that has an error.
-fn place() -> Option<Place> {
-    let place = recording_place()?;
+fn place() -> Place {
+    let place = recording_place();
     place.write("a.c", "extern long x; long f(long *p) { return *p + x; }\n");
     place.write("b.c", "int f(void) { return nonsense; }\n");
     place.write(
         "m.c",
         "long x; long f(long *); int main(void) { return f(&x); }\n",
     );
-    Some(place)
+    place
 }
 
 fn with_each_compiler(check: impl Fn(&Place, &str)) {
+    require_programs(&COMPILERS);
     for compiler in COMPILERS {
-        if let Some(place) = have(&[compiler]).then(place).flatten() {
-            check(&place, compiler);
-        }
+        check(&place(), compiler);
     }
 }
 
@@ -164,9 +164,8 @@ fn programs_and_libraries_load_the_runtime() {
 
 #[test]
 fn cxx_is_the_other_compiler() {
-    let Some(place) = have(&["g++"]).then(place).flatten() else {
-        return;
-    };
+    require_programs(&["g++"]);
+    let place = place();
     place.write(
         "a.cc",
         "#include <iostream>\nint main() { std::cout << \"hello\\n\"; }\n",
@@ -213,7 +212,7 @@ fn what_cannot_be_recorded_is_refused() {
         );
         check("-m32 -c a.c", 2, "-m32 does not go with recording");
     });
-    let Some(place) = place() else { return };
+    let place = place();
     let ended = place.said("cc --compiler no-such-compiler -c a.c");
     assert_eq!(ended.code, Some(3), "{ended:?}");
     assert!(
@@ -302,9 +301,8 @@ fn check_project(place: &Place, program: &str) {
 
 #[test]
 fn a_cmake_project_builds_unchanged() {
-    let Some(place) = have(&["cmake", "make", "gcc", "g++"]).then(place).flatten() else {
-        return;
-    };
+    require_programs(&["cmake", "make", "gcc", "g++"]);
+    let place = place();
     let mut configure = place.command(Path::new("/usr/bin/cmake"), &["-B", "build", "-S"]);
     place.with_system(
         configure
@@ -322,9 +320,8 @@ fn a_cmake_project_builds_unchanged() {
 #[test]
 fn an_autotools_project_builds_unchanged() {
     let tools = ["autoreconf", "automake", "libtoolize", "make", "gcc", "g++"];
-    let Some(place) = have(&tools).then(place).flatten() else {
-        return;
-    };
+    require_programs(&tools);
+    let place = place();
     for folder in ["autotools", "parts"] {
         for name in common::names(&data(folder)) {
             fs::copy(data(folder).join(&name), place.path(&name)).unwrap();

@@ -88,28 +88,6 @@ fn assert_clean(place: &Place) {
     assert_eq!(objects.count(), 0, "{files:?}");
 }
 
-/// Whether a compiler can make programs; what is missing is said, and fails where tests must not be
-/// passed over.
-fn compiler_works(compiler: &str, flags: &[&str]) -> bool {
-    let place = Place::new();
-    let source = place.write("x", "#include <assert.h>\n");
-    let mut command = Command::new(compiler);
-    command
-        .args(flags)
-        .args(["-fsyntax-only", "-x", "c"])
-        .arg(source);
-    let works = command.output().is_ok_and(|output| output.status.success());
-    if !works {
-        let demanded = std::env::var("CI").is_ok_and(|value| value == "true");
-        assert!(
-            !demanded,
-            "no {compiler} {flags:?}: run scripts/setup.sh --tests"
-        );
-        eprintln!("PASSED OVER: no {compiler} {flags:?}");
-    }
-    works
-}
-
 #[test]
 fn all_hold() {
     let place = project(RULES);
@@ -318,19 +296,18 @@ size = 8
         ("gcc", &["-m32"][..], "1 assertion"),
         ("arm-linux-gnueabihf-gcc", &[], "2 assertions"),
     ] {
-        if compiler_works(compiler, flags) {
-            let place = project(rules);
-            let command = format!("ccache {compiler} {} -c a.c", flags.join(" "));
-            database(&place, "compile_commands.json", &command);
-            let ended = run(&place, "check --source mm.h");
-            let expect = format!("{count} checked, none violated\n");
-            assert_eq!(
-                (ended.stdout, ended.code),
-                (expect, Some(0)),
-                "{}",
-                ended.stderr
-            );
-        }
+        relayout_testkit::require_compiler(compiler, flags, "c", "#include <assert.h>\n");
+        let place = project(rules);
+        let command = format!("ccache {compiler} {} -c a.c", flags.join(" "));
+        database(&place, "compile_commands.json", &command);
+        let ended = run(&place, "check --source mm.h");
+        let expect = format!("{count} checked, none violated\n");
+        assert_eq!(
+            (ended.stdout, ended.code),
+            (expect, Some(0)),
+            "{}",
+            ended.stderr
+        );
     }
 }
 
@@ -353,9 +330,7 @@ fn the_configuration_of_a_kernel_is_found_where_it_is_built() {
 
 #[test]
 fn instances_of_templates() {
-    if !compiler_works("g++", &[]) {
-        return;
-    }
+    relayout_testkit::require_programs(&["g++"]);
     let rules = "[[type]]\nname = \"Ring<int, 4>\"\nsize = 24\n[[type]]\nname = \"Ring<Unknown, 4>\"\nsize = 24\n";
     let place = project(rules);
     let header = "template <typename T, int N> struct Ring { T slots[N]; long head; };\n";

@@ -2,8 +2,6 @@
 
 mod common;
 
-use std::io::Write as _;
-
 use common::{Ended, Place};
 use serde_json::Value;
 
@@ -363,10 +361,8 @@ fn compilers_do_not_differ() {
         struct Holds { D d[2]; } holds;";
     let place = Place::new();
     let compilers = [("old", "g++"), ("new", "clang++")];
+    relayout_testkit::require_programs(&["g++", "clang++"]);
     for (name, compiler) in compilers {
-        if !is_installed(compiler) {
-            return;
-        }
         place.write(&format!("{name}.cc"), source);
         let mut command = std::process::Command::new(compiler);
         command.args(["-g", "-c", "-o"]).arg(place.path(name));
@@ -409,18 +405,4 @@ fn btf_and_dwarf_do_not_differ() {
     let ended = place.run(&["diff", "old", "new", "--exit-code"]);
     assert_eq!(ended.code, Some(0), "{ended:?}");
     assert!(ended.stdout.contains(" 3 the same"), "{ended:?}");
-}
-
-/// Whether a program is there; if not, says so loudly, and fails in CI.
-fn is_installed(program: &str) -> bool {
-    let mut command = std::process::Command::new(program);
-    command.arg("--version").stdout(std::process::Stdio::null());
-    if command.status().is_ok_and(|status| status.success()) {
-        return true;
-    }
-    let test = std::thread::current().name().unwrap_or_default().to_owned();
-    let notice = format!("{program} is missing: apt-get install clang g++");
-    assert!(std::env::var("CI").as_deref() != Ok("true"), "{notice}");
-    let _ = writeln!(std::io::stderr(), "SKIPPED {test}: {notice}");
-    false
 }

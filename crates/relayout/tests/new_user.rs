@@ -1,34 +1,28 @@
 //! What somebody sees who records a first program: nothing is said that was not counted, and nothing that was
 //! measured is lost.
-//!
-//! Needs gcc and the runtime beside the command; without them a test says so and passes, and fails with
-//! `CI=true`.
 
 mod common;
 
 use std::path::Path;
 
-use common::programs::{data, have, recording_place};
+use common::programs::{data, recording_place};
 use common::{Place, json, text};
+use relayout_testkit::require_programs;
 
 /// `tests/data/turns.c`, recorded for so many turns.
-fn recorded_turns(count: u32) -> Option<Place> {
-    if !have(&["gcc"]) {
-        return None;
-    }
-    let place = recording_place()?;
+fn recorded_turns(count: u32) -> Place {
+    require_programs(&["gcc"]);
+    let place = recording_place();
     std::fs::create_dir(place.path("tree")).expect("a folder");
     std::fs::copy(data("turns.c"), place.path("tree/turns.c")).expect("the source");
     text(&place, "cc -- gcc -O2 -g -pthread tree/turns.c -o turns");
     text(&place, &format!("record run -o out -- ./turns {count}"));
-    Some(place)
+    place
 }
 
 #[test]
 fn few_transfers_are_no_evidence() {
-    let Some(place) = recorded_turns(14) else {
-        return;
-    };
+    let place = recorded_turns(14);
     let advice = json(&place, "advise out conn");
     let advised = &advice["types"][0];
     assert_eq!(advised["verdict"], "unclear", "{advised:#}");
@@ -43,9 +37,7 @@ fn few_transfers_are_no_evidence() {
 
 #[test]
 fn members_that_move_together_have_one_comment() {
-    let Some(place) = recorded_turns(400) else {
-        return;
-    };
+    let place = recorded_turns(400);
     let said = text(&place, "advise out conn --source . --patch conn.patch");
     assert!(said.contains("It is in conn.patch."), "{said}");
     let patch = std::fs::read_to_string(place.path("conn.patch")).expect("the patch");
@@ -57,9 +49,7 @@ fn members_that_move_together_have_one_comment() {
 /// Rust wraps what is shared: `Stats` is the `data` of an `ArcInner`, and is what has an order.
 #[test]
 fn a_rust_struct_is_found_inside_and_patched() {
-    let Some(place) = recording_place() else {
-        return;
-    };
+    let place = recording_place();
     std::fs::create_dir(place.path("tree")).expect("a folder");
     std::fs::copy(data("turns.rs"), place.path("tree/turns.rs")).expect("the source");
     let flags = text(&place, "cc --relayout-rustflags");
@@ -86,9 +76,7 @@ fn a_rust_struct_is_found_inside_and_patched() {
 
 #[test]
 fn given_layouts_were_not_chosen() {
-    let Some(place) = recorded_turns(400) else {
-        return;
-    };
+    let place = recorded_turns(400);
     place.write("order", "hits\nbytes\nname\nerrors\nlimit\nstate\nconfig\n");
     let said = text(&place, "what-if out conn --layout order");
     assert!(
@@ -100,9 +88,7 @@ fn given_layouts_were_not_chosen() {
 
 #[test]
 fn what_was_not_counted_is_not_called_none() {
-    let Some(place) = recorded_turns(4) else {
-        return;
-    };
+    let place = recorded_turns(4);
     let report = json(&place, "report out --type conn");
     let member = &report["findings"][0]["members"][0];
     assert_eq!(member["counted"], false, "{member:#}");
@@ -114,9 +100,7 @@ fn what_was_not_counted_is_not_called_none() {
 
 #[test]
 fn what_is_passed_over_is_in_both_forms() {
-    let Some(place) = recorded_turns(4) else {
-        return;
-    };
+    let place = recorded_turns(4);
     let advice = json(&place, "advise out");
     let skipped = advice["skipped"].as_array().expect("a list");
     let said = text(&place, "advise out");
@@ -129,9 +113,7 @@ fn what_is_passed_over_is_in_both_forms() {
 
 #[test]
 fn another_program_is_not_taken_for_the_production_build() {
-    let Some(place) = recorded_turns(400) else {
-        return;
-    };
+    let place = recorded_turns(400);
     let ended = place.said("report out --production /bin/true");
     // Either it has other variables, or, stripped, none at all.
     let doubted = ended

@@ -5,19 +5,18 @@ mod common;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Stdio};
 
-use common::programs::{have, recording_place};
+use common::programs::recording_place;
 use common::restricted::one_cpu;
 use common::{Ended, Place, start};
+use relayout_testkit::require_programs;
 use serde_json::Value;
 
 /// A folder with the program `shared`.
-fn place() -> Option<Place> {
-    if !have(&["gcc"]) {
-        return None;
-    }
-    let place = recording_place()?;
+fn place() -> Place {
+    require_programs(&["gcc"]);
+    let place = recording_place();
     place.shared("-O1");
-    Some(place)
+    place
 }
 
 /// Of one run of the profile `out`.
@@ -62,7 +61,7 @@ fn finding(place: &Place, name: &str) -> Value {
 
 #[test]
 fn finds_what_threads_share() {
-    let Some(place) = place() else { return };
+    let place = place();
     let ended = check(&place, "-- ./shared", 0, "");
     assert!(
         ended
@@ -96,7 +95,7 @@ fn finds_what_threads_share() {
 
 #[test]
 fn repeats_and_slices() {
-    let Some(place) = place() else { return };
+    let place = place();
     check(&place, "--repeat 2 -- ./shared", 0, "");
     let text = std::fs::read_to_string(place.path("out/meta.json")).unwrap();
     let meta: Value = serde_json::from_str(&text).unwrap();
@@ -114,7 +113,7 @@ fn repeats_and_slices() {
 
 #[test]
 fn streams_are_the_programs_own() {
-    let Some(place) = place() else { return };
+    let place = place();
     let mut command = place.tool("record run -q -o out -- ./shared echo");
     command
         .stdin(Stdio::piped())
@@ -130,7 +129,7 @@ fn streams_are_the_programs_own() {
 
 #[test]
 fn what_a_failing_program_did_is_kept() {
-    let Some(place) = place() else { return };
+    let place = place();
     let kept = "relayout: what was recorded until then is in out";
     check(
         &place,
@@ -170,7 +169,7 @@ fn what_a_failing_program_did_is_kept() {
 
 #[test]
 fn a_program_that_ends_at_once_has_an_empty_profile() {
-    let Some(place) = place() else { return };
+    let place = place();
     place.write("at_once.c", "int main(void) { return 0; }\n");
     assert_eq!(place.said("cc -- gcc at_once.c -o at_once").code, Some(0));
     let ended = check(&place, "-- ./at_once", 0, "");
@@ -180,7 +179,7 @@ fn a_program_that_ends_at_once_has_an_empty_profile() {
 
 #[test]
 fn time_limits() {
-    let Some(place) = place() else { return };
+    let place = place();
     let ended = check(&place, "--stop-after 1 -- ./shared wait", 0, "");
     assert!(ended.stdout.contains("told to end\n"), "{ended:?}");
     assert_eq!(
@@ -213,7 +212,7 @@ fn signal(child: &Child, number: i32) {
 
 #[test]
 fn signals_go_to_the_program_and_what_was_recorded_is_kept() {
-    let Some(place) = place() else { return };
+    let place = place();
     let child = start_waiting(&place);
     signal(&child, libc::SIGINT);
     let output = child.wait_with_output().unwrap();
@@ -226,7 +225,7 @@ fn signals_go_to_the_program_and_what_was_recorded_is_kept() {
 
 #[test]
 fn the_program_ends_with_relayout() {
-    let Some(place) = place() else { return };
+    let place = place();
     let mut child = start_waiting(&place);
     let process = |child: &Child| {
         let path = format!("/proc/{0}/task/{0}/children", child.id());
@@ -253,7 +252,7 @@ fn the_program_ends_with_relayout() {
 /// Threads take turns there, and still meet, because they are made to yield.
 #[test]
 fn one_cpu_only() {
-    let Some(place) = place() else { return };
+    let place = place();
     let record = |words: &str| {
         let ended = place.ended(one_cpu(&mut place.tool(words)));
         assert_eq!(ended.code, Some(0), "{ended:?}");
@@ -270,7 +269,7 @@ fn one_cpu_only() {
 
 #[test]
 fn what_a_script_starts_is_recorded() {
-    let Some(place) = place() else { return };
+    let place = place();
     place.script("run", "echo begin\n/bin/true\n./shared\nexit 0");
     let ended = check(&place, "-- ./run", 0, "");
     assert!(ended.stdout.starts_with("begin\n200000\n"), "{ended:?}");
@@ -291,7 +290,7 @@ fn what_a_script_starts_is_recorded() {
 
 #[test]
 fn a_program_without_debug_information_is_recorded_with_a_warning() {
-    let Some(place) = place() else { return };
+    let place = place();
     assert_eq!(place.other("/usr/bin/strip", "-g shared").code, Some(0));
     let ended = check(&place, "-- ./shared", 0, "");
     let warning = "relayout: warning: ./shared has no debug information";
@@ -300,7 +299,7 @@ fn a_program_without_debug_information_is_recorded_with_a_warning() {
 
 #[test]
 fn a_library_may_be_what_is_recorded() {
-    let Some(place) = place() else { return };
+    let place = place();
     place.write(
         "lib.c",
         "#include <pthread.h>\nstatic long pair[2];\n\
@@ -322,19 +321,16 @@ fn a_library_may_be_what_is_recorded() {
 }
 
 #[test]
+#[ignore = "needs the right to mount a file system"]
 fn a_full_disk_is_said_to_be_one() {
-    let Some(place) = place() else { return };
+    let place = place();
     let disk = place.path("disk");
     std::fs::create_dir(&disk).unwrap();
     let mounted = std::process::Command::new("/bin/mount")
         .args(["-t", "tmpfs", "-o", "size=16k", "tmpfs"])
         .arg(&disk)
-        .stderr(Stdio::null())
         .status();
-    if !mounted.is_ok_and(|status| status.success()) {
-        eprintln!("SKIPPED a_full_disk_is_said_to_be_one: cannot mount a small disk");
-        return;
-    }
+    assert!(mounted.unwrap().success(), "mount");
     let ended = place.ended(
         place
             .tool("record run -o out -- ./shared")
@@ -465,7 +461,7 @@ fn doctor_says_what_recording_programs_needs() {
     ] {
         assert!(ended.stdout.contains(ability), "{ability}: {ended:?}");
     }
-    let Some(place) = self::place() else { return };
+    let place = self::place();
     let ended = place.said("doctor");
     assert_eq!(ended.code, Some(0), "{ended:?}");
     let line = "  ok       gcc                builds programs with relayout cc";

@@ -1,14 +1,11 @@
 //! A program that is built, recorded and reported on: what is shared is found by type, members, place of
 //! allocation and variable, wherever the system mapped it.
-//!
-//! Needs the runtime beside the command (`cargo build --release -p relayout-rt`); without it the tests
-//! say so and pass, and fail with `CI=true`.
 
 mod common;
 
 use std::fs;
-use std::path::Path;
 
+use common::programs::recording_place;
 use common::{Ended, Place};
 use serde_json::Value;
 
@@ -76,17 +73,9 @@ int main(void)
 }
 ";
 
-/// The program, recorded; `None` where it cannot be.
-fn recorded() -> Option<Place> {
-    let command = Path::new(env!("CARGO_BIN_EXE_relayout"));
-    let runtime = command.with_file_name("librelayout_rt.so");
-    if !runtime.exists() {
-        let ci = std::env::var("CI").is_ok_and(|ci| ci == "true");
-        assert!(!ci, "{} is not built", runtime.display());
-        eprintln!("PASSED OVER: {} is not built", runtime.display());
-        return None;
-    }
-    let place = Place::new();
+/// A folder with the program and its recording.
+fn recorded() -> Place {
+    let place = recording_place();
     place.write("work.c", SOURCE);
     run_successfully(
         &place,
@@ -98,7 +87,7 @@ fn recorded() -> Option<Place> {
         SOURCE,
         &["-O2", "-fno-toplevel-reorder", "-g", "-pthread"],
     );
-    Some(place)
+    place
 }
 
 /// Runs the command with the environment's own programs.
@@ -115,7 +104,7 @@ fn run_successfully(place: &Place, arguments: &str) -> Ended {
 
 #[test]
 fn types_members_allocations_and_variables_are_named() {
-    let Some(place) = recorded() else { return };
+    let place = recorded();
     let report = run_successfully(
         &place,
         "report work.relayout --top 0 --json --production native",
@@ -155,7 +144,7 @@ fn types_members_allocations_and_variables_are_named() {
 
 #[test]
 fn words_are_a_program_s() {
-    let Some(place) = recorded() else { return };
+    let place = recorded();
     let report = run_successfully(&place, "report work.relayout").stdout;
     for words in [
         "Thr.",
@@ -173,7 +162,7 @@ fn words_are_a_program_s() {
 
 #[test]
 fn a_finding_is_explained() {
-    let Some(place) = recorded() else { return };
+    let place = recorded();
     let text = run_successfully(&place, "report work.relayout --explain 1").stdout;
     for words in [
         "#1 work: 1 object",
@@ -208,7 +197,7 @@ fn a_finding_is_explained() {
 
 #[test]
 fn what_was_kept_of_the_program_makes_no_difference() {
-    let Some(place) = recorded() else { return };
+    let place = recorded();
     let report = || run_successfully(&place, "report work.relayout --json").stdout;
     let first = report();
     let kept = || fs::read_dir(place.path("cache/resolved")).unwrap();

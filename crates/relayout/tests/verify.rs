@@ -126,16 +126,7 @@ fn saved_and_judged_again() {
 /// Real threads on a real line: each of them is faster with a line of its own.
 #[test]
 fn false_sharing() {
-    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
-    if cpus < 2 {
-        let passed_over = "verify: one CPU only; false sharing cannot be measured";
-        assert!(
-            std::env::var("CI").as_deref() != Ok("true"),
-            "{passed_over}"
-        );
-        eprintln!("{passed_over}: PASSED OVER");
-        return;
-    }
+    relayout_testkit::require_cpus(2);
     let place = Place::new();
     let source = include_str!("verify/counters.c");
     place.compile("shared", source, &["-O2", "-pthread"]);

@@ -27,6 +27,39 @@ pub fn require_programs(names: &[&str]) {
     }
 }
 
+/// Fails the test unless the program says that it is exactly this version.
+#[track_caller]
+pub fn require_version(program: &str, version: &str) {
+    let output = Command::new(program).arg("--version").output();
+    let output =
+        output.unwrap_or_else(|error| panic!("this test needs {program}: {error}: {REMEDY}"));
+    let found = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    assert_eq!(
+        found, version,
+        "this test needs {program} {version}: {REMEDY}"
+    );
+}
+
+/// Fails the test unless this process may use so many CPUs.
+#[track_caller]
+pub fn require_cpus(count: usize) {
+    let found = std::thread::available_parallelism().map_or(1, usize::from);
+    assert!(
+        found >= count,
+        "this test needs {count} CPUs, and this process may use {found}"
+    );
+}
+
+/// Fails the test unless `path`, which the build of the crate `package` makes, exists.
+#[track_caller]
+pub fn require_built(path: &Path, package: &str) {
+    assert!(
+        path.exists(),
+        "this test needs {}: cargo build -p {package}, with the profile of the tests",
+        path.display()
+    );
+}
+
 /// Returns true if `name` is a program that answers to `--version`.
 pub fn is_installed(name: &str) -> bool {
     let mut command = Command::new(name);

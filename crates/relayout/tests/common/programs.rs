@@ -1,6 +1,5 @@
 //! Programs that are built with `relayout cc` and recorded.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -11,40 +10,18 @@ const RUNTIME: &str = "librelayout_rt.so";
 /// Where compilers and their tools are.
 const SYSTEM: &str = "/usr/local/bin:/usr/bin:/bin";
 
-/// Says loudly that a test is passed over; in CI that is a failure.
-pub fn pass_over(why: &str) {
-    assert!(
-        std::env::var("CI").as_deref() != Ok("true"),
-        "{why}: run scripts/setup.sh --tests"
-    );
-    let test = std::thread::current().name().unwrap_or_default().to_owned();
-    let _ = writeln!(std::io::stderr(), "PASSED OVER {test}: {why}");
+/// Fails the test unless the runtime that recorded programs load is beside the command.
+#[track_caller]
+pub fn require_runtime() {
+    let command = Path::new(env!("CARGO_BIN_EXE_relayout"));
+    relayout_testkit::require_built(&command.with_file_name(RUNTIME), "relayout-rt");
 }
 
-/// Whether these programs are there.
-pub fn have(programs: &[&str]) -> bool {
-    for program in programs {
-        let found = SYSTEM
-            .split(':')
-            .any(|dir| Path::new(dir).join(program).is_file());
-        if !found {
-            pass_over(&format!("no {program}"));
-            return false;
-        }
-    }
-    true
-}
-
-/// A folder for building and recording programs; `None` without the runtime.
-pub fn recording_place() -> Option<Place> {
-    let beside = Path::new(env!("CARGO_BIN_EXE_relayout")).parent().unwrap();
-    if !beside.join(RUNTIME).is_file() {
-        pass_over(&format!(
-            "no {RUNTIME} beside the command: cargo build --release -p relayout-rt"
-        ));
-        return None;
-    }
-    Some(Place::new())
+/// A folder for building and recording programs.
+#[track_caller]
+pub fn recording_place() -> Place {
+    require_runtime();
+    Place::new()
 }
 
 /// A file of `tests/data`.

@@ -55,7 +55,7 @@ fn check_has(members: &[String], wanted: &[&str]) {
 /// sharing"): readers of `base_addr` against the allocator's writes of `free_bytes` and `chunk_md`.
 #[test]
 fn mntns_shows_pcpu_chunk_and_what_its_fix_does() {
-    let Some(stand) = Stand::new() else { return };
+    let stand = Stand::new();
     stand.record("--workload mntns");
     let report = stand.report();
     check_resolved(&report);
@@ -119,7 +119,7 @@ fn check_accepted_layout(stand: &Stand) {
 
 #[test]
 fn mmap1_shows_mmap_lock_and_its_spin_nodes() {
-    let Some(stand) = Stand::new() else { return };
+    let stand = Stand::new();
     stand.record("--workload mmap1 --iterations 400");
     let report = stand.report();
     check_resolved(&report);
@@ -140,7 +140,7 @@ fn mmap1_shows_mmap_lock_and_its_spin_nodes() {
 
 #[test]
 fn tlb_shows_call_single_data() {
-    let Some(stand) = Stand::new() else { return };
+    let stand = Stand::new();
     stand.record("--workload tlb --iterations 150");
     let report = stand.report();
     check_resolved(&report);
@@ -150,7 +150,7 @@ fn tlb_shows_call_single_data() {
 
 #[test]
 fn page_fault2_shows_page_counter() {
-    let Some(stand) = Stand::new() else { return };
+    let stand = Stand::new();
     stand.record("--workload page_fault2 --iterations 2000");
     let report = stand.report();
     check_resolved(&report);
@@ -164,13 +164,9 @@ fn page_fault2_shows_page_counter() {
 /// The older plugin interface does not show values: silent stores are unknown, not zero.
 #[test]
 fn older_qemu_records_without_values() {
-    let Some(stand) = Stand::new() else { return };
-    let qemu = stand.cache.dir().join("qemu/api1/qemu-system-x86_64");
-    assert!(
-        qemu.is_file(),
-        "{} is missing: run scripts/setup.sh --tests",
-        qemu.display()
-    );
+    let stand = Stand::new();
+    let qemu = stand.cache.join("qemu/api1/qemu-system-x86_64");
+    relayout_testkit::require_file("QEMU with the older plugin interface", &qemu);
     stand.record(&format!(
         "--workload mntns --iterations 20 --qemu {}",
         qemu.display()

@@ -15,7 +15,7 @@ const KEPT: &str = "relayout: what was recorded until then is in out\n";
 
 #[test]
 fn interrupt_keeps_what_was_recorded() {
-    let Some(stand) = Stand::new() else { return };
+    let stand = Stand::new();
     let running = stand.recording();
     running.signal(libc::SIGINT);
     let ended = check_end(running, true);
@@ -32,7 +32,7 @@ fn interrupt_keeps_what_was_recorded() {
 
 #[test]
 fn interrupt_while_booting_leaves_nothing() {
-    let Some(stand) = Stand::new() else { return };
+    let stand = Stand::new();
     let running = stand.booting();
     running.signal(libc::SIGTERM);
     let ended = check_end(running, true);
@@ -47,7 +47,7 @@ fn interrupt_while_booting_leaves_nothing() {
 
 #[test]
 fn killed_relayout_takes_qemu_along() {
-    let Some(stand) = Stand::new() else { return };
+    let stand = Stand::new();
     let running = stand.booting();
     running.signal(libc::SIGKILL);
     let ended = check_end(running, false);
@@ -57,7 +57,7 @@ fn killed_relayout_takes_qemu_along() {
 
 #[test]
 fn killed_qemu_keeps_what_was_recorded() {
-    let Some(stand) = Stand::new() else { return };
+    let stand = Stand::new();
     let running = stand.recording();
     running.qemu.kill();
     let ended = check_end(running, true);
@@ -86,7 +86,7 @@ fn check_end(running: Running, removed: bool) -> crate::common::Ended {
 
 #[test]
 fn guest_that_panics() {
-    let Some(stand) = Stand::new() else { return };
+    let stand = Stand::new();
     let append = ["--append", "rdinit=/nonexistent init=/nonexistent"];
     let mut command = stand.relayout("record kernel -o out --workload mntns");
     let ended = stand.place.ended(command.args(append));
@@ -103,7 +103,7 @@ fn guest_that_panics() {
 
 #[test]
 fn guest_that_takes_too_long() {
-    let Some(stand) = Stand::new() else { return };
+    let stand = Stand::new();
     let ended = stand.run("record kernel -o out --workload mntns --time-limit 1");
     assert_eq!((ended.code, &*ended.stdout), (Some(4), ""), "{ended:?}");
     let why = "has not begun its workload after 1 s (see --time-limit)";
@@ -114,7 +114,7 @@ fn guest_that_takes_too_long() {
 
 #[test]
 fn qemu_that_refuses_its_arguments() {
-    let Some(stand) = Stand::new() else { return };
+    let stand = Stand::new();
     let ended = stand.run("record kernel -o out --workload mntns -- -device nothing");
     assert_eq!((ended.code, &*ended.stdout), (Some(4), ""), "{ended:?}");
     assert!(

@@ -1,8 +1,7 @@
 //! The whole path on the stock kernel in the cache: record, report, advise, and everything that can
 //! go wrong on the way.
 //!
-//! Without a kernel or QEMU in the cache each test says so and passes; with `CI=true` or
-//! `RELAYOUT_E2E=1` it fails. One QEMU runs at a time.
+//! The tests need a kernel and QEMU in the cache. One QEMU runs at a time.
 
 mod cases;
 #[path = "../common/mod.rs"]

@@ -1,13 +1,12 @@
 //! A place with the cached kernel and QEMU, and what tests ask of recordings.
 
 use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use relayout_host::CacheFolder;
 use serde_json::Value;
 
 use crate::common::{Ended, Place, names, start};
@@ -20,35 +19,28 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// A folder of its own, with the user's cache.
 pub struct Stand {
     pub place: Place,
-    pub cache: CacheFolder,
+    pub cache: PathBuf,
     _only: MutexGuard<'static, ()>,
 }
 
 impl Stand {
-    /// `None`, and a notice, if the cache lacks something.
-    pub fn new() -> Option<Self> {
+    /// Takes the lock of QEMU; fails the test if the cache lacks the kernel or QEMU.
+    #[track_caller]
+    pub fn new() -> Self {
         let only = QEMU.lock().unwrap_or_else(PoisonError::into_inner);
-        let cache = CacheFolder::locate();
-        let complete = |c: &CacheFolder| {
-            c.kernel_image().is_some()
-                && c.kernel_debug_file().is_some()
-                && c.qemu_system().is_some()
-        };
-        if let Some(cache) = cache.filter(complete) {
-            return Some(Self {
-                place: Place::new(),
-                cache,
-                _only: only,
-            });
+        let cache = relayout_testkit::cache_folder();
+        for path in [
+            "kernel/current/vmlinuz",
+            "kernel/current/vmlinux",
+            "qemu/current/qemu-system-x86_64",
+        ] {
+            relayout_testkit::require_file(path, &cache.join(path));
         }
-        let notice = "no kernel, vmlinux or QEMU in the cache: run scripts/setup.sh";
-        let demanded = |name: &str, value: &str| std::env::var(name).is_ok_and(|v| v == value);
-        assert!(
-            !demanded("CI", "true") && !demanded("RELAYOUT_E2E", "1"),
-            "{notice}"
-        );
-        skip(notice);
-        None
+        Self {
+            place: Place::new(),
+            cache,
+            _only: only,
+        }
     }
 
     /// The command with words separated by spaces.
@@ -57,7 +49,7 @@ impl Stand {
         let mut command = self.place.relayout(&arguments);
         command
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
-            .env("RELAYOUT_CACHE", self.cache.dir())
+            .env("RELAYOUT_CACHE", &self.cache)
             .env_remove("RELAYOUT_PLUGIN_DIR");
         command
     }
@@ -121,12 +113,6 @@ impl Stand {
         running.qemu = Qemu::child_of(running.child.id());
         running
     }
-}
-
-/// Tells that a test did not run; also when the output of tests is captured.
-pub fn skip(why: &str) {
-    let test = std::thread::current().name().unwrap_or_default().to_owned();
-    let _ = writeln!(std::io::stderr(), "SKIPPED {test}: {why}");
 }
 
 /// A recording under way.

@@ -201,8 +201,8 @@ struct optimistic_spin_node {
 };
 struct optimistic_spin_node osq_node __attribute__((aligned(64)));
 ";
-    let fixture =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("../core/contend/tests/fixtures/osq_node.profile");
+    let fixture = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../core/contend/tests/fixtures/osq_node.profile");
     let fixture = relayout_profile::read(&fixture).unwrap();
     let node = fixture.regions[0].start..fixture.regions[0].start + 24;
     let of_node = fixture.bursts.iter().filter(|row| node.contains(&row.addr));

@@ -1,9 +1,6 @@
 //! All structs and unions of the cached kernel, byte for byte.
 
-use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
-
-use relayout_host::CacheFolder;
 
 use crate::common::Place;
 use crate::peer;
@@ -42,10 +39,10 @@ static PAHOLE: Mutex<()> = Mutex::new(());
 #[track_caller]
 fn check(ours: &str, theirs: &str) {
     let _only = PAHOLE.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(vmlinux) = vmlinux() {
-        let allowed = differences(theirs);
-        peer::check(&Place::new(), &vmlinux, ours, theirs, &allowed);
-    }
+    peer::require_pahole();
+    let allowed = differences(theirs);
+    let vmlinux = relayout_testkit::vmlinux();
+    peer::check(&Place::new(), &vmlinux, ours, theirs, &allowed);
 }
 
 /// Those listed for pahole with these options.
@@ -54,12 +51,4 @@ fn differences(theirs: &str) -> Vec<&'static str> {
     let row = |line: &'static str| line.split_once(':').expect("OPTIONS: TYPE");
     let rows = rows.map(row).filter(|(options, _)| *options == theirs);
     rows.map(|(_, head)| head.trim()).collect()
-}
-
-fn vmlinux() -> Option<PathBuf> {
-    let found = CacheFolder::locate().and_then(|cache| cache.kernel_debug_file());
-    if found.is_none() {
-        peer::report_missing("no vmlinux in the cache: run scripts/setup.sh");
-    }
-    found.filter(|_| peer::is_installed())
 }

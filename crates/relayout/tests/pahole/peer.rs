@@ -1,6 +1,5 @@
 //! Runs pahole and the command on one file, and compares their output byte for byte.
 
-use std::io::Write;
 use std::path::Path;
 use std::process::Command;
 
@@ -9,25 +8,10 @@ use crate::common::Place;
 /// Lines of each text that are shown on either side of the first difference.
 const CONTEXT: usize = 6;
 
-/// Whether pahole is there. Where it is not, says so; in CI, fails.
-pub fn is_installed() -> bool {
-    let version = Command::new("pahole").arg("--version").output();
-    let found = version.map(|done| String::from_utf8_lossy(&done.stdout).trim().to_owned());
-    match found.as_deref() {
-        Ok("v1.24") => return true,
-        Ok(other) => report_missing(&format!("pahole is {other}, not v1.24, which we follow")),
-        Err(_) => report_missing("no pahole: apt-get install dwarves, or scripts/setup.sh --tests"),
-    }
-    false
-}
-
-/// Says loudly that a test is passed over; in CI that is a failure.
-pub fn report_missing(what: &str) {
-    let demanded = std::env::var("CI").is_ok_and(|value| value == "true");
-    assert!(!demanded, "{what}");
-    let test = std::thread::current().name().unwrap_or_default().to_owned();
-    // Not eprintln, which the harness keeps back.
-    let _ = writeln!(std::io::stderr(), "SKIPPED {test}: {what}");
+/// Fails the test unless the version of pahole whose output `show` follows is installed.
+#[track_caller]
+pub fn require_pahole() {
+    relayout_testkit::require_version("pahole", "v1.24");
 }
 
 /// The command with `ours` and pahole with `theirs` (words separated by spaces) must print the

@@ -11,9 +11,7 @@ const TYPES: &str = include_str!("../show/types.c");
 /// names and places; their types, and the keyword, do not count.
 #[test]
 fn definitions_of_one_name_in_two_units() {
-    if !peer::is_installed() {
-        return;
-    }
+    peer::require_pahole();
     let place = Place::new();
     let second = place.write("second.c", SECOND);
     let program = place.compile("two", FIRST, &["-g", "-O0", &second.to_string_lossy()]);
@@ -24,9 +22,7 @@ fn definitions_of_one_name_in_two_units() {
 /// The options that both have.
 #[test]
 fn options() {
-    if !peer::is_installed() {
-        return;
-    }
+    peer::require_pahole();
     let place = Place::new();
     let object = place.compile("types", TYPES, &["-g", "-O0", "-c"]);
     for both in [

@@ -2,7 +2,6 @@
 
 #[path = "../examples/corpus/pick.rs"]
 mod pick;
-mod provided;
 #[path = "../examples/corpus/trial.rs"]
 #[allow(dead_code)]
 mod trial;
@@ -13,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use pick::Candidate;
+use relayout_testkit::{kernel_source, require_programs, vmlinux};
 use trial::{Back, Outcome};
 use unit::Compiler;
 
@@ -24,9 +24,7 @@ const FOLDERS: [&str; 4] = ["arpa", "net", "netinet", "rpc"];
 
 #[test]
 fn moved_members_are_where_the_engine_says() {
-    if !provided::programs(&["gcc"]) {
-        return;
-    }
+    require_programs(&["gcc"]);
     let root = PathBuf::from("/usr/include");
     let mut found = Vec::new();
     for folder in FOLDERS {
@@ -45,16 +43,12 @@ fn moved_members_are_where_the_engine_says() {
 /// Objects of the kernel: its headers, without an edit and with it, as its own build would compile them.
 #[test]
 fn members_of_the_kernel_too() {
-    let programs = provided::programs(&["make", "gcc", "flex", "bison", "bc"]);
-    let files = ["RELAYOUT_SOURCE", "RELAYOUT_VMLINUX"].map(provided::file);
-    let ([Some(source), Some(vmlinux)], true) = (files, programs) else {
-        return;
-    };
-    let source = source.canonicalize().unwrap();
+    require_programs(&["make", "gcc", "flex", "bison", "bc"]);
+    let source = kernel_source().canonicalize().unwrap();
     let scratch = tempfile::tempdir().unwrap();
     let build = scratch.path().join("build");
     prepare(&source, &build);
-    let found = pick::of_debug_file(&std::fs::read(vmlinux).unwrap(), &source);
+    let found = pick::of_debug_file(&std::fs::read(vmlinux()).unwrap(), &source);
     let scratch = scratch.path().to_owned();
     check(found, Compiler::of_kernel(build, source, scratch));
 }

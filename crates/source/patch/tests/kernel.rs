@@ -1,7 +1,4 @@
-//! Edits of the real kernel source at `RELAYOUT_SOURCE`, which `./test` sets. Where it is missing, tests say that
-//! they were passed over, and fail with `CI=true`.
-
-mod provided;
+//! Edits of the kernel source in the cache, or at `RELAYOUT_SOURCE`.
 
 use relayout_patch::{
     EditRefusal, MemberPosition, SourceChange, WrittenAlignment, edit_struct, inverse_changes,
@@ -22,10 +19,6 @@ fn move_to(member: &str, after: Option<&str>) -> SourceChange {
         spacing: None,
         reason: None,
     }
-}
-
-fn source() -> Option<PathBuf> {
-    provided::file("RELAYOUT_SOURCE")
 }
 
 /// xorshift64*, so that the sample is the same everywhere.
@@ -148,7 +141,7 @@ fn git_apply(dir: &Path, path: &str, old: &str, diff: &str) -> String {
 
 #[test]
 fn random_moves_apply_and_change_the_order_alone() {
-    let Some(root) = source() else { return };
+    let root = relayout_testkit::kernel_source();
     let dir = tempfile::tempdir().unwrap();
     assert!(
         Command::new("git")
@@ -242,7 +235,7 @@ fn random_moves_apply_and_change_the_order_alone() {
 
 #[test]
 fn pcpu_chunk_gets_the_accepted_order() {
-    let Some(root) = source() else { return };
+    let root = relayout_testkit::kernel_source();
     let path = "mm/percpu-internal.h";
     let old = std::fs::read_to_string(root.join(path)).unwrap();
     let changes = [
@@ -269,7 +262,7 @@ fn pcpu_chunk_gets_the_accepted_order() {
 /// Moves in the structs that are edited most, chosen for the shapes that they hold.
 #[test]
 fn hot_structs_can_be_edited() {
-    let Some(root) = source() else { return };
+    let root = relayout_testkit::kernel_source();
     let moves = [
         (
             "include/linux/mm_types.h",
@@ -350,7 +343,7 @@ fn hot_structs_can_be_edited() {
 
 #[test]
 fn user_space_abi_is_refused() {
-    let Some(root) = source() else { return };
+    let root = relayout_testkit::kernel_source();
     let path = "include/uapi/linux/stat.h";
     let old = std::fs::read_to_string(root.join(path)).unwrap();
     let change = move_to("stx_mask", Some("stx_nlink"));
