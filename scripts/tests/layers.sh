@@ -12,15 +12,17 @@ relayout-layout:
 relayout-patch:
 relayout-statistics:
 relayout-verify: relayout-statistics
-relayout-check: relayout-layout
+relayout-diff: relayout-layout
+relayout-pahole-text: relayout-layout
+relayout-check: relayout-diff relayout-layout
 relayout-profile: relayout-shadow
 relayout-resolve: relayout-layout relayout-profile
 relayout-contend: relayout-layout relayout-profile relayout-statistics
 relayout-search: relayout-contend relayout-layout relayout-statistics
-relayout-session: relayout-contend relayout-host relayout-layout relayout-patch relayout-profile relayout-resolve relayout-search
-relayout-report: relayout-check relayout-contend relayout-layout relayout-profile relayout-resolve relayout-search relayout-session
+relayout-session: relayout-contend relayout-diff relayout-host relayout-layout relayout-pahole-text relayout-patch relayout-profile relayout-resolve relayout-search
+relayout-report: relayout-check relayout-contend relayout-diff relayout-layout relayout-pahole-text relayout-profile relayout-resolve relayout-search relayout-session
 relayout-host: relayout-layout relayout-profile relayout-shadow relayout-statistics
-relayout: relayout-check relayout-contend relayout-host relayout-layout relayout-patch relayout-profile relayout-report relayout-resolve relayout-search relayout-session relayout-verify
+relayout: relayout-check relayout-contend relayout-diff relayout-host relayout-layout relayout-pahole-text relayout-patch relayout-profile relayout-report relayout-resolve relayout-search relayout-session relayout-verify
 relayout-testkit:
 xtask:
 relayout-rt: relayout-shadow
@@ -31,7 +33,7 @@ relayout-qemu-api4: relayout-qemu-core
 
 # Values in, values out: no files, processes, terminal, environment or clock. So is relayout-profile
 # but for its file `store.rs`; it is checked with those that depend on it.
-PURE="layout statistics resolve contend search patch check report verify"
+PURE="layout statistics resolve contend search patch check diff pahole-text report verify"
 # Libraries that exist to reach what those crates do not.
 OUTSIDE="memmap2 tempfile libc rustix nix clap anyhow indicatif"
 

@@ -104,6 +104,20 @@ fn compiles(program: &str, flags: &[&str], language: &str, source: &str) -> bool
     compiler.wait().is_ok_and(|status| status.success())
 }
 
+/// Compiles a C file with gcc and returns the bytes of the output file.
+#[track_caller]
+pub fn compile_c(source: &Path, flags: &[&str]) -> Vec<u8> {
+    require_programs(&["gcc"]);
+    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let output = folder.path().join("out");
+    let mut command = Command::new("gcc");
+    command.args(flags).arg("-o").args([&output, source]);
+    let done = command.output().expect("gcc runs");
+    let errors = String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.success(), "{command:?}: {errors}");
+    std::fs::read(output).expect("gcc wrote its output")
+}
+
 /// Fails the test unless `path` exists; `what` names it for the reader.
 #[track_caller]
 pub fn require_file(what: &str, path: &Path) -> PathBuf {

@@ -13,7 +13,7 @@ use crate::dwarf::{
     CompanionFiles, DieOffset, DwarfFile, DwarfTypeLoader, MissingCompanion, NoCompanions,
     SectionStore,
 };
-use crate::pahole;
+use crate::same_definition::{is_same_definition, layout_hash};
 use crate::{Aggregate, Error, Type, TypeArena, TypeId};
 
 /// Definitions that share an arena in [`Catalog::each`].
@@ -197,7 +197,7 @@ impl<'a> TypeCatalog<'a> {
     }
 
     /// All structs, unions and classes, in file order. Of several definitions of a name that are
-    /// [the same](pahole::same), the first; so a name may come several times.
+    /// the same, the first; so a name may come several times.
     pub fn aggregates(&self) -> Vec<CatalogEntry<'_>> {
         let (mut found, mut repeated) = (Vec::new(), Vec::new());
         let mut sort = |name, keys: &mut dyn ExactSizeIterator<Item = DefinitionKey>| {
@@ -247,9 +247,9 @@ impl<'a> TypeCatalog<'a> {
                 let Type::Aggregate(aggregate) = types.get(*id) else {
                     continue;
                 };
-                let alike = seen.entry(pahole::layout_hash(aggregate)).or_default();
+                let alike = seen.entry(layout_hash(aggregate)).or_default();
                 let is_known = alike.iter().any(|seen| {
-                    seen.scope == aggregate.scope && pahole::same_to_pahole(seen, aggregate)
+                    seen.scope == aggregate.scope && is_same_definition(seen, aggregate)
                 });
                 if !is_known {
                     alike.push(aggregate);

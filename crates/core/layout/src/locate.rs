@@ -1,6 +1,6 @@
 //! From an offset to the member that lies there.
 
-use crate::types::DEPTH_MAX;
+use crate::types::NESTING_MAX;
 use crate::{Aggregate, AggregateKind, Member, MemberAt, Type, TypeArena, TypeId};
 
 /// Union members looked into for one question; unions of unions multiply.
@@ -64,7 +64,7 @@ struct MemberSearch<'t> {
 impl MemberSearch<'_> {
     fn descend(&mut self, id: TypeId, sought: &SoughtByte, depth: u32) -> Option<MemberHit> {
         self.visits += 1;
-        if depth > DEPTH_MAX || self.visits > VISITS_MAX {
+        if depth > NESTING_MAX || self.visits > VISITS_MAX {
             return None;
         }
         match self.types.get(self.types.strip_typedefs(id)) {
@@ -233,7 +233,7 @@ impl MemberSearch<'_> {
         }
         let mut name = None;
         let mut at = id;
-        for _ in 0..DEPTH_MAX {
+        for _ in 0..NESTING_MAX {
             match self.types.get(at) {
                 Type::Typedef {
                     name: alias,

@@ -1,6 +1,6 @@
 //! C spelling of types.
 
-use crate::types::DEPTH_MAX;
+use crate::types::NESTING_MAX;
 use crate::{Aggregate, Type, TypeArena, TypeId};
 
 /// Longer spellings are cut: only damaged debug information produces them.
@@ -22,7 +22,7 @@ impl TypeArena {
         depth: u32,
         budget: &mut usize,
     ) -> String {
-        if depth > DEPTH_MAX || *budget == 0 {
+        if depth > NESTING_MAX || *budget == 0 {
             return "...".to_owned();
         }
         *budget = budget.saturating_sub(inner.len() + 1);

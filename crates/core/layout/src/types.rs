@@ -7,8 +7,8 @@ use rustc_hash::FxHashMap;
 
 use crate::{Aggregate, AggregateKind, Type, TypeArena, TypeId};
 
-/// Typedefs, qualifiers and nested aggregates are followed this deep; more is a cycle.
-pub(crate) const DEPTH_MAX: u32 = 64;
+/// Most typedefs, qualifiers and aggregates that are followed into each other; more is a cycle.
+pub const NESTING_MAX: u32 = 64;
 
 /// References followed within one load; real types stay far below.
 pub(crate) const LOAD_DEPTH_MAX: u32 = 128;
@@ -70,7 +70,7 @@ impl TypeArena {
     /// The type behind typedefs and qualifiers. `typedef void x;` and cycles end at themselves.
     pub fn strip_typedefs(&self, id: TypeId) -> TypeId {
         let mut at = id;
-        for _ in 0..DEPTH_MAX {
+        for _ in 0..NESTING_MAX {
             match self.get(at) {
                 Type::Typedef {
                     target: Some(target),
@@ -89,7 +89,7 @@ impl TypeArena {
     /// The type behind typedefs, qualifiers and arrays.
     pub(crate) fn innermost(&self, id: TypeId) -> TypeId {
         let mut at = id;
-        for _ in 0..DEPTH_MAX {
+        for _ in 0..NESTING_MAX {
             at = self.strip_typedefs(at);
             match self.get(at) {
                 Type::Array { element, .. } => at = *element,
@@ -118,7 +118,7 @@ impl TypeArena {
     pub fn size_of(&self, id: TypeId) -> Option<u64> {
         let mut id = id;
         let mut factor = 1u64;
-        for _ in 0..DEPTH_MAX {
+        for _ in 0..NESTING_MAX {
             id = self.strip_typedefs(id);
             let size = match self.get(id) {
                 Type::Base { size, .. } | Type::Enum { size, .. } | Type::Pointer { size, .. } => {
@@ -144,7 +144,7 @@ impl TypeArena {
     }
 
     fn align_at(&self, id: TypeId, depth: u32, known: &mut FxHashMap<TypeId, u64>) -> u64 {
-        if depth > DEPTH_MAX {
+        if depth > NESTING_MAX {
             return 1;
         }
         match self.get(id) {
@@ -183,8 +183,8 @@ impl TypeArena {
     }
 }
 
-/// Elements of all dimensions together; an unknown bound counts 0. `None` on overflow.
-pub(crate) fn element_count(counts: &[Option<u64>]) -> Option<u64> {
+/// Number of elements of all dimensions together; an unknown bound counts 0. `None` on overflow.
+pub fn element_count(counts: &[Option<u64>]) -> Option<u64> {
     counts.iter().try_fold(1u64, |product, count| {
         product.checked_mul(count.unwrap_or(0))
     })

@@ -1,13 +1,16 @@
 //! Damaged input ends in an error or in some answer: never in a panic, never without end.
 
 mod common;
+#[path = "common/exercise.rs"]
+mod exercise;
 
 use std::sync::OnceLock;
 
 use proptest::prelude::*;
 use relayout_layout::btf::{BtfFile, BtfTypeLoader};
 use relayout_layout::dwarf::DwarfFile;
-use relayout_layout::exercise_readers;
+
+use exercise::exercise_readers;
 
 /// A small BTF blob: `struct s { int a; unsigned b:3; struct s *next; char name[8]; }`, an enum, a
 /// function type, a typedef of a const.

@@ -2,58 +2,8 @@
 
 mod common;
 
-use relayout_layout::dwarf::{DwarfFile, DwarfTypeLoader, SectionStore};
-use relayout_layout::pahole::{Options, render};
+use relayout_layout::dwarf::{DwarfFile, DwarfTypeLoader};
 use relayout_layout::{Error, Type};
-
-const EXPECTED: &str = include_str!("data/layouts.txt");
-const EXPECTED_TYPES: usize = 13;
-
-/// The fixture's types: tag and text.
-fn expected() -> Vec<(&'static str, String)> {
-    let mut blocks = Vec::new();
-    let mut block = String::new();
-    for line in EXPECTED.split_inclusive('\n') {
-        block.push_str(line);
-        if line.starts_with('}') {
-            let head = &EXPECTED[EXPECTED.find(&block).unwrap_or(0)..];
-            blocks.push((head.split(' ').nth(1).unwrap(), std::mem::take(&mut block)));
-        }
-    }
-    blocks
-}
-
-/// Every type of the fixture prints as pahole 1.24 printed it.
-fn check_text(bytes: &[u8]) {
-    let store = SectionStore::default();
-    let file = DwarfFile::parse_with_store(bytes, &store).unwrap();
-    let mut types = DwarfTypeLoader::new(&file);
-    let expected = expected();
-    assert_eq!(expected.len(), EXPECTED_TYPES);
-    for (name, text) in expected {
-        let id = types.load(file.find_types(name)[0]).unwrap();
-        assert_eq!(
-            render(types.types(), id, &Options::default()).unwrap(),
-            text
-        );
-    }
-}
-
-#[test]
-fn text_is_paholes_from_dwarf_5() {
-    check_text(&common::object(&["-gdwarf-5"]));
-}
-
-#[test]
-fn text_is_paholes_from_compressed_sections() {
-    check_text(&common::object(&["-g", "-gz=zlib"]));
-}
-
-#[test]
-fn text_is_paholes_from_type_units() {
-    let flags = ["-shared", "-fPIC", "-gdwarf-5", "-fdebug-types-section"];
-    check_text(&common::gcc(&common::layouts_c(), &flags));
-}
 
 #[test]
 fn sections_that_change_need_a_store() {

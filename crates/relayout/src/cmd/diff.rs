@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use relayout_layout::catalog::{DebugInfoFormat, TypeCatalog};
-use relayout_layout::diff::{self, DiffSide, DiffStatus, LayoutDiff, TypeDiff};
+use relayout_diff::{DiffSide, DiffStatus, LayoutDiff, TypeDiff};
 
 use self::hot::HotDiff;
 use crate::catalog;
@@ -139,7 +139,7 @@ fn compare_catalogs(
     } else {
         select::load_named(args, &mut before, &mut after)?;
     }
-    let (diff, asked) = diff::compare_sides(before, after)?;
+    let (diff, asked) = relayout_diff::compare_sides(before, after)?;
     let hot_types = match &args.profile {
         Some(profile) => hot::read_hot_types(profile, args.debug.as_slice())?,
         None => Vec::new(),

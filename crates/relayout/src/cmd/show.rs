@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use anyhow::Context;
 use clap::ArgGroup;
 use relayout_layout::catalog::{CatalogEntry, DebugInfoFormat, TypeCatalog};
-use relayout_layout::pahole::Options;
+use relayout_pahole_text::Options;
 use relayout_layout::{TypeArena, TypeId};
 
 use crate::catalog;

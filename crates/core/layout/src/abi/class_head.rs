@@ -8,7 +8,7 @@
 use rustc_hash::FxHashSet;
 
 use super::{AbiEngine, AbiError};
-use crate::types::DEPTH_MAX;
+use crate::types::NESTING_MAX;
 use crate::{Aggregate, AggregateKind, Member, Type, TypeId};
 
 /// Types looked at for empty base classes: damaged debug information can nest them so that there
@@ -79,7 +79,7 @@ impl AbiEngine<'_> {
     /// It or a class that it inherits from has a virtual base.
     pub(super) fn has_virtual_base(&self, aggregate: &Aggregate, depth: u32) -> bool {
         let inherits = |member: &Member| {
-            let base = self.base_class(member).filter(|_| depth < DEPTH_MAX);
+            let base = self.base_class(member).filter(|_| depth < NESTING_MAX);
             base.is_some_and(|base| self.has_virtual_base(base, depth + 1))
         };
         !aggregate.virtual_bases.is_empty() || aggregate.members.iter().any(inherits)
@@ -168,7 +168,7 @@ impl AbiEngine<'_> {
 
     /// The aggregate behind typedefs, qualifiers and arrays.
     fn innermost_aggregate(&self, mut id: TypeId) -> Option<TypeId> {
-        for _ in 0..DEPTH_MAX {
+        for _ in 0..NESTING_MAX {
             match self.types.types.get(id.0 as usize)? {
                 Type::Typedef { target, .. } | Type::Qualified { target, .. } => id = (*target)?,
                 Type::Array { element, .. } => id = *element,

@@ -22,7 +22,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::{
     AbiEngine, AbiError, AtomArrangement, Bitfield, LayoutAtom, StructLayout, StructShape,
 };
-use crate::types::DEPTH_MAX;
+use crate::types::NESTING_MAX;
 use crate::{Aggregate, AggregateKind, TypeId};
 
 /// Longest text of one struct: damaged debug information can nest anonymous ones so that it would
@@ -217,7 +217,7 @@ impl<'a, 't> StructEmitter<'a, 't> {
         layout: &StructLayout,
         position: BodyPosition,
     ) -> Result<(), AbiError> {
-        if position.depth > DEPTH_MAX || body.text.len() > TEXT_BYTES_MAX {
+        if position.depth > NESTING_MAX || body.text.len() > TEXT_BYTES_MAX {
             return Err(AbiError::NotC {
                 name: body.name.clone(),
                 member: String::new(),

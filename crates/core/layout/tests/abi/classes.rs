@@ -41,15 +41,15 @@ struct OnVirtual : virtual Plain { char c; long l; } on_virtual;
 struct Reused { [[no_unique_address]] Made m; char c; } reused;
 ";
 
-/// The classes of [`SOURCE`], or `None` without a compiler.
-fn compiled() -> Option<Vec<u8>> {
-    let compiler = compiler("g++", "g++", TargetAbi::X86_64)?;
+/// The classes of [`SOURCE`] as an object file.
+fn compiled() -> Vec<u8> {
+    let compiler = compiler("g++", TargetAbi::X86_64);
     let folder = tempfile::tempdir().expect("a temporary folder");
-    Some(compiler.compile(SOURCE, true, folder.path()))
+    compiler.compile(SOURCE, true, folder.path())
 }
 
 fn with_classes(look: impl FnOnce(&TypeArena, &dyn Fn(&str) -> Aggregate)) {
-    let Some(object) = compiled() else { return };
+    let object = compiled();
     let store = SectionStore::default();
     let catalog =
         TypeCatalog::parse(&object, &store, DebugInfoFormat::Any).expect("the object has types");

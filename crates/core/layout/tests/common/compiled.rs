@@ -34,9 +34,11 @@ impl TestCompiler {
         }
     }
 
-    pub fn is_installed(&self) -> bool {
-        let version = Command::new(&self.program).arg("--version").output();
-        version.is_ok_and(|done| done.status.success())
+    /// Fails the test unless the compiler works.
+    #[track_caller]
+    pub fn require(&self) {
+        let flags: Vec<&str> = self.arguments.iter().map(String::as_str).collect();
+        relayout_testkit::require_compiler(&self.program, &flags, "c", "int x;");
     }
 
     /// The object file of a translation unit.

@@ -1,10 +1,11 @@
 //! Rust, C++ and Go: what only they have, and their own word on sizes and offsets.
 
 use relayout_layout::catalog::TypeCatalog;
-use relayout_layout::pahole::AggregateGaps;
-use relayout_layout::{Aggregate, TypeArena};
+use relayout_layout::{Aggregate, AggregateGaps, TypeArena};
 
-use super::tools::{TestFolder, is_installed, with_catalog};
+use relayout_testkit::require_programs;
+
+use super::tools::{TestFolder, with_catalog};
 
 const RUST: &str = r#"
 pub mod outer {
@@ -132,10 +133,7 @@ int main() {
 #[test]
 fn c_plus_plus() {
     for compiler in ["g++", "clang++"] {
-        let package = if compiler == "g++" { "g++" } else { "clang" };
-        if !is_installed(compiler, package) {
-            continue;
-        }
+        require_programs(&[compiler]);
         for flags in ["-gdwarf-4", "-gdwarf-5", "-gdwarf-5 -fdebug-types-section"] {
             let folder = TestFolder::new();
             folder.write("it.cc", CPP);
@@ -220,9 +218,7 @@ func main() {
 
 #[test]
 fn go() {
-    if !is_installed("go", "golang") {
-        return;
-    }
+    require_programs(&["go"]);
     let folder = TestFolder::new();
     folder.write("it.go", GO);
     folder.run("go build -o it it.go");

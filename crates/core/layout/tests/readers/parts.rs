@@ -1,7 +1,9 @@
 //! Types that are not in `.debug_info` of the file itself: type units, split units, packages, what
 //! `dwz` moved; and sections that are compressed.
 
-use super::tools::{TestFolder, is_installed, layouts};
+use relayout_testkit::require_programs;
+
+use super::tools::{TestFolder, layouts};
 
 const A: &str = "struct alpha { char c; long l; struct beta *b; };
 union both { int i; float f; };
@@ -72,9 +74,7 @@ fn compressed_sections() {
 #[test]
 fn split_units() {
     for compiler in ["gcc", "clang"] {
-        if !is_installed(compiler, compiler) {
-            continue;
-        }
+        require_programs(&[compiler]);
         let folder = sources(compiler);
         for version in [4, 5] {
             for units in ["", "-fdebug-types-section"] {
@@ -95,9 +95,7 @@ fn split_units() {
 
 #[test]
 fn split_units_in_the_object_itself() {
-    if !is_installed("clang", "clang") {
-        return;
-    }
+    require_programs(&["clang"]);
     let folder = sources("clang");
     for version in [4, 5] {
         let case = format!("clang -g -gdwarf-{version} -gsplit-dwarf=single");
@@ -110,14 +108,12 @@ fn split_units_in_the_object_itself() {
 #[test]
 fn packages() {
     // Of DWARF 5 from gcc, neither package tool of Debian 12 makes a package.
-    for (tool, package, compiler, version) in [
-        ("dwp", "binutils", "gcc", 4),
-        ("llvm-dwp", "llvm", "clang", 4),
-        ("llvm-dwp", "llvm", "clang", 5),
+    for (tool, compiler, version) in [
+        ("dwp", "gcc", 4),
+        ("llvm-dwp", "clang", 4),
+        ("llvm-dwp", "clang", 5),
     ] {
-        if !is_installed(tool, package) || !is_installed(compiler, compiler) {
-            continue;
-        }
+        require_programs(&[tool, compiler]);
         for units in ["", "-fdebug-types-section"] {
             let folder = sources(compiler);
             let case = format!("{compiler} -g -gdwarf-{version} -gsplit-dwarf {units}");
@@ -156,9 +152,7 @@ fn missing_split_units_are_named_and_the_rest_is_read() {
 
 #[test]
 fn common_types_that_dwz_moved() {
-    if !is_installed("dwz", "dwz") {
-        return;
-    }
+    require_programs(&["dwz"]);
     // Types that are too small are not worth moving to dwz, and only those of both files are.
     let members: String = (0..200)
         .map(|n| format!("long m{n}; char c{n}; "))

@@ -6,7 +6,9 @@ use relayout_layout::catalog::{DebugInfoFormat, TypeCatalog};
 use relayout_layout::dwarf::SectionStore;
 use relayout_layout::{BitRange, TypeArena};
 
-use super::tools::{TestFolder, is_installed};
+use relayout_testkit::require_programs;
+
+use super::tools::TestFolder;
 
 /// Sizes and offsets in section `.oracle`; an object in `.bits` for each bitfield, with all its bits
 /// set and no others.
@@ -24,19 +26,17 @@ __attribute__((section(".bits"))) struct bits each[] = {
 struct packed keep; struct plain keep_too;
 "#;
 
-const COMPILERS: [(&str, &str); 4] = [
-    ("gcc", "gcc"),
-    ("arm-linux-gnueabihf-gcc", "gcc-arm-linux-gnueabihf"),
-    ("powerpc-linux-gnu-gcc", "gcc-powerpc-linux-gnu"),
-    ("s390x-linux-gnu-gcc", "gcc-s390x-linux-gnu"),
+const COMPILERS: [&str; 4] = [
+    "gcc",
+    "arm-linux-gnueabihf-gcc",
+    "powerpc-linux-gnu-gcc",
+    "s390x-linux-gnu-gcc",
 ];
 
 #[test]
 fn layouts_are_those_of_the_compiler() {
-    for (compiler, package) in COMPILERS {
-        if !is_installed(compiler, package) {
-            continue;
-        }
+    for compiler in COMPILERS {
+        require_programs(&[compiler]);
         for version in 2..=5 {
             let folder = TestFolder::new();
             folder.write("it.c", SOURCE);

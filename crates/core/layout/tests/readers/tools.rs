@@ -1,13 +1,14 @@
 //! A folder to compile in, compilers that may be missing, and the files that DWARF refers to.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::OnceLock;
 
 use relayout_layout::catalog::{CatalogInputs, DebugInfoFormat, TypeCatalog};
 use relayout_layout::dwarf::{CompanionFiles, SectionStore, SplitUnit, SupplementaryLink};
-use relayout_layout::pahole::{self, Options};
+use relayout_layout::{Aggregate, TypeArena};
 use tempfile::TempDir;
 
 /// A folder that is gone after the test.
@@ -47,22 +48,6 @@ impl TestFolder {
         assert!(done.status.success(), "{line}: {said}");
         String::from_utf8_lossy(&done.stdout).into_owned()
     }
-}
-
-/// Whether an optional tool is there. Where it is not, says so; in CI that is a failure.
-pub fn is_installed(program: &str, package: &str) -> bool {
-    let found = Command::new(program)
-        .arg("--version")
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status()
-        .is_ok();
-    let ci = std::env::var("CI").is_ok_and(|value| value == "true");
-    assert!(found || !ci, "{program} is missing (package {package})");
-    if !found {
-        eprintln!("NOTICE: passed over, since {program} is missing (package {package})");
-    }
-    found
 }
 
 /// Files beside a program, as the command finds them.
@@ -121,12 +106,30 @@ pub fn with_catalog<T>(
     visit(&catalog.unwrap_or_else(|error| panic!("{name}: {error}")))
 }
 
+/// One line for each member of a type, and for the members of anonymous types inside.
+fn describe(types: &TypeArena, aggregate: &Aggregate, text: &mut String) {
+    let name = aggregate.name.as_deref().unwrap_or_default();
+    let _ = writeln!(text, "{} {name} {}", aggregate.kind, aggregate.size);
+    for member in &aggregate.members {
+        let (name, ty) = (&member.name, types.name_of(member.ty));
+        let _ = writeln!(text, "{name:?} {ty} {} {:?}", member.offset, member.bits);
+        let inner = types.aggregate(member.ty);
+        if let Some(inner) = inner.filter(|inner| inner.name.is_none()) {
+            describe(types, inner, text);
+        }
+    }
+}
+
 /// All layouts of a file, sorted; and what was missing.
 pub fn layouts(folder: &TestFolder, name: &str) -> (Vec<String>, Vec<String>) {
     with_catalog(folder, name, |catalog| {
         let entries = catalog.aggregates();
         let texts = catalog.map_loaded(&entries, |types, id, _| {
-            pahole::render(types, id, &Options::default()).unwrap_or_default()
+            let mut text = String::new();
+            if let Some(aggregate) = types.aggregate(id) {
+                describe(types, aggregate, &mut text);
+            }
+            text
         });
         let mut texts = texts.unwrap_or_else(|error| panic!("{name}: {error}"));
         texts.sort();

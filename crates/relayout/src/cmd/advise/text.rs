@@ -11,7 +11,6 @@ mod words;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use relayout_layout::pahole;
 use relayout_search::{AdviceVerdict, LayoutAdvice, ScoredLayout, change};
 
 use super::TypeAdvice;
@@ -347,11 +346,11 @@ fn pahole_listing(
         &scored.arrangement,
         &scored.layout,
     );
-    let options = pahole::Options {
+    let options = relayout_pahole_text::Options {
         cacheline_size: input.line_bytes.into(),
-        ..pahole::Options::default()
+        ..relayout_pahole_text::Options::default()
     };
-    let listing = pahole::render_aggregate(input.resolution.types(), &laid_out, &options);
+    let listing = relayout_pahole_text::render_aggregate(input.resolution.types(), &laid_out, &options);
     listing.unwrap_or_default()
 }
 

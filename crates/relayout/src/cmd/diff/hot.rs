@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use relayout_contend::{Findings, find};
 use relayout_host::RecordingProgress as _;
 use relayout_layout::catalog::TypeCatalog;
-use relayout_layout::diff::{
-    ArrayElements, DiffStatus, LayoutDiff, LocatedMember, TypeDiff, TypeLayout, lines_overlap,
+use relayout_diff::{
+    DiffStatus, LayoutDiff, TypeDiff, TypeLayout, lines_overlap,
 };
-use relayout_layout::{TypeArena, TypeId};
+use relayout_layout::{ArrayElements, LocatedMember, TypeArena, TypeId};
 
 use crate::identify::ResolvedNames;
 use crate::resolved;

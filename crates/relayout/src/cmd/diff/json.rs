@@ -2,7 +2,7 @@
 //! bits; lines count from 0 at the start of the type. What is not in a file is null.
 
 use rayon::prelude::*;
-use relayout_layout::diff::{
+use relayout_diff::{
     BitGap, DiffStatus, LayoutDiff, MemberMove, MemberRoom, MoveCause, PlacedMember, PusherAction,
     TypeDiff, TypeDiffDetail, TypeLayout,
 };

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use relayout_layout::diff::{DiffSide, DiffStatus, LayoutDiff, TypeKey};
+use relayout_diff::{DiffSide, DiffStatus, LayoutDiff, TypeKey};
 use relayout_layout::suggestions;
 
 use super::hot::HotDiff;

@@ -8,7 +8,7 @@ mod pushed;
 use std::fmt::Write as _;
 
 use rayon::prelude::*;
-use relayout_layout::diff::{DiffStatus, LayoutDiff, TypeDiff, TypeDiffDetail, TypeLayout};
+use relayout_diff::{DiffStatus, LayoutDiff, TypeDiff, TypeDiffDetail, TypeLayout};
 
 use super::words::{ShapePair, count_text, join_names, size_text};
 use super::{Args, ShownDiff, growth};

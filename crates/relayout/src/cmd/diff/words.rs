@@ -1,6 +1,6 @@
 //! Numbers, places and lists as the texts of `diff` say them.
 
-use relayout_layout::diff::{MemberMove, PlacedMember, TypeDiffDetail, TypeLayout};
+use relayout_diff::{MemberMove, PlacedMember, TypeDiffDetail, TypeLayout};
 
 /// A type in both files, and what is different.
 pub(super) struct ShapePair<'d> {

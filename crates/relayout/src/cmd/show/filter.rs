@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use relayout_check::TypePattern;
-use relayout_layout::{Aggregate, AggregateKind, Type, TypeArena, TypeId, pahole};
+use relayout_layout::{Aggregate, AggregateKind, Type, TypeArena, TypeId};
 
 use super::Args;
 
@@ -29,7 +29,7 @@ pub(super) struct TypeMeasures {
 impl TypeMeasures {
     pub(super) fn from_type(types: &TypeArena, id: TypeId, line_bytes: u64) -> Self {
         let size = types.size_of(id).unwrap_or(0);
-        let gaps = pahole::gaps(types, id).unwrap_or_default();
+        let gaps = types.gaps(id).unwrap_or_default();
         Self {
             size,
             lines: size.div_ceil(line_bytes),

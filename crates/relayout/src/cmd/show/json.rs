@@ -2,7 +2,7 @@
 //! from the member's `offset`.
 
 use relayout_layout::abi::AbiEngine;
-use relayout_layout::pahole::{self, AggregateGaps};
+use relayout_layout::AggregateGaps;
 use relayout_layout::{Aggregate, Member, Type, TypeArena, TypeId};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -89,7 +89,7 @@ pub(super) fn type_json(
     let align = abi.align_of(id);
     let aggregate = types.aggregate(id);
     let decl = aggregate.and_then(|aggregate| aggregate.decl.as_ref());
-    let gaps = pahole::gaps(types, id).unwrap_or_default();
+    let gaps = types.gaps(id).unwrap_or_default();
     let mut left = MEMBERS_MAX;
     let members = aggregate.map(|aggregate| members(types, aggregate, 0, 0, &mut left));
     let virtual_bases = aggregate.map_or(&[][..], |aggregate| &aggregate.virtual_bases);

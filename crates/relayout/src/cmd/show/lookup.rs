@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use relayout_check::TypePattern;
 use relayout_layout::catalog::{CatalogEntry, TypeCatalog};
-use relayout_layout::pahole::Options;
+use relayout_pahole_text::Options;
 use relayout_layout::{Type, TypeArena, TypeId, suggestions};
 
 use super::{Args, ShownType, text};

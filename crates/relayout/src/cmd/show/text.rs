@@ -1,6 +1,6 @@
 //! A type as text.
 
-use relayout_layout::pahole::{self, Options};
+use relayout_pahole_text::Options;
 use relayout_layout::{Type, TypeArena, TypeId};
 
 use super::ShownType;
@@ -8,7 +8,7 @@ use super::filter::TypeMeasures;
 
 /// pahole's text; a typedef of an anonymous type shows as its typedef, scalars in one line.
 pub(super) fn layout(types: &TypeArena, found: &ShownType<'_>, options: &Options) -> String {
-    let Some(mut text) = pahole::render(types, found.id, options) else {
+    let Some(mut text) = relayout_pahole_text::render(types, found.id, options) else {
         return one_line(types, found);
     };
     if matches!(types.get(found.id), Type::Typedef { .. }) && is_anonymous(types, found.id) {

@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 
-use relayout_layout::diff::longest_increasing;
+use relayout_diff::longest_increasing;
 
 use super::{MemberChangeKind, PushingChange};
 use crate::known::KnownMember;

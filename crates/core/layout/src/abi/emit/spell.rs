@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::{EmitLanguage, StructEmitter};
 use crate::abi::shape::is_valid_align;
 use crate::abi::{AbiError, Bitfield};
-use crate::types::DEPTH_MAX;
+use crate::types::NESTING_MAX;
 use crate::{Type, TypeId};
 
 /// Words that cannot be a member's name: keywords of C and C++, and macros that GCC predefines.
@@ -170,7 +170,7 @@ impl StructEmitter<'_, '_> {
             member: String::new(),
             why,
         };
-        if depth > DEPTH_MAX {
+        if depth > NESTING_MAX {
             return Err(not_c("it nests too deeply".to_owned()));
         }
         let types = self.abi.types;

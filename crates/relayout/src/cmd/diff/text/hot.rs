@@ -1,7 +1,8 @@
 //! What a reviewer wants to know of a hot type: what moved, who pushed it, and what shares a line
 //! because of that.
 
-use relayout_layout::diff::{LocatedMember, MoveCause};
+use relayout_diff::MoveCause;
+use relayout_layout::LocatedMember;
 
 use super::pushed;
 use crate::cmd::diff::hot::{HotDiff, HotMove, HotPair};

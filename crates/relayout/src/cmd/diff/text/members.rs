@@ -1,6 +1,6 @@
 //! Members that came, left, grew or were put elsewhere, and the holes that this filled or opened.
 
-use relayout_layout::diff::{BitGap, GapChange, MemberMove, MemberRoom, MoveCause};
+use relayout_diff::{BitGap, GapChange, MemberMove, MemberRoom, MoveCause};
 
 use crate::cmd::diff::words::{ShapePair, place_text, size_text};
 

@@ -1,6 +1,6 @@
 //! Members that moved because of others: one sentence per pusher, not one per member.
 
-use relayout_layout::diff::{MemberMove, MemberPush, MoveCause, PusherAction};
+use relayout_diff::{MemberMove, MemberPush, MoveCause, PusherAction};
 
 use crate::cmd::diff::words::{ShapePair, count_text, join_names, place_text, size_text};
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, bail};
 use relayout_layout::catalog::{DebugInfoFormat, TypeCatalog};
-use relayout_layout::diff::{self, DiffSide, DiffStatus, LayoutDiff, TypeDiffDetail};
+use relayout_diff::{DiffSide, DiffStatus, LayoutDiff, TypeDiffDetail};
 use relayout_layout::suggestions;
 use relayout_search::order::OrderEntry;
 
@@ -74,7 +74,7 @@ pub(super) fn changed_types(
                 }
             }
         }
-        let (diff, asked) = diff::compare_sides(old_side, new_side)?;
+        let (diff, asked) = relayout_diff::compare_sides(old_side, new_side)?;
         let wanted = (0..diff.types.len()).filter(|&at| match named.is_empty() {
             true => diff.types[at].by_itself && diff.types[at].status == DiffStatus::Changed,
             false => asked[at],

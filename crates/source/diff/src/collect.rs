@@ -1,0 +1,191 @@
+//! Loads the shapes of two files that have to be compared.
+use relayout_layout::catalog::{CatalogEntry, TypeCatalog};
+use relayout_layout::glob::GlobPattern;
+use relayout_layout::{Error, SourceLine};
+use rustc_hash::FxHashSet;
+
+use crate::shape::{PlacedMember, TypeKey, TypeLayout, TypeTag};
+use crate::{DiffStatus, LayoutDiff};
+
+/// Types are held by types that hold types; more rounds than that are damaged debug information.
+const ROUNDS_MAX: usize = 64;
+
+/// One of the two files, and what of it was loaded.
+pub struct DiffSide<'c, 'a> {
+    catalog: &'c TypeCatalog<'a>,
+    layouts: Vec<TypeLayout>,
+    seen: FxHashSet<(TypeKey, u64, Option<SourceLine>)>,
+}
+
+impl<'c, 'a> DiffSide<'c, 'a> {
+    /// Nothing is loaded.
+    pub fn new(catalog: &'c TypeCatalog<'a>) -> Self {
+        Self {
+            catalog,
+            layouts: Vec::new(),
+            seen: FxHashSet::default(),
+        }
+    }
+
+    /// The file's types.
+    pub fn catalog(&self) -> &'c TypeCatalog<'a> {
+        self.catalog
+    }
+
+    /// Loads every struct, union and class of the file.
+    ///
+    /// # Errors
+    /// As [`Catalog::each`].
+    pub fn load_all(&mut self) -> Result<(), Error> {
+        self.load_entries(&self.catalog.aggregates(), |_| true)?;
+        Ok(())
+    }
+
+    /// Loads the definitions of a name that are wanted: aggregates, and what typedefs of it stand
+    /// for. Returns whether there are any.
+    ///
+    /// # Errors
+    /// As [`Catalog::each`].
+    pub fn load_name(
+        &mut self,
+        name: &str,
+        wanted: impl Fn(&TypeKey) -> bool,
+    ) -> Result<bool, Error> {
+        let entries: Vec<CatalogEntry<'_>> = self.catalog.find_definitions(name);
+        self.load_entries(&entries, wanted)
+    }
+
+    fn load_entries(
+        &mut self,
+        entries: &[CatalogEntry<'_>],
+        wanted: impl Fn(&TypeKey) -> bool,
+    ) -> Result<bool, Error> {
+        let loaded = self
+            .catalog
+            .map_loaded(entries, |types, id, _| TypeLayout::from_type(types, id))?;
+        let mut found = false;
+        for layout in loaded
+            .into_iter()
+            .flatten()
+            .filter(|layout| wanted(&layout.key))
+        {
+            found = true;
+            let identity = (layout.key.clone(), layout.fingerprint, layout.decl.clone());
+            if self.seen.insert(identity) {
+                self.layouts.push(layout);
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// Compares what was loaded, and loads what the changed types hold by value, until the type that a
+/// change comes from is always among them. The second value says which types (indices in
+/// [`Diff::types`]) were asked for, and not only loaded for that.
+///
+/// # Errors
+/// As [`Catalog::each`].
+pub fn compare_sides(
+    mut old: DiffSide<'_, '_>,
+    mut new: DiffSide<'_, '_>,
+) -> Result<(LayoutDiff, Vec<bool>), Error> {
+    let asked: FxHashSet<TypeKey> = (old.layouts.iter())
+        .chain(&new.layouts)
+        .map(|layout| layout.key.clone())
+        .collect();
+    let mut tried = FxHashSet::default();
+    for _ in 0..ROUNDS_MAX {
+        let diff = LayoutDiff::compare(
+            std::mem::take(&mut old.layouts),
+            std::mem::take(&mut new.layouts),
+        );
+        let missing: Vec<TypeKey> = uncompared_types(&diff)
+            .into_iter()
+            .filter(|key| tried.insert(key.clone()))
+            .collect();
+        if missing.is_empty() {
+            let is_asked = |type_diff| asked.contains(&diff.layout(type_diff).key);
+            let asked = diff.types.iter().map(is_asked).collect();
+            return Ok((diff, asked));
+        }
+        (old.layouts, new.layouts) = (diff.old, diff.new);
+        for key in &missing {
+            old.load_name(&key.name, |other| other == key)?;
+            new.load_name(&key.name, |other| other == key)?;
+        }
+    }
+    let diff = LayoutDiff::compare(old.layouts, new.layouts);
+    let asked = vec![true; diff.types.len()];
+    Ok((diff, asked))
+}
+
+/// Types that a changed type holds, laid out differently, without being compared themselves.
+fn uncompared_types(diff: &LayoutDiff) -> FxHashSet<TypeKey> {
+    let compared: FxHashSet<&TypeKey> = diff
+        .types
+        .iter()
+        .filter(|type_diff| type_diff.status == DiffStatus::Changed)
+        .map(|type_diff| &diff.layout(type_diff).key)
+        .collect();
+    let mut found = FxHashSet::default();
+    for type_diff in &diff.types {
+        let (DiffStatus::Changed, Some((old, new))) =
+            (type_diff.status, diff.both_layouts(type_diff))
+        else {
+            continue;
+        };
+        let by_path: rustc_hash::FxHashMap<&str, &PlacedMember> = old
+            .members
+            .iter()
+            .map(|member| (&*member.path, member))
+            .collect();
+        for member in &new.members {
+            let before = by_path
+                .get(&*member.path)
+                .and_then(|old| old.held_type.as_ref());
+            if let (Some(before), Some(after)) = (before, &member.held_type)
+                && before.key == after.key
+                && before.fingerprint != after.fingerprint
+                && !compared.contains(&after.key)
+            {
+                found.insert(after.key.clone());
+            }
+        }
+    }
+    found
+}
+
+impl TypeKey {
+    /// Whether this is what a user means by `asked`: `page`, `struct page`, `std::pair<int,int>`,
+    /// or a pattern of one of these with `*` and `?`.
+    pub fn is_meant_by(&self, asked: &str) -> bool {
+        let (tag, name) = match asked.split_once(' ') {
+            Some(("struct" | "class", name)) => (Some(TypeTag::Struct), name.trim()),
+            Some(("union", name)) => (Some(TypeTag::Union), name.trim()),
+            _ => (None, asked),
+        };
+        let asked = GlobPattern::new(super::spelling::canonical_type(name));
+        let matches = |own: &str| asked.matches(own);
+        tag.is_none_or(|tag| tag == self.tag)
+            && (matches(&self.name) || self.scope.is_some() && matches(&self.qualified()))
+    }
+    /// The last part of a name with scopes, outside of template arguments: `pair<a::b>` of
+    /// `std::pair<a::b>`.
+    pub fn unscoped_name(name: &str) -> String {
+        let name = super::spelling::canonical_type(name);
+        let plain = name.find('<').unwrap_or(name.len());
+        let start = name[..plain].rfind("::").map_or(0, |at| at + 2);
+        name[start..].to_owned()
+    }
+
+    /// Whether a type's name without scope fits a pattern, which [`last_name`](Self::last_name)
+    /// gave.
+    pub fn name_matches(pattern: &str, name: &str) -> bool {
+        let pattern = GlobPattern::new(pattern);
+        if name.contains('<') {
+            pattern.matches(&super::spelling::canonical_type(name))
+        } else {
+            pattern.matches(name)
+        }
+    }
+}

@@ -1,0 +1,283 @@
+//! One member: its type, its name, and where it is.
+use std::fmt::Write;
+
+use relayout_layout::{Member, NESTING_MAX, Type, TypeId};
+
+use crate::frame::PrintFrame;
+use crate::print::{LayoutPrinter, PACKED};
+use crate::{names, number, push_spaces};
+
+/// A member's type, taken apart the way C declares it.
+pub(super) struct MemberDeclarator {
+    /// Qualifiers in front of a type that is printed in place.
+    pub(super) qualifiers: String,
+    /// The type behind them.
+    pub(super) id: TypeId,
+    /// `id` is what typedefs, which were printed, stand for.
+    pub(super) is_resolved: bool,
+    /// What stands right of the name.
+    pub(super) suffix: String,
+    /// What stands left of the name (`* ` for pointers to anonymous types).
+    stars: &'static str,
+}
+
+impl MemberDeclarator {
+    /// The type is behind a pointer.
+    pub(super) fn is_pointed(&self) -> bool {
+        !self.stars.is_empty()
+    }
+
+    fn is_plain(&self) -> bool {
+        let is_bare = self.qualifiers.is_empty() && self.suffix.is_empty();
+        is_bare && !self.is_resolved && !self.is_pointed()
+    }
+}
+
+impl LayoutPrinter<'_> {
+    /// One member without its indentation and newline. `size` is that of its type in bytes.
+    pub(super) fn write_member(
+        &mut self,
+        member: &Member,
+        size: u64,
+        align: Option<u64>,
+        frame: &PrintFrame,
+    ) {
+        if self.is_base(member) {
+            self.write_base(member, size, frame);
+            return;
+        }
+        let start = self.out.len();
+        let mut declared = self.split_declarator(member, frame);
+        let width = frame.type_width - declared.qualifiers.len() as i64;
+        self.push(&declared.qualifiers);
+        if self.options.expand && declared.qualifiers.is_empty() && !declared.is_pointed() {
+            self.resolve_declarator(&mut declared, frame);
+        }
+        let inside = self.write_inline(member, &declared, frame);
+        if inside.is_none() {
+            self.write_columns(member, &declared, width);
+        }
+        let before = self.out.len();
+        if let Some(align) = align {
+            let _ = write!(self.out, " __attribute__((__aligned__({align})))");
+        }
+        let attribute = (self.out.len() - before) as i64;
+        self.push(";");
+        let room = frame.type_width + self.name_width;
+        let spacing = match inside {
+            Some(inside) if declared.is_plain() && !inside.is_named => {
+                // printf pads to the absolute value of a negative width.
+                let name = member.name.as_ref().map_or(-1, |name| name.len() as i64);
+                let packed = if inside.is_packed { PACKED.len() } else { 0 };
+                (room - name - 3 - attribute - packed as i64).abs()
+            }
+            _ => room - (self.out.len() - start) as i64,
+        };
+        self.write_offset_comment(member, size, frame, spacing);
+    }
+
+    /// Whether the member is a base class: C has no unnamed members of named types.
+    pub(super) fn is_base(&self, member: &Member) -> bool {
+        let is_named = |ty: &Type| matches!(ty, Type::Aggregate(found) if found.name.is_some());
+        member.name.is_none() && member.bits.is_none() && is_named(self.types.get(member.ty))
+    }
+
+    /// A base class, as a comment: the language has no such member.
+    fn write_base(&mut self, member: &Member, size: u64, frame: &PrintFrame) {
+        let start = self.out.len();
+        self.push("/* ");
+        names::push_column(self.types, Some(member.ty), frame.type_width, &mut self.out);
+        self.push(" <ancestor>; */");
+        let room = frame.type_width + self.name_width;
+        let spacing = room - (self.out.len() - start) as i64;
+        self.write_offset_comment(member, size, frame, spacing);
+    }
+
+    fn write_offset_comment(
+        &mut self,
+        member: &Member,
+        size: u64,
+        frame: &PrintFrame,
+        spacing: i64,
+    ) {
+        let hex = self.options.hex;
+        let out = &mut self.out;
+        push_spaces(out, usize::try_from(spacing).unwrap_or(0).max(1));
+        out.push_str("/* ");
+        number::push_number(out, frame.base.saturating_add(member.offset), 5, hex);
+        let mut size_width = 5;
+        if let Some(bits) = member.bits {
+            let unit = member.offset.saturating_mul(8);
+            out.push(':');
+            number::push_number(out, bits.offset_bits.saturating_sub(unit), 2, hex);
+            size_width = 2;
+        }
+        out.push(' ');
+        number::push_number(out, size, size_width, hex);
+        out.push_str(" */");
+    }
+
+    /// Peels qualifiers, arrays and pointers off a type as far as the columns need it.
+    fn split_declarator(&self, member: &Member, frame: &PrintFrame) -> MemberDeclarator {
+        let mut found = MemberDeclarator {
+            qualifiers: String::new(),
+            id: member.ty,
+            is_resolved: false,
+            suffix: String::new(),
+            stars: "",
+        };
+        for _ in 0..NESTING_MAX {
+            match self.types.get(found.id) {
+                Type::Qualified {
+                    qualifier,
+                    target: Some(target),
+                } if *qualifier == "const" || self.is_anonymous(*target) => {
+                    let _ = write!(found.qualifiers, "{qualifier} ");
+                    found.id = *target;
+                }
+                Type::Array { element, counts } => {
+                    push_counts(counts, frame, &mut found.suffix);
+                    found.id = *element;
+                    // The const of an array is repeated on its elements.
+                    if is_empty_array(counts)
+                        && let Type::Qualified {
+                            qualifier: "const",
+                            target: Some(target),
+                        } = self.types.get(*element)
+                    {
+                        found.id = *target;
+                    }
+                }
+                Type::Pointer {
+                    target: Some(target),
+                    ..
+                } if self.is_anonymous(*target) => {
+                    found.stars = "* ";
+                    found.id = *target;
+                    break;
+                }
+                _ => break,
+            }
+        }
+        found
+    }
+
+    /// Follows typedefs, and arrays behind them, to what they stand for, and says which they were.
+    fn resolve_declarator(&mut self, declared: &mut MemberDeclarator, frame: &PrintFrame) {
+        for _ in 0..NESTING_MAX {
+            let before = declared.id;
+            declared.id = self.resolve_typedefs(before);
+            declared.is_resolved |= declared.id != before;
+            let Type::Array { element, counts } = self.types.get(declared.id) else {
+                break;
+            };
+            push_counts(counts, frame, &mut declared.suffix);
+            declared.id = *element;
+        }
+    }
+
+    /// `/* typedef u8 -> __u8 */ `; returns what the last one stands for.
+    pub(super) fn resolve_typedefs(&mut self, id: TypeId) -> TypeId {
+        let types = self.types;
+        let mut at = id;
+        let mut separator = "/* typedef ";
+        for _ in 0..NESTING_MAX {
+            let Type::Typedef {
+                name,
+                target: Some(target),
+                ..
+            } = types.get(at)
+            else {
+                break;
+            };
+            self.push(separator);
+            self.push(name);
+            separator = " -> ";
+            at = *target;
+        }
+        if at != id {
+            self.push(" */ ");
+        }
+        at
+    }
+
+    fn is_anonymous(&self, id: TypeId) -> bool {
+        match self.types.get(id) {
+            Type::Aggregate(aggregate) => aggregate.name.is_none() && aggregate.complete,
+            Type::Enum { name, .. } => name.is_none(),
+            _ => false,
+        }
+    }
+
+    /// The name behind a type that was printed in place, without the brackets of an array.
+    pub(super) fn write_inline_name(
+        &mut self,
+        member: &Member,
+        declared: &MemberDeclarator,
+        is_named: bool,
+    ) {
+        if member.name.is_none() && member.bits.is_none() {
+            return;
+        }
+        // An expanded struct of one's own ends without a space, but not an array of it.
+        if !(is_named && declared.is_plain()) {
+            self.push(" ");
+        }
+        self.push(declared.stars);
+        self.write_name(member);
+    }
+
+    /// Name, and width of a bitfield.
+    fn write_name(&mut self, member: &Member) {
+        self.push(member.name.as_deref().unwrap_or_default());
+        if let Some(bits) = member.bits {
+            let _ = write!(self.out, ":{}", bits.size_bits);
+        }
+    }
+
+    fn write_columns(&mut self, member: &Member, declared: &MemberDeclarator, width: i64) {
+        let types = self.types;
+        let function = match types.get(declared.id) {
+            Type::Pointer {
+                target: Some(target),
+                ..
+            } => match types.get(*target) {
+                Type::Function {
+                    result,
+                    params,
+                    variadic,
+                } => Some((*result, params, *variadic)),
+                _ => None,
+            },
+            _ => None,
+        };
+        if let Some((result, params, variadic)) = function {
+            names::push_padded(types, result, width, &mut self.out);
+            self.push(" (*");
+            self.write_name(member);
+            self.push(")");
+            names::push_signature(types, params, variadic, &mut self.out);
+        } else {
+            names::push_column(types, Some(declared.id), width, &mut self.out);
+            self.push(" ");
+            self.write_name(member);
+        }
+        // Not C for an array of functions, but what pahole writes.
+        self.push(&declared.suffix);
+    }
+}
+
+/// A flexible array shows as `[]` where C allows one, and as `[0]` elsewhere.
+fn push_counts(counts: &[Option<u64>], frame: &PrintFrame, out: &mut String) {
+    for count in counts {
+        let _ = match count {
+            Some(count) if *count > 0 => write!(out, "[{count}]"),
+            _ if frame.last && !frame.in_union => write!(out, "[]"),
+            _ => write!(out, "[0]"),
+        };
+    }
+}
+
+fn is_empty_array(counts: &[Option<u64>]) -> bool {
+    matches!(counts.first(), Some(None | Some(0)))
+}

@@ -1,0 +1,270 @@
+//! Types from their head to their closing brace.
+use std::fmt::Write;
+
+use relayout_layout::{
+    Aggregate, AggregateGaps, AggregateKind, Member, NESTING_MAX, Type, TypeArena,
+};
+
+use crate::comment::LayoutComment;
+use crate::facts::AlignmentFacts;
+use crate::frame::{NAME_WIDTH, NAME_WIDTH_EXPANDED, NAME_WIDTH_UNION, PrintFrame};
+use crate::member::MemberDeclarator;
+use crate::{Options, align, footer, variants};
+
+/// Text is cut here: shared types in damaged debug information multiply.
+const TEXT_BYTES_MAX: usize = 16 << 20;
+
+pub(super) const PACKED: &str = " __attribute__((__packed__))";
+
+/// Padding of more members than this is not written out.
+const FORCED_MEMBERS_MAX: u64 = 4096;
+
+/// A type that was printed in place of a member's.
+pub(super) struct InlineType {
+    pub(super) is_named: bool,
+    pub(super) is_packed: bool,
+}
+
+pub(super) struct LayoutPrinter<'t> {
+    pub(super) types: &'t TypeArena,
+    pub(super) facts: AlignmentFacts<'t>,
+    pub(super) options: &'t Options,
+    pub(super) out: String,
+    /// Last cache line whose boundary has been printed.
+    pub(super) line: u64,
+    pub(super) name_width: i64,
+}
+
+impl<'t> LayoutPrinter<'t> {
+    pub(super) fn new(types: &'t TypeArena, options: &'t Options) -> Self {
+        Self {
+            types,
+            facts: AlignmentFacts::new(types),
+            options,
+            out: String::new(),
+            line: 0,
+            name_width: if options.expand {
+                NAME_WIDTH_EXPANDED
+            } else {
+                NAME_WIDTH
+            },
+        }
+    }
+
+    pub(super) fn finish(self) -> String {
+        self.out
+    }
+
+    pub(super) fn write_top_struct(&mut self, aggregate: &Aggregate) {
+        self.write_head(aggregate);
+        let (gaps, counts) = self.write_struct_body(aggregate, &PrintFrame::outermost(false));
+        self.write_forced_padding(aggregate, &gaps);
+        if let Some(alternatives) = &aggregate.variants {
+            variants::write_variants(&mut self.out, self.types, alternatives);
+        }
+        footer::write_footer(&mut self.out, 1, aggregate, &gaps, &counts, self.options);
+        self.push("}");
+        let is_packed = self.facts.is_packed(aggregate, &gaps);
+        self.write_packed(is_packed);
+        self.write_aligned(aggregate, is_packed);
+        self.push(";\n");
+    }
+
+    pub(super) fn write_top_union(&mut self, aggregate: &Aggregate) {
+        if !self.options.expand {
+            self.name_width = NAME_WIDTH_UNION;
+        }
+        self.write_head(aggregate);
+        self.write_union_body(aggregate, &PrintFrame::outermost(true));
+        self.push("};\n");
+    }
+
+    pub(super) fn write_top_enum(&mut self, name: Option<&str>, enumerators: &[(String, i128)]) {
+        self.write_enum_body(name, enumerators, 0);
+        self.push(";\n");
+    }
+
+    fn write_head(&mut self, aggregate: &Aggregate) {
+        self.push(aggregate.kind.keyword());
+        if let Some(name) = &aggregate.name {
+            self.push(" ");
+            self.push(name);
+        }
+        let types = self.types;
+        let mut separator = " : ";
+        for member in &aggregate.members {
+            if let Type::Aggregate(base) = types.get(member.ty)
+                && self.is_base(member)
+            {
+                self.push(separator);
+                self.push(base.name.as_deref().unwrap_or_default());
+                separator = ", ";
+            }
+        }
+        self.push(" {\n");
+    }
+
+    fn write_packed(&mut self, is_packed: bool) {
+        if is_packed {
+            self.push(PACKED);
+        }
+    }
+
+    /// What is known or inferred of the alignment of a struct that is not packed.
+    fn write_aligned(&mut self, aggregate: &Aggregate, is_packed: bool) {
+        if let Some(align) = align::type_align(&self.facts, aggregate, self.options)
+            && !is_packed
+        {
+            let _ = write!(self.out, " __attribute__((__aligned__({align})))");
+        }
+    }
+
+    fn write_enum_body(
+        &mut self,
+        name: Option<&str>,
+        enumerators: &[(String, i128)],
+        indent: usize,
+    ) {
+        self.push("enum ");
+        if let Some(name) = name {
+            self.push(name);
+            self.push(" ");
+        }
+        self.push("{\n");
+        let lengths = enumerators.iter().map(|(name, _)| name.len());
+        let width = lengths.max().unwrap_or(0);
+        for (name, value) in enumerators {
+            // pahole takes the 32 bits of BTF's numbers as they are stored, without their sign.
+            let value = match i32::try_from(*value) {
+                Ok(value) if !self.options.alignments_known => i128::from(value.cast_unsigned()),
+                _ => *value,
+            };
+            self.push_tabs(indent + 1);
+            let _ = writeln!(self.out, "{name:width$} = {value},");
+        }
+        self.push_tabs(indent);
+        self.push("}");
+    }
+
+    /// Prints a type in place, and the name behind it, if it is to be seen there: an anonymous
+    /// one, or with [`Options::expand`] any. `None` when the type goes into a column instead, else
+    /// whether it is packed.
+    pub(super) fn write_inline(
+        &mut self,
+        member: &Member,
+        declared: &MemberDeclarator,
+        frame: &PrintFrame,
+    ) -> Option<InlineType> {
+        let types = self.types;
+        if frame.depth > NESTING_MAX || self.out.len() > TEXT_BYTES_MAX {
+            return None;
+        }
+        match types.get(declared.id) {
+            Type::Aggregate(aggregate) if aggregate.complete => {
+                let is_expanded = self.options.expand && !declared.is_pointed();
+                if aggregate.name.is_some() && !is_expanded {
+                    return None;
+                }
+                Some(self.write_inline_aggregate(aggregate, member, declared, frame))
+            }
+            Type::Enum {
+                name, enumerators, ..
+            } if name.is_none() || declared.is_resolved => {
+                self.write_enum_body(name.as_deref(), enumerators, frame.indent);
+                self.write_inline_name(member, declared, name.is_some());
+                self.push(&declared.suffix);
+                Some(InlineType {
+                    is_named: name.is_some(),
+                    is_packed: false,
+                })
+            }
+            _ => None,
+        }
+    }
+
+    fn write_inline_aggregate(
+        &mut self,
+        aggregate: &Aggregate,
+        member: &Member,
+        declared: &MemberDeclarator,
+        frame: &PrintFrame,
+    ) -> InlineType {
+        let is_named = aggregate.name.is_some();
+        let is_union = aggregate.kind == AggregateKind::Union;
+        let qualifiers = declared.qualifiers.len() as i64;
+        let in_union = is_union || frame.in_union;
+        let inner = match declared.is_pointed() {
+            true => frame.behind_pointer(qualifiers, in_union),
+            false => frame.inside(member.offset, qualifiers, in_union),
+        };
+        self.write_head(aggregate);
+        let mut is_packed = false;
+        if is_union {
+            self.write_union_body(aggregate, &inner);
+            self.push_tabs(frame.indent);
+            self.push("}");
+            self.write_inline_name(member, declared, is_named);
+            self.push(&declared.suffix);
+        } else {
+            let (gaps, counts) = self.write_struct_body(aggregate, &inner);
+            // Only through a qualifier does an inner struct keep its statistics.
+            if !declared.qualifiers.is_empty() {
+                let (out, options) = (&mut self.out, self.options);
+                footer::write_footer(out, inner.indent, aggregate, &gaps, &counts, options);
+            }
+            self.push_tabs(frame.indent);
+            self.push("}");
+            is_packed =
+                self.facts.is_packed_here(declared.id) || self.facts.is_packed(aggregate, &gaps);
+            self.write_packed(is_packed);
+            // In an array the name comes before the alignment.
+            if !declared.suffix.is_empty() {
+                self.write_inline_name(member, declared, is_named);
+                self.write_aligned(aggregate, is_packed);
+            } else {
+                self.write_aligned(aggregate, is_packed);
+                self.write_inline_name(member, declared, is_named);
+            }
+            self.push(&declared.suffix);
+        }
+        InlineType {
+            is_named,
+            is_packed,
+        }
+    }
+
+    /// Padding beyond what the largest member explains, written out as bitfields.
+    fn write_forced_padding(&mut self, aggregate: &Aggregate, gaps: &AggregateGaps) {
+        let Some(last) = aggregate.members.last() else {
+            return;
+        };
+        let known = self.options.alignments_known && aggregate.declared_align.is_none();
+        if !known || gaps.padding == 0 || gaps.padding < self.facts.largest_align(aggregate) {
+            return;
+        }
+        let size = self.types.storage_size(last);
+        if size == 0 || gaps.padding / size > FORCED_MEMBERS_MAX {
+            return;
+        }
+        let frame = PrintFrame::outermost(false);
+        self.push("\n\t/* Force padding: */\n");
+        for _ in 0..gaps.padding / size {
+            self.push_tabs(1);
+            self.write_comment(
+                LayoutComment::UnnamedBitfield(last.ty, size.saturating_mul(8)),
+                &frame,
+            );
+            self.push("\n");
+        }
+    }
+
+    pub(super) fn push_tabs(&mut self, count: usize) {
+        for _ in 0..count {
+            self.out.push('\t');
+        }
+    }
+
+    pub(super) fn push(&mut self, text: &str) {
+        self.out.push_str(text);
+    }
+}
