@@ -153,7 +153,7 @@ impl KernelBuilder {
         Ok(Self {
             options: config::merged_options(config)?,
             source,
-            folder: folder,
+            folder,
             manifest,
             jobs,
         })

@@ -48,7 +48,7 @@ pub fn survey_machine() -> Vec<SurveyItem> {
 
 fn survey_item(subject: &'static str, state: SurveyState, text: impl Into<String>) -> SurveyItem {
     SurveyItem {
-        subject: subject,
+        subject,
         state,
         text: text.into(),
     }

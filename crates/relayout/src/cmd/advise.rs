@@ -484,7 +484,7 @@ fn gather_type<'a>(
         objects: objects.objects,
         memory: objects.memory,
         kept_members: keep.iter().cloned().chain(first_member.clone()).collect(),
-        first_member: first_member,
+        first_member,
         tail_element_bytes: objects.tail_element_bytes,
         configuration_shapes: Vec::new(),
         search_outcome: Err("nothing was sought".to_owned()),

@@ -281,7 +281,7 @@ fn judge_types(
         Some(
             judge_subject(&subject).map(|(checked, breaches)| JudgedType {
                 checked,
-                breaches: breaches,
+                breaches,
                 definition: found,
             }),
         )

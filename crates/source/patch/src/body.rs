@@ -167,7 +167,7 @@ fn read_statement(
         first,
         last,
         names,
-        kind: kind,
+        kind,
         branches: branches.to_vec(),
         body,
         group_name: None,

@@ -424,7 +424,7 @@ fn sum_effect(
         return Some(InsnEffect::Subtract {
             dst,
             from: base,
-            subtrahend: subtrahend,
+            subtrahend,
             scale,
         });
     }

@@ -129,7 +129,7 @@ impl Truth {
                     let object = Object {
                         bytes,
                         stride: bytes,
-                        contents: contents,
+                        contents,
                     };
                     truth.objects.insert(hex(start)?, object);
                 }

@@ -258,7 +258,7 @@ fn wait_for_end(
     }
     let (status, cpu_s) = reap(pid).map_err(failed("wait for"))?;
     Ok(ProcessEnd {
-        reason: reason,
+        reason,
         status,
         cpu_s,
     })

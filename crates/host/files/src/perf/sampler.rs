@@ -93,7 +93,7 @@ impl PerfSampler {
         })?;
         Ok(Self {
             perf,
-            hardware: hardware,
+            hardware,
         })
     }
 
@@ -101,7 +101,7 @@ impl PerfSampler {
     pub(crate) fn new(perf: PathBuf, hardware: SamplingHardware) -> Self {
         Self {
             perf,
-            hardware: hardware,
+            hardware,
         }
     }
 

@@ -255,7 +255,7 @@ fn plan_jobs(plan: &MeasurementPlan) -> Vec<WindowJob> {
         let begin = jobs.len();
         jobs.extend(plan.loops.iter().map(|&probe_loop| WindowJob {
             round,
-            probe_loop: probe_loop,
+            probe_loop,
             span_offset: span_offset,
             odd_line,
         }));

@@ -283,7 +283,7 @@ fn note_single_cpu(file: &mut MachineFile) {
 fn plan_rounds(loops: Vec<ProbeLoop>, rounds: usize) -> MeasurementPlan {
     let windows = (loops.len() * rounds) as u32;
     MeasurementPlan {
-        loops: loops,
+        loops,
         rounds,
         rounds_max: REPEATS_MAX as usize * rounds,
         time_max: REPEATS_MAX * windows * (WINDOW + REST),

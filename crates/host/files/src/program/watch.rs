@@ -176,7 +176,7 @@ impl ProgramWatch<'_> {
         };
         Ok(ProgramEnding {
             problem,
-            description: description,
+            description,
         })
     }
 

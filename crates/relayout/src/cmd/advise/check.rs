@@ -171,8 +171,8 @@ pub fn best_guards(
     candidates.truncate(STATEMENTS_MAX);
     let guard_search = GuardSearch {
         input,
-        type_advice: type_advice,
-        unguarded: unguarded,
+        type_advice,
+        unguarded,
         options: type_advice.options_with_kept(options),
     };
     let mut best_advice: Option<GuardAdvice> = None;

@@ -58,7 +58,7 @@ pub fn member_uses(
     let member_use =
         |((atom, is_store), use_counts): ((usize, bool), MemberAccessCounts)| MemberAccesses {
             member: type_advice.shape.atoms[atom].name.clone(),
-            is_store: is_store,
+            is_store,
             count: use_counts.accesses,
             contexts: use_counts.contexts.len(),
             functions: rank_functions(&use_counts.sites, identified),

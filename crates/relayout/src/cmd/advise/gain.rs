@@ -254,7 +254,7 @@ impl PredictedGains {
         let layouts: Vec<&StructLayout> = layouts.collect();
         let stretches = waits_by_stretch(subject, is_guarded, &layouts);
         Self {
-            candidate_indices: candidate_indices,
+            candidate_indices,
             gains: stretches.iter().map(|waits| inputs.gain(waits)).collect(),
         }
     }

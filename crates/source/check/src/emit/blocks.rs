@@ -102,7 +102,7 @@ impl<'c> AssertionBlocks<'c> {
                 phase: 0,
             },
             groups: groups::marked_groups(types, id),
-            origin: origin,
+            origin,
         };
         let items = match problem {
             Some(why) => vec![EmittedItem::note(why)],

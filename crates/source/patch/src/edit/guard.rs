@@ -131,7 +131,7 @@ fn find_store(file: &TokenizedFile<'_>, line: u32, name: &str) -> Option<StoreSt
             last,
             target: (first + 2, comma),
             value: (comma + 1, close),
-            is_write_once: is_write_once,
+            is_write_once,
         }
     } else {
         let equals = find_outside_brackets(file, first, last, "=")?;
@@ -140,7 +140,7 @@ fn find_store(file: &TokenizedFile<'_>, line: u32, name: &str) -> Option<StoreSt
             last,
             target: (first, equals),
             value: (equals + 1, last),
-            is_write_once: is_write_once,
+            is_write_once,
         }
     };
     let (from, to) = store.target;

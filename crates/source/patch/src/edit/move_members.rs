@@ -190,7 +190,7 @@ impl<'a> MovePlan<'a> {
         let plan = MovePlan {
             body,
             unit,
-            conditionals: conditionals,
+            conditionals,
             block,
             gap,
         };

@@ -102,7 +102,7 @@ pub(crate) fn split_declarations(
     }
     Ok(Some(SplitDeclarations {
         text,
-        originals: originals,
+        originals,
         first_moves,
     }))
 }

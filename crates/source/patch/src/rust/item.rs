@@ -197,7 +197,7 @@ impl<'a> RustStruct<'a> {
                 start,
                 own_line,
                 end: line_end,
-                has_comma: has_comma,
+                has_comma,
                 type_end,
             }),
             false => Err(EditRefusal::SharedLine {

@@ -139,7 +139,7 @@ fn addresses_are_computed() {
         &[InsnEffect::Subtract {
             dst,
             from,
-            subtrahend: subtrahend,
+            subtrahend,
             scale,
         }],
     );

@@ -82,7 +82,7 @@ impl<'a> SourceTree<'a> {
                         conditional_patch.map(|_| CONDITIONAL_REASON.to_owned());
                     let instead_reason = refusal.or(passed_over_reason);
                     return Some(Ok(WrittenPatch {
-                        instead_reason: instead_reason,
+                        instead_reason,
                         ..written
                     }));
                 }
@@ -147,7 +147,7 @@ impl<'a> SourceTree<'a> {
         }
         let diffs = { files.iter() }.map(|file| unified_diff(&file.path, &file.old, &file.new));
         Ok(WrittenPatch {
-            candidate_index: candidate_index,
+            candidate_index,
             guarded: scored.guarded,
             diff: diffs.collect(),
             paths: files.into_iter().map(|file| file.path).collect(),

@@ -69,7 +69,7 @@ fn samples(pairs: usize, of_type: TypeTransfers, of_kernel: [u64; 2]) -> BootSam
     BootSamples {
         setup,
         ending: ExperimentEnding::Complete,
-        boots: boots,
+        boots,
     }
 }
 
