@@ -1,39 +1,37 @@
-//! Tries layouts, ranks them, and says how sure the best is.
+//! Tries layouts, ranks them, and tells how certain the best one is.
 
-mod advice;
 mod rank;
 
 use relayout_contend::CoherenceTally;
 use relayout_layout::abi::{StructLayout, StructShape};
-use rustc_hash::FxHashSet;
 
+use crate::advice::{
+    LayoutAdvice, RankedLayout, ScoredLayout, SkippedCandidates, UserLayout, indices_to_show,
+};
 use crate::candidate::{CandidatePool, CandidateRules, LayoutCandidate};
 use crate::constraint::{AdviceRefusal, refusal};
 use crate::coverage::AtomCoverage;
 use crate::held_out::held_out_change;
 use crate::interval::ChangeInterval;
-use crate::pareto_front::{self, LayoutCost};
-use crate::rewrite::RewriteModel;
+use crate::options::Options;
+use crate::pareto_front::mark_unbeaten;
+use crate::rewrite::{RewriteModel, TransferBound};
 use crate::score::LayoutScorer;
 use crate::subject::{AccessingCode, AdviceSubject, ObjectHome};
-use crate::worst_build;
+use crate::worst_build::{WorstCosts, worst_build_costs};
+use rank::{CostedLayout, rank_candidates, verdict};
 
-pub use advice::{
-    AdviceVerdict, LayoutAdvice, Options, ScoredLayout, SkippedCandidates, UserLayout,
-};
-use rank::{front_cost, rank_candidates, verdict};
-
-/// Stretches that a recording is cut into to see how even a change is over it: at most ...
+/// Maximum number of stretches that a recording is cut into for an interval.
 const STRETCHES_MAX: usize = 64;
-/// ... at least ...
+/// Minimum number of stretches.
 const STRETCHES_MIN: usize = 8;
-/// ... and no more than leave each this many transfers, as each loses some at its start.
+/// Transfers that each stretch should have, since each loses some at its start.
 const TRANSFERS_PER_STRETCH: u64 = 16;
 
-/// Tries layouts of `subject` and scores `given` beside them.
+/// Tries layouts of `subject` and scores `user_layouts` beside them.
 ///
 /// # Errors
-/// If the type must not be changed, or nothing was recorded of it. Given layouts are not scored
+/// If the type must not be changed, or no accesses to it were recorded. User layouts are not scored
 /// then either.
 pub fn advise(
     subject: AdviceSubject<'_>,
@@ -46,14 +44,21 @@ pub fn advise(
     Ok(LayoutSearch::new(subject.into(), options).find_advice(user_layouts))
 }
 
-/// A search, and what it replays.
+/// A search for layouts, with the prepared traces that it replays.
 pub(crate) struct LayoutSearch<'a> {
     code: AccessingCode<'a>,
     options: &'a Options,
-    /// Of the code as recorded.
+    /// Scorer of the code as recorded.
     recorded_scorer: LayoutScorer<'a>,
-    /// Of that of the candidates, where it is another.
+    /// Scorer of the candidates' code, where that has store guards.
     guarded_scorer: Option<LayoutScorer<'a>>,
+}
+
+/// Layouts that were scored, before they are ranked.
+struct ScoredPool {
+    candidates: Vec<ScoredLayout>,
+    left_out: SkippedCandidates,
+    bound: Option<TransferBound>,
 }
 
 impl<'a> LayoutSearch<'a> {
@@ -67,79 +72,185 @@ impl<'a> LayoutSearch<'a> {
         }
     }
 
-    /// Scores the code of the candidates.
+    /// Scorer of the candidates' code.
     pub fn candidate_scorer(&self) -> &LayoutScorer<'a> {
         self.guarded_scorer
             .as_ref()
             .unwrap_or(&self.recorded_scorer)
     }
 
-    /// Tries layouts, scores `given` beside them, and draws the conclusion. All have the code of the
-    /// candidates but `current`; where that has checks, today's layout with them is a candidate.
+    /// Tries layouts, scores `user_layouts` beside them, and draws the conclusion. All layouts but
+    /// `current` are scored with the candidates' code. If that has store guards, today's layout
+    /// with the guards is a candidate.
     pub fn find_advice(&self, user_layouts: &[UserLayout]) -> LayoutAdvice {
         let (subject, options) = (self.code.changed_subject(), self.options);
         let layout = subject.shape.lay_out(&subject.shape.current_arrangement());
         let coverage = AtomCoverage::new(&subject, &layout);
-        let rules = CandidateRules::new(
-            subject,
-            self.candidate_scorer(),
-            &coverage,
-            &layout,
-            &options.keep,
-        );
-        let today = score_candidates(
-            &self.recorded_scorer,
-            vec![rules.current_candidate()],
-            u64::MAX,
-        );
-        let drafts = user_layouts
-            .iter()
+        let scorer = self.candidate_scorer();
+        let rules = CandidateRules::new(subject, scorer, &coverage, &layout, &options.keep);
+        let current = vec![rules.current_candidate()];
+        let current = score_all(&self.recorded_scorer, current, u64::MAX, false);
+        let current = { current.into_iter().next() }.expect("without a limit, all are scored");
+        let user_candidates = { user_layouts.iter() }
             .map(|user_layout| rules.user_candidate(user_layout))
             .collect();
-        let mut advice = LayoutAdvice {
-            current: { today.into_iter().next() }.expect("without a limit, all are scored"),
-            candidates: Vec::new(),
-            user_layouts: score_candidates(self.candidate_scorer(), drafts, u64::MAX),
-            left_out: SkippedCandidates::default(),
-            verdict: AdviceVerdict::NoTransfers,
-            builds: 0,
-            bound: None,
-            held_out: None,
-            transfers_by_phase: transfers_by_phase(subject, self.candidate_scorer(), &layout),
-            unrecorded_members: unrecorded_members(subject.shape, &coverage),
+        let scored_user_layouts = self.score_with_guards(user_candidates, u64::MAX);
+        let is_sought = options.budget_accesses > 0 && current.cost > 0;
+        let mut pool = match is_sought {
+            true => self.score_pool(&rules),
+            false => ScoredPool {
+                candidates: Vec::new(),
+                left_out: SkippedCandidates::default(),
+                bound: None,
+            },
         };
-        if options.budget_accesses > 0 && advice.current.cost > 0 {
-            self.add_candidates(&mut advice, &rules);
-            if !subject.builds.is_empty() {
-                // The first are scored in the other builds, and ranked anew.
-                rank_candidates(&mut advice.candidates, &advice.current);
-                worst_build::add_worst_build_costs(&mut advice, self.code, user_layouts, options);
-            }
+        let mut candidates = CostedLayout::from_scored(pool.candidates);
+        rank_candidates(&mut candidates, current.cost);
+        let mut costed_user_layouts = CostedLayout::from_scored(scored_user_layouts);
+        let mut builds = 0;
+        if is_sought && !subject.builds.is_empty() {
+            let scored = candidates.into_iter().map(|costed| costed.scored).collect();
+            let worst = worst_build_costs(scored, current.cost, self.code, user_layouts, options);
+            let WorstCosts {
+                candidates: kept,
+                candidate_costs,
+                user_layout_costs,
+                skipped,
+            } = worst;
+            pool.left_out.builds = skipped;
+            builds = subject.builds.len();
+            candidates = CostedLayout::from_worst_costs(kept, candidate_costs);
+            rank_candidates(&mut candidates, current.cost);
+            let user_layouts = costed_user_layouts.into_iter().map(|costed| costed.scored);
+            costed_user_layouts =
+                CostedLayout::from_worst_costs(user_layouts.collect(), user_layout_costs);
         }
-        rank_and_conclude(&mut advice, self);
-        advice
+        let (candidates, user_layouts) = self.compare(&current, candidates, costed_user_layouts);
+        let held_out = self.held_out(&current, &candidates);
+        LayoutAdvice {
+            verdict: verdict(&current, &candidates, held_out),
+            transfers_by_phase: transfers_by_phase(subject, scorer, &layout),
+            unrecorded_members: unrecorded_members(subject.shape, &coverage),
+            left_out: pool.left_out,
+            bound: pool.bound,
+            current,
+            candidates,
+            user_layouts,
+            builds,
+            held_out,
+        }
     }
 
-    fn add_candidates(&self, advice: &mut LayoutAdvice, rules: &CandidateRules<'_>) {
+    /// Scores candidates of all kinds of change until the budget is used up.
+    fn score_pool(&self, rules: &CandidateRules<'_>) -> ScoredPool {
         let model = RewriteModel::new(self.code.changed_subject(), rules.current);
-        let drafts = CandidatePool::new(rules, &model, self.options);
-        advice.bound = Some(drafts.bound);
-        advice.left_out = drafts.left_out;
-        let count = drafts.candidates.len();
-        advice.candidates = score_candidates(
-            self.candidate_scorer(),
-            drafts.candidates,
-            self.options.budget_accesses,
-        );
-        advice.left_out.budget = count - advice.candidates.len();
+        let pool = CandidatePool::new(rules, &model, self.options);
+        let count = pool.candidates.len();
+        let mut candidates = self.score_with_guards(pool.candidates, self.options.budget_accesses);
+        let mut left_out = pool.left_out;
+        left_out.budget = count - candidates.len();
         if self.code.is_guarded() {
-            let alone = score_candidates(
-                self.candidate_scorer(),
-                vec![rules.current_candidate()],
-                u64::MAX,
-            );
-            advice.candidates.extend(alone);
+            candidates.extend(self.score_with_guards(vec![rules.current_candidate()], u64::MAX));
         }
+        ScoredPool {
+            candidates,
+            left_out,
+            bound: Some(pool.bound),
+        }
+    }
+
+    fn score_with_guards(
+        &self,
+        candidates: Vec<LayoutCandidate>,
+        budget_accesses: u64,
+    ) -> Vec<ScoredLayout> {
+        let is_guarded = self.code.is_guarded();
+        score_all(
+            self.candidate_scorer(),
+            candidates,
+            budget_accesses,
+            is_guarded,
+        )
+    }
+
+    /// Marks the Pareto front and adds intervals.
+    fn compare(
+        &self,
+        current: &ScoredLayout,
+        candidates: Vec<CostedLayout>,
+        user_layouts: Vec<CostedLayout>,
+    ) -> (Vec<RankedLayout>, Vec<RankedLayout>) {
+        let front_costs = |layouts: &[CostedLayout]| -> Vec<_> {
+            layouts.iter().map(CostedLayout::front_cost).collect()
+        };
+        let (candidate_costs, user_costs) = (front_costs(&candidates), front_costs(&user_layouts));
+        let current_cost = [rank::front_cost(current, current.cost)];
+        let candidate_front =
+            mark_unbeaten(&candidate_costs, &[&user_costs[..], &current_cost].concat());
+        let user_front =
+            mark_unbeaten(&user_costs, &[&candidate_costs[..], &current_cost].concat());
+        let on_front = candidates.iter().zip(&candidate_front);
+        let shown = indices_to_show(
+            on_front.map(|(costed, pareto)| (&costed.scored, *pareto)),
+            self.options.intervals,
+        );
+        let compared: Vec<&ScoredLayout> = { shown.iter() }
+            .map(|index| &candidates[*index].scored)
+            .chain(user_layouts.iter().map(|costed| &costed.scored))
+            .collect();
+        let mut intervals = self.intervals(current, &compared);
+        let user_intervals = intervals.split_off(shown.len());
+        let mut candidate_intervals = vec![None; candidates.len()];
+        for (index, interval) in shown.iter().zip(intervals) {
+            candidate_intervals[*index] = interval;
+        }
+        (
+            CostedLayout::into_ranked(candidates, candidate_front, candidate_intervals),
+            CostedLayout::into_ranked(user_layouts, user_front, user_intervals),
+        )
+    }
+
+    /// Change of the transfers from `current` to each of `layouts`.
+    fn intervals(
+        &self,
+        current: &ScoredLayout,
+        layouts: &[&ScoredLayout],
+    ) -> Vec<Option<ChangeInterval>> {
+        let count = stretch_count(current);
+        let before = self
+            .recorded_scorer
+            .costs_by_stretch(&[&current.layout], count)
+            .concat();
+        let new_layouts: Vec<&StructLayout> = layouts.iter().map(|scored| &scored.layout).collect();
+        let after = self
+            .candidate_scorer()
+            .costs_by_stretch(&new_layouts, count);
+        { layouts.iter().zip(after) }
+            .map(|(scored, after)| {
+                let spread = ChangeInterval::from_stretches(&before, &after)?;
+                Some(spread.centered_on(current.cost, scored.cost))
+            })
+            .collect()
+    }
+
+    fn held_out(
+        &self,
+        current: &ScoredLayout,
+        candidates: &[RankedLayout],
+    ) -> Option<ChangeInterval> {
+        let best = candidates.first()?;
+        if best.ranked_cost() >= current.cost {
+            return None;
+        }
+        let scorers = [&self.recorded_scorer, self.candidate_scorer()];
+        held_out_change(
+            self.code.changed_subject(),
+            scorers,
+            current,
+            candidates,
+            stretch_count(current),
+            self.options.budget_accesses / 2,
+        )
     }
 }
 
@@ -149,119 +260,51 @@ pub(crate) fn new_scorer<'a>(subject: AdviceSubject<'a>, options: &Options) -> L
     LayoutScorer::new(subject, layout, &coverage).with_pairs(options.pair_coefficient)
 }
 
-/// Scores layouts until the budget is used up.
-fn score_candidates(
+/// Scores candidates until the budget is used up.
+fn score_all(
     scorer: &LayoutScorer<'_>,
-    drafts: Vec<LayoutCandidate>,
+    candidates: Vec<LayoutCandidate>,
     budget_accesses: u64,
+    is_guarded: bool,
 ) -> Vec<ScoredLayout> {
-    let layouts: Vec<&StructLayout> = drafts.iter().map(|draft| &draft.layout).collect();
+    let layouts: Vec<&StructLayout> = { candidates.iter() }
+        .map(|candidate| &candidate.layout)
+        .collect();
     let tallies = scorer.tallies(&layouts, budget_accesses);
-    let scored = drafts.into_iter().zip(tallies);
-    scored
-        .filter_map(|(draft, tallies)| Some(score(scorer, draft, &tallies?)))
+    { candidates.into_iter().zip(tallies) }
+        .filter_map(|(candidate, tallies)| {
+            Some(into_scored(scorer, candidate, &tallies?, is_guarded))
+        })
         .collect()
 }
 
-fn score(
+fn into_scored(
     scorer: &LayoutScorer<'_>,
-    draft: LayoutCandidate,
+    candidate: LayoutCandidate,
     tallies: &[CoherenceTally],
+    is_guarded: bool,
 ) -> ScoredLayout {
     let tally: CoherenceTally = tallies.iter().copied().sum();
-    let pair_transfers = scorer.pair_transfers(&draft.layout);
+    let pair_transfers = scorer.pair_transfers(&candidate.layout);
     ScoredLayout {
-        name: draft.name,
+        name: candidate.name,
         cost: scorer.cost(tally.transfers(), pair_transfers.unwrap_or(0)),
         pair_transfers,
-        worst_build_cost: None,
-        moved: draft.proposal.moved(),
+        moved: candidate.proposal.moved(),
         transfers_by_run: scorer.transfers_by_run(tallies),
-        arrangement: draft.proposal.arrangement,
-        changes: draft.proposal.changes,
+        arrangement: candidate.proposal.arrangement,
+        changes: candidate.proposal.changes,
         tally,
         per_operation: scorer.per_operation(tallies),
-        memory: scorer.memory(&draft.layout),
-        phase: scorer.phase(&draft.layout),
-        layout: draft.layout,
-        interval: None,
-        gain: None,
-        pareto: false,
-        unjudged: draft.unjudged,
-        guarded: false,
+        memory: scorer.memory(&candidate.layout),
+        phase: scorer.phase(&candidate.layout),
+        layout: candidate.layout,
+        unjudged: candidate.unjudged,
+        guarded: is_guarded,
     }
 }
 
-/// Ranks, marks the front, adds intervals, and draws the conclusion.
-fn rank_and_conclude(advice: &mut LayoutAdvice, search: &LayoutSearch<'_>) {
-    rank_candidates(&mut advice.candidates, &advice.current);
-    let costs: Vec<LayoutCost> = advice.candidates.iter().map(front_cost).collect();
-    let mut others: Vec<LayoutCost> = advice.user_layouts.iter().map(front_cost).collect();
-    others.push(front_cost(&advice.current));
-    for (candidate, pareto) in advice
-        .candidates
-        .iter_mut()
-        .zip(pareto_front::mark_unbeaten(&costs, &others))
-    {
-        candidate.pareto = pareto;
-    }
-    let user_costs: Vec<LayoutCost> = advice.user_layouts.iter().map(front_cost).collect();
-    let mut rest = costs;
-    rest.push(front_cost(&advice.current));
-    for (user_layout, pareto) in advice
-        .user_layouts
-        .iter_mut()
-        .zip(pareto_front::mark_unbeaten(&user_costs, &rest))
-    {
-        user_layout.pareto = pareto;
-    }
-    add_intervals(advice, search);
-    if let (Some(best), today) = (advice.candidates.first(), &advice.current)
-        && best.ranked_cost() < today.cost
-    {
-        let count = stretch_count(today);
-        let budget = search.options.budget_accesses / 2;
-        let (subject, scorers) = (
-            search.code.changed_subject(),
-            [&search.recorded_scorer, search.candidate_scorer()],
-        );
-        advice.held_out =
-            held_out_change(subject, scorers, today, &advice.candidates, count, budget);
-    }
-    advice.verdict = verdict(advice);
-}
-
-fn add_intervals(advice: &mut LayoutAdvice, search: &LayoutSearch<'_>) {
-    let shown: FxHashSet<usize> = {
-        advice
-            .shown_candidates(search.options.intervals)
-            .into_iter()
-    }
-    .collect();
-    let candidates = advice.candidates.iter_mut().enumerate();
-    let mut wanted: Vec<&mut ScoredLayout> = candidates
-        .filter(|(index, _)| shown.contains(index))
-        .map(|(_, candidate)| candidate)
-        .collect();
-    wanted.extend(advice.user_layouts.iter_mut());
-    let copies: Vec<StructLayout> = wanted.iter().map(|scored| scored.layout.clone()).collect();
-    let layouts: Vec<&StructLayout> = copies.iter().collect();
-    let today = advice.current.cost;
-    let count = stretch_count(&advice.current);
-    let before = search
-        .recorded_scorer
-        .costs_by_stretch(&[&advice.current.layout], count);
-    let (before, after) = (
-        before.concat(),
-        search.candidate_scorer().costs_by_stretch(&layouts, count),
-    );
-    for (scored, after) in wanted.into_iter().zip(after) {
-        let spread = ChangeInterval::from_stretches(&before, &after);
-        scored.interval = spread.map(|interval| interval.centered_on(today, scored.cost));
-    }
-}
-
-/// Types larger than so many lines are not asked for each place of a line.
+/// Maximum size of a type, in lines, for which every phase is replayed.
 const LINES_BY_PHASE_MAX: u64 = 2;
 
 fn transfers_by_phase(
@@ -270,9 +313,9 @@ fn transfers_by_phase(
     layout: &StructLayout,
 ) -> Vec<(u32, u64)> {
     let line = u64::from(subject.line_bytes.max(1));
-    let fixed = { subject.instances.iter() }
+    let are_single_and_fixed = { subject.instances.iter() }
         .all(|instance| instance.home == ObjectHome::Fixed && instance.elements <= 1);
-    if !fixed || layout.size > LINES_BY_PHASE_MAX * line {
+    if !are_single_and_fixed || layout.size > LINES_BY_PHASE_MAX * line {
         return Vec::new();
     }
     let step = layout.align.clamp(1, line) as usize;
@@ -282,7 +325,7 @@ fn transfers_by_phase(
         .collect()
 }
 
-/// Stretches to cut the recording into.
+/// Number of stretches to cut the recording into.
 pub(crate) fn stretch_count(today: &ScoredLayout) -> usize {
     let count = today.tally.transfers() / TRANSFERS_PER_STRETCH;
     usize::try_from(count)
@@ -293,7 +336,7 @@ pub(crate) fn stretch_count(today: &ScoredLayout) -> usize {
 fn unrecorded_members(shape: &StructShape, coverage: &AtomCoverage) -> Vec<String> {
     let atoms = shape.atoms.iter().zip(&coverage.recorded);
     atoms
-        .filter(|(atom, known)| !**known && atom.size > 0)
+        .filter(|(atom, is_recorded)| !**is_recorded && atom.size > 0)
         .map(|(atom, _)| atom.name.clone())
         .collect()
 }

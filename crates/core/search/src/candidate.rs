@@ -3,9 +3,10 @@
 use relayout_layout::abi::{AtomArrangement, StructLayout};
 use rustc_hash::FxHashSet;
 
-use crate::advise::{Options, SkippedCandidates, UserLayout};
+use crate::advice::{SkippedCandidates, UserLayout};
 use crate::change::{self, LayoutChange, LayoutProposal, StartingShape, exchange_lines, two_moves};
 use crate::coverage::AtomCoverage;
+use crate::options::Options;
 use crate::pareto_front::{self, LayoutCost};
 use crate::rewrite::{RewriteModel, TransferBound};
 use crate::score::LayoutScorer;

@@ -1,26 +1,27 @@
-//! What the best layout gains on a part of the recording that it was not chosen on.
+//! Gain of the best layout on a part of the recording that the choice did not use.
 //!
-//! The best of thousands owes some of its lead to chance: it fits the recording that it was chosen on. So
-//! the recording is cut into stretches, alternately of two halves; on each half the best candidate is
-//! chosen anew, and what counts is what it does on the other half.
+//! The best of thousands of candidates owes some of its lead to chance, since it fits the recording
+//! that it was chosen on. So the recording is cut into stretches, which belong alternately to two
+//! halves. On each half the best candidate is chosen anew, and its cost on the other half counts.
 
 use relayout_contend::ObjectTrace;
 use relayout_layout::abi::StructLayout;
 
-use crate::advise::ScoredLayout;
+use crate::advice::{RankedLayout, ScoredLayout};
 use crate::interval::ChangeInterval;
 use crate::score::{LayoutScorer, stretches};
 use crate::subject::{AdviceSubject, RecordedInstance};
 
-/// The change of transfers from `current` when candidates are chosen on one half and counted on the
-/// other; `None` where there is nothing to choose from or to count. The scorers are of `current` and of the
-/// candidates, which are of `subject`. The recording is cut into `count` stretches; `budget_accesses` limits
-/// what is replayed to choose.
+/// Returns the change of transfers from `current` when candidates are chosen on one half and counted
+/// on the other; `None` where there is nothing to choose from or to count.
+///
+/// The first scorer is for `current`, the second for the candidates, which are of `subject`. The
+/// recording is cut into `count` stretches; `budget_accesses` limits the replays for the choice.
 pub(crate) fn held_out_change(
     subject: AdviceSubject<'_>,
     [recorded_scorer, candidate_scorer]: [&LayoutScorer<'_>; 2],
     current: &ScoredLayout,
-    candidates: &[ScoredLayout],
+    candidates: &[RankedLayout],
     count: usize,
     budget_accesses: u64,
 ) -> Option<ChangeInterval> {
@@ -45,12 +46,13 @@ pub(crate) fn held_out_change(
     let [even, odd] = &counted[..] else {
         return None;
     };
-    // What was chosen on the even stretches is counted on the odd ones.
+    // The choice on the even stretches is counted on the odd ones.
     let after = (0..before.len()).map(|nth| if nth % 2 == 0 { odd[nth] } else { even[nth] });
     ChangeInterval::from_stretches(&before, &after.collect::<Vec<u64>>())
 }
 
-/// Every second stretch of all traces as instances of their own, and which ones they are of.
+/// Returns every second stretch of all traces as an instance of its own, with the index of the
+/// instance that it is a part of.
 fn instances_of_half(
     instances: &[RecordedInstance],
     count: usize,
@@ -78,10 +80,10 @@ fn instances_of_half(
     .unzip()
 }
 
-/// The candidate that costs least, by index; `None` if there is none.
+/// Returns the index of the candidate that costs least; `None` without candidates.
 fn cheapest_candidate(
     scorer: &LayoutScorer<'_>,
-    candidates: &[ScoredLayout],
+    candidates: &[RankedLayout],
     budget_accesses: u64,
 ) -> Option<usize> {
     let layouts: Vec<&StructLayout> = candidates

@@ -9,6 +9,7 @@
 //! Values in, values out: no files, no processes, no terminal. The same input gives the same
 //! output, whatever the number of threads.
 
+mod advice;
 mod advise;
 mod candidate;
 pub mod change;
@@ -17,6 +18,7 @@ mod coverage;
 mod held_out;
 mod interval;
 mod mapping;
+mod options;
 pub mod order;
 mod other_build;
 mod pair_transfers;
@@ -28,12 +30,14 @@ mod store_guard;
 mod subject;
 mod worst_build;
 
-pub use advise::{
-    AdviceVerdict, LayoutAdvice, Options, ScoredLayout, SkippedCandidates, UserLayout, advise,
+pub use advice::{
+    AdviceVerdict, LayoutAdvice, RankedLayout, ScoredLayout, SkippedCandidates, UserLayout,
 };
+pub use advise::advise;
 pub use change::LayoutChange;
 pub use constraint::{AdviceRefusal, pinned_first_member, refusal};
 pub use interval::ChangeInterval;
+pub use options::Options;
 pub use other_build::{VariantScore, score_in_build};
 pub use rewrite::TransferBound;
 pub use score::{EventsPerOperation, MemoryCost, waits_by_stretch};

@@ -1,43 +1,43 @@
-//! The same change in another build of the type, where members are missing or more: another
-//! configuration of a kernel.
+//! Scores layouts in another build of the type, such as another configuration of a kernel, where
+//! members are missing or added.
 //!
-//! What was recorded stays the same but for accesses to members that the other build lacks; where the
-//! others are follows from the other build's own members.
+//! The recording stays the same, without accesses to members that the other build lacks. Offsets
+//! follow from the other build's own members.
 
 use relayout_contend::CoherenceTally;
 use relayout_layout::abi::{AtomPlace, StructLayout, StructShape};
 
-use crate::advise::ScoredLayout;
+use crate::advice::{RankedLayout, ScoredLayout};
 use crate::coverage::AtomCoverage;
 use crate::interval::ChangeInterval;
 use crate::order::{MemberOrder, atom_counterparts};
 use crate::score::{COST_UNITS, LayoutScorer};
 use crate::subject::{AccessingCode, AdviceSubject, RecordedInstance};
 
-/// Stretches that the recording is cut into for an interval.
+/// Number of stretches that the recording is cut into for an interval.
 const STRETCHES: usize = 32;
 
-/// Where the own layout costs next to nothing, a change of it has no interval: a layout with so many transfers more
-/// hurts.
+/// Additional cost from which on a layout is harmful where the change has no interval, because the
+/// build's own layout costs next to nothing.
 const FROM_NOTHING: u64 = 16 * COST_UNITS;
 
-/// What a layout costs in another build, or another recording.
+/// Cost of a layout in another build, or in another recording.
 #[derive(Clone, Debug, PartialEq)]
 pub struct VariantScore {
-    /// `sizeof` there in bytes.
+    /// `sizeof` in that build, in bytes.
     pub size: u64,
     /// Replayed events.
     pub tally: CoherenceTally,
-    /// As [`Scored::pair_transfers`].
+    /// Pair transfers, see [`ScoredLayout::pair_transfers`].
     pub pair_transfers: Option<u64>,
-    /// As [`Scored::cost`].
+    /// Cost in units of [`ScoredLayout::cost`].
     pub cost: u64,
-    /// Change of the cost from the own layout there; `None` where that has none.
+    /// Change of the cost from that build's own layout; `None` where there are too few transfers.
     pub interval: Option<ChangeInterval>,
 }
 
 impl VariantScore {
-    /// Whether it clearly costs more than the own layout there.
+    /// Returns true if it clearly costs more than `own`, the build's own layout.
     pub fn is_harmful(&self, own: &Self) -> bool {
         match self.interval {
             Some(interval) => interval.low > 0.0,
@@ -53,14 +53,24 @@ impl From<&ScoredLayout> for VariantScore {
             tally: scored.tally,
             pair_transfers: scored.pair_transfers,
             cost: scored.cost,
-            interval: scored.interval,
+            interval: None,
         }
     }
 }
 
-/// Scores the layouts that `orders` (of the shape of the code's type) lead to in the build whose type is
-/// `other`. The first result is that build's own layout, without checks. A pair transfer costs `pair_coefficient`
-/// transfers, as in [`Options`](crate::Options).
+impl From<&RankedLayout> for VariantScore {
+    fn from(ranked: &RankedLayout) -> Self {
+        Self {
+            interval: ranked.interval,
+            ..Self::from(&ranked.scored)
+        }
+    }
+}
+
+/// Scores layouts in the build whose type is `other`. `orders` are by the shape of the code's type.
+///
+/// The first result is the build's own layout, without store guards. A pair transfer costs
+/// `pair_coefficient` transfers, as in [`Options`](crate::Options).
 pub fn score_in_build<'a>(
     code: impl Into<AccessingCode<'a>>,
     other: &StructShape,
@@ -69,49 +79,56 @@ pub fn score_in_build<'a>(
 ) -> Vec<VariantScore> {
     let code = code.into();
     let shape = code.recorded_subject().shape;
-    let there = OtherBuild {
+    let build = OtherBuild {
         current: shape.lay_out(&shape.current_arrangement()),
-        atoms: atom_counterparts(shape, other),
+        counterparts: atom_counterparts(shape, other),
         pair_coefficient,
     };
-    let own = there.by_recorded_atoms(other.lay_out(&other.current_arrangement()));
+    let own = build.by_recorded_atoms(other.lay_out(&other.current_arrangement()));
     let carried: Vec<StructLayout> = { orders.iter() }
         .map(|recorded_order| {
             let order = recorded_order.carry_over(shape, other);
-            there.by_recorded_atoms(other.lay_out_padded(&order.arrangement, &order.pads))
+            build.by_recorded_atoms(other.lay_out_padded(&order.arrangement, &order.pads))
         })
         .collect();
-    let mut scored = there.score(code.recorded_subject(), &[&own]);
-    scored.extend(there.score(
-        code.changed_subject(),
-        &carried.iter().collect::<Vec<&StructLayout>>(),
-    ));
-    let before = scored.first().map(|(_, stretches)| stretches.clone());
-    { scored.into_iter() }
-        .map(|(there, stretches)| VariantScore {
-            interval: { before.as_ref() }
-                .and_then(|own| ChangeInterval::from_stretches(own, &stretches)),
-            ..there
+    let carried: Vec<&StructLayout> = carried.iter().collect();
+    let mut costs = build.replay(code.recorded_subject(), &[&own]);
+    costs.extend(build.replay(code.changed_subject(), &carried));
+    let own_stretches = costs.first().map(|costs| costs.by_stretch.clone());
+    { costs.into_iter() }
+        .map(|costs| VariantScore {
+            size: costs.size,
+            tally: costs.tally,
+            pair_transfers: costs.pair_transfers,
+            cost: costs.cost,
+            interval: { own_stretches.as_ref() }
+                .and_then(|own| ChangeInterval::from_stretches(own, &costs.by_stretch)),
         })
         .collect()
 }
 
-/// Another build, as the recorded one sees it.
+/// Another build, seen from the recorded one.
 struct OtherBuild {
     /// The recorded build's own layout.
     current: StructLayout,
-    /// By atom of the recorded build: which it is there.
-    atoms: Vec<Option<usize>>,
+    /// By atom of the recorded build: the atom of the other build.
+    counterparts: Vec<Option<usize>>,
     pair_coefficient: f64,
 }
 
+/// Replayed costs of a layout in the other build.
+struct VariantCosts {
+    size: u64,
+    tally: CoherenceTally,
+    pair_transfers: Option<u64>,
+    cost: u64,
+    /// Cost by stretch of the recording.
+    by_stretch: Vec<u64>,
+}
+
 impl OtherBuild {
-    /// By layout: what it costs, and that by stretch of the recording.
-    fn score(
-        &self,
-        subject: AdviceSubject<'_>,
-        layouts: &[&StructLayout],
-    ) -> Vec<(VariantScore, Vec<u64>)> {
+    /// Replays `layouts`, which are by the recorded build's atoms.
+    fn replay(&self, subject: AdviceSubject<'_>, layouts: &[&StructLayout]) -> Vec<VariantCosts> {
         let instances: Vec<RecordedInstance> = { subject.instances.iter() }
             .map(|instance| self.without_missing(instance))
             .collect();
@@ -123,29 +140,29 @@ impl OtherBuild {
         let scorer = LayoutScorer::new(subject, self.current.clone(), &coverage);
         let scorer = scorer.with_pairs(self.pair_coefficient);
         let tallies = scorer.tallies(layouts, u64::MAX).into_iter();
-        let there = tallies.zip(layouts).map(|(tallies, layout)| {
-            let tally: CoherenceTally = tallies.unwrap_or_default().into_iter().sum();
-            let pair_transfers = scorer.pair_transfers(layout);
-            VariantScore {
-                size: layout.size,
-                tally,
-                pair_transfers,
-                cost: scorer.cost(tally.transfers(), pair_transfers.unwrap_or(0)),
-                interval: None,
-            }
-        });
-        there
-            .zip(scorer.costs_by_stretch(layouts, STRETCHES))
+        let by_stretch = scorer.costs_by_stretch(layouts, STRETCHES);
+        { tallies.zip(layouts).zip(by_stretch) }
+            .map(|((tallies, layout), by_stretch)| {
+                let tally: CoherenceTally = tallies.unwrap_or_default().into_iter().sum();
+                let pair_transfers = scorer.pair_transfers(layout);
+                VariantCosts {
+                    size: layout.size,
+                    tally,
+                    pair_transfers,
+                    cost: scorer.cost(tally.transfers(), pair_transfers.unwrap_or(0)),
+                    by_stretch,
+                }
+            })
             .collect()
     }
 
-    /// The instance without accesses to members that are not there.
+    /// Returns the instance without accesses to members that the other build lacks.
     fn without_missing(&self, instance: &RecordedInstance) -> RecordedInstance {
         let missing = |offset: u32| {
             let (_, offset) = instance.locate(offset);
-            let mut places = self.current.places.iter().zip(&self.atoms);
-            places.any(|(place, there)| {
-                there.is_none() && (place.offset..place.end).contains(&u64::from(offset))
+            let mut places = self.current.places.iter().zip(&self.counterparts);
+            places.any(|(place, counterpart)| {
+                counterpart.is_none() && (place.offset..place.end).contains(&u64::from(offset))
             })
         };
         let mut kept = instance.clone();
@@ -153,9 +170,10 @@ impl OtherBuild {
         kept
     }
 
-    /// The other build's layout by the recorded one's atoms; those that are not there are behind it.
+    /// Returns the other build's layout by the recorded build's atoms. Atoms that it lacks are put
+    /// behind its end.
     fn by_recorded_atoms(&self, other: StructLayout) -> StructLayout {
-        let place = |(own, there): (&AtomPlace, &Option<usize>)| match there {
+        let place = |(own, counterpart): (&AtomPlace, &Option<usize>)| match counterpart {
             Some(atom) => other.places[*atom].clone(),
             None => AtomPlace {
                 offset: other.size,
@@ -168,7 +186,7 @@ impl OtherBuild {
                 .current
                 .places
                 .iter()
-                .zip(&self.atoms)
+                .zip(&self.counterparts)
                 .map(place)
                 .collect(),
             size: other.size,

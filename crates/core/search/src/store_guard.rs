@@ -1,54 +1,53 @@
-//! Layouts together with checks before stores: `if (x != v) x = v;`.
+//! Layouts together with store guards: `if (x != v) x = v;`.
 //!
-//! A store that changes nothing takes the line from the others like any other. With a check it is a load,
-//! and then another layout may be best: a member that is set to the same value time and again gains little by a
-//! line of its own, and little by the check among members that do change, but much by both (`cpu` of
-//! `struct optimistic_spin_node`). Two such stores to one line may have to be checked both, as each of them
-//! takes it.
+//! A store that changes nothing invalidates the other copies of its line like any store. With a
+//! guard it becomes a load, and then another layout may be best. A member that is set to the same
+//! value again and again (`cpu` of `struct optimistic_spin_node`) gains little by a line of its own
+//! and little by a guard alone, but much by both. Two such stores to one line may both need a guard,
+//! because each of them invalidates it.
 
 use relayout_contend::TraceAccess;
 
-use crate::advise::{
-    AdviceVerdict, LayoutAdvice, LayoutSearch, Options, ScoredLayout, UserLayout, new_scorer,
-    stretch_count,
-};
+use crate::advice::{AdviceVerdict, LayoutAdvice, RankedLayout, ScoredLayout, UserLayout};
+use crate::advise::{LayoutSearch, new_scorer, stretch_count};
 use crate::interval::ChangeInterval;
+use crate::options::Options;
 use crate::score::LayoutScorer;
 use crate::subject::{AccessingCode, RecordedInstance};
 
-/// What checks gain, by themselves and with layouts.
+/// Advice for a type whose code gets store guards.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GuardedAdvice {
-    /// As [`advise()`](crate::advise()) makes it, of candidates that all have the checks; today's layout
-    /// with them is one of them, without a change. `current` is today's layout without them.
+    /// Advice in which all candidates have the guards. Today's layout with the guards is a candidate
+    /// without changes; `current` is today's layout without the guards.
     pub advice: LayoutAdvice,
-    /// The change from the best with fewer checks to the best with these.
+    /// Change from the best layout with fewer guards to the best with these.
     pub gain_over_fewer: Option<ChangeInterval>,
 }
 
 impl GuardedAdvice {
-    /// Today's layout with the checks: its place among the candidates.
+    /// Returns the index of the candidate that is today's layout with the guards.
     pub fn guards_alone_index(&self) -> Option<usize> {
         let mut candidates = self.advice.candidates.iter();
         candidates.position(|candidate| candidate.changes.is_empty())
     }
 
-    /// Today's layout with the checks.
-    pub fn guards_alone(&self) -> Option<&ScoredLayout> {
+    /// Returns today's layout with the guards.
+    pub fn guards_alone(&self) -> Option<&RankedLayout> {
         self.guards_alone_index()
-            .map(|at| &self.advice.candidates[at])
+            .map(|index| &self.advice.candidates[index])
     }
 
-    /// Whether the best with the checks clearly has fewer transfers than today's layout, and than the best
-    /// with fewer of them.
+    /// Returns true if the best layout with the guards clearly has fewer transfers than today's
+    /// layout, and than the best with fewer guards.
     pub fn is_better(&self) -> bool {
-        let improves = self.gain_over_fewer.is_some_and(|beside| beside.is_less());
+        let improves = self.gain_over_fewer.is_some_and(|change| change.is_less());
         improves && self.advice.verdict == AdviceVerdict::Better
     }
 }
 
-/// What was recorded, with a check before the stores that are `guarded`; `None` where it makes no difference: no
-/// such store is known to have changed nothing.
+/// Returns the recorded instances with a guard before each store that is `guarded`; `None` if no
+/// such store is known to have changed nothing, so that guards make no difference.
 pub fn guard_stores(
     instances: &[RecordedInstance],
     guarded: impl Fn(&TraceAccess) -> bool,
@@ -61,8 +60,8 @@ pub fn guard_stores(
     (guarded_instances != instances).then_some(guarded_instances)
 }
 
-/// Tries layouts with the checks of `code`, and scores `given` with them. `fewer` is what was found best with
-/// fewer checks, or none, and its code.
+/// Tries layouts with the guards of `code`, and scores `user_layouts` with them. `fewer` is the
+/// advice with fewer guards, or without any, and its code.
 pub fn advise_with_guards(
     code: AccessingCode<'_>,
     user_layouts: &[UserLayout],
@@ -70,29 +69,26 @@ pub fn advise_with_guards(
     options: &Options,
 ) -> GuardedAdvice {
     let search = LayoutSearch::new(code, options);
-    let mut advice = search.find_advice(user_layouts);
-    for scored in advice.candidates.iter_mut().chain(&mut advice.user_layouts) {
-        scored.guarded = true;
-    }
+    let advice = search.find_advice(user_layouts);
     let without = { fewer.candidates.first() }
         .filter(|best| best.ranked_cost() < fewer.current.cost)
-        .unwrap_or(&fewer.current);
+        .map_or(&fewer.current, |best| &best.scored);
     let fewer_code = match without.guarded {
         true => fewer_code.changed_subject(),
         false => fewer_code.recorded_subject(),
     };
     let count = stretch_count(&advice.current);
-    let beside = advice.candidates.first().and_then(|best| {
+    let gain_over_fewer = advice.candidates.first().and_then(|best| {
         let scorer = new_scorer(fewer_code, options);
         change_interval((&scorer, without), (search.candidate_scorer(), best), count)
     });
     GuardedAdvice {
         advice,
-        gain_over_fewer: beside,
+        gain_over_fewer,
     }
 }
 
-/// The change of the cost from one to the other, over `count` stretches.
+/// Returns the change of the cost from the first layout to the second, over `count` stretches.
 fn change_interval(
     (now, before): (&LayoutScorer<'_>, &ScoredLayout),
     (then, after): (&LayoutScorer<'_>, &ScoredLayout),

@@ -9,8 +9,8 @@ use relayout_layout::abi::{AbiEngine, StructShape};
 use relayout_layout::{Aggregate, TypeArena};
 use relayout_profile::AccessKind::{self, Read, ReadWrite, Write};
 use relayout_search::{
-    AdviceVerdict, LayoutAdvice, ObjectHome, Options, RecordedInstance, ScoredLayout, UserLayout,
-    advise, change, order,
+    AdviceVerdict, LayoutAdvice, ObjectHome, Options, RankedLayout, RecordedInstance, ScoredLayout,
+    UserLayout, advise, change, order,
 };
 
 use common::{access, instance, recorded, structure, subject};
@@ -246,7 +246,7 @@ fn row(base: u64, elements: u32, stride: u32) -> RecordedInstance {
     row_instance
 }
 
-fn aligned(advice: &LayoutAdvice, to: u64) -> &ScoredLayout {
+fn aligned(advice: &LayoutAdvice, to: u64) -> &RankedLayout {
     let found = advice
         .candidates
         .iter()

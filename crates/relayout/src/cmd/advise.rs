@@ -22,7 +22,7 @@ use relayout_host::kernel_build::KernelConfiguration;
 use relayout_layout::abi::{AbiEngine, StructLayout, StructShape};
 use relayout_layout::{Aggregate, TypeArena, suggestions};
 use relayout_search::{
-    AdviceSubject, LayoutAdvice, Options, RecordedInstance, ScoredLayout, UserLayout,
+    AdviceSubject, LayoutAdvice, Options, RankedLayout, RecordedInstance, UserLayout,
     pinned_first_member,
 };
 
@@ -197,7 +197,7 @@ impl TypeAdvice<'_> {
     }
 
     /// What is found best, with a check or without.
-    fn best_candidate(&self) -> Option<&ScoredLayout> {
+    fn best_candidate(&self) -> Option<&RankedLayout> {
         let guarded = self.better_guards().map(check::GuardAdvice::candidate_pool);
         let pool = guarded.or_else(|| self.unguarded_pool())?;
         pool.advice.candidates.first()

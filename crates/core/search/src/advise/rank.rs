@@ -1,46 +1,102 @@
-//! In which order candidates come, and what is said of the first.
+//! Order of candidates, and the verdict about the first.
 
 use std::cmp::Ordering;
 
-use super::{AdviceVerdict, LayoutAdvice, ScoredLayout};
+use crate::advice::{AdviceVerdict, RankedLayout, ScoredLayout};
 use crate::change::edit_count;
 use crate::interval::ChangeInterval;
 use crate::pareto_front::LayoutCost;
 use crate::score::COST_UNITS;
 
-/// Of what the best gains, the part that fewer changes may cost.
+/// Part of the best gain that a candidate with fewer edits may lack.
 const NEARLY: f64 = 0.02;
+/// Part of today's cost that a change has to save to be worth it.
+const WORTH: f64 = 0.01;
 
-/// Orders candidates: see [`Advice::candidates`].
-pub fn rank_candidates(candidates: &mut [ScoredLayout], today: &ScoredLayout) {
+/// A scored layout with the cost that it is ranked by.
+pub(super) struct CostedLayout {
+    pub scored: ScoredLayout,
+    /// As [`RankedLayout::worst_build_cost`].
+    worst_build_cost: Option<u64>,
+}
+
+impl CostedLayout {
+    /// Layouts that are ranked by their cost in the recorded build.
+    pub(super) fn from_scored(layouts: Vec<ScoredLayout>) -> Vec<Self> {
+        let costed = layouts.into_iter().map(|scored| Self {
+            scored,
+            worst_build_cost: None,
+        });
+        costed.collect()
+    }
+
+    /// Layouts that are ranked by their cost in the build where they do worst.
+    pub(super) fn from_worst_costs(layouts: Vec<ScoredLayout>, costs: Vec<u64>) -> Vec<Self> {
+        let costed = layouts.into_iter().zip(costs).map(|(scored, cost)| Self {
+            scored,
+            worst_build_cost: Some(cost),
+        });
+        costed.collect()
+    }
+
+    fn ranked_cost(&self) -> u64 {
+        self.worst_build_cost.unwrap_or(self.scored.cost)
+    }
+
+    pub(super) fn front_cost(&self) -> LayoutCost {
+        front_cost(&self.scored, self.ranked_cost())
+    }
+
+    pub(super) fn into_ranked(
+        layouts: Vec<Self>,
+        front: Vec<bool>,
+        intervals: Vec<Option<ChangeInterval>>,
+    ) -> Vec<RankedLayout> {
+        { layouts.into_iter().zip(front).zip(intervals) }
+            .map(|((costed, pareto), interval)| RankedLayout {
+                scored: costed.scored,
+                worst_build_cost: costed.worst_build_cost,
+                pareto,
+                interval,
+                gain: None,
+            })
+            .collect()
+    }
+}
+
+/// Sorts candidates as [`LayoutAdvice::candidates`](crate::LayoutAdvice::candidates) are;
+/// `today_cost` is the cost of today's layout.
+pub(super) fn rank_candidates(candidates: &mut [CostedLayout], today_cost: u64) {
     candidates.sort_by(by_rank);
-    let Some(best) = candidates.first().map(ScoredLayout::ranked_cost) else {
+    let Some(best) = candidates.first().map(CostedLayout::ranked_cost) else {
         return;
     };
-    let gain = today.cost.saturating_sub(best) as f64;
-    let enough = best + (gain * NEARLY) as u64;
-    let near = candidates.partition_point(|candidate| candidate.ranked_cost() <= enough);
+    let gain = today_cost.saturating_sub(best) as f64;
+    let cost_max = best + (gain * NEARLY) as u64;
+    let near = candidates.partition_point(|candidate| candidate.ranked_cost() <= cost_max);
     candidates[..near].sort_by_key(|candidate| {
         (
-            edit_count(&candidate.changes),
-            candidate.memory.bytes_per_object,
+            edit_count(&candidate.scored.changes),
+            candidate.scored.memory.bytes_per_object,
             candidate.ranked_cost(),
         )
     });
 }
 
-pub fn front_cost(scored: &ScoredLayout) -> LayoutCost {
+/// Cost on the Pareto front of a layout that is ranked by `ranked_cost`.
+pub(super) fn front_cost(scored: &ScoredLayout, ranked_cost: u64) -> LayoutCost {
     LayoutCost {
-        transfers: scored.ranked_cost(),
+        transfers: ranked_cost,
         bytes: scored.memory.bytes_per_object,
         moved: scored.moved,
     }
 }
 
-fn by_rank(a: &ScoredLayout, b: &ScoredLayout) -> Ordering {
-    let key = |scored: &ScoredLayout| {
+fn by_rank(a: &CostedLayout, b: &CostedLayout) -> Ordering {
+    let key = |costed: &CostedLayout| {
+        let scored = &costed.scored;
         (
-            scored.ranked_cost(),
+            costed.ranked_cost(),
             scored.cost,
             scored.tally.upgrades,
             scored.memory.bytes_per_object,
@@ -52,50 +108,46 @@ fn by_rank(a: &ScoredLayout, b: &ScoredLayout) -> Ordering {
     key(a).cmp(&key(b))
 }
 
-/// Of what today's layout costs, the part that a change has to save to be worth it.
-const WORTH: f64 = 0.01;
-
 fn is_slight(best: u64, today: u64) -> bool {
     (today.saturating_sub(best) as f64) < today as f64 * WORTH
 }
 
-/// Its cost with upgrades, which take the line from others as transfers do.
-fn events(scored: &ScoredLayout) -> u64 {
+/// Cost of a layout plus its upgrades, which take the line from others as transfers do.
+fn cost_with_upgrades(scored: &ScoredLayout) -> u64 {
     scored.cost + COST_UNITS * scored.tally.upgrades
 }
 
-/// What can be said about the first candidate.
-pub fn verdict(advice: &LayoutAdvice) -> AdviceVerdict {
-    let today = &advice.current.tally;
-    if advice.current.cost == 0 {
+/// Concludes about the first of the ranked `candidates`.
+pub(super) fn verdict(
+    current: &ScoredLayout,
+    candidates: &[RankedLayout],
+    held_out: Option<ChangeInterval>,
+) -> AdviceVerdict {
+    if current.cost == 0 {
         return AdviceVerdict::NoTransfers;
     }
-    match advice.candidates.first() {
-        Some(best) if best.ranked_cost() < advice.current.cost => {
-            let sure = |interval: Option<ChangeInterval>| {
-                interval.is_some_and(|interval| interval.is_less())
-            };
-            match sure(best.interval) && sure(advice.held_out) {
-                _ if best.is_unstable(&advice.current) => AdviceVerdict::Unstable,
-                true if is_slight(best.ranked_cost(), advice.current.cost) => AdviceVerdict::Slight,
-                true if events(best) > events(&advice.current) => AdviceVerdict::Traded,
-                true => AdviceVerdict::Better,
-                false => AdviceVerdict::Unclear,
-            }
-        }
-        _ => {
-            let least = (advice.candidates.iter().enumerate()).min_by_key(|(_, candidate)| {
-                (
-                    candidate.tally.false_first_touch,
-                    candidate.tally.transfers(),
-                )
-            });
-            let first_touch = least
-                .filter(|(_, candidate)| {
-                    candidate.tally.false_first_touch < today.false_first_touch
-                })
-                .map(|(index, _)| index);
-            AdviceVerdict::NothingBetter { first_touch }
-        }
+    let best = match candidates.first() {
+        Some(best) if best.ranked_cost() < current.cost => best,
+        _ => return nothing_better(current, candidates),
+    };
+    let is_less =
+        |interval: Option<ChangeInterval>| interval.is_some_and(|interval| interval.is_less());
+    match is_less(best.interval) && is_less(held_out) {
+        _ if best.is_unstable(current) => AdviceVerdict::Unstable,
+        true if is_slight(best.ranked_cost(), current.cost) => AdviceVerdict::Slight,
+        true if cost_with_upgrades(best) > cost_with_upgrades(current) => AdviceVerdict::Traded,
+        true => AdviceVerdict::Better,
+        false => AdviceVerdict::Unclear,
     }
+}
+
+fn nothing_better(current: &ScoredLayout, candidates: &[RankedLayout]) -> AdviceVerdict {
+    let first_touch = { candidates.iter().enumerate() }
+        .min_by_key(|(_, candidate)| {
+            let tally = &candidate.tally;
+            (tally.false_first_touch, tally.transfers())
+        })
+        .filter(|(_, least)| least.tally.false_first_touch < current.tally.false_first_touch)
+        .map(|(index, _)| index);
+    AdviceVerdict::NothingBetter { first_touch }
 }

@@ -11,7 +11,7 @@ use relayout_host::probe::{self, AccessCost, MachineFile};
 use relayout_host::{Error, RecordingProgress as _};
 use relayout_layout::abi::StructLayout;
 use relayout_search::{
-    AdviceSubject, AdviceVerdict, LayoutAdvice, RecordedInstance, waits_by_stretch,
+    AdviceSubject, LayoutAdvice, RecordedInstance, waits_by_stretch,
 };
 
 use super::TypeAdvice;
@@ -260,20 +260,10 @@ impl PredictedGains {
     }
 
     fn store_into(self, advice: &mut LayoutAdvice) {
-        let mut gains = self.gains.into_iter();
-        for index in self.candidate_indices {
-            advice.candidates[index].gain = gains.next().flatten();
-        }
-        for given in &mut advice.user_layouts {
-            given.gain = gains.next().flatten();
-        }
-        let best = advice
-            .candidates
-            .first()
-            .and_then(|best| best.gain.as_ref());
-        if advice.verdict == AdviceVerdict::Better && best.is_some_and(ThroughputGain::is_loss) {
-            advice.verdict = AdviceVerdict::Slower;
-        }
+        let mut gains = self.gains;
+        let user_layout_gains = gains.split_off(self.candidate_indices.len());
+        let candidate_gains = self.candidate_indices.into_iter().zip(gains);
+        advice.set_gains(candidate_gains, user_layout_gains);
     }
 }
 

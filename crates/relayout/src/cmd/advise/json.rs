@@ -2,7 +2,7 @@
 
 use relayout_contend::throughput::{GainRatio, ThroughputGain};
 use relayout_layout::abi::StructShape;
-use relayout_search::{AdviceVerdict, ChangeInterval, LayoutAdvice, ScoredLayout, change};
+use relayout_search::{AdviceVerdict, ChangeInterval, LayoutAdvice, RankedLayout, ScoredLayout, change};
 use serde_json::{Value, json};
 
 use super::TypeAdvice;
@@ -148,7 +148,7 @@ fn candidates(
 fn candidate_in_scenarios(
     type_advice: &TypeAdvice<'_>,
     pool: LayoutPool<'_>,
-    scored: &ScoredLayout,
+    scored: &RankedLayout,
     listed_index: usize,
 ) -> Value {
     let mut value = candidate_document(&type_advice.shape, scored);
@@ -357,7 +357,7 @@ fn layout_document(shape: &StructShape, scored: &ScoredLayout) -> Value {
 
 /// As [`layout`], with what a changed one adds. `predicted_gain` is null where the machine was not probed, or
 /// fewer than two contexts or no waits were recorded.
-fn candidate_document(shape: &StructShape, scored: &ScoredLayout) -> Value {
+fn candidate_document(shape: &StructShape, scored: &RankedLayout) -> Value {
     let mut value = layout_document(shape, scored);
     if let Some(name) = &scored.name {
         value["name"] = json!(name);

@@ -8,7 +8,7 @@ use relayout_layout::abi::StructShape;
 use relayout_layout::catalog::{DebugInfoFormat, TypeCatalog};
 use relayout_search::order::MemberOrder;
 use relayout_search::{
-    AccessingCode, LayoutAdvice, Options, ScoredLayout, UserLayout, VariantScore,
+    AccessingCode, LayoutAdvice, Options, RankedLayout, UserLayout, VariantScore,
     advise_with_guards, score_in_build,
 };
 
@@ -190,11 +190,10 @@ fn score_in_workload(
     })?;
     let advice =
         { scored.search_outcome.as_ref() }.map_err(|reason| anyhow::anyhow!(reason.clone()))?;
-    let after_current = |scored_layouts: &[ScoredLayout]| {
-        let with_current = std::iter::once(&advice.current).chain(scored_layouts);
-        with_current
-            .map(VariantScore::from)
-            .collect::<Vec<VariantScore>>()
+    let after_current = |ranked: &[RankedLayout]| -> Vec<VariantScore> {
+        std::iter::once(VariantScore::from(&advice.current))
+            .chain(ranked.iter().map(VariantScore::from))
+            .collect()
     };
     let (unguarded, guarded) = advice.user_layouts.split_at(unguarded_count);
     let guarded_scores = guard_advice.map(|check| {

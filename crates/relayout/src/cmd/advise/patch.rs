@@ -6,7 +6,7 @@ mod tree;
 
 use std::path::Path;
 
-use relayout_search::{AdviceVerdict, ScoredLayout};
+use relayout_search::{AdviceVerdict, RankedLayout};
 
 use super::TypeAdvice;
 use super::check::GuardableStore;
@@ -105,7 +105,7 @@ impl WrittenPatch {
     pub fn scored_candidate<'a>(
         &self,
         type_advice: &'a TypeAdvice<'_>,
-    ) -> Option<&'a ScoredLayout> {
+    ) -> Option<&'a RankedLayout> {
         self.candidate_pool(type_advice)?
             .advice
             .candidates
@@ -133,7 +133,7 @@ pub fn write_best_patch(
         let pool = guard_advice.candidate_pool();
         // The next best with the checks may be behind the best without them.
         let least_cost =
-            { unguarded.advice.candidates.first() }.map_or(u64::MAX, ScoredLayout::ranked_cost);
+            { unguarded.advice.candidates.first() }.map_or(u64::MAX, RankedLayout::ranked_cost);
         let is_allowed = |index: usize| {
             let is_cheaper = pool.advice.candidates[index].ranked_cost() < least_cost;
             is_cheaper && pool.is_harmless(top, index)

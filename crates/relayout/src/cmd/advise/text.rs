@@ -11,7 +11,7 @@ mod words;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use relayout_search::{AdviceVerdict, LayoutAdvice, ScoredLayout, change};
+use relayout_search::{AdviceVerdict, LayoutAdvice, RankedLayout, ScoredLayout, change};
 
 use super::TypeAdvice;
 use super::gather::ContendedType;
@@ -171,10 +171,8 @@ pub fn what_if_text(
             for given in &advice.user_layouts {
                 push_layout(&mut text, input, type_advice, given, given_name(given));
             }
-            let rows: Vec<&ScoredLayout> = std::iter::once(&advice.current)
-                .chain(&advice.user_layouts)
-                .collect();
-            table::push_layout_table(&mut text, type_advice, &rows);
+            let rows: Vec<&RankedLayout> = advice.user_layouts.iter().collect();
+            table::push_layout_table(&mut text, type_advice, &advice.current, &rows);
             push_given_effects(&mut text, input, type_advice, advice);
             let _ = writeln!(
                 text,
@@ -262,11 +260,10 @@ fn push_type_section(
             push_layout(text, input, type_advice, best, &title);
         }
     }
-    let mut rows = vec![&advice.current];
-    rows.extend(&advice.user_layouts);
+    let mut rows: Vec<&RankedLayout> = advice.user_layouts.iter().collect();
     let candidates = advice.shown_candidates(options.top);
     rows.extend(candidates.iter().map(|index| &advice.candidates[*index]));
-    table::push_layout_table(text, type_advice, &rows);
+    table::push_layout_table(text, type_advice, &advice.current, &rows);
     push_given_effects(text, input, type_advice, advice);
     if let Some(pool) = type_advice.unguarded_pool() {
         push_best_and_scenarios(text, input, type_advice, pool, options.top);
@@ -308,7 +305,7 @@ fn push_best_and_scenarios(
 }
 
 /// The best, if something was found.
-fn best_found(advice: &LayoutAdvice) -> Option<&ScoredLayout> {
+fn best_found(advice: &LayoutAdvice) -> Option<&RankedLayout> {
     let is_found = matches!(
         advice.verdict,
         AdviceVerdict::Better

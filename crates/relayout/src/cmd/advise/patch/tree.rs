@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use relayout_patch::{EditRefusal, conditional_members, edit_struct, guard_store, unified_diff};
-use relayout_search::{LayoutAdvice, LayoutChange, ScoredLayout};
+use relayout_search::{LayoutAdvice, LayoutChange, RankedLayout};
 
 use super::super::TypeAdvice;
 use super::super::check::GuardableStore;
@@ -20,7 +20,7 @@ const CANDIDATES_TRIED_MAX: usize = 100;
 const CONDITIONAL_REASON: &str = "it is about a member that is there only in some configurations";
 
 /// Whether it costs no more transfers, upgrades and memory than another.
-fn is_as_good(scored: &ScoredLayout, other: &ScoredLayout) -> bool {
+fn is_as_good(scored: &RankedLayout, other: &RankedLayout) -> bool {
     scored.ranked_cost() <= other.ranked_cost()
         && scored.tally.upgrades <= other.tally.upgrades
         && scored.memory.bytes_per_object <= other.memory.bytes_per_object
@@ -62,14 +62,14 @@ impl<'a> SourceTree<'a> {
         is_allowed: impl Fn(usize) -> bool,
     ) -> Option<Result<WrittenPatch, String>> {
         let fewest_transfers = advice.candidates.first()?.tally.transfers();
-        let is_better = |scored: &ScoredLayout| {
+        let is_better = |scored: &RankedLayout| {
             let is_less = scored.interval.is_some_and(|interval| interval.is_less());
             scored.tally.transfers() == fewest_transfers || scored.pareto && is_less
         };
         let worth_trying = (advice.candidates.iter().enumerate())
             .filter(|(index, scored)| is_better(scored) && is_allowed(*index))
             .take(CANDIDATES_TRIED_MAX);
-        let (mut refusal, mut conditional_patch) = (None, None::<(WrittenPatch, &ScoredLayout)>);
+        let (mut refusal, mut conditional_patch) = (None, None::<(WrittenPatch, &RankedLayout)>);
         for (candidate, scored) in worth_trying {
             if let Some((_, conditional_candidate)) = conditional_patch
                 && !is_as_good(scored, conditional_candidate)

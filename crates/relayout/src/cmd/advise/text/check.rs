@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use relayout_search::{LayoutAdvice, ScoredLayout};
+use relayout_search::{LayoutAdvice, RankedLayout};
 
 use super::super::TypeAdvice;
 use super::super::check::{GuardAdvice, StoreCounts};
@@ -17,11 +17,11 @@ pub const GUARD_RACE_NOTE: &str = "A check and its store are no longer one: of t
 /// How often the stores changed nothing, and what the layout alone, the checks alone and both save.
 pub fn guard_sentences(guard_advice: &GuardAdvice, unguarded: &LayoutAdvice) -> String {
     let today = unguarded.current.tally.transfers();
-    let transfers_then = |scored: Option<&ScoredLayout>| {
+    let transfers_then = |scored: Option<&RankedLayout>| {
         let after = scored.map_or(today, |scored| scored.tally.transfers());
         words::from_to_words(today, after)
     };
-    let is_less = |scored: &&ScoredLayout| scored.tally.transfers() < today;
+    let is_less = |scored: &&RankedLayout| scored.tally.transfers() < today;
     let mut text = String::new();
     for statement in &guard_advice.statements {
         let StoreCounts { all, silent } = statement.store_counts;
@@ -71,13 +71,14 @@ pub fn push_guard_section(
     }
     let advice = &guard_advice.guarded.advice;
     let shown = advice.shown_candidates(top);
-    let mut rows = vec![&advice.current];
-    rows.extend(shown.iter().map(|index| &advice.candidates[*index]));
+    let mut rows: Vec<&RankedLayout> = { shown.iter() }
+        .map(|index| &advice.candidates[*index])
+        .collect();
     let guards_alone = guard_advice.guarded.guards_alone();
-    let is_shown = |alone: &ScoredLayout| rows.iter().any(|row| std::ptr::eq(*row, alone));
+    let is_shown = |alone: &RankedLayout| rows.iter().any(|row| std::ptr::eq(*row, alone));
     rows.extend(guards_alone.filter(|alone| !is_shown(alone)));
     text.push('\n');
-    table::push_layout_table(text, type_advice, &rows);
+    table::push_layout_table(text, type_advice, &advice.current, &rows);
     super::push_best_and_scenarios(text, input, type_advice, guard_advice.candidate_pool(), top);
     let beside_unguarded = guard_advice
         .guarded

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use relayout_profile::{AccessCoverage, ProfileMeta};
-use relayout_search::{LayoutAdvice, ScoredLayout};
+use relayout_search::{LayoutAdvice, RankedLayout, ScoredLayout};
 
 use super::super::TypeAdvice;
 use super::super::compiled::CompileTest;
@@ -172,7 +172,7 @@ fn use_table(type_advice: &TypeAdvice<'_>) -> String {
 }
 
 /// The figures of replay, and that they are no measurement.
-fn effect_table(advice: &LayoutAdvice, scored: &ScoredLayout) -> String {
+fn effect_table(advice: &LayoutAdvice, scored: &RankedLayout) -> String {
     let (today, then) = (&advice.current, scored);
     let mut text = wrap_text_at(
         WIDTH,

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use relayout_search::{ChangeInterval, ScoredLayout};
+use relayout_search::{ChangeInterval, RankedLayout, ScoredLayout};
 
 use super::super::TypeAdvice;
 use super::{change_words, given_name, wrap_text};
@@ -25,9 +25,17 @@ const COLUMN_TITLES: [&str; 12] = [
 /// Columns of text; the others are figures.
 const TEXT_COLUMNS: [usize; 4] = [0, 1, 3, 11];
 
-/// `rows` begins with today's layout. Events per operation where the workload marks operations,
-/// else as counted.
-pub fn push_layout_table(text: &mut String, type_advice: &TypeAdvice<'_>, rows: &[&ScoredLayout]) {
+/// Appends the table of `today` and `ranked` layouts, with events per operation where the workload
+/// marks operations.
+pub fn push_layout_table(
+    text: &mut String,
+    type_advice: &TypeAdvice<'_>,
+    today: &ScoredLayout,
+    ranked: &[&RankedLayout],
+) {
+    let rows: Vec<&ScoredLayout> = std::iter::once(today)
+        .chain(ranked.iter().map(|ranked| &ranked.scored))
+        .collect();
     let per_operation = rows.iter().all(|row| row.per_operation.is_some());
     let unit = match per_operation {
         true => "per operation of the workload",
@@ -38,9 +46,10 @@ pub fn push_layout_table(text: &mut String, type_advice: &TypeAdvice<'_>, rows: 
         "Events {unit}. both: transfers (HITM) and upgrades. first, life: transfers that are false \
          by\nfirst touch and by lifetime. *: no layout beats it in transfers, bytes and members moved.\n"
     );
-    let names = layout_names(rows);
-    let cells: Vec<[String; 12]> = (rows.iter().zip(&names))
-        .map(|(row, name)| row_cells(row, name, per_operation))
+    let names = layout_names(&rows);
+    let ranks = std::iter::once(None).chain(ranked.iter().map(Some));
+    let cells: Vec<[String; 12]> = (rows.iter().zip(ranks).zip(&names))
+        .map(|((row, rank), name)| row_cells(row, rank.copied(), name, per_operation))
         .collect();
     push_cells(text, &cells);
     text.push('\n');
@@ -68,10 +77,19 @@ fn layout_names(rows: &[&ScoredLayout]) -> Vec<String> {
     names
 }
 
-fn row_cells(row: &ScoredLayout, name: &str, per_operation: bool) -> [String; 12] {
+fn row_cells(
+    row: &ScoredLayout,
+    rank: Option<&RankedLayout>,
+    name: &str,
+    per_operation: bool,
+) -> [String; 12] {
+    let interval = rank.and_then(|ranked| ranked.interval);
     let [transfers, read, write, upgrades, both, first, life] = event_figures(row, per_operation);
     [
-        if row.pareto { "*" } else { "" }.to_owned(),
+        match rank.is_some_and(|ranked| ranked.pareto) {
+            true => "*".to_owned(),
+            false => String::new(),
+        },
         name.to_owned(),
         row.layout.size.to_string(),
         row.memory.cache.as_deref().unwrap_or("-").to_owned(),
@@ -82,7 +100,7 @@ fn row_cells(row: &ScoredLayout, name: &str, per_operation: bool) -> [String; 12
         both,
         first,
         life,
-        row.interval.map_or(String::new(), interval_cell),
+        interval.map_or(String::new(), interval_cell),
     ]
 }
 

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use relayout_contend::throughput::{GainRatio, ThroughputGain};
 use relayout_search::{
-    AdviceVerdict, ChangeInterval, LayoutAdvice, ScoredLayout, SkippedCandidates,
+    AdviceVerdict, ChangeInterval, LayoutAdvice, RankedLayout, ScoredLayout, SkippedCandidates,
 };
 
 use super::super::TypeAdvice;
@@ -203,7 +203,7 @@ fn transfers_and_upgrades(scored: &ScoredLayout) -> u64 {
 pub fn effect_section(
     type_advice: &TypeAdvice<'_>,
     advice: &LayoutAdvice,
-    scored: &ScoredLayout,
+    scored: &RankedLayout,
     name: &str,
     line_bytes: u32,
 ) -> String {
@@ -262,7 +262,7 @@ pub fn effect_section(
 }
 
 /// The total, and whether it falls as the first misses do.
-fn transfers_words(advice: &LayoutAdvice, scored: &ScoredLayout) -> String {
+fn transfers_words(advice: &LayoutAdvice, scored: &RankedLayout) -> String {
     let (today, tally) = (&advice.current.tally, &scored.tally);
     let mut text = format!("from {} to {}", today.transfers(), tally.transfers());
     if let Some(interval) = scored.interval {
