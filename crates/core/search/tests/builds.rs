@@ -7,8 +7,8 @@ use relayout_layout::abi::{AbiEngine, AtomArrangement, StructShape};
 use relayout_profile::AccessKind::{Read, Write};
 use relayout_search::order::{self, MemberOrder};
 use relayout_search::{
-    AdviceSubject, AdviceVerdict, LayoutAdvice, ObjectHome, Options, RecordedInstance,
-    ScoredLayout, UserLayout, advise, score_in_build,
+    AdviceSubject, AdviceVerdict, LayoutAdvice, ObjectHome, Options, RankedLayout,
+    RecordedInstance, ScoredLayout, UserLayout, advise, score_in_build,
 };
 
 use common::{access, instance, structure, subject};
@@ -72,7 +72,7 @@ fn what_holds_in_every_build_comes_first() {
     let worst: Vec<u64> = advice
         .candidates
         .iter()
-        .map(ScoredLayout::ranked_cost)
+        .map(RankedLayout::ranked_cost)
         .collect();
     assert!(worst.iter().all(|cost| *cost >= worst[0]), "{worst:?}");
     for candidate in &advice.candidates {

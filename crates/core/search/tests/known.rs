@@ -56,6 +56,7 @@ fn nothing_given_beats_the_front(advice: &LayoutAdvice) {
             .user_layouts
             .iter()
             .chain(&advice.candidates)
+            .map(|ranked| &ranked.scored)
             .chain([&advice.current])
         {
             let (a, b) = (cost(candidate), cost(other));
