@@ -234,8 +234,9 @@ impl GuardSearch<'_, '_> {
     /// What the best of that costs.
     fn least_cost_so_far(&self, fewer_guards: Option<&GuardAdvice>) -> u64 {
         let known = self.known_advice(fewer_guards);
-        let scored = known.candidates.iter().chain([&self.unguarded.current]);
-        scored.map(|scored| scored.cost).min().unwrap_or(u64::MAX)
+        let costs = known.candidates.iter().map(|candidate| candidate.cost);
+        let today = self.unguarded.current.cost;
+        costs.chain([today]).min().unwrap_or(today)
     }
 
     /// The set of `count` statements that costs least with today's layout, with one of the best with `fewer`

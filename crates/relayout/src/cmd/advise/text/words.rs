@@ -127,7 +127,8 @@ pub fn verdict_sentences(type_advice: &TypeAdvice<'_>, advice: &LayoutAdvice) ->
             )
         }
         AdviceVerdict::Traded => {
-            let best = advice.candidates.first().map_or(0, transfers_and_upgrades);
+            let best = advice.candidates.first();
+            let best = best.map_or(0, |best| transfers_and_upgrades(best));
             let text = format!(
                 "No advice: the best layout found has fewer transfers, but transfers and upgrades together go \
                  from {}; {}.\n",
