@@ -15,7 +15,10 @@ mod api;
 mod append;
 mod callbacks;
 mod cpu;
+mod fatal;
 mod insn;
+mod install;
+mod instance;
 mod markers;
 mod options;
 mod output;
@@ -23,9 +26,9 @@ mod pause;
 mod plugin;
 mod program;
 mod sites;
-mod translate;
+mod window;
 
-pub use plugin::install;
+pub use install::install;
 
 /// The parts of `qemu_info_t` that all interface versions share.
 pub use api::QemuInfo;

@@ -1,6 +1,10 @@
-//! The plugin's life: installed, waiting for the start marker, recording, closed, written out.
+//! The plugin: installed, waiting for the start marker, recording, closed, written out.
 
-use std::ffi::{c_char, c_int, c_void};
+mod syscalls;
+mod threads;
+mod translate;
+
+use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicBool, Ordering::*};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -10,20 +14,28 @@ use relayout_shadow::wire::SummaryRecord;
 use relayout_shadow::{AccessKind, AccessValue, CONTEXTS_MAX, ShadowConfig, ShadowMemory};
 
 use crate::api::{self, GetValue, InfoBits, InsnData, PluginId, QemuInfo};
-use crate::callbacks::{RECORDING, on_reset, register, set_plugin};
 use crate::cpu::{self, FLUSH_CHECK_EVERY, VcpuState};
 use crate::markers::GuestMarker;
 use crate::options::Options;
 use crate::output::SegmentOutput;
 use crate::program::RecordedProgram;
 use crate::sites::SiteNumbers;
-use crate::translate::{READ_WRITE, UNCERTAIN};
+use crate::window::RECORDING;
 
-/// What is gathered is appended at least this often.
+/// Interval in which a running thread appends its records, at most.
 pub const FLUSH_EVERY: Duration = Duration::from_secs(1);
 
+/// Flags in the user data of a memory callback, above the site's number.
+pub const READ_WRITE: u64 = 1 << 32;
+pub const UNCERTAIN: u64 = 1 << 33;
+
+/// Called when QEMU has dropped all translated code.
+pub type ResetCallback = extern "C" fn(PluginId);
+
+/// State of the plugin from its installation to the end of QEMU.
 pub struct RecordingPlugin {
     id: PluginId,
+    on_reset: ResetCallback,
     pub options: Options,
     pub shadow: ShadowMemory<SegmentOutput>,
     contexts: usize,
@@ -32,55 +44,22 @@ pub struct RecordingPlugin {
     info_bits: InfoBits,
     get_value: Option<GetValue>,
     started: Mutex<Option<(Instant, u64)>>,
-    /// Code is to be instrumented when translated.
+    /// Code is instrumented when it is translated.
     pub instrument: AtomicBool,
     closed_by_marker: AtomicBool,
     finished: AtomicBool,
-    /// What runs in QEMU, if that is not a machine.
+    /// Program that QEMU runs, unless it emulates a machine.
     pub program: Option<RecordedProgram>,
 }
 
-/// Called by the loadable objects' `qemu_plugin_install`. Returns 0, or 1 with the reason printed.
-///
-/// # Safety
-/// The arguments must be those that QEMU passed, for plugin interface `interface`.
-pub unsafe fn install(
-    interface: c_int,
-    id: PluginId,
-    info: *const QemuInfo,
-    argc: c_int,
-    argv: *const *const c_char,
-) -> c_int {
-    // SAFETY: as promised by the caller.
-    let made = unsafe {
-        Options::from_argv(argc, argv).and_then(|o| RecordingPlugin::new(interface, id, &*info, o))
-    };
-    match made {
-        Ok(plugin) => {
-            let program = plugin.program.is_some();
-            // The window of a program without markers is all of it.
-            let opens = program && !plugin.options.own_markers;
-            set_plugin(plugin);
-            register(id, program);
-            if let Some(plugin) = crate::callbacks::plugin().filter(|_| opens) {
-                plugin.open_window();
-            }
-            0
-        }
-        Err(reason) => {
-            // QEMU keeps what plugins say to it in its log, where nobody would look.
-            eprintln!("relayout plugin: {reason}");
-            1
-        }
-    }
-}
-
 impl RecordingPlugin {
-    fn new(
+    /// Claims the recording folder of the options and makes the shadow. The error is for the user.
+    pub fn new(
         interface: c_int,
         id: PluginId,
         info: &QemuInfo,
         options: Options,
+        on_reset: ResetCallback,
     ) -> Result<Self, String> {
         if options.probe {
             return Err(format!("loaded, interface {interface}"));
@@ -98,13 +77,14 @@ impl RecordingPlugin {
         let get_value = (interface >= 4)
             .then(|| api::find_symbol(c"qemu_plugin_mem_get_value"))
             .flatten()
-            // SAFETY: the documented signature of that function.
+            // SAFETY: the documented signature of the function.
             .map(|f| unsafe { std::mem::transmute::<*mut c_void, GetValue>(f) });
         let mut config = ShadowConfig::new(contexts);
         config.burst_total_max = options.bursts.unwrap_or(config.burst_total_max);
         let shadow = ShadowMemory::new(config, output).ok_or("too many CPUs, or no memory")?;
         let plugin = Self {
             id,
+            on_reset,
             contexts,
             options,
             shadow,
@@ -155,12 +135,11 @@ impl RecordingPlugin {
         if self.stage() == RecordingStage::Waiting {
             self.set_stage(RecordingStage::Starting);
             // SAFETY: called from a callback, as the interface allows.
-            unsafe { api::qemu_plugin_reset(self.id, on_reset) };
+            unsafe { api::qemu_plugin_reset(self.id, self.on_reset) };
         }
     }
 
-    /// Makes all contexts at once: a program's threads have small stacks in QEMU, smaller than what
-    /// making one takes.
+    /// Makes all contexts at once. A program's threads have stacks in QEMU that are too small for making one.
     fn make_contexts(&self) -> Result<(), String> {
         for n in 0..self.contexts {
             self.make_context(n)
@@ -198,8 +177,8 @@ impl RecordingPlugin {
         }
     }
 
-    /// Appends everything. All vCPU threads of a machine have stopped; those of a program may still
-    /// run, but will not be followed.
+    /// Appends everything. All vCPU threads of a machine have stopped; those of a program may still run, but are
+    /// not recorded any more.
     pub fn finish(&self) {
         if self.stage() == RecordingStage::Waiting || self.finished.swap(true, AcqRel) {
             return;
@@ -226,7 +205,7 @@ impl RecordingPlugin {
             window_closed: u32::from(self.closed_by_marker.load(Acquire)),
         };
         for n in (0..self.contexts).rev() {
-            // SAFETY: no vCPU is followed any more.
+            // SAFETY: no vCPU is recorded any more.
             let Some(cpu) = (unsafe { cpu::cpu_of_context(n) }).or_else(|| self.make_context(n))
             else {
                 continue;
@@ -248,7 +227,7 @@ impl RecordingPlugin {
         }
     }
 
-    /// What a machine's CPU `n` uses.
+    /// Makes the state of a machine's CPU `n` and attaches it.
     #[cold]
     pub fn make_cpu(&self, n: usize) -> Option<&'static mut VcpuState> {
         self.make_context(n)?;
@@ -258,7 +237,7 @@ impl RecordingPlugin {
         unsafe { cpu::cpu_of_context(n) }
     }
 
-    /// What context `n`, which there is none of yet, will use. Takes a lot of stack.
+    /// Makes the state of context `n`, which must not exist yet. Takes a lot of stack.
     #[inline(never)]
     pub fn make_context(&self, n: usize) -> Option<&'static mut VcpuState> {
         if n >= self.contexts {
@@ -268,7 +247,7 @@ impl RecordingPlugin {
         cpu::keep_cpu(n, made)
     }
 
-    /// Whether accesses are to be followed just now.
+    /// Returns true unless the host has interrupted the recording.
     #[inline]
     pub fn is_watching(&self) -> bool {
         self.shadow.host.control().paused.load(Relaxed) == 0
@@ -306,7 +285,7 @@ impl RecordingPlugin {
         }
     }
 
-    /// After an access to `vaddr`: lets the shadow look at its pair of lines, or pauses.
+    /// Ends a portion of accesses after one to `vaddr`: samples its pair of lines, or pauses.
     #[cold]
     fn stop(&self, cpu: &mut VcpuState, vaddr: u64) {
         self.shadow
@@ -319,7 +298,7 @@ impl RecordingPlugin {
         cpu.begin_portion();
     }
 
-    /// Yields if it is time to, and now and then looks up from work.
+    /// Yields to another CPU if the options say so, and flushes if it is due.
     fn pause(&self, cpu: &mut VcpuState) {
         if self.options.yield_every > 0 {
             std::thread::yield_now();
@@ -342,7 +321,7 @@ impl RecordingPlugin {
         }
     }
 
-    /// Brings the numbers of the control page up to date.
+    /// Updates the counters of the control page.
     pub fn report_progress(&self, cpu: &mut VcpuState) {
         let control = self.shadow.host.control();
         let (accesses, transfers) = (cpu.context.accesses, cpu.context.transfers);
@@ -362,7 +341,7 @@ fn process_cpu_ns() -> u64 {
         tv_sec: 0,
         tv_nsec: 0,
     };
-    // SAFETY: a valid place for the answer.
+    // SAFETY: the kernel writes to `time` only.
     unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut time) };
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }

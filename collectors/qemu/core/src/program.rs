@@ -1,13 +1,11 @@
-//! A program that QEMU runs by itself, without a machine around it: its threads, which come and go;
-//! its modules; fork, exec and exit.
+//! A program that QEMU runs by itself, without a machine around it: its threads, modules, forks and end.
 //!
-//! What the plugin learns of it goes to the file `map` of the recording folder, a line each by one
-//! `write(2)`: see `docs/profile-format.md` for what becomes of it.
+//! The plugin appends a line about each to the file `map` of the recording folder, by one `write(2)` per line;
+//! `docs/profile-format.md` describes the lines.
 
-mod fatal;
-mod modules;
-mod syscalls;
-mod threads;
+pub mod modules;
+pub mod pending;
+pub mod threads;
 
 use std::collections::HashMap;
 use std::ffi::{CStr, c_char};
@@ -21,36 +19,35 @@ use relayout_shadow::CONTEXTS_MAX;
 use relayout_shadow::control::RecordingControl;
 
 use self::modules::{ElfModule, ProcessMappings};
-use self::syscalls::PendingCall;
+use self::pending::PendingCall;
 use self::threads::ThreadTable;
 use crate::append::AppendFile;
-use crate::callbacks::forget_plugin;
 use crate::output::SegmentOutput;
 use crate::{api, cpu};
 
-/// How long a thread may take to leave a callback before it is given up.
+/// Longest wait for threads that are within a callback.
 const LEAVE_LIMIT: Duration = Duration::from_secs(5);
 
-/// The program and what is known of it.
+/// Recorded program, with its threads and modules so far.
 pub struct RecordedProgram {
     map: AppendFile,
-    control: &'static RecordingControl,
-    /// QEMU's own mappings, from before it loaded the program.
+    pub control: &'static RecordingControl,
+    /// Mappings of QEMU itself, from before it loaded the program.
     before: ProcessMappings,
     begun: AtomicBool,
     state: Mutex<ProgramState>,
 }
 
 #[derive(Default)]
-struct ProgramState {
-    threads: ThreadTable,
-    /// System calls under way that matter, by vCPU.
-    calls: HashMap<usize, PendingCall>,
-    modules: Vec<ElfModule>,
+pub struct ProgramState {
+    pub threads: ThreadTable,
+    /// System calls that have not returned yet, by vCPU.
+    pub calls: HashMap<usize, PendingCall>,
+    pub modules: Vec<ElfModule>,
 }
 
 impl RecordedProgram {
-    /// Takes this process for the one that is recorded.
+    /// Claims the recording for this process.
     pub fn claim(dir: &Path, control: &'static RecordingControl) -> Result<Self, String> {
         let own = std::process::id();
         if let Err(other) = control.process.compare_exchange(0, own, AcqRel, Acquire) {
@@ -58,9 +55,6 @@ impl RecordedProgram {
             return Err(format!("process {other} is recorded already"));
         }
         register_barrier();
-        fatal::intercept_kill();
-        // SAFETY: a function of the right type that is safe in a forked child.
-        unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
         Ok(Self {
             map: AppendFile::guarded(dir.join("map")),
             control,
@@ -70,15 +64,14 @@ impl RecordedProgram {
         })
     }
 
-    /// The program is about to run: `pc` is in the first block that is translated.
+    /// Lists the modules of the program before its first block, which holds `pc`, runs. Later calls do nothing.
     pub fn list_first_modules(&self, pc: u64, host: &SegmentOutput) {
         if self.begun.load(Relaxed) || self.begun.swap(true, AcqRel) {
             return;
         }
         name_thread();
         let now = ProcessMappings::read();
-        // QEMU puts the program elsewhere than it believes to be only where it has to. Nothing in
-        // the interface says by how much.
+        // If QEMU had to move the program to other addresses, the interface does not say by how much.
         if !now.has_file_at(pc) {
             host.fail(&std::io::Error::from_raw_os_error(libc::EADDRNOTAVAIL));
             return;
@@ -93,8 +86,8 @@ impl RecordedProgram {
         }
     }
 
-    /// Another module, unless it is known.
-    fn add_module(&self, state: &mut ProgramState, module: ElfModule, host: &SegmentOutput) {
+    /// Adds a module and appends its line, unless it was added before.
+    pub fn add_module(&self, state: &mut ProgramState, module: ElfModule, host: &SegmentOutput) {
         if !state.modules.contains(&module) {
             self.append_map_line(module.map_line(), host);
             state.modules.push(module);
@@ -102,18 +95,23 @@ impl RecordedProgram {
     }
 
     /// Appends a line to the map.
-    fn append_map_line(&self, mut line: Vec<u8>, host: &SegmentOutput) {
+    pub fn append_map_line(&self, mut line: Vec<u8>, host: &SegmentOutput) {
         line.push(b'\n');
         if let Err(error) = self.map.append(&line, &[]) {
             host.fail(&error);
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, ProgramState> {
+    pub fn state(&self) -> MutexGuard<'_, ProgramState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Writes down the threads that still run.
+    /// Counts a child of the program, which is not recorded.
+    pub fn count_child(&self) {
+        self.control.others.fetch_add(1, Relaxed);
+    }
+
+    /// Appends the lines of the threads that have not ended.
     pub fn finish(&self, host: &SegmentOutput) {
         let lines = self.state().threads.end_all();
         for line in lines {
@@ -121,11 +119,10 @@ impl RecordedProgram {
         }
     }
 
-    /// Returns when no other thread is within a callback. The window must be closed, so that none
-    /// enters another.
+    /// Waits until no other thread is within a callback. The window must be closed, so that none enters another.
     ///
-    /// Threads raise a flag, then look whether the window is open; a barrier in between would cost
-    /// more than the rest of the callback. So the one that waits has the system put one into all.
+    /// A thread raises its flag and then reads whether the window is open. A memory barrier in between would cost
+    /// more than the rest of the callback, so this thread has the system run one in all threads.
     pub fn wait_for_others(&self) {
         barrier();
         let own = self.state().threads.own_context();
@@ -138,15 +135,13 @@ impl RecordedProgram {
     }
 }
 
-/// The main thread of QEMU has QEMU's name: gives it the program's, as it would have, and as the
-/// threads that it starts will have.
+/// Gives QEMU's main thread, and so the threads that it starts, the program's name instead of QEMU's.
 fn name_thread() {
     type PathToBinary = unsafe extern "C" fn() -> *const c_char;
     let Some(found) = api::find_symbol(c"qemu_plugin_path_to_binary") else {
         return;
     };
-    // SAFETY: the documented signature; it returns null or a string that is ours. The kernel cuts
-    // names to what it takes.
+    // SAFETY: the documented signature; it returns null or a string that is ours. The kernel cuts long names.
     unsafe {
         let path = std::mem::transmute::<*mut libc::c_void, PathToBinary>(found)();
         if path.is_null() {
@@ -160,14 +155,6 @@ fn name_thread() {
     }
 }
 
-/// The child of a fork has all that its parent had, files too, but is not recorded.
-unsafe extern "C" fn in_child() {
-    if let Some(program) = crate::callbacks::plugin().and_then(|p| p.program.as_ref()) {
-        program.control.others.fetch_add(1, Relaxed);
-    }
-    forget_plugin();
-}
-
 const BARRIER_REGISTER: libc::c_int = 1 << 4;
 const BARRIER: libc::c_int = 1 << 3;
 
@@ -176,8 +163,7 @@ fn register_barrier() {
     unsafe { libc::syscall(libc::SYS_membarrier, BARRIER_REGISTER, 0, 0) };
 }
 
-/// A memory barrier in all threads of this process. Where the system has none, all are given a
-/// moment.
+/// Runs a memory barrier in all threads of this process. Sleeps for a moment where the system has no such call.
 fn barrier() {
     // SAFETY: a plain system call.
     if unsafe { libc::syscall(libc::SYS_membarrier, BARRIER, 0, 0) } != 0 {

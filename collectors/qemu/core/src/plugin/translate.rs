@@ -1,25 +1,21 @@
-//! What is looked at when code is translated, and watched when it runs.
+//! Translation of code by QEMU: decides which instructions call back when they run.
 
 use std::ffi::c_void;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering::*;
 
+use super::{READ_WRITE, RecordingPlugin, UNCERTAIN};
 use crate::api::{self, MemCallback, QemuInsn, TranslationBlock};
 use crate::callbacks::{KERNEL, on_marker, on_mem, on_pause, on_program_mem};
 use crate::insn::memory_use;
 use crate::markers::GuestMarker;
-use crate::plugin::RecordingPlugin;
 
-/// The instruction of a CPU that waits in a loop. What it waits for is often a CPU that the host is
-/// not running: then the host's time is better spent on that one.
+/// The instruction `pause`, of a CPU that waits in a loop. It often waits for a CPU that the host is not running,
+/// so the thread yields.
 const PAUSE: [u8; 2] = [0xf3, 0x90];
 
-/// Flags in the user data of a memory callback, above the site's number.
-pub const READ_WRITE: u64 = 1 << 32;
-pub const UNCERTAIN: u64 = 1 << 33;
-
 impl RecordingPlugin {
-    /// Looks at a block that QEMU is translating.
+    /// Registers the callbacks of a block that QEMU is translating.
     pub fn translate(&self, tb: *mut TranslationBlock) {
         let instrument = self.instrument.load(Acquire);
         // SAFETY: `tb` is the block being translated.
@@ -74,7 +70,7 @@ impl RecordingPlugin {
         self.watch(insn, pc, bytes, len, on_mem);
     }
 
-    /// Has `on_mem` called for each access of the instruction.
+    /// Makes each access of the instruction call `on_mem`.
     fn watch(
         &self,
         insn: *mut QemuInsn,

@@ -1,13 +1,12 @@
-//! The end of a program by a signal.
+//! End of a program by a signal.
 //!
-//! QEMU 7.2 calls no plugin then: it sets the signal's default action and sends the signal to itself
-//! by `kill`. So that call is led through here: the slot of QEMU's table of imported functions that
-//! holds the address of `kill` gets that of ours. Where there is no such slot, all but what was
-//! appended by then is lost, as with SIGKILL.
+//! QEMU 7.2 calls no plugin then: it sets the signal's default action and sends itself the signal by `kill`. This
+//! module intercepts the call: it replaces the address of `kill` in QEMU's table of imported functions. Without
+//! such a slot, all records that were not appended yet are lost, as after SIGKILL.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 
-/// ELF: entries of the dynamic section, and what a relocation does.
+/// Tags of ELF's dynamic section, and kinds of relocations.
 const STRING_TABLE: u64 = 5;
 const SYMBOL_TABLE: u64 = 6;
 const RELOCATIONS: u64 = 7;
@@ -17,14 +16,14 @@ const CALL_RELOCATIONS_BYTES: u64 = 2;
 const GLOBAL_DATA: u32 = 6;
 const JUMP_SLOT: u32 = 7;
 
-/// `Elf64_Dyn`
+/// ELF's `Elf64_Dyn`.
 #[repr(C)]
 struct DynamicEntry {
     tag: u64,
     value: u64,
 }
 
-/// `Elf64_Rela`
+/// ELF's `Elf64_Rela`.
 #[repr(C)]
 struct ElfRelocation {
     place: u64,
@@ -33,7 +32,7 @@ struct ElfRelocation {
     addend: i64,
 }
 
-/// `Elf64_Sym`
+/// ELF's `Elf64_Sym`.
 #[repr(C)]
 struct DynamicSymbol {
     name: u32,
@@ -44,10 +43,10 @@ struct DynamicSymbol {
     bytes: u64,
 }
 
-/// From now on QEMU's own calls of `kill` come here.
+/// Makes QEMU's own calls of `kill` end the recording first.
 pub fn intercept_kill() {
     let mut slot: *mut *const c_void = std::ptr::null_mut();
-    // SAFETY: the callback is called with what it expects, and only during the call.
+    // SAFETY: the callback gets the pointer that it expects, and only during the call.
     unsafe { libc::dl_iterate_phdr(Some(first_object), (&raw mut slot).cast()) };
     if !slot.is_null() {
         // SAFETY: a slot of the program's import table, as the loader says.
@@ -55,13 +54,13 @@ pub fn intercept_kill() {
     }
 }
 
-/// What QEMU calls to end itself.
+/// Replacement of `kill`.
 unsafe extern "C" fn on_kill(process: libc::pid_t, signal: c_int) -> c_int {
     // SAFETY: plain system calls.
     unsafe {
         if process == libc::getpid()
             && signal != 0
-            && let Some(plugin) = crate::callbacks::plugin()
+            && let Some(plugin) = crate::instance::plugin()
         {
             plugin.finish();
         }
@@ -69,7 +68,7 @@ unsafe extern "C" fn on_kill(process: libc::pid_t, signal: c_int) -> c_int {
     }
 }
 
-/// The first object is the program itself: looks no further.
+/// Finds the slot in the first object, which is QEMU itself.
 unsafe extern "C" fn first_object(
     object: *mut libc::dl_phdr_info,
     _bytes: libc::size_t,
@@ -87,7 +86,7 @@ unsafe extern "C" fn first_object(
     1
 }
 
-/// Where an object keeps the address of the function that it imports as `name`.
+/// Returns the slot in which an object keeps the address of the function that it imports as `name`.
 ///
 /// # Safety
 /// `dynamic` must be the dynamic section of an object that is loaded with this bias.
@@ -131,10 +130,10 @@ unsafe fn import_slot(
     }
 }
 
-/// Changes a slot that the loader has made read-only, and makes it so again.
+/// Changes a slot that the loader has made read-only, and makes it read-only again.
 ///
 /// # Safety
-/// The slot must be in mapped memory, and `function` of the type of what it replaces.
+/// The slot must be mapped, and `function` must have the type of the function that it replaces.
 unsafe fn replace_slot(slot: *mut *const c_void, function: *const c_void) {
     // SAFETY: the page of the slot, as promised.
     unsafe {

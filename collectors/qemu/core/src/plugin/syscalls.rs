@@ -1,28 +1,20 @@
-//! System calls that change what there is to know: of modules, threads, and of the program's end.
+//! System calls of a recorded program that load modules, start threads, or end the program.
 
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
 
-use super::modules::ElfModule;
-use super::threads::{ThreadStart, own_tid};
-use crate::plugin::RecordingPlugin;
+use super::RecordingPlugin;
+use crate::program::modules::ElfModule;
+use crate::program::pending::PendingCall;
+use crate::program::threads::{ThreadStart, own_tid};
 
-/// A call under way.
-pub enum PendingCall {
-    /// A file is mapped to be run.
-    Map { path: PathBuf, offset: u64 },
-    /// A thread is started.
-    Thread(ThreadStart),
-}
-
-/// Longest path that is read.
+/// Longest path that is read, in bytes.
 const PATH_BYTES: usize = 4096;
 /// `ARCH_SET_FS`
 const SET_FS: u64 = 0x1002;
 
 impl RecordingPlugin {
-    /// The program makes a system call.
+    /// Notes a system call that the program makes.
     pub fn system_call(&self, vcpu: usize, number: i64, arguments: [u64; 6]) {
         let Some(program) = &self.program else { return };
         let [a1, a2, a3, _, a5, a6] = arguments;
@@ -31,7 +23,7 @@ impl RecordingPlugin {
             libc::SYS_clone if a1 & libc::CLONE_THREAD as u64 != 0 => {
                 let tls = a1 & libc::CLONE_SETTLS as u64 != 0;
                 Some(PendingCall::Thread(ThreadStart {
-                    // It grows down from there.
+                    // The stack grows down from there.
                     stack: a2.saturating_sub(1),
                     pointer: if tls { a5 } else { 0 },
                 }))
@@ -49,7 +41,7 @@ impl RecordingPlugin {
         }
     }
 
-    /// A system call returns to the program.
+    /// Handles the return of a noted system call.
     pub fn system_call_returns(&self, vcpu: usize, number: i64, result: i64) {
         let Some(program) = &self.program else { return };
         if !matches!(number, libc::SYS_mmap | libc::SYS_clone) {
@@ -74,8 +66,8 @@ impl RecordingPlugin {
         }
     }
 
-    /// The program replaces itself by another, which does not run under QEMU: this is its end. A call
-    /// that cannot succeed, as those of a search along `$PATH`, is let pass.
+    /// Ends the recording before the program replaces itself, since QEMU does not run the new program. Calls that
+    /// cannot succeed, such as those of a search along `$PATH`, are ignored.
     fn before_exec(&self, folder: i32, path: u64, flags: i32) -> Option<PendingCall> {
         let program = self.program.as_ref()?;
         let path = read_string(path)?;
@@ -88,7 +80,7 @@ impl RecordingPlugin {
     }
 }
 
-/// The program's descriptors are QEMU's.
+/// Returns the call that maps the file of a descriptor. The program's descriptors are QEMU's.
 fn mapped_file(descriptor: u64, offset: u64) -> Option<PendingCall> {
     let descriptor = descriptor as i32;
     if descriptor < 0 {
@@ -101,11 +93,11 @@ fn mapped_file(descriptor: u64, offset: u64) -> Option<PendingCall> {
         .then_some(PendingCall::Map { path, offset })
 }
 
-/// A C string of the program; `None` if it is not all readable, or too long.
+/// Reads a C string of the program. `None` if it is too long or not all readable.
 fn read_string(at: u64) -> Option<CString> {
     let mut bytes = Vec::new();
     while bytes.len() < PATH_BYTES {
-        // Page by page: what follows the string's last page may not be there.
+        // Page by page, since the page after the string may not be mapped.
         let from = at.checked_add(bytes.len() as u64)?;
         let mut part = vec![0; 4096 - from as usize % 4096];
         let got = read_memory(from, &mut part)?;
@@ -118,7 +110,7 @@ fn read_string(at: u64) -> Option<CString> {
     None
 }
 
-/// Reads memory of this process that may not be there; returns how much was read.
+/// Reads memory of this process that may not be mapped. Returns the number of bytes read.
 fn read_memory(at: u64, into: &mut [u8]) -> Option<usize> {
     let local = libc::iovec {
         iov_base: into.as_mut_ptr().cast(),
@@ -128,15 +120,15 @@ fn read_memory(at: u64, into: &mut [u8]) -> Option<usize> {
         iov_base: at as usize as *mut _,
         iov_len: into.len(),
     };
-    // SAFETY: the system checks both places.
+    // SAFETY: the kernel checks both ranges.
     let read = unsafe { libc::process_vm_readv(libc::getpid(), &local, 1, &remote, 1, 0) };
     usize::try_from(read).ok().filter(|&n| n > 0)
 }
 
-/// Whether it is a file that may be executed.
+/// Returns true if the path names a file that may be executed.
 fn is_program(folder: i32, path: &CString, flags: i32) -> bool {
     let flags = flags & libc::AT_EMPTY_PATH;
-    // SAFETY: a string, and a valid place for the answer.
+    // SAFETY: the kernel reads the string and writes to `data`.
     unsafe {
         let mut data: libc::stat = std::mem::zeroed();
         libc::fstatat(folder, path.as_ptr(), &mut data, flags) == 0
