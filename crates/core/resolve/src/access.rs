@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 use relayout_profile::{AccessKind, Profile};
 
-use crate::Error;
+use crate::error::Error;
 
 /// Who accessed what; how often is kept beside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

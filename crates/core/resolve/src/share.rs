@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use relayout_profile::{CoherenceEvent, ConflictRow};
 
-use crate::resolution::{AddressOwner, UnresolvedClass};
+use crate::owner::{AddressOwner, UnresolvedClass};
 
 /// Transfers (upgrades move no data and do not count) by what is known of the access that missed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -6,6 +6,7 @@ mod facts;
 pub mod flow;
 pub mod knowledge;
 pub mod program;
+mod site_evidence;
 pub mod sites;
 mod state;
 mod value;
@@ -17,6 +18,7 @@ pub use knowledge::{
     CallEffect, LocalVariable, TypeEvidence, TypeKnowledge, ValueHome, VariableFact,
 };
 pub use program::{AnalysedProgram, FileView};
-pub(crate) use sites::SiteCode;
-pub use sites::{SiteEvidence, SiteTable};
+pub(crate) use site_evidence::SiteCode;
+pub use site_evidence::SiteEvidence;
+pub use sites::SiteTable;
 pub use value::{AbstractValue, EvidenceTrust, TypedPointer, Via};

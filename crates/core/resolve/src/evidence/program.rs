@@ -200,7 +200,8 @@ impl<'p, 'f, 'a> FileView<'p, 'f, 'a> {
         };
         let pieces: Vec<_> = ranges.iter().filter_map(bytes).collect();
         let code = FunctionCode::decode(self.program.machine, &pieces);
-        let variables = FunctionVariables::read(self, function);
+        let variables =
+            FunctionVariables::read(self.debug_file(), self.id, &self.program.store, function);
         let (unit, entry) = die::read_entry(self.debug_file(), function)?;
         let low = entry.attr_value(gimli::constants::DW_AT_low_pc);
         let dwarf = self.debug_file().dwarf_of(function);

@@ -3,13 +3,13 @@
 
 use gimli::{Expression, Operation, constants as dw};
 use relayout_layout::TypeId;
-use relayout_layout::dwarf::{DieOffset, Reader};
+use relayout_layout::dwarf::{DieOffset, DwarfFile, Reader};
 
 use super::knowledge::{LocalVariable, ValueHome, VariableFact};
-use super::program::FileView;
+use crate::images::FileId;
 use crate::insn::DwarfRegister;
-use crate::types::TypeStore;
 use crate::types::die::{self, Entry, Unit};
+use crate::types::{FileDie, TypeStore};
 
 /// Entries of one function that are looked at.
 const ENTRIES_MAX: usize = 200_000;
@@ -41,13 +41,19 @@ pub struct FunctionVariables {
 
 impl FunctionVariables {
     /// Reads the variables of the function at `die`. What is malformed is left out.
-    pub fn read(view: &FileView<'_, '_, '_>, die: DieOffset) -> Self {
+    pub fn read<'f, 'a>(
+        debug_file: &'f DwarfFile<'a>,
+        file: FileId,
+        store: &TypeStore<'f, 'a>,
+        die: DieOffset,
+    ) -> Self {
         let mut variables = Self::default();
-        if let Some((unit, offset)) = view.debug_file().locate_die(die) {
+        if let Some((unit, offset)) = debug_file.locate_die(die) {
             let mut reading = VariableReader {
-                view,
-                store: &view.program().store,
-                dwarf: view.debug_file().dwarf_of(die),
+                debug_file,
+                file,
+                store,
+                dwarf: debug_file.dwarf_of(die),
                 function: die,
                 unit,
                 frame: frame_base(unit, offset),
@@ -62,7 +68,8 @@ impl FunctionVariables {
 }
 
 struct VariableReader<'r, 'f, 'a> {
-    view: &'r FileView<'r, 'f, 'a>,
+    debug_file: &'f DwarfFile<'a>,
+    file: FileId,
     store: &'r TypeStore<'f, 'a>,
     dwarf: &'f gimli::Dwarf<Reader<'f>>,
     function: DieOffset,
@@ -144,7 +151,7 @@ impl<'f, 'a> VariableReader<'_, 'f, 'a> {
 
     fn add_variable(&mut self, entry: &Entry<'f>, scope: &[Range]) -> Option<()> {
         let location = entry.attr_value(dw::DW_AT_location)?;
-        let ty = die::type_of(self.view.debug_file(), self.function, entry)?;
+        let ty = die::type_of(self.debug_file, self.function, entry)?;
         let mut kind = None;
         if let Some(expression) = location.exprloc_value() {
             let place = self.parse_location(expression)?;
@@ -214,7 +221,10 @@ impl<'f, 'a> VariableReader<'_, 'f, 'a> {
     }
 
     fn variable_kind(&self, ty: DieOffset) -> Kind {
-        let ty = self.view.file_die(ty);
+        let ty = FileDie {
+            file: self.file,
+            offset: ty,
+        };
         if let Some(target) = self.store.pointee(ty) {
             return Kind::Pointer(target);
         }

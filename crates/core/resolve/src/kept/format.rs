@@ -5,7 +5,7 @@ use relayout_layout::TypeId;
 use relayout_layout::dwarf::DieOffset;
 
 use super::bytes::{KeptCursor, KeptDamage, put_signed_varint, put_varint};
-use super::{KeptEvidence, SiteKey};
+use super::table::{KeptEvidence, SiteKey};
 use crate::evidence::{EvidenceTrust, SiteEvidence, TypeEvidence};
 use crate::images::FileId;
 use crate::types::{FileDie, PlacedVariable};

@@ -9,208 +9,22 @@
 mod bytes;
 mod format;
 mod identity;
-
-use std::hash::Hasher as _;
-
-use relayout_layout::TypeId;
-use rustc_hash::{FxHashMap, FxHasher};
+mod table;
 
 pub use self::bytes::KeptDamage;
-use crate::evidence::{SiteCode, SiteEvidence};
-use crate::images::{DebugImages, FileId};
-use crate::types::{FileDie, PlacedVariable, TypeStore};
-
-/// Most instructions that are kept; beyond, those of other profiles give way.
-const SITES_MAX: usize = 1 << 20;
-
-/// What is known of the code of some files. See the [module](self).
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct KeptEvidence {
-    identity: String,
-    /// Entries of the types below, ascending.
-    types: Vec<FileDie>,
-    /// By place, ascending; a [`TypeId`] is an index into `types`.
-    sites: Vec<(SiteKey, SiteEvidence)>,
-    /// By file; `None` where they were not looked for.
-    variables: Vec<Option<Vec<PlacedVariable>>>,
-    changed: bool,
-}
-
-/// An instruction: where it is and, since code is patched while it runs, what it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct SiteKey {
-    file: FileId,
-    /// As linked.
-    address: u64,
-    /// Hash of its bytes, and of whether it is a call.
-    code: u32,
-}
+pub use self::table::KeptEvidence;
 
 impl KeptEvidence {
-    /// Nothing is known yet of the code of `images`, for the machine of that name. `None` where a file
-    /// has no build id: nothing tells it from another build.
-    pub fn new(images: &DebugImages<'_, '_>, machine: &str) -> Option<Self> {
-        Some(Self {
-            identity: identity::files_identity(images, machine)?,
-            variables: vec![None; images.files().len()],
-            ..Self::default()
-        })
-    }
-
-    /// What this is about, in words: other bytes than those of the same identity are of no use.
-    pub fn identity(&self) -> &str {
-        &self.identity
-    }
-
-    /// A name for a file with the bytes, the same for the same identity: letters, digits, `-` and `.`.
-    pub fn file_name(&self) -> String {
-        identity::file_name(&self.identity)
-    }
-
-    /// Whether something was found out that the bytes it was made of did not have.
-    pub fn is_changed(&self) -> bool {
-        self.changed
-    }
-
-    /// How many instructions are known.
-    pub fn site_count(&self) -> usize {
-        self.sites.len()
-    }
-
-    /// The same with what `bytes` say.
+    /// Adds the evidence of `bytes`, which [`encode`](Self::encode) made.
     ///
     /// # Errors
-    /// They are of another identity, cut off or damaged.
+    /// The bytes have another identity, or are cut off or damaged.
     pub fn decode(self, bytes: &[u8]) -> Result<Self, KeptDamage> {
         format::decode(self, bytes)
     }
 
-    /// As bytes, for [`decode`](Self::decode).
+    /// Encodes the evidence as bytes, for [`decode`](Self::decode).
     pub fn encode(&self) -> Vec<u8> {
         format::encode(self)
-    }
-
-    /// The variables of a file, if they are known.
-    pub(crate) fn variables(&self, file: FileId) -> Option<&[PlacedVariable]> {
-        self.variables.get(usize::from(file.0))?.as_deref()
-    }
-
-    /// Remembers all variables of a file, sorted by address.
-    pub(crate) fn keep_variables(&mut self, file: FileId, variables: Vec<PlacedVariable>) {
-        if let Some(place) = self.variables.get_mut(usize::from(file.0)) {
-            *place = Some(variables);
-            self.changed = true;
-        }
-    }
-
-    /// What is known of `sites`, in their order, in the types of `store`.
-    pub(crate) fn restore(
-        &self,
-        store: &TypeStore<'_, '_>,
-        sites: &[SiteCode<'_>],
-    ) -> Vec<Option<SiteEvidence>> {
-        let mut types: FxHashMap<TypeId, Option<TypeId>> = FxHashMap::default();
-        let mut ty = |index: TypeId| {
-            let entry = self.types.get(index.0 as usize).copied();
-            *types
-                .entry(index)
-                .or_insert_with(|| entry.and_then(|entry| store.load_at_entry(entry)))
-        };
-        let mut restore_site = |site: &SiteCode<'_>| {
-            let place = SiteKey::from_code(site);
-            let found = self.sites.binary_search_by_key(&place, |site| site.0);
-            self.sites[found.ok()?].1.with_types(&mut ty)
-        };
-        sites.iter().map(&mut restore_site).collect()
-    }
-
-    /// Remembers what `sites` say, in the types of `store`. What rests on a type that is in no file is
-    /// left out.
-    pub(crate) fn keep_sites<'p>(
-        &mut self,
-        store: &TypeStore<'_, '_>,
-        sites: impl Iterator<Item = (SiteCode<'p>, SiteEvidence)>,
-    ) {
-        let new: Vec<_> = sites.collect();
-        if new.is_empty() {
-            return;
-        }
-        let entries = store.entries();
-        let mut merged = KeptMerge::default();
-        if self.sites.len() + new.len() <= SITES_MAX {
-            for (place, evidence) in &self.sites {
-                let entry = |ty: TypeId| self.types.get(ty.0 as usize).copied();
-                merged.add(*place, evidence, entry);
-            }
-        }
-        for (site, evidence) in new.iter().take(SITES_MAX) {
-            merged.add(SiteKey::from_code(site), evidence, |ty| {
-                entries.get(&ty).copied()
-            });
-        }
-        (self.types, self.sites) = merged.finish();
-        self.changed = true;
-    }
-}
-
-impl SiteKey {
-    fn from_code(site: &SiteCode<'_>) -> Self {
-        let mut hasher = FxHasher::default();
-        hasher.write(site.bytes);
-        hasher.write_usize(site.bytes.len());
-        hasher.write_u8(site.is_call.into());
-        Self {
-            file: site.at.file,
-            address: site.at.address,
-            code: (hasher.finish() >> 32) as u32,
-        }
-    }
-}
-
-/// Sites whose types are being numbered again.
-#[derive(Default)]
-struct KeptMerge {
-    numbers: FxHashMap<FileDie, u32>,
-    entries: Vec<FileDie>,
-    sites: Vec<(SiteKey, SiteEvidence)>,
-}
-
-impl KeptMerge {
-    fn add(
-        &mut self,
-        place: SiteKey,
-        evidence: &SiteEvidence,
-        entry: impl Fn(TypeId) -> Option<FileDie>,
-    ) {
-        let numbered = evidence.with_types(&mut |ty| {
-            let entry = entry(ty)?;
-            let next = u32::try_from(self.entries.len()).ok()?;
-            let number = *self.numbers.entry(entry).or_insert(next);
-            if number == next {
-                self.entries.push(entry);
-            }
-            Some(TypeId(number))
-        });
-        self.sites.extend(numbered.map(|kept| (place, kept)));
-    }
-
-    /// Types and sites, both ascending.
-    fn finish(mut self) -> (Vec<FileDie>, Vec<(SiteKey, SiteEvidence)>) {
-        let mut order: Vec<u32> = (0..self.entries.len() as u32).collect();
-        order.sort_unstable_by_key(|&number| self.entries[number as usize]);
-        let mut rank = vec![TypeId(0); order.len()];
-        for (new, &old) in order.iter().enumerate() {
-            rank[old as usize] = TypeId(new as u32);
-        }
-        let types = { order.iter() }
-            .map(|&number| self.entries[number as usize])
-            .collect();
-        let mut new_number = |ty: TypeId| rank.get(ty.0 as usize).copied();
-        let mut sites: Vec<_> = { self.sites.drain(..) }
-            .filter_map(|(place, evidence)| Some((place, evidence.with_types(&mut new_number)?)))
-            .collect();
-        sites.sort_by_key(|site| site.0);
-        sites.dedup_by_key(|site| site.0);
-        (types, sites)
     }
 }

@@ -3,19 +3,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use relayout_layout::TypeId;
-use relayout_profile::{RangeKind, RangeRow};
+use relayout_profile::RangeKind;
 use rustc_hash::FxHashMap;
 
 use super::cache::{self, CacheType, StoreShapes};
-use super::fixed::{self, CertainObjects};
+use super::finder::{ObjectBallot, ObjectFinder};
+use super::fixed::CertainObjects;
 use super::heap::{self, AllocationContents, Scalars, TypedAllocation};
-use super::ranges::{ObjectCell, RangeIndex};
+use super::ranges::ObjectCell;
 use super::vote::{ElectedType, Votes, elect};
 use super::{ObjectKind, ResolvedObject, VoteCounts};
-use crate::access::AccessKey;
 use crate::callers::CallerStacks;
-use crate::evidence::{AnalysedProgram, EvidenceTrust, SiteTable, TypeEvidence, Via};
-use crate::images::DebugImages;
+use crate::evidence::{EvidenceTrust, TypeEvidence};
 
 /// Part of a site's typed accesses that must name one place before the site counts as evidence.
 const LEARNED_MIN: f64 = 0.9;
@@ -28,20 +27,6 @@ const LINE_BYTES: u64 = 64;
 
 /// A site's evidence by what its other accesses hit, for sites whose instruction tells nothing.
 type Learned = FxHashMap<(u32, bool), TypeEvidence>;
-
-/// What finding objects rests on.
-pub struct ObjectFinder<'p, 'f, 'a> {
-    /// The debug files.
-    pub program: &'p AnalysedProgram<'f, 'a>,
-    /// Where the files were.
-    pub images: &'p DebugImages<'f, 'a>,
-    /// What memory was.
-    pub ranges: &'p RangeIndex,
-    /// Distinct accesses, ascending.
-    pub accesses: &'p [(AccessKey, u64)],
-    /// What instructions say.
-    pub sites: &'p SiteTable,
-}
 
 impl ObjectFinder<'_, '_, '_> {
     /// All objects, by run and base, without overlaps.
@@ -328,54 +313,6 @@ impl ObjectFinder<'_, '_, '_> {
         self.cell_object(cell, base, bytes, known.ty, elected)
     }
 
-    pub(super) fn elected_object(&self, cell: &ObjectCell, winner: &ElectedType) -> ResolvedObject {
-        let votes = VoteCounts {
-            support: winner.support,
-            against: winner.against,
-        };
-        self.cell_object(cell, winner.base, winner.bytes, winner.ty, Some(votes))
-    }
-
-    fn cell_object(
-        &self,
-        cell: &ObjectCell,
-        base: u64,
-        bytes: u64,
-        ty: TypeId,
-        votes: Option<VoteCounts>,
-    ) -> ResolvedObject {
-        let owner = || {
-            self.range_row(cell)
-                .map(|row| row.owner.clone())
-                .unwrap_or_default()
-        };
-        let kind = match self.range_row(cell).map(|row| row.kind) {
-            Some(RangeKind::Slab) => ObjectKind::Slab { cache: owner() },
-            Some(RangeKind::Stack) => ObjectKind::Stack { task: owner() },
-            Some(RangeKind::Heap) => ObjectKind::Heap {
-                site: String::new(),
-            },
-            _ => ObjectKind::Memory,
-        };
-        let type_name = fixed::readable_type_name(&self.program.store.types(), ty);
-        let confidence = votes.map_or(1.0, VoteCounts::confidence);
-        let votes = votes.unwrap_or_default();
-        ResolvedObject {
-            run: cell.run,
-            base,
-            bytes,
-            type_name,
-            ty,
-            kind,
-            confidence,
-            votes,
-        }
-    }
-
-    pub(super) fn range_row(&self, cell: &ObjectCell) -> Option<&RangeRow> {
-        cell.range.map(|n| self.ranges.row(n))
-    }
-
     fn learn_sites(&self, objects: &[ResolvedObject]) -> Learned {
         let mut seen: FxHashMap<(u32, bool), FxHashMap<(TypeId, i64), u64>> = FxHashMap::default();
         for &(key, _) in self.accesses {
@@ -413,18 +350,6 @@ impl ObjectFinder<'_, '_, '_> {
         }
         learned
     }
-}
-
-/// Votes by stretch of memory; a stretch without votes was accessed all the same.
-#[derive(Default)]
-pub(super) struct ObjectBallot {
-    pub(super) cells: BTreeMap<ObjectCell, Votes>,
-    /// Addresses that were accessed in allocations.
-    touched: BTreeMap<ObjectCell, BTreeSet<u64>>,
-    /// Evidence of scalars in allocations.
-    scalars: BTreeMap<ObjectCell, Scalars>,
-    /// Members whose pointers led to those.
-    pub(super) vias: BTreeMap<ObjectCell, BTreeMap<Via, f64>>,
 }
 
 fn vote_weight(trust: EvidenceTrust, count: u64) -> f64 {

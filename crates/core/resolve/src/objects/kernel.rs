@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use relayout_profile::RangeKind;
 
 use super::cache::StoreShapes;
-use super::find::{ObjectBallot, ObjectFinder};
+use super::finder::{ObjectBallot, ObjectFinder};
 use super::ranges::ObjectCell;
 use super::vote::{ElectedType, Votes, elect};
 use super::{ResolvedObject, fixed};

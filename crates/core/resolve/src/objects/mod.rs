@@ -2,6 +2,7 @@
 
 pub mod cache;
 pub mod find;
+pub mod finder;
 pub mod fixed;
 pub mod heap;
 mod kernel;

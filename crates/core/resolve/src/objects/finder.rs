@@ -1,0 +1,91 @@
+//! Inputs of object discovery, and the votes that it collects.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use relayout_layout::TypeId;
+use relayout_profile::{RangeKind, RangeRow};
+
+use super::fixed;
+use super::heap::Scalars;
+use super::ranges::{ObjectCell, RangeIndex};
+use super::vote::{ElectedType, Votes};
+use super::{ObjectKind, ResolvedObject, VoteCounts};
+use crate::access::AccessKey;
+use crate::evidence::{AnalysedProgram, SiteTable, Via};
+use crate::images::DebugImages;
+
+/// What finding objects rests on.
+pub struct ObjectFinder<'p, 'f, 'a> {
+    /// The debug files.
+    pub program: &'p AnalysedProgram<'f, 'a>,
+    /// Where the files were.
+    pub images: &'p DebugImages<'f, 'a>,
+    /// What memory was.
+    pub ranges: &'p RangeIndex,
+    /// Distinct accesses, ascending.
+    pub accesses: &'p [(AccessKey, u64)],
+    /// What instructions say.
+    pub sites: &'p SiteTable,
+}
+
+impl ObjectFinder<'_, '_, '_> {
+    pub(super) fn elected_object(&self, cell: &ObjectCell, winner: &ElectedType) -> ResolvedObject {
+        let votes = VoteCounts {
+            support: winner.support,
+            against: winner.against,
+        };
+        self.cell_object(cell, winner.base, winner.bytes, winner.ty, Some(votes))
+    }
+
+    pub(super) fn cell_object(
+        &self,
+        cell: &ObjectCell,
+        base: u64,
+        bytes: u64,
+        ty: TypeId,
+        votes: Option<VoteCounts>,
+    ) -> ResolvedObject {
+        let owner = || {
+            self.range_row(cell)
+                .map(|row| row.owner.clone())
+                .unwrap_or_default()
+        };
+        let kind = match self.range_row(cell).map(|row| row.kind) {
+            Some(RangeKind::Slab) => ObjectKind::Slab { cache: owner() },
+            Some(RangeKind::Stack) => ObjectKind::Stack { task: owner() },
+            Some(RangeKind::Heap) => ObjectKind::Heap {
+                site: String::new(),
+            },
+            _ => ObjectKind::Memory,
+        };
+        let type_name = fixed::readable_type_name(&self.program.store.types(), ty);
+        let confidence = votes.map_or(1.0, VoteCounts::confidence);
+        let votes = votes.unwrap_or_default();
+        ResolvedObject {
+            run: cell.run,
+            base,
+            bytes,
+            type_name,
+            ty,
+            kind,
+            confidence,
+            votes,
+        }
+    }
+
+    pub(super) fn range_row(&self, cell: &ObjectCell) -> Option<&RangeRow> {
+        cell.range.map(|n| self.ranges.row(n))
+    }
+}
+
+/// Votes by stretch of memory; a stretch without votes was accessed all the same.
+#[derive(Default)]
+pub(super) struct ObjectBallot {
+    pub(super) cells: BTreeMap<ObjectCell, Votes>,
+    /// Addresses that were accessed in allocations.
+    pub(super) touched: BTreeMap<ObjectCell, BTreeSet<u64>>,
+    /// Evidence of scalars in allocations.
+    pub(super) scalars: BTreeMap<ObjectCell, Scalars>,
+    /// Members whose pointers led to those.
+    pub(super) vias: BTreeMap<ObjectCell, BTreeMap<Via, f64>>,
+}
