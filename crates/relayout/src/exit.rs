@@ -58,8 +58,8 @@ pub fn print_error(error: &anyhow::Error) -> ExitStatus {
     }
     error
         .chain()
-        .find_map(|cause| cause.downcast_ref::<Error>())
-        .map_or(ExitStatus::Input, |host_error| host_error.category().into())
+        .find_map(Error::category_of)
+        .map_or(ExitStatus::Input, ExitStatus::from)
 }
 
 fn is_disk_full(error: &(dyn std::error::Error + 'static)) -> bool {

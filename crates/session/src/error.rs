@@ -164,6 +164,18 @@ pub enum Error {
     },
 }
 
+impl From<relayout_host::files::Error> for Error {
+    fn from(error: relayout_host::files::Error) -> Self {
+        Self::Host(error.into())
+    }
+}
+
+impl From<relayout_host::probe::Error> for Error {
+    fn from(error: relayout_host::probe::Error) -> Self {
+        Self::Host(error.into())
+    }
+}
+
 impl Error {
     pub(crate) fn types<E: Into<Cause>>(path: &Path) -> impl FnOnce(E) -> Self {
         move |source| Self::Types {

@@ -68,10 +68,10 @@ pub fn pair_coefficient_or_measured(given: Option<f64>) -> Result<Option<f64>, E
 }
 
 /// Errors of the document itself name the remedy already.
-fn machine_file_error(error: relayout_host::Error) -> Error {
+fn machine_file_error(error: relayout_host::probe::Error) -> Error {
     match error {
-        relayout_host::Error::MachineFile { .. } => Error::Host(error),
-        error => Error::MachineFile(error),
+        relayout_host::probe::Error::MachineFile { .. } => Error::Host(error.into()),
+        error => Error::MachineFile(error.into()),
     }
 }
 

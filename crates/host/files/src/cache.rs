@@ -1,4 +1,4 @@
-//! Where `scripts/setup.sh` puts kernels and QEMU.
+//! The folder into which `scripts/setup.sh` puts kernels and QEMU.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -8,8 +8,7 @@ use std::path::{Path, PathBuf};
 pub struct CacheFolder(PathBuf);
 
 impl CacheFolder {
-    /// `$RELAYOUT_CACHE`, else `relayout` in `$XDG_CACHE_HOME`, else in `~/.cache`. `None` without
-    /// any of them.
+    /// Takes `$RELAYOUT_CACHE`, else `$XDG_CACHE_HOME/relayout`, else `~/.cache/relayout`. `None` if no variable is set.
     pub fn locate() -> Option<Self> {
         let env_path = |name: &str| {
             env::var_os(name)
@@ -22,37 +21,37 @@ impl CacheFolder {
         Some(Self(dir))
     }
 
-    /// In this folder.
+    /// Takes `dir` as the cache folder.
     pub fn new(dir: PathBuf) -> Self {
         Self(dir)
     }
 
-    /// The folder.
+    /// Path of the folder.
     pub fn dir(&self) -> &Path {
         &self.0
     }
 
-    /// The stock kernel's image, if it is there.
+    /// The stock kernel's boot image, if it exists.
     pub fn kernel_image(&self) -> Option<PathBuf> {
         self.existing_path("kernel/current/vmlinuz")
     }
 
-    /// The stock kernel's debug file, if it is there.
+    /// The stock kernel's debug file, if it exists.
     pub fn kernel_debug_file(&self) -> Option<PathBuf> {
         self.existing_path("kernel/current/vmlinux")
     }
 
-    /// The kernel source, if it is there.
+    /// The kernel source, if it exists.
     pub fn kernel_source(&self) -> Option<PathBuf> {
         self.existing_path("source/current")
     }
 
-    /// The unpacked QEMU, if it is there.
+    /// The unpacked QEMU for whole machines, if it exists.
     pub fn qemu_system(&self) -> Option<PathBuf> {
         self.existing_path("qemu/current/qemu-system-x86_64")
     }
 
-    /// The unpacked QEMU for single programs, if it is there.
+    /// The unpacked QEMU for single programs, if it exists.
     pub fn qemu_user(&self) -> Option<PathBuf> {
         self.existing_path("qemu/user/qemu-x86_64")
     }

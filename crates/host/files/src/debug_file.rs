@@ -1,11 +1,9 @@
-//! A file with debug information, mapped, and the files that it refers to.
+//! Mapped files with debug information, and the files that they refer to.
 
-use std::fs::File;
-use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use memmap2::{Mmap, MmapMut};
+use memmap2::Mmap;
 use relayout_layout::catalog::{CatalogInputs, DebugInfoFormat, TypeCatalog};
 use relayout_layout::dwarf::{
     CompanionFiles, DwarfFile, SectionStore, SplitUnit, SupplementaryLink,
@@ -14,18 +12,24 @@ use relayout_layout::dwarf::{
 use crate::Error;
 use crate::debug_search::{self, DebugFolders};
 use crate::file_error::cannot;
+use crate::files::map_file;
 
-/// Most bytes of what cannot be mapped: pipes and devices may have no end.
-const READ_BYTES_MAX: u64 = 1 << 30;
-
-/// An ELF file with debug information, mapped for as long as this lives, as are those that it
-/// refers to (`.dwo`, `.dwp`, what `dwz` moved) once its types have been read.
+/// A mapped ELF file with debug information, and the files that it refers to (`.dwo`, `.dwp`, the
+/// supplementary file of `dwz`), which are mapped when its types are read.
+///
+/// ```no_run
+/// # fn main() -> Result<(), relayout_files::Error> {
+/// let file = relayout_files::DebugFile::open("vmlinux".as_ref())?;
+/// let symbols = file.dwarf()?.symbols().len();
+/// # Ok(())
+/// # }
+/// ```
 pub struct DebugFile {
-    /// The file that was asked for; the debug information may be in another.
+    /// The file that the caller named. The debug information may be in another file.
     requested: PathBuf,
     path: PathBuf,
     map: Mmap,
-    /// The file that was asked for, where `map` is another: it has the code.
+    /// The file that the caller named, which has the code, if `map` is another file.
     code_map: Option<Mmap>,
     sections: SectionStore,
     folders: DebugFolders,
@@ -35,20 +39,20 @@ pub struct DebugFile {
 }
 
 impl DebugFile {
-    /// Maps the file; nothing is read yet.
+    /// Maps the file. Nothing is read yet.
     ///
     /// # Errors
-    /// It cannot be opened.
+    /// The file cannot be opened.
     pub fn open(path: &Path) -> Result<Self, Error> {
         let map = map_file(path).map_err(cannot("open", path))?;
         Ok(Self::new(path, path, map, DebugFolders::default()))
     }
 
-    /// The file at `path`, mapped already, or, where it has no debug information itself, the file
-    /// that was split off it: by build id or by name (`.gnu_debuglink`), in `folders` and beside it.
+    /// Takes the mapped file at `path`. If it has no debug information, searches `folders` and the file's own
+    /// folder for the separate debug file, by build id and by name (`.gnu_debuglink`).
     ///
     /// # Errors
-    /// A debug file that it names is not there, or of another build.
+    /// The file names a debug file that is missing or of another build.
     pub fn find(path: &Path, map: Mmap, folders: DebugFolders) -> Result<Self, Error> {
         Ok(
             match debug_search::find_separate_file(path, &map, &folders)? {
@@ -61,8 +65,8 @@ impl DebugFile {
         )
     }
 
-    /// The same, but where the debug file that `path` names is not there, it is `path` itself, of which
-    /// at least symbols may be read.
+    /// Like [`find`](Self::find), but keeps the file at `path` if its debug file is missing: its symbols may
+    /// still be readable.
     pub fn find_or_keep(path: &Path, map: Mmap, folders: DebugFolders) -> Self {
         match debug_search::find_separate_file(path, &map, &folders) {
             Ok(Some((other, debug))) => Self {
@@ -87,20 +91,20 @@ impl DebugFile {
         }
     }
 
-    /// Where it is.
+    /// Path of the file with the debug information.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Its bytes.
+    /// Bytes of the file with the debug information.
     pub fn bytes(&self) -> &[u8] {
         &self.map
     }
 
-    /// Its debug information, indexed. Once per file.
+    /// Indexes the debug information. To be called once per file.
     ///
     /// # Errors
-    /// It is not an ELF file or has no usable debug information.
+    /// The file is not an ELF file, or has no usable debug information.
     pub fn dwarf(&self) -> Result<DwarfFile<'_>, Error> {
         DwarfFile::parse_with_companions(&self.map, &self.sections, self).map_err(|source| {
             Error::Debug {
@@ -110,11 +114,11 @@ impl DebugFile {
         })
     }
 
-    /// The same with the error as it is, and with the code of the file that was asked for, where the
-    /// debug information was split off it.
+    /// Like [`dwarf`](Self::dwarf), but with the decoder's own error, and with the code of the file that the
+    /// caller named if the debug information was split off.
     ///
     /// # Errors
-    /// It is not an ELF file or has no usable debug information.
+    /// The file is not an ELF file, or has no usable debug information.
     pub fn dwarf_with_code(&self) -> Result<DwarfFile<'_>, relayout_layout::Error> {
         let debug = DwarfFile::parse_with_companions(&self.map, &self.sections, self)?;
         match &self.code_map {
@@ -123,18 +127,18 @@ impl DebugFile {
         }
     }
 
-    /// The symbols of the file that was asked for, and nothing else of it.
+    /// Reads only the symbols of the file that the caller named.
     ///
     /// # Errors
-    /// It is not an ELF file.
+    /// The file is not an ELF file.
     pub fn symbols(&self) -> Result<DwarfFile<'_>, relayout_layout::Error> {
         DwarfFile::symbols_only(self.code_map.as_ref().unwrap_or(&self.map))
     }
 
-    /// Its types. Once per file. Split BTF, as of kernel modules, needs its `base`.
+    /// Indexes the types. To be called once per file. Split BTF, as in kernel modules, needs its `base`.
     ///
     /// # Errors
-    /// It has no usable types.
+    /// The file has no usable types.
     pub fn catalog<'a>(
         &'a self,
         format: DebugInfoFormat,
@@ -173,33 +177,7 @@ impl CompanionFiles for DebugFile {
     }
 }
 
-/// The first of the places where there is a file.
+/// Maps the first of the paths that exists.
 fn map_first(paths: impl IntoIterator<Item = PathBuf>) -> Option<Mmap> {
     paths.into_iter().find_map(|path| map_file(&path).ok())
-}
-
-/// Maps a file to read it; what cannot be mapped, as the files of `/sys/kernel/btf`, is read.
-///
-/// # Errors
-/// It cannot be opened or read, or is a folder.
-pub fn map_file(path: &Path) -> io::Result<Mmap> {
-    let file = File::open(path)?;
-    if file.metadata()?.is_dir() {
-        return Err(io::ErrorKind::IsADirectory.into());
-    }
-    // SAFETY: the map is only read; that another process cuts the file short ends this one, as it
-    // does every tool that maps debug files.
-    match unsafe { Mmap::map(&file) } {
-        Ok(map) if !map.is_empty() => Ok(map),
-        _ => {
-            let mut bytes = Vec::new();
-            file.take(READ_BYTES_MAX).read_to_end(&mut bytes)?;
-            if bytes.len() as u64 == READ_BYTES_MAX {
-                return Err(io::ErrorKind::FileTooLarge.into());
-            }
-            let mut map = MmapMut::map_anon(bytes.len())?;
-            map.copy_from_slice(&bytes);
-            map.make_read_only()
-        }
-    }
 }

@@ -1,4 +1,4 @@
-//! Where separate debug information is: the places that gdb looks in.
+//! Search of separate debug files, in the folders that gdb searches.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,12 +8,12 @@ use relayout_layout::dwarf::{SplitUnit, SupplementaryLink};
 use relayout_layout::links::{DebugLink, DebugLinks};
 
 use crate::Error;
-use crate::debug_file::map_file;
+use crate::files::map_file;
 
-/// Where distributions install debug files.
+/// Root folder into which distributions install debug files.
 const INSTALLED_ROOT: &str = "/usr/lib/debug";
 
-/// Folders laid out as `/usr/lib/debug` is, in order of search.
+/// Root folders of debug files, laid out like `/usr/lib/debug`, in the order of search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DebugFolders(pub Vec<PathBuf>);
 
@@ -23,12 +23,12 @@ impl Default for DebugFolders {
     }
 }
 
-/// The file that has the debug information of `path`; `None` where it is in `path` itself, or
-/// `path` names no other.
+/// Finds and maps the file with the debug information of `path`. `None` if `path` has it itself, names no
+/// debug file, or is not an ELF file.
 ///
 /// # Errors
-/// It names one that is not there, or of another build. What is no ELF file is no concern here.
-pub(crate) fn find_separate_file(
+/// The file that `path` names is missing or of another build.
+pub fn find_separate_file(
     path: &Path,
     bytes: &[u8],
     folders: &DebugFolders,
@@ -40,25 +40,28 @@ pub(crate) fn find_separate_file(
     if links.has_types || !named {
         return Ok(None);
     }
-    let mut looked = Vec::new();
-    let mut other = Vec::new();
+    let mut missing = Vec::new();
+    let mut other_builds = Vec::new();
     for (place, identity) in candidate_paths(path, &links, folders) {
         let Ok(map) = map_file(&place) else {
-            looked.push(place);
+            missing.push(place);
             continue;
         };
-        // A file may be linked from itself, where nothing was split off in the end.
+        // A file may name itself, if nothing was split off in the end.
         let found = DebugLinks::read(&map);
         if !found.is_ok_and(|found| found.has_types && identity.matches(&found, &map)) {
-            other.push(place);
+            other_builds.push(place);
             continue;
         }
         return Ok(Some((place, map)));
     }
-    Err(Error::NoDebugFile { looked, other })
+    Err(Error::NoDebugFile {
+        missing,
+        other_builds,
+    })
 }
 
-/// How a debug file is known to be the right one.
+/// Property by which a debug file is recognised as the right one.
 enum DebugFileIdentity<'l> {
     BuildId(&'l [u8]),
     Checksum(u32),
@@ -111,7 +114,7 @@ fn debug_link_paths(path: &Path, link: &DebugLink, folders: &DebugFolders) -> Ve
     places
 }
 
-/// Where the file that `dwz` moved common types to may be.
+/// Candidate paths of the file into which `dwz` moved common types.
 pub(crate) fn supplementary_paths(
     path: &Path,
     link: &SupplementaryLink,
@@ -134,7 +137,7 @@ pub(crate) fn package_path(path: &Path) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// Where a `.dwo` file may be: where the compiler put it, or beside the program it went into.
+/// Candidate paths of a `.dwo` file: the compiler's output, or the folder of the program.
 pub(crate) fn split_unit_paths(path: &Path, unit: &SplitUnit) -> Vec<PathBuf> {
     let folder = parent_folder(path);
     let mut places = vec![PathBuf::from(unit.path()), folder.join(&unit.name)];

@@ -1,25 +1,25 @@
-//! `git`, for what only it does well: worktrees and patches, and who a patch is from.
+//! Runs of `git`: worktrees, patches, and the author of a patch.
 
 use std::ffi::OsStr;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
+use crate::Error;
 use crate::file_error::cannot;
-use crate::measure::Error;
 
-/// Runs git in `dir` and waits for it. Repositories in or above `ceiling` are not looked for, so that a
-/// folder of ours that lies within some repository is none of it.
+/// Runs git in `dir` and waits for it. Git does not search for repositories in `ceiling` or above, so that it
+/// does not take a temporary folder for a part of the repository around it.
 ///
 /// # Errors
-/// git is not installed or cannot be started; that it failed is in its output.
-pub(crate) fn run_git<A: AsRef<OsStr>>(
+/// Git is not installed or cannot be started. A failure of git itself is in the output.
+pub fn run_git<A: AsRef<OsStr>>(
     dir: &Path,
     ceiling: Option<&Path>,
     arguments: impl IntoIterator<Item = A>,
 ) -> Result<Output, Error> {
     let mut command = Command::new("git");
     command.arg("-C").arg(dir).args(arguments);
-    // As a git hook is started; the repository meant is the one of the folder.
+    // Set where relayout runs in a git hook; the repository meant here is that of `dir`.
     for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX"] {
         command.env_remove(name);
     }
@@ -30,12 +30,11 @@ pub(crate) fn run_git<A: AsRef<OsStr>>(
     run_program(command, "git", "make worktrees and apply patches", "git")
 }
 
-/// Runs a program and waits for it; `what` and `package` say what for, and where it is from, if it is not
-/// there.
+/// Runs a program and waits for it. The error names `purpose` and `package` if the program is not installed.
 ///
 /// # Errors
-/// As [`git`].
-pub(crate) fn run_program(
+/// The program is not installed or cannot be started.
+pub fn run_program(
     mut command: Command,
     program: &'static str,
     purpose: &'static str,
@@ -45,19 +44,19 @@ pub(crate) fn run_program(
         .stdin(Stdio::null())
         .output()
         .map_err(|source| match source.kind() {
-            std::io::ErrorKind::NotFound => Error::Missing {
+            std::io::ErrorKind::NotFound => Error::NoProgram {
                 program,
-                what: purpose,
+                purpose,
                 package,
             },
             _ => cannot("run", Path::new(program))(source).into(),
         })
 }
 
-/// `Name <address>` as git would write it for a commit in `dir`; `None` if there is no git, or it has not been
-/// told.
+/// Returns `Name <address>` as git writes it into a commit in `dir`; `None` without git, or without a
+/// configured name.
 pub fn git_author(dir: &Path) -> Option<String> {
-    // What git makes up from the host's name is nobody's address.
+    // Without a configured address, git would make one up from the host's name.
     let words = ["-c", "user.useConfigOnly=true", "var", "GIT_AUTHOR_IDENT"];
     let output = run_git(dir, None, words).ok()?;
     let text = String::from_utf8(output.stdout).ok()?;

@@ -1,15 +1,18 @@
-//! Libraries of our own that other programs load: where they were installed.
+//! Installed libraries of relayout that other programs load.
 
 use std::env;
 use std::path::{Path, PathBuf};
 
 use crate::Error;
 
-/// The library of this name: in `$RELAYOUT_PLUGIN_DIR`, beside the program, or in
-/// `../lib/relayout`. `what` says what it is.
+/// Name of the library that programs built with `relayout cc` load.
+pub const RUNTIME: &str = "librelayout_rt.so";
+
+/// Finds a library of relayout in `$RELAYOUT_PLUGIN_DIR`, beside the command, or in `../lib/relayout`.
+/// Messages call it `description`.
 ///
 /// # Errors
-/// It is in none of them.
+/// No folder has it.
 pub fn find_installed_library(description: &str, name: &str) -> Result<PathBuf, Error> {
     let program = env::current_exe().ok();
     let beside = program.as_deref().and_then(Path::parent);
@@ -17,7 +20,7 @@ pub fn find_installed_library(description: &str, name: &str) -> Result<PathBuf, 
         env::var_os("RELAYOUT_PLUGIN_DIR").map(PathBuf::from),
         beside.map(Path::to_owned),
         beside.map(|dir| dir.join("../lib/relayout")),
-        // A test's program is one folder below.
+        // Test programs lie one folder below the libraries.
         beside.and_then(Path::parent).map(Path::to_owned),
     ];
     let found = dirs
@@ -26,8 +29,8 @@ pub fn find_installed_library(description: &str, name: &str) -> Result<PathBuf, 
         .map(|dir| dir.join(name))
         .find(|path| path.is_file());
     found.ok_or_else(|| Error::Missing {
-        what: format!("the {description} {name}"),
-        package: Some(
+        missing: format!("the {description} {name}"),
+        remedy: Some(
             "build it with 'cargo build --release --workspace', or say where it is with \
              RELAYOUT_PLUGIN_DIR"
                 .into(),

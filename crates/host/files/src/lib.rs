@@ -1,46 +1,41 @@
-//! Every process and file of relayout: QEMU, the guest, kernels and their debug files, the cache.
+//! Files, the cache folder, child processes and signals of relayout.
 //!
-//! What is learnt here leaves as values: a [`relayout_profile::Profile`] above all.
+//! This is the lowest of the crates that reach outside: recording, compiling, probing and measuring build on
+//! it. It maps [debug files](DebugFile), writes files [atomically](write_atomically), finds the
+//! [cache folder](CacheFolder), catches [Ctrl-C](InterruptFlag), runs [git](run_git), and names the file and
+//! the remedy in each [error](Error).
+//!
+//! ```
+//! use relayout_files::CacheFolder;
+//!
+//! let cache = CacheFolder::new("/no/such/folder".into());
+//! assert_eq!(cache.kernel_image(), None);
+//! ```
 
-pub mod bzimage;
 mod cache;
-pub mod cc;
-pub mod compile;
+mod cached_files;
 mod debug_file;
 mod debug_search;
 mod error;
 mod file_error;
 mod files;
+mod folders;
 mod git;
-mod guest;
-mod initramfs;
 mod installed;
-mod kept;
-mod kernel;
-pub mod kernel_build;
-pub mod measure;
-mod memory;
-pub mod perf;
-pub mod probe;
 mod processes;
-mod program;
-mod qemu;
-mod record;
+mod progress;
 mod signals;
-pub mod survey;
-mod workspace;
 
 pub use cache::CacheFolder;
-pub use debug_file::{DebugFile, map_file};
-pub use debug_search::DebugFolders;
+pub use cached_files::CachedFiles;
+pub use debug_file::DebugFile;
+pub use debug_search::{DebugFolders, find_separate_file};
 pub use error::{Error, ErrorCategory};
-pub use file_error::FileError;
-pub use files::write_atomically;
-pub use git::git_author;
-pub use guest::{GuestWorkload, find_workload, workloads};
-pub use kept::CachedFiles;
-pub use kernel::GuestKernel;
-pub use program::{CountedAccesses, ProgramBackend, ProgramRecording, StopSignals, record_program};
-pub use qemu::{QemuCollector, find_collector, find_program_collector};
-pub use record::{GuestWork, KernelRecording, RecordingOutcome, RecordingProgress, record_kernel};
+pub use file_error::{FileError, cannot};
+pub use files::{canonical_name, map_file, write_atomically};
+pub use folders::{free_bytes, private_dir};
+pub use git::{git_author, run_git, run_program};
+pub use installed::{RUNTIME, find_installed_library};
+pub use processes::{die_with_parent, find_in_path, program_in};
+pub use progress::RecordingProgress;
 pub use signals::InterruptFlag;

@@ -1,15 +1,15 @@
-//! Ctrl-C, as a flag.
+//! Ctrl-C as a flag.
 
 use std::sync::atomic::{AtomicBool, Ordering::*};
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
-/// Whether the user (or the system) asked to stop. Only one is needed; all see the same flag.
+/// Flag that the user or the system sets to stop relayout. All values share one flag.
 #[derive(Clone, Copy, Debug)]
 pub struct InterruptFlag(());
 
 impl InterruptFlag {
-    /// From now on SIGINT, SIGTERM and SIGHUP set the flag; a second one ends the process as usual.
+    /// Makes SIGINT, SIGTERM and SIGHUP set the flag. A second signal ends the process as usual.
     pub fn catch() -> Self {
         for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
             // SAFETY: the handler only stores to an atomic; SA_RESETHAND restores the default.
@@ -23,7 +23,7 @@ impl InterruptFlag {
         Self(())
     }
 
-    /// It was asked for.
+    /// Returns true after the first of these signals.
     pub fn is_set(self) -> bool {
         INTERRUPTED.load(Relaxed)
     }

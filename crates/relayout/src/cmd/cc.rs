@@ -71,7 +71,7 @@ pub fn intercept<C: CommandFactory>() -> Option<ExitStatus> {
         CompilerError::NotRun { .. } | CompilerError::UnknownCompiler { .. } => {
             ExitStatus::Environment
         }
-        CompilerError::Host(error) => error.category().into(),
+        CompilerError::Files(error) => error.category().into(),
         _ => ExitStatus::Input,
     };
     exit::print_error(&error.into());

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use relayout_host::kernel_build::check_needs;
+use relayout_host::kernel_build::require_needs;
 use relayout_host::survey::{SurveyItem, SurveyState, survey_machine};
 use relayout_host::{CacheFolder, find_collector};
 
@@ -82,7 +82,7 @@ fn kernel_findings() -> Vec<SurveyItem> {
 
 fn build_finding() -> SurveyItem {
     let what = "kernel builds";
-    match check_needs() {
+    match require_needs() {
         Ok(()) => SurveyItem {
             subject: what,
             state: SurveyState::Works,

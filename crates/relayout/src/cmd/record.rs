@@ -8,7 +8,7 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::Context as _;
-use relayout_host::{Error, RecordingOutcome};
+use relayout_record::{Error, RecordingOutcome};
 use relayout_profile::{Profile, WriteOptions};
 
 use crate::exit::ExitStatus;

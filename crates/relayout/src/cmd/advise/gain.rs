@@ -8,7 +8,7 @@ use relayout_contend::throughput::{
 };
 use relayout_contend::{ObjectExtent, TraceAccess};
 use relayout_host::probe::{self, AccessCost, MachineFile};
-use relayout_host::{Error, RecordingProgress as _};
+use relayout_host::RecordingProgress as _;
 use relayout_layout::abi::StructLayout;
 use relayout_search::{
     AdviceSubject, LayoutAdvice, RecordedInstance, waits_by_stretch,
@@ -76,9 +76,9 @@ impl MachineArgs {
 }
 
 /// Errors of the document itself say what to do.
-fn machine_file_error(error: Error) -> anyhow::Error {
+fn machine_file_error(error: probe::Error) -> anyhow::Error {
     match error {
-        Error::MachineFile { .. } => error.into(),
+        probe::Error::MachineFile { .. } => error.into(),
         error => anyhow::Error::from(error)
             .context("`relayout probe -o FILE` writes what --machine reads"),
     }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use relayout_host::{
-    CacheFolder, DebugFile, Error, GuestKernel, GuestWork, GuestWorkload, InterruptFlag,
+    CacheFolder, DebugFile, GuestKernel, GuestWork, GuestWorkload, InterruptFlag,
     KernelRecording, QemuCollector, find_collector, find_workload, record_kernel, workloads,
 };
 use relayout_profile::Profile;
@@ -235,10 +235,10 @@ fn recording(args: &Args, seed: u64) -> KernelRecording {
     }
 }
 
-fn no_kernel(thing: &str, option: &str) -> Error {
-    Error::Missing {
-        what: format!("a {thing}"),
-        package: Some(format!(
+fn no_kernel(thing: &str, option: &str) -> relayout_files::Error {
+    relayout_files::Error::Missing {
+        missing: format!("a {thing}"),
+        remedy: Some(format!(
             "give one with {option}, or run scripts/setup.sh to fetch Debian's"
         )),
     }

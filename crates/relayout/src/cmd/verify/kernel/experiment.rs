@@ -142,7 +142,7 @@ impl<'a> KernelExperiment<'a> {
         if counts.operations == 0 {
             let why = format!("{setting}: no operation was recorded, so nothing can be compared");
             return Err(Error::Setting {
-                what: "the number of operations",
+                setting: "the number of operations",
                 found: "0".to_owned(),
                 allowed: why,
             }

@@ -1,0 +1,13 @@
+//! Progress of long steps, as an interface that the command implements.
+
+/// Receiver of progress. Libraries call it; the command prints.
+pub trait RecordingProgress {
+    /// Announces a step.
+    fn step(&self, text: &str);
+    /// Reports counts while the window of a kernel recording is open.
+    fn window(&self, accesses: u64, transfers: u64, operations: u64);
+    /// Reports counts while a recorded program runs; `threads` is 0 where unknown.
+    fn program(&self, accesses: u64, transfers: u64, threads: u64);
+    /// Reports something that makes the result worth less, which the user may want to stop for.
+    fn warn(&self, text: &str);
+}

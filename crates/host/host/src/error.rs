@@ -1,0 +1,80 @@
+//! One error for all host crates.
+
+use relayout_files::{ErrorCategory, FileError};
+
+/// An error of one of the host crates.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A file could not be used, or something is not installed.
+    #[error(transparent)]
+    Files(#[from] relayout_files::Error),
+    /// Nothing was recorded.
+    #[error(transparent)]
+    Record(#[from] relayout_record::Error),
+    /// A unit could not be compiled.
+    #[error(transparent)]
+    Compile(#[from] relayout_toolchain::compile::Error),
+    /// A kernel could not be built.
+    #[error(transparent)]
+    KernelBuild(#[from] relayout_toolchain::kernel_build::Error),
+    /// A program could not be measured.
+    #[error(transparent)]
+    Measure(#[from] relayout_measure::Error),
+    /// The machine could not be measured, or its machine file cannot be used.
+    #[error(transparent)]
+    Probe(#[from] relayout_probe::Error),
+    /// A setting is out of its range.
+    #[error("{setting} is {found}; {allowed}")]
+    Setting {
+        /// Name of the setting.
+        setting: &'static str,
+        /// Its value.
+        found: String,
+        /// The values that are allowed.
+        allowed: String,
+    },
+    /// The user stopped the step.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+impl From<FileError> for Error {
+    fn from(error: FileError) -> Self {
+        Self::Files(error.into())
+    }
+}
+
+impl Error {
+    /// Returns who has to act.
+    pub fn category(&self) -> ErrorCategory {
+        match self {
+            Self::Files(error) => error.category(),
+            Self::Record(error) => error.category(),
+            Self::Compile(error) => error.category(),
+            Self::KernelBuild(error) => error.category(),
+            Self::Measure(error) => error.category(),
+            Self::Probe(error) => error.category(),
+            Self::Setting { .. } => ErrorCategory::Input,
+            Self::Interrupted => ErrorCategory::Interrupted,
+        }
+    }
+
+    /// Returns the category of an error if it is one of a host crate.
+    pub fn category_of(error: &(dyn std::error::Error + 'static)) -> Option<ErrorCategory> {
+        let categories = [
+            error.downcast_ref().map(Self::category),
+            error.downcast_ref().map(relayout_files::Error::category),
+            error.downcast_ref().map(relayout_record::Error::category),
+            error
+                .downcast_ref()
+                .map(relayout_toolchain::compile::Error::category),
+            error
+                .downcast_ref()
+                .map(relayout_toolchain::kernel_build::Error::category),
+            error.downcast_ref().map(relayout_measure::Error::category),
+            error.downcast_ref().map(relayout_probe::Error::category),
+        ];
+        categories.into_iter().flatten().next()
+    }
+}

@@ -1,0 +1,170 @@
+//! Why a program could not be measured.
+
+use std::io;
+use std::path::PathBuf;
+use std::process::ExitStatus;
+
+use relayout_files::{ErrorCategory, FileError};
+
+/// Why a program could not be measured. Each names the command or file and the remedy.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A file could not be read or written.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// The text is no command.
+    #[error("'{text}' is not a command: {why}")]
+    Words {
+        /// As it was given.
+        text: String,
+        /// What is wrong.
+        why: String,
+    },
+    /// The program could not be started.
+    #[error("cannot run '{program}'{}", within(dir))]
+    Start {
+        /// The program.
+        program: String,
+        /// Where, if not here.
+        dir: Option<PathBuf>,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// Git or another program that is needed cannot be run.
+    #[error(transparent)]
+    Files(#[from] relayout_files::Error),
+    /// The program failed.
+    #[error("'{command}' {how}{}", output_below(output))]
+    Failed {
+        /// The command.
+        command: String,
+        /// How it ended.
+        how: String,
+        /// The last lines that it wrote.
+        output: String,
+    },
+    /// The program did not end in time.
+    #[error(
+        "'{command}' did not end within {limit_s} s and was killed; --time-limit allows more{}",
+        output_below(output)
+    )]
+    TimeLimit {
+        /// The command.
+        command: String,
+        /// Seconds that it was allowed.
+        limit_s: f64,
+        /// The last lines that it wrote.
+        output: String,
+    },
+    /// The program said each time that it was disturbed.
+    #[error(
+        "'{command}' said {times} times in a row, by exit code {code}, that it was disturbed: try again when \
+         the machine is quieter, or with --fifo"
+    )]
+    Disturbed {
+        /// The command.
+        command: String,
+        /// How often.
+        times: usize,
+        /// Its exit code.
+        code: u8,
+    },
+    /// The program wrote more than is looked at.
+    #[error("'{command}' wrote more than {limit_mib} MiB; let it write less")]
+    TooMuchOutput {
+        /// The command.
+        command: String,
+        /// What is looked at.
+        limit_mib: u64,
+    },
+    /// No permission for SCHED_FIFO.
+    #[error(
+        "--fifo needs permission for SCHED_FIFO: run as root, give relayout CAP_SYS_NICE, or raise \
+         RLIMIT_RTPRIO (ulimit -r 1)"
+    )]
+    Fifo {
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// No list of CPUs, or one of which some cannot be used.
+    #[error("'{text}' is not a list of CPUs that can be used here: {why}")]
+    Cpus {
+        /// As it was given.
+        text: String,
+        /// What is wrong.
+        why: String,
+    },
+    /// The patch does not apply.
+    #[error("{} does not apply to {}{}", patch.display(), source_dir.display(), output_below(output))]
+    Patch {
+        /// The patch.
+        patch: PathBuf,
+        /// The source that it was tried on.
+        source_dir: PathBuf,
+        /// What git said.
+        output: String,
+    },
+    /// Stopped by the user.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+impl Error {
+    /// Who has to do something.
+    pub fn category(&self) -> ErrorCategory {
+        match self {
+            Self::Failed { .. } | Self::TimeLimit { .. } | Self::TooMuchOutput { .. } => {
+                ErrorCategory::Guest
+            }
+            Self::Fifo { .. } | Self::Disturbed { .. } => ErrorCategory::Environment,
+            Self::Interrupted => ErrorCategory::Interrupted,
+            Self::Files(error) => error.category(),
+            _ => ErrorCategory::Input,
+        }
+    }
+}
+
+/// How a program ended, in words.
+pub(super) fn describe_exit(status: ExitStatus) -> String {
+    use std::os::unix::process::ExitStatusExt;
+    match (status.code(), status.signal()) {
+        (Some(127), _) => "ended with exit code 127 (a shell's 'command not found')".to_owned(),
+        (Some(code), _) => format!("ended with exit code {code}"),
+        (_, Some(signal)) => format!("was killed by {}", signal_name(signal)),
+        _ => format!("ended with {status}"),
+    }
+}
+
+fn signal_name(signal: i32) -> String {
+    let name = match signal {
+        libc::SIGSEGV => "SIGSEGV",
+        libc::SIGABRT => "SIGABRT",
+        libc::SIGKILL => "SIGKILL",
+        libc::SIGBUS => "SIGBUS",
+        libc::SIGFPE => "SIGFPE",
+        libc::SIGILL => "SIGILL",
+        libc::SIGTERM => "SIGTERM",
+        libc::SIGPIPE => "SIGPIPE",
+        libc::SIGXCPU => "SIGXCPU",
+        _ => return format!("signal {signal}"),
+    };
+    format!("signal {signal} ({name})")
+}
+
+fn within(dir: &Option<PathBuf>) -> String {
+    match dir {
+        Some(dir) => format!(" in {}", dir.display()),
+        None => String::new(),
+    }
+}
+
+/// What a program wrote, as the end of a message.
+pub fn output_below(output: &str) -> String {
+    match output.trim_end() {
+        "" => "; it wrote nothing".to_owned(),
+        output => format!(":\n  {}", output.replace('\n', "\n  ")),
+    }
+}

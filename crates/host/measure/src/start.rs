@@ -1,0 +1,342 @@
+//! One start of a program, from exec to the end of all that it started.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use relayout_files::{FileError, InterruptFlag, cannot, die_with_parent, private_dir, program_in};
+use tempfile::TempDir;
+
+use super::error::describe_exit;
+use super::lost_cpu::CpuCounters;
+use super::{CpuSchedule, Error, ProgramCommand};
+
+/// How often Ctrl-C is looked for, though a signal ends the wait at once; and, where the kernel
+/// tells no end of a process (before 5.3), that too.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
+const POLL_INTERVAL_WITHOUT_PIDFD: Duration = Duration::from_millis(1);
+/// How long a program that the user stops may take to end in good order: `make` removes what is half made.
+const GRACE: Duration = Duration::from_secs(2);
+/// Of what is written, in bytes.
+const OUTPUT_BYTES_MAX: u64 = 64 << 20;
+/// Of what a failed program wrote, in bytes and lines.
+const TAIL_BYTES: u64 = 16 << 10;
+const TAIL_LINES: usize = 15;
+
+/// What to start.
+#[derive(Clone, Copy, Debug)]
+pub struct ProgramLaunch<'l> {
+    /// The command.
+    pub command: &'l ProgramCommand,
+    /// Where, if not here.
+    pub dir: Option<&'l Path>,
+    /// How it is scheduled, if not as this process.
+    pub schedule: Option<&'l CpuSchedule>,
+    /// When to kill it.
+    pub time_limit: Option<Duration>,
+    /// Exit code by which it says that it was disturbed, and that its numbers are none; no failure.
+    pub disturbed_code: Option<u8>,
+}
+
+/// A program that ended well, or said that it was disturbed.
+#[derive(Clone, Debug)]
+pub struct ProgramOutcome {
+    /// Seconds from before it was started to its end.
+    pub wall_s: f64,
+    /// CPU seconds of it and of all that it started and waited for.
+    pub cpu_s: f64,
+    /// Fraction of the CPU time that it wanted in which others ran; `None` where the system does
+    /// not tell.
+    pub lost: Option<f64>,
+    /// Whether it ended with [`Launch::disturbed_code`].
+    pub said_disturbed: bool,
+    /// Standard output.
+    pub stdout: String,
+    /// Standard error.
+    pub stderr: String,
+}
+
+/// Starts programs one at a time. What they write goes to files in its folder, which is removed with
+/// it, so that nobody has to run beside them to read pipes.
+pub struct ProgramStarter {
+    dir: TempDir,
+    interrupt: InterruptFlag,
+}
+
+impl ProgramStarter {
+    /// Makes the folder.
+    ///
+    /// # Errors
+    /// It cannot be made.
+    pub fn new(interrupt: InterruptFlag) -> Result<Self, FileError> {
+        Ok(Self {
+            dir: private_dir(&std::env::temp_dir())?,
+            interrupt,
+        })
+    }
+
+    /// The folder; names in it that begin with `std` are taken.
+    pub fn dir(&self) -> &Path {
+        self.dir.path()
+    }
+
+    /// Starts a program, and waits for its end. Nothing that it started, and left in its process group,
+    /// outlives it.
+    ///
+    /// # Errors
+    /// It cannot be started, fails, takes or writes too much, or the user stops it.
+    pub fn run(&self, launch: &ProgramLaunch<'_>) -> Result<ProgramOutcome, Error> {
+        self.run_watched(launch, &|| ())
+    }
+
+    /// As [`run`](Self::run); `look` is called a few times a second meanwhile, to see what it has written to
+    /// the files `stdout` and `stderr` in [`dir`](Self::dir).
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub fn run_watched(
+        &self,
+        launch: &ProgramLaunch<'_>,
+        observe: &dyn Fn(),
+    ) -> Result<ProgramOutcome, Error> {
+        let outputs = ["stdout", "stderr"].map(|name| self.dir.path().join(name));
+        let cpus = launch.schedule.map(|schedule| &*schedule.cpus);
+        let counters = cpus.and_then(CpuCounters::read);
+        let begun = Instant::now();
+        let child = spawn_program(launch, &outputs)?;
+        let process_end = wait_for_end(child, launch.time_limit, self.interrupt, observe)?;
+        let wall_s = begun.elapsed().as_secs_f64();
+        let lost = counters.and_then(|counters| {
+            let now = CpuCounters::read(cpus?)?;
+            Some(counters.lost_share(&now, process_end.cpu_s))
+        });
+        let command = launch.command.text.clone();
+        let said_disturbed = launch
+            .disturbed_code
+            .is_some_and(|code| process_end.status.code() == Some(code.into()));
+        match (
+            process_end.reason,
+            process_end.status.success() || said_disturbed,
+        ) {
+            (WaitEnd::Interrupted, _) => return Err(Error::Interrupted),
+            (WaitEnd::TimeLimit, _) => {
+                return Err(Error::TimeLimit {
+                    command,
+                    limit_s: launch.time_limit.unwrap_or_default().as_secs_f64(),
+                    output: last_output(&outputs),
+                });
+            }
+            (WaitEnd::Ended, false) => {
+                return Err(Error::Failed {
+                    command,
+                    how: describe_exit(process_end.status),
+                    output: last_output(&outputs),
+                });
+            }
+            (WaitEnd::Ended, true) => {}
+        }
+        let [stdout, stderr] = [0, 1].map(|index| read_output(&outputs[index], &command));
+        Ok(ProgramOutcome {
+            wall_s,
+            cpu_s: process_end.cpu_s,
+            lost,
+            said_disturbed,
+            stdout: stdout?,
+            stderr: stderr?,
+        })
+    }
+}
+
+fn spawn_program(launch: &ProgramLaunch<'_>, outputs: &[PathBuf; 2]) -> Result<Child, Error> {
+    let create = |path: &PathBuf| File::create(path).map_err(cannot("create", path));
+    let failed = |source| Error::Start {
+        program: launch.command.words.first().cloned().unwrap_or_default(),
+        dir: launch.dir.map(Path::to_owned),
+        source,
+    };
+    let Some((program, arguments)) = launch.command.words.split_first() else {
+        return Err(failed(std::io::ErrorKind::InvalidInput.into()));
+    };
+    let mut command = Command::new(program_in(program, launch.dir));
+    command
+        .arg0(program)
+        .args(arguments)
+        .envs(launch.command.environment.iter().map(|(k, v)| (k, v)))
+        .stdin(Stdio::null())
+        .stdout(create(&outputs[0])?)
+        .stderr(create(&outputs[1])?)
+        // Ctrl-C is for relayout, which then ends the program and what it has started.
+        .process_group(0);
+    if let Some(dir) = launch.dir {
+        command.current_dir(dir);
+    }
+    let parent = std::process::id();
+    let schedule = launch.schedule.cloned();
+    // SAFETY: only async-signal-safe calls between fork and exec.
+    unsafe {
+        command.pre_exec(move || {
+            die_with_parent(parent)?;
+            schedule.as_ref().map_or(Ok(()), CpuSchedule::apply)
+        });
+    }
+    command.spawn().map_err(failed)
+}
+
+/// Why a wait was over.
+enum WaitEnd {
+    Ended,
+    TimeLimit,
+    Interrupted,
+}
+
+struct ProcessEnd {
+    reason: WaitEnd,
+    status: ExitStatus,
+    cpu_s: f64,
+}
+
+/// Waits for the end of a program, and then ends what is left of its group.
+fn wait_for_end(
+    child: Child,
+    limit: Option<Duration>,
+    interrupt: InterruptFlag,
+    observe: &dyn Fn(),
+) -> Result<ProcessEnd, Error> {
+    let pid = child.id() as libc::pid_t;
+    let failed = |action| cannot(action, Path::new("the program"));
+    // SAFETY: a plain system call; the descriptor is ours.
+    let pidfd = unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) } as i32;
+    let begun = Instant::now();
+    let reason = loop {
+        if interrupt.is_set() {
+            break WaitEnd::Interrupted;
+        }
+        let left = limit.map(|limit| limit.saturating_sub(begun.elapsed()));
+        if left == Some(Duration::ZERO) {
+            break WaitEnd::TimeLimit;
+        }
+        let patience = if pidfd < 0 {
+            POLL_INTERVAL_WITHOUT_PIDFD
+        } else {
+            POLL_INTERVAL
+        };
+        let patience = patience.min(left.unwrap_or(patience));
+        if has_ended(pid, pidfd, patience).map_err(failed("wait for"))? {
+            break WaitEnd::Ended;
+        }
+        observe();
+    };
+    if matches!(reason, WaitEnd::Interrupted) {
+        // SAFETY: a plain system call.
+        unsafe { libc::kill(-pid, libc::SIGTERM) };
+        let asked = Instant::now();
+        while asked.elapsed() < GRACE
+            && !has_ended(pid, pidfd, POLL_INTERVAL).map_err(failed("wait for"))?
+        {}
+    }
+    // Not yet waited for, it still owns the number of its group.
+    // SAFETY: plain system calls.
+    unsafe {
+        libc::kill(-pid, libc::SIGKILL);
+        if pidfd >= 0 {
+            libc::close(pidfd);
+        }
+    }
+    let (status, cpu_s) = reap(pid).map_err(failed("wait for"))?;
+    Ok(ProcessEnd {
+        reason,
+        status,
+        cpu_s,
+    })
+}
+
+/// Whether the process has ended, which is waited for so long.
+fn has_ended(pid: libc::pid_t, pidfd: i32, patience: Duration) -> std::io::Result<bool> {
+    if pidfd < 0 {
+        std::thread::sleep(patience);
+    } else {
+        let mut poll_request = libc::pollfd {
+            fd: pidfd,
+            events: libc::POLLIN,
+            revents: 0,
+        };
+        let patience_ms = i32::try_from(patience.as_millis())
+            .unwrap_or(i32::MAX)
+            .max(1);
+        // SAFETY: one descriptor; a signal ends the wait, which is no error.
+        unsafe { libc::poll(&mut poll_request, 1, patience_ms) };
+    }
+    // SAFETY: a plain system call with a place for the answer, which leaves the process to be reaped.
+    unsafe {
+        let mut info: libc::siginfo_t = std::mem::zeroed();
+        let flags = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
+        match libc::waitid(libc::P_PID, pid as libc::id_t, &mut info, flags) {
+            0 => Ok(info.si_pid() == pid),
+            _ => Err(std::io::Error::last_os_error()),
+        }
+    }
+}
+
+/// Takes the process's exit status, and the CPU seconds of it and of what it waited for.
+fn reap(pid: libc::pid_t) -> std::io::Result<(ExitStatus, f64)> {
+    loop {
+        // SAFETY: a plain system call with places for the answers.
+        unsafe {
+            let mut status = 0;
+            let mut usage: libc::rusage = std::mem::zeroed();
+            if libc::wait4(pid, &mut status, 0, &mut usage) == pid {
+                let seconds = |time: libc::timeval| time.tv_sec as f64 + 1e-6 * time.tv_usec as f64;
+                let cpu_s = seconds(usage.ru_utime) + seconds(usage.ru_stime);
+                return Ok((ExitStatus::from_raw(status), cpu_s));
+            }
+        }
+        let error = std::io::Error::last_os_error();
+        if error.kind() != std::io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+    }
+}
+
+/// All that a program wrote.
+fn read_output(path: &Path, command: &str) -> Result<String, Error> {
+    let read = || -> std::io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        let file = File::open(path)?;
+        file.take(OUTPUT_BYTES_MAX + 1).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    };
+    let bytes = read().map_err(cannot("read", path))?;
+    if bytes.len() as u64 > OUTPUT_BYTES_MAX {
+        return Err(Error::TooMuchOutput {
+            command: command.to_owned(),
+            limit_mib: OUTPUT_BYTES_MAX >> 20,
+        });
+    }
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// The last lines of what a program wrote to standard error; if nothing, to standard output.
+fn last_output(outputs: &[PathBuf; 2]) -> String {
+    let [stdout, stderr] = [0, 1].map(|index| file_tail(&outputs[index]).unwrap_or_default());
+    match stderr.trim() {
+        "" => stdout,
+        _ => stderr,
+    }
+}
+
+fn file_tail(path: &Path) -> std::io::Result<String> {
+    let mut file = File::open(path)?;
+    let bytes = file.metadata()?.len();
+    file.seek(SeekFrom::Start(bytes.saturating_sub(TAIL_BYTES)))?;
+    let mut kept = Vec::new();
+    file.take(TAIL_BYTES).read_to_end(&mut kept)?;
+    let text = String::from_utf8_lossy(&kept);
+    let lines: Vec<&str> = text.lines().collect();
+    Ok(lines[lines.len().saturating_sub(TAIL_LINES)..].join("\n"))
+}
+
+#[cfg(test)]
+mod tests;

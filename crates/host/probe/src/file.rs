@@ -1,0 +1,308 @@
+//! The machine file: what `relayout probe` measured, for the commands that weigh findings with it.
+
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use relayout_files::{CacheFolder, cannot, write_atomically};
+use serde::{Deserialize, Serialize};
+
+use super::estimate::ProbeEstimate;
+use super::topology::CpuRelation;
+use crate::Error;
+
+/// Kind and version of the document.
+pub const SCHEMA: &str = "relayout/probe/1";
+/// The same without the version.
+const SCHEMA_PREFIX: &str = "relayout/probe/";
+/// No machine file is nearly this long.
+const FILE_BYTES_MAX: u64 = 1 << 20;
+
+/// What was measured of one machine. What could not be told is null, and why is in `unknown`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MachineFile {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// Which machine.
+    pub machine: MachineIdentity,
+    /// Bytes of a cache line, as the machine says.
+    pub line_bytes: u32,
+    /// What an access to the other line of a pair costs, as a fraction of what an access to the same
+    /// line does: 0 where lines of a pair do not disturb each other, or not measurably so. The
+    /// largest of `pairs`.
+    pub pair_coefficient: ProbeEstimate,
+    /// The same for each way of using the two lines.
+    pub pairs: Vec<PairTest>,
+    /// What it costs to move a line from one CPU to another.
+    pub transfers: Vec<TransferCost>,
+    /// What accesses cost in loops that do nothing else, alone and where another CPU takes the line away
+    /// all the time: each kind against each that can. Files of earlier versions have none.
+    #[serde(default)]
+    pub accesses: Vec<AccessCost>,
+    /// A store that changes nothing, of a word that another CPU reads all the time: its owner's time
+    /// with the store over its time with a check before it.
+    pub silent_store_ratio: Option<f64>,
+    /// Handing a word that lies across two lines to another CPU, over handing one within a line.
+    pub split_ratio: Option<f64>,
+    /// Load, add and store of a word across two lines that no other CPU uses, over one within a line.
+    pub split_local_ratio: Option<f64>,
+    /// An atomic addition to a word across two lines that no other CPU uses, over one within a line.
+    pub split_atomic_ratio: Option<f64>,
+    /// 95 % intervals of the four ratios, where they were told.
+    pub intervals: RatioIntervals,
+    /// Relative spread of windows that measure the same thing (1.4826 times the median absolute
+    /// deviation, over the median; the median over what is measured). Null without windows.
+    pub noise: Option<f64>,
+    /// The windows in which it was measured.
+    pub windows: WindowSummary,
+    /// What could not be told.
+    pub unknown: Vec<UnknownValue>,
+}
+
+/// What tells a machine from others.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MachineIdentity {
+    /// Model of the CPU, as the kernel names it.
+    pub cpu: String,
+    /// Number of CPUs that are online.
+    pub cpus: u32,
+    /// Whether the CPU says that it is a virtual one.
+    pub virtual_machine: bool,
+}
+
+/// One way of using two lines.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PairTest {
+    /// `two-writers` or `beside-shared`.
+    pub pattern: String,
+    /// The coefficient; 0 where it is not measurably above 0.
+    #[serde(flatten)]
+    pub coefficient: ProbeEstimate,
+}
+
+/// Moving a line between two CPUs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TransferCost {
+    /// Number of the one CPU.
+    pub cpu_a: u32,
+    /// Number of the other.
+    pub cpu_b: u32,
+    /// How far they are apart.
+    pub relation: CpuRelation,
+    /// Half of a round trip, in nanoseconds.
+    pub ns: Option<f64>,
+    /// Its 95 % interval.
+    pub ns_low: Option<f64>,
+    /// Its 95 % interval.
+    pub ns_high: Option<f64>,
+}
+
+/// What one access costs in a loop that does nothing else, so that the processor overlaps as many of them
+/// as it can.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AccessCost {
+    /// `load`, `store`, `update` (two stores to the line and a load of it) or `exchange` (a locked addition).
+    pub kind: String,
+    /// What the other CPU does to another word of the line all the time, likewise. Empty in files of
+    /// earlier versions.
+    #[serde(default)]
+    pub against: String,
+    /// On a line that no other CPU uses, in nanoseconds.
+    pub alone_ns: ProbeEstimate,
+    /// On one that another CPU takes away all the time.
+    pub contended_ns: ProbeEstimate,
+}
+
+/// 95 % intervals of what else is only a number.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RatioIntervals {
+    /// Of `silent_store_ratio`.
+    pub silent_store_ratio: Option<RatioInterval>,
+    /// Of `split_ratio`.
+    pub split_ratio: Option<RatioInterval>,
+    /// Of `split_local_ratio`.
+    pub split_local_ratio: Option<RatioInterval>,
+    /// Of `split_atomic_ratio`.
+    pub split_atomic_ratio: Option<RatioInterval>,
+}
+
+/// From `low` to `high`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RatioInterval {
+    /// Lower end.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+}
+
+/// How it was measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct WindowSummary {
+    /// Windows of measurement.
+    pub taken: u64,
+    /// Those in which the machine ran both threads all the time.
+    pub kept: u64,
+    /// Length of one, in milliseconds.
+    pub window_ms: u32,
+    /// Whether the threads had real-time priority (SCHED_FIFO).
+    pub fifo: bool,
+    /// Percent of the CPUs' time that the hypervisor took meanwhile, as far as it says so.
+    pub steal_percent: Option<f64>,
+}
+
+/// Something that could not be told.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UnknownValue {
+    /// Key of the value that is null.
+    pub what: String,
+    /// Why it is.
+    pub why: String,
+}
+
+/// Why a machine file cannot be used.
+#[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
+pub enum MachineFileProblem {
+    /// It is too long.
+    #[error("it has more than {FILE_BYTES_MAX} bytes")]
+    TooLong,
+    /// It is not JSON, or keys are missing.
+    #[error("{0}")]
+    Json(String),
+    /// It is another document.
+    #[error("its schema is '{0}', not '{SCHEMA}'")]
+    OtherSchema(String),
+    /// A later version.
+    #[error("it was written by a newer relayout (schema {0}, this one reads {SCHEMA})")]
+    NewerVersion(String),
+    /// A number that cannot be.
+    #[error("{key} is {found}; {allowed}")]
+    InvalidNumber {
+        /// Which.
+        key: &'static str,
+        /// The number.
+        found: String,
+        /// What it may be.
+        allowed: &'static str,
+    },
+}
+
+impl MachineFile {
+    /// Where the file is unless told otherwise: `machine.json` in the [`Cache`].
+    pub fn default_path() -> Option<PathBuf> {
+        Some(CacheFolder::locate()?.dir().join("machine.json"))
+    }
+
+    /// The file at `path`.
+    ///
+    /// # Errors
+    /// It cannot be read, is no machine file, or has numbers that cannot be.
+    pub fn read(path: &Path) -> Result<Self, Error> {
+        let file = fs::File::open(path).map_err(cannot("read", path))?;
+        let mut text = Vec::new();
+        file.take(FILE_BYTES_MAX + 1)
+            .read_to_end(&mut text)
+            .map_err(cannot("read", path))?;
+        Self::parse(&text).map_err(|problem| Error::MachineFile {
+            path: path.to_owned(),
+            problem,
+        })
+    }
+
+    /// The file whose text this is.
+    ///
+    /// # Errors
+    /// See [`Problem`].
+    pub fn parse(text: &[u8]) -> Result<Self, MachineFileProblem> {
+        #[derive(Deserialize)]
+        struct SchemaHead {
+            schema: String,
+        }
+        if text.len() as u64 > FILE_BYTES_MAX {
+            return Err(MachineFileProblem::TooLong);
+        }
+        let invalid_json = |e: serde_json::Error| MachineFileProblem::Json(e.to_string());
+        let head: SchemaHead = serde_json::from_slice(text).map_err(invalid_json)?;
+        match head.schema.strip_prefix(SCHEMA_PREFIX) {
+            _ if head.schema == SCHEMA => {}
+            Some(version) if version.parse::<u32>().is_ok_and(|n| n > 1) => {
+                return Err(MachineFileProblem::NewerVersion(head.schema));
+            }
+            _ => return Err(MachineFileProblem::OtherSchema(head.schema)),
+        }
+        let file: Self = serde_json::from_slice(text).map_err(invalid_json)?;
+        file.validate()?;
+        Ok(file)
+    }
+
+    /// Its text, ending in a newline.
+    pub fn to_json(&self) -> String {
+        let text = serde_json::to_string_pretty(self);
+        text.expect("all keys are strings") + "\n"
+    }
+
+    /// Writes the file; what was at `path` is replaced when the new one is whole.
+    ///
+    /// # Errors
+    /// The folder cannot be made or written to.
+    pub fn write(&self, path: &Path) -> Result<(), Error> {
+        Ok(write_atomically(path, self.to_json().as_bytes())?)
+    }
+
+    fn validate(&self) -> Result<(), MachineFileProblem> {
+        if !self.line_bytes.is_power_of_two() || !(16..=4096).contains(&self.line_bytes) {
+            return Err(MachineFileProblem::InvalidNumber {
+                key: "line_bytes",
+                found: self.line_bytes.to_string(),
+                allowed: "a power of two from 16 to 4096 is expected",
+            });
+        }
+        let require_cost = |key, value: Option<f64>, min: f64| match value {
+            Some(found) if !(found.is_finite() && found >= min) => {
+                Err(MachineFileProblem::InvalidNumber {
+                    key,
+                    found: found.to_string(),
+                    allowed: "a cost is finite and not negative",
+                })
+            }
+            _ => Ok(()),
+        };
+        require_cost("pair_coefficient.value", self.pair_coefficient.value, 0.0)?;
+        for (key, value) in [
+            ("silent_store_ratio", self.silent_store_ratio),
+            ("split_ratio", self.split_ratio),
+            ("split_local_ratio", self.split_local_ratio),
+            ("split_atomic_ratio", self.split_atomic_ratio),
+            ("noise", self.noise),
+        ] {
+            require_cost(key, value, 0.0)?;
+        }
+        for transfer in &self.transfers {
+            require_cost("transfers[].ns", transfer.ns, 0.0)?;
+        }
+        for access in &self.accesses {
+            require_cost("accesses[].alone_ns.value", access.alone_ns.value, 0.0)?;
+            require_cost(
+                "accesses[].contended_ns.value",
+                access.contended_ns.value,
+                0.0,
+            )?;
+        }
+        Ok(())
+    }
+}
+
+/// The machine file of this machine, if it was probed: that at [`MachineFile::default_path`]. One of
+/// a machine with another CPU (a home folder that several share) is as good as none.
+///
+/// # Errors
+/// There is one that cannot be read.
+pub fn load_machine_file() -> Result<Option<MachineFile>, Error> {
+    let Some(path) = MachineFile::default_path().filter(|path| path.exists()) else {
+        return Ok(None);
+    };
+    let file = MachineFile::read(&path)?;
+    Ok(Some(file).filter(|file| file.machine == super::topology::identify_machine()))
+}
+
+#[cfg(test)]
+mod tests;

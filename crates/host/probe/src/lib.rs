@@ -1,0 +1,22 @@
+//! What this machine's caches cost: measured by threads on two CPUs, in short windows, and kept in a
+//! file for the commands that weigh findings with it.
+//!
+//! `topology` says which CPUs, `kernels` what they do, `crew` runs them, `estimate` says what the
+//! windows say; docs/probe.md has the method.
+
+mod crew;
+mod error;
+mod estimate;
+mod file;
+mod loops;
+mod measure;
+mod topology;
+
+pub use error::Error;
+pub use estimate::ProbeEstimate;
+pub use file::{
+    AccessCost, MachineFile, MachineFileProblem, MachineIdentity, PairTest, RatioInterval,
+    RatioIntervals, SCHEMA, TransferCost, UnknownValue, WindowSummary, load_machine_file,
+};
+pub use measure::measure_machine;
+pub use topology::{CpuRelation, identify_machine};

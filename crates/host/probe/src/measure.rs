@@ -1,0 +1,451 @@
+//! What is measured, and what the windows come to.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use relayout_files::{InterruptFlag, RecordingProgress};
+
+use super::crew::{self, MeasuredWindows, MeasurementPlan, ProbeWindow, REST, WINDOW};
+use super::estimate::{self, ProbeEstimate, RoundCosts, TooNoisy};
+use super::file::{
+    AccessCost, MachineFile, PairTest, RatioInterval, RatioIntervals, SCHEMA, TransferCost,
+    UnknownValue, WindowSummary,
+};
+use super::loops::{HAS_SPLITS, ProbeLoop, WordDistance, WordUse};
+use super::topology::{self, CpuPair};
+use crate::Error;
+
+/// Rounds of the transfer between further pairs of CPUs.
+const TRANSFER_ROUNDS: usize = 12;
+/// Rounds of the accesses that take a line from each other.
+const ACCESS_ROUNDS: usize = 12;
+/// What those are, by their names in the file.
+const WORD_USES: [(WordUse, &str); 4] = [
+    (WordUse::Load, "load"),
+    (WordUse::Store, "store"),
+    (WordUse::Update, "update"),
+    (WordUse::Exchange, "exchange"),
+];
+/// Rounds of everything else.
+const ROUNDS: usize = 20;
+/// Rounds are repeated, where windows were disturbed, up to this many times as often; and until they
+/// have taken this many times the time that they take undisturbed.
+const REPEATS_MAX: u32 = 3;
+
+/// Measures this machine, on the CPUs that this process may run on. Takes eight seconds, up to three
+/// times as long where others disturb it, and an eighth of a second for each further pair of CPUs.
+///
+/// # Errors
+/// [`Error::Interrupted`]. What cannot be told is null in the file, with the reason.
+pub fn measure_machine(
+    progress: &dyn RecordingProgress,
+    interrupt: InterruptFlag,
+) -> Result<MachineFile, Error> {
+    let steal = StealTicks::read();
+    let mut tally = WindowTally::default();
+    let pairs = topology::choose_pairs(&topology::allowed_cpus());
+    let mut file = MachineFile {
+        schema: SCHEMA.to_owned(),
+        machine: topology::identify_machine(),
+        line_bytes: topology::line_bytes(),
+        pair_coefficient: ProbeEstimate::default(),
+        pairs: Vec::new(),
+        transfers: Vec::new(),
+        accesses: Vec::new(),
+        silent_store_ratio: None,
+        split_ratio: None,
+        split_local_ratio: None,
+        split_atomic_ratio: None,
+        intervals: RatioIntervals::default(),
+        noise: None,
+        windows: WindowSummary::default(),
+        unknown: Vec::new(),
+    };
+    match pairs.split_first() {
+        Some((nearest, others)) => {
+            measure_pair(*nearest, &mut file, &mut tally, progress, interrupt)?;
+            measure_accesses(*nearest, &mut file, &mut tally, progress, interrupt)?;
+            measure_transfers(others, &mut file, &mut tally, progress, interrupt)?;
+        }
+        None => note_single_cpu(&mut file),
+    }
+    measure_alone(&mut file, &mut tally, progress, interrupt)?;
+    file.noise = tally.noise();
+    file.windows = WindowSummary {
+        taken: tally.taken,
+        kept: tally.kept,
+        window_ms: WINDOW.as_millis() as u32,
+        fifo: tally.fifo,
+        steal_percent: steal.percent_since(),
+    };
+    Ok(file)
+}
+
+/// Moving a line between each further pair of CPUs.
+fn measure_transfers(
+    pairs: &[CpuPair],
+    file: &mut MachineFile,
+    tally: &mut WindowTally,
+    progress: &dyn RecordingProgress,
+    interrupt: InterruptFlag,
+) -> Result<(), Error> {
+    for pair in pairs {
+        progress.step(&format!(
+            "moving a line between CPU {} and CPU {}",
+            pair.cpu_a, pair.cpu_b
+        ));
+        let transfer_plan = plan_rounds(vec![ProbeLoop::HandOver], TRANSFER_ROUNDS);
+        let windows = tally.run_plan([pair.cpu_a, pair.cpu_b], &transfer_plan, interrupt)?;
+        file.transfers.push(transfer_cost(*pair, &windows, tally));
+    }
+    file.unknown.append(&mut tally.unknown);
+    Ok(())
+}
+
+fn transfer_cost(
+    pair: CpuPair,
+    windows: &Result<Vec<ProbeWindow>, String>,
+    tally: &mut WindowTally,
+) -> TransferCost {
+    let key = format!("transfers[{},{}].ns", pair.cpu_a, pair.cpu_b);
+    let estimate = tally.value_or_unknown(
+        &key,
+        estimate_windows(windows, [ProbeLoop::HandOver], estimate::cost),
+    );
+    TransferCost {
+        cpu_a: pair.cpu_a,
+        cpu_b: pair.cpu_b,
+        relation: pair.relation,
+        ns: estimate.value,
+        ns_low: estimate.low,
+        ns_high: estimate.high,
+    }
+}
+
+/// What takes two CPUs.
+fn measure_pair(
+    pair: CpuPair,
+    file: &mut MachineFile,
+    tally: &mut WindowTally,
+    progress: &dyn RecordingProgress,
+    interrupt: InterruptFlag,
+) -> Result<(), Error> {
+    use WordDistance::{Apart, Buddy, Same};
+    let (a, b) = (pair.cpu_a, pair.cpu_b);
+    progress.step(&format!(
+        "moving lines, pairs of lines, silent stores, words across lines, on CPU {a} and CPU {b}"
+    ));
+    let two_writers = [Same, Buddy, Apart].map(ProbeLoop::TwoWriters);
+    let beside_shared = [Same, Buddy, Apart].map(ProbeLoop::BesideShared);
+    let silent = [ProbeLoop::SilentStore, ProbeLoop::CheckedStore];
+    let split = [ProbeLoop::HandOverSplit, ProbeLoop::HandOverWhole];
+    let mut loops = [
+        &[ProbeLoop::HandOver],
+        &two_writers[..],
+        &beside_shared,
+        &silent,
+    ]
+    .concat();
+    if HAS_SPLITS {
+        loops.extend(split);
+    }
+    let windows = tally.run_plan([a, b], &plan_rounds(loops, ROUNDS), interrupt)?;
+    file.transfers.push(transfer_cost(pair, &windows, tally));
+    let pairs = [
+        ("two-writers", two_writers),
+        ("beside-shared", beside_shared),
+    ];
+    for (pattern, loops) in pairs {
+        let estimate = estimate_windows(&windows, loops, estimate::coefficient);
+        let coefficient = tally.value_or_unknown(&format!("pairs[{pattern}]"), estimate);
+        let pattern = pattern.to_owned();
+        file.pairs.push(PairTest {
+            pattern,
+            coefficient,
+        });
+    }
+    file.pair_coefficient = largest_coefficient(&file.pairs);
+    if file.pair_coefficient.value.is_none() {
+        let why = "no pattern of use could be measured".to_owned();
+        tally.unknown.push(UnknownValue {
+            what: "pair_coefficient".into(),
+            why,
+        });
+    }
+    let estimate = tally.value_or_unknown(
+        "silent_store_ratio",
+        estimate_windows(&windows, silent, estimate::ratio),
+    );
+    (file.silent_store_ratio, file.intervals.silent_store_ratio) = value_and_interval(estimate);
+    let estimate = match HAS_SPLITS {
+        true => estimate_windows(&windows, split, estimate::ratio),
+        false => Err(UnknownReason::Architecture),
+    };
+    (file.split_ratio, file.intervals.split_ratio) =
+        value_and_interval(tally.value_or_unknown("split_ratio", estimate));
+    file.unknown.append(&mut tally.unknown);
+    Ok(())
+}
+
+/// What accesses cost, alone and where the other CPU takes the line away.
+fn measure_accesses(
+    pair: CpuPair,
+    file: &mut MachineFile,
+    tally: &mut WindowTally,
+    progress: &dyn RecordingProgress,
+    interrupt: InterruptFlag,
+) -> Result<(), Error> {
+    let (a, b) = (pair.cpu_a, pair.cpu_b);
+    progress.step(&format!(
+        "loads, stores, updates and exchanges of one line, on CPU {a} and CPU {b}"
+    ));
+    let alone_loop = |kind| ProbeLoop::Compete(kind, WordUse::Store, WordDistance::Apart);
+    let contended_loop = |kind, other| ProbeLoop::Compete(kind, other, WordDistance::Same);
+    let use_pairs = || {
+        let combinations = WORD_USES
+            .iter()
+            .flat_map(|use_a| WORD_USES.iter().map(move |use_b| (*use_a, *use_b)));
+        // Two that load keep the line both.
+        combinations.filter(|pair| *pair != (WORD_USES[0], WORD_USES[0]))
+    };
+    let loops = WORD_USES.map(|(kind, _)| alone_loop(kind)).into_iter();
+    let loops = loops.chain(use_pairs().map(|((kind, _), (other, _))| contended_loop(kind, other)));
+    let access_plan = plan_rounds(loops.collect(), ACCESS_ROUNDS);
+    let windows = tally.run_plan([a, b], &access_plan, interrupt)?;
+    for ((kind, name), (other, against_name)) in use_pairs() {
+        let mut cost = |field: &str, kernel| {
+            let estimate = estimate_windows(&windows, [kernel], estimate::cost);
+            tally.value_or_unknown(
+                &format!("accesses[{name},{against_name}].{field}"),
+                estimate,
+            )
+        };
+        file.accesses.push(AccessCost {
+            kind: name.to_owned(),
+            against: against_name.to_owned(),
+            alone_ns: cost("alone_ns", alone_loop(kind)),
+            contended_ns: cost("contended_ns", contended_loop(kind, other)),
+        });
+    }
+    file.unknown.append(&mut tally.unknown);
+    Ok(())
+}
+
+/// What one CPU can do.
+fn measure_alone(
+    file: &mut MachineFile,
+    tally: &mut WindowTally,
+    progress: &dyn RecordingProgress,
+    interrupt: InterruptFlag,
+) -> Result<(), Error> {
+    let Some(cpu) = topology::allowed_cpus().first().map(|cpu| cpu.number) else {
+        return Ok(());
+    };
+    progress.step(&format!("words across lines, on CPU {cpu}"));
+    let local = [ProbeLoop::LocalSplit, ProbeLoop::LocalWhole];
+    let atomic = [ProbeLoop::AtomicSplit, ProbeLoop::AtomicWhole];
+    let trapped = topology::split_locks_are_trapped();
+    let mut loops = Vec::new();
+    if HAS_SPLITS {
+        loops.extend(local);
+        if !trapped {
+            loops.extend(atomic);
+        }
+    }
+    let windows = tally.run_plan([cpu, cpu], &plan_rounds(loops, ROUNDS), interrupt)?;
+    let ratio = |loops, trapped| match (HAS_SPLITS, trapped) {
+        (false, _) => Err(UnknownReason::Architecture),
+        (true, true) => Err(UnknownReason::Trapped),
+        (true, false) => estimate_windows(&windows, loops, estimate::ratio),
+    };
+    let estimate = tally.value_or_unknown("split_local_ratio", ratio(local, false));
+    (file.split_local_ratio, file.intervals.split_local_ratio) = value_and_interval(estimate);
+    let estimate = tally.value_or_unknown("split_atomic_ratio", ratio(atomic, trapped));
+    (file.split_atomic_ratio, file.intervals.split_atomic_ratio) = value_and_interval(estimate);
+    file.unknown.append(&mut tally.unknown);
+    Ok(())
+}
+
+/// With one CPU there is nobody to share a line with.
+fn note_single_cpu(file: &mut MachineFile) {
+    for key in [
+        "transfers",
+        "accesses",
+        "pair_coefficient",
+        "silent_store_ratio",
+        "split_ratio",
+    ] {
+        file.unknown.push(UnknownValue {
+            what: key.to_owned(),
+            why: "takes two CPUs, and this process may run on one".to_owned(),
+        });
+    }
+}
+
+fn plan_rounds(loops: Vec<ProbeLoop>, rounds: usize) -> MeasurementPlan {
+    let windows = (loops.len() * rounds) as u32;
+    MeasurementPlan {
+        loops,
+        rounds,
+        rounds_max: REPEATS_MAX as usize * rounds,
+        time_max: REPEATS_MAX * windows * (WINDOW + REST),
+        line_bytes: topology::line_bytes() as usize,
+    }
+}
+
+/// Costs of `kernels` round by round; `None` for a round with a window that does not count.
+fn costs_by_round<const N: usize>(
+    windows: &[ProbeWindow],
+    loops: [ProbeLoop; N],
+) -> Vec<RoundCosts<N>> {
+    let mut rounds: BTreeMap<usize, [Option<f64>; N]> = BTreeMap::new();
+    for window in windows {
+        let costs = rounds.entry(window.round).or_insert([None; N]);
+        if let Some(index) = loops
+            .iter()
+            .position(|probe_loop| *probe_loop == window.probe_loop)
+        {
+            costs[index] = window.cost_ns;
+        }
+    }
+    let complete_costs = |costs: [Option<f64>; N]| {
+        let is_complete = costs.iter().all(Option::is_some);
+        is_complete.then(|| costs.map(|cost| cost.unwrap_or(f64::NAN)))
+    };
+    rounds.into_values().map(complete_costs).collect()
+}
+
+fn estimate_windows<const N: usize>(
+    windows: &Result<Vec<ProbeWindow>, String>,
+    loops: [ProbeLoop; N],
+    estimator: impl Fn(&[RoundCosts<N>]) -> Result<ProbeEstimate, TooNoisy>,
+) -> Result<ProbeEstimate, UnknownReason> {
+    let windows = windows
+        .as_ref()
+        .map_err(|why| UnknownReason::System(why.clone()))?;
+    Ok(estimator(&costs_by_round(windows, loops))?)
+}
+
+/// The one that disturbs most: which of them a program has is not known beforehand.
+fn largest_coefficient(pairs: &[PairTest]) -> ProbeEstimate {
+    let known = pairs.iter().map(|pair| pair.coefficient);
+    let known = known.filter(|coefficient| coefficient.value.is_some());
+    let by_value = |a: &ProbeEstimate, b: &ProbeEstimate| {
+        let key = |e: &ProbeEstimate| (e.value.unwrap_or(0.0), e.high.unwrap_or(0.0));
+        let (a, b) = (key(a), key(b));
+        a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1))
+    };
+    known.max_by(by_value).unwrap_or_default()
+}
+
+fn value_and_interval(estimate: ProbeEstimate) -> (Option<f64>, Option<RatioInterval>) {
+    let interval = estimate.low.zip(estimate.high);
+    (
+        estimate.value,
+        interval.map(|(low, high)| RatioInterval { low, high }),
+    )
+}
+
+/// Why something is not known.
+#[derive(Debug, thiserror::Error)]
+enum UnknownReason {
+    #[error(transparent)]
+    Noise(#[from] TooNoisy),
+    #[error("{0}")]
+    System(String),
+    #[error("this kernel slows down or kills programs that do this (split_lock_detect)")]
+    Trapped,
+    #[error("measured on x86-64 only")]
+    Architecture,
+}
+
+/// What all windows together were like.
+#[derive(Default)]
+struct WindowTally {
+    taken: u64,
+    kept: u64,
+    fifo: bool,
+    spreads: Vec<f64>,
+    unknown: Vec<UnknownValue>,
+}
+
+impl WindowTally {
+    /// Runs a plan; the inner error says why it could not be.
+    fn run_plan(
+        &mut self,
+        cpus: [u32; 2],
+        plan: &MeasurementPlan,
+        interrupt: InterruptFlag,
+    ) -> Result<Result<Vec<ProbeWindow>, String>, Error> {
+        if plan.loops.is_empty() {
+            return Ok(Ok(Vec::new()));
+        }
+        let MeasuredWindows { windows, fifo } = match crew::run_plan(cpus, plan, interrupt) {
+            Ok(measured) => measured,
+            Err(error) => {
+                return Ok(Err(format!(
+                    "a thread cannot be pinned to its CPU: {error}"
+                )));
+            }
+        };
+        if interrupt.is_set() {
+            return Err(Error::Interrupted);
+        }
+        self.fifo |= fifo;
+        self.taken += windows.len() as u64;
+        for probe_loop in &plan.loops {
+            let loop_windows = windows
+                .iter()
+                .filter(|window| window.probe_loop == *probe_loop);
+            let costs: Vec<f64> = loop_windows.filter_map(|window| window.cost_ns).collect();
+            self.kept += costs.len() as u64;
+            self.spreads.extend(estimate::spread(&costs));
+        }
+        Ok(Ok(windows))
+    }
+
+    fn value_or_unknown(
+        &mut self,
+        key: &str,
+        estimate: Result<ProbeEstimate, UnknownReason>,
+    ) -> ProbeEstimate {
+        estimate.unwrap_or_else(|why| {
+            self.note_unknown(key, &why);
+            ProbeEstimate::default()
+        })
+    }
+
+    fn note_unknown(&mut self, key: &str, why: &UnknownReason) {
+        self.unknown.push(UnknownValue {
+            what: key.to_owned(),
+            why: why.to_string(),
+        });
+    }
+
+    fn noise(&mut self) -> Option<f64> {
+        Some(estimate::median(&self.spreads)).filter(|noise| noise.is_finite())
+    }
+}
+
+/// The CPUs' time so far, in ticks: all of it, and what the hypervisor took.
+struct StealTicks(Option<[u64; 2]>);
+
+impl StealTicks {
+    fn read() -> Self {
+        let text = fs::read_to_string("/proc/stat").unwrap_or_default();
+        let first = text.lines().next().unwrap_or_default();
+        let ticks: Vec<u64> = first
+            .split_whitespace()
+            .filter_map(|word| word.parse().ok())
+            .collect();
+        // user nice system idle iowait irq softirq steal; what follows is contained in user.
+        Self(ticks.get(..8).map(|ticks| [ticks.iter().sum(), ticks[7]]))
+    }
+
+    fn percent_since(&self) -> Option<f64> {
+        let [total, stolen] = self.0?;
+        let [total_now, stolen_now] = Self::read().0?;
+        let elapsed_ticks = total_now.checked_sub(total).filter(|ticks| *ticks > 0)?;
+        Some(100.0 * stolen_now.checked_sub(stolen)? as f64 / elapsed_ticks as f64)
+    }
+}

@@ -1,0 +1,180 @@
+//! Errors of recording.
+
+use std::path::PathBuf;
+
+use relayout_files::{ErrorCategory, FileError};
+
+/// An error that names the file or program, and the remedy.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A file could not be used, or something is not installed.
+    #[error(transparent)]
+    Files(#[from] relayout_files::Error),
+    /// The debug file lacks something that every kernel has.
+    #[error("{} has no {missing}: is it the vmlinux of a kernel with debug information?", path.display())]
+    NotAKernel {
+        /// The debug file.
+        path: PathBuf,
+        /// The missing symbol, type or member.
+        missing: String,
+    },
+    /// The image is not a bootable kernel.
+    #[error("{} is not a Linux boot image (bzImage): {why}; give the vmlinuz of the kernel's package, or arch/x86/boot/bzImage of its build", path.display())]
+    Image {
+        /// The image.
+        path: PathBuf,
+        /// The defect.
+        why: &'static str,
+    },
+    /// Image and debug file are of different builds.
+    #[error(
+        "{} and {} are of different builds:\n  image: {image_version}\n  debug: {debug_version}\n\
+         take both from packages of one version",
+        image.display(),
+        debug.display()
+    )]
+    Mismatch {
+        /// The image.
+        image: PathBuf,
+        /// The debug file.
+        debug: PathBuf,
+        /// Version in the image.
+        image_version: String,
+        /// Version in the debug file.
+        debug_version: String,
+    },
+    /// No workload has this name.
+    #[error(
+        "there is no workload '{name}'{}; 'list' names them",
+        close.as_ref().map(|close| format!(" (did you mean '{close}'?)")).unwrap_or_default()
+    )]
+    UnknownWorkload {
+        /// The requested name.
+        name: String,
+        /// A workload with a similar name.
+        close: Option<String>,
+    },
+    /// The program cannot run in the guest.
+    #[error("{} cannot run in the guest: {why}", path.display())]
+    Program {
+        /// The program.
+        path: PathBuf,
+        /// The reason.
+        why: &'static str,
+    },
+    /// The program cannot be recorded.
+    #[error("cannot record {}: {why}", path.display())]
+    Unrecordable {
+        /// The program, as given.
+        path: PathBuf,
+        /// The reason, and the remedy.
+        why: String,
+    },
+    /// The recorded program failed.
+    #[error("{program} {how}")]
+    ProgramFailed {
+        /// Name of the program.
+        program: String,
+        /// Its end: `ended with status 1`.
+        how: String,
+    },
+    /// This QEMU loads no plugins.
+    #[error(
+        "{} cannot load the recording plugin: {why}\n\
+         a QEMU built with plugins is needed: Debian's qemu-system-x86 7.2 or 10.0 for kernels, Debian 12's \
+         qemu-user 7.2 for programs (later ones are linked statically); scripts/setup.sh unpacks both",
+        path.display()
+    )]
+    NoPlugins {
+        /// The QEMU.
+        path: PathBuf,
+        /// QEMU's message.
+        why: String,
+    },
+    /// QEMU ended or stopped answering before the recording was complete.
+    #[error("QEMU {why}{}", indented_output(stderr))]
+    Qemu {
+        /// The event.
+        why: String,
+        /// QEMU's standard error.
+        stderr: String,
+    },
+    /// The guest failed before its window opened.
+    #[error(
+        "the guest {why}\nlast lines of its console:{}",
+        indented_lines(console)
+    )]
+    Guest {
+        /// The event.
+        why: String,
+        /// Last lines of the console.
+        console: Vec<String>,
+    },
+    /// The collector's files are not those of one recording.
+    #[error("the collector's files cannot be read")]
+    Segments(#[source] relayout_profile::segments::Error),
+    /// A `perf.data` file yields no profile.
+    #[error("{}", path.display())]
+    Perf {
+        /// The file.
+        path: PathBuf,
+        /// The reason, and the remedy.
+        #[source]
+        source: relayout_profile::perf::Error,
+    },
+    /// The debug file is not the recorded kernel's.
+    #[error(
+        "{} is of another build than the recorded kernel: its build id is {found}, the recorded one's \
+         {recorded}; give the vmlinux of the recorded build",
+        path.display()
+    )]
+    OtherKernel {
+        /// The debug file.
+        path: PathBuf,
+        /// Its build id.
+        found: String,
+        /// Build id in the recording.
+        recorded: String,
+    },
+    /// The user stopped the recording.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+impl From<FileError> for Error {
+    fn from(error: FileError) -> Self {
+        Self::Files(error.into())
+    }
+}
+
+impl Error {
+    /// Returns who has to act.
+    pub fn category(&self) -> ErrorCategory {
+        match self {
+            Self::Files(error) => error.category(),
+            Self::NoPlugins { .. } => ErrorCategory::Environment,
+            Self::Guest { .. } | Self::Qemu { .. } | Self::ProgramFailed { .. } => {
+                ErrorCategory::Guest
+            }
+            Self::Interrupted => ErrorCategory::Interrupted,
+            _ => ErrorCategory::Input,
+        }
+    }
+}
+
+fn indented_output(output: &str) -> String {
+    let output = output.trim();
+    if output.is_empty() {
+        String::new()
+    } else {
+        format!(":\n  {}", output.replace('\n', "\n  "))
+    }
+}
+
+fn indented_lines(lines: &[String]) -> String {
+    if lines.is_empty() {
+        return " (nothing)".into();
+    }
+    lines.iter().map(|line| format!("\n  {line}")).collect()
+}

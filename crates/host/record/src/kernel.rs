@@ -1,0 +1,130 @@
+//! A kernel to record: boot image and debug file of one build.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use relayout_files::{DebugFile, cannot};
+use relayout_layout::dwarf::{DwarfFile, ElfSymbol};
+
+use crate::{Error, bzimage};
+
+/// Code that only fills or copies whole pages of data: what it touches says nothing about structs,
+/// and it is a large share of all accesses.
+const BULK_CODE: &[&str] = &[
+    "clear_page_rep",
+    "clear_page_orig",
+    "clear_page_erms",
+    "copy_page",
+    "copy_page_regs",
+];
+
+/// Symbols before an address that are tried.
+const NEARBY_SYMBOLS_MAX: usize = 8;
+
+/// Image and debug information, checked to belong together.
+pub struct GuestKernel<'a> {
+    /// The boot image.
+    pub image_path: PathBuf,
+    /// The debug file.
+    pub debug_path: PathBuf,
+    /// Its debug information.
+    pub dwarf: DwarfFile<'a>,
+    /// `6.1.0-..-cloud-amd64`
+    pub release: String,
+    /// Build id of the debug file in hexadecimal; empty if it has none.
+    pub build_id: String,
+}
+
+impl<'a> GuestKernel<'a> {
+    /// Reads both and compares what version they say they are.
+    ///
+    /// # Errors
+    /// Either cannot be read or is not what it should be, or they are of different builds.
+    pub fn open(image: &Path, debug: &'a DebugFile) -> Result<Self, Error> {
+        let bytes = fs::read(image).map_err(cannot("read", image))?;
+        let image_version = bzimage::version(&bytes).map_err(|why| Error::Image {
+            path: image.to_owned(),
+            why,
+        })?;
+        let dwarf = debug.dwarf()?;
+        let build_id = dwarf.build_id_text().unwrap_or_default();
+        let mut kernel = Self {
+            image_path: image.to_owned(),
+            debug_path: debug.path().to_owned(),
+            dwarf,
+            release: String::new(),
+            build_id,
+        };
+        let banner = kernel.read_banner()?;
+        if !bzimage::same_build(&image_version, &banner) {
+            return Err(Error::Mismatch {
+                image: image.to_owned(),
+                debug: kernel.debug_path,
+                image_version,
+                debug_version: banner.trim_end().to_owned(),
+            });
+        }
+        kernel.release = image_version
+            .split(' ')
+            .next()
+            .unwrap_or_default()
+            .to_owned();
+        Ok(kernel)
+    }
+
+    /// Address of a symbol.
+    ///
+    /// # Errors
+    /// There is none: it is not a kernel.
+    pub fn symbol_address(&self, name: &str) -> Result<u64, Error> {
+        self.find_symbol(name)
+            .map(|(address, _)| address)
+            .ok_or_else(|| Error::NotAKernel {
+                path: self.debug_path.clone(),
+                missing: format!("symbol '{name}'"),
+            })
+    }
+
+    /// Name of the function that holds an address.
+    pub fn function_at(&self, address: u64) -> Option<&'a str> {
+        let symbols = self.dwarf.symbols();
+        let after = symbols.partition_point(|s| s.address <= address);
+        let near = symbols[..after].iter().rev().take(NEARBY_SYMBOLS_MAX);
+        let holds = |s: &&ElfSymbol<'_>| s.is_function() && address - s.address < s.size;
+        { near }.find(holds).map(|s| s.name)
+    }
+
+    /// Code not to watch, as `[from, to)`.
+    pub fn bulk_code(&self) -> Vec<(u64, u64)> {
+        BULK_CODE
+            .iter()
+            .filter_map(|name| self.find_symbol(name))
+            .filter(|&(_, size)| size > 0)
+            .map(|(address, size)| (address, address + size))
+            .collect()
+    }
+
+    fn find_symbol(&self, name: &str) -> Option<(u64, u64)> {
+        let found = self
+            .dwarf
+            .symbols()
+            .iter()
+            .filter(|s| s.name == name)
+            .max_by_key(|s| s.size)?;
+        Some((found.address, found.size))
+    }
+
+    fn read_banner(&self) -> Result<String, Error> {
+        let missing = || Error::NotAKernel {
+            path: self.debug_path.clone(),
+            missing: "linux_banner".into(),
+        };
+        let (address, size) = self.find_symbol("linux_banner").ok_or_else(missing)?;
+        let bytes = self
+            .dwarf
+            .bytes_at(address, size as usize)
+            .ok_or_else(missing)?;
+        let end = bytes.iter().position(|&b| b == 0).unwrap_or(bytes.len());
+        Ok(String::from_utf8_lossy(&bytes[..end]).into_owned())
+    }
+}

@@ -1,0 +1,208 @@
+//! Recording a kernel: boot it, watch its window, bring what the collector wrote into a profile.
+
+mod assemble;
+mod watch;
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use relayout_files::{InterruptFlag, RecordingProgress, cannot};
+
+use self::watch::watch_window;
+use crate::marker::has_start_marker;
+use crate::outcome::RecordingOutcome;
+use crate::qemu::{QemuConfig, QemuMachine, comma_doubled};
+use crate::workspace::RecordingWorkspace;
+use crate::{Error, GuestKernel, QemuCollector, guest, initramfs};
+
+/// Kernel parameters that recording rests on: addresses as linked, one type per slab cache, no
+/// patched-in branches that differ between machines. The kernel's check that timer interrupts arrive
+/// counts them for some time of the host's, and panics where the host is too busy to deliver enough.
+const PARAMETERS: &str = "console=ttyS0 panic=-1 oops=panic nokaslr mitigations=off quiet \
+                          tsc=reliable no_timer_check slab_nomerge";
+
+/// What runs in the guest.
+#[derive(Clone, Debug)]
+pub enum GuestWork {
+    /// One of the guest's workloads.
+    Workload(String),
+    /// A static program and its arguments.
+    Program {
+        /// Where it is on this machine.
+        path: PathBuf,
+        /// Its arguments, without its own name.
+        arguments: Vec<String>,
+    },
+}
+
+/// Everything that makes one recording.
+#[derive(Clone, Debug)]
+pub struct KernelRecording {
+    /// What runs.
+    pub work: GuestWork,
+    /// Threads (or processes) of the workload.
+    pub threads: u32,
+    /// Operations of each; the workload's default if `None`.
+    pub iterations: Option<u64>,
+    /// CPUs of the guest.
+    pub cpus: u16,
+    /// Seed of workload and yields.
+    pub seed: u64,
+    /// Accesses of a CPU between yields of its host thread, on average; 0 for none.
+    pub yield_every: u32,
+    /// Memory of the guest.
+    pub memory_bytes: u64,
+    /// Added to the kernel's command line.
+    pub append: String,
+    /// Added to QEMU's arguments.
+    pub qemu_arguments: Vec<String>,
+    /// Ordered accesses kept in all, if not the collector's default.
+    pub bursts: Option<u64>,
+    /// How long boot, and then the window, may take.
+    pub time_limit: Duration,
+    /// Open the window but watch nothing: the baseline for the cost of recording.
+    pub idle: bool,
+}
+
+/// Records once.
+///
+/// # Errors
+/// Nothing was recorded. If the guest fails or the user stops it after the window opened, that is
+/// [`Recorded::problem`].
+pub fn record_kernel(
+    recording: &KernelRecording,
+    kernel: &GuestKernel<'_>,
+    collector: &QemuCollector,
+    progress: &dyn RecordingProgress,
+    interrupt: InterruptFlag,
+) -> Result<RecordingOutcome, Error> {
+    let workspace = RecordingWorkspace::for_guest(recording.memory_bytes)?;
+    let program = program_bytes(recording)?;
+    let archive = match (&recording.work, &program) {
+        (GuestWork::Program { arguments, .. }, Some(bytes)) => {
+            initramfs::build_archive(guest::GUEST_PROGRAM, Some((bytes, arguments)))
+        }
+        _ => initramfs::build_archive(guest::GUEST_PROGRAM, None),
+    };
+    let initrd = workspace.file_path("initrd");
+    fs::write(&initrd, archive).map_err(cannot("write", &initrd))?;
+    progress.step("booting the kernel");
+    let config = QemuConfig {
+        collector,
+        image: kernel.image_path.clone(),
+        cpus: recording.cpus,
+        memory_bytes: recording.memory_bytes,
+        append: kernel_command_line(recording),
+        plugin_options: plugin_options(recording, kernel, &workspace, program.as_deref()),
+        extra_arguments: &recording.qemu_arguments,
+    };
+    let mut machine = QemuMachine::start(&config, &workspace)?;
+    let ending = watch_window(&mut machine, &workspace, recording, progress, interrupt)?;
+    if machine.exit_status().is_none() {
+        // Memory stays as it is now, also when QEMU is gone: its file is ours.
+        machine.stop()?;
+    }
+    progress.step("reading what was recorded");
+    machine.quit()?;
+    assemble::assemble_profile(recording, kernel, collector, &machine, &workspace, ending)
+}
+
+fn program_bytes(recording: &KernelRecording) -> Result<Option<Vec<u8>>, Error> {
+    let GuestWork::Program { path, .. } = &recording.work else {
+        return Ok(None);
+    };
+    let bytes = fs::read(path).map_err(cannot("read", path))?;
+    let refuse = |why| {
+        Err(Error::Program {
+            path: path.clone(),
+            why,
+        })
+    };
+    use object::Object;
+    let Ok(file) = object::File::parse(&*bytes) else {
+        return refuse("it is not an ELF program");
+    };
+    if file.architecture() != object::Architecture::X86_64 {
+        return refuse("it is not an x86-64 program");
+    }
+    if !matches!(
+        file.kind(),
+        object::ObjectKind::Executable | object::ObjectKind::Dynamic
+    ) {
+        return refuse("it is not a linked program: link it with -static");
+    }
+    if is_dynamic(&bytes) {
+        return refuse(
+            "it is linked dynamically, and the guest has no libraries: link it with -static",
+        );
+    }
+    Ok(Some(bytes))
+}
+
+/// Whether a 64-bit ELF asks for an interpreter.
+fn is_dynamic(bytes: &[u8]) -> bool {
+    use object::read::elf::{FileHeader, ProgramHeader};
+    let Ok(header) = object::elf::FileHeader64::<object::Endianness>::parse(bytes) else {
+        return false;
+    };
+    let Ok(endian) = header.endian() else {
+        return false;
+    };
+    let segments = header.program_headers(endian, bytes).unwrap_or_default();
+    segments
+        .iter()
+        .any(|s| s.p_type(endian) == object::elf::PT_INTERP)
+}
+
+fn kernel_command_line(recording: &KernelRecording) -> String {
+    let work = match &recording.work {
+        GuestWork::Workload(name) => {
+            let iterations = recording
+                .iterations
+                .map(|n| format!(" relayout.iterations={n}"))
+                .unwrap_or_default();
+            format!(
+                "relayout.workload={name} relayout.threads={}{iterations}",
+                recording.threads
+            )
+        }
+        GuestWork::Program { .. } => "relayout.run=1".into(),
+    };
+    format!(
+        "{PARAMETERS} {work} relayout.seed={} {}",
+        recording.seed, recording.append
+    )
+    .trim()
+    .into()
+}
+
+fn plugin_options(
+    recording: &KernelRecording,
+    kernel: &GuestKernel<'_>,
+    workspace: &RecordingWorkspace,
+    program: Option<&[u8]>,
+) -> String {
+    let skip: Vec<String> = kernel
+        .bulk_code()
+        .iter()
+        .map(|(from, to)| format!("{from:x}-{to:x}"))
+        .collect();
+    let mut options = format!(
+        "dir={},yield={},seed={},skip={}",
+        comma_doubled(workspace.dir()),
+        recording.yield_every,
+        recording.seed,
+        skip.join("+")
+    );
+    if let Some(bursts) = recording.bursts {
+        options.push_str(&format!(",bursts={bursts}"));
+    }
+    if recording.idle {
+        options.push_str(",mode=idle");
+    }
+    if program.is_some_and(has_start_marker) {
+        options.push_str(",own=1");
+    }
+    options
+}

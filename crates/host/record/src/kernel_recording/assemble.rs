@@ -1,0 +1,179 @@
+//! After the window: the collector's segments and the guest's memory, made into a profile.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::atomic::Ordering::*;
+
+use memmap2::Mmap;
+use relayout_files::{FileError, cannot, canonical_name, map_file};
+use relayout_profile::segments::{self, AssembledProfile};
+use relayout_profile::{Profile, ProfileMeta, RecordedRun, RecordingSetting};
+use relayout_shadow::CONTEXTS_MAX;
+
+use super::watch::WindowEnding;
+use super::{GuestWork, KernelRecording};
+use crate::outcome::{RecordingOutcome, describe_losses};
+use crate::qemu::QemuMachine;
+use crate::workspace::RecordingWorkspace;
+use crate::{Error, GuestKernel, QemuCollector, memory};
+
+/// Pages as the kernel's slabs are made of.
+const PAGE_BYTES: u64 = 4096;
+/// Lines of the console that a profile keeps.
+const CONSOLE_LINES: usize = 2000;
+
+/// QEMU has ended; `ending` is how its window did.
+pub fn assemble_profile(
+    recording: &KernelRecording,
+    kernel: &GuestKernel<'_>,
+    collector: &QemuCollector,
+    machine: &QemuMachine,
+    workspace: &RecordingWorkspace,
+    ending: WindowEnding,
+) -> Result<RecordingOutcome, Error> {
+    let assembled = read_segments(workspace, recording.cpus)?;
+    let mut notes = describe_losses(&assembled, "CPU");
+    let problem = match ending {
+        WindowEnding::Closed => None,
+        WindowEnding::CutShort(error) => Some(error),
+    };
+    let run = profile_run(recording, &assembled, workspace, machine, problem.as_ref());
+    let mut profile = assembled.profile;
+    match map_segments(&workspace.memory_file()) {
+        Ok(bytes) => {
+            let pages = pages_that_matter(&profile);
+            let snapshot = memory::read_snapshot(kernel, &bytes, 0, recording.cpus, &pages)?;
+            profile.ranges = snapshot.ranges;
+            notes.extend(
+                snapshot
+                    .gaps
+                    .iter()
+                    .map(|gap| format!("not readable in the guest: {gap}")),
+            );
+        }
+        Err(error) => notes.push(format!("the guest's memory cannot be read: {error}")),
+    }
+    profile.meta = profile_meta(recording, kernel, collector, profile.meta);
+    profile.meta.runs = vec![run];
+    Ok(RecordingOutcome {
+        profile,
+        problem,
+        notes,
+    })
+}
+
+fn read_segments(workspace: &RecordingWorkspace, cpus: u16) -> Result<AssembledProfile, Error> {
+    let mut files: Vec<_> = (0..cpus)
+        .map(|n| {
+            Ok((
+                n,
+                map_segments(&workspace.file_path(&format!("ctx-{n}.seg")))?,
+            ))
+        })
+        .collect::<Result<_, FileError>>()?;
+    files.push((
+        CONTEXTS_MAX as u16,
+        map_segments(&workspace.file_path("sites.seg"))?,
+    ));
+    let files: Vec<(u16, &[u8])> = files.iter().map(|(n, bytes)| (*n, &**bytes)).collect();
+    segments::assemble(&files, 0, cpus).map_err(Error::Segments)
+}
+
+/// A file that nobody writes to any more: QEMU has ended. Mapped, because a long recording's
+/// segments are larger than memory.
+fn map_segments(path: &Path) -> Result<Mmap, FileError> {
+    map_file(path).map_err(cannot("open", path))
+}
+
+/// Pages with lines that moved between CPUs, or beside such a line, or whose accesses were logged.
+fn pages_that_matter(profile: &Profile) -> Vec<u64> {
+    let moved = profile
+        .lines
+        .iter()
+        .filter(|l| l.read_transfers + l.write_transfers + l.upgrades > 0)
+        .map(|l| l.line);
+    let logged = profile.regions.iter().map(|r| r.start);
+    let beside = profile.pairs.iter().map(|p| p.addr);
+    let pages: BTreeSet<u64> = moved
+        .chain(logged)
+        .chain(beside)
+        .map(|at| at & !(PAGE_BYTES - 1))
+        .collect();
+    pages.into_iter().collect()
+}
+
+fn profile_run(
+    recording: &KernelRecording,
+    assembled: &AssembledProfile,
+    workspace: &RecordingWorkspace,
+    machine: &QemuMachine,
+    problem: Option<&Error>,
+) -> RecordedRun {
+    let control = workspace.control();
+    let summary = assembled.summary;
+    let first_line = |e: &Error| e.to_string().lines().next().unwrap_or_default().to_owned();
+    RecordedRun {
+        seed: recording.seed,
+        complete: problem.is_none() && summary.is_some() && assembled.torn.is_empty(),
+        ended: problem.map_or_else(|| "the workload was done".into(), first_line),
+        window_wall_ns: control.window_wall_ns.load(Acquire),
+        window_cpu_ns: control.window_cpu_ns.load(Acquire),
+        accesses: summary.map_or_else(|| control.accesses.load(Acquire), |s| s.accesses),
+        operations: summary.map_or_else(|| control.operations.load(Acquire), |s| s.operations),
+        bursts_dropped: summary.map_or(0, |s| s.bursts_dropped),
+        pair_period: Some(relayout_shadow::PAIR_PERIOD),
+        console_tail: machine.console_lines(CONSOLE_LINES),
+        ..RecordedRun::default()
+    }
+}
+
+fn profile_meta(
+    recording: &KernelRecording,
+    kernel: &GuestKernel<'_>,
+    collector: &QemuCollector,
+    assembled: ProfileMeta,
+) -> ProfileMeta {
+    let workload = match &recording.work {
+        GuestWork::Workload(name) => name.clone(),
+        GuestWork::Program { path, arguments } => {
+            let words =
+                std::iter::once(path.display().to_string()).chain(arguments.iter().cloned());
+            words.collect::<Vec<_>>().join(" ")
+        }
+    };
+    ProfileMeta {
+        target: "kernel".into(),
+        workload,
+        settings: recorded_settings(recording),
+        machine: "x86_64".into(),
+        collector: collector.describe(),
+        debug_file: canonical_name(&kernel.debug_path),
+        build_id: kernel.build_id.clone(),
+        release: kernel.release.clone(),
+        ..assembled
+    }
+}
+
+fn recorded_settings(recording: &KernelRecording) -> Vec<RecordingSetting> {
+    let iterations = recording
+        .iterations
+        .map_or_else(|| "default".into(), |n| n.to_string());
+    let bursts = recording
+        .bursts
+        .map_or_else(|| "default".into(), |n| n.to_string());
+    vec![
+        RecordingSetting::new("cpus", recording.cpus.to_string()),
+        RecordingSetting::new("threads", recording.threads.to_string()),
+        RecordingSetting::new("iterations", iterations),
+        RecordingSetting::new("yield", recording.yield_every.to_string()),
+        RecordingSetting::new("memory", format!("{}M", recording.memory_bytes >> 20)),
+        RecordingSetting::new("append", recording.append.clone()),
+        RecordingSetting::new("qemu-arguments", recording.qemu_arguments.join(" ")),
+        RecordingSetting::new("bursts", bursts),
+        RecordingSetting::new("kernel-command-line", super::kernel_command_line(recording)),
+        RecordingSetting::new(
+            "time-limit",
+            format!("{} s", recording.time_limit.as_secs()),
+        ),
+    ]
+}

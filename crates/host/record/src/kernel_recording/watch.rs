@@ -1,0 +1,178 @@
+//! From boot to the end of the window.
+
+use std::sync::atomic::Ordering::*;
+use std::time::{Duration, Instant};
+
+use relayout_files::{InterruptFlag, RecordingProgress, cannot};
+use relayout_shadow::control::RecordingStage;
+
+use super::KernelRecording;
+use crate::Error;
+use crate::qemu::QemuMachine;
+use crate::workspace::RecordingWorkspace;
+
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
+
+/// How a window ended.
+pub enum WindowEnding {
+    /// By its marker.
+    Closed,
+    /// Before, and there is something to keep: why.
+    CutShort(Error),
+}
+
+/// Waits until the window closes or something ends it.
+///
+/// # Errors
+/// It ended before the window opened.
+pub fn watch_window(
+    machine: &mut QemuMachine,
+    workspace: &RecordingWorkspace,
+    recording: &KernelRecording,
+    progress: &dyn RecordingProgress,
+    interrupt: InterruptFlag,
+) -> Result<WindowEnding, Error> {
+    let control = workspace.control();
+    let mut has_opened = false;
+    let mut deadline = Instant::now() + recording.time_limit;
+    loop {
+        let stage = RecordingStage::from_u32(control.state.load(Acquire));
+        if !has_opened && stage != RecordingStage::Waiting && stage != RecordingStage::Starting {
+            has_opened = true;
+            deadline = Instant::now() + recording.time_limit;
+            progress.step("recording");
+        }
+        match stage {
+            RecordingStage::Closed | RecordingStage::Finished if !has_guest_failed(machine) => {
+                return Ok(WindowEnding::Closed);
+            }
+            RecordingStage::Failed => {
+                return Ok(WindowEnding::CutShort(collector_failed(machine, workspace)));
+            }
+            _ => {}
+        }
+        if let Some(error) = outside_end(machine, interrupt, deadline, recording, has_opened) {
+            return if has_opened {
+                Ok(WindowEnding::CutShort(error))
+            } else {
+                Err(error)
+            };
+        }
+        if has_opened {
+            let read = |n: &std::sync::atomic::AtomicU64| n.load(Relaxed);
+            progress.window(
+                read(&control.accesses),
+                read(&control.transfers),
+                read(&control.operations),
+            );
+        }
+        std::thread::sleep(POLL_INTERVAL);
+    }
+}
+
+fn has_guest_failed(machine: &QemuMachine) -> bool {
+    failure_on_console(&machine.console()).is_some()
+}
+
+/// What ends the window from outside.
+fn outside_end(
+    machine: &mut QemuMachine,
+    interrupt: InterruptFlag,
+    deadline: Instant,
+    recording: &KernelRecording,
+    has_opened: bool,
+) -> Option<Error> {
+    if interrupt.is_set() {
+        return Some(Error::Interrupted);
+    }
+    let console = machine.console();
+    if let Some(why) = failure_on_console(&console) {
+        return Some(Error::Guest {
+            why,
+            console: machine.console_tail(),
+        });
+    }
+    if let Some(status) = machine.exit_status() {
+        return Some(if has_opened || console.contains("relayout-guest: ready") {
+            Error::Guest {
+                why: format!("ended before its workload was done (QEMU: {status})"),
+                console: machine.console_tail(),
+            }
+        } else {
+            machine.qemu_error(&format!("ended before the guest was up ({status})"))
+        });
+    }
+    if Instant::now() > deadline {
+        let progress_text = if has_opened {
+            "is still running its workload"
+        } else {
+            "has not begun its workload"
+        };
+        let why = format!(
+            "{progress_text} after {} s (see --time-limit)",
+            recording.time_limit.as_secs()
+        );
+        return Some(Error::Guest {
+            why,
+            console: machine.console_tail(),
+        });
+    }
+    None
+}
+
+/// What the console says went wrong, if something did.
+fn failure_on_console(console: &str) -> Option<String> {
+    console.lines().find_map(|line| {
+        if let Some(at) = line.find("Kernel panic - not syncing") {
+            return Some(format!("panicked: {}", &line[at..]));
+        }
+        let said = line.trim().strip_prefix("relayout-guest: ")?;
+        if let Some(why) = said.strip_prefix("failed: ") {
+            return Some(format!("failed: {why}"));
+        }
+        let status = said.strip_prefix("program exited with status ");
+        if status.is_some_and(|s| s.trim() != "0") || said.starts_with("program killed by signal") {
+            return Some(format!("failed: {said}"));
+        }
+        None
+    })
+}
+
+fn collector_failed(machine: &QemuMachine, workspace: &RecordingWorkspace) -> Error {
+    let errno = workspace.control().error.load(Acquire) as i32;
+    let source = std::io::Error::from_raw_os_error(errno);
+    match errno {
+        0 => machine.qemu_error("lost its recording plugin"),
+        _ => cannot("write the recording to", workspace.dir())(source).into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(console: &str, expect: Option<&str>) {
+        assert_eq!(failure_on_console(console).as_deref(), expect, "{console}");
+    }
+
+    #[test]
+    fn tells_failures_on_the_console() {
+        check(
+            "relayout-guest: ready\nrelayout-guest: done operations=3\n",
+            None,
+        );
+        check(
+            "[    1.0] Kernel panic - not syncing: VFS\n",
+            Some("panicked: Kernel panic - not syncing: VFS"),
+        );
+        check(
+            "relayout-guest: failed: mmap (No memory)\n",
+            Some("failed: mmap (No memory)"),
+        );
+        check("relayout-guest: program exited with status 0\n", None);
+        check(
+            "relayout-guest: program exited with status 3\n",
+            Some("failed: program exited with status 3"),
+        );
+    }
+}

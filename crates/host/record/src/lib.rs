@@ -1,0 +1,36 @@
+//! Recordings: kernels under QEMU, programs, and hardware samples of perf.
+//!
+//! [`record_kernel`] boots a [`GuestKernel`] under QEMU with the recording plugin, watches the window of a
+//! workload, and reads the guest's memory at its end. [`record_program`] runs a program with a collector: the
+//! compiled-in runtime, qemu-user, or perf. [`perf::import_perf`] imports a `perf.data` file. Each returns a
+//! [`RecordingOutcome`] with the profile.
+//!
+//! ```
+//! let workload = relayout_record::find_workload("mmap1").unwrap();
+//! assert!(workload.iterations > 0);
+//! ```
+
+pub mod bzimage;
+mod error;
+mod guest;
+mod initramfs;
+mod kernel;
+mod kernel_recording;
+mod marker;
+mod memory;
+mod outcome;
+pub mod perf;
+mod program;
+mod qemu;
+mod workspace;
+
+pub use error::Error;
+pub use guest::{GuestWorkload, find_workload, workloads};
+pub use kernel::GuestKernel;
+pub use kernel_recording::{GuestWork, KernelRecording, record_kernel};
+pub use outcome::RecordingOutcome;
+pub use program::{
+    CountedAccesses, ProgramBackend, ProgramRecording, StopSignals, can_fix_addresses,
+    record_program,
+};
+pub use qemu::{QemuCollector, find_collector, find_program_collector};

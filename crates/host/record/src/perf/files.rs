@@ -1,0 +1,241 @@
+//! The files whose code was sampled, as far as this machine has them.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+
+use memmap2::Mmap;
+use object::read::elf::{FileHeader, ProgramHeader};
+use object::{Endianness, Object as _, elf};
+use relayout_files::{DebugFile, map_file};
+use relayout_layout::dwarf::DwarfFile;
+use relayout_profile::LoadedModule;
+use relayout_profile::perf::{self, MappedFile, PerfRecording};
+
+use super::{INSTRUCTION_BYTES_MAX, kernel_build_id};
+use crate::Error;
+
+/// Paths that a note names, at most.
+const NAMED_PATHS_MAX: usize = 4;
+/// Where kernels end on x86-64, if the debug file has no `_end`: a gigabyte is mapped for the image.
+const IMAGE_BYTES_MAX: u64 = 1 << 30;
+
+/// What is known of a mapped file here.
+enum LocalFile {
+    /// It is the one that was mapped, or nothing says otherwise.
+    Matching(Mmap),
+    /// There is none, or it cannot be read.
+    Missing,
+    /// There is another build.
+    OtherBuild,
+}
+
+/// The files of a process.
+pub struct ModuleFiles {
+    modules: Vec<(MappedFile, LoadedModule, LocalFile)>,
+    /// Files that were taken though neither build id nor inode says that they are the same.
+    unproven: Vec<String>,
+}
+
+impl ModuleFiles {
+    pub fn open(recording: &PerfRecording, pid: u32) -> Self {
+        let mut unproven = Vec::new();
+        let open = |mapped: MappedFile| {
+            let (found, build_id) = find_local_file(&mapped, &mut unproven);
+            let bias = match &found {
+                LocalFile::Matching(map) => load_bias(map, &mapped),
+                // As linkers lay files out that have nothing before their text.
+                _ => mapped
+                    .pieces
+                    .first()
+                    .map(|(start, _, offset)| start.wrapping_sub(*offset)),
+            };
+            let module = LoadedModule {
+                path: mapped.path.clone(),
+                build_id,
+                start: mapped.start(),
+                end: mapped.end(),
+                bias: bias.unwrap_or(0),
+            };
+            (mapped, module, found)
+        };
+        let modules = perf::process_modules(recording, pid)
+            .into_iter()
+            .map(open)
+            .collect();
+        Self { modules, unproven }
+    }
+
+    pub fn modules(&self) -> Vec<LoadedModule> {
+        self.modules
+            .iter()
+            .map(|(_, module, _)| module.clone())
+            .collect()
+    }
+
+    /// The bytes at an address, from the file that was mapped there.
+    pub fn code(&self, pc: u64) -> Option<&[u8]> {
+        self.modules
+            .iter()
+            .find_map(|(mapped, _, found)| match found {
+                LocalFile::Matching(map) => {
+                    let offset = usize::try_from(mapped.file_offset(pc)?).ok()?;
+                    let rest = map.get(offset..)?;
+                    Some(&rest[..rest.len().min(INSTRUCTION_BYTES_MAX)])
+                }
+                _ => None,
+            })
+    }
+
+    pub fn notes(&self) -> Vec<String> {
+        let paths = |is_wanted: fn(&LocalFile) -> bool| -> Vec<&str> {
+            let found = self.modules.iter().filter(|(_, _, found)| is_wanted(found));
+            found.map(|(mapped, _, _)| mapped.path.as_str()).collect()
+        };
+        let missing = paths(|found| matches!(found, LocalFile::Missing));
+        let others = paths(|found| matches!(found, LocalFile::OtherBuild));
+        let unproven: Vec<&str> = self.unproven.iter().map(String::as_str).collect();
+        let note_paths = |paths: &[&str], text: &str| {
+            (!paths.is_empty()).then(|| format!("{text}: {}", join_paths(paths)))
+        };
+        [
+            note_paths(&missing, "mapped files that are not here"),
+            note_paths(&others, "files that are of another build than was mapped, and are not used"),
+            note_paths(&unproven, "files that may be of another build than was mapped (the recording has no build id)"),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
+}
+
+fn join_paths(paths: &[&str]) -> String {
+    let mut text = paths[..paths.len().min(NAMED_PATHS_MAX)].join(", ");
+    if paths.len() > NAMED_PATHS_MAX {
+        text.push_str(&format!(" and {} more", paths.len() - NAMED_PATHS_MAX));
+    }
+    text
+}
+
+/// The file, and its build id: the recording's, else its own.
+fn find_local_file(mapped: &MappedFile, unproven: &mut Vec<String>) -> (LocalFile, String) {
+    let path = Path::new(&mapped.path);
+    let recorded = mapped.build_id.clone();
+    let Some(map) = path.is_file().then(|| map_file(path).ok()).flatten() else {
+        return (LocalFile::Missing, recorded);
+    };
+    let own = read_build_id(&map).unwrap_or_default();
+    if !recorded.is_empty() {
+        // perf pads short ids with zeros.
+        let same = !own.is_empty() && recorded.trim_end_matches('0') == own.trim_end_matches('0');
+        return (
+            if same {
+                LocalFile::Matching(map)
+            } else {
+                LocalFile::OtherBuild
+            },
+            if same { own } else { recorded },
+        );
+    }
+    let inode = fs::metadata(path).map(|meta| meta.ino()).ok();
+    if mapped.inode.is_some() && mapped.inode != inode {
+        return (LocalFile::OtherBuild, recorded);
+    }
+    if mapped.inode.is_none() {
+        unproven.push(mapped.path.clone());
+    }
+    (LocalFile::Matching(map), own)
+}
+
+fn read_build_id(file: &[u8]) -> Option<String> {
+    let id = object::File::parse(file).ok()?;
+    let id = id.build_id().ok()??;
+    Some(id.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// What was added to link-time addresses: the first piece that a loadable segment has.
+fn load_bias(file: &[u8], mapped: &MappedFile) -> Option<u64> {
+    let header = elf::FileHeader64::<Endianness>::parse(file).ok()?;
+    let endian = header.endian().ok()?;
+    let segments = header.program_headers(endian, file).ok()?;
+    let loads = segments.iter().filter(|s| s.p_type(endian) == elf::PT_LOAD);
+    let loads: Vec<_> = loads
+        .map(|s| (s.p_offset(endian), s.p_filesz(endian), s.p_vaddr(endian)))
+        .collect();
+    mapped.pieces.iter().find_map(|(start, end, offset)| {
+        let last = offset.saturating_add(end - start);
+        // A mapping begins at the page of the segment's first byte.
+        let holds = |s: &&(u64, u64, u64)| {
+            (*offset..last).contains(&s.0) || (s.0..s.0.saturating_add(s.1)).contains(offset)
+        };
+        // Pages at borders are mapped twice; the segment that begins here is the one.
+        let own = loads
+            .iter()
+            .filter(holds)
+            .max_by_key(|s| s.0.min(*offset + 0xfff));
+        own.map(|s| start.wrapping_sub(offset.wrapping_sub(s.0).wrapping_add(s.2)))
+    })
+}
+
+/// The kernel's debug file, and how far the kernel ran from where it was linked.
+pub struct KernelFile<'f> {
+    dwarf: DwarfFile<'f>,
+    /// Of the debug file, lower-case hex.
+    pub build_id: String,
+    /// Address as it ran, less that as linked.
+    pub slide: u64,
+    /// Where its image ran.
+    pub image: (u64, u64),
+}
+
+impl<'f> KernelFile<'f> {
+    pub fn open(debug: &'f DebugFile, recording: &PerfRecording) -> Result<Self, Error> {
+        let dwarf = DwarfFile::symbols_only(debug.bytes()).map_err(|source| {
+            relayout_files::Error::Debug {
+                path: debug.path().to_owned(),
+                source,
+            }
+        })?;
+        let symbol = |name: &str| {
+            dwarf
+                .symbols()
+                .iter()
+                .find(|s| s.name == name)
+                .map(|s| s.address)
+        };
+        let missing = |name: &str| Error::NotAKernel {
+            path: debug.path().to_owned(),
+            missing: format!("symbol '{name}'"),
+        };
+        let build_id = dwarf.build_id_text().unwrap_or_default();
+        if let Some(recorded) = kernel_build_id(&recording.origin).filter(|id| *id != build_id) {
+            return Err(Error::OtherKernel {
+                path: debug.path().to_owned(),
+                found: build_id,
+                recorded: recorded.to_owned(),
+            });
+        }
+        let linked_text = symbol("_text").ok_or_else(|| missing("_text"))?;
+        let slide = match perf::kernel_text(recording) {
+            Some((name, ran)) => ran.wrapping_sub(symbol(name).ok_or_else(|| missing(name))?),
+            None => 0,
+        };
+        let start = linked_text.wrapping_add(slide);
+        let bytes = symbol("_end").map_or(IMAGE_BYTES_MAX, |end| end.saturating_sub(linked_text));
+        let image = (start, start.saturating_add(bytes));
+        Ok(Self {
+            dwarf,
+            build_id,
+            slide,
+            image,
+        })
+    }
+
+    /// The bytes of the code that ran at `pc`, as linked: the kernel may have patched them since.
+    pub fn code(&self, pc: u64) -> Option<&'f [u8]> {
+        let at = pc.wrapping_sub(self.slide);
+        (1..=INSTRUCTION_BYTES_MAX)
+            .rev()
+            .find_map(|bytes| self.dwarf.bytes_at(at, bytes))
+    }
+}

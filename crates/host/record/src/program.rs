@@ -1,0 +1,171 @@
+//! Recording a program: start it with a collector attached, watch it, bring what the collector wrote
+//! into a profile.
+
+mod assemble;
+mod backend;
+mod compiled;
+mod emulated;
+mod inspect;
+mod launch;
+mod sampled;
+mod signals;
+mod slices;
+mod watch;
+
+use std::ffi::OsString;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use relayout_files::RecordingProgress;
+
+pub use self::backend::ProgramBackend;
+pub use self::inspect::inspect_program;
+pub use self::launch::can_fix_addresses;
+pub use self::signals::StopSignals;
+
+use relayout_profile::program::SiteNaming;
+
+use self::backend::AvailableBackends;
+use self::inspect::InspectedProgram;
+use self::sampled::SampledProgram;
+use crate::perf::{InstructionDecoder, PerfSampler};
+use crate::workspace::RecordingWorkspace;
+use crate::{Error, RecordingOutcome};
+
+/// Which accesses are counted by place and instruction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CountedAccesses {
+    /// Those to lines that are written and shared.
+    #[default]
+    Shared,
+    /// All.
+    All,
+}
+
+/// Everything that makes one recording of a program.
+#[derive(Clone, Debug)]
+pub struct ProgramRecording {
+    /// The program, as on a command line.
+    pub program: OsString,
+    /// Its arguments, without its own name.
+    pub arguments: Vec<OsString>,
+    /// How to record; `None`: as fits the program.
+    pub backend: Option<ProgramBackend>,
+    /// Fraction of the time that is watched, in slices that are the same for all threads; `None`: all.
+    pub slices: Option<f64>,
+    /// Which accesses are counted.
+    pub counts: CountedAccesses,
+    /// Ordered accesses kept in all, if not the collector's default.
+    pub bursts: Option<u64>,
+    /// Accesses of a thread between yields of its CPU, on average; 0 for none, `None`: as is good for how
+    /// it is recorded.
+    pub yield_every: Option<u32>,
+    /// Seed of the yields, and of where slices begin.
+    pub seed: u64,
+    /// How long the program may run; then it is stopped, and that is a failure.
+    pub time_limit: Option<Duration>,
+    /// After this time the program is told to end (SIGTERM), as is usual for servers.
+    pub stop_after: Option<Duration>,
+}
+
+impl ProgramRecording {
+    /// The program and its arguments, with spaces between.
+    fn command_line(&self) -> String {
+        let words = std::iter::once(&self.program).chain(&self.arguments);
+        let words: Vec<_> = words.map(|word| word.to_string_lossy()).collect();
+        words.join(" ")
+    }
+}
+
+/// What differs between backends that run the program themselves.
+struct AttachedProgram {
+    /// The program with its collector.
+    command: Command,
+    /// How sites are named in what the collector writes.
+    naming: SiteNaming,
+    /// Collector and its version.
+    collector: String,
+}
+
+/// Records once. `decode` reads x86-64 instructions, for samples of accesses.
+///
+/// # Errors
+/// Nothing was recorded. If the program fails or the user stops it, that is [`Recorded::problem`].
+pub fn record_program(
+    recording: &ProgramRecording,
+    progress: &dyn RecordingProgress,
+    signals: StopSignals,
+    decode: InstructionDecoder<'_>,
+) -> Result<RecordingOutcome, Error> {
+    let inspected = inspect_program(&recording.program)?;
+    let (backend, why) =
+        backend::choose_backend(recording.backend, &inspected, AvailableBackends::detect)?;
+    if let Some(why) = why {
+        progress.step(&format!("{}: {why}", inspected.path.display()));
+    }
+    if inspected.has_debug_info == Some(false) {
+        progress.warn(&debug_warning(&inspected));
+    }
+    if available_cpus() == 1 {
+        progress.warn(single_cpu_warning(backend, backend.yield_every(recording)));
+    }
+    let workspace = RecordingWorkspace::create()?;
+    let attached = match backend {
+        ProgramBackend::CompiledIn => compiled::attach_runtime(recording, &inspected, &workspace)?,
+        ProgramBackend::QemuUser => emulated::attach_qemu(recording, &inspected, &workspace)?,
+        ProgramBackend::Perf => {
+            let sampled = SampledProgram::new(recording, &inspected, PerfSampler::find()?)?;
+            return sampled.record(&workspace, progress, signals, decode);
+        }
+    };
+    progress.step(&format!("recording with {backend}"));
+    let began = Instant::now();
+    let mut program = launch::start_program(attached.command, &inspected.path)?;
+    let ending = watch::watch_program(
+        &mut program,
+        &workspace,
+        recording,
+        backend,
+        progress,
+        signals,
+    )?;
+    progress.step("reading what was recorded");
+    let facts = assemble::RecordingFacts {
+        recording,
+        inspected: &inspected,
+        backend,
+        naming: attached.naming,
+        collector: attached.collector,
+        fixed_addresses: program.fixed_addresses,
+        wall: began.elapsed(),
+    };
+    assemble::assemble_profile(facts, &workspace, ending)
+}
+
+fn debug_warning(inspected: &InspectedProgram) -> String {
+    format!(
+        "{} has no debug information: its functions, types and members will have no names. Build it with \
+         -g (relayout cc does so unless told otherwise), and do not strip it",
+        inspected.path.display()
+    )
+}
+
+/// CPUs that this process, and so the program, may use.
+fn available_cpus() -> usize {
+    std::thread::available_parallelism().map_or(1, |cpus| cpus.get())
+}
+
+/// What that means for a recording.
+fn single_cpu_warning(backend: ProgramBackend, yield_every: u32) -> &'static str {
+    match (backend, yield_every) {
+        (ProgramBackend::Perf, _) => {
+            "one CPU only: threads take turns, so no line moves between CPUs, and hardware sees no transfer"
+        }
+        (_, 0) => {
+            "one CPU only: threads take turns, and with --yield 0 for long: they seldom meet on a line"
+        }
+        _ => {
+            "one CPU only: threads take turns, and meet on a line only as often as they yield (see --yield)"
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! Programs as they are, under qemu-user with our plugin.
+
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+
+use relayout_files::{CacheFolder, cannot, map_file};
+use relayout_profile::program::SiteNaming;
+
+use super::inspect::{InspectedProgram, ProgramKind};
+use super::{AttachedProgram, CountedAccesses, ProgramBackend, ProgramRecording};
+use crate::Error;
+use crate::marker::has_start_marker;
+use crate::qemu::{comma_doubled, find_program_collector};
+use crate::workspace::RecordingWorkspace;
+
+/// All that QEMU can do, so that programs built for newer CPUs run; but without the fast string
+/// instructions, which libc would use for every copy and which QEMU does byte by byte.
+const CPU: &str = "max,la57=off,erms=off,fsrm=off";
+
+/// Permission bits of programs that run as another user or group.
+const SET_ID: u32 = 0o6000;
+
+/// QEMU with the plugin, and the program as what it runs.
+///
+/// # Errors
+/// There is no QEMU for it, or the program cannot be recorded so.
+pub fn attach_qemu(
+    recording: &ProgramRecording,
+    inspected: &InspectedProgram,
+    workspace: &RecordingWorkspace,
+) -> Result<AttachedProgram, Error> {
+    refuse_unrecordable(recording, inspected)?;
+    let collector = find_program_collector(CacheFolder::locate().as_ref())?;
+    let path = &inspected.path;
+    let program = map_file(path).map_err(cannot("read", path))?;
+    let mut plugin = OsString::from(comma_doubled(&collector.plugin));
+    plugin.push(",");
+    plugin.push(plugin_options(
+        recording,
+        workspace,
+        has_start_marker(&program),
+    ));
+    let mut command = Command::new(&collector.qemu);
+    command
+        .args(["-cpu", CPU, "-plugin"])
+        .arg(plugin)
+        .arg("-0")
+        .arg(&recording.program)
+        .arg(path)
+        .args(&recording.arguments);
+    Ok(AttachedProgram {
+        command,
+        naming: SiteNaming::Defined,
+        collector: format!("qemu-user: {}", collector.describe()),
+    })
+}
+
+fn refuse_unrecordable(
+    recording: &ProgramRecording,
+    inspected: &InspectedProgram,
+) -> Result<(), Error> {
+    let path = &inspected.path;
+    let refuse = |why: &str| {
+        Err(Error::Unrecordable {
+            path: path.clone(),
+            why: why.into(),
+        })
+    };
+    if inspected.kind == ProgramKind::Script {
+        return refuse(
+            "it is a script, and qemu-user records one program, not what that starts: name the program that \
+             runs in the end",
+        );
+    }
+    let mode = fs::metadata(path)
+        .map_err(cannot("look at", path))?
+        .permissions()
+        .mode();
+    if mode & SET_ID != 0 {
+        return refuse(
+            "it runs as another user or group (setuid, setgid), which it does not under qemu-user: record \
+             a copy without that bit, as the user that it needs",
+        );
+    }
+    if recording.counts == CountedAccesses::All {
+        return refuse(
+            "under qemu-user accesses are counted where lines are written and shared only: leave out \
+             --counts, or build it with relayout cc",
+        );
+    }
+    Ok(())
+}
+
+fn plugin_options(
+    recording: &ProgramRecording,
+    workspace: &RecordingWorkspace,
+    own_markers: bool,
+) -> String {
+    let mut options = format!(
+        "dir={},yield={},seed={}",
+        comma_doubled(workspace.dir()),
+        ProgramBackend::QemuUser.yield_every(recording),
+        recording.seed,
+    );
+    if let Some(bursts) = recording.bursts {
+        options.push_str(&format!(",bursts={bursts}"));
+    }
+    if own_markers {
+        options.push_str(",own=1");
+    }
+    options
+}

@@ -1,0 +1,171 @@
+//! What the file that is to be recorded is.
+
+use std::env;
+use std::ffi::OsStr;
+use std::fs;
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use object::elf::{DT_NEEDED, FileHeader64};
+use object::read::elf::{FileHeader, ProgramHeader};
+use object::{Architecture, Endianness, Object};
+use relayout_files::{DebugFolders, RUNTIME, cannot, find_separate_file, map_file};
+
+use crate::Error;
+
+/// Part of the name of the loader that lists libraries instead of running the program when told to by
+/// the environment. With another one the program would run.
+const GLIBC_LOADER: &str = "/ld-linux";
+
+/// A program file, looked at before it runs.
+#[derive(Clone, Debug)]
+pub struct InspectedProgram {
+    /// Where it is: found in `$PATH` if it was given by name alone.
+    pub path: PathBuf,
+    /// What it is.
+    pub kind: ProgramKind,
+    /// Whether debug information is in it or was found for it; `None` for scripts.
+    pub has_debug_info: Option<bool>,
+}
+
+/// Kinds of programs, as far as recording cares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProgramKind {
+    /// Starts with `#!`.
+    Script,
+    /// An ELF program without a loader, which can have no library of ours.
+    Static,
+    /// It, or a library that it needs, loads our runtime.
+    Instrumented,
+    /// Any other ELF program.
+    Plain,
+}
+
+/// Finds the program as a shell would, and looks into it.
+///
+/// # Errors
+/// It is not there, cannot be run, or is nothing that runs here.
+pub fn inspect_program(program: &OsStr) -> Result<InspectedProgram, Error> {
+    let path = find_program(program)?;
+    let refuse = |why: &str| {
+        Err(Error::Unrecordable {
+            path: path.clone(),
+            why: why.into(),
+        })
+    };
+    let map = map_file(&path).map_err(cannot("read", &path))?;
+    if map.starts_with(b"#!") {
+        let kind = ProgramKind::Script;
+        return Ok(InspectedProgram {
+            path,
+            kind,
+            has_debug_info: None,
+        });
+    }
+    let Ok(file) = object::File::parse(&*map) else {
+        return refuse(
+            "it is neither an ELF program nor a script: a script's first line says what runs it, as \
+             #!/bin/sh does",
+        );
+    };
+    if file.architecture() != Architecture::X86_64 || !file.is_64() {
+        return refuse("it is not an x86-64 program, which is all that can be recorded");
+    }
+    // A library without a name of its own is asked for by the path that it was linked by.
+    let is_runtime_name = |name: &String| Path::new(name).file_name() == Some(OsStr::new(RUNTIME));
+    let has_runtime = |names: Vec<String>| names.iter().any(is_runtime_name);
+    let kind = match requested_loader(&map) {
+        None => ProgramKind::Static,
+        Some(_) if needed_libraries(&map).is_ok_and(has_runtime) => ProgramKind::Instrumented,
+        Some(loader) if loader.contains(GLIBC_LOADER) && loads_runtime(&path) => {
+            ProgramKind::Instrumented
+        }
+        Some(_) => ProgramKind::Plain,
+    };
+    let has_debug_info = file.section_by_name(".debug_info").is_some()
+        || matches!(
+            find_separate_file(&path, &map, &DebugFolders::default()),
+            Ok(Some(_))
+        );
+    Ok(InspectedProgram {
+        path,
+        kind,
+        has_debug_info: Some(has_debug_info),
+    })
+}
+
+fn find_program(program: &OsStr) -> Result<PathBuf, Error> {
+    let path = Path::new(program);
+    let refuse = |why: &str| {
+        Err(Error::Unrecordable {
+            path: path.to_owned(),
+            why: why.into(),
+        })
+    };
+    if path.components().count() > 1 || program.as_encoded_bytes().contains(&b'/') {
+        return match fs::metadata(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                refuse("there is no such file")
+            }
+            Err(error) => Err(cannot("look at", path)(error).into()),
+            Ok(meta) if meta.is_dir() => refuse("it is a folder"),
+            Ok(meta) if meta.permissions().mode() & 0o111 == 0 => {
+                refuse("it is not executable: chmod +x it, or name the program that runs it")
+            }
+            Ok(_) => Ok(path.to_owned()),
+        };
+    }
+    let folders = env::var_os("PATH").unwrap_or_default();
+    let is_program = |path: &PathBuf| {
+        fs::metadata(path).is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0)
+    };
+    let found = env::split_paths(&folders)
+        .map(|dir| dir.join(path))
+        .find(is_program);
+    match found {
+        Some(found) => Ok(found),
+        None if path.is_file() => refuse(
+            "there is no such program in $PATH; for the one in this folder, put ./ before it",
+        ),
+        None => refuse("there is no such program in $PATH"),
+    }
+}
+
+/// Names of the libraries that a dynamically linked ELF file asks for.
+fn needed_libraries(bytes: &[u8]) -> object::Result<Vec<String>> {
+    let header = FileHeader64::<Endianness>::parse(bytes)?;
+    let endian = header.endian()?;
+    let table = header
+        .sections(endian, bytes)?
+        .dynamic_table(endian, bytes)?;
+    let needed = table.iter().filter(|entry| entry.tag == DT_NEEDED);
+    let name = |entry| Ok(String::from_utf8_lossy(table.string(entry)?).into_owned());
+    needed.map(name).collect()
+}
+
+/// The loader that an ELF file asks for; `None` if it is linked statically.
+fn requested_loader(bytes: &[u8]) -> Option<String> {
+    let header = FileHeader64::<Endianness>::parse(bytes).ok()?;
+    let endian = header.endian().ok()?;
+    let segments = header.program_headers(endian, bytes).ok()?;
+    let path = segments
+        .iter()
+        .find_map(|segment| segment.interpreter(endian, bytes).ok()?)?;
+    Some(String::from_utf8_lossy(path).into_owned())
+}
+
+/// Whether the system's loader would load our runtime with one of the program's libraries, asked as
+/// `ldd` does.
+fn loads_runtime(path: &Path) -> bool {
+    let Ok(path) = fs::canonicalize(path) else {
+        return false;
+    };
+    let output = Command::new(path)
+        .env("LD_TRACE_LOADED_OBJECTS", "1")
+        .stdin(Stdio::null())
+        .stderr(Stdio::null())
+        .output();
+    output.is_ok_and(|output| String::from_utf8_lossy(&output.stdout).contains(RUNTIME))
+}

@@ -1,0 +1,213 @@
+//! Starting the program, and what became of its process.
+
+use std::fs;
+use std::io;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus};
+
+use relayout_files::{cannot, die_with_parent};
+
+use crate::Error;
+
+const ADDR_NO_RANDOMIZE: libc::c_ulong = libc::ADDR_NO_RANDOMIZE as libc::c_ulong;
+/// Asks for the personality, and changes nothing.
+const QUERY: libc::c_ulong = 0xffff_ffff;
+
+/// A program that runs. Killed, if it still does, when dropped.
+pub struct RunningProgram {
+    child: Child,
+    /// Whether its addresses are not randomised.
+    pub fixed_addresses: bool,
+    status: Option<ExitStatus>,
+}
+
+/// Starts the program with the standard streams of this process; it dies with this process.
+pub fn start_program(mut command: Command, path: &Path) -> Result<RunningProgram, Error> {
+    let fixed_addresses = can_fix_addresses();
+    let parent = std::process::id();
+    // SAFETY: plain system calls.
+    unsafe {
+        command.pre_exec(move || {
+            if fixed_addresses {
+                libc::personality(libc::personality(QUERY) as libc::c_ulong | ADDR_NO_RANDOMIZE);
+            }
+            die_with_parent(parent)
+        });
+    }
+    let child = command.spawn().map_err(|error| start_error(path, error))?;
+    Ok(RunningProgram {
+        child,
+        fixed_addresses,
+        status: None,
+    })
+}
+
+fn start_error(path: &Path, error: io::Error) -> Error {
+    let why = match error.raw_os_error() {
+        Some(libc::ENOEXEC) => {
+            "the system cannot run it: it is neither a program of this machine nor a \
+                                script that says what runs it"
+        }
+        // The file is there, as was seen before.
+        Some(libc::ENOENT) => {
+            "its interpreter (the loader, or what the script's first line names) is not \
+                               there"
+        }
+        Some(libc::EACCES) => {
+            "permission denied (to it, or to its interpreter, or the file system is \
+                               mounted noexec)"
+        }
+        _ => return cannot("run", path)(error).into(),
+    };
+    Error::Unrecordable {
+        path: path.to_owned(),
+        why: why.into(),
+    }
+}
+
+/// Whether programs can be started here at the same addresses each time. Containers often forbid
+/// it.
+pub fn can_fix_addresses() -> bool {
+    // SAFETY: plain system calls, which change this thread alone, and what it starts.
+    unsafe {
+        let now = libc::personality(QUERY);
+        if now < 0 || libc::personality(now as libc::c_ulong | ADDR_NO_RANDOMIZE) < 0 {
+            return false;
+        }
+        libc::personality(now as libc::c_ulong);
+        true
+    }
+}
+
+impl RunningProgram {
+    /// Its process.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// How it ended, if it has.
+    pub fn exit_status(&mut self) -> Option<ExitStatus> {
+        if self.status.is_none() {
+            self.status = self.child.try_wait().ok().flatten();
+        }
+        self.status
+    }
+
+    /// Sends it a signal, unless it has ended.
+    pub fn send_signal(&mut self, signal: i32) {
+        if self.exit_status().is_none() {
+            signal_process(self.child.id(), signal);
+        }
+    }
+}
+
+impl Drop for RunningProgram {
+    fn drop(&mut self) {
+        if self.exit_status().is_none() {
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+    }
+}
+
+/// Sends a process a signal; that it is gone is no matter.
+pub fn signal_process(process: u32, signal: i32) {
+    if let Ok(process @ 1..) = i32::try_from(process) {
+        // SAFETY: a plain system call.
+        unsafe { libc::kill(process, signal) };
+    }
+}
+
+/// Whether a process, which need not be a child of this one, still runs. What has ended and was not
+/// waited for does not.
+pub fn is_running(process: u32) -> bool {
+    let Some(stat) = read_proc_file(process, "stat") else {
+        return false;
+    };
+    // The state follows the name, which is in parentheses and may hold anything.
+    let state = stat
+        .rsplit_once(") ")
+        .and_then(|(_, rest)| rest.chars().next());
+    !matches!(state, None | Some('Z' | 'X' | 'x'))
+}
+
+/// Threads of a process, if it runs.
+pub fn thread_count(process: u32) -> Option<u64> {
+    let status = read_proc_file(process, "status")?;
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("Threads:"))?;
+    line.trim().parse().ok()
+}
+
+/// What the kernel says of a process. Its name there is cut off after 15 bytes, wherever that is in a letter.
+fn read_proc_file(process: u32, file: &str) -> Option<String> {
+    let bytes = fs::read(format!("/proc/{process}/{file}")).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// How a program ended, if not well, in words that follow its name.
+pub fn describe_failure(status: ExitStatus) -> Option<String> {
+    match (status.code(), status.signal()) {
+        (Some(0), _) => None,
+        (Some(code), _) => Some(format!("ended with status {code}")),
+        (None, Some(signal)) => {
+            let core = if status.core_dumped() {
+                ", core dumped"
+            } else {
+                ""
+            };
+            Some(format!(
+                "was ended by signal {signal} ({}{core})",
+                signal_name(signal)
+            ))
+        }
+        (None, None) => Some("ended in an unknown way".into()),
+    }
+}
+
+fn signal_name(signal: i32) -> &'static str {
+    match signal {
+        libc::SIGHUP => "SIGHUP",
+        libc::SIGINT => "SIGINT",
+        libc::SIGQUIT => "SIGQUIT",
+        libc::SIGILL => "SIGILL",
+        libc::SIGTRAP => "SIGTRAP",
+        libc::SIGABRT => "SIGABRT",
+        libc::SIGBUS => "SIGBUS",
+        libc::SIGFPE => "SIGFPE",
+        libc::SIGKILL => "SIGKILL",
+        libc::SIGUSR1 => "SIGUSR1",
+        libc::SIGSEGV => "SIGSEGV",
+        libc::SIGUSR2 => "SIGUSR2",
+        libc::SIGPIPE => "SIGPIPE",
+        libc::SIGALRM => "SIGALRM",
+        libc::SIGTERM => "SIGTERM",
+        libc::SIGXCPU => "SIGXCPU",
+        libc::SIGXFSZ => "SIGXFSZ",
+        libc::SIGSYS => "SIGSYS",
+        _ => "a signal that programs seldom get",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_is_cut_off_within_a_letter() {
+        let dir = tempfile::tempdir().unwrap();
+        let program = dir.path().join("fourteen-bytes\u{e4}");
+        std::os::unix::fs::symlink("/bin/sleep", &program).unwrap();
+        let mut child = Command::new(&program).arg("60").spawn().unwrap();
+        let seen = (is_running(child.id()), thread_count(child.id()));
+        child.kill().unwrap();
+        // Ended, and not waited for.
+        while is_running(child.id()) {
+            std::thread::yield_now();
+        }
+        child.wait().unwrap();
+        assert_eq!(seen, (true, Some(1)));
+    }
+}

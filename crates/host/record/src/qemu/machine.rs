@@ -1,0 +1,207 @@
+//! One running QEMU.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use relayout_files::{cannot, die_with_parent};
+
+use super::QemuCollector;
+use super::qmp::QmpConnection;
+use crate::Error;
+use crate::workspace::RecordingWorkspace;
+
+/// How long QEMU may take to end once asked; what the plugin gathered is written then.
+const QUIT_LIMIT: Duration = Duration::from_secs(60);
+/// Lines of the console that are kept in messages.
+const TAIL_LINES: usize = 12;
+
+/// What to boot, and how.
+pub struct QemuConfig<'c> {
+    pub collector: &'c QemuCollector,
+    pub image: PathBuf,
+    pub cpus: u16,
+    pub memory_bytes: u64,
+    pub append: String,
+    pub plugin_options: String,
+    pub extra_arguments: &'c [String],
+}
+
+/// A QEMU that was started; killed when dropped.
+pub struct QemuMachine {
+    child: Child,
+    qmp: Option<QmpConnection>,
+    socket: PathBuf,
+    console: PathBuf,
+    errors: PathBuf,
+}
+
+impl QemuMachine {
+    /// Starts QEMU on files in `workspace`, which must hold `initrd`.
+    pub fn start(config: &QemuConfig<'_>, workspace: &RecordingWorkspace) -> Result<Self, Error> {
+        let errors = workspace.file_path("stderr");
+        let log = File::create(&errors).map_err(cannot("create", &errors))?;
+        let mut command = Command::new(&config.collector.qemu);
+        add_arguments(&mut command, config, workspace);
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(log);
+        // A terminal's Ctrl-C is for relayout, which then ends QEMU in good order.
+        command.process_group(0);
+        let parent = std::process::id();
+        // SAFETY: only async-signal-safe calls between fork and exec.
+        unsafe {
+            command.pre_exec(move || die_with_parent(parent));
+        }
+        let child = command
+            .spawn()
+            .map_err(cannot("run", &config.collector.qemu))?;
+        Ok(Self {
+            child,
+            qmp: None,
+            socket: workspace.file_path("qmp"),
+            console: workspace.file_path("console"),
+            errors,
+        })
+    }
+
+    /// How it ended, if it has.
+    pub fn exit_status(&mut self) -> Option<ExitStatus> {
+        self.child.try_wait().ok().flatten()
+    }
+
+    /// Stops all CPUs.
+    pub fn stop(&mut self) -> Result<(), Error> {
+        self.send_command("stop")
+    }
+
+    /// Ends QEMU and waits, so that what the plugin writes at its end is there. Kills it if that
+    /// takes too long.
+    pub fn quit(&mut self) -> Result<(), Error> {
+        if self.exit_status().is_some() {
+            return Ok(());
+        }
+        // It may close the connection before it answers.
+        let _ = self.send_command("quit");
+        let deadline = Instant::now() + QUIT_LIMIT;
+        while self.exit_status().is_none() {
+            if Instant::now() > deadline {
+                let _ = self.child.kill();
+                let _ = self.child.wait();
+                return Err(self.qemu_error("did not end when asked to and was killed"));
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        Ok(())
+    }
+
+    /// Everything on the console so far.
+    pub fn console(&self) -> String {
+        let bytes = fs::read(&self.console).unwrap_or_default();
+        String::from_utf8_lossy(&bytes).replace('\r', "")
+    }
+
+    /// The last lines of the console, as many as a message can bear.
+    pub fn console_tail(&self) -> Vec<String> {
+        self.console_lines(TAIL_LINES)
+    }
+
+    /// The last `most` lines of the console that are not blank.
+    pub fn console_lines(&self, lines_max: usize) -> Vec<String> {
+        let text = self.console();
+        let lines: Vec<&str> = text
+            .lines()
+            .filter(|line| !line.trim().is_empty())
+            .collect();
+        lines[lines.len().saturating_sub(lines_max)..]
+            .iter()
+            .map(|l| printable(l))
+            .collect()
+    }
+
+    /// An error that says what happened, with what QEMU itself wrote.
+    pub fn qemu_error(&self, why: &str) -> Error {
+        let stderr = fs::read(&self.errors).unwrap_or_default();
+        Error::Qemu {
+            why: why.to_owned(),
+            stderr: printable(&String::from_utf8_lossy(&stderr)),
+        }
+    }
+
+    fn send_command(&mut self, name: &str) -> Result<(), Error> {
+        let mut send = || -> io::Result<()> {
+            let qmp = match &mut self.qmp {
+                Some(qmp) => qmp,
+                None => self.qmp.insert(QmpConnection::connect(&self.socket)?),
+            };
+            qmp.send_command(name)
+        };
+        send().map_err(|error| {
+            self.qemu_error(&format!("did not take the command '{name}' ({error})"))
+        })
+    }
+}
+
+impl Drop for QemuMachine {
+    fn drop(&mut self) {
+        if self.exit_status().is_none() {
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+    }
+}
+
+/// Guest output as it may be shown: no control characters.
+fn printable(line: &str) -> String {
+    line.chars()
+        .filter(|c| *c == '\n' || *c == '\t' || !c.is_control())
+        .collect()
+}
+
+fn add_arguments(command: &mut Command, config: &QemuConfig<'_>, workspace: &RecordingWorkspace) {
+    let path = |name: &str| workspace.file_path(name).display().to_string();
+    let memory = format!(
+        "memory-backend-file,id=mem,size={},mem-path={},share=on",
+        config.memory_bytes,
+        workspace.memory_file().display()
+    );
+    command
+        .args([
+            "-nodefaults",
+            "-no-user-config",
+            "-nic",
+            "none",
+            "-display",
+            "none",
+            "-no-reboot",
+        ])
+        .args(["-M", "q35,memory-backend=mem", "-object", &memory])
+        .args(["-m", &format!("{}M", config.memory_bytes >> 20)])
+        .args([
+            "-cpu",
+            "max,la57=off,erms=off,fsrm=off",
+            "-smp",
+            &config.cpus.to_string(),
+        ])
+        .args(["-accel", "tcg,thread=multi,tb-size=512"])
+        .args([
+            "-chardev",
+            &format!("file,id=console,path={}", path("console")),
+        ])
+        .args(["-serial", "chardev:console"])
+        .args(["-qmp", &format!("unix:{},server=on,wait=off", path("qmp"))])
+        .args(["-initrd", &path("initrd"), "-append", &config.append])
+        .arg("-kernel")
+        .arg(&config.image)
+        .arg("-plugin")
+        .arg(format!(
+            "{},{}",
+            config.collector.plugin.display(),
+            config.plugin_options
+        ))
+        .args(config.extra_arguments);
+}

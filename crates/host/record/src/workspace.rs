@@ -1,0 +1,98 @@
+//! The private folder of one recording: control file, segments, console, sockets, guest memory.
+
+use std::fs::{File, OpenOptions};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use relayout_files::{cannot, free_bytes, private_dir};
+use relayout_shadow::control::{CONTROL_BYTES, RecordingControl};
+use tempfile::TempDir;
+
+use crate::Error;
+
+/// Removed with all that is in it when dropped.
+pub struct RecordingWorkspace {
+    dir: TempDir,
+    /// Apart, because it wants memory behind it rather than a disk; only for guests.
+    memory: Option<TempDir>,
+    control: &'static RecordingControl,
+}
+
+impl RecordingWorkspace {
+    /// Makes the folder, and a control file in it.
+    pub fn create() -> Result<Self, Error> {
+        let dir = private_dir(&std::env::temp_dir())?;
+        let control = map_control(&dir.path().join("control"))?;
+        Ok(Self {
+            dir,
+            memory: None,
+            control,
+        })
+    }
+
+    /// The same with a place for that much memory of a guest.
+    pub fn for_guest(memory_bytes: u64) -> Result<Self, Error> {
+        let workspace = Self::create()?;
+        let shared = Path::new("/dev/shm");
+        let memory = if free_bytes(shared).is_some_and(|free| free >= memory_bytes) {
+            private_dir(shared)?
+        } else {
+            private_dir(&std::env::temp_dir())?
+        };
+        Ok(Self {
+            memory: Some(memory),
+            ..workspace
+        })
+    }
+
+    pub fn file_path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    pub fn dir(&self) -> &Path {
+        self.dir.path()
+    }
+
+    /// The file that is the guest's memory.
+    pub fn memory_file(&self) -> PathBuf {
+        self.memory.as_ref().unwrap_or(&self.dir).path().join("ram")
+    }
+
+    pub fn control(&self) -> &'static RecordingControl {
+        self.control
+    }
+}
+
+fn map_control(path: &Path) -> Result<&'static RecordingControl, Error> {
+    let create_file = || -> std::io::Result<File> {
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(path)?;
+        // Not a hole: on a full disk that would end whoever writes to the mapping by SIGBUS.
+        // SAFETY: a file that is open.
+        match unsafe { libc::posix_fallocate(file.as_raw_fd(), 0, CONTROL_BYTES as libc::off_t) } {
+            0 => Ok(file),
+            error => Err(std::io::Error::from_raw_os_error(error)),
+        }
+    };
+    let file = create_file().map_err(cannot("create", path))?;
+    // SAFETY: a shared mapping of a file of that size, never unmapped; all fields are atomics.
+    unsafe {
+        let at = libc::mmap(
+            std::ptr::null_mut(),
+            CONTROL_BYTES,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_SHARED,
+            file.as_raw_fd(),
+            0,
+        );
+        if at == libc::MAP_FAILED {
+            return Err(cannot("map", path)(std::io::Error::last_os_error()).into());
+        }
+        Ok(&*at.cast::<RecordingControl>())
+    }
+}

@@ -1,0 +1,190 @@
+//! `relayout cc` and `relayout c++`: the user's own compiler, told to let the code announce its
+//! accesses to our runtime.
+
+mod arguments;
+mod compiler;
+mod flags;
+mod rust;
+mod stand_in;
+mod trial;
+
+pub use self::rust::rust_flags;
+pub use self::trial::try_compiler;
+
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Command;
+
+use relayout_files::{CacheFolder, Error, RUNTIME, cannot, find_installed_library};
+
+use self::arguments::{BuildStage, CompilerRequest, parse_request};
+use self::compiler::CompilerFamily;
+
+/// Set for the compiler, so that a compiler that is `relayout cc` again is found out.
+const RUNNING: &str = "RELAYOUT_CC_RUNNING";
+
+/// Which language's compiler stands behind the wrapper.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CompilerDriver {
+    /// `relayout cc`: `$RELAYOUT_CC`, or `cc`.
+    C,
+    /// `relayout c++`: `$RELAYOUT_CXX`, or `c++`.
+    Cxx,
+}
+
+impl CompilerDriver {
+    fn env_variable(self) -> &'static str {
+        match self {
+            Self::C => "RELAYOUT_CC",
+            Self::Cxx => "RELAYOUT_CXX",
+        }
+    }
+
+    fn default_compiler(self) -> &'static str {
+        match self {
+            Self::C => "cc",
+            Self::Cxx => "c++",
+        }
+    }
+}
+
+/// Why the compiler was not run.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CompilerError {
+    /// It is not there, or cannot be run.
+    #[error(
+        "cannot run the compiler {}; name one with {variable}, or 'relayout cc --compiler NAME'",
+        compiler.display()
+    )]
+    NotRun {
+        /// The compiler.
+        compiler: OsString,
+        /// The variable that names one.
+        variable: &'static str,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// It is neither GCC nor Clang.
+    #[error(
+        "{} is neither gcc nor clang, as far as its --version tells; relayout cc knows those two",
+        compiler.display()
+    )]
+    UnknownCompiler {
+        /// The compiler.
+        compiler: OsString,
+    },
+    /// It is this wrapper.
+    #[error("the compiler that {variable} names is relayout cc itself; name the one behind it")]
+    WrapsItself {
+        /// The variable.
+        variable: &'static str,
+    },
+    /// What was asked for does not go with recording.
+    #[error("{argument} does not go with recording: {why}")]
+    RefusedArgument {
+        /// The argument.
+        argument: String,
+        /// Why, and what to do.
+        why: &'static str,
+    },
+    /// Something that our flags need is missing.
+    #[error(transparent)]
+    Files(#[from] Error),
+}
+
+/// Becomes the compiler: comes back only if that cannot be done. `notes` is called with what the user
+/// should know, a line each.
+///
+/// `given` are the arguments of the wrapper: first, if at all, `--compiler NAME`, or `--` and the
+/// compiler's name; then the compiler's own.
+pub fn become_compiler(
+    driver: CompilerDriver,
+    wrapper_arguments: &[OsString],
+    notes: impl Fn(&str),
+) -> CompilerError {
+    match build_command(driver, wrapper_arguments, notes) {
+        Ok((compiler, mut command)) => CompilerError::NotRun {
+            compiler,
+            variable: driver.env_variable(),
+            source: command.exec(),
+        },
+        Err(error) => error,
+    }
+}
+
+fn build_command(
+    driver: CompilerDriver,
+    wrapper_arguments: &[OsString],
+    notes: impl Fn(&str),
+) -> Result<(OsString, Command), CompilerError> {
+    let variable = driver.env_variable();
+    if env::var_os(RUNNING).is_some() {
+        return Err(CompilerError::WrapsItself { variable });
+    }
+    let (compiler_words, arguments) = split_compiler(driver, wrapper_arguments);
+    let (name, leading_arguments) = compiler_words
+        .split_first()
+        .expect("split names a compiler");
+    let mut command = Command::new(name);
+    command.args(leading_arguments).env(RUNNING, "1");
+    let read = |path: &Path| std::fs::read(path).ok();
+    match parse_request(arguments, &read)? {
+        CompilerRequest::Question => command.args(arguments),
+        CompilerRequest::Build(work) => {
+            let compiler = CompilerFamily::identify(name, leading_arguments, variable)?;
+            let runtime = find_installed_library("runtime of recorded programs", RUNTIME)?;
+            let runtime = runtime
+                .canonicalize()
+                .map_err(|why| Error::from(cannot("find", &runtime)(why)))?;
+            work.notes.iter().for_each(|note| notes(note));
+            let stand_in = match compiler {
+                CompilerFamily::Gcc { .. } if work.stage == BuildStage::Link => {
+                    Some(stand_in::stand_in_folder(CacheFolder::locate().as_ref())?)
+                }
+                _ => None,
+            };
+            let (before, after) =
+                flags::recording_flags(compiler, &work, &runtime, stand_in.as_deref());
+            let files = arguments.iter().position(|word| word == "--");
+            let (options, files) = arguments.split_at(files.unwrap_or(arguments.len()));
+            command.args(before).args(options).args(after).args(files)
+        }
+    };
+    Ok((name.clone(), command))
+}
+
+/// The compiler's words (`ccache gcc` has two), and its arguments.
+fn split_compiler(
+    driver: CompilerDriver,
+    wrapper_arguments: &[OsString],
+) -> (Vec<OsString>, &[OsString]) {
+    let first = wrapper_arguments.first().map(OsString::as_os_str);
+    let names_compiler = first.is_some_and(|first| first == "--compiler" || first == "--");
+    if let Some([name, rest @ ..]) = wrapper_arguments.get(1..).filter(|_| names_compiler) {
+        return (vec![name.clone()], rest);
+    }
+    let named_compiler = first.and_then(|first| {
+        let name = first.as_encoded_bytes().strip_prefix(b"--compiler=")?;
+        // SAFETY: what follows a prefix that is ASCII begins at a boundary.
+        Some(unsafe { OsStr::from_encoded_bytes_unchecked(name) }.to_owned())
+    });
+    if let Some(name) = named_compiler {
+        return (vec![name], &wrapper_arguments[1..]);
+    }
+    let env_text = env::var(driver.env_variable()).ok();
+    let words = env_text
+        .and_then(|text| shlex::split(&text))
+        .unwrap_or_default();
+    match words.is_empty() {
+        true => (vec![driver.default_compiler().into()], wrapper_arguments),
+        false => (
+            words.into_iter().map(OsString::from).collect(),
+            wrapper_arguments,
+        ),
+    }
+}

@@ -1,0 +1,112 @@
+//! Why a unit could not be compiled.
+
+use std::path::PathBuf;
+
+use relayout_files::{ErrorCategory, FileError};
+
+/// Why a unit could not be compiled. Each names the file and the remedy.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A file could not be read or written.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// The compilation database is not what it should be.
+    #[error("{} is not a compilation database: {why}", path.display())]
+    Database {
+        /// The database.
+        path: PathBuf,
+        /// What is wrong, and where.
+        why: String,
+    },
+    /// An entry's command cannot be split into words.
+    #[error("the command for {} in the compilation database is empty, or has quotes that do not close", file.display())]
+    Command {
+        /// The file that it compiles.
+        file: PathBuf,
+    },
+    /// No entry compiles C or C++.
+    #[error(
+        "{} has no entry that compiles {language}; generate it again after a build (Linux: \
+         scripts/clang-tools/gen_compile_commands.py, CMake: -DCMAKE_EXPORT_COMPILE_COMMANDS=ON)",
+        path.display()
+    )]
+    NoEntry {
+        /// The database.
+        path: PathBuf,
+        /// What is wanted.
+        language: &'static str,
+    },
+    /// The entry that was asked for is not there.
+    #[error("{} has no entry for {}", path.display(), file.display())]
+    NoSuchEntry {
+        /// The database.
+        path: PathBuf,
+        /// The source file that was named.
+        file: PathBuf,
+    },
+    /// A file of arguments (`@file`) includes itself, or too many.
+    #[error("response file {}: {why}", path.display())]
+    Response {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        why: &'static str,
+    },
+    /// The header's name cannot be written into an `#include`.
+    #[error(
+        "{} cannot be included: its name has a quote, a line break or bytes that are not UTF-8",
+        path.display()
+    )]
+    HeaderName {
+        /// The header.
+        path: PathBuf,
+    },
+    /// A compiler's command has no word, or quotes that do not close.
+    #[error("'{text}' is not a compiler's command")]
+    NotACommand {
+        /// As it was given.
+        text: String,
+    },
+    /// The compiler is not there.
+    #[error("there is no compiler '{compiler}', which {} names; install it, or name another with --compiler", from.display())]
+    NoCompiler {
+        /// The program.
+        compiler: String,
+        /// Where the name is from.
+        from: PathBuf,
+    },
+    /// The compiler refused the unit.
+    #[error("{compiler} cannot compile {header} as {} is compiled{}", like.display(), output_below(output))]
+    Refused {
+        /// The program.
+        compiler: String,
+        /// What the unit includes.
+        header: String,
+        /// The source file whose flags were taken.
+        like: PathBuf,
+        /// What the compiler wrote; empty if nothing.
+        output: String,
+    },
+    /// Stopped by the user.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+fn output_below(output: &str) -> String {
+    match output.trim_end() {
+        "" => "; it says nothing".to_owned(),
+        output => format!(":\n  {}", output.replace('\n', "\n  ")),
+    }
+}
+
+impl Error {
+    /// Returns who has to act.
+    pub fn category(&self) -> ErrorCategory {
+        match self {
+            Self::NoCompiler { .. } => ErrorCategory::Environment,
+            Self::Interrupted => ErrorCategory::Interrupted,
+            _ => ErrorCategory::Input,
+        }
+    }
+}

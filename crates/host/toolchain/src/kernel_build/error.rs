@@ -1,0 +1,142 @@
+//! Why a kernel could not be built.
+
+use std::path::PathBuf;
+
+use relayout_files::{ErrorCategory, FileError};
+
+/// Why a kernel could not be built. Each names the file or program and the remedy.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A file could not be read or written.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// Not the source of a kernel.
+    #[error(
+        "{} is not the top of a Linux source tree: {why}; Debian's is unpacked from \
+         /usr/src/linux-source-6.1.tar.xz (package linux-source-6.1)",
+        path.display()
+    )]
+    NotSource {
+        /// The folder.
+        path: PathBuf,
+        /// What is missing or wrong.
+        why: String,
+    },
+    /// The source was built in place, and no other folder can be built from it then.
+    #[error(
+        "{} was configured or built in place ({what} is there), and kbuild then refuses to build it elsewhere; \
+         run `make mrproper` in a copy of it, or give a clean one (`git worktree add`)",
+        path.display()
+    )]
+    BuiltInPlace {
+        /// The source.
+        path: PathBuf,
+        /// What tells.
+        what: String,
+    },
+    /// Programs or headers that building needs.
+    #[error(
+        "building a kernel needs {}; install: apt-get install {}",
+        missing.iter().map(|need| need.what).collect::<Vec<_>>().join(", "),
+        missing.iter().map(|need| need.package).collect::<Vec<_>>().join(" ")
+    )]
+    Needs {
+        /// What is missing.
+        missing: Vec<BuildNeed>,
+    },
+    /// No compiler for an architecture.
+    #[error(
+        "there is no compiler for ARCH={arch}{}",
+        match &compilers[..] {
+            [] => ": relayout knows none".to_owned(),
+            some => format!(" ({}); install it: apt-get install gcc-{}", some.join(" or "),
+                some[0].trim_end_matches("-gcc")),
+        }
+    )]
+    NoCompiler {
+        /// As the source names it.
+        arch: String,
+        /// Programs that were looked for.
+        compilers: Vec<String>,
+    },
+    /// Not enough room.
+    #[error(
+        "{} has {free_mib} MiB free, and building a kernel there takes about {needed_mib}; free some, or name \
+         another folder with $RELAYOUT_CACHE",
+        path.display()
+    )]
+    Space {
+        /// Where.
+        path: PathBuf,
+        /// MiB that are free.
+        free_mib: u64,
+        /// MiB that it takes.
+        needed_mib: u64,
+    },
+    /// Another one builds there.
+    #[error("another relayout is building kernels in {}; wait for it to end", path.display())]
+    Busy {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// The configuration lacks what booting and recording rest on.
+    #[error(
+        "this source does not take {} of the configuration, which booting or recording rests on; set what \
+         they depend on with --config",
+        options.join(", ")
+    )]
+    Options {
+        /// As `CONFIG_SMP=y`.
+        options: Vec<String>,
+    },
+    /// `make` failed.
+    #[error("cannot build {what}: {how}; its log is {}{}", log.display(), relayout_measure::output_below(output))]
+    Make {
+        /// `the kernel with the patch`
+        what: String,
+        /// How make ended.
+        how: String,
+        /// The errors among its last lines.
+        output: String,
+        /// All that it wrote.
+        log: PathBuf,
+    },
+    /// The patch does not apply, or git is missing.
+    #[error(transparent)]
+    Measure(relayout_measure::Error),
+    /// Stopped by the user.
+    #[error("interrupted")]
+    Interrupted,
+    /// The patch changes nothing.
+    #[error("{} changes no file", patch.display())]
+    EmptyPatch {
+        /// The patch.
+        patch: PathBuf,
+    },
+}
+
+/// Something that building a kernel needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BuildNeed {
+    /// A program or header.
+    pub what: &'static str,
+    /// The Debian package that has it.
+    pub package: &'static str,
+}
+
+impl Error {
+    /// Who has to do something.
+    pub fn category(&self) -> ErrorCategory {
+        match self {
+            Self::Needs { .. }
+            | Self::NoCompiler { .. }
+            | Self::Space { .. }
+            | Self::Busy { .. } => ErrorCategory::Environment,
+            Self::Make { .. } => ErrorCategory::Guest,
+            Self::Measure(error) => error.category(),
+            Self::Interrupted => ErrorCategory::Interrupted,
+            _ => ErrorCategory::Input,
+        }
+    }
+}
