@@ -162,3 +162,28 @@ fn what_is_no_field_ends_the_fields() {
     assert_eq!(order("struct S {\n    : u8,\n}\n"), [""; 0]);
     assert_eq!(order("struct S {\n    a: u8,\n    :\n}\n"), ["a"]);
 }
+
+#[test]
+fn positions_are_bytes_of_the_text() {
+    let move_b = moved("b", MemberPosition::First);
+    let old = "\u{feff}/* é */ m! {\n    #[repr(C)]\n    struct S {\n        a: &'static str, /// of a\n        // é\n        b: r#type<(), 3>, // of b\n    }\n}\n";
+    let new = "\u{feff}/* é */ m! {\n    #[repr(C)]\n    struct S {\n        // é\n        b: r#type<(), 3>, // of b\n        a: &'static str, /// of a\n    }\n}\n";
+    let edited = edit_struct("s.rs", old, "S", None, &[move_b]).unwrap();
+    assert_eq!(edited, new);
+}
+
+#[test]
+fn deep_nesting_is_read() {
+    let source = format!(
+        "struct S {{\n    a: {}u8{},\n    b: {}u8,\n}}\n",
+        "(".repeat(100_000),
+        ")".repeat(100_000),
+        "&".repeat(100_000)
+    );
+    assert_eq!(member_order("s.rs", &source, "S").unwrap(), ["a", "b"]);
+    let refused = member_order("s.rs", "struct S {\n    a: u8,\n", "S");
+    assert_eq!(
+        refused.unwrap_err().to_string(),
+        "s.rs:1: struct S stays as it is: from here on, the file cannot be read as Rust"
+    );
+}

@@ -7,15 +7,15 @@
 //! The order of fields is also the order in which they are dropped and in which `derive` compares
 //! them: a move is refused where a comparison or a hash is derived.
 
-mod item;
-mod lex;
+mod definition;
+mod tokens;
 
 use crate::change::{MemberPosition, SourceChange, WrittenAlignment};
 use crate::edit::MoveSpacing;
 use crate::edit::spacing::{blank_lines_above, blank_lines_below, closes_body, opens_body};
 use crate::lines::{line_ending, line_start, next_line_start};
 use crate::refusal::{EditRefusal, FileLine};
-use item::{RustField, RustStruct};
+use definition::{RustField, RustStruct};
 
 /// Makes `changes` to the struct, as [`edit_struct`](crate::edit_struct) does for C.
 pub(crate) fn edit_rust_struct(
@@ -351,13 +351,13 @@ fn align_type(
 
 /// The text without `align(N)`.
 fn remove_alignment(item: &RustStruct<'_>) -> Result<String, EditRefusal> {
-    let Some((start, end)) = item.align_range() else {
+    let Some(cut) = item.align_range() else {
         return Err(EditRefusal::NotAligned {
             name: item.name.clone(),
             place: item.place(),
         });
     };
-    Ok([&item.source[..start], &item.source[end..]].concat())
+    Ok([&item.source[..cut.start], &item.source[cut.end..]].concat())
 }
 
 impl RustStruct<'_> {
