@@ -1,5 +1,5 @@
-//! A hash of what decides the outcome of an analysis, so that what an older build kept is not taken for
-//! its own: the source of this library and of the reader of debug information.
+//! Hash of the sources that decide the outcome of an analysis: this library and the reader of debug
+//! information. Evidence that another build kept is not used.
 
 #![allow(
     clippy::disallowed_methods,
@@ -12,7 +12,7 @@
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-/// Where the source is, as far as it is here: a published library has its own only.
+/// Source folders, as far as they are here: a published library has only its own.
 const SOURCES: [&str; 2] = ["src", "../layout/src"];
 
 fn main() -> io::Result<()> {

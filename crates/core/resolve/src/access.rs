@@ -1,11 +1,11 @@
-//! The distinct accesses of a profile.
+//! Distinct accesses of a profile.
 
 use rayon::prelude::*;
 use relayout_profile::{AccessKind, Profile};
 
 use crate::error::Error;
 
-/// Who accessed what; how often is kept beside.
+/// Key of an access; its count is kept beside it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct AccessKey {
     /// Recording.
@@ -16,20 +16,20 @@ pub struct AccessKey {
     pub site: u32,
     /// Bytes.
     pub size: u8,
-    /// It stores (a read-modify-write too).
+    /// The access stores; a read-modify-write does, too.
     pub writes: bool,
 }
 
-/// An access and how often it was seen.
+/// Access and the number of times that it was seen.
 type Counted = (AccessKey, u64);
 
-/// Rows that are joined at a time: many of them are the same access.
+/// Rows merged at a time, since many rows are the same access.
 const CHUNK_ROWS: usize = 1 << 17;
 
-/// Every access that any table names, with how often it was seen, in ascending order.
+/// Returns every access that any table names, with its count, in ascending order.
 ///
 /// # Errors
-/// A row names a site that is not there.
+/// A row names a site that the profile does not have.
 pub fn distinct_accesses(profile: &Profile) -> Result<Vec<Counted>, Error> {
     let mut accesses = count_rows(&profile.counts, |r, found| {
         let key = access_key(r.run, r.addr, r.size, r.site, r.access);
@@ -81,7 +81,7 @@ fn access_key(run: u16, addr: u64, size: u8, site: u32, access: AccessKind) -> A
     }
 }
 
-/// The distinct accesses of one table, of each chunk by itself.
+/// Counts the distinct accesses of one table, chunk by chunk.
 fn count_rows<R: Sync>(rows: &[R], add: impl Fn(&R, &mut Vec<Counted>) + Sync) -> Vec<Counted> {
     let count_chunk = |rows: &[R]| {
         let mut found = Vec::with_capacity(2 * rows.len());
@@ -92,7 +92,7 @@ fn count_rows<R: Sync>(rows: &[R], add: impl Fn(&R, &mut Vec<Counted>) + Sync) -
     chunks.concat()
 }
 
-/// Each access once, ascending.
+/// Sorts the accesses and adds up the counts of equal ones.
 fn merge_counts(mut accesses: Vec<Counted>) -> Vec<Counted> {
     accesses.sort_unstable_by_key(|(key, _)| *key);
     accesses.dedup_by(|(key, count), (first, sum)| {

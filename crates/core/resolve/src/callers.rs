@@ -1,4 +1,4 @@
-//! Who allocated something: from the return addresses of its call stack to words.
+//! Callers of allocations: from the return addresses of a call stack to a description.
 
 use std::cell::OnceCell;
 
@@ -8,33 +8,34 @@ use crate::evidence::AnalysedProgram;
 use crate::images::{DebugImages, LinkedAddress};
 use crate::source::{SourceMaps, SourcePlace, readable_name};
 
-/// Frames of one stack that are looked at.
+/// Frames of one stack that are read, at most.
 const FRAMES_MAX: usize = 64;
 
-/// An allocation's call stack, without regard to where a run had the files.
+/// Call stack of an allocation, by link-time addresses, so that stacks of different runs compare
+/// equal.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct AllocationCallers {
-    /// Where calls return to, innermost first; `None` in unknown files.
+    /// Return addresses, innermost first; `None` in unknown files.
     pub frames: Vec<Option<LinkedAddress>>,
-    /// How many of them, from the innermost, lead to the function that wanted the memory: all before
-    /// it only pass the request on.
+    /// Number of frames, from the innermost, up to the function that needed the memory. The
+    /// functions before it only pass the request on.
     pub near: usize,
-    /// In words: `malloc in items_init (items.c:75)`; empty where nothing is known.
+    /// Description, such as `malloc in items_init (items.c:75)`; empty if nothing is known.
     pub description: String,
 }
 
-/// Reads call stacks; each frame is looked up once.
+/// Reader of call stacks, which looks up each frame once.
 pub struct CallerStacks<'p, 'f, 'a> {
     program: &'p AnalysedProgram<'f, 'a>,
     images: &'p DebugImages<'f, 'a>,
-    /// Read for the first stack: kernels have none.
+    /// Made for the first stack, since kernels have none.
     sources: OnceCell<SourceMaps<'f, 'a>>,
     by_stack: FxHashMap<(u16, String), AllocationCallers>,
     places: FxHashMap<LinkedAddress, Option<SourcePlace>>,
 }
 
 impl<'p, 'f, 'a> CallerStacks<'p, 'f, 'a> {
-    /// Nothing is read yet.
+    /// Makes a reader that has read nothing yet.
     pub fn new(program: &'p AnalysedProgram<'f, 'a>, images: &'p DebugImages<'f, 'a>) -> Self {
         Self {
             program,
@@ -45,7 +46,7 @@ impl<'p, 'f, 'a> CallerStacks<'p, 'f, 'a> {
         }
     }
 
-    /// The stack that a profile gives as return addresses in hex, innermost first.
+    /// Reads the stack that a profile gives as hexadecimal return addresses, innermost first.
     pub fn read(&mut self, run: u16, stack: &str) -> &AllocationCallers {
         let key = (run, stack.to_owned());
         if !self.by_stack.contains_key(&key) {
@@ -87,8 +88,8 @@ impl<'p, 'f, 'a> CallerStacks<'p, 'f, 'a> {
             .clone()
     }
 
-    /// The first function at a call, inlined ones first, that does more than pass memory on; its name
-    /// and position.
+    /// Returns name and position of the first function at a call, inlined ones first, that does
+    /// more than pass the request for memory on.
     fn requesting_function(
         &mut self,
         return_address: LinkedAddress,
@@ -129,7 +130,7 @@ impl<'p, 'f, 'a> CallerStacks<'p, 'f, 'a> {
             .call_before(return_address.address);
         let callee = callee.map(|name| readable_name(name.into()));
         let callee = callee.as_deref().map_or("made", |name| match name {
-            // Rust's own entry points carry the crate that they are in.
+            // Rust's own entry points carry the name of their crate.
             _ if name.contains("__rust_alloc") => "alloc",
             name => name,
         });
@@ -140,8 +141,8 @@ impl<'p, 'f, 'a> CallerStacks<'p, 'f, 'a> {
     }
 }
 
-/// Whether a function only passes memory on to those that want it: allocators, and the containers of
-/// the standard libraries.
+/// Returns true if a function only passes memory on: allocators and containers of the standard
+/// libraries.
 fn forwards_allocation(function: &str) -> bool {
     const EXACT: [&str; 20] = [
         "malloc",

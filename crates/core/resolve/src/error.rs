@@ -1,9 +1,9 @@
-//! Why a profile cannot be resolved.
+//! Errors of resolving a profile.
 
-/// What is wrong with the pair of profile and debug file.
+/// Mismatch of a profile and its debug file.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Code of another machine.
+    /// The profile was recorded on an unknown machine.
     #[error("the profile was recorded on {0:?}; code of x86_64 and aarch64 is understood")]
     Machine(String),
     /// The debug file describes another build.
@@ -12,15 +12,15 @@ pub enum Error {
          give the debug file of the recorded build"
     )]
     BuildId {
-        /// Of the profile, lower-case hex.
+        /// Build id of the profile, in lower-case hexadecimal.
         profile: String,
-        /// Of the debug file, lower-case hex.
+        /// Build id of the debug file, in lower-case hexadecimal.
         debug: String,
     },
-    /// A row names a site that is not in the table.
+    /// A row names a site that is not in the table of sites.
     #[error("a row names site {site}, but the profile has {sites} sites")]
     Site {
-        /// The index.
+        /// Index of the site.
         site: u32,
         /// Length of the table.
         sites: usize,

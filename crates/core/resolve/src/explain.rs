@@ -1,4 +1,4 @@
-//! Why an object is taken for what it is: what each instruction that accessed it says by itself.
+//! Explanation of an object's type: the opinions of the instructions that accessed the object.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,61 +11,60 @@ use crate::objects::{ObjectId, ResolvedObject};
 use crate::resolution::Resolution;
 use crate::types::shape;
 
-/// What an instruction says by itself of an object that it accessed.
+/// Agreement of an instruction's own evidence with the type that an object was given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum OpinionVerdict {
-    /// The same type, or one that the object has at that very place.
+    /// The instruction names the same type, or a type that the object has at that offset.
     Same,
-    /// Another type, or another place in it.
+    /// The instruction names another type, or another offset.
     Other,
-    /// A number or pointer, of which no member follows.
+    /// The instruction names a number or a pointer, which identifies no member.
     Scalar,
-    /// Nothing.
+    /// The instruction names nothing.
     Nothing,
 }
 
-/// One instruction's word, with what it says in terms of types.
+/// Opinion of one instruction about an object.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SiteOpinion {
-    /// Whether that agrees.
+    /// Agreement with the object's type.
     pub verdict: OpinionVerdict,
-    /// Type that it says; empty where it says nothing.
+    /// Type that the instruction names; empty if it names none.
     pub type_name: String,
-    /// Bytes from that type's start to the access.
+    /// Bytes from the start of that type to the access.
     pub offset: i64,
-    /// How sure; `None` where it says nothing.
+    /// Trust in the opinion; `None` if the instruction names no type.
     pub trust: Option<EvidenceTrust>,
 }
 
-/// What was made of some objects by all instructions that accessed them.
+/// Opinions of all instructions that accessed some objects.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TypeExplanation {
-    /// The objects, ascending.
+    /// Objects, ascending.
     pub objects: Vec<ObjectId>,
-    /// What instructions say, each as often as it accessed them; those that say another type first, then
-    /// by that number.
+    /// Opinions with their numbers of accesses: contradicting ones first, then the most frequent.
     pub opinions: Vec<CountedOpinion>,
 }
 
-/// One instruction and what it says.
+/// Opinion of one instruction, with its number of accesses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CountedOpinion {
     /// Index into the profile's sites.
     pub site: u32,
-    /// It stores.
+    /// The instruction stores.
     pub writes: bool,
-    /// What it says.
+    /// Opinion of the instruction.
     pub opinion: SiteOpinion,
-    /// Accesses to the objects that were counted.
+    /// Counted accesses to the objects.
     pub accesses: u64,
 }
 
 impl Resolution {
-    /// Why `objects` are what they are taken for: the word of each instruction in `profile`, which this
-    /// was made of, that accessed them.
+    /// Collects the opinions of all instructions in `profile`, of which this resolution was made,
+    /// that accessed `objects`.
     ///
     /// # Panics
-    /// With ids of another resolution, or another profile.
+    /// Panics if the ids or the profile belong to another resolution.
     pub fn explain(&self, profile: &Profile, objects: &BTreeSet<ObjectId>) -> TypeExplanation {
         let mut heard: BTreeMap<(u32, bool, SiteOpinion), u64> = BTreeMap::new();
         let mut count_opinion = |run, addr, site, access, count| {
@@ -80,7 +79,7 @@ impl Resolution {
         for row in &profile.counts {
             count_opinion(row.run, row.addr, row.site, row.access, row.count);
         }
-        // Lines that did not move often enough to be counted have these.
+        // Lines that moved too rarely to be counted have conflicts only.
         for row in &profile.conflicts {
             count_opinion(row.run, row.addr, row.site, row.access, 0);
         }
@@ -106,10 +105,10 @@ impl Resolution {
         }
     }
 
-    /// What the instruction of `site` says of an access to `object` at `addr`.
+    /// Returns the opinion of the instruction of `site` about an access to `object` at `addr`.
     ///
     /// # Panics
-    /// With the number of a site that the profile does not have.
+    /// Panics if the profile has no such site.
     pub fn opinion(
         &self,
         object: &ResolvedObject,
@@ -157,7 +156,8 @@ impl Resolution {
     }
 }
 
-/// The same type, or one of the same name and size: units repeat definitions.
+/// Returns true for the same type, and for one of the same name and size, since units repeat
+/// definitions.
 fn is_same_type(types: &TypeArena, a: TypeId, b: TypeId) -> bool {
     let (a, b) = (unqualified(types, a), unqualified(types, b));
     if a == b || types.strip_typedefs(a) == types.strip_typedefs(b) {
@@ -174,7 +174,7 @@ fn is_same_type(types: &TypeArena, a: TypeId, b: TypeId) -> bool {
     x.size == y.size && name(x, a).is_some_and(|a| Some(a) == name(y, b))
 }
 
-/// `const volatile restrict _Atomic` in any order, and some to spare.
+/// Longest chain of qualifiers: `const volatile restrict _Atomic` in any order, and some to spare.
 const QUALIFIERS_MAX: usize = 8;
 
 fn unqualified(types: &TypeArena, mut ty: TypeId) -> TypeId {

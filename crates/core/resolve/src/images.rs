@@ -1,14 +1,14 @@
-//! The files that were mapped while recording, and where: a kernel alone, or a program and its
-//! shared libraries.
+//! Files that were mapped during a recording, and their addresses: a kernel alone, or a program and
+//! its shared libraries.
 //!
-//! Everything that the debug information says holds for *link-time* addresses of one file; what was
-//! recorded are addresses of one run. A [`Linked`] is the first, [`Images::locate`] leads to it.
+//! Debug information is about *link-time* addresses of one file, a recording about addresses of one
+//! run. [`DebugImages::locate`] turns the latter into the former, a [`LinkedAddress`].
 
 use relayout_layout::dwarf::DwarfFile;
 use relayout_profile::{LoadedModule, Profile};
 use rustc_hash::FxHashSet;
 
-/// Index of a file in its [`Images`].
+/// Index of a file in its [`DebugImages`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FileId(pub u16);
 
@@ -17,16 +17,16 @@ impl FileId {
     pub const MAIN: Self = Self(0);
 }
 
-/// A link-time address of one of the files.
+/// Link-time address in one of the files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct LinkedAddress {
-    /// The file.
+    /// File that holds the address.
     pub file: FileId,
-    /// The address as the file's symbols count it.
+    /// Address as in the file's symbols.
     pub address: u64,
 }
 
-/// A module that is known by a file.
+/// Module of a run whose file is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct MappedModule {
     path: String,
@@ -36,15 +36,16 @@ struct MappedModule {
     file: FileId,
 }
 
-/// Files and where each run had them.
+/// Files, and the addresses of each in each run.
 pub struct DebugImages<'f, 'a> {
     files: Vec<&'f DwarfFile<'a>>,
-    /// By run, by start. Without any run all addresses are the main file's, as linked.
+    /// Modules by run and start. Without any run, all addresses are link-time addresses of the main
+    /// file.
     runs: Vec<Vec<MappedModule>>,
 }
 
 impl<'f, 'a> DebugImages<'f, 'a> {
-    /// One file for all addresses, at those it was linked for: a kernel.
+    /// Makes images of a single file at its link-time addresses, such as a kernel.
     pub fn from_single_file(file: &'f DwarfFile<'a>) -> Self {
         Self {
             files: vec![file],
@@ -52,8 +53,8 @@ impl<'f, 'a> DebugImages<'f, 'a> {
         }
     }
 
-    /// The files of a program's modules: `main` of the program itself, `file_of` of the others, where
-    /// there is one. A profile without modules is taken as of `main` alone.
+    /// Makes images of a program's modules: `main` for the program itself, and the files that
+    /// `file_of` returns for the others. A profile without modules uses `main` alone.
     pub fn from_modules(
         profile: &Profile,
         main: &'f DwarfFile<'a>,
@@ -86,20 +87,21 @@ impl<'f, 'a> DebugImages<'f, 'a> {
         images
     }
 
-    /// All files; [`FileId`] is an index into them. There is at least one.
+    /// Returns all files, of which [`FileId`] is the index. There is at least one.
     pub fn files(&self) -> &[&'f DwarfFile<'a>] {
         &self.files
     }
 
-    /// One of them.
+    /// Returns the file of an id.
     ///
     /// # Panics
-    /// With an id of other images.
+    /// Panics if the id belongs to other images.
     pub fn file(&self, id: FileId) -> &'f DwarfFile<'a> {
         self.files[usize::from(id.0)]
     }
 
-    /// What an address of a run is in the files; `None` where no known file was mapped.
+    /// Returns the link-time address of an address of a run; `None` if no known file was mapped
+    /// there.
     pub fn locate(&self, run: u16, address: u64) -> Option<LinkedAddress> {
         if self.runs.is_empty() {
             return Some(LinkedAddress {
@@ -116,14 +118,14 @@ impl<'f, 'a> DebugImages<'f, 'a> {
         })
     }
 
-    /// The file of the module with that path in a run.
+    /// Returns the file of the module with this path in a run.
     pub fn file_by_path(&self, run: u16, path: &str) -> Option<FileId> {
         let run = self.runs.get(usize::from(run))?;
         let module = run.iter().find(|module| module.path == path)?;
         Some(module.file)
     }
 
-    /// Whether files were mapped at places of the run's own choosing.
+    /// Returns true if the files were mapped at addresses of the run's own.
     pub fn is_program(&self) -> bool {
         !self.runs.is_empty()
     }
@@ -141,8 +143,8 @@ impl<'f, 'a> DebugImages<'f, 'a> {
     }
 }
 
-/// The module that is the program itself: by the profile's build id, or by its path, else the first
-/// that was listed.
+/// Returns the module of the program itself: by the profile's build id, else by its path, else the
+/// first in the list.
 pub fn main_module<'m>(profile: &Profile, modules: &'m [LoadedModule]) -> Option<&'m LoadedModule> {
     let meta = &profile.meta;
     let by_id = |m: &&LoadedModule| !meta.build_id.is_empty() && m.build_id == meta.build_id;
@@ -152,8 +154,8 @@ pub fn main_module<'m>(profile: &Profile, modules: &'m [LoadedModule]) -> Option
     found.or_else(|| modules.first())
 }
 
-/// The modules, over all runs, that hold an instruction or an address of the profile, by path and
-/// build id, without the program itself: those whose debug information is of use.
+/// Returns the modules of all runs that hold an instruction or an address of the profile, by path
+/// and build id, except the program itself. The debug information of the others is of no use.
 pub fn modules_used(profile: &Profile) -> Vec<LoadedModule> {
     let mut used: Vec<LoadedModule> = Vec::new();
     let mut seen: FxHashSet<(&str, &str)> = FxHashSet::default();

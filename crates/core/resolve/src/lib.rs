@@ -1,13 +1,34 @@
-//! From (pc, address) to (object, type, member path).
+//! Resolution of addresses: from (pc, address) to (object, type, member path).
 //!
-//! Two sources are joined. The *address* says what memory it is: a variable of the image, a slot of
-//! a slab cache, a page descriptor. The *instruction* says what its operand points into: the type
-//! of its base register, from the debug information and from following pointers through the
-//! function ([`evidence`]). Where the address alone does not name a type, the instructions that
-//! touched the same memory vote on it ([`objects`]), and the winner types every access to the
-//! object, those whose instruction tells nothing included.
+//! Two sources are joined. The *address* tells the kind of memory: a variable of the image, a slot
+//! of a slab cache, a page descriptor. The *instruction* tells the type that its operand points
+//! into, by the debug information and by following pointers through the function ([`evidence`]).
+//! Where the address alone does not name a type, the instructions that accessed the same memory
+//! vote on it. The elected type then holds for every access to the object, including those of
+//! instructions without evidence.
 //!
-//! Nothing here opens a file: [`resolve`] takes parsed debug files ([`Images`]) and a profile.
+//! This crate opens no file: [`resolve`] takes parsed debug files ([`DebugImages`]) and a profile.
+//!
+//! ```no_run
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! use relayout_layout::dwarf::DwarfFile;
+//! use relayout_profile::Profile;
+//! use relayout_resolve::{AddressOwner, DebugImages, Options, resolve};
+//!
+//! let bytes = std::fs::read("vmlinux")?;
+//! let debug_file = DwarfFile::parse(&bytes)?;
+//! let profile = Profile::default();
+//! let images = DebugImages::from_modules(&profile, &debug_file, |_| None);
+//! let resolution = resolve(&profile, &images, Options::default())?;
+//! for row in &profile.conflicts {
+//!     let owner = resolution.address_owner(row.run, row.addr, row.size.into());
+//!     if let AddressOwner::Member { object, path } = owner {
+//!         println!("{}.{}", resolution.object(object).type_name, path.path);
+//!     }
+//! }
+//! # Ok(())
+//! # }
+//! ```
 
 mod access;
 mod callers;

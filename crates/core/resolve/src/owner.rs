@@ -4,48 +4,48 @@ use relayout_layout::MemberAt;
 
 use crate::objects::ObjectId;
 
-/// What an address of a recording is.
+/// Owner of an address in a recording.
 #[derive(Clone, Debug, PartialEq)]
 pub enum AddressOwner {
-    /// A member of an object; the path is empty in a hole.
+    /// Member of an object. The path is empty in a hole.
     Member {
-        /// The object.
+        /// Object that holds the address.
         object: ObjectId,
-        /// The member, from the object's type inwards.
+        /// Member, named from the object's type inwards.
         path: MemberAt,
     },
-    /// A global or per-cpu variable that is no aggregate (an array of such counts as one).
+    /// Global or per-cpu variable that is no aggregate. An array of scalars counts as one scalar.
     ScalarGlobal {
-        /// The object: all of it.
+        /// Object, which is the whole variable.
         object: ObjectId,
-        /// The variable.
+        /// Name of the variable.
         symbol: String,
     },
-    /// Not known.
+    /// Memory of unknown type.
     Unresolved(UnresolvedClass),
 }
 
-/// What memory is where no type is known.
+/// Kind of memory whose type is unknown.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum UnresolvedClass {
-    /// A task's stack.
+    /// Stack of a task.
     Stack,
-    /// vmalloc space, allocated by the function; empty where that is not known.
+    /// vmalloc space, with the function that allocated it; empty if that is unknown.
     Vmalloc(String),
-    /// A page that no slab owns, and what it is (`page table`, `page cache`); empty where that is not
-    /// known.
+    /// Page that belongs to no slab, with its use (`page table`, `page cache`); empty if that is
+    /// unknown.
     PageData(String),
-    /// A slot of the named slab cache.
+    /// Slot of the named slab cache.
     Slab(String),
     /// Per-cpu memory allocated at run time.
     PerCpuDynamic,
-    /// The kernel image, where neither variable nor type is known.
+    /// Kernel image, at an address without a known variable.
     Image,
-    /// A user heap allocation.
+    /// User heap allocation.
     Heap,
     /// Thread-local storage.
     Tls,
-    /// Anything else.
+    /// Any other memory.
     Other,
 }
 

@@ -1,4 +1,4 @@
-//! The result: objects, and what lies at an address.
+//! Result of resolving a profile: its objects, and the owner of each address.
 
 use rayon::prelude::*;
 use relayout_layout::dwarf::DwarfFile;
@@ -17,11 +17,11 @@ use crate::objects::ranges::RangeIndex;
 use crate::objects::{ObjectId, ResolvedObject};
 use crate::owner::{AddressOwner, UnresolvedClass};
 
-/// How to resolve.
+/// Options of [`resolve`].
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// Refuse a debug file whose build id differs from the profile's. A profile without one is
-    /// taken as it is.
+    /// Refuse a debug file whose build id differs from the profile's. A profile without a build id
+    /// is accepted.
     pub check_build_id: bool,
 }
 
@@ -33,7 +33,7 @@ impl Default for Options {
     }
 }
 
-/// The objects and types behind one profile's addresses.
+/// Objects and types behind the addresses of one profile.
 #[derive(Debug)]
 pub struct Resolution {
     objects: Vec<ResolvedObject>,
@@ -42,11 +42,12 @@ pub struct Resolution {
     sites: SiteTable,
 }
 
-/// Finds the objects that the accesses of `profile` fall into. `images` are the files with the debug
-/// information of what was recorded.
+/// Finds the objects that the accesses of `profile` fall into. `images` holds the debug files of
+/// the recorded code.
 ///
 /// # Errors
-/// Code of an unknown machine, a debug file of another build, a row with a site that is not there.
+/// The code is of an unknown machine, the debug file is of another build, or a row names a site
+/// that does not exist.
 pub fn resolve(
     profile: &Profile,
     images: &DebugImages<'_, '_>,
@@ -55,11 +56,11 @@ pub fn resolve(
     resolve_with(profile, images, options, None)
 }
 
-/// The same with what is known of the code of `images` from other profiles. What is not known is found out,
-/// and added to it; the result is the same.
+/// Does the same as [`resolve`] with evidence that other profiles of `images` left in `kept`.
+/// Missing evidence is computed and added to `kept`; the result is the same.
 ///
 /// # Errors
-/// As [`resolve`].
+/// The same as of [`resolve`].
 pub fn resolve_with(
     profile: &Profile,
     images: &DebugImages<'_, '_>,
@@ -106,54 +107,54 @@ fn check_build_id(profile: &Profile, debug: &DwarfFile<'_>) -> Result<(), Error>
 }
 
 impl Resolution {
-    /// All objects, by run and base; they do not overlap.
+    /// Returns all objects by run and base. They do not overlap.
     pub fn objects(&self) -> &[ResolvedObject] {
         &self.objects
     }
 
-    /// One of them.
+    /// Returns the object of an id.
     ///
     /// # Panics
-    /// With an id of another resolution.
+    /// Panics if the id belongs to another resolution.
     pub fn object(&self, id: ObjectId) -> &ResolvedObject {
         &self.objects[id.0 as usize]
     }
 
-    /// The types that objects refer to.
+    /// Returns the types that objects refer to.
     pub fn types(&self) -> &TypeArena {
         &self.types
     }
 
-    /// What a site's instruction alone says.
+    /// Returns the evidence of a site's own instruction.
     ///
     /// # Panics
-    /// With the number of a site that the profile does not have.
+    /// Panics if the profile has no such site.
     pub fn evidence(&self, run: u16, site: u32) -> &SiteEvidence {
         self.sites.evidence(run, site)
     }
 
-    /// Where a site's code is in the files, in the first run that has it; of a call, where it returns
-    /// to.
+    /// Returns the link-time address of a site's code, in the first run that has it. For a call it
+    /// is the return address.
     pub fn site_address(&self, site: u32) -> Option<LinkedAddress> {
         self.sites.site_address(site)
     }
 
-    /// The object that holds an address.
+    /// Returns the object that holds an address.
     pub fn object_at(&self, run: u16, addr: u64) -> Option<&ResolvedObject> {
         Some(self.object(self.object_id_at(run, addr)?))
     }
 
-    /// The number of the object that holds an address.
+    /// Returns the id of the object that holds an address.
     pub fn object_id_at(&self, run: u16, addr: u64) -> Option<ObjectId> {
         let n = find::object_index_at(&self.objects, run, addr)?;
         u32::try_from(n).ok().map(ObjectId)
     }
 
-    /// The member of `object` at an address, for an access of `size` bytes; its path is empty in a
-    /// hole. `None` outside the object or if it is a scalar.
+    /// Returns the member of `object` at an address, for an access of `size` bytes. Its path is
+    /// empty in a hole. `None` outside the object, and if the object is a scalar.
     pub fn member(&self, object: &ResolvedObject, addr: u64, size: u64) -> Option<MemberAt> {
         let offset = addr.checked_sub(object.base)?;
-        // Of variables, arrays count as one scalar, named by its variable.
+        // An array that is a variable counts as one scalar, named by the variable.
         if object.variable().is_some() {
             self.types.aggregate(object.ty)?;
         }
@@ -164,7 +165,7 @@ impl Resolution {
         Some(path)
     }
 
-    /// What lies at an address.
+    /// Returns the owner of an address.
     pub fn address_owner(&self, run: u16, addr: u64, size: u64) -> AddressOwner {
         let Some(id) = self.object_id_at(run, addr) else {
             return AddressOwner::Unresolved(self.unresolved_class(run, addr));
@@ -182,7 +183,7 @@ impl Resolution {
         }
     }
 
-    /// What kind of memory an address is in.
+    /// Returns the kind of memory that an address is in.
     pub fn unresolved_class(&self, run: u16, addr: u64) -> UnresolvedClass {
         let Some(range) = self.ranges.find_range(run, addr) else {
             return UnresolvedClass::Other;
@@ -201,7 +202,7 @@ impl Resolution {
         }
     }
 
-    /// How many of the profile's transfers are resolved, and what the others are.
+    /// Counts the profile's resolved transfers, and the others by kind of memory.
     pub fn resolved_share(&self, profile: &Profile) -> crate::share::ResolvedShare {
         let rows = profile.conflicts.par_iter();
         let row_share = |row: &relayout_profile::ConflictRow| {

@@ -1,4 +1,4 @@
-//! How much of a profile is resolved.
+//! Share of a profile's transfers that is resolved.
 
 use std::collections::BTreeMap;
 
@@ -6,21 +6,21 @@ use relayout_profile::{CoherenceEvent, ConflictRow};
 
 use crate::owner::{AddressOwner, UnresolvedClass};
 
-/// Transfers (upgrades move no data and do not count) by what is known of the access that missed.
+/// Transfers by the owner of the access that missed. Upgrades move no data and do not count.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ResolvedShare {
     /// All transfers.
     pub transfers: u64,
-    /// Those on a member of a typed object, or on a whole scalar variable.
+    /// Transfers on a member of a typed object, or on a whole scalar variable.
     pub resolved: u64,
-    /// The others, by what memory it is.
+    /// Transfers on memory of unknown type, by kind.
     pub unresolved: BTreeMap<UnresolvedClass, u64>,
-    /// Those in a hole of a typed object; part of neither.
+    /// Transfers in a hole of a typed object, counted in neither of the above.
     pub in_holes: u64,
 }
 
 impl ResolvedShare {
-    /// The resolved fraction, 1 where there are no transfers.
+    /// Returns the resolved fraction, 1 if there are no transfers.
     pub fn fraction(&self) -> f64 {
         if self.transfers == 0 {
             1.0

@@ -1,4 +1,4 @@
-//! From a pc to function, file and line, inlined functions included.
+//! Source places: from a pc to function, file and line, including inlined functions.
 
 use std::borrow::Cow;
 
@@ -8,30 +8,30 @@ use relayout_layout::dwarf::{DwarfFile, Reader};
 
 use crate::images::{DebugImages, LinkedAddress};
 
-/// One function on the way from the code to what was inlined at a pc.
+/// Function on the way from the code to the code that was inlined at a pc.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceFrame {
-    /// Function; empty where it has no name.
+    /// Name of the function; empty if it has none.
     pub function: String,
     /// Source file as the debug information names it.
     pub file: Option<String>,
-    /// 1-based line.
+    /// Line number, from 1.
     pub line: Option<u32>,
 }
 
-/// The source behind a pc.
+/// Source place of a pc.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourcePlace {
-    /// The function that the code belongs to, by the symbol that a disassembly shows: everything
-    /// in `inlined` was inlined into it.
+    /// Function that the code belongs to, by the symbol that a disassembly shows. The functions of
+    /// `inlined` were inlined into it.
     pub function: String,
     /// File of the innermost frame.
     pub file: Option<String>,
     /// Line of the innermost frame.
     pub line: Option<u32>,
-    /// Inlined functions, innermost first; empty where nothing was inlined.
+    /// Inlined functions, innermost first; empty if nothing was inlined.
     pub inlined: Vec<SourceFrame>,
-    /// The function itself, with the line in it; `None` where only the symbol is known.
+    /// The function itself, with the line in it; `None` if only the symbol is known.
     pub outer: Option<SourceFrame>,
 }
 
@@ -39,7 +39,7 @@ pub struct SourcePlace {
 pub struct SourceMaps<'f, 'a>(Vec<SourceMap<'f, 'a>>);
 
 impl<'f, 'a> SourceMaps<'f, 'a> {
-    /// Prepares the lookup.
+    /// Prepares the lookup in all files.
     pub fn new(images: &DebugImages<'f, 'a>) -> Self {
         Self(
             { images.files().iter() }
@@ -48,12 +48,12 @@ impl<'f, 'a> SourceMaps<'f, 'a> {
         )
     }
 
-    /// The source of the instruction at `at`.
+    /// Returns the source place of the instruction at `at`.
     pub fn look_up(&self, at: LinkedAddress) -> Option<SourcePlace> {
         self.0.get(usize::from(at.file.0))?.look_up(at.address)
     }
 
-    /// The source of the call that returns to `back`.
+    /// Returns the source place of the call that returns to `return_address`.
     pub fn look_up_call(&self, return_address: LinkedAddress) -> Option<SourcePlace> {
         self.look_up(LinkedAddress {
             address: return_address.address.wrapping_sub(1),
@@ -62,14 +62,14 @@ impl<'f, 'a> SourceMaps<'f, 'a> {
     }
 }
 
-/// Looks up source places; not shared between threads, reads units as they are asked for.
+/// Source places of one file. It reads units on demand and is not shared between threads.
 pub struct SourceMap<'f, 'a> {
     context: Option<Context<Reader<'f>>>,
     file: &'f DwarfFile<'a>,
 }
 
 impl<'f, 'a> SourceMap<'f, 'a> {
-    /// Prepares the lookup. With damaged line information only symbols are found.
+    /// Prepares the lookup. If the line information is damaged, only symbols are found.
     pub fn new(file: &'f DwarfFile<'a>) -> Self {
         Self {
             context: Context::from_dwarf(copy_dwarf(file.dwarf())).ok(),
@@ -77,7 +77,7 @@ impl<'f, 'a> SourceMap<'f, 'a> {
         }
     }
 
-    /// The source at `pc`; `None` where neither code nor symbol is known.
+    /// Returns the source place of `pc`; `None` if there is neither code nor a symbol.
     pub fn look_up(&self, pc: u64) -> Option<SourcePlace> {
         let mut frames = self.frames(pc);
         let symbol = self.symbol(pc);
@@ -139,7 +139,7 @@ impl<'f, 'a> SourceMap<'f, 'a> {
     }
 }
 
-/// The same sections again; nothing is copied but slices.
+/// Copies the sections, which are slices.
 fn copy_dwarf<'f>(dwarf: &Dwarf<Reader<'f>>) -> Dwarf<Reader<'f>> {
     Dwarf {
         debug_abbrev: dwarf.debug_abbrev,
@@ -157,8 +157,8 @@ fn copy_dwarf<'f>(dwarf: &Dwarf<Reader<'f>>) -> Dwarf<Reader<'f>> {
     }
 }
 
-/// A function's name as it is written in C++ or Rust, without its parameters; others stay as they
-/// are.
+/// Returns a function's name as C++ or Rust source spells it, without parameters. Other names are
+/// returned unchanged.
 pub fn readable_name(name: Cow<'_, str>) -> String {
     if !name.starts_with("_Z") && !name.starts_with("_R") {
         return name.into_owned();
@@ -170,7 +170,7 @@ pub fn readable_name(name: Cow<'_, str>) -> String {
     }
 }
 
-/// The names at the start of what could not be demangled: `std::make_shared` of
+/// Returns the leading names of a symbol that cannot be demangled: `std::make_shared` of
 /// `St11make_sharedI6SharedJEESt10...`.
 fn first_names(mangled: &str) -> Option<String> {
     let mut rest = mangled.trim_start_matches(['N', 'K']);
@@ -188,7 +188,8 @@ fn first_names(mangled: &str) -> Option<String> {
     (!names.is_empty()).then(|| names.join("::"))
 }
 
-/// `ns::Pool<Item>::grow` of `void ns::Pool<Item>::grow(unsigned long) const`.
+/// Strips result and parameters: `ns::Pool<Item>::grow` of `void ns::Pool<Item>::grow(unsigned
+/// long) const`.
 fn without_parameters(name: &str) -> &str {
     let plain = name.strip_suffix(" const").unwrap_or(name);
     if !plain.ends_with(')') {
@@ -201,7 +202,7 @@ fn without_parameters(name: &str) -> &str {
     if head.is_empty() || head.ends_with("operator") {
         return name;
     }
-    // What a template returns stands before its name.
+    // The result of a template stands before its name.
     let mut depth = 0usize;
     let mut start = 0;
     for (at, byte) in head.bytes().enumerate() {
@@ -215,7 +216,7 @@ fn without_parameters(name: &str) -> &str {
     &head[start..]
 }
 
-/// Where the parenthesis opens that the last byte closes.
+/// Returns the index of the parenthesis that the last byte closes.
 fn matching_open(name: &[u8]) -> Option<usize> {
     let mut depth = 0usize;
     for (at, byte) in name.iter().enumerate().rev() {

@@ -1,18 +1,18 @@
-//! Functions whose calls stand for accesses: the compiled-in collector's own, and those of libc that
-//! it follows.
+//! Functions whose calls stand for accesses: entry points of the compiled-in collector, and
+//! functions of libc that it interposes.
 
-/// What a call accesses, by the numbers of its parameters, from 0.
+/// Parameters of a call that point to accessed memory, counted from 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct CallAccess {
-    /// Parameter that points to what is read; `None` where several do.
+    /// Parameter that points to the bytes read; `None` if several do.
     pub read: Option<u8>,
-    /// Parameter that points to what is written; `None` where several do.
+    /// Parameter that points to the bytes written; `None` if several do.
     pub written: Option<u8>,
-    /// Accesses may be anywhere past where the parameter points.
+    /// Accesses may be anywhere behind the parameter's address.
     pub walks_range: bool,
 }
 
-/// What a call of the function called `name` accesses; `None` if it is not known for that.
+/// Returns the accesses of a call of the named function; `None` if its calls stand for none.
 pub(super) fn call_access(name: &str) -> Option<CallAccess> {
     let plain = name.strip_prefix("__tsan_").unwrap_or(name);
     if let Some(bulk) = bulk_call_access(plain) {
@@ -41,7 +41,7 @@ pub(super) fn call_access(name: &str) -> Option<CallAccess> {
     })
 }
 
-/// Functions that take a lock, a condition or the like by their first parameter alone.
+/// Returns true for functions that take a lock, a condition or the like as their first parameter.
 fn is_lock_call(name: &str) -> bool {
     const STARTS: [&str; 6] = [
         "pthread_mutex_",
@@ -51,12 +51,13 @@ fn is_lock_call(name: &str) -> bool {
         "pthread_once",
         "sem_",
     ];
-    // Waiting for a condition takes a mutex too, and which of the two an access is of is not said.
+    // A wait for a condition takes a mutex, too, and an access does not tell which of the two it is
+    // of.
     const EXACT: [&str; 2] = ["pthread_cond_signal", "pthread_cond_broadcast"];
     STARTS.iter().any(|start| name.starts_with(start)) || EXACT.contains(&name)
 }
 
-/// Functions that go through memory.
+/// Returns the accesses of functions that walk through memory.
 fn bulk_call_access(name: &str) -> Option<CallAccess> {
     let name = name.strip_prefix("__").unwrap_or(name);
     let name = name.strip_suffix("_chk").unwrap_or(name);

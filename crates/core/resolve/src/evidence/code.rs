@@ -1,13 +1,14 @@
-//! A function's machine code as basic blocks.
+//! Machine code of a function as basic blocks.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::insn::{DecodedInsn, InsnFlow, InstructionSet};
 
-/// Most instructions of one function that are looked at; the largest of a kernel has about 20,000.
+/// Instructions of one function that are analysed, at most; the largest of a kernel has about
+/// 20,000.
 const MAX_INSNS: usize = 100_000;
 
-/// A function's instructions and how control passes among them.
+/// Instructions of a function, and the flow of control between them.
 #[derive(Clone, Debug, Default)]
 pub struct FunctionCode {
     /// Instructions in the order of their addresses.
@@ -28,8 +29,8 @@ pub struct BasicBlock {
 }
 
 impl FunctionCode {
-    /// Decodes `pieces`, each an address and the bytes there. What does not decode is skipped byte
-    /// by byte.
+    /// Decodes `pieces`, each an address and the bytes there. Bytes that do not decode are skipped
+    /// one by one.
     pub fn decode(machine: &dyn InstructionSet, pieces: &[(u64, &[u8])]) -> Self {
         let mut insns = Vec::new();
         let mut gaps = FxHashSet::default();
@@ -56,7 +57,7 @@ impl FunctionCode {
         Self { insns, blocks }
     }
 
-    /// Index of the instruction at `pc`, or of the last one before it in its block.
+    /// Returns the index of the instruction at `pc`, or of the last one before it in its block.
     pub fn index_at(&self, pc: u64) -> Option<usize> {
         let at = self
             .insns
@@ -68,7 +69,7 @@ impl FunctionCode {
         .then_some(at)
     }
 
-    /// Index of the block that holds instruction `insn`.
+    /// Returns the index of the block that holds instruction `insn`.
     pub fn block_of(&self, insn: usize) -> Option<usize> {
         let at = self
             .blocks
@@ -78,7 +79,8 @@ impl FunctionCode {
     }
 }
 
-/// Splits at `leaders`, at targets, and after whatever does not simply go on.
+/// Splits the code at `leaders`, at jump targets, and after instructions that do not continue with
+/// the next one.
 fn split_blocks(insns: &[DecodedInsn], mut leaders: FxHashSet<u64>) -> Vec<BasicBlock> {
     for insn in insns {
         match insn.flow {

@@ -1,22 +1,22 @@
-//! The facts of one function, found by address.
+//! Facts about one function, by address.
 
 use super::knowledge::VariableFact;
 
-/// Facts whose ends are looked at together.
+/// Facts per chunk, whose last end is stored.
 const CHUNK: usize = 64;
-/// Facts that hold at one place and are looked at: more variables do not live at once.
+/// Facts that hold at one address, at most; no function has more variables alive.
 const HOLDING_MAX: usize = 4096;
 
-/// Facts by where they begin.
+/// Facts by their first address.
 #[derive(Clone, Debug, Default)]
 pub(super) struct FactIndex {
     sorted: Vec<VariableFact>,
-    /// The last end in each chunk.
+    /// Last end in each chunk.
     ends: Vec<u64>,
 }
 
 impl FactIndex {
-    /// Sorts them.
+    /// Sorts the facts.
     pub(super) fn new(mut facts: Vec<VariableFact>) -> Self {
         facts.sort_by_key(|f| f.start);
         let last_end = |chunk: &[VariableFact]| chunk.iter().map(|f| f.end).max().unwrap_or(0);
@@ -26,17 +26,17 @@ impl FactIndex {
         }
     }
 
-    /// All of them.
+    /// Returns all facts.
     pub(super) fn as_slice(&self) -> &[VariableFact] {
         &self.sorted
     }
 
-    /// Those that hold at an address.
+    /// Returns the facts that hold at an address.
     pub(super) fn holding_at(&self, address: u64) -> impl Iterator<Item = &VariableFact> {
         self.begun(0, address)
     }
 
-    /// Those that hold at an address and did not begin before another one, or at it.
+    /// Returns the facts that hold at an address and begin after another one.
     pub(super) fn begun_after(
         &self,
         before: u64,

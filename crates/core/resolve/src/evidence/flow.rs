@@ -1,8 +1,8 @@
-//! Follows pointers forward through one function until nothing changes.
+//! Forward analysis of pointers through one function, to a fixed point.
 //!
-//! Each basic block starts with what all ways into it agree on, completed by what the debug
-//! information says of variables there. A fixed point is reached since joins only ever lose
-//! knowledge; a bound on the number of visits guards against mistakes in that argument.
+//! Each basic block starts with the values that all paths into it agree on, completed by the facts
+//! of the debug information. The analysis ends because joins only lose knowledge. A bound on the
+//! number of visits guards against mistakes in that argument.
 
 use std::collections::VecDeque;
 
@@ -17,7 +17,7 @@ use crate::insn::{DecodedInsn, InsnEffect, InsnFlow, InstructionSet, MemoryOpera
 /// Visits of one block after which the analysis of the function stops.
 const MAX_VISITS: usize = 64;
 
-/// One analysed function.
+/// Analysed function.
 #[derive(Debug)]
 pub struct AnalysedFunction {
     code: FunctionCode,
@@ -58,12 +58,12 @@ impl AnalysedFunction {
         function
     }
 
-    /// What the debug information says of the function's pointers.
+    /// Returns the facts of the debug information about the function's pointers.
     pub fn facts(&self) -> &[VariableFact] {
         self.facts.as_slice()
     }
 
-    /// The instruction that ends where `address` begins.
+    /// Returns the instruction that ends at `address`.
     pub fn insn_before(&self, address: u64) -> Option<&DecodedInsn> {
         let insns = &self.code.insns;
         let at = insns
@@ -72,8 +72,8 @@ impl AnalysedFunction {
         Some(&insns[at]).filter(|i| i.next_address() == address)
     }
 
-    /// What the operand of `insn`, the instruction that ran at `pc`, accesses. `insn` may differ
-    /// from the code that was analysed (the kernel patches itself).
+    /// Returns the evidence of an operand of `insn`, the instruction that ran at `pc`. It may
+    /// differ from the code that was analysed, since the kernel patches itself.
     pub fn evidence(
         &self,
         machine: &dyn InstructionSet,
@@ -145,8 +145,8 @@ impl AnalysedFunction {
         }
     }
 
-    /// Applies the facts that begin with instruction `at`: all that hold if it starts a block or
-    /// follows a call, since not every callee clobbers what the convention lets it.
+    /// Applies the facts that begin with instruction `at`. At the start of a block and after a call
+    /// all facts that hold are applied, since not every callee clobbers all registers that it may.
     fn learn_facts_at(&self, walk: &mut CodeWalk<'_>, at: usize, block: usize) {
         let address = self.code.insns[at].address;
         let previous = (self.code.blocks[block].first < at).then(|| &self.code.insns[at - 1]);
@@ -162,8 +162,8 @@ impl AnalysedFunction {
         }
     }
 
-    /// Takes instruction `at`. A value stored to a variable's home has the variable's type, in the
-    /// register that it came from too.
+    /// Steps over instruction `at`. A value that is stored to a variable's fixed home gets the
+    /// variable's type, also in the register that it came from.
     fn step_insn(&self, walk: &mut CodeWalk<'_>, at: usize) {
         let insn = &self.code.insns[at];
         let store = |effect: &InsnEffect| match effect {
@@ -187,7 +187,7 @@ impl AnalysedFunction {
         }
     }
 
-    /// The aggregate of the frame that holds `at`.
+    /// Returns a pointer to the aggregate of the frame that holds `at`.
     fn local_at(&self, walk: &CodeWalk<'_>, pc: u64, at: i64) -> Option<TypedPointer> {
         self.locals
             .iter()
@@ -210,11 +210,12 @@ impl AnalysedFunction {
     }
 }
 
-/// How far an array without a length at a type's end may reach, in bytes.
+/// Reach of an array without a length at the end of a type, in bytes.
 const OPEN_ENDED_BYTES_MAX: u64 = 64 << 10;
 
-/// The evidence of an access through `pointer`. One that points past a number points into an array of
-/// them; past an aggregate there is nothing to be said, unless it has no fixed end.
+/// Returns the evidence of an access through `pointer`. A pointer past a number points into an
+/// array of such numbers. A pointer past an aggregate is no evidence, unless the aggregate has no
+/// fixed end.
 fn evidence_within_type(
     knowledge: &dyn TypeKnowledge,
     pointer: TypedPointer,
@@ -253,7 +254,8 @@ mod tests {
     const NODE: TypeId = TypeId(1);
     const OUTER: TypeId = TypeId(2);
 
-    /// `NODE` (16 bytes) holds a pointer to `NODE` at 8; `OUTER` (64 bytes) holds a `NODE` at 32.
+    /// Knowledge for tests: `NODE` (16 bytes) holds a pointer to `NODE` at 8; `OUTER` (64 bytes)
+    /// holds a `NODE` at 32.
     struct Fixed;
 
     impl TypeKnowledge for Fixed {
@@ -315,7 +317,7 @@ mod tests {
         }
     }
 
-    /// `expect` is the evidence of the last instruction with a memory operand.
+    /// Compares the evidence of the last instruction with a memory operand.
     fn check(bytes: &[u8], facts: &[VariableFact], expect: Option<(TypeId, i64)>) {
         let code = FunctionCode::decode(&X86InsnSet, &[(0x1000, bytes)]);
         let last = *code

@@ -1,4 +1,5 @@
-//! What type a memory operand accesses, by the instruction and the code around it.
+//! Evidence about memory operands: the type that an instruction accesses, by its function's code
+//! and debug information.
 
 mod calls;
 pub mod code;

@@ -1,4 +1,4 @@
-//! What the debug information of the files knows, for the analysis of their functions.
+//! Debug information of all files, for the analysis of their functions.
 
 use std::sync::{OnceLock, RwLock};
 
@@ -25,19 +25,19 @@ const HOOKS: [&str; 4] = [
     "__sanitizer_cov_trace_pc",
 ];
 
-/// Start of the names of stubs that jump through the register named after it.
+/// Start of the names of stubs that jump through the register in their name.
 const RETPOLINE: &str = "__x86_indirect_thunk_";
 
 /// The kernel's struct around pointers to functions that save all registers but the result.
 const CALLEE_SAVE: &str = "paravirt_callee_save";
 
-/// Instructions of a stub before it jumps to the function that it stands for: `endbr64`.
+/// Instructions of a stub before its jump, at most: `endbr64`.
 const STUB_INSNS: usize = 3;
 
-/// Longest call instruction that is looked for, in bytes.
+/// Longest call instruction, in bytes.
 const CALL_BYTES_MAX: u64 = 8;
 
-/// All files' code, types and variables.
+/// Code, types and variables of all files.
 pub struct AnalysedProgram<'f, 'a> {
     machine: &'f dyn InstructionSet,
     files: Vec<ProgramFile<'f, 'a>>,
@@ -47,17 +47,17 @@ pub struct AnalysedProgram<'f, 'a> {
     exported: OnceLock<FxHashMap<&'f str, LinkedAddress>>,
 }
 
-/// What belongs to one of the files.
+/// Code and variables of one file.
 struct ProgramFile<'f, 'a> {
     file: &'f DwarfFile<'a>,
     globals: GlobalVariables<'f, 'a>,
-    /// Ranges of each function, the cold ones included; read when one is analysed.
+    /// Ranges of each function, including cold ones; made for the first function that is analysed.
     ranges: OnceLock<FxHashMap<DieOffset, Vec<FunctionRange>>>,
     hooks: Vec<u64>,
     calls: RwLock<FxHashMap<u64, CallEffect>>,
 }
 
-/// One of the files among the others; addresses are its own, as linked.
+/// View of one of the files. Addresses are link-time addresses of the file.
 #[derive(Clone, Copy)]
 pub struct FileView<'p, 'f, 'a> {
     program: &'p AnalysedProgram<'f, 'a>,
@@ -66,12 +66,12 @@ pub struct FileView<'p, 'f, 'a> {
 }
 
 impl<'f, 'a> AnalysedProgram<'f, 'a> {
-    /// Prepares the files; no type is loaded yet.
+    /// Prepares the files. No type is loaded yet.
     pub fn new(images: &DebugImages<'f, 'a>, machine: &'f dyn InstructionSet) -> Self {
         Self::with_kept(images, machine, None)
     }
 
-    /// The same with what is known of the files; what is not is found, and added to it.
+    /// Does the same with kept evidence, and adds what is missing to it.
     pub fn with_kept(
         images: &DebugImages<'f, 'a>,
         machine: &'f dyn InstructionSet,
@@ -96,20 +96,20 @@ impl<'f, 'a> AnalysedProgram<'f, 'a> {
         }
     }
 
-    /// The decoder of its code.
+    /// Returns the instruction set of the code.
     pub fn machine(&self) -> &'f dyn InstructionSet {
         self.machine
     }
 
-    /// The kernel, or the program itself.
+    /// Returns the view of the kernel, or of the program itself.
     pub fn main_view(&self) -> FileView<'_, 'f, 'a> {
         self.file_view(FileId::MAIN)
     }
 
-    /// One of the files.
+    /// Returns the view of a file.
     ///
     /// # Panics
-    /// With an id of other images.
+    /// Panics if the id belongs to other images.
     pub fn file_view(&self, id: FileId) -> FileView<'_, 'f, 'a> {
         FileView {
             program: self,
@@ -118,7 +118,7 @@ impl<'f, 'a> AnalysedProgram<'f, 'a> {
         }
     }
 
-    /// The function of that name in whichever file has it first.
+    /// Returns the function of that name in the first file that has one.
     fn exported_function(&self, name: &str) -> Option<LinkedAddress> {
         let collect = || {
             let mut functions = FxHashMap::default();
@@ -168,22 +168,22 @@ impl<'f, 'a> ProgramFile<'f, 'a> {
 }
 
 impl<'p, 'f, 'a> FileView<'p, 'f, 'a> {
-    /// The file itself.
+    /// Returns the debug file of this view.
     pub fn debug_file(&self) -> &'f DwarfFile<'a> {
         self.analysed.file
     }
 
-    /// All files.
+    /// Returns all files.
     pub fn program(&self) -> &'p AnalysedProgram<'f, 'a> {
         self.program
     }
 
-    /// Its variables.
+    /// Returns the file's variables.
     pub fn globals(&self) -> &'p GlobalVariables<'f, 'a> {
         &self.analysed.globals
     }
 
-    /// The function whose code holds `pc`.
+    /// Returns the function whose code holds `pc`.
     pub fn function_at(&self, pc: u64) -> Option<DieOffset> {
         let functions = self.debug_file().functions();
         let after = functions.partition_point(|f| f.low <= pc);
@@ -218,7 +218,7 @@ impl<'p, 'f, 'a> FileView<'p, 'f, 'a> {
         ))
     }
 
-    /// Decodes the instruction that the file has at `pc`.
+    /// Decodes the file's instruction at `pc`.
     pub fn insn_at(&self, pc: u64) -> Option<DecodedInsn> {
         let bytes = (1..=15)
             .rev()
@@ -226,7 +226,7 @@ impl<'p, 'f, 'a> FileView<'p, 'f, 'a> {
         self.program.machine.decode(pc, bytes)
     }
 
-    /// What an operand of `insn` in `function` accesses, by the instruction alone.
+    /// Returns the evidence of an operand of `insn` in `function`.
     pub fn evidence(
         &self,
         function: &AnalysedFunction,
@@ -236,8 +236,8 @@ impl<'p, 'f, 'a> FileView<'p, 'f, 'a> {
         function.evidence(self.program.machine, self, insn, operand)
     }
 
-    /// Name of the function that a call goes to: through the procedure linkage table, through a slot
-    /// that the dynamic linker fills, or directly.
+    /// Returns the name of a call's target: through the procedure linkage table, through a slot of
+    /// the dynamic linker, or directly.
     pub fn callee_name(&self, call: &DecodedInsn) -> Option<&'f str> {
         match call.flow {
             InsnFlow::Call(Some(target)) => self.name_at(target),
@@ -245,7 +245,7 @@ impl<'p, 'f, 'a> FileView<'p, 'f, 'a> {
         }
     }
 
-    /// Name of the function that the call which returns to `back` went to.
+    /// Returns the name of the target of the call that returns to `back`.
     pub fn call_before(&self, back: u64) -> Option<&'f str> {
         (1..=CALL_BYTES_MAX).find_map(|len| {
             let insn = self.insn_at(back.checked_sub(len)?)?;
@@ -264,7 +264,7 @@ impl<'p, 'f, 'a> FileView<'p, 'f, 'a> {
         { same }.find(|s| s.is_function()).map(|s| s.name)
     }
 
-    /// What the stub at `target` stands for.
+    /// Returns the name of the function that the stub at `target` jumps to.
     fn stub_target_name(&self, target: u64) -> Option<&'f str> {
         let mut pc = target;
         for _ in 0..STUB_INSNS {
@@ -301,7 +301,7 @@ impl<'p, 'f, 'a> FileView<'p, 'f, 'a> {
         CallEffect::Returns(result)
     }
 
-    /// The register through which the code at `target` jumps, if it is there to do so: a retpoline.
+    /// Returns the register through which the code at `target` jumps, if it is a retpoline.
     fn thunk_register(&self, target: u64) -> Option<DwarfRegister> {
         let symbols = self.debug_file().symbols();
         let first = symbols.partition_point(|s| s.address < target);
@@ -310,7 +310,7 @@ impl<'p, 'f, 'a> FileView<'p, 'f, 'a> {
         self.program.machine.register_by_name(name)
     }
 
-    /// What a function returns a pointer to.
+    /// Returns the target of the pointer that a function returns.
     fn returned_pointee(&self, callee: LinkedAddress) -> Option<TypeId> {
         let debug_file = self.program.file_view(callee.file).debug_file();
         let functions = debug_file.functions();
@@ -330,8 +330,8 @@ impl<'p, 'f, 'a> FileView<'p, 'f, 'a> {
         Some((variable.ty?, i64::try_from(at - variable.start).ok()?))
     }
 
-    /// The thread-local variable at an offset from the thread pointer. Only the program's own block
-    /// is at a fixed one.
+    /// Returns the type of the thread-local variable at an offset from the thread pointer, and the
+    /// offset in it. Only the program's own block has a fixed offset.
     fn thread_local(&self, offset: u64) -> Option<(TypeId, i64)> {
         let tls = self
             .debug_file()
@@ -346,7 +346,7 @@ impl<'p, 'f, 'a> FileView<'p, 'f, 'a> {
         self.type_at(variable, at)
     }
 
-    /// A type of the file by its entry.
+    /// Returns the entry with this offset in the file.
     pub fn file_die(&self, offset: DieOffset) -> FileDie {
         FileDie {
             file: self.id,

@@ -5,29 +5,31 @@ use relayout_layout::TypeId;
 use super::knowledge::TypeEvidence;
 use crate::images::LinkedAddress;
 
-/// What one site's instruction says of the operand it loads from and of the one it stores to.
+/// Evidence of one site about the operand that it reads and the one that it writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SiteEvidence {
-    /// Of the operand that is read.
+    /// Evidence about the operand that is read.
     pub read: Option<TypeEvidence>,
-    /// Of the operand that is written.
+    /// Evidence about the operand that is written.
     pub written: Option<TypeEvidence>,
-    /// Bytes of the operands that are read and written; 0 where that is not fixed.
+    /// Bytes of the operands that are read and written; 0 if the size is not fixed.
     pub bytes: [u32; 2],
-    /// The instruction walks through memory, so that an access may be anywhere past the operand.
+    /// The instruction walks through memory, so an access may be anywhere behind the operand's
+    /// address.
     pub string: bool,
 }
 
 impl SiteEvidence {
-    /// For an access of so many bytes. QEMU makes two accesses of an operand of 16 bytes, and which half
-    /// one is of is not said.
+    /// Returns the evidence about an access of this many bytes. QEMU splits accesses of 16 bytes
+    /// without telling the halves apart, so an operand that is longer than the access gives no
+    /// evidence.
     pub fn evidence_within(&self, writes: bool, bytes: u8) -> Option<TypeEvidence> {
         let operand = self.bytes[usize::from(writes)];
         self.evidence(writes)
             .filter(|_| operand <= u32::from(bytes))
     }
 
-    /// The same with each type in place of what `ty` makes of it; `None` where it makes nothing of one.
+    /// Replaces each type by the result of `ty`; `None` if that has no result.
     pub(crate) fn with_types(&self, ty: &mut impl FnMut(TypeId) -> Option<TypeId>) -> Option<Self> {
         let mut translate = |side: Option<TypeEvidence>| match side {
             None => Some(None),
@@ -47,19 +49,19 @@ impl SiteEvidence {
         })
     }
 
-    /// For a store, or for a load.
+    /// Returns the evidence about a store, or about a load.
     pub fn evidence(&self, writes: bool) -> Option<TypeEvidence> {
         if writes { self.written } else { self.read }
     }
 }
 
-/// The code of a site, in one of the runs.
+/// Code of a site in one of the runs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SiteCode<'p> {
-    /// Where it is in the files.
+    /// Link-time address.
     pub at: LinkedAddress,
-    /// The instruction as it was executed; empty where that is not known, and of a call.
+    /// Bytes of the instruction as it was executed; empty if they are unknown, and for a call.
     pub bytes: &'p [u8],
-    /// A call stands for the access, and `at` is where it returns to.
+    /// A call stands for the access, and `at` is its return address.
     pub is_call: bool,
 }

@@ -1,4 +1,4 @@
-//! Evidence for every site of a profile.
+//! Evidence of all sites of a profile.
 
 use rayon::prelude::*;
 use relayout_layout::dwarf::DieOffset;
@@ -14,20 +14,20 @@ use crate::images::{DebugImages, FileId, LinkedAddress};
 use crate::insn::{AddressSegment, InsnFlow, MemoryOperand};
 use crate::kept::KeptEvidence;
 
-/// Where the code of each site is in the files, and what it says.
+/// Link-time address and evidence of each site.
 #[derive(Debug, Default)]
 pub struct SiteTable {
-    /// By site, in the first run that has it.
+    /// Address by site, in the first run that has the site.
     first_addresses: Vec<Option<LinkedAddress>>,
-    /// In runs that had other code at the same address.
+    /// Address in runs that had other code at the same address.
     other_addresses: FxHashMap<(u16, u32), Option<LinkedAddress>>,
     evidence: Vec<SiteEvidence>,
     other_evidence: FxHashMap<(u16, u32), SiteEvidence>,
 }
 
 impl SiteTable {
-    /// Finds the code of the profile's sites and their evidence. Only functions that hold a site of which `kept` knows
-    /// nothing are looked at, and what is found is added to it.
+    /// Locates the profile's sites and finds their evidence. Only functions with sites that are
+    /// missing in `kept` are analysed, and their evidence is added to it.
     pub fn new(
         program: &AnalysedProgram<'_, '_>,
         images: &DebugImages<'_, '_>,
@@ -64,7 +64,7 @@ impl SiteTable {
     ) -> Self {
         let mut found = Self::default();
         let mut runs: Vec<Option<u16>> = vec![None; sites.len()];
-        // Ascending by run, so that the first is the lowest.
+        // Accesses are ascending by run, so the first run is the lowest.
         for (key, _) in accesses {
             let run = runs[key.site as usize].get_or_insert(key.run);
             if *run != key.run {
@@ -80,28 +80,29 @@ impl SiteTable {
         found
     }
 
-    /// What a site says in a run.
+    /// Returns the evidence of a site in a run.
     ///
     /// # Panics
-    /// With the number of a site that the profile does not have.
+    /// Panics if the profile has no such site.
     pub fn evidence(&self, run: u16, site: u32) -> &SiteEvidence {
         let other = self.other_evidence.get(&(run, site));
         other.unwrap_or(&self.evidence[site as usize])
     }
 
-    /// Where the site's code is, in the first run that has it; `None` where no known file was.
+    /// Returns the address of the site's code in the first run that has it; `None` if no known file
+    /// was mapped there.
     pub fn site_address(&self, site: u32) -> Option<LinkedAddress> {
         self.first_addresses.get(site as usize).copied().flatten()
     }
 }
 
-/// Stands for code of no known file.
+/// Address of code in no known file.
 const NOWHERE: LinkedAddress = LinkedAddress {
     file: FileId(u16::MAX),
     address: 0,
 };
 
-/// The evidence of `sites`, in their order.
+/// Returns the evidence of `sites`, in their order.
 fn sites_evidence(
     program: &AnalysedProgram<'_, '_>,
     sites: &[SiteCode<'_>],
@@ -126,7 +127,7 @@ fn sites_evidence(
     known.into_iter().map(Option::unwrap_or_default).collect()
 }
 
-/// The same, from the code.
+/// Finds the evidence of `sites` by analysing their functions.
 fn analyse_sites(program: &AnalysedProgram<'_, '_>, sites: &[SiteCode<'_>]) -> Vec<SiteEvidence> {
     let mut functions: FxHashMap<(FileId, DieOffset), Vec<usize>> = FxHashMap::default();
     let known = sites.iter().enumerate();
@@ -178,7 +179,7 @@ fn insn_evidence(
     })
 }
 
-/// Of a call that stands for an access: what it was given to access.
+/// Returns the evidence of a call that stands for an access, about the pointers passed to it.
 fn call_evidence(
     view: &FileView<'_, '_, '_>,
     function: &AnalysedFunction,

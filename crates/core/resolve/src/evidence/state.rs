@@ -1,24 +1,25 @@
-//! What is known of all registers and stack slots at one point.
+//! Values of all registers and stack slots at one point of a function.
 
 use super::value::AbstractValue;
 use crate::insn::{DwarfRegister, REGISTERS, RegSet};
 
-/// Bytes of a slot: those of a pointer.
+/// Bytes of a slot, which is the size of a pointer.
 const SLOT_BYTES: i64 = 8;
 
-/// Most stack slots that are followed; further ones are forgotten.
+/// Stack slots that are followed, at most; further ones are forgotten.
 const MAX_SLOTS: usize = 64;
 
-/// Registers and slots.
+/// Known values of registers and slots.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RegisterState {
     registers: [AbstractValue; REGISTERS],
-    /// Slots with something known in them other than a number, by offset from the canonical frame address, sorted.
+    /// Slots with a known value other than a number, by offset from the canonical frame address,
+    /// sorted.
     slots: Vec<(i64, AbstractValue)>,
 }
 
 impl RegisterState {
-    /// The value of a register.
+    /// Returns the value of a register.
     pub fn register(&self, reg: DwarfRegister) -> AbstractValue {
         self.registers
             .get(usize::from(reg.0))
@@ -26,34 +27,34 @@ impl RegisterState {
             .unwrap_or_default()
     }
 
-    /// Replaces the value of a register.
+    /// Sets the value of a register.
     pub fn set_register(&mut self, reg: DwarfRegister, value: AbstractValue) {
         if let Some(slot) = self.registers.get_mut(usize::from(reg.0)) {
             *slot = value;
         }
     }
 
-    /// Forgets `registers`.
+    /// Forgets the values of `registers`.
     pub fn clobber(&mut self, registers: RegSet) {
         for reg in registers.iter() {
             self.set_register(reg, AbstractValue::Unknown);
         }
     }
 
-    /// The value of the 8-byte slot at `offset`.
+    /// Returns the value of the 8-byte slot at `offset`.
     pub fn slot(&self, offset: i64) -> AbstractValue {
         let found = self.slots.binary_search_by_key(&offset, |s| s.0);
         found.map_or(AbstractValue::Unknown, |at| self.slots[at].1)
     }
 
-    /// Forgets the slots that overlap so many bytes from `offset` on, or all that come after it.
+    /// Forgets the slots that overlap `bytes` bytes from `offset` on, or all slots behind it.
     pub fn forget_overlapping(&mut self, offset: i64, bytes: Option<u32>) {
         let end = bytes.map_or(i64::MAX, |bytes| offset.saturating_add(bytes.into()));
         let apart = |at: i64| at >= end || at.saturating_add(SLOT_BYTES) <= offset;
         self.slots.retain(|slot| apart(slot.0));
     }
 
-    /// Replaces the value of a slot and forgets those that overlap it.
+    /// Sets the value of a slot and forgets the slots that overlap it.
     pub fn set_slot(&mut self, offset: i64, value: AbstractValue) {
         self.forget_overlapping(offset, Some(SLOT_BYTES as u32));
         let is_known = value.as_number().is_none();
@@ -63,7 +64,7 @@ impl RegisterState {
         }
     }
 
-    /// Keeps what holds here and in `other`; true if that was less than before.
+    /// Keeps the knowledge that is also in `other`. Returns true if some was lost.
     pub fn join(&mut self, other: &Self) -> bool {
         let mut changed = false;
         for (mine, theirs) in self.registers.iter_mut().zip(&other.registers) {

@@ -1,74 +1,74 @@
-//! What is known of a register or a stack slot at one point of a function.
+//! Knowledge about a register or a stack slot at one point of a function.
 
 use relayout_layout::TypeId;
 
-/// How sure a piece of evidence is, ascending.
+/// Trust in a piece of evidence, ascending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum EvidenceTrust {
-    /// Through an index or a conditional move: the type may be that of a neighbour or an element.
+    /// Reached through an index or a conditional move: the type may be that of a neighbour or an
+    /// element.
     Guessed,
-    /// Followed through the code: a pointer member that was loaded, a call's result.
+    /// Followed through the code: a loaded pointer member, or the result of a call.
     Followed,
-    /// The debug information says so of a variable at this pc.
+    /// Stated by the debug information about a variable at this pc.
     Stated,
 }
 
-/// A pointer and what it points into.
+/// Pointer with the type of its target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TypedPointer {
-    /// Type of the object.
+    /// Type of the target.
     pub target: TypeId,
-    /// Where it points, in bytes from the start of that object. May lie outside: `container_of`
-    /// and its inverse pass through such values.
+    /// Bytes from the start of the target. They may lie outside of it: `container_of` and its
+    /// inverse pass through such values.
     pub offset: i64,
-    /// It was moved from there by an unknown multiple of so many bytes, as an index does; 0 if it was
-    /// not, 1 if nothing is known of the distance.
+    /// Stride of an unknown number of steps that the pointer was moved by, in bytes: that of an
+    /// index; 0 if it was not moved, 1 if nothing is known of the distance.
     pub stride: u32,
-    /// How sure.
+    /// Trust in the type.
     pub trust: EvidenceTrust,
-    /// The member that it was loaded from, or whose elements it points into, where it points to numbers,
-    /// which have no better name.
+    /// Member that the pointer was loaded from, or into whose elements it points, if it points to
+    /// numbers, which have no better name.
     pub via: Option<Via>,
 }
 
-/// A member that holds a pointer or an array: the type that has it, and its offset there in bytes.
+/// Member that holds a pointer or an array: its type and the member's offset in bytes.
 pub type Via = (TypeId, u32);
 
-/// What is known of a value.
+/// Knowledge about a value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AbstractValue {
-    /// Nothing.
+    /// No knowledge.
     #[default]
     Unknown,
-    /// This number.
+    /// Constant.
     Constant(u64),
-    /// An address in the function's own frame, relative to the DWARF canonical frame address.
+    /// Address in the function's own frame, relative to the DWARF canonical frame address.
     Frame(i64),
-    /// A number, or an address of which nothing is known: `plus` more than some multiple of `step`
-    /// bytes. With a `step` of 0 it is a multiple of something unknown, with 1 of nothing.
+    /// Number, or address without further knowledge: `plus` more than a multiple of `step` bytes. A
+    /// `step` of 0 is a multiple of an unknown number, and 1 of any.
     Number {
-        /// The multiple.
+        /// Step in bytes.
         step: u32,
-        /// What is added.
+        /// Bytes added to the multiple.
         plus: i64,
     },
-    /// So many bytes from the base of the running CPU's or thread's own area; per-cpu offsets are
-    /// numbers of that kind.
+    /// Bytes from the base of the running CPU's or thread's own area, which are per-cpu offsets.
     Local(i64),
-    /// A pointer.
+    /// Pointer.
     Pointer(TypedPointer),
 }
 
 impl AbstractValue {
-    /// A number no object lies at: NULL and error pointers.
+    /// Returns true for numbers at which no object lies: NULL and error pointers.
     fn is_no_address(self) -> bool {
         matches!(self, Self::Constant(n) if (n as i64).unsigned_abs() < 4096)
     }
 
-    /// What holds whichever of the two it is.
+    /// Joins two values: the knowledge that holds for both.
     ///
-    /// The result never says more than `self`, apart from NULL giving way to a pointer, so that
-    /// repeated joins come to an end: strides only ever become divisors of what they were.
+    /// The result never tells more than `self`, except that NULL gives way to a pointer. So
+    /// repeated joins end: strides only become divisors of themselves.
     pub fn join(self, other: Self) -> Self {
         if self == other {
             return self;
@@ -86,7 +86,7 @@ impl AbstractValue {
         }
     }
 
-    /// The value plus a known number of bytes.
+    /// Adds a known number of bytes.
     pub fn plus(self, bytes: i64) -> Self {
         match self {
             Self::Constant(n) => Self::Constant(n.wrapping_add(bytes as u64)),
@@ -108,8 +108,7 @@ impl AbstractValue {
         }
     }
 
-    /// As a number: the multiple and what is added. `None` of what is known to be an address, or
-    /// known as a whole.
+    /// Returns a number as its step and the bytes added. `None` for addresses and for constants.
     pub fn as_number(self) -> Option<(u32, i64)> {
         match self {
             Self::Unknown => Some((1, 0)),
@@ -118,7 +117,7 @@ impl AbstractValue {
         }
     }
 
-    /// The value times a known number.
+    /// Multiplies by a known number.
     pub fn times(self, by: u64) -> Self {
         match (self, self.as_number()) {
             (_, _) if by == 1 => self,
@@ -136,7 +135,7 @@ impl AbstractValue {
 }
 
 impl TypedPointer {
-    /// Moved by an unknown multiple of `step` bytes.
+    /// Moves the pointer by an unknown multiple of `step` bytes.
     pub fn moved_by_steps(self, step: u32) -> Self {
         Self {
             stride: gcd(self.stride, step.max(1)),
@@ -145,8 +144,8 @@ impl TypedPointer {
         }
     }
 
-    /// This pointer or `other`, which points into the same: `p++` over an array. If they are not the
-    /// same, it is the one moved by some multiple of the distance.
+    /// Joins with a pointer to the same type, as of `p++` over an array. If they differ, the result
+    /// is this pointer moved by a multiple of their distance.
     fn joined_with(self, other: Self) -> Self {
         let distance = self.offset.abs_diff(other.offset);
         let distance = u32::try_from(distance).unwrap_or(1);

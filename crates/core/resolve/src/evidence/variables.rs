@@ -1,5 +1,5 @@
-//! What the debug information says of a function's variables: where each pointer lives, at which
-//! addresses, and what it points to. Inlined functions and their parameters count.
+//! Variables of a function in the debug information: home, addresses and type of each pointer.
+//! Inlined functions and their parameters count.
 
 use gimli::{Expression, Operation, constants as dw};
 use relayout_layout::TypeId;
@@ -11,26 +11,26 @@ use crate::insn::DwarfRegister;
 use crate::types::die::{self, Entry, Unit};
 use crate::types::{FileDie, TypeStore};
 
-/// Entries of one function that are looked at.
+/// Entries read in one function, at most.
 const ENTRIES_MAX: usize = 200_000;
-/// Entries of functions within one that are passed over on the way to what comes after them: functions
-/// within functions within functions would be read again and again.
+/// Entries of nested functions that are skipped, at most. Functions nested many levels deep would
+/// be read again and again.
 const NESTED_MAX: usize = 10_000;
-/// Entries of all location and range lists of one function that are looked at; those of the largest
-/// function of a kernel are about a tenth of that.
+/// Entries read of all location and range lists of one function, at most. The largest function of a
+/// kernel has about a tenth of that.
 const LOCATIONS_MAX: usize = 200_000;
 
 /// First address, and first address after.
 type Range = (u64, u64);
 
-/// Where a location holds, and whether that is all of the variable's scope.
+/// Addresses for which a location holds. `fixed` locations hold in the variable's whole scope.
 #[derive(Clone, Copy, Debug)]
 struct ValiditySpan {
     range: Range,
     fixed: bool,
 }
 
-/// Facts and frame objects of one function.
+/// Pointer variables and frame aggregates of one function.
 #[derive(Clone, Debug, Default)]
 pub struct FunctionVariables {
     /// Pointer variables.
@@ -40,7 +40,7 @@ pub struct FunctionVariables {
 }
 
 impl FunctionVariables {
-    /// Reads the variables of the function at `die`. What is malformed is left out.
+    /// Reads the variables of the function at `die`. Malformed entries are left out.
     pub fn read<'f, 'a>(
         debug_file: &'f DwarfFile<'a>,
         file: FileId,
@@ -60,7 +60,7 @@ impl FunctionVariables {
                 locations_left: LOCATIONS_MAX,
                 variables: &mut variables,
             };
-            // A malformed entry ends the walk; what came before it stands.
+            // A malformed entry ends the walk; the variables before it are kept.
             let _ = reading.read_function(offset);
         }
         variables
@@ -75,27 +75,28 @@ struct VariableReader<'r, 'f, 'a> {
     function: DieOffset,
     unit: &'f Unit<'f>,
     frame: Option<FrameBase>,
-    /// Entries of lists that may still be looked at.
+    /// List entries that may still be read.
     locations_left: usize,
     variables: &'r mut FunctionVariables,
 }
 
-/// Where a variable's value is.
+/// Location of a variable's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum VariableLocation {
-    /// In the register, plus so many bytes.
+    /// Value of the register, plus this many bytes.
     Register(DwarfRegister, i64),
-    /// In memory.
+    /// Value in memory.
     Memory(ValueHome),
 }
 
 impl<'f, 'a> VariableReader<'_, 'f, 'a> {
     fn read_function(&mut self, function: gimli::UnitOffset) -> gimli::Result<()> {
         let mut entries = self.unit.entries_at_offset(function)?;
-        // Ranges of the open scopes, by depth: variables without a list live all through theirs.
+        // Ranges of the open scopes, by depth. A variable without a location list lives in its
+        // whole scope.
         let mut scopes: Vec<(isize, Vec<Range>)> = Vec::new();
         let mut top = None;
-        // A function within this one, which has a frame of its own.
+        // Depth of a nested function, which has a frame of its own.
         let mut nested: Option<isize> = None;
         let mut passed_over = 0;
         for _ in 0..ENTRIES_MAX {
@@ -234,8 +235,8 @@ impl<'f, 'a> VariableReader<'_, 'f, 'a> {
         }
     }
 
-    /// A location description of the forms that can be followed; others (pieces, entry values,
-    /// computations) give nothing.
+    /// Parses a location description of a form that can be followed. Pieces, entry values and
+    /// computations give `None`.
     fn parse_location(&self, expression: Expression<Reader<'f>>) -> Option<VariableLocation> {
         let mut operations = expression.operations(self.unit.encoding());
         let first = operations.next().ok()??;
@@ -277,12 +278,12 @@ impl<'f, 'a> VariableReader<'_, 'f, 'a> {
     }
 }
 
-/// What a function's frame offsets are relative to.
+/// Base of a function's frame offsets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FrameBase {
-    /// The canonical frame address.
+    /// Canonical frame address.
     Cfa,
-    /// What a register holds.
+    /// Value of a register.
     Register(DwarfRegister),
 }
 
@@ -298,7 +299,7 @@ fn frame_base(unit: &Unit<'_>, function: gimli::UnitOffset) -> Option<FrameBase>
     }
 }
 
-/// What a variable can tell.
+/// Kind of a variable's type.
 #[derive(Clone, Copy, Debug)]
 enum Kind {
     Pointer(TypeId),

@@ -1,4 +1,4 @@
-//! What one instruction does to what is known.
+//! Effects of instructions on the known values.
 
 use relayout_layout::TypeId;
 
@@ -9,19 +9,19 @@ use crate::insn::{
     AddressSegment, DecodedInsn, InsnEffect, InsnFlow, InstructionSet, MemoryOperand,
 };
 
-/// The state on its way through a block.
+/// Walk through a block, with the state so far.
 pub(super) struct CodeWalk<'k> {
-    /// The machine.
+    /// Instruction set of the code.
     pub(super) machine: &'k dyn InstructionSet,
-    /// What is known of types, globals and callees.
+    /// Knowledge about types, globals and callees.
     pub(super) knowledge: &'k dyn TypeKnowledge,
-    /// What is known here.
+    /// Known values before the next instruction.
     pub(super) state: RegisterState,
 }
 
 impl CodeWalk<'_> {
-    /// Takes in a fact. A container that was found by following the code is kept where the fact
-    /// names the member that it has at that place: the outer type says more.
+    /// Applies a fact. If the code led to a container that has the fact's type at that offset, the
+    /// container is kept, since the outer type tells more.
     pub(super) fn learn_fact(&mut self, fact: &VariableFact) {
         let stated = TypedPointer {
             target: fact.target,
@@ -68,7 +68,7 @@ impl CodeWalk<'_> {
         self.set_home(home, AbstractValue::Pointer(value));
     }
 
-    /// The same place without a detour through a register.
+    /// Returns the home without the detour through a register.
     pub(super) fn resolve_home(&self, home: ValueHome) -> Option<ValueHome> {
         let ValueHome::Behind(reg, offset) = home else {
             return Some(home);
@@ -139,7 +139,7 @@ impl CodeWalk<'_> {
         }))
     }
 
-    /// What the function at `value` returns a pointer to.
+    /// Returns the target of the pointer that the function at `value` returns.
     fn type_returned_by(&self, value: AbstractValue) -> Option<TypeId> {
         match value {
             AbstractValue::Pointer(TypedPointer {
@@ -149,7 +149,7 @@ impl CodeWalk<'_> {
         }
     }
 
-    /// What an effect leaves where, from the state before the instruction.
+    /// Returns home and value that an effect sets, from the state before the instruction.
     fn effect_result(&self, effect: &InsnEffect) -> Option<(ValueHome, AbstractValue)> {
         let register = |reg| self.state.register(reg);
         let (dst, value) = match *effect {
@@ -199,7 +199,7 @@ impl CodeWalk<'_> {
         Some((ValueHome::Register(dst), value))
     }
 
-    /// The address that an operand names.
+    /// Returns the address of an operand.
     pub(super) fn address(&self, memory: &MemoryOperand) -> AbstractValue {
         let register = |reg| self.state.register(reg);
         let displacement = memory.displacement;
@@ -208,7 +208,7 @@ impl CodeWalk<'_> {
             .index
             .map(|(reg, scale)| register(reg).times(scale.into()));
         let sum = match (base, index) {
-            // Three times a number: `lea (%rax,%rax,2)`.
+            // `lea (%rax,%rax,2)` is three times a number.
             (Some(base), Some(_)) if memory.base == memory.index.map(|i| i.0) => {
                 let scale = memory.index.map_or(0, |i| u64::from(i.1));
                 Some(base.times(scale + 1))
@@ -227,7 +227,7 @@ impl CodeWalk<'_> {
         }
     }
 
-    /// `a + b`
+    /// Returns `a + b`.
     fn sum(&self, a: AbstractValue, b: AbstractValue) -> AbstractValue {
         use AbstractValue::{Constant, Frame, Local, Number, Pointer};
         match (a, b) {
@@ -246,7 +246,7 @@ impl CodeWalk<'_> {
             (Constant(n), number) | (number, Constant(n)) => self.indexed_global(n, number),
             (AbstractValue::Unknown, AbstractValue::Unknown) => AbstractValue::Unknown,
             (a, b) => match (a.as_number(), b.as_number()) {
-                // The two may be multiples of one number: how often is not known.
+                // Both may be multiples of the same number, but the factor is unknown.
                 (Some((_, a)), Some((_, b))) => Number {
                     step: 0,
                     plus: a.wrapping_add(b),
@@ -256,7 +256,7 @@ impl CodeWalk<'_> {
         }
     }
 
-    /// `a - b`
+    /// Returns `a - b`.
     fn difference(&self, a: AbstractValue, b: AbstractValue) -> AbstractValue {
         match (a, b) {
             (_, AbstractValue::Constant(n)) => a.plus((n as i64).wrapping_neg()),
@@ -274,7 +274,8 @@ impl CodeWalk<'_> {
         }
     }
 
-    /// What a constant and a number add up to: an address in an array, if the constant is one.
+    /// Returns the sum of a constant and a number. If the constant is the address of a global, the
+    /// sum is an address in an array.
     fn indexed_global(&self, constant: u64, number: AbstractValue) -> AbstractValue {
         let Some((_, plus)) = number.as_number() else {
             return AbstractValue::Unknown;
@@ -294,7 +295,7 @@ impl CodeWalk<'_> {
         }
     }
 
-    /// The pointer that a whole-pointer load from `memory` gives.
+    /// Returns the pointer that a load of a whole pointer from `memory` gives.
     fn load(&self, memory: &MemoryOperand) -> AbstractValue {
         if self.knowledge.is_local_base(memory) {
             return AbstractValue::Local(0);
@@ -317,7 +318,7 @@ impl CodeWalk<'_> {
         self.pointer(address).and_then(loaded).unwrap_or_default()
     }
 
-    /// Where a pointer points after all: one that was moved, into an element of an array.
+    /// Returns the target of a moved pointer: an element of an array.
     fn settle_stride(&self, p: TypedPointer) -> Option<TypedPointer> {
         if p.stride == 0 {
             return Some(p);
@@ -338,7 +339,7 @@ impl CodeWalk<'_> {
         })
     }
 
-    /// A value as a pointer; addresses of globals count.
+    /// Returns a value as a pointer. Addresses of globals count.
     pub(super) fn pointer(&self, value: AbstractValue) -> Option<TypedPointer> {
         match value {
             AbstractValue::Pointer(p) => self.settle_stride(p),
@@ -349,7 +350,7 @@ impl CodeWalk<'_> {
     }
 }
 
-/// A pointer to a variable.
+/// Returns a pointer to a variable.
 fn stated_pointer((target, offset): (TypeId, i64)) -> Option<TypedPointer> {
     Some(TypedPointer {
         target,
@@ -360,7 +361,7 @@ fn stated_pointer((target, offset): (TypeId, i64)) -> Option<TypedPointer> {
     })
 }
 
-/// A pointer plus a number.
+/// Returns a pointer plus a number.
 fn move_pointer(p: TypedPointer, by: AbstractValue) -> AbstractValue {
     let Some((step, plus)) = by.as_number() else {
         return AbstractValue::Unknown;
@@ -368,7 +369,7 @@ fn move_pointer(p: TypedPointer, by: AbstractValue) -> AbstractValue {
     AbstractValue::Pointer(p.moved_by_steps(step)).plus(plus)
 }
 
-/// The product of two values, of which one is known.
+/// Returns the product of two values, of which one is known.
 fn product(factors: [AbstractValue; 2]) -> AbstractValue {
     match factors {
         [AbstractValue::Constant(n), other] | [other, AbstractValue::Constant(n)] => other.times(n),

@@ -1,25 +1,25 @@
 //! Numbers as bytes: LEB128, as in DWARF.
 
-/// Why bytes are not taken.
+/// Reason for which kept bytes are refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KeptDamage {
-    /// They are no such bytes, or of another version.
+    /// The bytes are of another format or version.
     #[error("it is not of this format")]
     Format,
-    /// They are about other files, or other debug information of them, or from another version of the
+    /// The bytes are about other files, other debug information, or another version of the
     /// analysis.
     #[error("it is about another build")]
     Identity,
-    /// They are not those that were written.
+    /// The bytes differ from those that were written.
     #[error("its checksum is wrong, from byte {at} on")]
     Checksum {
-        /// First byte that the checksum is of.
+        /// First byte that the checksum covers.
         at: usize,
     },
-    /// They end in the middle, or hold a number that is none of what it stands for.
+    /// The bytes end early, or hold a value that is out of range.
     #[error("it is cut off or damaged at byte {at}")]
     Content {
-        /// Bytes from the start.
+        /// Offset of the damage in bytes.
         at: usize,
     },
 }
@@ -33,12 +33,12 @@ pub(super) fn put_varint(out: &mut Vec<u8>, mut value: u64) {
     out.push(value as u8);
 }
 
-/// The same of a number that may be negative, small ones short.
+/// Appends a number that may be negative; small ones are short.
 pub(super) fn put_signed_varint(out: &mut Vec<u8>, value: i64) {
     put_varint(out, ((value << 1) ^ (value >> 63)) as u64);
 }
 
-/// Takes numbers off the front.
+/// Reader that takes numbers off the front of bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct KeptCursor<'b> {
     bytes: &'b [u8],
@@ -54,7 +54,7 @@ impl<'b> KeptCursor<'b> {
         KeptDamage::Content { at: self.at }
     }
 
-    /// Bytes taken so far.
+    /// Bytes read so far.
     pub(super) fn offset(&self) -> usize {
         self.at
     }
@@ -99,13 +99,13 @@ impl<'b> KeptCursor<'b> {
         Ok((value >> 1) as i64 ^ -((value & 1) as i64))
     }
 
-    /// A number that must fit.
+    /// Reads a number that must fit into `T`.
     pub(super) fn small_number<T: TryFrom<u64>>(&mut self) -> Result<T, KeptDamage> {
         let value = self.number()?;
         T::try_from(value).map_err(|_| self.damage())
     }
 
-    /// How many things follow, each of at least `bytes_min` bytes.
+    /// Reads the number of items that follow, each of at least `bytes_min` bytes.
     pub(super) fn count(&mut self, bytes_min: usize) -> Result<usize, KeptDamage> {
         let count: usize = self.small_number()?;
         let fits = count

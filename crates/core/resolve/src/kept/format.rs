@@ -1,5 +1,5 @@
-//! [`Kept`] as bytes: magic, version, checksum of the rest; identity, types, sites, variables. What is
-//! sorted is stored as differences.
+//! [`KeptEvidence`] as bytes: magic, version, and checksum of the rest; then identity, types, sites
+//! and variables. Sorted numbers are stored as differences.
 
 use relayout_layout::TypeId;
 use relayout_layout::dwarf::DieOffset;
@@ -16,15 +16,15 @@ const MAGIC: &[u8; 16] = b"relayout/kept/1\n";
 const READ: u8 = 1;
 const WRITTEN: u8 = 2;
 const STRING: u8 = 4;
-/// What is written is what is read.
+/// The written operand is the one that is read.
 const SAME: u8 = 8;
 
-/// Shortest possible encodings.
+/// Shortest encodings, in bytes.
 const TYPE_BYTES_MIN: usize = 2;
 const SITE_BYTES_MIN: usize = 9;
 const VARIABLE_BYTES_MIN: usize = 3;
 
-/// The trusts, by their numbers.
+/// Trust levels by their numbers.
 const TRUSTS: [EvidenceTrust; 3] = [
     EvidenceTrust::Guessed,
     EvidenceTrust::Followed,
@@ -107,7 +107,7 @@ fn put_variables(out: &mut Vec<u8>, variables: Option<&[PlacedVariable]>) {
     }
 }
 
-/// `kept` with what `bytes` say. Whatever is not as [`encode`] writes it is damage.
+/// Adds the contents of `bytes` to `kept`. Any deviation from the output of [`encode`] is damage.
 pub(super) fn decode(kept: KeptEvidence, bytes: &[u8]) -> Result<KeptEvidence, KeptDamage> {
     let mut cursor = KeptCursor::new(bytes);
     if cursor.take_bytes(MAGIC.len()).ok() != Some(MAGIC) {
@@ -173,7 +173,7 @@ fn read_sites(
             address,
             code,
         };
-        // They are looked up by halving.
+        // Lookups are by binary search, so the order matters.
         if before.is_some_and(|before| before >= place) {
             return Err(cursor.damage());
         }
@@ -334,7 +334,7 @@ mod tests {
             prop_assert!(empty("these files").decode(&bytes[..len % bytes.len()]).is_err());
         }
 
-        /// Whoever can write a checksum still breaks nothing.
+        /// Bytes with a valid checksum and random content do no harm.
         #[test]
         fn any_content_is_taken_or_damage(body in proptest::collection::vec(any::<u8>(), 0..300)) {
             let mut bytes = MAGIC.to_vec();

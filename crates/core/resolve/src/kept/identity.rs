@@ -1,4 +1,4 @@
-//! What decides the outcome: the files, the machine, and this library.
+//! Identity of kept evidence: the files, the machine, and the version of this library.
 
 use std::fmt::Write as _;
 
@@ -7,10 +7,10 @@ use relayout_layout::dwarf::DwarfFile;
 
 use crate::images::DebugImages;
 
-/// Hash of this library's source and of the reader's of debug information, by `build.rs`.
+/// Hash of the sources of this library and of the reader of debug information, made by `build.rs`.
 const RULES: &str = env!("RELAYOUT_RESOLVE_RULES");
 
-/// The identity of all files, one line each; `None` where one has no build id.
+/// Returns the identity of all files, one line each; `None` if a file has no build id.
 pub(super) fn files_identity(images: &DebugImages<'_, '_>, machine: &str) -> Option<String> {
     let mut words = format!(
         "relayout-resolve {} {RULES} {machine}\n",
@@ -22,8 +22,9 @@ pub(super) fn files_identity(images: &DebugImages<'_, '_>, machine: &str) -> Opt
     Some(words)
 }
 
-/// The build id says which code; how much debug information there is, whether it is the same: it may
-/// have been stripped, compressed by `dwz` or split off since, and parts may be missing.
+/// Writes the line of one file. The build id names the code. The amount of debug information tells
+/// whether it has changed: it may have been stripped, compressed by `dwz` or split off, and parts
+/// may be missing.
 fn write_file_identity(file: &DwarfFile<'_>, words: &mut String) -> Option<()> {
     let build_id = file.build_id_text().filter(|id| !id.is_empty())?;
     let dwarf = file.dwarf();
@@ -44,7 +45,7 @@ fn write_file_identity(file: &DwarfFile<'_>, words: &mut String) -> Option<()> {
     Some(())
 }
 
-/// `<start of the main file's build id>-<hash of all>.kept`
+/// Returns `<start of the main file's build id>-<hash of all>.kept`.
 pub(super) fn file_name(identity: &str) -> String {
     let main = identity.lines().nth(1).unwrap_or_default();
     let build_id: String = { main.chars() }
@@ -54,7 +55,7 @@ pub(super) fn file_name(identity: &str) -> String {
     format!("{build_id}-{:016x}.kept", fnv1a(identity.as_bytes()))
 }
 
-/// FNV-1a, 64 bits (draft-eastlake-fnv): the same in every process and version.
+/// FNV-1a, 64 bits (draft-eastlake-fnv), which is the same in every process and version.
 fn fnv1a(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)

@@ -1,10 +1,12 @@
-//! What was found out about the code of some files, kept for the next profile of them: resolving opens no
-//! file, so it hands this over as bytes ([`Kept::encode`]) and takes it back ([`Kept::decode`]).
+//! Evidence about the code of some files, kept for the next profile of them. This crate opens no
+//! file: it encodes the evidence as bytes ([`KeptEvidence::encode`]) and decodes them
+//! ([`KeptEvidence::decode`]).
 //!
-//! Kept is what costs most to find and does not depend on what was recorded: what each memory
-//! instruction says, and where variables are. Types are named by their entries, which are the same in
-//! every process. Bytes count for one [`identity`](Kept::identity) only: the files' build ids and debug
-//! information, and the code of this library.
+//! Kept are the results that cost most to compute and do not depend on the recording: the evidence
+//! of each memory instruction, and the addresses of variables. Types are named by their debug
+//! information entries, which are the same in every process. Bytes are valid for one
+//! [`identity`](KeptEvidence::identity) only: the build ids and debug information of the files, and
+//! the sources of this library.
 
 mod bytes;
 mod format;

@@ -10,35 +10,36 @@ use crate::evidence::{SiteCode, SiteEvidence};
 use crate::images::{DebugImages, FileId};
 use crate::types::{FileDie, PlacedVariable, TypeStore};
 
-/// Most instructions that are kept; beyond, those of other profiles give way.
+/// Instructions that are kept, at most; beyond, those of other profiles are dropped.
 const SITES_MAX: usize = 1 << 20;
 
-/// What is known of the code of some files. See the [module](self).
+/// Kept evidence about the code of some files. See the [module](super).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct KeptEvidence {
     pub(super) identity: String,
-    /// Entries of the types below, ascending.
+    /// Entries of the types that sites refer to, ascending.
     pub(super) types: Vec<FileDie>,
-    /// By place, ascending; a [`TypeId`] is an index into `types`.
+    /// Sites by key, ascending. A [`TypeId`] in them is an index into `types`.
     pub(super) sites: Vec<(SiteKey, SiteEvidence)>,
-    /// By file; `None` where they were not looked for.
+    /// Variables by file; `None` if they were not read.
     pub(super) variables: Vec<Option<Vec<PlacedVariable>>>,
     pub(super) changed: bool,
 }
 
-/// An instruction: where it is and, since code is patched while it runs, what it is.
+/// Key of an instruction: its address and, since code is patched while it runs, a hash of its
+/// bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct SiteKey {
     pub(super) file: FileId,
-    /// As linked.
+    /// Link-time address.
     pub(super) address: u64,
-    /// Hash of its bytes, and of whether it is a call.
+    /// Hash of the bytes, and of whether the instruction is a call.
     pub(super) code: u32,
 }
 
 impl KeptEvidence {
-    /// Nothing is known yet of the code of `images`, for the machine of that name. `None` where a file
-    /// has no build id: nothing tells it from another build.
+    /// Makes an empty table for the code of `images`, for the named machine. `None` if a file has
+    /// no build id, because another build could not be told from it.
     pub fn new(images: &DebugImages<'_, '_>, machine: &str) -> Option<Self> {
         Some(Self {
             identity: identity::files_identity(images, machine)?,
@@ -47,32 +48,32 @@ impl KeptEvidence {
         })
     }
 
-    /// What this is about, in words: other bytes than those of the same identity are of no use.
+    /// Returns the identity of the files. Bytes of another identity are refused.
     pub fn identity(&self) -> &str {
         &self.identity
     }
 
-    /// A name for a file with the bytes, the same for the same identity: letters, digits, `-` and `.`.
+    /// Returns a file name for the bytes, determined by the identity: letters, digits, `-` and `.`.
     pub fn file_name(&self) -> String {
         identity::file_name(&self.identity)
     }
 
-    /// Whether something was found out that the bytes it was made of did not have.
+    /// Returns true if evidence was added after decoding.
     pub fn is_changed(&self) -> bool {
         self.changed
     }
 
-    /// How many instructions are known.
+    /// Returns the number of instructions with evidence.
     pub fn site_count(&self) -> usize {
         self.sites.len()
     }
 
-    /// The variables of a file, if they are known.
+    /// Returns the variables of a file if they were kept.
     pub(crate) fn variables(&self, file: FileId) -> Option<&[PlacedVariable]> {
         self.variables.get(usize::from(file.0))?.as_deref()
     }
 
-    /// Remembers all variables of a file, sorted by address.
+    /// Keeps all variables of a file, sorted by address.
     pub(crate) fn keep_variables(&mut self, file: FileId, variables: Vec<PlacedVariable>) {
         if let Some(place) = self.variables.get_mut(usize::from(file.0)) {
             *place = Some(variables);
@@ -80,7 +81,7 @@ impl KeptEvidence {
         }
     }
 
-    /// What is known of `sites`, in their order, in the types of `store`.
+    /// Returns the kept evidence of `sites`, in their order, in the types of `store`.
     pub(crate) fn restore(
         &self,
         store: &TypeStore<'_, '_>,
@@ -101,8 +102,8 @@ impl KeptEvidence {
         sites.iter().map(&mut restore_site).collect()
     }
 
-    /// Remembers what `sites` say, in the types of `store`. What rests on a type that is in no file is
-    /// left out.
+    /// Keeps the evidence of `sites`, in the types of `store`. Evidence with a type that no file
+    /// declares is left out.
     pub(crate) fn keep_sites<'p>(
         &mut self,
         store: &TypeStore<'_, '_>,
@@ -144,7 +145,7 @@ impl SiteKey {
     }
 }
 
-/// Sites whose types are being numbered again.
+/// Sites whose types are being renumbered.
 #[derive(Default)]
 struct KeptMerge {
     numbers: FxHashMap<FileDie, u32>,
@@ -171,7 +172,7 @@ impl KeptMerge {
         self.sites.extend(numbered.map(|kept| (place, kept)));
     }
 
-    /// Types and sites, both ascending.
+    /// Returns types and sites, both ascending.
     fn finish(mut self) -> (Vec<FileDie>, Vec<(SiteKey, SiteEvidence)>) {
         let mut order: Vec<u32> = (0..self.entries.len() as u32).collect();
         order.sort_unstable_by_key(|&number| self.entries[number as usize]);

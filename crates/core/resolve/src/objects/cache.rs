@@ -1,7 +1,7 @@
-//! What type a slab cache holds.
+//! Types of slab caches.
 //!
-//! The kernel names caches as it likes (`filp` holds `struct file`). A name leads to a type only if
-//! the sizes agree to the byte; else the evidence of all slots decides together.
+//! A cache may have any name: `filp` holds `struct file`. A name leads to a type only if the sizes
+//! agree to the byte. Otherwise the evidence of all slots decides together.
 
 use std::hash::{Hash, Hasher};
 
@@ -17,8 +17,8 @@ const CACHE_ENDINGS: [&str; 6] = ["_cachep", "_cache", "_jar", "_slab", "_head_c
 /// Endings of type names that the cache's name lacks.
 const TYPE_ENDINGS: [&str; 5] = ["", "_struct", "_info", "_node", "_sock"];
 
-/// Types of caches whose names do not lead to them, after the kernel's `kmem_cache_create` calls
-/// and `struct proto`.
+/// Types of caches whose names do not lead to them, from the kernel's `kmem_cache_create` calls and
+/// `struct proto`.
 const KNOWN: [(&str, &str); 24] = [
     ("TCP", "tcp_sock"),
     ("UDP", "udp_sock"),
@@ -46,26 +46,27 @@ const KNOWN: [(&str, &str); 24] = [
     ("uid_cache", "user_struct"),
 ];
 
-/// Part of the votes that must agree before the evidence names a cache's type.
+/// Fraction of the votes that must agree before the evidence names a cache's type.
 const AGREEMENT_MIN: f64 = 0.5;
 
-/// A cache's type.
+/// Type of a cache's objects.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CacheType {
-    /// Its type.
+    /// Type of the objects.
     pub ty: TypeId,
-    /// Bytes from the slot's start to the object.
+    /// Bytes from the start of a slot to the object.
     pub offset: u64,
-    /// The votes, in a slot that starts at 0; `None` if name and size decided.
+    /// Result of the vote, in a slot that starts at 0; `None` if name and size decided.
     pub elected: Option<ElectedType>,
 }
 
-/// Whether slots of the cache hold whatever fits.
+/// Returns true if the cache serves allocations of any type.
 pub fn is_general_purpose(cache: &str) -> bool {
     cache.contains("kmalloc")
 }
 
-/// The type of a cache of one purpose. `votes` are those of all slots, relative to their starts.
+/// Returns the type of a cache of one purpose. `votes` are those of all slots, relative to their
+/// starts.
 pub fn cache_type(
     program: &AnalysedProgram<'_, '_>,
     shapes: &mut dyn TypeShapes,
@@ -100,7 +101,7 @@ pub fn cache_type(
     })
 }
 
-/// The struct that the cache's name suggests, if it has the size of the cache's objects.
+/// Returns the struct that the cache's name suggests, if it has the size of the cache's objects.
 fn type_by_name(
     program: &AnalysedProgram<'_, '_>,
     cache: &str,
@@ -115,14 +116,15 @@ fn type_by_name(
         let ty = program.store.find_named(&name)?;
         let types = program.store.types();
         let bytes = types.size_of(ty)?;
-        // `struct pid` ends in an array without a length, of which the cache has room for some.
+        // `struct pid` ends in an array without a length, and the cache has room for some elements.
         let open = bytes < object_bytes && shape::has_flexible_tail(&types, ty);
         (bytes == object_bytes || open).then_some(ty)
     })
 }
 
-/// The struct that has the cache's very name, if the evidence says so too. Its objects may be
-/// shorter than the type: the kernel leaves out what the CPU lacks at the end of `task_struct`.
+/// Returns the struct with exactly the cache's name, if the evidence agrees. Its objects may be
+/// shorter than the type: the kernel leaves out the end of `task_struct` if the CPU lacks the
+/// feature.
 fn type_of_cut_name(
     program: &AnalysedProgram<'_, '_>,
     cache: &str,
@@ -134,7 +136,7 @@ fn type_of_cut_name(
     (agrees > AGREEMENT_MIN * total).then_some(ty)
 }
 
-/// Types as an election sees them, with what was found out kept.
+/// Shapes of the store's types, with answers cached for an election.
 pub struct StoreShapes<'p, 'f, 'a> {
     program: &'p AnalysedProgram<'f, 'a>,
     contains: FxHashMap<(TypeId, u64, TypeId), bool>,
@@ -142,7 +144,7 @@ pub struct StoreShapes<'p, 'f, 'a> {
 }
 
 impl<'p, 'f, 'a> StoreShapes<'p, 'f, 'a> {
-    /// Nothing found out yet.
+    /// Makes shapes with an empty cache.
     pub fn new(program: &'p AnalysedProgram<'f, 'a>) -> Self {
         Self {
             program,

@@ -1,4 +1,4 @@
-//! From the accesses of a profile to the objects they fall into.
+//! Discovery of objects: from the accesses of a profile to the objects that they fall into.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,24 +16,26 @@ use super::{ObjectKind, ResolvedObject, VoteCounts};
 use crate::callers::CallerStacks;
 use crate::evidence::{EvidenceTrust, TypeEvidence};
 
-/// Part of a site's typed accesses that must name one place before the site counts as evidence.
+/// Fraction of a site's typed accesses that must have the same member before the site counts as
+/// evidence.
 const LEARNED_MIN: f64 = 0.9;
 
-/// Allocated arrays of at most so many elements are one object if an element is shorter than a line:
-/// those of a few threads, say, which share lines with each other. Of longer ones, each is one.
+/// Elements of an array, at most, that is one object if its elements are shorter than a line. Such
+/// arrays often belong to a few threads, which share the lines. In longer arrays each element is an
+/// object.
 const SMALL_ARRAY_MAX: u64 = 64;
-/// Bytes of a line, near enough to tell small elements.
+/// Bytes of a line, close enough to recognise small elements.
 const LINE_BYTES: u64 = 64;
 
-/// A site's evidence by what its other accesses hit, for sites whose instruction tells nothing.
+/// Evidence of sites without their own, learned from the objects of their other accesses.
 type Learned = FxHashMap<(u32, bool), TypeEvidence>;
 
 impl ObjectFinder<'_, '_, '_> {
-    /// All objects, by run and base, without overlaps.
+    /// Finds all objects, by run and base, without overlaps.
     pub fn find_objects(&self) -> Vec<ResolvedObject> {
         let fixed = self.certain_objects();
         let objects = self.with_elected(&fixed, &Learned::default());
-        // What objects were hit tells of sites that say nothing themselves; those vote once more.
+        // The objects found so far give evidence to sites without their own, which then vote, too.
         let learned = self.learn_sites(&objects);
         if learned.is_empty() {
             return objects;
@@ -49,7 +51,7 @@ impl ObjectFinder<'_, '_, '_> {
         objects
     }
 
-    /// Objects that need no vote.
+    /// Finds the objects that need no vote.
     fn certain_objects(&self) -> Vec<ResolvedObject> {
         let fixed = CertainObjects {
             program: self.program,
@@ -73,7 +75,7 @@ impl ObjectFinder<'_, '_, '_> {
         found.into_values().collect()
     }
 
-    /// Counts the votes of all accesses outside `objects`.
+    /// Collects the votes of all accesses outside of `objects`.
     fn collect_votes(
         &self,
         objects: &[ResolvedObject],
@@ -118,7 +120,7 @@ impl ObjectFinder<'_, '_, '_> {
         }
     }
 
-    /// Holds the elections: per cache where a cache has one purpose, else per cell.
+    /// Elects types: per cache if the cache has one purpose, else per cell.
     fn hold_election(&self, ballot: &ObjectBallot, objects: &mut Vec<ResolvedObject>) {
         let mut shapes = StoreShapes::new(self.program);
         let caches = self.elect_caches(ballot, &mut shapes);
@@ -143,7 +145,7 @@ impl ObjectFinder<'_, '_, '_> {
         objects.sort_by_key(|o| (o.run, o.base));
     }
 
-    /// What allocations hold, by what they have in common.
+    /// Adds the objects in allocations, by what the allocations have in common.
     fn add_allocations(
         &self,
         ballot: &ObjectBallot,
@@ -186,7 +188,7 @@ impl ObjectFinder<'_, '_, '_> {
         }
     }
 
-    /// The objects in one allocation; of an array the elements that were accessed.
+    /// Adds the objects in one allocation. Of an array only the accessed elements are added.
     fn add_allocation(
         &self,
         allocation: &TypedAllocation<'_>,
@@ -260,7 +262,7 @@ impl ObjectFinder<'_, '_, '_> {
             .is_some_and(|row| row.kind == RangeKind::Heap)
     }
 
-    /// It is one allocation of no kind that tells the type.
+    /// Returns true if the cell is one allocation of a kind that does not tell the type.
     fn is_allocation(&self, cell: &ObjectCell) -> bool {
         self.range_row(cell).is_some_and(|row| match row.kind {
             RangeKind::Heap => true,
@@ -358,12 +360,12 @@ fn vote_weight(trust: EvidenceTrust, count: u64) -> f64 {
         EvidenceTrust::Followed => 3.0,
         EvidenceTrust::Guessed => 1.0,
     };
-    // In whole 1024ths, so that sums are exact: the same in whatever order.
+    // Weights are multiples of 1/1024, so that sums do not depend on the order.
     const PARTS: f64 = 1024.0;
     (trust_weight * (1.0 + count as f64).log2() * PARTS).round() / PARTS
 }
 
-/// Index of the object that holds an address, in `objects` sorted by run and base.
+/// Returns the index of the object that holds an address, in `objects` sorted by run and base.
 pub fn object_index_at(objects: &[ResolvedObject], run: u16, addr: u64) -> Option<usize> {
     let after = objects.partition_point(|o| (o.run, o.base) <= (run, addr));
     let n = after.checked_sub(1)?;

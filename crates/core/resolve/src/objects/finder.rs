@@ -14,17 +14,17 @@ use crate::access::AccessKey;
 use crate::evidence::{AnalysedProgram, SiteTable, Via};
 use crate::images::DebugImages;
 
-/// What finding objects rests on.
+/// Inputs of object discovery.
 pub struct ObjectFinder<'p, 'f, 'a> {
-    /// The debug files.
+    /// Code, types and variables of the debug files.
     pub program: &'p AnalysedProgram<'f, 'a>,
-    /// Where the files were.
+    /// Addresses of the files in each run.
     pub images: &'p DebugImages<'f, 'a>,
-    /// What memory was.
+    /// Ranges of memory that the profile describes.
     pub ranges: &'p RangeIndex,
     /// Distinct accesses, ascending.
     pub accesses: &'p [(AccessKey, u64)],
-    /// What instructions say.
+    /// Evidence of the sites.
     pub sites: &'p SiteTable,
 }
 
@@ -78,14 +78,14 @@ impl ObjectFinder<'_, '_, '_> {
     }
 }
 
-/// Votes by stretch of memory; a stretch without votes was accessed all the same.
+/// Votes by cell. A cell without votes was accessed, too.
 #[derive(Default)]
 pub(super) struct ObjectBallot {
     pub(super) cells: BTreeMap<ObjectCell, Votes>,
-    /// Addresses that were accessed in allocations.
+    /// Accessed addresses in allocations.
     pub(super) touched: BTreeMap<ObjectCell, BTreeSet<u64>>,
-    /// Evidence of scalars in allocations.
+    /// Evidence for scalars in allocations.
     pub(super) scalars: BTreeMap<ObjectCell, Scalars>,
-    /// Members whose pointers led to those.
+    /// Members whose pointers led to the scalars.
     pub(super) vias: BTreeMap<ObjectCell, BTreeMap<Via, f64>>,
 }

@@ -1,5 +1,5 @@
-//! Objects whose type and place are certain: variables of the files, static per-cpu and thread-local
-//! variables, page descriptors, and what a program named itself.
+//! Objects whose type and address are certain: variables of the files, per-cpu and thread-local
+//! variables, page descriptors, and objects that the program named.
 
 use relayout_layout::{Type, TypeArena, TypeId};
 use relayout_profile::{RangeKind, RangeRow};
@@ -9,22 +9,22 @@ use crate::evidence::AnalysedProgram;
 use crate::images::DebugImages;
 use crate::types::{ProgramVariable, shape};
 
-/// Arrays of arrays unwrapped before giving up.
+/// Nested arrays unwrapped, at most.
 const DIMENSIONS_MAX: usize = 16;
 
-/// What finding such an object rests on.
+/// Inputs of finding certain objects.
 pub struct CertainObjects<'p, 'f, 'a> {
-    /// The files' types and variables.
+    /// Types and variables of the files.
     pub program: &'p AnalysedProgram<'f, 'a>,
-    /// Where the files were.
+    /// Addresses of the files in each run.
     pub images: &'p DebugImages<'f, 'a>,
-    /// The type of page descriptors.
+    /// Type of page descriptors.
     pub page: Option<TypeId>,
 }
 
 impl CertainObjects<'_, '_, '_> {
-    /// The object at `addr` in `run`, which lies in `range`. In a program, what no range holds may
-    /// still be in a file that was mapped.
+    /// Returns the object at `addr` in `run`, which lies in `range`. In a program, an address in no
+    /// range may be in a mapped file.
     pub fn object_at(
         &self,
         run: u16,
@@ -77,7 +77,8 @@ impl CertainObjects<'_, '_, '_> {
         element_object(self.program, run, addr, &variable, at.address, kind)
     }
 
-    /// The program said the type's name, as it is written: `struct item`, `ns::Pool`.
+    /// Returns an object that the program named by its type's name, as spelt in the source: `struct
+    /// item`, `ns::Pool`.
     fn named_object(&self, range: &RangeRow, addr: u64) -> Option<ResolvedObject> {
         let store = &self.program.store;
         let ty = store.find_named(plain_name(&range.owner))?;
@@ -97,8 +98,8 @@ impl CertainObjects<'_, '_, '_> {
         let types = self.program.store.types();
         let ty = self.page?;
         let bytes = types.size_of(ty).filter(|&b| b > 0)?;
-        // The array covers frame 0, so that its start is a multiple of nothing; the range's
-        // is where the first descriptor lies.
+        // The array begins with the descriptor of frame 0, so its start has no alignment; the range
+        // starts at the first descriptor.
         let base = range.start + (addr - range.start) / bytes * bytes;
         let name = readable_type_name(&types, ty);
         Some(certain_object(
@@ -112,13 +113,13 @@ impl CertainObjects<'_, '_, '_> {
     }
 }
 
-/// Where `addr` is in the variables' own address space, of which `range` is a copy.
+/// Returns the offset of `addr` in the variables' own address space, of which `range` is a copy.
 fn offset_in_template(range: &RangeRow, addr: u64) -> Option<u64> {
     addr.checked_sub(range.first)?
         .checked_add(u64::from(range.stride))
 }
 
-/// A type's name without the keyword before it and the scopes around it.
+/// Returns a type's name without keyword and scopes.
 fn plain_name(name: &str) -> &str {
     let name = name.trim();
     let keywords = ["struct ", "union ", "class "];
@@ -130,7 +131,7 @@ fn plain_name(name: &str) -> &str {
     name[start..].trim()
 }
 
-/// The variable itself, or the array element of it that holds `at`, which is `addr` in the
+/// Returns the variable itself, or the array element that holds `at`, which is `addr` in the
 /// variable's own address space.
 fn element_object(
     program: &AnalysedProgram<'_, '_>,
@@ -184,7 +185,8 @@ fn certain_object(
     }
 }
 
-/// Name of a type: the tag, the typedef of an anonymous aggregate, or a scalar's own.
+/// Returns the name of a type: the tag, the typedef of an anonymous aggregate, or the name of a
+/// scalar.
 pub fn readable_type_name(types: &TypeArena, ty: TypeId) -> String {
     if let Some(tag) = types.aggregate(ty).and_then(|a| a.name.clone()) {
         return tag;

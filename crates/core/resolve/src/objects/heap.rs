@@ -1,12 +1,12 @@
-//! What was allocated: all allocations of one place in the code and one size hold the same. What the
-//! kernel allocates (slots of general-purpose caches, areas of vmalloc space, page tables) is decided
-//! one by one.
+//! Contents of allocations. All allocations by the same code and of the same size hold the same
+//! type. Kernel allocations (slots of general-purpose caches, areas of vmalloc space, page tables)
+//! are typed one by one.
 //!
-//! The votes of such allocations are joined, relative to their starts. Where most of them agree on
-//! one type, every allocation has it, those without a vote of their own included; where they agree
-//! on one type again and again, it is an array. What does not agree is decided by the whole call
-//! stack instead of its inner end (a helper that allocates for many), and at last by each
-//! allocation alone.
+//! The votes of such allocations are added up, relative to their starts. If most votes agree on one
+//! type, every allocation has that type, even without votes of its own. If they agree on one type
+//! at several offsets, the allocation is an array. If they do not agree, allocations are grouped by
+//! their whole call stacks rather than the inner frames, because a helper may allocate for many
+//! callers. The last resort is each allocation alone.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,21 +18,21 @@ use super::vote::{ElectedType, TypeShapes, Votes, elect};
 use crate::callers::AllocationCallers;
 use crate::images::LinkedAddress;
 
-/// Part of the votes that must agree before allocations count as the same.
+/// Fraction of the votes that must agree before allocations count as the same.
 const AGREEMENT_MIN: f64 = 0.5;
 
-/// One allocation that was accessed.
+/// Allocation that was accessed.
 #[derive(Clone, Debug)]
 pub struct TypedAllocation<'s> {
-    /// Its memory.
+    /// Memory of the allocation.
     pub cell: ObjectCell,
     /// Votes by address and type.
     pub votes: &'s Votes,
-    /// Weight of evidence for scalars anywhere in it, by type.
+    /// Weight of the evidence for scalars anywhere in the allocation, by type.
     pub scalars: &'s Scalars,
-    /// Who allocated it.
+    /// Callers of the allocating function.
     pub callers: AllocationCallers,
-    /// Its size is what was asked for. A slab slot is only the next larger one.
+    /// The size is the requested one. A slab slot has only the next larger one.
     pub exact: bool,
 }
 
@@ -61,29 +61,29 @@ impl TypedAllocation<'_> {
         Some(AllocationKey { room, ..key })
     }
 
-    /// The frames that only lead to the function that wanted the memory.
+    /// Returns the frames up to the function that needed the memory.
     fn near_frames(&self) -> &[Option<LinkedAddress>] {
         &self.callers.frames[..self.callers.near.min(self.callers.frames.len())]
     }
 }
 
-/// Weight of evidence for types that are no aggregates.
+/// Weight of the evidence for types that are no aggregates.
 pub type Scalars = BTreeMap<TypeId, f64>;
 
-/// What is in allocations of one kind; offsets are from their starts.
+/// Contents of allocations of one kind. Offsets count from their starts.
 #[derive(Clone, Debug, PartialEq)]
 pub enum AllocationContents {
-    /// These objects.
+    /// Objects, side by side.
     Objects(Vec<ElectedType>),
-    /// One object after the other; the winner is the first, its votes those of all.
+    /// Array of objects. The elected type is that of the first element, with the votes of all.
     Elements(ElectedType),
-    /// Nothing but scalars of this type.
+    /// Array of scalars.
     Scalars {
-        /// Their type.
+        /// Type of the scalars.
         ty: TypeId,
-        /// Bytes of one.
+        /// Bytes of one scalar.
         bytes: u64,
-        /// Weight of the evidence for it.
+        /// Weight of the evidence for the type.
         support: f64,
         /// Weight of the evidence for other types.
         against: f64,
@@ -91,7 +91,7 @@ pub enum AllocationContents {
 }
 
 impl AllocationContents {
-    /// Weight of the evidence that agrees with it.
+    /// Returns the weight of the evidence that agrees.
     fn support(&self) -> f64 {
         match self {
             Self::Objects(winners) => winners.iter().map(|w| w.support).sum(),
@@ -101,7 +101,8 @@ impl AllocationContents {
     }
 }
 
-/// What each allocation holds, in the order of `all`; `None` where nothing is known.
+/// Returns the contents of each allocation, in the order of `allocations`; `None` if nothing is
+/// known.
 pub fn find_contents(
     shapes: &mut dyn TypeShapes,
     allocations: &[TypedAllocation<'_>],
@@ -116,7 +117,7 @@ pub fn find_contents(
             *found = own_contents(shapes, allocation);
         }
     }
-    // What grows is allocated again and again in other sizes.
+    // Memory that grows is allocated repeatedly in other sizes.
     let mut by_place: BTreeMap<AllocationKey<'_>, AllocationContents> = BTreeMap::new();
     for (n, contents) in found.iter().enumerate() {
         let (Some(key), Some(contents)) = (allocations[n].key_of_any_size(), contents) else {
@@ -140,23 +141,24 @@ pub fn find_contents(
     found
 }
 
-/// An allocation's size.
+/// Size of an allocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct AllocationRoom {
     bytes: u64,
-    /// See [`Allocation::exact`].
+    /// See [`TypedAllocation::exact`].
     exact: bool,
 }
 
-/// What allocations have in common; their size is 0 where it does not count.
+/// Properties that group allocations. The size is 0 if it does not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct AllocationKey<'s> {
     frames: &'s [Option<LinkedAddress>],
     room: AllocationRoom,
 }
 
-/// Joins the allocations that are not settled by their keys, and settles those that agree. Left are those
-/// of which most of what all from the same call stack say is against it: a helper allocates for many.
+/// Groups the allocations that have no contents yet by their keys, and gives contents to the groups
+/// that agree. An allocation is left out if most votes from its whole call stack disagree, because
+/// a helper allocates for many callers.
 fn settle_groups<'s>(
     shapes: &mut dyn TypeShapes,
     allocations: &'s [TypedAllocation<'s>],
@@ -205,7 +207,7 @@ fn settle_groups<'s>(
     }
 }
 
-/// Weight of the votes that are for what the contents have there.
+/// Returns the weight of the votes that agree with the contents.
 fn agreeing_weight(
     shapes: &mut dyn TypeShapes,
     contents: &AllocationContents,
@@ -231,13 +233,13 @@ fn agreeing_weight(
 
 fn add_relative(votes: &mut Votes, allocation: &TypedAllocation<'_>) {
     for (&(base, ty), weight) in allocation.votes {
-        // Votes for what begins before the allocation are wrong, but count against.
+        // Votes for objects that begin before the allocation are wrong, but count as disagreement.
         let offset = base.wrapping_sub(allocation.cell.start);
         *votes.entry((offset, ty)).or_default() += weight;
     }
 }
 
-/// What most of the votes agree on.
+/// Returns the contents that most of the votes agree on.
 fn agreed_contents(
     shapes: &mut dyn TypeShapes,
     room: AllocationRoom,
@@ -258,7 +260,7 @@ fn agreed_contents(
     (best.support() >= AGREEMENT_MIN * total && best.support() > 0.0).then_some(best)
 }
 
-/// The first of an array's elements, if the votes are for one type at a distance of its size.
+/// Returns the first element of an array, if the votes are for one type at distances of its size.
 fn array_element(
     shapes: &mut dyn TypeShapes,
     AllocationRoom { bytes, exact }: AllocationRoom,
@@ -300,7 +302,8 @@ fn array_element(
     })
 }
 
-/// An array of numbers or pointers. Bytes are left alone: what is made of them is no array of them.
+/// Returns an array of numbers or pointers. Bytes are not taken for an array, since memory of any
+/// type is accessed by bytes.
 fn array_of_scalars(
     shapes: &mut dyn TypeShapes,
     bytes: u64,
@@ -321,7 +324,8 @@ fn array_of_scalars(
     })
 }
 
-/// By the votes of one allocation, without a majority: its parts may be different things.
+/// Returns the contents by the votes of one allocation, without a majority, since its parts may be
+/// different objects.
 fn own_contents(
     shapes: &mut dyn TypeShapes,
     allocation: &TypedAllocation<'_>,
@@ -356,7 +360,7 @@ mod tests {
     const OTHER: TypeId = TypeId(2);
     const LONG: TypeId = TypeId(3);
 
-    /// `ITEM` has 24 bytes, `OTHER` 40, `LONG` is no aggregate and has 8.
+    /// Shapes for tests: `ITEM` has 24 bytes, `OTHER` 40; `LONG` is no aggregate and has 8.
     struct Fixed;
 
     impl TypeShapes for Fixed {
@@ -381,10 +385,11 @@ mod tests {
         }
     }
 
-    /// One allocation: address, bytes, call stack, votes by offset and type, evidence of `LONG`.
+    /// Allocation for tests: address, bytes, call stack, votes by offset and type, evidence of
+    /// `LONG`.
     type AllocationInput<'g> = (u64, u64, &'g [u64], &'g [(u64, TypeId)], f64);
 
-    /// What the allocations hold: `None`, or type, offset of the first and whether it is an array.
+    /// Compares the contents: `None`, or type, offset of the first object, and true for an array.
     fn check(inputs: &[AllocationInput<'_>], expect: &[Option<(TypeId, u64, bool)>]) {
         let vote = |&(start, _, _, votes, _): &AllocationInput<'_>| -> Votes {
             { votes.iter() }

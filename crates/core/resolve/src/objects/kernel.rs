@@ -1,5 +1,5 @@
-//! What kernels have and programs have not: memory that is allocated per CPU, and allocations of
-//! numbers of which no call stack says who made them.
+//! Objects that only kernels have: memory that is allocated per CPU, and arrays of numbers without
+//! a call stack of their allocation.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,8 @@ use super::vote::{ElectedType, Votes, elect};
 use super::{ResolvedObject, fixed};
 
 impl ObjectFinder<'_, '_, '_> {
-    /// What is in memory that is allocated per CPU: all CPUs' parts hold the same.
+    /// Adds the objects in memory that is allocated per CPU. The parts of all CPUs have the same
+    /// contents.
     pub(super) fn add_units(
         &self,
         ballot: &ObjectBallot,
@@ -35,7 +36,7 @@ impl ObjectFinder<'_, '_, '_> {
         for (cells, votes) in chunks.values() {
             let bytes = { cells.iter() }.map(|cell| cell.end - cell.start).min();
             let mut winners = elect(shapes, 0, bytes.unwrap_or(0), votes);
-            // Numbers count for what they are members of; alone they have no name.
+            // Numbers count as members of aggregates; alone they have no name.
             winners.retain(|w| self.program.store.types().aggregate(w.ty).is_some());
             for cell in cells {
                 objects.extend(winners.iter().map(|winner| {
@@ -46,15 +47,16 @@ impl ObjectFinder<'_, '_, '_> {
         }
     }
 
-    /// Of a part of memory that is allocated per CPU: what it has in common with the other CPUs'.
+    /// Returns the run and the offset that a part of per-cpu memory shares with the parts of other
+    /// CPUs.
     pub(super) fn units_of(&self, cell: &ObjectCell) -> Option<(u16, u32)> {
         let row = self.range_row(cell)?;
-        // Without an offset they are static data: variables.
+        // Parts without an offset are static data, which variables describe.
         (row.kind == RangeKind::PerCpu && row.stride > 0).then_some((cell.run, row.stride))
     }
 
-    /// Gives the objects from `first` on, which are numbers, a name, or drops them: a number of which no
-    /// more is known than its type is nothing that a user could find again.
+    /// Names the objects from `first` on, which are numbers, or drops them: a user could not find a
+    /// number by its type alone.
     pub(super) fn name_numbers(
         &self,
         ballot: &ObjectBallot,
@@ -72,8 +74,8 @@ impl ObjectFinder<'_, '_, '_> {
         }
     }
 
-    /// `pcpu_chunk.bound_map`: the array that a member points to, by the most evidence; or else by who
-    /// allocated it.
+    /// Returns a name such as `pcpu_chunk.bound_map`: the member that points to the array, by the
+    /// most evidence, else the function that allocated it.
     fn name_of_numbers(
         &self,
         ballot: &ObjectBallot,

@@ -1,4 +1,4 @@
-//! Which object an address belongs to.
+//! Objects, and the memory that they are in.
 
 pub mod cache;
 pub mod find;
@@ -15,75 +15,76 @@ use relayout_layout::TypeId;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ObjectId(pub u32);
 
-/// What kind of memory an object is in, and what names it there.
+/// Kind of memory that an object is in, with the name of that memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ObjectKind {
-    /// A variable of the image, or an element of it.
+    /// Variable of the image, or an element of it.
     Global {
-        /// The variable.
+        /// Name of the variable.
         symbol: String,
     },
-    /// One CPU's copy of a static per-cpu variable, or an element of it.
+    /// Copy of a static per-cpu variable, or an element of it.
     PerCpu {
-        /// The variable.
+        /// Name of the variable.
         symbol: String,
-        /// Whose copy.
+        /// CPU that owns the copy.
         cpu: u32,
     },
-    /// In a slot of a slab cache.
+    /// Object in a slot of a slab cache.
     Slab {
-        /// The cache.
+        /// Name of the cache.
         cache: String,
     },
-    /// An element of the array of page descriptors.
+    /// Element of the array of page descriptors.
     Page,
-    /// On a task's stack.
+    /// Object on a task's stack.
     Stack {
-        /// The task's comm.
+        /// Name (`comm`) of the task.
         task: String,
     },
-    /// In a user heap allocation, or an element of an array there.
+    /// Object in a user heap allocation, or an element of an array there.
     Heap {
-        /// Where it was allocated: `malloc in items_init (items.c:75)`; empty where that is not known.
+        /// Place of the allocation: `malloc in items_init (items.c:75)`; empty if unknown.
         site: String,
     },
     /// A thread's copy of a thread-local variable, or an element of it.
     ThreadLocal {
-        /// The variable.
+        /// Name of the variable.
         symbol: String,
-        /// The context whose copy it is.
+        /// Context that owns the copy.
         context: u32,
     },
-    /// An object that the program named itself.
+    /// Object that the program named.
     Named,
-    /// In memory that nothing describes: dynamic per-cpu memory, boot-time allocations, pages.
+    /// Object in memory without a description: dynamic per-cpu memory, boot-time allocations,
+    /// pages.
     Memory,
 }
 
-/// One object that the profile's accesses fall into.
+/// Object that accesses of the profile fall into.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResolvedObject {
     /// Recording.
     pub run: u16,
-    /// Address of its first byte.
+    /// Address of the first byte.
     pub base: u64,
-    /// Its bytes; more than the type's size where it ends in a flexible array.
+    /// Size in bytes; more than the type's if the type ends in a flexible array.
     pub bytes: u64,
-    /// Its type's name; for scalars, as in C.
+    /// Name of the type; for scalars, as in C.
     pub type_name: String,
-    /// Its type, in [`Resolution::types`](crate::Resolution::types).
+    /// Type, in [`Resolution::types`](crate::Resolution::types).
     pub ty: TypeId,
-    /// Where it lives.
+    /// Kind of memory.
     pub kind: ObjectKind,
-    /// 1 where the type is certain (globals, page descriptors, caches whose type is known by name
-    /// and size); else the part of the evidence that agrees, less where there is little of it.
+    /// 1 if the type is certain (globals, page descriptors, caches typed by name and size), else
+    /// the fraction of the evidence that agrees, reduced if there is little evidence.
     pub confidence: f32,
-    /// What the type rests on.
+    /// Votes for and against the type.
     pub votes: VoteCounts,
 }
 
 impl ObjectKind {
-    /// The variable that the object is, or is an element of.
+    /// Returns the variable that the object is, or is an element of.
     pub fn variable(&self) -> Option<&str> {
         match self {
             Self::Global { symbol }
@@ -95,24 +96,24 @@ impl ObjectKind {
 }
 
 impl ResolvedObject {
-    /// The variable that it is, or is an element of.
+    /// Returns the variable that the object is, or is an element of.
     pub fn variable(&self) -> Option<&str> {
         self.kind.variable()
     }
 }
 
-/// Weights of evidence. An access whose operand has a stated type counts 4, one whose type was
-/// followed through the code 3, a guessed one 1, each times the logarithm of how often it ran.
+/// Weights of evidence. An access counts 4 if the type is stated, 3 if it was followed through the
+/// code, and 1 if it was guessed, each times the logarithm of its count.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct VoteCounts {
     /// Evidence that agrees.
     pub support: f64,
-    /// Evidence for something else in the same place.
+    /// Evidence for another type in the same place.
     pub against: f64,
 }
 
 impl VoteCounts {
-    /// The part that agrees, with one vote of doubt added.
+    /// Returns the fraction that agrees, with one vote of doubt added.
     pub fn confidence(self) -> f32 {
         (self.support / (self.support + self.against + 1.0)) as f32
     }

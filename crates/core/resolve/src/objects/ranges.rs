@@ -1,22 +1,22 @@
-//! Which stretch of memory an address belongs to.
+//! Ranges of memory by address.
 
 use relayout_profile::{Profile, RangeKind, RangeRow};
 
-/// Owner of the ranges of page tables, whose pages are what they are one by one.
+/// Owner of the ranges of page tables. Each page of such a range is a cell.
 const PAGE_TABLE: &str = "page table";
-/// Bytes of such a page.
+/// Bytes of a page of page tables.
 const PAGE_BYTES: u64 = 4096;
 
-/// Ranges by address, nested ones under those that hold them.
+/// Ranges by address, with nested ones under those that hold them.
 #[derive(Clone, Debug, Default)]
 pub struct RangeIndex {
-    /// Sorted by run and start, longer ones first.
+    /// Rows by run and start, longer ones first.
     rows: Vec<RangeRow>,
-    /// For each row, the innermost row that holds it.
+    /// Innermost row that holds each row.
     parents: Vec<Option<usize>>,
 }
 
-/// A stretch that an object cannot reach out of.
+/// Stretch of memory that no object crosses the ends of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ObjectCell {
     /// Recording.
@@ -25,7 +25,7 @@ pub struct ObjectCell {
     pub start: u64,
     /// First byte after.
     pub end: u64,
-    /// Number of the range it is in; `None` where the profile describes nothing.
+    /// Number of the range; `None` if the profile describes nothing there.
     pub range: Option<u32>,
 }
 
@@ -51,7 +51,7 @@ impl RangeIndex {
         Self { rows, parents }
     }
 
-    /// Number of the smallest range that holds `addr`.
+    /// Returns the number of the smallest range that holds `addr`.
     pub fn find_range(&self, run: u16, addr: u64) -> Option<u32> {
         let after = self
             .rows
@@ -69,13 +69,13 @@ impl RangeIndex {
         None
     }
 
-    /// A range by number.
+    /// Returns a range by its number.
     pub fn row(&self, range: u32) -> &RangeRow {
         &self.rows[range as usize]
     }
 
-    /// The stretch around `addr` that holds its whole object: a slot of a slab, a page table, else the
-    /// range, or all of memory outside of ranges. `None` in what a slab keeps before its first slot.
+    /// Returns the cell around `addr`: a slot of a slab, a page of page tables, else the range, or
+    /// all memory outside of ranges. `None` before the first slot of a slab.
     pub fn cell(&self, run: u16, addr: u64) -> Option<ObjectCell> {
         let Some(range) = self.find_range(run, addr).map(|n| self.bounding_range(n)) else {
             return Some(ObjectCell {
@@ -121,8 +121,8 @@ impl RangeIndex {
 }
 
 impl RangeIndex {
-    /// The range that objects in `range` cannot reach out of: not that of other pages, which only says
-    /// what is in them.
+    /// Returns the range that bounds objects in `range`. Ranges of other pages only name their
+    /// contents and bound nothing.
     fn bounding_range(&self, range: u32) -> u32 {
         let row = self.row(range);
         let names_only = row.kind == RangeKind::DirectMap && row.owner != PAGE_TABLE;

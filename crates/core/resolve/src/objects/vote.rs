@@ -1,51 +1,51 @@
-//! Which objects best explain the evidence in one stretch of memory.
+//! Election of the objects that best explain the evidence in one cell.
 //!
-//! Every piece of evidence votes for a type at a base. A vote for a type that another candidate has
-//! as a member at that very place supports that candidate too, so a container wins over what it
-//! embeds. Candidates are then taken in the order of their support, as long as they do not overlap.
+//! Every piece of evidence votes for a type at a base. A vote also supports each candidate that has
+//! the type as a member at that offset, so a container wins over its members. Candidates are
+//! elected in the order of their support unless they overlap an elected one.
 
 use relayout_layout::TypeId;
 use rustc_hash::FxHashMap;
 
-/// No object of interest is longer (`struct pglist_data` has about 170 KiB); nesting is searched
-/// this far back, in bytes.
+/// Longest object and deepest nesting that are searched, in bytes; `struct pglist_data` has about
+/// 170 KiB.
 const OBJECT_BYTES_MAX: u64 = 256 << 10;
-/// How long an object with a flexible array at its end may become where nothing bounds it.
+/// Longest object with a flexible array at its end, if nothing bounds it.
 const OPEN_ENDED_BYTES_MAX: u64 = 16 << 10;
-/// Candidates before another that are tried as its container.
+/// Candidates before another one that are tried as its container, at most.
 const CONTAINERS_MAX: usize = 256;
 
-/// What an election must know of types.
+/// Knowledge about types that an election asks for.
 pub trait TypeShapes {
-    /// Size in bytes.
+    /// Returns the size in bytes.
     fn size_of(&self, ty: TypeId) -> Option<u64>;
-    /// Whether an `inner` lies at `offset` of `outer`.
+    /// Returns true if an `inner` lies at `offset` of `outer`.
     fn contains(&mut self, outer: TypeId, offset: u64, inner: TypeId) -> bool;
-    /// What types are ordered by where nothing else tells them apart: not the number, which depends on
-    /// the order in which they were loaded.
+    /// Returns a number that orders types that nothing else tells apart. It does not depend on the
+    /// order in which types are loaded.
     fn rank(&mut self, ty: TypeId) -> u64;
-    /// Whether objects of the type may be shorter than it: it is nothing but an array, of which only a
-    /// part may be in use (`struct cpumask`).
+    /// Returns true if the type is only an array, of which objects may use a part (`struct
+    /// cpumask`).
     fn is_mere_array(&self, ty: TypeId) -> bool;
-    /// Whether objects of the type may be longer than its size.
+    /// Returns true if objects of the type may be longer than its size.
     fn is_open_ended(&self, ty: TypeId) -> bool;
 }
 
-/// Votes by base and type; the weight is a sum over accesses.
+/// Votes by base and type. A weight is a sum over accesses.
 pub type Votes = FxHashMap<(u64, TypeId), f64>;
 
-/// An elected object.
+/// Elected object.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ElectedType {
-    /// Address of its first byte.
+    /// Address of the first byte.
     pub base: u64,
-    /// Its bytes.
+    /// Size in bytes.
     pub bytes: u64,
-    /// Its type.
+    /// Type of the object.
     pub ty: TypeId,
-    /// Weight of the votes that agree with it.
+    /// Weight of the votes that agree.
     pub support: f64,
-    /// Weight of the votes for bases inside it that do not.
+    /// Weight of the votes for bases inside the object that disagree.
     pub against: f64,
 }
 
@@ -59,7 +59,7 @@ struct TypeCandidate {
     open_ended: bool,
 }
 
-/// Elects the objects of `[start, end)`; the result is sorted by base and does not overlap.
+/// Elects the objects of `[start, end)`. The result is sorted by base and does not overlap.
 pub fn elect(shapes: &mut dyn TypeShapes, start: u64, end: u64, votes: &Votes) -> Vec<ElectedType> {
     let mut candidates = collect_candidates(shapes, start, end, votes);
     add_nested(shapes, &mut candidates);
@@ -112,7 +112,7 @@ fn collect_candidates(
     candidates
 }
 
-/// Adds to each candidate the weight of those that it holds as members.
+/// Adds to each candidate the weight of the candidates that it holds as members.
 fn add_nested(shapes: &mut dyn TypeShapes, candidates: &mut [TypeCandidate]) {
     for inner in 0..candidates.len() {
         let (base, bytes, ty, weight) = {
@@ -178,7 +178,7 @@ mod tests {
     const INNER: TypeId = TypeId(2);
     const OTHER: TypeId = TypeId(3);
 
-    /// `OUTER` has 64 bytes with an `INNER` of 16 at 32; `OTHER` has 24.
+    /// Shapes for tests: `OUTER` has 64 bytes with an `INNER` of 16 at 32; `OTHER` has 24.
     struct Fixed;
 
     impl TypeShapes for Fixed {

@@ -1,25 +1,26 @@
-//! Raw memory that a C++ library keeps an object in.
+//! Raw memory in which a C++ library keeps an object.
 //!
-//! libstdc++ holds what `make_shared`, nodes of lists, trees and hash tables carry in a buffer of
-//! bytes, of which only the name says what is in it: `__aligned_buffer<Stats>`. Here the buffer gets
-//! the member that its name promises, so that the object inside has a place and a path.
+//! libstdc++ holds the objects of `make_shared` and of the nodes of lists, trees and hash tables in
+//! buffers of bytes. Only the buffer's name tells the type of the object:
+//! `__aligned_buffer<Stats>`. This module gives the buffer a member of that type, so that the
+//! object has an offset and a path.
 
 use relayout_layout::dwarf::{DieOffset, DwarfFile};
 use relayout_layout::{Aggregate, Member, Type, TypeArena, TypeId};
 
-/// Buffers by the start of their names.
+/// Starts of the names of buffer types.
 const BUFFERS: [&str; 2] = ["__aligned_buffer<", "__aligned_membuf<"];
 /// Name of the member that a buffer gets.
 const MEMBER: &str = "value";
 
-/// A buffer, and the name of the type in it.
+/// Buffer, and the name of the type that it holds.
 pub(super) struct AlignedBuffer {
     pub id: TypeId,
     pub bytes: u64,
     held_name: String,
 }
 
-/// Buffers among the types of `arena` from the index `first` on.
+/// Finds the buffers among the types of `arena` from index `first` on.
 pub(super) fn find_buffers(arena: &TypeArena, first: usize) -> Vec<AlignedBuffer> {
     let buffer = |index: usize| {
         let id = TypeId(u32::try_from(index).ok()?);
@@ -40,7 +41,7 @@ pub(super) fn find_buffers(arena: &TypeArena, first: usize) -> Vec<AlignedBuffer
 }
 
 impl AlignedBuffer {
-    /// The definitions that may be what it holds, in the file that it is of.
+    /// Returns the definitions in `file`, the buffer's own, that its name may refer to.
     pub fn candidates(&self, file: &DwarfFile<'_>) -> Vec<DieOffset> {
         let (scope, name) = split_scope(&self.held_name);
         let path = |die| file.scope_of(die).map(|scope| file.scope_path(scope));
@@ -49,7 +50,7 @@ impl AlignedBuffer {
             .collect()
     }
 
-    /// Gives it the member.
+    /// Gives the buffer its member.
     pub fn fill(&self, arena: &mut TypeArena, ty: TypeId) {
         let Type::Aggregate(old) = arena.get(self.id) else {
             return;
@@ -70,7 +71,7 @@ impl AlignedBuffer {
     }
 }
 
-/// `a::b::C<d::E>` is `C<d::E>` in `a::b`.
+/// Splits a name from its scope: `a::b::C<d::E>` is `C<d::E>` in `a::b`.
 fn split_scope(name: &str) -> (&str, &str) {
     let end = name.find('<').unwrap_or(name.len());
     match name[..end].rfind("::") {

@@ -1,17 +1,17 @@
-//! Reading single entries of a file's debug information, split and shared units among it.
+//! Entries of a file's debug information, including split and shared units.
 
 use gimli::{DebuggingInformationEntry, DwAt, constants as dw};
 use relayout_layout::dwarf::{DieOffset, DwarfFile, Reader};
 
-/// A unit of the file.
+/// Unit of the file.
 pub type Unit<'f> = gimli::Unit<Reader<'f>>;
-/// An entry of a unit.
+/// Entry of a unit.
 pub type Entry<'f> = DebuggingInformationEntry<Reader<'f>>;
 
-/// Origins and specifications followed before giving up.
+/// Origins and specifications followed, at most.
 const ORIGINS_MAX: usize = 8;
 
-/// The entry at `die` and its unit.
+/// Reads the entry at `die` and its unit.
 pub fn read_entry<'f>(
     file: &'f DwarfFile<'_>,
     die: DieOffset,
@@ -20,8 +20,8 @@ pub fn read_entry<'f>(
     Some((unit, unit.entry(offset).ok()?))
 }
 
-/// The entry that a reference attribute of `entry` names; `near` is that entry, or another of its
-/// unit.
+/// Returns the entry that a reference attribute of `entry` names. `near` is that entry, or another
+/// one of its unit.
 pub fn reference<'f>(
     file: &'f DwarfFile<'_>,
     near: DieOffset,
@@ -31,8 +31,8 @@ pub fn reference<'f>(
     file.follow_reference(near, &entry.attr_value(name)?)
 }
 
-/// The entry's own `DW_AT_type`, or that of its origin or specification. `near` is the entry, or
-/// another of its unit.
+/// Returns the entry's own `DW_AT_type`, or that of its origin or specification. `near` is the
+/// entry, or another one of its unit.
 pub fn type_of<'f>(file: &'f DwarfFile<'_>, near: DieOffset, die: &Entry<'f>) -> Option<DieOffset> {
     if let Some(ty) = reference(file, near, die, dw::DW_AT_type) {
         return Some(ty);
@@ -48,7 +48,7 @@ pub fn type_of<'f>(file: &'f DwarfFile<'_>, near: DieOffset, die: &Entry<'f>) ->
     None
 }
 
-/// The entry's own name, or that of its origin or specification.
+/// Returns the entry's own name, or that of its origin or specification.
 pub fn name_of<'f>(file: &'f DwarfFile<'_>, die: DieOffset) -> Option<&'f str> {
     let mut at = die;
     for _ in 0..ORIGINS_MAX {

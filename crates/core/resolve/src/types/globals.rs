@@ -1,4 +1,4 @@
-//! From a link-time address to the variable there.
+//! Variables by link-time address.
 
 use std::sync::OnceLock;
 
@@ -8,55 +8,56 @@ use relayout_layout::dwarf::{DieOffset, DwarfFile, ElfSymbol, GlobalVariable};
 use super::{FileDie, TypeStore, die};
 use crate::images::FileId;
 
-/// Variables and symbols before an address that are tried.
+/// Variables and symbols before an address that are tried, at most.
 const CANDIDATES_MAX: usize = 8;
 
-/// A variable that holds an address.
+/// Variable that holds an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProgramVariable<'f> {
     name: VariableName<'f>,
-    /// Its first byte.
+    /// Address of the first byte.
     pub start: u64,
-    /// Its size in bytes.
+    /// Size in bytes.
     pub bytes: u64,
-    /// Its type; `None` where only the symbol table knows it.
+    /// Type; `None` if only the symbol table has the variable.
     pub ty: Option<TypeId>,
 }
 
-/// Where a variable's name is.
+/// Source of a variable's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum VariableName<'f> {
     Symbol(&'f str),
     Entry(DieOffset),
 }
 
-/// A variable as the debug information places it.
+/// Variable with the address that the debug information gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PlacedVariable {
-    /// As linked; of a thread-local one, its offset in the file's segment.
+    /// Link-time address; for a thread-local variable, the offset in the file's segment.
     pub address: u64,
-    /// Entry of its type.
+    /// Entry of the variable's type.
     pub ty: DieOffset,
-    /// Its own entry.
+    /// Entry of the variable.
     pub entry: DieOffset,
 }
 
-/// All variables of one file with a fixed address, static ones inside functions included; and those
-/// with a fixed place in each thread's own block.
+/// All variables of one file with a fixed address, including static ones in functions, and the
+/// thread-local ones.
 pub struct GlobalVariables<'f, 'a> {
     file: &'f DwarfFile<'a>,
     id: FileId,
     typed: Vec<PlacedVariable>,
-    /// Read when a program's thread-local memory is met.
+    /// Thread-local variables, read when a program's thread-local memory is first met.
     threads: OnceLock<Vec<PlacedVariable>>,
-    /// End of the per-cpu offsets, which are addresses from 0 up; 0 in programs.
+    /// End of the per-cpu offsets, which are addresses from 0 on; 0 in programs.
     per_cpu_end: u64,
     this_cpu_off: Option<u64>,
     per_cpu_offset: Option<(u64, u64)>,
 }
 
 impl<'f, 'a> GlobalVariables<'f, 'a> {
-    /// Those of `file`, whose number is `id`: `known`, by address, or else all that are found in it.
+    /// Makes the table of `file`, whose number is `id`, from the `known` variables by address, or
+    /// else from all that the file has.
     pub fn new(file: &'f DwarfFile<'a>, id: FileId, known: Option<&[PlacedVariable]>) -> Self {
         let find = || sorted_variables(file.globals().iter().chain(file.static_locals()));
         let symbol = |name: &str| file.symbols().iter().find(|s| s.name == name);
@@ -71,12 +72,12 @@ impl<'f, 'a> GlobalVariables<'f, 'a> {
         }
     }
 
-    /// All that have a fixed address, sorted by it.
+    /// Returns all variables with a fixed address, sorted by it.
     pub fn placed(&self) -> &[PlacedVariable] {
         &self.typed
     }
 
-    /// A variable's name; empty where it has none.
+    /// Returns a variable's name; empty if it has none.
     pub fn name_of(&self, variable: &ProgramVariable<'f>) -> &'f str {
         match variable.name {
             VariableName::Symbol(name) => name,
@@ -84,7 +85,7 @@ impl<'f, 'a> GlobalVariables<'f, 'a> {
         }
     }
 
-    /// The variable that holds a per-cpu offset.
+    /// Returns the variable that holds a per-cpu offset.
     pub fn per_cpu_variable(
         &self,
         store: &TypeStore<'f, 'a>,
@@ -95,7 +96,7 @@ impl<'f, 'a> GlobalVariables<'f, 'a> {
             .flatten()
     }
 
-    /// The variable that holds an address of the image.
+    /// Returns the variable that holds an address of the image.
     pub fn image_variable(
         &self,
         store: &TypeStore<'f, 'a>,
@@ -106,7 +107,7 @@ impl<'f, 'a> GlobalVariables<'f, 'a> {
             .flatten()
     }
 
-    /// The variable that holds an offset of the file's thread-local segment.
+    /// Returns the variable that holds an offset of the file's thread-local segment.
     pub fn thread_local_variable(
         &self,
         store: &TypeStore<'f, 'a>,
@@ -119,12 +120,12 @@ impl<'f, 'a> GlobalVariables<'f, 'a> {
         found.or_else(|| self.symbol_variable(|s| s.is_thread_local(), offset))
     }
 
-    /// Whether the per-cpu word at `offset` is the distance to the CPU's own area.
+    /// Returns true if the per-cpu word at `offset` is the distance to the CPU's own area.
     pub fn is_this_cpu_off(&self, offset: u64) -> bool {
         self.this_cpu_off == Some(offset)
     }
 
-    /// Whether `address` is in the table of those distances.
+    /// Returns true if `address` is in the table of the CPUs' distances.
     pub fn is_per_cpu_offset(&self, address: u64) -> bool {
         self.per_cpu_offset
             .is_some_and(|(start, end)| (start..end).contains(&address))
@@ -188,7 +189,7 @@ impl<'f, 'a> GlobalVariables<'f, 'a> {
     }
 }
 
-/// Which symbols count.
+/// Filter of symbols.
 type IsKind = fn(&ElfSymbol<'_>) -> bool;
 
 fn sorted_variables<'g>(all: impl Iterator<Item = &'g GlobalVariable<'g>>) -> Vec<PlacedVariable> {

@@ -1,5 +1,4 @@
-//! Types as the evidence needs them: found by entry, one representative for each; and the variables
-//! that have them.
+//! Types of all files, with one representative for each, and the variables that have them.
 
 mod buffers;
 pub mod die;

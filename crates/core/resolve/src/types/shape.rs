@@ -1,26 +1,26 @@
-//! Walks from a type inwards to what lies at an offset.
+//! Walks from a type inwards, to the parts at an offset.
 
 use relayout_layout::{Aggregate, AggregateKind, Member, Type, TypeArena, TypeId};
 
-/// Levels of nesting and members of unions looked into; more is damaged debug information.
+/// Parts visited in one walk, at most; more are a sign of damaged debug information.
 const VISITS_MAX: u32 = 512;
 
-/// Empty classes within each other that are looked into.
+/// Nested empty classes that are followed, at most.
 const EMPTY_DEPTH_MAX: u32 = 8;
 
-/// A type that lies at some offset of an outer one.
+/// Part of an outer type, at some offset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TypePart {
-    /// Its type as declared.
+    /// Type of the part as declared.
     pub ty: TypeId,
-    /// Bytes from the start of the part to the place asked about.
+    /// Bytes from the start of the part to the offset of the walk.
     pub offset: u64,
-    /// It is an element of an array.
+    /// The part is an element of an array.
     pub element: bool,
 }
 
-/// Every type, from `outer` itself inwards, that holds the byte at `offset`. All members of a union
-/// are followed, one after the other.
+/// Returns every type, from `outer` itself inwards, that holds the byte at `offset`. All members of
+/// a union are followed, one after the other.
 pub fn parts_at(types: &TypeArena, outer: TypeId, offset: u64) -> Vec<TypePart> {
     let mut found = Vec::new();
     let mut visits = 0;
@@ -92,7 +92,8 @@ fn offset_within(
     (inner < size || flexible).then_some(inner)
 }
 
-/// An empty base class of C++, which lies where the first member does. It may have such itself.
+/// Returns true for an empty base class of C++, which shares its offset with the first member. It
+/// may have empty bases itself.
 fn is_empty(types: &TypeArena, ty: TypeId, depth: u32) -> bool {
     let nothing = |a: &Aggregate| {
         let mut members = a.members.iter();
@@ -113,7 +114,7 @@ fn is_flexible(types: &TypeArena, aggregate: &Aggregate, member: &Member) -> boo
             .all(|other| other.offset <= member.offset)
 }
 
-/// Whether an array of anything but single bytes lies anywhere in `ty`.
+/// Returns true if `ty` contains an array of anything but single bytes.
 pub fn has_array(types: &TypeArena, ty: TypeId) -> bool {
     let mut open = vec![ty];
     for _ in 0..VISITS_MAX {
@@ -124,11 +125,11 @@ pub fn has_array(types: &TypeArena, ty: TypeId) -> bool {
             _ => {}
         }
     }
-    // Too large to tell.
+    // The type is too large to search.
     true
 }
 
-/// Whether the type is a struct with an array as its only member.
+/// Returns true if the type is a struct with an array as its only member.
 pub fn is_mere_array(types: &TypeArena, ty: TypeId) -> bool {
     let Some(aggregate) = types.aggregate(ty) else {
         return false;
@@ -138,7 +139,8 @@ pub fn is_mere_array(types: &TypeArena, ty: TypeId) -> bool {
     matches!(only, Some(Type::Array { .. }))
 }
 
-/// Whether objects of the type may be longer than `sizeof`: it ends in an array without a length.
+/// Returns true if objects of the type may be longer than `sizeof`, because it ends in an array
+/// without a length.
 pub fn has_flexible_tail(types: &TypeArena, ty: TypeId) -> bool {
     let mut at = ty;
     for _ in 0..16 {
@@ -160,7 +162,7 @@ pub fn has_flexible_tail(types: &TypeArena, ty: TypeId) -> bool {
 pub(crate) mod tests {
     use super::*;
 
-    /// A struct with members of `(name, type, offset)`.
+    /// Adds a struct with members of `(name, type, offset)`.
     pub(crate) fn aggregate(
         types: &mut TypeArena,
         name: &str,

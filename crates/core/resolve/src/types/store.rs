@@ -1,9 +1,9 @@
-//! The types of all files, each named type once.
+//! Types of all files, with each named type once.
 //!
-//! A kernel repeats `struct task_struct` in hundreds of units, and a program those of its libraries'
-//! headers in several files. Evidence from two functions can only agree if both name the same
-//! [`TypeId`], so every named aggregate is represented by the first definition that was met of its
-//! scope, name and size.
+//! A kernel repeats `struct task_struct` in hundreds of units, and a program those of its
+//! libraries' headers in several files. Evidence from two functions can only agree if both name the
+//! same [`TypeId`]. So the first definition of a scope, name and size that is loaded represents
+//! every named aggregate.
 
 use std::sync::{RwLock, RwLockReadGuard};
 
@@ -16,38 +16,38 @@ use super::shape;
 use super::{buffers, die};
 use crate::images::{DebugImages, FileId};
 
-/// Typedefs, qualifiers and pointers followed before giving up.
+/// Typedefs, qualifiers and pointers followed, at most.
 const CHAIN_MAX: usize = 32;
 
-/// An entry of one of the files.
+/// Debug information entry of one of the files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FileDie {
-    /// The file.
+    /// File of the entry.
     pub file: FileId,
-    /// The entry in it.
+    /// Offset of the entry in the file.
     pub offset: DieOffset,
 }
 
-/// Types by entry and by name; shared between threads.
+/// Types by entry and by name, shared between threads.
 pub struct TypeStore<'f, 'a> {
     files: Vec<&'f DwarfFile<'a>>,
     inner: RwLock<TypeTables<'f, 'a>>,
 }
 
 struct TypeTables<'f, 'a> {
-    /// All types; lent to the loader of a file while that one loads.
+    /// All types. A loader borrows them while it loads.
     arena: TypeArena,
-    /// One for each file.
+    /// Loaders by file.
     loaders: Vec<DwarfTypeLoader<'f, 'a>>,
     named: FxHashMap<TypeNameKey, TypeId>,
     by_name: FxHashMap<String, Option<TypeId>>,
     by_die: FxHashMap<FileDie, Option<TypeId>>,
     canonical: FxHashMap<TypeId, TypeId>,
-    /// Arrays that no file declares.
+    /// Array types that no file declares.
     arrays: FxHashMap<(TypeId, u64), TypeId>,
 }
 
-/// What tells complete aggregates apart.
+/// Identity of complete aggregates.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct TypeNameKey {
     scope: Option<String>,
@@ -55,7 +55,7 @@ struct TypeNameKey {
     size: u64,
 }
 
-/// What a chain of typedefs and qualifiers ends in.
+/// End of a chain of typedefs and qualifiers.
 enum TypeChainEnd {
     Pointer(Option<FileDie>),
     Declared(String),
@@ -66,7 +66,7 @@ enum TypeChainEnd {
 }
 
 impl<'f, 'a> TypeStore<'f, 'a> {
-    /// An empty store over the files of `images`.
+    /// Makes an empty store for the files of `images`.
     pub fn new(images: &DebugImages<'f, 'a>) -> Self {
         let files = images.files().to_vec();
         let inner = TypeTables {
@@ -87,12 +87,12 @@ impl<'f, 'a> TypeStore<'f, 'a> {
         }
     }
 
-    /// The arena. Hold the result briefly: loading waits for it.
+    /// Returns the arena. Loading waits until the caller drops the result.
     pub fn types(&self) -> impl std::ops::Deref<Target = TypeArena> + '_ {
         TypesGuard(self.read_tables())
     }
 
-    /// The arena with everything loaded so far.
+    /// Returns the arena with everything loaded so far.
     pub fn into_types(self) -> TypeArena {
         let inner = self.inner.into_inner();
         inner
@@ -100,7 +100,7 @@ impl<'f, 'a> TypeStore<'f, 'a> {
             .arena
     }
 
-    /// The type of an entry, behind typedefs and qualifiers.
+    /// Loads the type of an entry, behind typedefs and qualifiers.
     pub fn load(&self, die: FileDie) -> Option<TypeId> {
         if let Some(known) = self.read_tables().by_die.get(&die) {
             return *known;
@@ -120,13 +120,14 @@ impl<'f, 'a> TypeStore<'f, 'a> {
         loaded
     }
 
-    /// The type of an entry as it stands there, of which [`entries`](Self::entries) tells.
+    /// Loads the type of an entry as declared, for an entry that [`entries`](Self::entries)
+    /// returned.
     pub fn load_at_entry(&self, die: FileDie) -> Option<TypeId> {
         self.load_entry(die)
     }
 
-    /// The entry of each type that is loaded, the first of those that have it. Types that no file
-    /// declares have none.
+    /// Returns the entry of each loaded type, the first one if there are several. Types that no
+    /// file declares have none.
     pub fn entries(&self) -> FxHashMap<TypeId, FileDie> {
         let inner = self.read_tables();
         let mut entries: FxHashMap<TypeId, FileDie> = FxHashMap::default();
@@ -141,7 +142,7 @@ impl<'f, 'a> TypeStore<'f, 'a> {
         entries
     }
 
-    /// What a pointer-typed entry points to; `None` if it is no pointer, or one to void.
+    /// Returns the target of a pointer-typed entry; `None` if it is no pointer, or one to void.
     pub fn pointee(&self, die: FileDie) -> Option<TypeId> {
         match self.chain_end(die)? {
             TypeChainEnd::Pointer(target) => self.load(target?),
@@ -149,7 +150,7 @@ impl<'f, 'a> TypeStore<'f, 'a> {
         }
     }
 
-    /// The complete struct, union or class of that name, in the first file that has one.
+    /// Returns the complete struct, union or class of this name, from the first file that has one.
     pub fn find_named(&self, name: &str) -> Option<TypeId> {
         if let Some(known) = self.read_tables().by_name.get(name) {
             return *known;
@@ -174,8 +175,8 @@ impl<'f, 'a> TypeStore<'f, 'a> {
         found
     }
 
-    /// The representative of a type of the arena: declarations are completed, repeated definitions
-    /// fall together. An anonymous aggregate is represented by the typedef that names it.
+    /// Returns the representative of a type: declarations are completed, and repeated definitions
+    /// become one. The typedef of an anonymous aggregate represents it.
     pub fn canonical(&self, ty: TypeId) -> TypeId {
         let (key, named) = {
             let inner = self.read_tables();
@@ -193,7 +194,8 @@ impl<'f, 'a> TypeStore<'f, 'a> {
         found
     }
 
-    /// The type of `count` elements of `ty`; the same for the same.
+    /// Returns the type of an array of `count` elements of `ty`. Equal arguments give the same
+    /// type.
     pub fn array_of(&self, ty: TypeId, count: u64) -> TypeId {
         let mut inner = self.write_tables();
         let inner = &mut *inner;
@@ -205,7 +207,7 @@ impl<'f, 'a> TypeStore<'f, 'a> {
         })
     }
 
-    /// What the pointer stored at `offset` of a `ty` points to.
+    /// Returns the target of the pointer stored at `offset` of a `ty`.
     pub fn pointee_at(&self, ty: TypeId, offset: u64) -> Option<TypeId> {
         let target = {
             let inner = self.read_tables();
@@ -221,7 +223,7 @@ impl<'f, 'a> TypeStore<'f, 'a> {
         Some(self.canonical(target))
     }
 
-    /// What a function of that type returns a pointer to.
+    /// Returns the target of the pointer that a function of this type returns.
     pub fn returned_pointee(&self, function: TypeId) -> Option<TypeId> {
         let target = {
             let inner = self.read_tables();
@@ -241,7 +243,7 @@ impl<'f, 'a> TypeStore<'f, 'a> {
         Some(self.canonical(target))
     }
 
-    /// Whether an `inner` lies at `offset` of `outer`.
+    /// Returns true if an `inner` lies at `offset` of `outer`.
     pub fn contains(&self, outer: TypeId, offset: u64, inner: TypeId) -> bool {
         let parts = shape::parts_at(&self.types(), outer, offset);
         let inner = self.canonical(inner);
@@ -250,12 +252,12 @@ impl<'f, 'a> TypeStore<'f, 'a> {
             .any(|p| p.offset == 0 && self.canonical(p.ty) == inner)
     }
 
-    /// What a pointer to `offset` of a `ty` points to, and the offset in it, once it was moved by an
-    /// unknown multiple of `stride` bytes.
+    /// Returns the target of a pointer to `offset` of a `ty`, and the offset in it, after a move by
+    /// an unknown multiple of `stride` bytes.
     ///
-    /// That is the outermost whose size divides the stride: the `ty` itself, as an element of an array
-    /// of them, or an element of an array in it. A stride that fits none is the sum of several, if the
-    /// innermost elements are multiples of it; of 1, nothing is known.
+    /// The target is the outermost type whose size divides the stride: `ty` itself as an element of
+    /// an array, or an element of an array in it. A stride that fits none is a sum of strides, if
+    /// the innermost elements are multiples of it. A stride of 1 tells nothing.
     pub fn element_at(&self, ty: TypeId, offset: i64, stride: u32) -> Option<(TypeId, i64)> {
         let stride = u64::from(stride.max(1));
         let types = self.types();
@@ -275,7 +277,8 @@ impl<'f, 'a> TypeStore<'f, 'a> {
         let exact = elements().find(fits).filter(|_| stride > 1);
         let part = match exact.or_else(|| elements().next_back().filter(sum)) {
             Some(part) => *part,
-            // Or one in such an array after all, by an index counted from another number than 0.
+            // The pointer may be in such an array after all, by an index that does not count from
+            // 0.
             None if stride == 1 && !shape::has_array(&types, ty) => *parts.first()?,
             None => return None,
         };
@@ -300,7 +303,7 @@ impl<'f, 'a> TypeStore<'f, 'a> {
         Some(self.canonical(ty))
     }
 
-    /// Follows typedefs and qualifiers from `die` without loading anything.
+    /// Follows typedefs and qualifiers from `die` without loading a type.
     fn chain_end(&self, die: FileDie) -> Option<TypeChainEnd> {
         let file = self.files.get(usize::from(die.file.0))?;
         let in_file = |offset| FileDie { offset, ..die };
@@ -369,8 +372,8 @@ impl TypeTables<'_, '_> {
     }
 }
 
-/// Gives buffers among the types from index `first` on the objects that they hold. Those bring types of
-/// their own, buffers among them.
+/// Gives buffers among the types from index `first` on the objects that they hold. These may bring
+/// further buffers.
 fn fill_buffers(loader: &mut DwarfTypeLoader<'_, '_>, first: usize) {
     let mut first = first;
     for _ in 0..CHAIN_MAX {
@@ -393,17 +396,17 @@ fn fill_buffers(loader: &mut DwarfTypeLoader<'_, '_>, first: usize) {
     }
 }
 
-/// What an aggregate of the arena is called.
+/// Name of an aggregate of the arena.
 enum TypeIdentity {
-    /// Nothing, or it is no aggregate.
+    /// The aggregate has no name, or the type is no aggregate.
     Unnamed,
-    /// It is a mere declaration.
+    /// The aggregate is only declared.
     Declared(String),
-    /// It is complete.
+    /// The aggregate is complete.
     Complete(TypeNameKey),
 }
 
-/// The type without qualifiers, and what it is called, by a name of its own or a typedef's.
+/// Returns the type without qualifiers, and its own name or that of its typedef.
 fn type_identity(types: &TypeArena, ty: TypeId) -> (TypeId, TypeIdentity) {
     let mut at = ty;
     let mut alias: Option<(TypeId, &String)> = None;
@@ -425,7 +428,7 @@ fn type_identity(types: &TypeArena, ty: TypeId) -> (TypeId, TypeIdentity) {
                 let named = |name: &String| match a.complete {
                     false => TypeIdentity::Declared(name.clone()),
                     true => TypeIdentity::Complete(TypeNameKey {
-                        // A typedef's own scope is not in the arena.
+                        // The arena has no scope for a typedef.
                         scope: a.scope.clone().filter(|_| a.name.is_some()),
                         name: name.clone(),
                         size: a.size,
@@ -450,7 +453,7 @@ fn type_identity(types: &TypeArena, ty: TypeId) -> (TypeId, TypeIdentity) {
     (at, TypeIdentity::Unnamed)
 }
 
-/// Access to the arena under the store's lock.
+/// Read access to the arena, under the store's lock.
 struct TypesGuard<'s, 'f, 'a>(RwLockReadGuard<'s, TypeTables<'f, 'a>>);
 
 impl std::ops::Deref for TypesGuard<'_, '_, '_> {
