@@ -211,6 +211,20 @@ pub struct Member {
     pub decl: Option<SourceLine>,
 }
 
+impl Member {
+    /// Member at a byte offset, without bits, alignment or declaration of its own.
+    pub fn new(name: impl Into<String>, ty: TypeId, offset: u64) -> Self {
+        Self {
+            name: Some(name.into()),
+            ty,
+            offset,
+            bits: None,
+            declared_align: None,
+            decl: None,
+        }
+    }
+}
+
 /// A bitfield's place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct BitRange {

@@ -1,16 +1,18 @@
-//! Loads the shapes of two files that have to be compared.
+//! Loading of the layouts that a comparison of two files needs.
+
 use relayout_layout::catalog::{CatalogEntry, TypeCatalog};
 use relayout_layout::glob::GlobPattern;
 use relayout_layout::{Error, SourceLine};
 use rustc_hash::FxHashSet;
 
-use crate::shape::{PlacedMember, TypeKey, TypeLayout, TypeTag};
-use crate::{DiffStatus, LayoutDiff};
+use crate::layout_diff::LayoutDiff;
+use crate::type_diff::DiffStatus;
+use crate::type_layout::{PlacedMember, TypeKey, TypeLayout, TypeTag};
 
-/// Types are held by types that hold types; more rounds than that are damaged debug information.
+/// Most rounds of loading held types. Nesting deeper than that is damaged debug information.
 const ROUNDS_MAX: usize = 64;
 
-/// One of the two files, and what of it was loaded.
+/// One of the two files, with the layouts loaded from it.
 pub struct DiffSide<'c, 'a> {
     catalog: &'c TypeCatalog<'a>,
     layouts: Vec<TypeLayout>,
@@ -18,7 +20,7 @@ pub struct DiffSide<'c, 'a> {
 }
 
 impl<'c, 'a> DiffSide<'c, 'a> {
-    /// Nothing is loaded.
+    /// Side without loaded layouts.
     pub fn new(catalog: &'c TypeCatalog<'a>) -> Self {
         Self {
             catalog,
@@ -27,7 +29,7 @@ impl<'c, 'a> DiffSide<'c, 'a> {
         }
     }
 
-    /// The file's types.
+    /// Types of the file.
     pub fn catalog(&self) -> &'c TypeCatalog<'a> {
         self.catalog
     }
@@ -35,17 +37,17 @@ impl<'c, 'a> DiffSide<'c, 'a> {
     /// Loads every struct, union and class of the file.
     ///
     /// # Errors
-    /// As [`Catalog::each`].
+    /// Same as [`TypeCatalog::map_loaded`].
     pub fn load_all(&mut self) -> Result<(), Error> {
         self.load_entries(&self.catalog.aggregates(), |_| true)?;
         Ok(())
     }
 
-    /// Loads the definitions of a name that are wanted: aggregates, and what typedefs of it stand
-    /// for. Returns whether there are any.
+    /// Loads the aggregates called `name`, and the aggregates that typedefs of this name stand for,
+    /// if `wanted` accepts their keys. Returns true if there are any.
     ///
     /// # Errors
-    /// As [`Catalog::each`].
+    /// Same as [`TypeCatalog::map_loaded`].
     pub fn load_name(
         &mut self,
         name: &str,
@@ -79,12 +81,12 @@ impl<'c, 'a> DiffSide<'c, 'a> {
     }
 }
 
-/// Compares what was loaded, and loads what the changed types hold by value, until the type that a
-/// change comes from is always among them. The second value says which types (indices in
-/// [`Diff::types`]) were asked for, and not only loaded for that.
+/// Compares the loaded types of both sides. Loads the types that changed types hold by value until
+/// every origin of a change is among the compared types. The second value tells for each entry of
+/// [`LayoutDiff::types`] if it was loaded before the call.
 ///
 /// # Errors
-/// As [`Catalog::each`].
+/// Same as [`TypeCatalog::map_loaded`].
 pub fn compare_sides(
     mut old: DiffSide<'_, '_>,
     mut new: DiffSide<'_, '_>,
@@ -119,7 +121,7 @@ pub fn compare_sides(
     Ok((diff, asked))
 }
 
-/// Types that a changed type holds, laid out differently, without being compared themselves.
+/// Types with two different layouts that a changed type holds, and that are not compared yet.
 fn uncompared_types(diff: &LayoutDiff) -> FxHashSet<TypeKey> {
     let compared: FxHashSet<&TypeKey> = diff
         .types
@@ -156,8 +158,8 @@ fn uncompared_types(diff: &LayoutDiff) -> FxHashSet<TypeKey> {
 }
 
 impl TypeKey {
-    /// Whether this is what a user means by `asked`: `page`, `struct page`, `std::pair<int,int>`,
-    /// or a pattern of one of these with `*` and `?`.
+    /// Returns true if the user's `asked` names this type: `page`, `struct page`,
+    /// `std::pair<int,int>`, or a pattern of one of these with `*` and `?`.
     pub fn is_meant_by(&self, asked: &str) -> bool {
         let (tag, name) = match asked.split_once(' ') {
             Some(("struct" | "class", name)) => (Some(TypeTag::Struct), name.trim()),
@@ -169,7 +171,7 @@ impl TypeKey {
         tag.is_none_or(|tag| tag == self.tag)
             && (matches(&self.name) || self.scope.is_some() && matches(&self.qualified()))
     }
-    /// The last part of a name with scopes, outside of template arguments: `pair<a::b>` of
+    /// Last part of a name with scopes, outside of template arguments: `pair<a::b>` of
     /// `std::pair<a::b>`.
     pub fn unscoped_name(name: &str) -> String {
         let name = super::spelling::canonical_type(name);
@@ -178,8 +180,8 @@ impl TypeKey {
         name[start..].to_owned()
     }
 
-    /// Whether a type's name without scope fits a pattern, which [`last_name`](Self::last_name)
-    /// gave.
+    /// Returns true if a type's name without scope matches a pattern that
+    /// [`unscoped_name`](Self::unscoped_name) returned.
     pub fn name_matches(pattern: &str, name: &str) -> bool {
         let pattern = GlobPattern::new(pattern);
         if name.contains('<') {

@@ -1,71 +1,26 @@
-//! What is different between two shapes of one type: the data that texts are made of.
-use crate::gaps::BitGap;
-use crate::lines::{self, PairChange};
-use crate::matching;
-use crate::pushes::{self, MemberPush};
-use crate::room::{self, MemberRoom};
-use crate::shape::TypeLayout;
+//! Comparison of two layouts of one type.
 
-/// All differences between two shapes of one type.
+use crate::change::{GapChange, MemberMove, MemberPush, MoveCause, PairChange};
+use crate::type_layout::{BitGap, TypeLayout};
+use crate::{lines, matching, pushes, room};
+
+/// All differences between two layouts of one type.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TypeDiffDetail {
-    /// Members of both in the order of the new one; a removed member stands where it was.
+    /// Members of both layouts in the new order. A removed member stands at its old place.
     pub members: Vec<MemberMove>,
-    /// What moved members, each with what it came on top of.
+    /// Causes of moved members.
     pub pushes: Vec<MemberPush>,
-    /// Gaps that differ, those of the old shape first.
+    /// Gaps that differ; those of the old layout come first.
     pub gaps: Vec<GapChange>,
-    /// Pairs of members that came together on a line or went apart.
+    /// Pairs of members that share a cache line in one of the layouts only.
     pub pairs: Vec<PairChange>,
-    /// There are more pairs than [`lines::PAIRS_MAX`].
+    /// True if there are more than [`PAIRS_MAX`](crate::PAIRS_MAX) pairs.
     pub pairs_cut: bool,
 }
 
-/// One member in both shapes.
-#[derive(Clone, Debug, PartialEq)]
-pub struct MemberMove {
-    /// Index in the old shape's fields; `None` if it was added.
-    pub old: Option<usize>,
-    /// Index in the new shape's fields; `None` if it was removed.
-    pub new: Option<usize>,
-    /// Why it is where it is now.
-    pub cause: MoveCause,
-    /// What an added member's place was before, or what a removed one's has become.
-    pub room: Option<MemberRoom>,
-    /// The member (index in [`Detail::members`]) that has or had its very place, size and type
-    /// under another name: the two are probably one that was renamed.
-    pub twin: Option<usize>,
-}
-
-/// Why a member is where it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MoveCause {
-    /// It did not move.
-    Stayed,
-    /// It is new.
-    Added,
-    /// It is gone.
-    Removed,
-    /// It was put elsewhere among the others.
-    Reordered,
-    /// It keeps its place among the others, and something before it changed: index in
-    /// [`Detail::pushes`].
-    Pushed(usize),
-}
-
-/// A gap that was opened, closed, or has another size.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct GapChange {
-    /// In the old shape.
-    pub old: Option<BitGap>,
-    /// In the new shape.
-    pub new: Option<BitGap>,
-    /// The member after which it begins, as an index in [`Detail::members`].
-    pub after: Option<usize>,
-}
-
 impl TypeDiffDetail {
-    /// Compares two shapes; `line_bytes` is the size of a cache line.
+    /// Compares two layouts; `line_bytes` is the size of a cache line in bytes.
     pub fn compare(old: &TypeLayout, new: &TypeLayout, line_bytes: u64) -> Self {
         let mut members = matching::match_members(old, new);
         room::explain_room(old, new, &mut members);
@@ -81,7 +36,7 @@ impl TypeDiffDetail {
         }
     }
 
-    /// What moved a member, the nearest first.
+    /// Pushes that moved a member, the nearest first.
     pub fn pushes_of(&self, member: &MemberMove) -> Vec<&MemberPush> {
         let mut found = Vec::new();
         let mut at = match member.cause {
@@ -96,7 +51,7 @@ impl TypeDiffDetail {
     }
 }
 
-/// Gaps are the same gap when they follow the same member.
+/// Differing gaps. Two gaps correspond if they follow the same member.
 fn gap_changes(old: &TypeLayout, new: &TypeLayout, members: &[MemberMove]) -> Vec<GapChange> {
     let mut changes = Vec::new();
     let mut index_by_old = vec![None; old.members.len()];

@@ -1,4 +1,6 @@
-//! Layouts as numbers: equal where a type and everything inside it lies in the same place.
+//! Fingerprints of layouts: numbers that are equal if two types and all types inside them have the
+//! same layout.
+
 use std::hash::{Hash, Hasher};
 
 use relayout_layout::{Aggregate, Member, NESTING_MAX, Type, TypeArena, TypeId, element_count};
@@ -6,22 +8,23 @@ use rustc_hash::{FxHashMap, FxHasher};
 
 use crate::spelling;
 
-/// Fingerprints of one arena's types, each computed once.
+/// Fingerprints of the types of one arena, each computed once.
 pub(super) struct FingerprintCache<'t> {
     types: &'t TypeArena,
-    known: FxHashMap<TypeId, u64>,
+    fingerprints: FxHashMap<TypeId, u64>,
 }
 
 impl<'t> FingerprintCache<'t> {
     pub(super) fn new(types: &'t TypeArena) -> Self {
         Self {
             types,
-            known: FxHashMap::default(),
+            fingerprints: FxHashMap::default(),
         }
     }
 
-    /// Of names, offsets and sizes, down to the scalars. How types are called does not count:
-    /// compilers spell them differently, and `int` in the place of `unsigned int` moves nothing.
+    /// Fingerprint of the names of members, offsets and sizes, down to the scalars. Names of types
+    /// do not count: compilers spell them differently, and `int` in the place of `unsigned int`
+    /// moves nothing.
     pub(super) fn fingerprint(&mut self, id: TypeId) -> u64 {
         self.fingerprint_at(id, 0)
     }
@@ -31,8 +34,8 @@ impl<'t> FingerprintCache<'t> {
         if depth > NESTING_MAX {
             return 0;
         }
-        if let Some(known) = self.known.get(&id) {
-            return *known;
+        if let Some(fingerprint) = self.fingerprints.get(&id) {
+            return *fingerprint;
         }
         let mut hash = FxHasher::default();
         match self.types.get(id) {
@@ -44,7 +47,7 @@ impl<'t> FingerprintCache<'t> {
             _ => self.types.size_of(id).unwrap_or(0).hash(&mut hash),
         }
         let fingerprint = hash.finish();
-        self.known.insert(id, fingerprint);
+        self.fingerprints.insert(id, fingerprint);
         fingerprint
     }
 
@@ -70,7 +73,7 @@ impl<'t> FingerprintCache<'t> {
             .map(spelling::canonical_member)
             .hash(hash);
         match member.bits {
-            // Compilers differ in which storage unit they say that a bitfield is in.
+            // The storage unit of a bitfield differs between compilers; the bits do not.
             Some(bits) => bits.hash(hash),
             None => {
                 member.offset.hash(hash);

@@ -1,33 +1,13 @@
-//! Unused bits of a type: holes, bits that bitfields leave, and what follows the last member.
+//! Search for unused bits of a type: holes, bits between bitfields, and padding.
+
 use relayout_layout::{Aggregate, AggregateKind};
 
-use crate::shape::PlacedMember;
+use crate::type_layout::{BitGap, PlacedMember};
 
-/// A stretch of bits that no member has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BitGap {
-    /// First bit, from the start of the type.
-    pub start_bits: u64,
-    /// Bits.
-    pub size_bits: u64,
-    /// Index of the member that ends where it starts; `None` at the start of the type.
-    pub after: Option<usize>,
-    /// It ends with the type.
-    pub padding: bool,
-}
-
-impl BitGap {
-    /// The bit after its last.
-    pub fn end_bits(&self) -> u64 {
-        self.start_bits.saturating_add(self.size_bits)
-    }
-}
-
-/// The gaps between `fields`, which are those of `aggregate`. What is unused inside a named type
-/// belongs to that type.
+/// Gaps between the members of `aggregate`. Unused bits inside a named type belong to that type.
 pub(super) fn find_gaps(members: &[PlacedMember], aggregate: &Aggregate) -> Vec<BitGap> {
     let mut gaps = Vec::new();
-    // The alternatives of a union or a Rust enum leave different bytes unused.
+    // Alternatives of a union or a Rust enum leave different bytes unused.
     if aggregate.kind == AggregateKind::Union || aggregate.variants.is_some() {
         return gaps;
     }

@@ -1,26 +1,14 @@
-//! Which members came together on a cache line, and which went apart.
+//! Pairs of members that came together on a cache line or went apart.
 //!
-//! Lines are counted from the start of the type, as if objects began on one.
-use crate::detail::MemberMove;
-use crate::shape::TypeLayout;
+//! Lines are counted from the start of the type. Objects are taken to begin on a line.
 
-/// Pairs of one type that are listed; a type of a page full of bytes would have millions.
+use crate::change::{MemberMove, PairChange};
+use crate::type_layout::TypeLayout;
+
+/// Most pairs of one type that are listed. A type of a page full of bytes would have millions.
 pub const PAIRS_MAX: usize = 4096;
 
-/// Two members that share a line in one of the shapes only.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PairChange {
-    /// Index in `Detail::members`; before the other in the new order.
-    pub first: usize,
-    /// Index in `Detail::members`.
-    pub second: usize,
-    /// They share a line now and did not before; else the other way round.
-    pub together: bool,
-    /// The first line that they share or shared, in the shape in which they do.
-    pub line: u64,
-}
-
-/// First and last line of one member, in both shapes.
+/// First and last cache line of one member in both layouts.
 #[derive(Clone, Copy)]
 struct MemberLines {
     member: usize,
@@ -28,8 +16,8 @@ struct MemberLines {
     new: (u64, u64),
 }
 
-/// The pairs that changed, and whether there are more than are listed. Members that are in one
-/// shape only are in none.
+/// Pairs that changed, and true if there are more than are listed. Members of one layout only are
+/// in no pair.
 pub(super) fn changed_pairs(
     old: &TypeLayout,
     new: &TypeLayout,
@@ -47,27 +35,28 @@ pub(super) fn changed_pairs(
             })
         })
         .collect();
-    let mut found = Vec::new();
+    let mut pairs = Vec::new();
     for together in [true, false] {
         let range = |lines: &MemberLines| if together { lines.new } else { lines.old };
-        if !sweep_pairs(&member_lines, range, together, &mut found) {
-            return (found, true);
+        if !sweep_pairs(&member_lines, range, together, &mut pairs) {
+            return (pairs, true);
         }
     }
-    found.sort_by_key(|pair| (pair.first, pair.second));
-    (found, false)
+    pairs.sort_by_key(|pair| (pair.first, pair.second));
+    (pairs, false)
 }
 
-/// Adds pairs that share a line by `by` and not by the other; false once there are too many.
+/// Adds pairs that share a line by `range`, but not in the other layout. Returns false once there
+/// are too many.
 fn sweep_pairs(
     member_lines: &[MemberLines],
     range: impl Fn(&MemberLines) -> (u64, u64),
     together: bool,
-    found: &mut Vec<PairChange>,
+    pairs: &mut Vec<PairChange>,
 ) -> bool {
     let mut sorted: Vec<MemberLines> = member_lines.to_vec();
     sorted.sort_by_key(|lines| range(lines).0);
-    // Pairs that did not change cost a look each; a union of thousands has millions.
+    // A union of thousands of members has millions of unchanged pairs.
     let mut comparisons_left = PAIRS_MAX * 256;
     for (index, first) in sorted.iter().enumerate() {
         for second in &sorted[index + 1..] {
@@ -83,10 +72,10 @@ fn sweep_pairs(
             if lines_overlap(other_range(first), other_range(second)) {
                 continue;
             }
-            if found.len() >= PAIRS_MAX {
+            if pairs.len() >= PAIRS_MAX {
                 return false;
             }
-            found.push(PairChange {
+            pairs.push(PairChange {
                 first: first.member.min(second.member),
                 second: first.member.max(second.member),
                 together,
@@ -97,7 +86,7 @@ fn sweep_pairs(
     true
 }
 
-/// Whether two ranges of lines have one in common.
+/// Returns true if two ranges of lines have a line in common.
 pub fn lines_overlap(a: (u64, u64), b: (u64, u64)) -> bool {
     a.0 <= b.1 && b.0 <= a.1
 }

@@ -1,11 +1,12 @@
-//! Members of two shapes, matched by name; which of them kept their order.
+//! Matching of the members of two layouts by name, and of their order.
+
 use rustc_hash::FxHashMap;
 
-use crate::detail::{MemberMove, MoveCause};
-use crate::shape::{PlacedMember, TypeLayout};
+use crate::change::{MemberMove, MoveCause};
+use crate::type_layout::{PlacedMember, TypeLayout};
 
-/// Members of both shapes in the new order. [`Cause::Stayed`] marks those that kept their place
-/// among the others, wherever that is now.
+/// Members of both layouts in the new order. [`MoveCause::Stayed`] marks members that kept their
+/// place in the order, at any offset.
 pub(super) fn match_members(old: &TypeLayout, new: &TypeLayout) -> Vec<MemberMove> {
     let partner = partners(old, new);
     let common: Vec<usize> = partner.iter().flatten().copied().collect();
@@ -35,8 +36,8 @@ pub(super) fn match_members(old: &TypeLayout, new: &TypeLayout) -> Vec<MemberMov
 }
 
 fn push_removed(moves: &mut Vec<MemberMove>, matched: &[bool], range: std::ops::Range<usize>) {
-    let gone = range.filter(|index| !matched[*index]);
-    moves.extend(gone.map(|index| member_move(Some(index), None, MoveCause::Removed)));
+    let removed = range.filter(|index| !matched[*index]);
+    moves.extend(removed.map(|index| member_move(Some(index), None, MoveCause::Removed)));
 }
 
 fn member_move(old: Option<usize>, new: Option<usize>, cause: MoveCause) -> MemberMove {
@@ -49,7 +50,7 @@ fn member_move(old: Option<usize>, new: Option<usize>, cause: MoveCause) -> Memb
     }
 }
 
-/// For each new field the old one of its name; of several with one name, in order.
+/// For each new member the old member of its name; of several with one name, in order.
 fn partners(old: &TypeLayout, new: &TypeLayout) -> Vec<Option<usize>> {
     let mut by_name: FxHashMap<(&str, u32), usize> = FxHashMap::default();
     for (key, index) in number_by_name(&old.members) {
@@ -59,20 +60,25 @@ fn partners(old: &TypeLayout, new: &TypeLayout) -> Vec<Option<usize>> {
     found.collect()
 }
 
-/// Names with how often each came before.
-fn number_by_name(fields: &[PlacedMember]) -> impl Iterator<Item = ((&str, u32), usize)> {
+/// Members with their name and the number of earlier members of that name.
+fn number_by_name(members: &[PlacedMember]) -> impl Iterator<Item = ((&str, u32), usize)> {
     let mut seen: FxHashMap<&str, u32> = FxHashMap::default();
-    fields.iter().enumerate().map(move |(index, field)| {
-        let count = seen.entry(&field.path).or_insert(0);
-        let key = (&*field.path, *count);
+    members.iter().enumerate().map(move |(index, member)| {
+        let count = seen.entry(&member.path).or_insert(0);
+        let key = (&*member.path, *count);
         *count += 1;
         (key, index)
     })
 }
 
-/// Which elements are in a longest subsequence that increases.
+/// Marks the elements of a longest increasing subsequence.
+///
+/// ```
+/// let kept = relayout_diff::longest_increasing(&[3, 0, 1, 2]);
+/// assert_eq!(kept, [false, true, true, true]);
+/// ```
 pub fn longest_increasing(values: &[usize]) -> Vec<bool> {
-    // Ends of the best subsequence of each length, and what came before each element.
+    // Last element of the best subsequence of each length, and the predecessor of each element.
     let mut ends: Vec<usize> = Vec::new();
     let mut before: Vec<Option<usize>> = Vec::with_capacity(values.len());
     for (index, value) in values.iter().enumerate() {

@@ -1,39 +1,41 @@
-//! Definitions of two files, matched: by name, and where a name has several by where they are
-//! declared.
+//! Matching of the definitions of two files: by name, and among several of one name by their place
+//! of declaration.
+
 use relayout_layout::SourceLine;
 use rustc_hash::FxHashMap;
 
-use crate::shape::{TypeKey, TypeLayout};
+use crate::type_layout::{TypeKey, TypeLayout};
 
-/// A definition in both files, or in one.
+/// Definition that is in both files or in one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct DefinitionMatch {
-    /// Index of the old one.
+    /// Index of the old definition.
     pub old: Option<usize>,
-    /// Index of the new one.
+    /// Index of the new definition.
     pub new: Option<usize>,
-    /// Only their order says that they are one: their name has several definitions, and nothing
-    /// says where they are declared.
+    /// Matched by order alone: the name has several definitions, and debug information does not
+    /// tell their places of declaration.
     pub by_order: bool,
 }
 
-/// Matches all, in the order of the new file; what is only in the old one comes last.
+/// Matches all definitions in the order of the new file; definitions of the old file alone come
+/// last.
 pub(super) fn match_definitions(old: &[TypeLayout], new: &[TypeLayout]) -> Vec<DefinitionMatch> {
     let mut olds: FxHashMap<&TypeKey, Vec<usize>> = FxHashMap::default();
-    for (index, shape) in old.iter().enumerate() {
-        olds.entry(&shape.key).or_default().push(index);
+    for (index, layout) in old.iter().enumerate() {
+        olds.entry(&layout.key).or_default().push(index);
     }
     let mut news: FxHashMap<&TypeKey, Vec<usize>> = FxHashMap::default();
-    for (index, shape) in new.iter().enumerate() {
-        news.entry(&shape.key).or_default().push(index);
+    for (index, layout) in new.iter().enumerate() {
+        news.entry(&layout.key).or_default().push(index);
     }
     let mut matches: Vec<DefinitionMatch> = Vec::new();
     for (key, news) in news {
         let olds = olds.remove(key).unwrap_or_default();
         matches.extend(match_same_name(old, new, &olds, &news));
     }
-    let gone = olds.into_values().flatten();
-    matches.extend(gone.map(|index| DefinitionMatch {
+    let removed = olds.into_values().flatten();
+    matches.extend(removed.map(|index| DefinitionMatch {
         old: Some(index),
         new: None,
         by_order: false,
@@ -54,7 +56,7 @@ fn match_same_name(
     let mut matches = Vec::new();
     let mut olds = olds.to_vec();
     let mut news = news.to_vec();
-    // From the surest sign to the weakest; each takes what it matches out of both lists.
+    // Signs from the strongest to the weakest. Each removes its matches from both lists.
     let signs: [fn(&TypeLayout, &TypeLayout) -> bool; 4] = [
         |old, new| same_declaration(old, new, true) && old.fingerprint == new.fingerprint,
         |old, new| same_declaration(old, new, true),
@@ -71,7 +73,7 @@ fn match_same_name(
             false
         });
     }
-    // Never two that are known to be declared in different files.
+    // Two definitions that are declared in different files never match.
     news.retain(|&index| {
         let at = olds
             .iter()
@@ -101,7 +103,7 @@ fn matched_pair(old: usize, new: usize, by_order: bool) -> DefinitionMatch {
     }
 }
 
-/// Declared in one file, and if asked at one line.
+/// Returns true if both are declared in the same file and, if `line` is set, at the same line.
 fn same_declaration(old: &TypeLayout, new: &TypeLayout, line: bool) -> bool {
     match (&old.decl, &new.decl) {
         (Some(old), Some(new)) => same_file(old, new) && (!line || old.line == new.line),
@@ -109,12 +111,13 @@ fn same_declaration(old: &TypeLayout, new: &TypeLayout, line: bool) -> bool {
     }
 }
 
-/// Whether one of the two does not say where it is declared.
+/// Returns true if one of the two has no place of declaration.
 fn lacks_declaration(old: &TypeLayout, new: &TypeLayout) -> bool {
     old.decl.is_none() || new.decl.is_none()
 }
 
-/// Whether one path ends with the other, so that builds in different folders compare.
+/// Returns true if one path ends with the other. Builds in different folders differ in the
+/// beginning.
 fn same_file(old: &SourceLine, new: &SourceLine) -> bool {
     let parts = |file: &'_ str| -> Vec<String> {
         let parts = file.split('/').filter(|part| !matches!(*part, "" | "."));

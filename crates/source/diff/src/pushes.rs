@@ -1,60 +1,23 @@
-//! Who moved the members that nobody meant to move.
+//! Search for the members that moved others.
 //!
-//! A member that kept its place among the others moves by as much as the one before it, unless
-//! something happened in between: a member was added or removed there, the one before has another
-//! size, or a hole had room. Where the distance changes, that something is the pusher, and all
-//! members after it are pushed by it.
-use crate::detail::{MemberMove, MoveCause};
-use crate::room::MemberRoom;
-use crate::shape::{PlacedMember, TypeLayout};
+//! A member that kept its place in the order moves by as much as the member before it, unless
+//! something changed between the two: a member was added or removed, the member before has another
+//! size, or a hole had room. The changed member is the pusher of all members behind it.
 
-/// Members before a member that are looked at for the one that it follows; more stand between them
-/// only inside unions of very many alternatives.
+use crate::change::{MemberMove, MemberPush, MemberRoom, MoveCause, Pusher, PusherAction};
+use crate::type_layout::{PlacedMember, TypeLayout};
+
+/// Most members in front of a member that are searched for its predecessor. Only a union of very
+/// many alternatives has more between the two.
 const LOOK_BACK_MAX: usize = 256;
 
-/// Pushers of one push that are named.
+/// Most pushers of one push that are named.
 const PUSHERS_MAX: usize = 16;
 
-/// Pushes whose pushers are looked for; a type with more is made up.
+/// Most pushes whose pushers are searched. No type of a compiler has more.
 const PUSHES_MAX: usize = 4096;
 
-/// A cause that moved a stretch of members.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MemberPush {
-    /// The members to blame; several stand side by side. Empty if only the alignment of what was
-    /// moved explains it.
-    pub pushers: Vec<Pusher>,
-    /// How far it moved what comes after it, in bits; negative towards the start.
-    pub moved_bits: i64,
-    /// The push before it, which moved the same members too: index in `Detail::pushes`.
-    pub on_top_of: Option<usize>,
-}
-
-/// A member that moved others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pusher {
-    /// Index in `Detail::members`.
-    pub member: usize,
-    /// How.
-    pub action: PusherAction,
-}
-
-/// What a pusher did.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PusherAction {
-    /// It was added.
-    Came,
-    /// It was removed.
-    Left,
-    /// It was moved here.
-    MovedIn,
-    /// It was moved from here.
-    MovedOut,
-    /// It has another size.
-    Resized,
-}
-
-/// Where a kept member was and is, in bits, and what pushed it.
+/// Position of a kept member in both layouts in bits, and the push that moved it.
 #[derive(Clone, Copy)]
 struct KeptMember {
     member: usize,
@@ -68,14 +31,14 @@ impl KeptMember {
         to_signed(self.new.0).saturating_sub(to_signed(self.old.0))
     }
 
-    /// Bits that it grew by.
+    /// Bits by which the member grew.
     fn growth(&self) -> i64 {
         let size = |(start, end)| to_signed(end).saturating_sub(to_signed(start));
         size(self.new).saturating_sub(size(self.old))
     }
 }
 
-/// Marks the kept members that moved with what pushed them; returns the pushes.
+/// Marks the kept members that moved with the push that moved them. Returns the pushes.
 pub(super) fn explain_pushes(
     old: &TypeLayout,
     new: &TypeLayout,
@@ -117,7 +80,7 @@ pub(super) fn explain_pushes(
                     moved_bits: bits,
                     on_top_of: inherited,
                 };
-                // Alternatives of a union are all pushed by what is before it.
+                // Members in front of a union push all its alternatives.
                 if pushes.last() != Some(&push) {
                     pushes.push(push);
                 }
@@ -132,16 +95,16 @@ pub(super) fn explain_pushes(
     pushes
 }
 
-fn member_extent(field: &PlacedMember) -> (u64, u64) {
-    (field.start_bits(), field.end_bits())
+fn member_extent(member: &PlacedMember) -> (u64, u64) {
+    (member.start_bits(), member.end_bits())
 }
 
 fn to_signed(bits: u64) -> i64 {
     i64::try_from(bits).unwrap_or(i64::MAX)
 }
 
-/// The kept member that `here` follows in the new shape, and those that it follows in either: in a
-/// union another alternative may have reached further before.
+/// Predecessor of `here` in the new layout, and its predecessors in either layout. In a union,
+/// another alternative may have reached further before.
 fn followed_members(
     kept: &[KeptMember],
     here: &KeptMember,
@@ -161,12 +124,16 @@ fn followed_members(
     let in_new = furthest(|other| other.new.1);
     let in_old = furthest(|other| other.old.1);
     let mut followed: Vec<KeptMember> = in_new.into_iter().collect();
-    followed
-        .extend(in_old.filter(|other| followed.iter().all(|known| known.member != other.member)));
+    followed.extend(in_old.filter(|other| {
+        followed
+            .iter()
+            .all(|earlier| earlier.member != other.member)
+    }));
     (in_new, followed)
 }
 
-/// What happened between the members that `here` follows and itself, in the direction of `bits`.
+/// Changes between the predecessors of `here` and `here` itself that move members in the direction
+/// of `bits`.
 fn find_pushers(
     members: &[MemberMove],
     (old, new): (&TypeLayout, &TypeLayout),
@@ -199,7 +166,8 @@ fn find_pushers(
             Some((index, deed))
         })
     };
-    // What was moved away stands elsewhere now; it was between the two in the old order.
+    // A member that was moved away stands elsewhere in the new order; in the old order it is
+    // between the two.
     let was = |index: usize| members[index].old;
     let from = follows.iter().filter_map(|kept| was(kept.member)).min();
     let left = || {
@@ -219,7 +187,7 @@ fn find_pushers(
         field.size_bits() > 0
     };
     let candidates = || resized().chain(inside()).chain(left());
-    // What found room where nothing was pushed nobody, unless nobody else is there to blame.
+    // A member that filled a hole pushed nobody, unless there is no other candidate.
     let found: Vec<Pusher> = candidates()
         .filter(|(index, _)| takes_room(*index) && !was_room(*index))
         .take(PUSHERS_MAX)

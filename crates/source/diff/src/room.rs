@@ -1,42 +1,13 @@
-//! Where an added member found room, and what became of a removed one's: the answer to "why did
-//! this new member not move anything".
-use crate::detail::{MemberMove, MoveCause};
-use crate::gaps::BitGap;
-use crate::shape::{PlacedMember, TypeLayout};
+//! Search for the former use of an added member's bytes, and for the new use of a removed member's
+//! bytes.
 
-/// Members before one that are looked at for those that it stands behind.
+use crate::change::{MemberMove, MemberRoom, MoveCause};
+use crate::type_layout::{PlacedMember, TypeLayout};
+
+/// Most members in front of a member that are searched for its predecessor.
 const LOOK_BACK_MAX: usize = 256;
 
-/// Bytes or bits that were, or have become, unused; or others'.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MemberRoom {
-    /// A gap holds all of it: `gap` is one of the other shape's.
-    Gap {
-        /// The gap.
-        gap: BitGap,
-    },
-    /// A gap holds its first bits only.
-    GapPart {
-        /// The gap.
-        gap: BitGap,
-        /// Bits of the member that are in it.
-        bits: u64,
-    },
-    /// It shares its bytes with another alternative of a union, which is in both shapes: index in
-    /// `Detail::members`.
-    Union {
-        /// The other.
-        member: usize,
-    },
-    /// The place of a member that was removed, or for a removed one of one that was added: index
-    /// in `Detail::members`.
-    MemberPlace {
-        /// The other.
-        member: usize,
-    },
-}
-
-/// Fills in `room` of added and removed members, and `twin` of those that look renamed.
+/// Sets `room` of added and removed members, and `twin` of those that look renamed.
 pub(super) fn explain_room(old: &TypeLayout, new: &TypeLayout, members: &mut [MemberMove]) {
     let forwards = ComparisonView {
         here: new,
@@ -60,7 +31,7 @@ pub(super) fn explain_room(old: &TypeLayout, new: &TypeLayout, members: &mut [Me
     }
 }
 
-/// The shape that a member is in and the other one.
+/// Layout of a member, and the layout without it.
 struct ComparisonView<'s> {
     here: &'s TypeLayout,
     there: &'s TypeLayout,
@@ -140,8 +111,8 @@ impl<'s> ComparisonView<'s> {
         (room, twin)
     }
 
-    /// Whether the two share bytes here, as alternatives of a union do. The array that an element's
-    /// member is in does not count.
+    /// Returns true if the two share bytes here, as alternatives of a union do. An array that
+    /// contains the member of an element does not count.
     fn shares_union(&self, field: &PlacedMember, other: &MemberMove) -> bool {
         self.member_here(other).is_some_and(|other| {
             let inside = field.path.strip_prefix(&*other.path);
@@ -152,8 +123,8 @@ impl<'s> ComparisonView<'s> {
         })
     }
 
-    /// Where the kept member that this one follows ends, here and in the other shape. The member
-    /// would begin there as far behind it as it does here.
+    /// End of the member's predecessor in both layouts, in bits. The member is taken to be as far
+    /// behind its predecessor in the layout that does not have it.
     fn followed_ends(
         &self,
         members: &[MemberMove],
@@ -177,7 +148,7 @@ impl<'s> ComparisonView<'s> {
         best.unwrap_or((0, 0))
     }
 
-    /// The gap that begins no later than `follows` and holds the bits from `start` on.
+    /// Gap that begins no later than `follows` and holds the bits from `start` on.
     fn room_in_gap(&self, follows: u64, start: u64, end: u64) -> Option<MemberRoom> {
         let gaps = &self.there.gaps;
         let after = gaps.partition_point(|gap| gap.start_bits <= start);

@@ -1,8 +1,9 @@
-//! One spelling for types that compilers spell differently.
+//! Common spelling of types that compilers spell differently.
+
 use std::borrow::Cow;
 
-/// `long unsigned int` and `unsigned long` become `unsigned long`, `_Bool` becomes `bool`, `> >`
-/// becomes `>>`; also inside template arguments.
+/// Canonical name: `long unsigned int` becomes `unsigned long`, `_Bool` becomes `bool`, and `> >`
+/// becomes `>>`, also inside template arguments.
 pub(super) fn canonical_type(name: &str) -> String {
     let mut out = String::with_capacity(name.len());
     let mut integer = IntegerWords::default();
@@ -13,7 +14,7 @@ pub(super) fn canonical_type(name: &str) -> String {
         if end > 0 {
             let (word, after) = rest.split_at(end);
             if word == "const" && !integer.has_words() && consts.defer_const(&out) {
-                // It goes behind the type.
+                // The word goes behind the type.
             } else if !integer.absorb_word(word) {
                 integer.flush(&mut out);
                 push_word(&mut out, if word == "_Bool" { "bool" } else { word });
@@ -33,7 +34,7 @@ pub(super) fn canonical_type(name: &str) -> String {
     out
 }
 
-/// Members that compilers name in their own way: clang's `_vptr$Base` is gcc's `_vptr.Base`.
+/// Canonical member name: `_vptr$Base` of clang becomes `_vptr.Base` of gcc.
 pub(super) fn canonical_member(name: &str) -> Cow<'_, str> {
     match name.strip_prefix("_vptr$") {
         Some(class) => Cow::Owned(format!("_vptr.{class}")),
@@ -41,17 +42,18 @@ pub(super) fn canonical_member(name: &str) -> Cow<'_, str> {
     }
 }
 
-/// `const` at the start of a type, which is written behind it: `const char *` is `char const *`.
+/// Words `const` in front of a type, to be written behind it: `const char *` becomes `char const
+/// *`.
 #[derive(Default)]
 struct PendingConsts {
-    /// Open template argument lists.
+    /// Number of open template argument lists.
     depth: usize,
-    /// The depths at which one waits.
+    /// Depths at which a `const` waits.
     waiting_depths: Vec<usize>,
 }
 
 impl PendingConsts {
-    /// Whether a `const` after `out` begins a type, and is kept for later.
+    /// Returns true if a `const` after `out` begins a type, and keeps it for later.
     fn defer_const(&mut self, out: &str) -> bool {
         let begins = out.is_empty() || out.ends_with(['<', ',', '(']);
         if begins {
@@ -60,7 +62,7 @@ impl PendingConsts {
         begins
     }
 
-    /// Writes what waits for the end of a type, if `next` is that.
+    /// Writes the waiting `const` if `next` ends a type.
     fn flush_before(&mut self, next: char, out: &mut String) {
         let ends = matches!(next, ',' | '>' | '*' | '&' | '(' | ')' | '[');
         if ends && self.waiting_depths.last() == Some(&self.depth) {
@@ -85,7 +87,7 @@ fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_' || c == '$'
 }
 
-/// Words are kept apart; other blanks mean nothing.
+/// Appends a word, with a space behind another word.
 fn push_word(out: &mut String, word: &str) {
     if out.ends_with(is_word) {
         out.push(' ');
@@ -93,7 +95,7 @@ fn push_word(out: &mut String, word: &str) {
     out.push_str(word);
 }
 
-/// The words of one integer type, in whatever order.
+/// Words of one integer type, in any order.
 #[derive(Default)]
 struct IntegerWords {
     unsigned: bool,
@@ -106,7 +108,7 @@ struct IntegerWords {
 }
 
 impl IntegerWords {
-    /// Whether words of one have come.
+    /// Returns true if there are words of an integer.
     fn has_words(&self) -> bool {
         self.unsigned
             || self.signed

@@ -1,19 +1,21 @@
-//! Types that one file defines and the other only declares, held by value all the same: clang leaves
-//! out classes of libraries. What is unknown is no difference.
+//! Types that one file defines and the other only declares, but holds by value. Clang leaves
+//! classes of libraries out. An unknown layout counts as no difference.
+
 use rustc_hash::FxHashSet;
 
-use crate::shape::{PlacedMember, TypeKey, TypeLayout};
-use crate::{DiffStatus, TypeDiff, is_realigned, matching};
+use crate::matching;
+use crate::type_diff::{DiffStatus, TypeDiff};
+use crate::type_layout::{PlacedMember, TypeKey, TypeLayout};
 
-/// Types hold types; more levels than that are damaged debug information.
+/// Most levels of types that hold types. More is damaged debug information.
 const ROUNDS_MAX: usize = 64;
 
-/// Types that are laid out alike as far as both files know, by name and fingerprints.
+/// Types with equal known parts in both files, by key and fingerprints.
 type AlikeTypes<'s> = FxHashSet<(&'s TypeKey, u64, u64)>;
 
-/// Marks changed types as the same where all that differs is unknown in one file.
+/// Marks changed types as the same if all differences are unknown in one file.
 pub(super) fn ignore_unknown_types(old: &[TypeLayout], new: &[TypeLayout], types: &mut [TypeDiff]) {
-    let unknown = |shape: &TypeLayout| shape.members.iter().any(|field| field.type_unknown);
+    let unknown = |layout: &TypeLayout| layout.members.iter().any(|member| member.type_unknown);
     if !old.iter().chain(new).any(unknown) {
         return;
     }
@@ -40,7 +42,7 @@ pub(super) fn ignore_unknown_types(old: &[TypeLayout], new: &[TypeLayout], types
 fn same_where_known(old: &TypeLayout, new: &TypeLayout, alike: &AlikeTypes<'_>) -> bool {
     old.size == new.size
         && old.members.len() == new.members.len()
-        && !is_realigned(old, new)
+        && !old.is_realigned(new)
         && matching::match_members(old, new).iter().all(|member| {
             let (Some(before), Some(after)) = (member.old, member.new) else {
                 return false;

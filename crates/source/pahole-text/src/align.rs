@@ -1,10 +1,11 @@
-//! Alignments to print: declared ones, or for formats that carry none, what the gaps suggest.
+//! Alignments to print: declared ones, or for BTF, which has none, those that gaps suggest.
+
 use relayout_layout::{Aggregate, AggregateKind, Member, TypeArena};
 
-use crate::Options;
 use crate::facts::AlignmentFacts;
+use crate::options::Options;
 
-/// The alignment to show for each member, in bytes.
+/// Alignment to print for each member, in bytes.
 pub(super) fn member_aligns(
     facts: &AlignmentFacts<'_>,
     aggregate: &Aggregate,
@@ -18,7 +19,7 @@ pub(super) fn member_aligns(
     let mut after = 0;
     members
         .map(|member| {
-            // Markers without size take the place but not the alignment.
+            // Markers without size have an offset but no alignment.
             if types.storage_size(member) == 0 {
                 return None;
             }
@@ -30,7 +31,7 @@ pub(super) fn member_aligns(
         .collect()
 }
 
-/// The alignment to show for the aggregate itself, in bytes.
+/// Alignment to print for the aggregate itself, in bytes.
 pub(super) fn type_align(
     facts: &AlignmentFacts<'_>,
     aggregate: &Aggregate,
@@ -49,7 +50,7 @@ pub(super) fn type_align(
     infer_align(aggregate.size, natural, after, options.cacheline_size)
 }
 
-/// Where the next member could begin without alignment.
+/// End of the member: the offset of the next member without alignment.
 fn unaligned_end(types: &TypeArena, aggregate: &Aggregate, member: &Member) -> u64 {
     match aggregate.kind {
         AggregateKind::Union => 0,
@@ -57,8 +58,8 @@ fn unaligned_end(types: &TypeArena, aggregate: &Aggregate, member: &Member) -> u
     }
 }
 
-/// A gap that the natural alignment does not explain was asked for: by the next power of two, or
-/// by the cache line where the place fits one.
+/// Alignment that explains a gap which the natural alignment does not explain: the next power of
+/// two, or the cache line where the offset fits one.
 fn infer_align(offset: u64, natural: u64, after: u64, line: u64) -> Option<u64> {
     let gap = offset.checked_sub(after).filter(|gap| *gap > 0)?;
     if !offset.is_multiple_of(2) {

@@ -1,20 +1,21 @@
-//! Members one below the other, with comments about what is between them.
+//! Bodies of structs and unions: members, and the comments between them.
+
 use std::fmt::Write;
 
 use relayout_layout::{Aggregate, AggregateGaps, AggregateKind, Member, MemberGap, Type};
 
 use crate::align;
-use crate::comment::{LayoutComment, plural};
+use crate::comment::plural;
 use crate::footer::FooterCounts;
 use crate::frame::PrintFrame;
-use crate::print::LayoutPrinter;
+use crate::printer::{LayoutComment, LayoutPrinter};
 
-/// The member printed before the one at hand.
+/// Member that was printed last.
 struct PreviousMember<'m> {
     member: &'m Member,
-    /// What is unused after it.
+    /// Unused bytes and bits after it.
     gap: MemberGap,
-    /// Bytes it reaches over, with the unit that its bitfields share.
+    /// Bytes up to its end, including the storage unit that its bitfields share.
     size: u64,
 }
 
@@ -55,13 +56,13 @@ impl LayoutPrinter<'_> {
         }
         if !comments.is_empty() {
             self.write_comments(&mut comments, frame, true);
-            // The footer, or the closing brace, brings its own distance.
+            // The footer or the closing brace brings its own distance.
             self.out.pop();
         }
         (gaps, counts)
     }
 
-    /// Members of a union all begin at its start, so each counts cache lines from there.
+    /// Each member of a union begins at its start, so each counts cache lines from there.
     pub(super) fn write_union_body(&mut self, aggregate: &Aggregate, frame: &PrintFrame) {
         let line = self.line;
         let aligns = align::member_aligns(&self.facts, aggregate, self.options);
@@ -75,7 +76,8 @@ impl LayoutPrinter<'_> {
         self.line = line;
     }
 
-    /// What stands between two members: comments about both, forced alignments, a boundary.
+    /// Writes the lines between two members: comments about both, forced alignments, a cache line
+    /// boundary.
     fn write_between(
         &mut self,
         comments: &mut Vec<LayoutComment>,
@@ -84,7 +86,7 @@ impl LayoutPrinter<'_> {
         gap: MemberGap,
         frame: &PrintFrame,
     ) {
-        // What comes after a base class may lie in its padding.
+        // A member behind a base class may lie in its padding.
         let last_member = last.filter(|last| !self.is_base(last.member));
         comments.extend(last_member.and_then(|last| last.overlap_comment(member)));
         if member.bits.is_some() && gap.bits > 0 {
@@ -101,7 +103,7 @@ impl LayoutPrinter<'_> {
         }
     }
 
-    /// Adds the member to the counts, and says so if its struct ends in padding.
+    /// Adds the member to the counts, and a comment if the member's struct ends in padding.
     fn count_member(
         &self,
         member: &Member,
@@ -127,7 +129,7 @@ impl LayoutPrinter<'_> {
         }
     }
 
-    /// A group of comments with a blank line after it, and before it where something precedes.
+    /// Writes a group of comments with a blank line after it, and one before it if `preceded`.
     fn write_comments(
         &mut self,
         comments: &mut Vec<LayoutComment>,
@@ -170,7 +172,7 @@ impl LayoutPrinter<'_> {
 }
 
 impl PreviousMember<'_> {
-    /// Bitfields of other types may share the bytes of their neighbours.
+    /// Comment for a bitfield that shares bytes with a neighbour of another type.
     fn overlap_comment(&self, member: &Member) -> Option<LayoutComment> {
         let last = self.member;
         let joins = last.offset == member.offset && last.bits.is_none() && member.bits.is_some();
@@ -185,12 +187,12 @@ impl PreviousMember<'_> {
         }
     }
 
-    /// Both are bitfields of one storage unit.
+    /// Returns true if both are bitfields of one storage unit.
     fn shares_unit(&self, member: &Member) -> bool {
         self.member.bits.is_some() && member.bits.is_some() && self.member.offset == member.offset
     }
 
-    /// Bytes to reckon with after `member`: a smaller bitfield does not end a larger unit.
+    /// Bytes up to the end of `member`: a smaller bitfield does not end a larger unit.
     fn carried_size(&self, member: &Member, size: u64) -> u64 {
         if self.shares_unit(member) {
             size.max(self.size)

@@ -1,42 +1,13 @@
-//! Comments between members.
-use std::fmt::Write;
+//! Text of the comments between members.
 
-use relayout_layout::{MemberGap, TypeId};
+use std::fmt::Write;
 
 use crate::frame::PrintFrame;
 use crate::names;
-use crate::print::LayoutPrinter;
-
-/// A line that stands between two members.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum LayoutComment {
-    BitHole(u64),
-    ByteHole(u64),
-    /// The member before is a struct that ends in this many bytes of padding.
-    Padding(u64),
-    CombinedWithPrevious,
-    CombinedWithNext,
-    ForceAlignment,
-    /// Not a comment: a bitfield of this type and width, without a name.
-    UnnamedBitfield(TypeId, u64),
-}
-
-impl LayoutComment {
-    /// What is said of the bytes and bits after a member.
-    pub(super) fn for_gap(gap: MemberGap) -> impl Iterator<Item = Self> {
-        let bits = (gap.bits > 0).then_some(Self::BitHole(gap.bits));
-        let bytes = (gap.bytes > 0).then_some(Self::ByteHole(gap.bytes));
-        bits.into_iter().chain(bytes)
-    }
-
-    /// A blank line sets it off from the comment above.
-    pub(super) fn is_set_off(self) -> bool {
-        self == Self::ForceAlignment
-    }
-}
+use crate::printer::{LayoutComment, LayoutPrinter};
 
 impl LayoutPrinter<'_> {
-    /// The line without its indentation and newline.
+    /// Writes the comment without its indentation and newline.
     pub(super) fn write_comment(&mut self, comment: LayoutComment, frame: &PrintFrame) {
         match comment {
             LayoutComment::BitHole(count) => self.write_hole(count, "bit"),

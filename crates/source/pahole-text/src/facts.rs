@@ -1,4 +1,5 @@
-//! What is asked of the same types again and again while one is printed.
+//! Alignments of types, cached while one type is printed.
+
 use std::cell::RefCell;
 
 use relayout_layout::{
@@ -6,7 +7,7 @@ use relayout_layout::{
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Remembers natural alignments in one arena, and what was seen while one type is printed.
+/// Natural alignments of one arena, and packed structs that the text of one type came upon.
 pub(super) struct AlignmentFacts<'t> {
     pub(super) types: &'t TypeArena,
     natural: RefCell<FxHashMap<TypeId, u64>>,
@@ -22,8 +23,9 @@ impl<'t> AlignmentFacts<'t> {
         }
     }
 
-    /// From here on, structs that are members of this one off their natural alignment count as
-    /// packed: it has gaps, so it is not packed itself. Those in arrays do not.
+    /// Treats structs inside `aggregate` as packed from here on if they are off their natural
+    /// alignment, because an aggregate with gaps is not packed itself. Structs in arrays stay as
+    /// they are.
     pub(super) fn pack_displaced(&self, aggregate: &Aggregate, gaps: &AggregateGaps) {
         if aggregate.kind == AggregateKind::Union || !gaps.has_unused_bytes() {
             return;
@@ -38,14 +40,14 @@ impl<'t> AlignmentFacts<'t> {
         }
     }
 
-    /// Whether [`pack_displaced`](Self::pack_displaced) came upon it.
+    /// Returns true if [`pack_displaced`](Self::pack_displaced) came upon the type.
     pub(super) fn is_packed_here(&self, id: TypeId) -> bool {
         self.displaced.borrow().contains(&id)
     }
 
-    /// Whether `__attribute__((packed))`, which debug information does not carry, is to be
-    /// inferred: a struct without holes or padding is packed when a member is off its natural
-    /// alignment or its size is no multiple of the largest one.
+    /// Returns true if `__attribute__((packed))` has to be inferred, which debug information does
+    /// not carry. A struct without holes and padding is packed if a member is off its natural
+    /// alignment, or if its size is no multiple of the largest alignment.
     pub(super) fn is_packed(&self, aggregate: &Aggregate, gaps: &AggregateGaps) -> bool {
         if aggregate.kind == AggregateKind::Union || gaps.has_unused_bytes() {
             return false;
@@ -62,14 +64,14 @@ impl<'t> AlignmentFacts<'t> {
             || !aggregate.size.is_multiple_of(largest)
     }
 
-    /// The largest natural alignment among the members, 1 without any.
+    /// Largest natural alignment of the members; 1 without members.
     pub(super) fn largest_align(&self, aggregate: &Aggregate) -> u64 {
         let members = aggregate.members.iter();
         let natural = members.map(|member| self.natural_align(member.ty)).max();
         natural.unwrap_or(1)
     }
 
-    /// Alignment by the sizes of the scalars inside, whatever was declared.
+    /// Alignment by the sizes of the scalars inside, without declared alignments.
     pub(super) fn natural_align(&self, id: TypeId) -> u64 {
         self.natural_at(id, 0)
     }

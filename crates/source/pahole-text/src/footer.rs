@@ -1,11 +1,12 @@
-//! The statistics below a struct.
+//! Statistics below a struct.
+
 use std::fmt::Write;
 
 use relayout_layout::{Aggregate, AggregateGaps};
 
-use crate::Options;
+use crate::options::Options;
 
-/// What is counted while the members are printed.
+/// Sums of the members that were printed.
 #[derive(Default)]
 pub(super) struct FooterCounts {
     pub(super) member_bytes: u64,
@@ -18,7 +19,7 @@ pub(super) struct FooterCounts {
 }
 
 impl FooterCounts {
-    /// Counts a member's forced alignment, where it has one, and the hole before it.
+    /// Counts a member's forced alignment, if it has one, and the hole before it.
     pub(super) fn add_align(&mut self, align: Option<u64>, bytes_before: u64) {
         if align.is_some() {
             self.forced += 1;
@@ -28,7 +29,7 @@ impl FooterCounts {
     }
 }
 
-/// Where the rows go.
+/// Lines of the footer.
 struct FooterRows<'o> {
     out: &'o mut String,
     indent: usize,

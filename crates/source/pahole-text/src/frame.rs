@@ -1,28 +1,29 @@
-//! Where an aggregate is printed: its indentation, columns and place in the outermost one.
+//! Position of a printed aggregate: its indentation, columns, and offset in the outermost one.
 
 pub(super) const TYPE_WIDTH: i64 = 26;
 pub(super) const NAME_WIDTH: i64 = 23;
 pub(super) const NAME_WIDTH_UNION: i64 = 21;
-/// With all types expanded, for structs and unions alike.
+/// Width with all types expanded, for structs and unions alike.
 pub(super) const NAME_WIDTH_EXPANDED: i64 = 55;
 
-/// An inner aggregate's type column begins a tab further right, and ends where the outer one does.
+/// Width of a tab. An inner aggregate's type column begins a tab further right, and ends with the
+/// outer one's.
 const TAB: i64 = 8;
 
 #[derive(Clone, Copy)]
 pub(super) struct PrintFrame {
-    /// Tabs before its members.
+    /// Tabs in front of its members.
     pub(super) indent: usize,
-    /// Width of the type column; below zero when nested deeply.
+    /// Width of the type column; below zero for deeply nested aggregates.
     pub(super) type_width: i64,
-    /// What its members' offsets are counted from, in bytes.
+    /// Start of the aggregate in bytes, from the start of the outermost one.
     pub(super) base: u64,
-    /// A pointer is somewhere around: each aggregate's offsets begin anew.
+    /// True if a pointer is around the aggregate. Offsets of each aggregate then begin at 0.
     pub(super) is_pointed: bool,
     pub(super) depth: u32,
-    /// A union is somewhere around.
+    /// True if a union is around the aggregate.
     pub(super) in_union: bool,
-    /// The member at hand is the last of several in a struct.
+    /// True if the current member is the last of several in a struct.
     pub(super) last: bool,
 }
 
@@ -39,8 +40,8 @@ impl PrintFrame {
         }
     }
 
-    /// The frame of an aggregate that is printed in place of the type of a member at `offset`.
-    /// `qualifiers` is the width that they take from the type column.
+    /// Frame of an aggregate that is printed in place of the type of a member at `offset`.
+    /// `qualifiers` is the width of the qualifiers in the type column.
     pub(super) fn inside(&self, offset: u64, qualifiers: i64, in_union: bool) -> Self {
         let base = match self.is_pointed {
             true => 0,
@@ -56,7 +57,7 @@ impl PrintFrame {
         }
     }
 
-    /// The same behind a pointer, where columns shrink twice.
+    /// Frame of an aggregate behind a pointer, whose columns shrink twice.
     pub(super) fn behind_pointer(&self, qualifiers: i64, in_union: bool) -> Self {
         Self {
             is_pointed: true,

@@ -1,9 +1,29 @@
-//! Layouts as text, the way pahole prints them.
+//! Struct layouts as text in the format of pahole.
 //!
-//! The model is `pahole` 1.24 (package dwarves), byte for byte, spelling quirks included: people
-//! diff this text, and scripts parse it. Holes, packing and forced alignments are reckoned by the
-//! same rules as there; the tests of the command (`tests/pahole`) compare the two over a kernel, and
-//! list what is different on purpose.
+//! The text equals that of `pahole` 1.24 (package dwarves) byte for byte, because people compare it
+//! and scripts parse it. Holes, packing and forced alignments follow the same rules. The tests of
+//! the command (`crates/relayout/tests/pahole`) compare the text of a whole kernel, and list the
+//! intended differences.
+//!
+//! ```
+//! use relayout_layout::{Aggregate, Member, Type, TypeArena};
+//! use relayout_pahole_text::{Options, render_aggregate};
+//!
+//! let mut types = TypeArena::new();
+//! let int = types.add(Type::Base { name: "int".to_owned(), size: 4 });
+//! let long = types.add(Type::Base { name: "long".to_owned(), size: 8 });
+//! let job = Aggregate {
+//!     name: Some("job".to_owned()),
+//!     size: 16,
+//!     members: vec![Member::new("done", int, 0), Member::new("wait", long, 8)],
+//!     complete: true,
+//!     ..Aggregate::default()
+//! };
+//! let text = render_aggregate(&types, &job, &Options::default()).expect("it is complete");
+//! assert!(text.contains("/* XXX 4 bytes hole, try to pack */"));
+//! ```
+//!
+//! The text of a struct:
 //!
 //! ```text
 //! struct completion {
@@ -21,52 +41,31 @@
 
 mod align;
 mod body;
+mod column;
 mod comment;
 mod facts;
 mod footer;
 mod frame;
 mod member;
 mod names;
-mod number;
+mod options;
 mod print;
+mod printer;
 mod variants;
 
 use relayout_layout::{Aggregate, AggregateKind, Type, TypeArena, TypeId};
 
-/// How to print.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Options {
-    /// Size of a cache line in bytes.
-    pub cacheline_size: u64,
-    /// Offsets and sizes in hexadecimal (`pahole --hex`).
-    pub hex: bool,
-    /// Types of members in place, down to base types, and what typedefs stand for (`pahole -E`).
-    pub expand: bool,
-    /// The types carry declared alignments, as from DWARF. For BTF, which has none, pahole guesses
-    /// them from gaps that are too large for the members' own alignment; so do we.
-    pub alignments_known: bool,
-}
+pub use options::Options;
 
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            cacheline_size: 64,
-            hex: false,
-            expand: false,
-            alignments_known: true,
-        }
-    }
-}
-
-/// The layout of a struct, union or enum with a final newline; typedefs are looked through. `None`
-/// for other types and mere declarations.
+/// Text of a struct, union or enum with a final newline. A typedef stands for its type. `None` for
+/// other types, and for declarations without members.
 pub fn render(types: &TypeArena, id: TypeId, options: &Options) -> Option<String> {
     match types.get(types.strip_typedefs(id)) {
         Type::Aggregate(aggregate) => render_aggregate(types, aggregate, options),
         Type::Enum {
             name, enumerators, ..
         } => {
-            let mut printer = print::LayoutPrinter::new(types, options);
+            let mut printer = printer::LayoutPrinter::new(types, options);
             printer.write_top_enum(name.as_deref(), enumerators);
             Some(printer.finish())
         }
@@ -74,9 +73,9 @@ pub fn render(types: &TypeArena, id: TypeId, options: &Options) -> Option<String
     }
 }
 
-/// As [`render`], of a struct or union that is not in the arena itself, such as one
-/// [laid out in another order](relayout_layout::abi::StructShape::apply_arrangement); its members' types are. `None` for a mere
-/// declaration.
+/// Text of a struct or union that is not in the arena itself, such as one [laid out in another
+/// order](relayout_layout::abi::StructShape::apply_arrangement). The types of its members are in
+/// the arena. `None` for a declaration without members.
 pub fn render_aggregate(
     types: &TypeArena,
     aggregate: &Aggregate,
@@ -85,21 +84,10 @@ pub fn render_aggregate(
     if !aggregate.complete {
         return None;
     }
-    let mut printer = print::LayoutPrinter::new(types, options);
+    let mut printer = printer::LayoutPrinter::new(types, options);
     match aggregate.kind {
         AggregateKind::Union => printer.write_top_union(aggregate),
         AggregateKind::Struct | AggregateKind::Class => printer.write_top_struct(aggregate),
     }
     Some(printer.finish())
-}
-
-/// Adds spaces.
-fn push_spaces(out: &mut String, count: usize) {
-    const SPACES: &str = "                                                                ";
-    let mut left = count;
-    while left > 0 {
-        let some = left.min(SPACES.len());
-        out.push_str(&SPACES[..some]);
-        left -= some;
-    }
 }

@@ -1,40 +1,17 @@
-//! One member: its type, its name, and where it is.
+//! Text of one member: its type, its name, its offset and size.
+
 use std::fmt::Write;
 
 use relayout_layout::{Member, NESTING_MAX, Type, TypeId};
 
+use crate::column::{push_number, push_spaces};
 use crate::frame::PrintFrame;
-use crate::print::{LayoutPrinter, PACKED};
-use crate::{names, number, push_spaces};
-
-/// A member's type, taken apart the way C declares it.
-pub(super) struct MemberDeclarator {
-    /// Qualifiers in front of a type that is printed in place.
-    pub(super) qualifiers: String,
-    /// The type behind them.
-    pub(super) id: TypeId,
-    /// `id` is what typedefs, which were printed, stand for.
-    pub(super) is_resolved: bool,
-    /// What stands right of the name.
-    pub(super) suffix: String,
-    /// What stands left of the name (`* ` for pointers to anonymous types).
-    stars: &'static str,
-}
-
-impl MemberDeclarator {
-    /// The type is behind a pointer.
-    pub(super) fn is_pointed(&self) -> bool {
-        !self.stars.is_empty()
-    }
-
-    fn is_plain(&self) -> bool {
-        let is_bare = self.qualifiers.is_empty() && self.suffix.is_empty();
-        is_bare && !self.is_resolved && !self.is_pointed()
-    }
-}
+use crate::names;
+use crate::printer::{LayoutPrinter, MemberDeclarator, PACKED};
 
 impl LayoutPrinter<'_> {
-    /// One member without its indentation and newline. `size` is that of its type in bytes.
+    /// Writes one member without its indentation and newline. `size` is the size of its type in
+    /// bytes.
     pub(super) fn write_member(
         &mut self,
         member: &Member,
@@ -76,13 +53,13 @@ impl LayoutPrinter<'_> {
         self.write_offset_comment(member, size, frame, spacing);
     }
 
-    /// Whether the member is a base class: C has no unnamed members of named types.
+    /// Returns true if the member is a base class: C has no unnamed members of named types.
     pub(super) fn is_base(&self, member: &Member) -> bool {
         let is_named = |ty: &Type| matches!(ty, Type::Aggregate(found) if found.name.is_some());
         member.name.is_none() && member.bits.is_none() && is_named(self.types.get(member.ty))
     }
 
-    /// A base class, as a comment: the language has no such member.
+    /// Writes a base class as a comment, because C has no such member.
     fn write_base(&mut self, member: &Member, size: u64, frame: &PrintFrame) {
         let start = self.out.len();
         self.push("/* ");
@@ -104,20 +81,20 @@ impl LayoutPrinter<'_> {
         let out = &mut self.out;
         push_spaces(out, usize::try_from(spacing).unwrap_or(0).max(1));
         out.push_str("/* ");
-        number::push_number(out, frame.base.saturating_add(member.offset), 5, hex);
+        push_number(out, frame.base.saturating_add(member.offset), 5, hex);
         let mut size_width = 5;
         if let Some(bits) = member.bits {
             let unit = member.offset.saturating_mul(8);
             out.push(':');
-            number::push_number(out, bits.offset_bits.saturating_sub(unit), 2, hex);
+            push_number(out, bits.offset_bits.saturating_sub(unit), 2, hex);
             size_width = 2;
         }
         out.push(' ');
-        number::push_number(out, size, size_width, hex);
+        push_number(out, size, size_width, hex);
         out.push_str(" */");
     }
 
-    /// Peels qualifiers, arrays and pointers off a type as far as the columns need it.
+    /// Splits qualifiers, arrays and pointers off a type as far as the columns need it.
     fn split_declarator(&self, member: &Member, frame: &PrintFrame) -> MemberDeclarator {
         let mut found = MemberDeclarator {
             qualifiers: String::new(),
@@ -138,7 +115,7 @@ impl LayoutPrinter<'_> {
                 Type::Array { element, counts } => {
                     push_counts(counts, frame, &mut found.suffix);
                     found.id = *element;
-                    // The const of an array is repeated on its elements.
+                    // The `const` of an array is repeated on its elements.
                     if is_empty_array(counts)
                         && let Type::Qualified {
                             qualifier: "const",
@@ -162,7 +139,8 @@ impl LayoutPrinter<'_> {
         found
     }
 
-    /// Follows typedefs, and arrays behind them, to what they stand for, and says which they were.
+    /// Replaces typedefs, and arrays behind them, by the types that they stand for, and writes the
+    /// typedefs as a comment.
     fn resolve_declarator(&mut self, declared: &mut MemberDeclarator, frame: &PrintFrame) {
         for _ in 0..NESTING_MAX {
             let before = declared.id;
@@ -176,7 +154,7 @@ impl LayoutPrinter<'_> {
         }
     }
 
-    /// `/* typedef u8 -> __u8 */ `; returns what the last one stands for.
+    /// Writes `/* typedef u8 -> __u8 */ ` and returns the type that the last typedef stands for.
     pub(super) fn resolve_typedefs(&mut self, id: TypeId) -> TypeId {
         let types = self.types;
         let mut at = id;
@@ -209,7 +187,7 @@ impl LayoutPrinter<'_> {
         }
     }
 
-    /// The name behind a type that was printed in place, without the brackets of an array.
+    /// Writes the name behind a type that was printed in place, without the brackets of an array.
     pub(super) fn write_inline_name(
         &mut self,
         member: &Member,
@@ -219,7 +197,7 @@ impl LayoutPrinter<'_> {
         if member.name.is_none() && member.bits.is_none() {
             return;
         }
-        // An expanded struct of one's own ends without a space, but not an array of it.
+        // An expanded struct with a name ends without a space; an array of it does not.
         if !(is_named && declared.is_plain()) {
             self.push(" ");
         }
@@ -227,7 +205,7 @@ impl LayoutPrinter<'_> {
         self.write_name(member);
     }
 
-    /// Name, and width of a bitfield.
+    /// Writes the name, and the width of a bitfield.
     fn write_name(&mut self, member: &Member) {
         self.push(member.name.as_deref().unwrap_or_default());
         if let Some(bits) = member.bits {
@@ -262,12 +240,12 @@ impl LayoutPrinter<'_> {
             self.push(" ");
             self.write_name(member);
         }
-        // Not C for an array of functions, but what pahole writes.
+        // pahole writes an array of functions so, although it is not C.
         self.push(&declared.suffix);
     }
 }
 
-/// A flexible array shows as `[]` where C allows one, and as `[0]` elsewhere.
+/// Appends array brackets. A flexible array is `[]` where C allows one, and `[0]` elsewhere.
 fn push_counts(counts: &[Option<u64>], frame: &PrintFrame, out: &mut String) {
     for count in counts {
         let _ = match count {

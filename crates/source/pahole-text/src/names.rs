@@ -1,14 +1,17 @@
-//! pahole's spelling of types: a space before every `*`, a space after `const`.
+//! Spelling of types by pahole: a space before every `*`, a space after `const`.
+
 use relayout_layout::{NESTING_MAX, Type, TypeArena, TypeId};
 
-/// Longer spellings are cut: only damaged debug information produces them.
+use crate::column::push_spaces;
+
+/// Longest spelling in bytes. Only damaged debug information has longer ones.
 const NAME_BYTES_MAX: usize = 16 * 1024;
 
-/// Stands for the name of a type that has none.
+/// Name of a type without a name.
 const UNNAMED: &str = "{...}";
 
-/// `const char  *`, `struct page * *`, `void (*)(int)`, padded to a column. A width below zero pads
-/// to its absolute value, as printf does with `%-*s`: that is what deeply nested members look like.
+/// Appends a type padded to a column: `const char  *`, `struct page * *`, `void (*)(int)`. A width
+/// below zero, as of deeply nested members, pads to its absolute value, as printf does with `%-*s`.
 pub(super) fn push_column(types: &TypeArena, id: Option<TypeId>, width: i64, out: &mut String) {
     let tagged = match id.map(|id| types.get(id)) {
         Some(Type::Aggregate(aggregate)) => Some((aggregate.kind.keyword(), &aggregate.name)),
@@ -19,7 +22,7 @@ pub(super) fn push_column(types: &TypeArena, id: Option<TypeId>, width: i64, out
     if let Some((keyword, _)) = tagged {
         out.push_str(keyword);
         out.push(' ');
-        // A class takes as much from the column as a struct does.
+        // A class takes as much of the column as a struct.
         let taken = if keyword == "class" {
             "struct"
         } else {
@@ -35,7 +38,7 @@ pub(super) fn push_column(types: &TypeArena, id: Option<TypeId>, width: i64, out
     pad_column(out, start, width);
 }
 
-/// The same, with the keyword of a struct taken for part of its name.
+/// Appends a type padded to a column. The keyword of a struct counts as part of its name.
 pub(super) fn push_padded(types: &TypeArena, id: Option<TypeId>, width: i64, out: &mut String) {
     let start = out.len();
     push_type(types, id, out, start, 0);
@@ -44,10 +47,10 @@ pub(super) fn push_padded(types: &TypeArena, id: Option<TypeId>, width: i64, out
 
 fn pad_column(out: &mut String, start: usize, width: i64) {
     let width = usize::try_from(width.unsigned_abs()).unwrap_or(0);
-    super::push_spaces(out, width.saturating_sub(out.len() - start));
+    push_spaces(out, width.saturating_sub(out.len() - start));
 }
 
-/// `(params)` with the types of the parameters.
+/// Appends `(params)` with the types of the parameters.
 pub(super) fn push_signature(
     types: &TypeArena,
     params: &[TypeId],
@@ -58,7 +61,7 @@ pub(super) fn push_signature(
     push_params(types, params, variadic, out, start, 0);
 }
 
-/// `start` is where the spelling begins in `out`.
+/// Appends a type; `start` is the byte of `out` at which the spelling begins.
 fn push_type(types: &TypeArena, id: Option<TypeId>, out: &mut String, start: usize, depth: u32) {
     let Some(id) = id else {
         out.push_str("void");

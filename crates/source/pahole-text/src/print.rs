@@ -1,60 +1,22 @@
-//! Types from their head to their closing brace.
+//! Text of types from their head to their closing brace.
+
 use std::fmt::Write;
 
 use relayout_layout::{
     Aggregate, AggregateGaps, AggregateKind, Member, NESTING_MAX, Type, TypeArena,
 };
 
-use crate::comment::LayoutComment;
-use crate::facts::AlignmentFacts;
-use crate::frame::{NAME_WIDTH, NAME_WIDTH_EXPANDED, NAME_WIDTH_UNION, PrintFrame};
-use crate::member::MemberDeclarator;
+use crate::frame::{NAME_WIDTH_UNION, PrintFrame};
+use crate::printer::{InlineType, LayoutComment, LayoutPrinter, MemberDeclarator, PACKED};
 use crate::{Options, align, footer, variants};
 
-/// Text is cut here: shared types in damaged debug information multiply.
+/// Longest text in bytes. Shared types in damaged debug information multiply.
 const TEXT_BYTES_MAX: usize = 16 << 20;
 
-pub(super) const PACKED: &str = " __attribute__((__packed__))";
-
-/// Padding of more members than this is not written out.
+/// Most members of forced padding that are written out.
 const FORCED_MEMBERS_MAX: u64 = 4096;
 
-/// A type that was printed in place of a member's.
-pub(super) struct InlineType {
-    pub(super) is_named: bool,
-    pub(super) is_packed: bool,
-}
-
-pub(super) struct LayoutPrinter<'t> {
-    pub(super) types: &'t TypeArena,
-    pub(super) facts: AlignmentFacts<'t>,
-    pub(super) options: &'t Options,
-    pub(super) out: String,
-    /// Last cache line whose boundary has been printed.
-    pub(super) line: u64,
-    pub(super) name_width: i64,
-}
-
-impl<'t> LayoutPrinter<'t> {
-    pub(super) fn new(types: &'t TypeArena, options: &'t Options) -> Self {
-        Self {
-            types,
-            facts: AlignmentFacts::new(types),
-            options,
-            out: String::new(),
-            line: 0,
-            name_width: if options.expand {
-                NAME_WIDTH_EXPANDED
-            } else {
-                NAME_WIDTH
-            },
-        }
-    }
-
-    pub(super) fn finish(self) -> String {
-        self.out
-    }
-
+impl LayoutPrinter<'_> {
     pub(super) fn write_top_struct(&mut self, aggregate: &Aggregate) {
         self.write_head(aggregate);
         let (gaps, counts) = self.write_struct_body(aggregate, &PrintFrame::outermost(false));
@@ -110,7 +72,7 @@ impl<'t> LayoutPrinter<'t> {
         }
     }
 
-    /// What is known or inferred of the alignment of a struct that is not packed.
+    /// Writes the declared or inferred alignment of a struct that is not packed.
     fn write_aligned(&mut self, aggregate: &Aggregate, is_packed: bool) {
         if let Some(align) = align::type_align(&self.facts, aggregate, self.options)
             && !is_packed
@@ -134,7 +96,7 @@ impl<'t> LayoutPrinter<'t> {
         let lengths = enumerators.iter().map(|(name, _)| name.len());
         let width = lengths.max().unwrap_or(0);
         for (name, value) in enumerators {
-            // pahole takes the 32 bits of BTF's numbers as they are stored, without their sign.
+            // pahole takes the 32 bits of numbers in BTF without their sign.
             let value = match i32::try_from(*value) {
                 Ok(value) if !self.options.alignments_known => i128::from(value.cast_unsigned()),
                 _ => *value,
@@ -146,9 +108,8 @@ impl<'t> LayoutPrinter<'t> {
         self.push("}");
     }
 
-    /// Prints a type in place, and the name behind it, if it is to be seen there: an anonymous
-    /// one, or with [`Options::expand`] any. `None` when the type goes into a column instead, else
-    /// whether it is packed.
+    /// Prints an anonymous type, or with [`Options::expand`](crate::Options::expand) any type, in
+    /// place with the name behind it. `None` if the type belongs into a column instead.
     pub(super) fn write_inline(
         &mut self,
         member: &Member,
@@ -207,7 +168,7 @@ impl<'t> LayoutPrinter<'t> {
             self.push(&declared.suffix);
         } else {
             let (gaps, counts) = self.write_struct_body(aggregate, &inner);
-            // Only through a qualifier does an inner struct keep its statistics.
+            // An inner struct has statistics only behind a qualifier.
             if !declared.qualifiers.is_empty() {
                 let (out, options) = (&mut self.out, self.options);
                 footer::write_footer(out, inner.indent, aggregate, &gaps, &counts, options);
@@ -217,7 +178,7 @@ impl<'t> LayoutPrinter<'t> {
             is_packed =
                 self.facts.is_packed_here(declared.id) || self.facts.is_packed(aggregate, &gaps);
             self.write_packed(is_packed);
-            // In an array the name comes before the alignment.
+            // In an array, the name comes before the alignment.
             if !declared.suffix.is_empty() {
                 self.write_inline_name(member, declared, is_named);
                 self.write_aligned(aggregate, is_packed);
@@ -233,7 +194,7 @@ impl<'t> LayoutPrinter<'t> {
         }
     }
 
-    /// Padding beyond what the largest member explains, written out as bitfields.
+    /// Writes padding that the largest member does not explain as bitfields.
     fn write_forced_padding(&mut self, aggregate: &Aggregate, gaps: &AggregateGaps) {
         let Some(last) = aggregate.members.last() else {
             return;
@@ -256,15 +217,5 @@ impl<'t> LayoutPrinter<'t> {
             );
             self.push("\n");
         }
-    }
-
-    pub(super) fn push_tabs(&mut self, count: usize) {
-        for _ in 0..count {
-            self.out.push('\t');
-        }
-    }
-
-    pub(super) fn push(&mut self, text: &str) {
-        self.out.push_str(text);
     }
 }

@@ -1,10 +1,10 @@
-//! The alternatives of a Rust enum. pahole knows none; they are comments, so that what is printed
-//! remains C.
+//! Alternatives of a Rust enum as comments, so that the text remains C. pahole does not print them.
+
 use std::fmt::Write;
 
 use relayout_layout::{EnumVariants, TypeArena};
 
-/// Each alternative in a line: offset, size, name, and the discriminant's value that stands for it.
+/// Writes a line for each alternative: offset, size, name, and the discriminant's value.
 pub(super) fn write_variants(out: &mut String, types: &TypeArena, alternatives: &EnumVariants) {
     let size = |member: &relayout_layout::Member| types.size_of(member.ty).unwrap_or(0);
     match &alternatives.discriminant {

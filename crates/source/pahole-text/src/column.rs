@@ -1,13 +1,13 @@
-//! Numbers right-aligned in a column: half of a layout's text is these.
+//! Right-aligned numbers, which are half of a layout's text.
 
 /// Digits of the largest `u64`.
 const DIGITS_MAX: usize = 20;
 
-/// As `%*u` writes it, or with `hex` as `%#*x`.
+/// Appends a number as `%*u` of C's printf does, or with `hex` as `%#*x`.
 pub(super) fn push_number(out: &mut String, value: u64, width: usize, hex: bool) {
     let mut digits = [0; DIGITS_MAX];
     let (radix, prefix) = match hex && value > 0 {
-        // C's %#x leaves the prefix off zero.
+        // `%#x` has no prefix for zero.
         true => (16, "0x"),
         false => (10, ""),
     };
@@ -22,9 +22,20 @@ pub(super) fn push_number(out: &mut String, value: u64, width: usize, hex: bool)
         }
     }
     let digits = &digits[at..];
-    super::push_spaces(out, width.saturating_sub(prefix.len() + digits.len()));
+    push_spaces(out, width.saturating_sub(prefix.len() + digits.len()));
     out.push_str(prefix);
     out.extend(digits.iter().map(|digit| char::from(*digit)));
+}
+
+/// Appends spaces.
+pub(super) fn push_spaces(out: &mut String, count: usize) {
+    const SPACES: &str = "                                                                ";
+    let mut left = count;
+    while left > 0 {
+        let some = left.min(SPACES.len());
+        out.push_str(&SPACES[..some]);
+        left -= some;
+    }
 }
 
 #[cfg(test)]

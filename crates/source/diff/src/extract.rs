@@ -1,153 +1,23 @@
-//! One type as far as a comparison needs it: its members in their places, detached from the arena
-//! that it was loaded into.
-use std::fmt;
+//! Extraction of a type's layout from the arena that the type was loaded into.
 
 use relayout_layout::{
-    Aggregate, AggregateKind, BitRange, Member, NESTING_MAX, SourceLine, Type, TypeArena, TypeId,
+    Aggregate, AggregateKind, BitRange, Member, NESTING_MAX, Type, TypeArena, TypeId,
 };
 
 use crate::fingerprint::FingerprintCache;
-use crate::gaps::{self, BitGap};
+use crate::gaps::find_gaps;
 use crate::spelling::{self, canonical_type};
+use crate::type_layout::{HeldType, PlacedMember, TypeKey, TypeLayout, TypeTag};
 
-/// Members of one type that are compared; anonymous types in damaged debug information can repeat
-/// each other without end.
-const FIELDS_MAX: usize = 1 << 16;
-/// Members of one type that are looked at, also those that hold nothing.
-const VISITS_MAX: usize = 2 * FIELDS_MAX;
-
-/// What a type is found by in another file. C++ lets a class be declared with `struct`, so the two
-/// are one.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct TypeKey {
-    /// `struct`, `union`, or a typedef of something without a tag.
-    pub tag: TypeTag,
-    /// Namespaces and classes around it.
-    pub scope: Option<Box<str>>,
-    /// Name without scope, as one compiler would spell it for all.
-    pub name: Box<str>,
-}
-
-/// What stands before a name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum TypeTag {
-    /// `struct` or `class`.
-    Struct,
-    /// `union`.
-    Union,
-    /// Nothing: a typedef of a struct or union that has no tag.
-    Typedef,
-}
-
-/// A struct, union or class in its places.
-#[derive(Clone, Debug, PartialEq)]
-pub struct TypeLayout {
-    /// What it is found by.
-    pub key: TypeKey,
-    /// As in the source.
-    pub kind: AggregateKind,
-    /// `sizeof` in bytes.
-    pub size: u64,
-    /// `aligned(N)` on the type in bytes, where the debug information says so.
-    pub declared_align: Option<u64>,
-    /// Where it is declared.
-    pub decl: Option<SourceLine>,
-    /// Members in order of declaration, with those of anonymous structs and unions.
-    pub members: Vec<PlacedMember>,
-    /// Unused bits, by place. Unions have none.
-    pub gaps: Vec<BitGap>,
-    /// Equal where the type and all that it holds by value lies in the same places.
-    pub fingerprint: u64,
-}
-
-/// One member in its place.
-#[derive(Clone, Debug, PartialEq)]
-pub struct PlacedMember {
-    /// From the type: `flags`; `u.inuse` in an anonymous type with a name for the member;
-    /// `slots[].x` in an array of such, for the first element. A base class goes by its type.
-    pub path: Box<str>,
-    /// Bytes from the start of the type; for a bitfield, of the byte with its first bit.
-    pub offset: u64,
-    /// Bytes, of a whole array; 0 where unknown. For a bitfield, those that its bits touch.
-    pub size: u64,
-    /// The file only declares its type, as clang does with classes that others define.
-    pub type_unknown: bool,
-    /// Bitfields: bits from the start of the type.
-    pub bits: Option<BitRange>,
-    /// Spelled the same whichever compiler wrote it.
-    pub type_name: Box<str>,
-    /// The named type that it holds by value, alone or as an array.
-    pub held_type: Option<HeldType>,
-}
-
-/// A named type held by value.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HeldType {
-    /// Which.
-    pub key: TypeKey,
-    /// Of the type held, as [`Shape::fingerprint`].
-    pub fingerprint: u64,
-    /// Of one, in bytes.
-    pub size: u64,
-}
-
-impl fmt::Display for TypeKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self.tag {
-            TypeTag::Struct => "struct ",
-            TypeTag::Union => "union ",
-            TypeTag::Typedef => "",
-        })?;
-        f.write_str(&self.qualified())
-    }
-}
-
-impl TypeKey {
-    /// The name with its scope: `std::pair<int,int>`.
-    pub fn qualified(&self) -> String {
-        match &self.scope {
-            Some(scope) => format!("{scope}::{}", self.name),
-            None => self.name.to_string(),
-        }
-    }
-}
-
-impl PlacedMember {
-    /// First bit, from the start of the type.
-    pub fn start_bits(&self) -> u64 {
-        self.bits
-            .map_or(self.offset.saturating_mul(8), |bits| bits.offset_bits)
-    }
-
-    /// The bit after its last.
-    pub fn end_bits(&self) -> u64 {
-        self.start_bits().saturating_add(self.size_bits())
-    }
-
-    /// Bits.
-    pub fn size_bits(&self) -> u64 {
-        self.bits
-            .map_or(self.size.saturating_mul(8), |bits| bits.size_bits)
-    }
-
-    /// Whether it is known to have another size than `other`.
-    pub fn is_resized(&self, other: &Self) -> bool {
-        self.size_bits() != other.size_bits() && !self.type_unknown && !other.type_unknown
-    }
-
-    /// First and last line of `line_bytes` that it lies on, counted from 0 at the start of the
-    /// type; `None` for what has no size.
-    pub fn line_range(&self, line_bytes: u64) -> Option<(u64, u64)> {
-        let line_bits = line_bytes.max(1).saturating_mul(8);
-        let last = self.end_bits().checked_sub(1)?;
-        let first = self.start_bits();
-        (self.size_bits() > 0).then_some((first / line_bits, last / line_bits))
-    }
-}
+/// Most members of one type that are compared. Anonymous types in damaged debug information can
+/// repeat each other without end.
+const MEMBERS_MAX: usize = 1 << 16;
+/// Most members of one type that are visited, including those without size.
+const VISITS_MAX: usize = 2 * MEMBERS_MAX;
 
 impl TypeLayout {
-    /// The struct, union or class at `id`, or the one without a tag that the typedef at `id`
-    /// names. `None` for other types, and for what has no name or is only declared.
+    /// Layout of the struct, union or class at `id`, or of the one without a tag that the typedef
+    /// at `id` names. `None` for other types, types without name, and declarations without members.
     pub fn from_type(types: &TypeArena, id: TypeId) -> Option<Self> {
         let (key, aggregate) = named_aggregate(types, id)?;
         let mut walk = MemberCollector {
@@ -164,7 +34,7 @@ impl TypeLayout {
             size: aggregate.size,
             declared_align: aggregate.declared_align,
             decl: aggregate.decl.clone(),
-            gaps: gaps::find_gaps(&fields, aggregate),
+            gaps: find_gaps(&fields, aggregate),
             key,
             members: fields,
             fingerprint,
@@ -172,7 +42,7 @@ impl TypeLayout {
     }
 }
 
-/// A complete aggregate and what it is called by.
+/// Complete aggregate at `id` with the key that finds it in another file.
 fn named_aggregate(types: &TypeArena, id: TypeId) -> Option<(TypeKey, &Aggregate)> {
     let aggregate = types.aggregate(id).filter(|found| found.complete)?;
     let (tag, name) = match &aggregate.name {
@@ -193,7 +63,7 @@ fn named_aggregate(types: &TypeArena, id: TypeId) -> Option<(TypeKey, &Aggregate
     Some((TypeKey { tag, scope, name }, aggregate))
 }
 
-/// The innermost typedef on the way to what it names.
+/// Innermost typedef between `id` and the type that it names.
 fn typedef_name(types: &TypeArena, id: TypeId) -> Option<&str> {
     let mut found = None;
     let mut at = id;
@@ -229,7 +99,7 @@ impl MemberCollector<'_> {
         });
         for member in aggregate.members.iter().chain(variants) {
             self.visits += 1;
-            if self.members.len() < FIELDS_MAX && self.visits < VISITS_MAX {
+            if self.members.len() < MEMBERS_MAX && self.visits < VISITS_MAX {
                 self.collect_member(member, base, prefix, depth);
             }
         }
@@ -274,7 +144,7 @@ impl MemberCollector<'_> {
         format!("{prefix}{name}")
     }
 
-    /// What an array is of, however many dimensions it has; else the type itself.
+    /// Innermost element type of an array, and true; for other types the type itself, and false.
     fn array_element(&self, id: TypeId) -> (TypeId, bool) {
         let mut at = id;
         let mut is_array = false;
