@@ -21,8 +21,13 @@ relayout-contend: relayout-layout relayout-profile relayout-statistics
 relayout-search: relayout-contend relayout-layout relayout-statistics
 relayout-session: relayout-contend relayout-diff relayout-host relayout-layout relayout-pahole-text relayout-patch relayout-profile relayout-resolve relayout-search
 relayout-report: relayout-check relayout-contend relayout-diff relayout-layout relayout-pahole-text relayout-profile relayout-resolve relayout-search relayout-session
-relayout-host: relayout-layout relayout-profile relayout-shadow relayout-statistics
-relayout: relayout-check relayout-contend relayout-diff relayout-host relayout-layout relayout-pahole-text relayout-patch relayout-profile relayout-report relayout-resolve relayout-search relayout-session relayout-verify
+relayout-files: relayout-layout
+relayout-measure: relayout-files
+relayout-probe: relayout-files relayout-statistics
+relayout-record: relayout-files relayout-layout relayout-profile relayout-shadow relayout-statistics
+relayout-toolchain: relayout-files relayout-measure
+relayout-host: relayout-files relayout-measure relayout-probe relayout-record relayout-toolchain
+relayout: relayout-check relayout-contend relayout-diff relayout-files relayout-host relayout-layout relayout-pahole-text relayout-patch relayout-profile relayout-record relayout-report relayout-resolve relayout-search relayout-session relayout-verify
 relayout-testkit:
 xtask:
 relayout-rt: relayout-shadow

@@ -1,4 +1,4 @@
-//! What recording and measuring programs needs, and what of it is here.
+//! The requirements of recording and measuring, and which of them this machine meets.
 
 use std::fs;
 
@@ -10,15 +10,15 @@ use relayout_toolchain::cc::try_compiler;
 /// One thing that was looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SurveyItem {
-    /// What.
+    /// Name of the requirement.
     pub subject: &'static str,
-    /// How it stands.
+    /// State of the requirement on this machine.
     pub state: SurveyState,
-    /// What is there, or what would help.
+    /// Description of the thing that was found, or the remedy.
     pub text: String,
 }
 
-/// How a thing stands.
+/// State of a requirement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SurveyState {
     /// It is there, and works.

@@ -2,7 +2,7 @@
 
 use super::Error;
 
-/// What makes a word of a command mean something to a shell only.
+/// Words that only a shell understands.
 const SHELL_WORDS: &[&str] = &[
     "|", "||", "&", "&&", ";", "<", ">", ">>", "2>", "2>&1", ">&2",
 ];

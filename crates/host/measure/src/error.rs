@@ -18,7 +18,7 @@ pub enum Error {
     Words {
         /// As it was given.
         text: String,
-        /// What is wrong.
+        /// The defect.
         why: String,
     },
     /// The program could not be started.
@@ -26,7 +26,7 @@ pub enum Error {
     Start {
         /// The program.
         program: String,
-        /// Where, if not here.
+        /// The folder that it should run in, if not the current one.
         dir: Option<PathBuf>,
         /// Why.
         #[source]
@@ -40,7 +40,7 @@ pub enum Error {
     Failed {
         /// The command.
         command: String,
-        /// How it ended.
+        /// Its end: `ended with exit code 1`.
         how: String,
         /// The last lines that it wrote.
         output: String,
@@ -66,7 +66,7 @@ pub enum Error {
     Disturbed {
         /// The command.
         command: String,
-        /// How often.
+        /// Number of starts.
         times: usize,
         /// Its exit code.
         code: u8,
@@ -76,7 +76,7 @@ pub enum Error {
     TooMuchOutput {
         /// The command.
         command: String,
-        /// What is looked at.
+        /// MiB that are read.
         limit_mib: u64,
     },
     /// No permission for SCHED_FIFO.
@@ -85,7 +85,7 @@ pub enum Error {
          RLIMIT_RTPRIO (ulimit -r 1)"
     )]
     Fifo {
-        /// What the system said.
+        /// The system's error.
         #[source]
         source: io::Error,
     },
@@ -94,7 +94,7 @@ pub enum Error {
     Cpus {
         /// As it was given.
         text: String,
-        /// What is wrong.
+        /// The defect.
         why: String,
     },
     /// The patch does not apply.
@@ -104,7 +104,7 @@ pub enum Error {
         patch: PathBuf,
         /// The source that it was tried on.
         source_dir: PathBuf,
-        /// What git said.
+        /// Git's message.
         output: String,
     },
     /// Stopped by the user.
@@ -113,7 +113,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Who has to do something.
+    /// Returns who has to act.
     pub fn category(&self) -> ErrorCategory {
         match self {
             Self::Failed { .. } | Self::TimeLimit { .. } | Self::TooMuchOutput { .. } => {
@@ -127,7 +127,7 @@ impl Error {
     }
 }
 
-/// How a program ended, in words.
+/// Describes how a program ended.
 pub(super) fn describe_exit(status: ExitStatus) -> String {
     use std::os::unix::process::ExitStatusExt;
     match (status.code(), status.signal()) {
@@ -161,7 +161,7 @@ fn within(dir: &Option<PathBuf>) -> String {
     }
 }
 
-/// What a program wrote, as the end of a message.
+/// Formats a program's output as the end of a message.
 pub fn output_below(output: &str) -> String {
     match output.trim_end() {
         "" => "; it wrote nothing".to_owned(),

@@ -1,4 +1,4 @@
-//! How long the machine ran others while a program wanted to run.
+//! Time in which the machine ran others while a program wanted to run.
 //!
 //! Two things are lost to a program: what the hypervisor took (steal), and what other programs ran
 //! while somebody waited for a CPU. The second is no more than the CPU time that others used on the
@@ -15,7 +15,7 @@ pub struct CpuCounters {
     busy_s: f64,
     /// Seconds that the hypervisor took from them.
     steal_s: f64,
-    /// How far off the CPU seconds may be: they are counted in ticks, on each CPU apart.
+    /// Possible error of the CPU seconds, which each CPU counts in ticks.
     error_s: f64,
     /// Seconds in which some task of the machine waited for a CPU; `None` without PSI.
     waited_s: Option<f64>,

@@ -15,7 +15,7 @@ const FIFO_PRIORITY: i32 = 1;
 pub struct CpuSchedule {
     /// CPUs that it may use.
     pub cpus: Vec<usize>,
-    /// Whether it runs under SCHED_FIFO, so that ordinary programs do not interrupt it.
+    /// True to run under SCHED_FIFO, so that ordinary programs do not interrupt.
     pub fifo: bool,
 }
 

@@ -14,11 +14,11 @@ use super::error::describe_exit;
 use super::lost_cpu::CpuCounters;
 use super::{CpuSchedule, Error, ProgramCommand};
 
-/// How often Ctrl-C is looked for, though a signal ends the wait at once; and, where the kernel
-/// tells no end of a process (before 5.3), that too.
+/// Interval at which Ctrl-C is polled, although a signal ends the wait at once. Kernels before 5.3
+/// have no pidfd: there the end of the process is polled at the shorter interval.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 const POLL_INTERVAL_WITHOUT_PIDFD: Duration = Duration::from_millis(1);
-/// How long a program that the user stops may take to end in good order: `make` removes what is half made.
+/// Time that a program may take to end after Ctrl-C: `make` removes unfinished files.
 const GRACE: Duration = Duration::from_secs(2);
 /// Of what is written, in bytes.
 const OUTPUT_BYTES_MAX: u64 = 64 << 20;
@@ -26,14 +26,14 @@ const OUTPUT_BYTES_MAX: u64 = 64 << 20;
 const TAIL_BYTES: u64 = 16 << 10;
 const TAIL_LINES: usize = 15;
 
-/// What to start.
+/// A program to start, and the conditions of the start.
 #[derive(Clone, Copy, Debug)]
 pub struct ProgramLaunch<'l> {
     /// The command.
     pub command: &'l ProgramCommand,
-    /// Where, if not here.
+    /// The folder to run in, if not the current one.
     pub dir: Option<&'l Path>,
-    /// How it is scheduled, if not as this process.
+    /// The schedule, if not that of this process.
     pub schedule: Option<&'l CpuSchedule>,
     /// When to kill it.
     pub time_limit: Option<Duration>,
@@ -51,7 +51,7 @@ pub struct ProgramOutcome {
     /// Fraction of the CPU time that it wanted in which others ran; `None` where the system does
     /// not tell.
     pub lost: Option<f64>,
-    /// Whether it ended with [`Launch::disturbed_code`].
+    /// True if it ended with [`ProgramLaunch::disturbed_code`].
     pub said_disturbed: bool,
     /// Standard output.
     pub stdout: String,
@@ -253,7 +253,7 @@ fn wait_for_end(
     })
 }
 
-/// Whether the process has ended, which is waited for so long.
+/// Waits for the end of a process, for at most `patience`. Returns true if the process has ended.
 fn has_ended(pid: libc::pid_t, pidfd: i32, patience: Duration) -> std::io::Result<bool> {
     if pidfd < 0 {
         std::thread::sleep(patience);

@@ -19,7 +19,7 @@ pub struct SourceTrees {
     /// Top of the repository, if the copies are its worktrees.
     repository: Option<PathBuf>,
     tops: [PathBuf; 2],
-    /// Where the source lies in the copies.
+    /// Path of the source within each copy.
     prefix: PathBuf,
     /// Things to tell that are no failure.
     pub notes: Vec<String>,
@@ -54,12 +54,12 @@ impl SourceTrees {
         Ok(trees)
     }
 
-    /// Where the source lies without the patch.
+    /// Folder of the source without the patch.
     pub fn unpatched(&self) -> PathBuf {
         self.tops[0].join(&self.prefix)
     }
 
-    /// Where it lies with the patch.
+    /// Folder of the source with the patch.
     pub fn patched(&self) -> PathBuf {
         self.tops[1].join(&self.prefix)
     }
@@ -133,7 +133,8 @@ impl SourceTrees {
         })
     }
 
-    /// Whether the patch did something: git passes over files outside of where it runs, and is content.
+    /// Returns true if the patch changed something: git skips files outside of its folder without
+    /// an error.
     fn is_changed(&self) -> Result<bool, Error> {
         match self.repository {
             None => Ok(true),

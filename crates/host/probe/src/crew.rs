@@ -24,7 +24,7 @@ const WORDS_SPAN_BYTES: usize = 1 << 14;
 /// Longer lines are measured as if they were of this size.
 const LINE_BYTES_MAX: usize = 256;
 
-/// What is measured: rounds of the same kernels, each time in another order and at other places.
+/// Rounds of the same loops, each round in another order and at other addresses.
 #[derive(Clone, Debug)]
 pub struct MeasurementPlan {
     /// One window of each in every round.
@@ -44,7 +44,7 @@ pub struct MeasurementPlan {
 pub struct ProbeWindow {
     /// Its round.
     pub round: usize,
-    /// What was done.
+    /// The loop that ran.
     pub probe_loop: ProbeLoop,
     /// Nanoseconds for one operation; `None` if the machine did not run a thread all the time.
     pub cost_ns: Option<f64>,
@@ -55,7 +55,7 @@ pub struct ProbeWindow {
 pub struct MeasuredWindows {
     /// In the order in which they were taken.
     pub windows: Vec<ProbeWindow>,
-    /// Whether the threads had real-time priority.
+    /// True if the threads had real-time priority.
     pub fifo: bool,
 }
 
@@ -71,11 +71,11 @@ struct WindowJob {
     round: usize,
     probe_loop: ProbeLoop,
     span_offset: usize,
-    /// Which line of the pair the first word is on.
+    /// True if the first word is on the odd line of the pair.
     odd_line: bool,
 }
 
-/// What the two threads share, each word on lines of its own.
+/// State that the two threads share, each word on lines of its own.
 #[derive(Default)]
 struct CrewState {
     steps: [LinePadded<AtomicUsize>; 2],

@@ -1,4 +1,5 @@
-//! What windows of measurement say: medians, their intervals, and when they say nothing.
+//! Estimates from windows of measurement: medians, their intervals, and the reasons for having
+//! none.
 //!
 //! Values in, values out; the same samples give the same numbers.
 
@@ -63,7 +64,7 @@ pub enum TooNoisy {
     },
 }
 
-/// What is compared in one round: the costs of the same work in several arrangements.
+/// Costs of the same work in several arrangements, from one round.
 ///
 /// `None` where the machine did not run us in a window of the round.
 pub type RoundCosts<const N: usize> = Option<[f64; N]>;

@@ -18,25 +18,26 @@ const SCHEMA_PREFIX: &str = "relayout/probe/";
 /// No machine file is nearly this long.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
-/// What was measured of one machine. What could not be told is null, and why is in `unknown`.
+/// Measurements of one machine. A value that could not be measured is null; `unknown` has the
+/// reason.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MachineFile {
     /// [`SCHEMA`].
     pub schema: String,
-    /// Which machine.
+    /// The machine.
     pub machine: MachineIdentity,
     /// Bytes of a cache line, as the machine says.
     pub line_bytes: u32,
-    /// What an access to the other line of a pair costs, as a fraction of what an access to the same
-    /// line does: 0 where lines of a pair do not disturb each other, or not measurably so. The
-    /// largest of `pairs`.
+    /// Cost of an access to the other line of a pair, as a fraction of the cost of an access to the
+    /// same line. It is 0 where lines of a pair do not disturb each other measurably. The largest
+    /// of `pairs`.
     pub pair_coefficient: ProbeEstimate,
     /// The same for each way of using the two lines.
     pub pairs: Vec<PairTest>,
-    /// What it costs to move a line from one CPU to another.
+    /// Costs of moving a line from one CPU to another.
     pub transfers: Vec<TransferCost>,
-    /// What accesses cost in loops that do nothing else, alone and where another CPU takes the line away
-    /// all the time: each kind against each that can. Files of earlier versions have none.
+    /// Costs of accesses in loops of nothing else, alone and while another CPU takes the line away:
+    /// each kind of access against each other kind. Empty in files of earlier versions.
     #[serde(default)]
     pub accesses: Vec<AccessCost>,
     /// A store that changes nothing, of a word that another CPU reads all the time: its owner's time
@@ -55,18 +56,18 @@ pub struct MachineFile {
     pub noise: Option<f64>,
     /// The windows in which it was measured.
     pub windows: WindowSummary,
-    /// What could not be told.
+    /// Values that could not be measured.
     pub unknown: Vec<UnknownValue>,
 }
 
-/// What tells a machine from others.
+/// Properties that tell a machine from others.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MachineIdentity {
     /// Model of the CPU, as the kernel names it.
     pub cpu: String,
     /// Number of CPUs that are online.
     pub cpus: u32,
-    /// Whether the CPU says that it is a virtual one.
+    /// True if the CPU says that it is virtual.
     pub virtual_machine: bool,
 }
 
@@ -87,7 +88,7 @@ pub struct TransferCost {
     pub cpu_a: u32,
     /// Number of the other.
     pub cpu_b: u32,
-    /// How far they are apart.
+    /// Distance of the two CPUs.
     pub relation: CpuRelation,
     /// Half of a round trip, in nanoseconds.
     pub ns: Option<f64>,
@@ -97,14 +98,14 @@ pub struct TransferCost {
     pub ns_high: Option<f64>,
 }
 
-/// What one access costs in a loop that does nothing else, so that the processor overlaps as many of them
+/// Cost of one access in a loop of nothing else, in which the processor overlaps as many accesses
 /// as it can.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AccessCost {
     /// `load`, `store`, `update` (two stores to the line and a load of it) or `exchange` (a locked addition).
     pub kind: String,
-    /// What the other CPU does to another word of the line all the time, likewise. Empty in files of
-    /// earlier versions.
+    /// Kind of access that the other CPU does to another word of the line all the time. Empty in
+    /// files of earlier versions.
     #[serde(default)]
     pub against: String,
     /// On a line that no other CPU uses, in nanoseconds.
@@ -135,7 +136,7 @@ pub struct RatioInterval {
     pub high: f64,
 }
 
-/// How it was measured.
+/// Counts and conditions of the windows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WindowSummary {
     /// Windows of measurement.
@@ -144,7 +145,7 @@ pub struct WindowSummary {
     pub kept: u64,
     /// Length of one, in milliseconds.
     pub window_ms: u32,
-    /// Whether the threads had real-time priority (SCHED_FIFO).
+    /// True if the threads had real-time priority (SCHED_FIFO).
     pub fifo: bool,
     /// Percent of the CPUs' time that the hypervisor took meanwhile, as far as it says so.
     pub steal_percent: Option<f64>,
@@ -177,17 +178,17 @@ pub enum MachineFileProblem {
     /// A number that cannot be.
     #[error("{key} is {found}; {allowed}")]
     InvalidNumber {
-        /// Which.
+        /// Key of the number.
         key: &'static str,
         /// The number.
         found: String,
-        /// What it may be.
+        /// The numbers that are allowed.
         allowed: &'static str,
     },
 }
 
 impl MachineFile {
-    /// Where the file is unless told otherwise: `machine.json` in the [`Cache`].
+    /// Default path of the machine file: `machine.json` in the [`CacheFolder`].
     pub fn default_path() -> Option<PathBuf> {
         Some(CacheFolder::locate()?.dir().join("machine.json"))
     }

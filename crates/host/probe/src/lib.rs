@@ -1,5 +1,4 @@
-//! What this machine's caches cost: measured by threads on two CPUs, in short windows, and kept in a
-//! file for the commands that weigh findings with it.
+//! Costs of this machine's caches.
 //!
 //! `topology` says which CPUs, `kernels` what they do, `crew` runs them, `estimate` says what the
 //! windows say; docs/probe.md has the method.

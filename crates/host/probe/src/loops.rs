@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 
 /// Operations between looks at the clock.
 const BATCH_OPERATIONS: u64 = 64;
-/// What ends a hand-over; no word of it has this value.
+/// Value that ends a hand-over; no word of a hand-over has it.
 const OVER: u64 = u64::MAX;
 
-/// What the two threads do. Costs are the leader's time for one operation unless said otherwise.
+/// Loops of the two threads. The cost is the leader's time for one operation unless said otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ProbeLoop {
     /// A word goes back and forth; the cost is that of one way.
@@ -56,7 +56,7 @@ pub enum WordUse {
     Exchange,
 }
 
-/// Where the second of two words is.
+/// Position of the second of two words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum WordDistance {
     /// On the line of the first.
@@ -78,7 +78,7 @@ pub struct ProbeWords<'a> {
     pub beside_first: &'a AtomicU64,
     /// One on the line of the second.
     pub beside_second: &'a AtomicU64,
-    /// Where a word begins that lies across two lines if the kernel asks for it, else within one.
+    /// Address of a word that lies across two lines if the loop asks for it, else within one line.
     pub odd: *mut u64,
     /// One of the leader's own.
     pub own: &'a AtomicU64,
@@ -97,7 +97,7 @@ impl ProbeWords<'_> {
 }
 
 impl ProbeLoop {
-    /// Whether the follower has something to do.
+    /// Returns true if the loop has work for the follower.
     pub fn needs_follower(self) -> bool {
         !matches!(
             self,
@@ -105,7 +105,7 @@ impl ProbeLoop {
         )
     }
 
-    /// Whether its odd word lies across two lines.
+    /// Returns true if the loop uses a word across two lines.
     pub fn splits_word(self) -> bool {
         matches!(
             self,
@@ -113,7 +113,7 @@ impl ProbeLoop {
         )
     }
 
-    /// How far its second word is from its first.
+    /// Returns the distance of the second word from the first.
     pub fn word_distance(self) -> WordDistance {
         match self {
             Self::TwoWriters(distance)
@@ -235,7 +235,7 @@ pub fn follow(probe_loop: ProbeLoop, words: ProbeWords<'_>, over: &AtomicBool) -
     }
 }
 
-/// Whether the words that lie across lines can be measured on this architecture.
+/// True if this architecture allows measurements of words across two lines.
 pub const HAS_SPLITS: bool = cfg!(target_arch = "x86_64");
 
 fn load_word(word: &AtomicU64) {

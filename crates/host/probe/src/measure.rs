@@ -1,4 +1,4 @@
-//! What is measured, and what the windows come to.
+//! The measurements of a machine, from windows to values of the machine file.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -19,7 +19,7 @@ use crate::Error;
 const TRANSFER_ROUNDS: usize = 12;
 /// Rounds of the accesses that take a line from each other.
 const ACCESS_ROUNDS: usize = 12;
-/// What those are, by their names in the file.
+/// Uses of a word, with their names in the machine file.
 const WORD_USES: [(WordUse, &str); 4] = [
     (WordUse::Load, "load"),
     (WordUse::Store, "store"),
@@ -122,7 +122,7 @@ fn transfer_cost(
     }
 }
 
-/// What takes two CPUs.
+/// Measures everything that takes two CPUs, but for accesses.
 fn measure_pair(
     pair: CpuPair,
     file: &mut MachineFile,
@@ -187,7 +187,7 @@ fn measure_pair(
     Ok(())
 }
 
-/// What accesses cost, alone and where the other CPU takes the line away.
+/// Measures the costs of accesses, alone and while the other CPU takes the line away.
 fn measure_accesses(
     pair: CpuPair,
     file: &mut MachineFile,
@@ -231,7 +231,7 @@ fn measure_accesses(
     Ok(())
 }
 
-/// What one CPU can do.
+/// Measures everything that one CPU can do.
 fn measure_alone(
     file: &mut MachineFile,
     tally: &mut WindowTally,
@@ -359,7 +359,7 @@ enum UnknownReason {
     Architecture,
 }
 
-/// What all windows together were like.
+/// Counts over all windows.
 #[derive(Default)]
 struct WindowTally {
     taken: u64,

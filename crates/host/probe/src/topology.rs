@@ -1,4 +1,4 @@
-//! Which CPUs there are, and how far they are apart.
+//! The CPUs of this machine, and their distances.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,7 +15,7 @@ const PAIRS_PER_RELATION: usize = 2;
 /// Bytes of a line where the machine does not say: all x86-64 and most arm64 CPUs.
 const LINE_BYTES_USUAL: u32 = 64;
 
-/// How far two CPUs are apart; the nearest first.
+/// Distance of two CPUs, the nearest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CpuRelation {
@@ -51,12 +51,12 @@ pub struct CpuPair {
     pub cpu_a: u32,
     /// The other.
     pub cpu_b: u32,
-    /// How far they are apart.
+    /// Distance of the two CPUs.
     pub relation: CpuRelation,
 }
 
 impl CpuTopology {
-    /// How far `other` is away. What the machine does not say counts as shared.
+    /// Returns the distance to `other`. A property that the machine does not tell counts as shared.
     pub fn relation_to(&self, other: &Self) -> CpuRelation {
         if !self.core.is_empty() && self.core == other.core {
             CpuRelation::SmtSibling
@@ -100,7 +100,7 @@ pub fn allowed_cpus() -> Vec<CpuTopology> {
         .collect()
 }
 
-/// What tells this machine from others.
+/// Returns the properties that tell this machine from others.
 pub fn identify_machine() -> MachineIdentity {
     let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let field = |name: &str| {
@@ -124,7 +124,7 @@ pub fn identify_machine() -> MachineIdentity {
     }
 }
 
-/// Whether a locked access across two lines would be slowed down or killed by the kernel.
+/// Returns true if the kernel slows down or kills programs with locked accesses across two lines.
 pub fn split_locks_are_trapped() -> bool {
     let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     has_flag(&info, "split_lock_detect") || has_flag(&info, "bus_lock_detect")
@@ -211,7 +211,7 @@ fn has_flag(info: &str, flag: &str) -> bool {
         .is_some_and(|line| line.split_whitespace().any(|word| word == flag))
 }
 
-/// How many numbers a list such as `0-3,8` names.
+/// Counts the numbers in a list such as `0-3,8`.
 fn count_listed(list: &str) -> u32 {
     let range_length = |part: &str| {
         let (from, to) = part.split_once('-').unwrap_or((part, part));

@@ -25,8 +25,9 @@ pub fn version(image: &[u8]) -> Result<String, &'static str> {
     Ok(String::from_utf8_lossy(&text[..end]).into_owned())
 }
 
-/// Whether a boot image that says `image` and a vmlinux whose banner is `banner` are one build: the
-/// release at the front and the build number and date at the end must be the same.
+/// Returns true if a boot image with the version `image` and a vmlinux with the banner `banner` are
+/// of one build: the release at the front must be the same, and the build number and date at the
+/// end.
 pub fn same_build(image: &str, banner: &str) -> bool {
     let Some(banner) = banner.trim_end().strip_prefix("Linux version ") else {
         return false;

@@ -14,7 +14,7 @@ pub struct GuestWorkload {
     pub name: &'static str,
     /// Operations of each thread unless told otherwise.
     pub iterations: u64,
-    /// What it does, in one line.
+    /// Description in one line.
     pub description: &'static str,
 }
 
@@ -46,25 +46,11 @@ pub fn find_workload(name: &str) -> Result<GuestWorkload, Error> {
         })
 }
 
-/// One letter wrong, missing, too many or swapped, or the same but for case and `_`.
+/// Returns true if the names differ by one wrong, missing, extra or swapped letter, or only by case and `_`.
 fn is_similar_name(existing: &str, name: &str) -> bool {
     let plain = |text: &str| text.to_lowercase().replace(['_', '-'], "");
     let (existing_plain, name_plain) = (plain(existing), plain(name));
-    existing_plain == name_plain
-        || edit_distance(existing_plain.as_bytes(), name_plain.as_bytes()) <= 2
-}
-
-fn edit_distance(a: &[u8], b: &[u8]) -> usize {
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.iter().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, y) in b.iter().enumerate() {
-            let change = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = change.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
+    existing_plain == name_plain || strsim::levenshtein(&existing_plain, &name_plain) <= 2
 }
 
 #[cfg(test)]

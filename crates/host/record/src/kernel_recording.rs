@@ -22,14 +22,14 @@ use crate::{Error, GuestKernel, QemuCollector, guest, initramfs};
 const PARAMETERS: &str = "console=ttyS0 panic=-1 oops=panic nokaslr mitigations=off quiet \
                           tsc=reliable no_timer_check slab_nomerge";
 
-/// What runs in the guest.
+/// The work of the guest.
 #[derive(Clone, Debug)]
 pub enum GuestWork {
     /// One of the guest's workloads.
     Workload(String),
     /// A static program and its arguments.
     Program {
-        /// Where it is on this machine.
+        /// Path of the program on this machine.
         path: PathBuf,
         /// Its arguments, without its own name.
         arguments: Vec<String>,
@@ -39,7 +39,7 @@ pub enum GuestWork {
 /// Everything that makes one recording.
 #[derive(Clone, Debug)]
 pub struct KernelRecording {
-    /// What runs.
+    /// The work of the guest.
     pub work: GuestWork,
     /// Threads (or processes) of the workload.
     pub threads: u32,
@@ -59,7 +59,7 @@ pub struct KernelRecording {
     pub qemu_arguments: Vec<String>,
     /// Ordered accesses kept in all, if not the collector's default.
     pub bursts: Option<u64>,
-    /// How long boot, and then the window, may take.
+    /// Time limit of the boot, and again of the window.
     pub time_limit: Duration,
     /// Open the window but watch nothing: the baseline for the cost of recording.
     pub idle: bool,
@@ -140,7 +140,7 @@ fn program_bytes(recording: &KernelRecording) -> Result<Option<Vec<u8>>, Error> 
     Ok(Some(bytes))
 }
 
-/// Whether a 64-bit ELF asks for an interpreter.
+/// Returns true if a 64-bit ELF file asks for an interpreter.
 fn is_dynamic(bytes: &[u8]) -> bool {
     use object::read::elf::{FileHeader, ProgramHeader};
     let Ok(header) = object::elf::FileHeader64::<object::Endianness>::parse(bytes) else {

@@ -21,10 +21,10 @@ use crate::{Error, GuestKernel};
 
 pub(crate) use self::paging::LowMemory;
 
-/// What is known of memory: ranges for one run, sorted by start.
+/// Ranges of the guest's memory for one run, sorted by start.
 pub struct MemorySnapshot {
     pub ranges: Vec<RangeRow>,
-    /// What could not be read, in words.
+    /// Descriptions of the data that could not be read.
     pub gaps: Vec<String>,
 }
 

@@ -21,7 +21,7 @@ const LINE_BYTES: u32 = 64;
 /// Most bytes of an instruction.
 pub const INSTRUCTION_BYTES_MAX: usize = 15;
 
-/// What to import.
+/// A `perf.data` file to import, and the accesses to take from it.
 #[derive(Clone, Debug, Default)]
 pub struct PerfImport {
     /// The `perf.data` file.

@@ -32,7 +32,7 @@ use crate::perf::{InstructionDecoder, PerfSampler};
 use crate::workspace::RecordingWorkspace;
 use crate::{Error, RecordingOutcome};
 
-/// Which accesses are counted by place and instruction.
+/// Accesses that are counted by address and instruction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CountedAccesses {
     /// Those to lines that are written and shared.
@@ -49,11 +49,11 @@ pub struct ProgramRecording {
     pub program: OsString,
     /// Its arguments, without its own name.
     pub arguments: Vec<OsString>,
-    /// How to record; `None`: as fits the program.
+    /// The backend; `None` for the one that fits the program.
     pub backend: Option<ProgramBackend>,
     /// Fraction of the time that is watched, in slices that are the same for all threads; `None`: all.
     pub slices: Option<f64>,
-    /// Which accesses are counted.
+    /// Accesses that are counted.
     pub counts: CountedAccesses,
     /// Ordered accesses kept in all, if not the collector's default.
     pub bursts: Option<u64>,
@@ -62,7 +62,7 @@ pub struct ProgramRecording {
     pub yield_every: Option<u32>,
     /// Seed of the yields, and of where slices begin.
     pub seed: u64,
-    /// How long the program may run; then it is stopped, and that is a failure.
+    /// Time limit of the program, which is then stopped; that is a failure.
     pub time_limit: Option<Duration>,
     /// After this time the program is told to end (SIGTERM), as is usual for servers.
     pub stop_after: Option<Duration>,
@@ -77,11 +77,11 @@ impl ProgramRecording {
     }
 }
 
-/// What differs between backends that run the program themselves.
+/// The parts that differ between backends that run the program themselves.
 struct AttachedProgram {
     /// The program with its collector.
     command: Command,
-    /// How sites are named in what the collector writes.
+    /// Naming of sites in the collector's files.
     naming: SiteNaming,
     /// Collector and its version.
     collector: String,
@@ -155,7 +155,7 @@ fn available_cpus() -> usize {
     std::thread::available_parallelism().map_or(1, |cpus| cpus.get())
 }
 
-/// What that means for a recording.
+/// Returns the warning for a recording on one CPU.
 fn single_cpu_warning(backend: ProgramBackend, yield_every: u32) -> &'static str {
     match (backend, yield_every) {
         (ProgramBackend::Perf, _) => {

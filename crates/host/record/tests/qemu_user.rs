@@ -1,8 +1,7 @@
 //! Real programs, as they are, recorded under the real qemu-user.
 //!
 //! Needed: a C compiler; the cached qemu-user (scripts/setup.sh), or one in `$RELAYOUT_QEMU_USER`; and
-//! the plugin, built by `cargo build --release -p relayout-qemu-api1`. Without those two the tests are
-//! passed over, and say so; with `CI=true` they fail.
+//! the plugin, built by `cargo build --release -p relayout-qemu-api1`.
 
 use std::ffi::OsString;
 use std::fs::{self, Permissions};
@@ -33,18 +32,12 @@ impl RecordingProgress for Silent {
     fn warn(&self, _text: &str) {}
 }
 
-/// Whether the tests can run here.
-fn is_possible() -> bool {
-    static POSSIBLE: OnceLock<bool> = OnceLock::new();
-    *POSSIBLE.get_or_init(|| {
-        let Err(error) = find_program_collector(CacheFolder::locate().as_ref()) else {
-            return true;
-        };
-        let demanded = std::env::var("CI").is_ok_and(|value| value == "true");
-        assert!(!demanded, "{error}");
-        eprintln!("PASSED OVER: recording under qemu-user: {error}");
-        false
-    })
+/// Fails the test unless qemu-user and the plugin for it are here.
+#[track_caller]
+fn require_qemu_user() {
+    if let Err(error) = find_program_collector(CacheFolder::locate().as_ref()) {
+        panic!("this test records under qemu-user: {error}; run scripts/setup.sh --tests");
+    }
 }
 
 /// A program that was compiled for a test.
@@ -87,7 +80,7 @@ impl CompiledProgram {
         record(&self.recording(arguments)).unwrap()
     }
 
-    /// Where the pair of counters was in a run.
+    /// Address of the pair of counters in a run.
     fn pair_address(&self, run: &RecordedRun) -> u64 {
         let bytes = fs::read(&self.path).unwrap();
         let file = object::File::parse(&*bytes).unwrap();
@@ -145,10 +138,8 @@ fn threads() -> &'static CompiledProgram {
 }
 
 /// Records a mode that ends well.
-fn check_whole(mode: &str) -> Option<RecordingOutcome> {
-    if !is_possible() {
-        return None;
-    }
+fn check_whole(mode: &str) -> RecordingOutcome {
+    require_qemu_user();
     let recorded = threads().record(&[mode]);
     assert!(recorded.problem.is_none(), "{mode}: {:?}", recorded.problem);
     assert!(
@@ -166,14 +157,12 @@ fn check_whole(mode: &str) -> Option<RecordingOutcome> {
     } else {
         threads().check_found(&recorded.profile);
     }
-    Some(recorded)
+    recorded
 }
 
 /// Records a mode that ends badly: with this said, and with all that was recorded.
-fn check_failure(mode: &str, how: &str) -> Option<RecordingOutcome> {
-    if !is_possible() {
-        return None;
-    }
+fn check_failure(mode: &str, how: &str) -> RecordingOutcome {
+    require_qemu_user();
     let recorded = threads().record(&[mode]);
     let problem = recorded.problem.as_ref().map(ToString::to_string);
     assert!(
@@ -181,13 +170,11 @@ fn check_failure(mode: &str, how: &str) -> Option<RecordingOutcome> {
         "{mode}: {problem:?}"
     );
     threads().check_found(&recorded.profile);
-    Some(recorded)
+    recorded
 }
 
 fn check_linked(flags: &[&str]) {
-    if !is_possible() {
-        return;
-    }
+    require_qemu_user();
     let built = build("main.c", flags);
     let recorded = built.record(&[]);
     assert!(recorded.problem.is_none(), "{:?}", recorded.problem);
@@ -213,9 +200,7 @@ fn programs_linked_in_all_ways() {
 
 #[test]
 fn what_was_where() {
-    let Some(recorded) = check_whole("two") else {
-        return;
-    };
+    let recorded = check_whole("two");
     let run = first_run(&recorded);
     let named = |part: &str| run.modules.iter().any(|m| m.path.contains(part));
     assert!(named("/program") && named("/ld-linux") && named("/libc.so"));
@@ -237,9 +222,7 @@ fn what_was_where() {
 /// Each thread's own counter is in what is said to be its thread-local storage.
 #[test]
 fn thread_local_storage_is_where_it_is_said_to_be() {
-    let Some(recorded) = check_whole("two") else {
-        return;
-    };
+    let recorded = check_whole("two");
     let profile = &recorded.profile;
     for tls in profile.ranges.iter().filter(|r| r.kind == RangeKind::Tls) {
         let line = tls.start & !63;
@@ -260,9 +243,7 @@ fn thread_local_storage_is_where_it_is_said_to_be() {
 
 #[test]
 fn threads_that_come_and_go() {
-    let Some(recorded) = check_whole("come-and-go") else {
-        return;
-    };
+    let recorded = check_whole("come-and-go");
     let run = first_run(&recorded);
     assert_eq!(run.threads.len(), 81);
     assert_eq!(recorded.profile.meta.contexts, 48, "used again");
@@ -276,9 +257,7 @@ fn threads_that_come_and_go() {
 
 #[test]
 fn more_threads_than_contexts_are_counted() {
-    let Some(recorded) = check_whole("sixty") else {
-        return;
-    };
+    let recorded = check_whole("sixty");
     let said = "13 threads were not recorded";
     assert!(
         recorded.notes.iter().any(|n| n.contains(said)),
@@ -289,9 +268,7 @@ fn more_threads_than_contexts_are_counted() {
 
 #[test]
 fn a_forked_child_is_not_recorded() {
-    let Some(recorded) = check_whole("fork") else {
-        return;
-    };
+    let recorded = check_whole("fork");
     let said = "1 other processes";
     assert!(
         recorded.notes.iter().any(|n| n.contains(said)),
@@ -303,9 +280,7 @@ fn a_forked_child_is_not_recorded() {
 
 #[test]
 fn a_program_that_closes_our_files() {
-    let Some(recorded) = check_whole("close-all") else {
-        return;
-    };
+    let recorded = check_whole("close-all");
     assert_eq!(first_run(&recorded).threads.len(), 5);
 }
 
@@ -316,9 +291,7 @@ fn a_program_with_signal_handlers() {
 
 #[test]
 fn exec_ends_the_recording() {
-    let Some(recorded) = check_whole("exec") else {
-        return;
-    };
+    let recorded = check_whole("exec");
     let ended = &first_run(&recorded).ended;
     assert!(
         ended.contains("replaced itself by ") && ended.ends_with("/true"),
@@ -329,9 +302,8 @@ fn exec_ends_the_recording() {
 #[test]
 fn exit_while_other_threads_run() {
     for (mode, how) in [("exit-group", "status 7"), ("_exit", "status 4")] {
-        if let Some(recorded) = check_failure(mode, how) {
-            assert!(first_run(&recorded).complete, "{mode}");
-        }
+        let recorded = check_failure(mode, how);
+        assert!(first_run(&recorded).complete, "{mode}");
     }
 }
 
@@ -342,32 +314,28 @@ fn deadly_signals_lose_nothing() {
         ("abort", "SIGABRT"),
         ("term", "SIGTERM"),
     ] {
-        if let Some(recorded) = check_failure(mode, how) {
-            assert!(first_run(&recorded).complete, "{mode}");
-            let names: Vec<_> = first_run(&recorded)
-                .threads
-                .iter()
-                .map(|t| &*t.name)
-                .collect();
-            assert_eq!(names, ["program", "for-ever", "for-ever"], "{mode}");
-        }
+        let recorded = check_failure(mode, how);
+        assert!(first_run(&recorded).complete, "{mode}");
+        let names: Vec<_> = first_run(&recorded)
+            .threads
+            .iter()
+            .map(|t| &*t.name)
+            .collect();
+        assert_eq!(names, ["program", "for-ever", "for-ever"], "{mode}");
     }
 }
 
 #[test]
 fn after_a_kill_there_is_what_was_appended() {
-    if let Some(recorded) = check_failure("kill", "SIGKILL") {
-        assert!(!first_run(&recorded).complete);
-        assert_eq!(first_run(&recorded).threads.len(), 3);
-    }
+    let recorded = check_failure("kill", "SIGKILL");
+    assert!(!first_run(&recorded).complete);
+    assert_eq!(first_run(&recorded).threads.len(), 3);
 }
 
 /// A server that does not end by itself, and has no handler.
 #[test]
 fn stopped_after_a_time() {
-    if !is_possible() {
-        return;
-    }
+    require_qemu_user();
     let sleeper = build("sleep.c", &[]);
     let mut recording = sleeper.recording(&[]);
     recording.stop_after = Some(std::time::Duration::from_secs(2));
@@ -379,9 +347,7 @@ fn stopped_after_a_time() {
 
 #[test]
 fn from_marker_to_marker() {
-    if !is_possible() {
-        return;
-    }
+    require_qemu_user();
     let built = build("marked.c", &[]);
     let recorded = built.record(&[]);
     built.check_found(&recorded.profile);
@@ -401,9 +367,7 @@ fn from_marker_to_marker() {
 
 #[test]
 fn watched_a_part_of_the_time() {
-    if !is_possible() {
-        return;
-    }
+    require_qemu_user();
     let whole = threads().record(&["come-and-go"]);
     let mut recording = threads().recording(&["come-and-go"]);
     recording.slices = Some(0.1);
@@ -414,9 +378,7 @@ fn watched_a_part_of_the_time() {
 
 #[test]
 fn what_it_refuses() {
-    if !is_possible() {
-        return;
-    }
+    require_qemu_user();
     let check = |recording: &ProgramRecording, expect: &str| {
         let said = record(recording).err().unwrap().to_string();
         assert!(said.contains(expect), "{said}");

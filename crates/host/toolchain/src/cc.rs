@@ -26,7 +26,7 @@ use self::compiler::CompilerFamily;
 /// Set for the compiler, so that a compiler that is `relayout cc` again is found out.
 const RUNNING: &str = "RELAYOUT_CC_RUNNING";
 
-/// Which language's compiler stands behind the wrapper.
+/// The wrapper, by the language of the compiler behind it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CompilerDriver {
     /// `relayout cc`: `$RELAYOUT_CC`, or `cc`.
@@ -84,7 +84,7 @@ pub enum CompilerError {
         /// The variable.
         variable: &'static str,
     },
-    /// What was asked for does not go with recording.
+    /// An argument does not go with recording.
     #[error("{argument} does not go with recording: {why}")]
     RefusedArgument {
         /// The argument.

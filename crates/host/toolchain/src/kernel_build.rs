@@ -32,9 +32,9 @@ pub use self::needs::require_needs;
 use self::images::{ImageKey, KernelImages};
 use self::tree::{SourceCopy, SourceManifest};
 
-/// What a build needs beside the copy of the source.
+/// MiB that a build needs beside the copy of the source.
 const OUTPUT_MIB: u64 = 3 << 10;
-/// How often the user is told which file is compiled.
+/// Interval at which the user is told which file is compiled.
 const TELL_EVERY: Duration = Duration::from_millis(500);
 /// Of what `make` wrote, in bytes, lines to show, and lines from the first error to the end that are looked
 /// at.
@@ -120,7 +120,7 @@ pub struct BuiltKernel {
     pub debug: PathBuf,
     /// Its configuration.
     pub config: PathBuf,
-    /// How long building it took; `None` for one that was kept.
+    /// Seconds that building took; `None` for a kernel that was kept.
     pub seconds: Option<f64>,
 }
 
@@ -158,7 +158,7 @@ impl KernelBuilder {
         })
     }
 
-    /// Where all that is built lies.
+    /// Folder of everything that is built.
     pub fn dir(&self) -> &Path {
         &self.folder
     }
@@ -375,7 +375,7 @@ fn last_lines(path: &Path) -> Vec<String> {
     text.lines().map(str::to_owned).collect()
 }
 
-/// What of make's errors says why: from the first line that is an error's on.
+/// Returns the beginning of make's errors: the lines from the first error on.
 fn first_errors(lines: &[String]) -> String {
     let is_error = |line: &String| line.contains("error:") || line.contains("undefined reference");
     let first = lines.iter().position(is_error);

@@ -87,7 +87,7 @@ fn of_a_part_of_a_repository() {
     check(&place.make("source/sub").unwrap(), "x.h");
 }
 
-/// What git ignores is copied as it is.
+/// Files that git ignores are copied.
 #[test]
 fn of_a_folder_that_is_not_committed() {
     let place = TreesFixture::new();

@@ -13,7 +13,7 @@ use crate::workspace::RecordingWorkspace;
 
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-/// How a window ended.
+/// End of a window.
 pub enum WindowEnding {
     /// By its marker.
     Closed,
@@ -74,7 +74,7 @@ fn has_guest_failed(machine: &QemuMachine) -> bool {
     failure_on_console(&machine.console()).is_some()
 }
 
-/// What ends the window from outside.
+/// Returns the event that ends the window from outside, if one happened.
 fn outside_end(
     machine: &mut QemuMachine,
     interrupt: InterruptFlag,
@@ -120,7 +120,7 @@ fn outside_end(
     None
 }
 
-/// What the console says went wrong, if something did.
+/// Returns the failure that the console reports, if one.
 fn failure_on_console(console: &str) -> Option<String> {
     console.lines().find_map(|line| {
         if let Some(at) = line.find("Kernel panic - not syncing") {

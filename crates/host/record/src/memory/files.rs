@@ -25,8 +25,8 @@ impl<'g, 'm> FileNames<'g, 'm> {
         }
     }
 
-    /// What the pages of a mapping are, in words: `page cache of /data/a (tmpfs)`; `page cache` where no
-    /// more can be read.
+    /// Describes the pages of a mapping: `page cache of /data/a (tmpfs)`, or `page cache` if the
+    /// file's name cannot be read.
     pub fn describe_mapping(&mut self, mapping: u64) -> &str {
         let (memory, offsets) = (self.memory, self.offsets);
         self.descriptions.entry(mapping).or_insert_with(|| {

@@ -4,7 +4,7 @@ use super::PAGE_BYTES;
 use super::paging::GuestMemory;
 use crate::{Error, GuestKernel};
 
-/// Where the direct map and the array of page descriptors are.
+/// Addresses of the direct map and of the array of page descriptors.
 pub struct PageFrames {
     direct_map_base: u64,
     page_array_base: u64,

@@ -1,5 +1,5 @@
-//! Where in the kernel's own structs the things are that [`super::snapshot`] follows, from the
-//! debug information.
+//! Offsets in the kernel's own structs that [`super::read_snapshot`] follows, from the debug
+//! information.
 
 use relayout_layout::dwarf::DwarfTypeLoader;
 use relayout_layout::{Aggregate, Type, TypeArena, TypeId};

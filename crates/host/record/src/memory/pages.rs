@@ -1,4 +1,4 @@
-//! What pages were that no slab has: `struct page`.
+//! Kinds of pages outside of slabs, from `struct page`.
 
 use relayout_profile::{RangeKind, RangeRow};
 
@@ -47,9 +47,9 @@ pub fn ranges(
     ranges
 }
 
-/// What a page is.
+/// Kind of a page.
 enum PageKind {
-    /// What is to be said of it.
+    /// A kind that needs no further look-up, in words.
     Described(&'static str),
     /// Content of the file with this mapping.
     File(u64),

@@ -10,7 +10,7 @@ const ADDRESS: u64 = 0x000f_ffff_ffff_f000;
 /// Longest text read from the guest.
 const TEXT_MAX: u64 = 64;
 
-/// Where physical memory lies in the file: q35 puts what does not fit below the PCI hole above 4 GiB.
+/// Position of physical memory in the file: q35 moves the memory beyond the PCI hole above 4 GiB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LowMemory {
     low_bytes: u64,

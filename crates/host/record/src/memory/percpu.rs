@@ -71,7 +71,7 @@ fn static_ranges(
     Ok(ranges)
 }
 
-/// Where CPUs have their units, from a chunk's base.
+/// Offsets of the CPUs' units from a chunk's base.
 struct PercpuUnits {
     offsets: Vec<u64>,
     bytes: u64,

@@ -1,4 +1,4 @@
-//! Which slab cache a page belongs to: `struct page` -> `struct slab` -> `struct kmem_cache`.
+//! Slab caches of pages: `struct page` -> `struct slab` -> `struct kmem_cache`.
 
 use std::collections::HashMap;
 

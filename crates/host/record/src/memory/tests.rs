@@ -1,4 +1,4 @@
-//! What is made of a guest's memory: that of a kernel in miniature, which a C compiler lays out.
+//! Reads the memory of a kernel in miniature, which a C compiler lays out.
 
 use std::path::PathBuf;
 use std::process::Command;

@@ -1,4 +1,4 @@
-//! What vmalloc space was allocated for, and by whom.
+//! Allocations in vmalloc space, and the functions that asked for them.
 
 use relayout_profile::{RangeKind, RangeRow};
 

@@ -17,10 +17,10 @@ use crate::Error;
 
 /// Paths that a note names, at most.
 const NAMED_PATHS_MAX: usize = 4;
-/// Where kernels end on x86-64, if the debug file has no `_end`: a gigabyte is mapped for the image.
+/// Bytes of the kernel image if the debug file has no `_end`: x86-64 maps a gigabyte for it.
 const IMAGE_BYTES_MAX: u64 = 1 << 30;
 
-/// What is known of a mapped file here.
+/// A mapped file, as this machine has it.
 enum LocalFile {
     /// It is the one that was mapped, or nothing says otherwise.
     Matching(Mmap),
@@ -153,7 +153,8 @@ fn read_build_id(file: &[u8]) -> Option<String> {
     Some(id.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// What was added to link-time addresses: the first piece that a loadable segment has.
+/// Returns the difference of run-time and link-time addresses, from the first piece that a loadable
+/// segment holds.
 fn load_bias(file: &[u8], mapped: &MappedFile) -> Option<u64> {
     let header = elf::FileHeader64::<Endianness>::parse(file).ok()?;
     let endian = header.endian().ok()?;
@@ -184,7 +185,7 @@ pub struct KernelFile<'f> {
     pub build_id: String,
     /// Address as it ran, less that as linked.
     pub slide: u64,
-    /// Where its image ran.
+    /// Start and end of the image as it ran.
     pub image: (u64, u64),
 }
 

@@ -1,4 +1,4 @@
-//! Whether this machine's hardware can sample accesses to memory, and having perf do it.
+//! Hardware that samples accesses to memory, and perf as its driver.
 
 use std::ffi::OsString;
 use std::fs;
@@ -9,7 +9,7 @@ use relayout_files::{cannot, find_in_path};
 
 use crate::Error;
 
-/// Where the kernel lists what can count and sample.
+/// Folder in which the kernel lists devices that count and sample.
 const DEVICES: &str = "/sys/bus/event_source/devices";
 
 /// Hardware that samples accesses with their addresses.
@@ -68,7 +68,7 @@ pub(crate) struct PerfSampler {
 }
 
 impl PerfSampler {
-    /// What is here.
+    /// Finds the hardware and perf.
     ///
     /// # Errors
     /// There is no such hardware, or no perf.
@@ -88,18 +88,12 @@ impl PerfSampler {
             missing: "perf".into(),
             remedy: Some("Debian: linux-perf".into()),
         })?;
-        Ok(Self {
-            perf,
-            hardware,
-        })
+        Ok(Self { perf, hardware })
     }
 
     #[cfg(test)]
     pub(crate) fn new(perf: PathBuf, hardware: SamplingHardware) -> Self {
-        Self {
-            perf,
-            hardware,
-        }
+        Self { perf, hardware }
     }
 
     /// The hardware.

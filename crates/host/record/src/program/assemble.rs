@@ -26,7 +26,7 @@ const CONTEXTS_MAX: u16 = relayout_shadow::CONTEXTS_MAX as u16;
 /// Most bytes of a map. A line for each thread that ever was.
 const MAP_BYTES_MAX: u64 = 1 << 30;
 
-/// What is known of a recording besides what its collector wrote.
+/// Facts of a recording that its collector does not write.
 pub struct RecordingFacts<'k> {
     pub recording: &'k ProgramRecording,
     pub inspected: &'k InspectedProgram,

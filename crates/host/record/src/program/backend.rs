@@ -46,7 +46,7 @@ impl fmt::Display for ProgramBackend {
     }
 }
 
-/// What this machine has for programs that were not built with `relayout cc`.
+/// Backends of this machine for programs that were not built with `relayout cc`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AvailableBackends {
     /// A qemu-user that takes our plugin.

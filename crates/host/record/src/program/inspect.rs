@@ -1,4 +1,4 @@
-//! What the file that is to be recorded is.
+//! Inspection of a program file before it is recorded.
 
 use std::env;
 use std::ffi::OsStr;
@@ -22,11 +22,12 @@ const GLIBC_LOADER: &str = "/ld-linux";
 /// A program file, looked at before it runs.
 #[derive(Clone, Debug)]
 pub struct InspectedProgram {
-    /// Where it is: found in `$PATH` if it was given by name alone.
+    /// Path of the program, found in `$PATH` if it was given by name alone.
     pub path: PathBuf,
-    /// What it is.
+    /// Kind of program.
     pub kind: ProgramKind,
-    /// Whether debug information is in it or was found for it; `None` for scripts.
+    /// True if the program has debug information, or a separate debug file was found; `None` for
+    /// scripts.
     pub has_debug_info: Option<bool>,
 }
 
@@ -156,8 +157,8 @@ fn requested_loader(bytes: &[u8]) -> Option<String> {
     Some(String::from_utf8_lossy(path).into_owned())
 }
 
-/// Whether the system's loader would load our runtime with one of the program's libraries, asked as
-/// `ldd` does.
+/// Returns true if the system's loader would load the runtime with one of the program's libraries.
+/// It is asked as `ldd` asks.
 fn loads_runtime(path: &Path) -> bool {
     let Ok(path) = fs::canonicalize(path) else {
         return false;

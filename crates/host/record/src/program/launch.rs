@@ -17,7 +17,7 @@ const QUERY: libc::c_ulong = 0xffff_ffff;
 /// A program that runs. Killed, if it still does, when dropped.
 pub struct RunningProgram {
     child: Child,
-    /// Whether its addresses are not randomised.
+    /// True if the addresses are not randomised.
     pub fixed_addresses: bool,
     status: Option<ExitStatus>,
 }
@@ -66,8 +66,8 @@ fn start_error(path: &Path, error: io::Error) -> Error {
     }
 }
 
-/// Whether programs can be started here at the same addresses each time. Containers often forbid
-/// it.
+/// Returns true if programs can be started here at the same addresses each time. Containers often
+/// forbid it.
 pub fn can_fix_addresses() -> bool {
     // SAFETY: plain system calls, which change this thread alone, and what it starts.
     unsafe {
@@ -86,7 +86,7 @@ impl RunningProgram {
         self.child.id()
     }
 
-    /// How it ended, if it has.
+    /// Returns the exit status, if the program has ended.
     pub fn exit_status(&mut self) -> Option<ExitStatus> {
         if self.status.is_none() {
             self.status = self.child.try_wait().ok().flatten();
@@ -119,8 +119,7 @@ pub fn signal_process(process: u32, signal: i32) {
     }
 }
 
-/// Whether a process, which need not be a child of this one, still runs. What has ended and was not
-/// waited for does not.
+/// Returns true if a process, which need not be a child, still runs. A zombie does not.
 pub fn is_running(process: u32) -> bool {
     let Some(stat) = read_proc_file(process, "stat") else {
         return false;
@@ -141,13 +140,14 @@ pub fn thread_count(process: u32) -> Option<u64> {
     line.trim().parse().ok()
 }
 
-/// What the kernel says of a process. Its name there is cut off after 15 bytes, wherever that is in a letter.
+/// Reads a file of a process in /proc. The kernel cuts the name in it off after 15 bytes, maybe
+/// within a letter.
 fn read_proc_file(process: u32, file: &str) -> Option<String> {
     let bytes = fs::read(format!("/proc/{process}/{file}")).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// How a program ended, if not well, in words that follow its name.
+/// Describes how a program failed, in words that follow its name. `None` if it succeeded.
 pub fn describe_failure(status: ExitStatus) -> Option<String> {
     match (status.code(), status.signal()) {
         (Some(0), _) => None,

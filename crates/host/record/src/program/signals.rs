@@ -7,7 +7,7 @@ static LAST_SIGNAL: AtomicI32 = AtomicI32::new(0);
 /// The last one came from the terminal, which sends it to the program too.
 static FROM_TERMINAL: AtomicU32 = AtomicU32::new(0);
 
-/// What was asked of this process. All see the same.
+/// Signals that asked this process to stop. All values share them.
 #[derive(Clone, Copy, Debug)]
 pub struct StopSignals(());
 
@@ -16,9 +16,9 @@ pub struct StopSignals(());
 pub struct ReceivedSignal {
     /// Its number.
     pub signal: i32,
-    /// How many came before it.
+    /// Number of earlier signals.
     pub earlier_signals: u32,
-    /// Whether the program has it already.
+    /// True if the program has received the signal already.
     pub reached_program: bool,
 }
 
@@ -44,7 +44,7 @@ impl StopSignals {
         Self(())
     }
 
-    /// How many came.
+    /// Returns the number of signals so far.
     pub fn count(self) -> u32 {
         SIGNAL_COUNT.load(Acquire)
     }

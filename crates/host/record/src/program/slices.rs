@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use relayout_shadow::control::RecordingControl;
 use relayout_statistics::random::XorShift64Star;
 
-/// How long a slice is: several turns of threads that share a CPU, so that what one writes is seen to be used by
-/// another.
+/// Length of a slice: several turns of threads that share a CPU, so that a thread uses in the slice
+/// what another wrote in it.
 pub const SLICE_DURATION: Duration = Duration::from_millis(20);
 
 /// Opens and closes slices, a fraction `share` of the time, until `ended`. The time between slices

@@ -13,12 +13,12 @@ use crate::Error;
 use crate::workspace::RecordingWorkspace;
 
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
-/// How long a program may take to end when told to.
+/// Time that a program may take to end after SIGTERM.
 const GRACE: Duration = Duration::from_secs(10);
 
-/// How a program's recording ended.
+/// End of a program's recording.
 pub struct ProgramEnding {
-    /// What went wrong, if something did.
+    /// The problem, if there was one.
     pub problem: Option<Error>,
     /// Why it ended, in words.
     pub description: String,
@@ -59,7 +59,7 @@ pub fn watch_program(
     })
 }
 
-/// Who stopped the program.
+/// Cause for which the program was stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum StopCause {
     User,

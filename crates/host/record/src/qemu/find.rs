@@ -1,4 +1,4 @@
-//! Which QEMU, and which of the two plugins it takes.
+//! Search of a QEMU, and of the plugin that it takes.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use crate::Error;
 /// Plugin interfaces that there is a plugin for, best first.
 const INTERFACES: [u32; 2] = [4, 1];
 
-/// What a QEMU emulates.
+/// Kind of QEMU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum QemuMode {
     /// A machine, for a kernel.
@@ -65,7 +65,7 @@ impl QemuMode {
         }
     }
 
-    /// How its version begins.
+    /// Returns the beginning of its version text.
     fn version_prefix(self) -> &'static str {
         match self {
             Self::Machine => "QEMU emulator version ",
@@ -88,7 +88,7 @@ pub struct QemuCollector {
 }
 
 impl QemuCollector {
-    /// Whether stored values are seen, so that silent stores are known.
+    /// Returns true if the plugin sees stored values, and so silent stores.
     pub fn sees_values(&self) -> bool {
         self.interface >= 4
     }

@@ -14,12 +14,12 @@ use super::qmp::QmpConnection;
 use crate::Error;
 use crate::workspace::RecordingWorkspace;
 
-/// How long QEMU may take to end once asked; what the plugin gathered is written then.
+/// Time that QEMU may take to end when asked; the plugin writes its last records then.
 const QUIT_LIMIT: Duration = Duration::from_secs(60);
 /// Lines of the console that are kept in messages.
 const TAIL_LINES: usize = 12;
 
-/// What to boot, and how.
+/// A machine to boot.
 pub struct QemuConfig<'c> {
     pub collector: &'c QemuCollector,
     pub image: PathBuf,
@@ -69,7 +69,7 @@ impl QemuMachine {
         })
     }
 
-    /// How it ended, if it has.
+    /// Returns the exit status, if QEMU has ended.
     pub fn exit_status(&mut self) -> Option<ExitStatus> {
         self.child.try_wait().ok().flatten()
     }

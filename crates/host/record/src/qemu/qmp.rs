@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-/// How long QEMU may take to answer.
+/// Time that QEMU may take to answer.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// A connection on which commands can be given.

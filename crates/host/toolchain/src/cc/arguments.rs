@@ -1,4 +1,4 @@
-//! What a compiler's command line asks for, as far as it matters to what is added.
+//! The command line of a compiler, as far as recording needs to understand it.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -7,7 +7,7 @@ use super::CompilerError;
 use crate::compile::flags::{FlagHandling, flag_handling};
 use crate::compile::response;
 
-/// What a command line asks for.
+/// Purpose of a command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CompilerRequest {
     /// Words about the compiler, or nothing to compile or link.
@@ -19,11 +19,11 @@ pub enum CompilerRequest {
 /// A command line that makes output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BuildRequest {
-    /// How far it goes.
+    /// The last step of the build.
     pub stage: BuildStage,
     /// Link-time optimisation is asked for.
     pub lto: bool,
-    /// What the user should know.
+    /// Notes for the user.
     pub notes: Vec<&'static str>,
 }
 
@@ -71,7 +71,7 @@ const OTHER_SANITIZERS: &[&str] = &[
     "dataflow",
 ];
 
-/// What `arguments` ask for. `read` gives the contents of response files.
+/// Parses `arguments`. `read` gives the contents of response files.
 ///
 /// # Errors
 /// They ask for what cannot be recorded.

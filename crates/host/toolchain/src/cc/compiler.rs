@@ -1,4 +1,4 @@
-//! Which compiler it is that the user named.
+//! Identification of the compiler that the user named.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -24,8 +24,8 @@ pub enum CompilerFamily {
 }
 
 impl CompilerFamily {
-    /// What the program is that `name` and its first arguments `own` start. The name of the file
-    /// behind all links says so on most systems; what it does not tell, `--version` does.
+    /// Identifies the program that `name` and its first arguments start: by the name of the file
+    /// behind all links, or else by its `--version`.
     ///
     /// # Errors
     /// It cannot be run, or is neither.

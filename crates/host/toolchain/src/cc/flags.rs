@@ -1,4 +1,4 @@
-//! What is added to the compiler's command line, before and after the user's own arguments.
+//! Flags that are added before and after the user's own arguments.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -9,8 +9,8 @@ use super::compiler::CompilerFamily;
 /// First GCC that can leave out the calls at each function's begin and end, which we do not need.
 const GCC_WITHOUT_ENTRY_CALLS: u32 = 12;
 
-/// What comes before, and what after, the user's arguments. `stand_in` is where GCC finds an empty
-/// library instead of libtsan.
+/// Returns the flags to put before, and those to put after the user's arguments. In `stand_in` GCC
+/// finds an empty library instead of libtsan.
 ///
 /// What the user says of debug information and of instrumentation wins, as it comes later.
 pub fn recording_flags(

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use relayout_files::{Error, RUNTIME, cannot, find_installed_library};
 
-/// What rustc (nightly, since it has sanitizers) needs so that a program can be recorded, as one value
-/// of `RUSTFLAGS`.
+/// Returns the value of `RUSTFLAGS` with which rustc (nightly, which has sanitizers) builds a
+/// program to be recorded.
 ///
 /// # Errors
 /// The runtime is not installed, or lies in a folder that cannot be named in `RUSTFLAGS`, which are split

@@ -1,4 +1,4 @@
-//! Where GCC finds something that is called libtsan and is empty.
+//! An empty stand-in for libtsan.
 //!
 //! GCC links libtsan wherever it was told to instrument. A folder given with `-B` comes before its
 //! own; there the linker finds empty linker scripts under both names that GCC asks for.

@@ -1,4 +1,4 @@
-//! Whether a compiler can build programs to be recorded: tried out on a small one.
+//! Trial of a compiler: a small program is built with it and run.
 
 use std::ffi::OsString;
 use std::fs;

@@ -1,4 +1,4 @@
-//! Which entry of a database says best how a header is compiled.
+//! Choice of the database entry that tells best how a header is compiled.
 
 use std::cmp::Reverse;
 use std::hash::{Hash, Hasher};
@@ -11,7 +11,7 @@ use super::{CompileCommand, CompileDatabase, CompileRecipe, Error, SourceLanguag
 /// Source files that are looked into for an `#include`, nearest first.
 const SEARCHED_SOURCES_MAX: usize = 2000;
 
-/// How near a source file is to the header; the least is nearest.
+/// Distance of a source file from the header; the least is nearest.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct SourceDistance<'d> {
     /// Another file than the one that is asked about.
@@ -98,8 +98,8 @@ fn commands_by_distance<'d>(
     near.into_iter().map(|(_, command)| command).collect()
 }
 
-/// What of the flags makes layouts differ between the files of a project, in practice: compiler,
-/// target, ABI, standard; but no paths and definitions, which most files have of their own.
+/// Hashes the flags that change layouts between the files of a project in practice: compiler,
+/// target, ABI, standard. Paths and definitions, which differ in most files, are left out.
 fn flag_flavour(command: &CompileCommand) -> u64 {
     let mut hasher = FxHasher::default();
     let mut words = command.rough_arguments();
@@ -154,8 +154,8 @@ impl<'d> SourceDistance<'d> {
     }
 }
 
-/// Whether the text of `source` includes `header`, as far as the text alone tells: by a path that
-/// the header's path ends with.
+/// Returns true if the text of `source` includes `header`: by a path that the header's path ends
+/// with.
 fn includes_header(text: &str, source: &Path, header: &Path) -> bool {
     let Some(name) = header.file_name().and_then(|n| n.to_str()) else {
         return false;

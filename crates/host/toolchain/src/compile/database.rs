@@ -11,21 +11,21 @@ use serde::Deserialize;
 
 use super::Error;
 
-/// How the files of a project are compiled.
+/// The compile commands of a project.
 #[derive(Clone, Debug)]
 pub struct CompileDatabase {
-    /// Where it was read from.
+    /// Path of the database.
     pub path: PathBuf,
     /// Its entries, in the file's order.
     pub commands: Vec<CompileCommand>,
 }
 
-/// How one file is compiled.
+/// The compile command of one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CompileCommand {
-    /// Where the compiler is started. Absolute.
+    /// Folder in which the compiler is started. Absolute.
     pub directory: PathBuf,
-    /// What is compiled. Absolute, without `.` and `..`.
+    /// The file that is compiled. Absolute, without `.` and `..`.
     pub file: PathBuf,
     /// The command, program first.
     pub words: CommandForm,

@@ -16,7 +16,7 @@ pub enum Error {
     Database {
         /// The database.
         path: PathBuf,
-        /// What is wrong, and where.
+        /// The defect, and its position.
         why: String,
     },
     /// An entry's command cannot be split into words.
@@ -34,7 +34,7 @@ pub enum Error {
     NoEntry {
         /// The database.
         path: PathBuf,
-        /// What is wanted.
+        /// The language that is missing.
         language: &'static str,
     },
     /// The entry that was asked for is not there.
@@ -50,7 +50,7 @@ pub enum Error {
     Response {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The defect.
         why: &'static str,
     },
     /// The header's name cannot be written into an `#include`.
@@ -73,7 +73,7 @@ pub enum Error {
     NoCompiler {
         /// The program.
         compiler: String,
-        /// Where the name is from.
+        /// The source file whose command names the compiler.
         from: PathBuf,
     },
     /// The compiler refused the unit.
@@ -81,11 +81,11 @@ pub enum Error {
     Refused {
         /// The program.
         compiler: String,
-        /// What the unit includes.
+        /// The header of the unit.
         header: String,
         /// The source file whose flags were taken.
         like: PathBuf,
-        /// What the compiler wrote; empty if nothing.
+        /// The compiler's output; empty if none.
         output: String,
     },
     /// Stopped by the user.

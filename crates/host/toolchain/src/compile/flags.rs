@@ -1,7 +1,7 @@
-//! Which arguments of a compiler's command say what types look like, and which only name inputs and
-//! outputs, or ask for more than code.
+//! Sorting of a compiler's arguments: some change types, others name inputs and outputs or ask for
+//! more than code.
 
-/// What to do with an argument.
+/// Handling of an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FlagHandling {
     /// Stays.
@@ -159,7 +159,7 @@ const DROP_PREFIX: &[&str] = &[
 /// Begins like something that goes, but stays: preprocessor, assembler and linker are reached by it.
 const KEEP_PREFIX: &[&str] = &["-Wp,", "-Wa,", "-Wl,", "-gcc-toolchain"];
 
-/// What to do with one argument.
+/// Returns the handling of one argument.
 pub fn flag_handling(argument: &str) -> FlagHandling {
     let begins_with_any = |prefixes: &[&str]| prefixes.iter().any(|p| argument.starts_with(p));
     if argument == "--" {

@@ -1,4 +1,4 @@
-//! How to compile a unit as a file of the project is compiled.
+//! Recipes: compiler and flags with which a unit is compiled as a file of the project is.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ const LAUNCHERS: &[&str] = &[
     "sccache",
 ];
 
-/// What a unit is written in.
+/// Language of a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SourceLanguage {
     /// C.
@@ -32,11 +32,11 @@ pub struct CompileRecipe {
     /// The compiler as the command names it, found in `$PATH` or relative to `directory`; `zig cc` is
     /// two words.
     pub compiler: Vec<String>,
-    /// What can change a layout, in the command's order.
+    /// The flags that can change a layout, in the command's order.
     pub flags: Vec<String>,
-    /// Where to start it.
+    /// Folder in which the compiler is started.
     pub directory: PathBuf,
-    /// What to compile.
+    /// Language of the unit.
     pub language: SourceLanguage,
     /// The source file that is compiled so.
     pub source_file: PathBuf,
@@ -81,8 +81,8 @@ impl fmt::Display for SourceLanguage {
 }
 
 impl CompileCommand {
-    /// What it seems to compile, C or C++, else `None`: by the file's extension, or any if there is
-    /// an option that names the language. [`Recipe::new`] knows more.
+    /// Returns the language that the file's extension tells; C for other files with an option that
+    /// names a language. [`CompileRecipe::from_command`] is exact.
     pub fn rough_language(&self) -> Option<SourceLanguage> {
         let by_extension = SourceLanguage::from_extension(&self.file);
         let mut words = self.rough_arguments();

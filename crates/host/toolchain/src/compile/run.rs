@@ -14,7 +14,7 @@ use tempfile::TempDir;
 
 use super::{CompileRecipe, Error, HeaderUnit};
 
-/// How often the end of the compiler and Ctrl-C are looked for.
+/// Interval at which the end of the compiler and Ctrl-C are polled.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
 /// Of what the compiler says, in bytes.
 const OUTPUT_BYTES_MAX: u64 = 64 << 10;
@@ -162,7 +162,7 @@ impl UnitCompiler {
     }
 }
 
-/// How a compiler ended.
+/// Exit status and output of a compiler.
 struct CompilerOutput {
     status: ExitStatus,
     stdout: String,

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use relayout_files::InterruptFlag;
 use relayout_layout::catalog::{DebugInfoFormat, TypeCatalog};
 use relayout_layout::dwarf::SectionStore;
+use relayout_testkit::require_programs;
 
 use super::*;
 
@@ -285,21 +286,6 @@ fn compiles_types_that_nobody_uses() {
     assert_eq!(sizes(&object.unwrap(), "big"), [Some(32)]);
 }
 
-/// Whether a compiler that a test wants is there; says so if not, and fails where tests must not be
-/// passed over.
-fn has_compiler(compiler: &str) -> bool {
-    let found = std::process::Command::new(compiler)
-        .arg("--version")
-        .output()
-        .is_ok_and(|output| output.status.success());
-    if !found {
-        let demanded = std::env::var("CI").is_ok_and(|value| value == "true");
-        assert!(!demanded, "no {compiler}: run scripts/setup.sh --tests");
-        eprintln!("PASSED OVER: no {compiler}");
-    }
-    found
-}
-
 #[test]
 fn compiles_for_other_targets() {
     let header = "struct node { struct node *next; long long count; };\n";
@@ -310,18 +296,15 @@ fn compiles_for_other_targets() {
         ("clang", 16),
     ] {
         let program = compiler.split(' ').next().unwrap();
-        if has_compiler(program) {
-            let object = compile(header, &format!("{compiler} -c x.c"), &[]).unwrap();
-            assert_eq!(sizes(&object, "node"), [Some(bytes)], "{compiler}");
-        }
+        require_programs(&[program]);
+        let object = compile(header, &format!("{compiler} -c x.c"), &[]).unwrap();
+        assert_eq!(sizes(&object, "node"), [Some(bytes)], "{compiler}");
     }
 }
 
 #[test]
 fn compiles_instances_of_templates() {
-    if !has_compiler("g++") {
-        return;
-    }
+    require_programs(&["g++"]);
     let header = "template <typename T, int N> struct Ring { T slots[N]; long head; };\n";
     let object = compile(header, "g++ x.c", &["Ring<int, 4>"]).unwrap();
     assert_eq!(sizes(&object, "Ring<int, 4>"), [Some(24)]);

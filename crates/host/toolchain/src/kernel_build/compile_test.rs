@@ -1,5 +1,5 @@
-//! Whether a patched source compiles in other configurations, and what a type looks like there: object by
-//! object, not the kernel.
+//! Compile tests of a patch in other configurations: single objects instead of the kernel, whose
+//! debug information also tells the layout of a type there.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ const DEBUG_FLAGS: &str = "KCFLAGS=-g -fno-eliminate-unused-debug-types";
 const UNITS_MAX: usize = 12;
 /// Of those, so many are compiled in a configuration.
 const COMPILED_MAX: usize = 2;
-/// Where the kernel's own sources are, in the order they are looked through.
+/// Folders of the kernel's own sources, in the order of the search.
 const SOURCE_FOLDERS: &[&str] = &[
     "kernel", "mm", "fs", "lib", "block", "ipc", "net", "security", "crypto", "drivers",
 ];
@@ -26,11 +26,11 @@ const SOURCE_FOLDERS: &[&str] = &[
 pub struct KernelConfiguration {
     /// As the source names it: `x86`, `arm`.
     pub arch: String,
-    /// What the configuration is made of.
+    /// The origin of the configuration.
     pub base: ConfigurationBase,
 }
 
-/// What a configuration is made of.
+/// Origin of a configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ConfigurationBase {
     /// A target of make's: `defconfig`, `allnoconfig`.
@@ -83,7 +83,7 @@ impl std::fmt::Display for KernelConfiguration {
 }
 
 impl KernelConfiguration {
-    /// What the compiler's programs begin with; the first that is installed, or why none is.
+    /// Returns the prefix of the compiler's programs: the first that is installed.
     fn cross_prefix(&self) -> Result<&'static str, Error> {
         let prefixes: &[&str] = match (self.arch.as_str(), std::env::consts::ARCH) {
             ("x86" | "x86_64" | "i386", "x86_64" | "x86") => return Ok(""),
@@ -192,7 +192,7 @@ impl KernelBuilder {
     }
 }
 
-/// Where objects of one configuration are.
+/// Output folder of the objects of one configuration.
 struct ObjectFolder<'b> {
     builder: &'b KernelBuilder,
     out: PathBuf,
@@ -234,7 +234,7 @@ impl ObjectFolder<'_> {
     }
 }
 
-/// What [`units`] gives of each, those that change themselves first.
+/// Collects [`including_units`] of all files; files that are units themselves come first.
 fn units_of_files(tree: &Path, files: &[String]) -> Vec<String> {
     let (sources, headers): (Vec<&String>, Vec<&String>) =
         files.iter().partition(|file| file.ends_with(".c"));
@@ -312,7 +312,7 @@ fn find_including_units(tree: &Path, folder: &Path, header: &Path, found: &mut V
     }
 }
 
-/// Whether the file at `path` (`name` in the tree) has an `#include` of the header.
+/// Returns true if the file at `path` (`name` in the tree) includes the header.
 fn has_include(path: &Path, name: &Path, header: &Path) -> bool {
     let text = fs::read(path).unwrap_or_default();
     let text = String::from_utf8_lossy(&text);

@@ -7,7 +7,7 @@ use relayout_files::cannot;
 
 use super::Error;
 
-/// What is set; all else is off (`make allnoconfig`), or follows from it.
+/// Options that are set. `make allnoconfig` switches the others off, or derives them.
 const DEFAULT_OPTIONS: &str = include_str!("kernel.config");
 /// Without these nothing boots here, or nothing of what was recorded can be named.
 const INDISPENSABLE: &[&str] = &[

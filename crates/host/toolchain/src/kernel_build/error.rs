@@ -20,7 +20,7 @@ pub enum Error {
     NotSource {
         /// The folder.
         path: PathBuf,
-        /// What is missing or wrong.
+        /// The missing file, or the defect.
         why: String,
     },
     /// The source was built in place, and no other folder can be built from it then.
@@ -32,7 +32,7 @@ pub enum Error {
     BuiltInPlace {
         /// The source.
         path: PathBuf,
-        /// What tells.
+        /// The file that shows it.
         what: String,
     },
     /// Programs or headers that building needs.
@@ -42,7 +42,7 @@ pub enum Error {
         missing.iter().map(|need| need.package).collect::<Vec<_>>().join(" ")
     )]
     Needs {
-        /// What is missing.
+        /// The missing programs and headers.
         missing: Vec<BuildNeed>,
     },
     /// No compiler for an architecture.
@@ -67,7 +67,7 @@ pub enum Error {
         path.display()
     )]
     Space {
-        /// Where.
+        /// The folder.
         path: PathBuf,
         /// MiB that are free.
         free_mib: u64,
@@ -95,7 +95,7 @@ pub enum Error {
     Make {
         /// `the kernel with the patch`
         what: String,
-        /// How make ended.
+        /// The end of `make`.
         how: String,
         /// The errors among its last lines.
         output: String,
@@ -126,7 +126,7 @@ pub struct BuildNeed {
 }
 
 impl Error {
-    /// Who has to do something.
+    /// Returns who has to act.
     pub fn category(&self) -> ErrorCategory {
         match self {
             Self::Needs { .. }

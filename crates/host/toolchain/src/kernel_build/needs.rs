@@ -1,4 +1,4 @@
-//! What building needs, looked for before anything is copied.
+//! Programs and headers that building needs, checked before anything is copied.
 
 use std::process::{Command, Stdio};
 
@@ -53,7 +53,7 @@ fn has_header(name: &str) -> bool {
         .is_ok_and(|status| status.success())
 }
 
-/// What the compiler says it is, in one line: another one builds another kernel.
+/// Returns the compiler's version line: another compiler builds another kernel.
 pub fn compiler_version() -> String {
     let said = Command::new("gcc").arg("--version").output();
     let said = said.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());

@@ -118,7 +118,7 @@ fn two_kernels_of_one_source() {
     let read = |path: &Path| fs::read(path).unwrap();
     assert_ne!(read(&before.debug), read(&after.debug));
     // Also while another one builds.
-    let _lock = super::lock_folder(builder.dir()).unwrap();
+    let _lock = lock_folder(builder.dir()).unwrap();
     let again = place.builder().unwrap();
     for patch in [None, Some(&patch)] {
         let kept = again.build(patch, "kept", &Silent::watch()).unwrap();
@@ -151,7 +151,7 @@ fn a_build_that_fails_says_where() {
 fn one_at_a_time() {
     let place = SourceFixture::new();
     let builder = place.builder().unwrap();
-    let _other = super::lock_folder(builder.dir()).unwrap();
+    let _other = lock_folder(builder.dir()).unwrap();
     let built = builder.build(None, "one", &Silent::watch());
     assert!(matches!(built, Err(Error::Busy { .. })));
 }

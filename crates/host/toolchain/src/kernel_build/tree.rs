@@ -12,16 +12,16 @@ use serde::{Deserialize, Serialize};
 
 use super::{BuildWatch, Error, KernelPatch};
 
-/// What of the source the copy was last made of.
+/// Name of the file that lists the source files of the last copy.
 const MANIFEST_FILE: &str = "manifest.json";
 /// Files of the copy that may differ from the source, for a patch touched them.
 const TOUCHED_FILE: &str = "touched.json";
-/// What kbuild looks for, to tell that a tree was built in place.
+/// Files by which kbuild tells that a tree was built in place.
 const BUILT_IN_PLACE: &[&str] = &[".config", "include/config", "arch/x86/include/generated"];
-/// How many files are copied between two words to the user.
+/// Number of files copied between two updates of the progress.
 const FILES_PER_UPDATE: usize = 500;
 
-/// What a file of the source is, as far as can be told without reading it: as `make` does.
+/// Properties of a source file that are known without reading it. `make` looks at the same.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct FileStamp {
     is_link: bool,
@@ -108,7 +108,7 @@ pub struct SourceCopy<'s> {
 }
 
 impl SourceCopy<'_> {
-    /// Where it is.
+    /// Folder of the copy.
     pub fn dir(&self) -> PathBuf {
         self.folder.join("src")
     }
@@ -183,8 +183,8 @@ impl SourceCopy<'_> {
         Ok(())
     }
 
-    /// What an earlier time left; nothing if it is not there, or not what it should be: then all is
-    /// compared again.
+    /// Reads a value that an earlier build saved; the default if the file is missing or damaged, so
+    /// that all files are compared again.
     fn load_json<T: Default + for<'de> Deserialize<'de>>(&self, name: &str) -> T {
         let bytes = fs::read(self.folder.join(name)).unwrap_or_default();
         serde_json::from_slice(&bytes).unwrap_or_default()
