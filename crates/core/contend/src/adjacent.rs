@@ -15,14 +15,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use relayout_profile::{AccessKind, PairRow, Profile};
 use rustc_hash::FxHashSet;
 
-use crate::find::{FindSettings, RunWeights, SourceCache, other_side_name, target_name};
 use crate::finding::{
     AccessSide, AdjacentLines, AdjacentPair, Finding, FindingKind, FindingMember, FindingSubject,
     LinePairs,
 };
 use crate::group::{TargetCache, object_at, pair_key};
 use crate::identify::{AccessTarget, AddressNamer, TargetObject};
+use crate::names::{other_side_name, target_name};
+use crate::ranks::RunWeights;
 use crate::replay::CoherenceTally;
+use crate::source_cache::SourceCache;
 
 /// Samples of which a finding is made at least: with fewer, its size is hardly known.
 const SAMPLES_MIN: u64 = 4;
@@ -45,11 +47,11 @@ pub(crate) fn find_adjacent<I: AddressNamer>(
     profile: &Profile,
     places: &TargetCache,
     line_bytes: u32,
-    settings: &FindSettings,
+    coefficient: Option<f64>,
     sources: &mut SourceCache<'_, I>,
 ) -> (Vec<(Finding, RunWeights)>, LinePairs) {
     let groups = group_samples(profile, places, line_bytes.into());
-    let coefficient = settings.pair_coefficient.filter(|c| c.is_finite());
+    let coefficient = coefficient.filter(|c| c.is_finite());
     let mut line_pairs = LinePairs {
         recorded: profile
             .meta

@@ -1,8 +1,6 @@
 //! From a profile to ranked findings.
 
 mod members;
-mod names;
-mod ranks;
 mod site_uses;
 
 use std::collections::BTreeMap;
@@ -11,11 +9,6 @@ use relayout_profile::{ConflictRow, Profile};
 use rustc_hash::FxHashSet;
 
 use members::accessed_members;
-pub(crate) use names::{neighbours, other_side_name, target_name};
-use names::{origins, types_path};
-pub(crate) use ranks::RunWeights;
-use ranks::{RunRanks, transfers_by_run};
-pub(crate) use site_uses::SourceCache;
 use site_uses::{SiteUses, conflict_pairs, group_site_uses};
 
 use crate::adjacent;
@@ -24,8 +17,11 @@ use crate::finding::{Finding, Findings, ProfileTotals, UnresolvedLines, share};
 use crate::group::{self, GroupedRows, LineGroup, TargetCache};
 use crate::identify::{AccessTarget, AddressNamer};
 use crate::line_join::{self, JoinedGroup};
+use crate::names::{neighbours, origins, types_path};
+use crate::ranks::{RunRanks, RunWeights, transfers_by_run};
 use crate::rates::{self, ObservedHitm};
 use crate::replay::CoherenceTally;
+use crate::source_cache::SourceCache;
 
 /// Bytes of a line where the profile does not say.
 const LINE_BYTES: u32 = 64;
@@ -113,8 +109,13 @@ fn rank_findings(
             )
         })
         .collect();
-    let (adjacent, line_pairs) =
-        adjacent::find_adjacent(profile, &places, line_bytes, settings, &mut sources);
+    let (adjacent, line_pairs) = adjacent::find_adjacent(
+        profile,
+        &places,
+        line_bytes,
+        settings.pair_coefficient,
+        &mut sources,
+    );
     findings.extend(adjacent);
     findings
         .sort_by_key(|(finding, _)| std::cmp::Reverse((finding.weight(), finding.tally.upgrades)));

@@ -18,9 +18,12 @@ pub mod finding;
 mod group;
 pub mod identify;
 mod line_join;
+mod names;
+mod ranks;
 pub mod rates;
 pub mod remedy;
 pub mod replay;
+mod source_cache;
 pub mod throughput;
 mod traces;
 

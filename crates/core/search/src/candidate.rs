@@ -1,4 +1,5 @@
-//! Which layouts are scored: every kind of change, within what is allowed and can be judged.
+//! Layouts to score: candidates of every kind of change, within the rules and what the recording
+//! can judge.
 
 use relayout_layout::abi::{AtomArrangement, StructLayout};
 use rustc_hash::FxHashSet;
@@ -12,7 +13,7 @@ use crate::rewrite::{RewriteModel, TransferBound};
 use crate::score::LayoutScorer;
 use crate::subject::AdviceSubject;
 
-/// A layout before it is scored.
+/// A laid-out candidate, before it is scored.
 pub(crate) struct LayoutCandidate {
     pub name: Option<String>,
     pub proposal: LayoutProposal,
@@ -20,7 +21,7 @@ pub(crate) struct LayoutCandidate {
     pub unjudged: bool,
 }
 
-/// What candidates have to obey.
+/// Rules that candidates have to obey.
 pub(crate) struct CandidateRules<'a> {
     pub subject: AdviceSubject<'a>,
     pub scorer: &'a LayoutScorer<'a>,
@@ -30,18 +31,18 @@ pub(crate) struct CandidateRules<'a> {
     kept: Vec<usize>,
 }
 
-/// Whether a layout may be a candidate.
+/// Answer to whether a layout may be a candidate.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum CandidateAdmission {
     Yes,
-    /// It moves a member that has to stay.
+    /// The layout moves a member that has to stay.
     Kept,
-    /// It brings members together whose accesses were not all recorded.
+    /// The layout brings members together whose accesses were not all recorded.
     Unrecorded,
 }
 
 impl<'a> CandidateRules<'a> {
-    /// The members called `keep` stay.
+    /// Rules under which the members called `keep` stay.
     pub fn new(
         subject: AdviceSubject<'a>,
         scorer: &'a LayoutScorer<'a>,
@@ -82,12 +83,12 @@ impl<'a> CandidateRules<'a> {
             .can_judge(self.current, layout, phases, line_bytes)
     }
 
-    /// Atoms at the start that stay, one after the other.
+    /// Returns the number of consecutive atoms at the start that stay.
     fn kept_at_start(&self) -> usize {
         (0..).take_while(|atom| self.kept.contains(atom)).count()
     }
 
-    /// A layout of the user's.
+    /// Lays out a layout of the user's.
     pub fn user_candidate(&self, user_layout: &UserLayout) -> LayoutCandidate {
         let (shape, order) = (self.subject.shape, &user_layout.order);
         let layout = shape.lay_out_padded(&order.arrangement, &order.pads);
@@ -107,7 +108,7 @@ impl<'a> CandidateRules<'a> {
         }
     }
 
-    /// Today's layout.
+    /// Returns today's layout as a candidate.
     pub fn current_candidate(&self) -> LayoutCandidate {
         LayoutCandidate {
             name: None,
@@ -121,7 +122,7 @@ impl<'a> CandidateRules<'a> {
     }
 }
 
-/// Candidates, each layout once.
+/// Collected candidates, each layout once.
 pub(crate) struct CandidatePool<'r, 'a> {
     rules: &'r CandidateRules<'a>,
     seen: FxHashSet<AtomArrangement>,
@@ -131,7 +132,7 @@ pub(crate) struct CandidatePool<'r, 'a> {
 }
 
 impl<'r, 'a> CandidatePool<'r, 'a> {
-    /// All kinds of change.
+    /// Collects candidates of all kinds of change.
     pub fn new(rules: &'r CandidateRules<'a>, model: &RewriteModel<'_>, options: &Options) -> Self {
         let subject = rules.subject;
         let kept_first = rules.kept_at_start();
@@ -167,8 +168,8 @@ impl<'r, 'a> CandidatePool<'r, 'a> {
         drafts
     }
 
-    /// Brings what nothing else seems to beat to the front, then what seems to have few transfers, so that
-    /// a budget of replays is spent on those.
+    /// Sorts the candidates: first those on the estimated Pareto front, then by estimated
+    /// transfers. So a budget of replays is spent on the most promising.
     fn sort(&mut self, model: &RewriteModel<'_>, options: &Options) {
         let scorer = self.rules.scorer;
         let mut estimator = model.estimator(options.effort_rows / 4);
@@ -235,7 +236,7 @@ impl<'r, 'a> CandidatePool<'r, 'a> {
     }
 }
 
-/// First bytes of all atoms.
+/// Returns the offsets of all atoms.
 fn offsets(layout: &StructLayout) -> Vec<u64> {
     layout.places.iter().map(|place| place.offset).collect()
 }

@@ -1,4 +1,4 @@
-//! Kinds of change to a layout, one file each: what to try.
+//! Kinds of change to a layout, one file each: they propose what to try.
 
 mod align_member;
 mod align_type;
@@ -14,7 +14,7 @@ use crate::order;
 /// One edit of a struct's declaration.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum LayoutChange {
-    /// A member (or what moves with it) goes elsewhere.
+    /// A member moves, with the members that move as one with it.
     Move {
         /// Index into [`Shape::atoms`].
         atom: usize,
@@ -43,7 +43,7 @@ pub enum LayoutChange {
 }
 
 impl LayoutChange {
-    /// What leads from today's layout to `to`, with as few moves as there can be.
+    /// Returns the changes that lead from today's layout to `to`, with as few moves as possible.
     pub(crate) fn leading_to(shape: &StructShape, to: &AtomArrangement) -> Vec<Self> {
         let moved = order::moved_atoms(&shape.current_arrangement().order, &to.order).into_iter();
         let mut changes: Vec<Self> = moved
@@ -67,7 +67,8 @@ impl LayoutChange {
         changes
     }
 
-    /// Whether it follows `before` as part of one edit: a member that comes right after one that moved there too.
+    /// Returns true if the change belongs to the same edit as `before`: a member that comes right
+    /// behind one that moved there too.
     pub fn continues(&self, before: &Self) -> bool {
         match (before, self) {
             (Self::Move { atom, .. }, Self::Move { after, .. }) => *after == Some(*atom),
@@ -76,17 +77,18 @@ impl LayoutChange {
     }
 }
 
-/// Changes by edit: members that go to one place, one behind the other, are one.
+/// Groups changes by edit: members that go to one place, one behind the other, are one edit.
 fn edits(changes: &[LayoutChange]) -> impl Iterator<Item = &[LayoutChange]> {
     changes.chunk_by(|before, change| change.continues(before))
 }
 
-/// How many edits lead to a layout. A block of members that moves as it is written, is one.
+/// Returns the number of edits that lead to a layout. A block of members that moves as it is
+/// written is one edit.
 pub fn edit_count(changes: &[LayoutChange]) -> usize {
     edits(changes).count()
 }
 
-/// In words, one for each edit: `move 'd', 'e' to after 'b'`.
+/// Describes each edit in words: `move 'd', 'e' to after 'b'`.
 pub fn describe_edits(changes: &[LayoutChange], shape: &StructShape) -> Vec<String> {
     edits(changes)
         .map(|edit| describe_edit(edit, shape))
@@ -121,7 +123,7 @@ fn describe_edit(edit: &[LayoutChange], shape: &StructShape) -> String {
     }
 }
 
-/// A layout to try.
+/// A layout to try, before it is laid out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LayoutProposal {
     pub arrangement: AtomArrangement,
@@ -129,21 +131,21 @@ pub(crate) struct LayoutProposal {
 }
 
 impl LayoutProposal {
-    /// Atoms that move.
+    /// Returns the number of atoms that move.
     pub fn moved(&self) -> usize {
         let moves = |change: &&LayoutChange| matches!(change, LayoutChange::Move { .. });
         self.changes.iter().filter(moves).count()
     }
 }
 
-/// What proposals start from.
+/// Today's shape, from which proposals start.
 pub(crate) struct StartingShape<'a> {
     pub shape: &'a StructShape,
-    /// Bytes of a cache line.
+    /// Size of a cache line in bytes.
     pub line: u64,
 }
 
-/// Every kind of change; the order decides ties.
+/// All kinds of change; their order breaks ties.
 const KINDS: [fn(&StartingShape<'_>) -> Vec<LayoutProposal>; 4] = [
     move_member::propose,
     align_member::propose,
@@ -151,13 +153,13 @@ const KINDS: [fn(&StartingShape<'_>) -> Vec<LayoutProposal>; 4] = [
     move_align::propose,
 ];
 
-/// Everything to try.
+/// Returns the proposals of all kinds.
 pub(crate) fn propose_all(ground: &StartingShape<'_>) -> Vec<LayoutProposal> {
     KINDS.iter().flat_map(|kind| kind(ground)).collect()
 }
 
 impl StartingShape<'_> {
-    /// Atoms that move: with bytes of their own, and not bound to the end.
+    /// Returns the atoms that may move: those with bytes that need not stay last.
     fn movable(&self) -> impl Iterator<Item = usize> + '_ {
         let atoms = self.shape.atoms.iter().enumerate();
         atoms

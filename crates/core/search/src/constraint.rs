@@ -1,10 +1,10 @@
-//! What may not be changed, and what has to stay where it is.
+//! Types that must not be changed, and members that have to stay in place.
 
 use relayout_layout::{Aggregate, Type, TypeArena, TypeId};
 
 use crate::subject::AdviceSubject;
 
-/// Why no layout is offered for a type.
+/// Reason for offering no layout for a type.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AdviceRefusal {
     /// User programs depend on the layout.
@@ -29,7 +29,8 @@ pub enum AdviceRefusal {
     },
 }
 
-/// Why no layout may be offered: the type must be left as it is, or nothing was recorded of it.
+/// Returns the reason if no layout may be offered: the type must not be changed, or no accesses to
+/// it were recorded.
 pub fn refusal(subject: &AdviceSubject<'_>) -> Option<AdviceRefusal> {
     let name = subject.shape.name.clone();
     let file = subject
@@ -52,8 +53,8 @@ pub fn refusal(subject: &AdviceSubject<'_>) -> Option<AdviceRefusal> {
     nothing.then_some(AdviceRefusal::NoEvidence { name })
 }
 
-/// The name of the first member if it has to stay first: a struct at offset 0 is how C code
-/// embeds one type in another and casts between them.
+/// Returns the name of the first member if it has to stay first: C code embeds one type in another
+/// by a struct at offset 0, and casts between them.
 pub fn pinned_first_member(types: &TypeArena, aggregate: &Aggregate) -> Option<String> {
     let first = aggregate.members.first()?;
     is_struct(types, first.ty)

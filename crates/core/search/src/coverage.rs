@@ -1,7 +1,7 @@
-//! Which candidates the recording can judge.
+//! Candidates that the recording can judge.
 //!
-//! Only bytes in recorded regions have all their accesses in a trace. A candidate that brings two
-//! members onto one line that were never recorded together is not judged, unless one of them was
+//! A trace holds all accesses only of bytes in recorded regions. A candidate that brings two
+//! members onto one line which were never recorded together is not judged, unless one of them was
 //! recorded and never accessed.
 
 use relayout_contend::ObjectTrace;
@@ -9,19 +9,20 @@ use relayout_layout::abi::StructLayout;
 
 use crate::subject::{AdviceSubject, RecordedInstance};
 
-/// What is known of each atom, and of each pair.
+/// Recorded and accessed atoms of a type, and the pairs that may share a line.
 pub struct AtomCoverage {
-    /// By atom: recorded somewhere.
+    /// By atom: whether it was recorded in some trace.
     pub recorded: Vec<bool>,
-    /// By atom: accessed in some trace.
+    /// By atom: whether it was accessed in some trace.
     pub accessed: Vec<bool>,
-    /// Pairs of atoms that may share a line newly: recorded together, or one known to be cold.
+    /// By pair of atoms: whether they may newly share a line, because they were recorded together
+    /// or one was never accessed.
     judged: Vec<bool>,
     atoms: usize,
 }
 
 impl AtomCoverage {
-    /// Looks through the traces of `subject`; `current` is its compiled layout.
+    /// Collects the coverage from the traces of `subject`; `current` is its compiled layout.
     pub fn new(subject: &AdviceSubject<'_>, current: &StructLayout) -> Self {
         let atoms = current.places.len();
         let mut recorded = vec![false; atoms];
@@ -62,8 +63,8 @@ impl AtomCoverage {
         }
     }
 
-    /// Whether nothing comes together in `new` that was not recorded together; `phases` gives the
-    /// addresses modulo the line, before and after, that objects have.
+    /// Returns true if no two atoms share a line in `new` that were not recorded together. `phases`
+    /// returns the objects' addresses modulo the line, before and after.
     pub fn can_judge(
         &self,
         current: &StructLayout,
@@ -96,7 +97,7 @@ fn covers(trace: &ObjectTrace, layout: &StructLayout, atom: usize) -> bool {
     })
 }
 
-/// By byte of the struct: accessed.
+/// Tells for each byte of the struct whether it was accessed.
 fn accessed_bytes(instance: &RecordedInstance, size: u64) -> Vec<bool> {
     let mut bytes = vec![false; usize::try_from(size).unwrap_or(0)];
     for access in &instance.trace.accesses {
@@ -108,7 +109,7 @@ fn accessed_bytes(instance: &RecordedInstance, size: u64) -> Vec<bool> {
     bytes
 }
 
-/// First and last line of each atom.
+/// Returns the first and last line of each atom.
 fn lines_of_atoms(layout: &StructLayout, phase: u32, line_bytes: u32) -> Vec<(u64, u64)> {
     let line = u64::from(line_bytes.max(1));
     let line_of_byte = |byte: u64| (byte + u64::from(phase)) / line;

@@ -1,31 +1,42 @@
-//! How sure a difference is: resampling of stretches of the recording.
+//! Confidence intervals of a change, by resampling stretches of the recording.
 
 use relayout_statistics::SortedSample;
 use relayout_statistics::random::XorShift64;
 
-/// Resamples drawn.
+/// Number of resamples.
 const RESAMPLES: usize = 2000;
-/// Of fewer transfers, before and after, nothing is said: drawn from so few stretches that hold any, the interval
-/// comes out as narrow as the change is uncertain (from 2 to 1 in every resample).
+/// Minimum number of transfers, before or after, for an interval. With fewer, only few stretches
+/// have any, and the interval comes out too narrow (from 2 to 1 in every resample).
 const TRANSFERS_MIN: u64 = 30;
 
-/// A relative change of the transfers with its 95% interval: -0.2 is a fifth less.
+/// Relative change of the transfers with its 95% interval: -0.2 is a fifth less.
 ///
-/// The stretches of the recording (objects, or parts of a long one) are drawn with replacement.
-/// It tells how even the change is over the recording, not how another recording would come out.
+/// Stretches of the recording (objects, or parts of a long trace) are drawn with replacement. The
+/// interval shows how even the change is over this recording, not how another recording would come
+/// out.
+///
+/// ```
+/// use relayout_search::ChangeInterval;
+///
+/// let change = ChangeInterval::from_stretches(&[100; 30], &[80; 30]).expect("enough transfers");
+/// assert!((change.change + 0.2).abs() < 1e-9);
+/// assert!(change.is_less());
+/// // Three transfers are too few to tell a change from chance.
+/// assert_eq!(ChangeInterval::from_stretches(&[2, 1], &[1, 0]), None);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ChangeInterval {
     /// Change over the whole recording.
     pub change: f64,
-    /// 2.5% of the resamples changed by less.
+    /// Lower end: 2.5% of the resamples changed by less.
     pub low: f64,
-    /// 2.5% of the resamples changed by more.
+    /// Upper end: 2.5% of the resamples changed by more.
     pub high: f64,
 }
 
 impl ChangeInterval {
-    /// The change from `before` to `after`, by stretch; `None` where nothing was there before, or too little
-    /// both before and after to tell a change from chance.
+    /// Estimates the change from `before` to `after`, which hold the transfers of each stretch.
+    /// `None` if there were no transfers before, or too few before and after.
     pub fn from_stretches(before: &[u64], after: &[u64]) -> Option<Self> {
         let sum = |all: &[u64]| {
             all.iter()
@@ -51,8 +62,8 @@ impl ChangeInterval {
         })
     }
 
-    /// The same spread around the change that was counted over the whole recording: a stretch by
-    /// itself misses the transfers at its start.
+    /// Moves the interval to the change that was counted over the whole recording, because a single
+    /// stretch misses the transfers at its start.
     pub(crate) fn centered_on(self, before: u64, after: u64) -> Self {
         let Some(change) = relative_change([(before, after)].into_iter()) else {
             return self;
@@ -60,13 +71,13 @@ impl ChangeInterval {
         let shift = change - self.change;
         Self {
             change,
-            // No more than all can go.
+            // The transfers cannot fall by more than all.
             low: (self.low + shift).max(-1.0),
             high: self.high + shift,
         }
     }
 
-    /// Whether it is clearly less than before.
+    /// Returns true if the transfers clearly fall.
     pub fn is_less(&self) -> bool {
         self.high < 0.0
     }

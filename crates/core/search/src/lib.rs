@@ -1,13 +1,29 @@
-//! What would be better: other layouts of a type, scored by replaying its recorded accesses.
+//! Better layouts of a type: candidates within the rules of C, scored by replaying the recorded
+//! accesses.
 //!
-//! [`advise()`] tries every move of one member and of two, every alignment of a member to the cache line
-//! or of the type, and rewrites that decide for all accessed members at once, within what C allows and
-//! what was recorded. It keeps those that nothing beats in transfers, bytes and members moved, and
-//! says how far from the best possible they are. A layout of the user's is scored the same way: see
+//! [`advise()`] tries every move of one member and of two, every alignment of a member or of the
+//! type to the cache line, and rewrites that place all accessed members at once. A candidate must
+//! be legal C and must not bring members together that were never recorded together. The advice
+//! holds the ranked candidates, the Pareto front (transfers, bytes, members moved) and a proven
+//! lower bound for all layouts. Layouts of the user are scored in the same way: see
 //! [`order::parse`].
 //!
-//! Values in, values out: no files, no processes, no terminal. The same input gives the same
-//! output, whatever the number of threads.
+//! The crate takes values and returns values: no files, no processes, no terminal. The same input
+//! gives the same output, for any number of threads.
+//!
+//! A layout goes through these types: an arrangement of atoms becomes a proposal with its changes,
+//! a candidate with its offsets, a [`ScoredLayout`] after replay, and a [`RankedLayout`] beside all
+//! others.
+//!
+//! ```
+//! use relayout_layout::abi::StructShape;
+//! use relayout_search::order::{self, MemberOrder, OrderError};
+//!
+//! /// A layout of the user's, in which `base_addr` starts a cache line.
+//! fn user_layout(shape: &StructShape) -> Result<MemberOrder, OrderError> {
+//!     order::parse("free_bytes\nbound_map\nbase_addr @64\n", shape)
+//! }
+//! ```
 
 mod advice;
 mod advise;
@@ -17,6 +33,7 @@ mod constraint;
 mod coverage;
 mod held_out;
 mod interval;
+mod last_stores;
 mod mapping;
 mod options;
 pub mod order;

@@ -1,25 +1,25 @@
-//! From recorded offsets to offsets in another layout.
+//! Mapping of recorded offsets to offsets in another layout.
 
 use relayout_contend::BytePlacement;
 use relayout_layout::abi::{StructLayout, StructShape};
 
-/// Where another layout puts every recorded byte.
+/// Offset of every recorded byte in another layout.
 #[derive(Clone, Debug)]
 pub struct OffsetMapping {
-    /// By recorded offset, up to the compiled size.
+    /// New offset by recorded offset, up to the compiled size.
     moved: Vec<u32>,
-    /// Where the first byte behind the struct goes.
+    /// New offset of the first byte behind the struct.
     tail: u32,
-    /// Bytes from one object of a row to the next, as recorded and then.
+    /// Bytes from one object of a row to the next, as recorded and in the new layout.
     row: Option<(u32, u32)>,
 }
 
 impl OffsetMapping {
-    /// From the layout that `current` describes to `new`.
+    /// Maps the layout `current` to `new`.
     ///
-    /// A byte of a hole goes into the hole behind the same member if there is one, else it is
-    /// taken for that member's last byte: nobody reads what is in a hole, but wide stores cover
-    /// it. Bitfields keep their place within the run to the byte.
+    /// A byte of a hole goes into the hole behind the same member; if there is none, it goes to
+    /// that member's last byte. Nobody reads the bytes of a hole, but wide stores cover them.
+    /// Bitfields keep their place within their run, to the byte.
     pub fn new(shape: &StructShape, current: &StructLayout, new: &StructLayout) -> Self {
         let mut moved: Vec<u32> = (0..narrow(current.size)).collect();
         let free = free_behind(new);
@@ -49,7 +49,8 @@ impl OffsetMapping {
         }
     }
 
-    /// The same for a row of objects: bytes from one to the next, as recorded and then.
+    /// Applies the mapping to a row of objects. `row` holds the bytes from one object to the next,
+    /// as recorded and in the new layout.
     pub fn with_row(self, row: Option<(u32, u32)>) -> Self {
         let row = row.filter(|(recorded, _)| *recorded > 0);
         Self { row, ..self }
@@ -75,11 +76,12 @@ impl BytePlacement for OffsetMapping {
     }
 }
 
-fn narrow(bytes: u64) -> u32 {
+/// Converts a number of bytes, with saturation.
+pub(crate) fn narrow(bytes: u64) -> u32 {
     u32::try_from(bytes).unwrap_or(u32::MAX)
 }
 
-/// First byte at or after `end` where a member starts, or the size.
+/// Returns the first offset at or after `end` where a member starts, or the size of the struct.
 fn next_start(layout: &StructLayout, end: u64) -> u64 {
     let starts = layout.places.iter().map(|place| place.offset);
     starts
@@ -88,7 +90,7 @@ fn next_start(layout: &StructLayout, end: u64) -> u64 {
         .unwrap_or(layout.size)
 }
 
-/// Bytes of hole or padding behind each atom.
+/// Returns the bytes of hole or padding behind each atom.
 fn free_behind(layout: &StructLayout) -> Vec<u64> {
     layout
         .places

@@ -1,4 +1,4 @@
-//! A layout as a list of members, one per line: `name`, or `name @64` to align it.
+//! Layouts as lists of members, one per line: `name`, or `name @64` to align it.
 //!
 //! ```text
 //! # struct pcpu_chunk, as accepted upstream
@@ -9,13 +9,13 @@
 //! ```
 //!
 //! `#` starts a comment. A line `@64` alone aligns the type. Bitfields that stand next to each
-//! other, and the members of an anonymous struct or union, move as one: any of their names stands
-//! for all. Every member has to be named.
+//! other move as one, and so do the members of an anonymous struct or union: any of their names
+//! stands for all. The list must name every member.
 
 use relayout_layout::abi::{AtomArrangement, LayoutAtom, PaddingMember, StructShape};
 use relayout_layout::suggestions;
 
-/// What is wrong with a list of members. Lines are counted from 1.
+/// Error in a list of members. Lines count from 1.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OrderError {
     /// The type has no such member.
@@ -33,7 +33,7 @@ pub enum OrderError {
         /// Names of members that may be meant.
         close: Vec<String>,
     },
-    /// Named again, when something else stands between.
+    /// A member is named twice, with another between.
     #[error("line {line}: '{name}' (with what moves as one with it) has been placed already")]
     Again {
         /// Line.
@@ -41,7 +41,7 @@ pub enum OrderError {
         /// Name.
         name: String,
     },
-    /// Not an alignment.
+    /// The text behind `@` is not an alignment.
     #[error("line {line}: '{text}' is no alignment: a power of two up to 4096, as in '@64'")]
     Alignment {
         /// Line.
@@ -49,7 +49,7 @@ pub enum OrderError {
         /// What is there.
         text: String,
     },
-    /// More than a name and an alignment.
+    /// The line has more than a name and an alignment.
     #[error("line {line}: '{text}' is more than a member and its alignment")]
     Trailing {
         /// Line.
@@ -57,7 +57,7 @@ pub enum OrderError {
         /// What is there.
         text: String,
     },
-    /// Members that are not in the list.
+    /// The list lacks members.
     #[error(
         "these members of struct {type_name} are not in the list: {}",
         shortened(names)
@@ -76,7 +76,7 @@ pub enum OrderError {
     },
 }
 
-/// Names that a message has room for.
+/// Maximum number of names in a message.
 const NAMES_SHOWN: usize = 12;
 
 fn shortened(names: &[String]) -> String {
@@ -88,33 +88,33 @@ fn shortened(names: &[String]) -> String {
     shown.join(", ") + &more
 }
 
-/// One line of a layout: a member, or several that move as one, or a new one.
+/// A line of a layout: a member, several that move as one, or a new member.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OrderEntry {
     /// Line in the text, from 1.
     pub line: usize,
-    /// Names of one member, of bitfields, or of what an anonymous struct has inside.
+    /// Name of the member; several for bitfields and for the members of an anonymous struct.
     pub names: Vec<String>,
-    /// Alignment in bytes written on it; 1: none.
+    /// Alignment attribute of the member in bytes; 1 for none.
     pub align: u64,
-    /// Size and alignment in bytes of its type, for a member that the type does not have. What is not
-    /// given is not known, and only members that are there may be named.
+    /// Size and alignment of the member's type in bytes, for a member that the type does not have;
+    /// `None` if unknown, so that only existing members may be named.
     pub extent: Option<(u64, u64)>,
 }
 
-/// A layout of the user's: an order with alignments, and new members that nothing accesses.
+/// A layout by the user: an order with alignments, and new members that nothing accesses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemberOrder {
-    /// By the atoms of the type's shape.
+    /// Order and alignments by the atoms of the type's shape.
     pub arrangement: AtomArrangement,
     /// New members.
     pub pads: Vec<PaddingMember>,
 }
 
-/// Reads a list of members.
+/// Parses a list of members.
 ///
 /// # Errors
-/// If it does not name every member exactly once, or a flexible array is not last.
+/// If the list does not name every member exactly once, or if a flexible array is not last.
 pub fn parse(text: &str, shape: &StructShape) -> Result<MemberOrder, OrderError> {
     let mut entries = Vec::new();
     let mut type_align = 1;
@@ -147,11 +147,11 @@ pub fn parse(text: &str, shape: &StructShape) -> Result<MemberOrder, OrderError>
     arrange_entries(&entries, type_align, shape)
 }
 
-/// The order that `entries` are in; `type_align` is the alignment in bytes written on the type, 1 if none
-/// is.
+/// Builds the order of `entries`. `type_align` is the alignment attribute of the type in bytes, 1
+/// for none.
 ///
 /// # Errors
-/// As [`parse`].
+/// The same as [`parse`].
 pub fn arrange_entries(
     entries: &[OrderEntry],
     type_align: u64,
@@ -248,8 +248,8 @@ fn read_align(text: &str, line: usize) -> Result<u64, OrderError> {
     }
 }
 
-/// How few atoms move to get from `from` to `to`, both orders of the same atoms: all but a longest
-/// part that keeps its order.
+/// Returns the fewest atoms that have to move to get from `from` to `to`, two orders of the same
+/// atoms. The others are a longest part that keeps its order.
 pub(crate) fn moved_atoms(from: &[usize], to: &[usize]) -> Vec<usize> {
     let mut rank = vec![0; from.len()];
     for (place, atom) in from.iter().enumerate() {
@@ -276,7 +276,7 @@ pub(crate) fn moved_atoms(from: &[usize], to: &[usize]) -> Vec<usize> {
 }
 
 impl MemberOrder {
-    /// Of an arrangement alone.
+    /// Order without new members.
     pub fn from_arrangement(arrangement: AtomArrangement) -> Self {
         Self {
             arrangement,
@@ -284,9 +284,10 @@ impl MemberOrder {
         }
     }
 
-    /// The same for `to`, the type in another build; `self` is of `from`. Members that `to` lacks are left
-    /// out, those that only it has come behind the same member as there today. New members are
-    /// carried over if both have as many.
+    /// Carries the order over to `to`, the same type in another build; `self` is by the atoms of
+    /// `from`. Members that `to` lacks are left out. Members that only `to` has come behind the
+    /// same member as they do there today. New members are carried over if both builds have as many
+    /// members.
     pub fn carry_over(&self, from: &StructShape, to: &StructShape) -> Self {
         let counterparts = atom_counterparts(from, to);
         let mut arrangement = to.current_arrangement();
@@ -308,7 +309,7 @@ impl MemberOrder {
                 order.insert(place.map_or(0, |place| place + 1), own);
             }
         }
-        // What has to stay last does.
+        // A flexible array stays last.
         order.sort_by_key(|atom| to.atoms[*atom].flexible);
         arrangement.order = order;
         arrangement.type_align = self.arrangement.type_align;
@@ -325,7 +326,7 @@ impl MemberOrder {
     }
 }
 
-/// By atom of `from`: the atom of `to` that has one of its names.
+/// Returns, for each atom of `from`, the atom of `to` that has one of its names.
 pub(crate) fn atom_counterparts(from: &StructShape, to: &StructShape) -> Vec<Option<usize>> {
     let there = |atom: &LayoutAtom| {
         let shares = |other: &LayoutAtom| atom.names.iter().any(|name| other.names.contains(name));

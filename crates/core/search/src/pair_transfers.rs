@@ -1,40 +1,18 @@
-//! Pair transfers: what a line costs when its buddy, the other line of an aligned pair, is stored to.
+//! Pair transfers: accesses that a store to the buddy of their line disturbs.
 //!
-//! Some processors fetch lines in pairs. Then a store by another context to the buddy disturbs a line that
-//! itself nobody else stores to. Counted is each access to a line that the context has, if since its
-//! last access to the pair another stored to the buddy: what `report` estimates from samples (see
-//! `docs/method.md`, pairs of lines). It costs the coefficient that `relayout probe` measures, in
-//! transfers; 0 on machines that show nothing.
+//! The buddy is the other line of an aligned pair. Some processors fetch lines in pairs; there, a
+//! store by another context to the buddy disturbs a line to which nobody else stores. An access to a
+//! line that the context has counts as a pair transfer if another context stored to the buddy since
+//! the context's last access to the pair. `report` estimates the same from samples (see
+//! `docs/method.md`, pairs of lines). The cost is the coefficient that `relayout probe` measures, in
+//! transfers; 0 on machines that do not fetch pairs.
 
 use relayout_contend::{BytePlacement, TraceAccess};
 use rustc_hash::FxHashMap;
 
-/// The last store to a line, by whom, and the last by somebody else; times from 1.
-#[derive(Clone, Copy, Default)]
-struct LastStores {
-    last: u32,
-    context: u16,
-    by_others: u32,
-}
+use crate::last_stores::LastStores;
 
-impl LastStores {
-    fn foreign(&self, context: u16) -> u32 {
-        match self.context == context {
-            true => self.by_others,
-            false => self.last,
-        }
-    }
-
-    fn store(&mut self, context: u16, now: u32) {
-        if self.context != context {
-            self.by_others = self.last;
-            self.context = context;
-        }
-        self.last = now;
-    }
-}
-
-/// Pair transfers of an object whose first byte is at `phase` modulo two lines.
+/// Counts the pair transfers of an object whose first byte is at `phase` modulo two lines.
 pub(crate) fn pair_transfers(
     accesses: &[TraceAccess],
     placement: &impl BytePlacement,
@@ -57,9 +35,10 @@ pub(crate) fn pair_transfers(
             .flatten()
         {
             let last_access = |line: u32| accessed.get(&(access.context, line)).copied();
+            let context = usize::from(access.context);
             let foreign = |line: u32| {
                 let stores = stores.get(&line).copied().unwrap_or_default();
-                stores.foreign(access.context)
+                stores.by_others_than(context)
             };
             let (own, buddy) = (last_access(line), line ^ 1);
             let pair = own.unwrap_or(0).max(last_access(buddy).unwrap_or(0));
@@ -67,7 +46,7 @@ pub(crate) fn pair_transfers(
             count += u64::from(stays && foreign(buddy) > pair);
             accessed.insert((access.context, line), now);
             if access.is_store() {
-                stores.entry(line).or_default().store(access.context, now);
+                stores.entry(line).or_default().record(context, now);
             }
         }
     }

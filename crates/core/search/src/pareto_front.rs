@@ -1,18 +1,18 @@
-//! The Pareto front: what nothing beats in transfers, bytes and members moved at once.
+//! The Pareto front: layouts that no other layout beats in transfers, bytes and members moved.
 
-/// What a layout costs; smaller is better in each.
+/// Costs of a layout; smaller is better in each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LayoutCost {
-    /// Read and write transfers, and pair transfers by what they cost, in any unit.
+    /// Transfers, plus pair transfers times their coefficient, in any unit.
     pub transfers: u64,
     /// Bytes per object.
     pub bytes: u64,
-    /// Members moved.
+    /// Number of members that move.
     pub moved: usize,
 }
 
 impl LayoutCost {
-    /// No worse in anything, and better in something.
+    /// Returns true if `self` is no worse in any cost and better in one.
     pub fn beats(&self, other: &Self) -> bool {
         self != other
             && self.transfers <= other.transfers
@@ -21,12 +21,12 @@ impl LayoutCost {
     }
 }
 
-/// By index: nothing in `costs` or `others` beats it.
+/// Tells for each of `costs` whether nothing in `costs` or `others` beats it.
 pub fn mark_unbeaten(costs: &[LayoutCost], others: &[LayoutCost]) -> Vec<bool> {
     let mut by_cost: Vec<LayoutCost> = costs.iter().chain(others).copied().collect();
     by_cost.sort_unstable_by_key(|cost| (cost.transfers, cost.bytes, cost.moved));
     by_cost.dedup();
-    // Few distinct costs are unbeaten, and whatever is beaten is beaten by one of those.
+    // Few distinct costs are unbeaten, and each beaten cost is beaten by one of those.
     let mut unbeaten: Vec<LayoutCost> = Vec::new();
     for cost in by_cost {
         if !unbeaten.iter().any(|other| other.beats(&cost)) {

@@ -17,16 +17,16 @@ use crate::subject::{AdviceSubject, RecordedInstance};
 
 pub use waits::waits_by_stretch;
 
-/// What a layout costs in memory.
+/// Memory that an object takes under a layout.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemoryCost {
-    /// Slab cache that most of the recorded objects would come from; `None`: not from a slab.
+    /// Slab cache of most of the recorded objects; `None` for objects that are not from a slab.
     pub cache: Option<String>,
-    /// Bytes that one of them takes, a flexible array and the slot's unused rest included.
+    /// Bytes per object, with a flexible array and the slot's unused rest.
     pub bytes_per_object: u64,
 }
 
-/// Events per operation of the workload: summed over objects, averaged over recordings.
+/// Events per operation of the workload, summed over objects and averaged over recordings.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct EventsPerOperation {
     /// Read transfers.
@@ -42,33 +42,33 @@ pub struct EventsPerOperation {
 }
 
 impl EventsPerOperation {
-    /// Read and write transfers.
+    /// Returns the read and write transfers.
     pub fn transfers(&self) -> f64 {
         self.read_transfers + self.write_transfers
     }
 }
 
-/// Layouts of one subject, scored; traces are prepared once.
+/// Scores layouts of a subject; its traces are prepared once.
 pub(crate) struct LayoutScorer<'a> {
     subject: AdviceSubject<'a>,
     current: StructLayout,
     replays: Vec<PreparedTrace>,
-    /// Bytes behind the struct, by instance.
+    /// Bytes behind the struct by instance.
     tails: Vec<u64>,
-    /// Atoms that are accessed, with the bytes that belong to them behind the struct.
+    /// Accessed atoms, with the bytes behind the struct that belong to them.
     hot_atoms: Vec<(usize, u64)>,
-    /// Some instance is of several objects.
+    /// True if some instance consists of several objects.
     has_rows: bool,
     /// Index of the instance with the most accesses.
     busiest: usize,
-    /// What a pair transfer costs, in transfers.
+    /// Cost of a pair transfer, in transfers.
     pair_coefficient: f64,
 }
 
-/// Thousandths of a transfer, in which costs are counted.
+/// Units of cost in a transfer.
 pub(crate) const COST_UNITS: u64 = 1000;
 
-/// The lines on which the accessed members fall, without what does not matter to the replay.
+/// Lines of the accessed members, reduced to what matters for replay.
 type LineSignature = Vec<u32>;
 
 impl<'a> LayoutScorer<'a> {
@@ -88,7 +88,8 @@ impl<'a> LayoutScorer<'a> {
         Self::from_parts(subject, current, tails, hot)
     }
 
-    /// For a part of the recording: `instances` are of those of `self` with the indices in `of`.
+    /// Scorer for a part of the recording. The instances of `subject` are parts of those of `self`
+    /// with these `indices`.
     pub fn for_instances<'b>(
         &self,
         subject: AdviceSubject<'b>,
@@ -123,7 +124,7 @@ impl<'a> LayoutScorer<'a> {
         }
     }
 
-    /// With the cost of a pair transfer, in transfers.
+    /// Sets the cost of a pair transfer, in transfers.
     pub fn with_pairs(self, coefficient: f64) -> Self {
         let pair_coefficient = if coefficient > 0.0 { coefficient } else { 0.0 };
         Self {
@@ -132,7 +133,7 @@ impl<'a> LayoutScorer<'a> {
         }
     }
 
-    /// Pair transfers of all instances; `None` where they cost nothing.
+    /// Counts the pair transfers of all instances; `None` where the pair coefficient is 0.
     pub fn pair_transfers(&self, layout: &StructLayout) -> Option<u64> {
         let instances = self.subject.instances.par_iter().enumerate();
         let in_instance = |(index, instance): (usize, &RecordedInstance)| {
@@ -149,13 +150,13 @@ impl<'a> LayoutScorer<'a> {
         pair_transfers(accesses, &mapping, slot.pair_phase, self.subject.line_bytes)
     }
 
-    /// What so many transfers and pair transfers cost, in [`COST_UNITS`].
+    /// Returns the cost of transfers and pair transfers, in [`COST_UNITS`].
     pub fn cost(&self, transfers: u64, pair_transfers: u64) -> u64 {
         let pairs = self.pair_coefficient * COST_UNITS as f64 * pair_transfers as f64;
         (transfers * COST_UNITS).saturating_add(pairs as u64)
     }
 
-    /// Where each instance's object would lie.
+    /// Returns the slot of each instance's object.
     pub fn slots(&self, layout: &StructLayout) -> Vec<ObjectSlot> {
         let instances = self.subject.instances.iter().zip(&self.tails);
         instances
@@ -174,7 +175,7 @@ impl<'a> LayoutScorer<'a> {
         slab::object_slot(instance, self.current.size, size, align, tail, line_bytes)
     }
 
-    /// The distinct phases before and after.
+    /// Returns the distinct pairs of phases, as recorded and with `layout`.
     pub fn phase_changes(&self, layout: &StructLayout) -> Vec<(u32, u32)> {
         let line = self.subject.line_bytes;
         let instances = self.subject.instances.iter().zip(self.slots(layout));
@@ -186,12 +187,13 @@ impl<'a> LayoutScorer<'a> {
         phases
     }
 
-    /// The phase of the object with the most accesses.
+    /// Returns the phase of the object with the most accesses.
     pub fn phase(&self, layout: &StructLayout) -> u32 {
         self.phase_of(layout.size, layout.align)
     }
 
-    /// The same for a type of `size` bytes with alignment `align`.
+    /// Returns the phase of the object with the most accesses for a type of this size and
+    /// alignment.
     pub fn phase_of(&self, size: u64, align: u64) -> u32 {
         match self.subject.instances.get(self.busiest) {
             Some(instance) => {
@@ -202,7 +204,7 @@ impl<'a> LayoutScorer<'a> {
         }
     }
 
-    /// What most objects would take.
+    /// Returns the memory that most objects would take.
     pub fn memory(&self, layout: &StructLayout) -> MemoryCost {
         let mut counts: BTreeMap<(Option<String>, u64), u64> = BTreeMap::new();
         for slot in self.slots(layout) {
@@ -216,9 +218,9 @@ impl<'a> LayoutScorer<'a> {
         }
     }
 
-    /// By layout: the tally of each instance; `None` once `budget` accesses have been
-    /// replayed. Layouts under which the accessed members share lines in the same way are
-    /// replayed once.
+    /// Replays each layout, and returns the tally of each instance; `None` for layouts after
+    /// `budget` accesses were replayed. Layouts under which the accessed members share lines in the
+    /// same way are replayed once.
     pub fn tallies(
         &self,
         layouts: &[&StructLayout],
@@ -276,7 +278,7 @@ impl<'a> LayoutScorer<'a> {
             .collect()
     }
 
-    /// Transfers with every object at `phase` modulo the line.
+    /// Returns the transfers with every object at `phase`.
     pub fn transfers_at_phase(&self, layout: &StructLayout, phase: u32) -> u64 {
         let mapping = OffsetMapping::new(self.subject.shape, &self.current, layout);
         let line_bytes = self.subject.line_bytes;
@@ -286,7 +288,8 @@ impl<'a> LayoutScorer<'a> {
             .sum()
     }
 
-    /// How objects of `instance` follow each other, today and in `layout`; `None` for one alone.
+    /// Returns the bytes from one object of `instance` to the next, as recorded and with `layout`;
+    /// `None` for a single object.
     fn row_strides(
         &self,
         instance: &RecordedInstance,
@@ -304,7 +307,7 @@ impl<'a> LayoutScorer<'a> {
         let mut names: FxHashMap<u64, u32> = FxHashMap::default();
         let mut signature = Vec::with_capacity(self.hot_atoms.len() * 2);
         if self.has_rows {
-            // Neighbours meet on lines in ways that one object's lines do not tell.
+            // Neighbours share lines in ways that the lines of a single object do not show.
             signature.extend([layout.size as u32, layout.align as u32]);
             signature.extend(layout.places.iter().map(|place| place.offset as u32));
         }
@@ -320,7 +323,7 @@ impl<'a> LayoutScorer<'a> {
                 let next = names.len() as u32;
                 signature.push(*names.entry(number).or_insert(next));
             }
-            // Bitfields can come apart within their run.
+            // Bitfields can move apart within their run.
             if let Some(first) = place.bitfield_starts.first() {
                 signature.extend(
                     place
@@ -333,7 +336,7 @@ impl<'a> LayoutScorer<'a> {
         signature
     }
 
-    /// Transfers by recording, ascending, from the tallies of its instances.
+    /// Returns the transfers by recording, ascending, from the tallies of the instances.
     pub fn transfers_by_run(&self, tallies: &[CoherenceTally]) -> Vec<(u16, u64)> {
         let mut runs: BTreeMap<u16, u64> = BTreeMap::new();
         for (instance, tally) in self.subject.instances.iter().zip(tallies) {
@@ -342,7 +345,7 @@ impl<'a> LayoutScorer<'a> {
         runs.into_iter().collect()
     }
 
-    /// Events per operation; `None` where no operations were marked.
+    /// Returns the events per operation; `None` where no operations were marked.
     pub fn per_operation(&self, tallies: &[CoherenceTally]) -> Option<EventsPerOperation> {
         let mut objects: BTreeMap<(u16, u64), (CoherenceTally, u64)> = BTreeMap::new();
         for (instance, tally) in self.subject.instances.iter().zip(tallies) {
@@ -373,7 +376,8 @@ impl<'a> LayoutScorer<'a> {
         (!objects.is_empty()).then_some(total)
     }
 
-    /// Cost by stretch of the recording, about `stretches` of them, for each layout.
+    /// Returns the cost of each layout by stretch of the recording, which is cut into about
+    /// `stretches`.
     pub fn costs_by_stretch(&self, layouts: &[&StructLayout], stretches: usize) -> Vec<Vec<u64>> {
         let traces = self::stretches(self.subject.instances, stretches);
         let pieces: Vec<(usize, &[TraceAccess], PreparedTrace)> = { traces.into_iter() }
@@ -407,7 +411,7 @@ impl<'a> LayoutScorer<'a> {
     }
 }
 
-/// All traces cut into about so many stretches, each with the instance that it is of.
+/// Cuts all traces into about `count` stretches, each with the index of its instance.
 pub(crate) fn stretches(
     instances: &[RecordedInstance],
     count: usize,

@@ -1,12 +1,13 @@
-//! Which slab class an object of another size would come from, and where in the slab it would lie.
+//! Slab class and slot of an object whose type has another size.
 
+use crate::mapping::narrow;
 use crate::subject::{ObjectHome, RecordedInstance};
 
-/// Sizes in bytes of the kernel's general caches below a page (`kmalloc_info` in
-/// mm/slab_common.c, SLUB, x86-64); larger ones are powers of two.
+/// Sizes of the kernel's general caches below a page, in bytes (`kmalloc_info` in mm/slab_common.c,
+/// SLUB, x86-64); larger sizes are powers of two.
 const KMALLOC_BYTES: [u64; 12] = [8, 16, 32, 64, 96, 128, 192, 256, 512, 1024, 2048, 4096];
 
-/// The size of the `kmalloc` cache that a request is served from, in bytes.
+/// Returns the size of the `kmalloc` cache that serves a request, in bytes.
 pub fn kmalloc_class(bytes: u64) -> u64 {
     KMALLOC_BYTES
         .into_iter()
@@ -14,8 +15,8 @@ pub fn kmalloc_class(bytes: u64) -> u64 {
         .unwrap_or_else(|| bytes.checked_next_power_of_two().unwrap_or(bytes))
 }
 
-/// The name of a `kmalloc` cache without its size (`kmalloc-`, `kmalloc-cg-`, `kmalloc-rcl-`,
-/// `dma-kmalloc-`), if `cache` is one.
+/// Returns the name of a `kmalloc` cache without its size (`kmalloc-`, `kmalloc-cg-`,
+/// `kmalloc-rcl-`, `dma-kmalloc-`); `None` if `cache` is not one.
 fn kmalloc_prefix(cache: &str) -> Option<&str> {
     let (prefix, size) = cache.rsplit_once('-')?;
     let is_size = size.trim_end_matches(['k', 'M']).parse::<u64>().is_ok();
@@ -29,25 +30,25 @@ fn size_name(bytes: u64) -> String {
     }
 }
 
-/// Where an object of another layout would lie.
+/// Place of an object under another layout.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObjectSlot {
     /// Slab cache; `None` outside of slabs.
     pub cache: Option<String>,
-    /// Bytes that one object takes, the slot's unused rest included.
+    /// Bytes per object, with the slot's unused rest.
     pub bytes: u64,
     /// Address modulo the line.
     pub phase: u32,
     /// Address modulo two lines.
     pub pair_phase: u32,
-    /// Bytes from one object to the next in a row of them.
+    /// Bytes from one object of a row to the next.
     pub stride: u32,
 }
 
-/// Bytes allocated behind the struct: at least these.
+/// Returns the least number of bytes that were allocated behind the struct.
 ///
-/// The recorded class bounds the request from below (a smaller one would have come from a smaller
-/// class), a flexible array has at least one element, and what was accessed was allocated.
+/// Three facts bound it from below. The recorded class: a smaller request would have come from a
+/// smaller class. A flexible array has at least one element. Accessed bytes were allocated.
 /// `compiled` is the size of the struct as recorded.
 pub fn tail_bytes(instance: &RecordedInstance, compiled: u64, element: u64) -> u64 {
     let accesses = instance.trace.accesses.iter();
@@ -73,9 +74,9 @@ pub fn tail_bytes(instance: &RecordedInstance, compiled: u64, element: u64) -> u
     floor.max(reached).max(at_least).next_multiple_of(element)
 }
 
-/// Where the object would lie if the struct had `size` bytes and alignment `align`.
+/// Returns the slot of the object if the struct had `size` bytes and the alignment `align`.
 ///
-/// Slots keep their index in the slab; `tail` are the bytes behind the struct.
+/// Slots keep their index in the slab; `tail` is the number of bytes behind the struct.
 pub fn object_slot(
     instance: &RecordedInstance,
     compiled: u64,
@@ -119,7 +120,7 @@ pub fn object_slot(
         }
         _ => {
             let start = (base % (2 * line)).next_multiple_of(align.clamp(1, 2 * line));
-            // What lies between two objects that are no array stays.
+            // Bytes between two objects that are not an array stay.
             let gap = u64::from(instance.stride).saturating_sub(compiled);
             ObjectSlot {
                 cache: None,
@@ -130,8 +131,4 @@ pub fn object_slot(
             }
         }
     }
-}
-
-fn narrow(bytes: u64) -> u32 {
-    u32::try_from(bytes).unwrap_or(u32::MAX)
 }

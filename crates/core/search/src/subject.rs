@@ -1,13 +1,14 @@
-//! The type that advice is sought for, and its recorded objects.
+//! The type to improve, and its recorded objects.
 
 use relayout_contend::ObjectTrace;
 use relayout_layout::Aggregate;
 use relayout_layout::abi::StructShape;
 
-/// Where an object's address comes from, so that it can be said where it would be in another size.
+/// Origin of an object's address. It tells the address that the object would have with another
+/// size.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ObjectHome {
-    /// The object is the start of a slot of a slab cache.
+    /// The object starts a slot of a slab cache.
     Slab {
         /// Name of the cache: `kmalloc-192`, `dentry`, `kmalloc-cg-64`.
         cache: String,
@@ -18,29 +19,29 @@ pub enum ObjectHome {
         /// Bytes of the object in a slot as recorded (`kmem_cache.object_size`).
         object_bytes: u32,
     },
-    /// A global, a per-cpu variable, a part of a larger object, or memory that no slab cache gave:
+    /// A global, a per-cpu variable, a part of a larger object, or memory outside of slab caches:
     /// another layout starts at the same address.
     Fixed,
 }
 
-/// One stretch of the recording of one object.
+/// A stretch of the recording of an object.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RecordedInstance {
-    /// Recording that it is from: addresses of different runs are unrelated.
+    /// Recording; addresses of different runs are unrelated.
     pub run: u16,
-    /// Its accesses.
+    /// Accesses to the object.
     pub trace: ObjectTrace,
-    /// Where it was.
+    /// Origin of its address.
     pub home: ObjectHome,
-    /// Objects that it is of: more than 1 for a row of them whose neighbours can share lines (an
-    /// array, slots of a slab), recorded as one.
+    /// Number of objects: more than 1 for a row of objects that are recorded as one, because
+    /// neighbours can share lines (an array, slots of a slab).
     pub elements: u32,
-    /// Bytes from one of them to the next as recorded.
+    /// Bytes from one of the objects to the next as recorded.
     pub stride: u32,
 }
 
 impl RecordedInstance {
-    /// Which of its objects the byte at `offset` belongs to, and where in that.
+    /// Returns the index of the object that the byte at `offset` belongs to, and the offset in it.
     pub(crate) fn locate(&self, offset: u32) -> (u32, u32) {
         match (self.elements, self.stride) {
             (2.., 1..) => (offset / self.stride, offset % self.stride),
@@ -49,27 +50,27 @@ impl RecordedInstance {
     }
 }
 
-/// A type and what was recorded of its objects.
+/// A type and the recording of its objects.
 #[derive(Clone, Copy, Debug)]
 pub struct AdviceSubject<'a> {
     /// The type as compiled.
     pub aggregate: &'a Aggregate,
-    /// The same, taken apart.
+    /// The type as atoms.
     pub shape: &'a StructShape,
-    /// What was recorded.
+    /// Recorded instances.
     pub instances: &'a [RecordedInstance],
-    /// Bytes per element of the flexible array at its end; 0 if there is none.
+    /// Bytes per element of the flexible array at the end; 0 without one.
     pub tail_element_bytes: u64,
-    /// Objects of the type that were seen in the recording (with or without a trace).
+    /// Objects of the type in the recording, with or without a trace.
     pub objects: u64,
-    /// Bytes of a cache line.
+    /// Size of a cache line in bytes.
     pub line_bytes: u32,
-    /// The same type in builds of other configurations: candidates are ranked by the one where each does
-    /// worst, the recorded one among them.
+    /// The same type in builds of other configurations. Candidates are ranked by the build where
+    /// each does worst, the recorded one included.
     pub builds: &'a [StructShape],
 }
 
-/// Code that accesses a type: as recorded, or with checks before stores.
+/// Code that accesses a type: as recorded, or with store guards.
 #[derive(Clone, Copy, Debug)]
 pub struct AccessingCode<'a> {
     recorded: AdviceSubject<'a>,
@@ -77,7 +78,8 @@ pub struct AccessingCode<'a> {
 }
 
 impl<'a> AccessingCode<'a> {
-    /// That of `recorded`, with the checks that `instances` have: see [`checked()`](crate::checked()).
+    /// Code of `recorded` with the guards that `instances` have: see
+    /// [`guard_stores`](crate::guard_stores()).
     pub fn with_guards(recorded: AdviceSubject<'a>, instances: &'a [RecordedInstance]) -> Self {
         Self {
             recorded,
@@ -85,12 +87,12 @@ impl<'a> AccessingCode<'a> {
         }
     }
 
-    /// What was recorded.
+    /// The recording as it is.
     pub(crate) fn recorded_subject(&self) -> AdviceSubject<'a> {
         self.recorded
     }
 
-    /// What it would be.
+    /// The recording with the guards.
     pub(crate) fn changed_subject(&self) -> AdviceSubject<'a> {
         AdviceSubject {
             instances: self.guarded.unwrap_or(self.recorded.instances),
@@ -98,14 +100,14 @@ impl<'a> AccessingCode<'a> {
         }
     }
 
-    /// Whether these differ.
+    /// Returns true if the code has guards.
     pub(crate) fn is_guarded(&self) -> bool {
         self.guarded.is_some()
     }
 }
 
 impl<'a> From<AdviceSubject<'a>> for AccessingCode<'a> {
-    /// As recorded.
+    /// Code as recorded.
     fn from(recorded: AdviceSubject<'a>) -> Self {
         Self {
             recorded,

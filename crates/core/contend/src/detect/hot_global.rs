@@ -3,9 +3,9 @@
 //! Example: a counter that every CPU bumps, next to a read-mostly switch.
 
 use super::DetectContext;
-use crate::find::neighbours;
 use crate::finding::{FindingKind, FindingSubject};
 use crate::group::{LineGroup, object_at};
+use crate::names::neighbours;
 use crate::remedy::Remedy;
 use crate::replay::CoherenceTally;
 

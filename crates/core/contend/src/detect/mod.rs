@@ -13,12 +13,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use relayout_profile::Profile;
 
-use crate::find::SourceCache;
 use crate::finding::FindingKind;
 use crate::group::LineGroup;
 use crate::identify::AddressNamer;
 use crate::remedy::Remedy;
 use crate::replay::CoherenceTally;
+use crate::source_cache::SourceCache;
 
 pub(crate) use group_replays::GroupReplays;
 pub(crate) use remote_read::notable_remote_reads as remote_reads;

@@ -10,10 +10,10 @@ use std::collections::BTreeMap;
 
 use relayout_profile::{CoherenceEvent, Profile};
 
-use crate::find::target_name;
 use crate::finding::FindingKind;
 use crate::group::{LineGroup, ResolvedConflict, object_at};
 use crate::identify::AccessTarget;
+use crate::names::target_name;
 use crate::remedy::Remedy;
 use crate::replay::CoherenceTally;
 

@@ -13,12 +13,13 @@ use rustc_hash::FxHashMap;
 
 use super::DetectContext;
 use super::group_replays::{self, ReplayedPart};
-use crate::find::{SourceCache, target_name};
 use crate::finding::FindingKind;
 use crate::group::LineGroup;
 use crate::identify::{AccessTarget, AddressNamer};
+use crate::names::target_name;
 use crate::remedy::{OwnLineTransfers, Remedy, ReplayComparison};
 use crate::replay::{CoherenceTally, ObjectTrace, RecordedPlacement, replay};
+use crate::source_cache::SourceCache;
 
 pub(super) fn detect(
     group: &LineGroup,

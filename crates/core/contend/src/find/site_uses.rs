@@ -3,35 +3,13 @@
 use std::collections::BTreeMap;
 
 use relayout_profile::{AccessKind, ConflictRow};
-use rustc_hash::FxHashMap;
 
-use super::names::{other_side_name, target_name};
 use crate::finding::{AccessSide, ConflictPair, SiteUse};
 use crate::group::{self, LineGroup};
 use crate::identify::{AddressNamer, SiteSource};
+use crate::names::{other_side_name, target_name};
 use crate::replay::CoherenceTally;
-
-/// Sources of sites, each asked for once.
-pub(crate) struct SourceCache<'a, I> {
-    identify: &'a I,
-    by_site: FxHashMap<u32, SiteSource>,
-}
-
-impl<'a, I: AddressNamer> SourceCache<'a, I> {
-    pub fn new(identify: &'a I) -> Self {
-        Self {
-            identify,
-            by_site: FxHashMap::default(),
-        }
-    }
-
-    pub fn get(&mut self, site: u32) -> SiteSource {
-        self.by_site
-            .entry(site)
-            .or_insert_with(|| self.identify.source_of_site(site))
-            .clone()
-    }
-}
+use crate::source_cache::SourceCache;
 
 /// Uses by source line and kind of access.
 #[derive(Default)]

@@ -5,21 +5,13 @@ use std::collections::BTreeMap;
 use relayout_profile::{CoherenceEvent, ConflictRow};
 use rustc_hash::FxHashMap;
 
+use super::alternation::alternations;
 use super::rate_rows::RateRow;
 use super::sample_order::LineTurns;
 
 /// Rows of a context that take part, at most; those with the highest counts. Their number multiplies
 /// with that of the other contexts.
 const ROWS_MAX: usize = 64;
-
-/// How often two random streams of `a` and `b` events alternate, one way.
-pub(super) fn alternations(a: f64, b: f64) -> f64 {
-    if a > 0.0 && b > 0.0 {
-        a * b / (a + b)
-    } else {
-        0.0
-    }
-}
 
 /// One context's use of the line.
 struct LineUser {

@@ -36,6 +36,7 @@
 //! The form is that of Raman, Hundt and Mannarswamy (CGO 2007), who count co-access, with the rate of
 //! alternation of two random streams in place of their minimum.
 
+mod alternation;
 mod expected_line;
 mod observed_hitm;
 mod rate_rows;

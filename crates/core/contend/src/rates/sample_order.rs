@@ -3,7 +3,7 @@
 use relayout_profile::{AccessCoverage, AccessKind, BurstRow, Profile};
 use rustc_hash::FxHashMap;
 
-use super::expected_line::alternations;
+use super::alternation::alternations;
 
 /// Added to what was seen and to what was expected, so that lines with few samples stay near random order.
 const PRIOR: f64 = 1.0;

@@ -2,7 +2,7 @@
 
 use super::{LayoutChange, LayoutProposal, StartingShape};
 
-/// Every atom whose alignment is below the line.
+/// Proposes it for every atom whose alignment is below the line size.
 pub(super) fn propose(ground: &StartingShape<'_>) -> Vec<LayoutProposal> {
     let current = ground.shape.current_arrangement();
     ground

@@ -1,12 +1,12 @@
-//! Aligns the type: to the power of two that holds it, so that no object crosses a line, or to the
-//! line, so that all objects start one.
+//! Aligns the type: to the smallest power of two that holds it, so that no object crosses a line,
+//! or to the line, so that all objects start one.
 //!
-//! `struct __call_single_data` (24 bytes) aligned to 32 never crosses a line, at half the memory
-//! of 64.
+//! `struct __call_single_data` (24 bytes) aligned to 32 never crosses a line, and takes half the
+//! memory of an alignment to 64.
 
 use super::{LayoutChange, LayoutProposal, StartingShape};
 
-/// The smallest power of two that holds the type, where that is below the line, and the line.
+/// Proposes both alignments; the first only where it is below the line size.
 pub(super) fn propose(ground: &StartingShape<'_>) -> Vec<LayoutProposal> {
     let current = ground.shape.current_arrangement();
     let layout = ground.shape.lay_out(&current);

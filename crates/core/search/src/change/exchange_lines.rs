@@ -1,12 +1,14 @@
-//! Exchanges the members of two lines, or puts those of one line elsewhere: what was done to `struct mem_cgroup`,
-//! so that what all read and what all write are no longer on the two lines of a pair.
+//! Exchanges the members of two lines, or moves those of one line elsewhere. An accepted patch to
+//! `struct mem_cgroup` did that, so that members that all CPUs read and members that all write are
+//! no longer on the two lines of a pair.
 //!
-//! No line's contents change, so it makes no difference but on processors that fetch pairs.
+//! No line's contents change, so that it matters only on processors that fetch pairs of lines.
 
 use super::{LayoutProposal, StartingShape};
 use crate::change::LayoutChange;
 
-/// Every line with accessed members, against each other line; each with the members that start on it.
+/// Proposes it for every line with accessed members against each other line. A line consists of the
+/// members that start on it.
 pub(crate) fn propose(ground: &StartingShape<'_>, accessed: &[bool]) -> Vec<LayoutProposal> {
     let lines = atoms_by_line(ground);
     let is_hot = |line: &Vec<usize>| line.iter().any(|atom| accessed[*atom]);
@@ -30,7 +32,7 @@ pub(crate) fn propose(ground: &StartingShape<'_>, accessed: &[bool]) -> Vec<Layo
     proposals
 }
 
-/// The members that start on each line, but for a flexible array, which stays last.
+/// Returns the members that start on each line, without a flexible array, which stays last.
 fn atoms_by_line(ground: &StartingShape<'_>) -> Vec<Vec<usize>> {
     let shape = ground.shape;
     let layout = shape.lay_out(&shape.current_arrangement());

@@ -1,11 +1,11 @@
-//! Moves one member and aligns it, or the one it was put in front of, to the cache line.
+//! Moves one member, and aligns it or the member behind it to the cache line.
 //!
-//! The second is what was done to `struct pcpu_chunk`: `bound_map` moved up to before `base_addr`,
-//! and `base_addr` aligned.
+//! The accepted patch to `struct pcpu_chunk` did the latter: it moved `bound_map` to before
+//! `base_addr`, and aligned `base_addr`.
 
 use super::{LayoutChange, LayoutProposal, StartingShape, move_member};
 
-/// Both for every one-member move.
+/// Proposes both for every move of one member.
 pub(super) fn propose(ground: &StartingShape<'_>) -> Vec<LayoutProposal> {
     let mut proposals = Vec::new();
     for moved in move_member::propose(ground) {

@@ -2,7 +2,7 @@
 
 use super::{LayoutChange, LayoutProposal, StartingShape};
 
-/// Every atom to every other place; swapping neighbours is tried once.
+/// Proposes every atom at every other place; a swap of neighbours is proposed once.
 pub(super) fn propose(ground: &StartingShape<'_>) -> Vec<LayoutProposal> {
     let current = ground.shape.current_arrangement();
     let count = current.order.len();
@@ -10,7 +10,7 @@ pub(super) fn propose(ground: &StartingShape<'_>) -> Vec<LayoutProposal> {
     let places = count - usize::from(last_is_bound);
     let mut proposals = Vec::new();
     for atom in ground.movable() {
-        // Moving down by one is moving the neighbour up by one.
+        // A move down by one place is the neighbour's move up.
         for place in (0..places).filter(|place| *place != atom && *place != atom + 1) {
             let mut arrangement = current.clone();
             arrangement.order.remove(atom);

@@ -1,12 +1,13 @@
-//! Moves two members: all pairs to all places, or the most promising part where those are too many.
+//! Moves two members: all pairs to all places, or the most promising part if those are too many.
 //!
-//! Most accepted fixes are one or two moves. For `n` members there are about `n^4 / 2` ways, too many to
-//! replay, so each is laid out and estimated (which is as exact as replay where all objects begin at
-//! the same place of a line, see `rewrite/table.rs`), and the best of each size are handed on. Pairs of
-//! accessed members come first, since a budget may end before all are tried.
+//! Most accepted fixes are one or two moves. `n` members allow about `n^4 / 2` pairs of moves, too
+//! many to replay. So each is laid out and estimated, and the best of each size become candidates.
+//! The estimate is as exact as replay where all objects begin at the same place of a line (see
+//! `rewrite/recency_table.rs`). Pairs of accessed members come first, because the budget may end
+//! before all pairs are tried.
 //!
-//! None is tried where one change alone already has as few transfers as the lower bound of all
-//! layouts and makes the type no larger: two cannot have fewer.
+//! No pair is tried if a single change already reaches the lower bound of all layouts and makes the
+//! type no larger: two changes cannot have fewer transfers.
 
 use std::collections::BTreeMap;
 
@@ -16,36 +17,36 @@ use rustc_hash::FxHashMap;
 use super::{LayoutChange, LayoutProposal};
 use crate::rewrite::TransferEstimator;
 
-/// Layouts of one size that are handed on.
+/// Number of layouts of each size that become candidates.
 const KEPT_PER_SIZE: usize = 12;
 
-/// What to try.
+/// Search over pairs of moves.
 pub(crate) struct TwoMoveSearch<'a> {
     pub shape: &'a StructShape,
     /// Today's layout.
     pub current: &'a StructLayout,
-    /// By atom: accessed.
+    /// By atom: whether it is accessed.
     pub hot: &'a [bool],
-    /// Atoms that stay.
+    /// Atoms that have to stay.
     pub stays: &'a [usize],
-    /// Where objects of a type of so many bytes and so aligned would begin, modulo the line.
+    /// Function from size and alignment of the type to the phase at which its objects would begin.
     pub phase: &'a dyn Fn(u64, u64) -> u32,
-    /// Whether a layout may be a candidate.
+    /// Function that tells whether a layout may be a candidate.
     pub allowed: &'a dyn Fn(&StructLayout) -> bool,
-    /// Layouts to estimate at most.
+    /// Maximum number of layouts to estimate.
     pub layouts_max: usize,
 }
 
-/// What was looked at.
+/// Result of a search over pairs of moves.
 pub(crate) struct TwoMoveOutcome {
-    /// The best of each size.
+    /// The best layouts of each size.
     pub proposals: Vec<LayoutProposal>,
-    /// Layouts that were not estimated for lack of budget.
+    /// Number of layouts that were not estimated for lack of budget.
     pub left_out: usize,
 }
 
 impl TwoMoveSearch<'_> {
-    /// Tries as many as the budgets allow.
+    /// Tries as many pairs as the budgets allow.
     pub fn try_pairs(&self, estimator: &mut TransferEstimator<'_>) -> TwoMoveOutcome {
         let pairs = self.pairs();
         let last_is_bound = self.shape.atoms.last().is_some_and(|atom| atom.flexible);
@@ -69,7 +70,8 @@ impl TwoMoveSearch<'_> {
         }
     }
 
-    /// Pairs of atoms that move; first those of two that are accessed, then of one.
+    /// Returns the pairs of atoms that may move: first pairs of accessed atoms, then those with
+    /// one.
     fn pairs(&self) -> Vec<(usize, usize)> {
         let moves = |atom: &usize| {
             let own = &self.shape.atoms[*atom];
@@ -120,12 +122,12 @@ impl TwoMoveSearch<'_> {
     }
 }
 
-/// Places atoms as the engine does, without what it says beside their offsets.
+/// Places atoms as the ABI engine does, but computes only their offsets.
 struct AtomPlacer<'a> {
     shape: &'a StructShape,
-    /// Bytes and alignment by atom; `None` where there is more to a layout than those.
+    /// Size and alignment by atom; `None` where a layout depends on more than those.
     plain: Option<Vec<(u64, u64)>>,
-    /// Alignment of the type, which an order does not change.
+    /// Alignment of the type, which the order does not change.
     align: u64,
     offsets: Vec<u64>,
     phases: FxHashMap<u64, u32>,
@@ -157,7 +159,7 @@ impl<'a> AtomPlacer<'a> {
         placer
     }
 
-    /// Sets the offsets; gives the size.
+    /// Sets the offsets, and returns the size of the type.
     fn place_atoms(&mut self, order: &[usize]) -> u64 {
         let Some(plain) = &self.plain else {
             let layout = self.shape.lay_out(&AtomArrangement {
@@ -188,7 +190,7 @@ impl<'a> AtomPlacer<'a> {
     }
 }
 
-/// By size: the orders with the fewest transfers, fewest first.
+/// Orders with the fewest transfers by size of the type, fewest first.
 #[derive(Default)]
 struct BestBySize {
     by_size: BTreeMap<u64, Vec<(u64, AtomArrangement)>>,

@@ -1,12 +1,13 @@
-//! Full rewrites: which accessed members share a line, decided for all of them at once, and how far
+//! Full rewrites: decides for all accessed members at once which of them share a line, and how far
 //! from the best possible that is.
 //!
-//! 1. [`pieces`]: the accessed bytes, as far as lines can cut them; [`table`]: what any set of pieces
-//!    costs on one line, exactly as replay counts.
+//! 1. [`pieces`]: the accessed bytes, cut where lines can cut them; [`recency_table`]: the cost of
+//!    any set of pieces on a line, exactly as replay counts.
 //! 2. [`partition`]: members on lines by annealing and descent, for any number of members.
 //! 3. [`prices`]: a lower bound for all layouts, and branch and bound between the two.
-//! 4. [`realise`]: the contents of lines as orders with alignments; members that are not accessed fill
-//!    what is left. The ABI engine lays them out and replay scores them, like every candidate.
+//! 4. [`realise`]: the contents of lines as orders with alignments; members that are not accessed
+//!    fill the rest. The ABI engine lays the orders out and replay scores them, as it does all
+//!    candidates.
 
 mod partition;
 mod pieces;
@@ -27,22 +28,30 @@ use prices::BoundProof;
 use recency_table::PieceSet;
 use stock::ItemStock;
 
-/// One part in this many of the effort goes into finding layouts; the rest proves how good they are.
+/// Part of the effort that finds layouts; the rest proves how good they are.
 const FINDING: u64 = 2;
 
-/// A lower bound, and what it is a bound of.
+/// A lower bound for the transfers of a type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TransferBound {
-    /// No layout under which all objects start at one place of a line, and share none with each
-    /// other, has fewer transfers in this recording. Proven: see `rewrite/prices.rs`.
+    /// Proven lower bound for layouts under which all objects start at one place of a line and
+    /// share no line with each other: see `rewrite/prices.rs`.
     pub transfers: u64,
-    /// Accessed members, or parts of them that a line can cut, that it takes into account.
+    /// Number of accessed members, or parts of them that a line can cut, that the bound takes into
+    /// account.
     pub pieces: usize,
 }
 
 impl TransferBound {
-    /// How much more than the bound `transfers` are, as a fraction of them: 0 is proven to be the
-    /// best.
+    /// Returns the part of `transfers` that lies above the bound; 0 is proven to be the best.
+    ///
+    /// ```
+    /// use relayout_search::TransferBound;
+    ///
+    /// let bound = TransferBound { transfers: 90, pieces: 4 };
+    /// assert_eq!(bound.gap(100), 0.1);
+    /// assert_eq!(bound.gap(90), 0.0);
+    /// ```
     pub fn gap(&self, transfers: u64) -> f64 {
         match transfers {
             0 => 0.0,
@@ -51,21 +60,21 @@ impl TransferBound {
     }
 }
 
-/// What is accessed of a type, ready to say what layouts cost.
+/// Accessed pieces of a type, with the costs of layouts.
 pub(crate) struct RewriteModel<'a> {
     subject: AdviceSubject<'a>,
     current: &'a StructLayout,
     pieces: AccessedPieces,
 }
 
-/// Layouts to score, and the bound.
+/// Rewrites to score, and the bound.
 pub(crate) struct RewritePlan {
     pub arrangements: Vec<AtomArrangement>,
     pub bound: TransferBound,
 }
 
 impl<'a> RewriteModel<'a> {
-    /// Looks through all traces once; `current` is the compiled layout.
+    /// Reads all traces once; `current` is the compiled layout.
     pub fn new(subject: AdviceSubject<'a>, current: &'a StructLayout) -> Self {
         Self {
             subject,
@@ -74,7 +83,7 @@ impl<'a> RewriteModel<'a> {
         }
     }
 
-    /// An estimator with an effort of its own, in rows of the table.
+    /// Returns an estimator with its own effort, in rows of the table.
     pub fn estimator(&self, effort_rows: u64) -> TransferEstimator<'_> {
         TransferEstimator {
             model: self,
@@ -83,8 +92,8 @@ impl<'a> RewriteModel<'a> {
         }
     }
 
-    /// Rewrites that leave the first `kept` atoms where they are, and the bound. `effort_rows` is how
-    /// hard to look: rows of the table to go through, of which there are about a billion to a second.
+    /// Returns rewrites that leave the first `kept` atoms in place, and the bound. `effort_rows` is
+    /// the effort in rows of the table; a core visits about a billion in a second.
     pub fn plan_rewrites(
         &self,
         coverage: &AtomCoverage,
@@ -106,7 +115,8 @@ impl<'a> RewriteModel<'a> {
             bound,
             lines: better,
         } = prices::prove(&self.pieces, line as u32, known, &sets, proving);
-        // Lines that were proven to be better than those found, if they cut no member.
+        // Lines that the proof found and that are better than those of the search, if they cut no
+        // member.
         let better = better.and_then(|sets| stock.lines_from(&sets, line));
         let mut plans: Vec<partition::ItemLines> = better.into_iter().collect();
         plans.extend(partition::join_lines(
@@ -133,7 +143,7 @@ impl<'a> RewriteModel<'a> {
     }
 }
 
-/// Says what layouts cost without replaying them.
+/// Estimates costs of layouts without replay.
 pub(crate) struct TransferEstimator<'m> {
     model: &'m RewriteModel<'m>,
     costs: SetCosts<'m>,
@@ -141,8 +151,9 @@ pub(crate) struct TransferEstimator<'m> {
 }
 
 impl TransferEstimator<'_> {
-    /// Transfers under a layout with the atoms at `offsets`, and every object at `phase` modulo the line:
-    /// what replay counts, if they are there and every accessed byte is in a piece.
+    /// Returns the transfers under a layout with the atoms at `offsets` and every object at
+    /// `phase`. It is the number that replay counts, if all objects are there and every accessed
+    /// byte is in a piece.
     pub fn transfers(&mut self, offsets: &[u64], phase: u32) -> u64 {
         let line = u64::from(self.model.subject.line_bytes.max(1));
         self.lines.clear();
@@ -161,7 +172,7 @@ impl TransferEstimator<'_> {
         self.costs.total(&self.lines)
     }
 
-    /// Whether its effort is used up. It goes on to answer, but slowly.
+    /// Returns true if the effort is used up. The estimator still answers, but slowly.
     pub fn is_spent(&self) -> bool {
         self.costs.is_spent()
     }

@@ -1,4 +1,4 @@
-//! Which members to put on one line: annealing over the contents of lines, then descent.
+//! Members on lines: annealing over the contents of lines, then descent.
 
 use relayout_statistics::random::XorShift64;
 use rustc_hash::FxHashMap;
@@ -6,29 +6,29 @@ use rustc_hash::FxHashMap;
 use super::pieces::AccessedPieces;
 use super::recency_table::{LineRows, PieceSet};
 
-/// Annealing steps for each item ...
+/// Annealing steps for each item.
 const STEPS_PER_ITEM: usize = 600;
-/// ... and at least and at most.
+/// Minimum and maximum number of annealing steps.
 const STEPS: std::ops::RangeInclusive<usize> = 2_000..=40_000;
-/// Times that it starts afresh.
+/// Number of starts.
 const STARTS: u64 = 3;
-/// One line less is worth this part of a transfer: less than any.
+/// Worth of a line less, in transfers: less than any transfer.
 const LINE_WEIGHT: f64 = 1e-3;
 
-/// What is kept on one line.
+/// Members that stay together on a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct LineItem {
-    /// Its accessed pieces.
+    /// Accessed pieces of the item.
     pub set: PieceSet,
-    /// Bytes that it takes on the line.
+    /// Bytes that the item takes on the line.
     pub bytes: u64,
     /// Alignment in bytes.
     pub align: u64,
-    /// Has to come first on its line.
+    /// True if the item has to come first on its line.
     pub first: bool,
 }
 
-/// Contents of lines: indices of items.
+/// Contents of lines, by indices of items.
 pub(super) type ItemLines = Vec<Vec<usize>>;
 
 /// Costs of sets, each computed once.
@@ -36,7 +36,7 @@ pub(super) struct SetCosts<'a> {
     pieces: &'a AccessedPieces,
     by_set: FxHashMap<PieceSet, u64>,
     line: LineRows,
-    /// Rows of the table that may still be gone through.
+    /// Rows of the table that may still be visited.
     budget: u64,
 }
 
@@ -50,7 +50,7 @@ impl<'a> SetCosts<'a> {
         }
     }
 
-    /// Transfers on a line that holds `set`.
+    /// Returns the transfers on a line that holds `set`.
     pub fn line_cost(&mut self, set: PieceSet) -> u64 {
         if set == 0 {
             return 0;
@@ -65,18 +65,18 @@ impl<'a> SetCosts<'a> {
         cost
     }
 
-    /// Whether the budget is used up.
+    /// Returns true if the budget is used up.
     pub fn is_spent(&self) -> bool {
         self.budget == 0
     }
 
-    /// Transfers of all lines.
+    /// Returns the transfers of all lines.
     pub fn total(&mut self, lines: &[PieceSet]) -> u64 {
         lines.iter().map(|set| self.line_cost(*set)).sum()
     }
 }
 
-/// Whether `items` fit on a line of `line_bytes`, the most aligned first.
+/// Returns true if the items `on` fit on a line of `line_bytes`, the most aligned first.
 pub(super) fn fit_on_line(items: &[LineItem], on: &[usize], line_bytes: u64) -> bool {
     if on.iter().filter(|item| items[**item].first).count() > 1 {
         return false;
@@ -86,19 +86,19 @@ pub(super) fn fit_on_line(items: &[LineItem], on: &[usize], line_bytes: u64) -> 
     }) <= line_bytes
 }
 
-/// The items of a line in the order in which they leave no holes, otherwise as given.
+/// Sorts the items of a line so that they leave no holes; otherwise they stay in the given order.
 pub(super) fn pack_order(items: &[LineItem], on: &[usize]) -> Vec<usize> {
     let mut order = on.to_vec();
     order.sort_by_key(|item| (!items[*item].first, std::cmp::Reverse(items[*item].align)));
     order
 }
 
-/// The set of pieces on a line.
+/// Returns the set of pieces on a line.
 pub(super) fn pieces_of_items(items: &[LineItem], on: &[usize]) -> PieceSet {
     on.iter().fold(0, |set, item| set | items[*item].set)
 }
 
-/// Assignments of items to lines, under change.
+/// An assignment of items to lines that changes step by step.
 struct LineAssignment<'a, 'c> {
     items: &'a [LineItem],
     line_bytes: u64,
@@ -106,7 +106,7 @@ struct LineAssignment<'a, 'c> {
     costs: &'a mut SetCosts<'c>,
 }
 
-/// One change: an item to a line, maybe for another item that goes where it was.
+/// A step: an item goes to another line, and possibly another item takes its place.
 #[derive(Clone, Copy)]
 struct AssignmentStep {
     item: usize,
@@ -122,7 +122,8 @@ impl LineAssignment<'_, '_> {
         self.costs.line_cost(set) as f64 + if used { LINE_WEIGHT } else { 0.0 }
     }
 
-    /// What changes in cost, and the lines that do it; `None` where it does not fit.
+    /// Returns the change of the cost and the two lines after the step; `None` if an item does not
+    /// fit.
     fn try_step(&mut self, step: AssignmentStep) -> Option<(f64, Vec<usize>, Vec<usize>)> {
         let mut from = self.lines[step.from].clone();
         from.retain(|item| *item != step.item);
@@ -171,7 +172,7 @@ impl LineAssignment<'_, '_> {
 
     fn anneal(&mut self, random: &mut XorShift64) {
         let steps = (self.items.len() * STEPS_PER_ITEM).clamp(*STEPS.start(), *STEPS.end());
-        // The first steps tell how large changes are.
+        // The first steps show the size of changes.
         let mut sum = 0.0;
         let mut count = 0u32;
         for _ in 0..100 {
@@ -204,7 +205,7 @@ impl LineAssignment<'_, '_> {
         }
     }
 
-    /// Takes every step that lowers the cost until there is none.
+    /// Takes every step that lowers the cost, until there is none.
     fn descend(&mut self) {
         let mut improved = true;
         while improved && !self.costs.is_spent() {
@@ -245,7 +246,7 @@ impl LineAssignment<'_, '_> {
     }
 }
 
-/// The best contents of lines found from `start`, with as many lines as it takes.
+/// Searches for the best contents of lines from `start` on, with as many lines as needed.
 pub(super) fn assign_lines(
     items: &[LineItem],
     start: &ItemLines,
@@ -253,7 +254,7 @@ pub(super) fn assign_lines(
     costs: &mut SetCosts<'_>,
 ) -> ItemLines {
     let mut lines = start.clone();
-    // One line for each item can be needed at most.
+    // At most one line for each item is needed.
     lines.resize(items.len().max(start.len()), Vec::new());
     let mut state = LineAssignment {
         items,
@@ -277,8 +278,8 @@ pub(super) fn assign_lines(
     best.1
 }
 
-/// The same with fewer and fewer lines: each time, the two are joined that cost least together. The
-/// given lines come first.
+/// Joins lines step by step: each time the two lines that cost least together. The result starts
+/// with the given lines.
 pub(super) fn join_lines(
     items: &[LineItem],
     lines: &ItemLines,

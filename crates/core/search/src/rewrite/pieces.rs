@@ -1,4 +1,4 @@
-//! What can be on different lines: the accessed members, cut where a line could cut them.
+//! Pieces that can be on different lines: the accessed members, cut where a line could cut them.
 
 use std::ops::Range;
 
@@ -9,34 +9,35 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::recency_table::{PIECES_MAX, PieceSet, RecencyBuilder, RecencyTable};
 use crate::subject::{AdviceSubject, RecordedInstance};
 
-/// Neighbouring bytes of one atom that every recorded access uses together.
+/// Neighbouring bytes of an atom that every recorded access uses together.
 ///
-/// Whether a line cuts them makes no difference to which events they have: with all of them on the
-/// line of some, those have the same events as before, and the other line has fewer, which costs no
-/// less (the table is monotone). So a layout that cuts a piece is never better than one that does
-/// not, but for the room; [`room`](Self::room) allows for that.
+/// A layout that cuts a piece is never better than one that does not, but for the room, and
+/// [`room`](Self::room) allows for that. If a line cuts the piece, the line with all of its
+/// accesses has the same events as before, and the other line has fewer, which costs no less
+/// because the table is monotone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct AccessedPiece {
     pub atom: usize,
-    /// Recorded offsets.
+    /// Offsets as recorded.
     pub bytes: Range<u64>,
-    /// Bytes that it takes at least on the line where most of it is.
+    /// Minimum number of bytes on the line that holds most of it.
     pub room: u32,
-    /// Accesses.
+    /// Number of accesses.
     pub count: u64,
 }
 
-/// The accessed pieces of a type and what sets of them cost.
+/// The accessed pieces of a type, and the costs of sets of them.
 #[derive(Clone, Debug)]
 pub(super) struct AccessedPieces {
     pub pieces: Vec<AccessedPiece>,
-    /// Accessed bytes that are in no piece (of a flexible array, or of more pieces than a set can
-    /// name) are not in it, so that with them it gives lower bounds.
+    /// Costs of sets. Accessed bytes in no piece (of a flexible array, or beyond the pieces that a
+    /// set can name) are not in the table, so that the costs are lower bounds then.
     pub table: RecencyTable,
 }
 
 impl AccessedPieces {
-    /// Of all recorded objects; `current` is the compiled layout.
+    /// Cuts the accessed members of all recorded objects into pieces; `current` is the compiled
+    /// layout.
     pub fn new(subject: &AdviceSubject<'_>, current: &StructLayout) -> Self {
         let (instances, shape, line_bytes) = (subject.instances, subject.shape, subject.line_bytes);
         let mut list = cut_pieces(instances, shape, current, line_bytes);
@@ -54,7 +55,7 @@ impl AccessedPieces {
         }
     }
 
-    /// The pieces of `atom` that begin in `bytes` of the recorded layout.
+    /// Returns the pieces of `atom` that begin in `bytes` of the recorded layout.
     pub fn pieces_of_atom(&self, atom: usize, bytes: Range<u64>) -> PieceSet {
         let inside =
             |piece: &AccessedPiece| piece.atom == atom && bytes.contains(&piece.bytes.start);
@@ -62,14 +63,6 @@ impl AccessedPieces {
         pieces
             .filter(|(_, piece)| inside(piece))
             .fold(0, |set, (index, _)| set | 1 << index)
-    }
-}
-
-/// Which object of a row of them an access is to, and its offset there.
-fn within(instance: &RecordedInstance, offset: u32) -> (u32, u32) {
-    match (instance.elements, instance.stride) {
-        (2.., 1..) => (offset / instance.stride, offset % instance.stride),
-        _ => (0, offset),
     }
 }
 
@@ -82,13 +75,13 @@ fn cut_pieces(
     let mut counts: FxHashMap<(u32, u8), u64> = FxHashMap::default();
     for instance in instances {
         for access in &instance.trace.accesses {
-            let (_, offset) = within(instance, access.offset);
+            let (_, offset) = instance.locate(access.offset);
             *counts.entry((offset, access.size)).or_default() += 1;
         }
     }
     let mut granules: Vec<((u32, u8), u64)> = counts.into_iter().collect();
     granules.sort_unstable();
-    // By byte: the granules that cover it.
+    // Granules that cover each byte.
     let mut covering: Vec<Vec<u32>> = vec![Vec::new(); usize::try_from(current.size).unwrap_or(0)];
     for (index, ((offset, size), _)) in granules.iter().enumerate() {
         let start = (*offset as usize).min(covering.len());
@@ -126,7 +119,8 @@ fn cut_pieces(
     pieces
 }
 
-/// Bytes that a piece at `bytes` of an atom aligned to `align` takes at least on some line.
+/// Returns the minimum number of bytes on some line of a piece at `bytes` of an atom aligned to
+/// `align`.
 fn room_needed(bytes: Range<u64>, align: u64, line_bytes: u32) -> u32 {
     let line = u64::from(line_bytes.max(1));
     let length = bytes.end - bytes.start;
@@ -163,7 +157,7 @@ fn recency_table(
         for element in 0..elements {
             builder.begin_trace();
             add_turns(&instance.trace, &mut builder, |offset, size| {
-                let (nth, offset) = within(instance, offset);
+                let (nth, offset) = instance.locate(offset);
                 if nth == element {
                     set_of(offset, size)
                 } else {
@@ -177,7 +171,7 @@ fn recency_table(
     table
 }
 
-/// Hands the turns of `trace` to `builder`; `set_of` gives the pieces of an access.
+/// Adds the turns of `trace` to `builder`; `set_of` returns the pieces of an access.
 fn add_turns(
     trace: &ObjectTrace,
     builder: &mut RecencyBuilder,

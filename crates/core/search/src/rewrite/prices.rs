@@ -1,47 +1,48 @@
 //! A proven lower bound for the transfers of every layout.
 //!
-//! **Bound.** Give every piece a price of 0 or more, so that no set of pieces that fits on a line is
-//! worth more than it costs: for all such `S`, the prices of `S` sum to at most `cost(S)`. Then every
-//! layout has at least as many transfers as all prices sum to.
+//! **Bound.** Give every piece a price of 0 or more, so that no set of pieces that fits on a line
+//! is worth more than it costs: for all such `S`, the prices of `S` sum to at most `cost(S)`. Then
+//! every layout has at least as many transfers as the sum of all prices.
 //!
-//! *Proof.* A layout puts the pieces on lines `S1, S2, ...`, each piece on at least one. Each `Si` fits on
-//! a line, so `sum of cost(Si) >= sum over i of the prices of Si >= sum of all prices`; and the sum of
-//! `cost(Si)` is what replay counts (see [`super::table`]). A piece that a line cuts counts where most
-//! of it is, which does not make the layout costlier (see [`super::pieces::Piece`]). Holes, alignment,
-//! members that are never accessed and what has to stay in place only take layouts away.
+//! *Proof.* A layout puts the pieces on lines `S1, S2, ...`, each piece on at least one. Each `Si`
+//! fits on a line, so `sum of cost(Si) >= sum over i of the prices of Si >= sum of all prices`; and
+//! the sum of `cost(Si)` is the number that replay counts (see [`super::recency_table`]). A piece
+//! that a line cuts counts on the line that holds most of it, which does not make the layout
+//! costlier (see [`super::pieces::AccessedPiece`]). Holes, alignment, members that are never
+//! accessed and members that stay only rule layouts out.
 //!
-//! It holds for layouts under which all objects start at the same place of a line and share none with
-//! each other, as all do that are aligned to the line.
+//! The bound holds for layouts under which all objects start at the same place of a line and share
+//! none with each other, as objects do that are aligned to the line.
 //!
-//! The best prices are those of the linear relaxation ([`super::simplex`]). That all sets are worth no
-//! more than they cost is checked in whole numbers by looking through them all ([`super::dig`]), so that
-//! rounding in the relaxation can make the bound lower, never wrong.
+//! The best prices are those of the linear relaxation ([`super::simplex`]). That all sets are worth
+//! no more than they cost is verified in whole numbers over all sets ([`super::set_search`]), so
+//! that rounding in the relaxation can make the bound lower, but never wrong.
 
 use super::pieces::AccessedPieces;
 use super::recency_table::{LineRows, PieceSet, pieces_in};
 use super::set_search::{CostedSet, PRICE_SHIFT, SetQuery, find_sets};
 use super::simplex::CoverRelaxation;
 
-/// Sets that one look adds to the relaxation.
+/// Maximum number of sets that a search adds to the relaxation.
 const SETS_PER_ROUND: usize = 400;
-/// Sets among which a better layout is sought, at most.
+/// Maximum number of sets among which a better layout is sought.
 const SETS_MAX: usize = 20_000;
-/// Steps in which sets are put together, at most.
+/// Maximum number of steps in which sets are combined.
 const STEPS_MAX: u64 = 2_000_000;
-/// The first look is at prices reduced by this part, which rules out nearly all sets at once.
+/// The first searches reduce prices by this part, which rules out nearly all sets at once.
 const REDUCED: u64 = 64;
 
-/// What was proven.
+/// Result of a proof.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct BoundProof {
-    /// No layout has fewer transfers.
+    /// Lower bound: no layout has fewer transfers.
     pub bound: u64,
-    /// Lines that come to the bound, if it was found by putting sets together.
+    /// Lines that reach the bound, if it was found by combining sets.
     pub lines: Option<Vec<PieceSet>>,
 }
 
-/// The best bound that `budget` (in rows of the table) gives; ends early where it reaches `known`, the
-/// transfers of a layout that was found. `sets` are good sets to begin with.
+/// Returns the best bound that `budget` (in rows of the table) allows. It ends early at `known`,
+/// the transfers of a layout that was found. `sets` are good sets to begin with.
 pub(super) fn prove(
     pieces: &AccessedPieces,
     line_bytes: u32,
@@ -101,7 +102,8 @@ pub(super) fn prove(
     proof
 }
 
-/// A set costs at least what its costliest piece does, and that at least the mean of all by room.
+/// Bounds the cost by room: a set costs at least as much as its costliest piece, and that at least
+/// as much as the mean of all pieces by room.
 fn bound_by_room(pieces: &AccessedPieces, line_bytes: u32, singles: &[u64]) -> u64 {
     let line = u64::from(line_bytes.max(1));
     let parts = singles.iter().zip(&pieces.pieces);
@@ -111,7 +113,7 @@ fn bound_by_room(pieces: &AccessedPieces, line_bytes: u32, singles: &[u64]) -> u
     sum.div_ceil(line)
 }
 
-/// Rounded down, a little less than they are.
+/// Converts prices to whole numbers, rounded down by a little more than needed.
 fn round_prices(prices: &[f64]) -> Vec<u64> {
     let scale = f64::from(1u32 << PRICE_SHIFT) * (1.0 - 1e-9);
     prices
@@ -126,10 +128,10 @@ fn price_sum(prices: &[u64]) -> u64 {
 
 /// Branch and bound between the prices and `known`.
 ///
-/// The transfers of a layout are the sum of all prices and of what its lines cost more than they are
-/// worth. So one with fewer than `known` consists of sets that each cost less than `known` minus the sum
-/// of the prices more than they are worth. If those are few, all are listed, and put together in every
-/// way that stays below.
+/// The transfers of a layout are the sum of all prices, plus the excess of its lines: their cost
+/// minus their worth. So a layout with fewer than `known` transfers consists of sets whose excess
+/// is less than `known` minus the sum of the prices. If those sets are few, all are listed, and
+/// combined in every way that stays below.
 fn branch_and_bound(
     proof: &mut BoundProof,
     pieces: &AccessedPieces,
@@ -169,13 +171,13 @@ fn branch_and_bound(
     }
 }
 
-/// Puts sets together so that every piece is in one.
+/// Combines sets so that every piece is in one of them.
 struct SetAssembly {
-    /// By piece: the sets whose first piece in `order` it is, with what they cost more than they are
-    /// worth, least first.
+    /// By piece: the sets whose first piece in `order` it is, with their excess (cost minus worth),
+    /// least first.
     starting: Vec<Vec<(PieceSet, u64)>>,
     order: Vec<usize>,
-    /// What a solution may cost more than its prices.
+    /// Maximum excess of a solution.
     limit: u64,
     best: Option<(u64, Vec<PieceSet>)>,
     chosen: Vec<PieceSet>,
@@ -207,7 +209,7 @@ impl SetAssembly {
         }
     }
 
-    /// Covers what `covered` lacks; the depth is at most the number of pieces.
+    /// Covers the pieces that `covered` lacks; the depth is at most the number of pieces.
     fn extend(&mut self, covered: PieceSet, extra: u64) {
         self.steps += 1;
         if self.steps >= STEPS_MAX {

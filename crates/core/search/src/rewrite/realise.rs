@@ -6,22 +6,22 @@ use super::partition::{ItemLines, pack_order};
 use super::stock::ItemStock;
 use crate::coverage::AtomCoverage;
 
-/// What orders are made of.
+/// Input of an order of members.
 pub(super) struct OrderRealiser<'a> {
     pub shape: &'a StructShape,
     pub current: &'a StructLayout,
     pub coverage: &'a AtomCoverage,
     pub stock: &'a ItemStock,
-    /// Atoms at the start that stay.
+    /// Number of atoms at the start that stay.
     pub kept: usize,
-    /// Bytes of a line.
+    /// Size of a line in bytes.
     pub line: u64,
 }
 
-/// How the lines are kept apart.
+/// Ways to keep lines apart.
 #[derive(Clone, Copy)]
 struct LineStyle {
-    /// Members that are not accessed go where there is room on a line.
+    /// Members that are not accessed fill the room on a line.
     fill: bool,
     /// Each line starts with an aligned member.
     align: bool,
@@ -52,7 +52,7 @@ const STYLES: [LineStyle; 4] = [
     },
 ];
 
-/// An order that is being written.
+/// An unfinished order.
 struct OrderDraft {
     arrangement: AtomArrangement,
     /// First free byte.
@@ -60,8 +60,8 @@ struct OrderDraft {
 }
 
 impl OrderRealiser<'_> {
-    /// Every plan in every style, and for each line of a plan the order that only gathers its
-    /// members.
+    /// Returns every plan in every style, and for each line of a plan the order that only gathers
+    /// its members.
     pub fn realise(&self, plans: &[ItemLines]) -> Vec<AtomArrangement> {
         let mut arrangements = Vec::new();
         for lines in plans {
@@ -107,7 +107,8 @@ impl OrderRealiser<'_> {
         draft.arrangement
     }
 
-    /// As their first members are today; what stays at the start is on the first.
+    /// Sorts the lines by their first members today; members that stay at the start are on the
+    /// first line.
     fn lines_in_order<'l>(&self, lines: &'l ItemLines) -> Vec<&'l Vec<usize>> {
         let first_atom = |item: &usize| self.stock.atoms[*item][0];
         let mut lines: Vec<&Vec<usize>> = lines.iter().collect();
@@ -119,8 +120,8 @@ impl OrderRealiser<'_> {
         lines
     }
 
-    /// Today's order, but for the members of one line: together behind the others, or where the first
-    /// of them is, with the next member on a line of its own.
+    /// Returns today's order with the members of one line together: behind the others, or in place
+    /// of the first of them, with the next member on its own line.
     fn gather_line(&self, on: &[usize]) -> Vec<AtomArrangement> {
         let members = self.atoms_on_line(on);
         let many = members.len() > self.shape.atoms.len() / 2;
@@ -167,7 +168,7 @@ impl OrderRealiser<'_> {
         draft.arrangement.order.push(atom);
     }
 
-    /// The atoms of a line: in today's order if they fit so, else without holes.
+    /// Returns the atoms of a line: in today's order if they fit, else in an order without holes.
     fn atoms_on_line(&self, on: &[usize]) -> Vec<usize> {
         let items = &self.stock.items;
         let mut today = on.to_vec();
@@ -183,8 +184,8 @@ impl OrderRealiser<'_> {
         atoms.flatten().copied().collect()
     }
 
-    /// The other atoms in today's order: those known not to be accessed, then those of which nothing
-    /// is known, with what has to stay last.
+    /// Returns the other atoms in today's order: first those that were recorded and never accessed,
+    /// then the unrecorded ones and a flexible array.
     fn unplaced_atoms(&self) -> (Vec<usize>, Vec<usize>) {
         let placed: Vec<usize> = self.stock.atoms.iter().flatten().copied().collect();
         (0..self.shape.atoms.len())

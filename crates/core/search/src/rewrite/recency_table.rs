@@ -1,43 +1,45 @@
-//! What any set of pieces would cost on one line, without replaying it: recency.
+//! Costs of sets of pieces on a line, without replay: recency.
 //!
-//! Take one context `c` and the pieces `S` on a line. `c` has a valid copy exactly if, of all events
-//! that concern it, the latest was its own: an access of `c` to `S`, not another's store to `S`. So an
-//! access of `c` to `S` is a transfer exactly if the latest event before it was a store of another, and
-//! for that it is enough to know, at each turn, in which order the pieces had their last event for `c`
-//! and of which of the two kinds it was. That order, in runs of one kind, is a row; equal rows are
-//! counted once.
+//! Take one context `c` and the pieces `S` on a line. `c` has a valid copy exactly if the latest
+//! event that concerns it was its own: an access of `c` to `S`, not another context's store to `S`.
+//! So an access of `c` to `S` is a transfer exactly if the latest event before it was a store of
+//! another context. For that it is enough to know, at each turn, the order in which the pieces had
+//! their last event for `c`, and the kind of each event. That order, in runs of one kind, is a row;
+//! equal rows are counted once.
 //!
-//! A *turn* is what one context does before another comes. Nobody else's copy can change within it, so
-//! a turn has at most one transfer on a line.
+//! A *turn* is what one context does before another comes. No other context's copy can change
+//! within it, so that a turn has at most one transfer on a line.
 //!
-//! Three things follow, which the search rests on:
+//! The search rests on three facts:
 //!
-//! 1. **Exact.** For a layout that puts the pieces on lines `S1, S2, ...` the sum of `cost(Si)` is the
-//!    number of transfers that replay counts (`tests/rewrite.rs` compares the two).
-//! 2. **Monotone.** `cost(S) <= cost(S + p)`: seen from `c`, its accesses and the others' stores form a
-//!    word, and the cost is the number of places where a store is followed by an access. Putting one
-//!    more letter into a word of two letters never takes such a place away: between two unequal
-//!    letters it equals one of them and the change stays; between two equal ones it adds nothing or a
-//!    change and back.
-//! 3. **Not additive.** `cost({p, q})` may be less than `cost({p}) + cost({q})`: whoever uses both
-//!    fetches one line. Weights of pairs, as in Raman, Hundt and Mannarswamy (CGO 2007), neither give the
-//!    cost nor bound it.
+//! 1. **Exact.** For a layout that puts the pieces on lines `S1, S2, ...` the sum of `cost(Si)` is
+//!    the number of transfers that replay counts (`tests/rewrite.rs` compares the two).
+//! 2. **Monotone.** `cost(S) <= cost(S + p)`: for `c`, its accesses and the others' stores form a
+//!    word, and the cost is the number of places where a store is followed by an access. Another
+//!    letter in a word of two letters never removes such a place. Between two unequal letters it
+//!    equals one of them, and the change stays; between two equal letters it adds nothing, or a
+//!    change and its inverse.
+//! 3. **Not additive.** `cost({p, q})` may be less than `cost({p}) + cost({q})`: a context that
+//!    uses both fetches one line. Weights of pairs, as in Raman, Hundt and Mannarswamy (CGO 2007),
+//!    neither give the cost nor bound it.
 
 use rustc_hash::FxHashMap;
 
-/// Pieces that a [`Set`] can name.
+use crate::last_stores::LastStores;
+
+/// Maximum number of pieces in a [`PieceSet`].
 pub(super) const PIECES_MAX: usize = 64;
 
-/// Rows that are kept at most; turns beyond those are not counted, so that costs are lower bounds.
+/// Maximum number of rows. Turns beyond those are not counted, so that costs are lower bounds.
 const ROWS_MAX: usize = 1 << 19;
 
-/// No event of the piece matters to the row.
+/// Marks a piece without an event that matters to the row.
 const NEVER: u8 = u8::MAX;
 
-/// Pieces on a line, by bit.
+/// Pieces on a line, one bit each.
 pub(super) type PieceSet = u64;
 
-/// The pieces of `set`, ascending.
+/// Returns the pieces of `set`, ascending.
 pub(super) fn pieces_in(mut set: PieceSet) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         let piece = set.trailing_zeros() as usize;
@@ -48,19 +50,19 @@ pub(super) fn pieces_in(mut set: PieceSet) -> impl Iterator<Item = usize> {
     })
 }
 
-/// The rows of all recorded turns.
+/// Rows of all recorded turns.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RecencyTable {
-    /// By row: turns like it.
+    /// By row: number of turns like it.
     weights: Vec<u32>,
-    /// By piece and row: in which run of events its last one was, from the latest, even for stores
-    /// of others, odd for own accesses.
+    /// By piece and row: the run of events that its last event was in, from the latest; even for
+    /// stores of others, odd for own accesses.
     runs: Vec<Vec<u8>>,
     /// By piece and row: 1 if the turn accesses it.
     used: Vec<Vec<u8>>,
 }
 
-/// The rows as a set of pieces sees them.
+/// Rows for a set of pieces.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LineRows {
     runs: Vec<u8>,
@@ -68,17 +70,17 @@ pub(super) struct LineRows {
 }
 
 impl RecencyTable {
-    /// Pieces that it knows.
+    /// Returns the number of pieces.
     pub fn pieces(&self) -> usize {
         self.runs.len()
     }
 
-    /// Rows: what one [`cost`](Self::cost) goes through.
+    /// Returns the number of rows, all of which [`cost`](Self::cost) visits.
     pub fn rows(&self) -> usize {
         self.weights.len()
     }
 
-    /// Transfers on a line that holds `set`.
+    /// Returns the transfers on a line that holds `set`.
     pub fn cost(&self, set: PieceSet, line: &mut LineRows) -> u64 {
         self.clear_line(line);
         for piece in pieces_in(set) {
@@ -92,7 +94,7 @@ impl RecencyTable {
         self.count(line)
     }
 
-    /// Makes `line` hold nothing.
+    /// Empties `line`.
     pub fn clear_line(&self, line: &mut LineRows) {
         line.runs.clear();
         line.runs.resize(self.rows(), NEVER);
@@ -100,7 +102,7 @@ impl RecencyTable {
         line.used.resize(self.rows(), 0);
     }
 
-    /// Makes `to` what `from` is with one more piece, and counts it.
+    /// Makes `to` a copy of `from` with one more piece, and returns its transfers.
     pub fn extend_line(&self, from: &LineRows, piece: usize, to: &mut LineRows) -> u64 {
         to.runs.clear();
         let runs = from.runs.iter().zip(&self.runs[piece]);
@@ -129,32 +131,14 @@ pub(super) struct RecencyBuilder {
     // Of the trace at hand; times are turns, from 1.
     now: u32,
     contexts: FxHashMap<u16, usize>,
-    /// By context and piece: its last access.
+    /// Last access by context and piece.
     accessed: Vec<u32>,
-    /// By piece.
-    stored: Vec<StoreTimes>,
-}
-
-/// The last store, by whom, and the last by somebody else.
-#[derive(Clone, Copy, Default)]
-struct StoreTimes {
-    last: u32,
-    context: usize,
-    by_others: u32,
-}
-
-impl StoreTimes {
-    /// The last store that was not by `context`; 0: none.
-    fn foreign(&self, context: usize) -> u32 {
-        match self.context == context {
-            true => self.by_others,
-            false => self.last,
-        }
-    }
+    /// Last stores by piece.
+    stored: Vec<LastStores>,
 }
 
 impl RecencyBuilder {
-    /// For so many pieces, at most [`PIECES_MAX`].
+    /// Builder for this number of pieces, at most [`PIECES_MAX`].
     pub fn new(pieces: usize) -> Self {
         Self {
             pieces: pieces.min(PIECES_MAX),
@@ -167,15 +151,15 @@ impl RecencyBuilder {
         }
     }
 
-    /// What follows is of another trace: nobody holds anything.
+    /// Begins another trace, in which no context has a copy.
     pub fn begin_trace(&mut self) {
         self.now = 0;
         self.contexts.clear();
         self.accessed.clear();
-        self.stored = vec![StoreTimes::default(); self.pieces];
+        self.stored = vec![LastStores::default(); self.pieces];
     }
 
-    /// The next turn: which pieces `context` accessed, and which of them it stored to.
+    /// Adds the next turn: the pieces that `context` accessed, and those that it stored to.
     pub fn add_turn(&mut self, context: u16, used: PieceSet, stored: PieceSet) {
         let next = self.contexts.len();
         let context = *self.contexts.entry(context).or_insert(next);
@@ -201,21 +185,16 @@ impl RecencyBuilder {
             self.accessed[context * self.pieces + piece] = self.now;
         }
         for piece in pieces_in(stored) {
-            let stores = &mut self.stored[piece];
-            if stores.context != context {
-                stores.by_others = stores.last;
-                stores.context = context;
-            }
-            stores.last = self.now;
+            self.stored[piece].record(context, self.now);
         }
     }
 
-    /// Runs, then use, by piece; `None` where no set of pieces has a transfer.
+    /// Returns the runs and then the uses of all pieces; `None` if no set of pieces has a transfer.
     fn recency_row(&self, context: usize, used: PieceSet) -> Option<Vec<u8>> {
         let mut events: Vec<(u32, bool, usize)> = Vec::with_capacity(self.pieces);
         for piece in 0..self.pieces {
             let own = self.accessed[context * self.pieces + piece];
-            let foreign = self.stored[piece].foreign(context);
+            let foreign = self.stored[piece].by_others_than(context);
             if own.max(foreign) > 0 {
                 events.push((own.max(foreign), own > foreign, piece));
             }
@@ -241,7 +220,7 @@ impl RecencyBuilder {
         for piece in pieces_in(used) {
             oldest_used = oldest_used.max(row[piece]);
         }
-        // A set with a used piece has its latest event no later than that piece's own.
+        // The latest event of a set with a used piece is no later than that piece's own.
         if first_store.is_none_or(|first| first > oldest_used) {
             return None;
         }
@@ -254,7 +233,7 @@ impl RecencyBuilder {
         Some(row)
     }
 
-    /// The table of all turns.
+    /// Returns the table of all turns.
     pub fn finish(self) -> RecencyTable {
         let mut rows: Vec<(Vec<u8>, u32)> = self.rows.into_iter().collect();
         rows.sort_unstable();

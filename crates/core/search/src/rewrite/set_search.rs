@@ -3,44 +3,43 @@
 use super::pieces::AccessedPiece;
 use super::recency_table::{LineRows, PIECES_MAX, PieceSet, RecencyTable};
 
-/// Prices are in parts of a transfer.
+/// Binary digits of a transfer's part in which prices are counted.
 pub(super) const PRICE_SHIFT: u32 = 16;
 
-/// What to look for.
+/// Sets to search for.
 pub(super) struct SetQuery<'a> {
     pub pieces: &'a [AccessedPiece],
     pub table: &'a RecencyTable,
-    /// Bytes on a line.
+    /// Size of a line in bytes.
     pub line_bytes: u32,
-    /// By piece, in `1 << PRICE_SHIFT` parts of a transfer.
+    /// Price by piece, in `1 << PRICE_SHIFT` parts of a transfer.
     pub prices: &'a [u64],
-    /// Sets with at least this much profit (the sum of their prices less their cost), in the same
-    /// parts.
+    /// Minimum profit of a set (the sum of its prices minus its cost), in the same parts.
     pub profit_min: i64,
-    /// Sets to find before it ends.
+    /// Maximum number of sets to find.
     pub found_max: usize,
 }
 
-/// A set and what it costs.
+/// A set and its cost.
 pub(super) type CostedSet = (PieceSet, u64);
 
-/// What was found.
+/// Result of a search.
 pub(super) struct SetSearchOutcome {
     pub found: Vec<CostedSet>,
-    /// There are no others: neither `found_max` nor the budget cut it off.
+    /// True if there are no other sets: neither `found_max` nor the budget ended the search.
     pub complete: bool,
 }
 
-/// Looks through all sets, leaving out those that cannot come to the profit: as costs only grow with
-/// the set, what can still be gained is at most the worth of the pieces that there is room for.
+/// Searches all sets, but for those that cannot reach the profit. Costs only grow with the set, so
+/// that a set can gain at most the worth of the pieces that still fit.
 ///
-/// `budget` is in rows of the table and is used up.
+/// `budget` is in rows of the table, and is used up.
 pub(super) fn find_sets(wanted: &SetQuery<'_>, budget: &mut u64) -> SetSearchOutcome {
-    // Where a profit is asked for, what is worth nothing only adds cost.
+    // Where a profit is wanted, a piece without a price only adds cost.
     let mut order: Vec<usize> = (0..wanted.pieces.len())
         .filter(|piece| wanted.profit_min <= 0 || wanted.prices[*piece] > 0)
         .collect();
-    // By price for the byte, so that filling up in this order gives the most.
+    // By price per byte, so that filling up in this order gives the most.
     order.sort_by(|a, b| {
         let worth = |x: usize, y: usize| wanted.prices[x] * u64::from(wanted.pieces[y].room.max(1));
         worth(*b, *a).cmp(&worth(*a, *b)).then(a.cmp(b))
@@ -75,14 +74,15 @@ struct SearchNode {
 
 struct SetSearch<'a, 'b> {
     wanted: &'a SetQuery<'a>,
-    /// By depth.
+    /// Rows by depth.
     lines: Vec<LineRows>,
     budget: &'b mut u64,
     outcome: SetSearchOutcome,
 }
 
 impl SetSearch<'_, '_> {
-    /// Every set made of `node` and some of `candidates`. The depth is at most the number of pieces.
+    /// Searches all sets of `node` and some of `candidates`. The depth is at most the number of
+    /// pieces.
     fn grow(&mut self, node: SearchNode, candidates: &[usize]) {
         let mut costs: Vec<(usize, u64)> = Vec::with_capacity(candidates.len());
         for &piece in candidates {
@@ -102,7 +102,7 @@ impl SetSearch<'_, '_> {
             }
             costs.push((piece, cost));
         }
-        // A piece that nothing worthwhile can contain together with this set is not looked at again.
+        // A piece that no worthwhile set can contain together with this one is dropped.
         let fitting: Vec<usize> = costs.iter().map(|(piece, _)| *piece).collect();
         costs.retain(|(piece, cost)| {
             let room = node.room - self.wanted.pieces[*piece].room;
@@ -128,7 +128,7 @@ impl SetSearch<'_, '_> {
         }
     }
 
-    /// Makes the line of the next depth, and gives its cost.
+    /// Makes the line of the next depth, and returns its cost.
     fn push(&mut self, depth: usize, piece: usize) -> u64 {
         let (here, below) = self.lines.split_at_mut(depth + 1);
         self.wanted
@@ -141,8 +141,8 @@ impl SetSearch<'_, '_> {
         worth as i64 - (cost << PRICE_SHIFT) as i64
     }
 
-    /// The most that pieces of `list` (in the order of [`dig`]) are worth in `room` bytes, parts of
-    /// pieces allowed.
+    /// Returns the most that pieces of `list` (in the order of [`find_sets`]) are worth in `room`
+    /// bytes, if pieces could be divided.
     fn fill_worth(&self, list: &[usize], without: Option<usize>, mut room: u32) -> u64 {
         let mut worth = 0;
         for &piece in list.iter().filter(|piece| Some(**piece) != without) {

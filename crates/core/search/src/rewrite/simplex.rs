@@ -1,18 +1,18 @@
 //! The linear relaxation of covering pieces with lines, by columns (sets of pieces).
 //!
-//! Minimise the sum of `cost(S) x(S)` so that every piece is covered: the sum of `x(S)` over the known
-//! sets with the piece is 1 or more. The revised simplex method over an explicit inverse: there are as
-//! many rows as pieces (at most 64), and any number of columns, which come while it runs. What is
-//! wanted of it are the prices (dual values), which need no exactness: who uses them as a bound
-//! rounds and checks them.
+//! Minimise the sum of `cost(S) x(S)` so that every piece is covered: for each piece, `x(S)` over
+//! the known sets with it sums to 1 or more. The method is the revised simplex over an explicit
+//! inverse. There are as many rows as pieces (at most 64), and any number of columns, which are
+//! added as it runs. Its results are the prices (dual values). They need not be exact, because
+//! their users round and verify them.
 
 use super::recency_table::{PieceSet, pieces_in};
 
-/// Pivots after which the inverse is computed afresh, since errors add up.
+/// Number of pivots after which the inverse is computed afresh, because errors add up.
 const REFRESH: usize = 100;
-/// Pivots for one solution at most.
+/// Maximum number of pivots for a solution.
 const PIVOTS_MAX: usize = 20_000;
-/// What counts as less than zero.
+/// Threshold below which a reduced cost counts as negative.
 const EPSILON: f64 = 1e-7;
 
 /// A column: a set of pieces with its cost, or the surplus of one piece.
@@ -28,9 +28,9 @@ struct CoverColumn {
 pub(super) struct CoverRelaxation {
     rows: usize,
     columns: Vec<CoverColumn>,
-    /// By row: its column.
+    /// Column of each row.
     basis: Vec<usize>,
-    /// By row of the basis, then piece.
+    /// Inverse by row of the basis, then by piece.
     inverse: Vec<Vec<f64>>,
     values: Vec<f64>,
     pivots: usize,
@@ -74,7 +74,7 @@ impl CoverRelaxation {
         });
     }
 
-    /// Prices of the pieces at the optimum over the sets known so far.
+    /// Returns the prices of the pieces at the optimum over the sets known so far.
     pub fn prices(&mut self) -> Vec<f64> {
         for _ in 0..PIVOTS_MAX {
             let prices = self.current_prices();
@@ -197,7 +197,8 @@ fn subtract(row: &mut [f64], other: &[f64], factor: f64) {
     }
 }
 
-/// Slightly different ones, so that no step of the method is of length 0 and it cannot run in circles.
+/// Returns the right side of a row: slightly different for each, so that every step has a length
+/// above 0 and the method cannot cycle.
 fn right_side(piece: usize) -> f64 {
     1.0 + 1e-6 * ((piece * 7919 % 97) as f64 + 1.0) / 97.0
 }

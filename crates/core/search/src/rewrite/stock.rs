@@ -6,17 +6,17 @@ use super::partition::{self, ItemLines, LineItem};
 use super::pieces::AccessedPieces;
 use super::recency_table::PieceSet;
 
-/// The accessed atoms as items.
+/// Accessed atoms as items.
 pub(super) struct ItemStock {
     pub items: Vec<LineItem>,
-    /// By item.
+    /// Atoms by item.
     pub atoms: Vec<Vec<usize>>,
     /// Whole lines that atoms larger than a line fill by themselves.
     pub fixed: Vec<PieceSet>,
 }
 
 impl ItemStock {
-    /// Every accessed atom, and the first `kept` ones as one item.
+    /// Makes an item of every accessed atom, and one of the first `kept` atoms.
     pub fn new(
         shape: &StructShape,
         current: &StructLayout,
@@ -43,7 +43,7 @@ impl ItemStock {
         stock
     }
 
-    /// Atoms that follow each other in the compiled layout, as one item.
+    /// Adds atoms that follow each other in the compiled layout as one item.
     fn add_item(
         &mut self,
         shape: &StructShape,
@@ -62,7 +62,7 @@ impl ItemStock {
             atoms.iter().fold(0, |set, atom| set | pieces_of(atom))
         };
         let length = end - start;
-        // The last line of a large one has room for others.
+        // The last line of a large atom has room for others.
         let whole = length.saturating_sub(1) / line * line;
         let lines = (0..whole).step_by(line as usize);
         self.fixed.extend(lines.map(|from| part(from, from + line)));
@@ -75,7 +75,7 @@ impl ItemStock {
         self.atoms.push(atoms);
     }
 
-    /// The items as lines hold them in `layout`, if objects start a line.
+    /// Returns the items by line of `layout`, if objects start a line.
     pub fn lines_of(&self, layout: &StructLayout, line: u64) -> ItemLines {
         let last_line = |item: usize| {
             let ends = self.atoms[item].iter().map(|atom| layout.places[*atom].end);
@@ -85,7 +85,7 @@ impl ItemStock {
         order.sort_by_key(|item| last_line(*item));
         let mut lines: ItemLines = Vec::new();
         for item in order {
-            // What crosses a line today may not fit with the others on its last one.
+            // An item that crosses a line today may not fit with the others on its last line.
             let joins = lines.last().is_some_and(|on| {
                 let mut with = on.clone();
                 with.push(item);
@@ -100,7 +100,8 @@ impl ItemStock {
         lines
     }
 
-    /// The same for sets of pieces; `None` if an item would be cut or does not fit.
+    /// Returns the items by line for these sets of pieces; `None` if a line would cut an item or an
+    /// item does not fit.
     pub fn lines_from(&self, sets: &[PieceSet], line: u64) -> Option<ItemLines> {
         let mut lines: ItemLines = vec![Vec::new(); sets.len()];
         for (index, item) in self.items.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! What contexts wait for, today and with another layout: what throughput is predicted from.
+//! Waits of contexts today and with another layout: the input of a throughput prediction.
 
 use rayon::prelude::*;
 use relayout_contend::throughput::{GuardCounts, ReplayedStretch, StretchLine};
@@ -10,11 +10,11 @@ use crate::coverage::AtomCoverage;
 use crate::mapping::OffsetMapping;
 use crate::subject::AdviceSubject;
 
-/// Stretches that the recording is cut into.
+/// Number of stretches that the recording is cut into.
 const STRETCHES: usize = 64;
 
-/// Replays the recording of `subject` in stretches: as it is with today's layout, and with each of `changed` with a
-/// check before the stores that are `guarded`.
+/// Replays the recording of `subject` in stretches: as it is with today's layout, and with each of
+/// `changed` with a guard before the stores that are `guarded`.
 pub fn waits_by_stretch(
     subject: AdviceSubject<'_>,
     guarded: impl Fn(&TraceAccess) -> bool,
@@ -52,7 +52,7 @@ pub fn waits_by_stretch(
     changed.par_iter().map(with_change).collect()
 }
 
-/// A part of what was recorded of one object.
+/// A part of an object's trace.
 struct TracePiece {
     /// Index of the instance.
     object: usize,
@@ -71,7 +71,7 @@ impl TracePiece {
 }
 
 impl LayoutScorer<'_> {
-    /// By piece: who waits for what.
+    /// Returns the waits on each line by piece.
     fn waits_by_piece(
         &self,
         pieces: &[TracePiece],

@@ -9,9 +9,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use relayout_profile::{AccessKind, Profile};
 
 use crate::detect::lock_word::{is_locked_addition, lock_type_of};
-use crate::find::target_name;
 use crate::group::{LineGroup, object_at};
 use crate::identify::AccessTarget;
+use crate::names::target_name;
 use crate::remedy::SharingPattern;
 
 /// Types that count references: Linux.

@@ -6,7 +6,7 @@ use crate::group::{self, LineGroup};
 /// What findings are ranked by, in each run alone.
 pub(crate) type RunWeights = Vec<u64>;
 
-pub(super) fn transfers_by_run(group: &LineGroup, runs: usize) -> RunWeights {
+pub(crate) fn transfers_by_run(group: &LineGroup, runs: usize) -> RunWeights {
     let mut transfers = vec![0; runs];
     for conflict in &group.conflicts {
         if let Some(sum) = transfers.get_mut(usize::from(conflict.row.run)) {
@@ -17,7 +17,7 @@ pub(super) fn transfers_by_run(group: &LineGroup, runs: usize) -> RunWeights {
 }
 
 /// Ranks of the findings in each run alone.
-pub(super) struct RunRanks {
+pub(crate) struct RunRanks {
     /// By run, then by overall place: the rank in that run, from 1; `None` if it was not there.
     ranks: Vec<Vec<Option<usize>>>,
 }

@@ -51,7 +51,7 @@ pub(crate) fn neighbours(group: &LineGroup) -> BTreeMap<String, u64> {
     neighbours
 }
 
-pub(super) fn origins(group: &LineGroup) -> BTreeMap<String, u64> {
+pub(crate) fn origins(group: &LineGroup) -> BTreeMap<String, u64> {
     let mut origins = BTreeMap::new();
     for conflict in &group.conflicts {
         let origin = object_at(conflict.here).and_then(|object| object.origin.clone());
@@ -63,7 +63,7 @@ pub(super) fn origins(group: &LineGroup) -> BTreeMap<String, u64> {
 }
 
 /// The types down to the member with the most transfers.
-pub(super) fn types_path(group: &LineGroup) -> Vec<String> {
+pub(crate) fn types_path(group: &LineGroup) -> Vec<String> {
     let mut transfers: BTreeMap<&[String], u64> = BTreeMap::new();
     for conflict in &group.conflicts {
         if let AccessTarget::Member { member, .. } = conflict.here {
