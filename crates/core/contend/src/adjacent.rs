@@ -1,14 +1,15 @@
-//! Adjacent lines: two lines of a pair, one used by some contexts and the other stored to by others.
+//! Adjacent lines: two lines of an aligned pair, one used by some contexts and the other stored to
+//! by others.
 //!
-//! `mem_cgroup` had `vmstats_percpu`, which every CPU reads, and `vmstats`, which all store to, on the
-//! two lines of an aligned pair: no line of them is contended for it, yet on processors that fetch pairs
-//! each store disturbs the readers of the other line (-22.7 % in will-it-scale page_fault2).
+//! `mem_cgroup` had `vmstats_percpu`, which every CPU reads, and `vmstats`, which all store to, on
+//! the two lines of a pair. Neither line is contended, yet on processors that fetch pairs of lines
+//! each store disturbs the readers of the other line (-22.7% in will-it-scale page_fault2).
 //!
-//! What is recorded are samples of pair transfers ([`PairRow`]), each of which stands for
+//! The profile has samples of pair transfers ([`PairRow`]), each of which stands for
 //! [`Run::pair_period`](relayout_profile::Run::pair_period) of them. They cost something only on a
-//! processor that fetches pairs, and how much is measured there: the coefficient, in transfers. So there
-//! is a finding only where it is known and above 0, and its cost, the product, is an estimate that no
-//! sum of transfers has in it.
+//! processor that fetches pairs. The coefficient is their cost in transfers, measured on that
+//! machine. A finding is made only where the coefficient is known and above 0. Its cost, the
+//! product, is an estimate, and no sum of transfers includes it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,23 +27,23 @@ use crate::ranks::RunWeights;
 use crate::replay::CoherenceTally;
 use crate::source_cache::SourceCache;
 
-/// Samples of which a finding is made at least: with fewer, its size is hardly known.
+/// Minimum number of samples of a finding; with fewer, its size is too uncertain.
 const SAMPLES_MIN: u64 = 4;
-/// Accesses for each that was looked at, where a run that has samples does not say.
+/// Accesses per sample, where a run that has samples does not tell.
 const PERIOD: u64 = 1024;
 
-/// A sample and what lies at its ends.
+/// A sample with the targets at both ends.
 #[derive(Clone, Copy)]
 struct ResolvedPairSample<'a> {
     row: &'a PairRow,
     here: &'a AccessTarget,
     there: &'a AccessTarget,
-    /// Pair transfers that it stands for.
+    /// Pair transfers that the sample stands for.
     pair_transfers: u64,
 }
 
-/// The findings of adjacent lines, with what they cost in each run, and what the profile says of pairs
-/// in all.
+/// Returns the findings of adjacent lines with their costs in each run, and the profile's totals of
+/// line pairs.
 pub(crate) fn find_adjacent<I: AddressNamer>(
     profile: &Profile,
     places: &TargetCache,
@@ -85,7 +86,7 @@ pub(crate) fn find_adjacent<I: AddressNamer>(
     (findings, line_pairs)
 }
 
-/// By what the pair belongs to, and where it begins there.
+/// Samples by the subject of the pair, and the pair's offset in it.
 type PairGroups<'a> = BTreeMap<(FindingSubject, i64), Vec<ResolvedPairSample<'a>>>;
 
 fn group_samples<'a>(
@@ -188,8 +189,9 @@ fn adjacent_finding<I: AddressNamer>(
     }
 }
 
-/// 95 % interval of the mean of a Poisson distribution that gave `samples`, at least 1: Byar's
-/// approximation of the exact bounds (Breslow and Day, *Statistical methods in cancer research* II, 1987).
+/// Returns the 95% interval of the mean of a Poisson distribution that gave `samples`, at least 1:
+/// Byar's approximation of the exact bounds (Breslow and Day, *Statistical methods in cancer
+/// research* II, 1987).
 fn poisson_interval(samples: u64) -> [f64; 2] {
     const Z: f64 = 1.96;
     let bound = |n: f64, z: f64| n * (1.0 - 1.0 / (9.0 * n) + z / (3.0 * n.sqrt())).powi(3);
@@ -197,7 +199,7 @@ fn poisson_interval(samples: u64) -> [f64; 2] {
     [bound(n, -Z), bound(n + 1.0, Z)]
 }
 
-/// The types down to the member that is disturbed most.
+/// Returns the types down to the member that is disturbed most.
 fn types_path(samples: &[ResolvedPairSample]) -> Vec<String> {
     let mut most: BTreeMap<&[String], u64> = BTreeMap::new();
     for sample in samples {
@@ -210,15 +212,15 @@ fn types_path(samples: &[ResolvedPairSample]) -> Vec<String> {
     path.map(|(path, _)| path.to_vec()).unwrap_or_default()
 }
 
-/// Contexts that used and that stored to a member.
+/// Contexts that used a member, and those that stored to it.
 #[derive(Default)]
 struct PairUsers {
     contexts: BTreeSet<u16>,
     writers: BTreeSet<u16>,
 }
 
-/// The members at both ends, as far as they are of the same object. How often each was read and written
-/// was not counted, only how often they met.
+/// Returns the members at both ends, if they are of the same object. The profile counts only how
+/// often they met, not their loads and stores.
 fn disturbed_members(samples: &[ResolvedPairSample]) -> Vec<FindingMember> {
     let mut users: BTreeMap<(i64, u64, String), PairUsers> = BTreeMap::new();
     for sample in samples {
@@ -258,7 +260,8 @@ fn disturbed_members(samples: &[ResolvedPairSample]) -> Vec<FindingMember> {
     users.into_iter().map(member).collect()
 }
 
-/// Offset, size and name of what `place` is in the object `home`; `None` where it is in another.
+/// Returns offset, size and name of `place` in the object `home`; `None` if it is in another
+/// object.
 fn member_key(home: &TargetObject, place: &AccessTarget, addr: u64) -> Option<(i64, u64, String)> {
     match place {
         AccessTarget::Member { object, .. } if object != home => None,

@@ -1,4 +1,4 @@
-//! From a profile to ranked findings.
+//! Finds what is contended in a profile, and ranks it.
 
 mod members;
 mod site_uses;
@@ -23,35 +23,34 @@ use crate::rates::{self, ObservedHitm};
 use crate::replay::CoherenceTally;
 use crate::source_cache::SourceCache;
 
-/// Bytes of a line where the profile does not say.
+/// Line size in bytes where the profile does not tell.
 const LINE_BYTES: u32 = 64;
 /// Class of transfers in holes of typed objects.
 const HOLE: &str = "hole";
-/// Class of transfers whose other side the collector did not know, so that only the line's totals
-/// have them.
+/// Class of transfers without a known other side: only the line's totals count them.
 const ONE_SIDED: &str = "other side unknown";
 
-/// What is known besides the profile.
+/// Facts besides the profile.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct FindSettings {
-    /// What a pair transfer costs on the machine that is asked about, in transfers (0: lines of a pair
-    /// do not disturb each other); `None`: not known.
+    /// Cost of a pair transfer on the machine of interest, in transfers; 0 where the lines of a
+    /// pair do not disturb each other, `None` if unknown.
     pub pair_coefficient: Option<f64>,
 }
 
-/// [`find_with`] nothing known besides.
+/// Finds what is contended in `profile`, without other facts: see [`find_with`].
 pub fn find(profile: &Profile, identify: &impl AddressNamer) -> Findings {
     find_with(profile, identify, &FindSettings::default())
 }
 
-/// Finds what hurts in `profile`: groups its coherence events by line of a type (or variable), over
-/// all objects, names each group and ranks them by transfers. Adjacent lines are ranked among them by
-/// what they are estimated to cost, if that is known and not nothing.
+/// Finds what is contended in `profile`. It groups the coherence events by line of a type or
+/// variable, over all objects, names each group and ranks the groups by transfers. Adjacent lines
+/// are ranked among them by their estimated cost, if that is known and above 0.
 ///
-/// `identify` is asked once per distinct address and instruction.
+/// `identify` is asked once for each distinct address and instruction.
 ///
-/// Where a profile holds samples without order, the events are those that [`rates`] expects, and the
-/// findings say so.
+/// If the profile holds samples without order, the events are estimates by [`rates`], and the
+/// findings are marked as estimated.
 pub fn find_with(
     profile: &Profile,
     identify: &impl AddressNamer,
@@ -62,7 +61,7 @@ pub fn find_with(
     }
     let mut expected = profile.clone();
     expected.conflicts = rates::estimate(profile);
-    // What hardware told is not mixed with what is expected.
+    // Events that hardware reported are not mixed with estimates.
     for line in &mut expected.lines {
         (line.read_transfers, line.write_transfers, line.upgrades) = (0, 0, 0);
     }
@@ -74,7 +73,7 @@ pub fn find_with(
     )
 }
 
-/// Ranks the events of a profile; with `observed`, they are expected ones.
+/// Ranks the events of a profile; with `observed`, they are estimates.
 fn rank_findings(
     profile: &Profile,
     observed: Option<&ObservedHitm>,
@@ -128,7 +127,7 @@ fn rank_findings(
             finding.share = share(finding.tally.transfers(), total_transfers, 0.0);
             finding.stability = ranks.stability(index);
             if finding.is_unstable() {
-                // What holds in some recordings only is no advice.
+                // Advice that holds in some recordings only is none.
                 finding.remedies.clear();
             }
             finding
@@ -146,7 +145,8 @@ fn rank_findings(
 }
 
 impl Finding {
-    /// What it is ranked by: its transfers, or what adjacent lines are estimated to cost.
+    /// Returns the weight by which it is ranked: its transfers, or the estimated cost of adjacent
+    /// lines.
     fn weight(&self) -> u64 {
         match &self.adjacent {
             Some(adjacent) => adjacent.cost_transfers as u64,
@@ -194,7 +194,7 @@ fn sum_totals(
     totals
 }
 
-/// Events that the lines counted and the conflicts, whose sum is `conflicts`, lack.
+/// Returns the events that the lines counted and the conflicts, whose sum is `conflicts`, lack.
 fn one_sided(profile: &Profile, conflicts: &CoherenceTally) -> CoherenceTally {
     let lines: CoherenceTally = profile
         .lines

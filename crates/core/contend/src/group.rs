@@ -9,17 +9,17 @@ use crate::finding::FindingSubject;
 use crate::identify::{AccessTarget, AddressNamer, TargetObject};
 use crate::replay::CoherenceTally;
 
-/// Rows about one line of a subject.
+/// Rows of one line of a subject.
 pub(crate) struct LineGroup<'a> {
     pub subject: FindingSubject,
-    /// From the object's first byte.
+    /// Offset from the object's first byte.
     pub line_offset: i64,
     pub line_bytes: u64,
     pub conflicts: Vec<ResolvedConflict<'a>>,
     pub counts: Vec<ResolvedCount<'a>>,
 }
 
-/// A conflict and what lies at its ends.
+/// A conflict with the targets at both ends.
 #[derive(Clone, Copy)]
 pub(crate) struct ResolvedConflict<'a> {
     pub row: &'a ConflictRow,
@@ -27,25 +27,25 @@ pub(crate) struct ResolvedConflict<'a> {
     pub there: &'a AccessTarget,
 }
 
-/// A count and what it is of.
+/// A count with its target.
 #[derive(Clone, Copy)]
 pub(crate) struct ResolvedCount<'a> {
     pub row: &'a CountRow,
     pub target: &'a AccessTarget,
 }
 
-/// All rows, sorted.
+/// All rows by group.
 pub(crate) struct GroupedRows<'a> {
     pub groups: Vec<LineGroup<'a>>,
-    /// By class.
+    /// Conflicts without a known object, by class.
     pub unresolved: BTreeMap<&'a str, Vec<&'a ConflictRow>>,
 }
 
-/// The places of a profile's addresses, each asked for once.
+/// Targets of a profile's addresses, each looked up once.
 pub(crate) struct TargetCache(FxHashMap<(u16, u64, u8), AccessTarget>);
 
 impl TargetCache {
-    /// Asks `identify` about every address that conflicts or counts name.
+    /// Looks up every address of conflicts, counts and pairs.
     pub fn new(profile: &Profile, identify: &impl AddressNamer) -> Self {
         let mut places = FxHashMap::default();
         let mut ask = |run, addr, size| {
@@ -74,7 +74,7 @@ impl TargetCache {
     }
 }
 
-/// The events of one row.
+/// Returns the events of a row.
 pub(crate) fn row_tally(row: &ConflictRow) -> CoherenceTally {
     let count = |transfer| {
         if row.transfer == transfer {
@@ -92,7 +92,7 @@ pub(crate) fn row_tally(row: &ConflictRow) -> CoherenceTally {
     }
 }
 
-/// The object at a place, if it is known.
+/// Returns the object at a target, if it is known.
 pub(crate) fn object_at(place: &AccessTarget) -> Option<&TargetObject> {
     match place {
         AccessTarget::Member { object, .. } | AccessTarget::Scalar(object) => Some(object),
@@ -100,7 +100,7 @@ pub(crate) fn object_at(place: &AccessTarget) -> Option<&TargetObject> {
     }
 }
 
-/// Sorts the rows of `profile`. Groups are in order of their keys.
+/// Sorts the rows of `profile` into groups, in the order of their keys.
 pub(crate) fn group_rows<'a>(
     profile: &'a Profile,
     places: &'a TargetCache,
@@ -146,13 +146,13 @@ pub(crate) fn group_rows<'a>(
     }
 }
 
-/// What the pair of lines at `pair` belongs to, by an access to `place` in it: the object and where
-/// the pair begins in it.
+/// Returns the subject of the pair of lines at `pair`, by an access to `place` in it, and the
+/// offset of the pair in the object.
 pub(crate) fn pair_key(run: u16, pair: u64, place: &AccessTarget) -> Option<(FindingSubject, i64)> {
     group_key(run, pair, place, &ScalarLines::default())
 }
 
-/// By run and line: the scalar variable with the most transfers there, and its address.
+/// By run and line: the scalar variable with the most transfers, and its address.
 type ScalarLines<'a> = FxHashMap<(u16, u64), (&'a str, u64)>;
 
 fn scalar_lines<'a>(

@@ -1,47 +1,47 @@
-//! What this crate asks of whoever knows objects and sources: a resolver over debug information in
-//! the product, a table in tests.
+//! Names of addresses and instructions. In the product, a resolver over debug information gives
+//! them; in tests, a table does.
 
 use relayout_layout::MemberAt;
 
-/// Names addresses and instructions.
+/// Names the objects at addresses and the sources of instructions.
 pub trait AddressNamer {
-    /// What lies at `addr` in recording `run`, for an access of `size` bytes.
+    /// Returns the target of an access of `size` bytes at `addr` in recording `run`.
     fn target_at(&self, run: u16, addr: u64, size: u8) -> AccessTarget;
 
-    /// The source of an instruction; `site` indexes the profile's sites.
+    /// Returns the source of an instruction; `site` indexes the profile's sites.
     fn source_of_site(&self, site: u32) -> SiteSource;
 }
 
-/// What lies at an address.
+/// Target of an access.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AccessTarget {
-    /// A member of an object of known type. An empty [`MemberPath::path`] is a hole in it.
+    /// A member of an object of known type. An empty [`MemberAt::path`] is a hole in it.
     Member {
-        /// The object.
+        /// Object that has the member.
         object: TargetObject,
-        /// The innermost member, from the object's type.
+        /// Innermost member, from the object's type.
         member: MemberAt,
     },
     /// A variable that is not of an aggregate type.
     Scalar(TargetObject),
-    /// Not known; the class says what kind of memory it is: `slab kmalloc-192`, `stack`.
+    /// Unknown; the class tells the kind of memory: `slab kmalloc-192`, `stack`.
     Unresolved(String),
 }
 
-/// One object in memory.
+/// An object in memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TargetObject {
-    /// Address of its first byte.
+    /// Address of the first byte.
     pub base: u64,
-    /// Bytes.
+    /// Size in bytes.
     pub bytes: u64,
     /// Name of the variable, if it is one (`runqueues`, also for each CPU's copy).
     pub variable: Option<String>,
-    /// Where it was allocated, in words, if that is known: `malloc in items_init (items.c:75)`.
+    /// Allocation site in words, if known: `malloc in items_init (items.c:75)`.
     pub origin: Option<String>,
 }
 
-/// Where an instruction comes from. Fields are `None` where the debug information does not say.
+/// Source position of an instruction. Fields are `None` where the debug information does not tell.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SiteSource {
     /// Function that the code belongs to, as a disassembly names it.

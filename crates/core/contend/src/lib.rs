@@ -1,15 +1,40 @@
-//! What hurts: which accesses of different contexts fight over a cache line, and what another
-//! placement of the same bytes would do to them.
+//! Contention: cache lines that contexts fight over, and the effect of another placement of the
+//! same bytes.
 //!
-//! - [`find`](find()) turns a profile into ranked [`Finding`]s; who lives at an address it asks an
-//!   [`Identify`].
-//! - [`replay`](mod@replay) runs the recorded accesses of one object through a coherence model with
+//! - [`find`](find()) turns a profile into ranked [`Finding`]s. An [`AddressNamer`] tells the
+//!   object at an address.
+//! - [`replay`](mod@replay) runs the recorded accesses of an object through a coherence model with
 //!   the object's bytes at other offsets.
-//! - [`rates`] estimates coherence events from counts, where hardware sampled accesses and most are not known.
-//! - [`throughput`] says what fewer waits are worth, on a machine that was measured.
-//! - [`traces`] carves the accesses of one object out of a profile's bursts.
+//! - [`rates`] estimates coherence events from counts, where hardware sampled accesses and most are
+//!   unknown.
+//! - [`throughput`] predicts the throughput with fewer waits, on a machine that was measured.
+//! - [`TraceIndex`] carves the accesses of an object out of a profile's bursts.
 //!
-//! Values in, values out: no files, no processes, no terminal.
+//! The crate takes values and returns values: no files, no processes, no terminal.
+//!
+//! ```
+//! use relayout_contend::{ObjectTrace, TraceAccess, replay};
+//! use relayout_profile::AccessKind::{Read, Write};
+//!
+//! // Context 0 reads the first word again and again, context 1 stores to the word behind it.
+//! let access = |context, offset, access| TraceAccess {
+//!     context,
+//!     offset,
+//!     size: 8,
+//!     access,
+//!     silent: None,
+//!     site: 0,
+//! };
+//! let turn = [access(1, 8, Write), access(0, 0, Read)];
+//! let trace = ObjectTrace {
+//!     accesses: turn.into_iter().cycle().take(200).collect(),
+//!     ..ObjectTrace::default()
+//! };
+//! let together = replay(&trace, 0, &|offset| offset, 64);
+//! let apart = replay(&trace, 0, &|offset| 8 * offset, 64);
+//! assert_eq!(together.read_transfers, 100);
+//! assert_eq!(apart.transfers(), 0);
+//! ```
 
 mod adjacent;
 mod detect;

@@ -1,9 +1,9 @@
-//! Lines that are one thing to a reader.
+//! Joins lines that a reader sees as one.
 //!
-//! The elements of an array of 40 bytes begin at eight places in a line, and what happens to one member happens on
-//! eight different lines of the type; the counters of a long array lie on many lines. So groups of one subject and
-//! kind are joined if the same member has most of their transfers. Else a member lies on one line, unless it
-//! crosses into the next.
+//! The elements of an array of 40 bytes begin at eight places in a line, so that events on one
+//! member fall on eight different lines of the type. The counters of a long array lie on many
+//! lines. So groups of one subject and kind are joined if the same member has most of their
+//! transfers. Any other member lies on one line, unless it crosses into the next.
 
 use std::collections::BTreeMap;
 
@@ -16,9 +16,9 @@ use crate::group::{self, LineGroup, object_at};
 use crate::identify::AccessTarget;
 use crate::replay::CoherenceTally;
 
-/// What is told in one finding.
+/// Groups that become one finding.
 pub(crate) struct JoinedGroup<'a> {
-    /// Its `line_offset` is that of the first of `places`.
+    /// The joined rows. The `line_offset` is that of the first of `places`.
     pub group: LineGroup<'a>,
     pub kind: FindingKind,
     pub tally: CoherenceTally,
@@ -26,16 +26,16 @@ pub(crate) struct JoinedGroup<'a> {
     pub places: Vec<LinePlace>,
 }
 
-/// What groups that are joined have in common.
+/// Common properties of joined groups.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct JoinKey<'a> {
     subject: FindingSubject,
     kind: FindingKind,
-    /// Path of the member with most transfers; elements of an array have one path.
+    /// Path of the member with the most transfers; elements of an array have one path.
     member: &'a str,
 }
 
-/// Names the groups, and joins those that have that in common. In order of what they have in common.
+/// Names the groups, and joins those with the same key. The result is in the order of the keys.
 pub(crate) fn join_groups<'a>(
     groups: Vec<LineGroup<'a>>,
     context: &DetectContext,
@@ -100,7 +100,7 @@ impl<'a> JoinedGroup<'a> {
     }
 }
 
-/// Distinct objects with events.
+/// Returns the number of distinct objects with events.
 pub(crate) fn object_count(group: &LineGroup) -> u64 {
     let objects: FxHashSet<_> = group
         .conflicts
@@ -110,7 +110,8 @@ pub(crate) fn object_count(group: &LineGroup) -> u64 {
     objects.len() as u64
 }
 
-/// The member with most transfers; the first of equals. A line of scalars has its name from it already.
+/// Returns the member with the most transfers; the first of equals. `None` for a line of scalars,
+/// which has its name from it already.
 fn hottest_member<'a>(group: &LineGroup<'a>) -> Option<&'a str> {
     let mut transfers: BTreeMap<&str, u64> = BTreeMap::new();
     for conflict in &group.conflicts {

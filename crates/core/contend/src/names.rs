@@ -1,4 +1,4 @@
-//! What the places of a group are called.
+//! Names of the targets and objects of a group.
 
 use std::collections::BTreeMap;
 
@@ -13,8 +13,8 @@ pub(crate) fn target_name(place: &AccessTarget) -> String {
     }
 }
 
-/// The name of `there`, the other side of an access to `here`; with its object's where that is another
-/// one.
+/// Returns the name of `there`, the other side of an access to `here`; with the object's name
+/// before it where that is another object.
 pub(crate) fn other_side_name(here: &AccessTarget, there: &AccessTarget) -> String {
     let own = target_name(there);
     match (there, object_at(here) == object_at(there)) {
@@ -26,7 +26,7 @@ pub(crate) fn other_side_name(here: &AccessTarget, there: &AccessTarget) -> Stri
     }
 }
 
-/// What to call an object as a whole.
+/// Returns the name of an object as a whole.
 fn object_name(place: &AccessTarget) -> String {
     match place {
         AccessTarget::Member { object, member } => {
@@ -62,7 +62,7 @@ pub(crate) fn origins(group: &LineGroup) -> BTreeMap<String, u64> {
     origins
 }
 
-/// The types down to the member with the most transfers.
+/// Returns the types down to the member with the most transfers.
 pub(crate) fn types_path(group: &LineGroup) -> Vec<String> {
     let mut transfers: BTreeMap<&[String], u64> = BTreeMap::new();
     for conflict in &group.conflicts {

@@ -1,9 +1,9 @@
-//! What findings are ranked by in each run alone, and whether that stays.
+//! Ranks of findings in each run alone, and their stability.
 
 use crate::finding::{Finding, share};
 use crate::group::{self, LineGroup};
 
-/// What findings are ranked by, in each run alone.
+/// Weight by which a finding is ranked, in each run alone.
 pub(crate) type RunWeights = Vec<u64>;
 
 pub(crate) fn transfers_by_run(group: &LineGroup, runs: usize) -> RunWeights {
@@ -18,14 +18,15 @@ pub(crate) fn transfers_by_run(group: &LineGroup, runs: usize) -> RunWeights {
 
 /// Ranks of the findings in each run alone.
 pub(crate) struct RunRanks {
-    /// By run, then by overall place: the rank in that run, from 1; `None` if it was not there.
+    /// By run, then by overall rank: the rank in that run, from 1; `None` if the finding was not
+    /// there.
     ranks: Vec<Vec<Option<usize>>>,
 }
 
 impl RunRanks {
-    /// Ranks may differ by this much and be called the same.
+    /// Maximum difference of ranks that count as the same.
     const SLACK: usize = 2;
-    /// Or both be among this many.
+    /// Ranks up to this one count as the same.
     const TOP: usize = 10;
 
     pub fn new(runs: usize, findings: &[(Finding, RunWeights)]) -> Self {
@@ -44,7 +45,7 @@ impl RunRanks {
         }
     }
 
-    /// See [`Finding::stability`]; `at` counts findings from 0.
+    /// Returns [`Finding::stability`]; `at` counts findings from 0.
     pub fn stability(&self, at: usize) -> Option<f64> {
         let overall = at + 1;
         let kept =

@@ -1,23 +1,24 @@
-//! What could be done about a finding, as data.
+//! Remedies of a finding as data.
 
 use crate::identify::SiteSource;
 
-/// What could be done. Where it is a change of placement or of code that replay can judge, it was replayed, and
-/// is here only if it takes fewer transfers; the rest is what to look at, not scored.
+/// A remedy of a finding. Changes of placement or code that replay can judge were replayed, and are
+/// listed only if they have fewer transfers. The others tell where to look; they are not scored.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Remedy {
-    /// Keep `member` from the line of `from`: what one loses to stores to the other is false by lifetime.
+    /// Move `member` off the cache line of `from`: the transfers between them are false by
+    /// lifetime.
     SeparateMembers {
-        /// The member whose accesses miss.
+        /// Member whose accesses miss.
         member: String,
-        /// What is stored to beside it.
+        /// Member or variable beside it that is stored to.
         from: String,
-        /// Transfers of the one lost to the other that are false by lifetime.
+        /// Transfers of `member` invalidated by stores to `from` that are false by lifetime.
         transfers: u64,
     },
-    /// Keep elements of an array that different contexts use on lines of their own.
+    /// Keep elements of an array that different contexts use on separate lines.
     SeparateElements {
-        /// The array's path.
+        /// Path of the array.
         member: String,
         /// Transfers between its elements that are false by lifetime.
         transfers: u64,
@@ -27,65 +28,69 @@ pub enum Remedy {
         /// Transfers between them that are false by lifetime.
         transfers: u64,
     },
-    /// Let objects begin at multiples of `bytes`: the smallest power of two with which none crosses a line.
+    /// Let objects begin at multiples of `bytes`, the smallest power of two with which no object
+    /// crosses a line.
     Align {
         /// Bytes.
         bytes: u64,
-        /// Objects as they are, and aligned; `None` where a scalar is split, which needs no proof.
+        /// Transfers of the objects as they are, and aligned; `None` where a scalar is split, which
+        /// needs no proof.
         replayed: Option<ReplayComparison>,
     },
-    /// Load first, and store only what differs.
+    /// Guard a store: load first, and store only a value that differs.
     GuardStore {
-        /// What is stored to; of several, the one that misses most.
+        /// Member that is stored to; of several, the one with most transfers.
         member: String,
-        /// Members on the line that the same instruction stores to: a copy, if there are several.
+        /// Number of members on the line that the same instruction stores to: several if it copies.
         members: u64,
-        /// The store with most silent ones.
+        /// Store instruction with the most silent stores.
         source: SiteSource,
-        /// How often it stored.
+        /// Number of its stores.
         stores: u64,
-        /// How often of them it changed nothing.
+        /// Number of its stores that changed nothing.
         silent: u64,
-        /// As it is, and with silent stores made loads; `None` where it was not logged in order.
+        /// Transfers as it is, and with silent stores as loads; `None` where it was not logged in
+        /// order.
         replayed: Option<ReplayComparison>,
-        /// The same with the member on a line of its own.
+        /// The same transfers with the member on a line of its own.
         own_line: Option<OwnLineTransfers>,
     },
-    /// Put a lock on a line of its own, or leave it with its data, as replay says.
+    /// Put a lock on a line of its own, or leave it with its data, whichever has fewer transfers in
+    /// replay.
     Lock {
-        /// Apart is better.
+        /// True if the lock should get a line of its own.
         apart: bool,
-        /// Together, as it is; and apart.
+        /// Transfers with the lock beside its data, and apart.
         replayed: ReplayComparison,
     },
-    /// The value is needed, so that no layout helps: change who writes it, or how often.
+    /// The value is needed, so that no layout helps: change the stores to it, or their frequency.
     Shared {
-        /// The member whose stores most transfers bring.
+        /// Member whose stores most transfers bring.
         member: String,
-        /// What to look at.
+        /// Pattern of the sharing, which tells where to look.
         pattern: SharingPattern,
     },
-    /// Do not read what another context owns.
+    /// Avoid reading another context's member.
     DropRead {
-        /// The member.
+        /// Name of the member.
         member: String,
         /// Read transfers by loads of it.
         transfers: u64,
-        /// Those of them that bring what its owner stored to it.
+        /// Those of them that bring a value that its owner stored.
         needed: u64,
     },
     /// Give a variable a line of its own: the linker put others beside it.
     OwnLine {
-        /// The variable.
+        /// Name of the variable.
         variable: String,
-        /// It is hardly ever stored to.
+        /// True if it is hardly ever stored to.
         is_read_mostly: bool,
-        /// The others, most transfers first.
+        /// Other variables on the line, most transfers first.
         neighbours: Vec<String>,
     },
-    /// Put what is hardly ever stored to with its like.
+    /// Move a member that is hardly ever stored to beside other such members.
     Gather {
-        /// The member that is read.
+        /// Member that is read.
         member: String,
         /// Loads by all contexts.
         loads: u64,
@@ -94,40 +99,40 @@ pub enum Remedy {
     },
 }
 
-/// Why a line is truly shared.
+/// Pattern of a truly shared line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SharingPattern {
     /// A lock: take it less often, for shorter, or have several.
     Lock,
-    /// A count of references: take fewer.
+    /// A reference count: take fewer references.
     References,
     /// Links of a list or tree: several lists, or several entries at a time.
     List,
     /// Several contexts add to it, and it is hardly read otherwise: one for each context, summed when read.
     PerContext,
-    /// Loaded more often than stored to: a copy that is published less often.
+    /// Loaded more often than stored to: publish a copy less often.
     Copy,
-    /// Each object has one context that stores to it, and others look: less often.
+    /// Each object has one context that stores to it, and others read it: read less often.
     Owned,
-    /// Several store and load in turn: more at a time.
+    /// Several contexts store and load in turn: do more at a time.
     Batch,
 }
 
 /// Transfers of the same recorded accesses, replayed twice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReplayComparison {
-    /// As it is.
+    /// Transfers as it is.
     pub today: u64,
-    /// With the change.
+    /// Transfers with the change.
     pub changed: u64,
 }
 
 /// Transfers with a member on a line of its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OwnLineTransfers {
-    /// Stored to as it is.
+    /// Transfers with the store as it is.
     pub stored: u64,
-    /// With a check before the store.
+    /// Transfers with a guard before the store.
     pub guarded: u64,
 }
 
@@ -138,7 +143,7 @@ impl From<[u64; 2]> for ReplayComparison {
 }
 
 impl ReplayComparison {
-    /// Saves a tenth at least.
+    /// Returns true if the change saves at least a tenth of the transfers.
     pub fn helps(&self) -> bool {
         self.today > 0 && self.changed.saturating_mul(10) <= self.today.saturating_mul(9)
     }

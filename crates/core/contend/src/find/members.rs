@@ -1,4 +1,4 @@
-//! The members of a group, with what was seen of each.
+//! Accessed members of a group.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use crate::finding::FindingMember;
 use crate::group::{self, LineGroup};
 use crate::identify::AccessTarget;
 
-/// What is gathered about one member.
+/// Counts of one member.
 #[derive(Default)]
 struct MemberCounts {
     reads: u64,
@@ -66,8 +66,8 @@ pub(super) fn accessed_members(group: &LineGroup) -> Vec<FindingMember> {
         .collect()
 }
 
-/// Offset, size and name of what an access touched. A hole has no bounds of its own, so it is
-/// named by the byte.
+/// Returns offset, size and name of the target of an access. A hole has no bounds of its own, so
+/// the byte names it.
 fn member_key(group: &LineGroup, place: &AccessTarget, addr: u64) -> Option<(i64, u64, String)> {
     match place {
         AccessTarget::Member { object, member } if member.path.is_empty() => {
@@ -76,8 +76,8 @@ fn member_key(group: &LineGroup, place: &AccessTarget, addr: u64) -> Option<(i64
         AccessTarget::Member { member, .. } => {
             Some((member.offset as i64, member.size, member.path.clone()))
         }
-        // Each variable of a line of scalars is a member, at its distance from the one that gave
-        // the line its name.
+        // Each variable of a line of scalars is a member, at its distance from the variable that
+        // gave the line its name.
         AccessTarget::Scalar(object) => {
             let line = addr - addr % group.line_bytes;
             let offset = object.base.wrapping_sub(line) as i64 + group.line_offset;

@@ -1,4 +1,4 @@
-//! Who accesses a group, by source line.
+//! Accesses to a group by source line.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::names::{other_side_name, target_name};
 use crate::replay::CoherenceTally;
 use crate::source_cache::SourceCache;
 
-/// Uses by source line and kind of access.
+/// Uses of a line by source line and kind of access.
 #[derive(Default)]
 pub(super) struct SiteUses(BTreeMap<(SiteSource, AccessKind), SiteUse>);
 
