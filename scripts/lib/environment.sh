@@ -24,3 +24,18 @@ build_cost() {
         printf 'build: 20MB of crates to download unless cargo has them, %s in %s\n' "$1" "$TARGET"
     fi
 }
+
+# Lines "SECONDS COMMAND" of what `timed` has run.
+TIMES=()
+
+# Runs a command as `run` does, and remembers how long it took.
+timed() {
+    local begin=$SECONDS
+    run "$@"
+    TIMES+=("$(printf '%6d s  %s' $((SECONDS - begin)) "$*" | cut -c 1-100)")
+}
+
+# Prints the commands that `timed` has run, with the time that each took.
+print_times() {
+    [ ${#TIMES[@]} -eq 0 ] || printf '%s\n' '' 'Where the time went:' "${TIMES[@]}"
+}
