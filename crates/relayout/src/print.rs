@@ -25,3 +25,8 @@ pub fn print_part(text: &str) -> anyhow::Result<ControlFlow<()>> {
         Ok(()) => Ok(ControlFlow::Continue(())),
     }
 }
+
+/// Writes a sentence to standard error, after the name of the command.
+pub fn print_note(text: &str) {
+    eprintln!("relayout: {text}");
+}

@@ -59,5 +59,9 @@ impl DocumentSchema {
 
 /// Returns the schemas of all documents. A test compares them with the files in `docs/schema`.
 pub fn document_schemas() -> Vec<DocumentSchema> {
-    vec![DocumentSchema::new::<crate::json::ReportDocument<'static>>()]
+    vec![
+        DocumentSchema::new::<crate::json::ReportDocument<'static>>(),
+        DocumentSchema::new::<crate::diff::DiffDocument>(),
+        DocumentSchema::new::<crate::check::CheckDocument<'static>>(),
+    ]
 }

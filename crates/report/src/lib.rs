@@ -1,6 +1,8 @@
 //! How findings are shown: one renderer per file. Renderers take values and return text; they
 //! touch neither files nor the terminal.
 
+pub mod check;
+pub mod diff;
 mod document;
 pub mod json;
 mod production;

@@ -145,6 +145,25 @@ pub enum Error {
         /// Sentence with similar names, or nothing.
         suggestion: String,
     },
+    /// No compared build has a type of this name.
+    #[error(
+        "neither {} nor {} has a struct, union or class named `{name}`{suggestion}",
+        old.display(),
+        new.display()
+    )]
+    UnknownComparedType {
+        /// The earlier build.
+        old: PathBuf,
+        /// The later build.
+        new: PathBuf,
+        /// Name.
+        name: String,
+        /// Sentence with similar names, or nothing.
+        suggestion: String,
+    },
+    /// Debug information is malformed.
+    #[error("{0}")]
+    Layout(#[from] relayout_layout::Error),
     /// A struct cannot be laid out by the C ABI.
     #[error("{0}")]
     Abi(#[from] AbiError),

@@ -20,7 +20,9 @@
 //! # Ok::<(), Error>(())
 //! ```
 
+pub mod check;
 mod debug_images;
+pub mod diff;
 mod error;
 mod explain;
 mod findings;

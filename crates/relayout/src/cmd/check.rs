@@ -1,25 +1,23 @@
 //! `relayout check`: asserts layouts.
 
-mod emit;
-mod input;
-mod json;
-mod source;
-mod subjects;
-mod text;
-mod update;
-
 use std::path::{Path, PathBuf};
 
+use anyhow::Context as _;
 use clap::ValueEnum;
-use relayout_check::{CheckOutcome, CheckSettings, Date, FileFacts, LayoutCheck};
-use relayout_layout::catalog::{DebugInfoFormat, TypeCatalog};
+use relayout_check::emit::EmitForm;
+use relayout_check::{CheckOutcome, Date};
+use relayout_layout::catalog::DebugInfoFormat;
+use relayout_report::Document as _;
+use relayout_report::check::{check_document, render_lock_update, render_text, warning_text};
 use relayout_report::sarif;
+use relayout_session::check::{
+    CheckError, CheckRequest, CheckRules, CheckedSubject, HeaderSources, HotProfiles,
+    NamedDatabase, check_subjects, emit_assertions, open_subjects, update_lock,
+};
 
-use crate::catalog;
 use crate::exit::{self, ExitStatus};
-use crate::print::print_text;
-use input::CheckRules;
-use subjects::CheckedSubject;
+use crate::print::{print_note, print_text};
+use crate::progress::TerminalProgress;
 
 const EXAMPLES: &str = "\
 relayout.toml:
@@ -101,16 +99,16 @@ pub struct Args {
     /// Print what is asserted as C for the compiler to check, instead of what was found; exit 1 all
     /// the same where it does not hold
     #[arg(long, value_name = "FORM", value_enum, conflicts_with_all = ["format", "json", "sarif", "update"])]
-    pub emit: Option<emit::EmitTarget>,
+    pub emit: Option<EmitTarget>,
     /// Exit 125 where it cannot be told whether the rules hold (a file that is missing or broken,
     /// rules that cannot be read), so that `git bisect run` passes the commit over
     #[arg(long)]
     pub bisect: bool,
     /// Judge waivers as of this day [default: today, or $SOURCE_DATE_EPOCH]
-    #[arg(long, value_name = "DATE", hide = true, value_parser = input::date)]
+    #[arg(long, value_name = "DATE", hide = true, value_parser = parse_date)]
     pub today: Option<Date>,
     #[command(flatten)]
-    pub source: source::Args,
+    pub source: HeaderArgs,
 }
 
 /// How to print.
@@ -124,10 +122,49 @@ pub enum CheckFormat {
     Sarif,
 }
 
+/// Headers to compile, and the commands for it.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Without a vmlinux")]
+pub struct HeaderArgs {
+    /// Check the types that this header or source file defines or includes: it is compiled as
+    /// compile_commands.json says, and the debug information of that is checked. Runs the compiler
+    /// that is named there. Can be given several times
+    #[arg(long = "source", value_name = "FILE.h", conflicts_with = "update")]
+    pub headers: Vec<PathBuf>,
+    /// How the project is compiled; once for each configuration, with the name that it has in
+    /// relayout.toml [default: compile_commands.json in the folder of FILE.h or one above it]
+    #[arg(
+        long = "compile-commands",
+        value_name = "[NAME=]FILE",
+        requires = "headers",
+        value_parser = NamedDatabase::parse
+    )]
+    pub databases: Vec<NamedDatabase>,
+    /// Compile as this source file is compiled [default: one that includes FILE.h and is near it]
+    #[arg(long, value_name = "FILE.c", requires = "headers")]
+    pub like: Option<PathBuf>,
+    /// Include this before FILE.h, if it needs that; found as by `#include "..."`. Can be given several
+    /// times
+    #[arg(long = "include", value_name = "HEADER", requires = "headers")]
+    pub before: Vec<String>,
+    /// Run this compiler instead of the one that compile_commands.json names
+    #[arg(long, value_name = "COMMAND", requires = "headers")]
+    pub compiler: Option<String>,
+}
+
+/// Form of the emitted C.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum EmitTarget {
+    /// C11 or C++11, with the standard headers.
+    StaticAssert,
+    /// A source file of the Linux kernel.
+    Kernel,
+}
+
 /// Runs the command.
 ///
 /// # Errors
-/// Rules or files that cannot be read, conditions that cannot be told, a failed write.
+/// Rules or files cannot be read, conditions cannot be told, or standard output fails.
 pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     match check_layouts(args) {
         Err(error) if args.bisect => Ok(match exit::print_error(&error) {
@@ -140,29 +177,34 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
 }
 
 fn check_layouts(args: &Args) -> anyhow::Result<ExitStatus> {
-    let rules = CheckRules::read(args)?;
+    let request = request(args);
+    let rules = CheckRules::read(&request)?;
+    let progress = TerminalProgress::when_slow();
     if args.update {
-        return update::run(args, &rules).map(|()| ExitStatus::Done);
+        let profiles = HotProfiles {
+            paths: &args.profile,
+            debug: args.debug.as_deref(),
+            line_share_min: args.min_share / 100.0,
+        };
+        let update = update_lock(&request, &rules, profiles, &progress, &print_note);
+        progress.finish();
+        print_text(&render_lock_update(&update?))?;
+        return Ok(ExitStatus::Done);
     }
-    let subjects = subjects::checked_subjects(args, &rules.config)?;
-    let outcome = judge_subjects(args, &rules, &subjects)?;
+    let subjects = open_subjects(&request, &rules.config, &progress, &print_note);
+    progress.finish();
+    let subjects = subjects?;
+    let outcome = check_subjects(&request, &rules, &subjects, &print_note)?;
     for warning in &outcome.warnings {
-        match warning.at {
-            Some(at) => eprintln!(
-                "relayout: {}:{at}: {}",
-                rules.path.display(),
-                warning.message
-            ),
-            None => eprintln!("relayout: {}", warning.message),
-        }
+        print_note(&warning_text(warning, &rules.path));
     }
     if outcome.checked == 0 {
-        return Err(input::Error::NothingChecked(rules.path).into());
+        return Err(CheckError::NothingChecked(rules.path).into());
     }
-    if let Some(form) = args.emit {
-        print_text(&emit::render(args, &rules, &subjects, form)?)?;
+    if let Some(target) = args.emit {
+        print_text(&emit(&request, &rules, &subjects, target)?)?;
         if !outcome.violations.is_empty() {
-            eprint!("{}", text::render(&outcome, &rules.path));
+            eprint!("{}", render_text(&outcome, &rules.path));
         }
         return Ok(exit_code(&outcome));
     }
@@ -172,12 +214,36 @@ fn check_layouts(args: &Args) -> anyhow::Result<ExitStatus> {
         format => format,
     };
     let rendered = match format {
-        CheckFormat::Text => text::render(&outcome, &rules.path),
-        CheckFormat::Json => json::render(&outcome, &rules.path)?,
-        CheckFormat::Sarif => render_sarif(args, &outcome, &rules)?,
+        CheckFormat::Text => render_text(&outcome, &rules.path),
+        CheckFormat::Json => check_document(&outcome, &rules.path).to_json()?,
+        CheckFormat::Sarif => render_sarif(args, &outcome, &rules.path)?,
     };
     print_text(&rendered)?;
     Ok(exit_code(&outcome))
+}
+
+fn request(args: &Args) -> CheckRequest {
+    CheckRequest {
+        files: args.files.clone(),
+        sources: HeaderSources {
+            headers: args.source.headers.clone(),
+            databases: args.source.databases.clone(),
+            like: args.source.like.clone(),
+            included_before: args.source.before.clone(),
+            compiler: args.source.compiler.clone(),
+        },
+        config: args.config.clone(),
+        configurations: args.configuration.clone(),
+        kconfig: args.kconfig.clone(),
+        lock: args.lock.clone(),
+        baseline: args.baseline.clone(),
+        format: match args.btf {
+            true => DebugInfoFormat::Btf,
+            false => DebugInfoFormat::Any,
+        },
+        btf_base: args.btf_base.clone(),
+        today: args.today,
+    }
 }
 
 fn exit_code(outcome: &CheckOutcome) -> ExitStatus {
@@ -187,8 +253,29 @@ fn exit_code(outcome: &CheckOutcome) -> ExitStatus {
     }
 }
 
-fn render_sarif(args: &Args, outcome: &CheckOutcome, rules: &CheckRules) -> anyhow::Result<String> {
-    let config = input::absolute(&rules.path)?;
+fn emit(
+    request: &CheckRequest,
+    rules: &CheckRules,
+    subjects: &[CheckedSubject],
+    target: EmitTarget,
+) -> anyhow::Result<String> {
+    let form = match target {
+        EmitTarget::StaticAssert => EmitForm::StaticAssert,
+        EmitTarget::Kernel => EmitForm::Kernel,
+    };
+    let emitted = emit_assertions(request, rules, subjects, form, &print_note)?;
+    if emitted.note_count > 0 {
+        print_note(&format!(
+            "note: assertions: {}; comments on what is not asserted, and why: {}",
+            emitted.assertion_count, emitted.note_count
+        ));
+    }
+    Ok(emitted.text)
+}
+
+fn render_sarif(args: &Args, outcome: &CheckOutcome, rules: &Path) -> anyhow::Result<String> {
+    let config = std::path::absolute(rules)
+        .with_context(|| format!("cannot tell where {} is", rules.display()))?;
     let mut source_roots = args.source_root.clone();
     source_roots.extend(config.parent().map(|folder| folder.display().to_string()));
     let context = sarif::SarifContext {
@@ -199,49 +286,6 @@ fn render_sarif(args: &Args, outcome: &CheckOutcome, rules: &CheckRules) -> anyh
     Ok(sarif::render(outcome, &context)?)
 }
 
-fn judge_subjects(
-    args: &Args,
-    rules: &CheckRules,
-    subjects: &[CheckedSubject],
-) -> anyhow::Result<CheckOutcome> {
-    let baseline = match &args.baseline {
-        Some(path) => with_file(args, path, |catalog, facts| {
-            Ok(relayout_check::baseline_types(
-                &rules.config,
-                facts,
-                catalog,
-            )?)
-        })?,
-        None => Vec::new(),
-    };
-    let settings = CheckSettings {
-        today: args.today.unwrap_or_else(input::today),
-        configurations: &args.configuration,
-        lock: rules.lock.as_ref(),
-        baseline: &baseline,
-    };
-    let mut check = LayoutCheck::new(&rules.config, settings);
-    for subject in subjects {
-        subject.with(args, &rules.config, |catalog, facts, named, wanted| {
-            Ok(check.judge_file_where(catalog, facts, named, wanted)?)
-        })?;
-    }
-    Ok(check.finish())
-}
-
-/// Opens a file for its types and for what conditions ask of it.
-fn with_file<T>(
-    args: &Args,
-    path: &Path,
-    then: impl FnOnce(&TypeCatalog<'_>, &FileFacts) -> anyhow::Result<T>,
-) -> anyhow::Result<T> {
-    let format = if args.btf {
-        DebugInfoFormat::Btf
-    } else {
-        DebugInfoFormat::Any
-    };
-    catalog::with_types(path, format, args.btf_base.as_deref(), |catalog| {
-        let facts = input::facts(path, args.kconfig.as_deref())?;
-        then(catalog, &facts)
-    })
+fn parse_date(text: &str) -> Result<Date, String> {
+    Date::parse(text).ok_or_else(|| "not a date (2027-01-31)".to_owned())
 }

@@ -1,22 +1,17 @@
 //! `relayout diff`: what moved between two builds or configurations.
 
-mod hot;
-mod json;
-mod select;
-mod text;
-mod words;
-
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::Context;
-use relayout_layout::catalog::{DebugInfoFormat, TypeCatalog};
-use relayout_diff::{DiffSide, DiffStatus, LayoutDiff, TypeDiff};
+use relayout_layout::catalog::DebugInfoFormat;
+use relayout_diff::DiffStatus;
+use relayout_report::Document as _;
+use relayout_report::diff::{DiffContents, diff_document, render_text};
+use relayout_session::diff::{DiffRequest, DiffSelection, TypeOrder, compare_builds};
 
-use self::hot::HotDiff;
-use crate::catalog;
 use crate::exit::ExitStatus;
-use crate::print::print_text;
+use crate::print::{print_note, print_text};
+use crate::progress::TerminalProgress;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -108,84 +103,69 @@ pub enum DiffSort {
 /// Runs the command.
 ///
 /// # Errors
-/// A file that cannot be read or has no types, a type that neither has, a failed write.
+/// A file cannot be read or has no types, neither file has a named type, or standard output fails.
 pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     let threads = rayon::ThreadPoolBuilder::new()
         .num_threads(args.jobs.map_or(0, usize::from))
         .build()
         .context("cannot start threads")?;
-    threads.install(|| {
-        let format = if args.btf {
-            DebugInfoFormat::Btf
-        } else {
-            DebugInfoFormat::Any
-        };
-        catalog::with_both_types(&args.old, &args.new, format, |old, new| {
-            compare_catalogs(args, old, new)
-        })
-    })
-}
-
-fn compare_catalogs(
-    args: &Args,
-    old: &TypeCatalog<'_>,
-    new: &TypeCatalog<'_>,
-) -> anyhow::Result<ExitStatus> {
-    let (mut before, mut after) = (DiffSide::new(old), DiffSide::new(new));
-    if args.types.is_empty() {
-        let (old, new) = rayon::join(|| before.load_all(), || after.load_all());
-        old.with_context(|| cannot_read(&args.old))?;
-        new.with_context(|| cannot_read(&args.new))?;
-    } else {
-        select::load_named(args, &mut before, &mut after)?;
-    }
-    let (diff, asked) = relayout_diff::compare_sides(before, after)?;
-    let hot_types = match &args.profile {
-        Some(profile) => hot::read_hot_types(profile, args.debug.as_slice())?,
-        None => Vec::new(),
-    };
-    let files = hot::ComparedFiles {
-        old,
-        new,
-        line_bytes: args.cacheline_size,
-    };
-    let hot = hot::compare_hot_types(&files, &diff, &hot_types)?;
-    let comparison = ShownDiff {
-        args,
-        shown: select::select_shown(args, &diff, &asked, &hot),
-        diff: &diff,
-        hot: &hot,
-    };
-    let rendered = if args.json {
-        json::render(&comparison)?
-    } else {
-        text::render(&comparison)
-    };
+    let (rendered, differs) = threads.install(|| compare(args))?;
     print_text(&rendered)?;
-    let differs = |type_diff: &TypeDiff| type_diff.status != DiffStatus::Same;
-    Ok(if args.exit_code && diff.types.iter().any(differs) {
+    Ok(if args.exit_code && differs {
         ExitStatus::Failed
     } else {
         ExitStatus::Done
     })
 }
 
-/// What is rendered.
-struct ShownDiff<'d> {
-    args: &'d Args,
-    diff: &'d LayoutDiff,
-    /// Indices in the types of `diff`, in order.
-    shown: Vec<usize>,
-    /// Changed types that are hot, by index.
-    hot: &'d BTreeMap<usize, HotDiff<'d>>,
+fn compare(args: &Args) -> anyhow::Result<(String, bool)> {
+    let progress = TerminalProgress::when_slow();
+    let comparison = compare_builds(&request(args), &progress, &print_note);
+    progress.finish();
+    let comparison = comparison?;
+    let contents = DiffContents {
+        comparison: &comparison,
+        old: &args.old,
+        new: &args.new,
+        line_bytes: args.cacheline_size,
+        is_partial: !args.types.is_empty(),
+        verbose: args.verbose,
+    };
+    let rendered = if args.json {
+        diff_document(&contents).to_json()?
+    } else {
+        render_text(&contents)
+    };
+    Ok((rendered, comparison.differs()))
 }
 
-fn cannot_read(path: &Path) -> String {
-    format!("cannot read the types of {}", path.display())
-}
-
-/// Bytes that a type grew by.
-fn growth(diff: &LayoutDiff, index: usize) -> i128 {
-    diff.both_layouts(&diff.types[index])
-        .map_or(0, |(old, new)| i128::from(new.size) - i128::from(old.size))
+fn request(args: &Args) -> DiffRequest {
+    let statuses = args.status.iter().map(|status| match status {
+        WantedStatus::Added => DiffStatus::Added,
+        WantedStatus::Removed => DiffStatus::Removed,
+        WantedStatus::Changed => DiffStatus::Changed,
+        WantedStatus::Same => DiffStatus::Same,
+    });
+    DiffRequest {
+        old: args.old.clone(),
+        new: args.new.clone(),
+        format: match args.btf {
+            true => DebugInfoFormat::Btf,
+            false => DebugInfoFormat::Any,
+        },
+        types: args.types.clone(),
+        line_bytes: args.cacheline_size,
+        profile: args.profile.clone(),
+        debug: args.debug.clone(),
+        selection: DiffSelection {
+            unchanged: args.all,
+            affected: args.affected || args.json,
+            statuses: statuses.collect(),
+            order: args.sort.map(|sort| match sort {
+                DiffSort::Name => TypeOrder::Name,
+                DiffSort::Size => TypeOrder::Growth,
+                DiffSort::Affects => TypeOrder::Holders,
+            }),
+        },
+    }
 }

@@ -2,7 +2,7 @@
 
 use relayout_diff::{BitGap, GapChange, MemberMove, MemberRoom, MoveCause};
 
-use crate::cmd::diff::words::{ShapePair, place_text, size_text};
+use crate::diff::shape_pair::{ShapePair, place_text, size_text};
 
 /// A sentence for each member that somebody edited.
 pub(super) fn sentences(pair: &ShapePair<'_>) -> Vec<String> {

@@ -5,8 +5,8 @@ use relayout_diff::MoveCause;
 use relayout_layout::LocatedMember;
 
 use super::pushed;
-use crate::cmd::diff::hot::{HotDiff, HotMove, HotPair};
-use crate::cmd::diff::words::{ShapePair, count_text, join_names, place_text};
+use relayout_session::diff::{HotDiff, HotMove, HotPair};
+use crate::diff::shape_pair::{ShapePair, count_text, join_names, place_text};
 
 /// Changed pairs of one type that are said.
 const PAIRS_MAX: usize = 24;
@@ -18,7 +18,7 @@ const SENTENCES_MAX: usize = 6;
 const MOVES_MAX: usize = 8;
 
 /// The sentences about one type, hottest first.
-pub(crate) fn sentences(pair: &ShapePair<'_>, hot: &HotDiff<'_>, line_bytes: u64) -> Vec<String> {
+pub(crate) fn sentences(pair: &ShapePair<'_>, hot: &HotDiff, line_bytes: u64) -> Vec<String> {
     let mut lines: Vec<String> = hot_groups(pair, hot, line_bytes)
         .iter()
         .take(SENTENCES_MAX)
@@ -30,7 +30,7 @@ pub(crate) fn sentences(pair: &ShapePair<'_>, hot: &HotDiff<'_>, line_bytes: u64
             )
         })
         .collect();
-    let phase = hot.hot_type.phase.filter(|phase| *phase > 0);
+    let phase = hot.phase.filter(|phase| *phase > 0);
     if let (Some(phase), false) = (phase, lines.is_empty()) {
         lines.push(format!(
             "objects began {phase} bytes into a line when recorded; lines here are counted from \
@@ -53,7 +53,7 @@ struct HotGroup {
     line: u64,
 }
 
-fn hot_groups(pair: &ShapePair<'_>, hot: &HotDiff<'_>, line_bytes: u64) -> Vec<HotGroup> {
+fn hot_groups(pair: &ShapePair<'_>, hot: &HotDiff, line_bytes: u64) -> Vec<HotGroup> {
     let mut groups: Vec<HotGroup> = Vec::new();
     let worth_telling = hot.pairs.iter().filter(|pair| pair.heat > 0);
     for changed in worth_telling.take(PAIRS_MAX) {
@@ -104,7 +104,7 @@ fn hot_groups(pair: &ShapePair<'_>, hot: &HotDiff<'_>, line_bytes: u64) -> Vec<H
 }
 
 /// The one of a pair that moved to another line, or moved at all; of two that did the hotter one.
-fn split_by_move(hot: &HotDiff<'_>, pair: &HotPair, line_bytes: u64) -> (usize, usize) {
+fn split_by_move(hot: &HotDiff, pair: &HotPair, line_bytes: u64) -> (usize, usize) {
     let moved = |index: usize| {
         let (old, new) = (&hot.moves[index].old, &hot.moves[index].new);
         let crossed = old.offset / line_bytes != new.offset / line_bytes;
@@ -162,7 +162,7 @@ fn cause_text(pair: &ShapePair<'_>, group: &HotGroup) -> String {
 }
 
 /// `count and owner now share line 2`.
-fn effect_text(pair: &ShapePair<'_>, hot: &HotDiff<'_>, group: &HotGroup) -> String {
+fn effect_text(pair: &ShapePair<'_>, hot: &HotDiff, group: &HotGroup) -> String {
     let within = match group.holders.as_slice() {
         [holder] => Some(pair.name(*holder)),
         _ => None,
@@ -211,14 +211,14 @@ fn line_of(place: &LocatedMember, line_bytes: u64) -> u64 {
 }
 
 /// Hot members that moved: `mmap_lock.owner 120 -> 128 (line 1 -> 2), 29364 transfers, ...`.
-pub(super) fn moves(hot: &HotDiff<'_>, line_bytes: u64) -> Vec<String> {
-    let moved = |each: &&HotMove<'_>| each.old.offset != each.new.offset;
-    let moved_members: Vec<&HotMove<'_>> = hot.moves.iter().filter(moved).collect();
+pub(super) fn moves(hot: &HotDiff, line_bytes: u64) -> Vec<String> {
+    let moved = |each: &&HotMove| each.old.offset != each.new.offset;
+    let moved_members: Vec<&HotMove> = hot.moves.iter().filter(moved).collect();
     let mut lines: Vec<String> = moved_members
         .iter()
         .take(MOVES_MAX)
         .map(|each| {
-            let member = each.member;
+            let member = &each.member;
             let (before, after) = (
                 line_of(&each.old, line_bytes),
                 line_of(&each.new, line_bytes),

@@ -1,12 +1,13 @@
-//! What a check found, for people.
+//! Text of an outcome.
 
 use std::fmt::{self, Write};
 use std::path::Path;
 
-use relayout_check::{CheckOutcome, PushingChange, Violation, WaivedViolation};
+use relayout_check::{CheckOutcome, CheckWarning, PushingChange, Violation, WaivedViolation};
 
-/// The report: each violation with what is known of its cause, then a sentence on all.
-pub(super) fn render(outcome: &CheckOutcome, config: &Path) -> String {
+/// Renders each violation with its cause, then a sentence on all assertions. `config` is the file of
+/// the rules.
+pub fn render_text(outcome: &CheckOutcome, config: &Path) -> String {
     let mut out = String::new();
     write_all(&mut out, outcome, config).expect("writing to a string does not fail");
     out
@@ -130,5 +131,13 @@ fn summary_text(outcome: &CheckOutcome) -> String {
     match outcome.violations.len() {
         0 => format!("{checked} checked, none violated{waived}"),
         count => format!("{checked} checked, {count} violated{waived}"),
+    }
+}
+
+/// Renders a warning with its place in the file of the rules, `config`.
+pub fn warning_text(warning: &CheckWarning, config: &Path) -> String {
+    match warning.at {
+        Some(at) => format!("{}:{at}: {}", config.display(), warning.message),
+        None => warning.message.clone(),
     }
 }

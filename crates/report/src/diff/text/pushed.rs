@@ -2,7 +2,7 @@
 
 use relayout_diff::{MemberMove, MemberPush, MoveCause, PusherAction};
 
-use crate::cmd::diff::words::{ShapePair, count_text, join_names, place_text, size_text};
+use crate::diff::shape_pair::{ShapePair, count_text, join_names, place_text, size_text};
 
 /// A sentence for each push; with `verbose` also each member that it moved.
 pub(super) fn sentences(pair: &ShapePair<'_>, verbose: bool) -> Vec<String> {

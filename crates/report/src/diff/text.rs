@@ -10,8 +10,10 @@ use std::fmt::Write as _;
 use rayon::prelude::*;
 use relayout_diff::{DiffStatus, LayoutDiff, TypeDiff, TypeDiffDetail, TypeLayout};
 
-use super::words::{ShapePair, count_text, join_names, size_text};
-use super::{Args, ShownDiff, growth};
+use super::shape_pair::{ShapePair, count_text, join_names, size_text};
+use relayout_session::diff::size_growth;
+
+use super::DiffContents;
 
 /// Types that are named of those that hold a changed one.
 const HOLDERS_MAX: usize = 5;
@@ -19,17 +21,17 @@ const HOLDERS_MAX: usize = 5;
 /// Alignments up to this many bytes may be those of the members.
 const ALIGN_PLAIN_MAX: u64 = 16;
 
-/// The whole text.
-pub(super) fn render(comparison: &ShownDiff<'_>) -> String {
-    let shown = comparison.shown.par_iter();
-    let texts: Vec<String> = shown.map(|index| type_text(comparison, *index)).collect();
+/// Renders a comparison as text.
+pub fn render_text(contents: &DiffContents<'_>) -> String {
+    let shown = contents.comparison.shown.par_iter();
+    let texts: Vec<String> = shown.map(|index| type_text(contents, *index)).collect();
     let mut text = texts.concat();
-    let _ = writeln!(text, " {}", summary_text(comparison.diff));
+    let _ = writeln!(text, " {}", summary_text(contents.diff()));
     text
 }
 
-fn type_text(comparison: &ShownDiff<'_>, index: usize) -> String {
-    let (args, diff) = (comparison.args, comparison.diff);
+fn type_text(contents: &DiffContents<'_>, index: usize) -> String {
+    let diff = contents.diff();
     let each = &diff.types[index];
     let shape = diff.layout(each);
     let name = match shape.kind {
@@ -40,8 +42,8 @@ fn type_text(comparison: &ShownDiff<'_>, index: usize) -> String {
         let status = each.status.as_str();
         return format!("{name} | {status}, {}\n", size_text(shape.size * 8));
     };
-    let mut text = format!("{name} | {}\n", sizes_text(args, old, new));
-    let hot = comparison.hot.get(&index);
+    let mut text = format!("{name} | {}\n", sizes_text(contents, old, new));
+    let hot = contents.comparison.hot.get(&index);
     if each.status == DiffStatus::Same {
         return text.replacen('\n', ", the same\n", 1);
     }
@@ -53,7 +55,7 @@ fn type_text(comparison: &ShownDiff<'_>, index: usize) -> String {
                 .to_owned(),
         );
     }
-    let detail = TypeDiffDetail::compare(old, new, args.cacheline_size);
+    let detail = TypeDiffDetail::compare(old, new, contents.line_bytes);
     let pair = ShapePair {
         old,
         new,
@@ -62,19 +64,19 @@ fn type_text(comparison: &ShownDiff<'_>, index: usize) -> String {
     if let Some(hot) = hot {
         lines.push(format!(
             "hot: {} transfers, {:.1}% of all in the profile",
-            hot.hot_type.transfers,
-            hot.hot_type.share * 100.0
+            hot.transfers,
+            hot.share * 100.0
         ));
-        lines.extend(hot::sentences(&pair, hot, args.cacheline_size));
-        lines.extend(hot::moves(hot, args.cacheline_size));
+        lines.extend(hot::sentences(&pair, hot, contents.line_bytes));
+        lines.extend(hot::moves(hot, contents.line_bytes));
     }
     lines.extend(held_changes(diff, index, each));
     lines.extend(alignment_change(old, new));
     lines.extend(members::sentences(&pair));
-    lines.extend(pushed::sentences(&pair, args.verbose));
+    lines.extend(pushed::sentences(&pair, contents.verbose));
     lines.extend(members::gap_sentences(&pair));
-    lines.extend(lines::sentences(&pair, args.cacheline_size));
-    lines.extend(holders_text(diff, index, args));
+    lines.extend(lines::sentences(&pair, contents.line_bytes));
+    lines.extend(holders_text(diff, index, contents));
     for line in lines {
         let _ = writeln!(text, "  {line}");
     }
@@ -82,8 +84,8 @@ fn type_text(comparison: &ShownDiff<'_>, index: usize) -> String {
 }
 
 /// `+4 (12 -> 16 bytes, 1 line)`.
-fn sizes_text(args: &Args, old: &TypeLayout, new: &TypeLayout) -> String {
-    let lines = |shape: &TypeLayout| shape.size.div_ceil(args.cacheline_size);
+fn sizes_text(contents: &DiffContents<'_>, old: &TypeLayout, new: &TypeLayout) -> String {
+    let lines = |shape: &TypeLayout| shape.size.div_ceil(contents.line_bytes);
     let (before, after) = (lines(old), lines(new));
     let lines = if before == after {
         count_text(usize::try_from(after).unwrap_or(usize::MAX), "line")
@@ -103,7 +105,7 @@ fn held_changes(diff: &LayoutDiff, index: usize, each: &TypeDiff) -> Option<Stri
         return None;
     }
     let name = |index: &usize| {
-        let change = growth(diff, *index);
+        let change = size_growth(diff, *index);
         let key = &diff.layout(&diff.types[*index]).key;
         match change {
             0 => format!("{key}"),
@@ -142,21 +144,21 @@ fn alignment_change(old: &TypeLayout, new: &TypeLayout) -> Option<String> {
 }
 
 /// `and 214 types that hold it: a +8, b +8`.
-fn holders_text(diff: &LayoutDiff, index: usize, args: &Args) -> Option<String> {
+fn holders_text(diff: &LayoutDiff, index: usize, contents: &DiffContents<'_>) -> Option<String> {
     // Of a few types that were named, not all holders were looked at.
-    if !args.types.is_empty() {
+    if contents.is_partial {
         return None;
     }
     let mut affected = diff.affected_holders(index);
     if affected.is_empty() {
         return None;
     }
-    affected.sort_by_key(|at| std::cmp::Reverse(growth(diff, *at).unsigned_abs()));
+    affected.sort_by_key(|at| std::cmp::Reverse(size_growth(diff, *at).unsigned_abs()));
     let named: Vec<String> = affected
         .iter()
         .map(|at| {
             let key = &diff.layout(&diff.types[*at]).key;
-            match growth(diff, *at) {
+            match size_growth(diff, *at) {
                 0 => key.to_string(),
                 change => format!("{key} {change:+}"),
             }

@@ -1,4 +1,4 @@
-//! Numbers, places and lists as the texts of `diff` say them.
+//! Both layouts of a type, and the words for sizes, places and lists.
 
 use relayout_diff::{MemberMove, PlacedMember, TypeDiffDetail, TypeLayout};
 

@@ -1,97 +1,112 @@
-//! What a profile says about the types that are compared: which members are hot, where they were
-//! and are, and which hot ones came together on a line or went apart.
+//! Hot members of the compared types: their places in both builds, and the pairs that share a line in
+//! one build only.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use relayout_contend::{Findings, find};
-use relayout_host::RecordingProgress as _;
+use relayout_contend::Findings;
+use relayout_host::RecordingProgress;
 use relayout_layout::catalog::TypeCatalog;
 use relayout_diff::{
     DiffStatus, LayoutDiff, TypeDiff, TypeLayout, lines_overlap,
 };
 use relayout_layout::{ArrayElements, LocatedMember, TypeArena, TypeId};
 
-use crate::identify::ResolvedNames;
-use crate::resolved;
+use crate::{Error, ResolvedNames, rank_findings, with_resolved_profile};
 
-/// Hot members of one type that are looked at, most transfers first.
+/// Hot members of a type that are compared, most transfers first.
 const MEMBERS_MAX: usize = 256;
 
-/// What a profile says of one type.
+/// Traffic of a type in a profile.
 #[derive(Clone, Debug)]
-pub(super) struct HotTypeTraffic {
+pub struct HotTypeTraffic {
+    /// Name of the type.
     pub name: String,
     /// Read and write transfers on its lines.
     pub transfers: u64,
-    /// Of all transfers in the profile, as a fraction.
+    /// Fraction of all transfers in the profile.
     pub share: f64,
-    /// Bytes into a line at which objects began that had transfers, if at one only.
+    /// Bytes into a line at which objects with transfers began, if all began at one.
     pub phase: Option<u64>,
+    /// Members on its contended lines, most transfers first.
     pub members: Vec<HotMemberTraffic>,
 }
 
 /// A member that was accessed on a contended line.
 #[derive(Clone, Debug)]
-pub(super) struct HotMemberTraffic {
+pub struct HotMemberTraffic {
     /// Path through types: `mmap_lock.owner.counter`.
     pub path: String,
     /// Bytes from the start of the type, in the recorded build.
     pub offset: u64,
+    /// Loads, read-writes included.
     pub reads: u64,
+    /// Stores, read-writes included.
     pub writes: u64,
+    /// Contexts that accessed it.
     pub contexts: u32,
+    /// Transfers whose access was to it.
     pub transfers: u64,
 }
 
 /// A hot member in both builds.
 #[derive(Clone, Debug)]
-pub(super) struct HotMove<'h> {
-    pub member: &'h HotMemberTraffic,
+pub struct HotMove {
+    /// The member.
+    pub member: HotMemberTraffic,
     /// The member's path without a last part that says nothing more: `mmap_lock.owner`.
     pub short: String,
+    /// Place in the old build.
     pub old: LocatedMember,
+    /// Place in the new build.
     pub new: LocatedMember,
 }
 
 /// Two hot members that share a line in one build only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct HotPair {
-    /// Index of the hotter one.
+pub struct HotPair {
+    /// Index of the hotter member in [`HotDiff::moves`].
     pub first: usize,
+    /// Index of the other member.
     pub second: usize,
+    /// They share a line in the new build, not in the old one.
     pub together: bool,
     /// The first line that they share or shared.
     pub line: u64,
-    /// Accesses to the one that had fewer, if one of the two was stored to; else 0, since reads
-    /// alone move no line.
+    /// Accesses to the member that has fewer; 0 if neither is stored to, since reads alone move no
+    /// line.
     pub heat: u64,
 }
 
-/// What a profile has to say about a type that changed.
+/// Hot members of a type whose layout changed.
 #[derive(Clone, Debug)]
-pub(super) struct HotDiff<'h> {
-    pub hot_type: &'h HotTypeTraffic,
+pub struct HotDiff {
+    /// Transfers of the type in the profile.
+    pub transfers: u64,
+    /// Fraction of all transfers in the profile.
+    pub share: f64,
+    /// Bytes into a line at which objects with transfers began, if all began at one.
+    pub phase: Option<u64>,
     /// Members that both builds have, most transfers first.
-    pub moves: Vec<HotMove<'h>>,
+    pub moves: Vec<HotMove>,
     /// Pairs that changed, the hottest first.
     pub pairs: Vec<HotPair>,
     /// Members that only the old build has, most transfers first.
-    pub gone: Vec<&'h HotMemberTraffic>,
+    pub gone: Vec<HotMemberTraffic>,
 }
 
 /// Reads a profile's hot types, most transfers first.
 ///
 /// # Errors
-/// As [`input::with`].
+/// Those of [`with_resolved_profile`].
 pub(super) fn read_hot_types(
     profile: &Path,
     debug: &[PathBuf],
-) -> anyhow::Result<Vec<HotTypeTraffic>> {
-    resolved::with_resolved_profile(profile, debug, |input, images| {
-        input.progress.step("ranking cache lines");
-        let findings = find(input.profile, &ResolvedNames::new(input, images));
-        Ok(hot_types(&findings))
+    progress: &dyn RecordingProgress,
+) -> Result<Vec<HotTypeTraffic>, Error> {
+    with_resolved_profile(profile, debug, progress, |resolved, images| {
+        let names = ResolvedNames::new(resolved, images);
+        Ok(hot_types(&rank_findings(resolved, &names, None)))
     })
 }
 
@@ -154,15 +169,15 @@ impl HotMemberTraffic {
     }
 }
 
-/// Where the hot members of the types that changed were and are, by index in `Diff::types`.
+/// Finds the hot members of the changed types in both builds, by index in [`LayoutDiff::types`].
 ///
 /// # Errors
 /// Malformed debug information.
-pub(super) fn compare_hot_types<'h>(
+pub(super) fn compare_hot_types(
     files: &ComparedFiles<'_, '_, '_>,
     diff: &LayoutDiff,
-    hot: &'h [HotTypeTraffic],
-) -> anyhow::Result<BTreeMap<usize, HotDiff<'h>>> {
+    hot: &[HotTypeTraffic],
+) -> Result<BTreeMap<usize, HotDiff>, Error> {
     let mut found = BTreeMap::new();
     if hot.is_empty() {
         return Ok(found);
@@ -179,7 +194,7 @@ pub(super) fn compare_hot_types<'h>(
     Ok(found)
 }
 
-/// Both files, to look places up in.
+/// Both files.
 pub(super) struct ComparedFiles<'c, 'o, 'n> {
     pub old: &'c TypeCatalog<'o>,
     pub new: &'c TypeCatalog<'n>,
@@ -187,16 +202,16 @@ pub(super) struct ComparedFiles<'c, 'o, 'n> {
 }
 
 impl ComparedFiles<'_, '_, '_> {
-    /// Where the hot members of a type were and are. `None` if the type is not in both files.
+    /// Finds the hot members of a type in both builds; `None` if one of them lacks the type.
     ///
     /// # Errors
     /// Malformed debug information.
-    fn compare<'h>(
+    fn compare(
         &self,
         diff: &LayoutDiff,
         type_diff: &TypeDiff,
-        hot: &'h HotTypeTraffic,
-    ) -> anyhow::Result<Option<HotDiff<'h>>> {
+        hot: &HotTypeTraffic,
+    ) -> Result<Option<HotDiff>, Error> {
         let Some((before, after)) = diff.both_layouts(type_diff) else {
             return Ok(None);
         };
@@ -204,7 +219,7 @@ impl ComparedFiles<'_, '_, '_> {
         else {
             return Ok(None);
         };
-        let mut moves: Vec<HotMove<'h>> = (hot.members.iter())
+        let mut moves: Vec<HotMove> = (hot.members.iter())
             .filter_map(|member| locate_move(member, &old, &new))
             .collect();
         shorten_names(&mut moves);
@@ -216,19 +231,21 @@ impl ComparedFiles<'_, '_, '_> {
         let gone = hot.members.iter();
         let gone = gone.filter(|member| has(&old, member) && !has(&new, member));
         Ok(Some(HotDiff {
-            hot_type: hot,
+            transfers: hot.transfers,
+            share: hot.share,
+            phase: hot.phase,
             moves,
             pairs,
-            gone: gone.collect(),
+            gone: gone.cloned().collect(),
         }))
     }
 }
 
-/// The definition that a shape was made of.
+/// Loads the definition that the layout was made of.
 fn load_shape(
     catalog: &TypeCatalog<'_>,
     shape: &TypeLayout,
-) -> anyhow::Result<Option<(TypeArena, TypeId)>> {
+) -> Result<Option<(TypeArena, TypeId)>, Error> {
     let loaded = catalog.load(&catalog.find_definitions(&shape.key.name))?;
     let is_shape = |id: &&TypeId| {
         TypeLayout::from_type(&loaded.types, **id)
@@ -238,13 +255,13 @@ fn load_shape(
     Ok(id.map(|id| (loaded.types, id)))
 }
 
-/// The recorded build is the old one, the new one or another: elements of arrays are those at the
-/// recorded offset in the first of these whose member is there.
-fn locate_move<'h>(
-    member: &'h HotMemberTraffic,
+/// Finds a member in both builds. The recorded build can be either or another: elements of arrays are
+/// those at the recorded offset, in the first build that has the member there.
+fn locate_move(
+    member: &HotMemberTraffic,
     (old, old_id): &(TypeArena, TypeId),
     (new, new_id): &(TypeArena, TypeId),
-) -> Option<HotMove<'h>> {
+) -> Option<HotMove> {
     let at = ArrayElements::AtOffset(member.offset);
     let found = |found: &LocatedMember| found.offset == member.offset;
     let in_new = new.locate_path(*new_id, &member.path, at).filter(found);
@@ -252,15 +269,15 @@ fn locate_move<'h>(
     let elements = in_new.or(in_old).map(|found| found.elements);
     let elements = ArrayElements::Indices(elements.as_deref().unwrap_or_default());
     Some(HotMove {
-        member,
+        member: member.clone(),
         short: member.path.clone(),
         old: old.locate_path(*old_id, &member.path, elements)?,
         new: new.locate_path(*new_id, &member.path, elements)?,
     })
 }
 
-/// `mmap_lock.owner.counter` is called `mmap_lock.owner` where no other hot member is in that.
-fn shorten_names(moves: &mut [HotMove<'_>]) {
+/// Shortens `mmap_lock.owner.counter` to `mmap_lock.owner` where that holds no other hot member.
+fn shorten_names(moves: &mut [HotMove]) {
     let paths: Vec<String> = moves
         .iter()
         .map(|hot_move| hot_move.member.path.clone())
@@ -289,7 +306,7 @@ fn shorten_names(moves: &mut [HotMove<'_>]) {
     }
 }
 
-fn changed_pairs(moves: &[HotMove<'_>], line_bytes: u64) -> Vec<HotPair> {
+fn changed_pairs(moves: &[HotMove], line_bytes: u64) -> Vec<HotPair> {
     let lines = |place: &LocatedMember| {
         let last = place.offset.saturating_add(place.size.max(1) - 1);
         (place.offset / line_bytes, last / line_bytes)

@@ -1,45 +1,53 @@
-//! What is checked: files that are there, and headers that were compiled.
+//! Subjects of a check: files with debug information, and compiled headers.
 
 use std::path::Path;
 
-use anyhow::Context;
 use relayout_check::{CheckConfig, FileFacts, KernelConfig, TypeRules, defines_type};
+use relayout_host::RecordingProgress;
 use relayout_layout::catalog::{DebugInfoFormat, TypeCatalog};
 use relayout_layout::dwarf::SectionStore;
 
-use super::Args;
-use super::source::{self, CompiledHeader};
+use super::headers::{CompiledHeader, compile_headers};
+use super::rules::read_text;
+use super::{CheckError, CheckRequest};
 
-/// One of them.
+/// A file, or a header in one configuration.
+#[derive(Clone, Debug)]
 pub enum CheckedSubject {
-    /// A file, by its place among the arguments.
+    /// A file: index in [`CheckRequest::files`].
     File(usize),
     /// A header in one configuration.
     Header {
-        /// What came of compiling it.
+        /// The compiled header.
         built: CompiledHeader,
-        /// The configurations that it is of.
+        /// Its configurations.
         named: Vec<String>,
-        /// Which rules it is checked against: those for types that it defines and no header before it
-        /// did. By the places of their section, and in that.
+        /// Rules for the types that it defines and no earlier header does: indices of the section, and
+        /// in that.
         rules: Vec<(usize, usize)>,
     },
 }
 
-/// All that is to be checked. Headers are compiled; what none of them defines is told of.
+/// Compiles the headers and returns all subjects. `notify` receives the names of types that no header
+/// defines.
 ///
 /// # Errors
-/// Those of compiling; headers that define nothing of what is asserted.
-pub fn checked_subjects(args: &Args, config: &CheckConfig) -> anyhow::Result<Vec<CheckedSubject>> {
+/// A header cannot be compiled, or its object cannot be read.
+pub fn open_subjects(
+    request: &CheckRequest,
+    config: &CheckConfig,
+    progress: &dyn RecordingProgress,
+    notify: &dyn Fn(&str),
+) -> Result<Vec<CheckedSubject>, CheckError> {
     let mut subjects: Vec<CheckedSubject> =
-        (0..args.files.len()).map(CheckedSubject::File).collect();
-    if args.source.headers.is_empty() {
+        (0..request.files.len()).map(CheckedSubject::File).collect();
+    if request.sources.headers.is_empty() {
         return Ok(subjects);
     }
     let mut defined: Vec<(usize, usize)> = Vec::new();
     let mut taken: Vec<(Option<String>, usize, usize)> = Vec::new();
-    for built in source::compile_headers(&args.source, &template_instances(config))? {
-        let facts = facts_of_header(args, &built)?;
+    for built in compile_headers(&request.sources, &template_instances(config), progress)? {
+        let facts = facts_of_header(request, &built)?;
         let rules = with_object(&built, |catalog| {
             rules_with_definitions(config, catalog, &facts)
         })?;
@@ -49,7 +57,7 @@ pub fn checked_subjects(args: &Args, config: &CheckConfig) -> anyhow::Result<Vec
             !taken.contains(&key)
         };
         let new: Vec<(usize, usize)> = rules.iter().copied().filter(is_new).collect();
-        // What it defines was checked as what an earlier header includes.
+        // An earlier header includes it.
         if new.is_empty() && !rules.is_empty() {
             continue;
         }
@@ -57,7 +65,7 @@ pub fn checked_subjects(args: &Args, config: &CheckConfig) -> anyhow::Result<Vec
         taken.extend(
             keys.map(|(section, of_type)| (built.configuration.clone(), *section, *of_type)),
         );
-        let mut named = args.configuration.clone();
+        let mut named = request.configurations.clone();
         named.extend(built.configuration.clone());
         subjects.push(CheckedSubject::Header {
             built,
@@ -65,37 +73,40 @@ pub fn checked_subjects(args: &Args, config: &CheckConfig) -> anyhow::Result<Vec
             rules: new,
         });
     }
-    note_undefined_types(args, config, &defined);
+    note_undefined_types(request, config, &defined, notify);
     Ok(subjects)
 }
 
 impl CheckedSubject {
-    /// Opens it for its types; `then` is also given what conditions ask of it, the configurations that
-    /// it is said to be of, and which rules are wanted of it.
+    /// Opens the subject and calls `then` with its types, the facts about it, its configurations, and
+    /// the choice of rules that apply.
     ///
     /// # Errors
-    /// A file that cannot be read or has no types, and those of `then`.
-    pub fn with<T>(
+    /// The file cannot be read or has no types; and those of `then`.
+    pub(super) fn with_types<T>(
         &self,
-        args: &Args,
+        request: &CheckRequest,
         config: &CheckConfig,
+        notify: &dyn Fn(&str),
         then: impl FnOnce(
             &TypeCatalog<'_>,
             &FileFacts,
             &[String],
             &dyn Fn(&TypeRules) -> bool,
-        ) -> anyhow::Result<T>,
-    ) -> anyhow::Result<T> {
+        ) -> Result<T, CheckError>,
+    ) -> Result<T, CheckError> {
         match self {
-            Self::File(index) => super::with_file(args, &args.files[*index], |catalog, facts| {
-                then(catalog, facts, &args.configuration, &|_| true)
-            }),
+            Self::File(index) => {
+                super::with_file(request, &request.files[*index], notify, |catalog, facts| {
+                    then(catalog, facts, &request.configurations, &|_| true)
+                })
+            }
             Self::Header {
                 built,
                 named,
                 rules,
             } => {
-                let facts = facts_of_header(args, built)?;
+                let facts = facts_of_header(request, built)?;
                 let wanted = |rule: &TypeRules| {
                     (rules.iter()).any(|(section, of_type)| {
                         std::ptr::eq(&config.sections[*section].types[*of_type], rule)
@@ -107,7 +118,7 @@ impl CheckedSubject {
     }
 }
 
-/// Types that only exist where they are named: instances of templates.
+/// Returns the instances of templates that the rules name.
 fn template_instances(config: &CheckConfig) -> Vec<String> {
     let sections = config.sections.iter();
     let names = sections
@@ -120,10 +131,13 @@ fn template_instances(config: &CheckConfig) -> Vec<String> {
     found
 }
 
-fn facts_of_header(args: &Args, built: &CompiledHeader) -> anyhow::Result<FileFacts> {
+fn facts_of_header(
+    request: &CheckRequest,
+    built: &CompiledHeader,
+) -> Result<FileFacts, CheckError> {
     let mut facts = FileFacts::from_headers(built.header.display().to_string(), &built.object);
-    let text = match &args.kconfig {
-        Some(path) => Some(super::input::read_text(path)?),
+    let text = match &request.kconfig {
+        Some(path) => Some(read_text(path)?),
         None => built.kernel_config.clone(),
     };
     let config = text.map(|text| KernelConfig::parse(&text));
@@ -133,16 +147,14 @@ fn facts_of_header(args: &Args, built: &CompiledHeader) -> anyhow::Result<FileFa
 
 fn with_object<T>(
     built: &CompiledHeader,
-    then: impl FnOnce(&TypeCatalog<'_>) -> anyhow::Result<T>,
-) -> anyhow::Result<T> {
+    then: impl FnOnce(&TypeCatalog<'_>) -> Result<T, CheckError>,
+) -> Result<T, CheckError> {
     let store = SectionStore::default();
-    let catalog =
-        TypeCatalog::parse(&built.object, &store, DebugInfoFormat::Any).with_context(|| {
-            format!(
-                "cannot read what {} was compiled to",
-                built.header.display()
-            )
-        })?;
+    let catalog = TypeCatalog::parse(&built.object, &store, DebugInfoFormat::Any);
+    let catalog = catalog.map_err(|source| CheckError::CompiledHeader {
+        path: built.header.clone(),
+        source,
+    })?;
     then(&catalog)
 }
 
@@ -150,7 +162,7 @@ fn rules_with_definitions(
     config: &CheckConfig,
     catalog: &TypeCatalog<'_>,
     facts: &FileFacts,
-) -> anyhow::Result<Vec<(usize, usize)>> {
+) -> Result<Vec<(usize, usize)>, CheckError> {
     let mut found = Vec::new();
     for (index, section) in config.sections.iter().enumerate() {
         for (of_type, rules) in section.types.iter().enumerate() {
@@ -162,8 +174,13 @@ fn rules_with_definitions(
     Ok(found)
 }
 
-/// A name that is not spelt as it should be would go unchecked otherwise.
-fn note_undefined_types(args: &Args, config: &CheckConfig, defined: &[(usize, usize)]) {
+/// Names the types of rules that no header defines: a misspelt name would go unchecked otherwise.
+fn note_undefined_types(
+    request: &CheckRequest,
+    config: &CheckConfig,
+    defined: &[(usize, usize)],
+    notify: &dyn Fn(&str),
+) {
     let mut names: Vec<&str> = Vec::new();
     for (index, section) in config.sections.iter().enumerate() {
         for (of_type, rules) in section.types.iter().enumerate() {
@@ -174,13 +191,13 @@ fn note_undefined_types(args: &Args, config: &CheckConfig, defined: &[(usize, us
         }
     }
     if !names.is_empty() {
-        let headers: Vec<String> = (args.source.headers.iter())
+        let headers: Vec<String> = (request.sources.headers.iter())
             .map(|header| Path::display(header).to_string())
             .collect();
-        eprintln!(
-            "relayout: note: not checked, because not defined by {}: {}",
+        notify(&format!(
+            "note: not checked, because not defined by {}: {}",
             headers.join(" or "),
             names.join(", ")
-        );
+        ));
     }
 }

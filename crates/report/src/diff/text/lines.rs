@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::cmd::diff::words::{ShapePair, count_text, join_names};
+use crate::diff::shape_pair::{ShapePair, count_text, join_names};
 
 /// Members that are named as neighbours.
 const NEIGHBOURS_MAX: usize = 6;

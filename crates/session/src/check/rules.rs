@@ -1,0 +1,101 @@
+//! The rules, the lock file, and the facts that conditions need.
+
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+use std::{env, fs, io};
+
+use relayout_check::{CheckConfig, Date, FileFacts, KernelConfig, LayoutLock};
+
+use super::{CheckError, CheckRequest};
+
+/// File of the rules, in the current folder or above.
+const CONFIG_NAME: &str = "relayout.toml";
+/// Lock file, beside the rules.
+const LOCK_NAME: &str = "relayout.lock";
+
+/// The rules and the lock file.
+#[derive(Clone, Debug)]
+pub struct CheckRules {
+    /// File of the rules.
+    pub path: PathBuf,
+    /// The rules.
+    pub config: CheckConfig,
+    /// Path of the lock file, which may not exist.
+    pub lock_path: PathBuf,
+    /// The lock file; `None` if there is none.
+    pub lock: Option<LayoutLock>,
+}
+
+impl CheckRules {
+    /// Reads the rules and the lock file.
+    ///
+    /// # Errors
+    /// There are no rules, or a file cannot be read or is wrong.
+    pub fn read(request: &CheckRequest) -> Result<Self, CheckError> {
+        let path = match &request.config {
+            Some(path) => path.clone(),
+            None => find_config()?,
+        };
+        let config = CheckConfig::parse(&read_text(&path)?).map_err(CheckError::config(&path))?;
+        let lock_path = match &request.lock {
+            Some(path) => path.clone(),
+            None => path.with_file_name(LOCK_NAME),
+        };
+        let is_optional = request.lock.is_none();
+        let lock = match fs::read_to_string(&lock_path) {
+            Err(error) if is_optional && error.kind() == io::ErrorKind::NotFound => None,
+            text => {
+                let text = text.map_err(CheckError::read(&lock_path))?;
+                Some(LayoutLock::parse(&text).map_err(CheckError::config(&lock_path))?)
+            }
+        };
+        Ok(Self {
+            path,
+            config,
+            lock_path,
+            lock,
+        })
+    }
+}
+
+fn find_config() -> Result<PathBuf, CheckError> {
+    let current = env::current_dir().map_err(CheckError::CurrentFolder)?;
+    let mut paths = current.ancestors().map(|folder| folder.join(CONFIG_NAME));
+    let path = paths.find(|path| path.is_file());
+    let path = path.ok_or_else(|| CheckError::NoConfig(current.clone()))?;
+    // As the user would write it, if it is in this folder.
+    let short = path.strip_prefix(&current).map(Path::to_owned);
+    Ok(short.unwrap_or(path))
+}
+
+/// Reads the facts about the file at `path` that conditions need. The kernel's configuration is
+/// `kconfig`, or else the `.config` that a build leaves beside the file.
+pub(super) fn file_facts(path: &Path, kconfig: Option<&Path>) -> Result<FileFacts, CheckError> {
+    let bytes = relayout_host::map_file(path).map_err(CheckError::read(path))?;
+    let mut facts = FileFacts::from_headers(path.display().to_string(), &bytes);
+    let beside = path.with_file_name(".config");
+    let kconfig = kconfig.or_else(|| beside.is_file().then_some(&*beside));
+    if let Some(kconfig) = kconfig {
+        let config = KernelConfig::parse(&read_text(kconfig)?);
+        if config.is_empty() {
+            return Err(CheckError::NoKconfig(kconfig.to_owned()));
+        }
+        facts.kernel_config = Some(config);
+    }
+    Ok(facts)
+}
+
+pub(super) fn read_text(path: &Path) -> Result<String, CheckError> {
+    fs::read_to_string(path).map_err(CheckError::read(path))
+}
+
+/// Returns the day of `$SOURCE_DATE_EPOCH`, which reproducible builds set, or else today.
+pub fn today() -> Date {
+    let epoch = env::var("SOURCE_DATE_EPOCH").ok();
+    let epoch = epoch.and_then(|text| text.parse::<u64>().ok());
+    let now = || {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH);
+        since.map_or(0, |since| since.as_secs())
+    };
+    Date::from_unix_seconds(epoch.unwrap_or_else(now))
+}
