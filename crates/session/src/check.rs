@@ -73,7 +73,11 @@ pub fn check_subjects(
 ) -> Result<CheckOutcome, CheckError> {
     let baseline = match &request.baseline {
         Some(path) => with_file(request, path, notify, |catalog, facts| {
-            Ok(relayout_check::baseline_types(&rules.config, facts, catalog)?)
+            Ok(relayout_check::baseline_types(
+                &rules.config,
+                facts,
+                catalog,
+            )?)
         })?,
         None => Vec::new(),
     };

@@ -6,9 +6,9 @@ mod select;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use relayout_diff::{DiffSide, DiffStatus, LayoutDiff, compare_sides};
 use relayout_host::RecordingProgress;
 use relayout_layout::catalog::{DebugInfoFormat, TypeCatalog};
-use relayout_diff::{DiffSide, DiffStatus, LayoutDiff, compare_sides};
 
 use crate::{Error, with_both_types};
 

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use anyhow::Context;
-use relayout_layout::catalog::DebugInfoFormat;
 use relayout_diff::DiffStatus;
+use relayout_layout::catalog::DebugInfoFormat;
 use relayout_report::Document as _;
 use relayout_report::diff::{DiffContents, diff_document, render_text};
 use relayout_session::diff::{DiffRequest, DiffSelection, TypeOrder, compare_builds};

@@ -8,8 +8,8 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::Context as _;
-use relayout_record::{Error, RecordingOutcome};
 use relayout_profile::{Profile, WriteOptions};
+use relayout_record::{Error, RecordingOutcome};
 
 use crate::exit::ExitStatus;
 use crate::print::print_text;

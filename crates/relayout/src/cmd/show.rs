@@ -11,8 +11,8 @@ use std::path::PathBuf;
 use anyhow::Context;
 use clap::ArgGroup;
 use relayout_layout::catalog::{CatalogEntry, DebugInfoFormat, TypeCatalog};
-use relayout_pahole_text::Options;
 use relayout_layout::{TypeArena, TypeId};
+use relayout_pahole_text::Options;
 
 use crate::catalog;
 use filter::{SeenExtremes, TypeFilter, TypeMeasures};

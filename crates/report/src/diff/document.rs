@@ -227,8 +227,7 @@ fn type_document(contents: &DiffContents<'_>, index: usize) -> TypeDiffDocument 
         gaps: Vec::new(),
         ..layout.clone()
     };
-    let detail =
-        TypeDiffDetail::compare(old.unwrap_or(&empty), new.unwrap_or(&empty), line_bytes);
+    let detail = TypeDiffDetail::compare(old.unwrap_or(&empty), new.unwrap_or(&empty), line_bytes);
     let pair = ShapePair {
         old: old.unwrap_or(&empty),
         new: new.unwrap_or(&empty),
@@ -282,9 +281,8 @@ fn member_document(
     let old = member.old.map(|index| &pair.old.members[index]);
     let new = member.new.map(|index| &pair.new.members[index]);
     let line = |placed: Option<&PlacedMember>| Some(placed?.line_range(line_bytes)?.0);
-    let size = |placed: Option<&PlacedMember>| {
-        Some(placed.filter(|placed| !placed.type_unknown)?.size)
-    };
+    let size =
+        |placed: Option<&PlacedMember>| Some(placed.filter(|placed| !placed.type_unknown)?.size);
     let type_name = |placed: Option<&PlacedMember>| Some(placed?.type_name.to_string());
     let bits = |placed: Option<&PlacedMember>| placed?.bits;
     let pushes = pair.detail.pushes_of(member).into_iter();
@@ -383,7 +381,9 @@ fn gap_word(gap: &BitGap) -> &'static str {
 fn gap_document(layout: &TypeLayout, gap: &BitGap) -> GapDocument {
     let is_bytes = gap.start_bits.is_multiple_of(8) && gap.size_bits.is_multiple_of(8);
     GapDocument {
-        after: gap.after.map(|index| layout.members[index].path.to_string()),
+        after: gap
+            .after
+            .map(|index| layout.members[index].path.to_string()),
         offset: gap.start_bits / 8,
         size: gap.size_bits / 8,
         offset_bits: (!is_bytes).then_some(gap.start_bits),
@@ -440,7 +440,8 @@ fn hot_document(pair: &ShapePair<'_>, hot: &HotDiff, line_bytes: u64) -> HotDiff
             .collect(),
         pairs: pairs
             .map(|pair| HotPairDocument {
-                members: [pair.first, pair.second].map(|index| hot.moves[index].member.path.clone()),
+                members: [pair.first, pair.second]
+                    .map(|index| hot.moves[index].member.path.clone()),
                 change: pair_word(pair.together),
                 line: pair.line,
                 heat: pair.heat,

@@ -99,7 +99,7 @@ impl CheckError {
     }
 
     pub(super) fn compile(error: relayout_host::compile::Error) -> Self {
-        crate::Error::Host(relayout_host::Error::Compile(error)).into()
+        crate::Error::Host(error.into()).into()
     }
 }
 

@@ -83,12 +83,11 @@ pub(super) fn compile_headers(
     progress: &dyn RecordingProgress,
 ) -> Result<Vec<CompiledHeader>, CheckError> {
     let interrupt = InterruptFlag::catch();
-    let compiler = UnitCompiler::new(interrupt).map_err(crate::Error::from)?;
+    let compiler = UnitCompiler::new(interrupt).map_err(CheckError::compile)?;
     let mut built = Vec::new();
     for header in &sources.headers {
         for named in databases(sources, header)? {
-            let database =
-                CompileDatabase::read(&named.path).map_err(CheckError::compile)?;
+            let database = CompileDatabase::read(&named.path).map_err(CheckError::compile)?;
             let path = find_file(header, &database)?;
             let recipe = select_recipe(sources, &database, &path)?;
             progress.step(&format!(

@@ -71,7 +71,9 @@ pub fn update_lock(
         lock.replace(record);
     }
     let path = rules.lock_path.clone();
-    write_atomically(&path, lock.to_text().as_bytes()).map_err(Error::from)?;
+    write_atomically(&path, lock.to_text().as_bytes())
+        .map_err(relayout_host::Error::from)
+        .map_err(Error::from)?;
     Ok(UpdatedLock { path, files })
 }
 

@@ -5,11 +5,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use relayout_contend::Findings;
+use relayout_diff::{DiffStatus, LayoutDiff, TypeDiff, TypeLayout, lines_overlap};
 use relayout_host::RecordingProgress;
 use relayout_layout::catalog::TypeCatalog;
-use relayout_diff::{
-    DiffStatus, LayoutDiff, TypeDiff, TypeLayout, lines_overlap,
-};
 use relayout_layout::{ArrayElements, LocatedMember, TypeArena, TypeId};
 
 use crate::{Error, ResolvedNames, rank_findings, with_resolved_profile};

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use relayout_host::{
-    CacheFolder, DebugFile, GuestKernel, GuestWork, GuestWorkload, InterruptFlag,
-    KernelRecording, QemuCollector, find_collector, find_workload, record_kernel, workloads,
+    CacheFolder, DebugFile, GuestKernel, GuestWork, GuestWorkload, InterruptFlag, KernelRecording,
+    QemuCollector, find_collector, find_workload, record_kernel, workloads,
 };
 use relayout_profile::Profile;
 

@@ -1,8 +1,8 @@
 //! The layouts as JSON, schema `relayout/show/1`. Offsets and sizes in bytes; `bit_offset` counts
 //! from the member's `offset`.
 
-use relayout_layout::abi::AbiEngine;
 use relayout_layout::AggregateGaps;
+use relayout_layout::abi::AbiEngine;
 use relayout_layout::{Aggregate, Member, Type, TypeArena, TypeId};
 use serde::Serialize;
 use serde_json::{Value, json};

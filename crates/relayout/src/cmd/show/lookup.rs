@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use relayout_check::TypePattern;
 use relayout_layout::catalog::{CatalogEntry, TypeCatalog};
-use relayout_pahole_text::Options;
 use relayout_layout::{Type, TypeArena, TypeId, suggestions};
+use relayout_pahole_text::Options;
 
 use super::{Args, ShownType, text};
 

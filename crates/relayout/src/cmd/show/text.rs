@@ -1,7 +1,7 @@
 //! A type as text.
 
-use relayout_pahole_text::Options;
 use relayout_layout::{Type, TypeArena, TypeId};
+use relayout_pahole_text::Options;
 
 use super::ShownType;
 use super::filter::TypeMeasures;

@@ -5,8 +5,8 @@ use relayout_diff::MoveCause;
 use relayout_layout::LocatedMember;
 
 use super::pushed;
-use relayout_session::diff::{HotDiff, HotMove, HotPair};
 use crate::diff::shape_pair::{ShapePair, count_text, join_names, place_text};
+use relayout_session::diff::{HotDiff, HotMove, HotPair};
 
 /// Changed pairs of one type that are said.
 const PAIRS_MAX: usize = 24;

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
-use relayout_layout::catalog::{DebugInfoFormat, TypeCatalog};
 use relayout_diff::{DiffSide, DiffStatus, LayoutDiff, TypeDiffDetail};
+use relayout_layout::catalog::{DebugInfoFormat, TypeCatalog};
 use relayout_layout::suggestions;
 use relayout_search::order::OrderEntry;
 
