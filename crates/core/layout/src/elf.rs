@@ -1,6 +1,5 @@
 //! ELF as a container: finds sections, checks that they lie inside the file, and hands out their
 //! contents decompressed and, for relocatable objects, relocated.
-
 use std::borrow::Cow;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
@@ -24,13 +23,13 @@ const EXPANSION_FLOOR: u64 = 1 << 20;
 
 /// A checked ELF file.
 pub(crate) struct ElfBinary<'a> {
-    pub(crate) class: Class<'a>,
+    pub(crate) class: ElfClass<'a>,
     starts: SectionStarts,
     expansion: ExpansionBudget,
 }
 
 /// An ELF file of either class.
-pub(crate) enum Class<'a> {
+pub(crate) enum ElfClass<'a> {
     Elf32(ElfFile<'a, FileHeader32<Endianness>>),
     Elf64(ElfFile<'a, FileHeader64<Endianness>>),
 }
@@ -44,8 +43,8 @@ struct SectionStarts(FxHashMap<SectionIndex, u64>);
 macro_rules! with_elf {
     ($elf:expr, $file:ident => $body:expr) => {
         match &$elf.class {
-            $crate::elf::Class::Elf32($file) => $body,
-            $crate::elf::Class::Elf64($file) => $body,
+            $crate::elf::ElfClass::Elf32($file) => $body,
+            $crate::elf::ElfClass::Elf64($file) => $body,
         }
     };
 }
@@ -60,17 +59,17 @@ impl<'a> ElfBinary<'a> {
             });
         }
         match bytes.get(4) {
-            Some(1) => Ok(Self::new(Class::Elf32(parse_class(bytes)?), bytes)),
-            Some(2) => Ok(Self::new(Class::Elf64(parse_class(bytes)?), bytes)),
+            Some(1) => Ok(Self::new(ElfClass::Elf32(parse_class(bytes)?), bytes)),
+            Some(2) => Ok(Self::new(ElfClass::Elf64(parse_class(bytes)?), bytes)),
             Some(class) => Err(Error::Elf(format!("unknown class {class} in byte 4"))),
             None => Err(truncated("the header", 5, bytes)),
         }
     }
 
-    fn new(class: Class<'a>, bytes: &[u8]) -> Self {
+    fn new(class: ElfClass<'a>, bytes: &[u8]) -> Self {
         let starts = match &class {
-            Class::Elf32(file) => SectionStarts::read(file),
-            Class::Elf64(file) => SectionStarts::read(file),
+            ElfClass::Elf32(file) => SectionStarts::read(file),
+            ElfClass::Elf64(file) => SectionStarts::read(file),
         };
         let room = ExpansionBudget::for_file(bytes);
         Self {
@@ -105,8 +104,8 @@ impl<'a> ElfBinary<'a> {
     /// Size of an address in bytes.
     pub(crate) fn pointer_size(&self) -> u64 {
         match self.class {
-            Class::Elf32(_) => 4,
-            Class::Elf64(_) => 8,
+            ElfClass::Elf32(_) => 4,
+            ElfClass::Elf64(_) => 8,
         }
     }
 

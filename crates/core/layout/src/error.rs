@@ -1,7 +1,5 @@
 //! What can be wrong with a file that should describe types.
-
 use crate::dwarf::DieOffset;
-use crate::elf::ElfBinary;
 
 /// Why type information could not be read. The message says what to do where something can be done.
 #[derive(Debug, thiserror::Error)]
@@ -91,15 +89,6 @@ pub enum Error {
 }
 
 impl Error {
-    /// A file has no types: what it is instead.
-    pub(crate) fn no_debug_info(elf: &ElfBinary<'_>) -> Self {
-        if elf.is_link_time() {
-            Self::LinkTime
-        } else {
-            Self::NoDebugInfo
-        }
-    }
-
     pub(crate) fn dwarf(place: impl Into<String>) -> impl FnOnce(gimli::Error) -> Self {
         let place = place.into();
         move |source| Self::Dwarf { place, source }

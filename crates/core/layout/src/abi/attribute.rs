@@ -1,8 +1,8 @@
 //! What a struct's layout takes beside the order of its members, as one can print it.
-
 use std::fmt;
 
-use super::{Bitfield, LayoutAtom, StructShape};
+use crate::abi::bitfield::Bitfield;
+use crate::abi::layout::{LayoutAtom, StructShape};
 
 /// One thing that has to be written into a struct so that its members get the offsets they have.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -4,27 +4,17 @@
 //! The Itanium C++ ABI lets members begin in the padding at the end of the last base class, unless
 //! that is plain data as in C. Debug information does not say which; the members' offsets mostly
 //! do, and where they do not, the class is refused.
-
 use rustc_hash::FxHashSet;
 
-use super::{AbiEngine, AbiError};
+use crate::abi::error::AbiError;
+use crate::abi::layout::ClassHead;
+use crate::abi::sizes::AbiEngine;
 use crate::types::NESTING_MAX;
 use crate::{Aggregate, AggregateKind, Member, Type, TypeId};
 
 /// Types looked at for empty base classes: damaged debug information can nest them so that there
 /// are billions.
 const TYPES_MAX: usize = 4096;
-
-/// The part of a class in front of its own members.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct ClassHead {
-    /// How many of [`Aggregate::members`] it is.
-    pub member_count: usize,
-    /// Where the class's own members may begin, in bytes.
-    pub end: u64,
-    /// Its alignment in bytes; 0 where there is none.
-    pub align: u64,
-}
 
 impl AbiEngine<'_> {
     /// The head of a class, and where it ends if the last base's padding is not used.

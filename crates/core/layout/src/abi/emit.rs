@@ -13,15 +13,16 @@
 //! };
 //! ```
 
+mod c_names;
 mod spell;
-
 use std::fmt::Write as _;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{
-    AbiEngine, AbiError, AtomArrangement, Bitfield, LayoutAtom, StructLayout, StructShape,
-};
+use crate::abi::bitfield::Bitfield;
+use crate::abi::error::AbiError;
+use crate::abi::layout::{AtomArrangement, LayoutAtom, StructLayout, StructShape};
+use crate::abi::sizes::AbiEngine;
 use crate::types::NESTING_MAX;
 use crate::{Aggregate, AggregateKind, TypeId};
 
@@ -364,7 +365,7 @@ impl<'a, 't> StructEmitter<'a, 't> {
     fn member_name(&self, name: Option<&str>, index: usize, body: &StructBody) -> String {
         match name {
             Some(name)
-                if spell::is_identifier(name)
+                if c_names::is_identifier(name)
                     && !body
                         .members
                         .iter()
@@ -400,7 +401,7 @@ fn keyword(aggregate: &Aggregate) -> &'static str {
 /// Inferred bitfields, of unsigned integers.
 fn push_unnamed_bitfields(body: &mut StructBody, fields: &[Bitfield]) {
     for field in fields {
-        let ty = spell::unsigned_of_size(field.unit_bits / 8).unwrap_or("unsigned char");
+        let ty = c_names::unsigned_of_size(field.unit_bits / 8).unwrap_or("unsigned char");
         push_declaration(body, &format!("{ty} : {}", field.width_bits), "");
     }
 }

@@ -1,6 +1,5 @@
 //! Anonymous structs taken apart, where that changes nothing.
-
-use super::AbiEngine;
+use crate::abi::sizes::AbiEngine;
 use crate::{Aggregate, AggregateKind, Type};
 
 /// Anonymous structs in anonymous structs: more is damaged debug information.

@@ -1,6 +1,5 @@
 //! Placing atoms one after the other.
-
-use super::{
+use crate::abi::layout::{
     AtomArrangement, AtomPlace, Hole, LayoutAtom, PaddingMember, StructLayout, StructShape,
 };
 use crate::{Aggregate, BitRange};

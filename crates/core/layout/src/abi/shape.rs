@@ -1,18 +1,17 @@
 //! Taking a struct apart: its members as atoms, with what is known of their types.
-
 use std::cmp::Ordering;
 use std::ops::Range;
 
-use super::class_head::ClassHead;
-use super::infer::{MemberFacts, explain_layout};
-use super::{AbiEngine, AbiError, StructShape};
+use super::infer::explain_layout;
+use super::infer::hypothesis::MemberFacts;
+use crate::abi::error::AbiError;
+use crate::abi::layout::{ClassHead, StructShape};
+use crate::abi::sizes::AbiEngine;
+use crate::abi::target::is_valid_align;
 use crate::{Aggregate, AggregateKind, Member};
 
 /// Larger objects exist on no machine; offsets in bits stay far below 2^64.
 const SIZE_MAX: u64 = 1 << 46;
-
-/// What compilers accept in `aligned(N)`, in bytes.
-pub(super) const ALIGN_MAX: u64 = 1 << 28;
 
 /// Members looked at for names inside anonymous structs and unions: damaged debug information can nest
 /// them so that there are billions.
@@ -190,11 +189,6 @@ fn choose_by_attributes(
         (Ok(shape), Err(_)) | (Err(_), Ok(shape)) => Ok(shape),
         (Err(e), Err(_)) => Err(e),
     }
-}
-
-/// Whether a compiler could have been told so.
-pub(super) fn is_valid_align(align: &u64) -> bool {
-    align.is_power_of_two() && *align <= ALIGN_MAX
 }
 
 /// The members in the pieces that move as one: runs of bitfields, and all others by themselves.

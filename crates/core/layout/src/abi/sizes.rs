@@ -1,10 +1,8 @@
 //! Size and alignment of types.
-
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-use super::TargetAbi;
-use super::shape::is_valid_align;
+use crate::abi::target::{TargetAbi, is_valid_align};
 use crate::{Aggregate, AggregateKind, Type, TypeArena, TypeId};
 
 /// Typedefs and qualifiers nest; more than this is a cycle in damaged debug information.

@@ -131,6 +131,14 @@ fn power_of_two_in(size: u64) -> u64 {
     }
 }
 
+/// What compilers accept in `aligned(N)`, in bytes.
+pub(super) const ALIGN_MAX: u64 = 1 << 28;
+
+/// Whether a compiler could have been told so.
+pub(super) fn is_valid_align(align: &u64) -> bool {
+    align.is_power_of_two() && *align <= ALIGN_MAX
+}
+
 #[cfg(test)]
 mod tests {
     use super::TargetAbi;

@@ -1,9 +1,25 @@
 //! A blob cut into records, as `Documentation/bpf/btf.rst` of the kernel lays them out.
-
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::{BtfId, MalformedBtf};
+use crate::Error;
+
+/// Number of a type in its BTF; 0 is `void`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct BtfId(pub u32);
+
+/// What is wrong, and where.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct MalformedBtf {
+    pub(super) offset: usize,
+    pub(super) what: &'static str,
+}
+
+impl From<MalformedBtf> for Error {
+    fn from(MalformedBtf { offset, what }: MalformedBtf) -> Self {
+        Self::Btf { offset, what }
+    }
+}
 
 const MAGIC: u16 = 0xeb9f;
 const HEADER_BYTES: usize = 24;

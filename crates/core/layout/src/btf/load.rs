@@ -1,11 +1,10 @@
 //! Loads types from their records into an arena, each record once, as
 //! [`DwarfTypes`](crate::dwarf::DwarfTypes) does: what a type holds by value comes along, an
 //! aggregate behind a pointer is incomplete until it is asked for.
-
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::blob::{self, BtfRecord, RECORD_BYTES, malformed_at};
-use super::{BtfFile, BtfId, MalformedBtf};
+use super::BtfFile;
+use super::blob::{self, BtfId, BtfRecord, MalformedBtf, RECORD_BYTES, malformed_at};
 use crate::types::{LOAD_DEPTH_MAX, LoadNeed};
 use crate::{Aggregate, AggregateKind, BitRange, Error, Member, Type, TypeArena, TypeId};
 

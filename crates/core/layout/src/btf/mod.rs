@@ -10,18 +10,16 @@
 
 mod blob;
 mod load;
-
 use std::borrow::Cow;
+
+use blob::{BtfBlob, BtfRecord, MalformedBtf};
 
 use crate::elf::ElfBinary;
 use crate::{DefinitionKind, Error};
-use blob::{BtfBlob, BtfRecord};
+
+pub use blob::BtfId;
 
 pub use load::BtfTypeLoader;
-
-/// Number of a type in its BTF; 0 is `void`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct BtfId(pub u32);
 
 /// The types of one BTF blob, with those of its base where it is split.
 #[derive(Debug)]
@@ -180,18 +178,5 @@ fn btf_section(bytes: &[u8]) -> Result<(Cow<'_, [u8]>, Option<u64>), Error> {
         Some(section) if !section.is_empty() => Ok((section, Some(elf.pointer_size()))),
         _ if elf.has_section(".debug_info") => Err(Error::NoBtf),
         _ => Err(Error::NoDebugInfo),
-    }
-}
-
-/// What is wrong, and where.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct MalformedBtf {
-    offset: usize,
-    what: &'static str,
-}
-
-impl From<MalformedBtf> for Error {
-    fn from(MalformedBtf { offset, what }: MalformedBtf) -> Self {
-        Self::Btf { offset, what }
     }
 }

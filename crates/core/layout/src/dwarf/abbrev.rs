@@ -1,11 +1,10 @@
 //! A unit's abbreviations, read for skipping: gimli's own keep what is needed to read any attribute,
 //! at several allocations each, and a kernel has half a million of them.
-
 use gimli::{DwAt, DwForm, DwTag, Encoding, Reader as _, constants as dw};
 use rustc_hash::FxHashMap;
 
-use super::file::Reader;
-use super::{forms, names};
+use super::die::{Reader, definition_kind};
+use super::forms;
 use crate::DefinitionKind;
 
 /// The abbreviations of one unit.
@@ -113,7 +112,7 @@ impl AbbreviationTable {
     ) -> gimli::Result<Abbreviation> {
         let tag = DwTag(input.read_uleb128_u16()?);
         let has_children = input.read_u8()? != 0;
-        let kind = names::definition_kind(tag);
+        let kind = definition_kind(tag);
         let first = self.steps.len();
         let (mut fixed_size, mut rest) = (Some(0u32), 0u32);
         loop {

@@ -1,8 +1,17 @@
 //! Small readers of attribute values, shared by the scan and the loader.
+use gimli::{
+    AttributeValue, DwTag, EndianSlice, Operation, RunTimeEndian, UnitOffset, constants as dw,
+};
 
-use gimli::{AttributeValue, Operation, UnitOffset};
+use crate::DefinitionKind;
 
-use super::file::Reader;
+/// How this crate reads DWARF: plain slices, endianness known at run time.
+pub type Reader<'a> = EndianSlice<'a, RunTimeEndian>;
+
+/// Offset of a debugging information entry from the start of `.debug_info`, in bytes. Entries
+/// elsewhere (in `.debug_types`, in `.dwo` files) count on behind its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct DieOffset(pub usize);
 
 pub(super) type Unit<'s> = gimli::Unit<Reader<'s>>;
 pub(super) type Dwarf<'s> = gimli::Dwarf<Reader<'s>>;
@@ -80,4 +89,20 @@ pub(super) fn thread_local_offset(
     };
     // DW_OP_form_tls_address, or DW_OP_GNU_push_tls_address before it had a number.
     matches!(operations.next().ok()??, Operation::TLS).then_some(offset)
+}
+
+pub(super) fn definition_kind(tag: DwTag) -> Option<DefinitionKind> {
+    Some(match tag {
+        dw::DW_TAG_structure_type => DefinitionKind::Struct,
+        dw::DW_TAG_union_type => DefinitionKind::Union,
+        dw::DW_TAG_class_type => DefinitionKind::Class,
+        dw::DW_TAG_enumeration_type => DefinitionKind::Enum,
+        dw::DW_TAG_typedef => DefinitionKind::Typedef,
+        dw::DW_TAG_base_type => DefinitionKind::Base,
+        _ => return None,
+    })
+}
+
+pub(super) fn is_aggregate_tag(tag: DwTag) -> bool {
+    definition_kind(tag).is_some_and(DefinitionKind::is_aggregate)
 }

@@ -1,8 +1,8 @@
 //! Same name, different types: one representative each.
-
 use rustc_hash::FxHashSet;
 
-use super::{DieOffset, DwarfFile, TypeDefinition};
+use super::die::DieOffset;
+use super::{DwarfFile, TypeDefinition};
 
 impl DwarfFile<'_> {
     /// Of the definitions of a name, the first of each kind, scope, size and line of declaration, in

@@ -1,10 +1,7 @@
 //! An entry and its attributes.
-
 use gimli::UnitOffset;
 
-use super::DieOffset;
-use super::die::{self, Unit};
-use super::file::Reader;
+use super::die::{self, DieOffset, Reader, Unit};
 
 pub(super) type DieEntry<'a> = gimli::DebuggingInformationEntry<Reader<'a>>;
 

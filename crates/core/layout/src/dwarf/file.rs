@@ -1,24 +1,21 @@
 //! One ELF file's DWARF: sections, units, and the index over them.
-
 use std::sync::OnceLock;
 
-use gimli::{EndianSlice, RunTimeEndian, UnitOffset};
+use gimli::{RunTimeEndian, UnitOffset};
 
 use super::companions::{CompanionFiles, MissingCompanion, NoCompanions};
-use super::die::{self, Value};
+use super::die::{self, DieOffset, Reader, Value};
 use super::image::{self, ImportSlot, TlsSegment};
 use super::index::{CodeIndex, FunctionRange, GlobalVariable, TypeNameIndex};
 use super::memory::{self, LoadedSection};
-use super::names::{self, TypeDefinition, UnitNames};
 use super::parts::{DwarfUnits, UnitSlot};
+use super::scopes::ScopeId;
 use super::sections::{DwarfSections, SectionNaming, SectionStore};
 use super::symbols::{self, ElfSymbol};
-use super::{DieOffset, ScopeId, scan, split, supplementary};
+use super::unit_names::{TypeDefinition, UnitNames, section_text};
+use super::{names, scan, split, supplementary};
 use crate::Error;
 use crate::elf::ElfBinary;
-
-/// How this crate reads DWARF: plain slices, endianness known at run time.
-pub type Reader<'a> = EndianSlice<'a, RunTimeEndian>;
 
 /// An indexed file. Shared freely between threads.
 ///
@@ -93,7 +90,7 @@ impl<'a> DwarfFile<'a> {
             return Err(Error::NoDwarf);
         }
         if units.parts.is_empty() {
-            return Err(Error::no_debug_info(&elf));
+            return Err(no_debug_info(&elf));
         }
         let mut found = names::scan_type_names(&units, 0)?;
         add_split_units(
@@ -105,9 +102,8 @@ impl<'a> DwarfFile<'a> {
             &mut missing,
         )?;
         let own = &units.parts[0].dwarf;
-        let types = TypeNameIndex::join(&found, |section, offset| {
-            names::section_text(own, section, offset)
-        });
+        let types =
+            TypeNameIndex::join(&found, |section, offset| section_text(own, section, offset));
         if types.is_empty()
             && let Some(first) = missing.first()
         {
@@ -378,4 +374,12 @@ fn add_split_units<'a>(
     ));
     found.extend(names::scan_type_names(units, before)?);
     Ok(())
+}
+
+/// Error for a file without types, by the contents that it has instead.
+fn no_debug_info(elf: &ElfBinary<'_>) -> Error {
+    match elf.is_link_time() {
+        true => Error::LinkTime,
+        false => Error::NoDebugInfo,
+    }
 }

@@ -1,8 +1,7 @@
 //! Attribute values as bytes: how long they are, and the few kinds that the scan reads.
-
 use gimli::{DwForm, Encoding, Reader as _, constants as dw};
 
-use super::file::Reader;
+use super::die::Reader;
 
 /// Forms that name a form; more than this in a row is damage.
 const INDIRECT_MAX: u32 = 4;

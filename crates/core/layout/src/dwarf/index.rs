@@ -1,13 +1,12 @@
 //! What a scan of all units leaves behind: names and addresses with the entries they belong to.
-
 use std::ops::Range;
 
 use gimli::SectionId;
 use rustc_hash::FxHashMap;
 
-use super::DieOffset;
-use super::names::{NameKey, TypeDefinition, UnitNames};
+use super::die::DieOffset;
 use super::scopes::ScopeIndex;
+use super::unit_names::{NameKey, TypeDefinition, UnitNames};
 use crate::DefinitionKind;
 
 /// A variable with a fixed address.

@@ -39,21 +39,18 @@ mod split;
 mod supplementary;
 mod symbols;
 mod types;
+mod unit_names;
 mod variants;
 
 pub use companions::{
     CompanionFiles, HexBytes, MissingCompanion, NoCompanions, SplitUnit, SupplementaryLink,
 };
-pub use file::{DwarfFile, Reader};
+pub use die::{DieOffset, Reader};
+pub use file::DwarfFile;
 pub use image::{ImportSlot, TlsSegment};
 pub use index::{FunctionRange, GlobalVariable};
-pub use names::TypeDefinition;
 pub use scopes::ScopeId;
 pub use sections::SectionStore;
 pub use symbols::{ElfSymbol, SymbolKind};
 pub use types::DwarfTypeLoader;
-
-/// Offset of a debugging information entry from the start of `.debug_info`, in bytes. Entries
-/// elsewhere (in `.debug_types`, in `.dwo` files) count on behind its end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct DieOffset(pub usize);
+pub use unit_names::TypeDefinition;

@@ -6,63 +6,14 @@
 //! jump over bodies and members; where a producer leaves it out, children are read and ignored.
 
 mod walk;
-
-use gimli::{DwTag, Encoding, Reader as _, Section as _, SectionId, constants as dw};
+use gimli::{Encoding, Reader as _, Section as _};
 use rayon::prelude::*;
-
-use super::DieOffset;
-use super::abbrev::AbbreviationTable;
-use super::companions::SplitUnit;
-use super::die::Dwarf;
-use super::parts::{DwarfUnits, UnitSlot};
-use crate::{DefinitionKind, Error};
 use walk::NameScan;
 
-/// A type definition as the index knows it, without loading it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TypeDefinition {
-    /// Its entry.
-    pub die: DieOffset,
-    /// `sizeof` in bytes; `u32::MAX` where the entry does not say, or more than fits.
-    pub size: u32,
-    /// Lower half of the line of its declaration; 0 where the entry does not say.
-    pub line: u16,
-    /// What it is.
-    pub kind: DefinitionKind,
-}
-
-/// Where a name is: compared instead of the text, since linkers keep each string once. Names that
-/// are not in the file itself (in a `.dwo`) are looked up at once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum NameKey {
-    /// Offset in this section.
-    InSection(SectionId, usize),
-    /// Index in [`UnitNames::inline`].
-    Inline(usize),
-}
-
-/// The definitions of one unit, in file order.
-#[derive(Default)]
-pub(super) struct UnitNames<'s> {
-    pub(super) definitions: Vec<(NameKey, TypeDefinition)>,
-    /// Names that stand in the entries themselves, or had to be looked up.
-    pub(super) inline: Vec<&'s str>,
-    /// Namespaces, modules and types around definitions, each after the one that it is in.
-    pub(super) scopes: Vec<DefinitionScope>,
-    /// Indices of definitions that are in a scope, in order, and of their scope.
-    pub(super) scoped: Vec<(u32, u32)>,
-    /// The unit is a skeleton: where its contents are.
-    pub(super) split: Option<SplitUnit>,
-}
-
-/// What types may be nested in.
-#[derive(Clone, Copy)]
-pub(super) struct DefinitionScope {
-    /// Index of the scope around it.
-    pub(super) parent: Option<u32>,
-    /// `None` for what has no name, such as the namespace that a file has for itself.
-    pub(super) name: Option<NameKey>,
-}
+use super::abbrev::AbbreviationTable;
+use super::parts::{DwarfUnits, UnitSlot};
+use super::unit_names::UnitNames;
+use crate::Error;
 
 /// Scans all units from the given one on, in parallel; the result does not depend on the number of
 /// threads.
@@ -110,37 +61,4 @@ impl AbbreviationCache {
         self.read = key;
         Ok(())
     }
-}
-
-/// The text at an offset of a string section.
-pub(super) fn section_text<'s>(
-    dwarf: &Dwarf<'s>,
-    section: SectionId,
-    offset: usize,
-) -> Option<&'s str> {
-    let text = match section {
-        SectionId::DebugStr => dwarf.debug_str.get_str(gimli::DebugStrOffset(offset)),
-        SectionId::DebugLineStr => {
-            let offset = gimli::DebugLineStrOffset(offset);
-            dwarf.debug_line_str.get_str(offset)
-        }
-        _ => return None,
-    };
-    std::str::from_utf8(text.ok()?.slice()).ok()
-}
-
-pub(super) fn definition_kind(tag: DwTag) -> Option<DefinitionKind> {
-    Some(match tag {
-        dw::DW_TAG_structure_type => DefinitionKind::Struct,
-        dw::DW_TAG_union_type => DefinitionKind::Union,
-        dw::DW_TAG_class_type => DefinitionKind::Class,
-        dw::DW_TAG_enumeration_type => DefinitionKind::Enum,
-        dw::DW_TAG_typedef => DefinitionKind::Typedef,
-        dw::DW_TAG_base_type => DefinitionKind::Base,
-        _ => return None,
-    })
-}
-
-pub(super) fn is_aggregate_tag(tag: DwTag) -> bool {
-    definition_kind(tag).is_some_and(DefinitionKind::is_aggregate)
 }

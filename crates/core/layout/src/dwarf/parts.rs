@@ -2,15 +2,12 @@
 //!
 //! A [`DieOffset`] below the end of the file's own `.debug_info` is an offset in it. Behind it
 //! follow `.debug_types`, and both of each further file (supplementary, `.dwo`), part by part.
-
 use std::sync::OnceLock;
 
 use gimli::{Section as _, UnitHeader, UnitOffset};
 use rustc_hash::FxHashMap;
 
-use super::DieOffset;
-use super::die::{DieReference, Dwarf, Unit};
-use super::file::Reader;
+use super::die::{DieOffset, DieReference, Dwarf, Reader, Unit};
 use crate::Error;
 
 /// Type units by signature: the entry of the type.

@@ -2,15 +2,11 @@
 //!
 //! At first only entries outside functions are looked at; `DW_AT_sibling` lets the scan jump over
 //! bodies and members. The variables inside functions are a pass of their own.
-
 use gimli::{Abbreviation, AttributeValue, DwTag, EntriesRaw, UnitOffset, constants as dw};
 use rayon::prelude::*;
 
-use super::DieOffset;
-use super::die::{self, DieReference, Dwarf, Unit, Value};
-use super::file::Reader;
+use super::die::{self, DieOffset, DieReference, Dwarf, Reader, Unit, Value, is_aggregate_tag};
 use super::index::{CodeIndex, FunctionRange, GlobalVariable};
-use super::names::is_aggregate_tag;
 use super::parts::{DwarfUnits, UnitSlot};
 
 /// Specifications and abstract origins that are followed to find a variable's name and type.

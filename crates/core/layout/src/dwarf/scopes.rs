@@ -1,10 +1,9 @@
 //! What definitions are nested in: namespaces, modules, classes. C has none of it.
-
 use gimli::SectionId;
 use rustc_hash::FxHashMap;
 
-use super::DieOffset;
-use super::names::{NameKey, UnitNames};
+use super::die::DieOffset;
+use super::unit_names::{NameKey, UnitNames};
 
 /// A scope of the whole file; the same for all units that have it. Not of another file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -1,5 +1,4 @@
 //! A file's DWARF sections, with a place for those that must be decompressed or relocated first.
-
 use std::borrow::Cow;
 use std::sync::OnceLock;
 
@@ -7,7 +6,7 @@ use gimli::{EndianSlice, RunTimeEndian, SectionId};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
-use super::file::Reader;
+use super::die::Reader;
 use crate::Error;
 use crate::elf::ElfBinary;
 

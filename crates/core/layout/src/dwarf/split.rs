@@ -3,13 +3,11 @@
 //!
 //! Skeleton and split unit know each other by an id. Type units of a `.dwo` come along with the
 //! units that may refer to them; of those that several files have, the first counts.
-
 use gimli::{DwarfPackage, EndianSlice, Reader as _, SectionId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::companions::{CompanionFiles, MissingCompanion, SplitUnit};
-use super::die::Dwarf;
-use super::file::Reader;
+use super::die::{Dwarf, Reader};
 use super::parts::DwarfUnits;
 use super::sections::{DwarfSections, SectionBuffers, SectionNaming, SectionStore};
 use crate::Error;

@@ -1,14 +1,12 @@
 //! The file that `dwz` moves to what several debug files have in common: types and strings that
 //! the others refer to (`DW_FORM_GNU_ref_alt`, `DW_FORM_ref_sup4`), as partial units that they
 //! import.
-
 use gimli::{UnitHeader, constants as dw};
 use rayon::prelude::*;
 use rustc_hash::FxHashSet;
 
 use super::companions::{CompanionFiles, HexBytes, MissingCompanion, SupplementaryLink};
-use super::die::{self, DieReference, Dwarf};
-use super::file::Reader;
+use super::die::{self, DieReference, Dwarf, Reader};
 use super::parts::{DwarfUnits, NewPart};
 use super::sections::{DwarfSections, SectionNaming, SectionStore};
 use crate::Error;

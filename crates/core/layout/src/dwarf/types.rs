@@ -3,13 +3,12 @@
 //! What a type holds by value is loaded with it. An aggregate behind a pointer stays incomplete
 //! (`complete` false) until it is asked for, so that loading `struct list_head` does not pull in
 //! a kernel.
-
 use gimli::{AttributeValue, DwTag, constants as dw};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::die::{self, Unit, Value};
+use super::DwarfFile;
+use super::die::{self, DieOffset, Unit, Value};
 use super::entry::{DieContext, describe_die};
-use super::{DieOffset, DwarfFile};
 use crate::types::{LOAD_DEPTH_MAX, LoadNeed};
 use crate::{Aggregate, AggregateKind, Error, SourceLine, Type, TypeArena, TypeId};
 
@@ -295,7 +294,7 @@ impl<'f, 'a> DwarfTypeLoader<'f, 'a> {
     pub(super) fn source_line(&mut self, context: &DieContext<'f, 'a>) -> Option<SourceLine> {
         let line = u32::try_from(context.number(dw::DW_AT_decl_line)?).ok()?;
         let index = match context.entry.attr_value(dw::DW_AT_decl_file)? {
-            gimli::AttributeValue::FileIndex(index) => index,
+            AttributeValue::FileIndex(index) => index,
             other => other.udata_value()?,
         };
         let (die, file) = (context.die(), self.file);

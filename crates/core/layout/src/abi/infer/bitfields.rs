@@ -1,9 +1,11 @@
 //! Which attributes and unnamed bits bring a run of bitfields to its place.
-
 use std::ops::Range;
 
-use super::{FILL_BYTES_MAX, MemberFacts, PackingHypothesis, unexplained_atom};
-use crate::abi::{AbiEngine, AbiError, Bitfield, LayoutAtom};
+use super::hypothesis::{FILL_BYTES_MAX, MemberFacts, PackingHypothesis, unexplained_atom};
+use crate::abi::bitfield::Bitfield;
+use crate::abi::error::AbiError;
+use crate::abi::layout::LayoutAtom;
+use crate::abi::sizes::AbiEngine;
 
 /// The run, placed from bit `cursor` on where it was compiled to be, and how many attributes that
 /// takes.

@@ -1,11 +1,12 @@
 //! Which attributes bring a member that is no bitfield to its place.
-
 use std::ops::Range;
 
-use super::{
+use super::hypothesis::{
     FILL_BYTES_MAX, MemberFacts, PackingHypothesis, higher_aligns, unexplained_atom, unnamed_fill,
 };
-use crate::abi::{AbiEngine, AbiError, LayoutAtom};
+use crate::abi::error::AbiError;
+use crate::abi::layout::LayoutAtom;
+use crate::abi::sizes::AbiEngine;
 
 /// One explanation of a member's place.
 #[derive(Clone, Copy)]

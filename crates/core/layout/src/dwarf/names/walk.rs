@@ -1,16 +1,13 @@
 //! The walk over the entries of one unit.
-
 use gimli::{DwTag, Encoding, Reader as _, SectionId, UnitHeader, UnitOffset, constants as dw};
 
-use super::{DefinitionScope, NameKey, TypeDefinition, UnitNames, is_aggregate_tag, section_text};
 use crate::DefinitionKind;
-use crate::dwarf::DieOffset;
 use crate::dwarf::abbrev::{Abbreviation, AbbreviationTable, ScannedAttribute};
 use crate::dwarf::companions::SplitUnit;
-use crate::dwarf::die::{self, DieReference, Dwarf};
-use crate::dwarf::file::Reader;
+use crate::dwarf::die::{self, DieOffset, DieReference, Dwarf, Reader, is_aggregate_tag};
 use crate::dwarf::forms;
 use crate::dwarf::parts::{DwarfUnits, UnitSlot};
+use crate::dwarf::unit_names::{DefinitionScope, NameKey, TypeDefinition, UnitNames, section_text};
 
 type Header<'s> = UnitHeader<Reader<'s>>;
 
